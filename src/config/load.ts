@@ -17,22 +17,24 @@ import { type AnySection, type Section, validate } from './validate.ts';
 /** Where the configuration comes from, and which of the files that it names are read. */
 export interface ConfigSources extends WrittenSources, FilesToRead {}
 
-/** A configuration that can be used. */
+/** A configuration without errors. */
 export interface LoadedConfig {
   readonly config: Config;
-  /** Warnings: settings that work but should not stay so. */
+  /** Settings that work, but should be changed. */
   readonly warnings: readonly ConfigIssue[];
 }
 
 /**
- * Reads flags, variables, file and defaults, in this order of precedence, in one direction: what is written becomes one
- * document, which is validated, checked across its keys, and completed with the files that it names. Rejects with a
- * ConfigError that holds every problem, or a UsageError for flags that do not go together.
+ * Loads the configuration in four steps: `readSources` makes one document of flags, variables and file; `validate` checks
+ * each key by the schema, and adds defaults; `checkConfig` compares keys with each other; `completeConfig` reads the files
+ * that the configuration names. Rejects with a ConfigError that has every problem, or with a UsageError for flags that
+ * contradict the file. Example: `--log.level=debug` counts more than CRDB_EXPORTER_LOG_LEVEL, and that more than `log.level`
+ * in the file.
  */
 export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
   const issues = new ConfigIssues();
   const document = await readSources(sources, issues);
-  // The values of a document with syntax errors are not worth reporting.
+  // After errors of syntax, problems of values would only follow from these errors.
   issues.throwIfAny();
   const file = findFile(sources);
   const folder = file === undefined ? undefined : path.dirname(path.resolve(file));
@@ -48,7 +50,7 @@ function freezeDeep<T>(value: T): Readonly<T> {
   return Object.freeze(value);
 }
 
-/** Reports what the values of several keys have wrong together. Nothing is read here. */
+/** Reports keys that contradict each other, as a username without a password. */
 function checkConfig(root: Section<FileConfig>): void {
   checkShard(root.member('shard'));
   checkThresholds(root.member('thresholds'));
@@ -145,7 +147,7 @@ function checkTls(tls: Section<TlsConfig>): void {
   }
 }
 
-/** Warns when a credential goes unencrypted to another host. */
+/** Warns if a password or token would be sent without TLS to another host. */
 function warnOfPlainText(api: AnySection, urls: readonly (string | undefined)[] = []): void {
   if (!api.has('username') && writtenKeys(api, 'token').length === 0) return;
   const url = urls.find((each) => each?.startsWith('http:') && !isLoopback(each));

@@ -7,13 +7,13 @@ import { readTextFile, warnOfOtherUsers } from './files.ts';
 import { ConfigError, type ConfigIssues, findNearest, UsageError } from './issues.ts';
 import type { Environment } from './secret.ts';
 
-/** Flags by their names without dashes; undefined when not set. */
+/** The values of flags by their names without dashes; undefined for a flag that is not set. */
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
-/** A key that has a flag, and so a variable. */
+/** A key that has a flag. It also has a variable, whose name is derived from that of the flag. */
 export type FlagKey = ConfigKey & Required<Pick<ConfigKey, 'flag' | 'variable'>>;
 
-/** The one flag that is no key of the file. */
+/** The only flag that is not a key of the file. */
 export const CONFIG_FILE: FlagKey = {
   path: '',
   flag: 'config.file',
@@ -30,15 +30,15 @@ export function listFlags(collectors: readonly CollectorOptions[]): FlagKey[] {
   return [CONFIG_FILE, ...keys.filter((key): key is FlagKey => key.flag !== undefined)];
 }
 
-/** The sources of the configuration. */
+/** The sources of the configuration. Its file is named by a flag or a variable (`findFile`). */
 export interface WrittenSources {
   readonly flags: Flags;
   readonly env: Environment;
-  /** Their switches, keys and options are part of the configuration. */
+  /** The collectors, whose switches, keys and options are part of the configuration. */
   readonly collectors: readonly CollectorOptions[];
 }
 
-/** The configuration file that flags or variables name, if any. */
+/** The path of the configuration file, by its flag or variable; undefined without one. */
 export function findFile({
   flags,
   env,
@@ -48,8 +48,9 @@ export function findFile({
 }
 
 /**
- * Reads one document of flags over variables over the file; it is not validated yet. Rejects with a
- * ConfigError when the file cannot be read, and a UsageError for flags that do not go together.
+ * Makes one document of the file, of variables, which replace its values, and of flags, which replace those of variables.
+ * The document is not validated yet. Without a file, the flags of a cluster describe the only one, `default`. Rejects with
+ * a ConfigError if the file cannot be read, and with a UsageError for flags of a cluster beside a file.
  */
 export async function readSources(
   sources: WrittenSources,
@@ -87,7 +88,7 @@ export async function readSources(
   return document;
 }
 
-/** The value that a flag or a variable sets for a key. */
+/** A value that a flag or a variable sets for a key. */
 interface Override {
   readonly key: ConfigKey;
   readonly value: unknown;
@@ -95,12 +96,12 @@ interface Override {
   readonly source: string;
 }
 
-/** A flag counts before its variable. */
+/** The values of all flags and variables that are set. A variable is not used if its flag is set. */
 function listOverrides({ flags, env, collectors }: WrittenSources): readonly Override[] {
   return listConfigKeys(collectors).flatMap((key) => {
     const { flag = '', variable = '', valueType, isList } = key;
     const flagValue = flags[flag];
-    // An empty variable counts as unset: templates leave one when they have no value.
+    // An empty variable counts as not set, as templates without a value set one.
     const text = env[variable] ?? '';
     if (flagValue === undefined && text === '') return [];
     const texts = flagValue === undefined ? splitVariable(text, isList) : [flagValue].flat();
@@ -116,7 +117,7 @@ function splitVariable(text: string, isList: boolean): readonly string[] {
   return parts.filter((part) => part !== '');
 }
 
-/** The value of the text of a flag or variable; the text itself if it has another form. */
+/** Converts the text of a flag or variable to the type of its key: "5" to 5. A text of another form is left to validation. */
 function parseText(valueType: string | undefined, text: string): unknown {
   if (valueType === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true';
   const isNumeric = valueType === 'integer' || valueType === 'number';
@@ -126,7 +127,10 @@ function parseText(valueType: string | undefined, text: string): unknown {
   return socket === undefined ? text : `unix:${path.resolve(socket)}`;
 }
 
-/** Sets a value over that of the file. A collector's switch also overrides every cluster's own. */
+/**
+ * Replaces a value of the document. That of a collector is also replaced in each cluster. Example: `--no-collector.users`
+ * sets `collectors.users.enabled`, and `clusters[0].collectors.users.enabled` for the first cluster.
+ */
 function applyOverride(document: SourceDocument, { key, value, source }: Override): void {
   const keyPath = key.path
     .split('.')
@@ -139,7 +143,10 @@ function applyOverride(document: SourceDocument, { key, value, source }: Overrid
   }
 }
 
-/** A secret's variable may stand beside a file, since the file may name it in password_env. */
+/**
+ * Rejects flags that describe a cluster beside a file that describes clusters. A variable with a secret may be set, as the
+ * file may name it in `password_env`; otherwise there is a warning that it is not used.
+ */
 function refuseClusterOverrides(
   overrides: readonly Override[],
   file: string,
@@ -161,10 +168,10 @@ function refuseClusterOverrides(
 }
 
 const PREFIX = variableOf('');
-/** Variables that Kubernetes sets in every container for a service called crdb-exporter. */
-const OF_KUBERNETES = /^(?:SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))/;
+/** The ends of the variables that Kubernetes sets in each container for a service called crdb-exporter. */
+const KUBERNETES_VARIABLE = /^(?:SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))/;
 
-/** Warns of variables that are not known, but resemble a known one, unless the text of the file names them. */
+/** Warns of unknown variables that resemble a known one, unless the file names them, as for a secret. */
 function warnOfMistypedVariables(
   env: Environment,
   collectors: readonly CollectorOptions[],
@@ -176,7 +183,7 @@ function warnOfMistypedVariables(
   for (const name of Object.keys(env)) {
     const end = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : '';
     const isUsed = known.includes(end) || text.includes(name);
-    if (end === '' || OF_KUBERNETES.test(end) || isUsed) continue;
+    if (end === '' || KUBERNETES_VARIABLE.test(end) || isUsed) continue;
     const nearest = findNearest(end, known);
     if (nearest === undefined) continue;
     const message = `unknown variable, not used: did you mean ${PREFIX}${nearest}?`;
@@ -184,19 +191,22 @@ function warnOfMistypedVariables(
   }
 }
 
-/** Gives each cluster the common settings of the collectors that it does not override. */
+/**
+ * Gives each cluster the common settings of collectors that it does not set. Example: with `collectors.users.interval: 5m`
+ * for all, and `enabled: false` for users of a cluster, users have both settings in that cluster.
+ */
 function inheritCollectors(document: SourceDocument): void {
   const { clusters, collectors: common } = document.input;
   if (!Array.isArray(clusters) || !isMap(common)) return;
   for (const [index, cluster] of clusters.entries()) {
     if (!isMap(cluster)) continue;
-    const overridden = cluster['collectors'] ?? {};
-    if (!isMap(overridden)) continue;
+    const clusterBlocks = cluster['collectors'] ?? {};
+    if (!isMap(clusterBlocks)) continue;
     const merged = Object.entries(common).map(([name, block]) => {
-      const settings = overridden[name] ?? block;
+      const settings = clusterBlocks[name] ?? block;
       return [name, isMap(block) && isMap(settings) ? { ...block, ...settings } : settings];
     });
-    cluster['collectors'] = { ...overridden, ...Object.fromEntries(merged) };
+    cluster['collectors'] = { ...clusterBlocks, ...Object.fromEntries(merged) };
     document.addCopy(['clusters', index, 'collectors'], ['collectors']);
   }
 }

@@ -7,15 +7,20 @@ const REMINDER_MS = 10 * 60_000;
 
 interface LoggedProblem {
   readonly problem: StartedProblem;
-  /** All collectors that it has concerned. */
+  /** All collectors that it has affected since its start. */
   readonly affected: ReadonlySet<string>;
+  /** Monotonic ms. */
   readonly startedAtMs: number;
+  /** When its start or the last reminder was logged, monotonic ms. */
   readonly loggedAtMs: number;
-  /** Polls that ended with it. */
+  /** Number of polls that failed because of it, or warned of it. */
   readonly polls: number;
 }
 
-/** Logs each problem of watching a cluster once, again every ten minutes while it lasts, and its end. */
+/**
+ * Logs the start and the end of each problem of watching a cluster, and a reminder every ten minutes. Example: connections
+ * are refused from 12:00 to 12:25. There are lines at 12:00, 12:10 and 12:20 ("still failing") and 12:25 ("recovered").
+ */
 export class ProblemLog {
   readonly #log: Log;
   readonly #clock: Clock;
@@ -28,17 +33,17 @@ export class ProblemLog {
     this.#known = previous === undefined ? new Map() : previous.#known;
   }
 
-  /** The list of the last update. */
+  /** The problems of the last update. */
   get problems(): readonly StartedProblem[] {
     return [...this.#known.values()].map(({ problem }) => problem);
   }
 
-  /** Takes the list after a poll of a collector has ended or was skipped, and logs what has changed. */
+  /** Logs what has changed since the last update. To be called after each poll of a collector, also a skipped one. */
   update(problems: readonly WatchProblem[], collector: string): void {
     const before = this.#known;
     const logged = problems.map((problem) => {
       const known = before.get(problem.key);
-      return known === undefined ? this.#begin(problem) : this.#goOn(known, problem, collector);
+      return known === undefined ? this.#begin(problem) : this.#continue(known, problem, collector);
     });
     this.#known = new Map(logged.map((one) => [one.problem.key, one]));
     for (const [key, known] of before) if (!this.#known.has(key)) this.#end(known, problems);
@@ -57,7 +62,8 @@ export class ProblemLog {
     };
   }
 
-  #goOn(known: LoggedProblem, found: WatchProblem, collector: string): LoggedProblem {
+  /** Logs a reminder if the last line is ten minutes old. */
+  #continue(known: LoggedProblem, found: WatchProblem, collector: string): LoggedProblem {
     const { affects, reason, remedy: hint, message } = found;
     const problem = { ...found, sinceMs: known.problem.sinceMs };
     const affected = known.affected.union(new Set(affects));
@@ -70,7 +76,7 @@ export class ProblemLog {
     return { ...known, problem, affected, polls, loggedAtMs: nowMs };
   }
 
-  /** A collector that fails of another cause now has not recovered. */
+  /** Logs the end, unless one of its collectors fails with another problem now, and so has not recovered. */
   #end({ problem, affected, startedAtMs }: LoggedProblem, now: readonly WatchProblem[]): void {
     const { reason, message } = problem;
     const failing = now.filter((one) => one.reason !== undefined).flatMap(({ affects }) => affects);
@@ -81,7 +87,7 @@ export class ProblemLog {
   }
 }
 
-/** Undefined for none: the log leaves it out. */
+/** The value of the log field; undefined, which is not written, without collectors. */
 function listed(collectors: readonly string[]): string | undefined {
   return collectors.length === 0 ? undefined : collectors.join(', ');
 }

@@ -34,41 +34,52 @@ export interface StartedProblem extends WatchProblem {
 type PolledCollector = Pick<Poller, 'collector' | 'outcome'>;
 
 /**
- * The causes of failed polls, however many collectors fail of one: those with the same reason and remedy. A poll that an
- * open circuit breaker stopped has the cause that it had before. Example: nodes and sessions are refused connections, which
- * is one problem; then sessions is skipped, and the problem stays with both of them.
+ * The problems because of which polls fail: one for all collectors that fail with the same reason and remedy. A poll that
+ * an open circuit breaker has blocked gets the problem that it had before. Example: connections of nodes and sessions are
+ * refused, which is one problem. Then the poll of sessions is blocked, and the problem still affects both.
  */
 export function failedPolls(
   pollers: readonly PolledCollector[],
   previous: readonly WatchProblem[],
 ): readonly WatchProblem[] {
-  const found = new Map<string, WatchProblem>();
+  const problems = new Map<string, WatchProblem>();
   const failing = pollers.flatMap(({ collector: { name, api }, outcome: { error } }) =>
     error === undefined ? [] : { name, api, error },
   );
-  const isBlocked = ({ error }: (typeof failing)[number]) => error.reason === 'breaker_open';
-  for (const poll of failing.toSorted((a, b) => Number(isBlocked(a)) - Number(isBlocked(b)))) {
-    const { name, api, error } = poll;
-    const { message, remedy, reason } = error;
-    const cause = (remedy ?? message).replaceAll(/\d+/g, 'N');
-    const key = `${api} ${reason} ${cause}`;
-    const problem = found.get(key) ??
-      (isBlocked(poll) ? causeOf(poll, [...found.values(), ...previous]) : undefined) ?? {
-        key,
-        message,
-        remedy,
-        reason,
-        api,
-        affects: [],
-      };
-    const { affects } = found.get(problem.key) ?? { affects: [] };
-    found.set(problem.key, { ...problem, affects: [...affects, name] });
+  const add = (problem: WatchProblem, collector: string): void => {
+    const known = problems.get(problem.key) ?? { ...problem, affects: [] };
+    problems.set(problem.key, { ...known, affects: [...known.affects, collector] });
+  };
+  for (const poll of failing.filter((each) => !isBlocked(each))) {
+    add(describeFailure(poll), poll.name);
   }
-  return [...found.values()];
+  for (const poll of failing.filter(isBlocked)) {
+    const cause = causeOf(poll, [...problems.values(), ...previous]);
+    add(cause ?? describeFailure(poll), poll.name);
+  }
+  return [...problems.values()];
 }
 
+interface FailingCollector {
+  readonly name: string;
+  readonly api: Api;
+  readonly error: NonNullable<PolledCollector['outcome']['error']>;
+}
+
+function isBlocked({ error }: FailingCollector): boolean {
+  return error.reason === 'breaker_open';
+}
+
+/** Messages that differ in numbers alone have the same key: `no response within 5 s` and `… 30 s` are one problem. */
+function describeFailure({ api, error }: FailingCollector): WatchProblem {
+  const { message, remedy, reason } = error;
+  const cause = (remedy ?? message).replaceAll(/\d+/g, 'N');
+  return { key: `${api} ${reason} ${cause}`, message, remedy, reason, api, affects: [] };
+}
+
+/** The problem that affected the collector before it was blocked, or else another problem of its API. */
 function causeOf(
-  { name, api }: { readonly name: string; readonly api: Api },
+  { name, api }: FailingCollector,
   known: readonly WatchProblem[],
 ): WatchProblem | undefined {
   const causes = known.filter((problem) => problem.api === api && problem.reason !== undefined);
