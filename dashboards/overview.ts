@@ -129,7 +129,7 @@ const now = (limit: Limit, runbooks: string): Row => ({
     stat('Last known health', {
       about:
         'The last health of the last 6 hours that was not unknown (recorded by rules.yml): what was seen before the exporters lost sight of the cluster.',
-      queries: `max(last_over_time((crdb_cluster:crdb_health:code{${OF_CLUSTER}} < 3)[6h:1m]))`,
+      queries: `max(crdb_cluster:crdb_health:code{${OF_CLUSTER}} < 3 or last_over_time((crdb_cluster:crdb_health:code{${OF_CLUSTER}} < 3)[6h:1m]))`,
       unit: 'none',
       empty: 'not known',
       states: HEALTH,
