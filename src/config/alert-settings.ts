@@ -10,8 +10,11 @@ export const RUNBOOK_URL = 'https://github.com/crdb-exporter/crdb-exporter/blob/
 
 /** Why a text cannot be the address before the path of a page. */
 export function findLinkFault(text: string): string | undefined {
-  const isUrl = /^https?:\/\/[^\s'{}]+$/.test(text);
-  return isUrl ? undefined : 'not an address that begins with http:// or https://';
+  if (!/^https?:\/\/[^\s'{}]+$/.test(text)) {
+    return 'not an address that begins with http:// or https://';
+  }
+  const isBase = /^https?:\/\/[^/?#@]+(\/[^?#]*)?$/.test(text);
+  return isBase ? undefined : 'an address with a user, a query or a fragment: remove it';
 }
 
 /** An address without a slash at its end; an empty text stands for `usual`. */

@@ -39,6 +39,14 @@ testBadFiles([
       '1:29: links.dashboards_url: unknown key "dashboards_url"; did you mean "dashboard_url"?',
     ],
   ],
+  [
+    'links with a password, which everybody would read, and with what no path can follow',
+    `links: { runbook_url: "https://wiki/?page=a", dashboard_url: "https://ops:secret@g" }\n${CLUSTER}`,
+    [
+      '1:23: links.runbook_url: "https://wiki/?page=a" is an address with a user, a query or a fragment: remove it',
+      '1:62: links.dashboard_url: "https://<secret>@g" is an address with a user, a query or a fragment: remove it',
+    ],
+  ],
 ]);
 
 test('without thresholds and links there are the defaults, and the runbooks of the repository', async () => {
