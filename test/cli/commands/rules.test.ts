@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { SETTING_NAMES, SETTINGS } from '../../../src/cli/commands/rules/settings.ts';
+import { SETTINGS } from '../../../src/cli/commands/rules/settings.ts';
 import { NUMBERS, otherValue } from '../../rules/other-values.ts';
 import { run } from '../../rules/promtool.ts';
 import type { RuleGroup } from '../../rules/rule-set.ts';
@@ -35,12 +35,6 @@ function formsOf(value: string): RegExp {
 }
 
 describe('the command rules', () => {
-  test('lists each setting on a line of its help', async () => {
-    const { out } = await runHere(['help', 'rules']);
-    for (const name of SETTING_NAMES)
-      expect(out).toMatch(new RegExp(`^ +${name} \\(.+\\): \\S`, 'm'));
-  });
-
   test('prints the shipped file', async () => {
     const { out } = await runHere(['rules']);
     await expectGolden(out, 'config/prometheus/rules.yml', 'npm run rules');
