@@ -112,7 +112,8 @@ function findDamage(
 ): string | undefined {
   const without = [...nodes.values()].map(({ withoutQuorum }) => withoutQuorum);
   const count = Math.max(problems.get('unavailable')?.ranges ?? 0, ...without);
-  if (count > 0) return `at least ${formatRanges(count)} without a quorum`;
+  // The count is a lower bound, and another one than that of the ranges that report it themselves.
+  if (count > 0) return 'ranges are without a quorum';
   const lost = problems.get('no_live_replica')?.ranges ?? 0;
   return lost > 0 ? `${formatRanges(lost)} without a live replica` : undefined;
 }
