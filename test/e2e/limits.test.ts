@@ -114,16 +114,11 @@ describe('a listing in pages', () => {
 });
 
 /** Live nodes with ids from 1. */
-function liveNodes(count: number, more = ''): string {
+function liveNodes(count: number): string {
   const nodes = Array.from({ length: count }, (_each, at) => {
-    return `{"node_id":${at + 1},"liveness_status":3${more}}`;
+    return `{"node_id":${at + 1},"liveness_status":3}`;
   });
   return nodesPage(nodes);
-}
-
-function tiers(count: number): string {
-  const listed = Array.from({ length: count }, (_each, at) => `{"key":"t${at}","value":"v"}`);
-  return `,"locality":{"tiers":[${listed.join(',')}]}`;
 }
 
 describe('a listing of nodes', () => {
@@ -135,21 +130,5 @@ describe('a listing of nodes', () => {
     expect(reasons(over)).toEqual(['limit']);
     expect(hits(over)).toEqual(['items']);
     expect(over.all('crdb_nodes')).toEqual([]);
-  });
-
-  test('exports 32 locality tiers of a node; more hit the limit without a failure', async () => {
-    const most = await firstPoll((_request, response) => {
-      response.end(liveNodes(2, tiers(32)));
-    }, 'nodes');
-    expect(reasons(most)).toEqual([]);
-    expect(most.all('crdb_node_locality_info')).toHaveLength(64);
-    const over = await firstPoll((_request, response) => {
-      response.end(liveNodes(2, tiers(33)));
-    }, 'nodes');
-    expect(reasons(over)).toEqual([]);
-    expect(hits(over)).toEqual(['items']);
-    expect(over.value('crdb_up')).toBe(1);
-    expect(over.all('crdb_node_locality_info')).toHaveLength(64);
-    expect(over.value('crdb_nodes', { status: 'live' })).toBe(2);
   });
 });

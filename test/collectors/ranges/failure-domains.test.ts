@@ -186,55 +186,19 @@ test.each([UNAVAILABLE, UNAVAILABLE | UNDER])(
 describe('what a range with non-voters depends on', () => {
   const given = { lastHolders: 5, intended: 5, problems: UNDER };
 
-  test.each<
-    readonly [string, number, Given, Pick<Judged, 'quorum' | 'all' | 'uncertain' | 'withoutQuorum'>]
-  >([
+  test.each<Case>([
     // 3 voters and 2 non-voters, one missing: in the worst case 2 of 3 voters are live, a quorum and none to spare.
-    [
-      'one of five missing',
-      4,
-      { voters: [3, 5] },
-      { quorum: 1, all: 4, uncertain: 0, withoutQuorum: 0 },
-    ],
+    ['one of five missing', 4, { voters: [3, 5] }, 1, 4, 0, 0],
     // In the worst case 1 of 3 voters is live, but the server would say `unavailable`.
-    [
-      'two of five missing',
-      3,
-      { voters: [3, 5] },
-      { quorum: 1, all: 3, uncertain: 0, withoutQuorum: 0 },
-    ],
-    [
-      'three of five missing',
-      2,
-      { voters: [3, 5] },
-      { quorum: 1, all: 2, uncertain: 0, withoutQuorum: 0 },
-    ],
-    [
-      'one left, which is no quorum of 3',
-      1,
-      { voters: [3, 5] },
-      { quorum: 0, all: 1, uncertain: 0, withoutQuorum: 1 },
-    ],
-    [
-      'five voters, one missing',
-      4,
-      { voters: [5, 5] },
-      { quorum: 2, all: 4, uncertain: 0, withoutQuorum: 0 },
-    ],
-    [
-      'types of another number of replicas',
-      4,
-      { voters: [3, 4] },
-      { quorum: 2, all: 4, uncertain: 1, withoutQuorum: 0 },
-    ],
-    ['no types', 4, {}, { quorum: 2, all: 4, uncertain: 1, withoutQuorum: 0 }],
-    [
-      'one missing, and one in no column',
-      4,
-      { voters: [5, 5], unplaced: 1 },
-      { quorum: 2, all: 0, uncertain: 1, withoutQuorum: 0 },
-    ],
-  ])('%s', (_what, count, more, expected) => {
+    ['two of five missing', 3, { voters: [3, 5] }, 1, 3, 0, 0],
+    ['three of five missing', 2, { voters: [3, 5] }, 1, 2, 0, 0],
+    ['one left, which is no quorum of 3', 1, { voters: [3, 5] }, 0, 1, 0, 1],
+    ['five voters, one missing', 4, { voters: [5, 5] }, 2, 4, 0, 0],
+    ['types of another number of replicas', 4, { voters: [3, 4] }, 2, 4, 1, 0],
+    ['no types', 4, {}, 2, 4, 1, 0],
+    ['one missing, and one in no column', 4, { voters: [5, 5], unplaced: 1 }, 2, 0, 1, 0],
+  ])('%s', (_what, count, more, quorum, all, uncertain, withoutQuorum) => {
+    const expected = { quorum, all, uncertain, withoutQuorum };
     expect(judge(count, { ...given, ...more })).toMatchObject(expected);
   });
 
