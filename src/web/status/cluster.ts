@@ -21,6 +21,7 @@ import {
 } from '../../findings/safe-to-stop.ts';
 import { isScanWrong, type ScanCheck } from '../../findings/scan-check.ts';
 import { readSessions } from '../../findings/sessions.ts';
+import type { SqlLoad } from '../../findings/sql-load.ts';
 import type { StartedProblem } from '../../findings/watch-problems.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import type { RenderedFamily } from '../../metrics/snapshot.ts';
@@ -58,6 +59,8 @@ const HEALTH_COLLECTORS: ReadonlySet<string> = new Set(
 interface ClusterParts extends ClusterView {
   readonly isPolled: boolean;
   readonly safeToStop: SafeToStopStatus;
+  /** Absent without current data of the nodes. */
+  readonly sqlLoad?: SqlLoad | undefined;
 }
 
 /** A cluster with what is wrong. */
@@ -75,6 +78,7 @@ export interface ClusterComparisons {
   readonly scanCheck?: ScanCheck | undefined;
   /** Write stalls per minute by node id. */
   readonly writeStalls?: ReadonlyMap<number, number> | undefined;
+  readonly sqlLoad?: SqlLoad | undefined;
 }
 
 /** The parts of a cluster that its reading follows from. */
@@ -89,7 +93,7 @@ export function readCluster(
   settings: FindingSettings,
   sinceMs: (key: string) => number,
   nowMs: number,
-  { scanCheck, writeStalls = new Map() }: ClusterComparisons = {},
+  { scanCheck, writeStalls = new Map(), sqlLoad }: ClusterComparisons = {},
 ): ClusterReading {
   const evidence = {
     writeStalls,
@@ -102,7 +106,11 @@ export function readCluster(
     watchProblems: cluster.watchProblems,
     settings,
   };
-  return assess(readParts(cluster, evidence.stop, scanCheck), evidence, sinceMs, nowMs);
+  const parts = {
+    ...readParts(cluster, evidence.stop, scanCheck),
+    sqlLoad: evidence.results.nodes && sqlLoad,
+  };
+  return assess(parts, evidence, sinceMs, nowMs);
 }
 
 /** Reads a cluster without its results, and says why. */

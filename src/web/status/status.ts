@@ -6,6 +6,7 @@ import { readWriteStalls } from '../../findings/load-problems.ts';
 import { type FindingLinks, linkFinding } from '../../findings/problem.ts';
 import { bySeverity, type Finding, type Problem, toFindings } from '../../findings/problem.ts';
 import { countsOf, scanOf, ScanHistory } from '../../findings/scan-history.ts';
+import { readSqlLoad, type SqlLoad } from '../../findings/sql-load.ts';
 import { messageOf, quoteArgument } from '../../format.ts';
 import { type ClusterReading, type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
 
@@ -155,6 +156,7 @@ export class ClusterHistory {
   /** The last nodes with new records. */
   #nodes: NodesResult | undefined;
   #writeStalls: ReadonlyMap<number, number> = new Map();
+  #sqlLoad: SqlLoad | undefined;
   /** Start of the current state and of each current issue, ms. */
   #since: ReadonlyMap<string, number> = new Map();
   /** When each collector was polled for the first time, ms. */
@@ -171,6 +173,7 @@ export class ClusterHistory {
     return readCluster(cluster, this.#settings(), this.#sinceOr(nowMs), nowMs, {
       scanCheck: this.#scans.read(),
       writeStalls: this.#writeStalls,
+      sqlLoad: this.#sqlLoad,
     });
   }
 
@@ -207,6 +210,7 @@ export class ClusterHistory {
   #recordNodes(listed: NodesResult): void {
     if (newestRecord(listed) <= newestRecord(this.#nodes)) return;
     this.#writeStalls = readWriteStalls(this.#nodes, listed);
+    this.#sqlLoad = readSqlLoad(this.#nodes, listed);
     this.#nodes = listed;
   }
 

@@ -15,7 +15,7 @@ import {
   relativeTime,
   withCode,
 } from './html.ts';
-import { assistantState, collectorTable, nodeList, sessionTables } from './panels.ts';
+import { assistantState, collectorTable, nodeList, sessionTables, userFigures } from './panels.ts';
 import { hotRanges, loadedTables, problemRanges, safeToStop } from './range-panels.ts';
 
 /** The words for each state, the worst first. */
@@ -181,7 +181,7 @@ function clusterDetails(
     ...shown.map((one) => (one === last ? ({ ...one, kind: 'wide' } as const) : one)),
     { kind: 'wide', title: 'Collectors', content: table },
   ];
-  return html`${findingList(cluster, nowMs)}
+  return html`${userFigures(cluster)}${findingList(cluster, nowMs)}
     <div class="panels">
       ${
         missing.length > 0 &&

@@ -8,7 +8,8 @@ import {
 } from '../../../findings/nodes.ts';
 import type { CollectorStatus } from '../../../findings/polls.ts';
 import type { SessionsStatus } from '../../../findings/sessions.ts';
-import { formatBytes, formatCount, formatDuration } from '../../../format.ts';
+import { formatBytes, formatCount, formatDuration, formatNumber } from '../../../format.ts';
+import type { ClusterStatus } from '../status.ts';
 import {
   bar,
   type Column,
@@ -24,6 +25,38 @@ import {
 
 /** Nodes that are drawn; of larger clusters only those that are not healthy, and the others are counted. */
 const MAX_NODES = 400;
+
+/** Whether users are affected: their statements, and the tables that they cannot use. Nothing on data that may be old. */
+export function userFigures({ sqlLoad, ranges, collectors }: ClusterStatus): Html | false {
+  const isCurrent = (name: string): boolean =>
+    collectors.some((collector) => collector.name === name && collector.state === 'ok');
+  const load = isCurrent('nodes') ? sqlLoad : undefined;
+  const scan = isCurrent('ranges') ? ranges : undefined;
+  if (load === undefined && scan === undefined) return false;
+  const { countedNodes = 0, servingNodes = 0 } = load ?? {};
+  const counted = countedNodes < servingNodes && `of ${countedNodes} of ${servingNodes} nodes`;
+  const { tables = [], moreTables = 0 } = scan?.withoutQuorum ?? {};
+  const damaged = tables.length + moreTables;
+  // Without some nodes, no damaged table proves nothing.
+  const isDamageKnown = scan !== undefined && (scan.nodes.failed === 0 || damaged > 0);
+  const atLeast = scan !== undefined && scan.nodes.failed > 0 ? 'at least ' : '';
+  const figures = [
+    ['SQL p99, slowest node', known(load?.latencyP99Seconds, formatDuration)],
+    ['Failed statements/s', known(load?.failedStatementsPerSecond, formatNumber), counted],
+    ['Statements/s', known(load?.statementsPerSecond, formatNumber), counted],
+    [
+      'Tables without quorum',
+      isDamageKnown ? `${atLeast}${formatCount(damaged)}` : 'not known',
+      damaged > 0 && icon('critical'),
+    ],
+  ] as const;
+  return html`<ul class="figures" aria-label="What users notice">
+    ${figures.map(
+      ([title, value, more = false]) =>
+        html`<li><span>${title}</span><b>${value}</b><small>${more}</small></li>`,
+    )}
+  </ul>`;
+}
 
 /** The nodes by locality with their liveness; `lastSeenAt` while the polls fail, when nobody knows what is so now. */
 export function nodeList({ list }: NodesStatus, nowMs: number, lastSeenAt?: string): Html {
