@@ -2,9 +2,9 @@ import { type Command, InvalidArgumentError } from 'commander';
 import type { Environment } from '../config/secret.ts';
 import { parseDuration } from '../config/values.ts';
 import type { Build } from '../metrics/exporter-metrics.ts';
+import { EXIT } from './process/signals.ts';
 
-/** Exit codes of the process; docs/commands.md lists them. */
-export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143 } as const;
+export { EXIT };
 
 /** The surroundings of a command, beside its own arguments and options. */
 export interface CommandContext {

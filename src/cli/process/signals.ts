@@ -1,5 +1,8 @@
-import { EXIT } from '../command.ts';
 import { onOutputEnd } from '../output/standard-output.ts';
+
+/** Exit codes of the process; docs/commands.md lists them. */
+// It stands here, as signals are held before any package is loaded.
+export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143 } as const;
 
 const EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated } as const;
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
