@@ -159,7 +159,9 @@ function limitProblem({ name, error, limits }: CollectorStatus): readonly Proble
   // The error of a failed poll names its limit.
   if (error !== undefined || limits.length === 0) return [];
   const text = `The last poll of ${name} reached its limit of ${formatList(limits)}: its data is incomplete.`;
-  const next = 'Raise the limit in the configuration, or reduce what the collector reads.';
+  const next = limits.includes('duration')
+    ? 'First look for nodes that are slow or do not respond; a longer timeout only waits longer for them.'
+    : 'Raise the limit in the configuration, or reduce what the collector reads.';
   return [{ key: `limit ${name}`, about: 'exporter', alert: 'CrdbExporterLimitHit', text, next }];
 }
 
@@ -168,7 +170,10 @@ const MAX_DUTY = 0.8;
 const MAX_STRETCH = 3;
 
 function stretchProblem(collector: CollectorStatus): readonly Problem[] {
-  const { name, intervalSeconds, configuredIntervalSeconds, durationSeconds = 0 } = collector;
+  const { name, error, intervalSeconds, configuredIntervalSeconds } = collector;
+  const { durationSeconds = 0 } = collector;
+  // Failed polls say why themselves, and their duration is that of a failure.
+  if (error !== undefined) return [];
   const isStretched = intervalSeconds > MAX_STRETCH * configuredIntervalSeconds;
   if (!isStretched && durationSeconds <= MAX_DUTY * intervalSeconds) return [];
   const text = isStretched

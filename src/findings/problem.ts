@@ -66,12 +66,13 @@ export function toFindings(
     .toSorted(bySeverity);
 }
 
-/** The worst first. */
+/** The worst first; of one severity those of the cluster before those of the exporter, which may be their effect. */
 export function bySeverity(
-  a: { readonly level: Severity },
-  b: { readonly level: Severity },
+  a: Pick<Finding, 'level' | 'about'>,
+  b: Pick<Finding, 'level' | 'about'>,
 ): number {
-  return SEVERITIES.indexOf(a.level) - SEVERITIES.indexOf(b.level);
+  const bySubject = Number(a.about === 'exporter') - Number(b.about === 'exporter');
+  return SEVERITIES.indexOf(a.level) - SEVERITIES.indexOf(b.level) || bySubject;
 }
 
 /** Whether a finding is a problem of the cluster: not only of the exporter, and more than information. */

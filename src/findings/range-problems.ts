@@ -8,6 +8,7 @@ import {
   type RangesStatus,
   systemRangeName,
 } from './ranges.ts';
+import { formatRanges } from './safe-to-stop.ts';
 import { scanProblems } from './scan-check.ts';
 
 /** Ranges that are named in a finding; the table of the page has more. */
@@ -142,7 +143,7 @@ export function widespreadProblems(
   const leases = stores.reduce((sum, store) => sum + store.leases, 0);
   const count = summary?.problems.get('underreplicated')?.ranges ?? 0;
   if (nodeCount < 3 || count <= thresholds.underreplicated * leases) return [];
-  const share = leases > 0 ? formatPercent(Math.min(1, count / leases)) : 'All';
+  const share = formatPercent(leases > 0 ? Math.min(1, count / leases) : 1);
   return [
     {
       key: 'many underreplicated',
@@ -150,7 +151,7 @@ export function widespreadProblems(
       alert: 'CrdbRangesUnderreplicated',
       level: 'critical',
       normalSeconds: 7200,
-      text: `${share} of all ranges have too few live replicas.`,
+      text: `${formatRanges(count)}, ${share} of all, ${count === 1 ? 'has' : 'have'} too few live replicas.`,
       next: 'While this lasts the next failure may make many unavailable: look for nodes that are down and for full stores.',
     },
   ];

@@ -245,7 +245,7 @@ describe('a finding', () => {
     expect(many(10)).toEqual([]);
     expect(many(11, 2)).toEqual([]);
     const [problem] = many(11);
-    expect(problem?.text).toBe('11 % of all ranges have too few live replicas.');
+    expect(problem?.text).toBe('11 ranges, 11 % of all, have too few live replicas.');
     const levelAfter = (seconds: number) =>
       toFindings(many(11), () => NOW_MS - seconds * 1000, NOW_MS).map(({ level }) => level);
     expect([levelAfter(7_199), levelAfter(7_200)]).toEqual([['info'], ['critical']]);
