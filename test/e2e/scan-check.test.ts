@@ -79,7 +79,9 @@ describe('an exporter that reads the ranges of a node wrongly', { timeout: 60_00
     const { findings, state, ranges } = await untilStatus(exporter, (cluster) =>
       cluster.findings.some(({ level }) => level === 'warning'),
     );
-    expect(findings).toMatchObject([{ alert: 'CrdbScanDisagrees', about: 'exporter' }]);
+    // On a slow machine there may be information about slow polls, too.
+    const warnings = findings.filter(({ level }) => level === 'warning');
+    expect(warnings).toMatchObject([{ alert: 'CrdbScanDisagrees', about: 'exporter' }]);
     expect(state).toBe('unknown');
     const wrong = ranges?.scanCheck?.stores.map(({ nodeId, storeId }) => [nodeId, storeId]);
     expect(wrong).toEqual(stores.map((storeId) => [2, storeId]));

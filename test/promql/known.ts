@@ -16,6 +16,7 @@ const LEVELS: Readonly<Record<string, string>> = {
   reason: 'reason',
   status: 'status',
   tier: 'tier',
+  locality: 'locality',
   value: 'value',
   build: 'build_tag',
   name: 'cluster_name',

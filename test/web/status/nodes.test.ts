@@ -80,11 +80,14 @@ test.each([
   expect(issues.map(({ alert }) => alert)).toEqual(alerts);
 });
 
-test('nodes that are down name the region that is lost, not its zones', () => {
-  const tiersOf = (region: string, zone: string): Node['tiers'] => [
+function tiersOf(region: string, zone: string): Node['tiers'] {
+  return [
     { key: 'region', value: region },
     { key: 'zone', value: zone },
   ];
+}
+
+test('nodes that are down name the region that is lost, not its zones', () => {
   const all = ['east', 'east', 'west', 'west', 'north'].map((region, index) =>
     node(index + 1, {
       tiers: tiersOf(region, `${region}-${index}`),
