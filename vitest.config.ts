@@ -9,21 +9,20 @@ const TIMED = ['test/e2e/alerts/*.test.ts', 'test/chaos/*.test.ts'];
 const NEWEST = process.env['NEWEST_PROMETHEUS'];
 /** Tests that run with both the installed and the newest Prometheus. */
 const WITH_BOTH = [
-  'test/rules/rules.test.ts',
   'test/rules/newest.test.ts',
   'test/config/web-config.test.ts',
   'test/e2e/prometheus.test.ts',
   'test/e2e/secure-scrape.test.ts',
 ];
-/** Whole incidents for promtool take long: they run once, with the newest Prometheus where it is available. */
-const INCIDENTS = ['test/rules/{incidents,decommission,scan-check}.test.ts'];
+/** The cases of the rules take long: they run once, with the newest promtool where it is available. */
+const RULES = ['test/rules/{rules,incidents,decommission,scan-check}.test.ts'];
 const newestFirst = { PATH: [NEWEST, process.env['PATH']].join(delimiter) };
 
 const newest: TestProjectInlineConfiguration = {
   extends: true,
   test: {
     name: 'newest',
-    include: [...WITH_BOTH, ...INCIDENTS],
+    include: [...WITH_BOTH, ...RULES],
     env: newestFirst,
     sequence: { groupOrder: 0 },
   },
@@ -45,7 +44,7 @@ export default defineConfig({
         test: {
           name: 'together',
           include: ['test/**/*.test.ts'],
-          exclude: [...TIMED, ...(NEWEST === undefined ? [] : INCIDENTS)],
+          exclude: [...TIMED, ...(NEWEST === undefined ? [] : RULES)],
           sequence: { groupOrder: 0 },
         },
       },
