@@ -69,7 +69,9 @@ describe('the tarball', () => {
     expect(built).toContain('dist/json/scanner.wasm');
     const expected = [
       ...ALWAYS_PACKED,
-      ...files.flatMap((name) => (name === 'dist' ? [...built, 'dist/revision'] : expand(name))),
+      ...files.flatMap((name) =>
+        name === 'dist' ? [...built, 'dist/revision'] : expand(name.replace(/^\//, '')),
+      ),
     ];
     expect(installed.files.toSorted()).toEqual(expected.toSorted());
   });
