@@ -15,7 +15,8 @@ export interface SqlLoad {
 /** Reads the load between two polls of the nodes with newer records; the rates are absent without the first one. */
 export function readSqlLoad(before: NodesResult | undefined, now: NodesResult): SqlLoad {
   const earlier = new Map(before?.nodes.map((node) => [node.id, node]));
-  const fresh = now.nodes.filter(({ isFresh }) => isFresh);
+  const serving = now.nodes.filter((node) => REACHABLE.has(livenessOf(node)));
+  const fresh = serving.filter(({ isFresh }) => isFresh);
   const latencies = fresh.flatMap(({ metrics }) => metrics.get('sql.service.latency-p99') ?? []);
   const rates = fresh.flatMap((node) => rateOf(earlier.get(node.id), node) ?? []);
   const isKnown = rates.length > 0;
@@ -24,7 +25,7 @@ export function readSqlLoad(before: NodesResult | undefined, now: NodesResult): 
     statementsPerSecond: isKnown ? sum(rates.map(({ executed }) => executed)) : undefined,
     failedStatementsPerSecond: isKnown ? sum(rates.map(({ failed }) => failed)) : undefined,
     countedNodes: rates.length,
-    servingNodes: now.nodes.filter((node) => REACHABLE.has(livenessOf(node))).length,
+    servingNodes: serving.length,
   };
 }
 

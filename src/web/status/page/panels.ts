@@ -34,7 +34,8 @@ export function userFigures({ sqlLoad, ranges, collectors }: ClusterStatus): Htm
   const scan = isCurrent('ranges') ? ranges : undefined;
   if (load === undefined && scan === undefined) return false;
   const { countedNodes = 0, servingNodes = 0 } = load ?? {};
-  const counted = countedNodes < servingNodes && `of ${countedNodes} of ${servingNodes} nodes`;
+  const isPartial = countedNodes > 0 && countedNodes < servingNodes;
+  const counted = isPartial && `of ${countedNodes} of ${servingNodes} nodes`;
   const { tables = [], moreTables = 0 } = scan?.withoutQuorum ?? {};
   const damaged = tables.length + moreTables;
   // Without some nodes, no damaged table proves nothing.
