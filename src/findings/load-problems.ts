@@ -4,6 +4,7 @@ import type { Thresholds } from '../config/alert-thresholds.ts';
 import { formatCount, formatDuration, formatList, formatNumber, formatPercent } from '../format.ts';
 import type { AlertName } from '../vocabulary.ts';
 import type { Problem } from './problem.ts';
+import { secondsBetween } from './sql-load.ts';
 
 /** A condition of single nodes; the text follows `Node 3: ` or `Nodes 3 and 4: `. */
 export interface NodeCondition {
@@ -103,11 +104,10 @@ export function readWriteStalls(
   const earlier = new Map(before?.nodes.map((node) => [node.id, node]));
   const rates = now.nodes.flatMap((node) => {
     const previous = earlier.get(node.id);
-    const seconds = node.updatedSeconds - (previous?.updatedSeconds ?? 0);
-    const isRestarted = previous?.startedSeconds !== node.startedSeconds;
-    if (!node.isFresh || previous?.isFresh !== true || isRestarted || seconds <= 0) return [];
+    const seconds = secondsBetween(previous, node);
+    if (seconds === undefined) return [];
     const counts = Array.from(node.stores, ([storeId, store]) => {
-      const first = previous.stores.get(storeId)?.get('storage.write-stalls') ?? NaN;
+      const first = previous?.stores.get(storeId)?.get('storage.write-stalls') ?? NaN;
       return (store.get('storage.write-stalls') ?? NaN) - first;
     }).filter((count) => count >= 0);
     return [[node.id, (60 * Math.max(0, ...counts)) / seconds] as const];

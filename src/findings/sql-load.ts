@@ -29,18 +29,28 @@ export function readSqlLoad(before: NodesResult | undefined, now: NodesResult): 
   };
 }
 
+/** Time between two records of a node, s; undefined when it restarted, so that its counters began again, or wrote no new one. */
+export function secondsBetween(
+  before: NodeStatus | undefined,
+  now: NodeStatus,
+): number | undefined {
+  if (before?.isFresh !== true || !now.isFresh) return undefined;
+  if (before.startedSeconds !== now.startedSeconds) return undefined;
+  const seconds = now.updatedSeconds - before.updatedSeconds;
+  return seconds > 0 ? seconds : undefined;
+}
+
 /**
  * Statements per second of a node between two of its records. Example: records of 12:00:00 and 12:00:10 count 500 and 700
- * statements: 20 a second. Undefined for a node that restarted, whose counters began again, or wrote no new record.
+ * statements: 20 a second.
  */
 function rateOf(before: NodeStatus | undefined, now: NodeStatus) {
-  if (before?.isFresh !== true || before.startedSeconds !== now.startedSeconds) return undefined;
-  const seconds = now.updatedSeconds - before.updatedSeconds;
+  const seconds = secondsBetween(before, now);
   const increaseOf = (key: string): number =>
-    (now.metrics.get(key) ?? NaN) - (before.metrics.get(key) ?? NaN);
+    (now.metrics.get(key) ?? NaN) - (before?.metrics.get(key) ?? NaN);
   const executed = increaseOf('sql.query.count');
   const failed = increaseOf('sql.failure.count');
-  if (!(seconds > 0) || !(executed >= 0) || !(failed >= 0)) return undefined;
+  if (seconds === undefined || !(executed >= 0) || !(failed >= 0)) return undefined;
   return { executed: executed / seconds, failed: failed / seconds };
 }
 
