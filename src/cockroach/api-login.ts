@@ -50,7 +50,7 @@ const LOGIN_PAUSES_MS: Partial<Readonly<Record<FailureReason, number>>> = {
 
 interface Token {
   readonly text: string;
-  /** What the configuration held when the token was created: the password of the login, or the token itself. */
+  /** The secret of the configuration when the token was created: the password of the login, or the token itself. */
   readonly secret: string;
 }
 

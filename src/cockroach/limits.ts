@@ -4,7 +4,7 @@ import type { PollStats } from '../http/poll-stats.ts';
 // Far above the largest real cluster. A server that invents more of a kind would fill the memory: its answer is not read
 // to the end, and the poll fails with the reason `limit`. docs/reliability.md lists them.
 
-/** What an element of a listing may have: the largest honest one (a node with many stores, a table with many grants) has half a megabyte. */
+/** The largest size of an element of a listing: the largest honest one (a node with many stores, a table with many grants) has half a megabyte. */
 export const ELEMENT_LIMITS = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
 /** Nodes of a cluster, also those that sessions, errors and ranges name. */
 export const MAX_NODES = 10_000;

@@ -4,7 +4,7 @@ import { invalid, key, rejectIf, section, unquoteHint } from './values.ts';
 // The thresholds that alerts and findings share. Each is declared once: the key `thresholds` of the configuration,
 // `rules --set`, the rules in the chart and the findings read it here.
 
-/** What a number must be, by kind; the bounds in the words of a JSON schema. */
+/** The rule for a number, by kind; the bounds in the words of a JSON schema. */
 interface NumberKind {
   readonly what: string;
   readonly bounds: {

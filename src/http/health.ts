@@ -91,7 +91,7 @@ export class Health {
     return this.#shortestPause((upstream) => this.#breakers(upstream, request));
   }
 
-  /** What is left of the longest pause that keeps an endpoint from all URLs, ms. The wait between two trials does not count. */
+  /** The rest of the longest pause that keeps an endpoint from all URLs, ms. The wait between two trials does not count. */
   pausedMs(): number {
     const names = new Set(this.upstreams.flatMap(({ endpoints }) => [...endpoints.keys()]));
     const pauses = [

@@ -98,7 +98,7 @@ export function planRetry(
 
 /** In the long run at most one retry in ten requests, so that retries never double the load of an outage. */
 const BUDGET_PER_REQUEST = 0.1;
-/** What a process that has just started may spend, and the most that can be saved up. */
+/** The retries that a process that has just started may spend, and the most that can be saved up. */
 const FIRST_BUDGET = 5;
 const MAX_BUDGET = 10;
 

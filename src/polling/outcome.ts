@@ -28,7 +28,7 @@ export interface Outcome {
   readonly lastSuccessMs?: number | undefined;
   /** Why the last poll failed or was skipped; undefined after a success. */
   readonly error?: PollFailure | undefined;
-  /** What the last polls warned of. A failed poll resolves no warning, because it may have ended before the check. */
+  /** Warnings of the last polls. A failed poll resolves no warning, because it may have ended before the check. */
   readonly warnings?: ReadonlySet<string>;
 }
 

@@ -1,12 +1,12 @@
 import { PROBLEMS } from '../../vocabulary.ts';
 
-// What a complete scan tells about the replicas of one range: how many are live, how many it should have, how many more it
+// A complete scan shows of the replicas of one range: how many are live, how many it should have, how many more it
 // can lose, and whether it has lost all of them. failure-domains.ts sums this up by node and by locality.
 
 const UNAVAILABLE = 1 << PROBLEMS.indexOf('unavailable');
 const UNDERREPLICATED = 1 << PROBLEMS.indexOf('underreplicated');
 
-/** What the complete scans before have shown of a range. */
+/** A range, as the complete scans before have shown it. */
 export interface ReplicaHistory {
   /** Number of nodes that held the range in the last scan. */
   readonly lastHolders: number;
@@ -84,7 +84,7 @@ function quorumOf(replicas: number): number {
 export function countSpare(live: number, missing: number, voters: number): number {
   const quorum = quorumOf(voters);
   const spare = voters - missing - quorum;
-  // Without a quorum the server would report the range as unavailable: the worst case is not true here.
+  // The server would report a range without a quorum as unavailable: the worst case is not true here.
   if (spare < 0 && live >= quorum) return 0;
   return spare;
 }

@@ -176,7 +176,7 @@ function checkOrder(values: Settings['values']): void {
   if (wrong !== undefined) throw usageError(`--set: ${wrong.message}`);
 }
 
-/** What may stand before the `=`. */
+/** Texts that may stand before the `=`. */
 const SETTING_KEYS = [...SETTING_NAMES, 'severity.ALERT', 'for.ALERT', 'label.NAME'];
 
 function checkAlert(name: string, alerts: readonly AlertTemplate[]): string {

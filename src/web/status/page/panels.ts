@@ -38,7 +38,7 @@ export function userFigures({ sqlLoad, ranges, collectors }: ClusterStatus): Htm
   const counted = isPartial && `of ${countedNodes} of ${servingNodes} nodes`;
   const { tables = [], moreTables = 0 } = scan?.withoutQuorum ?? {};
   const damaged = tables.length + moreTables;
-  // Without some nodes, no damaged table proves nothing.
+  // An absence of damaged tables proves nothing when some nodes were not read.
   const isDamageKnown = scan !== undefined && (scan.nodes.failed === 0 || damaged > 0);
   const atLeast = scan !== undefined && scan.nodes.failed > 0 ? 'at least ' : '';
   const figures = [
