@@ -1,6 +1,6 @@
 import path from 'node:path';
 import { isLoopback } from './addresses.ts';
-import { findWrongOrders } from './alert-thresholds.ts';
+import { findWrongOrders } from './alert-settings.ts';
 import { completeConfig, type FilesToRead } from './complete.ts';
 import { type ConfigIssue, ConfigIssues, quote } from './issues.ts';
 import {

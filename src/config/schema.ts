@@ -1,8 +1,7 @@
 import * as v from 'valibot';
 import type { OptionSpecs } from '../collector-options.ts';
 import { listenAddress } from './addresses.ts';
-import { LINK_SECTION } from './alert-settings.ts';
-import { THRESHOLD_SECTION } from './alert-thresholds.ts';
+import { LINK_SECTION, THRESHOLD_SECTION } from './alert-settings.ts';
 import {
   type CollectorConfig,
   type CollectorOptions,

@@ -2,7 +2,7 @@ import { livenessOf } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/collector.ts';
 import { QUERIES } from '../collectors/ranges/replica.ts';
-import type { Thresholds } from '../config/alert-thresholds.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
 import { formatNumber } from '../format.ts';
 import { formatNodes } from './load-problems.ts';
 import type { Problem } from './problem.ts';

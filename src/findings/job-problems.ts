@@ -1,7 +1,7 @@
 import { type CloudResult, HEALTHS, STATUSES } from '../collectors/cloud.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { type JobsStatus, readJobs } from '../collectors/nodes/jobs.ts';
-import type { Thresholds } from '../config/alert-thresholds.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
 import { formatDuration, formatList } from '../format.ts';
 import { type Problem, toTime } from './problem.ts';
 

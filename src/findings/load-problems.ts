@@ -1,6 +1,6 @@
 import { livenessOf } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
-import type { Thresholds } from '../config/alert-thresholds.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
 import { formatCount, formatDuration, formatList, formatNumber, formatPercent } from '../format.ts';
 import type { AlertName } from '../vocabulary.ts';
 import type { Problem } from './problem.ts';

@@ -2,7 +2,7 @@ import { DEAD, livenessOf } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus as PolledNode } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/collector.ts';
 import { QUERIES } from '../collectors/ranges/replica.ts';
-import type { Thresholds } from '../config/alert-thresholds.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
 import { formatCount, formatList } from '../format.ts';
 import { ALERT_SEVERITIES, LIVENESS_STATUSES, type Severity } from '../vocabulary.ts';
 import { type Problem, NORMAL_SECONDS, toTime } from './problem.ts';

@@ -1,5 +1,5 @@
 import type { RangesResult } from '../collectors/ranges/collector.ts';
-import type { Thresholds } from '../config/alert-thresholds.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
 import { formatCount, formatList, formatPercent } from '../format.ts';
 import { NORMAL_SECONDS, type Problem } from './problem.ts';
 import {

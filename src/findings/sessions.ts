@@ -1,6 +1,6 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
-import type { Thresholds } from '../config/alert-thresholds.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
 import { formatList, formatNumber, formatPercent, quoteArgument } from '../format.ts';
 import { findNodes, type NodeCondition, ratio } from './load-problems.ts';
 import { type Problem, toTime } from './problem.ts';

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../src/cli/commands/rules/settings.ts';
-import { DEFAULT_THRESHOLDS } from '../../src/config/alert-thresholds.ts';
+import { DEFAULT_THRESHOLDS } from '../../src/config/alert-settings.ts';
 import { hotspotProblems } from '../../src/findings/hotspots.ts';
 import { jobProblems } from '../../src/findings/job-problems.ts';
 import { loadProblems } from '../../src/findings/load-problems.ts';

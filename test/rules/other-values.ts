@@ -7,7 +7,7 @@ export const NUMBERS = Object.keys(SETTINGS).filter(
 
 /** A little less than the default, so that a critical limit stays on its side of the one that warns. */
 export function otherValue(name: string): number {
-  const [kind, value] = SETTINGS[name] ?? [];
+  const [, value] = SETTINGS[name] ?? [];
   const less = Number(value) * 0.97;
-  return kind === 'minutes' ? Math.floor(less) : less;
+  return name === 'scan_minutes' ? Math.floor(less) : less;
 }

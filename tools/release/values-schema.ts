@@ -6,7 +6,6 @@ import {
   SETTINGS,
   SEVERITIES,
 } from '../../src/cli/commands/rules/settings.ts';
-import { boundsOf } from '../../src/config/alert-thresholds.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -58,7 +57,7 @@ export function makeValuesSchema(exporter: Schema): Schema {
         basicAuth: anything,
         metricRelabelings: list,
       }),
-      rules: object({ enabled: flag, labels: texts, set: ruleSettings() }),
+      rules: object({ enabled: flag, labels: texts, set: ruleSettings(exporter) }),
       dashboards: object({ enabled: flag, labels: texts, annotations: texts }),
       networkPolicy: object({
         enabled: flag,
@@ -96,10 +95,11 @@ function object(properties: Readonly<Record<string, Schema>>): Schema {
 }
 
 /** The keys of `rules --set`. */
-function ruleSettings(): Schema {
+function ruleSettings(exporter: Schema): Schema {
+  const thresholds = propertiesOf(propertiesOf(exporter)['thresholds']);
   const settings = Object.entries(SETTINGS).map(([name, [kind, , about]]) => [
     name,
-    { ...schemaOf(kind), description: about },
+    { ...(kind === 'number' ? adapt(thresholds[name]) : schemaOf(kind)), description: about },
   ]);
   const alerts = listAlerts();
   const severities = alerts.map(({ name }) => [`severity.${name}`, { enum: SEVERITIES }]);
@@ -114,16 +114,12 @@ function ruleSettings(): Schema {
 }
 
 function schemaOf(kind: Setting[0]): Schema {
-  switch (kind) {
-    case 'regex':
-      return { ...text, minLength: 1 };
-    case 'optional regex':
-    case 'optional url':
-    case 'url':
-      return text;
-    default:
-      return { type: 'number', ...boundsOf(kind) };
-  }
+  return kind === 'regex' ? { ...text, minLength: 1 } : text;
+}
+
+function propertiesOf(schema: unknown): Schema {
+  const properties = isObject(schema) ? schema['properties'] : undefined;
+  return isObject(properties) ? properties : {};
 }
 
 function adapt(node: unknown): Schema {

@@ -120,7 +120,7 @@ describe('the command rules', () => {
     ['dsk=1', 'did you mean disk?'],
     ['latency=much', 'not a number of seconds from 0.001 to 60'],
     ['restarts=0', 'not a positive number'],
-    ['cpu=90', '--set cpu=90: not a share above 0, up to 1: write 0.9 for 90 %'],
+    ['cpu=90', '--set cpu=90: 90 is not a share above 0, up to 1: write 0.9 for 90 %'],
     ['disk=20', 'write 0.9 for 90 %'],
     ['capacity=0.0', 'not a share above 0'],
     ['job=', 'matches nothing; the default is crdb-exporter.*'],

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { cloud } from '../../../src/collectors/cloud.ts';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-thresholds.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import { nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
 import { type CollectorStatus, pollProblems } from '../../../src/findings/polls.ts';
 import { isProblem, toFindings, toTime } from '../../../src/findings/problem.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-thresholds.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import {
   formatLiveNodes,
   nodeProblems,

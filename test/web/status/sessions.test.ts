@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-thresholds.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import type { Problem } from '../../../src/findings/problem.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
 import { sessionsResult } from './results.ts';

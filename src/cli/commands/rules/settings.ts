@@ -1,43 +1,42 @@
-import { findLinkFault, RUNBOOK_URL } from '../../../config/alert-settings.ts';
 import {
+  DEFAULT_THRESHOLDS,
+  describeThreshold,
+  findLinkFault,
   findThresholdFault,
   findWrongOrders,
   isThresholdName,
-  mapThresholds,
-  type ThresholdName,
-  THRESHOLDS,
-} from '../../../config/alert-thresholds.ts';
+  RUNBOOK_URL,
+  THRESHOLD_NAMES,
+} from '../../../config/alert-settings.ts';
 import { findNearest } from '../../../config/issues.ts';
 import type { Config } from '../../../config/schema.ts';
 import { usageError } from '../../command.ts';
 
 /** A setting: how its value is checked and written, its default and its meaning. */
 export type Setting = readonly [
-  kind: 'regex' | 'optional regex' | 'url' | 'optional url' | (typeof THRESHOLDS)[ThresholdName][0],
+  kind: 'regex' | 'optional regex' | 'url' | 'optional url' | 'number',
   value: string,
   about: string,
 ];
 
 /** The settings of `rules --set KEY=VALUE` and of the chart's `rules.set`. */
 export const SETTINGS: Readonly<Record<string, Setting>> = {
-  job: ['regex', 'crdb-exporter.*', 'scrape jobs of the exporter'],
-  runbook_url: ['url', RUNBOOK_URL, 'where docs/runbooks is published'],
-  dashboard_url: ['optional url', '', 'of Grafana with the dashboards; alerts then link to them'],
-  excluded_applications: ['optional regex', '', 'applications without alerts on transactions'],
+  job: ['regex', 'crdb-exporter.*', 'Scrape jobs of the exporter.'],
+  runbook_url: ['url', RUNBOOK_URL, 'Where docs/runbooks is published.'],
+  dashboard_url: ['optional url', '', 'Grafana with the dashboards; alerts then link to them.'],
+  excluded_applications: ['optional regex', '', 'Applications without alerts on transactions.'],
   batch_applications: [
     'regex',
     '(?i).*(backup|restore|dump|import|export|migrat|etl|batch|report).*',
-    'applications whose transactions may take batch_transaction_age',
+    'Applications whose transactions may take batch_transaction_age.',
   ],
-  quorum_tier: [
-    'regex',
-    '.+',
-    'locality tiers; the narrowest that matches counts; CrdbQuorumAtRisk',
-  ],
-  ...mapThresholds((name): Setting => {
-    const [kind, usual, about] = THRESHOLDS[name];
-    return [kind, String(usual), about];
-  }),
+  quorum_tier: ['regex', '.+', 'Locality tiers; the narrowest counts; CrdbQuorumAtRisk.'],
+  ...Object.fromEntries(
+    THRESHOLD_NAMES.map((name): [string, Setting] => [
+      name,
+      ['number', String(DEFAULT_THRESHOLDS[name]), describeThreshold(name)],
+    ]),
+  ),
 };
 
 export const SETTING_NAMES: readonly string[] = Object.keys(SETTINGS);
@@ -51,6 +50,7 @@ export interface ConfiguredSettings extends Pick<Config, 'thresholds' | 'links'>
   readonly file: string;
 }
 
+/** What the rules are written with. */
 export interface Settings {
   /** The text of each setting in an expression or a text. */
   readonly values: Readonly<Record<string, string>>;
@@ -69,42 +69,13 @@ export interface AlertTemplate {
 }
 
 /** Labels that the alerts have, by which they are joined, routed and inhibited. */
-export const OWN_LABELS = [
-  'alertname',
-  'alertstate',
-  'severity',
-  'component',
-  'application',
-  'certificate',
-  'collector',
-  'crdb_cluster',
-  'instance',
-  'job',
-  'job_type',
-  'kind',
-  'limit',
-  'locality',
-  'node_id',
-  'problem',
-  'reason',
-  'region',
-  'shard',
-  'state',
-  'status',
-  'store_id',
-  'tier',
-  'user',
-];
+export const OWN_LABELS =
+  `alertname alertstate severity component application certificate collector crdb_cluster instance job job_type
+  kind limit locality node_id problem reason region shard state status store_id tier user`.split(
+    /\s+/,
+  );
 
 export const SEVERITIES = ['off', 'info', 'warning', 'critical'];
-
-/** How a value is written: a regular expression as a PromQL string, an optional one as a matcher, which is absent without it. */
-function writeValue(kind: Setting[0], value: string): string {
-  if (kind === 'optional regex') {
-    return value === '' ? '' : `,application!~${JSON.stringify(value)}`;
-  }
-  return kind === 'regex' ? JSON.stringify(value) : value;
-}
 
 /**
  * The settings with what KEY=VALUE pairs change. With a configuration, its limits and links count, and another value for
@@ -115,74 +86,81 @@ export function readSettings(
   alerts: readonly AlertTemplate[],
   configured?: ConfiguredSettings,
 ): Settings {
-  const values: Record<string, string> = {};
-  for (const [name, [kind, usual]] of Object.entries(SETTINGS)) {
-    const value = configured && configuredValue(name, configured)?.value;
-    values[name] = writeValue(kind, value ?? usual);
-  }
+  const fixed: Readonly<Record<string, number | string>> = {
+    ...configured?.thresholds,
+    ...configured?.links,
+  };
+  const texts = Object.fromEntries(
+    Object.entries(SETTINGS).map(([name, [, usual]]) => [name, String(fixed[name] ?? usual)]),
+  );
   const severities: Record<string, string> = {};
   const waits: Record<string, string> = {};
   const labels: Record<string, string> = {};
   for (const pair of pairs) {
-    const at = pair.indexOf('=');
-    if (at === -1) throw usageError(`--set ${pair}: write KEY=VALUE`);
-    const [key, value] = [pair.slice(0, at), pair.slice(at + 1)];
-    const [group, rest = ''] = key.split(/\.(.*)/);
-    if (group === 'severity') severities[checkAlert(rest, alerts)] = checkSeverity(key, value);
-    else if (group === 'for') waits[checkWaiting(rest, alerts)] = checkDuration(key, value);
-    else if (group === 'label') labels[checkLabel(rest)] = value;
+    const [, key, value = ''] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
+    if (key === undefined) throw usageError(`--set ${pair}: write KEY=VALUE`);
+    const [group, name = ''] = key.split(/\.(.*)/);
+    if (group === 'severity') severities[checkAlert(name, alerts)] = checkSeverity(key, value);
+    else if (group === 'for') waits[checkWaiting(name, alerts)] = checkDuration(key, value);
+    else if (group === 'label') labels[checkLabel(name)] = value;
     else {
-      const setting = SETTINGS[key] ?? unknown('setting', key, SETTING_KEYS);
-      const checked = checkValue(key, setting, value);
-      const known = configured && configuredValue(key, configured);
-      if (known === undefined) values[key] = writeValue(setting[0], checked);
-      else checkSame(key, checked, known);
+      const checked = checkValue(key, value);
+      if (configured && key in fixed && checked !== texts[key]) {
+        const file = `${isThresholdName(key) ? 'thresholds' : 'links'}.${key}`;
+        const there = `${file} is ${texts[key] || 'empty'} with ${configured.file}`;
+        throw usageError(`--set ${pair}: ${there}, for the status page, too: change it there`);
+      }
+      texts[key] = checked;
     }
   }
-  checkOrder(values);
-  return { values, severities, waits, labels };
-}
-
-/** The key of a setting in the configuration file and its value there. */
-interface ConfiguredValue {
-  readonly key: string;
-  readonly value: string;
-  readonly file: string;
-}
-
-/** Undefined for a setting that has no key in the file. */
-function configuredValue(
-  name: string,
-  { file, thresholds, links }: ConfiguredSettings,
-): ConfiguredValue | undefined {
-  if (isThresholdName(name)) {
-    return { key: `thresholds.${name}`, value: String(thresholds[name]), file };
-  }
-  if (name !== 'runbook_url' && name !== 'dashboard_url') return undefined;
-  return { key: `links.${name}`, value: links[name], file };
-}
-
-function checkSame(name: string, value: string, configured: ConfiguredValue): void {
-  const isSame = isThresholdName(name)
-    ? Number(value) === Number(configured.value)
-    : value === configured.value;
-  if (isSame) return;
-  const there = `${configured.key} is ${configured.value || 'empty'} with ${configured.file}`;
-  throw usageError(`--set ${name}=${value}: ${there}, for the status page, too: change it there`);
-}
-
-function checkOrder(values: Settings['values']): void {
-  const [wrong] = findWrongOrders(mapThresholds((name) => Number(values[name])));
+  const [wrong] = findWrongOrders(
+    Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, Number(texts[name])])),
+  );
   if (wrong !== undefined) throw usageError(`--set: ${wrong.message}`);
+  const values = Object.entries(texts).map(([name, text]) => [name, writeValue(name, text)]);
+  return { values: Object.fromEntries(values), severities, waits, labels };
+}
+
+/** How a value stands in the rules: a regular expression as a PromQL string, an optional one as a matcher or nothing. */
+function writeValue(name: string, text: string): string {
+  const kind = SETTINGS[name]?.[0];
+  if (kind === 'regex') return JSON.stringify(text);
+  return kind === 'optional regex' && text !== '' ? `,application!~${JSON.stringify(text)}` : text;
 }
 
 /** Texts that may stand before the `=`. */
 const SETTING_KEYS = [...SETTING_NAMES, 'severity.ALERT', 'for.ALERT', 'label.NAME'];
 
+/** The value of a setting, numbers in their shortest form. */
+function checkValue(name: string, value: string): string {
+  const [kind, usual] = SETTINGS[name] ?? unknown('setting', name, SETTING_KEYS);
+  if (kind === 'regex' && value === '') {
+    throw usageError(`--set ${name}=: matches nothing; the default is ${usual}`);
+  }
+  const number = value.trim() === '' ? NaN : Number(value);
+  const fault = isThresholdName(name)
+    ? findThresholdFault(name, Number.isFinite(number) ? number : value)
+    : findTextFault(kind, value);
+  if (fault !== undefined) throw usageError(`--set ${name}=${value}: ${fault}`);
+  if (kind === 'number') return String(number);
+  return kind.endsWith('url') ? value.replace(/\/$/, '') : value;
+}
+
+function findTextFault(kind: Setting[0], value: string): string | undefined {
+  if (value === '' && kind.startsWith('optional')) return undefined;
+  if (kind.endsWith('url')) return findLinkFault(value);
+  try {
+    // Prometheus checks it more strictly; a flag at its beginning is not known here.
+    void new RegExp(value.replace(/^\(\?[a-z]+\)/, ''), 'u');
+    return undefined;
+  } catch {
+    return 'not a regular expression';
+  }
+}
+
 function checkAlert(name: string, alerts: readonly AlertTemplate[]): string {
   const names = alerts.map((alert) => alert.name);
-  if (names.includes(name)) return name;
-  return unknown('alert', name, names);
+  return names.includes(name) ? name : unknown('alert', name, names);
 }
 
 function checkWaiting(name: string, alerts: readonly AlertTemplate[]): string {
@@ -196,12 +174,6 @@ function checkDuration(key: string, value: string): string {
   throw usageError(`--set ${key}=${value}: not a duration above 0: write 90s, 10m or 2h`);
 }
 
-function unknown(what: string, word: string, words: readonly string[]): never {
-  const near = findNearest(word, words);
-  const hint = near === undefined ? 'see crdb-exporter rules --help' : `did you mean ${near}?`;
-  throw usageError(`--set: there is no ${what} ${JSON.stringify(word)}: ${hint}`);
-}
-
 function checkSeverity(key: string, value: string): string {
   if (SEVERITIES.includes(value)) return value;
   throw usageError(`--set ${key}=${value}: use ${SEVERITIES.join(', ')}`);
@@ -209,43 +181,15 @@ function checkSeverity(key: string, value: string): string {
 
 function checkLabel(name: string): string {
   if (OWN_LABELS.includes(name)) {
-    throw usageError(
-      `--set label.${name}: alerts are joined and routed by this label; set another`,
-    );
+    const reason = 'alerts are joined and routed by this label; set another';
+    throw usageError(`--set label.${name}: ${reason}`);
   }
   if (/^[a-z_]\w*$/i.test(name)) return name;
   throw usageError(`--set label.${name}: not the name of a label that may be set`);
 }
 
-/** The reason why a value is not of this kind, or undefined. */
-function findFault(kind: Setting[0], value: string): string | undefined {
-  switch (kind) {
-    case 'regex':
-      return isRegex(value) ? undefined : 'not a regular expression';
-    case 'url':
-      return findLinkFault(value);
-    case 'optional regex':
-    case 'optional url':
-      return value === '' ? undefined : findFault(kind === 'optional url' ? 'url' : 'regex', value);
-    default:
-      return findThresholdFault(kind, /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : NaN);
-  }
-}
-
-/** Prometheus checks it more strictly; a flag at its beginning is not known here. */
-function isRegex(text: string): boolean {
-  try {
-    return new RegExp(text.replace(/^\(\?[a-z]+\)/, ''), 'u').source !== '';
-  } catch {
-    return false;
-  }
-}
-
-function checkValue(name: string, [kind, usual]: Setting, value: string): string {
-  const fault = findFault(kind, value);
-  if (fault !== undefined) throw usageError(`--set ${name}=${value}: ${fault}`);
-  if (kind === 'regex' && value === '') {
-    throw usageError(`--set ${name}=: matches nothing; the default is ${usual}`);
-  }
-  return kind.endsWith('url') ? value.replace(/\/$/, '') : value;
+function unknown(what: string, word: string, words: readonly string[]): never {
+  const near = findNearest(word, words);
+  const hint = near === undefined ? 'see crdb-exporter rules --help' : `did you mean ${near}?`;
+  throw usageError(`--set: there is no ${what} ${JSON.stringify(word)}: ${hint}`);
 }

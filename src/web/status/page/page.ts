@@ -1,5 +1,4 @@
-import type { FindingSettings } from '../../../config/alert-settings.ts';
-import type { Thresholds } from '../../../config/alert-thresholds.ts';
+import type { FindingSettings, Thresholds } from '../../../config/alert-settings.ts';
 import { formatLiveNodes } from '../../../findings/nodes.ts';
 import type { CollectorStatus } from '../../../findings/polls.ts';
 import { type Finding, isProblem, NOT_CHECKED } from '../../../findings/problem.ts';

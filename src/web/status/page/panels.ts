@@ -1,4 +1,4 @@
-import type { Thresholds } from '../../../config/alert-thresholds.ts';
+import type { Thresholds } from '../../../config/alert-settings.ts';
 import type { AssistantStatus } from '../../../findings/job-problems.ts';
 import {
   nodeLevel,
