@@ -1,12 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-const DOCKERFILE = path.join(import.meta.dirname, '..', 'Dockerfile');
-const ENTRYPOINT = /^ENTRYPOINT (\[.*\])$/m;
+const LAUNCHER = path.join(import.meta.dirname, '..', 'config', 'image', 'crdb-exporter');
 
-/** The Node.js options of the entry point of the image. */
+/** The Node.js options with which the image starts the exporter. */
 export function optionsOfImage(): readonly string[] {
-  const [, list = '[]'] = ENTRYPOINT.exec(readFileSync(DOCKERFILE, 'utf8')) ?? [];
-  const words: string[] = JSON.parse(list);
-  return words.filter((word) => word.startsWith('--'));
+  const command = /^exec \S*node (.*) \S*main\.js/m.exec(readFileSync(LAUNCHER, 'utf8'))?.[1];
+  if (command === undefined) throw new Error(`no command in ${LAUNCHER}`);
+  return command.split(' ');
 }

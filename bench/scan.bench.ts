@@ -13,7 +13,7 @@ const REPLICAS = 10_000;
 const ROUNDS = Number(process.argv[2] ?? 7);
 /** Pages read beside each scan. */
 const PAGES = 9;
-const TARGET_SHARE = 0.8;
+const TARGET_SHARE = 0.85;
 const MAX_BYTES = 40;
 /** Above idle and the table of ranges. */
 const MAX_MIB = 100;

@@ -16,6 +16,7 @@ import { FIRST_NODE_ID, FIRST_RANGE_ID, FIRST_STORE_ID, REPLICATION } from './la
 
 /** Elements of a block; a multiple of the replication, so that the same elements hold leases in every block. */
 export const BLOCK_ELEMENTS = 120;
+const TABLES = 30;
 const LEASES = 5;
 const HOUR_MS = 3_600_000;
 
@@ -33,6 +34,7 @@ export interface Block {
   /** The start of each element, and the end. */
   readonly starts: Int32Array;
   readonly rangeIdAt: Int32Array;
+  readonly tableIdAt: Int32Array;
   readonly nodeIdAt: Int32Array;
   readonly storeIdAt: Int32Array;
   readonly holderNodeIdAt: Int32Array;
@@ -40,17 +42,21 @@ export interface Block {
   readonly facts: readonly ElementFacts[];
 }
 
-/** The block of the node with that turn in its group; with `troubled` every problem occurs once in a group. */
-export function makeBlock(
-  state: WorldState,
-  quirks: Quirks,
-  turn: number,
-  troubled: boolean,
-): Block {
+/** What the elements of a block are. */
+export interface BlockKind {
+  /** Of the node in its group. */
+  readonly turn: number;
+  /** Every problem occurs once in a group. */
+  readonly troubled: boolean;
+  readonly tablePerRange: boolean;
+}
+
+export function makeBlock(state: WorldState, quirks: Quirks, kind: BlockKind): Block {
   const block: Block = {
     bytes: Buffer.alloc(0),
     starts: new Int32Array(BLOCK_ELEMENTS + 1),
     rangeIdAt: new Int32Array(BLOCK_ELEMENTS),
+    tableIdAt: new Int32Array(BLOCK_ELEMENTS),
     nodeIdAt: new Int32Array(BLOCK_ELEMENTS),
     storeIdAt: new Int32Array(BLOCK_ELEMENTS),
     holderNodeIdAt: new Int32Array(BLOCK_ELEMENTS),
@@ -61,7 +67,7 @@ export function makeBlock(
   const facts: ElementFacts[] = [];
   let start = 0;
   for (let element = 0; element < BLOCK_ELEMENTS; element++) {
-    const { text, fact } = makeElement(state, quirks, element, turn, troubled);
+    const { text, fact } = makeElement(state, quirks, element, kind);
     markIds(block, element, text, start);
     texts.push(text, ',');
     facts.push(fact);
@@ -75,10 +81,10 @@ function makeElement(
   state: WorldState,
   quirks: Quirks,
   element: number,
-  turn: number,
-  troubled: boolean,
+  kind: BlockKind,
 ): { text: string; fact: ElementFacts } {
-  const range = makeRange(state, element, troubled);
+  const { turn } = kind;
+  const range = makeRange(state, element, kind);
   const replica = range.replicas[turn];
   if (replica === undefined) throw new RangeError(`no replica for turn ${turn}`);
   const holdsLease = element % REPLICATION === turn;
@@ -93,15 +99,20 @@ function makeElement(
   };
 }
 
-function makeRange(state: WorldState, element: number, troubled: boolean): Range {
+function makeRange(
+  state: WorldState,
+  element: number,
+  { troubled, tablePerRange }: BlockKind,
+): Range {
+  const tableId = tablePerRange ? FIRST_RANGE_ID : 104 + (element % TABLES);
   const replicas = [...state.nodes.values()].map((node, index) =>
     makeReplica(node, FIRST_STORE_ID + index, index + 1),
   );
   const range: Range = {
     id: FIRST_RANGE_ID,
-    start: tableKey(104 + (element % 30), 1, 1000 + element),
-    end: tableKey(104 + (element % 30), 1, 1001 + element),
-    tableId: 104 + (element % 30),
+    start: tableKey(undefined, tableId, 1, 1000 + element),
+    end: tableKey(undefined, tableId, 1, 1001 + element),
+    tableId,
     replicas,
     leases: makeLeases(state, element),
     wantedReplicas: REPLICATION,
@@ -151,6 +162,7 @@ function markIds(block: Block, element: number, text: string, start: number): vo
     return start + at + member.length;
   };
   block.rangeIdAt[element] = after('"range_id":');
+  block.tableIdAt[element] = after('"start_key":"/Table/');
   block.nodeIdAt[element] = after('"source_node_id":');
   block.storeIdAt[element] = after('"source_store_id":');
   block.holderNodeIdAt[element] = after('"node_id":', true);

@@ -6,6 +6,8 @@ export interface ScaleOptions {
   readonly storesPerNode: number;
   readonly sessionsPerNode: number;
   readonly metricKeys: 'full' | 'useful';
+  /** Each range begins in a table of its own, whose id is that of the range; otherwise there are 30 tables. */
+  readonly tablePerRange: boolean;
 }
 
 /**
@@ -28,6 +30,7 @@ const DEFAULTS: ScaleOptions = {
   storesPerNode: 1,
   sessionsPerNode: 50,
   metricKeys: 'full',
+  tablePerRange: false,
 };
 
 /** The layout for these options; throws a RangeError for a number that does not fit. */

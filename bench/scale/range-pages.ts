@@ -54,7 +54,9 @@ function overwriteIds(
   const holder = holderAt(node, position);
   const write = (places: Int32Array, value: number, width: number): void =>
     writeDigits(piece, (places[element] ?? 0) - start, value, width);
-  write(block.rangeIdAt, rangeIdAt(layout, node, position), 7);
+  const rangeId = rangeIdAt(layout, node, position);
+  write(block.rangeIdAt, rangeId, 7);
+  if (layout.tablePerRange) write(block.tableIdAt, rangeId, 7);
   write(block.nodeIdAt, nodeIdAt(node), 3);
   write(block.storeIdAt, storeIdAt(layout, node, position), 4);
   write(block.holderNodeIdAt, nodeIdAt(holder), 3);

@@ -19,7 +19,7 @@ import { resolveOptions, type Listen } from '../../src/simulator/options.ts';
 import { quirksOf } from '../../src/simulator/quirks.ts';
 import type { ClusterNode } from '../../src/simulator/world/nodes.ts';
 import { createWorld, type World } from '../../src/simulator/world/world.ts';
-import { makeBlock } from './blocks.ts';
+import { type Block, makeBlock } from './blocks.ts';
 import { FIRST_NODE_ID, layoutOf, REPLICATION, type Layout, type ScaleOptions } from './layout.ts';
 import { createNodeList, type NodeList } from './node-list.ts';
 import { elementsOf, type Blocks } from './range-pages.ts';
@@ -88,14 +88,17 @@ function createParts(layout: Layout): Parts {
   const tokens = createTokens(options.seed, options.sessionTimeoutMs, options.now);
   const model = modelNode(world);
   const three = { ...world.state, nodes: threeNodes(model) };
+  const { tablePerRange } = layout;
   const turns = Array.from({ length: REPLICATION }, (_, turn) => turn);
+  const blocks = (troubled: boolean): Block[] =>
+    turns.map((turn) => makeBlock(three, quirks, { turn, troubled, tablePerRange }));
   return {
     layout,
     server: { options, world, quirks, tokens, storeOrder: createStoreOrder(options.seed) },
     model,
     blocks: {
-      troubled: turns.map((turn) => makeBlock(three, quirks, turn, true)),
-      healthy: turns.map((turn) => makeBlock(three, quirks, turn, false)),
+      troubled: blocks(true),
+      healthy: blocks(false),
     },
     nodeList: createNodeList(layout, world.state, quirks, model),
     sessionList: createSessionList(layout, world.state, quirks),

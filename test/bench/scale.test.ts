@@ -100,6 +100,9 @@ describe('the scale simulator', () => {
     const whole = (await ranges('/nodes/105/ranges/')).ranges;
     const keys = whole.map((each) => each.source_store_id * 1e8 + each.desc.range_id);
     expect(keys).toEqual(keys.toSorted((a, b) => a - b));
+    expect(
+      new Set(whole.map(({ span }) => /^\/Table\/\d+\/1\//.exec(span.start_key ?? '')?.[0])).size,
+    ).toBe(30);
     const joined: WireRange[] = [];
     for (let offset: number | undefined = 0; offset !== undefined;) {
       const page: RangesBody = await ranges(`/nodes/105/ranges/?limit=77&offset=${offset}`);
@@ -108,6 +111,25 @@ describe('the scale simulator', () => {
     }
     expect(joined).toEqual(whole);
     expect((await ranges('/nodes/local/ranges/?remote_node_id=105')).ranges).toEqual(whole);
+  });
+
+  it('can begin each range in a table of its own', async () => {
+    await using other = await startScaleSimulator({
+      nodes: 3,
+      replicasPerNode: 130,
+      tablePerRange: true,
+    });
+    const { username, password } = other;
+    const login = await ask<{ session: string }>(`${other.clusterUrl}/api/v2/login/`, {
+      method: 'POST',
+      body: new URLSearchParams({ username, password }),
+    });
+    const path = `${other.clusterUrl}/api/v2/nodes/103/ranges/`;
+    const listed = (await ask<RangesBody>(path, { token: login.json().session })).json().ranges;
+    expect(listed.map(({ span }) => span.start_key?.split('/')[2])).toEqual(
+      listed.map(({ desc }) => String(desc.range_id)),
+    );
+    expect(listed).toHaveLength(130);
   });
 
   it('pages through sessions like a server', async () => {
