@@ -1,5 +1,5 @@
+import type { RangeRoute } from '../cockroach/listings.ts';
 import { listNodes } from '../cockroach/node.ts';
-import type { RangeRoute } from '../cockroach/ranges.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import {
   tableLabels,
@@ -7,8 +7,7 @@ import {
   LEASE_KINDS,
   tableIndexOf,
 } from '../collectors/ranges/replica.ts';
-import { discoverTables } from '../collectors/tables/discovery.ts';
-import { formatTableName } from '../collectors/tables/table.ts';
+import { discoverTables, formatTableName } from '../collectors/tables/table.ts';
 import { collectorOptions } from '../config/schema.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
 import { formatBytes, formatCount, formatList } from '../format.ts';

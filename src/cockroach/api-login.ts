@@ -5,7 +5,6 @@ import { createPollStats, recordLimit } from '../http/poll-stats.ts';
 import { bufferBody, type HttpRequest } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
 import { object, string } from '../json/shape.ts';
-import type { FailureReason } from '../vocabulary.ts';
 
 interface ApiLoginOptions {
   readonly http: HttpClient;
@@ -31,22 +30,13 @@ export interface ApiRequest<T> extends Omit<
 
 /** Pause after a refused login: the same password is hardly accepted later, and each login costs the server a slow hash. */
 const REFUSED_PAUSE_MS = 60_000;
-/** Pause after a login whose response has no usable token: a load balancer may have answered for a moment. */
-const UNUSABLE_PAUSE_MS = 15_000;
-const MAX_TOKEN_LENGTH = 4096;
 const LOGIN = { endpoint: 'login' } as const;
 /** Maximum size of the response to a login or logout. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
+/** A header can carry such a token; servers send base64. */
+const TOKEN = /^[\x21-\x7e]{1,4096}$/;
 
 export const loginResponse = object({ session: string() });
-
-/** How long the same password is not tried again after a login that failed for this reason; 0 for other reasons. */
-const LOGIN_PAUSES_MS: Partial<Readonly<Record<FailureReason, number>>> = {
-  auth: REFUSED_PAUSE_MS,
-  forbidden: REFUSED_PAUSE_MS,
-  decode: UNUSABLE_PAUSE_MS,
-  limit: UNUSABLE_PAUSE_MS,
-};
 
 interface Token {
   readonly text: string;
@@ -54,18 +44,18 @@ interface Token {
   readonly secret: string;
 }
 
-/** A failed login, which is not tried again with the same password until the pause has passed. */
-interface FailedLogin {
+/** A refused login, which is not tried again with the same password for a minute. */
+interface RefusedLogin {
   readonly error: RequestError;
   readonly password: string;
   /** Monotonic ms. */
-  readonly pausedUntilMs: number;
+  readonly atMs: number;
 }
 
 /**
  * Gets and replaces the token of one cluster. All requests that need one wait for the same login. A token that is refused
- * with 401 is replaced by a new login, at most once in a minute. A login that fails is tried again after a pause, or at
- * once when the password has changed. Example: the password is refused at 0 s. Requests fail without a login until 60 s,
+ * with 401 is replaced by a new login, at most once in a minute. A login that is refused is tried again after a minute, or
+ * at once when the password has changed. Example: the password is refused at 0 s. Requests fail without a login until 60 s,
  * but if its file changes at 10 s, the next request logs in.
  */
 export class ApiLogin {
@@ -73,7 +63,7 @@ export class ApiLogin {
   #token: Token | undefined;
   /** The token that is being fetched. */
   #pending: Promise<Token> | undefined;
-  #failedLogin: FailedLogin | undefined;
+  #refusedLogin: RefusedLogin | undefined;
   /** When a refused token was last dropped, monotonic ms. */
   #droppedAtMs = -Infinity;
 
@@ -96,31 +86,29 @@ export class ApiLogin {
   async logOut(signal: AbortSignal): Promise<void> {
     const { username, http } = this.#options;
     if (username === undefined) return;
-    const token = await this.#lastToken(signal);
-    if (token === undefined) return;
+    // A failed login has created no session.
+    const login = Promise.resolve(this.#pending).catch(() => undefined);
+    await abortable(login, signal, 'logout: waiting for the login', { endpoint: 'logout' });
+    if (this.#token === undefined) return;
+    const headers = sessionHeaders(this.#token);
     this.#token = undefined;
     await http.send({
       endpoint: 'logout',
       method: 'POST',
       path: '/logout/',
-      headers: sessionHeaders(token),
+      headers,
       stats: createPollStats(signal),
       ...bufferBody(MAX_RESPONSE_BYTES, () => undefined),
     });
-  }
-
-  async #lastToken(signal: AbortSignal): Promise<Token | undefined> {
-    if (this.#pending === undefined) return this.#token;
-    // A failed login has created no session.
-    const login = this.#pending.catch(() => undefined);
-    return abortable(login, signal, 'logout: waiting for the login', { endpoint: 'logout' });
   }
 
   async #authorize<T>(request: ApiRequest<T>): Promise<T> {
     if (this.#options.secret === undefined) return this.#send(request, {});
     const token = await this.#getToken();
     if (request.sendsCookie === true) {
-      return this.#options.http.send({ ...request, method: 'GET', headers: sessionCookie(token) });
+      // Without `sentToken` a refusal does not count as a refusal of the token.
+      const headers = { cookie: `session=${token.text}` };
+      return this.#options.http.send({ ...request, method: 'GET', headers });
     }
     try {
       return await this.#send(request, sessionHeaders(token));
@@ -163,18 +151,20 @@ export class ApiLogin {
   async #fetch(): Promise<Token> {
     const { username } = this.#options;
     const secret = (await this.#options.secret?.()) ?? '';
-    if (username === undefined) checkToken(secret, 'auth', 'the session token');
+    if (username === undefined && !TOKEN.test(secret)) {
+      throw new RequestError('auth', `the session token ${NO_TOKEN}`, LOGIN);
+    }
     const text = username === undefined ? secret : await this.#logIn(username, secret);
     this.#token = { text, secret };
     return this.#token;
   }
 
-  /** Sends POST /login/ with a form, as servers do not understand a JSON body; throws the last error during its pause. */
+  /** Sends POST /login/ with a form, as servers do not understand a JSON body; throws the last refusal during its pause. */
   async #logIn(username: string, password: string): Promise<string> {
     const { http, loginTimeoutMs, loginTried, loginFailed, monotonicMs } = this.#options;
-    const failed = this.#failedLogin;
-    const isPaused = failed?.password === password && monotonicMs() < failed.pausedUntilMs;
-    if (isPaused) throw failed.error;
+    const refused = this.#refusedLogin;
+    const isPaused = refused !== undefined && monotonicMs() - refused.atMs < REFUSED_PAUSE_MS;
+    if (isPaused && refused.password === password) throw refused.error;
     const signal = AbortSignal.timeout(Math.ceil(loginTimeoutMs));
     loginTried();
     try {
@@ -191,8 +181,8 @@ export class ApiLogin {
     } catch (thrown) {
       const error = toRequestError(thrown, 'login');
       loginFailed(error);
-      const pauseMs = LOGIN_PAUSES_MS[error.reason] ?? 0;
-      this.#failedLogin = { error, password, pausedUntilMs: monotonicMs() + pauseMs };
+      const isRefused = error.reason === 'auth' || error.reason === 'forbidden';
+      if (isRefused) this.#refusedLogin = { error, password, atMs: monotonicMs() };
       throw error;
     }
   }
@@ -203,24 +193,11 @@ function sessionHeaders({ text }: Token): Record<string, string> {
   return { 'X-Cockroach-API-Session': text, 'X-Service-API-Session': text };
 }
 
-/** The request has no `sentToken` then, so that a refusal does not count as a refusal of the token. */
-function sessionCookie({ text }: Token): Record<string, string> {
-  return { cookie: `session=${text}` };
-}
+const NO_TOKEN = 'must be at most 4096 characters of printable ASCII without spaces';
 
 function readToken(body: Buffer): string {
-  const { value } = decodeValue(body, loginResponse);
-  if (!value.session) throw new RequestError('decode', 'login: the response has no session', LOGIN);
-  checkToken(value.session, 'decode', 'login: the session token');
-  return value.session;
-}
-
-/** Rejects a token that no header can carry, with which every request would fail before it is sent. Servers send base64. */
-function checkToken(token: string, reason: FailureReason, what: string): void {
-  if (token.length > MAX_TOKEN_LENGTH) {
-    throw new RequestError(reason, `${what} is longer than ${MAX_TOKEN_LENGTH} characters`, LOGIN);
-  }
-  if (!/^[\x21-\x7e]+$/.test(token)) {
-    throw new RequestError(reason, `${what} must be printable ASCII without spaces`, LOGIN);
-  }
+  const { session } = decodeValue(body, loginResponse).value;
+  if (!session) throw new RequestError('decode', 'login: the response has no session', LOGIN);
+  if (TOKEN.test(session)) return session;
+  throw new RequestError('decode', `login: the session token ${NO_TOKEN}`, LOGIN);
 }

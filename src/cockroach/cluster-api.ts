@@ -6,26 +6,24 @@ import { PageParser } from '../json/page-parser.ts';
 import { type Infer, object, type ObjectShape, typed } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';
 import type { ApiLogin, ApiRequest } from './api-login.ts';
-import { assertWithin, ELEMENT_LIMITS, MAX_NODES } from './limits.ts';
-import { ClusterIdentity, nodeIdentity, NodeListings } from './node-listings.ts';
 import {
-  identityFields,
-  isRepeatedPage,
+  assertWithin,
+  describedRange,
+  ELEMENT_LIMITS,
+  MAX_NODES,
   offsetEnvelope,
+  type RangeRoute,
+  rangesPath,
   readNumberedPages,
   readOffsetPages,
   readTokenPages,
   sessionsEnvelope,
   tablesEnvelope,
-} from './paging.ts';
-import {
-  describedRange,
-  type RangeRoute,
-  rangesPath,
   typesOf,
   typesPath,
   type TypesRequest,
-} from './ranges.ts';
+} from './listings.ts';
+import { ClusterIdentity, nodeIdentity, NodeListings, type NodesRequest } from './node.ts';
 
 export type { PollStats } from '../http/poll-stats.ts';
 
@@ -55,12 +53,8 @@ export class ClusterApi {
    */
   async nodes<S extends ObjectShape>(
     stats: PollStats,
-    request: {
-      readonly limit: number;
-      readonly shape: S;
-      readonly onNode: (node: Infer<S>) => void;
-    },
-  ) {
+    request: NodesRequest<S>,
+  ): Promise<{ readonly dateMs: number | undefined }> {
     let dateMs: number | undefined;
     const identity = new ClusterIdentity();
     const element = object({ ...nodeIdentity.fields, ...request.shape.fields });
@@ -152,52 +146,41 @@ export class ClusterApi {
     const limit = String(request.limit);
     const query = new URLSearchParams({ exclude_closed_sessions: 'true', limit });
     if (request.username !== undefined) query.set('username', request.username);
-    const element = object({ ...identityFields, ...request.shape.fields });
-    const firstSessions = new Set<string>();
     await readTokenPages(stats, 'sessions', async (start) => {
       if (start !== undefined) query.set('start', start);
-      let isRepeated: boolean | undefined;
       let dateMs: number | undefined;
       const { envelope } = await this.#readPage(stats, {
         endpoint: 'sessions',
         path: `/sessions/?${query.toString()}`,
         retryOn500: true,
         list: 'sessions',
-        element,
+        element: request.shape,
         envelope: sessionsEnvelope,
         onHeaders: (response) => void ({ dateMs } = response),
-        onElement(session) {
-          isRepeated ??= isRepeatedPage(firstSessions, session);
-          if (!isRepeated) request.onSession(typed(request.shape, session), dateMs);
-        },
+        onElement: (session) => request.onSession(session, dateMs),
       });
       const failed = new Set(envelope.errors.map(({ node_id: nodeId = 0 }) => nodeId));
       for (const nodeId of failed) failedNodes.add(nodeId);
       assertWithin(stats, 'sessions', 'nodes with errors', failedNodes.size, MAX_NODES);
       internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
       await request.onPageEnd?.();
-      return { next: isRepeated === true ? undefined : envelope.next, failedNodes: failed };
+      return { next: envelope.next, failedNodes: failed };
     });
     return { failedNodes, internalPrefix };
   }
 
-  /** GET /users/, without a limit, which servers answer with a 500. The rest of a first page is read in pages of its length. */
-  users<S extends ObjectShape>(
+  /** GET /users/, all in one response: servers answer a limit with a 500. */
+  async users<S extends ObjectShape>(
     stats: PollStats,
     { shape, onUser }: { readonly shape: S; readonly onUser: (user: Infer<S>) => void },
   ): Promise<void> {
-    let length = 0;
-    return readOffsetPages(stats, 'users', async (offset) => {
-      const page = await this.#readPage(stats, {
-        endpoint: 'users',
-        path: offset === 0 ? '/users/' : `/users/?limit=${length}&offset=${offset}`,
-        list: 'users',
-        element: shape,
-        envelope: offsetEnvelope,
-        onElement: onUser,
-      });
-      length = page.elements;
-      return page.envelope.next;
+    await this.#readPage(stats, {
+      endpoint: 'users',
+      path: '/users/',
+      list: 'users',
+      element: shape,
+      envelope: object({}),
+      onElement: onUser,
     });
   }
 
@@ -223,11 +206,11 @@ export class ClusterApi {
     });
   }
 
-  /** GET /table_metadata/, the largest tables; resolves to the number of tables that the server lists. */
+  /** GET /table_metadata/, the largest 10,000 tables. */
   tableMetadata<S extends ObjectShape>(
     stats: PollStats,
     { shape, onTable }: { readonly shape: S; readonly onTable: (table: Infer<S>) => void },
-  ): Promise<number> {
+  ): Promise<void> {
     return readNumberedPages(stats, async (query) => {
       const page = await this.#readPage(stats, {
         endpoint: 'table_metadata',
@@ -237,7 +220,7 @@ export class ClusterApi {
         envelope: tablesEnvelope,
         onElement: onTable,
       });
-      return { read: page.elements, total: page.envelope.pagination_info.total_results };
+      return { read: page.elements, total: page.envelope.pagination_info.total_results ?? 0 };
     });
   }
 

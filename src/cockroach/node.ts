@@ -1,7 +1,9 @@
-import { array, integer, nameText, object } from '../json/shape.ts';
+import { RequestError } from '../http/errors.ts';
+import type { PollStats } from '../http/poll-stats.ts';
+import type { HttpResponse } from '../http/request.ts';
+import { array, type Infer, integer, nameText, object, type ObjectShape } from '../json/shape.ts';
 import { cleanLabelValue } from '../metrics/sample-text.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../vocabulary.ts';
-import type { ClusterApi, PollStats } from './cluster-api.ts';
 
 /** Ids of ranges, stores and nodes begin at 1; above 2^53 two of them could look alike. */
 export function isId(id: number | undefined): id is number {
@@ -35,50 +37,65 @@ export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
  */
 export const DEAD: ReadonlySet<string> = new Set(['dead', 'decommissioned']);
 
-/** Which of the nodes, by id, a scan reads. */
-export function divideNodes(
-  statuses: ReadonlyMap<number, LivenessStatus>,
-): Pick<NodeList, 'toScan' | 'toSkip'> {
-  const toScan: number[] = [];
-  const toSkip: number[] = [];
-  for (const [nodeId, status] of [...statuses].toSorted(([a], [b]) => a - b)) {
-    (REACHABLE.has(status) ? toScan : toSkip).push(nodeId);
-  }
-  return { toScan, toSkip };
-}
-
 /** The records are large and little of them is read, but the server prepares them in full. */
 const PAGE_LIMIT = 200;
 
-/** Real clusters have two or three; every range is counted for each. */
-const MAX_TIERS = 8;
+/** Tiers of a node that are read: real clusters have two or three, and every range is counted for each. */
+export const MAX_TIERS = 16;
+
+/** The locality of a node, as it sends it. */
+export const localityShape = object({
+  tiers: array(object({ key: nameText(), value: nameText() })),
+});
+
+/** Copies the locality of a node; its texts become valid label values. */
+export function copyTiers({ tiers }: Infer<typeof localityShape>): readonly Tier[] {
+  return tiers.slice(0, MAX_TIERS).map(({ key = '', value = '' }) => ({
+    key: cleanLabelValue(key),
+    value: cleanLabelValue(value),
+  }));
+}
 
 const nodeShape = object({
   node_id: integer(),
   liveness_status: integer(),
-  locality: object({ tiers: array(object({ key: nameText(), value: nameText() })) }),
+  locality: localityShape,
 });
 
+/** How nodes are listed; `limit` is their number per page. */
+export interface NodesRequest<S extends ObjectShape> {
+  readonly limit: number;
+  readonly shape: S;
+  readonly onNode: (node: Infer<S>) => void;
+}
+
+/** The part of the cluster API that lists nodes. */
+interface NodesApi {
+  nodes<S extends ObjectShape>(stats: PollStats, request: NodesRequest<S>): Promise<unknown>;
+}
+
 /** Lists the nodes, by ids, liveness and locality only. Rejects like the API. */
-export async function listNodes(api: ClusterApi, stats: PollStats): Promise<NodeList> {
-  const statuses = new Map<number, LivenessStatus>();
+export async function listNodes(api: NodesApi, stats: PollStats): Promise<NodeList> {
+  const toScan = new Set<number>();
+  const toSkip = new Set<number>();
   const localities = new Map<number, readonly Tier[]>();
   await api.nodes(stats, {
     limit: PAGE_LIMIT,
     shape: nodeShape,
-    onNode({ node_id, liveness_status: livenessCode, locality: { tiers } }) {
-      if (!isId(node_id)) return;
-      statuses.set(node_id, livenessOf({ livenessCode }));
-      localities.set(
-        node_id,
-        tiers.slice(0, MAX_TIERS).map(({ key = '', value = '' }) => ({
-          key: cleanLabelValue(key),
-          value: cleanLabelValue(value),
-        })),
-      );
+    onNode({ node_id: id, liveness_status: livenessCode, locality }) {
+      if (!isId(id)) return;
+      // A node that moves between two pages is listed twice.
+      toScan.delete(id);
+      toSkip.delete(id);
+      (REACHABLE.has(livenessOf({ livenessCode })) ? toScan : toSkip).add(id);
+      localities.set(id, copyTiers(locality));
     },
   });
-  return { ...divideNodes(statuses), localities };
+  return { toScan: ascending(toScan), toSkip: ascending(toSkip), localities };
+}
+
+function ascending(ids: ReadonlySet<number>): readonly number[] {
+  return [...ids].toSorted((a, b) => a - b);
 }
 
 /** What decides whether the record of a node is fresh. */
@@ -131,4 +148,108 @@ function median(sorted: readonly number[]): number {
   const middle = sorted.length / 2;
   const [low = 0, high = low] = sorted.slice(Math.ceil(middle) - 1, Math.floor(middle) + 1);
   return (low + high) / 2;
+}
+
+/** How old a response may be; also a fast proxy keeps one for a moment. */
+const MAX_RESPONSE_AGE_SECONDS = 5;
+
+/** A response that a cache has kept: the numbers are those of another time. */
+export class CachedResponseError extends RequestError {}
+
+/** The fields of a node that tell one cluster from another. */
+export const nodeIdentity = object({
+  node_id: integer(),
+  address: object({ address_field: nameText() }),
+  started_at: integer(),
+  cluster_name: nameText(),
+});
+
+type ListedNode = Infer<typeof nodeIdentity>;
+
+/** `stats` are those of the poll that noticed it. */
+export type ReplacedListener = (
+  stats: PollStats,
+  names: { readonly before: string; readonly after: string },
+) => void;
+
+/** The identity of the nodes of a listing, which differs from that of another cluster. */
+export class ClusterIdentity {
+  readonly names = new Set<string>();
+  nodes = 0;
+  /** Every process with its node id, address and start. */
+  readonly #processes = new Set<string>();
+
+  /** Elements without an id are no nodes. Texts of servers are cut: they stay in memory, and names are logged. */
+  add({ node_id: id = 0, address, started_at: start, cluster_name: name = '' }: ListedNode): void {
+    if (id <= 0) return;
+    this.nodes += 1;
+    this.names.add(cleanLabelValue(name));
+    this.#processes.add(`${id} ${start} ${cleanLabelValue(address.address_field ?? '')}`);
+  }
+
+  /** While nodes are restarted one by one with another name, both names are there for a while. */
+  isSame(other: ClusterIdentity): boolean {
+    return (
+      !this.names.isDisjointFrom(other.names) && !this.#processes.isDisjointFrom(other.#processes)
+    );
+  }
+}
+
+/** What earlier listings of the nodes of one cluster show about a new one: whether a cache or another cluster answers. */
+export class NodeListings {
+  readonly #monotonicMs: () => number;
+  #replaced: ReplacedListener = () => undefined;
+  /** The newest first page, by its Date. */
+  #firstPage: { readonly dateMs: number; readonly arrivedMs: number } | undefined;
+  #identity: ClusterIdentity | undefined;
+
+  constructor(monotonicMs = () => performance.now()) {
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** Called when the cluster has another name, or none of its processes was there before. */
+  onReplaced(listener: ReplacedListener): void {
+    this.#replaced = listener;
+  }
+
+  /** Why a page that arrives now is no answer of a server; undefined for most. */
+  checkPage(
+    { dateMs, ageSeconds = 0 }: HttpResponse,
+    isFirst: boolean,
+  ): CachedResponseError | undefined {
+    if (ageSeconds > MAX_RESPONSE_AGE_SECONDS) {
+      return cached(`the response was kept for ${ageSeconds} s (header Age)`);
+    }
+    if (!isFirst || dateMs === undefined) return undefined;
+    const nowMs = this.#monotonicMs();
+    if (this.#firstPage?.dateMs !== dateMs) {
+      this.#firstPage = { dateMs, arrivedMs: nowMs };
+      return undefined;
+    }
+    const ageMs = nowMs - this.#firstPage.arrivedMs;
+    if (ageMs <= MAX_RESPONSE_AGE_SECONDS * 1000) return undefined;
+    return cached(`the same response as ${Math.round(ageMs / 1000)} s ago (header Date)`);
+  }
+
+  /** Takes note of a complete listing. Throws when it has no node: the one that answers is always listed. */
+  listed(stats: PollStats, identity: ClusterIdentity): void {
+    if (identity.nodes === 0) {
+      throw new RequestError('decode', 'nodes: the response lists no node with an id', {
+        endpoint: 'nodes',
+      });
+    }
+    const before = this.#identity;
+    this.#identity = identity;
+    if (before === undefined || identity.isSame(before)) return;
+    const [from = '', to = ''] = [before, identity].map(({ names }) => [...names].join(', '));
+    this.#replaced(stats, { before: from, after: to });
+  }
+}
+
+function cached(what: string): CachedResponseError {
+  return new CachedResponseError(
+    'decode',
+    `nodes: ${what}: a cache in front of the cluster answered`,
+    { endpoint: 'nodes' },
+  );
 }

@@ -1,4 +1,4 @@
-import { CachedResponseError } from '../cockroach/node-listings.ts';
+import { CachedResponseError } from '../cockroach/node.ts';
 import { exceededPoll, NOT_HTTP, wasNotSent } from '../http/errors.ts';
 import { MAX_PAUSE_MS } from '../http/retry.ts';
 import type { Api } from '../vocabulary.ts';

@@ -2,7 +2,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { ApiLogin } from '../cockroach/api-login.ts';
 import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
 import { ClusterApi } from '../cockroach/cluster-api.ts';
-import { NodeListings } from '../cockroach/node-listings.ts';
+import { NodeListings } from '../cockroach/node.ts';
 import { isLoopback } from '../config/addresses.ts';
 import { type FileWatch, watchFiles } from '../config/files.ts';
 import type {

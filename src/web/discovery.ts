@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { livenessOf } from '../cockroach/node.ts';
-import { nodes } from '../collectors/nodes/collector.ts';
-import { nodeInfoLabels } from '../collectors/nodes/status.ts';
+import { nodeInfoLabels, nodes } from '../collectors/nodes/collector.ts';
 import { readParameters, sendJson, sendText, sendUnknownCluster, toJson } from './respond.ts';
 import type { Route } from './server/app.ts';
 import type { ClusterSource } from './status/cluster.ts';

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ClusterApi } from '../../src/cockroach/cluster-api.ts';
+import type { RangeRoute } from '../../src/cockroach/listings.ts';
 import type { PollStats } from '../../src/http/poll-stats.ts';
 import { integer, object, raw } from '../../src/json/shape.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
@@ -27,6 +28,11 @@ const localRanges: Read = (api, stats, onRange) =>
   api.nodeRanges(stats, { ...RANGES, route: 'local', onRange, rangeIds: [5, 9] });
 const proxiedRanges: Read = (api, stats, onRange) =>
   api.nodeRanges(stats, { ...RANGES, route: 'proxy', onRange, rangeIds: [5] });
+
+function allRanges(route: RangeRoute, rangeIds?: readonly number[]): Read {
+  const request = { nodeId: 3, firstUrl: 0, shape, route, ...(rangeIds && { rangeIds }) };
+  return (api, stats, onRange) => api.nodeRanges(stats, { ...request, onRange });
+}
 
 /** What a read came to, at a server that gives these answers in turn. */
 async function readFrom(read: Read, ...answers: readonly string[]) {
@@ -100,15 +106,6 @@ describe('a listing', () => {
       undefined,
     ],
     [
-      'users',
-      users,
-      'users',
-      'users',
-      '"next":4',
-      ['/users/', '/users/?limit=4&offset=4'],
-      undefined,
-    ],
-    [
       'tables',
       tableMetadata,
       'results',
@@ -118,7 +115,7 @@ describe('a listing', () => {
         '/table_metadata/?pageNum=1&pageSize=500&sortBy=replicationSize&sortOrder=desc',
         '/table_metadata/?pageNum=2&pageSize=500&sortBy=replicationSize&sortOrder=desc',
       ],
-      5,
+      undefined,
     ],
   ])('of %s is read page by page', async (_what, read, list, endpoint, more, paths, outcome) => {
     const first = `{"${list}":[{"node_id":1},7,{"node_id":"x"},null],${more}}`;
@@ -151,7 +148,6 @@ describe('a listing', () => {
   test.each<readonly [string, Read, string]>([
     ['nodes', nodes, '"nodes":[]'],
     ['ranges of node 3', ranges, '"ranges":[]'],
-    ['users', users, '"users":[]'],
   ])('of %s ends where it would start over', async (what, read, list) => {
     const { outcome, limits } = await readFrom(read, `{${list},"next":0}`);
     expect(outcome).toMatchObject({ message: `${what}: \`next\` went from 0 to 0` });
@@ -166,6 +162,17 @@ describe('a listing', () => {
     const read = await readFrom(nodes, `{"nodes":[{"x":[${deep}]}]}`);
     expect(read).toMatchObject({ items, limits, decodeErrors: { nodes: 1 - items } });
   });
+});
+
+test.each<readonly [string, Read, string]>([
+  ['users', users, '/users/'],
+  ['nodeRanges', allRanges('gateway'), '/nodes/3/ranges/'],
+  ['nodeRanges', allRanges('local'), '/nodes/local/ranges/'],
+  ['nodeRanges', allRanges('proxy'), '/nodes/local/ranges/?remote_node_id=3'],
+  ['nodeRanges', allRanges('gateway', [5, 9]), '/nodes/3/ranges/?ranges=5,9'],
+])('without a limit %s is one request', async (_what, read, path) => {
+  const { elements, paths } = await readFrom(read, '{"users":[{},{}],"ranges":[{},{}]}');
+  expect([elements.length, paths]).toEqual([2, [path]]);
 });
 
 test('a table is read as a whole', async () => {
@@ -189,20 +196,6 @@ describe('sessions', () => {
     );
     expect(paths).toEqual(['/sessions/?exclude_closed_sessions=true&limit=1&username=a%26b']);
     expect(outcome).toEqual({ failedNodes: new Set(), internalPrefix: undefined });
-  });
-
-  test('of a page that came before are not listed again, and pages wait for their reader', async () => {
-    const page = '{"sessions":[{"id":"a","node_id":1},{"id":"b","node_id":1}],"next":"x"}';
-    let ends = 0;
-    const onPageEnd = async (): Promise<void> => {
-      ends += 1;
-    };
-    const read = await readFrom(
-      (api, stats, onSession) => api.sessions(stats, { limit: 7, shape, onSession, onPageEnd }),
-      page,
-      page.replace('"x"', '"y"'),
-    );
-    expect([read.elements.length, read.paths.length, ends]).toEqual([2, 2, 2]);
   });
 
   test('keep the prefix that an earlier page named', async () => {

@@ -46,7 +46,7 @@ const FLOODS: Readonly<Record<string, readonly [CollectorName, Answers, string]>
         return [`{"nodes":[{"node_id":1,${LIVE},"store_metrics":{${stores}}}]}`];
       },
     },
-    'node 1: more than 1000 stores',
+    'nodes: more than 50000 stores',
   ],
   'nodes of sessions': [
     'sessions',
@@ -96,7 +96,7 @@ const LARGE_FLOODS: typeof FLOODS = {
       '/sessions/': () =>
         listOf('sessions', Infinity, (at) => `{"node_id":1,"client_address":"h${at}:1"}`),
     },
-    'sessions: more than 1000000 client hosts',
+    'sessions: more than 100000 client hosts',
   ],
   'replicas of one node': [
     'ranges',

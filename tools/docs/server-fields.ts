@@ -1,19 +1,13 @@
 import { rangeElement } from '../../src/cli/replicas.ts';
 import { loginResponse } from '../../src/cockroach/api-login.ts';
 import { CA_CERT, DATABASES, errorBody } from '../../src/cockroach/cloud-api.ts';
-import {
-  identityFields,
-  offsetEnvelope,
-  sessionsEnvelope,
-  tablesEnvelope,
-} from '../../src/cockroach/paging.ts';
-import { describedRange } from '../../src/cockroach/ranges.ts';
+import { offsetEnvelope, sessionsEnvelope, tablesEnvelope } from '../../src/cockroach/listings.ts';
+import { describedRange } from '../../src/cockroach/listings.ts';
 import { assistantDetails, assistantShape } from '../../src/collectors/cloud.ts';
 import { nodeDetails, nodeShape } from '../../src/collectors/nodes/record.ts';
 import { LOADS, replicaShape } from '../../src/collectors/ranges/replica.ts';
 import { sessionDetails, sessionShape } from '../../src/collectors/sessions/session.ts';
-import { discoveredShape } from '../../src/collectors/tables/discovery.ts';
-import { tableDetails, tableShape } from '../../src/collectors/tables/table.ts';
+import { discoveredShape, tableDetails, tableShape } from '../../src/collectors/tables/table.ts';
 import { type AnyShape, object, string } from '../../src/json/shape.ts';
 import { REPORTED_PROBLEMS } from '../../src/vocabulary.ts';
 
@@ -103,11 +97,7 @@ export const RESPONSES: readonly ServerResponse[] = [
     request: 'GET /api/v2/sessions/',
     shapes: [sessionsEnvelope],
     lists: {
-      sessions: [
-        object(identityFields),
-        sessionShape,
-        sessionDetails({ showSql: true, showClients: true }),
-      ],
+      sessions: [sessionShape, sessionDetails({ showSql: true, showClients: true })],
     },
     sources: {
       'pkg/server/pagination.go': ['next'],
@@ -133,9 +123,9 @@ export const RESPONSES: readonly ServerResponse[] = [
   },
   {
     request: 'GET /api/v2/users/',
-    shapes: [offsetEnvelope],
+    shapes: [],
     lists: { users: [object({ username: string() })] },
-    sources: { 'pkg/server/api_v2_sql_schema.go': ['next', 'users[].username'] },
+    sources: { 'pkg/server/api_v2_sql_schema.go': ['users[].username'] },
   },
   {
     request: 'GET /api/v2/databases/{database}/tables/{table}/',

@@ -1,7 +1,11 @@
 import type { Command } from 'commander';
 import { tables } from '../../collectors/tables/collector.ts';
-import { type DiscoveredTable, discoverTables } from '../../collectors/tables/discovery.ts';
-import { tableDetails, ZONE_LEVELS } from '../../collectors/tables/table.ts';
+import {
+  type DiscoveredTable,
+  discoverTables,
+  tableDetails,
+  ZONE_LEVELS,
+} from '../../collectors/tables/table.ts';
 import {
   formatAge,
   formatBytes,

@@ -110,24 +110,23 @@ interface JobStatus {
 export function readJobs(all: readonly NodeStatus[]): JobsStatus {
   const fresh = all.filter(({ isFresh }) => isFresh);
   const counting = chooseCounting(all, fresh);
-  const jobs = Object.entries(JOBS).map(([type, names]) => ({
-    type,
-    running: sumOf(fresh, names),
-    paused: sum(names.map((name) => maximum(counting, [`jobs.${name}.currently_paused`]))),
-    protectedAgeSeconds: maximum(
-      counting,
-      names.map((name) => `jobs.${name}.protected_age_sec`),
-    ),
-  }));
+  const running = (name: string) => valuesOf(fresh, `jobs.${name}.currently_running`);
+  const paused = (name: string) => largest(valuesOf(counting, `jobs.${name}.currently_paused`));
   const lagOf = (kind: ReplicationKind): number | undefined => {
     const name = REPLICATION_JOBS[kind];
-    const paused = maximum(counting, [`jobs.${name}.currently_paused`]);
-    const exists = Boolean(sumOf(fresh, [name])) || Boolean(paused);
+    const exists = Boolean(sum(running(name))) || Boolean(paused(name));
     return exists ? smallestLag(fresh, kind) : undefined;
   };
   return {
-    preserveDowngradeSeconds: maximum(fresh, [PRESERVE_DOWNGRADE]) || undefined,
-    jobs,
+    preserveDowngradeSeconds: largest(valuesOf(fresh, PRESERVE_DOWNGRADE)) || undefined,
+    jobs: Object.entries(JOBS).map(([type, names]) => ({
+      type,
+      running: sum(names.flatMap(running)),
+      paused: sum(names.flatMap((name) => paused(name) ?? [])),
+      protectedAgeSeconds: largest(
+        names.flatMap((name) => valuesOf(counting, `jobs.${name}.protected_age_sec`)),
+      ),
+    })),
     lagSeconds: { physical: lagOf('physical'), logical: lagOf('logical') },
   };
 }
@@ -166,41 +165,29 @@ function chooseCounting<Node extends NodeRecord>(
 
 /** The lag behind the newest time that a node has set; undefined when none has. */
 function smallestLag(nodes: readonly NodeRecord[], kind: ReplicationKind): number | undefined {
-  const lags = nodes.flatMap(({ metrics, updatedSeconds }) => {
+  const lags = nodes.map(({ metrics, updatedSeconds }) => {
     // 0 means that nothing was replicated.
-    const replicated = metrics.get(replicatedTimeKey(kind)) || undefined;
-    return replicated === undefined ? [] : Math.max(0, updatedSeconds - replicated);
+    const replicatedSeconds = metrics.get(replicatedTimeKey(kind)) || -Infinity;
+    return Math.max(0, updatedSeconds - replicatedSeconds);
   });
-  return lags.length === 0 ? undefined : Math.min(...lags);
+  const lag = Math.min(...lags);
+  return lag === Infinity ? undefined : lag;
 }
 
 function replicatedTimeKey(kind: ReplicationKind): string {
   return `${kind}_replication.replicated_time_seconds`;
 }
 
-/** Running jobs of these names: each node counts those that it coordinates. */
-function sumOf(nodes: readonly NodeRecord[], names: readonly string[]): number | undefined {
-  return sum(
-    valuesOf(
-      nodes,
-      names.map((name) => `jobs.${name}.currently_running`),
-    ),
-  );
+/** Values that the nodes sent under this key. */
+function valuesOf(nodes: readonly NodeRecord[], key: string): readonly number[] {
+  return nodes.flatMap(({ metrics }) => metrics.get(key) ?? []);
 }
 
-/** Values that the nodes sent under these keys. */
-function valuesOf(nodes: readonly NodeRecord[], keys: readonly string[]): readonly number[] {
-  return nodes.flatMap(({ metrics }) => keys.flatMap((key) => metrics.get(key) ?? []));
+/** Undefined without values, as below. */
+function largest(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : Math.max(...values);
 }
 
-/** Undefined when no node sent a value. */
-function maximum(nodes: readonly NodeRecord[], keys: readonly string[]): number | undefined {
-  const values = valuesOf(nodes, keys);
-  return values.length === 0 ? undefined : values.reduce((most, value) => Math.max(most, value));
-}
-
-/** Undefined when there is no value. */
-function sum(values: readonly (number | undefined)[]): number | undefined {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : known.reduce((total, value) => total + value, 0);
+function sum(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : values.reduce((total, value) => total + value, 0);
 }

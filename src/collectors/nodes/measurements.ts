@@ -82,9 +82,7 @@ export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: Ke
   writeKeyed(set, NODE_METRICS, labels, metrics);
   const untilExpiry = LICENSE_KEYS.map((key) => metrics.get(key)).find((it) => it !== undefined);
   // 0 seconds mean that there is no license; an expired one has less.
-  if (untilExpiry !== undefined && untilExpiry !== 0) {
-    set.set(families.licenseExpiry, labels, updatedSeconds + untilExpiry);
-  }
+  if (untilExpiry) set.set(families.licenseExpiry, labels, updatedSeconds + untilExpiry);
   for (const [key, value] of metrics) {
     // 0 means that the node has no such certificate.
     if (key.startsWith(CERTIFICATE_PREFIX) && key !== CLIENT_CERTIFICATES && value !== 0) {

@@ -1,4 +1,4 @@
-import type { Tier } from '../../cockroach/node.ts';
+import { copyTiers, localityShape, type Tier } from '../../cockroach/node.ts';
 import {
   array,
   type Infer,
@@ -41,7 +41,7 @@ const identity = {
     patch: integer(),
     internal: integer(),
   }),
-  locality: object({ tiers: array(object({ key: nameText(), value: nameText() })) }),
+  locality: localityShape,
   started_at: integer(),
   updated_at: integer(),
   num_cpus: number(),
@@ -68,9 +68,6 @@ export const nodeDetails = object({
 
 type NodeElement = Infer<ReturnType<typeof nodeShape>>;
 
-/** Locality tiers of a node that are read; real ones have two or three. */
-export const MAX_TIERS = 32;
-
 /** A node; its texts are valid label values, '' where the server sent none. */
 export interface NodeRecord {
   readonly id: number;
@@ -81,9 +78,8 @@ export interface NodeRecord {
   readonly buildTag: string;
   readonly serverVersion: string;
   readonly clusterName: string;
-  /** From broad to narrow, the first MAX_TIERS. */
+  /** From broad to narrow. */
   readonly tiers: readonly Tier[];
-  readonly hasMoreTiers: boolean;
   /** Both times are 0 when the server sent none. */
   readonly startedSeconds: number;
   readonly updatedSeconds: number;
@@ -118,11 +114,7 @@ export function copyNode(node: NodeElement): NodeRecord | undefined {
     buildTag: cleanLabelValue(node.build_tag ?? ''),
     serverVersion: formatVersion(node.ServerVersion),
     clusterName: cleanLabelValue(node.cluster_name ?? ''),
-    tiers: node.locality.tiers.slice(0, MAX_TIERS).map(({ key = '', value = '' }) => ({
-      key: cleanLabelValue(key),
-      value: cleanLabelValue(value),
-    })),
-    hasMoreTiers: node.locality.tiers.length > MAX_TIERS,
+    tiers: copyTiers(node.locality),
     startedSeconds: toSeconds(node.started_at),
     updatedSeconds: toSeconds(node.updated_at),
     // Virtual CPUs, if the server sends them, respect the limit of the cgroup; the CPUs of the host do not.

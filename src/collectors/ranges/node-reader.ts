@@ -1,6 +1,11 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { assertWithin, MAX_NODE_REPLICAS, MAX_NODE_STORES } from '../../cockroach/limits.ts';
-import { type RangeRoute, statusOf } from '../../cockroach/ranges.ts';
+import {
+  assertWithin,
+  MAX_NODE_REPLICAS,
+  MAX_NODE_STORES,
+  type RangeRoute,
+  statusOf,
+} from '../../cockroach/listings.ts';
 import { CollectError } from '../collector.ts';
 import type { NodeTally } from './node-tally.ts';
 import type { NodesContext } from './read-nodes.ts';

@@ -1,7 +1,7 @@
 import type { ClusterApi, PollStats } from '../../cockroach/cluster-api.ts';
+import type { RangeRoute } from '../../cockroach/listings.ts';
 import { listNodes } from '../../cockroach/node.ts';
 import type { NodeList } from '../../cockroach/node.ts';
-import type { RangeRoute } from '../../cockroach/ranges.ts';
 import { messageOf } from '../../format.ts';
 import type { FailureReason } from '../../vocabulary.ts';
 import { type CollectorPoll, mostFrequent, type PollFailure } from '../collector.ts';

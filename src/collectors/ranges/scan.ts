@@ -1,5 +1,5 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { assertWithin, MAX_STORES } from '../../cockroach/limits.ts';
+import { assertWithin, MAX_STORES } from '../../cockroach/listings.ts';
 import { inSlices } from '../../time-slice.ts';
 import { PROBLEMS, type RangeProblem } from '../../vocabulary.ts';
 import type { CollectorPoll, PollFailure } from '../collector.ts';

@@ -1,9 +1,12 @@
+import { RE2JS } from 're2js';
+import type { Rewrite } from '../../collector-options.ts';
+import { messageOf } from '../../format.ts';
 import { cleanLabelValue } from '../../metrics/sample-text.ts';
 import { interleave, rank } from '../top-list.ts';
 import { addTally, createTally, type SessionTally, sizeOf } from './session.ts';
 
 /** An application and a user, as their labels show them, with a newline between them: no clean label value holds one. */
-export type Pair = `${string}\n${string}`;
+export type Pair = string;
 
 const UNSET = 'unset';
 
@@ -20,8 +23,26 @@ function splitPair(pair: Pair): readonly [application: string, user: string] {
   return [application, user];
 }
 
-/** The maximum number of pairs, and of users, that are counted. Clients choose names, so each session may have its own. */
-const MAX_TALLIES = 10_000;
+/** The pairs that are counted; the sessions of further ones belong to `other`. Clients choose the names of applications. */
+const MAX_PAIRS = 50_000;
+
+/** Adds an open session to its pair. Returns false when there are too many pairs. */
+export function countSession(
+  pairs: Map<Pair, SessionTally>,
+  pair: Pair,
+  session: SessionTally,
+): boolean {
+  const hasPlace = pairs.size < MAX_PAIRS || pairs.has(pair);
+  addTo(pairs, hasPlace ? pair : `${OTHER}\n${OTHER}`, session);
+  return hasPlace;
+}
+
+/** The open sessions by user. */
+export function sumByUser(pairs: ReadonlyMap<Pair, SessionTally>): Map<string, SessionTally> {
+  const byUser = new Map<string, SessionTally>();
+  for (const [pair, tally] of pairs) addTo(byUser, splitPair(pair)[1], tally);
+  return byUser;
+}
 
 /** The values by which users are ranked, and how many users each ranking lists at most. */
 export const USER_RANKINGS = [{ valueOf: sizeOf, max: Infinity }];
@@ -33,77 +54,25 @@ export const PAIR_RANKINGS = [
   { valueOf: ({ allocBytes }: SessionTally) => allocBytes, max: 10 },
 ];
 
-/**
- * Counts the open sessions of a poll by pair, for at most 10,000 pairs. When there are more, half of the pairs are removed,
- * those with the fewest sessions, and their sessions are added to `removed`. Pairs that the last poll listed stay, and so
- * do those with the oldest transactions and with most memory. The sum of all sessions is always right. Example: pair
- * 10,001 comes, and 5,000 pairs of one session each are removed. If one of them then has another session in the same poll,
- * it is counted again from one.
- */
-export class ApplicationTallies {
-  /** All sessions by user. Those of the users after the first 10,000 are counted as `other`. */
-  readonly byUser = new Map<string, SessionTally>();
-  /** Sessions of removed pairs by user. */
-  readonly removed = new Map<string, SessionTally>();
-  readonly byPair = new Map<Pair, SessionTally>();
-  readonly #listed: Listed<Pair>;
-  readonly #maxTallies: number;
-
-  /** `listed` are the pairs that the last poll listed. */
-  constructor(listed: Listed<Pair>, maxTallies = MAX_TALLIES) {
-    this.#listed = listed;
-    this.#maxTallies = maxTallies;
-  }
-
-  count(pair: Pair, session: SessionTally): void {
-    const [application, user] = splitPair(pair);
-    const isUserCounted = this.byUser.has(user) || this.byUser.size < this.#maxTallies;
-    addTo(this.byUser, isUserCounted ? user : OTHER, session);
-    if (application === OTHER) {
-      addTo(this.removed, isUserCounted ? user : OTHER, session);
-      return;
-    }
-    addTo(this.byPair, pair, session);
-    if (this.byPair.size > this.#maxTallies) this.#removePairs();
-  }
-
-  /** Removes half of the pairs that need not stay: sorting all pairs takes long, and is then seldom necessary. */
-  #removePairs(): void {
-    const staying = new Set(this.#listed.keys());
-    for (const { valueOf, max } of PAIR_RANKINGS.slice(1)) {
-      const highest = sortByRank(this.byPair, valueOf).slice(0, max);
-      for (const pair of highest) staying.add(pair);
-    }
-    const fewestFirst = sortByRank(this.byPair, sizeOf).toReversed();
-    const removable = fewestFirst.filter((pair) => !staying.has(pair));
-    for (const pair of removable.slice(0, Math.ceil(removable.length / 2))) {
-      const user = splitPair(pair)[1];
-      const tally = this.byPair.get(pair) ?? createTally();
-      addTo(this.removed, this.byUser.has(user) ? user : OTHER, tally);
-      this.byPair.delete(pair);
-    }
-  }
-}
-
-function addTo<Key>(tallies: Map<Key, SessionTally>, key: Key, more: SessionTally): void {
+function addTo(tallies: Map<string, SessionTally>, key: string, more: SessionTally): void {
   const tally = tallies.get(key) ?? createTally();
   addTally(tally, more);
   tallies.set(key, tally);
 }
 
-/** The keys whose value is above 0, without `other`, sorted by `rank`, which prefers those that are listed already. */
-function sortByRank<Key extends string>(
-  tallies: ReadonlyMap<Key, SessionTally>,
+/** The pairs or users whose value is above 0, without `other`, sorted by `rank`, which prefers those that are listed. */
+function sortByRank(
+  tallies: ReadonlyMap<string, SessionTally>,
   valueOf: (tally: SessionTally) => number,
-  listed: Listed<Key> = new Map(),
-): readonly Key[] {
+  listed: Listed,
+): readonly string[] {
   const entries = Array.from(tallies, ([id, tally]) => ({ id, value: valueOf(tally) }));
-  const candidates = entries.filter(({ id, value }) => id !== OTHER && value > 0);
+  const candidates = entries.filter(({ id, value }) => splitPair(id)[0] !== OTHER && value > 0);
   return rank(candidates, (key) => listed.has(key)).map(({ id }) => id);
 }
 
 /** The listed pairs or users, the most important first, each with the number of polls since it last ranked high enough. */
-export type Listed<Key extends string> = ReadonlyMap<Key, number>;
+export type Listed = ReadonlyMap<string, number>;
 
 /** A pair or user stays listed until this many polls have ranked it too low: series that come and go spoil graphs. */
 const MAX_LOW_POLLS = 10;
@@ -112,12 +81,12 @@ const MAX_LOW_POLLS = 10;
  * Chooses the at most `max` pairs or users that are listed. Example with `max` 3: A, B and C were listed, and in this poll
  * A and D have sessions. A and D are listed, and B stays beside them; C has no place. B leaves after ten such polls.
  */
-export function chooseListed<Key extends string>(
-  tallies: ReadonlyMap<Key, SessionTally>,
-  before: Listed<Key>,
+export function chooseListed(
+  tallies: ReadonlyMap<string, SessionTally>,
+  before: Listed,
   max: number,
   rankings: typeof PAIR_RANKINGS,
-): Listed<Key> {
+): Listed {
   const ranked = rankings.map(({ valueOf, max: most }) =>
     sortByRank(tallies, valueOf, before).slice(0, most),
   );
@@ -145,27 +114,58 @@ export interface ApplicationSessions extends UserSessions {
  * other/other, the listed pairs, then `other` of each listed user.
  */
 export function listApplications(
-  { byPair, removed }: ApplicationTallies,
-  listed: Listed<Pair>,
-  users: Listed<string>,
+  pairs: ReadonlyMap<Pair, SessionTally>,
+  listed: Listed,
+  users: Listed,
 ): readonly ApplicationSessions[] {
-  const unlisted = [...byPair]
-    .filter(([pair]) => !listed.has(pair))
-    .map(([pair, tally]) => [splitPair(pair)[1], tally] as const);
-  const sums = listUsers([...removed, ...unlisted], users);
-  const pairs = Array.from(listed.keys(), (pair) => {
+  const unlisted = new Map([...pairs].filter(([pair]) => !listed.has(pair)));
+  const sums = listUsers(sumByUser(unlisted), users);
+  const shown = Array.from(listed.keys(), (pair) => {
     const [application, user] = splitPair(pair);
-    return { application, user, ...(byPair.get(pair) ?? createTally()) };
+    return { application, user, ...(pairs.get(pair) ?? createTally()) };
   });
-  return sums.map((sum) => ({ application: OTHER, ...sum })).toSpliced(1, 0, ...pairs);
+  return sums.map((sum) => ({ application: OTHER, ...sum })).toSpliced(1, 0, ...shown);
 }
 
 /** The sessions by user: `other`, then the listed users, also those without sessions now. */
 export function listUsers(
-  byUser: Iterable<readonly [user: string, SessionTally]>,
-  listed: Listed<string>,
+  byUser: ReadonlyMap<string, SessionTally>,
+  listed: Listed,
 ): readonly UserSessions[] {
   const sums = new Map(Array.from([OTHER, ...listed.keys()], (user) => [user, createTally()]));
   for (const [user, tally] of byUser) addTo(sums, sums.has(user) ? user : OTHER, tally);
   return Array.from(sums, ([user, tally]) => ({ user, ...tally }));
+}
+
+/** Names that are remembered; further ones are rewritten each time. */
+const MAX_REMEMBERED = 10_000;
+
+/**
+ * Rewrites names for one poll, each by the first rule whose expression occurs in it; a name that no rule knows stays. The
+ * engine is RE2's: its time is linear in the name, whatever expression the user wrote. Throws on an expression that
+ * `findRegexFault` objects to.
+ */
+export function createRewriter(rules: readonly Rewrite[]): (name: string) => string {
+  const compiled = rules.map(({ regex, replacement }) => {
+    return { regex: RE2JS.compile(regex), replacement };
+  });
+  const known = new Map<string, string>();
+  return (name) => {
+    const before = known.get(name);
+    if (before !== undefined) return before;
+    const rule = compiled.find(({ regex }) => regex.test(name));
+    const rewritten = rule?.regex.matcher(name).replaceAll(rule.replacement) ?? name;
+    if (known.size < MAX_REMEMBERED) known.set(name, rewritten);
+    return rewritten;
+  };
+}
+
+/** Says why an expression cannot be used, or undefined. */
+export function findRegexFault(regex: string): string | undefined {
+  try {
+    RE2JS.compile(regex);
+    return undefined;
+  } catch (error) {
+    return messageOf(error);
+  }
 }

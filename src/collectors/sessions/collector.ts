@@ -1,28 +1,30 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { assertWithin, MAX_CLIENT_HOSTS, MAX_NODES } from '../../cockroach/limits.ts';
+import { assertWithin, MAX_CLIENT_HOSTS, MAX_NODES } from '../../cockroach/listings.ts';
 import { listNodes } from '../../cockroach/node.ts';
 import type { OptionSpecs, OptionValues } from '../../collector-options.ts';
 import { formatValue } from '../../metrics/sample-text.ts';
 import { defineCollector, type CollectorPoll, type CollectorResult } from '../collector.ts';
 import {
   type ApplicationSessions,
-  ApplicationTallies,
   chooseListed,
+  countSession,
+  createRewriter,
+  findRegexFault,
   listApplications,
   listUsers,
   type Listed,
   type Pair,
   PAIR_RANKINGS,
+  sumByUser,
   pairOf,
   USER_RANKINGS,
   type UserSessions,
 } from './applications.ts';
 import { APPLICATION_FAMILIES, NODE_FAMILIES, SESSION_FAMILIES, families } from './families.ts';
-import { createRewriter, findRegexFault } from './rewrite.ts';
 import {
   addTally,
   createTally,
-  fingerprintHost,
+  hostOf,
   isClosed,
   PHASES,
   readSession,
@@ -69,8 +71,8 @@ const OPTIONS = {
 interface State {
   /** Prefix of the names of internal applications, as the server last reported it. */
   internalPrefix: string;
-  pairs: Listed<Pair>;
-  users: Listed<string>;
+  pairs: Listed;
+  users: Listed;
 }
 
 type Context = CollectorPoll<OptionValues<typeof OPTIONS>, State>;
@@ -122,12 +124,12 @@ export const sessions = defineCollector({
       // The server sends the prefix after the sessions, which were counted with the old one: list them again, once.
       if (!options.include_internal) count = await countSessions(api, context, rewrite);
     }
-    const { answered, failedNodes, applications } = count;
+    const { answered, failedNodes, pairs } = count;
     if (answered.size === 0 && failedNodes.size > 0) {
       await assertNodeAnswered(api, context, failedNodes);
     }
-    const { byPair, byUser } = applications;
-    state.pairs = chooseListed(byPair, state.pairs, options.max_applications, PAIR_RANKINGS);
+    const byUser = sumByUser(pairs);
+    state.pairs = chooseListed(pairs, state.pairs, options.max_applications, PAIR_RANKINGS);
     state.users = chooseListed(byUser, state.users, options.max_users, USER_RANKINGS);
     const nodes = [...count.nodes].toSorted(([a], [b]) => a - b);
     return {
@@ -136,7 +138,7 @@ export const sessions = defineCollector({
       ),
       byAge: count.byAge,
       queriesByAge: count.queriesByAge,
-      applications: listApplications(applications, state.pairs, state.users),
+      applications: listApplications(pairs, state.pairs, state.users),
       users: listUsers(byUser, state.users),
       answered,
       failedNodes,
@@ -196,11 +198,11 @@ async function countSessions(
 ) {
   const { state, options } = context;
   const nowMs = context.nowMs();
-  /** The hosts are fingerprints; they do not outlive the poll. */
-  const nodes = new Map<number, { readonly tally: SessionTally; readonly hosts: Set<number> }>();
+  /** The hosts do not outlive the poll. */
+  const nodes = new Map<number, { readonly tally: SessionTally; readonly hosts: Set<string> }>();
   const byAge = new Map(SESSION_BOUNDS.map((bound) => [bound, 0]));
   const queriesByAge = new Map(QUERY_BOUNDS.map((bound) => [bound, 0]));
-  const applications = new ApplicationTallies(state.pairs);
+  const pairs = new Map<Pair, SessionTally>();
   const answered = new Set<number>();
   let hosts = 0;
   const end = await api.sessions(context, {
@@ -217,18 +219,19 @@ async function countSessions(
       const node = nodes.get(nodeId) ?? { tally: createTally(), hosts: new Set() };
       nodes.set(nodeId, node);
       addTally(node.tally, session);
-      const host = fingerprintHost(element.client_address ?? '');
-      if (host !== undefined && !node.hosts.has(host)) {
+      const host = hostOf(element.client_address ?? '');
+      if (host !== '' && !node.hosts.has(host)) {
         node.hosts.add(host);
         hosts += 1;
         assertWithin(context, 'sessions', 'client hosts', hosts, MAX_CLIENT_HOSTS);
       }
       countAge(byAge, session.ageSeconds);
       for (const age of session.queryAges) countAge(queriesByAge, age);
-      applications.count(pairOf(rewrite(application), element.username ?? ''), session);
+      const pair = pairOf(rewrite(application), element.username ?? '');
+      if (!countSession(pairs, pair, session)) context.limits.add('items');
     },
   });
-  return { nodes, byAge, queriesByAge, applications, answered, ...end };
+  return { nodes, byAge, queriesByAge, pairs, answered, ...end };
 }
 
 function countAge(buckets: Map<number, number>, ageSeconds: number): void {

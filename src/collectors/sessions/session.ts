@@ -1,4 +1,3 @@
-import { crc32 } from 'node:zlib';
 import {
   array,
   boolean,
@@ -208,17 +207,7 @@ function ageOf(
   return start === undefined ? unknown : Math.max(0, (nowMs - start) / 1000);
 }
 
-/** A number for the host of `10.0.0.1:5432` or `[::1]:5432`, to count hosts without keeping them; undefined without one. */
-export function fingerprintHost(address: string): number | undefined {
-  const host = hostOf(address);
-  // A signed integer takes no memory beside its place in a set.
-  return host === '' ? undefined : crc32(host) | 0;
-}
-
-function hostOf(address: string): string {
-  if (address.startsWith('[')) return address.slice(1, Math.max(1, address.indexOf(']')));
-  const colon = address.indexOf(':');
-  // Two colons and no brackets: an IPv6 address without a port.
-  const hasPort = colon >= 0 && colon === address.lastIndexOf(':');
-  return hasPort ? address.slice(0, colon) : address;
+/** The host of `10.0.0.1:5432` or `[::1]:5432`. */
+export function hostOf(address: string): string {
+  return address.replace(/:\d*$/, '');
 }

@@ -9,13 +9,6 @@ import {
   type PollFailure,
 } from '../collector.ts';
 import {
-  type DiscoveredTable,
-  discoverTables,
-  OTHER,
-  summarizeTables,
-  type TableSummary,
-} from './discovery.ts';
-import {
   DATABASE_FAMILIES,
   LISTED_FAMILIES,
   SHOWN_FAMILIES,
@@ -24,12 +17,17 @@ import {
   families,
 } from './families.ts';
 import {
+  type DiscoveredTable,
+  discoverTables,
   formatTableName,
+  OTHER,
   parseTableNames,
+  summarizeTables,
   TABLE_NAME,
   type TableDetails,
   type TableName,
   tableShape,
+  type TableSummary,
   toTableDetails,
 } from './table.ts';
 
@@ -78,21 +76,21 @@ export const tables = defineCollector({
   async collect(api, context): Promise<TablesResult> {
     const { options } = context;
     const names = parseTableNames(options.tables);
-    const found = await discover(api, context);
-    const listed = await readListed(api, context, names);
-    const failure = found.failure ?? listed.failure;
+    const { all, failure: listFailure } = await discover(api, context);
+    const { read, missing } = await readListed(api, context, names);
+    const isOptional = options.discover === 'auto' && isRefused(listFailure);
+    const tableFailure =
+      read.length > 0 ? undefined : mostFrequent(missing.map((table) => table.failure));
+    const failure = isOptional ? tableFailure : (listFailure ?? tableFailure);
     // A poll that found nothing has nothing to publish.
-    if (failure !== undefined && found.all === undefined && listed.tables.length === 0) {
-      throw failure.cause;
-    }
-    const known = [...(found.all ?? []), ...listed.tables];
+    if (failure !== undefined && all === undefined && read.length === 0) throw failure.cause;
+    const known = [...(all ?? []), ...read];
     return {
-      tables: listed.tables,
+      tables: read,
       names: new Map(known.map((table) => [table.tableId, formatTableName(table)])),
       failure,
-      missing: [...found.missing, ...listed.missing],
-      discovery:
-        found.all && summarizeTables(found.all, names, context.namedTables(), options.max_tables),
+      missing: listFailure ? [{ name: undefined, failure: listFailure }, ...missing] : missing,
+      discovery: all && summarizeTables(all, names, context.namedTables(), options.max_tables),
     };
   },
 
@@ -117,15 +115,14 @@ export const tables = defineCollector({
       set.info(families.info, { ...labels, table_id, zone_config_level: 'unknown' });
       for (const { family, value } of SHOWN_FAMILIES) set.set(family, labels, value(row));
     }
-    const rest = { database: OTHER, schema: OTHER, table: OTHER };
-    for (const { family, value } of SIZE_FAMILIES) set.set(family, rest, value(discovery.rest));
+    const others = { database: OTHER, schema: OTHER, table: OTHER };
+    for (const { family, value } of SIZE_FAMILIES) set.set(family, others, value(discovery.others));
     for (const sums of discovery.databases) {
       const labels = { database: sums.database };
       for (const { family, value } of DATABASE_FAMILIES) set.set(family, labels, value(sums));
     }
     const updates = discovery.shown.flatMap(({ updatedSeconds }) => updatedSeconds ?? []);
-    const oldest = updates.reduce((first, one) => Math.min(first, one), Infinity);
-    if (updates.length > 0) set.set(families.oldestUpdate, {}, oldest);
+    if (updates.length > 0) set.set(families.oldestUpdate, {}, Math.min(...updates));
   },
 });
 
@@ -147,36 +144,35 @@ interface MissingTable {
   readonly failure: PollFailure;
 }
 
-/** All tables that the server lists; that it lists none is a failure only when the list was demanded. */
+/** All tables that the server lists, or why it lists none. */
 async function discover(api: ClusterApi, context: Context): Promise<Discovered> {
-  const { discover: mode } = context.options;
-  if (mode === false) return { missing: [] };
+  if (context.options.discover === false) return {};
   try {
     const all = await discoverTables(api, context);
     // Every cluster has tables: an empty list does not show their number and sizes.
-    if (all.length > 0) return { all, missing: [] };
+    if (all.length > 0) return { all };
     context.warn(
       'tables: the user sees no table: GRANT CONNECT ON DATABASE … to it for the names and sizes of tables',
     );
-    return { missing: [] };
+    return {};
   } catch (error) {
     const failure = toFailure(error, context);
-    const missing = [{ name: undefined, failure }];
-    if (mode === true || !['not_available', 'forbidden'].includes(failure.reason)) {
-      return { failure, missing };
-    }
     if (failure.reason === 'forbidden') context.warn(`tables: ${failure.message}`);
-    return { missing };
+    return { failure };
   }
 }
 
 interface Discovered {
   readonly all?: readonly DiscoveredTable[];
   readonly failure?: PollFailure;
-  readonly missing: readonly MissingTable[];
 }
 
-/** The details of the listed tables; a failure when none of them could be read. */
+/** Whether the server has no list, or none for this user. */
+function isRefused(failure: PollFailure | undefined): boolean {
+  return failure?.reason === 'not_available' || failure?.reason === 'forbidden';
+}
+
+/** The details of the listed tables, and why those of others are missing. */
 async function readListed(api: ClusterApi, context: Context, names: readonly TableName[]) {
   const read: TableDetails[] = [];
   const missing: MissingTable[] = [];
@@ -193,15 +189,9 @@ async function readListed(api: ClusterApi, context: Context, names: readonly Tab
       context.warn(`table ${name} is missing: ${failure.message}`);
     }
   }
-  const failures = missing.map(({ failure }) => failure);
-  return {
-    tables: read,
-    missing,
-    failure: read.length === 0 ? mostFrequent(failures) : undefined,
-  };
+  return { read, missing };
 }
 
 function toFailure(error: unknown, { reasonOf }: Context): PollFailure {
-  const message = messageOf(error);
-  return { reason: reasonOf(error), message, cause: error };
+  return { reason: reasonOf(error), message: messageOf(error), cause: error };
 }

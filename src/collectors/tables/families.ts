@@ -1,7 +1,6 @@
 import { type Family, gauge } from '../../metrics/family.ts';
 import { gaugeOf } from '../collector.ts';
-import type { DatabaseSums, DiscoveredTable, TableSizes } from './discovery.ts';
-import type { TableDetails } from './table.ts';
+import type { DatabaseSums, DiscoveredTable, TableDetails, TableSizes } from './table.ts';
 
 const LABELS = ['database', 'schema', 'table'] as const;
 const LIST = { name: 'tables', entry: LABELS } as const;
@@ -138,6 +137,7 @@ export const SIZE_FAMILIES = [
 const ofDatabase = gaugeOf({
   labels: ['database'],
   request: METADATA,
+  merge: 'sum',
   notes: `The max_tables largest databases; the others are summed as other. ${CACHED}`,
   list: { name: 'databases', entry: ['database'] },
 })<DatabaseSums>;

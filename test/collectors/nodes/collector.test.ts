@@ -142,29 +142,14 @@ describe('node status', () => {
   });
 });
 
-function tiersOf(count: number): object {
-  return {
-    locality: {
-      tiers: Array.from({ length: count }, (_each, at) => ({ key: `t${at}`, value: '' })),
-    },
-  };
-}
-
-describe('locality tiers', () => {
-  test('are all exported up to 32', async () => {
-    const { of, warnings, limits } = await pollNodes([recordOf(1, tiersOf(32))]);
-    expect(of('crdb_node_locality_info')).toHaveLength(32);
-    expect([...warnings, ...limits]).toEqual([]);
-  });
-
-  test('beyond 32 are dropped with a warning', async () => {
-    const { of, warnings, limits } = await pollNodes([recordOf(1), recordOf(2, tiersOf(33))]);
-    expect(of('crdb_node_locality_info')).toHaveLength(34);
-    expect([...limits]).toEqual(['items']);
-    expect(warnings).toEqual([
-      expect.stringMatching(/^nodes: node 2 has more than 32 locality tiers, the first 32 are/),
-    ]);
-  });
+test.each([
+  [16, 16, []],
+  [17, 16, ['items']],
+])('of %i locality tiers %i are exported', async (count, exported, reached) => {
+  const tiers = Array.from({ length: count }, (_each, at) => ({ key: `t${at}`, value: '' }));
+  const { of, limits } = await pollNodes([recordOf(1, { locality: { tiers } })]);
+  expect(of('crdb_node_locality_info')).toHaveLength(exported);
+  expect([...limits]).toEqual(reached);
 });
 
 describe('paging', () => {

@@ -1,6 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { ApplicationTallies, pairOf } from '../../../src/collectors/sessions/applications.ts';
-import { createTally } from '../../../src/collectors/sessions/session.ts';
 import { pollListing, queryOf, sessionOf, sessionsOf, transactionOf } from './listing.ts';
 
 describe('a pair of application and user', () => {
@@ -112,75 +110,30 @@ test('pairs over the limit are summed by user; their ages are the maxima', async
   ]);
 });
 
-describe('a hundred thousand names', () => {
-  const session = { ...createTally(), idle: 1 };
-
-  test('are counted in bounded memory: sums and kept pairs are exact', () => {
-    const kept = pairOf('kept', 'movr');
-    const large = pairOf('large', 'movr');
-    const tallies = new ApplicationTallies(new Map([[kept, 0]]), 1000);
-    tallies.count(kept, session);
-    for (let number = 0; number < 100_000; number += 1) {
-      if (number % 100 === 0) tallies.count(large, session);
-      tallies.count(pairOf(`psql-${number}`, 'movr'), session);
-    }
-    tallies.count(kept, session);
-    expect(tallies.byPair.size).toBeLessThanOrEqual(1000);
-    expect(tallies.byPair.get(kept)?.idle).toBe(2);
-    expect(tallies.byPair.get(large)?.idle).toBe(1000);
-    const held = [...tallies.byPair.values()].reduce((sum, tally) => sum + tally.idle, 0);
-    expect(held + (tallies.removed.get('movr')?.idle ?? 0)).toBe(101_002);
+test('sessions of pairs beyond 50,000 are counted as other, which is a limit', async () => {
+  const listed = Array.from({ length: 50_001 }, (_, number) =>
+    sessionOf(1, { application_name: `psql-${number}` }),
+  );
+  const { of, limits } = await pollListing([...listed, ...listed.slice(0, 1)], {
+    max_applications: 1,
   });
+  expect(of('crdb_application_session_alloc_bytes')).toEqual([
+    '{application="other",user="other"} 100',
+    '{application="psql-0",user="movr"} 200',
+    '{application="other",user="movr"} 4999900',
+  ]);
+  expect([...limits]).toEqual(['items']);
+});
 
-  test('are limited to 10,000 pairs by default', () => {
-    const tallies = new ApplicationTallies(new Map());
-    for (let number = 0; number < 10_000; number += 1) {
-      tallies.count(pairOf(`psql-${number}`, 'movr'), session);
-    }
-    expect(tallies.byPair.size).toBe(10_000);
-    tallies.count(pairOf('one more', 'movr'), session);
-    expect(tallies.byPair.size).toBe(5_000);
-    expect(tallies.removed.get('movr')?.idle).toBe(5_001);
-  });
-
-  test('never lose the ten with the oldest transactions and the ten with most memory', () => {
-    const tallies = new ApplicationTallies(new Map(), 1000);
-    const ranks = Array.from({ length: 11 }, (_, at) => at + 1);
-    for (const rank of ranks) {
-      tallies.count(pairOf(`the-old-${rank}`, 'movr'), {
-        ...session,
-        oldestTransactionSeconds: rank,
-      });
-      tallies.count(pairOf(`the-large-${rank}`, 'movr'), { ...session, allocBytes: rank });
-    }
-    for (let number = 0; number < 10_000; number += 1) {
-      tallies.count(pairOf(`storm-${number}`, 'movr'), session);
-    }
-    const lost = ['old', 'large'].flatMap((name) =>
-      ranks.filter((rank) => !tallies.byPair.has(pairOf(`the-${name}-${rank}`, 'movr'))),
-    );
-    expect(lost).toEqual([1, 1]);
-  });
-
-  test('of as many users are counted as other beyond the bound', () => {
-    const tallies = new ApplicationTallies(new Map(), 100);
-    for (let number = 0; number < 1000; number += 1) {
-      tallies.count(pairOf('psql', `user-${number}`), session);
-    }
-    expect(tallies.byUser.size).toBe(101);
-    expect(tallies.byUser.get('other')?.idle).toBe(900);
-  });
-
-  test('that differ by a number become one by a rewrite', async () => {
-    const listed = Array.from({ length: 500 }, (_, number) =>
-      sessionOf(1, { application_name: `psql-${number}` }),
-    );
-    const rewrite = [{ regex: '^(psql)-[0-9]+$', replacement: '$1' }];
-    const { of } = await pollListing(listed, { application_rewrite: rewrite });
-    expect(of('crdb_application_session_alloc_bytes')).toEqual([
-      '{application="other",user="other"} 0',
-      '{application="psql",user="movr"} 50000',
-      '{application="other",user="movr"} 0',
-    ]);
-  });
+test('names that differ by a number become one by a rewrite', async () => {
+  const listed = Array.from({ length: 500 }, (_, number) =>
+    sessionOf(1, { application_name: `psql-${number}` }),
+  );
+  const rewrite = [{ regex: '^(psql)-[0-9]+$', replacement: '$1' }];
+  const { of } = await pollListing(listed, { application_rewrite: rewrite });
+  expect(of('crdb_application_session_alloc_bytes')).toEqual([
+    '{application="other",user="other"} 0',
+    '{application="psql",user="movr"} 50000',
+    '{application="other",user="movr"} 0',
+  ]);
 });

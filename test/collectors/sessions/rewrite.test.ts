@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Rewrite } from '../../../src/collector-options.ts';
-import { createRewriter, findRegexFault } from '../../../src/collectors/sessions/rewrite.ts';
+import { createRewriter, findRegexFault } from '../../../src/collectors/sessions/applications.ts';
 import { listingOf, pollListing, sessionOf, sessionsOf } from './listing.ts';
 
 describe('rewriting a name', () => {

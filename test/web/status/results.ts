@@ -27,7 +27,6 @@ export function node(id: number, more: Partial<Node> = {}): Node {
     serverVersion: '25.4',
     clusterName: '',
     tiers: [{ key: 'region', value: 'us-east1' }],
-    hasMoreTiers: false,
     startedSeconds: 1_700_000_000,
     updatedSeconds: 1_700_000_100,
     cpus: 4,

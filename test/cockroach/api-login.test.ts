@@ -1,5 +1,5 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { decodeValue } from '../../src/json/decoder.ts';
 import { integer, object, string } from '../../src/json/shape.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import {
@@ -8,6 +8,7 @@ import {
   type TestClientOptions,
   testStats,
 } from '../support/cluster.ts';
+import { serve, type TestServer } from '../support/http-server.ts';
 
 const node = object({ node_id: integer() });
 
@@ -24,6 +25,7 @@ function connect(simulator: Simulator, options: Partial<TestClientOptions> = {})
   });
 }
 
+/** Lists the nodes, and counts them. */
 async function countNodes({ api }: TestClient, signal?: AbortSignal): Promise<number> {
   let nodes = 0;
   await api.nodes(testStats(signal), {
@@ -122,26 +124,6 @@ describe('logging in', () => {
     const logouts = simulator.requests.entries.filter(({ endpoint }) => endpoint === 'logout');
     expect(logouts).toMatchObject([{ status: 200 }]);
   });
-
-  test('logging out waits for a login no longer than it may', async () => {
-    await using simulator = await simulate();
-    simulator.fault({ endpoint: 'login', kind: 'hang' });
-    await using client = connect(simulator);
-    const poll = countNodes(client, AbortSignal.timeout(100));
-    await expect(poll).rejects.toMatchObject({ reason: 'timeout' });
-    const ended = client.session.logOut(AbortSignal.timeout(100));
-    await expect(ended).rejects.toMatchObject({ reason: 'timeout' });
-    expect(simulator.requests.count('logout')).toBe(0);
-  });
-
-  test('logging out ends the session that was made here, once', async () => {
-    await using simulator = await simulate();
-    await using client = connect(simulator);
-    await countNodes(client);
-    await client.session.logOut(AbortSignal.timeout(5_000));
-    await client.session.logOut(AbortSignal.timeout(5_000));
-    expect(simulator.requests.count('logout')).toBe(1);
-  });
 });
 
 describe('the token', () => {
@@ -180,20 +162,127 @@ describe('an endpoint that refuses what others accept', () => {
   });
 });
 
+const GOOD = 'Z29vZA==';
+const BAD = 'YmFk';
+
+type Answer = (token: string, response: ServerResponse, request: IncomingMessage) => void;
+
+interface TokenServer extends TestServer {
+  /** Requests with this path. */
+  count(path: string): number;
+}
+
+/** A server that gives these tokens in turn, the last for ever, and answers the rest as `answer` wants. */
+async function serveTokens(tokens: readonly unknown[], answer: Answer): Promise<TokenServer> {
+  const left = [...tokens];
+  const server = await serve((request, response) => {
+    if (request.url?.endsWith('/login/') === true) {
+      response.end(JSON.stringify({ session: left.length > 1 ? left.shift() : left[0] }));
+    } else {
+      answer(String(request.headers['x-cockroach-api-session']), response, request);
+    }
+  });
+  const count = (path: string) => server.requests.filter((url) => url.includes(path)).length;
+  return { ...server, count };
+}
+
+function list(_token: string, response: ServerResponse): void {
+  response.end('{"nodes":[{"node_id":1}]}');
+}
+
+function connectTo(server: TestServer, options: Partial<TestClientOptions> = {}): TestClient {
+  const login = { username: 'u', password: () => Promise.resolve('p') };
+  return createTestClient({ urls: [server.url], breakerOpenMs: 0, ...login, ...options });
+}
+
+describe('a token of a login', () => {
+  test.each<readonly [string, unknown]>([
+    ['with a line break', 'YWJj\nYWJj'],
+    ['with CR and LF and a header', 'YWJj\r\nX-Evil: 1'],
+    ['with a space', 'YWJj YWJj'],
+    ['of Latin letters with accents', 'caf\u00e9'],
+    ['of 4,097 characters', 'x'.repeat(4097)],
+    ['that is a number', 7],
+    ['that is empty', ''],
+  ])('%s is a decode failure, and the next poll logs in again', async (_what, token) => {
+    await using server = await serveTokens([token, GOOD], list);
+    await using client = connectTo(server);
+    await expect(countNodes(client)).rejects.toMatchObject({ reason: 'decode' });
+    expect(server.count('/nodes/')).toBe(0);
+    expect(client.logins).toEqual({ tried: 1, failed: ['decode'] });
+    expect(await countNodes(client)).toBe(1);
+  });
+
+  test.each<readonly [string, Answer]>([
+    ['a reset connection', (_token, response) => void response.destroy()],
+    ['silence', () => undefined],
+    ['an internal error', (_token, response) => void response.writeHead(500).end()],
+    ['a missing privilege', (_token, response) => void response.writeHead(403).end()],
+  ])('is kept after %s', async (_what, fail) => {
+    let isSick = true;
+    await using server = await serveTokens([GOOD], (token, response, request) => {
+      if (isSick) fail(token, response, request);
+      else list(token, response);
+    });
+    const deadlines = { headersMs: 500, idleMs: 5_000, minBytesPerSecond: 0, rateGraceMs: 5_000 };
+    await using client = connectTo(server, { deadlines });
+    await expect(countNodes(client)).rejects.toMatchObject({ name: 'RequestError' });
+    isSick = false;
+    expect(await countNodes(client)).toBe(1);
+    expect(server.count('/login/')).toBe(1);
+  });
+
+  test('that is never accepted is replaced once a minute', async () => {
+    await using server = await serveTokens([BAD], (_token, response) => {
+      response.writeHead(401).end();
+    });
+    let now = 0;
+    await using client = connectTo(server, { monotonicMs: () => now });
+    for (now = 0; now < 300_000; now += 5_000) await countNodes(client).catch(() => undefined);
+    expect(server.count('/login/')).toBe(1 + 5);
+  });
+});
+
+test('a login is sent to the next URL after a 500, once', async () => {
+  await using sick = await serve((_request, response) => response.writeHead(500).end());
+  await using server = await serveTokens([GOOD], list);
+  const urls = [sick.url, server.url];
+  await using client = connectTo(server, { urls });
+  expect(await countNodes(client)).toBe(1);
+  expect(sick.requests.filter((path) => path.includes('/login/'))).toHaveLength(1);
+  expect(client.logins).toEqual({ tried: 1, failed: [] });
+});
+
 describe('a ready token', () => {
   test('is read again after the server refused it', async () => {
-    await using simulator = await simulate();
-    await using minting = connect(simulator);
-    await countNodes(minting);
-    let token = 'bm90IGEgdG9rZW4=';
+    const seen: string[] = [];
+    await using server = await serveTokens([], (token, response) => {
+      seen.push(token);
+      response.statusCode = token === GOOD ? 200 : 401;
+      list(token, response);
+    });
+    let token = BAD;
     await using client = createTestClient({
-      urls: simulator.clusterUrls,
+      urls: [server.url],
       token: () => Promise.resolve(token),
     });
     await expect(countNodes(client)).rejects.toMatchObject({ reason: 'auth' });
-    token = await mint(simulator);
-    expect(await countNodes(client)).toBeGreaterThan(0);
-    expect(client.logins.tried).toBe(0);
+    token = GOOD;
+    expect(await countNodes(client)).toBe(1);
+    expect([client.logins.tried, seen]).toEqual([0, [BAD, BAD, GOOD]]);
+  });
+
+  test('that no header can carry is an auth failure that sends nothing', async () => {
+    await using server = await serveTokens([], list);
+    let token = 'a token\u6f22';
+    await using client = createTestClient({
+      urls: [server.url],
+      token: () => Promise.resolve(token),
+    });
+    await expect(countNodes(client)).rejects.toMatchObject({ reason: 'auth' });
+    expect(server.requests).toEqual([]);
+    token = GOOD;
+    expect(await countNodes(client)).toBe(1);
   });
 
   test('that is no base64 is answered with 400 and counts as an auth failure', async () => {
@@ -205,15 +294,3 @@ describe('a ready token', () => {
     await expect(countNodes(client)).rejects.toMatchObject({ reason: 'auth', status: 400 });
   });
 });
-
-async function mint(simulator: Simulator): Promise<string> {
-  const body = new URLSearchParams({
-    username: simulator.username,
-    password: simulator.password,
-  });
-  const answer = await fetch(`${simulator.clusterUrl}/api/v2/login/`, { method: 'POST', body });
-  return (
-    decodeValue(Buffer.from(await answer.arrayBuffer()), object({ session: string() })).value
-      .session ?? ''
-  );
-}

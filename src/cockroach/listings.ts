@@ -1,0 +1,199 @@
+import { RequestError } from '../http/errors.ts';
+import type { PollStats } from '../http/poll-stats.ts';
+import {
+  array,
+  type Infer,
+  integer,
+  nameText,
+  object,
+  optional,
+  raw,
+  string,
+} from '../json/shape.ts';
+
+/** A longer listing comes from a server that never ends; the largest real one has some tens of pages. */
+const MAX_PAGES = 1_000;
+
+// What a page has beside its elements.
+
+export const tablesEnvelope = object({ pagination_info: object({ total_results: integer() }) });
+export const offsetEnvelope = object({ next: raw() });
+export const sessionsEnvelope = object({
+  next: raw(),
+  errors: array(object({ node_id: integer() })),
+  internal_app_name_prefix: optional(nameText()),
+});
+
+/** Pages by limit and offset: `readPage` resolves to the response's `next`, which must grow and is absent at the end. */
+export async function readOffsetPages(
+  stats: PollStats,
+  what: string,
+  readPage: (offset: number) => Promise<unknown>,
+): Promise<void> {
+  let offset = 0;
+  for (let pages = 1; ; pages += 1) {
+    const next = await readPage(offset);
+    if (next === undefined || next === null) return;
+    if (typeof next !== 'number' || !Number.isSafeInteger(next)) {
+      throw new RequestError('decode', `${what}: \`next\` is not an offset`);
+    }
+    if (next <= offset) throw endless(stats, `${what}: \`next\` went from ${offset} to ${next}`);
+    if (pages === MAX_PAGES) throw endless(stats, `${what}: more than ${MAX_PAGES} pages`);
+    offset = next;
+  }
+}
+
+/** Elements per page by number, and pages of one listing: 10,000 tables. */
+const NUMBERED_PAGE_SIZE = 500;
+const MAX_NUMBERED_PAGES = 20;
+
+/** Pages by number and size: `readPage` resolves to the elements of the page and of the whole listing. */
+export async function readNumberedPages(
+  stats: PollStats,
+  readPage: (query: string) => Promise<{ readonly read: number; readonly total: number }>,
+): Promise<void> {
+  let all = 0;
+  for (let page = 1; page <= MAX_NUMBERED_PAGES; page += 1) {
+    const { read, total } = await readPage(`pageNum=${page}&pageSize=${NUMBERED_PAGE_SIZE}`);
+    all += read;
+    // The server counts 0 elements for an empty page, also after others.
+    if (read === 0 || all >= total) return;
+  }
+  stats.limits.add('items');
+}
+
+/**
+ * Pages by limit and start (sessions): `readPage` resolves to the response's `next`, and the nodes that it names in
+ * `errors`. The length of a page proves nothing: servers may cap it below the limit. Real servers send `next` for ever,
+ * so the end is also the same token again, or one that leaves only failed nodes.
+ */
+export async function readTokenPages(
+  stats: PollStats,
+  what: string,
+  readPage: (
+    start: string | undefined,
+  ) => Promise<{ readonly next: unknown; readonly failedNodes: ReadonlySet<number> }>,
+): Promise<void> {
+  let start: string | undefined;
+  for (let pages = 1; ; pages += 1) {
+    const { next, failedNodes } = await readPage(start);
+    if (next === undefined || next === null || next === '') return;
+    if (typeof next !== 'string') {
+      throw new RequestError('decode', `${what}: \`next\` is not a token`);
+    }
+    if (next === start || leavesOnlyFailedNodes(next, failedNodes)) return;
+    if (pages === MAX_PAGES) throw endless(stats, `${what}: more than ${MAX_PAGES} pages`);
+    start = next;
+  }
+}
+
+/**
+ * The token is base64 of `queried,…,|node in progress|index|to query,…,`, with 0 for no node. A failed node stays in
+ * progress for ever when it is the last. A token of another form proves nothing.
+ */
+function leavesOnlyFailedNodes(token: string, failedNodes: ReadonlySet<number>): boolean {
+  const text = Buffer.from(token, 'base64url').toString('latin1');
+  const [, inProgress, toQuery] = /^[\d,]*\|(\d+)\|\d+\|([\d,]*)$/.exec(text) ?? [];
+  if (inProgress === undefined || toQuery === undefined) return false;
+  const left = [inProgress, ...toQuery.split(',')].map(Number).filter((node) => node !== 0);
+  return left.every((node) => failedNodes.has(node));
+}
+
+function endless(stats: PollStats, message: string): RequestError {
+  stats.limits.add('pages');
+  return new RequestError('limit', message, { limit: 'pages' });
+}
+
+// Far above the largest real cluster. A server that invents more of a kind would fill the memory: its answer is not read
+// to the end, and the poll fails with the reason `limit`. docs/reliability.md lists them.
+
+/** The largest size of an element of a listing: the largest honest one (a node with many stores, a table with many grants) has half a megabyte. */
+export const ELEMENT_LIMITS = { maxElementBytes: 16 * 1024 * 1024, maxDepth: 64 };
+/** Nodes of a cluster, also those that sessions, errors and ranges name. */
+export const MAX_NODES = 10_000;
+/** Stores of all nodes together. */
+export const MAX_STORES = 50_000;
+/** Stores of one node. */
+export const MAX_NODE_STORES = 1_000;
+/** Replicas of one node. */
+export const MAX_NODE_REPLICAS = 2_000_000;
+/** Values of all nodes and stores. One that brings its own text, a tier or a key chosen by a prefix, counts as four. */
+export const MAX_NODE_VALUES = 1_500_000;
+/** Distinct hosts of clients, counted for each node. */
+export const MAX_CLIENT_HOSTS = 100_000;
+
+/** Throws when an answer holds more of a kind (`nodes`) than any cluster has; `what` is the answer (`sessions`). */
+export function assertWithin(
+  { limits }: Pick<PollStats, 'limits'>,
+  what: string,
+  kind: string,
+  count: number,
+  max: number,
+): void {
+  if (count <= max) return;
+  limits.add('items');
+  throw new RequestError('limit', `${what}: more than ${max} ${kind}`, { limit: 'items' });
+}
+
+/** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
+export type RangeRoute = 'gateway' | 'proxy' | 'local';
+
+/** The path of a list of ranges; `page` is its limit and offset, or empty. */
+export function rangesPath(
+  request: {
+    readonly nodeId: number;
+    readonly route: RangeRoute;
+    readonly rangeIds?: readonly number[];
+  },
+  page: string,
+): string {
+  const { nodeId, route, rangeIds } = request;
+  const query = [
+    ...(route === 'proxy' ? [`remote_node_id=${nodeId}`] : []),
+    ...(rangeIds === undefined ? [] : [`ranges=${rangeIds.join(',')}`]),
+    ...(page === '' ? [] : [page]),
+  ].join('&');
+  const path = `/nodes/${route === 'gateway' ? nodeId : 'local'}/ranges/`;
+  return query === '' ? path : `${path}?${query}`;
+}
+
+/** A range as jsonpb writes it: integers of 64 bits as strings, enums as integers. */
+export const describedRange = object({
+  state: object({
+    state: object({
+      desc: object({ rangeId: string(), internalReplicas: array(object({ type: integer() })) }),
+    }),
+  }),
+});
+
+/** What a range consists of. */
+export interface RangeTypes {
+  readonly rangeId: number;
+  /** 0 is a voter, 5 a non-voter; undefined is no integer. */
+  readonly types: readonly (number | undefined)[];
+}
+
+export interface TypesRequest {
+  /** Ends the request before the poll's own deadline does. */
+  readonly deadline: AbortSignal;
+  readonly nodeId: number;
+  readonly rangeIds: readonly number[];
+  /** Index of the URL to begin with. */
+  readonly firstUrl: number;
+  readonly onRange: (range: RangeTypes) => void;
+}
+
+export function typesOf({ state }: Infer<typeof describedRange>): RangeTypes {
+  const { rangeId, internalReplicas } = state.state.desc;
+  return { rangeId: Number(rangeId), types: internalReplicas.map(({ type }) => type) };
+}
+
+/** The parameter is repeated: servers up to 25.x refuse a list. */
+export function typesPath({ nodeId, rangeIds }: TypesRequest): string {
+  return `/_status/ranges/${nodeId}?${rangeIds.map((id) => `range_ids=${id}`).join('&')}`;
+}
+
+/** The HTTP status of a failed request; undefined where no response came, and for other errors. */
+export function statusOf(error: unknown): number | undefined {
+  return error instanceof RequestError ? error.status : undefined;
+}
