@@ -85,7 +85,7 @@ export function formatList(items: readonly (string | number)[]): string {
 
 /** A value as a shell takes it. */
 export function quoteArgument(value: string): string {
-  if (/^[\w./:-]+$/.test(value)) return value;
+  if (/^[\w./:=-]+$/.test(value)) return value;
   return `'${value.replaceAll("'", String.raw`'\''`)}'`;
 }
 

@@ -1,10 +1,11 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import type { Environment } from '../config/secret.ts';
-import { parseDuration } from '../config/values.ts';
 import type { Build } from '../metrics/exporter-metrics.ts';
-import { EXIT } from './process/signals.ts';
 
-export { EXIT };
+// Nothing is imported here but types: signals are held by a file that imports this one, before any package is loaded.
+
+/** Exit codes of the process; docs/commands.md lists them. */
+export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143 } as const;
 
 /** The surroundings of a command, beside its own arguments and options. */
 export interface CommandContext {
@@ -33,19 +34,4 @@ export function usageError(message: string): CommandError {
 export function addExamples(command: Command, ...examples: readonly string[]): void {
   const lines = examples.map((example) => `  crdb-exporter ${example}`);
   command.addHelpText('after', `\nExamples:\n${lines.join('\n')}`);
-}
-
-/** A duration as Prometheus writes them, in seconds. */
-export function parseDurationFlag(text: string): number {
-  const seconds = parseDuration(text);
-  if (seconds !== undefined) return seconds;
-  throw new InvalidArgumentError('It must be a duration like 5m, 1h30m or 500ms.');
-}
-
-/** Parser of ids and numbers of things: whole numbers from 1. */
-export function positiveInteger(expected: string): (text: string) => number {
-  return (text) => {
-    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-    throw new InvalidArgumentError(expected);
-  };
 }

@@ -1,12 +1,13 @@
 import { Command, CommanderError } from 'commander';
 import { findNearest, ConfigError, UsageError } from '../config/issues.ts';
 import type { Environment } from '../config/secret.ts';
+import { quoteArgument } from '../format.ts';
 import { canScan } from '../json/scanner.ts';
 import type { Build } from '../metrics/exporter-metrics.ts';
 import { readBuild } from './build.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { ignoreBrokenPipes, note, outputFailure } from './output/standard-output.ts';
-import { expandSwitches, optionTerm, takesNext } from './schema-flags.ts';
+import { expandSwitches, optionTerm } from './schema-flags.ts';
 
 const EXAMPLES = `
 Examples:
@@ -23,61 +24,81 @@ const DEFAULT_COMMAND = 'serve';
 const NO_SCANNER =
   'this Node.js cannot run WebAssembly with SIMD, which reads the responses: start it without --jitless, or use a build from https://nodejs.org';
 
-/** Summaries by group, in the order of the help. */
-const COMMANDS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+interface CommandFile {
+  /** Adds the arguments, options, examples and action of the command. */
+  define(command: Command, context: CommandContext): void;
+}
+
+/**
+ * The summary and the file of each command, by group, in the order of the help. Files are loaded on demand: the exporter
+ * never holds what only commands need.
+ */
+const COMMANDS: Readonly<
+  Record<string, Readonly<Record<string, readonly [summary: string, () => Promise<CommandFile>]>>>
+> = {
   'Exporter:': {
-    serve: 'run the exporter (the default command)',
-    check: 'check the configuration and print every error',
-    diagnose: 'query every endpoint once and report how to fix what fails',
-    reference: 'describe all metrics, or one',
-    completion: 'print a script that completes commands and options in a shell',
-    rules: 'print the recording and alerting rules, with your thresholds',
+    serve: ['run the exporter (the default command)', () => import('./commands/serve.ts')],
+    check: [
+      'check the configuration and print every error',
+      async () => ({ define: (await import('./commands/serve.ts')).defineCheck }),
+    ],
+    diagnose: [
+      'query every endpoint once and report how to fix what fails',
+      () => import('./commands/diagnose.ts'),
+    ],
+    reference: ['describe all metrics, or one', () => import('./commands/reference.ts')],
+    completion: [
+      'print a script that completes commands and options in a shell',
+      () => import('./commands/completion.ts'),
+    ],
+    rules: [
+      'print the recording and alerting rules, with your thresholds',
+      () => import('./commands/rules.ts'),
+    ],
   },
   'Cluster:': {
-    nodes: 'list the nodes: status, version, locality, load',
-    ranges: 'list the ranges by node: problems, leases, load',
-    range: 'show all that the nodes know of single ranges, and the next step',
-    sessions: 'list the SQL sessions: user, application, state, age of transactions',
-    tables: 'list the tables: size, ranges, load',
-    table: 'show a table: size, columns, indexes, grants, zone configuration',
-    users: 'list the SQL users',
-    probe: 'poll all collectors once and print the metrics',
+    nodes: ['list the nodes: status, version, locality, load', () => import('./commands/nodes.ts')],
+    ranges: [
+      'list the ranges by node: problems, leases, load',
+      () => import('./commands/ranges.ts'),
+    ],
+    range: [
+      'show all that the nodes know of single ranges, and the next step',
+      () => import('./commands/range.ts'),
+    ],
+    sessions: [
+      'list the SQL sessions: user, application, state, age of transactions',
+      () => import('./commands/sessions.ts'),
+    ],
+    tables: ['list the tables: size, ranges, load', () => import('./commands/tables.ts')],
+    table: [
+      'show a table: size, columns, indexes, grants, zone configuration',
+      async () => ({ define: (await import('./commands/tables.ts')).defineTable }),
+    ],
+    users: [
+      'list the SQL users',
+      async () => ({ define: (await import('./commands/sessions.ts')).defineUsers }),
+    ],
+    probe: ['poll all collectors once and print the metrics', () => import('./commands/probe.ts')],
   },
   'Cloud:': {
-    cloud: 'rename a database; show, provision and delete the migration assistant',
+    cloud: [
+      'rename a database; show, provision and delete the migration assistant',
+      () => import('./commands/cloud.ts'),
+    ],
   },
   'Simulator:': {
-    demo: 'run the built-in simulator and the exporter together',
-    simulate: 'run the simulator of the cluster API and the Cloud API alone',
+    demo: [
+      'run the built-in simulator and the exporter together',
+      () => import('./commands/demo.ts'),
+    ],
+    simulate: [
+      'run the simulator of the cluster API and the Cloud API alone',
+      () => import('./commands/simulate.ts'),
+    ],
   },
 };
 const NAMES = Object.values(COMMANDS).flatMap((group) => Object.keys(group));
-
-/**
- * Each file adds the arguments, options, examples and action of its command. They are loaded on demand: the exporter
- * never holds what only commands need.
- */
-const FILES: Readonly<
-  Record<string, () => Promise<{ define(command: Command, context: CommandContext): void }>>
-> = {
-  serve: () => import('./commands/serve.ts'),
-  check: async () => ({ define: (await import('./commands/serve.ts')).defineCheck }),
-  diagnose: () => import('./commands/diagnose.ts'),
-  reference: () => import('./commands/reference.ts'),
-  completion: () => import('./commands/completion.ts'),
-  rules: () => import('./commands/rules.ts'),
-  nodes: () => import('./commands/nodes.ts'),
-  ranges: () => import('./commands/ranges.ts'),
-  range: () => import('./commands/range.ts'),
-  sessions: () => import('./commands/sessions.ts'),
-  tables: () => import('./commands/tables.ts'),
-  table: async () => ({ define: (await import('./commands/tables.ts')).defineTable }),
-  users: async () => ({ define: (await import('./commands/sessions.ts')).defineUsers }),
-  probe: () => import('./commands/probe.ts'),
-  cloud: () => import('./commands/cloud.ts'),
-  demo: () => import('./commands/demo.ts'),
-  simulate: () => import('./commands/simulate.ts'),
-};
 
 /** The hidden command that the scripts of `completion` call. */
 const COMPLETE = 'complete';
@@ -96,30 +117,34 @@ export async function runCommandLine(
 }
 
 async function runProgram(argv: readonly string[], env: Environment, onRunning: () => void) {
-  const args = argv[0] === COMPLETE ? argv : putCommandFirst(expandSwitches(argv));
   let exitCode: number = EXIT.ok;
   const setExitCode = (code: number): void => {
     exitCode = code;
   };
   if (!canScan()) throw new CommandError(NO_SCANNER);
-  rejectUnknownCommand(args);
+  rejectUnknownCommand(argv);
+  const args = argv[0] === COMPLETE ? argv : expandSwitches(argv);
   const program = await createProgram(args, { env, build: readBuild(), setExitCode });
   setImmediate(onRunning);
   await program.parseAsync(args, { from: 'user' });
   return exitCode;
 }
 
-/** `--config.file=x nodes 3` as `nodes 3 --config.file=x`: options belong to the command. */
-function putCommandFirst(args: readonly string[]): readonly string[] {
-  const start = args.findIndex((arg, at) => !arg.startsWith('-') && !takesNext(args[at - 1] ?? ''));
-  if (!NAMES.includes(args[start] ?? '')) return args;
-  return [...args.slice(start), ...args.slice(0, start)];
-}
-
-/** This refuses a mistyped command, which would otherwise be an argument of the exporter. */
-function rejectUnknownCommand([word]: readonly string[]): void {
+/** Refuses a mistyped command and one behind its options: it would be an argument of the exporter. */
+function rejectUnknownCommand(args: readonly string[]): void {
+  const [word] = args;
   const names = [...NAMES, COMPLETE, 'help'];
-  if (word === undefined || word.startsWith('-') || names.includes(word)) return;
+  if (word === undefined || names.includes(word)) return;
+  if (word.startsWith('-')) {
+    // In `--cluster.name demo` the name is a value.
+    const at = args.findIndex(
+      (arg, index) => NAMES.includes(arg) && !/^-[^=]*$/.test(args[index - 1] ?? ''),
+    );
+    if (at === -1) return;
+    const [command = '', ...operands] = args.slice(at);
+    const rewritten = [command, ...args.slice(0, at), ...operands].map(quoteArgument).join(' ');
+    throw usageError(`options follow the command: crdb-exporter ${rewritten}`);
+  }
   const nearest = findNearest(word, names);
   const hint = nearest === undefined ? 'see crdb-exporter --help' : `did you mean ${nearest}?`;
   throw usageError(`there is no command ${JSON.stringify(word)}: ${hint}`);
@@ -141,21 +166,21 @@ async function createProgram(args: readonly string[], context: CommandContext): 
   const word = args[0] === 'help' ? args[1] : args[0];
   const isCompletion = word === COMPLETE;
   const chosen = NAMES.find((name) => name === word) ?? DEFAULT_COMMAND;
-  for (const [group, summaries] of Object.entries(COMMANDS)) {
-    for (const [name, summary] of Object.entries(summaries)) {
+  for (const [group, commands] of Object.entries(COMMANDS)) {
+    for (const [name, [summary, load]] of Object.entries(commands)) {
       const command = program
         .command(name, { isDefault: name === DEFAULT_COMMAND })
         .description(summary)
         .helpGroup(group);
       // Before the options of the connection, so that the help begins with this group.
       addVersion(command, context.build);
-      if (name === chosen || isCompletion) (await FILES[name]?.())?.define(command, context);
+      if (name === chosen || isCompletion) (await load()).define(command, context);
     }
   }
   addVersion(program, context.build);
   if (isCompletion) {
     const { addCompletion } = await import('./commands/completion.ts');
-    await addCompletion(program, args.slice(1), context.env);
+    addCompletion(program);
   }
   ignoreBrokenPipes();
   return program;

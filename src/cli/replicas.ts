@@ -1,6 +1,6 @@
-import type { RangeRoute } from '../cockroach/listings.ts';
+import { InvalidArgumentError } from 'commander';
 import { listNodes } from '../cockroach/node.ts';
-import { ranges } from '../collectors/ranges/collector.ts';
+import { ranges, type RangesResult } from '../collectors/ranges/collector.ts';
 import {
   tableLabels,
   leaseKindOf,
@@ -9,8 +9,8 @@ import {
 } from '../collectors/ranges/replica.ts';
 import { discoverTables, formatTableName } from '../collectors/tables/table.ts';
 import { collectorOptions } from '../config/schema.ts';
-import { diagnose } from '../diagnosis/diagnose.ts';
-import { formatBytes, formatCount, formatList } from '../format.ts';
+import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnose.ts';
+import { formatBytes, formatCount, formatList, formatNumber } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
 import {
   array,
@@ -24,9 +24,10 @@ import {
   record,
   string,
 } from '../json/shape.ts';
-import type { ClusterTarget } from './cluster-target.ts';
+import { type ClusterTarget, collectOnce } from './clients.ts';
 import { CommandError } from './command.ts';
 import { note, withProgress } from './output/standard-output.ts';
+import { type Column, numberColumn } from './output/table.ts';
 
 /** One element of GET /nodes/{node_id}/ranges/. */
 export const rangeElement = object({
@@ -92,7 +93,7 @@ export function toReplica(
 ): Replica {
   const { desc, span, stats, lease_history: leases } = range;
   const lease = leases.at(-1);
-  const { table_id, index_id } = tableLabels(tableIndexOf(range.span.start_key ?? ''));
+  const { table_id, index_id } = tableLabels(tableIndexOf(span.start_key ?? ''));
   return {
     range_id: desc.range_id,
     node_id: range.source_node_id,
@@ -129,39 +130,73 @@ export async function readTableNames(target: ClusterTarget): Promise<ReadonlyMap
   }
 }
 
-interface RangeHandlers {
+/** The replicas that a command reads. */
+interface ReplicasRequest {
+  /** The only node to read; default: all. */
+  readonly nodeId?: number | undefined;
+  /** The only ranges to read; default: all. */
+  readonly rangeIds?: readonly number[];
   readonly onRange: (range: RangeElement) => void;
   readonly onPageEnd?: () => Promise<void>;
 }
 
+/** The nodes whose replicas are not in the output. */
+export interface MissingNodes {
+  /** The nodes that were not queried, because they are not live. */
+  readonly skipped: readonly number[];
+  /** The failures of the others, whose replicas are missing or incomplete, by node. */
+  readonly failed: ReadonlyMap<number, RequestDiagnosis>;
+}
+
+/** Nodes that are queried at a time for a few ranges, since the responses are small. */
+const CONCURRENCY = 4;
+
 /**
- * Reads the ranges of all nodes, or of one: one node after the other, so that no server prepares two lists at a time.
- * Resolves to the nodes that were not queried, and to the failures of others; rejects when none could be read.
+ * Reads the ranges of all nodes, or of one: whole lists one after the other, so that no server prepares two at a time.
+ * Rejects when no node could be read.
  */
 export async function readRanges(
   target: ClusterTarget,
   output: string,
-  { nodeId: chosen, ...handlers }: RangeHandlers & { readonly nodeId?: number | undefined },
-) {
-  const { toScan, toSkip: skipped } = await chooseNodes(target, chosen);
-  const failed = new Map<number, NodeFailure>();
+  { nodeId: onlyNode, rangeIds, onRange, onPageEnd }: ReplicasRequest,
+): Promise<MissingNodes> {
+  const { api, config, stats } = target;
+  const { toScan, toSkip: skipped } = await chooseNodes(target, onlyNode);
+  const { route, node_timeout } = collectorOptions(config, ranges);
+  const failed = new Map<number, RequestDiagnosis>();
   await withProgress('replicas', output, async (advance, step) => {
-    for (const [at, nodeId] of toScan.entries()) {
-      step(at, toScan.length);
-      const failure = await readNode(target, {
-        nodeId,
-        at,
-        route: routeOf(target),
-        ...handlers,
-        onRange(range) {
-          advance();
-          handlers.onRange(range);
-        },
-      });
-      if (failure === undefined) continue;
-      failed.set(nodeId, failure);
-      if (failed.size === toScan.length) throw failure.error;
-    }
+    let done = 0;
+    const read = async (nodeId: number, index: number): Promise<void> => {
+      try {
+        await api.nodeRanges(stats, {
+          nodeId,
+          route: route === 'proxy' ? 'proxy' : 'gateway',
+          // Another URL for each node, so that no gateway carries every scan.
+          firstUrl: index % (config.cluster_api?.urls.length ?? 1),
+          // A few ranges are ready at once.
+          ...(rangeIds === undefined ? { headersMs: node_timeout * 1000 } : { rangeIds }),
+          ...(onPageEnd !== undefined && { onPageEnd }),
+          shape: rangeElement,
+          onRange(range) {
+            advance();
+            onRange(range);
+          },
+        });
+      } catch (error) {
+        const failure = diagnose(error, ranges, config);
+        if (failure === undefined || stats.signal.aborted) throw error;
+        failed.set(nodeId, failure);
+        if (failed.size === toScan.length) throw error;
+      }
+      done += 1;
+      step(done, toScan.length);
+    };
+    step(0, toScan.length);
+    const queue = toScan.entries();
+    const readInTurn = async (): Promise<void> => {
+      for (const [index, nodeId] of queue) await read(nodeId, index);
+    };
+    await Promise.all(Array.from({ length: rangeIds ? CONCURRENCY : 1 }, readInTurn));
   });
   return { skipped, failed };
 }
@@ -170,10 +205,8 @@ export async function readRanges(
  * The nodes to read: all, or the one with the id. Nodes that are not live are skipped: the call would fail after
  * seconds, or never end.
  */
-async function chooseNodes(target: ClusterTarget, nodeId?: number) {
-  // The node beside this process, whatever its id.
-  if (routeOf(target) === 'local' && nodeId === undefined) return { toScan: [0], toSkip: [] };
-  const nodes = await listNodes(target.api, target.stats);
+async function chooseNodes({ api, stats }: ClusterTarget, nodeId: number | undefined) {
+  const nodes = await listNodes(api, stats);
   if (nodeId === undefined) return nodes;
   if (nodes.toScan.includes(nodeId)) return { toScan: [nodeId], toSkip: [] };
   if (nodes.toSkip.includes(nodeId)) {
@@ -185,53 +218,15 @@ async function chooseNodes(target: ClusterTarget, nodeId?: number) {
   throw new CommandError(`there is no node ${nodeId}: the cluster has ${known.join(', ')}`);
 }
 
-/** Why the ranges of a node are missing or incomplete. */
-type NodeFailure = NonNullable<Awaited<ReturnType<typeof readNode>>>;
-
-/** Reads ranges of one node, `at` this place of all; resolves to its failure if a request failed. */
-export async function readNode(
-  target: ClusterTarget,
-  {
-    at,
-    ...request
-  }: RangeHandlers & {
-    readonly nodeId: number;
-    readonly at: number;
-    readonly route: RangeRoute;
-    readonly rangeIds?: readonly number[];
-  },
-) {
-  const { config, stats } = target;
-  // Another URL each time, so that no gateway carries every scan.
-  const firstUrl = at % (config.cluster_api?.urls.length ?? 1);
-  try {
-    // A few ranges are ready at once.
-    const headersMs = collectorOptions(config, ranges).node_timeout * 1000;
-    const patience = request.rangeIds === undefined ? { headersMs } : {};
-    const options = { ...request, ...patience, firstUrl, shape: rangeElement };
-    await target.api.nodeRanges(stats, options);
-    return undefined;
-  } catch (error) {
-    const diagnosis = diagnose(error, ranges, config);
-    if (diagnosis === undefined || stats.signal.aborted) throw error;
-    return { ...diagnosis, error };
-  }
-}
-
 /** Prints whose ranges are not in the output. */
-export function noteMissingNodes(
-  skipped: readonly number[],
-  failed: ReadonlyMap<number, NodeFailure>,
-): void {
-  noteSkippedNodes(skipped);
+export function noteMissingNodes({ skipped, failed }: MissingNodes): void {
+  if (skipped.length > 0) {
+    const nodes = skipped.length === 1 ? 'node' : 'nodes';
+    note(`skipped, because not live: ${nodes} ${formatList(skipped)}`);
+  }
   for (const [nodeId, { cause, remedy }] of failed) {
     note(`the ranges of node ${nodeId} are missing or incomplete: ${cause}; ${remedy}`);
   }
-}
-
-export function noteSkippedNodes(skipped: readonly number[]): void {
-  if (skipped.length === 0) return;
-  note(`skipped, because not live: node${skipped.length === 1 ? '' : 's'} ${formatList(skipped)}`);
 }
 
 /** The size of a replica in a listing; most of it is the history of leases. */
@@ -244,13 +239,51 @@ export function noteScanCost(nodes: number, replicas: number): void {
   note(`reads all ranges of ${nodes} nodes${size}; Ctrl-C cancels`);
 }
 
-/** The route that is configured for the collector; `auto`, which is for repeated scans, is `gateway`. */
-export function routeOf({ config }: ClusterTarget): RangeRoute {
-  const { route } = collectorOptions(config, ranges);
-  return route === 'proxy' || route === 'local' ? route : 'gateway';
+/** One scan of all nodes by the collector, whatever the route and the shards of the exporter. */
+export function scanAllNodes(
+  target: ClusterTarget,
+  output: string,
+  { top_tables = 0 } = {},
+): Promise<RangesResult> {
+  const configured = collectorOptions(target.config, ranges);
+  const route = configured.route === 'local' ? 'auto' : configured.route;
+  const options = { ...configured, page_limit: 0, route, top_tables };
+  return withProgress('nodes', output, (_advance, scanProgress) =>
+    collectOnce(ranges, target, { options, warn: note, scanProgress }),
+  );
 }
 
+/** Parser of the ids of things: whole numbers from 1. */
+export function parseIds(expected: string): (text: string) => number {
+  return (text) => {
+    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
+    throw new InvalidArgumentError(expected);
+  };
+}
+
+/** The columns of a list of replicas, the most important first: a narrow terminal hides the last. */
+export const REPLICA_COLUMNS: readonly Column<Replica>[] = [
+  { title: 'RANGE', value: (replica) => replica.range_id, format: String },
+  { title: 'NODE', value: (replica) => replica.node_id, format: String },
+  { title: 'STORE', value: (replica) => replica.store_id, format: String },
+  {
+    title: 'TABLE',
+    value: ({ table, table_id: id }) => table ?? (id === null ? null : String(id)),
+  },
+  { title: 'LEASE', value: (replica) => (replica.is_leaseholder ? replica.lease_kind : null) },
+  numberColumn('QPS', formatNumber, ({ stats }) => stats.queries_per_second),
+  numberColumn('WRITES/S', formatNumber, ({ stats }) => stats.writes_per_second),
+  numberColumn('READ/S', formatBytes, ({ stats }) => stats.read_bytes_per_second),
+  numberColumn('WRITTEN/S', formatBytes, ({ stats }) => stats.write_bytes_per_second),
+  numberColumn('CPU', formatCpuTime, ({ stats }) => stats.cpu_time_per_second),
+  {
+    title: 'PROBLEMS',
+    value: (replica) => replica.problems.join(','),
+    style: (problems) => (problems === '' ? undefined : 'red'),
+  },
+];
+
 /** Nanoseconds per second as a share of one CPU. */
-export function formatCpuTime(nanoseconds: number): string {
+function formatCpuTime(nanoseconds: number): string {
   return `${(nanoseconds / 1e7).toFixed(2)}%`;
 }

@@ -90,12 +90,6 @@ export function expandSwitches(args: readonly string[]): readonly string[] {
   });
 }
 
-/** Whether the next argument is the value of this one. */
-export function takesNext(arg: string): boolean {
-  const isFlag = FLAGS.some(({ flag }) => arg === `--${flag}` && !SWITCHES.has(flag));
-  return isFlag || /^(?:-o|--output|--sort|--cluster)$/.test(arg);
-}
-
 function toOptions(key: FlagKey): Option[] {
   const { flag, variable, valueType } = key;
   const end = key.default === undefined ? '' : `; default: ${formatDefault(key.default)}`;

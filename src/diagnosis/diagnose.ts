@@ -4,16 +4,21 @@ import type { Api, FailureReason } from '../vocabulary.ts';
 import type { Failure, Operation, Rule } from './failure.ts';
 import { RULES } from './rules.ts';
 
-/**
- * Why a request failed and how to fix it, for a person; neither text holds a secret. `cause` has the text of an error of
- * the Cloud API, which belongs in no log. Undefined for any error but that of a request.
- */
+/** Why a request failed and how to fix it, for a person; neither text holds a secret. */
+export interface RequestDiagnosis {
+  readonly reason: FailureReason;
+  /** It has the text of an error of the Cloud API, which belongs in no log. */
+  readonly cause: string;
+  readonly remedy: string;
+}
+
+/** Explains a failed request; undefined for any error but that of a request. */
 export function diagnose(
   error: unknown,
   operation: Operation,
   { cluster_api }: ClusterConfig,
   { mayHaveChanged = false, hasWorked = false } = {},
-) {
+): RequestDiagnosis | undefined {
   if (!(error instanceof RequestError)) return undefined;
   const failure = { error, operation, login: cluster_api, mayHaveChanged, hasWorked };
   const rule = RULES[operation.api].find(([conditions]) => hold(conditions, failure));

@@ -84,27 +84,16 @@ describe('the command line', () => {
   });
 
   test.each([
-    [['--config.file', 'FILE', 'check']],
-    [['--config.file=FILE', 'check', '--no-collector.users']],
-    [['--config.file=FILE', '--collector.users', 'check']],
-    [['--collector.users=false', '--config.file=FILE', 'serve', '--config.check']],
-  ])('takes options before the command: %j', async (words) => {
-    const file = await writeTemporary('good.yml', CLUSTER);
-    const { code, out } = await runHere(words.map((word) => word.replace('FILE', file)));
-    expect({ code, out }).toEqual({ code: 0, out: 'the configuration is valid: 1 cluster(s)\n' });
-  });
-
-  test('takes options before a command of several words', async () => {
-    const { code, out } = await runHere([
-      '--cluster',
-      'nodes',
-      'cloud',
-      'ca-cert',
-      'set',
-      '--help',
-    ]);
-    expect(code).toBe(0);
-    expect(out).toContain('crdb-exporter cloud ca-cert set');
+    [['--config.file', 'x.yml', 'check'], 'check --config.file x.yml'],
+    [['--config.file=a b.yml', 'nodes', '--sort', 'id'], "nodes '--config.file=a b.yml' --sort id"],
+    [
+      ['--cluster.name', 'demo', '--cluster.url=x', 'table', 'a'],
+      'table --cluster.name demo --cluster.url=x a',
+    ],
+  ])('says of options before the command how to write it: %j', async (words, rewritten) => {
+    const { code, out, err } = await runHere(words);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toBe(`crdb-exporter: options follow the command: crdb-exporter ${rewritten}\n`);
   });
 
   test('hints at the demo when no cluster is configured', async () => {
@@ -169,8 +158,7 @@ describe('completion', () => {
 
   test('works in a bash without the package bash-completion', async () => {
     const { out } = await runHere(['completion', 'bash']);
-    const file = await writeTemporary('one.yml', CLUSTER);
-    const line = `crdb-exporter nodes --config.file=${file} --cluster `;
+    const line = 'crdb-exporter nodes --sort=up';
     const script = `
       crdb-exporter() { "$NODE" src/main.ts "$@"; }
       ${out}
@@ -179,7 +167,7 @@ describe('completion', () => {
       echo "\${COMPREPLY[*]}"`;
     const ended = await startProgram('bash', ['--norc', '-c', script], { NODE: process.execPath })
       .ended;
-    expect(ended).toMatchObject({ code: 0, out: 'one\n', err: '' });
+    expect(ended).toMatchObject({ code: 0, out: 'updated uptime\n', err: '' });
   });
 
   test.each([

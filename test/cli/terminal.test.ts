@@ -92,16 +92,16 @@ describe.skipIf(!hasProgram('python3'))(
       const { code, screen } = await runInTerminal(['ranges', config]);
       fault.remove();
       expect(code).toBe(0);
-      expect(screen).toMatch(/[█░]{20} [1-3]\/3 {2}[\d,]+ replicas, [\d,]+\/s/);
+      expect(screen).toMatch(/replicas [█░]{20} [1-3]\/3 {2}[\d,]+/);
       expect(linesOf(screen).join('\n')).toMatch(/RANGE +NODE +STORE/);
     });
 
-    test('tables are read under their own name, replicas only for their load', async () => {
+    test('tables are read under their own name, nodes only for their load', async () => {
       const { screen } = await runInTerminal(['tables', config]);
       expect(screen).toMatch(/[\u2801-\u28FF]\S* tables/);
-      expect(screen).not.toContain('replicas');
+      expect(screen).not.toContain('nodes');
       const loaded = await runInTerminal(['tables', '--load', config]);
-      expect(loaded.screen).toMatch(/[\u2801-\u28FF]\S* replicas/);
+      expect(loaded.screen).toMatch(/[\u2801-\u28FF]\S* nodes/);
     });
 
     test('nothing is changed without confirmation', async () => {

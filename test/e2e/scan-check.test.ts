@@ -119,7 +119,7 @@ describe('an exporter that reads all ranges', { timeout: 60_000 }, () => {
     });
     expect(await diagnose(simulator, proxy.url)).toMatchObject({
       verdict: 'ok',
-      detail: expect.stringContaining('900 replicas read, the nodes count 900, on 3 nodes'),
+      detail: expect.stringContaining('900 replicas read, the nodes count 900'),
     });
   });
 

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
-import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
+import type { ClusterTarget } from '../clients.ts';
+import { addClusterAction } from '../cluster-target.ts';
 import { addExamples, type CommandContext } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { defineAssistant } from './cloud/assistant.ts';
@@ -47,10 +48,13 @@ async function rename(
   await confirm(target, change, options.yes);
   const renamed = await target.api.renameDatabase(target.stats, { name, newName });
   const database = renamed ?? { name: newName, table_count: undefined };
-  const listing = openListing<typeof database>(options, 'databases', [
-    { title: 'DATABASE', value: (one) => one.name },
-    { title: 'TABLES', value: (one) => one.table_count },
-  ]);
+  const listing = openListing<typeof database>(options, {
+    member: 'databases',
+    columns: [
+      { title: 'DATABASE', value: (renamedDatabase) => renamedDatabase.name },
+      { title: 'TABLES', value: (renamedDatabase) => renamedDatabase.table_count },
+    ],
+  });
   listing.add(database);
   await listing.close();
 }

@@ -1,9 +1,6 @@
 import { type Argument as CompletedArgument, type Option, script } from '@bomb.sh/tab';
 import complete from '@bomb.sh/tab/commander';
 import { Argument, type Command } from 'commander';
-import { COLLECTORS } from '../../collectors/index.ts';
-import { loadConfig } from '../../config/load.ts';
-import type { Environment } from '../../config/secret.ts';
 import { addExamples } from '../command.ts';
 import { writeOut } from '../output/standard-output.ts';
 import { listCatalogue } from './reference.ts';
@@ -46,21 +43,13 @@ export function define(command: Command): void {
   });
 }
 
-/** Adds the hidden command `complete`, which the scripts call. Clusters are those of the `--config.file` in the line. */
-export async function addCompletion(
-  program: Command,
-  words: readonly string[],
-  env: Environment,
-): Promise<void> {
-  const root = complete(program);
-  const clusters = await clusterNames(words, env);
-  for (const { options } of root.commands.values()) {
-    offer(options.get('cluster'), clusters);
-  }
+/** Adds the hidden command `complete`, which the scripts call. */
+export function addCompletion(program: Command): void {
+  const { commands } = complete(program);
   const settings = SETTING_NAMES.map((name) => `${name}=`);
-  offer(root.commands.get('rules')?.options.get('set'), settings);
+  offer(commands.get('rules')?.options.get('set'), settings);
   const metrics = listCatalogue().map(({ name }) => name);
-  offer(root.commands.get('reference')?.arguments.get('name'), metrics);
+  offer(commands.get('reference')?.arguments.get('name'), metrics);
 }
 
 function offer(place: Option | CompletedArgument | undefined, values: readonly string[]): void {
@@ -68,18 +57,4 @@ function offer(place: Option | CompletedArgument | undefined, values: readonly s
   place.handler = (add) => {
     for (const value of values) add(value, '');
   };
-}
-
-async function clusterNames(words: readonly string[], env: Environment): Promise<string[]> {
-  const at = words.findIndex((word) => /^--config\.file(?:=|$)/.test(word));
-  const word = words[at] ?? '';
-  const file = word.includes('=') ? word.slice(word.indexOf('=') + 1) : words[at + 1];
-  const flags = file === undefined || at === -1 ? {} : { 'config.file': file };
-  try {
-    const { config } = await loadConfig({ flags, env, collectors: COLLECTORS });
-    return config.clusters.map(({ name }) => name);
-  } catch {
-    // While a line is typed, there is nothing to report and no place to do it.
-    return [];
-  }
 }

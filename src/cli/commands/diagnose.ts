@@ -1,19 +1,25 @@
+import { once } from 'node:events';
+import { isIP } from 'node:net';
+import { connect, type TLSSocket } from 'node:tls';
 import { type Command, Option } from 'commander';
 import { cloud } from '../../collectors/cloud.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
 import type { ClusterConfig } from '../../config/schema.ts';
+import { readClientTls } from '../../config/tls-files.ts';
+import type { Operation } from '../../diagnosis/failure.ts';
 import { runbookUrl } from '../../findings/problem.ts';
 import { formatJson, formatLine } from '../../format.ts';
-import { chooseCluster, openClients } from '../cluster-target.ts';
+import { toRequestError } from '../../http/errors.ts';
+import { openClients } from '../clients.ts';
+import { chooseCluster } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { writeOut } from '../output/standard-output.ts';
-import { cutMiddle, paint, type Style } from '../output/table.ts';
+import { paint, type Style } from '../output/table.ts';
 import { runCancellable } from '../process/signals.ts';
 import { addClusterOptions, loadCommandConfig } from '../schema-flags.ts';
-import { Checklist, type Verdict } from './diagnose/checklist.ts';
+import { Checklist, type CheckResult, type Verdict } from './diagnose/checklist.ts';
 import { checkClusterApi } from './diagnose/cluster-api.ts';
-import { checkConnectivity } from './diagnose/connectivity.ts';
 
 const MARKS: Readonly<Record<Verdict['verdict'], readonly [mark: string, style: Style]>> = {
   ok: ['✓', 'green'],
@@ -22,7 +28,12 @@ const MARKS: Readonly<Record<Verdict['verdict'], readonly [mark: string, style: 
   skipped: ['-', 'dim'],
 };
 
-/** The name of a check that is longer is cut. */
+const TLS_TIMEOUT_MS = 5_000;
+/** Time to renew a certificate without haste. */
+const EXPIRES_SOON_DAYS = 30;
+const DAY_MS = 86_400_000;
+
+/** The names of checks are aligned up to this width. */
 const MAX_NAME_WIDTH = 28;
 
 /** `diagnose`: every step from the configuration to the metrics, and how to fix those that fail. */
@@ -44,8 +55,8 @@ export function define(command: Command, context: CommandContext): void {
     const config = await loadCommandConfig(command, context);
     const clusters = cluster === undefined ? config.clusters : [chooseCluster(config, cluster)];
     const exitCode = await runCancellable(async (signal) => {
-      const lists = clusters.map((one) => new Checklist(one, signal, verbose));
-      for (const list of lists) await checkCluster(list, context, options);
+      const lists = clusters.map((each) => new Checklist(each, signal, verbose));
+      for (const list of lists) await checkCluster(list, context, options, config.thresholds);
       return report(lists, options.output, config.links);
     });
     context.setExitCode(exitCode);
@@ -59,49 +70,30 @@ interface Options {
   readonly verbose?: true;
 }
 
-/** Prints all results; resolves to the exit code. */
-async function report(
-  lists: readonly Checklist[],
-  output: string,
-  links: FindingSettings['links'],
-): Promise<number> {
-  const clusters = lists.map(({ config: { name }, results }) => {
-    const findings = results.map((one) => ({
-      ...one,
-      runbook: one.alert && runbookUrl(one.alert, links),
-    }));
-    return { cluster: name, findings };
-  });
-  const text =
-    output === 'json'
-      ? formatJson({ clusters }, 2)
-      : lists.map((list) => drawReport(list, links)).join('\n');
-  await writeOut(`${text}\n`);
-  const findings = lists.flatMap(({ results }) => results);
-  return findings.some(({ verdict }) => verdict === 'failed') ? EXIT.failed : EXIT.ok;
-}
-
-async function checkCluster(list: Checklist, context: CommandContext, options: Options) {
+async function checkCluster(
+  list: Checklist,
+  context: CommandContext,
+  options: Options,
+  thresholds: FindingSettings['thresholds'],
+): Promise<void> {
   const { config, recorder } = list;
   await using clients = await openClients(config, context, recorder);
   if (clients.cluster !== undefined && (await checkUrls(list, context))) {
-    await checkClusterApi(list, clients.cluster.api, options);
+    await checkClusterApi(list, clients.cluster.api, { ...options, thresholds });
   }
-  if (clients.cloud !== undefined && config.cloud_api !== undefined) {
-    if (await checkConnectivity(list, config.cloud_api.url, cloud)) {
-      await list.poll(cloud, clients.cloud.api, ({ assistant }) =>
-        assistant === undefined ? 'there is none' : `${assistant.status}, ${assistant.health}`,
-      );
-    }
-  }
+  if (clients.cloud === undefined || config.cloud_api === undefined) return;
+  if (!(await checkCertificate(list, config.cloud_api.url, cloud))) return;
+  await list.poll(cloud, clients.cloud.api, ({ assistant }) =>
+    assistant === undefined ? 'there is none' : `${assistant.status}, ${assistant.health}`,
+  );
 }
 
-/** Each URL alone, since the clients would silently fail over to the next; true when one works. */
+/** Checks each URL alone, since the clients would silently fail over to the next; true when one works. */
 async function checkUrls(list: Checklist, context: CommandContext): Promise<boolean> {
   const { cluster_api } = list.config;
   let isReachable = false;
   for (const url of cluster_api?.urls ?? []) {
-    if (!(await checkConnectivity(list, url, nodes))) continue;
+    if (!(await checkCertificate(list, url, nodes))) continue;
     const alone = { ...list.config, cluster_api: cluster_api && { ...cluster_api, urls: [url] } };
     if (await checkHealth(list, { ...alone, cloud_api: undefined }, context)) isReachable = true;
   }
@@ -125,22 +117,101 @@ async function checkHealth(list: Checklist, config: ClusterConfig, context: Comm
   });
 }
 
-function drawReport({ config, results }: Checklist, links: FindingSettings['links']): string {
-  const width = Math.min(MAX_NAME_WIDTH, Math.max(0, ...results.map(({ check }) => check.length)));
-  const lines = [paint('bold', `Cluster ${config.name}`)];
-  for (const [target, ofTarget] of Map.groupBy(results, (result) => result.target)) {
+/** Checks the certificate behind an https URL, unless a proxy is between; false when it fails. */
+async function checkCertificate(list: Checklist, text: string, operation: Operation) {
+  const url = new URL(text);
+  if (url.protocol !== 'https:' || list.config.proxy.https !== undefined) return true;
+  const tls = operation.api === 'cluster' ? list.config.cluster_api?.tls : undefined;
+  const files = tls === undefined ? {} : await readClientTls(tls);
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const servername = tls?.server_name ?? (isIP(host) === 0 ? host : undefined);
+  return await list.run('TLS', url.origin, operation, async () => {
+    const socket = connect({
+      ...files,
+      host,
+      port: Number(url.port) || 443,
+      timeout: TLS_TIMEOUT_MS,
+      // A certificate that would not be accepted is read, too, to report why.
+      rejectUnauthorized: false,
+      minVersion: 'TLSv1.2',
+      ...(servername !== undefined && { servername }),
+    });
+    socket.once('timeout', () => {
+      const error = new Error(`no response within ${TLS_TIMEOUT_MS / 1000} s`);
+      socket.destroy(Object.assign(error, { code: 'UND_ERR_CONNECT_TIMEOUT' }));
+    });
+    try {
+      await once(socket, 'secureConnect');
+      return judgeCertificate(socket, tls?.insecure_skip_verify ?? false);
+    } catch (error) {
+      throw toRequestError(error, `TLS of ${url.host}`, { url: url.href });
+    } finally {
+      socket.destroy();
+    }
+  });
+}
+
+function judgeCertificate(socket: TLSSocket, isUnverified: boolean): Verdict {
+  const certificate = socket.getPeerX509Certificate();
+  const days = ((certificate?.validToDate.getTime() ?? 0) - Date.now()) / DAY_MS;
+  const names = certificate?.subjectAltName?.replaceAll(/DNS:|IP Address:/g, '') ?? 'no names';
+  const validity =
+    days < 0 ? `expired ${Math.ceil(-days)} days ago` : `${Math.floor(days)} days left`;
+  const detail = `${socket.getProtocol()}, certificate for ${names}, ${validity}`;
+  if (isUnverified) {
+    const advice = 'set tls.ca_file and remove tls.insecure_skip_verify';
+    return { verdict: 'warning', detail: `${detail}, not verified`, advice };
+  }
+  if (!socket.authorized) {
+    // Node gives the code alone where the chain is wrong, and an error where the name is.
+    const reason: unknown = socket.authorizationError;
+    const code = reason instanceof Error && 'code' in reason ? reason.code : String(reason);
+    throw Object.assign(new Error(`${detail}: ${String(code)}`), { code });
+  }
+  if (days >= EXPIRES_SOON_DAYS) return { verdict: 'ok', detail };
+  const advice = 'renew the certificate of the node with `cockroach cert create-node`';
+  return { verdict: 'warning', detail, advice };
+}
+
+/** Prints all results; resolves to the exit code. */
+async function report(
+  lists: readonly Checklist[],
+  output: string,
+  links: FindingSettings['links'],
+): Promise<number> {
+  const clusters = lists.map(({ config, results }) => ({
+    cluster: config.name,
+    findings: results.map((result) => {
+      return { ...result, runbook: result.alert && runbookUrl(result.alert, links) };
+    }),
+  }));
+  const text =
+    output === 'json' ? formatJson({ clusters }, 2) : clusters.map(drawReport).join('\n');
+  await writeOut(`${text}\n`);
+  const isFailed = lists.some(({ results }) => results.some(({ verdict }) => verdict === 'failed'));
+  return isFailed ? EXIT.failed : EXIT.ok;
+}
+
+interface ClusterReport {
+  readonly cluster: string;
+  readonly findings: readonly (CheckResult & { readonly runbook: string | undefined })[];
+}
+
+function drawReport({ cluster, findings }: ClusterReport): string {
+  const longest = Math.max(0, ...findings.map(({ check }) => check.length));
+  const width = Math.min(MAX_NAME_WIDTH, longest);
+  const lines = [paint('bold', `Cluster ${cluster}`)];
+  for (const [target, results] of Map.groupBy(findings, (result) => result.target)) {
     lines.push(`  ${target}`);
-    for (const { check, verdict, detail, advice, alert } of ofTarget) {
+    for (const { check, verdict, detail, advice, alert, runbook } of results) {
       const [mark, style] = MARKS[verdict];
-      lines.push(
-        `    ${paint(style, mark)} ${cutMiddle(check, width).padEnd(width)}  ${formatLine(detail)}`,
-      );
+      lines.push(`    ${paint(style, mark)} ${formatLine(`${check.padEnd(width)}  ${detail}`)}`);
       if (advice !== undefined) lines.push(`      ${paint('bold', '→')} ${formatLine(advice)}`);
-      if (alert !== undefined) lines.push(`        see ${runbookUrl(alert, links) ?? alert}`);
+      if (alert !== undefined) lines.push(`        see ${runbook ?? alert}`);
     }
   }
   const count = (wanted: string): number =>
-    results.filter(({ verdict }) => verdict === wanted).length;
+    findings.filter(({ verdict }) => verdict === wanted).length;
   const summary = `${count('ok')} ok, ${count('warning')} warnings, ${count('failed')} failed`;
   return [...lines, '', summary].join('\n');
 }

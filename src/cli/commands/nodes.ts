@@ -2,23 +2,17 @@ import type { Command } from 'commander';
 import { freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import { nodeDetails } from '../../collectors/nodes/record.ts';
-import { ranges, type RangesResult } from '../../collectors/ranges/collector.ts';
-import { collectorOptions } from '../../config/schema.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
-import { formatAge, formatBytes, formatCount, toTimestamp } from '../../format.ts';
+import { formatAge, formatBytes, formatCount, formatPercent, toTimestamp } from '../../format.ts';
 import type { Infer } from '../../json/shape.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../../vocabulary.ts';
-import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
+import { type ClusterTarget, collectOnce } from '../clients.ts';
+import { addClusterAction } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
-import {
-  addListingOptions,
-  type Column,
-  type ListingOptions,
-  numberColumn,
-  openListing,
-} from '../output/listing.ts';
-import { note, withProgress } from '../output/standard-output.ts';
-import { noteScanCost, routeOf } from '../replicas.ts';
+import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
+import { note } from '../output/standard-output.ts';
+import { type Column, numberColumn } from '../output/table.ts';
+import { noteScanCost, scanAllNodes } from '../replicas.ts';
 
 const NODES_PER_PAGE = 100;
 
@@ -92,11 +86,12 @@ async function printNodes(
   target: ClusterTarget,
   options: ListingOptions & { readonly safeToStop?: true },
 ): Promise<number> {
-  const columns = options.safeToStop ? [...COLUMNS, DEPENDENT] : COLUMNS;
-  const listing = openListing<Node>(options, 'nodes', columns, {
+  const listing = openListing<Node>(options, {
+    member: 'nodes',
+    columns: options.safeToStop ? [...COLUMNS, DEPENDENT] : COLUMNS,
     urgencyOf: ({ status }) => (DOWN.has(status) ? 2 : status === 'live' ? 0 : 1),
   });
-  const records: { node: CurrentNode; age: RecordAge }[] = [];
+  const records: { readonly node: CurrentNode; readonly age: RecordAge }[] = [];
   const { dateMs } = await target.api.nodes(target.stats, {
     limit: NODES_PER_PAGE,
     shape: nodeDetails,
@@ -106,23 +101,29 @@ async function printNodes(
       records.push({ node: toItem(node), age });
     },
   });
-  // The newest record of all decides which are stale.
-  const ages = records.map(({ age }) => age);
-  const isFresh = freshnessOf(ages, dateMs);
-  const safe = options.safeToStop
-    ? await findSafeNodes(target, options.output, records)
-    : undefined;
-  for (const { node: current, age } of records) {
-    const { updatedSeconds } = age;
-    const ageSeconds = Math.max(0, (dateMs ?? Date.now()) / 1000 - updatedSeconds);
-    const node = { ...current, record_age_seconds: updatedSeconds === 0 ? null : ageSeconds };
-    const item = isFresh(age) ? node : { ...node, metrics: null, store_metrics: null };
-    if (safe === undefined) listing.add(item);
-    else if (safe.has(node.node_id ?? 0)) listing.add({ ...item, dependent_ranges: 0 });
+  const isFresh = freshnessOf(
+    records.map(({ age }) => age),
+    dateMs,
+  );
+  const list = records.map(({ node, age }): Node => {
+    const ageSeconds = Math.max(0, (dateMs ?? Date.now()) / 1000 - age.updatedSeconds);
+    const item = { ...node, record_age_seconds: age.updatedSeconds === 0 ? null : ageSeconds };
+    return isFresh(age) ? item : { ...item, metrics: null, store_metrics: null };
+  });
+  if (!options.safeToStop) {
+    for (const node of list) listing.add(node);
+    await listing.close();
+    return EXIT.ok;
+  }
+  const statuses = new Map(records.map(({ node, age }) => [node.node_id ?? 0, livenessOf(age)]));
+  const replicas = records.reduce((sum, { node }) => sum + (sumOf(node, 'replicas') ?? 0), 0);
+  const safe = await findSafeNodes(target, options.output, statuses, replicas);
+  for (const node of list) {
+    if (safe.has(node.node_id ?? 0)) listing.add({ ...node, dependent_ranges: 0 });
   }
   // A table without rows says nothing, and an empty JSON list is complete.
-  if (safe?.size !== 0 || options.output !== 'table') await listing.close();
-  return safe?.size === 0 ? EXIT.failed : EXIT.ok;
+  if (safe.size > 0 || options.output !== 'table') await listing.close();
+  return safe.size === 0 ? EXIT.failed : EXIT.ok;
 }
 
 /** A command has no memory of earlier scans: it cannot know what only the nodes that are down hold. */
@@ -130,22 +131,21 @@ const LOST_UNKNOWN =
   "not known: ranges may be lost that no node reports; see the exporter's status page";
 
 /**
- * The nodes of which one may stop now. Scans the ranges of all nodes, after printing what that costs by what they last
- * reported, unless the result could prove nothing. Prints why the other nodes may not stop.
+ * The nodes of which one may stop now. Scans the ranges of all nodes, after printing what that costs, unless the result
+ * could prove nothing. Prints why the other nodes may not stop.
  */
 async function findSafeNodes(
   target: ClusterTarget,
   output: string,
-  records: readonly { readonly node: CurrentNode; readonly age: RecordAge }[],
+  before: ReadonlyMap<number, LivenessStatus>,
+  replicas: number,
 ): Promise<ReadonlySet<number>> {
-  const listed = new Map(records.map(({ node, age }) => [node.node_id ?? 0, livenessOf(age)]));
-  if (!areAllLive(listed)) {
+  if (!areAllLive(before)) {
     note(LOST_UNKNOWN);
     return new Set();
   }
-  const replicas = records.reduce((sum, { node }) => sum + (sumOf(node, 'replicas') ?? 0), 0);
-  noteScanCost(records.length, replicas);
-  const result = await scan(target, output);
+  noteScanCost(before.size, replicas);
+  const result = await scanAllNodes(target, output);
   const after = await collectOnce(nodes, target);
   const statuses = new Map(after.nodes.map((node) => [node.id, livenessOf(node)]));
   // A node may have gone down while the others were read.
@@ -153,32 +153,19 @@ async function findSafeNodes(
     note(LOST_UNKNOWN);
     return new Set();
   }
-  const current = { result, ageSeconds: 0, durationSeconds: 0, intervalSeconds: 0 };
-  const { answer, nodes: safe, reason, decisions } = decideSafeToStop({ scan: current, statuses });
+  const scan = { result, ageSeconds: 0, durationSeconds: 0, intervalSeconds: 0 };
+  const { answer, nodes: safe, reason, decisions } = decideSafeToStop({ scan, statuses });
   for (const [nodeId, decision] of decisions) {
     if (decision.answer === 'no') note(`do not stop node ${nodeId}: ${decision.reason}`);
   }
-  if (answer === 'no') note(`no node may stop now: ${reason}`);
-  if (answer === 'unknown') note(`not known: ${reason}`);
+  if (answer !== 'yes')
+    note(`${answer === 'no' ? 'no node may stop now' : 'not known'}: ${reason}`);
   return new Set(safe);
 }
 
 /** Whether every listed node is live, draining or decommissioning. */
 function areAllLive(statuses: ReadonlyMap<number, LivenessStatus>): boolean {
   return [...statuses.values()].every((status) => REACHABLE.has(status));
-}
-
-/** One scan by the collector. It reads every node, whatever the route or the shards of the exporter. */
-function scan(target: ClusterTarget, output: string): Promise<RangesResult> {
-  const route = routeOf(target);
-  const options = {
-    ...collectorOptions(target.config, ranges),
-    page_limit: 0,
-    route: route === 'local' ? 'auto' : route,
-  };
-  return withProgress('nodes', output, (_advance, scanProgress) =>
-    collectOnce(ranges, target, { options, warn: note, scanProgress }),
-  );
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */
@@ -217,11 +204,7 @@ function uptimeOf({ started_at: started, updated_at: updated, metrics }: Node): 
   return (Date.parse(updated) - Date.parse(started)) / 1000;
 }
 
-function sumOf(node: Pick<Node, 'store_metrics'> | undefined, key: string): number | undefined {
-  const values = Object.values(node?.store_metrics ?? {}).flatMap((metrics) => metrics[key] ?? []);
+function sumOf({ store_metrics: stores }: Pick<Node, 'store_metrics'>, key: string) {
+  const values = Object.values(stores ?? {}).flatMap((metrics) => metrics[key] ?? []);
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
-}
-
-function formatPercent(ratio: number): string {
-  return `${(ratio * 100).toFixed(1)}%`;
 }

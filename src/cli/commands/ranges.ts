@@ -1,50 +1,23 @@
 import type { Command } from 'commander';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import { PROBLEM_ISSUES } from '../../findings/range-problems.ts';
-import { formatBytes, formatNumber } from '../../format.ts';
-import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
-import { addExamples, type CommandContext, positiveInteger } from '../command.ts';
+import type { ClusterTarget } from '../clients.ts';
+import { addClusterAction } from '../cluster-target.ts';
+import { addExamples, type CommandContext } from '../command.ts';
+import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
+import type { Column } from '../output/table.ts';
 import {
-  addListingOptions,
-  type Column,
-  type ListingOptions,
-  numberColumn,
-  openListing,
-} from '../output/listing.ts';
-import {
-  formatCpuTime,
   noteMissingNodes,
+  parseIds,
   readRanges,
   readTableNames,
   type Replica,
+  REPLICA_COLUMNS,
   toReplica,
 } from '../replicas.ts';
 
 /** How many times the wanted number of hot ranges is kept before the coldest are dropped. */
 const HOT_SLACK = 4;
-
-const COLUMNS: readonly Column<Replica>[] = [
-  { title: 'RANGE', value: (replica) => replica.range_id, format: String },
-  { title: 'NODE', value: (replica) => replica.node_id, format: String },
-  { title: 'STORE', value: (replica) => replica.store_id, format: String },
-  {
-    title: 'TABLE',
-    value: ({ table, table_id: id }) => table ?? (id === null ? null : String(id)),
-    isWhole: true,
-  },
-  { title: 'LEASE', value: (replica) => (replica.is_leaseholder ? replica.lease_kind : null) },
-  numberColumn('QPS', formatNumber, ({ stats }) => stats.queries_per_second),
-  numberColumn('WRITES/S', formatNumber, ({ stats }) => stats.writes_per_second),
-  numberColumn('READ/S', formatBytes, ({ stats }) => stats.read_bytes_per_second),
-  numberColumn('WRITTEN/S', formatBytes, ({ stats }) => stats.write_bytes_per_second),
-  numberColumn('CPU', formatCpuTime, ({ stats }) => stats.cpu_time_per_second),
-  {
-    title: 'PROBLEMS',
-    value: (replica) => replica.problems.join(','),
-    style: (problems) => (problems === '' ? undefined : 'red'),
-    isWhole: true,
-  },
-];
 
 const PROBLEM_NAMES = Object.keys(PROBLEM_ISSUES);
 
@@ -56,8 +29,8 @@ const KEY_COLUMNS: readonly Column<Replica>[] = [
 
 /** `ranges [NODE]`: the replicas on every node, or on one. */
 export function define(command: Command, context: CommandContext): void {
-  const parseNodeId = positiveInteger('It must be the id of a node, as listed by `nodes`.');
-  const parseCount = positiveInteger('It must be a whole number from 1 to 999999999.');
+  const parseNodeId = parseIds('It must be the id of a node, as listed by `nodes`.');
+  const parseCount = parseIds('It must be a whole number from 1 to 999999999.');
   command
     .argument('[node]', 'id of a node; default: all nodes', parseNodeId)
     .option('--problems', 'Only replicas that report a problem.')
@@ -67,7 +40,7 @@ export function define(command: Command, context: CommandContext): void {
       parseCount,
     )
     .option('--show-keys', 'Show start and end keys, which may hold user data.');
-  addListingOptions(command, COLUMNS);
+  addListingOptions(command, REPLICA_COLUMNS);
   addClusterAction(command, context, ranges, printReplicas);
   addExamples(
     command,
@@ -77,29 +50,31 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
+interface Options extends ListingOptions {
+  readonly problems?: true;
+  readonly hot?: number;
+  readonly showKeys?: true;
+}
+
 async function printReplicas(
   target: ClusterTarget,
   nodeId: number | undefined,
-  options: ListingOptions & {
-    readonly problems?: true;
-    readonly hot?: number;
-    readonly showKeys?: true;
-  },
+  options: Options,
 ): Promise<void> {
   const { output, showKeys, hot, problems } = options;
-  const columns = showKeys ? [...COLUMNS, ...KEY_COLUMNS] : COLUMNS;
-  const required = [
-    ...(problems ? ['PROBLEMS'] : []),
-    ...(hot === undefined ? [] : ['QPS']),
-    ...KEY_COLUMNS.map(({ title }) => title),
-  ];
-  const listing = openListing<Replica>(options, 'ranges', columns, {
-    required,
+  const listing = openListing<Replica>(options, {
+    member: 'ranges',
+    columns: showKeys ? [...REPLICA_COLUMNS, ...KEY_COLUMNS] : REPLICA_COLUMNS,
+    required: [
+      ...(problems ? ['PROBLEMS'] : []),
+      ...(hot === undefined ? [] : ['QPS']),
+      ...KEY_COLUMNS.map(({ title }) => title),
+    ],
     urgencyOf: problems ? severityOf : undefined,
   });
   const names = await readTableNames(target);
   let hottest: Replica[] = [];
-  const { skipped, failed } = await readRanges(target, output, {
+  const missing = await readRanges(target, output, {
     nodeId,
     onRange(range) {
       const replica = toReplica(range, names, showKeys);
@@ -113,12 +88,12 @@ async function printReplicas(
   });
   for (const replica of takeHottest(hottest, hot ?? 0)) listing.add(replica);
   await listing.close({
-    skipped_nodes: skipped,
-    failed_nodes: Array.from(failed, ([node_id, { reason, cause: message }]) => {
+    skipped_nodes: missing.skipped,
+    failed_nodes: Array.from(missing.failed, ([node_id, { reason, cause: message }]) => {
       return { node_id, reason, message };
     }),
   });
-  noteMissingNodes(skipped, failed);
+  noteMissingNodes(missing);
 }
 
 /** The most severe problem of a replica decides; `PROBLEM_ISSUES` begins with the worst. */

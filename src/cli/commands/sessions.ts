@@ -1,4 +1,4 @@
-import type { Command } from 'commander';
+import { type Command, InvalidArgumentError } from 'commander';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import { pairOf } from '../../collectors/sessions/applications.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
@@ -11,19 +11,16 @@ import {
 } from '../../collectors/sessions/session.ts';
 import { users } from '../../collectors/users.ts';
 import { collectorOptions } from '../../config/schema.ts';
+import { parseDuration } from '../../config/values.ts';
 import { grantee } from '../../diagnosis/rules.ts';
 import { formatAge, formatBytes, formatCount, formatList } from '../../format.ts';
 import { type Infer, object, string } from '../../json/shape.ts';
-import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
-import { addExamples, type CommandContext, EXIT, parseDurationFlag } from '../command.ts';
-import {
-  addListingOptions,
-  type Column,
-  type ListingOptions,
-  numberColumn,
-  openListing,
-} from '../output/listing.ts';
+import { type ClusterTarget, collectOnce } from '../clients.ts';
+import { addClusterAction } from '../cluster-target.ts';
+import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { note, withProgress } from '../output/standard-output.ts';
+import { type Column, numberColumn } from '../output/table.ts';
 
 /** Old enough for a transaction without a running statement to be a mistake of its application. */
 const OLD_SECONDS = 60;
@@ -40,7 +37,7 @@ type Session = ReturnType<typeof toSession>;
 /** The most important first: a narrow terminal hides the last. */
 const COLUMNS: readonly Column<Session>[] = [
   // CANCEL SESSION takes a whole id.
-  { title: 'ID', value: (session) => session.id, isWhole: true },
+  { title: 'ID', value: (session) => session.id },
   { title: 'USER', value: (session) => session.username, shrinks: true },
   { title: 'APPLICATION', value: (session) => session.application_name, shrinks: true },
   {
@@ -71,7 +68,7 @@ export function define(command: Command, context: CommandContext): void {
     .option(
       '--older-than <duration>',
       'Only sessions whose transaction or query is older than this, such as 5m.',
-      parseDurationFlag,
+      parseAge,
     )
     .option('--show-sql', 'Show the text of statements, which may hold user data.')
     .option('--show-clients', 'Show the addresses of clients.');
@@ -85,43 +82,49 @@ export function define(command: Command, context: CommandContext): void {
   );
 }
 
+/** A duration as Prometheus writes them, in seconds. */
+function parseAge(text: string): number {
+  const seconds = parseDuration(text);
+  if (seconds !== undefined) return seconds;
+  throw new InvalidArgumentError('It must be a duration like 5m, 1h30m or 500ms.');
+}
+
+/** Columns that an option adds, or keeps from being hidden. */
+const CLIENT: Column<Session> = { title: 'CLIENT', value: (session) => session.client_address };
+const SQL: Column<Session> = {
+  title: 'SQL',
+  // The query that runs now, else the last one.
+  value: (session) => session.active_queries[0]?.sql ?? session.last_active_query,
+  shrinks: true,
+};
+
 async function printSessions(target: ClusterTarget, options: Options): Promise<number> {
-  const columns = [...COLUMNS];
-  if (options.showClients) {
-    columns.push({ title: 'CLIENT', value: (session) => session.client_address });
-  }
-  if (options.showSql) {
-    columns.push({
-      title: 'SQL',
-      // The query that runs now, else the last one.
-      value: (session) => session.active_queries[0]?.sql ?? session.last_active_query,
-      shrinks: true,
-    });
-  }
-  const required = [
-    ...(options.user === undefined ? [] : ['USER']),
-    ...(options.application === undefined ? [] : ['APPLICATION']),
-    ...(options.olderThan === undefined ? [] : ['TXN AGE', 'QUERY AGE']),
-    'CLIENT',
-    'SQL',
-  ];
-  const listing = openListing<Session>(options, 'sessions', columns, {
-    required,
+  const { user, application, olderThan, showClients, showSql } = options;
+  const listing = openListing<Session>(options, {
+    member: 'sessions',
+    columns: [...COLUMNS, ...(showClients ? [CLIENT] : []), ...(showSql ? [SQL] : [])],
+    required: [
+      ...(user === undefined ? [] : ['USER']),
+      ...(application === undefined ? [] : ['APPLICATION']),
+      ...(olderThan === undefined ? [] : ['TXN AGE', 'QUERY AGE']),
+      CLIENT.title,
+      SQL.title,
+    ],
     urgencyOf: (session) => session.transaction_age_seconds ?? 0,
   });
   const nowMs = Date.now();
-  const own = target.config.cluster_api?.username?.toLowerCase();
+  const ownName = target.config.cluster_api?.username?.toLowerCase();
   let listed = 0;
   let seesOthers = false;
   const { failedNodes } = await withProgress('sessions', options.output, (advance) =>
     target.api.sessions(target.stats, {
       limit: collectorOptions(target.config, sessions).page_limit,
-      username: options.user,
+      username: user,
       shape: sessionDetails(options),
       onSession(element, dateMs) {
         advance();
         listed += 1;
-        seesOthers ||= element.username !== own;
+        seesOthers ||= element.username !== ownName;
         // Old servers list closed sessions whatever the request specifies.
         if (isClosed(element)) return;
         const session = toSession(element, dateMs ?? nowMs);
@@ -134,10 +137,12 @@ async function printSessions(target: ClusterTarget, options: Options): Promise<n
   await listing.close({ failed_nodes: failed });
   if (failed.length > 0) {
     note(`no sessions of node ${formatList(failed)}: it did not respond; see \`nodes\``);
+    return listed === 0 ? EXIT.failed : EXIT.ok;
   }
-  const isUnfiltered = options.user === undefined && failed.length === 0;
-  if (own !== undefined && isUnfiltered && !seesOthers) await noteHiddenSessions(target, listed);
-  return failed.length > 0 && listed === 0 ? EXIT.failed : EXIT.ok;
+  if (ownName !== undefined && user === undefined && !seesOthers) {
+    await noteHiddenSessions(target, listed);
+  }
+  return EXIT.ok;
 }
 
 /** Says that the list has only the sessions of the user itself, when the nodes count more connections than it has rows. */
@@ -214,9 +219,10 @@ export function defineUsers(command: Command, context: CommandContext): void {
 }
 
 async function printUsers(target: ClusterTarget, options: ListingOptions): Promise<void> {
-  const listing = openListing<{ username: string }>(options, 'users', [
-    { title: 'USER', value: ({ username }) => username, isWhole: true },
-  ]);
+  const listing = openListing<{ username: string }>(options, {
+    member: 'users',
+    columns: [{ title: 'USER', value: ({ username }) => username }],
+  });
   await target.api.users(target.stats, {
     shape: object({ username: string() }),
     onUser: ({ username = '' }) => listing.add({ username }),

@@ -14,25 +14,20 @@ import {
   formatNumber,
   formatPercent,
 } from '../../format.ts';
-import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
-import { addExamples, type CommandContext, EXIT } from '../command.ts';
-import {
-  addListingOptions,
-  type Column,
-  type ListingOptions,
-  numberColumn,
-  openListing,
-} from '../output/listing.ts';
+import type { ClusterTarget } from '../clients.ts';
+import { addClusterAction } from '../cluster-target.ts';
+import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
+import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { note, writeJson, writeOut, withProgress } from '../output/standard-output.ts';
-import { printTable } from '../output/table.ts';
-import { noteMissingNodes, readRanges, type Replica, toReplica } from '../replicas.ts';
+import { type Column, numberColumn, printTable, textColumns } from '../output/table.ts';
+import { scanAllNodes } from '../replicas.ts';
 
 type Table = ReturnType<typeof toTable>;
 
 const COLUMNS: readonly Column<Table>[] = [
   { title: 'DATABASE', value: (table) => table.database, shrinks: true },
   { title: 'SCHEMA', value: (table) => table.schema, shrinks: true },
-  { title: 'TABLE', value: (table) => table.table, isWhole: true },
+  { title: 'TABLE', value: (table) => table.table },
   { title: 'ID', value: (table) => table.table_id, format: String },
   numberColumn('SIZE', formatBytes, (table) => table.replication_size_bytes),
   numberColumn('DATA', formatBytes, (table) => table.total_data_bytes),
@@ -75,26 +70,21 @@ async function printTables(
   target: ClusterTarget,
   options: ListingOptions & { readonly database?: string; readonly load?: true },
 ): Promise<number> {
-  const { database, output } = options;
+  const { database, output, sort = '' } = options;
   const loadTitles = LOAD_COLUMNS.map(({ title }) => title);
-  const load = options.load || loadTitles.includes((options.sort ?? '').toUpperCase());
-  const columns = load ? [...COLUMNS, ...LOAD_COLUMNS] : COLUMNS;
-  const listing = openListing<Table>(options, 'tables', columns, {
+  const load = options.load || loadTitles.includes(sort.toUpperCase());
+  const listing = openListing<Table>(options, {
+    member: 'tables',
+    columns: load ? [...COLUMNS, ...LOAD_COLUMNS] : COLUMNS,
     required: ['TABLE', ...loadTitles],
   });
   const found = await withProgress('tables', output, () =>
     discoverTables(target.api, target.stats),
   );
   const wanted = found.filter((table) => database === undefined || table.database === database);
-  const loads: Loads | undefined = load ? new Map() : undefined;
-  const scan =
-    loads &&
-    (await readRanges(target, output, {
-      onRange: (range) => addLoad(loads, toReplica(range)),
-    }));
+  const loads = load ? await readLoads(target, output) : undefined;
   for (const table of wanted) listing.add(toTable(table, loads));
   await listing.close();
-  if (scan !== undefined) noteMissingNodes(scan.skipped, scan.failed);
   if (target.stats.limits.has('items')) note('the server has more tables: the largest are shown');
   if (wanted.length > 0) return EXIT.ok;
   const where = database === undefined ? '' : ` of the database ${database}`;
@@ -102,30 +92,34 @@ async function printTables(
   return EXIT.failed;
 }
 
-/** By table id, per second; CPU in seconds, undefined when no server sends it. */
-type Loads = Map<Replica['table_id'], { queries: number; writes: number; cpu: number | undefined }>;
+/** The loads by table id, as crdb_range_table_* has them; `cpuNanos` is undefined when no server sends it. */
+type Loads = ReadonlyMap<string, { queries: number; writes: number; cpuNanos: number | undefined }>;
 
-/** Adds what crdb_range_table_* adds: queries and writes of the leaseholders, CPU of all replicas. */
-function addLoad(loads: Loads, { table_id: tableId, is_leaseholder, stats }: Replica): void {
-  const load = loads.get(tableId) ?? { queries: 0, writes: 0, cpu: undefined };
-  loads.set(tableId, load);
-  const nanos = stats.cpu_time_per_second;
-  if (nanos !== undefined) load.cpu = (load.cpu ?? 0) + nanos / 1e9;
-  if (!is_leaseholder) return;
-  load.queries += stats.queries_per_second ?? 0;
-  load.writes += stats.writes_per_second ?? 0;
+/** Reads the ranges of all nodes; prints which nodes are missing. */
+async function readLoads(target: ClusterTarget, output: string): Promise<Loads> {
+  const { summary, skipped, failure } = await scanAllNodes(target, output, {
+    top_tables: Infinity,
+  });
+  if (summary === undefined) {
+    throw failure?.cause ?? new CommandError(failure?.message ?? 'no ranges were read');
+  }
+  if (skipped > 0) note(`nodes that are not live were skipped: ${skipped}; see \`nodes\``);
+  const { loads } = summary.tables;
+  const sendsCpu = [...loads.values()].some(({ cpuNanos }) => cpuNanos > 0);
+  return sendsCpu
+    ? loads
+    : new Map(Array.from(loads, ([id, load]) => [id, { ...load, cpuNanos: undefined }]));
 }
 
 /** A table as JSON, with the names of the API where it has one. */
 function toTable(table: DiscoveredTable, loads: Loads | undefined) {
   const { updatedSeconds } = table;
-  const tableId = Number(table.tableId);
-  const load = loads?.get(tableId);
+  const load = loads?.get(table.tableId);
   return {
     database: table.database,
     schema: table.schema,
     table: table.table,
-    table_id: tableId,
+    table_id: Number(table.tableId),
     replication_size_bytes: table.sizeBytes,
     total_data_bytes: table.dataBytes,
     total_live_data_bytes: table.liveDataBytes,
@@ -137,7 +131,7 @@ function toTable(table: DiscoveredTable, loads: Loads | undefined) {
     ...(loads !== undefined && {
       queries_per_second: load?.queries ?? 0,
       writes_per_second: load?.writes ?? 0,
-      cpu_seconds_per_second: load?.cpu,
+      cpu_seconds_per_second: load?.cpuNanos && load.cpuNanos / 1e9,
     }),
   };
 }
@@ -196,10 +190,7 @@ async function printSections(table: TableDetails): Promise<void> {
 }
 
 async function printSection(titles: readonly string[], rows: readonly (readonly string[])[]) {
-  await printTable(
-    titles.map((title) => ({ title, shrinks: true })),
-    rows,
-  );
+  await printTable(textColumns(...titles), rows);
   await writeOut('\n');
 }
 

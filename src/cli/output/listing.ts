@@ -2,28 +2,12 @@ import { type Command, Option } from 'commander';
 import { formatJson } from '../../format.ts';
 import { usageError } from '../command.ts';
 import { note, writeOut } from './standard-output.ts';
-import { printTable, type TableColumn, type Value } from './table.ts';
+import { type Column, printTable, toRow, type Value } from './table.ts';
 
 const FORMATS = ['table', 'json', 'ndjson'] as const;
 
 /** Few large writes instead of one for each element. */
 const BUFFER_LENGTH = 64 * 1024;
-
-/** One column of a table, which is also what a value is sorted by. */
-export interface Column<Item> extends TableColumn {
-  readonly value: (item: Item) => Value | null;
-  /** Names and ids ascend, loads and ages descend. */
-  readonly order?: 'descending';
-}
-
-/** A column of numbers; sorted by it, the largest is first. */
-export function numberColumn<Item>(
-  title: string,
-  format: (value: number) => string,
-  value: (item: Item) => number | null | undefined,
-): Column<Item> {
-  return { title, format, value, order: 'descending' };
-}
 
 /** The output of a command, element by element; JSON is not held back beyond what the reader has not taken yet. */
 interface Listing<Item> {
@@ -63,33 +47,34 @@ function sortName({ title }: { readonly title: string }): string {
   return title.toLowerCase().replaceAll(' ', '-');
 }
 
-/** How a listing is written as a table. */
-interface TableLayout<Item> {
+/** A list as the command shows it. */
+interface ListLayout<Item> {
+  /** The name of the list in a JSON document. */
+  readonly member: string;
+  readonly columns: readonly Column<Item>[];
   /** Titles of columns that a narrow terminal must not hide, beside the first one and that of `--sort`. */
   readonly required?: readonly string[];
-  /** The order without `--sort`: the highest urgency is first. */
+  /** The order of the table without `--sort`: the highest urgency is first. */
   readonly urgencyOf?: ((item: Item) => number) | undefined;
 }
 
-/** Opens the output; `member` is the name of the list in a JSON document. */
+/** Opens the output of a command. */
 export function openListing<Item extends object>(
   { output, sort, wide }: ListingOptions,
-  member: string,
-  columns: readonly Column<Item>[],
-  layout: TableLayout<Item> = {},
+  layout: ListLayout<Item>,
 ): Listing<Item> {
-  if (output === 'table') return openTable(columns, layout, sort, wide);
+  if (output === 'table') return openTable(layout, sort, wide);
   if (sort !== undefined) {
     throw usageError('--sort orders the table: omit it with --output json or ndjson');
   }
   if (wide) throw usageError('--wide widens the table: JSON is always complete');
-  return output === 'ndjson' ? openJson() : openJson(member);
+  return output === 'ndjson' ? openJson() : openJson(layout.member);
 }
 
 /** One JSON document with the elements in `member`; without it one document a line. */
 function openJson<Item>(member?: string): Listing<Item> {
-  let text = member === undefined ? '' : `{${formatJson(member)}: [\n`;
-  let isEmpty = true;
+  let text = member === undefined ? '' : `{${formatJson(member)}: [`;
+  let separator = member === undefined ? '' : '\n';
   let written: Promise<unknown> = Promise.resolve();
   const flush = async (): Promise<void> => {
     if (text !== '') written = writeOut(text);
@@ -98,9 +83,9 @@ function openJson<Item>(member?: string): Listing<Item> {
   };
   return {
     add(item) {
-      if (member === undefined) text += `${formatJson(item)}\n`;
-      else text += `${isEmpty ? '' : ',\n'}${formatJson(item)}`;
-      isEmpty = false;
+      text += separator + formatJson(item);
+      if (member === undefined) text += '\n';
+      else separator = ',\n';
       if (text.length > BUFFER_LENGTH) void flush();
     },
     drained: flush,
@@ -109,7 +94,7 @@ function openJson<Item>(member?: string): Listing<Item> {
         const members = Object.entries(more).map(
           ([name, value]) => `,\n${formatJson(name)}: ${formatJson(value)}`,
         );
-        text += `${isEmpty ? '' : '\n'}]${members.join('')}}\n`;
+        text += `\n]${members.join('')}}\n`;
       }
       return flush();
     },
@@ -117,17 +102,19 @@ function openJson<Item>(member?: string): Listing<Item> {
 }
 
 function openTable<Item>(
-  columns: readonly Column<Item>[],
-  { required = [], urgencyOf = () => 0 }: TableLayout<Item>,
+  { columns, required = [], urgencyOf = () => 0 }: ListLayout<Item>,
   sort?: string,
   wide?: true,
 ): Listing<Item> {
   const rows: { readonly values: readonly Value[]; readonly urgency: number }[] = [];
   const sortedBy = columns.findIndex((column) => sortName(column) === sort);
+  const shown = columns.map((column, index) => ({
+    ...column,
+    isOptional: index !== 0 && index !== sortedBy && !required.includes(column.title),
+  }));
   return {
     add(item) {
-      const values = columns.map(({ value }) => value(item) ?? undefined);
-      rows.push({ values, urgency: urgencyOf(item) });
+      rows.push({ values: toRow(columns, item), urgency: urgencyOf(item) });
     },
     drained: () => Promise.resolve(),
     async close() {
@@ -137,13 +124,11 @@ function openTable<Item>(
           ? b.urgency - a.urgency
           : compare(a.values[sortedBy], b.values[sortedBy], isDescending),
       );
+      const width = wide ? Infinity : undefined;
       const hidden = await printTable(
-        columns.map((column, at) => ({
-          ...column,
-          isOptional: at !== 0 && at !== sortedBy && !required.includes(column.title),
-        })),
+        shown,
         rows.map(({ values }) => values),
-        wide ? Infinity : undefined,
+        width,
       );
       if (hidden.length > 0) note(`hidden: ${hidden.join(', ')}; --wide shows all columns`);
     },

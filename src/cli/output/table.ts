@@ -14,17 +14,42 @@ export type Style = 'bold' | 'red' | 'yellow' | 'green' | 'dim';
 
 export type Value = string | number | undefined;
 
+/** How the values of a column are written. */
 export interface TableColumn {
   readonly title: string;
   /** How a number is written; such columns are right-aligned. */
   readonly format?: (value: number) => string;
-  readonly style?: (value: Value, row: readonly Value[]) => Style | undefined;
-  /** Cut in the middle when the terminal is too narrow, so that both ends are left. */
+  readonly style?: (value: Value) => Style | undefined;
+  /** A text that is cut in the middle, after 60 characters and when the terminal is too narrow: both ends are left. */
   readonly shrinks?: true;
-  /** Never cut: a name or an id that is copied into another command. */
-  readonly isWhole?: true;
   /** Hidden when the terminal is too narrow; the first ones are preferred. */
   readonly isOptional?: boolean;
+}
+
+/** A column with the value of an item. */
+export interface Column<Item> extends TableColumn {
+  readonly value: (item: Item) => Value | null;
+  /** Names and ids ascend, loads and ages descend. */
+  readonly order?: 'descending';
+}
+
+/** A column of numbers; sorted by it, the largest is first. */
+export function numberColumn<Item>(
+  title: string,
+  format: (value: number) => string,
+  value: (item: Item) => number | null | undefined,
+): Column<Item> {
+  return { title, format, value, order: 'descending' };
+}
+
+/** Columns of texts alone. */
+export function textColumns(...titles: readonly string[]): TableColumn[] {
+  return titles.map((title) => ({ title, shrinks: true }));
+}
+
+/** The values of an item, one for each column. */
+export function toRow<Item>(columns: readonly Column<Item>[], item: Item): Value[] {
+  return columns.map(({ value }) => value(item) ?? undefined);
 }
 
 /**
@@ -36,13 +61,12 @@ export async function printTable(
   rows: readonly (readonly Value[])[],
   width = process.stdout.isTTY ? process.stdout.columns : Infinity,
 ): Promise<readonly string[]> {
-  const header = columns.map(({ title }) => ({ text: formatLine(title), style: 'bold' as const }));
-  const cells = rows.map((row) => columns.map((column, at) => toCell(column, row[at], row)));
-  const rowsWithHeader = [header, ...cells];
-  const widths = fitWidths(columns, measureColumns(columns, rowsWithHeader), width);
-  const lines = rowsWithHeader.map((row) => drawRow(columns, row, widths, width));
+  const header = columns.map(({ title }) => ({ text: title, style: 'bold' as const }));
+  const cells = rows.map((row) => columns.map((column, index) => toCell(column, row[index])));
+  const widths = fitWidths(columns, [header, ...cells], width);
+  const lines = [header, ...cells].map((row) => drawRow(columns, row, widths, width));
   await writeOut(`${lines.join('\n')}\n`);
-  return columns.filter((_, at) => widths[at] === 0).map(({ title }) => title);
+  return columns.filter((_, index) => widths[index] === 0).map(({ title }) => title);
 }
 
 interface Cell {
@@ -50,13 +74,9 @@ interface Cell {
   readonly style: Style | undefined;
 }
 
-function toCell(
-  { format = formatNumber, style }: TableColumn,
-  value: Value,
-  row: readonly Value[],
-): Cell {
+function toCell({ format = formatNumber, style }: TableColumn, value: Value): Cell {
   const text = typeof value === 'number' ? format(value) : (value ?? '');
-  return { text: text === '' ? '-' : formatLine(text), style: style?.(value, row) };
+  return { text: text === '' ? '-' : formatLine(text), style: style?.(value) };
 }
 
 /** Styled for a terminal. Colours follow NO_COLOR and FORCE_COLOR. */
@@ -65,54 +85,43 @@ export function paint(style: Style, text: string): string {
   return hasColors ? styleText(style, text, { validateStream: false }) : text;
 }
 
-/** A text that is too wide without its middle, so that both ends are left. */
-export function cutMiddle(text: string, width: number): string {
-  return cliTruncate(text, width, { position: 'middle' });
-}
-
-/** The width of each column, with its title. */
-function measureColumns(
-  columns: readonly TableColumn[],
-  lines: readonly (readonly Cell[])[],
-): number[] {
-  return columns.map(({ isWhole }, at) => {
-    const widths = lines.map((cells) => stringWidth(cells[at]?.text ?? ''));
-    const widest = widths.reduce((most, width) => Math.max(most, width), 0);
-    return isWhole ? widest : Math.min(MAX_WIDTH, widest);
-  });
-}
-
 /**
- * Hides the optional columns that do not fit, then shrinks the widest until the row fits. A width of 0 is hidden. Example:
- * 30 columns for ID (2), NAME (20, shrinks to 11) and SIZE (8, optional): 2 + 11 + 8 and two gaps fit, so NAME gets 16.
+ * The width of each column; 0 is hidden. Hides the optional columns that do not fit, then shrinks the widest until the row
+ * fits. Example: 30 columns for ID (2), NAME (20, shrinks to 11) and SIZE (8, optional): 2 + 11 + 8 and two gaps fit, so
+ * NAME gets 16.
  */
 function fitWidths(
   columns: readonly TableColumn[],
-  natural: readonly number[],
+  lines: readonly (readonly Cell[])[],
   width: number,
 ): readonly number[] {
-  const smallest = natural.map((textWidth, at) =>
-    columns[at]?.shrinks ? Math.min(textWidth, MIN_WIDTH) : textWidth,
+  const widths = columns.map(({ shrinks }, index) => {
+    const widest = lines.reduce(
+      (most, cells) => Math.max(most, stringWidth(cells[index]?.text ?? '')),
+      0,
+    );
+    return shrinks ? Math.min(MAX_WIDTH, widest) : widest;
+  });
+  const smallest = widths.map((widest, index) =>
+    columns[index]?.shrinks ? Math.min(widest, MIN_WIDTH) : widest,
   );
   const isShown = columns.map(({ isOptional }) => !isOptional);
-  const excess = (widths: readonly number[]): number =>
-    widths.reduce((sum, each, at) => sum + (isShown[at] ? each + GAP.length : 0), -GAP.length) -
-    width;
-  columns.forEach((_, at) => {
-    if (isShown[at]) return;
-    isShown[at] = true;
-    if (excess(smallest) > 0) isShown[at] = false;
+  const fits = (shown: readonly number[]): boolean =>
+    shown.reduce((sum, each, index) => sum + (isShown[index] ? each + GAP.length : 0), 0) <=
+    width + GAP.length;
+  columns.forEach(({ isOptional }, index) => {
+    isShown[index] = true;
+    if (isOptional && !fits(smallest)) isShown[index] = false;
   });
-  const widths = [...natural];
-  for (let over = excess(widths); over > 0; over -= 1) {
-    const shrinkable = widths.map((each, at) =>
-      isShown[at] && each > (smallest[at] ?? 0) ? each : 0,
+  while (!fits(widths)) {
+    const shrinkable = widths.map((each, index) =>
+      isShown[index] && each > (smallest[index] ?? 0) ? each : 0,
     );
     const widest = shrinkable.indexOf(Math.max(...shrinkable));
     if (!shrinkable[widest]) break;
     widths[widest] = (widths[widest] ?? 0) - 1;
   }
-  return widths.map((each, at) => (isShown[at] ? each : 0));
+  return widths.map((each, index) => (isShown[index] ? each : 0));
 }
 
 function drawRow(
@@ -121,13 +130,13 @@ function drawRow(
   widths: readonly number[],
   lineWidth: number,
 ): string {
-  const cells = columns.flatMap(({ format }, at) => {
-    const { text = '', style } = row[at] ?? {};
-    const width = widths[at] ?? 0;
+  const cells = columns.flatMap(({ format }, index) => {
+    const { text = '', style } = row[index] ?? {};
+    const width = widths[index] ?? 0;
     if (width === 0) return [];
-    const cut = cutMiddle(text, width);
+    const cut = cliTruncate(text, width, { position: 'middle' });
     const padding = ' '.repeat(Math.max(0, width - stringWidth(cut)));
-    const painted = style === undefined || cut === '' ? cut : paint(style, cut);
+    const painted = style === undefined ? cut : paint(style, cut);
     return [format ? padding + painted : painted + padding];
   });
   const line = cells.join(GAP).trimEnd();

@@ -1,8 +1,4 @@
-import { onOutputEnd } from '../output/standard-output.ts';
-
-/** Exit codes of the process; docs/commands.md lists them. */
-// It stands here, as signals are held before any package is loaded.
-export const EXIT = { ok: 0, failed: 1, usage: 2, interrupted: 130, terminated: 143 } as const;
+import { EXIT } from '../command.ts';
 
 const EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated } as const;
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
@@ -76,12 +72,15 @@ export async function runCancellable(
     exitCode ??= code;
     controller.abort();
   };
+  const onOutputEnd = (): void => cancel(EXIT.ok);
   using _signals = onStopSignal((_signal, code) => cancel(code));
-  using _output = onOutputEnd(() => cancel(EXIT.ok));
+  process.stdout.on('error', onOutputEnd);
   try {
     return await work(controller.signal);
   } catch (error) {
     if (exitCode === undefined) throw error;
     return exitCode;
+  } finally {
+    process.stdout.off('error', onOutputEnd);
   }
 }

@@ -93,7 +93,7 @@ describe('the CA certificate of the source', () => {
     [
       'a folder that does not exist',
       (file: string) => `${file}/x.pem`,
-      2,
+      1,
       'there is no such folder',
     ],
     ['a full disk', () => '/dev/full', 2, 'it exists: choose a new one'],

@@ -21,18 +21,18 @@ afterAll(async () => {
 /** What a command that succeeds prints, its notes first. */
 async function outputOf(command: string): Promise<string> {
   const { code, out, err } = await runHere([...command.split(' '), `--cluster.url=${server.url}`]);
-  expect(code).toBe(0);
+  expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
   return `\n${err}${out}`;
 }
 
 test('nodes', async () => {
   expect(await outputOf('nodes')).toMatchInlineSnapshot(`
     "
-    ID  STATUS      UPDATED  ADDRESS       VERSION  UPTIME    CPU  MEMORY   DISK  CONNS  REPLICAS  LOCALITY
-     2  unknown(9)   3s ago  -             -             -      -       -      -      -         -  -
-     1  live         5s ago  crdb-1:26257  v24.3.1   3h12m  12.5%   2 KiB  12.5%  1,234     1,209  region=eu,zone=a
-     3  live              -  -             -             -      -       -      -      -         -  -
-     4  live         1s ago  -             -           59s      -       -      -      -         -  -
+    ID  STATUS      UPDATED  ADDRESS       VERSION  UPTIME   CPU  MEMORY  DISK  CONNS  REPLICAS  LOCALITY
+     2  unknown(9)   3s ago  -             -             -     -       -     -      -         -  -
+     1  live         5s ago  crdb-1:26257  v24.3.1   3h12m  13 %   2 KiB  13 %  1,234     1,209  region=eu,zone=a
+     3  live              -  -             -             -     -       -     -      -         -  -
+     4  live         1s ago  -             -           59s     -       -     -      -         -  -
     "
   `);
   expect(await outputOf('nodes --output json')).toMatchInlineSnapshot(`
@@ -112,9 +112,9 @@ test('range', async () => {
     Range 7: table movr.public.rides, index 1
     START KEY     END KEY
     /Table/104/1  /Table/104/2
-    NODE  STORE  LEASE  RAFT       QPS  WRITES/S  CPU    PROBLEMS
-    1     1      epoch  ticking    13   3         2.50%  -
-    4     4      -      quiescent  0    0         -      no_lease,underreplicated
+    NODE  STORE  LEASE  RAFT       QPS  WRITES/S    CPU  PROBLEMS
+       1      1  epoch  ticking     13         3  2.50%  -
+       4      4  -      quiescent    0         0      -  no_lease,underreplicated
 
     Leases, the last one first:
     SINCE                                 NODE  STORE  SEQUENCE
@@ -129,7 +129,7 @@ test('range', async () => {
     START KEY    END KEY
     /System/tsd  /System/"tse"
     NODE  STORE  LEASE  RAFT  QPS  WRITES/S  CPU  PROBLEMS
-    4     4      -      -     0    0         -    -
+       4      4  -      -       0         0    -  -
 
     Leases, the last one first:
     SINCE  NODE  STORE  SEQUENCE
@@ -221,7 +221,7 @@ test('table', async () => {
 test('tables', async () => {
   expect(await outputOf('tables --load')).toMatchInlineSnapshot(`
     "
-    crdb-exporter: skipped, because not live: node 2
+    crdb-exporter: nodes that are not live were skipped: 1; see \`nodes\`
     DATABASE  SCHEMA  TABLE   ID   SIZE   DATA  LIVE  RANGES  COLUMNS  INDEXES  UPDATED  QPS  WRITES/S  CPU
     movr      public  rides  104  3 KiB  2 KiB  25 %   1,200       10        3    1m30s   13         3  3 %
     movr      public  empty  105    0 B    0 B     -       0        0        0        -    0         0    -
@@ -229,7 +229,7 @@ test('tables', async () => {
   `);
   expect(await outputOf('tables --load --output ndjson')).toMatchInlineSnapshot(`
     "
-    crdb-exporter: skipped, because not live: node 2
+    crdb-exporter: nodes that are not live were skipped: 1; see \`nodes\`
     {"database":"movr","schema":"public","table":"rides","table_id":104,"replication_size_bytes":3072,"total_data_bytes":2048,"total_live_data_bytes":512,"range_count":1200,"column_count":10,"index_count":3,"last_updated":"2026-01-02T03:02:35.000Z","queries_per_second":12.5,"writes_per_second":3,"cpu_seconds_per_second":0.025}
     {"database":"movr","schema":"public","table":"empty","table_id":105,"replication_size_bytes":0,"total_data_bytes":0,"total_live_data_bytes":0,"range_count":0,"column_count":0,"index_count":0,"last_updated":null,"queries_per_second":0,"writes_per_second":0}
     "

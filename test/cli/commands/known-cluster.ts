@@ -167,7 +167,7 @@ const TABLES = [
 
 /** The answer to a GET of this path. */
 export function answerOf(path: string): object {
-  const node = /\/nodes\/(\d+)\/ranges\//.exec(path)?.[1];
+  const node = /(?:\/nodes\/|remote_node_id=)(\d+)/.exec(path)?.[1];
   if (node !== undefined) return { ranges: RANGES[node] ?? [] };
   if (path.includes('/nodes/')) return { nodes: NODES };
   if (path.includes('/sessions/')) return { sessions: SESSIONS };

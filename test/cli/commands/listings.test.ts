@@ -105,10 +105,10 @@ describe('nodes whose record is stale', () => {
     const figures = ['UPTIME', 'CPU', 'MEMORY', 'DISK', 'CONNS', 'REPLICAS'];
     expect(header.slice(from, -1)).toEqual(figures);
     expect(byId.map((cells) => cells.slice(from, -1))).toEqual([
-      ['3h12m', '10.0%', '2 KiB', '40.0%', '7', '9'],
+      ['3h12m', '10 %', '2 KiB', '40 %', '7', '9'],
       ['-', '-', '-', '-', '-', '-'],
       ['-', '-', '-', '-', '-', '-'],
-      ['3h12m', '20.0%', '2 KiB', '40.0%', '7', '9'],
+      ['3h12m', '20 %', '2 KiB', '40 %', '7', '9'],
     ]);
     // Why there are none.
     expect(byId[2]?.[2]).toMatch(/^1m(?:[12]\ds|[3-5]\ds) ago$/);

@@ -1,11 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CommandError } from '../../../src/cli/command.ts';
-import {
-  type Column,
-  type ListingOptions,
-  numberColumn,
-  openListing,
-} from '../../../src/cli/output/listing.ts';
+import { type ListingOptions, openListing } from '../../../src/cli/output/listing.ts';
+import { type Column, numberColumn } from '../../../src/cli/output/table.ts';
 import { formatBytes } from '../../../src/format.ts';
 import { capture } from '../run.ts';
 
@@ -19,6 +15,7 @@ const COLUMNS: readonly Column<Item>[] = [
   numberColumn('DATA SIZE', formatBytes, ({ size }) => size),
   { title: 'COUNT', value: ({ size }) => size },
 ];
+const LAYOUT = { member: 'items', columns: COLUMNS };
 const ITEMS: readonly Item[] = [
   { name: 'b', size: 10 },
   { name: '', size: 9 },
@@ -33,7 +30,7 @@ async function list(
   more?: Readonly<Record<string, unknown>>,
 ): Promise<string> {
   const { out, err } = await capture(async () => {
-    const listing = openListing<Item>(options, 'items', COLUMNS);
+    const listing = openListing<Item>(options, LAYOUT);
     for (const item of items) listing.add(item);
     await listing.close(more);
   });
@@ -91,7 +88,7 @@ describe('JSON', () => {
     const item = { name: 'x'.repeat(32 * 1024) };
     const other = { name: 'y' };
     const { out } = await capture(async (seen) => {
-      const listing = openListing<Item>({ output: 'ndjson' }, 'items', COLUMNS);
+      const listing = openListing<Item>({ output: 'ndjson' }, LAYOUT);
       listing.add(item);
       expect(seen.out).toBe('');
       listing.add(item);
@@ -110,7 +107,7 @@ describe('JSON', () => {
     [{ wide: true }, '--wide widens the table: JSON is always complete'],
   ] as const)('takes no option of the table: %j', (options, message) => {
     for (const output of ['json', 'ndjson'] as const) {
-      const open = () => openListing<Item>({ output, ...options }, 'items', COLUMNS);
+      const open = () => openListing<Item>({ output, ...options }, LAYOUT);
       expect(open).toThrow(new CommandError(message, 2));
     }
   });

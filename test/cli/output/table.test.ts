@@ -32,7 +32,7 @@ describe('a table', () => {
 
   test('cuts the middle of a text after 60 characters and escapes what moves the cursor', async () => {
     const rows = [['x'.repeat(60)], ['y'.repeat(61)], ['a\tb\nc\u001B']];
-    expect(await draw([{ title: 'NAME' }], rows)).toEqual([
+    expect(await draw([{ title: 'NAME', shrinks: true }], rows)).toEqual([
       'NAME',
       'x'.repeat(60),
       `${'y'.repeat(30)}…${'y'.repeat(29)}`,
@@ -81,11 +81,8 @@ describe('a table', () => {
     expect(await lines(31)).toBe('01234…bcdef  a nam… one.  fixed');
   });
 
-  test('never cuts a column that is whole', async () => {
-    const columns: readonly TableColumn[] = [
-      { title: 'ID', isWhole: true },
-      { title: 'NAME', shrinks: true },
-    ];
+  test('never cuts a column that does not shrink', async () => {
+    const columns: readonly TableColumn[] = [{ title: 'ID' }, { title: 'NAME', shrinks: true }];
     const rows = [['0'.repeat(70), 'a name of twenty one.']];
     expect((await draw(columns, rows, 83))[1]).toBe(`${'0'.repeat(70)}  a nam… one.`);
   });

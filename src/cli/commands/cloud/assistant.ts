@@ -5,11 +5,12 @@ import { diagnose } from '../../../diagnosis/diagnose.ts';
 import { formatAge, formatLine } from '../../../format.ts';
 import { RequestError } from '../../../http/errors.ts';
 import type { Infer } from '../../../json/shape.ts';
-import { addClusterAction, type ClusterTarget } from '../../cluster-target.ts';
+import type { ClusterTarget } from '../../clients.ts';
+import { addClusterAction } from '../../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../../command.ts';
 import { addListingOptions, type ListingOptions } from '../../output/listing.ts';
 import { note, writeJson, startSpinner } from '../../output/standard-output.ts';
-import { printTable, type Style } from '../../output/table.ts';
+import { printTable, type Style, type Value } from '../../output/table.ts';
 import { addConfirmOption, confirm } from './confirm.ts';
 
 const CHANGE = {
@@ -26,8 +27,6 @@ const DELETE = { ...CHANGE, name: 'assistant-delete' };
 const GET_ASSISTANT = { ...cloud, name: 'assistant-get' };
 
 const POLL_MS = 2_000;
-/** A service that has not answered for this long is not waited for any longer. */
-const MAX_SILENCE_MS = 10 * 60_000;
 /** Statuses that end `--wait`; it goes on waiting at a status that it does not know. */
 const FINAL_STATUSES = new Set(['RUNNING', 'FAILED']);
 /** Failures that a retry does not fix. */
@@ -108,6 +107,8 @@ async function deleteAssistant(target: ClusterTarget<'cloud'>, options: Options)
   await printAssistant(await target.api.deleteAssistant(target.stats, assistantDetails), options);
 }
 
+const COLORS: Readonly<Record<string, Style>> = { RUNNING: 'green', FAILED: 'red' };
+
 /** Prints it with the names of the API; the password only with `--show-password`. */
 async function printAssistant(assistant: Assistant | undefined, options: Options) {
   // The service may answer a change with no more than a status.
@@ -122,61 +123,53 @@ async function printAssistant(assistant: Assistant | undefined, options: Options
   const rows = Object.entries(shown)
     .filter(([, value]) => value !== undefined && value !== '')
     .map(([name, value]) => [name.replaceAll('_', ' '), value]);
-  await printTable([{ title: 'FIELD' }, { title: 'VALUE', style: styleOf }], rows);
-}
-
-function styleOf(value: unknown, [field]: readonly unknown[]): Style | undefined {
-  if (field !== 'status') return undefined;
-  return value === 'RUNNING' ? 'green' : value === 'FAILED' ? 'red' : 'yellow';
+  const columns = [
+    { title: 'FIELD' },
+    { title: 'VALUE', style: (value: Value) => COLORS[value ?? ''] },
+  ];
+  await printTable(columns, rows);
 }
 
 /**
- * Polls until the assistant is running or has failed. Transient failures (a lost connection, 429, 5xx) are retried
- * for a while; Ctrl-C ends the waiting, not the provisioning.
+ * Polls until the assistant is running or has failed. Transient failures (a lost connection, 429, 5xx) are retried; Ctrl-C
+ * ends the waiting, not the provisioning.
  */
 async function waitUntilRunning(target: ClusterTarget<'cloud'>, first: Assistant | undefined) {
+  const { signal } = target.stats;
   const startedAt = performance.now();
-  const spinner = await startSpinner(formatLine(first?.status ?? 'requested'));
   let current = first;
-  let answeredAt = startedAt;
+  const stopSpinner = await startSpinner('migration assistant', () => {
+    const age = formatAge((performance.now() - startedAt) / 1000);
+    return `${formatLine(current?.status ?? 'requested')}  ${age}`;
+  });
   try {
     while (!FINAL_STATUSES.has(current?.status ?? '')) {
-      if (current?.status === 'DELETING') {
+      await sleep(POLL_MS, undefined, { signal });
+      const answer = await pollAssistant(target);
+      if (answer === undefined) continue;
+      current = answer.assistant;
+      if (current === undefined || current.status === 'DELETING') {
         throw new CommandError('the migration assistant is being deleted');
-      }
-      await sleep(POLL_MS, undefined, { signal: target.stats.signal });
-      const next = await pollAssistant(target);
-      const now = performance.now();
-      if (next !== undefined) answeredAt = now;
-      current = next ?? current;
-      const status = formatLine(current?.status ?? 'requested');
-      if (spinner) spinner.text = `${status}  ${formatAge((now - startedAt) / 1000)}`;
-      if (now - answeredAt > MAX_SILENCE_MS) {
-        throw new CommandError(
-          `the service has not responded for ${formatAge(MAX_SILENCE_MS / 1000)}; provisioning continues: see \`cloud assistant get\``,
-        );
       }
     }
     return current;
   } catch (error) {
-    if (target.stats.signal.aborted) {
+    if (signal.aborted) {
       note('no longer waiting; provisioning continues: see `cloud assistant get`');
     }
     throw error;
   } finally {
-    spinner?.stop();
+    stopSpinner();
   }
 }
 
-/** The assistant now; undefined after a transient failure. */
-async function pollAssistant(target: ClusterTarget<'cloud'>): Promise<Assistant | undefined> {
+/** The assistant now, if there is one; undefined after a transient failure. */
+async function pollAssistant({ api, config, stats }: ClusterTarget<'cloud'>) {
   try {
-    const found = await target.api.assistant(target.stats, assistantDetails);
-    if (found !== undefined) return found;
-    throw new CommandError('the migration assistant was deleted meanwhile');
+    return { assistant: await api.assistant(stats, assistantDetails) };
   } catch (error) {
-    const diagnosis = diagnose(error, GET_ASSISTANT, target.config);
-    if (diagnosis === undefined || target.stats.signal.aborted) throw error;
+    const diagnosis = diagnose(error, GET_ASSISTANT, config);
+    if (diagnosis === undefined || stats.signal.aborted) throw error;
     if (error instanceof RequestError && PERMANENT_STATUSES.has(error.status ?? 0)) {
       throw new CommandError(
         `${diagnosis.cause}; the assistant was requested nevertheless: check with \`cloud assistant get\``,

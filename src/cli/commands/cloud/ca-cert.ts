@@ -1,9 +1,10 @@
-import { open, rm } from 'node:fs/promises';
+import { rm, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
 import { cloud } from '../../../collectors/cloud.ts';
 import { explainFileError, readTextFile } from '../../../config/files.ts';
 import { messageOf } from '../../../format.ts';
-import { addClusterAction, type ClusterTarget } from '../../cluster-target.ts';
+import type { ClusterTarget } from '../../clients.ts';
+import { addClusterAction } from '../../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../../command.ts';
 import { note, writeServerText } from '../../output/standard-output.ts';
 import { addConfirmOption, confirm } from './confirm.ts';
@@ -76,26 +77,19 @@ async function deleteBundle(
   { save, yes }: { save?: string; yes?: boolean },
 ): Promise<number> {
   await confirm(target, 'delete the CA certificate of the source database', yes);
-  const found = await target.api.caCertificate(target.stats);
-  if (!(await keep(found, save))) {
+  const pem = asLines(await target.api.caCertificate(target.stats));
+  if (pem === '') {
+    note(`there is no bundle${save === undefined ? '' : `; ${save} was not written`}`);
+  } else if (save !== undefined) {
+    await saveCertificates(pem, save);
+    note(`the certificates are saved in ${save}`);
+  } else if (!(await writeServerText(pem))) {
     note('the certificates could not be printed: nothing was deleted; use --save FILE');
     return EXIT.failed;
   }
   await target.api.deleteCaCertificate(target.stats);
   note(`done: ${SYSTEM_ROOTS}`);
   return EXIT.ok;
-}
-
-/** False when standard output did not take the bundle. */
-async function keep(pem: string, save: string | undefined): Promise<boolean> {
-  if (pem === '') {
-    note(`there is no bundle${save === undefined ? '' : `; ${save} was not written`}`);
-    return true;
-  }
-  if (save === undefined) return writeServerText(asLines(pem));
-  await saveCertificates(pem, save);
-  note(`the certificates are saved in ${save}`);
-  return true;
 }
 
 const BEGIN = '-----BEGIN CERTIFICATE-----';
@@ -121,23 +115,16 @@ async function readCertificates(file: string): Promise<string> {
   );
 }
 
-/** Writes certificates to a new file; one that could not be written is removed. */
+/** Writes certificates to a new file, and on the disk, since the service keeps no copy; no part of a file is left. */
 async function saveCertificates(pem: string, file: string): Promise<void> {
-  const refuse = (why: string, exitCode: number, cause: unknown): CommandError =>
-    new CommandError(`cannot write ${file}: ${why}; nothing was deleted`, exitCode, cause);
-  const created = await open(file, 'wx').catch((cause: unknown) => {
+  try {
+    await writeFile(file, pem, { flag: 'wx', flush: true });
+  } catch (cause) {
     const exists = cause instanceof Error && 'code' in cause && cause.code === 'EEXIST';
     const why = exists ? 'it exists: choose a new one' : explainFileError(cause, 'folder');
-    throw refuse(why, EXIT.usage, cause);
-  });
-  await using handle = created;
-  try {
-    await handle.writeFile(asLines(pem));
-    // The service keeps no copy, so the file is on the disk before anything is deleted.
-    await handle.sync();
-  } catch (cause) {
-    await rm(file, { force: true });
-    throw refuse(explainFileError(cause), EXIT.failed, cause);
+    if (!exists) await rm(file, { force: true }).catch(() => undefined);
+    const message = `cannot write ${file}: ${why}; nothing was deleted`;
+    throw new CommandError(message, exists ? EXIT.usage : EXIT.failed, cause);
   }
 }
 

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { ClusterTarget } from '../../cluster-target.ts';
+import type { ClusterTarget } from '../../clients.ts';
 import { CommandError, EXIT, usageError } from '../../command.ts';
 import { note } from '../../output/standard-output.ts';
 

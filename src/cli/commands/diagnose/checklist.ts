@@ -1,5 +1,6 @@
 import {
   CollectError,
+  type CollectorPoll,
   type CollectorResult,
   type CollectorWith,
 } from '../../../collectors/collector.ts';
@@ -11,12 +12,7 @@ import { RequestError } from '../../../http/errors.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
 import type { AlertName, Api, Endpoint } from '../../../vocabulary.ts';
-import {
-  collectOnce,
-  type PollOptions,
-  type PollTarget,
-  RequestRecorder,
-} from '../../cluster-target.ts';
+import { collectOnce, type PollTarget, RequestRecorder } from '../../clients.ts';
 
 /** The result of a check. */
 export interface Verdict {
@@ -33,7 +29,7 @@ export interface Verdict {
 export interface CheckResult extends Verdict {
   /** The name of the check: `TLS` or `GET /nodes/`. */
   readonly check: string;
-  /** Where: a URL, or an API. */
+  /** A URL, or an API. */
   readonly target: string;
 }
 
@@ -109,41 +105,40 @@ export class Checklist {
     collector: CollectorWith<A, R>,
     api: PollTarget<A>['api'],
     describe: (result: R, items: number) => string | Verdict,
-    more: Partial<PollOptions> = {},
+    chosen: Partial<CollectorPoll<unknown, unknown>> = {},
   ): Promise<Poll<R>> {
+    const { config } = this;
     const stats = createPollStats(this.stats.signal);
     const warnings: string[] = [];
+    const warn = (text: string): void => void warnings.push(text);
     const startedAt = performance.now();
     let result: R | undefined;
     let error: unknown;
     try {
-      const warn = (text: string): void => void warnings.push(text);
-      result = await collectOnce(collector, { config: this.config, api, stats }, { warn, ...more });
+      result = await collectOnce(collector, { config, api, stats }, { warn, ...chosen });
       const { failure } = result;
       error = failure && (failure.cause ?? new CollectError(failure.reason, failure.message));
     } catch (thrown) {
       error = thrown;
     }
     const seconds = (performance.now() - startedAt) / 1000;
-    const poll = { result, error, bytes: stats.bytes, seconds };
     const target = collector.api === 'cluster' ? 'cluster API' : 'Cloud API';
     if (result === undefined || error !== undefined) {
       const isLogin = error instanceof RequestError && error.endpoint === 'login';
-      const isEnabled = this.config.collectors[collector.name]?.enabled === true;
-      const verdict = isEnabled ? 'failed' : 'warning';
-      const check = isLogin ? 'login' : collector.request;
       const hasWorked = this.results.some(
-        (each) => each.target === target && each.verdict === 'ok',
+        (other) => other.target === target && other.verdict === 'ok',
       );
-      this.add(check, { verdict, ...this.explain(collector, error, hasWorked) }, target);
-      return poll;
+      const explained = this.explain(collector, error, hasWorked);
+      const verdict = config.collectors[collector.name]?.enabled ? 'failed' : 'warning';
+      this.add(isLogin ? 'login' : collector.request, { verdict, ...explained }, target);
+    } else {
+      const found = toVerdict(describe(result, stats.items));
+      const size = `${formatBytes(stats.bytes)} in ${formatMs(seconds * 1000)}`;
+      const detail = [size, found.detail, ...warnings].filter((text) => text !== '').join('; ');
+      const verdict = warnings.length > 0 && found.verdict === 'ok' ? 'warning' : found.verdict;
+      this.add(collector.request, { ...found, verdict, detail }, target);
     }
-    const found = toVerdict(describe(result, stats.items));
-    const size = `${formatBytes(stats.bytes)} in ${formatMs(seconds * 1000)}`;
-    const detail = [size, found.detail, ...warnings].filter((text) => text !== '').join('; ');
-    const verdict = warnings.length > 0 && found.verdict === 'ok' ? 'warning' : found.verdict;
-    this.add(collector.request, { ...found, verdict, detail }, target);
-    return poll;
+    return { result, error, bytes: stats.bytes, seconds };
   }
 }
 

@@ -1,66 +1,81 @@
 import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
-import { DEAD, livenessOf } from '../../../cockroach/node.ts';
+import { livenessOf, REACHABLE } from '../../../cockroach/node.ts';
 import type { Collector } from '../../../collectors/collector.ts';
 import { COLLECTORS } from '../../../collectors/index.ts';
-import { nodes, type NodesResult, type NodeStatus } from '../../../collectors/nodes/collector.ts';
-import { ranges } from '../../../collectors/ranges/collector.ts';
+import { nodes, type NodesResult } from '../../../collectors/nodes/collector.ts';
+import { ranges, type RangesResult } from '../../../collectors/ranges/collector.ts';
 import { sessions, type SessionsResult } from '../../../collectors/sessions/collector.ts';
 import { sizeOf } from '../../../collectors/sessions/session.ts';
 import { tables, type TablesResult } from '../../../collectors/tables/collector.ts';
 import { users } from '../../../collectors/users.ts';
-import { collectorOptions } from '../../../config/schema.ts';
+import type { Thresholds } from '../../../config/alert-thresholds.ts';
+import { type ClusterConfig, collectorOptions } from '../../../config/schema.ts';
+import { writeDuration } from '../../../config/values.ts';
 import { grantee } from '../../../diagnosis/rules.ts';
-import { formatCount, formatList } from '../../../format.ts';
+import { nodeProblems, readNodes } from '../../../findings/nodes.ts';
+import { compareScan, formatReplicas, formatStore } from '../../../findings/scan-check.ts';
+import { countsOf, scanOf } from '../../../findings/scan-history.ts';
+import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
+import { createPollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
+import { collectOnce } from '../../clients.ts';
+import { withProgress } from '../../output/standard-output.ts';
+import { noteScanCost } from '../../replicas.ts';
 import type { Checklist, Verdict } from './checklist.ts';
-import { checkRanges, reachableNodes } from './range-scan.ts';
 
 /** The header Date has whole seconds, and a response takes a while. */
 const CLOCK_TOLERANCE_SECONDS = 5;
 
-/** Polls every collector of the cluster API, those that are disabled, too. */
-export async function checkClusterApi(
-  list: Checklist,
-  api: ClusterApi,
-  { scan, output }: { readonly scan?: true; readonly output: string },
-): Promise<void> {
-  const known = await checkNodes(list, api);
-  if (known === undefined) return;
-  await checkRanges(list, api, known.result, { isWhole: scan === true, output });
-  const connections = sum(
-    reachableNodes(known.result).map(({ metrics }) => metrics.get('sql.conns') ?? 0),
-  );
-  await list.poll(sessions, api, (result) => describeSessions(list, result, connections));
-  await list.poll(users, api, ({ count }) => `${formatCount(count)} users`);
-  await list.poll(tables, api, (result) => describeTables(list, result));
-  await checkOthers(list, api);
+interface Options {
+  /** Whether to read the ranges of all nodes. */
+  readonly scan?: true;
+  readonly output: string;
+  readonly thresholds: Thresholds;
 }
 
 /** Collectors whose results have a description of their own. */
 const DESCRIBED: ReadonlySet<Collector> = new Set([nodes, ranges, sessions, users, tables]);
 
-/** Polls the other collectors of the cluster API. */
-export async function checkOthers(
+/** Polls every collector of the cluster API, those that are disabled, too. */
+export async function checkClusterApi(
   list: Checklist,
   api: ClusterApi,
-  collectors: readonly Collector[] = COLLECTORS,
+  options: Options,
 ): Promise<void> {
-  for (const collector of collectors) {
+  const polled = await checkNodes(list, api, options.thresholds);
+  if (polled === undefined) return;
+  await checkRanges(list, api, polled.result, options);
+  const connections = sum(
+    reachableNodes(polled.result).map(({ metrics }) => metrics.get('sql.conns') ?? 0),
+  );
+  await list.poll(sessions, api, (result) => describeSessions(list, result, connections));
+  await list.poll(users, api, ({ count }) => `${formatCount(count)} users`);
+  await list.poll(tables, api, (result) => describeTables(list, result));
+  for (const collector of COLLECTORS) {
     if (DESCRIBED.has(collector) || collector.api === 'cloud') continue;
     await list.poll(collector, api, (_, items) => `${formatCount(items)} items`);
   }
 }
 
 /** Logs in and polls the nodes; undefined when no other check can succeed. */
-async function checkNodes(list: Checklist, api: ClusterApi) {
+async function checkNodes(list: Checklist, api: ClusterApi, thresholds: Thresholds) {
   const { results } = list;
   const first = results.length;
   const { result, error } = await list.poll(nodes, api, ({ nodes: all }) => {
-    return `${all.length} nodes of ${buildsOf(all).join(', ')}`;
+    const builds = new Set(all.map(({ buildTag }) => buildTag));
+    return `${all.length} nodes of ${[...builds].join(', ')}`;
   });
   if (results[first]?.check === 'login') return undefined;
   results.splice(first, 0, { check: 'login', target: 'cluster API', ...describeLogin(list) });
-  if (result !== undefined) addNodes(list, result);
+  if (result !== undefined) {
+    // Only a scan of all nodes would show whether a dead node is still needed.
+    const decommission = { isAllowed: false, reason: 'ranges may need it' } as const;
+    for (const problem of nodeProblems(readNodes(result, undefined), decommission, thresholds)) {
+      const { text, next, alert } = problem;
+      list.add('nodes', { verdict: 'warning', detail: text, advice: next, alert });
+    }
+    if (result.answeredMs !== undefined) list.add('clock', checkClock(result.answeredMs));
+  }
   return error !== undefined && failureReason(error) === 'auth' ? undefined : { result };
 }
 
@@ -73,41 +88,134 @@ function describeLogin(list: Checklist): Verdict {
   return { verdict: 'skipped', detail: token ? 'a session token is configured' : none };
 }
 
-/** Problems that the records of the nodes show. */
-function addNodes(list: Checklist, { nodes: all, answeredMs }: NodesResult): void {
-  const warn = (check: string, detail: string, advice: string, alert?: Verdict['alert']): void => {
-    list.add(check, { verdict: 'warning', detail, advice, alert });
-  };
-  const dead = all.filter((node) => DEAD.has(livenessOf(node)));
-  if (dead.length > 0) {
-    const advice = 'start it again; do not decommission it: ranges may need it';
-    warn('liveness', `node ${idsOf(dead)} is dead`, advice, 'CrdbNodeDead');
-  }
-  const unavailable = all.filter((node) => livenessOf(node) === 'unavailable');
-  if (unavailable.length > 0) {
-    const advice = 'check that process and machine are up';
-    warn('liveness', `node ${idsOf(unavailable)} is unavailable`, advice, 'CrdbNodeUnavailable');
-  }
-  const builds = buildsOf(all);
-  if (builds.length > 1) {
-    warn('versions', `mixed: ${builds.join(', ')}`, 'complete the upgrade', 'CrdbVersionSkew');
-  }
-  if (answeredMs === undefined) return;
+function checkClock(answeredMs: number): Verdict {
   const seconds = Math.round(Math.abs(Date.now() - answeredMs) / 1000);
   if (seconds <= CLOCK_TOLERANCE_SECONDS) {
-    list.add('clock', { verdict: 'ok', detail: 'no significant difference' });
-  } else {
-    const advice = 'synchronize both machines by NTP: ages would be wrong';
-    warn('clock', `the clock of the server differs by ${seconds} s`, advice);
+    return { verdict: 'ok', detail: 'no significant difference' };
   }
+  const advice = 'synchronize both machines by NTP: ages would be wrong';
+  return { verdict: 'warning', detail: `the clock of the server differs by ${seconds} s`, advice };
 }
 
-function idsOf(some: readonly NodeStatus[]): string {
-  return formatList(some.map(({ id }) => id));
+/** The nodes that are live, draining or decommissioning. */
+function reachableNodes(result: NodesResult | undefined) {
+  return (result?.nodes ?? []).filter((node) => REACHABLE.has(livenessOf(node)));
 }
 
-function buildsOf(all: readonly NodeStatus[]): readonly string[] {
-  return [...new Set(all.map(({ buildTag }) => buildTag))];
+/**
+ * Reads the ranges of the smallest node that is live, or of all nodes with `--scan`: what a scan costs, and whether the
+ * nodes count as many replicas.
+ */
+async function checkRanges(
+  list: Checklist,
+  api: ClusterApi,
+  before: NodesResult | undefined,
+  { scan, output }: Options,
+): Promise<void> {
+  const reachable = reachableNodes(before);
+  const sizes = reachable.map(({ stores }) =>
+    sum(Array.from(stores.values(), (store) => store.get('replicas') ?? 0)),
+  );
+  const smallest = reachable[sizes.indexOf(Math.min(...sizes))];
+  if (before === undefined || smallest === undefined) {
+    list.add(ranges.request, { verdict: 'skipped', detail: 'no node to query is known' });
+    return;
+  }
+  if (scan) noteScanCost(reachable.length, sum(sizes));
+  // A list in pages shows neither the cost of a whole one nor all replicas.
+  const options = { ...collectorOptions(list.config, ranges), page_limit: 0 };
+  const shards = { index: 0, count: 1, onlyNode: scan ? undefined : smallest.id };
+  const { result, bytes, seconds } = await withProgress(
+    'nodes',
+    scan ? output : 'json',
+    (_advance, scanProgress) =>
+      list.poll(ranges, api, describeScan, { options, shards, scanProgress }),
+  );
+  if (result?.summary === undefined) return;
+  await list.run('own counts', 'cluster API', nodes, () =>
+    compareCounts(list, api, before, result),
+  );
+  if (!list.config.collectors['ranges']?.enabled) return;
+  if (result.failed.length > 0) {
+    // Waiting for a node that does not respond does not count as load.
+    const detail = 'its cost is not known: not all nodes were read';
+    list.add('range scan', { verdict: 'skipped', detail }, 'load');
+    return;
+  }
+  const replicas = countReplicas(result);
+  if (scan) {
+    list.add('range scan', judgeCost(list.config, { replicas, bytes, seconds }), 'load');
+    return;
+  }
+  // Example: 100 of 900 replicas took 2 s, with two nodes at a time: 9 s. Releases before 23.2 count no replicas.
+  const all = sum(sizes) || replicas * reachable.length;
+  const factor = replicas === 0 ? reachable.length : all / replicas;
+  const concurrency = Math.min(options.concurrency, reachable.length);
+  const request = list.recorder.last('node_ranges') ?? { bytes, seconds };
+  const cost = {
+    replicas: all,
+    bytes: request.bytes * factor,
+    seconds: (request.seconds * factor) / concurrency,
+  };
+  list.add('range scan', judgeCost(list.config, cost, 'about '), 'load');
+}
+
+function describeScan(result: RangesResult): string {
+  const { scanned, failed } = result;
+  const ids = formatList(scanned.map(({ nodeId }) => nodeId));
+  const where = `${scanned.length === 1 ? 'node' : 'nodes'} ${ids}`;
+  const unread = failed.length === 0 ? '' : `; not read: ${failed.length} of them`;
+  return `${formatCount(countReplicas(result))} replicas on ${where}${unread}`;
+}
+
+function countReplicas({ scanned }: RangesResult): number {
+  return sum(scanned.flatMap(({ stores }) => Array.from(stores.values(), (one) => one.replicas)));
+}
+
+/** Compares the replicas that were read with the nodes' own counts before and after. */
+async function compareCounts(
+  { config, stats: { signal } }: Checklist,
+  api: ClusterApi,
+  before: NodesResult,
+  scanned: RangesResult,
+): Promise<Verdict> {
+  const scan = scanOf(scanned);
+  const after = await collectOnce(nodes, { config, api, stats: createPollStats(signal) });
+  const comparison = scan && compareScan(scan, [countsOf(before), countsOf(after)]);
+  if (comparison === undefined) {
+    const detail = 'no node that was read sends current counts of its stores';
+    return { verdict: 'skipped', detail: `${detail}: releases before 23.2 do not` };
+  }
+  const { replicas, unavailable, underreplicated, stores, disagrees } = comparison;
+  const problems = Object.entries({ unavailable, underreplicated }).flatMap(([name, pair]) =>
+    pair ? [`${name} ranges: ${formatCount(pair.read)} and ${formatCount(pair.counted)}`] : [],
+  );
+  const wrong = stores.length === 0 ? [] : [`wrong: ${formatList(stores.map(formatStore))}`];
+  const detail = [formatReplicas(replicas), ...problems, ...wrong].join('; ');
+  if (!disagrees) return { verdict: 'ok', detail };
+  const advice =
+    'do not rely on figures of ranges: see the runbook of CrdbScanDisagrees, and run this again to be sure';
+  return { verdict: 'failed', detail, advice };
+}
+
+/** Whether the configured interval leaves time for a scan of this cost. */
+function judgeCost(
+  { collectors }: ClusterConfig,
+  cost: { readonly replicas: number; readonly bytes: number; readonly seconds: number },
+  about = '',
+): Verdict {
+  const { interval = 60, max_duty = 1, timeout = Infinity } = collectors['ranges'] ?? {};
+  const { replicas, bytes, seconds } = cost;
+  const detail = `${about}${formatCount(replicas)} replicas, ${formatBytes(bytes)} in ${formatMs(seconds * 1000)}, every ${writeDuration(interval)}`;
+  if (seconds <= interval * max_duty && seconds <= timeout) return { verdict: 'ok', detail };
+  const fitting = writeDuration(Math.ceil(seconds / max_duty));
+  if (seconds > timeout) {
+    const advice = `set collectors.ranges.timeout to ${writeDuration(Math.ceil(seconds * 2))} and interval to ${fitting}, or divide the work with --shard.count`;
+    return { verdict: 'failed', detail: `${detail}: longer than its timeout`, advice };
+  }
+  const excess = `more than ${Math.round(max_duty * 100)} % of the time`;
+  const advice = `set collectors.ranges.interval to ${fitting}; until then the exporter extends it automatically`;
+  return { verdict: 'warning', detail: `${detail}: ${excess}`, advice };
 }
 
 /** Whether the user sees the sessions of others, and those of which nodes are missing. */
@@ -116,11 +224,10 @@ function describeSessions(
   { nodes: byNode, users: byUser, failedNodes }: SessionsResult,
   connections: number,
 ): string | Verdict {
-  const count = sum(Array.from(byNode.values(), sizeOf));
-  const detail = `${formatCount(count)} sessions`;
-  const own = login?.username?.toLowerCase();
-  const seesOthers = byUser.some((tally) => tally.user !== own && sizeOf(tally) > 0);
-  if (own !== undefined && !seesOthers && connections > 0) {
+  const detail = `${formatCount(sum(Array.from(byNode.values(), sizeOf)))} sessions`;
+  const ownName = login?.username?.toLowerCase();
+  const seesOthers = byUser.some((tally) => tally.user !== ownName && sizeOf(tally) > 0);
+  if (ownName !== undefined && !seesOthers && connections > 0) {
     const contrast = `although the nodes have ${formatCount(connections)} connections: the user sees only its own`;
     const advice = `run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`;
     return { verdict: 'failed', detail: `${detail}, ${contrast}`, advice };
@@ -143,18 +250,18 @@ function describeTables(
     if (name === undefined) list.add('GET /table_metadata/', { verdict, ...reason });
     else list.add(`table ${name}`, { verdict: 'failed', ...reason });
   }
-  const details = read.length === 0 ? '' : `details of ${formatCount(read.length)}`;
+  const details = read.length === 0 ? [] : [`details of ${formatCount(read.length)}`];
   if (discovery !== undefined) {
     const sizes = `names and sizes of ${formatCount(discovery.all.length)} tables`;
-    return details === '' ? sizes : `${sizes}, ${details}`;
+    return [sizes, ...details].join(', ');
   }
-  if (missing.some(({ name }) => name === undefined)) return details;
-  if (collectorOptions(list.config, tables).discover === false) {
-    const none = { verdict: 'skipped', detail: 'no table is configured' } as const;
-    return details === '' && missing.length === 0 ? none : details;
-  }
+  // Without a failure and with `discover: auto`, the user sees no table.
+  const isHidden =
+    !missing.some(({ name }) => name === undefined) &&
+    collectorOptions(list.config, tables).discover !== false;
+  if (!isHidden) return details[0] ?? '';
   const advice = `run GRANT CONNECT ON DATABASE … TO ${grantee(list.config.cluster_api)};`;
-  return { verdict: 'warning', detail: details, advice };
+  return { verdict: 'warning', detail: details[0] ?? '', advice };
 }
 
 function sum(values: readonly number[]): number {
