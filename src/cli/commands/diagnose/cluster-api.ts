@@ -8,7 +8,7 @@ import { sessions, type SessionsResult } from '../../../collectors/sessions/coll
 import { sizeOf } from '../../../collectors/sessions/session.ts';
 import { tables, type TablesResult } from '../../../collectors/tables/collector.ts';
 import { users } from '../../../collectors/users.ts';
-import type { Thresholds } from '../../../config/alert-thresholds.ts';
+import type { Thresholds } from '../../../config/alert-settings.ts';
 import { type ClusterConfig, collectorOptions } from '../../../config/schema.ts';
 import { writeDuration } from '../../../config/values.ts';
 import { grantee } from '../../../diagnosis/rules.ts';
