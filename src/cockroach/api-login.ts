@@ -10,7 +10,7 @@ interface ApiLoginOptions {
   readonly http: HttpClient;
   /** Undefined with a token from the configuration, and for an insecure cluster. */
   readonly username: string | undefined;
-  /** Reads the password, or the token, from the configuration: for each login, and when a token is refused, as files change. */
+  /** Reads the password for each login, or the token for each request: their files may change. */
   readonly secret: (() => Promise<string>) | undefined;
   /** The maximum duration of one login. The requests that wait for it may give up earlier. */
   readonly loginTimeoutMs: number;
@@ -35,14 +35,9 @@ const LOGIN = { endpoint: 'login' } as const;
 const MAX_RESPONSE_BYTES = 64 * 1024;
 /** A header can carry such a token; servers send base64. */
 const TOKEN = /^[\x21-\x7e]{1,4096}$/;
+const NO_TOKEN = 'must be at most 4096 characters of printable ASCII without spaces';
 
 export const loginResponse = object({ session: string() });
-
-interface Token {
-  readonly text: string;
-  /** The secret of the configuration when the token was created: the password of the login, or the token itself. */
-  readonly secret: string;
-}
 
 /** A refused login, which is not tried again with the same password for a minute. */
 interface RefusedLogin {
@@ -60,9 +55,9 @@ interface RefusedLogin {
  */
 export class ApiLogin {
   readonly #options: ApiLoginOptions;
-  #token: Token | undefined;
-  /** The token that is being fetched. */
-  #pending: Promise<Token> | undefined;
+  #token: string | undefined;
+  /** The login that is under way. */
+  #pending: Promise<string> | undefined;
   #refusedLogin: RefusedLogin | undefined;
   /** When a refused token was last dropped, monotonic ms. */
   #droppedAtMs = -Infinity;
@@ -103,60 +98,44 @@ export class ApiLogin {
   }
 
   async #authorize<T>(request: ApiRequest<T>): Promise<T> {
-    if (this.#options.secret === undefined) return this.#send(request, {});
-    const token = await this.#getToken();
-    if (request.sendsCookie === true) {
-      // Without `sentToken` a refusal does not count as a refusal of the token.
-      const headers = { cookie: `session=${token.text}` };
-      return this.#options.http.send({ ...request, method: 'GET', headers });
-    }
+    const { secret, username } = this.#options;
+    if (secret === undefined) return this.#send(request);
+    if (username === undefined) return this.#send(request, await readReadyToken(secret));
+    const token = await this.#getToken(username, secret);
     try {
-      return await this.#send(request, sessionHeaders(token));
+      return await this.#send(request, token);
     } catch (error) {
       const isRefused = error instanceof RequestError && error.reason === 'auth';
-      if (!isRefused || !(await this.#dropRefused(token))) throw error;
+      if (!isRefused || request.sendsCookie === true || !this.#dropRefused(token)) throw error;
     }
-    return this.#send(request, sessionHeaders(await this.#getToken()));
+    return this.#send(request, await this.#getToken(username, secret));
   }
 
-  #send<T>(request: ApiRequest<T>, headers: Readonly<Record<string, string>>): Promise<T> {
-    return this.#options.http.send({ ...request, method: 'GET', headers, sentToken: true });
+  #send<T>({ sendsCookie, ...request }: ApiRequest<T>, token?: string): Promise<T> {
+    const headers = sendsCookie === true ? sessionCookie(token) : sessionHeaders(token);
+    const sentToken = sendsCookie !== true;
+    return this.#options.http.send({ ...request, method: 'GET', headers, sentToken });
   }
 
-  /**
-   * Drops a refused token, so that the next call of `#getToken` gets a new one. Returns false if it must stay: a token of
-   * the configuration until its file changes, and the token of a login for a minute after the last drop.
-   */
-  async #dropRefused(token: Token): Promise<boolean> {
-    const { username, secret, monotonicMs } = this.#options;
-    const isChanged = username === undefined && (await secret?.()) !== token.secret;
+  /** Drops a refused token, so that the next request logs in. Returns false within a minute of the last time. */
+  #dropRefused(token: string): boolean {
     // Another request has replaced it meanwhile.
     if (token !== this.#token) return true;
-    const nowMs = monotonicMs();
-    const mayLogIn = username !== undefined && nowMs - this.#droppedAtMs >= REFUSED_PAUSE_MS;
-    if (!isChanged && !mayLogIn) return false;
+    const nowMs = this.#options.monotonicMs();
+    if (nowMs - this.#droppedAtMs < REFUSED_PAUSE_MS) return false;
     this.#droppedAtMs = nowMs;
     this.#token = undefined;
     return true;
   }
 
-  async #getToken(): Promise<Token> {
+  async #getToken(username: string, password: () => Promise<string>): Promise<string> {
     if (this.#token !== undefined) return this.#token;
-    this.#pending ??= this.#fetch().finally(() => {
-      this.#pending = undefined;
-    });
+    this.#pending ??= password()
+      .then((text) => this.#logIn(username, text))
+      .finally(() => {
+        this.#pending = undefined;
+      });
     return this.#pending;
-  }
-
-  async #fetch(): Promise<Token> {
-    const { username } = this.#options;
-    const secret = (await this.#options.secret?.()) ?? '';
-    if (username === undefined && !TOKEN.test(secret)) {
-      throw new RequestError('auth', `the session token ${NO_TOKEN}`, LOGIN);
-    }
-    const text = username === undefined ? secret : await this.#logIn(username, secret);
-    this.#token = { text, secret };
-    return this.#token;
   }
 
   /** Sends POST /login/ with a form, as servers do not understand a JSON body; throws the last refusal during its pause. */
@@ -168,7 +147,7 @@ export class ApiLogin {
     const signal = AbortSignal.timeout(Math.ceil(loginTimeoutMs));
     loginTried();
     try {
-      return await http.send({
+      this.#token = await http.send({
         endpoint: 'login',
         method: 'POST',
         path: '/login/',
@@ -178,6 +157,7 @@ export class ApiLogin {
         retryOn500: true,
         ...bufferBody(MAX_RESPONSE_BYTES, readToken),
       });
+      return this.#token;
     } catch (thrown) {
       const error = toRequestError(thrown, 'login');
       loginFailed(error);
@@ -188,12 +168,23 @@ export class ApiLogin {
   }
 }
 
+type Headers = Readonly<Record<string, string>>;
+
 /** Servers read the first header. The second one has the name in the first documents of the API. */
-function sessionHeaders({ text }: Token): Record<string, string> {
-  return { 'X-Cockroach-API-Session': text, 'X-Service-API-Session': text };
+function sessionHeaders(token: string | undefined): Headers {
+  if (token === undefined) return {};
+  return { 'X-Cockroach-API-Session': token, 'X-Service-API-Session': token };
 }
 
-const NO_TOKEN = 'must be at most 4096 characters of printable ASCII without spaces';
+function sessionCookie(token: string | undefined): Headers {
+  return token === undefined ? {} : { cookie: `session=${token}` };
+}
+
+async function readReadyToken(read: () => Promise<string>): Promise<string> {
+  const token = await read();
+  if (TOKEN.test(token)) return token;
+  throw new RequestError('auth', `the session token ${NO_TOKEN}`, LOGIN);
+}
 
 function readToken(body: Buffer): string {
   const { session } = decodeValue(body, loginResponse).value;

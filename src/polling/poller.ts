@@ -229,32 +229,27 @@ export class Poller {
       return { reason: failureReason(cause), message: messageOf(cause), cause };
     }
     try {
-      await this.#publish(result, stats);
+      await this.#publish(result, stats.limits);
       return result.failure;
     } catch (error) {
       return unexpectedFailure(error, 'the result cannot be exported', this.#log);
     }
   }
 
-  async #publish(result: CollectorResult, { limits }: PollStats): Promise<void> {
-    const { cluster, collector, clock } = this.#options;
+  /** Renders a result, less what its collector may not export, and shows it from now on. */
+  async #publish(result: CollectorResult, limits: Set<Limit>): Promise<void> {
+    const { cluster, collector, clock, metrics, settings } = this.#options;
     const samples = new SampleSet({ crdb_cluster: cluster });
     const steps = collector.samples(result, samples);
     if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
-    const snapshot = await this.#render(samples, limits);
-    this.#published = { result, snapshot, atMs: clock.monotonicMs() };
-  }
-
-  /** Renders what the budget leaves, and counts what it does not. */
-  async #render(samples: SampleSet, limits: Set<Limit>): Promise<Snapshot> {
-    const { metrics, settings } = this.#options;
     const { families, dropped } = fitBudget(samples, settings.max_series);
+    const snapshot = await renderSnapshot(samples, families);
+    this.#published = { result, snapshot, atMs: clock.monotonicMs() };
     if (dropped.size > 0) limits.add('series');
     for (const [family, count] of dropped) metrics.seriesDropped(family, 'budget', count);
     for (const [family, count] of samples.duplicates) {
       metrics.seriesDropped(family, 'duplicate', count);
     }
-    return await renderSnapshot(samples, families);
   }
 
   #skip(blockedMs: number): void {

@@ -145,15 +145,6 @@ describe('a listing', () => {
     expect(items).toBe(0);
   });
 
-  test.each<readonly [string, Read, string]>([
-    ['nodes', nodes, '"nodes":[]'],
-    ['ranges of node 3', ranges, '"ranges":[]'],
-  ])('of %s ends where it would start over', async (what, read, list) => {
-    const { outcome, limits } = await readFrom(read, `{${list},"next":0}`);
-    expect(outcome).toMatchObject({ message: `${what}: \`next\` went from 0 to 0` });
-    expect(limits).toEqual(['pages']);
-  });
-
   test.each([
     [62, 1, []],
     [63, 0, ['bytes']],

@@ -111,15 +111,6 @@ describe.each([401, 403])('a URL that answers everything with %d', (status) => {
   });
 });
 
-test('a first URL that answers logins with 400, as a port that wants https, is left out', async () => {
-  const servers = [await refusing(400), await node(), await node()];
-  const setting = connect(servers);
-  for (let polls = 0; polls < 10; polls += 1) expect(await poll(setting)).toBe(1);
-  expect(counts(servers)[0]).toBe(1);
-  expect(countLogins(servers)).toBe(2);
-  await dispose(setting, servers);
-});
-
 test('two of three URLs that refuse everything cost a minute', async () => {
   const servers = [await refusing(401), await refusing(401), await node()];
   const setting = connect(servers);

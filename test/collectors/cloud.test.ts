@@ -109,13 +109,6 @@ test('a failure does not count as a missing assistant', async () => {
   await expect(poll(cloud, api, given)).rejects.toThrow('HTTP 403');
 });
 
-test('fields of the wrong type are empty', async () => {
-  const { of } = await pollOnce(assistantOf({ cluster_id: 7, deployed_region: 7 }));
-  expect(of('crdb_cloud_migration_assistant_info')).toEqual([
-    '{assistant_id="a1",cluster_id="",deployed_region=""} 1',
-  ]);
-});
-
 test.each([
   ['an id of the wrong type', assistantOf({ id: 7 })],
   ['{}', {}],

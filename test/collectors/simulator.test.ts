@@ -1,13 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { CloudControl } from '../../src/cockroach/cloud-api.ts';
-import { cloud } from '../../src/collectors/cloud.ts';
 import { nodes } from '../../src/collectors/nodes/collector.ts';
 import { sessions } from '../../src/collectors/sessions/collector.ts';
 import { tables } from '../../src/collectors/tables/collector.ts';
 import { users } from '../../src/collectors/users.ts';
 import { cleanLabelValue } from '../../src/metrics/sample-text.ts';
-import { startSimulator, type Simulator, type Truth } from '../../src/simulator/index.ts';
-import { createTestHttp } from '../support/cluster.ts';
+import { startSimulator, type Truth } from '../../src/simulator/index.ts';
 import { simulatedApi } from './ranges/simulated.ts';
 import { poll, type Polled } from './support.ts';
 
@@ -23,8 +20,6 @@ const SESSIONS = {
   include_internal: false,
   application_rewrite: [],
 };
-const STATUS = 'crdb_cloud_migration_assistant_status';
-const STATUS_SINCE = 'crdb_cloud_migration_assistant_status_since_timestamp_seconds';
 const DIALECTS = ['real', 'documented'] as const;
 
 /** Sample values of a family by label text without braces. */
@@ -207,17 +202,6 @@ describe('other server versions', () => {
     expectSessions(await pollSessions(cluster.api, simulator.truth()), simulator.truth());
   });
 
-  test('a server that caps its pages below the limit is read completely', async () => {
-    await using simulator = await startSimulator({
-      ...SMALL,
-      frozen: true,
-      quirks: { sessionsPageCap: 7 },
-    });
-    await using cluster = simulatedApi(simulator);
-    expect(simulator.truth().sessions.open).toBeGreaterThan(7);
-    expectSessions(await pollSessions(cluster.api, simulator.truth()), simulator.truth());
-  });
-
   test('unknown enum values count as other and decode', async () => {
     await using simulator = await startSimulator({
       ...SMALL,
@@ -232,60 +216,4 @@ describe('other server versions', () => {
     const others = [...phases].filter(([labels]) => labels.endsWith('phase="other"'));
     expect(others.reduce((sum, [, count]) => sum + count, 0)).toBeGreaterThan(0);
   });
-
-  test('a missing table loses only its own series', async () => {
-    await using simulator = await startSimulator({ ...SMALL, frozen: true });
-    await using cluster = simulatedApi(simulator);
-    const listed = ['movr.rides', 'movr.nothing'];
-    const polled = await poll(tables, cluster.api, {
-      options: { tables: listed, discover: false, max_tables: 50 },
-      state: undefined,
-    });
-    expect(polled.failure).toBeUndefined();
-    expect(polled.of('crdb_table_info')).toHaveLength(1);
-  });
-});
-
-/** The Cloud API over real sockets to a simulator. */
-function simulatedCloud(simulator: Simulator) {
-  const http = createTestHttp({ urls: [simulator.cloudUrl] });
-  const api = new CloudControl({
-    http,
-    clusterId: simulator.cloudClusterId,
-    token: () => Promise.resolve(simulator.cloudToken),
-    apiVersion: '2024-09-16',
-    decodeErrors: () => undefined,
-  });
-  return { api, [Symbol.asyncDispose]: () => http[Symbol.asyncDispose]() };
-}
-
-/** The current state of a state set. */
-function currentOf({ of }: Polled, family: string): readonly string[] {
-  return of(family).filter((line) => line.endsWith(' 1'));
-}
-
-test('a migration assistant is missing, is provisioned, and runs', async () => {
-  let nowMs = Date.UTC(2026, 0, 2);
-  await using simulator = await startSimulator({ now: () => nowMs });
-  await using service = simulatedCloud(simulator);
-  const state = cloud.createState();
-  const pollCloud = (): Promise<Polled> => poll(cloud, service.api, { options: {}, state, nowMs });
-
-  const before = await pollCloud();
-  expect(before.of('crdb_cloud_migration_assistant_exists')).toEqual(['0']);
-  expect(currentOf(before, STATUS)).toEqual([]);
-
-  const { id, region } = simulator.world.provisionAssistant('us-east1');
-  const pending = await pollCloud();
-  expect(currentOf(pending, STATUS)).toEqual(['{status="pending"} 1']);
-  expect(pending.of('crdb_cloud_migration_assistant_info')).toEqual([
-    `{assistant_id="${id}",cluster_id="${simulator.cloudClusterId}",deployed_region="${region}"} 1`,
-  ]);
-  expect(pending.of(STATUS_SINCE)).toEqual([String(nowMs / 1000)]);
-
-  nowMs += 60_000;
-  const running = await pollCloud();
-  expect(running.of('crdb_cloud_migration_assistant_exists')).toEqual(['1']);
-  expect(currentOf(running, STATUS)).toEqual(['{status="running"} 1']);
-  expect(running.of(STATUS_SINCE)).toEqual([String(nowMs / 1000)]);
 });

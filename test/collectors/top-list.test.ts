@@ -33,12 +33,6 @@ describe('a list with hysteresis', () => {
     expect(choose(new TopList(), { 1: 5, 2: 9, 3: 9, 4: 1 })).toEqual([2, 3]);
   });
 
-  test('keeps a member that is beaten by less than 20 %', () => {
-    const list = new TopList();
-    choose(list, { 1: 100, 2: 50 });
-    expect(choose(list, { 1: 100, 2: 50, 3: 59 })).toEqual([1, 2]);
-  });
-
   test('keeps a member that is beaten by exactly 20 %, or not at all for three scans', () => {
     for (const rate of [60, 50]) {
       const list = listOf({ 1: 100, 2: 50 });
@@ -65,12 +59,6 @@ describe('a list with hysteresis', () => {
     expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 3]);
   });
 
-  test('adds an entry that is clearly above before one that has waited', () => {
-    const list = listOf({ 1: 100, 2: 50 });
-    for (let scan = 0; scan < 2; scan += 1) choose(list, { 1: 100, 2: 50, 3: 55 });
-    expect(choose(list, { 1: 100, 2: 50, 3: 55, 4: 61 })).toEqual([1, 4]);
-  });
-
   test('makes an entry wait again once it was below the last', () => {
     const list = new TopList();
     choose(list, { 1: 100, 2: 50 });
@@ -79,13 +67,6 @@ describe('a list with hysteresis', () => {
     choose(list, { 1: 100, 2: 50, 3: 55 });
     expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
     expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 3]);
-  });
-
-  test('fills the place of a member that is gone or idle at once', () => {
-    const list = new TopList();
-    choose(list, { 1: 100, 2: 50 });
-    expect(choose(list, { 1: 0, 2: 50, 3: 1 })).toEqual([2, 3]);
-    expect(choose(list, { 3: 1 })).toEqual([3]);
   });
 
   test('is filled up with entries of 0, always the same ones', () => {

@@ -36,20 +36,6 @@ test('a poll is described by what it read and how long the answers took', async 
   expect(logged()).toEqual(['info collector succeeded']);
 });
 
-test('an interval that slow responses stretch shrinks with a quick one', async () => {
-  let endMs = 50_000;
-  const { poller, clock, poll } = preparePoller(
-    (context) => void context.answering.push({ startMs: 0, endMs }),
-    { max_duty: 0.1 },
-  );
-  await poll();
-  expect([poller.intervalSeconds, poller.outcome.warnings?.size]).toEqual([500, 1]);
-  endMs = 100;
-  clock.nowMs += 500_000;
-  await poll();
-  expect([poller.intervalSeconds, poller.outcome.warnings?.size]).toEqual([60, 0]);
-});
-
 test('a failed poll keeps the data and says why', async () => {
   let failure: Error | undefined;
   const { poller, clock, poll, counts } = preparePoller(() => {
@@ -78,7 +64,6 @@ test('a result may be published although its poll failed', async () => {
   const { poller, poll } = preparePoller(() => ({ failure }));
   await poll();
   expect(poller.result).toEqual({ failure });
-  expect(poller.outcome.state).toBe('failing');
   expect(poller.outcome.error).toEqual({ ...failure, remedy: 'fix HTTP 500' });
 });
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nodes } from '../../../src/collectors/nodes/collector.ts';
 import { answering, poll } from '../support.ts';
-import { NOW_MS, NOW_NS, OPTIONS, pollNodes, recordOf } from './records.ts';
+import { NOW_NS, OPTIONS, pollNodes, recordOf } from './records.ts';
 
 describe('liveness', () => {
   test('every status is counted, also statuses without nodes', async () => {
@@ -44,12 +44,6 @@ describe('liveness', () => {
     ]);
     expect(of('crdb_node_liveness_code')).toEqual([`{node_id="9"} ${raw}`]);
   });
-
-  test('a liveness_status of the wrong type is other, without a code', async () => {
-    const { of } = await pollNodes([recordOf(9, { liveness_status: 'LIVE' })]);
-    expect(of('crdb_node_liveness')).toContain('{node_id="9",status="other"} 1');
-    expect(of('crdb_node_liveness_code')).toEqual([]);
-  });
 });
 
 describe('node status', () => {
@@ -86,16 +80,6 @@ describe('node status', () => {
     ]);
     expect(of('crdb_build_tags')).toEqual(['2']);
     expect(of('crdb_server_versions')).toEqual(['2']);
-  });
-
-  test('start and last record are in seconds', async () => {
-    const { of } = await pollNodes([recordOf(1)]);
-    expect(of('crdb_node_started_timestamp_seconds')).toEqual([
-      `{node_id="1"} ${NOW_MS / 1000 - 3600}`,
-    ]);
-    expect(of('crdb_node_updated_timestamp_seconds')).toEqual([
-      `{node_id="1"} ${NOW_MS / 1000 - 5}`,
-    ]);
   });
 
   test('virtual CPUs take precedence over host CPUs; 0 and a missing value are unknown', async () => {
@@ -186,18 +170,6 @@ describe('paging', () => {
   });
 });
 
-test('stores are sorted by number, in whatever order the server sends them', async () => {
-  const stores = { s10: { capacity: 1 }, s9: { capacity: 2 }, s11: { capacity: 3 } };
-  const text = JSON.stringify({ nodes: [recordOf(1, { store_metrics: stores })] });
-  const { api } = answering(() => Buffer.from(text.replaceAll(/"s(\d+)"/g, '"$1"')));
-  const { of } = await poll(nodes, api, {
-    options: { page_limit: 200, metrics: [] },
-    state: nodes.createState(),
-  });
-  const ids = of('crdb_store_capacity_bytes').map((line) => /store_id="(\d+)"/.exec(line)?.[1]);
-  expect(ids).toEqual(['9', '10', '11']);
-});
-
 describe('the age of a record', () => {
   const family = 'crdb_node_record_age_seconds';
 
@@ -216,11 +188,6 @@ describe('the age of a record', () => {
     const given = { options: OPTIONS, state: nodes.createState() };
     expect((await poll(nodes, api, given)).of(family)).toEqual([]);
   });
-});
-
-test('no sample is written twice', async () => {
-  const { samples } = await pollNodes([recordOf(1), recordOf(2)], { metrics: ['*'] });
-  expect(samples.duplicates.size).toBe(0);
 });
 
 describe('a large cluster', () => {

@@ -67,29 +67,6 @@ describe('jobs', () => {
       all.map((job, at) => `{job_type="${job}"} ${20 + at}`),
     );
   });
-
-  test('the protected timestamp is the oldest that a node reports; 0 is nothing protected', async () => {
-    const { of } = await pollNodes([
-      recordOf(1, {
-        metrics: { 'jobs.backup.protected_age_sec': 0, 'jobs.changefeed.protected_age_sec': 0 },
-      }),
-      recordOf(2, { metrics: { 'jobs.changefeed.protected_age_sec': 7200 } }),
-    ]);
-    expect(of('crdb_protected_timestamp_age_seconds')).toEqual([
-      '{job_type="backup"} 0',
-      '{job_type="changefeed"} 7200',
-    ]);
-  });
-
-  test('of a node with a stale record are not counted', async () => {
-    const metrics = {
-      'jobs.backup.currently_running': 1,
-      'jobs.backup.protected_age_sec': 9,
-      'cluster.preserve-downgrade-option.last-updated': 1_700_000_000,
-    };
-    const { lines } = await pollNodes([recordOf(1), recordOf(2, { metrics, ...STALE })]);
-    expect(lines.filter((line) => /jobs|protected|preserve/.test(line))).toEqual([]);
-  });
 });
 
 const STATISTICS = 'jobs.poll_jobs_stats.currently_running';
@@ -186,11 +163,6 @@ describe('the last backup', () => {
       recordOf(3, { metrics: { [LAST_BACKUP]: 1_600_000_000 } }),
     ]);
     expect(of(family)).toEqual(['1700000000']);
-  });
-
-  test('is absent while no node reports one', async () => {
-    const { of } = await pollNodes([recordOf(1, { metrics: { [LAST_BACKUP]: 0 } }), recordOf(2)]);
-    expect(of(family)).toEqual([]);
   });
 
   test('is remembered when the node that ran it restarts', async () => {

@@ -28,18 +28,6 @@ describe('a pair of application and user', () => {
     expect(idle.map((line) => line.split(' ')[1])).toEqual('0 0 1 100 0 0 0 0 0 0'.split(' '));
   });
 
-  test('without names is unset, together with a pair of that name', async () => {
-    const { of } = await pollListing([
-      sessionOf(1, { application_name: undefined, username: '' }),
-      sessionOf(1, { application_name: 'unset', username: 'unset' }),
-      sessionOf(1, { application_name: 7, username: 7, client_address: 7 }),
-    ]);
-    expect(of('crdb_application_session_alloc_bytes')).toContain(
-      '{application="unset",user="unset"} 300',
-    );
-    expect(of('crdb_session_client_addresses')).toEqual(['{node_id="1"} 1']);
-  });
-
   test('has clean names; names that become equal are one pair and no duplicate', async () => {
     const long = 'x'.repeat(128);
     const { of, samples } = await pollListing([

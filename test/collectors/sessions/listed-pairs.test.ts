@@ -27,10 +27,6 @@ function times<T>(count: number, value: T): T[] {
 }
 
 describe('the listed pairs', () => {
-  test('are those with most open sessions, in descending order, ties by name', async () => {
-    expect(await shownOver([{ d: 1, c: 2, b: 3, a: 2 }], 3)).toEqual([['b', 'a', 'c']]);
-  });
-
   test('are those with the oldest transactions and most memory, too', async () => {
     const storm = Array.from({ length: 500 }, (_, number) => sessionsOf(`storm-${number}`, 3));
     const { of } = await pollListing(

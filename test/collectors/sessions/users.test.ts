@@ -22,19 +22,6 @@ describe('sessions by user', () => {
     ]);
   });
 
-  test('are those of users with most sessions, however old their transactions', async () => {
-    const { of } = await pollListing(
-      [
-        ...sessionsOf('rides', 3, { username: 'a' }),
-        ...sessionsOf('rides', 2, { username: 'b' }),
-        ...sessionsOf('rides', 1, { username: 'c', active_txn: transactionOf(1200) }),
-      ],
-      { max_users: 2 },
-    );
-    const names = of('crdb_user_sessions').map((line) => /user="(\w+)"/.exec(line)?.[1]);
-    expect([...new Set(names)]).toEqual(['other', 'a', 'b']);
-  });
-
   test('count all in other without users of their own', async () => {
     const { of } = await pollListing(sessionsOf('rides', 2), { max_users: 0 });
     expect(of('crdb_user_sessions')).toContain('{user="other",state="idle"} 2');

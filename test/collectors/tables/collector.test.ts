@@ -87,11 +87,6 @@ test('a missing field has no series, or 0 where that is its meaning', async () =
   ]);
 });
 
-test('a statement of the wrong type has no hash', async () => {
-  const { of } = await pollTables(() => detailsOf({ create_table_statement: 7 }), ['movr.rides']);
-  expect(of('crdb_table_schema_hash')).toEqual([]);
-});
-
 test.each([
   [0, ''],
   [-1, ''],
@@ -150,16 +145,6 @@ describe('the list of tables', () => {
 });
 
 describe('a table that cannot be read', () => {
-  test('loses only its own series', async () => {
-    const listed = ['movr.absent', 'movr.rides'];
-    const { of, failure, warnings } = await pollTables(answerSome, listed);
-    expect(failure).toBeUndefined();
-    expect(warnings).toEqual([
-      'table movr.public.absent is missing: /databases/movr/tables/public.absent/: HTTP 404',
-    ]);
-    expect(of('crdb_table_ranges')).toEqual(['{database="movr",schema="public",table="rides"} 12']);
-  });
-
   test('does not fail the poll while another one can', async () => {
     const listed = ['movr.absent', 'movr.rides', 'movr.forbidden1', 'movr.forbidden2'];
     const { of, failure } = await pollTables(answerSome, listed);

@@ -104,18 +104,6 @@ describe('the tables with series of their own', () => {
   });
 });
 
-test('a table without a size adds nothing to the rest', async () => {
-  const { of } = await discover(
-    () => pageOf([rowOf(1, { replication_size_bytes: 'x' }), rowOf(2)]),
-    {
-      max_tables: 0,
-    },
-  );
-  expect(of('crdb_table_size_bytes')).toEqual([
-    '{database="other",schema="other",table="other"} 60',
-  ]);
-});
-
 test('the largest databases have series of their own', async () => {
   const { of } = await discover(
     () =>
@@ -151,11 +139,6 @@ describe('a server without the list', () => {
     expect([...result.names]).toEqual([['1', 'movr.public.rides']]);
   });
 
-  test('leaves nothing without listed tables, which is no failure either', async () => {
-    const { lines, failure } = await discover(failing('not_available'));
-    expect([lines, failure]).toEqual([[], undefined]);
-  });
-
   test('is a failure when the list is demanded', async () => {
     await expect(discover(failing('not_available'), { discover: true })).rejects.toMatchObject({
       reason: 'not_available',
@@ -166,14 +149,6 @@ describe('a server without the list', () => {
     });
     expect(failure).toMatchObject({ reason: 'not_available' });
     expect(of('crdb_table_ranges')).toHaveLength(1);
-  });
-
-  test('is not asked for it when that is off', async () => {
-    const { requests } = await discover(failing('http'), {
-      discover: false,
-      tables: ['movr.rides'],
-    });
-    expect(requests).toEqual(['/databases/movr/tables/public.rides/']);
   });
 });
 
