@@ -15,15 +15,15 @@ export function decommissionCases(): readonly RuleCase[] {
 }
 
 function leaving(): RuleCase {
-  const world = new World(400).healthy(9);
-  world.liveness(1, (minute) => (minute < 30 ? 'live' : 'decommissioning'));
+  const world = new World(250).healthy(6);
+  world.liveness(1, (minute) => (minute < 10 ? 'live' : 'decommissioning'));
   const store = { crdb_cluster: 'p', node_id: 1, store_id: 1 };
   world.set('crdb_range_replicas', store, (minute) =>
-    Math.max(0, 600 - Math.max(0, minute - 30) * 2.5),
+    Math.max(0, 600 - Math.max(0, minute - 10) * 3),
   );
-  world.problem('underreplicated', (minute) => (minute > 30 && minute % 7 === 0 ? 3 : 0));
-  world.leave(1, 300);
-  const quiet = { 60: NOTHING, 200: NOTHING, 300: NOTHING, 330: NOTHING, 399: NOTHING };
+  world.problem('underreplicated', (minute) => (minute > 10 && minute % 7 === 0 ? 3 : 0));
+  world.leave(1, 215);
+  const quiet = { 60: NOTHING, 195: NOTHING, 214: NOTHING, 216: NOTHING, 249: NOTHING };
   return caseOf(
     'CrdbNodeStuckLeaving: quiet while it goes well, and after the node has left',
     world,
@@ -32,9 +32,9 @@ function leaving(): RuleCase {
 }
 
 function dying(): RuleCase {
-  const world = new World(300).healthy(9);
+  const world = new World(150).healthy(6);
   world.liveness(1, course).silence(1, (minute) => minute >= 30);
-  world.leave(1, 240);
+  world.leave(1, 120);
   const unavailable = { 'CrdbNodeUnavailable warning': 1 };
   return caseOf(
     'CrdbNodeDead: without a gap after CrdbNodeUnavailable, until the decommissioning is finished',
@@ -46,15 +46,15 @@ function dying(): RuleCase {
       36: unavailable,
       37: { ...unavailable, ...DEAD },
       38: DEAD,
-      239: DEAD,
-      255: NOTHING,
-      299: NOTHING,
+      119: DEAD,
+      135: NOTHING,
+      149: NOTHING,
     },
   );
 }
 
 function twoDying(): RuleCase {
-  const world = new World(60).healthy(9);
+  const world = new World(60).healthy(6);
   for (const id of [1, 2]) {
     world.liveness(id, (minute) => (minute < 30 ? 'decommissioning' : 'decommissioned'));
     world.silence(id, (minute) => minute >= 30);
