@@ -1,9 +1,30 @@
 import { availableParallelism } from 'node:os';
 import { delimiter } from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
-/** Timing-sensitive tests run after all others. */
+/** Tests in real time mostly wait. They run beside all others, which leave them the processor. */
 const TIMED = ['test/e2e/alerts/*.test.ts', 'test/chaos/*.test.ts'];
+const LOW_PRIORITY = 'test/support/low-priority.ts';
+/** The longest files begin first, so that no worker is left with one of them in the end. */
+const LONGEST = [
+  'e2e/alerts',
+  'rules/rules',
+  'chaos/',
+  'browser/page',
+  'e2e/endless',
+  'rules/exposed',
+  'cli/commands/cloud.test',
+  'e2e/hostile-answers',
+  'dashboards/sizes',
+  'e2e/frozen',
+  'rules/incidents',
+  'cli/terminal',
+  'e2e/process',
+  'packaging/',
+  'e2e/',
+  'cli/commands/',
+];
 
 /** The folder of the newest Prometheus (.ci/newest-prometheus), whose programs run tests, too. */
 const NEWEST = process.env['NEWEST_PROMETHEUS'];
@@ -18,13 +39,23 @@ const WITH_BOTH = [
 const RULES = ['test/rules/{rules,incidents,decommission,scan-check}.test.ts'];
 const newestFirst = { PATH: [NEWEST, process.env['PATH']].join(delimiter) };
 
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rankOf = ({ moduleId }: TestSpecification): number => {
+      const rank = LONGEST.findIndex((part) => moduleId.includes(`/test/${part}`));
+      return rank === -1 ? LONGEST.length : rank;
+    };
+    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b));
+  }
+}
+
 const newest: TestProjectInlineConfiguration = {
   extends: true,
   test: {
     name: 'newest',
     include: [...WITH_BOTH, ...RULES],
     env: newestFirst,
-    sequence: { groupOrder: 0 },
+    setupFiles: [LOW_PRIORITY],
   },
 };
 
@@ -32,8 +63,9 @@ export default defineConfig({
   test: {
     // A missing golden file fails, as with CI=true; `-u` writes it.
     update: 'none',
-    // Many tests wait for sockets and programs: one worker more than there are cores.
-    maxWorkers: availableParallelism() + 1,
+    // Many tests wait for sockets and programs: there are more workers than cores.
+    maxWorkers: availableParallelism() + 2,
+    sequence: { sequencer: LongestFirst },
     testTimeout: 30_000,
     hookTimeout: 30_000,
     // Polls end before the time limit of the test. A test without assertions, like a loop over nothing, fails.
@@ -45,13 +77,10 @@ export default defineConfig({
           name: 'together',
           include: ['test/**/*.test.ts'],
           exclude: [...TIMED, ...(NEWEST === undefined ? [] : RULES)],
-          sequence: { groupOrder: 0 },
+          setupFiles: [LOW_PRIORITY],
         },
       },
-      {
-        extends: true,
-        test: { name: 'timed', include: TIMED, sequence: { groupOrder: 1 } },
-      },
+      { extends: true, test: { name: 'timed', include: TIMED } },
       ...(NEWEST === undefined ? [] : [newest]),
     ],
   },
