@@ -40,9 +40,8 @@ export function checkPace({ polls, breaks, dimensions, flights }: Setting): void
   }
 }
 
-/** Requests in flight, retries and logins stay within their limits. `lost` tokens looked lost to the exporter. */
-export function checkBudgets(setting: Setting, scrape: Scrape, lost: number): void {
-  const { flights, dimensions, variants } = setting;
+/** Requests in flight and retries stay within their limits. */
+export function checkBudgets({ flights, dimensions, variants }: Setting, scrape: Scrape): void {
   const starts = 1 + variants.restarts;
   // A cluster that is no longer watched may be logging out beside the one in its place.
   const extra = variants.restarts;
@@ -56,31 +55,6 @@ export function checkBudgets(setting: Setting, scrape: Scrape, lost: number): vo
     const allowed = INITIAL_RETRIES * starts + RETRIES_PER_REQUEST * requests;
     expectAtMost(`repeats at the ${api} API`, retries, allowed);
   }
-  const logins = sum('crdb_exporter_logins_total', {});
-  const failures = sum('crdb_exporter_login_failures_total', {});
-  expectAtMost('logins', logins - failures, starts + lost + neverAccepted(setting));
-}
-
-/** Failures that say nothing of the token. */
-const OF_THE_NETWORK: ReadonlySet<string> = new Set(['network', 'timeout', 'tls', 'breaker_open']);
-
-/**
- * Tokens under which a poll failed, not by the network, that began before any other had succeeded: while a token was
- * never accepted nobody can tell it from a bad one, so it is forgotten and costs one more login.
- */
-function neverAccepted({ tokens, polls }: Setting): number {
-  const times = [...tokens.values()].toSorted((a, b) => a - b);
-  const spans = times.slice(1).map((until, index) => ({ since: times[index] ?? 0, until }));
-  return spans.filter(({ since, until }) => {
-    const ended = polls.filter(({ collector, endedAt }) => {
-      return collector !== 'cloud' && endedAt > since && endedAt <= until;
-    });
-    const successes = ended.filter(({ result }) => result === 'good');
-    const acceptedAt = Math.min(...successes.map(({ endedAt }) => endedAt));
-    return ended.some(
-      ({ reason, beganAt }) => reason !== '' && !OF_THE_NETWORK.has(reason) && beganAt < acceptedAt,
-    );
-  }).length;
 }
 
 function expectAtMost(what: string, count: number, allowed: number): void {

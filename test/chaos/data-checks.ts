@@ -60,17 +60,6 @@ export function findAbsence(
   return undefined;
 }
 
-/** The keys of what is true and not shown at all. */
-export function listMissing(
-  samples: readonly ParsedSample[],
-  expected: Expected,
-): readonly string[] {
-  const there = new Set(samples.map(({ name, labels }) => keyOf(name, labels)));
-  return [...expected.keys()].filter(
-    (key) => !there.has(key) && !OPTIONAL_FAMILIES.has(nameOf(key)),
-  );
-}
-
 /** How many nodes a scan could read depends on the faults, not on the world. */
 function isFailedOrScanned(name: string, labels: ParsedSample['labels']): boolean {
   return name === 'crdb_range_scan_nodes' && labels['state'] !== 'skipped';

@@ -5,14 +5,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 export interface Flights extends Disposable {
   /** The most that were in flight at one time, over all given origins, and of range lists among them. */
   readonly most: { all: number; ranges: number };
-  /** Whether a login is in flight. */
-  isLoggingIn(): boolean;
   /** Resolves when everything that is in flight now has ended. */
   landed(): Promise<void>;
   /** Whether a request whose path matches was begun between the two monotonic times, at any origin. */
   wasAsked(path: RegExp, from: number, to: number): boolean;
-  /** Ms that the most patient of the requests begun at that monotonic time or later waited in vain. */
-  vainMs(since: number): number;
 }
 
 interface Request {
@@ -32,40 +28,29 @@ export function watchFlights(
   now: () => number,
 ): Flights {
   const begun: { readonly atMs: number; readonly path: string }[] = [];
-  const flying = new Map<Request, number>();
-  const crashes: { readonly beganAt: number; readonly ms: number }[] = [];
+  const flying = new Set<Request>();
   const most = { all: 0, ranges: 0 };
-  const note = (): void => {
-    const ranges = [...flying.keys()].filter(({ path }) => path.includes('/ranges/')).length;
-    most.all = Math.max(most.all, flying.size);
-    most.ranges = Math.max(most.ranges, ranges);
-  };
   const onCreate = (message: unknown): void => {
     const request = requestOf(message);
     if (request === undefined || !counted.union(others).has(request.origin)) return;
     begun.push({ atMs: now(), path: request.path });
     if (!counted.has(request.origin)) return;
-    flying.set(request, now());
-    note();
+    flying.add(request);
+    const ranges = [...flying].filter(({ path }) => path.includes('/ranges/')).length;
+    most.all = Math.max(most.all, flying.size);
+    most.ranges = Math.max(most.ranges, ranges);
   };
   const onLanding = (message: unknown): void => {
     const request = requestOf(message);
     if (request !== undefined) flying.delete(request);
   };
-  const onCrash = (message: unknown): void => {
-    const request = requestOf(message);
-    const beganAt = request && flying.get(request);
-    if (beganAt !== undefined) crashes.push({ beganAt, ms: now() - beganAt });
-    onLanding(message);
-  };
   subscribe('undici:request:create', onCreate);
   subscribe(GOOD_END, onLanding);
-  subscribe(BAD_END, onCrash);
+  subscribe(BAD_END, onLanding);
   return {
     most,
-    isLoggingIn: () => [...flying.keys()].some(({ path }) => path.endsWith('/login/')),
     async landed() {
-      const present = [...flying.keys()];
+      const present = [...flying];
       const startedAt = performance.now();
       while (present.some((request) => flying.has(request))) {
         if (performance.now() - startedAt > MAX_FLIGHT_MS) throw new Error('a request never ends');
@@ -74,12 +59,10 @@ export function watchFlights(
     },
     wasAsked: (path, from, to) =>
       begun.some((each) => each.atMs >= from && each.atMs <= to && path.test(each.path)),
-    vainMs: (since) =>
-      Math.max(0, ...crashes.filter(({ beganAt }) => beganAt >= since).map(({ ms }) => ms)),
     [Symbol.dispose]() {
       unsubscribe('undici:request:create', onCreate);
       unsubscribe(GOOD_END, onLanding);
-      unsubscribe(BAD_END, onCrash);
+      unsubscribe(BAD_END, onLanding);
     },
   };
 }

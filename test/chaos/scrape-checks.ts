@@ -5,7 +5,6 @@ import type { Chronicle } from './chronicle.ts';
 import type { Clocks } from './clocks.ts';
 import { findUntruth } from './data-checks.ts';
 import type { ObservedPoll } from './observed-polls.ts';
-import { findDisagreement } from './oracle/series-budget.ts';
 
 /** What a scrape is held against. */
 export interface Witness {
@@ -56,8 +55,6 @@ export function checkScrape({ text, askedAt }: AnsweredScrape, witness: Witness)
   const scrape = readScrape(text);
   const keys = scrape.samples.map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`);
   if (new Set(keys).size < keys.length) throw new Error('a series is there twice');
-  const disagreement = findDisagreement(scrape.samples);
-  if (disagreement !== undefined) throw new Error(disagreement);
   const shown = Map.groupBy(
     scrape.samples.filter(({ name }) => COLLECTOR_OF.has(name)),
     ({ name, labels }) => `${labels['crdb_cluster']} ${COLLECTOR_OF.get(name)}`,

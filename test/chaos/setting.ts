@@ -1,4 +1,3 @@
-import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import {
   type Simulator,
@@ -12,7 +11,6 @@ import { type Clocks, createClocks } from './clocks.ts';
 import { type Flights, watchFlights } from './flights.ts';
 import { observe, type ObservedPoll } from './observed-polls.ts';
 import { openProxy, type Proxy } from './proxy.ts';
-import { measureSlowness } from './slowness.ts';
 import { type Dimensions, hasten, Variants, yamlOf } from './variants.ts';
 
 /** The exporter under test between its clocks, its network and its cluster. */
@@ -30,8 +28,6 @@ export interface Setting extends AsyncDisposable {
   /** Session tokens that the cluster has given out, with the monotonic time. */
   readonly tokens: ReadonlyMap<string, number>;
   readonly isDocumented: boolean;
-  /** How long the process stood still at most since the last reset. */
-  readonly lag: { readonly reset: () => void; readonly maxMs: () => number };
   /** Monotonic times from which on polls may come sooner than their interval says. */
   readonly breaks: number[];
   /** Lets the world's clock go on, and that of the servers' Date, which runs meanwhile. */
@@ -61,14 +57,8 @@ const DOCUMENTED = {
 /** Its tables are those of the ranges; requests are for the system's. */
 const VIRTUAL_CLUSTER = 3;
 
-const LAG_RESOLUTION_MS = 5;
-
-export async function setUp(
-  seed: number,
-  random: Random,
-  needs: { readonly spareRequests: boolean },
-): Promise<Setting> {
-  const dimensions = drawDimensions(random, needs.spareRequests);
+export async function setUp(seed: number, random: Random): Promise<Setting> {
+  const dimensions = drawDimensions(random);
   const stack = new AsyncDisposableStack();
   const isDocumented = random.chance(0.25);
   const isVirtualized = random.chance(0.25);
@@ -113,9 +103,6 @@ export async function setUp(
       clocks.clock.monotonicMs,
     ),
   );
-  const delay = monitorEventLoopDelay({ resolution: LAG_RESOLUTION_MS });
-  delay.enable();
-  stack.defer(() => void delay.disable());
   const chronicle = new Chronicle(simulator, clocks.clock.monotonicMs);
   const polls: ObservedPoll[] = [];
   const variants = new Variants();
@@ -143,10 +130,6 @@ export async function setUp(
     proxies,
     tokens,
     isDocumented,
-    lag: {
-      reset: () => delay.reset(),
-      maxMs: () => Math.max(0, delay.max / 1e6 - LAG_RESOLUTION_MS),
-    },
     breaks: [],
     passInWorld(milliseconds) {
       // Timestamps of the wire have whole milliseconds.
@@ -156,20 +139,35 @@ export async function setUp(
   };
 }
 
-/** A hung request holds a slot until its deadline, which is no fault: with spare ones others need not wait for it. */
-function drawDimensions(random: Random, spareRequests: boolean): Dimensions {
+function drawDimensions(random: Random): Dimensions {
   const paged = ['nodes', 'ranges', 'sessions'].filter(() => random.chance(0.3));
-  const rangeConcurrency = random.integer(1, 3);
-  const requests = random.integer(1, 4);
   return {
     slowness: measureSlowness(),
     gateways: random.integer(1, 3),
-    maxConcurrentRequests: spareRequests ? rangeConcurrency + SPARE_REQUESTS : requests,
-    rangeConcurrency,
+    maxConcurrentRequests: random.integer(1, 4),
+    rangeConcurrency: random.integer(1, 3),
     storesPerNode: random.integer(1, 4),
     pagedCollectors: new Set(paged),
     sessionsPageCap: random.chance(0.25) ? random.integer(2, 6) : 0,
   };
 }
 
-const SPARE_REQUESTS = 3;
+const SAMPLE_MICROSECONDS = 15_000;
+/** On a slower machine times say nothing. */
+const MAX_SLOWNESS = 6;
+
+/**
+ * How many times longer everything takes because the processor is busy with others: 1 on a calm machine. Without it
+ * deadlines of milliseconds would measure the machine and not the exporter.
+ */
+function measureSlowness(): number {
+  const startedAt = performance.now();
+  const before = process.cpuUsage();
+  let used = 0;
+  while (used < SAMPLE_MICROSECONDS) {
+    const { user, system } = process.cpuUsage(before);
+    used = user + system;
+  }
+  const tookMicroseconds = (performance.now() - startedAt) * 1000;
+  return Math.min(MAX_SLOWNESS, Math.max(1, tookMicroseconds / used));
+}

@@ -3,10 +3,12 @@ import type { Random } from '../../src/simulator/random.ts';
 import { WALL_OFFSETS_MS } from './clocks.ts';
 import type { Weather } from './proxy.ts';
 import { QUIRK_NAMES, type QuirkName } from './quirks.ts';
-import { BAD_TOKENS, LONG_PAUSES, NO_PAUSES } from './single/fault.ts';
 import { drawWorldEvent, type WorldEvent } from './world-events.ts';
 
 type Fault = Parameters<Simulator['fault']>[0];
+
+const LONG_PAUSES = ['999999999', 'Fri, 31 Dec 9999 23:59:59 GMT', '86400'];
+const NO_PAUSES = ['-1', 'Thu, 01 Jan 1970 00:00:00 GMT', '-999999999'];
 
 /** What goes wrong and ends by itself. */
 export type LastingTrouble =
@@ -17,10 +19,7 @@ export type LastingTrouble =
       readonly weather: Weather;
       readonly forMs: number;
     }
-  | { readonly kind: 'quirk'; readonly quirk: QuirkName; readonly forMs: number }
-  | { readonly kind: 'bad-token'; readonly token: BadToken; readonly forMs: number };
-
-type BadToken = (typeof BAD_TOKENS)[number];
+  | { readonly kind: 'quirk'; readonly quirk: QuirkName; readonly forMs: number };
 
 /** One thing that goes wrong or changes. */
 export type Trouble =
@@ -72,7 +71,6 @@ function drawTrouble(random: Random, addresses: number, wallOffsets: number[]): 
     const address = random.integer(0, addresses - 1);
     return { kind: 'weather', address, weather: drawWeather(random), forMs };
   }
-  if (dice < 0.51) return { kind: 'bad-token', token: random.pick(BAD_TOKENS), forMs };
   if (dice < 0.57) return { kind: 'quirk', quirk: random.pick(QUIRK_NAMES), forMs };
   if (dice < 0.82) return { kind: 'world', event: drawWorldEvent(random) };
   if (dice < 0.88) return { kind: 'tokens', how: random.pick(['expire', 'revoke']) };
@@ -125,15 +123,8 @@ function drawStatus(random: Random): Fault {
   const isThrottle = status === 429 || status === 503;
   if (!isThrottle || random.chance(0.4)) return { kind: 'status', status };
   const inAMoment = new Date(Date.now() + 2_000).toUTCString();
-  const retryAfter = random.pick([
-    '0',
-    '1',
-    '120',
-    inAMoment,
-    'soon',
-    ...LONG_PAUSES,
-    ...NO_PAUSES,
-  ]);
+  const pauses = ['0', '1', '120', inAMoment, 'soon', ...LONG_PAUSES, ...NO_PAUSES];
+  const retryAfter = random.pick(pauses);
   return { kind: 'status', status, headers: { 'Retry-After': retryAfter } };
 }
 
@@ -150,7 +141,6 @@ const WITHOUT_TOKEN: ReadonlySet<Fault['kind']> = new Set([
 
 function drawWeather(random: Random): Weather {
   return random.pick<Weather>([
-    { kind: 'delay', ms: random.integer(1, 120) },
     { kind: 'reset' },
     { kind: 'black-hole' },
     { kind: 'truncate', bytes: random.integer(0, 20_000) },
@@ -159,17 +149,12 @@ function drawWeather(random: Random): Weather {
 
 /** Whether it makes the exporter wait: for 15 s, for a minute, or for as long as the server asked it to. */
 export function asksForPatience(trouble: Trouble): boolean {
-  if (looksLikeLoss(trouble)) return true;
-  if (trouble.kind !== 'fault') return false;
-  const { endpoint = 'login', kind } = trouble.fault;
-  return endpoint === 'login' && WITHOUT_TOKEN.has(kind);
-}
-
-/** Whether tokens or requests are refused meanwhile, so that the token looks lost. */
-export function looksLikeLoss(trouble: Trouble): boolean {
-  if (trouble.kind === 'bad-token' || trouble.kind === 'tokens') return true;
+  if (trouble.kind === 'tokens') return true;
   if (trouble.kind === 'quirk') return trouble.quirk === 'rate-limit';
-  if (trouble.kind !== 'fault' || trouble.fault.kind !== 'status') return false;
-  const { status, headers } = trouble.fault;
-  return [400, 401, 403].includes(status) || headers !== undefined;
+  if (trouble.kind !== 'fault') return false;
+  const { fault } = trouble;
+  if (fault.kind === 'status') {
+    return [400, 401, 403].includes(fault.status) || fault.headers !== undefined;
+  }
+  return (fault.endpoint ?? 'login') === 'login' && WITHOUT_TOKEN.has(fault.kind);
 }

@@ -102,9 +102,7 @@ export class Variants {
   #present: Config | undefined;
   #withCloud: readonly ClusterConfig[] = [];
   /** What the next reload finds. */
-  next: ReloadTo | 'budget' = 'same';
-  /** The budget of each collector that a reload of `budget` finds, and all that follow. */
-  maxSeries: number | undefined;
+  next: ReloadTo = 'same';
   /** How often the cluster was started anew. */
   restarts = 0;
 
@@ -127,7 +125,6 @@ export class Variants {
   read(): Config {
     const config = this.#present;
     if (config === undefined || this.next === 'bad') throw new Error('the file is wrong');
-    if (this.next === 'budget') this.restarts += 1;
     this.#present = { ...config, clusters: this.#clusters(config.clusters) };
     return this.#present;
   }
@@ -135,7 +132,6 @@ export class Variants {
   #clusters(clusters: readonly ClusterConfig[]): readonly ClusterConfig[] {
     if (this.next === 'fewer') return clusters.slice(0, 1);
     if (this.next === 'more') return [...clusters.slice(0, 1), ...this.#withCloud.slice(1)];
-    if (this.next === 'budget') return clusters.map((cluster) => this.#cutCollectors(cluster));
     if (this.next !== 'changed') return clusters;
     this.restarts += 1;
     return clusters.map((cluster) => ({
@@ -144,13 +140,5 @@ export class Variants {
         cluster_api: { ...cluster.cluster_api, min_rate: this.restarts },
       }),
     }));
-  }
-
-  #cutCollectors(cluster: ClusterConfig): ClusterConfig {
-    const { maxSeries: max_series = 0 } = this;
-    const cut = Object.entries(cluster.collectors).map(([name, settings]) => {
-      return [name, { ...settings, max_series }] as const;
-    });
-    return { ...cluster, collectors: Object.fromEntries(cut) };
   }
 }
