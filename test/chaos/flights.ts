@@ -7,8 +7,6 @@ export interface Flights extends Disposable {
   readonly most: { all: number; ranges: number };
   /** Resolves when everything that is in flight now has ended. */
   landed(): Promise<void>;
-  /** Whether a request whose path matches was begun between the two monotonic times, at any origin. */
-  wasAsked(path: RegExp, from: number, to: number): boolean;
 }
 
 interface Request {
@@ -22,19 +20,13 @@ const MAX_FLIGHT_MS = 30_000;
 const GOOD_END = 'undici:request:trailers';
 const BAD_END = 'undici:request:error';
 
-/** `counted` are those whose requests in flight have a limit; the others' are only remembered. */
-export function watchFlights(
-  { counted, others }: Record<'counted' | 'others', ReadonlySet<string>>,
-  now: () => number,
-): Flights {
-  const begun: { readonly atMs: number; readonly path: string }[] = [];
+/** Watches the requests to these origins. */
+export function watchFlights(origins: ReadonlySet<string>): Flights {
   const flying = new Set<Request>();
   const most = { all: 0, ranges: 0 };
   const onCreate = (message: unknown): void => {
     const request = requestOf(message);
-    if (request === undefined || !counted.union(others).has(request.origin)) return;
-    begun.push({ atMs: now(), path: request.path });
-    if (!counted.has(request.origin)) return;
+    if (request === undefined || !origins.has(request.origin)) return;
     flying.add(request);
     const ranges = [...flying].filter(({ path }) => path.includes('/ranges/')).length;
     most.all = Math.max(most.all, flying.size);
@@ -57,8 +49,6 @@ export function watchFlights(
         await sleep(LOOK_MS);
       }
     },
-    wasAsked: (path, from, to) =>
-      begun.some((each) => each.atMs >= from && each.atMs <= to && path.test(each.path)),
     [Symbol.dispose]() {
       unsubscribe('undici:request:create', onCreate);
       unsubscribe(GOOD_END, onLanding);

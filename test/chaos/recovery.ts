@@ -17,7 +17,7 @@ const MAX_MS = 60_000;
 
 /** Ends all faults; dead nodes stay dead, except at the configured addresses. */
 export async function heal(setting: Setting, isPatient: boolean): Promise<void> {
-  const { simulator, proxies, chronicle, clocks, dimensions, isDocumented } = setting;
+  const { simulator, proxies, chronicle, dimensions, isDocumented } = setting;
   simulator.clearFaults();
   for (const proxy of proxies) proxy.setWeather({ kind: 'fine' });
   for (const name of QUIRK_NAMES) setQuirk(simulator, name, { isOn: false, isDocumented });
@@ -33,7 +33,6 @@ export async function heal(setting: Setting, isPatient: boolean): Promise<void> 
   // What nobody answered is over only when it has been given up.
   await setting.flights.landed();
   if (isPatient) await passBetweenPolls(setting, PATIENCE_MS);
-  setting.breaks.push(clocks.clock.monotonicMs());
 }
 
 /** Lets time pass, also in the world, between two polls: one that runs meanwhile would look as long as that. */

@@ -28,8 +28,6 @@ export interface Setting extends AsyncDisposable {
   /** Session tokens that the cluster has given out, with the monotonic time. */
   readonly tokens: ReadonlyMap<string, number>;
   readonly isDocumented: boolean;
-  /** Monotonic times from which on polls may come sooner than their interval says. */
-  readonly breaks: number[];
   /** Lets the world's clock go on, and that of the servers' Date, which runs meanwhile. */
   readonly passInWorld: (milliseconds: number) => void;
 }
@@ -97,12 +95,7 @@ export async function setUp(seed: number, random: Random): Promise<Setting> {
     proxies.push(stack.use(await openProxy(url, noteToken)));
   }
   const urls = proxies.map(({ url }) => url);
-  const flights = stack.use(
-    watchFlights(
-      { counted: new Set(urls.slice(0, -1)), others: new Set(urls.slice(-1)) },
-      clocks.clock.monotonicMs,
-    ),
-  );
+  const flights = stack.use(watchFlights(new Set(urls.slice(0, -1))));
   const chronicle = new Chronicle(simulator, clocks.clock.monotonicMs);
   const polls: ObservedPoll[] = [];
   const variants = new Variants();
@@ -130,7 +123,6 @@ export async function setUp(seed: number, random: Random): Promise<Setting> {
     proxies,
     tokens,
     isDocumented,
-    breaks: [],
     passInWorld(milliseconds) {
       // Timestamps of the wire have whole milliseconds.
       worldMs += Math.round(milliseconds);

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom } from '../../src/simulator/random.ts';
-import { checkBudgets, checkPace } from './budgets.ts';
+import { checkBudgets } from './budgets.ts';
 import { setQuirk } from './quirks.ts';
 import { expectRecovery, heal } from './recovery.ts';
 import { type ScrapedText, Scraper } from './scraper.ts';
@@ -73,7 +73,6 @@ async function live(
     over.abort();
   }
   await scraping;
-  checkPace(setting);
   checkBudgets(setting, await scraper.scrape());
   for (const path of ['/', '/api/status', '/config']) {
     scraper.expectNoSecret(path, (await setting.exporter.get(path)).text);
@@ -128,11 +127,10 @@ function start(setting: Setting, trouble: LastingTrouble): () => void {
 }
 
 async function reload(setting: Setting, scraper: Scraper, to: ReloadTo): Promise<void> {
-  const { variants, exporter, breaks, clocks } = setting;
+  const { variants, exporter } = setting;
   scraper.isReloading = true;
   variants.next = to;
   const { succeeded } = await exporter.app.reload();
   scraper.isReloading = false;
-  breaks.push(clocks.clock.monotonicMs());
   if (succeeded !== (to !== 'bad')) throw new Error(`a reload of ${to} succeeded: ${succeeded}`);
 }

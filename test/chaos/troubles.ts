@@ -2,7 +2,7 @@ import type { Simulator } from '../../src/simulator/index.ts';
 import type { Random } from '../../src/simulator/random.ts';
 import { WALL_OFFSETS_MS } from './clocks.ts';
 import type { Weather } from './proxy.ts';
-import { QUIRK_NAMES, type QuirkName } from './quirks.ts';
+import { QUIRK_NAMES } from './quirks.ts';
 import { drawWorldEvent, type WorldEvent } from './world-events.ts';
 
 type Fault = Parameters<Simulator['fault']>[0];
@@ -19,7 +19,7 @@ export type LastingTrouble =
       readonly weather: Weather;
       readonly forMs: number;
     }
-  | { readonly kind: 'quirk'; readonly quirk: QuirkName; readonly forMs: number };
+  | { readonly kind: 'quirk'; readonly quirk: string; readonly forMs: number };
 
 /** One thing that goes wrong or changes. */
 export type Trouble =

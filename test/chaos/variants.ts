@@ -5,7 +5,7 @@ import type { Plan } from './scrape-checks.ts';
 import type { ReloadTo } from './troubles.ts';
 
 /** Different for each, so that it is seen which one is at fault. */
-export const INTERVAL_SECONDS: Readonly<Record<string, number>> = {
+const INTERVAL_SECONDS: Readonly<Record<string, number>> = {
   nodes: 0.2,
   ranges: 0.3,
   sessions: 0.22,
@@ -14,9 +14,9 @@ export const INTERVAL_SECONDS: Readonly<Record<string, number>> = {
   cloud: 0.25,
 };
 /** Of a whole poll: several deadlines of one request, as it is by default, so that a scan outlasts silent nodes. */
-export const POLL_SECONDS = { ranges: 1.2, others: 0.6 } as const;
+const POLL_SECONDS = { ranges: 1.2, others: 0.6 } as const;
 /** Of one request. */
-export const REQUEST_SECONDS = 0.25;
+const REQUEST_SECONDS = 0.25;
 const MAX_RESPONSE_BYTES = 400_000;
 const FEW_ELEMENTS = 7;
 /** Each costs a request. */

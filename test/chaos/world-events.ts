@@ -1,32 +1,6 @@
 import type { Simulator } from '../../src/simulator/index.ts';
 import type { Random } from '../../src/simulator/random.ts';
 
-const KINDS = [
-  'kill',
-  'suspect',
-  'revive',
-  'restart',
-  'drain',
-  'freeze',
-  'silence',
-  'partition',
-  'decommission',
-  'die-leaving',
-  'stay',
-  'move-lease',
-  'problem',
-  'add-range',
-  'remove-range',
-  'load',
-  'move-statistics',
-  'quiescent',
-  'open-session',
-  'close-session',
-  'provision',
-  'delete-assistant',
-  'time',
-] as const;
-
 const PROBLEMS = [
   'unavailable',
   'underreplicated',
@@ -35,14 +9,71 @@ const PROBLEMS = [
   'circuit_breaker_error',
   'raft_log_too_large',
 ] as const;
+const SESSION_STATES = ['active', 'idle_in_transaction', 'idle'] as const;
 
 /** Something that happens in the cluster; whom it happens to is found when it happens. */
 export interface WorldEvent {
-  readonly kind: (typeof KINDS)[number];
+  readonly kind: string;
   /** From 0 up to 1. */
   readonly whom: number;
   readonly what: number;
 }
+
+type World = Simulator['world'];
+
+/** To a node that has not left. `what` is from 0 up to 1. */
+const TO_NODES: Readonly<Record<string, (world: World, id: number, what: number) => void>> = {
+  kill: (world, id) => world.killNode(id),
+  suspect: (world, id) => world.killNode(id, 'unavailable'),
+  revive: (world, id) => world.reviveNode(id),
+  freeze: (world, id) => world.freezeNode(id),
+};
+
+/** To a node whose process runs. */
+const TO_RUNNING: typeof TO_NODES = {
+  restart: (world, id) => world.restartNode(id),
+  drain: (world, id) => world.drainNode(id),
+  silence: (world, id, what) => world.freezeNode(id, what < 0.5 ? 'ranges' : 'ranges-and-sessions'),
+  'move-statistics': (world, id) => world.moveStatistics(id),
+  'open-session': (world, nodeId, what) => {
+    const state = pick(SESSION_STATES, what) ?? 'idle';
+    world.openSession({ nodeId, state, transactionAgeMs: 90_000 });
+  },
+};
+
+/** To a node at which the exporter has no URL. */
+const TO_OTHERS: typeof TO_NODES = {
+  partition: (world, id) => world.partition(id),
+  decommission: (world, id, what) => {
+    if (world.state.nodes.get(id)?.process === 'up') world.decommission(id, what < 0.5);
+  },
+  // With its replicas or without; a third of the nodes do not count as dead yet.
+  'die-leaving': (world, id, what) => {
+    if (what < 0.3) world.decommission(id);
+    else world.beginDecommission(id);
+    world.killNode(id, what > 0.65 ? 'unavailable' : 'dead');
+  },
+  stay: (world, id) => world.recommission(id),
+};
+
+const TO_RANGES: typeof TO_NODES = {
+  'move-lease': (world, id, what) => {
+    const replica = pick(world.state.ranges.get(id)?.replicas ?? [], what);
+    if (replica !== undefined) world.moveLease(id, replica.nodeId);
+  },
+  problem: (world, id, what) => world.setProblem(id, pick(PROBLEMS, what) ?? 'unavailable', true),
+  repair: (world, id, what) => world.setProblem(id, pick(PROBLEMS, what) ?? 'unavailable', false),
+  'remove-range': (world, id) => {
+    if (world.state.ranges.size > 5) world.removeRange(id);
+  },
+  load: (world, id, what) => world.setLoad(id, 3_000 * what),
+  quiescent: (world, id, what) => world.setQuiescent(id, what < 0.5),
+};
+
+const KINDS = [
+  ...[TO_NODES, TO_RUNNING, TO_OTHERS, TO_RANGES].flatMap((events) => Object.keys(events)),
+  ...['add-range', 'close-session', 'provision', 'delete-assistant', 'time'],
+];
 
 export function drawWorldEvent(random: Random): WorldEvent {
   return { kind: random.pick(KINDS), whom: random.next(), what: random.next() };
@@ -58,95 +89,31 @@ export interface WorldUnderTest {
 /** Lets it happen; an event that finds nobody to happen to is none. */
 export function happen({ kind, whom, what }: WorldEvent, under: WorldUnderTest): void {
   const { world } = under.simulator;
-  const nodes = [...world.state.nodes.values()].filter(
+  const members = [...world.state.nodes.values()].filter(
     ({ membership }) => membership !== 'decommissioned',
   );
-  const others = nodes.filter(({ id }) => id > under.gateways);
-  const node = at(nodes, whom);
-  const other = at(others, whom);
-  switch (kind) {
-    case 'kill':
-      return node && world.killNode(node.id);
-    case 'suspect':
-      return node && world.killNode(node.id, 'unavailable');
-    case 'revive':
-      return node && world.reviveNode(node.id);
-    case 'restart':
-      return node?.process === 'up' ? world.restartNode(node.id) : undefined;
-    case 'drain':
-      return node?.process === 'up' ? world.drainNode(node.id) : undefined;
-    case 'freeze':
-      return node && world.freezeNode(node.id);
-    case 'silence':
-      return node?.process === 'up'
-        ? world.freezeNode(node.id, what < 0.5 ? 'ranges' : 'ranges-and-sessions')
-        : undefined;
-    case 'partition':
-      return other && world.partition(other.id);
-    case 'decommission':
-      return other?.process === 'up' ? world.decommission(other.id, what < 0.5) : undefined;
-    case 'die-leaving':
-      return other && dieLeaving(world, other.id, what);
-    case 'stay':
-      return other && world.recommission(other.id);
-    case 'time':
-      return under.pass(1_000 + 40_000 * what);
-    default:
-      return happenToRest({ kind, whom, what }, under.simulator);
+  const nodes = members.map(({ id }) => id);
+  const up = members.filter(({ process }) => process === 'up').map(({ id }) => id);
+  const others = nodes.filter((id) => id > under.gateways);
+  for (const [events, ids] of [
+    [TO_NODES, nodes],
+    [TO_RUNNING, up],
+    [TO_OTHERS, others],
+    [TO_RANGES, [...world.state.ranges.keys()]],
+  ] as const) {
+    const id = pick(ids, whom);
+    if (id !== undefined) events[kind]?.(world, id, what);
   }
-}
-
-/** With its replicas or without; a third of the nodes do not count as dead yet. */
-function dieLeaving(world: Simulator['world'], id: number, what: number): void {
-  if (what < 0.3) world.decommission(id);
-  else world.beginDecommission(id);
-  world.killNode(id, what > 0.65 ? 'unavailable' : 'dead');
-}
-
-function happenToRest({ kind, whom, what }: WorldEvent, { world }: Simulator): void {
-  const range = at([...world.state.ranges.values()], whom);
-  const up = [...world.state.nodes.values()].filter(
-    ({ process, membership }) => process === 'up' && membership !== 'decommissioned',
-  );
-  const replica = range && at(range.replicas, what);
-  switch (kind) {
-    case 'move-lease':
-      return range && replica && world.moveLease(range.id, replica.nodeId);
-    case 'problem': {
-      const problem = at(PROBLEMS, what) ?? 'unavailable';
-      return range && world.setProblem(range.id, problem, whom < 0.7);
-    }
-    case 'add-range':
-      if (up.length > 0) world.addRange(up.slice(0, 3).map(({ id }) => id));
-      return;
-    case 'remove-range':
-      return range && world.state.ranges.size > 5 ? world.removeRange(range.id) : undefined;
-    case 'move-statistics': {
-      const nodeId = at(up, whom)?.id;
-      return nodeId === undefined ? undefined : world.moveStatistics(nodeId);
-    }
-    case 'load':
-      return range && world.setLoad(range.id, 3_000 * what);
-    case 'quiescent':
-      return range && world.setQuiescent(range.id, what < 0.5);
-    case 'open-session': {
-      const state = at(['active', 'idle_in_transaction', 'idle'] as const, what) ?? 'idle';
-      const nodeId = at(up, whom)?.id;
-      if (nodeId !== undefined) world.openSession({ nodeId, state, transactionAgeMs: 90_000 });
-      return;
-    }
-    case 'close-session': {
-      const id = at([...world.state.openedSessions.keys()], whom);
-      return id === undefined ? undefined : world.closeSession(id);
-    }
-    case 'provision':
-      world.provisionAssistant('us-east1');
-      return;
-    default:
-      world.deleteAssistant();
+  if (kind === 'add-range' && up.length > 0) world.addRange(up.slice(0, 3));
+  if (kind === 'close-session') {
+    const id = pick([...world.state.openedSessions.keys()], whom);
+    if (id !== undefined) world.closeSession(id);
   }
+  if (kind === 'provision') world.provisionAssistant('us-east1');
+  if (kind === 'delete-assistant') world.deleteAssistant();
+  if (kind === 'time') under.pass(1_000 + 40_000 * what);
 }
 
-function at<T>(items: readonly T[], fraction: number): T | undefined {
+function pick<T>(items: readonly T[], fraction: number): T | undefined {
   return items[Math.floor(fraction * items.length)];
 }

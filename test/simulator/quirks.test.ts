@@ -70,45 +70,6 @@ describe('single quirks of the real dialect', () => {
     expect((await under('tenant', 'null', '/sessions/')).text).toContain('Tenants');
   });
 
-  it.each([undefined, 'main', 'other'])(
-    'virtualCluster: 501 of every route where the request chooses %j',
-    async (name) => {
-      await using virtualized = await startSimulator({ virtualCluster: 3, ranges: 240 });
-      const headers: Record<string, string> = name ? { 'X-Cockroach-Tenant': name } : {};
-      const routes = ['login', 'logout', 'sessions', 'nodes', 'nodes/1/ranges', 'users'];
-      for (const route of [...routes, 'databases/movr/tables/rides', 'health']) {
-        const url = `${virtualized.clusterUrl}/api/v2/${route}/`;
-        expect(await ask(url, { headers, method: 'POST' })).toMatchObject({
-          status: 501,
-          text: 'Not Available on Tenants\n',
-        });
-      }
-    },
-  );
-
-  it.each([
-    ['?cluster=system', {}],
-    ['', { 'X-Cockroach-Tenant': 'system' }],
-    ['', { Cookie: 'tenant=system' }],
-  ])('virtualCluster: the system answers to %j and %j', async (query, headers) => {
-    await using virtualized = await startSimulator({ virtualCluster: 3, ranges: 240 });
-    const url = `${virtualized.clusterUrl}/api/v2`;
-    const body = new URLSearchParams({
-      username: virtualized.username,
-      password: virtualized.password,
-    });
-    const login = { method: 'POST', body, headers };
-    const session = (await ask<{ session: string }>(`${url}/login/${query}`, login)).json();
-    const asking = { token: session.session, headers };
-    for (const route of ['nodes', 'sessions', 'users', 'databases/movr/tables/rides', 'health']) {
-      expect((await ask(`${url}/${route}/${query}`, asking)).status).toBe(200);
-    }
-    const { ranges } = (await ask<RangesBody>(`${url}/nodes/1/ranges/${query}`, asking)).json();
-    const keys = ranges.map(({ span }) => span.start_key ?? '').filter((key) => /Table/.test(key));
-    expect(keys.length).toBeGreaterThan(0);
-    expect(keys.filter((key) => !/^\/Tenant\/3\/Table\/\d+/.test(key))).toEqual([]);
-  });
-
   it('gzip and hsts: compression off, a header on', async () => {
     simulator.setQuirk('gzip', false);
     simulator.setQuirk('hsts', true);

@@ -2,6 +2,8 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { holdStopSignals, onStopSignal, runCancellable } from '../../../src/cli/process/signals.ts';
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const;
+/** The reader of standard output has gone. */
+const CLOSED = Object.assign(new Error('closed'), { code: 'EPIPE' });
 const exits: (number | string | null | undefined)[] = [];
 
 beforeEach(() => {
@@ -80,7 +82,7 @@ describe('a command is cancelled', () => {
     const exitCode = await runCancellable(async (signal) => {
       expect(signal.aborted).toBe(false);
       process.emit('SIGTERM');
-      process.stdout.emit('error', new Error('closed'));
+      process.stdout.emit('error', CLOSED);
       expect(signal.aborted).toBe(true);
       return Promise.reject(new Error('aborted'));
     });
@@ -90,7 +92,7 @@ describe('a command is cancelled', () => {
   test('when its output takes no more, which is no failure', async () => {
     const before = process.stdout.listenerCount('error');
     const exitCode = await runCancellable(async (signal) => {
-      process.stdout.emit('error', new Error('closed'));
+      process.stdout.emit('error', CLOSED);
       return signal.aborted ? Promise.reject(new Error('aborted')) : 1;
     });
     expect(exitCode).toBe(0);
