@@ -41,12 +41,13 @@ const newestFirst = { PATH: [NEWEST, process.env['PATH']].join(delimiter) };
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rankOf = ({ moduleId }: TestSpecification): number => {
-      const rank = LONGEST.findIndex((part) => moduleId.includes(`/test/${part}`));
-      return rank === -1 ? LONGEST.length : rank;
-    };
-    return (await super.sort(files)).toSorted((a, b) => rankOf(a) - rankOf(b));
+    return files.toSorted((a, b) => rankOf(a) - rankOf(b));
   }
+}
+
+function rankOf({ moduleId }: TestSpecification): number {
+  const rank = LONGEST.findIndex((part) => moduleId.includes(`/test/${part}`));
+  return rank === -1 ? LONGEST.length : rank;
 }
 
 const newest: TestProjectInlineConfiguration = {

@@ -72,7 +72,11 @@ const TO_RANGES: typeof TO_NODES = {
 
 const KINDS = [
   ...[TO_NODES, TO_RUNNING, TO_OTHERS, TO_RANGES].flatMap((events) => Object.keys(events)),
-  ...['add-range', 'close-session', 'provision', 'delete-assistant', 'time'],
+  'add-range',
+  'close-session',
+  'provision',
+  'delete-assistant',
+  'time',
 ];
 
 export function drawWorldEvent(random: Random): WorldEvent {
