@@ -1,7 +1,7 @@
 import type { HttpClient } from '../http/client.ts';
 import { abortable } from '../http/deadlines.ts';
-import { RequestError, toRequestError } from '../http/errors.ts';
-import { createPollStats, recordLimit } from '../http/poll-stats.ts';
+import { recordLimit, RequestError, toRequestError } from '../http/errors.ts';
+import { createPollStats } from '../http/poll-stats.ts';
 import { bufferBody, type HttpRequest } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
 import { object, string } from '../json/shape.ts';

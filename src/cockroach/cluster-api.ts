@@ -194,7 +194,7 @@ export class ClusterApi {
     return this.#session.get({
       endpoint: 'table',
       // A slow table is no reason to skip the next one.
-      part: path,
+      isPart: true,
       path,
       stats,
       ...bufferBody(ELEMENT_LIMITS.maxElementBytes, (bytes) => {

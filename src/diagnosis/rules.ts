@@ -1,6 +1,5 @@
 import { CachedResponseError } from '../cockroach/node.ts';
 import { exceededPoll, NOT_HTTP, wasNotSent } from '../http/errors.ts';
-import { MAX_PAUSE_MS } from '../http/retry.ts';
 import type { Api } from '../vocabulary.ts';
 import type { Failure, Rule } from './failure.ts';
 
@@ -134,7 +133,7 @@ const CONNECTION_RULES: readonly Rule[] = [
   [
     { statuses: [429] },
     ({ error: { retryAfterSeconds = 1 } }) =>
-      `the service limits the rate of requests: try again in ${Math.ceil(Math.min(retryAfterSeconds, MAX_PAUSE_MS / 1000))} s`,
+      `the service limits the rate of requests: try again in ${Math.ceil(retryAfterSeconds)} s`,
   ],
   [
     { statuses: [502, 503, 504] },

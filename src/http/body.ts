@@ -25,15 +25,9 @@ function createReleaser(): (chunk: Uint8Array) => void {
   };
 }
 
-/** Smaller chunks are collected until they fill this. */
-const BATCH_BYTES = 64 * 1024;
-/** Larger chunks are handed on as they are: collecting them would copy most of a response. */
-const MAX_COLLECTED_BYTES = 4 * 1024;
-
 /**
  * Hands a body on as it arrives, in chunks that are only valid during the call. Listens to events instead of iterating: a
- * promise for each chunk of a 40 MB page would cost more than reading it. Small chunks are collected: a server that sends
- * 14 bytes in each would otherwise cost a call of the decoder for each. `frees`: nobody else needs the chunks, so their
+ * promise for each chunk of a 40 MB page would cost more than reading it. `frees`: nobody else needs the chunks, so their
  * memory is freed.
  */
 export function readBody(
@@ -44,9 +38,7 @@ export function readBody(
   return new Promise((resolve, reject) => {
     const release = frees ? createReleaser() : () => undefined;
     let workedMs = 0;
-    let batch: Buffer | undefined;
-    let filled = 0;
-    const handOn = (chunk: Uint8Array): void => {
+    stream.on('data', (chunk: Buffer) => {
       const startedAt = performance.now();
       try {
         onChunk(chunk);
@@ -54,34 +46,15 @@ export function readBody(
         reject(error);
         stream.destroy();
       }
+      release(chunk);
       workedMs += performance.now() - startedAt;
       if (workedMs <= SLICE_MS) return;
       workedMs = 0;
       stream.pause();
       setImmediate(() => stream.resume());
-    };
-    const handOnBatch = (): void => {
-      if (batch === undefined || filled === 0) return;
-      const collected = batch.subarray(0, filled);
-      filled = 0;
-      handOn(collected);
-    };
-    stream.on('data', (chunk: Buffer) => {
-      if (filled + chunk.length > BATCH_BYTES || chunk.length > MAX_COLLECTED_BYTES) handOnBatch();
-      if (chunk.length > MAX_COLLECTED_BYTES) {
-        handOn(chunk);
-        // Smaller ones of the same buffer were copied before. The batch is no received buffer, and is used again.
-        release(chunk);
-        return;
-      }
-      batch ??= Buffer.allocUnsafeSlow(BATCH_BYTES);
-      filled += chunk.copy(batch, filled);
     });
     stream.on('error', reject);
-    stream.on('end', () => {
-      handOnBatch();
-      resolve();
-    });
+    stream.on('end', resolve);
     const early = Object.assign(new Error('the response ended early'), { code: 'ECONNRESET' });
     stream.on('close', () => reject(early));
   });

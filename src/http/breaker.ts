@@ -1,5 +1,4 @@
 import type { BreakerState } from '../vocabulary.ts';
-import type { RequestError } from './errors.ts';
 
 /** After a pause one request is sent in this time, until one of them succeeds. */
 const TRIAL_MS = 5_000;
@@ -13,11 +12,10 @@ export interface BreakerOptions {
 
 /** A pause that a server requested by Retry-After. */
 export interface Pause {
+  readonly sinceMs: number;
   readonly untilMs: number;
   /** The response that requested it. */
-  readonly error: RequestError;
-  /** The pause is over, and a request finds out whether the server agrees. */
-  readonly isTrial?: boolean;
+  readonly error: Error;
 }
 
 /**
@@ -31,8 +29,6 @@ export class Breaker {
   #failures = 0;
   #openedAtMs: number | undefined;
   #pause: Pause | undefined;
-  /** When the first request after the pause was sent. */
-  #pauseTrialAtMs = Infinity;
 
   /** `maxFailures` consecutive failures open it. */
   constructor(maxFailures: number, options: BreakerOptions) {
@@ -63,10 +59,7 @@ export class Breaker {
 
   /** Call when a request is let through: after a pause it is a trial, and the next one is let through 5 s later. */
   requestBegun(): void {
-    if (this.#pause === undefined) return;
-    const nowMs = this.#options.monotonicMs();
-    this.#pauseTrialAtMs = Math.min(this.#pauseTrialAtMs, nowMs);
-    this.#pause = { ...this.#pause, untilMs: nowMs + TRIAL_MS, isTrial: true };
+    this.#pause &&= { ...this.#pause, untilMs: this.#options.monotonicMs() + TRIAL_MS };
   }
 
   /** Closes it, unless there is a pause. */
@@ -87,13 +80,14 @@ export class Breaker {
   }
 
   /** A longer pause is not shortened. */
-  startPause(pause: Pause): void {
-    this.#pauseTrialAtMs = Infinity;
-    if (pause.untilMs > (this.#pause?.untilMs ?? 0)) this.#pause = pause;
+  startPause(error: Error, lengthMs: number): void {
+    const sinceMs = this.#options.monotonicMs();
+    const untilMs = sinceMs + lengthMs;
+    if (untilMs > (this.#pause?.untilMs ?? 0)) this.#pause = { sinceMs, untilMs, error };
   }
 
-  /** Ends the pause after a response that requests none. A request that was sent before the trial proves nothing. */
+  /** Ends the pause after a response that requests none; one to a request from before the pause proves nothing. */
   endPause(sentAtMs: number): void {
-    if (sentAtMs >= this.#pauseTrialAtMs) this.#pause = undefined;
+    if (this.#pause !== undefined && sentAtMs > this.#pause.sinceMs) this.#pause = undefined;
   }
 }

@@ -2,10 +2,11 @@ import type { ConnectionOptions } from 'node:tls';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { BreakerState, Endpoint, RetryReason } from '../vocabulary.ts';
+import { performRequest, type RequestOptions } from './attempt.ts';
 import { abortable, delay } from './deadlines.ts';
 import { RequestError, toRequestError } from './errors.ts';
 import { Health } from './health.ts';
-import { type HttpRequest, performRequest, type RequestOptions, targetOf } from './request.ts';
+import { type HttpRequest, targetOf } from './request.ts';
 import {
   goesToNextUrl,
   isRefusal,

@@ -32,6 +32,7 @@ export class RequestError extends Error {
   readonly node: number | undefined;
   readonly limit: Limit | undefined;
   readonly status: number | undefined;
+  /** How long the server asks to be left alone, at most two minutes; undefined if it does not, or if that would not help. */
   readonly retryAfterSeconds: number | undefined;
   /** What the failure shows to be unhealthy: the URL, what was requested there (an endpoint or a node), or neither. */
   readonly scope: 'url' | 'endpoint' | 'none';
@@ -70,6 +71,10 @@ export const NOT_HTTP = 'NOT_HTTP';
 const TLS_CODES =
   /^(ERR_TLS|ERR_SSL|CERT_|CRL_|INVALID_(CA|PURPOSE)|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|PATH_LENGTH_|EPROTO$|UND_ERR_PRX_TLS)/;
 export const TOO_MANY_REQUESTS = 429;
+/** A server that requests a longer pause gets one request then: a balancer may ask for years. */
+const MAX_PAUSE_SECONDS = 120;
+/** Statuses that do not pass with time: their Retry-After is ignored. */
+const LASTING_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 501]);
 /** The server, or one behind it, cannot answer now. */
 const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
@@ -181,7 +186,13 @@ export function statusError(
   // A node that the gateway cannot reach by HTTP is a finding of a healthy gateway.
   const isUnavailable = UNAVAILABLE_STATUSES.has(status) && !(status === 502 && proxied);
   const scope = isUnavailable ? 'endpoint' : 'none';
-  return new RequestError(reason, `${what}: HTTP ${status}${hint}`, { ...details, status, scope });
+  const retryAfterSeconds = LASTING_STATUSES.has(status) ? undefined : details.retryAfterSeconds;
+  return new RequestError(reason, `${what}: HTTP ${status}${hint}`, {
+    ...details,
+    status,
+    scope,
+    retryAfterSeconds: retryAfterSeconds && Math.min(retryAfterSeconds, MAX_PAUSE_SECONDS),
+  });
 }
 
 function readStatus(
@@ -232,4 +243,10 @@ function describe(error: unknown, code: string): string {
     .replace(/^tlsv1 alert no application protocol$/, 'the port does not speak HTTP')
     .replace(/^ssl\/tls alert handshake failure$/, 'the server refused the TLS handshake');
   return code === '' || message.includes(code) ? cut(message) : `${cut(message)} (${code})`;
+}
+
+/** Records the limit that a response exceeded; one whose failure names none was too large or too deep to decode. */
+export function recordLimit({ limits }: { readonly limits: Set<Limit> }, failure: unknown): void {
+  const isLimit = failure instanceof RequestError && failure.reason === 'limit';
+  if (isLimit) limits.add(failure.limit ?? 'bytes');
 }

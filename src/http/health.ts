@@ -1,28 +1,32 @@
-import type { Breaker, Pause } from './breaker.ts';
-import { isNodeTimeout, missedDeadline, type RequestError } from './errors.ts';
-import { type Attempt, type HttpRequest, nameOf } from './request.ts';
-import { pauseMs, pausesUrl } from './retry.ts';
-import { EndpointHealth, healthOf, type HealthOptions, Upstream } from './upstream.ts';
+import type { Pause } from './breaker.ts';
+import { isNodeTimeout, missedDeadline, type RequestError, TOO_MANY_REQUESTS } from './errors.ts';
+import type { Attempt, HttpRequest } from './request.ts';
+import { EndpointHealth, type HealthOptions, Upstream } from './upstream.ts';
 
+/** While there is no response, every third request gets the full deadline. */
+const FULL_DEADLINE_EVERY = 3;
 /** A node that did not respond is skipped no longer than this. */
 const MAX_SKIP_MS = 300_000;
+const UNAVAILABLE = 503;
 
 /** One attempt of a request at one URL, with the health that its outcome changes. */
 export interface TrackedAttempt extends Attempt {
   readonly request: HttpRequest;
+  readonly upstream: Upstream;
   readonly endpoint: EndpointHealth;
   /** Whether the URL is half open, so that this request finds out whether it works again. */
   readonly isTrial: boolean;
 }
 
 /**
- * Decides to which URLs of one API a request may be sent now. Each URL, each endpoint at a URL, and each node behind the
- * URLs has a circuit breaker. A node that did not respond is skipped for a time.
+ * Decides to which URLs of one API a request may be sent now. Each URL, each endpoint and each node has a circuit breaker. A
+ * node that did not respond is skipped for a time.
  */
 export class Health {
   readonly upstreams: readonly Upstream[];
   readonly #options: HealthOptions;
-  readonly #nodes = new Map<number, EndpointHealth>();
+  readonly #endpoints = new Map<string | number, EndpointHealth>();
+  readonly #nodes = new Map<string | number, EndpointHealth>();
   readonly #isOnlyUrl: boolean;
 
   constructor(urls: readonly string[], options: HealthOptions) {
@@ -43,30 +47,26 @@ export class Health {
   /**
    * The lowest rank comes first: -2 for a half-open URL, so that it is soon known whether it works again; -1 where the
    * last request to this endpoint succeeded; the time where it failed, so that the oldest failure comes first; the largest
-   * number where a breaker is not closed. Requests to nodes may take long, so other requests try half-open URLs.
+   * number for an open URL. Requests to nodes may take long, so other requests try half-open URLs.
    */
   #rank(upstream: Upstream, request: HttpRequest): number {
-    if (upstream.breaker.state === 'half_open' && request.node === undefined) return -2;
-    const isClosed = this.#breakers(upstream, request).every(({ state }) => state === 'closed');
-    const failedAtMs = this.#endpoint(upstream, request).failedAtMs.get(upstream) ?? -1;
-    return isClosed ? failedAtMs : Number.MAX_VALUE;
+    const { state } = upstream.breaker;
+    if (state === 'half_open' && request.node === undefined) return -2;
+    if (state !== 'closed') return Number.MAX_VALUE;
+    return this.#endpoint(request).failedAtMs.get(upstream) ?? -1;
   }
 
-  #endpoint(upstream: Upstream, request: HttpRequest): EndpointHealth {
-    const { node } = request;
-    const create = () => new EndpointHealth(this.#options, node !== undefined);
-    if (node === undefined) return healthOf(upstream.endpoints, nameOf(request), create);
-    return healthOf(this.#nodes, node, create);
-  }
-
-  /** The breakers of the URL and of the endpoint or node: each of them must let the request through. */
-  #breakers(upstream: Upstream, request: HttpRequest): readonly Breaker[] {
-    return [upstream.breaker, this.#endpoint(upstream, request).breaker];
+  #endpoint({ endpoint, node }: HttpRequest): EndpointHealth {
+    const healths = node === undefined ? this.#endpoints : this.#nodes;
+    const name = node ?? endpoint;
+    const health = healths.get(name) ?? new EndpointHealth(this.upstreams.length, this.#options);
+    healths.set(name, health);
+    return health;
   }
 
   /** Returns whether the request may be sent to this URL now. If so, it counts as sent, and the caller must send it. */
   tryAcquire(upstream: Upstream, request: HttpRequest): boolean {
-    const breakers = this.#breakers(upstream, request);
+    const breakers = [upstream.breaker, this.#endpoint(request).breaker];
     if (breakers.some(({ state }) => state === 'open')) return false;
     for (const breaker of breakers) breaker.requestBegun();
     return true;
@@ -74,50 +74,29 @@ export class Health {
 
   /** How long failures keep every request from all URLs, ms. Pauses do not count: a poll fails for them, and tells so. */
   failedMs(): number {
-    const openUntilMs = this.upstreams.map(({ breaker }) => breaker.failedUntilMs);
-    return this.#msUntil(Math.min(...openUntilMs));
+    return this.#msUntil(Math.min(...this.upstreams.map(({ breaker }) => breaker.failedUntilMs)));
   }
 
   /** How long failures and pauses keep this request from all URLs, ms. */
   blockedMs(request: HttpRequest): number {
-    const openUntilMs = this.upstreams.map((upstream) => {
-      return Math.max(...this.#breakers(upstream, request).map((breaker) => breaker.openUntilMs));
-    });
-    return this.#msUntil(Math.min(...openUntilMs));
+    const openUntilMs = Math.min(...this.upstreams.map(({ breaker }) => breaker.openUntilMs));
+    return this.#msUntil(Math.max(openUntilMs, this.#endpoint(request).breaker.openUntilMs));
   }
 
-  /** The pause that keeps this request from all URLs; undefined if a URL has none. */
+  /** The longer pause of those that keep this request from all URLs. */
   pauseOf(request: HttpRequest): Pause | undefined {
-    return this.#shortestPause((upstream) => this.#breakers(upstream, request));
+    return longest([this.#pauseOfUrls(), this.#endpoint(request).breaker.pause]);
   }
 
-  /** The rest of the longest pause that keeps an endpoint from all URLs, ms. The wait between two trials does not count. */
+  /** What is left of the longest pause that keeps an endpoint from all URLs, ms. */
   pausedMs(): number {
-    const names = new Set(this.upstreams.flatMap(({ endpoints }) => [...endpoints.keys()]));
-    const pauses = [
-      this.#shortestPause(({ breaker }) => [breaker]),
-      ...Array.from(names, (name) =>
-        this.#shortestPause(({ breaker, endpoints }) => [
-          breaker,
-          endpoints.get(name)?.breaker ?? breaker,
-        ]),
-      ),
-    ];
-    const endsMs = pauses.map((pause) => (pause?.isTrial === true ? 0 : (pause?.untilMs ?? 0)));
-    return this.#msUntil(Math.max(...endsMs));
+    const ofEndpoints = Array.from(this.#endpoints.values(), ({ breaker }) => breaker.pause);
+    return this.#msUntil(longest([this.#pauseOfUrls(), ...ofEndpoints])?.untilMs ?? 0);
   }
 
-  /**
-   * The pause that ends first, if every URL has one. At each URL the longest pause of its breakers counts. Example: A is
-   * paused for 30 s, and the endpoint at B for 10 s. The endpoint can be requested again in 10 s, at B.
-   */
-  #shortestPause(breakers: (upstream: Upstream) => readonly Breaker[]): Pause | undefined {
-    const pauses = this.upstreams.flatMap((upstream) => {
-      const longestFirst = breakers(upstream)
-        .flatMap(({ pause }) => pause ?? [])
-        .toSorted((a, b) => b.untilMs - a.untilMs);
-      return longestFirst.slice(0, 1);
-    });
+  /** The pause of the URLs that ends first; undefined if one of them has none. */
+  #pauseOfUrls(): Pause | undefined {
+    const pauses = this.upstreams.flatMap(({ breaker }) => breaker.pause ?? []);
     if (pauses.length < this.upstreams.length) return undefined;
     return pauses.toSorted((a, b) => a.untilMs - b.untilMs)[0];
   }
@@ -134,7 +113,7 @@ export class Health {
   /** Creates the attempt that is sent now, after `tryAcquire`. */
   begin(upstream: Upstream, request: HttpRequest): TrackedAttempt {
     const isTrial = upstream.breaker.state === 'half_open';
-    const endpoint = this.#endpoint(upstream, request);
+    const endpoint = this.#endpoint(request);
     const startMs = this.#options.monotonicMs();
     return {
       upstream,
@@ -147,30 +126,39 @@ export class Health {
       bytes: 0,
       hasBody: false,
       onHeaders: () => {
-        upstream.recordHeaders();
-        endpoint.recordHeaders(this.#options.monotonicMs() - startMs);
+        const nowMs = this.#options.monotonicMs();
+        upstream.recordHeaders(nowMs);
+        endpoint.recordHeaders(nowMs - startMs);
       },
     };
   }
 
   /**
-   * How long this attempt may wait for headers. With several URLs it leaves time of the poll for the next one. Example: the
-   * deadline is 30 s, or 5 s after silence. If the poll has 20 s left, a URL gets 15 s of them. If it has 8 s left, a trial
-   * gets 4 s, and any other request gets all.
+   * How long this attempt may wait for headers. Example: a server that does not respond is waited for 30 s, 5 s, 30 s, 5 s,
+   * 5 s, 30 s and so on: every third wait is long, as the server may only have become slow. With several URLs it leaves time
+   * of the poll for the next one: of the last 30 s of a poll it gets 25 s, of the last 8 s 4 s.
    */
   #headersMs(endpoint: EndpointHealth, request: HttpRequest, isTrial: boolean): number {
-    const fullMs = this.#fullHeadersMs(request);
-    const deadlineMs = endpoint.headersMs(isTrial, fullMs);
+    const fullMs = request.headersMs ?? this.#options.deadlines.headersMs;
+    const shortMs = this.#shortHeadersMs(endpoint, request);
+    const attempt = endpoint.silences + 1;
+    const isFirst = attempt === 1 && !isTrial;
+    const deadlineMs = isFirst || attempt % FULL_DEADLINE_EVERY === 0 ? fullMs : shortMs;
     const { endsAtMs } = request.stats;
     if (this.#isOnlyUrl || request.node !== undefined || endsAtMs === undefined) return deadlineMs;
     const leftMs = this.#msUntil(endsAtMs);
-    const shortMs = endpoint.shortHeadersMs(fullMs);
-    if (leftMs > 2 * shortMs) return Math.min(deadlineMs, Math.round(leftMs - shortMs));
-    return isTrial ? Math.min(deadlineMs, Math.max(1, Math.round(leftMs / 2))) : deadlineMs;
+    return Math.max(1, Math.round(Math.min(deadlineMs, Math.max(leftMs - shortMs, leftMs / 2))));
   }
 
-  #fullHeadersMs({ headersMs }: HttpRequest): number {
-    return headersMs ?? this.#options.deadlines.headersMs;
+  /**
+   * The wait for headers after silence: 5 s, or 16 s if the last response took 8 s. A node that has never responded gets
+   * all of its time, as it may prepare a long list before it sends headers.
+   */
+  #shortHeadersMs({ responseMs }: EndpointHealth, { node, headersMs }: HttpRequest): number {
+    const { deadlines } = this.#options;
+    const fullMs = headersMs ?? deadlines.headersMs;
+    if (node !== undefined && responseMs === undefined) return fullMs;
+    return Math.min(fullMs, Math.max(deadlines.headersAfterSilenceMs, 2 * (responseMs ?? 0)));
   }
 
   succeeded({ upstream, endpoint, startMs }: TrackedAttempt): void {
@@ -183,14 +171,15 @@ export class Health {
    * URL, the endpoint or none). Returns whether the URL seems to respond to no request at all.
    */
   failed(attempt: TrackedAttempt, error: RequestError): boolean {
-    const { upstream, endpoint, startMs, code } = attempt;
+    const { upstream, endpoint, request, startMs, code } = attempt;
     if (error.scope !== 'none') upstream.lastFailure = error;
     if (this.#startPause(attempt, error)) return false;
     let isUrlSilent = false;
-    if (isSilence(attempt, error)) isUrlSilent = this.#recordSilence(attempt);
-    else if (error.scope === 'url') upstream.breaker.failed(startMs);
+    if (error.scope === 'url') upstream.breaker.failed(startMs);
+    else if (error.scope === 'none' && code !== 'error') this.succeeded(attempt);
+    else if (request.isPart === true) isUrlSilent = attempt.isTrial;
+    else if (isSilence(attempt, error)) isUrlSilent = this.#recordSilence(attempt);
     else if (error.scope === 'endpoint') endpoint.breaker.failed(startMs);
-    else if (code !== 'error') this.succeeded(attempt);
     // The next request of this kind begins at another URL.
     if (error.scope !== 'url') endpoint.failedAtMs.set(upstream, this.#options.monotonicMs());
     return isUrlSilent;
@@ -202,15 +191,18 @@ export class Health {
     upstream.breaker.open(this.#options.monotonicMs());
   }
 
-  /** Starts the pause that the response requests; returns whether it requests one. */
+  /**
+   * Starts the pause that the response requests; returns whether it requests one. The whole URL is paused after a 429, and
+   * after a 503 while another URL is free. Otherwise only the endpoint or node is: one overloaded node must not stop the others.
+   */
   #startPause({ upstream, endpoint, request }: TrackedAttempt, error: RequestError): boolean {
-    const lengthMs = pauseMs(error);
-    if (lengthMs === undefined) return false;
+    const { retryAfterSeconds, status } = error;
+    if (retryAfterSeconds === undefined) return false;
     const others = this.upstreams.filter((each) => each !== upstream);
     const isOtherFree = others.some(({ breaker }) => breaker.state !== 'open');
-    const isUrlPaused = pausesUrl(error, request, isOtherFree);
-    const pause = { untilMs: this.#options.monotonicMs() + lengthMs, error };
-    (isUrlPaused ? upstream : endpoint).breaker.startPause(pause);
+    const isUnavailable = status === UNAVAILABLE && request.node === undefined;
+    const isUrlPaused = status === TOO_MANY_REQUESTS || (isUnavailable && isOtherFree);
+    (isUrlPaused ? upstream : endpoint).breaker.startPause(error, retryAfterSeconds * 1000);
     if (isUrlPaused) upstream.lastFailure = error;
     return true;
   }
@@ -225,20 +217,26 @@ export class Health {
     const { upstream, endpoint, request, startMs, code, isTrial } = attempt;
     const waitedMs = this.#options.monotonicMs() - startMs;
     // The poll ended soon after this request was sent, which shows nothing about the server.
-    const shortMs = endpoint.shortHeadersMs(this.#fullHeadersMs(request));
+    const shortMs = this.#shortHeadersMs(endpoint, request);
     if (request.stats.signal.aborted && waitedMs < shortMs / 2) return false;
-    endpoint.recordSilence(startMs, waitedMs);
+    if (endpoint.silences === 0) endpoint.silentSinceMs = startMs + waitedMs / 2;
+    endpoint.silences += 1;
+    endpoint.breaker.failed(startMs);
     const isNode = request.node !== undefined;
-    if (code !== 'error' || upstream.respondedAtMs >= (endpoint.silentSinceMs ?? 0)) {
+    if (code !== 'error' || upstream.respondedAtMs >= endpoint.silentSinceMs) {
       const skipMs = Math.min(waitedMs / this.#options.maxDuty, MAX_SKIP_MS);
       if (isNode) endpoint.skippedUntilMs = startMs + waitedMs + skipMs;
       return isTrial;
     }
     // The only URL stays in use when nodes are silent, as other requests need it.
     if (isNode && this.#isOnlyUrl) return isTrial;
-    upstream.recordSilence(isNode ? nameOf(request) : request.endpoint, startMs);
+    upstream.recordSilence(isNode ? `node ${request.node}` : request.endpoint, startMs);
     return isTrial || !isNode;
   }
+}
+
+function longest(pauses: readonly (Pause | undefined)[]): Pause | undefined {
+  return pauses.filter((pause) => pause !== undefined).toSorted((a, b) => b.untilMs - a.untilMs)[0];
 }
 
 /**

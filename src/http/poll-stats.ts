@@ -1,5 +1,4 @@
 import type { Limit } from '../vocabulary.ts';
-import { RequestError } from './errors.ts';
 
 /** The deadline of one poll (or one command), and what the API clients have received for it. */
 export interface PollStats {
@@ -51,10 +50,4 @@ export function recordAnswer({ answering }: PollStats, startMs: number, endMs: n
     answering.pop();
   }
   answering.push({ startMs: firstMs, endMs });
-}
-
-/** Records the limit that a response exceeded; one whose failure names none was too large or too deep to decode. */
-export function recordLimit(stats: PollStats, failure: unknown): void {
-  const isLimit = failure instanceof RequestError && failure.reason === 'limit';
-  if (isLimit) stats.limits.add(failure.limit ?? 'bytes');
 }

@@ -20,12 +20,6 @@ export const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 200;
 /** A server that wants a longer pause is not waited for: the poll fails and the pause goes on. */
 export const MAX_WAIT_MS = 5_000;
-/** A server that requests a longer pause gets one request then: a balancer may ask for years. */
-export const MAX_PAUSE_MS = 2 * 60_000;
-
-const UNAVAILABLE = 503;
-/** Statuses that do not pass with time: their Retry-After is ignored. */
-const LASTING_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 501]);
 
 /** How an attempt failed, and what came before. */
 interface FailedAttempt {
@@ -51,7 +45,7 @@ export function goesToNextUrl(failed: FailedAttempt): boolean {
     isRefusal(request, error) || (error.status === 500 && request.retryOn500 === true);
   if (isGatewayFault) return previous?.status !== error.status;
   // With Retry-After, other URLs may be used meanwhile.
-  const isPaused = error.status === TOO_MANY_REQUESTS && pauseMs(error) !== undefined;
+  const isPaused = error.status === TOO_MANY_REQUESTS && error.retryAfterSeconds !== undefined;
   return error.scope !== 'none' || isPaused;
 }
 
@@ -117,23 +111,4 @@ export class RetryBudget {
     this.#budget -= 1;
     return true;
   }
-}
-
-/** How long the response asks to be left alone (Retry-After); undefined when it does not. */
-export function pauseMs({ status = 0, retryAfterSeconds }: RequestError): number | undefined {
-  if (retryAfterSeconds === undefined || LASTING_STATUSES.has(status)) return undefined;
-  return Math.min(retryAfterSeconds * 1000, MAX_PAUSE_MS);
-}
-
-/**
- * Whether Retry-After pauses the whole URL: after a 429, and after a 503 while another URL is free. Otherwise only the
- * endpoint or node that was requested is paused: one overloaded node must not stop the others.
- */
-export function pausesUrl(
-  { status }: RequestError,
-  { node }: HttpRequest,
-  isOtherFree: boolean,
-): boolean {
-  const isUnavailable = status === UNAVAILABLE && node === undefined;
-  return status === TOO_MANY_REQUESTS || (isUnavailable && isOtherFree);
 }

@@ -27,19 +27,6 @@ test('a body that is slow to process yields to other work, and arrives complete'
   expect(most).toBeLessThanOrEqual(3);
 });
 
-test('tiny chunks of HTTP are handed on in large ones, complete and in their order', async () => {
-  const lines = Array.from({ length: 50_000 }, (_, at) => `"k${String(at).padStart(7, '0')}":1, `);
-  await using server = await serve((_request, response) => {
-    for (const line of lines) response.write(line);
-    response.end();
-  });
-  await using client = connect([server.url]);
-  const received: Buffer[] = [];
-  await ask(client, { onChunk: (chunk) => received.push(Buffer.from(chunk)) });
-  expect(Buffer.concat(received).toString()).toBe(lines.join(''));
-  expect(received.length).toBeLessThan(20);
-});
-
 test('a failure of the receiver in the last bytes is that of the body', async () => {
   const body = Readable.from([Buffer.from('{')], { objectMode: false });
   const failed = readBody(body, () => {

@@ -226,10 +226,13 @@ describe('the status', () => {
     [504, 'http', 'endpoint', ''],
     [505, 'http', 'none', ''],
   ])('%i has the reason %s, is about: %s, and has the hint "%s"', (status, reason, scope, hint) => {
+    const isLasting = [401, 403, 404, 501].includes(status);
     const details = { retryAfterSeconds: 7, serverText: 'session token' };
     const message = `nodes: HTTP ${status}${hint}`;
     const failure = statusError(status, 'nodes', details);
-    expect(told(failure)).toEqual({ reason, scope, message, status, ...details });
+    const retryAfterSeconds = isLasting ? undefined : 7;
+    const expected = { reason, scope, message, status, ...details, retryAfterSeconds };
+    expect(told(failure)).toEqual(expected);
     const isNode = status === 502;
     expect(statusError(status, 'nodes', { proxied: true }).scope).toBe(isNode ? 'none' : scope);
   });

@@ -32,7 +32,7 @@ async function send(
 /** The failure of a request to a server that answers with this status. */
 async function refuse(headers: Readonly<Record<string, string>>, text = ''): Promise<RequestError> {
   await using server = await serve((_request, response) => {
-    response.writeHead(401, headers).end(text);
+    response.writeHead(500, headers).end(text);
   });
   const { outcome } = await send(server.url);
   if (outcome instanceof RequestError) return outcome;
@@ -153,6 +153,7 @@ describe('a refusal', () => {
   test.each([
     ['7', 7],
     ['0', 0],
+    ['999999999', 120],
     ['Sun, 06 Nov 1994 08:49:37 GMT', 0],
     // The old form of C ends in a number, that of ISO 8601 begins with one.
     ['Sun Nov  6 08:49:37 1994', 0],
