@@ -49,6 +49,12 @@ export interface Family<L extends string = string> {
   readonly list?: FamilyList<L> | undefined;
 }
 
+/** The samples of one family, keyed by their label text, oldest first. */
+export interface FamilySamples {
+  readonly family: Family;
+  readonly samples: ReadonlyMap<string, number>;
+}
+
 /** The declaration of a family. One without `labels` has one series. */
 export interface FamilyDefinition<L extends string> extends Partial<
   Pick<Family<L>, 'labels' | 'merge' | 'unit' | 'field' | 'request' | 'notes'>
@@ -66,25 +72,19 @@ export type OwnDefinition = Pick<
   'name' | 'help' | 'unit' | 'field' | 'notes'
 >;
 
-const NAME = /^[a-z][a-z0-9]*(_[a-z0-9]+)*$/;
 const UNIT = /_(seconds|bytes|ratio)$/;
-/** Suffixes that OpenMetrics gives to the samples of other types. */
-const RESERVED_SUFFIX = /_(total|count|sum|bucket|created)$/;
-/** Set by Prometheus, by the formats or by the sample set. */
-const RESERVED_LABELS: readonly string[] = ['le', 'quantile', 'instance', 'crdb_cluster'];
-
-/** A value that may go up and down. Throws an Error on a name or label that the conventions forbid. */
+/** A value that may go up and down. */
 export const gauge = definer('gauge');
 
-/** A value that only grows until its source restarts; the name ends in `_total`. Throws like `gauge`. */
+/** A value that only grows until its source restarts; the name ends in `_total`. */
 export const counter = definer('counter');
 
-/** A value of which the exporter cannot know the kind. Throws like `gauge`. */
+/** A value of which the exporter cannot know the kind. */
 export const untyped = definer('untyped');
 
 /**
  * A distribution now, as the cumulative counts of its buckets: the name ends in `_bucket`, and the label `le` has the
- * upper bounds. Throws like `gauge`.
+ * upper bounds.
  */
 export const gaugeHistogram = definer('gaugehistogram');
 
@@ -101,16 +101,7 @@ export function histogram<const L extends string = never>({
   buckets,
   ...definition
 }: FamilyDefinition<L> & { readonly buckets: readonly number[] }) {
-  const integer = buckets.find((bound) => Number.isInteger(bound));
-  if (integer !== undefined) {
-    throw new Error(
-      `family ${definition.name}: bucket bound ${integer} prints differently in the two formats; use a bound with decimals`,
-    );
-  }
-  return Object.freeze({
-    ...define('histogram', definition),
-    buckets: Object.freeze([...buckets]),
-  });
+  return { ...define('histogram', definition), buckets };
 }
 
 /** Suffixes that belong to the samples of a family in OpenMetrics, not to its name. */
@@ -129,13 +120,11 @@ function define<L extends string>(
   definition: FamilyDefinition<L>,
 ): Family<L> {
   const { name, help, labels = [], merge = 'last', list } = definition;
-  const fault = findFault(type, definition);
-  if (fault !== undefined) throw new Error(`family ${JSON.stringify(name)}: ${fault}`);
-  return Object.freeze({
+  return {
     name,
     type,
     help,
-    labels: Object.freeze([...labels]),
+    labels,
     merge,
     unit: definition.unit ?? unitOf(name),
     openMetricsUnit: UNIT.exec(baseName({ name, type }))?.[1],
@@ -144,7 +133,7 @@ function define<L extends string>(
     notes: definition.notes ?? '',
     importance: definition.importance ?? (list === undefined ? importanceOf(labels) : 'list'),
     list,
-  });
+  };
 }
 
 const UNITS: readonly (readonly [end: string, unit: Family['unit']])[] = [
@@ -157,28 +146,6 @@ const UNITS: readonly (readonly [end: string, unit: Family['unit']])[] = [
 function unitOf(name: string): Family['unit'] {
   const base = name.replace(/_total$/, '');
   return UNITS.find(([end]) => base.endsWith(end))?.[1] ?? 'count';
-}
-
-function findFault(
-  type: Family['type'],
-  { name, help, labels = [] }: FamilyDefinition<string>,
-): string | undefined {
-  if (!NAME.test(name)) return 'the name must be lower case words joined by underscores';
-  const suffix = SAMPLE_SUFFIXES[type];
-  if (suffix === undefined && RESERVED_SUFFIX.test(name)) {
-    return `a ${type} must not end like a counter`;
-  }
-  if (suffix !== undefined && !name.endsWith(suffix)) return `a ${type} ends in ${suffix}`;
-  if (help.trim() === '') return 'the help text is missing';
-  const label = labels.find(
-    (candidate) =>
-      !NAME.test(candidate) ||
-      (RESERVED_LABELS.includes(candidate) && !(candidate === 'le' && type === 'gaugehistogram')),
-  );
-  if (label !== undefined) {
-    return `label ${JSON.stringify(label)} is reserved or no lower case name`;
-  }
-  return new Set(labels).size === labels.length ? undefined : 'a label is listed twice';
 }
 
 /** The subject of a family with these labels, when it is no list. */

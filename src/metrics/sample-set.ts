@@ -1,13 +1,7 @@
-import type { Family, FamilyList } from './family.ts';
+import type { Family, FamilyList, FamilySamples } from './family.ts';
 import { labelText, labelWriter } from './sample-text.ts';
 
 type LabelValues<L extends string> = Readonly<Record<L, string>>;
-
-/** The samples of one family, keyed by their label text, oldest first. */
-export interface SampleSetFamily {
-  readonly family: Family;
-  readonly samples: ReadonlyMap<string, number>;
-}
 
 /** A sample of a family that belongs to a list, as it was written. */
 export interface ListSample {
@@ -16,7 +10,7 @@ export interface ListSample {
   readonly labels: LabelValues<string>;
 }
 
-interface Entry extends SampleSetFamily {
+interface Entry extends FamilySamples {
   readonly samples: Map<string, number>;
   readonly labelText: (labels: LabelValues<string>) => string;
 }
@@ -93,7 +87,7 @@ export class SampleSet {
   }
 
   /** The families in the order of their first sample. */
-  families(): Iterable<SampleSetFamily> {
+  families(): Iterable<FamilySamples> {
     return this.#families.values();
   }
 

@@ -1,9 +1,9 @@
-import type { Family } from './family.ts';
-import type { ListSample, SampleSet, SampleSetFamily } from './sample-set.ts';
+import type { Family, FamilySamples } from './family.ts';
+import type { ListSample, SampleSet } from './sample-set.ts';
 
 /** The samples of a poll that fit into the budget. */
 export interface WithinBudget {
-  readonly families: readonly SampleSetFamily[];
+  readonly families: readonly FamilySamples[];
   /** Number of dropped series by name of the family. */
   readonly dropped: ReadonlyMap<string, number>;
 }
@@ -42,7 +42,7 @@ export function fitBudget(set: SampleSet, maxSeries: number): WithinBudget {
   return { families: families.filter(({ samples }) => samples.size > 0), dropped };
 }
 
-interface RankedFamily extends SampleSetFamily {
+interface RankedFamily extends FamilySamples {
   /** The rank of the family, or one for each sample of a list. The largest rank is dropped first. */
   readonly ranks: readonly number[];
 }
