@@ -3,10 +3,6 @@ import { COLLECTORS } from '../../src/collectors/index.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import { clusterYaml, type Scrape, startTestExporter } from '../support/exporter.ts';
 
-function simulate(): Promise<Simulator> {
-  return startSimulator({ nodes: 5, ranges: 200, frozen: true, metricKeys: 'useful' });
-}
-
 /** The data families of the collectors. */
 const FAMILIES: ReadonlyMap<string, readonly string[]> = new Map(
   COLLECTORS.map(({ name, families }) => [name, families.map((family) => family.name)]),
@@ -31,16 +27,6 @@ async function poll(simulator: Simulator, yaml: string): Promise<Scrape> {
     const success = scrape.all('crdb_exporter_collector_success');
     return success.length > 0 && success.every(({ value }) => value === 1);
   });
-}
-
-/** Applications that have sessions, with their users. */
-function pairsOf(scrape: Scrape): ReadonlySet<string> {
-  const samples = scrape.all('crdb_application_sessions');
-  return new Set(samples.map(({ labels }) => `${labels['application']} ${labels['user']}`));
-}
-
-function sessionsOf(scrape: Scrape): number {
-  return scrape.all('crdb_application_sessions').reduce((sum, { value }) => sum + value, 0);
 }
 
 /** Range ids of a family of hot ranges. */
@@ -104,16 +90,5 @@ describe('a series budget', () => {
     for (const name of DATA) expect(countSeries(cut, name)).toBeLessThanOrEqual(500);
     expect(limited(cut)).toEqual(above);
     expect(cut.all('crdb_node_metric')).toEqual([]);
-  });
-
-  test('of application names sums the rest as `other`', async () => {
-    await using simulator = await simulate();
-    const whole = await poll(simulator, '');
-    const cut = await poll(simulator, 'collectors: { sessions: { max_applications: 2 } }');
-    expect(pairsOf(whole).size).toBeGreaterThan(3);
-    const listed = [...pairsOf(cut)].filter((pair) => !pair.startsWith('other '));
-    expect(listed).toHaveLength(2);
-    expect(pairsOf(cut)).toContain('other other');
-    expect(sessionsOf(cut)).toBe(sessionsOf(whole));
   });
 });

@@ -1,14 +1,9 @@
-import { execFile, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
+import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { clusterYaml, readScrape, type Scrape, startTestExporter } from '../support/exporter.ts';
 import { hasProgram } from '../support/programs.ts';
-import { eventually, freePort } from '../support/prometheus.ts';
 
 const run = promisify(execFile);
 const LARGE_OUTPUT = { maxBuffer: 2 ** 26 };
@@ -80,52 +75,4 @@ describe('a compressed response is read completely', () => {
       expect(dataOf(readScrape(stdout))).toEqual(dataOf(exporter.whole));
     });
   }
-
-  test.skipIf(!hasProgram('victoria-metrics'))('by VictoriaMetrics', async () => {
-    await using database = await startVictoriaMetrics(new URL(exporter.url).host);
-    const name = '{__name__=~"crdb_.*",__name__!~"crdb_exporter_.*"}';
-    const query = encodeURIComponent(`count(${name})`);
-    const count = await eventually(async () => {
-      const answer = await fetch(`${database.url}/api/v1/query?query=${query}`);
-      const { data }: { data: { result: readonly { readonly value: readonly unknown[] }[] } } =
-        JSON.parse(await answer.text());
-      return data.result[0]?.value[1];
-    });
-    expect(Number(count)).toBe(dataOf(exporter.whole).length);
-  });
 });
-
-/** Scrapes the one target each second, into a folder that is removed at the end. */
-async function startVictoriaMetrics(target: string) {
-  const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-victoria-'));
-  const config = path.join(folder, 'scrape.yml');
-  await writeFile(
-    config,
-    `scrape_configs: [{ job_name: exporter, scrape_interval: 1s, static_configs: [{ targets: ["${target}"] }] }]\n`,
-  );
-  const address = `127.0.0.1:${await freePort()}`;
-  const child = spawn(
-    'victoria-metrics',
-    [
-      `-httpListenAddr=${address}`,
-      `-promscrape.config=${config}`,
-      `-storageDataPath=${path.join(folder, 'data')}`,
-      '-search.latencyOffset=0s',
-    ],
-    { stdio: 'ignore' },
-  );
-  const ended = once(child, 'exit');
-  const url = `http://${address}`;
-  await eventually(async () => {
-    const answer = await fetch(`${url}/health`).catch(() => undefined);
-    return answer?.ok === true ? true : undefined;
-  });
-  return {
-    url,
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM');
-      await ended;
-      await rm(folder, { recursive: true });
-    },
-  };
-}

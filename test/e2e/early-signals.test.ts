@@ -33,7 +33,6 @@ function signalAtLoad(signal: 'SIGTERM' | 'SIGINT', module: string): string {
 /** From the first module after the one that delays signals to one of the last. */
 const MOMENTS = [
   ['SIGTERM', '/cli/program.ts'],
-  ['SIGINT', '/commander/index.js'],
   ['SIGINT', '/cli/commands/serve.ts'],
   ['SIGTERM', '/web/server/web-server.ts'],
 ] as const;

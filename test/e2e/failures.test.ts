@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Config } from '../../src/config/schema.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
-import { createAuthority } from '../support/certificates.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 
 function simulate(): Promise<Simulator> {
@@ -85,36 +84,6 @@ describe('the reason of a failed poll, other cases:', () => {
       (scrape) => scrape.value('crdb_exporter_collector_success', { collector: 'sessions' }) === 1,
     );
   });
-
-  test('of a server with an untrusted certificate is tls', async () => {
-    const authority = await createAuthority();
-    const tls = await authority.issue({ name: 'node', sans: ['ip:127.0.0.1'] });
-    await using simulator = await startSimulator({ tls, nodes: 3, ranges: 10 });
-    await using exporter = await startTestExporter({
-      yaml: `clusters:\n${clusterYaml(simulator)}`,
-      intervalSeconds: 0.2,
-    });
-    await expectFailure(exporter, { collector: 'nodes', reason: 'tls' });
-    const failures = await exporter.scrape();
-    expect(failures.value('crdb_exporter_login_failures_total', { reason: 'tls' })).toBeGreaterThan(
-      0,
-    );
-  });
-
-  test('after its only URL failed is breaker_open', async () => {
-    await using simulator = await startSimulator({ nodes: 6, ranges: 30, faultyNodes: false });
-    simulator.fault({ endpoint: 'node_ranges', kind: 'slow', ms: 500 });
-    await using exporter = await startTestExporter({
-      yaml: `collectors: { ranges: { concurrency: 1 } }\nclusters:\n${clusterYaml(simulator)}`,
-      // A single poll meets the breaker, which stays open for half a minute.
-      adapt: (config) => withOnly(config, 'ranges'),
-    });
-    await expect.poll(() => simulator.requests.count('node_ranges')).toBe(1);
-    await simulator.close();
-    await expectFailure(exporter, { collector: 'ranges', reason: 'breaker_open' });
-    const seen = await exporter.scrape();
-    expect(seen.value('crdb_exporter_breaker_state', { state: 'open' })).toBe(1);
-  });
 });
 
 /** The configuration with one collector. */
@@ -125,15 +94,3 @@ function withOnly(config: Config, name: string): Config {
   });
   return { ...config, clusters };
 }
-
-describe('a timeout that is not an integer number of milliseconds', () => {
-  test('is a normal timeout', async () => {
-    await using simulator = await simulate();
-    await using exporter = await startTestExporter({
-      yaml: `collectors: { nodes: { timeout: 1s3ms } }\nclusters:\n${clusterYaml(simulator, { more: ', timeout: 1s9ms' })}`,
-      intervalSeconds: 0.2,
-    });
-    const seen = await exporter.until((scrape) => scrape.value('crdb_up') === 1);
-    expect(seen.value('crdb_exporter_collector_success', NODES)).toBe(1);
-  });
-});

@@ -36,7 +36,7 @@ function serveNumbers(value: string): Promise<TestServer> {
 
 const COLLECTORS = ['nodes', 'sessions', 'ranges', 'tables'];
 
-test.each(['1e30', '-1e30', '1e40', '1e308', '-1', '9223372036854775807', '1.5'])(
+test.each(['1e30', '-1e30', '9223372036854775807', '1.5'])(
   'a cluster whose numbers are all %s takes nothing away from another cluster',
   async (value) => {
     await using good = await startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { onlyCollectors } from '../support/collectors.ts';
-import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
+import { startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { refusing } from '../support/http-server.ts';
 import { serveTls } from '../support/https-server.ts';
 
@@ -55,44 +55,6 @@ async function findings(
 }
 
 describe('the log', () => {
-  test('has one line for a cause, a reminder after ten minutes, and one line when it is over', async () => {
-    await using simulator = await startSimulator(SMALL);
-    const fault = simulator.fault({ endpoint: 'login', kind: 'status', status: 401 });
-    let laterMs = 0;
-    await using exporter = await startTestExporter({
-      yaml: `${COLLECTORS}clusters:\n${clusterYaml(simulator)}`,
-      intervalSeconds: 0.1,
-      app: {
-        clock: { wallMs: () => Date.now(), monotonicMs: () => performance.now() + laterMs },
-      },
-    });
-    await failures(exporter, 4);
-    expect(linesOf(exporter)).toEqual([
-      expect.stringMatching(
-        /^level=warn msg="login at \S+: HTTP 401 \(user and password were not accepted\)" cluster=sim collector=\w+ reason=auth hint="user and password were refused: check /,
-      ),
-    ]);
-    laterMs = 600_001;
-    await failures(exporter, 9);
-    const [, reminder, ...more] = linesOf(exporter);
-    expect(more).toEqual([]);
-    expect(reminder).toMatch(
-      /^level=warn msg="still failing: login at .* affects="(?:\w+(?:, )?){3}" reason=auth since=\S+Z polls=\d+ hint="user and/,
-    );
-    fault.remove();
-    // A refused login is tried again after a minute.
-    laterMs += 61_000;
-    await exporter.until((scrape) =>
-      scrape.all('crdb_exporter_collector_success').every(({ value }) => value === 1),
-    );
-    const after = linesOf(exporter).slice(2);
-    expect(after).toEqual([
-      expect.stringMatching(
-        /^level=info msg="recovered after 1\d min[^:]*: login at .* affects="(?:\w+(?:, )?){3}" reason=auth$/,
-      ),
-    ]);
-  });
-
   test('and the page report one URL of several that fails', async () => {
     await using simulator = await startSimulator(SMALL);
     const dead = await refusing();
@@ -115,21 +77,6 @@ describe('the log', () => {
     expect(others).toEqual([]);
     expect(found?.text).toMatch(/^One of 2 URLs fails, the others are used: \w+ at \S+: connect /);
     expect(found?.next).toMatch(/^Nothing listens there: .*`crdb-exporter diagnose --cluster sim`/);
-  });
-
-  test('and the page report that the user sees only its own sessions', async () => {
-    await using simulator = await startSimulator(SMALL);
-    const watcher = { ...simulator, username: 'watcher', password: 'watcher-demo' };
-    await using exporter = await startTestExporter({
-      yaml: `${COLLECTORS}clusters:\n${clusterYaml({ ...watcher, clusterUrls: simulator.clusterUrls })}`,
-      intervalSeconds: 0.1,
-    });
-    await exporter.until(() => exporter.log().includes('sees only its own sessions'));
-    const [found] = await findings(exporter);
-    expect(found?.text).toMatch(
-      /^Sessions: the user watcher sees only its own sessions, although the nodes count \d+ connections\.$/,
-    );
-    expect(found?.next).toContain('Run GRANT SYSTEM VIEWACTIVITYREDACTED TO watcher.');
   });
 
   test('names the remedy when a client certificate is demanded', async () => {

@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import { PROCESS_TIMEOUT_MS, type Running } from '../cli/run.ts';
 import { readScrape, type Scrape } from '../support/exporter.ts';
-import { refusing } from '../support/http-server.ts';
+import { freePort } from '../support/http-server.ts';
 import { addressOf, startExporterProcess } from './process-support.ts';
 
 const TIMEOUT = { timeout: PROCESS_TIMEOUT_MS };
@@ -50,13 +50,13 @@ describe('standard output', TIMEOUT, () => {
   test.skipIf(!existsSync('/dev/full'))('on a full disk loses lines, not the process', async () => {
     await using simulator = await simulate();
     // The port cannot be read from the log.
-    const address = await refusing();
+    const host = `127.0.0.1:${await freePort()}`;
     await using running = startExporterProcess({
       simulator,
-      listen: new URL(address).host,
+      listen: host,
       shell: (command) => `exec ${command} > /dev/full`,
     });
-    await untilPolled(address);
+    await untilPolled(`http://${host}`);
     expect(await terminate(running)).toBe(0);
   });
 });

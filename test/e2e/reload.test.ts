@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { Config } from '../../src/config/schema.ts';
 import type { Status } from '../../src/web/status/status.ts';
-import { clusterYaml, startTestExporter } from '../support/exporter.ts';
+import { clusterYaml } from '../support/exporter.ts';
 import { simulate, watch } from './reload-support.ts';
 
 describe('a reload', () => {
@@ -157,53 +156,7 @@ describe('a reload with an invalid web config file', () => {
     );
     expect(after.value(RELOAD_SUCCESSFUL)).toBe(0);
   });
-
-  test('reports the errors of both files', async () => {
-    await using simulator = await simulate();
-    await using running = await watch(`clusters:\n${clusterYaml(simulator)}`);
-    await running.writeWebConfig('rate_limits: {}\n');
-    const { text } = await running.reload('nonsense: 1\n');
-    expect(text).toContain('nonsense: unknown key');
-    expect(text).toContain('rate_limits: unknown key');
-  });
 });
-
-describe('a reload in which one cluster cannot be created', () => {
-  test('creates none of the other new clusters', async () => {
-    await using simulator = await simulate();
-    let loaded: Config | undefined;
-    await using exporter = await startTestExporter({
-      yaml: `clusters:\n${clusterYaml(simulator)}`,
-      adapt: (config) => (loaded = config),
-      app: {
-        load: () => Promise.resolve({ config: withTwoMore(loaded), warnings: [] }),
-      },
-    });
-    await exporter.until((scrape) => scrape.value('crdb_up') === 1);
-    expect(await exporter.app.reload()).toMatchObject({ succeeded: false });
-    const after = await exporter.scrape();
-    const ofOthers = after.samples.filter(({ labels }) =>
-      ['new', 'broken'].includes(labels['crdb_cluster'] ?? ''),
-    );
-    expect(ofOthers).toEqual([]);
-    expect(after.value('crdb_up')).toBe(1);
-  });
-});
-
-/** Adds a valid cluster and one whose CA file has been deleted since the check. */
-function withTwoMore(config: Config | undefined): Config {
-  const [first] = config?.clusters ?? [];
-  if (config === undefined || first?.cluster_api === undefined)
-    throw new Error('nothing to change');
-  const { cluster_api } = first;
-  const tls = { ...cluster_api.tls, ca_file: '/nowhere/ca.crt' };
-  const clusters = [
-    first,
-    { ...first, name: 'new' },
-    { ...first, name: 'broken', cluster_api: { ...cluster_api, tls } },
-  ];
-  return { ...config, clusters };
-}
 
 test('requests for a reload that come while one waits share it', async () => {
   await using simulator = await simulate();

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createServer, type RequestListener, type Server } from 'node:http';
 
 /** A server that answers as a test wants, and remembers what it was asked. */
@@ -42,7 +43,21 @@ export function good(): Promise<TestServer> {
 
 /** The URL of a port on which nothing listens. */
 export async function refusing(): Promise<string> {
-  const server = await good();
-  await server[Symbol.asyncDispose]();
-  return server.url;
+  return `http://127.0.0.1:${await freePort()}`;
+}
+
+/** A port on which nothing listens, below those that a system gives to whoever wants any: it stays free. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000);
+    const server = createServer().listen(port, '127.0.0.1');
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    );
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
 }

@@ -4,7 +4,8 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { eventually, freePort } from '../../support/prometheus.ts';
+import { freePort } from '../../support/http-server.ts';
+import { eventually } from '../../support/prometheus.ts';
 
 /** One alert of a notification by Alertmanager. */
 export interface AlertNotification {
