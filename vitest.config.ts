@@ -15,7 +15,6 @@ const LONGEST = [
   'e2e/endless',
   'rules/exposed',
   'cli/commands/cloud.test',
-  'e2e/hostile-answers',
   'dashboards/sizes',
   'e2e/frozen',
   'rules/incidents',

@@ -1,7 +1,11 @@
 // `node bench/rules.ts [NODES] [MINUTES]`: what all rules cost a real Prometheus that watches a simulated cluster of this
 // size: CPU time of one evaluation, as the difference to the same Prometheus without rules, and the rules that take most of it.
 import { setTimeout as sleep } from 'node:timers/promises';
-import { watchCluster, type WatchingPrometheus } from '../test/dashboards/cluster-panels.ts';
+import {
+  calmCluster,
+  watchCluster,
+  type WatchingPrometheus,
+} from '../test/dashboards/cluster-panels.ts';
 
 const INTERVAL_SECONDS = 30;
 const EVALUATIONS = 5;
@@ -15,12 +19,7 @@ interface Rules {
 
 const [nodes = '1000', minutes = '10'] = process.argv.slice(2);
 await using watching = await watchCluster({
-  size: {
-    nodes: Number(nodes),
-    ranges: 20 * Number(nodes),
-    sessions: 3 * Number(nodes),
-    scenario: 'calm',
-  },
+  size: calmCluster(Number(nodes)),
   intervalSeconds: INTERVAL_SECONDS,
   seconds: 60 * Number(minutes),
 });

@@ -25,6 +25,11 @@ export interface WatchedCluster {
   readonly seconds: number;
 }
 
+/** A calm cluster with a usual number of ranges and sessions for each node. */
+export function calmCluster(nodes: number): WatchedCluster['size'] {
+  return { nodes, ranges: 20 * nodes, sessions: 3 * nodes, scenario: 'calm' };
+}
+
 export interface WatchingPrometheus extends AsyncDisposable {
   readonly prometheus: Prometheus;
   /** Ends the cluster and its exporter; Prometheus goes on. */

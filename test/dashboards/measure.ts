@@ -1,17 +1,12 @@
 // `npm run dashboards:measure -- NODES [MINUTES]`: every query of every panel against a real Prometheus that watches a
 // simulated cluster of this size: number of series and time, the slowest last.
-import { emptyWithoutReason, queryPanels } from './cluster-panels.ts';
+import { calmCluster, emptyWithoutReason, queryPanels } from './cluster-panels.ts';
 
 const INTERVAL_SECONDS = 10;
 
 const [nodes = '9', minutes = '5'] = process.argv.slice(2);
 const panels = await queryPanels({
-  size: {
-    nodes: Number(nodes),
-    ranges: 20 * Number(nodes),
-    sessions: 3 * Number(nodes),
-    scenario: 'calm',
-  },
+  size: calmCluster(Number(nodes)),
   intervalSeconds: INTERVAL_SECONDS,
   seconds: 60 * Number(minutes),
 });

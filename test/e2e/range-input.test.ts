@@ -92,19 +92,6 @@ describe('a node that', () => {
     expect(scrape.value('crdb_exporter_decode_errors_total', errors)).toBe(2);
   });
 
-  test('nests a range too deeply loses only that range', async () => {
-    const deep = replica(2, 8, `,"span":${'['.repeat(500)}${']'.repeat(500)}`);
-    const { scrape } = await scanWith(page([replica(2, 7), deep, replica(2, 9)]));
-    expect(scrape.value('crdb_range_replicas', { node_id: '2' })).toBe(2);
-    expect(limitsHit(scrape)).toEqual(['bytes']);
-  });
-
-  test('sends the ranges of another node is not read', async () => {
-    const { scrape, log } = await scanWith(page([replica(1, 1), replica(1, 2)]));
-    expectOnlyFirst(scrape);
-    expect(log).toContain('the response holds ranges of node 1');
-  });
-
   test.each([
     ['breaks off', '{"ranges":[{"desc":{"range_id":7}'],
     ['sends no JSON', '<html>busy</html>'],
@@ -115,23 +102,4 @@ describe('a node that', () => {
     expectOnlyFirst(scrape);
     expect(limitsHit(scrape)).toEqual([]);
   });
-});
-
-test('a scan that exceeds its timeout exports the nodes it read and logs a remedy', async () => {
-  await using server = await serve((request, response) => {
-    const nodeId = /remote_node_id=(\d+)/.exec(request.url ?? '')?.[1];
-    const nodes = [1, 2, 3].map((id) => `{"node_id":${id},"liveness_status":3}`);
-    if (nodeId === undefined) response.end(`{"nodes":[${nodes.join(',')}]}`);
-    else if (nodeId !== '3') page([replica(Number(nodeId), Number(nodeId))])(response, 0);
-  });
-  await using exporter = await startTestExporter({
-    yaml: `${onlyCollectors({ ranges: { route: 'proxy', timeout: '1s' } })}clusters: [{ name: slow, cluster_api: { urls: ["${server.url}"] } }]
-`,
-  });
-  const scrape = await exporter.until((seen) => seen.all('crdb_range_scan_nodes').length > 0);
-  expect(limitsHit(scrape)).toEqual(['duration']);
-  expect(scrape.value('crdb_range_scan_nodes', { state: 'scanned' })).toBe(2);
-  expect(scrape.value('crdb_exporter_collector_success')).toBe(1);
-  expect(scrape.value('crdb_exporter_range_scan_nodes_planned')).toBe(3);
-  expect(exporter.log()).toMatch(/exceeded its timeout.*raise collectors\.ranges\.timeout/);
 });

@@ -1,65 +1,32 @@
-import { once } from 'node:events';
-import { createServer, request as httpRequest } from 'node:http';
+import { request as httpRequest } from 'node:http';
 import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import { startTestExporter, type TestExporter } from '../support/exporter.ts';
+import { serve } from '../support/http-server.ts';
 
-/** A proxy in front of a cluster that can be pointed at another one, or answer `/nodes/` from its cache. */
+/** A proxy in front of a cluster that can be pointed at another one. */
 interface SwitchingProxy extends AsyncDisposable {
   readonly url: string;
   pointAt(simulator: Simulator): void;
-  /** From now on the list of nodes is the last one, said to be so old. */
-  cache(ageSeconds: number): void;
 }
 
 async function openProxy(first: Simulator): Promise<SwitchingProxy> {
   let target = first.clusterUrl;
-  let ageSeconds: number | undefined;
-  let kept = '';
-  const server = createServer((request, response) => {
-    const isNodes = request.url?.startsWith('/api/v2/nodes/?') === true;
-    if (isNodes && ageSeconds !== undefined) {
-      response
-        .writeHead(200, { age: String(ageSeconds), 'content-type': 'application/json' })
-        .end(kept);
-      return;
-    }
+  const { url, [Symbol.asyncDispose]: close } = await serve((request, response) => {
     const { method = 'GET', headers } = request;
-    const onward = httpRequest(
-      `${target}${request.url}`,
-      { method, headers: { ...headers, 'accept-encoding': 'identity' } },
-      (answer) => {
-        let text = '';
-        answer.setEncoding('utf8').on('data', (chunk: string) => {
-          text += chunk;
-        });
-        answer.on('end', () => {
-          if (isNodes) kept = text;
-          response.writeHead(answer.statusCode ?? 502, { 'content-type': 'application/json' });
-          response.end(text);
-        });
-      },
-    );
+    const onward = httpRequest(`${target}${request.url}`, { method, headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
     onward.on('error', () => response.destroy());
     request.pipe(onward);
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  const port = typeof address === 'object' && address !== null ? address.port : 0;
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     pointAt: (simulator) => {
       target = simulator.clusterUrl;
     },
-    cache: (seconds) => {
-      ageSeconds = seconds;
-    },
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
+    [Symbol.asyncDispose]: close,
   };
 }
 
@@ -113,20 +80,4 @@ test('another cluster behind the same URL inherits neither lease changes nor a b
   expect(lines).toEqual([
     expect.stringMatching(/before=east .*after=west|after=west .*before=east/),
   ]);
-});
-
-test('a list of nodes from a cache fails the poll, and says where to look', async () => {
-  await using simulator = await simulate('east', 1);
-  await using proxy = await openProxy(simulator);
-  await using exporter = await startAt(proxy.url);
-  const nodes = { collector: 'nodes' };
-  await exporter.until((scrape) => scrape.value('crdb_exporter_collector_success', nodes) === 1);
-  proxy.cache(3600);
-  const seen = await exporter.until(
-    (scrape) => scrape.value('crdb_exporter_collector_success', nodes) === 0,
-  );
-  const failures = { ...nodes, reason: 'decode' };
-  expect(seen.value('crdb_exporter_poll_failures_total', failures)).toBeGreaterThan(0);
-  expect(exporter.log()).toContain('header Age');
-  expect(exporter.log()).toContain('without caching');
 });

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
-import { ask, clusterClient, failureOf, type NodesBody } from './client.ts';
+import { ask, clusterClient, type NodesBody } from './client.ts';
 
 describe('faults', () => {
   let simulator: Simulator;
@@ -42,47 +42,6 @@ describe('faults', () => {
     expect((await client('/nodes/3/ranges/')).status).toBe(500);
     expect((await client('/nodes/local/ranges/?remote_node_id=3')).status).toBe(500);
     expect((await client('/nodes/2/ranges/')).status).toBe(200);
-  });
-
-  it('occur with a probability, depending on the seed', async () => {
-    simulator.fault({ kind: 'status', status: 500, probability: 0.5 });
-    const statuses = [];
-    for (let turn = 0; turn < 40; turn++) statuses.push((await client('/health/')).status);
-    expect(statuses.filter((status) => status === 500).length).toBeGreaterThan(5);
-    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(5);
-  });
-
-  it('drip: the body arrives in small pieces', async () => {
-    const whole = (await client('/sessions/')).text;
-    const bytesPerSecond = whole.length * 4;
-    simulator.fault({ kind: 'drip', bytesPerSecond });
-    const before = performance.now();
-    expect((await client('/sessions/', { headers: { 'accept-encoding': 'identity' } })).text).toBe(
-      whole,
-    );
-    expect(performance.now() - before).toBeGreaterThan(150);
-  });
-
-  it('stall: headers without a body, and a complete body that never ends', async () => {
-    for (const bytes of [0, 1_000_000]) {
-      simulator.clearFaults();
-      simulator.fault({ endpoint: 'health', kind: 'stall', bytes });
-      const patience = new AbortController();
-      const answer = await fetch(`${simulator.clusterUrl}/health`, { signal: patience.signal });
-      expect(answer.status).toBe(200);
-      const text = failureOf(answer.text());
-      for (let turn = 0; turn < 3; turn++) await client('/nodes/');
-      expect(simulator.requests.inFlight.get('health')).toBe(1);
-      patience.abort();
-      expect(await text).toContain('aborted');
-    }
-  });
-
-  it('wrong-length: fewer bytes than announced', async () => {
-    simulator.fault({ kind: 'wrong-length' });
-    const response = await fetch(`${simulator.clusterUrl}/health`);
-    expect(Number(response.headers.get('content-length'))).toBe(102);
-    expect(await failureOf(response.text())).toContain('terminated');
   });
 
   it('huge and gzip-bomb: an endless list, the latter small when compressed', async () => {
