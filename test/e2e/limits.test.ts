@@ -92,25 +92,3 @@ describe('an element', () => {
     expect(seen.value('crdb_nodes', { status: 'live' })).toBe(1);
   });
 });
-
-describe('a listing in pages', () => {});
-
-/** Live nodes with ids from 1. */
-function liveNodes(count: number): string {
-  const nodes = Array.from({ length: count }, (_each, at) => {
-    return `{"node_id":${at + 1},"liveness_status":3}`;
-  });
-  return nodesPage(nodes);
-}
-
-describe('a listing of nodes', () => {
-  test('of 10,000 is exported; one more hits the limit', async () => {
-    const most = await firstPoll((_request, response) => response.end(liveNodes(10_000)), 'nodes');
-    expect(reasons(most)).toEqual([]);
-    expect(most.value('crdb_nodes', { status: 'live' })).toBe(10_000);
-    const over = await firstPoll((_request, response) => response.end(liveNodes(10_001)), 'nodes');
-    expect(reasons(over)).toEqual(['limit']);
-    expect(hits(over)).toEqual(['items']);
-    expect(over.all('crdb_nodes')).toEqual([]);
-  });
-});
