@@ -123,11 +123,21 @@ async function runProgram(argv: readonly string[], env: Environment, onRunning: 
   };
   if (!canScan()) throw new CommandError(NO_SCANNER);
   rejectUnknownCommand(argv);
-  const args = argv[0] === COMPLETE ? argv : expandSwitches(argv);
-  const program = await createProgram(args, { env, build: readBuild(), setExitCode });
+  const isCompletion = argv[0] === COMPLETE;
+  const args = isCompletion ? argv : expandSwitches(argv);
+  const build = readBuild();
+  if (args.includes('--version') && !isCompletion) {
+    process.stdout.write(describeBuild(build));
+    return exitCode;
+  }
+  const program = await createProgram(args, { env, build, setExitCode });
   setImmediate(onRunning);
   await program.parseAsync(args, { from: 'user' });
   return exitCode;
+}
+
+function describeBuild({ version, revision, nodeVersion, platform }: Build): string {
+  return `crdb-exporter ${version} (revision ${revision}, Node.js ${nodeVersion}, ${platform})\n`;
 }
 
 /** Refuses a mistyped command and one behind its options: it would be an argument of the exporter. */
@@ -154,6 +164,7 @@ async function createProgram(args: readonly string[], context: CommandContext): 
   const program = new Command('crdb-exporter')
     .description('Prometheus exporter for CockroachDB.')
     .helpOption('-h, --help', 'Print this help.')
+    .option('--version', 'Print the version.')
     .helpCommand('help [command]', 'print the help of a command')
     .configureHelp({ optionTerm })
     .addHelpText('after', EXAMPLES)
@@ -172,29 +183,15 @@ async function createProgram(args: readonly string[], context: CommandContext): 
         .command(name, { isDefault: name === DEFAULT_COMMAND })
         .description(summary)
         .helpGroup(group);
-      // Before the options of the connection, so that the help begins with this group.
-      addVersion(command, context.build);
       if (name === chosen || isCompletion) (await load()).define(command, context);
     }
   }
-  addVersion(program, context.build);
   if (isCompletion) {
     const { addCompletion } = await import('./commands/completion.ts');
     addCompletion(program);
   }
   ignoreBrokenPipes();
   return program;
-}
-
-function addVersion(command: Command, build: Build): void {
-  const { version, revision, nodeVersion, platform } = build;
-  const text = `crdb-exporter ${version} (revision ${revision}, Node.js ${nodeVersion}, ${platform})`;
-  if (command.version() === undefined) {
-    command.version(text, '--version', 'Print the version.');
-    // Help lists it once, for the program.
-    if (command.parent !== null) command.options.at(-1)?.hideHelp();
-  }
-  for (const inner of command.commands) addVersion(inner, build);
 }
 
 /** Prints an error for a person; returns the exit code. */

@@ -32,7 +32,7 @@ import { type Column, numberColumn } from './output/table.ts';
 /** One element of GET /nodes/{node_id}/ranges/. */
 export const rangeElement = object({
   desc: object({ range_id: integer() }),
-  span: object({ start_key: string(), end_key: string() }),
+  span: object({ start_key: string() }),
   source_node_id: integer(),
   source_store_id: integer(),
   lease_history: array(
@@ -63,8 +63,11 @@ export const rangeElement = object({
 
 export type RangeElement = Infer<typeof rangeElement>;
 
-/** A replica as JSON, with the names of the API. */
-export interface Replica {
+/** A replica as JSON, with the names of the API, and without its keys, which may hold user data. */
+export interface Replica extends Pick<
+  RangeElement,
+  'quiescent' | 'ticking' | 'stats' | 'lease_history'
+> {
   readonly range_id: number | undefined;
   readonly node_id: number | undefined;
   readonly store_id: number | undefined;
@@ -76,21 +79,10 @@ export interface Replica {
   readonly problems: readonly string[];
   readonly is_leaseholder: boolean;
   readonly lease_kind: string | null;
-  readonly quiescent: boolean | undefined;
-  readonly ticking: boolean | undefined;
-  readonly stats: RangeElement['stats'];
-  /** Only with `--show-keys`. */
-  readonly start_key?: string | undefined;
-  readonly end_key?: string | undefined;
-  readonly lease_history: RangeElement['lease_history'];
 }
 
-/** Copies a replica from the element, which is reused for the next one. Its keys are left out without `showKeys`. */
-export function toReplica(
-  range: RangeElement,
-  names?: ReadonlyMap<string, string>,
-  showKeys?: boolean,
-): Replica {
+/** Copies a replica from the element, which is reused for the next one; `names` has the tables by their id. */
+export function toReplica(range: RangeElement, names: ReadonlyMap<string, string>): Replica {
   const { desc, span, stats, lease_history: leases } = range;
   const lease = leases.at(-1);
   const { table_id, index_id } = tableLabels(tableIndexOf(span.start_key ?? ''));
@@ -99,7 +91,7 @@ export function toReplica(
     node_id: range.source_node_id,
     store_id: range.source_store_id,
     table_id: tableIdOf(table_id),
-    table: names?.get(table_id) ?? null,
+    table: names.get(table_id) ?? null,
     index_id: index_id === '' ? null : Number(index_id),
     problems: [...range.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
     is_leaseholder: lease !== undefined && lease.replica.store_id === range.source_store_id,
@@ -107,7 +99,6 @@ export function toReplica(
     quiescent: range.quiescent,
     ticking: range.ticking,
     stats: { ...stats },
-    ...(showKeys && { start_key: span.start_key, end_key: span.end_key }),
     lease_history: leases,
   };
 }

@@ -50,7 +50,7 @@ describe.skipIf(!hasProgram('python3'))(
       ['ranges --hot 3', ['RANGE', 'QPS']],
       ['sessions --older-than 1ms --sort txn-age', ['ID', 'TXN AGE', 'QUERY AGE']],
       ['sessions --user movr --sort memory', ['ID', 'USER', 'MEMORY']],
-      ['sessions --show-sql --show-clients', ['ID', 'CLIENT', 'SQL']],
+      ['sessions --show-sql', ['ID', 'SQL']],
     ])('80 columns hold what was asked for: %s', async (command, asked) => {
       const { screen } = await runInTerminal([...command.split(' '), config], { columns: 80 });
       const [header = '', ...rest] = tableOf(screen);

@@ -26,17 +26,17 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'ranges',
-    text: 'One line for each replica on every live node, or on one node. `--problems` shows only those that report a problem, `--hot N` the ranges with most queries. Start and end keys are shown only with `--show-keys`, since keys may hold user data. Nodes are read one after the other to limit the load.',
+    text: 'One line for each replica on every live node, or on one node. `--problems` shows only those that report a problem, `--hot N` the ranges with most queries. Keys are not shown, since they may hold user data. Nodes are read one after the other to limit the load.',
     commands: ['ranges --hot 5', 'ranges --problems'],
   },
   {
     title: 'range',
-    text: 'All that the live nodes know of single ranges: replicas, leaseholder, Raft state, load, the last leases, and for each problem its meaning and the next step. Only these ranges are queried. `--watch` repeats until no problem is left; `--show-keys` adds the keys.',
+    text: 'All that the live nodes know of single ranges: replicas, leaseholder, Raft state, load, the last leases, and for each problem its meaning and the next step. Only these ranges are queried. `--watch` repeats until no problem is left.',
     commands: ['range 7 12'],
   },
   {
     title: 'sessions',
-    text: 'Open SQL sessions. `--user` and `--application` filter them (`--application unset`: those without a name), `--older-than 5m` keeps those with an older transaction or query. SQL text is shown only with `--show-sql`, client addresses only with `--show-clients`.',
+    text: 'Open SQL sessions. `--user` and `--application` filter them (`--application unset`: those without a name), `--older-than 5m` keeps those with an older transaction or query. SQL text is shown only with `--show-sql`.',
     commands: ['sessions'],
   },
   {

@@ -97,7 +97,7 @@ export const RESPONSES: readonly ServerResponse[] = [
     request: 'GET /api/v2/sessions/',
     shapes: [sessionsEnvelope],
     lists: {
-      sessions: [sessionShape, sessionDetails({ showSql: true, showClients: true })],
+      sessions: [sessionShape, sessionDetails(true)],
     },
     sources: {
       'pkg/server/pagination.go': ['next'],

@@ -1,8 +1,11 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import type { Command } from 'commander';
 import { COLLECTORS } from '../../collectors/index.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Config } from '../../config/schema.ts';
 import type { Exporter } from '../../exporter/exporter.ts';
+import { messageOf } from '../../format.ts';
 import { createLog } from '../../log.ts';
 import type { Build } from '../../metrics/exporter-metrics.ts';
 import {
@@ -11,7 +14,7 @@ import {
   type SimulatorOptions,
   startSimulator,
 } from '../../simulator/index.ts';
-import { addExamples, type CommandContext, CommandError } from '../command.ts';
+import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
 import { runExporter } from './serve.ts';
 import { addListenOptions, MULTI_REGION, scenarioOption } from './simulate.ts';
@@ -48,21 +51,17 @@ async function demo(
   build: Build,
 ): Promise<void> {
   const stopped = untilStopSignal();
-  const simulator = await onFreePorts([listen.port, cloudListen.port], ([port = 0, cloud = 0]) =>
-    startSimulator({
-      scenario,
-      survival: MULTI_REGION,
-      listen: { ...listen, port },
-      cloudListen: { ...cloudListen, port: cloud },
-    }),
-  );
+  const clusterPort = await findFreePort(listen.host, listen.port);
+  const cloudPort = await findFreePort(cloudListen.host, cloudListen.port, clusterPort);
+  const simulator = await startSimulator({
+    scenario,
+    survival: MULTI_REGION,
+    listen: { ...listen, port: clusterPort },
+    cloudListen: { ...cloudListen, port: cloudPort },
+  });
   const config = await configure(simulator, exporterAddress);
   const log = createLog({ ...config.log, destination: 2 });
-  const [address] = config.web.listen_address;
-  const wanted = address !== undefined && 'port' in address ? [address.port] : [];
-  const exporter = await onFreePorts(wanted, ([port]) =>
-    runExporter({ config: listenOn(config, port), build, log }),
-  );
+  const exporter = await runExporter({ config, build, log });
   process.stdout.write(describeDemo(exporter, simulator));
   await stopped;
   await exporter.stop();
@@ -90,47 +89,33 @@ async function configure(simulator: Simulator, address: string): Promise<Config>
   const clusters = config.clusters.map((cluster) => {
     const { tables } = cluster.collectors;
     if (tables === undefined) return cluster;
-    return {
-      ...cluster,
-      collectors: { ...cluster.collectors, tables: { ...tables, tables: TABLES } },
-    };
+    const collectors = { ...cluster.collectors, tables: { ...tables, tables: TABLES } };
+    return { ...cluster, collectors };
   });
-  return { ...config, clusters };
-}
-
-/** At another port, unless the address has none. */
-function listenOn(config: Config, port: number | undefined): Config {
-  const addresses = config.web.listen_address.map((address) =>
-    'port' in address && port !== undefined ? { ...address, port } : address,
+  const listenAddresses = config.web.listen_address.map(async (wanted) =>
+    'port' in wanted ? { ...wanted, port: await findFreePort(wanted.host, wanted.port) } : wanted,
   );
-  return { ...config, web: { ...config.web, listen_address: addresses } };
+  const web = { ...config.web, listen_address: await Promise.all(listenAddresses) };
+  return { ...config, web, clusters };
 }
 
-/** Starts something on these ports, or on the next free ones where they are busy. */
-async function onFreePorts<T>(
-  wanted: readonly number[],
-  start: (ports: readonly number[]) => Promise<T>,
-): Promise<T> {
-  const ports = [...wanted];
-  for (let attempt = 0; attempt < MAX_PORT_ATTEMPTS; attempt += 1) {
+/** The port, or the next one that is free and not `taken`; 0 stays 0, any port. */
+async function findFreePort(host: string | undefined, wanted: number, taken = 0): Promise<number> {
+  for (let port = wanted; port < wanted + MAX_PORT_ATTEMPTS; port += 1) {
+    if (port === 0) return port;
+    if (port === taken) continue;
+    const server = createServer().listen({ host, port });
     try {
-      return await start(ports);
+      await once(server, 'listening');
+      return port;
     } catch (error) {
-      const busy = ports.indexOf(busyPort(error) ?? Number.NaN);
-      if (busy === -1) throw error;
-      ports[busy] = (ports[busy] ?? 0) + 1;
+      const isBusy = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
+      if (!isBusy) throw new CommandError(`cannot listen: ${messageOf(error)}`, EXIT.failed, error);
+    } finally {
+      server.close();
     }
   }
-  throw new CommandError(
-    `no free port among the ${MAX_PORT_ATTEMPTS} from ${wanted.join(' and ')}`,
-  );
-}
-
-/** The port in use, if that is the error. */
-function busyPort(error: unknown): number | undefined {
-  const cause = error instanceof CommandError ? error.cause : error;
-  const isBusy = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE';
-  return isBusy && 'port' in cause && typeof cause.port === 'number' ? cause.port : undefined;
+  throw new CommandError(`no free port among the ${MAX_PORT_ATTEMPTS} from ${wanted}`);
 }
 
 function describeDemo({ addresses }: Exporter, simulator: Simulator): string {

@@ -28,8 +28,7 @@ export function define(command: Command, context: CommandContext): void {
   const collect = (text: string, before: readonly number[] = []) => [...before, parse(text)];
   command
     .argument('<id...>', 'ids of ranges', collect)
-    .option('--watch', `Repeat every ${WATCH_SECONDS} s until no problem is left.`)
-    .option('--show-keys', 'Show start and end keys, which may hold user data.');
+    .option('--watch', `Repeat every ${WATCH_SECONDS} s until no problem is left.`);
   addListingOptions(command);
   addClusterAction(command, context, ranges, printReports);
   addExamples(
@@ -43,7 +42,7 @@ export function define(command: Command, context: CommandContext): void {
 async function printReports(
   target: ClusterTarget,
   ids: readonly number[],
-  options: ListingOptions & { readonly watch?: true; readonly showKeys?: true },
+  options: ListingOptions & { readonly watch?: true },
 ): Promise<number> {
   const names = await readTableNames(target);
   const rangeIds = [...new Set(ids)];
@@ -54,7 +53,7 @@ async function printReports(
       onRange(range) {
         // A server that ignores the parameter lists all ranges.
         if (!rangeIds.includes(range.desc.range_id ?? 0)) return;
-        replicas.push(toReplica(range, names, options.showKeys));
+        replicas.push(toReplica(range, names));
       },
     });
     const unread = [...missing.failed.keys(), ...missing.skipped].toSorted((a, b) => a - b);
@@ -140,9 +139,6 @@ async function printReport(report: RangeReport): Promise<void> {
       ? 'outside of tables'
       : `table ${first?.table ?? table_id}, index ${index_id ?? '-'}`;
   await writeOut(`Range ${range_id}: ${place}\n`);
-  if (first?.start_key !== undefined) {
-    await printTable(textColumns('START KEY', 'END KEY'), [[first.start_key, first.end_key]]);
-  }
   await printTable(
     COLUMNS,
     replicas.map((replica) => toRow(COLUMNS, replica)),

@@ -5,7 +5,6 @@ import type { ClusterTarget } from '../clients.ts';
 import { addClusterAction } from '../cluster-target.ts';
 import { addExamples, type CommandContext } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
-import type { Column } from '../output/table.ts';
 import {
   noteMissingNodes,
   parseIds,
@@ -21,12 +20,6 @@ const HOT_SLACK = 4;
 
 const PROBLEM_NAMES = Object.keys(PROBLEM_ISSUES);
 
-/** Keys are long, so they come last. */
-const KEY_COLUMNS: readonly Column<Replica>[] = [
-  { title: 'START KEY', value: (replica) => replica.start_key, shrinks: true },
-  { title: 'END KEY', value: (replica) => replica.end_key, shrinks: true },
-];
-
 /** `ranges [NODE]`: the replicas on every node, or on one. */
 export function define(command: Command, context: CommandContext): void {
   const parseNodeId = parseIds('It must be the id of a node, as listed by `nodes`.');
@@ -38,8 +31,7 @@ export function define(command: Command, context: CommandContext): void {
       '--hot <count>',
       'Only this number of ranges: those with most queries per second on their leaseholders.',
       parseCount,
-    )
-    .option('--show-keys', 'Show start and end keys, which may hold user data.');
+    );
   addListingOptions(command, REPLICA_COLUMNS);
   addClusterAction(command, context, ranges, printReplicas);
   addExamples(
@@ -53,7 +45,6 @@ export function define(command: Command, context: CommandContext): void {
 interface Options extends ListingOptions {
   readonly problems?: true;
   readonly hot?: number;
-  readonly showKeys?: true;
 }
 
 async function printReplicas(
@@ -61,15 +52,11 @@ async function printReplicas(
   nodeId: number | undefined,
   options: Options,
 ): Promise<void> {
-  const { output, showKeys, hot, problems } = options;
+  const { output, hot, problems } = options;
   const listing = openListing<Replica>(options, {
     member: 'ranges',
-    columns: showKeys ? [...REPLICA_COLUMNS, ...KEY_COLUMNS] : REPLICA_COLUMNS,
-    required: [
-      ...(problems ? ['PROBLEMS'] : []),
-      ...(hot === undefined ? [] : ['QPS']),
-      ...KEY_COLUMNS.map(({ title }) => title),
-    ],
+    columns: REPLICA_COLUMNS,
+    required: [...(problems ? ['PROBLEMS'] : []), ...(hot === undefined ? [] : ['QPS'])],
     urgencyOf: problems ? severityOf : undefined,
   });
   const names = await readTableNames(target);
@@ -77,7 +64,7 @@ async function printReplicas(
   const missing = await readRanges(target, output, {
     nodeId,
     onRange(range) {
-      const replica = toReplica(range, names, showKeys);
+      const replica = toReplica(range, names);
       if (problems && replica.problems.length === 0) return;
       if (hot === undefined) return listing.add(replica);
       // Followers repeat the writes of the leaseholder and know nothing of its reads.

@@ -7,7 +7,6 @@ import {
   readSession,
   retriesOf,
   sessionDetails,
-  type ShownDetails,
 } from '../../collectors/sessions/session.ts';
 import { users } from '../../collectors/users.ts';
 import { collectorOptions } from '../../config/schema.ts';
@@ -26,7 +25,8 @@ import { type Column, numberColumn } from '../output/table.ts';
 const OLD_SECONDS = 60;
 const PHASES = ['preparing', 'executing'];
 
-interface Options extends ListingOptions, ShownDetails {
+interface Options extends ListingOptions {
+  readonly showSql?: true;
   readonly user?: string;
   readonly application?: string;
   readonly olderThan?: number;
@@ -70,8 +70,7 @@ export function define(command: Command, context: CommandContext): void {
       'Only sessions whose transaction or query is older than this, such as 5m.',
       parseAge,
     )
-    .option('--show-sql', 'Show the text of statements, which may hold user data.')
-    .option('--show-clients', 'Show the addresses of clients.');
+    .option('--show-sql', 'Show the text of statements, which may hold user data.');
   addListingOptions(command, COLUMNS);
   addClusterAction(command, context, sessions, printSessions);
   addExamples(
@@ -89,8 +88,6 @@ function parseAge(text: string): number {
   throw new InvalidArgumentError('It must be a duration like 5m, 1h30m or 500ms.');
 }
 
-/** Columns that an option adds, or keeps from being hidden. */
-const CLIENT: Column<Session> = { title: 'CLIENT', value: (session) => session.client_address };
 const SQL: Column<Session> = {
   title: 'SQL',
   // The query that runs now, else the last one.
@@ -99,15 +96,14 @@ const SQL: Column<Session> = {
 };
 
 async function printSessions(target: ClusterTarget, options: Options): Promise<number> {
-  const { user, application, olderThan, showClients, showSql } = options;
+  const { user, application, olderThan, showSql } = options;
   const listing = openListing<Session>(options, {
     member: 'sessions',
-    columns: [...COLUMNS, ...(showClients ? [CLIENT] : []), ...(showSql ? [SQL] : [])],
+    columns: showSql ? [...COLUMNS, SQL] : COLUMNS,
     required: [
       ...(user === undefined ? [] : ['USER']),
       ...(application === undefined ? [] : ['APPLICATION']),
       ...(olderThan === undefined ? [] : ['TXN AGE', 'QUERY AGE']),
-      CLIENT.title,
       SQL.title,
     ],
     urgencyOf: (session) => session.transaction_age_seconds ?? 0,
@@ -120,7 +116,7 @@ async function printSessions(target: ClusterTarget, options: Options): Promise<n
     target.api.sessions(target.stats, {
       limit: collectorOptions(target.config, sessions).page_limit,
       username: user,
-      shape: sessionDetails(options),
+      shape: sessionDetails(showSql),
       onSession(element, dateMs) {
         advance();
         listed += 1;

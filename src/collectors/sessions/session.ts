@@ -48,17 +48,9 @@ export const sessionShape = object({
   end: time(),
 });
 
-/** Fields of a session that only the command `sessions` shows, on demand. */
-export interface ShownDetails {
-  /** The text of statements, which may hold user data. */
-  readonly showSql?: true;
-  /** The addresses of clients. */
-  readonly showClients?: true;
-}
-
-/** A session with its details; SQL text and addresses become values only if they are to be shown. */
-export function sessionDetails({ showSql, showClients }: ShownDetails) {
-  const { client_address: address, ...session } = sessionShape.fields;
+/** A session as the command `sessions` shows it; SQL text becomes values only if it is to be shown, addresses never. */
+export function sessionDetails(showSql = false) {
+  const { client_address: _address, ...session } = sessionShape.fields;
   const queryText = { sql: string(), sql_no_constants: string() };
   const lastQueryText = { last_active_query: string(), last_active_query_no_constants: string() };
   const query = object({
@@ -79,7 +71,6 @@ export function sessionDetails({ showSql, showClients }: ShownDetails) {
     total_active_time: integer(),
     active_queries: array(query),
     active_txn: optional(transactionDetails),
-    ...(showClients ? { client_address: address } : {}),
     ...(showSql ? lastQueryText : {}),
   });
 }

@@ -252,7 +252,7 @@ test.each([
     { name: 'crdb-1' },
     true,
     'failed',
-    /for crdb-1, .*cluster_api\.tls\.server_name/s,
+    /not in the cert's list.*cluster_api\.tls\.server_name/s,
   ],
   ['expired', { name: '127.0.0.1', days: -1 }, true, 'failed', /has expired/],
 ] as const)('a certificate is %s', async (_, cert, isTrusted, verdict, text) => {
@@ -279,7 +279,7 @@ test('the silence of a node is no cost of the scan', async () => {
   const more = 'collectors: { ranges: { interval: 1s, node_timeout: 1s } }\n';
   const { out } = await runHere(['diagnose', '--scan', await configFlag(simulator, { more })]);
   expect(out).toMatch(/! GET \/nodes\/\{node_id\}\/ranges\/ .*; not read: 1 of them;/);
-  expect(out).toMatch(/- range scan +its cost is not known/);
+  expect(out).not.toContain('range scan ');
 });
 
 test('a closed connection is no reason to look for another port where the API has worked', async () => {

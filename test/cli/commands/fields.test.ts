@@ -48,13 +48,13 @@ test('nodes', async () => {
 });
 
 test('sessions', async () => {
-  expect(await outputOf('sessions --show-sql --show-clients')).toMatchInlineSnapshot(`
+  expect(await outputOf('sessions --show-sql')).toMatchInlineSnapshot(`
     "
-    ID      USER  APPLICATION  STATE                TXN AGE  QUERY AGE    AGE  NODE  RETRIES  MEMORY  CLIENT      SQL
-    00ff10  ada   shop         active                  1m1s        40s     1h     1        5   2 KiB  10.0.0.1:1  SELECT 1
-    01ab    bob   -            idle in transaction     1m1s          -  1m30s     2        5     0 B  -           SHOW
-    -       ada   -            active                     -         0s      -     2        -     0 B  -           -
-    -       eve   -            idle                       -          -     5s     3        -     5 B  -           -
+    ID      USER  APPLICATION  STATE                TXN AGE  QUERY AGE    AGE  NODE  RETRIES  MEMORY  SQL
+    00ff10  ada   shop         active                  1m1s        40s     1h     1        5   2 KiB  SELECT 1
+    01ab    bob   -            idle in transaction     1m1s          -  1m30s     2        5     0 B  SHOW
+    -       ada   -            active                     -         0s      -     2        -     0 B  -
+    -       eve   -            idle                       -          -     5s     3        -     5 B  -
     "
   `);
   expect(await outputOf('sessions --show-sql --output json')).toMatchInlineSnapshot(`
@@ -84,13 +84,13 @@ test.each([
 });
 
 test('ranges', async () => {
-  expect(await outputOf('ranges --show-keys')).toMatchInlineSnapshot(`
+  expect(await outputOf('ranges')).toMatchInlineSnapshot(`
     "
     crdb-exporter: skipped, because not live: node 2
-    RANGE  NODE  STORE  TABLE              LEASE  QPS  WRITES/S  READ/S  WRITTEN/S    CPU  PROBLEMS                  START KEY     END KEY
-        7     1      1  movr.public.rides  epoch   13         3   2 KiB      1 KiB  2.50%  -                         /Table/104/1  /Table/104/2
-        7     4      4  movr.public.rides  -        0         0       -          -      -  no_lease,underreplicated  /Table/104/1  /Table/104/2
-        8     4      4  -                  -        0         0       -          -      -  -                         /System/tsd   /System/"tse"
+    RANGE  NODE  STORE  TABLE              LEASE  QPS  WRITES/S  READ/S  WRITTEN/S    CPU  PROBLEMS
+        7     1      1  movr.public.rides  epoch   13         3   2 KiB      1 KiB  2.50%  -
+        7     4      4  movr.public.rides  -        0         0       -          -      -  no_lease,underreplicated
+        8     4      4  -                  -        0         0       -          -      -  -
     "
   `);
   expect(await outputOf('ranges 4 --output json')).toMatchInlineSnapshot(`
@@ -106,12 +106,10 @@ test('ranges', async () => {
 });
 
 test('range', async () => {
-  expect(await outputOf('range 8 7 --show-keys')).toMatchInlineSnapshot(`
+  expect(await outputOf('range 8 7')).toMatchInlineSnapshot(`
     "
     crdb-exporter: skipped, because not live: node 2
     Range 7: table movr.public.rides, index 1
-    START KEY     END KEY
-    /Table/104/1  /Table/104/2
     NODE  STORE  LEASE  RAFT       QPS  WRITES/S    CPU  PROBLEMS
        1      1  epoch  ticking     13         3  2.50%  -
        4      4  -      quiescent    0         0      -  no_lease,underreplicated
@@ -126,8 +124,6 @@ test('range', async () => {
     underreplicated: with fewer live replicas than configured. Bring the nodes back; the cluster then adds replicas automatically.
 
     Range 8: outside of tables
-    START KEY    END KEY
-    /System/tsd  /System/"tse"
     NODE  STORE  LEASE  RAFT  QPS  WRITES/S  CPU  PROBLEMS
        4      4  -      -       0         0    -  -
 

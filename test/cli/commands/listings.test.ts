@@ -174,11 +174,8 @@ describe('ranges', () => {
     expect(ids).toEqual(ids.toSorted((a, b) => a - b));
   });
 
-  test('show keys only with --show-keys', async () => {
-    const plain = await good('ranges', '--output', 'json');
-    expect(plain).not.toMatch(/start_key|end_key|\/Table\//);
-    const [replica] = lines(await good('ranges', '--show-keys', '--output', 'ndjson'));
-    expect(replica).toHaveProperty('start_key');
+  test('show no keys', async () => {
+    expect(await good('ranges', '--output', 'json')).not.toMatch(/_key|\/Table\//);
   });
 });
 
@@ -235,13 +232,11 @@ describe('sessions', () => {
     expect(found.map(({ id }) => id)).toEqual(unnamed.map(({ id }) => id));
   });
 
-  test('shows SQL and addresses only with their flags', async () => {
-    const plain = await good('sessions', '--output', 'json');
-    expect(plain).not.toContain(SQL_MARKER);
-    expect(plain).not.toMatch(/client_address|\b10\.\d+\.\d+\.\d+:\d+/);
-    const shown = await good('sessions', '--show-sql', '--show-clients', '--output', 'json');
+  test('shows SQL only with --show-sql, and addresses never', async () => {
+    expect(await good('sessions', '--output', 'json')).not.toContain(SQL_MARKER);
+    const shown = await good('sessions', '--show-sql', '--output', 'json');
     expect(shown).toContain(SQL_MARKER);
-    expect(shown).toMatch(/"client_address":"[\d.]+:\d+"/);
+    expect(shown).not.toMatch(/client_address|\b10\.\d+\.\d+\.\d+:\d+/);
   });
 
   test('keeps hostile application names in their place', async () => {

@@ -8,7 +8,6 @@ import type { ClusterConfig } from '../../../config/schema.ts';
 import { createRemedyFinder, diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatMs, messageOf } from '../../../format.ts';
-import { RequestError } from '../../../http/errors.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
 import type { AlertName, Api, Endpoint } from '../../../vocabulary.ts';
@@ -32,6 +31,9 @@ export interface CheckResult extends Verdict {
   /** A URL, or an API. */
   readonly target: string;
 }
+
+/** The target of most checks. */
+export const CLUSTER_API = 'cluster API';
 
 /** One poll of a collector, as the exporter makes it. */
 interface Poll<Result> {
@@ -57,7 +59,7 @@ export class Checklist {
   }
 
   /** Adds a result, of the cluster API unless it is of another target. */
-  add(check: string, verdict: Verdict, target = 'cluster API'): void {
+  add(check: string, verdict: Verdict, target = CLUSTER_API): void {
     this.results.push({ check, target, ...verdict });
   }
 
@@ -99,7 +101,7 @@ export class Checklist {
 
   /**
    * Polls a collector once with its configured options and adds what it found, or why it failed: only a warning while the
-   * collector is disabled. A poll that does not get past the login is the check `login`.
+   * collector is disabled.
    */
   async poll<A extends Api, R extends CollectorResult>(
     collector: CollectorWith<A, R>,
@@ -122,15 +124,14 @@ export class Checklist {
       error = thrown;
     }
     const seconds = (performance.now() - startedAt) / 1000;
-    const target = collector.api === 'cluster' ? 'cluster API' : 'Cloud API';
+    const target = collector.api === 'cluster' ? CLUSTER_API : 'Cloud API';
     if (result === undefined || error !== undefined) {
-      const isLogin = error instanceof RequestError && error.endpoint === 'login';
       const hasWorked = this.results.some(
         (other) => other.target === target && other.verdict === 'ok',
       );
       const explained = this.explain(collector, error, hasWorked);
       const verdict = config.collectors[collector.name]?.enabled ? 'failed' : 'warning';
-      this.add(isLogin ? 'login' : collector.request, { verdict, ...explained }, target);
+      this.add(collector.request, { verdict, ...explained }, target);
     } else {
       const found = toVerdict(describe(result, stats.items));
       const size = `${formatBytes(stats.bytes)} in ${formatMs(seconds * 1000)}`;

@@ -7,11 +7,11 @@ import { ranges, type RangesResult } from '../../../collectors/ranges/collector.
 import { sessions, type SessionsResult } from '../../../collectors/sessions/collector.ts';
 import { sizeOf } from '../../../collectors/sessions/session.ts';
 import { tables, type TablesResult } from '../../../collectors/tables/collector.ts';
-import { users } from '../../../collectors/users.ts';
 import type { Thresholds } from '../../../config/alert-settings.ts';
 import { type ClusterConfig, collectorOptions } from '../../../config/schema.ts';
 import { writeDuration } from '../../../config/values.ts';
 import { grantee } from '../../../diagnosis/rules.ts';
+import type { Clients } from '../../../exporter/clients.ts';
 import { nodeProblems, readNodes } from '../../../findings/nodes.ts';
 import { compareScan, formatReplicas, formatStore } from '../../../findings/scan-check.ts';
 import { countsOf, scanOf } from '../../../findings/scan-history.ts';
@@ -21,7 +21,7 @@ import { failureReason } from '../../../polling/outcome.ts';
 import { collectOnce } from '../../clients.ts';
 import { withProgress } from '../../output/standard-output.ts';
 import { noteScanCost } from '../../replicas.ts';
-import type { Checklist, Verdict } from './checklist.ts';
+import { type Checklist, CLUSTER_API, type Verdict } from './checklist.ts';
 
 /** The header Date has whole seconds, and a response takes a while. */
 const CLOCK_TOLERANCE_SECONDS = 5;
@@ -33,59 +33,71 @@ interface Options {
   readonly thresholds: Thresholds;
 }
 
-/** Collectors whose results have a description of their own. */
-const DESCRIBED: ReadonlySet<Collector> = new Set([nodes, ranges, sessions, users, tables]);
+/** A request that every user may send, also without a login. */
+export const HEALTH = {
+  endpoint: 'other',
+  path: '/health/',
+  onChunk: () => undefined,
+  onEnd: () => undefined,
+} as const;
 
-/** Polls every collector of the cluster API, those that are disabled, too. */
+/** Collectors whose results have a description of their own. */
+const DESCRIBED: ReadonlySet<Collector> = new Set([nodes, ranges, sessions, tables]);
+
+/** Logs in and polls every collector of the cluster API, those that are disabled, too. */
 export async function checkClusterApi(
   list: Checklist,
-  api: ClusterApi,
+  client: NonNullable<Clients['cluster']>,
   options: Options,
 ): Promise<void> {
-  const polled = await checkNodes(list, api, options.thresholds);
-  if (polled === undefined) return;
-  await checkRanges(list, api, polled.result, options);
+  const { api } = client;
+  if (!(await checkLogin(list, client))) return;
+  const { result, error } = await list.poll(nodes, api, describeNodes);
+  if (error !== undefined && failureReason(error) === 'auth') return;
+  if (result !== undefined) addNodes(list, result, options.thresholds);
+  await checkRanges(list, api, result, options);
   const connections = sum(
-    reachableNodes(polled.result).map(({ metrics }) => metrics.get('sql.conns') ?? 0),
+    reachableNodes(result).map(({ metrics }) => metrics.get('sql.conns') ?? 0),
   );
-  await list.poll(sessions, api, (result) => describeSessions(list, result, connections));
-  await list.poll(users, api, ({ count }) => `${formatCount(count)} users`);
-  await list.poll(tables, api, (result) => describeTables(list, result));
+  await list.poll(sessions, api, (found) => describeSessions(list, found, connections));
+  await list.poll(tables, api, (found) => describeTables(list, found));
   for (const collector of COLLECTORS) {
     if (DESCRIBED.has(collector) || collector.api === 'cloud') continue;
     await list.poll(collector, api, (_, items) => `${formatCount(items)} items`);
   }
 }
 
-/** Logs in and polls the nodes; undefined when no other check can succeed. */
-async function checkNodes(list: Checklist, api: ClusterApi, thresholds: Thresholds) {
-  const { results } = list;
-  const first = results.length;
-  const { result, error } = await list.poll(nodes, api, ({ nodes: all }) => {
-    const builds = new Set(all.map(({ buildTag }) => buildTag));
-    return `${all.length} nodes of ${[...builds].join(', ')}`;
-  });
-  if (results[first]?.check === 'login') return undefined;
-  results.splice(first, 0, { check: 'login', target: 'cluster API', ...describeLogin(list) });
-  if (result !== undefined) {
-    // Only a scan of all nodes would show whether a dead node is still needed.
-    const decommission = { isAllowed: false, reason: 'ranges may need it' } as const;
-    for (const problem of nodeProblems(readNodes(result, undefined), decommission, thresholds)) {
-      const { text, next, alert } = problem;
-      list.add('nodes', { verdict: 'warning', detail: text, advice: next, alert });
-    }
-    if (result.answeredMs !== undefined) list.add('clock', checkClock(result.answeredMs));
-  }
-  return error !== undefined && failureReason(error) === 'auth' ? undefined : { result };
-}
-
-function describeLogin(list: Checklist): Verdict {
+async function checkLogin(
+  list: Checklist,
+  { session }: NonNullable<Clients['cluster']>,
+): Promise<boolean> {
   const { username, token } = list.config.cluster_api ?? {};
   if (username !== undefined) {
-    return { verdict: 'ok', detail: `as ${username}: ${list.describeLast('login')}` };
+    return list.run('login', CLUSTER_API, nodes, async () => {
+      await session.get({ ...HEALTH, stats: list.stats });
+      return `as ${username}: ${list.describeLast('login')}`;
+    });
   }
   const none = 'no user or token: correct for an insecure cluster only';
-  return { verdict: 'skipped', detail: token ? 'a session token is configured' : none };
+  const detail = token ? 'a session token is configured' : none;
+  list.add('login', { verdict: 'skipped', detail });
+  return true;
+}
+
+function describeNodes({ nodes: all }: NodesResult): string {
+  const builds = new Set(all.map(({ buildTag }) => buildTag));
+  return `${all.length} nodes of ${[...builds].join(', ')}`;
+}
+
+/** Adds the problems of the nodes, in the words of the status page, and the difference of the clocks. */
+function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds): void {
+  // Only a scan of all nodes would show whether a dead node is still needed.
+  const decommission = { isAllowed: false, reason: 'ranges may need it' } as const;
+  for (const problem of nodeProblems(readNodes(result, undefined), decommission, thresholds)) {
+    const { text, next, alert } = problem;
+    list.add('nodes', { verdict: 'warning', detail: text, advice: next, alert });
+  }
+  if (result.answeredMs !== undefined) list.add('clock', checkClock(result.answeredMs));
 }
 
 function checkClock(answeredMs: number): Verdict {
@@ -132,16 +144,9 @@ async function checkRanges(
       list.poll(ranges, api, describeScan, { options, shards, scanProgress }),
   );
   if (result?.summary === undefined) return;
-  await list.run('own counts', 'cluster API', nodes, () =>
-    compareCounts(list, api, before, result),
-  );
-  if (!list.config.collectors['ranges']?.enabled) return;
-  if (result.failed.length > 0) {
-    // Waiting for a node that does not respond does not count as load.
-    const detail = 'its cost is not known: not all nodes were read';
-    list.add('range scan', { verdict: 'skipped', detail }, 'load');
-    return;
-  }
+  await list.run('own counts', CLUSTER_API, nodes, () => compareCounts(list, api, before, result));
+  // Waiting for a node that does not respond does not count as load.
+  if (result.failed.length > 0) return;
   const replicas = countReplicas(result);
   if (scan) {
     list.add('range scan', judgeCost(list.config, { replicas, bytes, seconds }), 'load');
@@ -207,15 +212,15 @@ function judgeCost(
   const { interval = 60, max_duty = 1, timeout = Infinity } = collectors['ranges'] ?? {};
   const { replicas, bytes, seconds } = cost;
   const detail = `${about}${formatCount(replicas)} replicas, ${formatBytes(bytes)} in ${formatMs(seconds * 1000)}, every ${writeDuration(interval)}`;
-  if (seconds <= interval * max_duty && seconds <= timeout) return { verdict: 'ok', detail };
+  if (seconds <= Math.min(timeout, interval * max_duty)) return { verdict: 'ok', detail };
+  const longer =
+    seconds > timeout ? `timeout to ${writeDuration(Math.ceil(2 * seconds))} and ` : '';
   const fitting = writeDuration(Math.ceil(seconds / max_duty));
-  if (seconds > timeout) {
-    const advice = `set collectors.ranges.timeout to ${writeDuration(Math.ceil(seconds * 2))} and interval to ${fitting}, or divide the work with --shard.count`;
-    return { verdict: 'failed', detail: `${detail}: longer than its timeout`, advice };
-  }
-  const excess = `more than ${Math.round(max_duty * 100)} % of the time`;
-  const advice = `set collectors.ranges.interval to ${fitting}; until then the exporter extends it automatically`;
-  return { verdict: 'warning', detail: `${detail}: ${excess}`, advice };
+  return {
+    verdict: 'warning',
+    detail: `${detail}: more than ${Math.round(max_duty * 100)} % of the time`,
+    advice: `set collectors.ranges.${longer}interval to ${fitting}; until then the exporter extends it automatically`,
+  };
 }
 
 /** Whether the user sees the sessions of others, and those of which nodes are missing. */
@@ -244,24 +249,20 @@ function describeTables(
   { tables: read, discovery, missing = [] }: TablesResult,
 ): string | Verdict {
   for (const { name, failure } of missing) {
-    const reason = list.explain(tables, failure.cause);
+    const check = name === undefined ? 'GET /table_metadata/' : `table ${name}`;
     // Releases before 24.3 do not list their tables, which is no fault of anybody.
-    const verdict = failure.reason === 'not_available' ? 'skipped' : 'warning';
-    if (name === undefined) list.add('GET /table_metadata/', { verdict, ...reason });
-    else list.add(`table ${name}`, { verdict: 'failed', ...reason });
+    const isOld = failure.reason === 'not_available' && name === undefined;
+    const verdict = isOld ? 'skipped' : name === undefined ? 'warning' : 'failed';
+    list.add(check, { verdict, ...list.explain(tables, failure.cause) });
   }
-  const details = read.length === 0 ? [] : [`details of ${formatCount(read.length)}`];
-  if (discovery !== undefined) {
-    const sizes = `names and sizes of ${formatCount(discovery.all.length)} tables`;
-    return [sizes, ...details].join(', ');
-  }
-  // Without a failure and with `discover: auto`, the user sees no table.
-  const isHidden =
-    !missing.some(({ name }) => name === undefined) &&
-    collectorOptions(list.config, tables).discover !== false;
-  if (!isHidden) return details[0] ?? '';
+  const detail = [
+    ...(discovery ? [`names and sizes of ${formatCount(discovery.all.length)} tables`] : []),
+    ...(read.length > 0 ? [`details of ${formatCount(read.length)}`] : []),
+  ].join(', ');
+  const isListed = discovery !== undefined || missing.some(({ name }) => name === undefined);
+  if (isListed || collectorOptions(list.config, tables).discover === false) return detail;
   const advice = `run GRANT CONNECT ON DATABASE … TO ${grantee(list.config.cluster_api)};`;
-  return { verdict: 'warning', detail: details[0] ?? '', advice };
+  return { verdict: 'warning', detail, advice };
 }
 
 function sum(values: readonly number[]): number {
