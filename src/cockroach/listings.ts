@@ -117,8 +117,8 @@ export const MAX_STORES = 50_000;
 export const MAX_NODE_STORES = 1_000;
 /** Replicas of one node. */
 export const MAX_NODE_REPLICAS = 2_000_000;
-/** Values of all nodes and stores. One that brings its own text, a tier or a key chosen by a prefix, counts as four. */
-export const MAX_NODE_VALUES = 1_500_000;
+/** Values of all nodes and stores: a hundred for each of 5,000 nodes, or all metrics of 140 nodes. */
+export const MAX_NODE_VALUES = 500_000;
 /** Distinct hosts of clients, counted for each node. */
 export const MAX_CLIENT_HOSTS = 100_000;
 

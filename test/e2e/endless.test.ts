@@ -88,7 +88,7 @@ const LARGE_FLOODS: typeof FLOODS = {
         );
       },
     },
-    'nodes: more than 1500000 values',
+    'nodes: more than 500000 values',
   ],
   'client hosts': [
     'sessions',

@@ -152,13 +152,11 @@ export const nodes = defineCollector({
     const selected = selectKeys(context.options.metrics);
     // By id: a node that moves between two pages is listed twice.
     const byId = new Map<number, NodeRecord>();
-    const filters = [nodeKeys(selected), storeKeys(selected)] as const;
-    const shared = new Set(filters.flatMap(({ keys }) => keys));
     let stores = 0;
     let values = 0;
     const { dateMs } = await api.nodes(context, {
       limit: context.options.page_limit,
-      shape: nodeShape(...filters),
+      shape: nodeShape(nodeKeys(selected), storeKeys(selected)),
       onNode(element) {
         const node = copyNode(element);
         if (node === undefined) return;
@@ -166,7 +164,7 @@ export const nodes = defineCollector({
         if (element.locality.tiers.length > MAX_TIERS) context.limits.add('items');
         stores += node.stores.size;
         assertWithin(context, 'nodes', 'stores', stores, MAX_STORES);
-        values += countValues(node, shared);
+        values += countValues(node);
         assertWithin(context, 'nodes', 'values', values, MAX_NODE_VALUES);
       },
     });

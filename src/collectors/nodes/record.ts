@@ -156,14 +156,7 @@ function copyValues(values: NodeElement['metrics']): NodeRecord['metrics'] {
   return new Map([...values].filter(([key]) => key.length <= MAX_KEY_LENGTH));
 }
 
-/** The values of a node, for MAX_NODE_VALUES; the keys in `shared` are one text for all nodes. */
-export function countValues(
-  { metrics, stores, tiers }: NodeRecord,
-  shared: ReadonlySet<string>,
-): number {
-  let count = 4 * tiers.length;
-  for (const values of [metrics, ...stores.values()]) {
-    for (const key of values.keys()) count += shared.has(key) ? 1 : 4;
-  }
-  return count;
+/** The values of a node and its stores. */
+export function countValues({ metrics, stores }: NodeRecord): number {
+  return [...stores.values()].reduce((count, { size }) => count + size, metrics.size);
 }

@@ -159,13 +159,9 @@ export const sessions = defineCollector({
       }
       for (const { family, value } of NODE_FAMILIES) set.set(family, labels, value(node));
     }
-    for (const [family, buckets] of [
-      [families.byAge, byAge],
-      [families.queriesByAge, queriesByAge],
-    ] as const) {
-      for (const [bound, count] of buckets) {
-        set.set(family, { le: formatValue(bound) }, count);
-      }
+    for (const [bound, count] of byAge) set.set(families.byAge, { le: formatValue(bound) }, count);
+    for (const [bound, count] of queriesByAge) {
+      set.set(families.queriesByAge, { le: formatValue(bound) }, count);
     }
     const ids = [...answered.union(failedNodes)].filter((id) => id > 0).toSorted((a, b) => a - b);
     for (const id of ids) {
