@@ -188,15 +188,6 @@ describe('sessions', () => {
     expect(paths).toEqual(['/sessions/?exclude_closed_sessions=true&limit=1&username=a%26b']);
     expect(outcome).toEqual({ failedNodes: new Set(), internalPrefix: undefined });
   });
-
-  test('keep the prefix that an earlier page named', async () => {
-    const { outcome } = await readFrom(
-      sessions,
-      '{"sessions":[],"next":"a","internal_app_name_prefix":"$ x"}',
-      '{"sessions":[],"errors":[{"node_id":2},{"node_id":"x"}]}',
-    );
-    expect(outcome).toEqual({ failedNodes: new Set([2, 0]), internalPrefix: '$ x' });
-  });
 });
 
 test.each<readonly [string, Read, boolean]>([

@@ -57,11 +57,6 @@ async function poll({ client: { api } }: Setting): Promise<number> {
   return nodes;
 }
 
-function readRanges({ client: { api } }: Setting, firstUrl: number): Promise<void> {
-  const request = { nodeId: 1, route: 'proxy', limit: 0, firstUrl, shape } as const;
-  return api.nodeRanges(testStats(), { ...request, onRange: () => undefined });
-}
-
 function counts(servers: readonly TestServer[]): readonly number[] {
   return servers.map(({ requests }) => requests.length);
 }
@@ -87,15 +82,6 @@ describe.each([401, 403])('a URL that answers everything with %d', (status) => {
     expect(await poll(setting)).toBe(1);
     expect(counts(servers)[0]).toBe(2);
     expect(countLogins(servers)).toBe(2);
-    await dispose(setting, servers);
-  });
-
-  test('as the second costs no ranges of any node', async () => {
-    const servers = [await node(), await refusing(status), await node()];
-    const setting = connect(servers);
-    for (let scan = 0; scan < 9; scan += 1) await readRanges(setting, scan);
-    expect(counts(servers)[1]).toBe(1);
-    expect(countLogins(servers)).toBe(1);
     await dispose(setting, servers);
   });
 

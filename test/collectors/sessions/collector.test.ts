@@ -177,16 +177,6 @@ describe('internal sessions', () => {
     expect(requests).toHaveLength(3);
     expect(second.lines).toEqual(first.lines);
   });
-
-  test('without a prefix, or with an empty one, the default applies', async () => {
-    for (const prefix of [undefined, '']) {
-      const { of, requests } = await pollListing(() =>
-        listingOf([sessionOf(1), internal], { internal_app_name_prefix: prefix }),
-      );
-      expect(requests).toHaveLength(1);
-      expect(of('crdb_session_alloc_bytes')).toEqual(['{node_id="1"} 100']);
-    }
-  });
 });
 
 function errorOf(id: number | undefined): object {

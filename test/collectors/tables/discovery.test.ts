@@ -66,14 +66,6 @@ describe('the tables with series of their own', () => {
     expect(of('crdb_table_info')[0]).toContain('zone_config_level="table"');
   });
 
-  test('are none with max_tables 0', async () => {
-    const { of } = await discover(() => pageOf(rows), { max_tables: 0 });
-    expect(of('crdb_table_size_bytes')).toEqual([
-      '{database="other",schema="other",table="other"} 300',
-    ]);
-    expect(of('crdb_tables')).toEqual(['{database="other"} 4']);
-  });
-
   test('called other.other.other are added to the rest, as is a database of that name', async () => {
     const names = { db_name: 'other', schema_name: 'other', table_name: 'other' };
     const { of } = await discover(() => pageOf([rowOf(7, names), rowOf(1)]), { max_tables: 1 });
@@ -89,18 +81,6 @@ describe('the tables with series of their own', () => {
     );
     expect(of('crdb_tables')[0]).toBe('{database="a\uFFFDb"} 1');
     expect(result.names.get('7')).toBe(`a\uFFFDb.public.${'x'.repeat(128)}`);
-  });
-
-  test('have no series for a value of the wrong type', async () => {
-    const { of } = await discover(() =>
-      pageOf([rowOf(7, { replication_size_bytes: 'x', last_updated: '0001-01-01T00:00:00Z' })]),
-    );
-    expect(of('crdb_table_size_bytes')).toEqual([
-      '{database="other",schema="other",table="other"} 0',
-    ]);
-    expect(of('crdb_database_size_bytes')).toEqual(['{database="movr"} 0', '{database="other"} 0']);
-    expect(of('crdb_table_data_bytes')).toHaveLength(2);
-    expect(of('crdb_table_metadata_oldest_update_timestamp_seconds')).toEqual([]);
   });
 });
 

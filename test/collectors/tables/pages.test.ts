@@ -24,14 +24,6 @@ describe('pages', () => {
     expect([...limits]).toEqual(['items']);
   });
 
-  test('of a server that sends all at once keep 10,000 tables', async () => {
-    const rows = Array.from({ length: 10_001 }, (_, index) => rowOf(index + 1));
-    const { requests, result, limits } = await discover(() => pageOf(rows));
-    expect(requests).toHaveLength(1);
-    expect(result.discovery?.all).toHaveLength(10_000);
-    expect([...limits]).toEqual(['items']);
-  });
-
   test('hold a table that moves from one to the next once', async () => {
     const { result, samples } = await discover(moved);
     expect(result.discovery?.all).toHaveLength(2);
