@@ -7,7 +7,7 @@ import { assistantDetails, assistantShape } from '../../src/collectors/cloud.ts'
 import { nodeDetails, nodeShape } from '../../src/collectors/nodes/record.ts';
 import { LOADS, replicaShape } from '../../src/collectors/ranges/replica.ts';
 import { sessionDetails, sessionShape } from '../../src/collectors/sessions/session.ts';
-import { discoveredShape, tableDetails, tableShape } from '../../src/collectors/tables/table.ts';
+import { discoveredShape, tableShape } from '../../src/collectors/tables/table.ts';
 import { type AnyShape, object, string } from '../../src/json/shape.ts';
 import { REPORTED_PROBLEMS } from '../../src/vocabulary.ts';
 
@@ -129,7 +129,7 @@ export const RESPONSES: readonly ServerResponse[] = [
   },
   {
     request: 'GET /api/v2/databases/{database}/tables/{table}/',
-    shapes: [tableShape, tableDetails],
+    shapes: [tableShape],
     sources: {
       [ADMIN]: [
         ...under(

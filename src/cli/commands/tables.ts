@@ -3,7 +3,7 @@ import { tables } from '../../collectors/tables/collector.ts';
 import {
   type DiscoveredTable,
   discoverTables,
-  tableDetails,
+  tableShape,
   ZONE_LEVELS,
 } from '../../collectors/tables/table.ts';
 import {
@@ -165,7 +165,7 @@ async function printDetails(
 /** The details as JSON, with the names of the API after those of the table. */
 async function readTable(target: ClusterTarget, database: string, table: string) {
   const api = target.api;
-  const found = await api.table(target.stats, { database, table, shape: tableDetails });
+  const found = await api.table(target.stats, { database, table, shape: tableShape });
   const { zone_config_level: level = 0, ...details } = found;
   const zone_config_level = ZONE_LEVELS[level] ?? `unknown(${level})`;
   return { database, table, ...details, zone_config_level };

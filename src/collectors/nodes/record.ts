@@ -58,12 +58,12 @@ export function nodeShape(nodeKeys: KeyFilter, storeKeys: KeyFilter) {
   });
 }
 
+const EVERY_KEY: KeyFilter = { keys: [], prefixes: [''] };
+
 /** A node with all of its metrics, for the command `nodes`. */
 export const nodeDetails = object({
-  ...identity,
+  ...nodeShape(EVERY_KEY, EVERY_KEY).fields,
   attrs: object({ attrs: array(nameText()) }),
-  metrics: record(number()),
-  store_metrics: record(record(number())),
 });
 
 type NodeElement = Infer<ReturnType<typeof nodeShape>>;

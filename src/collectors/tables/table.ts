@@ -40,27 +40,12 @@ export function formatTableName({ database, schema, table }: TableName): string 
   return `${database}.${schema}.${table}`;
 }
 
+/** A table, as the server describes it; without the keys of subzones. The command `table` shows all of it. */
 export const tableShape = object({
-  descriptor_id: integer(),
+  descriptor_id: optional(integer()),
   range_count: integer(),
   zone_config_level: integer(),
   create_table_statement: string(),
-  columns: array(object({})),
-  indexes: array(object({ name: nameText() })),
-  grants: array(object({ user: nameText(), privileges: array(nameText()) })),
-  zone_config: object({
-    num_replicas: optional(integer()),
-    num_voters: optional(integer()),
-    range_min_bytes: optional(integer()),
-    range_max_bytes: optional(integer()),
-    gc: object({ ttl_seconds: optional(integer()) }),
-  }),
-});
-
-/** With what only the command `table` shows; without the keys of subzones. */
-export const tableDetails = object({
-  ...tableShape.fields,
-  descriptor_id: optional(integer()),
   configure_zone_statement: string(),
   data_total_bytes: optional(integer()),
   data_live_bytes: optional(integer()),
@@ -88,8 +73,13 @@ export const tableDetails = object({
       implicit: boolean(),
     }),
   ),
+  grants: array(object({ user: nameText(), privileges: array(nameText()) })),
   zone_config: object({
-    ...tableShape.fields.zone_config.fields,
+    num_replicas: optional(integer()),
+    num_voters: optional(integer()),
+    range_min_bytes: optional(integer()),
+    range_max_bytes: optional(integer()),
+    gc: object({ ttl_seconds: optional(integer()) }),
     global_reads: optional(boolean()),
     constraints: raw(),
     voter_constraints: raw(),
