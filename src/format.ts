@@ -75,12 +75,37 @@ export function toTimestamp(milliseconds: number): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 
+/** RFC 3339; undefined for 0, which stands for unknown, and for what is no time. */
+export function toTime(milliseconds: number | undefined): string | undefined {
+  return milliseconds ? toTimestamp(milliseconds) : undefined;
+}
+
 /** `1, 2 and 3`; a long list is cut. */
 export function formatList(items: readonly (string | number)[]): string {
   const shown = items.slice(0, MAX_LIST_ITEMS).map(String);
   const missing = items.length - shown.length;
   const last = missing > 0 ? `${missing} more` : (shown.pop() ?? '');
   return shown.length === 0 ? last : `${shown.join(', ')} and ${last}`;
+}
+
+/** `node 3`, `nodes 3 and 4`. */
+export function formatNodes(ids: readonly number[]): string {
+  return `${ids.length === 1 ? 'node' : 'nodes'} ${formatList(ids)}`;
+}
+
+/** `1 range`, `60 ranges`. */
+export function formatRanges(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'}`;
+}
+
+/** The name of a table, or `table 112` where only its id is known. */
+export function formatTable(table: string, word = 'table'): string {
+  return /^\d+$/.test(table) ? `${word} ${table}` : table;
+}
+
+/** The text with a capital letter at its beginning. */
+export function capitalize(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
 }
 
 /** A value as a shell takes it. */

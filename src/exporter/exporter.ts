@@ -6,8 +6,8 @@ import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
 import { ConfigError, formatIssues } from '../config/issues.ts';
 import type { ConfigSources, LoadedConfig } from '../config/load.ts';
 import type { Config } from '../config/schema.ts';
-import { type Problem, toTime } from '../findings/problem.ts';
-import { messageOf } from '../format.ts';
+import type { Problem } from '../findings/status.ts';
+import { messageOf, toTime } from '../format.ts';
 import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
 import { type Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
@@ -17,7 +17,7 @@ import { createRoutes } from '../web/routes.ts';
 import type { WebServerOptions } from '../web/server/app.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
 import { startWebServer, type WebServer } from '../web/server/web-server.ts';
-import { History } from '../web/status/status.ts';
+import { History } from '../web/status/history.ts';
 import { Clusters } from './clusters.ts';
 
 /** `/-/ready` does not wait longer than this for first polls. */

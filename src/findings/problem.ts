@@ -1,55 +1,19 @@
 import { type FindingSettings, RUNBOOK_URL } from '../config/alert-settings.ts';
-import { toTimestamp } from '../format.ts';
-import { ALERT_SEVERITIES, type AlertName, SEVERITIES, type Severity } from '../vocabulary.ts';
+import { quoteArgument, toTimestamp } from '../format.ts';
+import { ALERT_SEVERITIES, type AlertName, SEVERITIES } from '../vocabulary.ts';
+import type { Finding, FindingStatus, Problem } from './status.ts';
 
-/** How long a condition may be normal, and is only information: as long as its alert waits. */
-export const NORMAL_SECONDS = {
-  CrdbNodeStuckLeaving: 3600,
-  CrdbRangeProblemPersistent: 3600,
-};
-
-/** A problem or a notable condition: one of the `findings` of /api/status. */
-export interface Problem {
-  /** The key stays the same for as long as the problem lasts. */
-  readonly key: string;
-  /** The part of the cluster that has the problem, or the exporter that reads it. */
-  readonly about: 'nodes' | 'ranges' | 'sessions' | 'jobs' | 'assistant' | 'exporter';
-  /** The alert with the same condition, whose severity it has. */
-  readonly alert?: AlertName | undefined;
-  /** The severity without an alert, or that of a second alert with the same name. */
-  readonly level?: Severity | undefined;
-  /** The condition is normal for so many seconds, and `info` until then. */
-  readonly normalSeconds?: number | undefined;
-  readonly text: string;
-  /** The next step; commands are in backquotes. */
-  readonly next: string;
-  /** RFC 3339, where the data itself has the start of the issue. */
-  readonly since?: string | undefined;
-  /** The ranges that the text names. */
-  readonly rangeIds?: readonly number[] | undefined;
-}
-
-/** A problem with its severity and start. */
-export interface Finding extends Pick<
-  Problem,
-  'key' | 'about' | 'alert' | 'text' | 'next' | 'rangeIds'
-> {
-  readonly level: Severity;
-  /** RFC 3339. */
-  readonly since: string;
-}
-
-/** The issues with their severities, the worst first; `sinceMs` is when the exporter first saw the issue of a key. */
+/** The problems with their severities, the worst first; `sinceMs` is when the exporter first saw the problem of a key. */
 export function toFindings(
-  issues: readonly Problem[],
+  problems: readonly Problem[],
   sinceMs: (key: string) => number,
   nowMs: number,
 ): readonly Finding[] {
-  return issues
+  return problems
     .map(({ key, about, alert, level, normalSeconds = 0, text, next, since, rangeIds }) => {
       const startMs = since === undefined ? sinceMs(key) : Date.parse(since);
       const elapsedMs = nowMs - startMs;
-      // A clock that was set back lets an issue begin in the future: it is old, not new.
+      // A clock that was set back lets a problem begin in the future: it is old, not new.
       const isNormal = elapsedMs >= 0 && elapsedMs < normalSeconds * 1000;
       const severity = level ?? (alert === undefined ? 'info' : ALERT_SEVERITIES[alert]);
       return {
@@ -71,8 +35,8 @@ export function bySeverity(
   a: Pick<Finding, 'level' | 'about'>,
   b: Pick<Finding, 'level' | 'about'>,
 ): number {
-  const bySubject = Number(a.about === 'exporter') - Number(b.about === 'exporter');
-  return SEVERITIES.indexOf(a.level) - SEVERITIES.indexOf(b.level) || bySubject;
+  const byAbout = Number(a.about === 'exporter') - Number(b.about === 'exporter');
+  return SEVERITIES.indexOf(a.level) - SEVERITIES.indexOf(b.level) || byAbout;
 }
 
 /** Whether a finding is a problem of the cluster: not only of the exporter, and more than information. */
@@ -80,17 +44,9 @@ export function isProblem({ about, level }: Pick<Finding, 'about' | 'level'>): b
   return about !== 'exporter' && level !== 'info';
 }
 
-/** RFC 3339; undefined for 0, which stands for unknown, and for what is no time. */
-export function toTime(milliseconds: number | undefined): string | undefined {
-  return milliseconds ? toTimestamp(milliseconds) : undefined;
-}
-
-/** Where a finding leads; a link that is not configured is absent. */
-export interface FindingLinks {
-  readonly runbookUrl?: string | undefined;
-  readonly dashboardUrl?: string | undefined;
-  /** The reports of the DB Console on the ranges that the finding names. */
-  readonly rangeReports?: readonly { readonly rangeId: number; readonly url: string }[] | undefined;
+/** The flag that a command needs for one of so many configured clusters. */
+export function clusterFlag(clusters: number, name: string): string {
+  return clusters > 1 ? ` --cluster ${quoteArgument(name)}` : '';
 }
 
 /** The dashboard about a part of a cluster. */
@@ -108,7 +64,7 @@ export function linkFinding(
   { about, alert, rangeIds = [] }: Pick<Finding, 'about' | 'alert' | 'rangeIds'>,
   links: FindingSettings['links'],
   { name, consoleUrl }: { readonly name: string; readonly consoleUrl?: string | undefined },
-): FindingLinks {
+): Pick<FindingStatus, 'runbookUrl' | 'dashboardUrl' | 'rangeReports'> {
   const { dashboard_url: dashboards } = links;
   const board = `${dashboards}/d/${DASHBOARDS[about]}?var-cluster=${encodeURIComponent(name)}`;
   return {

@@ -1,26 +1,16 @@
-import type { RangesResult } from '../collectors/ranges/collector.ts';
-import type { Thresholds } from '../config/alert-settings.ts';
-import { formatCount, formatList, formatPercent } from '../format.ts';
-import { NORMAL_SECONDS, type Problem } from './problem.ts';
-import {
-  formatTable,
-  type ProblemRangeStatus,
-  type RangesStatus,
-  systemRangeName,
-} from './ranges.ts';
-import { formatRanges } from './safe-to-stop.ts';
-import { scanProblems } from './scan-check.ts';
+import { formatCount, formatList, formatNodes, formatRanges, formatTable } from '../format.ts';
+import type { Problem, ProblemRangeStatus, RangesStatus, RangeStatus } from './status.ts';
 
 /** Ranges that are named in a finding; the table of the page has more. */
 const MAX_NAMED = 3;
 
-/** Short ones are part of splits, lease transfers and rebalancing. */
 const PERSISTENT = { alert: 'CrdbRangeProblemPersistent' } as const;
-const NORMAL = { ...PERSISTENT, normalSeconds: NORMAL_SECONDS.CrdbRangeProblemPersistent } as const;
+/** Short ones are part of splits, lease transfers and rebalancing. */
+const NORMAL = { ...PERSISTENT, normalSeconds: 3600 } as const;
 
-/** Issues by the members of `problems` that the cluster API sends; `what` follows `12 ranges`. */
+/** Problems of ranges by their names in the cluster API, the worst first; `what` follows `12 ranges`. */
 export const PROBLEM_ISSUES: Readonly<
-  Record<string, Partial<Problem> & { readonly what: string; readonly next: string }>
+  Record<string, Pick<Problem, 'alert' | 'normalSeconds' | 'next'> & { readonly what: string }>
 > = {
   no_live_replica: {
     alert: 'CrdbRangesLost',
@@ -89,95 +79,63 @@ export const PROBLEM_ISSUES: Readonly<
   },
 };
 
+/** The problems that replicas report; nodes that were not read have a problem unless their API is down, which explains them. */
 export function rangeProblems(
-  status: RangesStatus,
+  { problems, oldest, nodes, failedNodes }: RangesStatus,
   isApiDown: boolean,
   nodeCount = Infinity,
 ): readonly Problem[] {
-  const { problems, oldest, nodes, failedNodes } = status;
-  const issues: Problem[] = [];
-  const about = 'ranges';
-  for (const [problem, { what, ...issue }] of Object.entries(PROBLEM_ISSUES)) {
+  const reported = Object.entries(PROBLEM_ISSUES).flatMap(([problem, { what, ...issue }]) => {
     const count = problems[problem] ?? 0;
-    if (count === 0) continue;
+    if (count === 0) return [];
     const listed = oldest.filter((range) => range.problem === problem);
-    const shown = listed.slice(0, MAX_NAMED);
-    const named = shown.map(formatPlace);
-    const rangeIds = shown.map(({ rangeId }) => rangeId);
-    const more = count - named.length;
-    const places = formatList(more > 0 ? [...named, `${formatCount(more)} more`] : named);
-    const text = `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'} ${what}. ${places}.`;
-    const since = listed[0]?.firstSeenAt;
+    const named = listed.slice(0, MAX_NAMED);
+    const more = count > named.length ? [`${formatCount(count - named.length)} more`] : [];
+    const places = formatList([...named.map(describePosition), ...more]);
     // One or two nodes cannot hold three replicas: that has no alert.
     const isSmall = problem === 'underreplicated' && nodeCount < 3;
-    const level = isSmall ? 'info' : issue.level;
-    issues.push({ ...issue, key: `ranges ${problem}`, about, level, text, since, rangeIds });
-  }
-  // An API that fails explains them.
-  if (nodes.failed > 0 && !isApiDown) {
-    const verb = failedNodes.length === 1 ? 'node' : 'nodes';
-    const text = `The ranges of ${nodes.failed} of ${nodes.failed + nodes.scanned} nodes were not read (${verb} ${formatList(failedNodes)}): the counts are lower bounds.`;
-    const next = 'Check whether these nodes hang; `crdb-exporter ranges NODE` reads one.';
-    const alert = 'CrdbRangeScanIncomplete';
-    issues.push({ key: 'unread nodes', about: 'exporter', alert, text, next });
-  }
-  return status.scanCheck === undefined ? issues : [...issues, ...scanProblems(status.scanCheck)];
+    return [
+      {
+        ...issue,
+        key: `ranges ${problem}`,
+        about: 'ranges' as const,
+        level: isSmall ? ('info' as const) : undefined,
+        text: `${formatRanges(count)} ${what}. ${places}.`,
+        since: listed[0]?.firstSeenAt,
+        rangeIds: named.map(({ rangeId }) => rangeId),
+      },
+    ];
+  });
+  if (nodes.failed === 0 || isApiDown) return reported;
+  const unread: Problem = {
+    key: 'unread nodes',
+    about: 'exporter',
+    alert: 'CrdbRangeScanIncomplete',
+    text: `The ranges of ${nodes.failed} of ${nodes.failed + nodes.scanned} nodes were not read (${formatNodes(failedNodes)}): the counts are lower bounds.`,
+    next: 'Check whether these nodes hang; `crdb-exporter ranges NODE` reads one.',
+  };
+  return [...reported, unread];
 }
 
 /** `r7 of movr.public.users on node 1`. */
-function formatPlace(range: ProblemRangeStatus): string {
+function describePosition(range: ProblemRangeStatus): string {
   const { rangeId, table, nodeId } = range;
   const name = systemRangeName(range);
-  if (name !== undefined) return `r${rangeId} (${name}) on node ${nodeId}`;
-  const of = table === '' ? '' : ` of ${formatTable(table)}`;
-  return `r${rangeId}${of} on node ${nodeId}`;
+  const named = table === '' ? `r${rangeId}` : `r${rangeId} of ${formatTable(table)}`;
+  return `${name === undefined ? named : `r${rangeId} (${name})`} on node ${nodeId}`;
 }
 
-/** So many under-replicated ranges that the next failure makes many unavailable: more than a tenth of those with a lease. */
-export function widespreadProblems(
-  { scanned, summary }: RangesResult,
-  nodeCount: number,
-  thresholds: Thresholds,
-): readonly Problem[] {
-  const stores = scanned.flatMap((node) => [...node.stores.values()]);
-  const leases = stores.reduce((sum, store) => sum + store.leases, 0);
-  const count = summary?.problems.get('underreplicated')?.ranges ?? 0;
-  if (nodeCount < 3 || count <= thresholds.underreplicated * leases) return [];
-  const share = formatPercent(leases > 0 ? Math.min(1, count / leases) : 1);
-  return [
-    {
-      key: 'many underreplicated',
-      about: 'ranges',
-      alert: 'CrdbRangesUnderreplicated',
-      level: 'critical',
-      normalSeconds: 7200,
-      text: `${formatRanges(count)}, ${share} of all, ${count === 1 ? 'has' : 'have'} too few live replicas.`,
-      next: 'While this lasts the next failure may make many unavailable: look for nodes that are down and for full stores.',
-    },
-  ];
-}
+/** The first ranges of a cluster, by id: all requests need them. */
+const SYSTEM_RANGES: Readonly<Record<number, string>> = {
+  1: 'system: meta ranges',
+  2: 'system: node liveness',
+  3: 'system',
+};
 
-/** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
-export function quorumProblems(
-  { summary }: RangesResult,
-  thresholds: Thresholds,
-): readonly Problem[] {
-  if (summary?.domains === undefined) return [];
-  const tiers = [...Map.groupBy(summary.domains.localities, ({ tier }) => tier).values()];
-  const [widest = []] = tiers.toSorted((a, b) => b.length - a.length);
-  const most = thresholds.quorum_risk * summary.ranges;
-  const risky = widest.filter(({ quorum }) => quorum > 0 && quorum < most);
-  if (widest.length < 3 || risky.length === 0) return [];
-  const names = formatList(risky.slice(0, MAX_NAMED).map(({ locality }) => locality));
-  const more = risky.length > MAX_NAMED ? ` and ${risky.length - MAX_NAMED} more` : '';
-  return [
-    {
-      key: 'quorum at risk',
-      about: 'ranges',
-      alert: 'CrdbQuorumAtRisk',
-      normalSeconds: 1800,
-      text: `Some ranges would lose their quorum with ${names}${more}.`,
-      next: 'Look for replicas that are still missing, for full nodes elsewhere and for zone configurations that cannot be satisfied.',
-    },
-  ];
+/** `system: node liveness` for range 2; undefined for a range of a table and where it is not certain. */
+export function systemRangeName({
+  rangeId,
+  table,
+}: Pick<RangeStatus, 'rangeId' | 'table'>): string | undefined {
+  return table === '' ? SYSTEM_RANGES[rangeId] : undefined;
 }

@@ -1,4 +1,9 @@
-import type { Collector, CollectorResult, CollectorWith } from '../collectors/collector.ts';
+import type {
+  Collector,
+  CollectorResult,
+  CollectorWith,
+  PollFailure,
+} from '../collectors/collector.ts';
 import { nodes } from '../collectors/nodes/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import { SESSION_STATES } from '../collectors/sessions/session.ts';
@@ -43,47 +48,31 @@ export function failedPolls(
   previous: readonly WatchProblem[],
 ): readonly WatchProblem[] {
   const problems = new Map<string, WatchProblem>();
+  const add = (problem: WatchProblem, collector: string): void => {
+    const affects = [...(problems.get(problem.key)?.affects ?? []), collector];
+    problems.set(problem.key, { ...(problems.get(problem.key) ?? problem), affects });
+  };
   const failing = pollers.flatMap(({ collector: { name, api }, outcome: { error } }) =>
     error === undefined ? [] : { name, api, error },
   );
-  const add = (problem: WatchProblem, collector: string): void => {
-    const known = problems.get(problem.key) ?? { ...problem, affects: [] };
-    problems.set(problem.key, { ...known, affects: [...known.affects, collector] });
-  };
-  for (const poll of failing.filter((each) => !isBlocked(each))) {
-    add(describeFailure(poll), poll.name);
+  const isBlocked = ({ error }: (typeof failing)[number]) => error.reason === 'breaker_open';
+  for (const { name, api, error } of failing.filter((poll) => !isBlocked(poll))) {
+    add(describeFailure(api, error), name);
   }
-  for (const poll of failing.filter(isBlocked)) {
-    const cause = causeOf(poll, [...problems.values(), ...previous]);
-    add(cause ?? describeFailure(poll), poll.name);
+  for (const { name, api, error } of failing.filter(isBlocked)) {
+    const causes = [...problems.values(), ...previous].filter(
+      (problem) => problem.api === api && problem.reason !== undefined,
+    );
+    const cause = causes.find(({ affects }) => affects.includes(name)) ?? causes[0];
+    add(cause ?? describeFailure(api, error), name);
   }
   return [...problems.values()];
 }
 
-interface FailingCollector {
-  readonly name: string;
-  readonly api: Api;
-  readonly error: NonNullable<PolledCollector['outcome']['error']>;
-}
-
-function isBlocked({ error }: FailingCollector): boolean {
-  return error.reason === 'breaker_open';
-}
-
 /** Messages that differ in numbers alone have the same key: `no response within 5 s` and `… 30 s` are one problem. */
-function describeFailure({ api, error }: FailingCollector): WatchProblem {
-  const { message, remedy, reason } = error;
+function describeFailure(api: Api, { message, remedy, reason }: PollFailure): WatchProblem {
   const cause = (remedy ?? message).replaceAll(/\d+/g, 'N');
   return { key: `${api} ${reason} ${cause}`, message, remedy, reason, api, affects: [] };
-}
-
-/** The problem that affected the collector before it was blocked, or else another problem of its API. */
-function causeOf(
-  { name, api }: FailingCollector,
-  known: readonly WatchProblem[],
-): WatchProblem | undefined {
-  const causes = known.filter((problem) => problem.api === api && problem.reason !== undefined);
-  return causes.find(({ affects }) => affects.includes(name)) ?? causes[0];
 }
 
 /** The warnings of the last polls. */

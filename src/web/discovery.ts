@@ -2,8 +2,14 @@ import type { ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { livenessOf } from '../cockroach/node.ts';
 import { nodeInfoLabels, nodes } from '../collectors/nodes/collector.ts';
-import { readParameters, sendJson, sendText, sendUnknownCluster, toJson } from './respond.ts';
-import type { Route } from './server/app.ts';
+import {
+  readParameters,
+  type Route,
+  sendJson,
+  sendText,
+  sendUnknownCluster,
+  toJson,
+} from './respond.ts';
 import type { ClusterSource } from './status/cluster.ts';
 
 /** Where a node usually serves `/_status/vars`. */

@@ -5,6 +5,16 @@ import { hostname } from 'node:os';
 /** Emitted by a response when its first bytes are handed to the socket. */
 export const SENDING = 'sending';
 
+/** A path and what serves it. */
+export interface Route {
+  readonly path: string;
+  /** GET and HEAD when absent. */
+  readonly methods?: readonly string[];
+  /** Requested by process monitors: open to all unless configured otherwise. */
+  readonly isHealthCheck?: boolean;
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+}
+
 const PAGE_HEADERS: OutgoingHttpHeaders = {
   'content-type': 'text/html; charset=utf-8',
   // Everything from this server, nothing inline: a name that slips through is text, never a program.

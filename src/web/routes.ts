@@ -1,18 +1,34 @@
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { formatYaml } from '../config/document.ts';
 import type { Config } from '../config/schema.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
 import { createProbe } from './probe.ts';
-import { isCrossSite, sendText, sendTooManyRequests } from './respond.ts';
-import type { Route } from './server/app.ts';
-import { createStatusRoutes } from './status/routes.ts';
-import type { StatusSource } from './status/status.ts';
+import {
+  isCrossSite,
+  isForeignHost,
+  readParameters,
+  type Route,
+  send,
+  sendJson,
+  sendPage,
+  sendText,
+  sendTooManyRequests,
+  sendUnknownCluster,
+  toJson,
+} from './respond.ts';
+import { renderConfig, renderPage } from './status/page/page.ts';
+import { createRenderCache, readStatus, readVersion, type StatusSource } from './status/status.ts';
+
+type WebSettings = Pick<
+  Config['web'],
+  'telemetry_path' | 'external_url' | 'max_requests' | 'max_probes'
+>;
 
 interface RouteSources extends StatusSource, ScrapeSource {
-  readonly web: Pick<
-    Config['web'],
-    'telemetry_path' | 'external_url' | 'max_requests' | 'max_probes'
-  >;
+  readonly web: WebSettings;
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
   /**
@@ -24,6 +40,7 @@ interface RouteSources extends StatusSource, ScrapeSource {
     | undefined;
 }
 
+/** All paths of the exporter. Throws when a file that pages load is missing. */
 export function createRoutes(sources: RouteSources): readonly Route[] {
   const { web, clusters } = sources;
   const limitScrapes = createConcurrencyLimit(web.max_requests, '--web.max-requests');
@@ -97,4 +114,106 @@ async function handleReload(
     if (error === undefined) sendText(response, 200, `configuration reloaded${done}\n`);
     else sendText(response, 400, `${error}\n`);
   }
+}
+
+/** The status page, its JSON, the running configuration, and what pages load. */
+function createStatusRoutes(
+  source: StatusSource,
+  web: Pick<WebSettings, 'telemetry_path' | 'external_url'>,
+): readonly Route[] {
+  const { urls, routes: assets } = loadAssets();
+  const links = { ...urls, telemetryPath: web.telemetry_path };
+  const cache = createRenderCache(source);
+  const pages: readonly Route[] = [
+    {
+      path: '/',
+      handle(request, response) {
+        const cluster = readParameters(request).get('cluster') ?? undefined;
+        const clusters = source.clusters();
+        if (cluster !== undefined && !clusters.some(({ name }) => name === cluster)) {
+          sendUnknownCluster(response, clusters);
+          return;
+        }
+        const page = cache(`page ${cluster ?? ''}`, () =>
+          Buffer.from(renderPage(readStatus(source), links, cluster)),
+        );
+        sendPage(response, page);
+      },
+    },
+    {
+      path: '/api/status',
+      handle({ method, headers }, response) {
+        // Changes when a poll begins or ends, so that a page can check for changes often and cheaply.
+        const etag = `W/"${readVersion(source)}"`;
+        if (headers['if-none-match'] === etag) {
+          response.writeHead(304, { etag });
+          response.end();
+        } else if (method === 'HEAD') {
+          response.writeHead(200, { etag, 'content-type': 'application/json; charset=utf-8' });
+          response.end();
+        } else {
+          const json = cache('status', () => toJson(readStatus(source)));
+          sendJson(response, json, { etag, 'cache-control': 'no-cache' });
+        }
+      },
+    },
+    {
+      path: '/config',
+      // A page for browsers, JSON if requested, else YAML; secrets are `<secret>`.
+      handle({ headers: { accept = '' } }, response) {
+        const config = source.describedConfig();
+        if (accept.includes('text/html')) {
+          sendPage(response, Buffer.from(renderConfig(formatYaml(config), source, links)));
+        } else if (accept.includes('application/json')) {
+          sendJson(response, toJson(config), { vary: 'Accept' });
+        } else {
+          send(response, [Buffer.from(formatYaml(config))], {
+            'content-type': 'application/yaml; charset=utf-8',
+            'cache-control': 'no-store',
+            vary: 'Accept',
+          });
+        }
+      },
+    },
+  ];
+  return [...pages.map((route) => refuseForeignHosts(route, web.external_url)), ...assets];
+}
+
+/** The route, closed to requests under names that are not the exporter's. */
+function refuseForeignHosts(route: Route, externalUrl: string): Route {
+  return {
+    ...route,
+    handle(request, response) {
+      if (!isForeignHost(request, externalUrl)) return route.handle(request, response);
+      const text = `this exporter is not known under this name: use ${externalUrl} or change --web.external-url\n`;
+      sendText(response, 403, text);
+      return undefined;
+    },
+  };
+}
+
+/** The files that pages load. */
+function loadAssets() {
+  const style = loadAsset('page.css', 'text/css; charset=utf-8', 'page.css', 'panels.css');
+  // The file is not named page.js: page.ts becomes that in the package.
+  const script = loadAsset('page.js', 'text/javascript; charset=utf-8', 'in-browser.js');
+  const icon = loadAsset('icon.svg', 'image/svg+xml', 'icon.svg');
+  return {
+    urls: { style: style.url, script: script.url, icon: icon.url },
+    routes: [style, script, icon].map(({ route }) => route),
+  };
+}
+
+/** These files as one, in which later rules win; its URL changes with its content. */
+function loadAsset(name: string, type: string, ...files: readonly string[]) {
+  const parts = files.map((file) => readFileSync(new URL(`status/page/${file}`, import.meta.url)));
+  const content = Buffer.concat(parts);
+  const version = createHash('sha256').update(content).digest('hex').slice(0, 8);
+  const path = `/-/${name}`;
+  const headers = { 'content-type': type, 'cache-control': 'max-age=31536000, immutable' };
+  const route: Route = {
+    path,
+    handle: (_request, response) => send(response, [content], headers),
+  };
+  return { url: `${path}?${version}`, route };
 }

@@ -20,26 +20,6 @@ export const CLOUD_CASES: readonly Case[] = [
     remedy: 'needs the role ORG_ADMIN, CLUSTER_ADMIN or CLUSTER_OPERATOR_WRITER',
   },
   {
-    when: 'the service account may not provision',
-    token: 'cluster_operator_writer-token',
-    command: PROVISION,
-    problem: /HTTP 403.*: code 7: /,
-    remedy: 'needs the role ORG_ADMIN or CLUSTER_ADMIN',
-  },
-  {
-    when: 'the service account may not rename',
-    token: 'org_admin-token',
-    command: RENAME,
-    problem: /rename-database at \S+: HTTP 403.*: code 7: /,
-    remedy: 'needs the role CLUSTER_ADMIN, CLUSTER_OPERATOR_WRITER or CLUSTER_DATA_ACCESSOR',
-  },
-  {
-    when: 'there is no assistant to delete',
-    command: ['cloud', 'assistant', 'delete', '--yes'],
-    problem: /HTTP 404.*: code 5: /,
-    remedy: 'create one with `cloud assistant provision`',
-  },
-  {
     when: 'there is no assistant to show',
     command: ASSISTANT,
     problem: /the cluster has no migration assistant/,
@@ -58,22 +38,10 @@ export const CLOUD_CASES: readonly Case[] = [
     remedy: 'check cloud_api.cluster_id',
   },
   {
-    when: 'the new name of a database is taken',
-    command: RENAME,
-    problem: /HTTP 409.*: code 6: database "bank" already exists/,
-    remedy: 'choose another new name',
-  },
-  {
     when: 'there is no database of the old name',
     command: ['cloud', 'rename-database', 'nowhere', 'new', '--yes'],
     problem: /HTTP 404.*: code 5: database "nowhere" does not exist/,
     remedy: 'check the old name',
-  },
-  {
-    when: 'the region is not one of the cluster',
-    command: [...PROVISION, '--region', 'moon'],
-    problem: /HTTP 400.*: code 3: .*region moon/,
-    remedy: 'correct what the service names',
   },
   {
     when: 'the version of the service is gone',
@@ -95,24 +63,10 @@ export const CLOUD_CASES: readonly Case[] = [
     remedy: 'try again in 60 s',
   },
   {
-    when: 'the service has an internal problem',
-    fault: { kind: 'status', status: 500, api: 'cloud' },
-    command: ASSISTANT,
-    problem: /HTTP 500/,
-    remedy: 'see https://status.cockroachlabs.cloud',
-  },
-  {
     when: 'the connection is lost during a change',
     fault: { kind: 'reset', api: 'cloud' },
     command: PROVISION,
     problem: /assistant at \S+: /,
     remedy: 'the service may have made the change: check with `cloud assistant get`',
-  },
-  {
-    when: 'the service answers with a page',
-    fault: { kind: 'html', api: 'cloud' },
-    command: ASSISTANT,
-    problem: /assistant at \S+: .*not valid JSON/,
-    remedy: 'check cloud_api.url',
   },
 ];

@@ -40,25 +40,11 @@ export const CLUSTER_CASES: readonly Case[] = [
     remedy: 'create a new one with `cockroach auth-session login USER`',
   },
   {
-    when: 'the session token is not base64',
-    clusterApi: 'token: not-a-token!',
-    command: ['nodes'],
-    problem: /HTTP 40[01]/,
-    remedy: 'create a new one with `cockroach auth-session login USER`',
-  },
-  {
     when: 'the user lacks the privilege for nodes',
     clusterApi: 'username: plain, password: plain-demo',
     command: ['nodes'],
     problem: /nodes at \S+: HTTP 403/,
     remedy: 'run GRANT SYSTEM VIEWCLUSTERMETADATA TO plain;',
-  },
-  {
-    when: 'the user lacks the privilege for sessions',
-    clusterApi: 'username: plain, password: plain-demo',
-    command: ['sessions'],
-    problem: /sessions at \S+: HTTP 403/,
-    remedy: 'run GRANT SYSTEM VIEWCLUSTERMETADATA, VIEWACTIVITYREDACTED TO plain;',
   },
   {
     when: 'the user may not read the users',
@@ -83,22 +69,6 @@ export const CLUSTER_CASES: readonly Case[] = [
     remedy: 'set cluster_api.virtual_cluster (--cluster.virtual-cluster) to system',
   },
   {
-    when: 'no virtual cluster is chosen in a virtualized cluster',
-    options: { virtualCluster: 3 },
-    clusterApi: 'username: exporter, password: exporter-demo, virtual_cluster: ""',
-    command: ['nodes'],
-    problem: /login at \S+: HTTP 501/,
-    remedy: 'set cluster_api.virtual_cluster (--cluster.virtual-cluster) to system',
-  },
-  {
-    when: 'it is an older virtual cluster',
-    options: { quirks: { tenant: 'null' }, insecure: true },
-    clusterApi: 'timeout: 5s',
-    command: ['ranges'],
-    problem: /nodes at \S+: HTTP 501/,
-    remedy: 'set cluster_api.virtual_cluster (--cluster.virtual-cluster) to system',
-  },
-  {
     when: 'a secure cluster is queried by http://',
     options: { quirks: { redirectToHttps: true } },
     command: ['nodes'],
@@ -118,30 +88,10 @@ export const CLUSTER_CASES: readonly Case[] = [
     remedy: 'only letters, digits, _ and . are possible',
   },
   {
-    when: 'there is no such node',
-    command: ['ranges', '99'],
-    problem: /there is no node 99/,
-    remedy: 'the cluster has 1, 2, 3',
-  },
-  {
-    when: 'a node is dead',
-    options: { nodes: 9, faultyNodes: true },
-    command: ['ranges', '9'],
-    problem: /node 9 is not live/,
-    remedy: 'see `nodes`',
-  },
-  {
     when: 'no cluster of that name is configured',
     command: ['nodes', '--cluster', 'sin'],
     problem: /no cluster "sin" is configured/,
     remedy: 'did you mean sim?',
-  },
-  {
-    when: 'a proxy answers with a page',
-    fault: { kind: 'html', endpoint: 'nodes' },
-    command: ['nodes'],
-    problem: /nodes at \S+: /,
-    remedy: 'a proxy or another server listens there',
   },
   {
     when: 'the server cannot write its answer',
@@ -157,12 +107,5 @@ export const CLUSTER_CASES: readonly Case[] = [
     command: ['sessions'],
     problem: /sessions at \S+: no headers/,
     remedy: 'a node may be frozen',
-  },
-  {
-    when: 'the response to the login is longer than any token',
-    fault: { kind: 'status', status: 200, body: 'x'.repeat(100_000), endpoint: 'login' },
-    command: ['nodes'],
-    problem: /login at \S+: the response is larger than 65536 bytes/,
-    remedy: 'a proxy or another server listens there',
   },
 ];

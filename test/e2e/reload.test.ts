@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Status } from '../../src/web/status/status.ts';
+import type { Status } from '../../src/findings/status.ts';
 import { clusterYaml } from '../support/exporter.ts';
 import { simulate, watch } from './reload-support.ts';
 

@@ -3,12 +3,10 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../src/cli/commands/rules/settings.ts';
 import { DEFAULT_THRESHOLDS } from '../../src/config/alert-settings.ts';
-import { hotspotProblems } from '../../src/findings/hotspots.ts';
-import { jobProblems } from '../../src/findings/job-problems.ts';
-import { loadProblems } from '../../src/findings/load-problems.ts';
+import { clusterProblems, rangeLoadProblems } from '../../src/findings/cluster-checks.ts';
+import { loadProblems, sessionLoadProblems } from '../../src/findings/node-checks.ts';
 import { NOT_CHECKED, toFindings } from '../../src/findings/problem.ts';
-import { widespreadProblems } from '../../src/findings/range-problems.ts';
-import { BATCH_APPLICATIONS, sessionLoadProblems } from '../../src/findings/sessions.ts';
+import { BATCH_APPLICATIONS } from '../../src/findings/sessions.ts';
 import { ALERT_SEVERITIES } from '../../src/vocabulary.ts';
 import { readRules } from '../rules/rule-set.ts';
 import {
@@ -41,6 +39,13 @@ describe('each alert', () => {
     expect(missing).toEqual([]);
   });
 
+  test('with a finding has the severity of it', () => {
+    for (const [alert, severity] of Object.entries(ALERT_SEVERITIES)) {
+      const rule = rules.find((one) => one.alert === alert);
+      expect([alert, rule?.labels?.['severity']]).toEqual([alert, severity]);
+    }
+  });
+
   test('has the same batch applications on the page', () => {
     const pattern =
       SETTINGS['batch_applications']?.[1].replace('(?i).*(', '').replace(').*', '') ?? '';
@@ -51,15 +56,16 @@ describe('each alert', () => {
 /** What is found when the last backup ended so many hours ago. */
 function ended(hours: number) {
   const lastBackupSeconds = NOW_MS / 1000 - hours * 3600;
-  return jobProblems({ ...nodesResult(node(1)), lastBackupSeconds }, NOW_MS, DEFAULT_THRESHOLDS);
+  const result = { ...nodesResult(node(1)), lastBackupSeconds };
+  return clusterProblems(result, NOW_MS, DEFAULT_THRESHOLDS);
 }
 
 /** What is found at a live node with these metrics, besides a calm one. */
 function found(more: Partial<Node>, others: readonly Node[] = [node(2)]) {
   const result = nodesResult(node(1, { memoryBytes: 100, ...more }), ...others);
   return [
-    ...loadProblems(result, new Map(), DEFAULT_THRESHOLDS),
-    ...jobProblems(result, NOW_MS, DEFAULT_THRESHOLDS),
+    ...loadProblems(result, { thresholds: DEFAULT_THRESHOLDS, writeStalls: new Map([[1, 1]]) }),
+    ...clusterProblems(result, NOW_MS, DEFAULT_THRESHOLDS),
   ];
 }
 
@@ -87,21 +93,15 @@ function compare(
   const nodes = [cpu, 0.3, 0.3].map((value, at) =>
     node(at + 1, { ...metrics({ [key]: value }), ...(at === 0 && more) }),
   );
-  return hotspotProblems(
-    nodesResult(...nodes),
-    { ...rangesResult(0), scanned },
-    DEFAULT_THRESHOLDS,
-  );
+  return rangeLoadProblems({ ...rangesResult(0), scanned }, nodes, DEFAULT_THRESHOLDS);
 }
 
 /** What is found when so many of 100 ranges are under-replicated. */
 function many(count: number, nodeCount = 3) {
   const problems = new Map([['underreplicated', { ranges: count, listed: [] }] as const]);
-  return widespreadProblems(
-    scannedRanges({ problems }, [scannedStore(1, 100)]),
-    nodeCount,
-    DEFAULT_THRESHOLDS,
-  );
+  const nodes = Array.from({ length: nodeCount }, (_, at) => node(at + 1));
+  const ranges = scannedRanges({ problems }, [scannedStore(1, 100)]);
+  return rangeLoadProblems(ranges, nodes, DEFAULT_THRESHOLDS);
 }
 
 /** Values on both sides of the threshold of an alert. */

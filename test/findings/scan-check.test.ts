@@ -1,40 +1,36 @@
 import { describe, expect, test } from 'vitest';
+import { toFindings } from '../../src/findings/problem.ts';
 import {
   compareScan,
-  type CountedStore,
-  type OwnCounts,
+  type Counts,
+  countsOf,
   type ScanCounts,
-  storeKey,
+  ScanHistory,
+  scanProblems,
+  type StoreCounts,
 } from '../../src/findings/scan-check.ts';
-import { ScanHistory } from '../../src/findings/scan-history.ts';
+import { node, nodesResult, WRONG_SCAN } from '../web/status/results.ts';
 
-/** Counts of node 1 with one store each: replicas, or all of them. */
-function counted(...stores: readonly (number | Partial<CountedStore>)[]): OwnCounts {
+/** Stores 1, 2, … of node 1 with these replicas, or all their numbers; undefined: nothing of that store. */
+function counted(...stores: readonly (number | Partial<StoreCounts> | undefined)[]): Counts {
   return new Map(
-    stores.map((one, at) => [
-      storeKey(1, at + 1),
-      {
-        nodeId: 1,
-        storeId: at + 1,
-        replicas: 1_000,
-        leaseholders: 300,
-        unavailable: 0,
-        underreplicated: 0,
-        ...(typeof one === 'number' ? { replicas: one } : one),
-      },
-    ]),
+    stores.flatMap((one, at) => {
+      if (one === undefined) return [];
+      const usual = { replicas: 1_000, leases: 300, unavailable: 0, underreplicated: 0 };
+      const numbers = typeof one === 'number' ? { replicas: one } : one;
+      return [[`n1 s${at + 1}`, { nodeId: 1, storeId: at + 1, ...usual, ...numbers }] as const];
+    }),
   );
 }
 
 /** A scan of node 1 that read so many replicas of its stores 1, 2, …; undefined: nothing of that store. */
 function read(...replicas: readonly (number | undefined)[]): ScanCounts {
-  return {
-    nodes: new Set([1]),
-    stores: replicas.flatMap((count, at) =>
-      count === undefined ? [] : [{ nodeId: 1, storeId: at + 1, replicas: count, leases: 100 }],
+  const stores = counted(
+    ...replicas.map((count) =>
+      count === undefined ? undefined : { replicas: count, leases: 100 },
     ),
-    problems: { unavailable: 0, underreplicated: 0 },
-  };
+  );
+  return { nodes: new Set([1]), stores, problems: { unavailable: 0, underreplicated: 0 } };
 }
 
 describe('a scan and the counts of the nodes', () => {
@@ -81,7 +77,7 @@ describe('a scan and the counts of the nodes', () => {
   });
 
   test('never disagree about leases', () => {
-    const comparison = compareScan(read(1_000), [counted({ leaseholders: 900 })]);
+    const comparison = compareScan(read(1_000), [counted({ leases: 900 })]);
     expect(comparison).toMatchObject({ leases: { read: 100, counted: 900 }, disagrees: false });
   });
 
@@ -186,4 +182,33 @@ describe('scans of a cluster', () => {
     });
     expect(after).toEqual([1, 1, 2, 1, 1]);
   });
+});
+
+test('stores of stale records have no counts', () => {
+  const stores = new Map([['7', new Map([['replicas', 5]])]]);
+  const counts = countsOf(nodesResult(node(1, { stores, isFresh: false }), node(2, { stores })));
+  expect([...counts.keys()]).toEqual(['n2 s7']);
+});
+
+function levels(more: Partial<typeof WRONG_SCAN>): readonly string[] {
+  const problems = scanProblems({ ...WRONG_SCAN, ...more });
+  return toFindings(problems, () => 0, 0).map(({ level }) => level);
+}
+
+test('the finding names the totals and the stores, is information after one scan and stays after a good one', () => {
+  const good = { disagrees: false, stores: [] };
+  expect(scanProblems({ ...WRONG_SCAN, disagreeingScans: 2 })).toMatchObject([
+    {
+      alert: 'CrdbScanDisagrees',
+      about: 'exporter',
+      text: expect.stringMatching(
+        /^The ranges are read wrongly: 1,800 replicas read, the nodes count 2,036; 2 of the last scans disagreed\. n\d s\d: /,
+      ),
+    },
+  ]);
+  expect(levels({ disagreeingScans: 2 })).toEqual(['warning']);
+  expect(levels({ disagreeingScans: 1 })).toEqual(['info']);
+  expect(levels({ ...good, disagreeingScans: 2 })).toEqual(['warning']);
+  expect(levels({ disagreeingScans: 0 })).toEqual([]);
+  expect(levels({ ...good, disagreeingScans: 1 })).toEqual([]);
 });

@@ -61,15 +61,6 @@ describe('/metrics', () => {
     }
   });
 
-  test('HEAD returns the headers of GET and no body', async () => {
-    const { url } = await startPolledOrchard();
-    const answer = await fetchPath(url, '/metrics?collect[]=pears', { method: 'HEAD' });
-    expect(answer.status).toBe(200);
-    expect(answer.headers['content-type']).toBe(TEXT);
-    expect(Number(answer.headers['content-length'])).toBeGreaterThan(100);
-    expect(answer.body.length).toBe(0);
-  });
-
   test('name[] selects families by the name of the family or of a sample', async () => {
     const { url } = await startPolledOrchard();
     const { text } = await fetchPath(

@@ -1,10 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { acceptsGzip, negotiateFormat } from '../../src/web/metrics.ts';
 
-const PROMETHEUS_2_42 =
-  'application/openmetrics-text;version=1.0.0,application/openmetrics-text;version=0.0.1;q=0.75,text/plain;version=0.0.4;q=0.5,*/*;q=0.1';
-const PROMETHEUS_2_53 =
-  'application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
 const PROMETHEUS_2_53_PROTOBUF =
   'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
 const PROMETHEUS_3 =
@@ -12,8 +8,6 @@ const PROMETHEUS_3 =
 
 describe('the format', () => {
   it.each([
-    ['Prometheus 2.42', PROMETHEUS_2_42, 'openmetrics'],
-    ['Prometheus 2.53', PROMETHEUS_2_53, 'openmetrics'],
     ['Prometheus 2.53 with native histograms', PROMETHEUS_2_53_PROTOBUF, 'openmetrics'],
     ['Prometheus 3', PROMETHEUS_3, 'openmetrics'],
     [
@@ -24,8 +18,6 @@ describe('the format', () => {
     ['no header', undefined, 'text'],
     ['an empty header', '', 'text'],
     ['anything', '*/*', 'text'],
-    ['any text', 'text/*', 'text'],
-    ['plain text', 'text/plain', 'text'],
     ['a browser', 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', 'text'],
     ['an unknown type only', 'application/json', 'text'],
     ['OpenMetrics without a version', 'application/openmetrics-text', 'openmetrics'],
@@ -35,16 +27,11 @@ describe('the format', () => {
       'openmetrics',
     ],
     ['an OpenMetrics that we do not write', 'application/openmetrics-text;version=2.0.0', 'text'],
-    ['OpenMetrics refused', 'application/openmetrics-text;q=0,*/*;q=0.1', 'text'],
     ['text preferred', 'application/openmetrics-text;q=0.4,text/plain;q=0.5', 'text'],
     ['OpenMetrics beside anything', '*/*,application/openmetrics-text', 'openmetrics'],
     ['OpenMetrics refused alone', 'application/openmetrics-text;q=0', 'text'],
-    ['a quality above 1', 'application/openmetrics-text;q=1.5,text/plain;q=0.1', 'text'],
     ['another text', 'text/plain;version=0.0.5,application/openmetrics-text;q=0.1', 'openmetrics'],
-    ['our text', 'text/plain;version=0.0.4;q=0.2,application/openmetrics-text;q=0.1', 'text'],
-    ['anything preferred', '*/*;q=0.9,application/openmetrics-text;q=0.5', 'text'],
     ['any text preferred', 'text/*;q=0.9,application/openmetrics-text;q=0.5', 'text'],
-    ['another any', 'image/*;q=0.9,application/openmetrics-text;q=0.5', 'openmetrics'],
     ['a broken quality', 'application/openmetrics-text;q=high,text/plain;q=0.1', 'text'],
   ])('for %s', (_, accept, format) => {
     expect(negotiateFormat(accept)).toBe(format);
@@ -58,14 +45,9 @@ describe('gzip', () => {
     ['*', true],
     ['x-gzip', true],
     ['gzip;q=0', false],
-    ['gzip;q=1.5', false],
     ['x-gzip;q=0, *', false],
-    ['gzipped', false],
     ['gzip; q=0.0, *', false],
-    ['*;q=0', false],
     ['deflate, br', false],
-    ['identity', false],
-    ['', false],
     [undefined, false],
   ])('for Accept-Encoding %j is %s', (acceptEncoding, expected) => {
     expect(acceptsGzip(acceptEncoding)).toBe(expected);

@@ -155,8 +155,8 @@ async function findSafeNodes(
   }
   const scan = { result, ageSeconds: 0, durationSeconds: 0, intervalSeconds: 0 };
   const { answer, nodes: safe, reason, decisions } = decideSafeToStop({ scan, statuses });
-  for (const [nodeId, decision] of decisions) {
-    if (decision.answer === 'no') note(`do not stop node ${nodeId}: ${decision.reason}`);
+  for (const { nodeId, answer: decision, reason: refusal } of decisions) {
+    if (decision === 'no') note(`do not stop node ${nodeId}: ${refusal}`);
   }
   if (answer !== 'yes')
     note(`${answer === 'no' ? 'no node may stop now' : 'not known'}: ${reason}`);

@@ -4,18 +4,9 @@ import express from 'express';
 import type { Config } from '../../config/schema.ts';
 import type { WebConfig } from '../../config/web-config.ts';
 import type { Log } from '../../log.ts';
-import { SENDING, sendPage, sendText } from '../respond.ts';
+import { type Route, SENDING, sendPage, sendText } from '../respond.ts';
 import { type ComparePassword, createAuthenticator } from './login.ts';
 import type { WebConfigWatcher } from './web-config-watcher.ts';
-
-export interface Route {
-  readonly path: string;
-  /** GET and HEAD when absent. */
-  readonly methods?: readonly string[];
-  /** Requested by process monitors: open to all unless configured otherwise. */
-  readonly isHealthCheck?: boolean;
-  readonly handle: (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
-}
 
 export interface WebServerOptions {
   readonly web: Pick<Config['web'], 'listen_address' | 'protect_probes'>;

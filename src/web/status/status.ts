@@ -1,21 +1,16 @@
 import { crc32 } from 'node:zlib';
-import { nodes as nodesCollector, type NodesResult } from '../../collectors/nodes/collector.ts';
-import { ranges as rangesCollector } from '../../collectors/ranges/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
-import { readWriteStalls } from '../../findings/load-problems.ts';
-import { type FindingLinks, linkFinding } from '../../findings/problem.ts';
-import { bySeverity, type Finding, type Problem, toFindings } from '../../findings/problem.ts';
-import { countsOf, scanOf, ScanHistory } from '../../findings/scan-history.ts';
-import { readSqlLoad, type SqlLoad } from '../../findings/sql-load.ts';
-import { messageOf, quoteArgument } from '../../format.ts';
-import { type ClusterReading, type ClusterSource, readCluster, readUnreadable } from './cluster.ts';
+import { bySeverity, clusterFlag, linkFinding, toFindings } from '../../findings/problem.ts';
+import type { ClusterStatus, Problem, Status } from '../../findings/status.ts';
+import type { ClusterSource } from './cluster.ts';
+import type { History } from './history.ts';
 
 /** The source of the status page and of /api/status. */
 export interface StatusSource {
   readonly version: string;
   readonly clusters: () => readonly ClusterSource[];
   readonly history: History;
-  /** The running configuration as it may be shown; the same object until it changes. */
+  /** The running configuration as it may be shown. */
   readonly describedConfig: () => unknown;
   /** Limits and links of the running configuration. */
   readonly findingSettings: () => FindingSettings;
@@ -24,32 +19,6 @@ export interface StatusSource {
   /** Wall clock, ms. */
   readonly startedMs: number;
   readonly wallMs: () => number;
-}
-
-/** The response of /api/status, which docs/api-status.schema.json describes. All times are RFC 3339. */
-export interface Status {
-  readonly at: string;
-  readonly version: string;
-  readonly startedAt: string;
-  /** Collectors of all clusters by the outcome of their last poll. */
-  readonly collectors: { readonly ok: number; readonly failing: number; readonly waiting: number };
-  readonly clusters: readonly ClusterStatus[];
-}
-
-/** A cluster as page and JSON show it. */
-export interface ClusterStatus extends Omit<ClusterReading, 'findings'> {
-  /** Address of its DB Console, if one is configured. */
-  readonly consoleUrl?: string | undefined;
-  /** True when the first polls found the state: it may be older. */
-  readonly mayBeOlder: boolean;
-  /** The worst first. */
-  readonly findings: readonly FindingStatus[];
-}
-
-/** A finding with its links and complete commands. */
-export interface FindingStatus extends Omit<Finding, 'rangeIds'>, FindingLinks {
-  /** True when the first polls found it: it may be older. */
-  readonly mayBeOlder: boolean;
 }
 
 export function readStatus(source: StatusSource): Status {
@@ -66,20 +35,6 @@ export function readStatus(source: StatusSource): Status {
   };
 }
 
-/** Commands of this program in a text. */
-const COMMANDS = /`(crdb-exporter [^`]+)`/g;
-
-/** The flag that a command for one of several configured clusters needs. */
-export function clusterFlag(clusters: readonly unknown[], name: string): string {
-  return clusters.length > 1 ? ` --cluster ${quoteArgument(name)}` : '';
-}
-
-function completeCommands(text: string, flag: string): string {
-  return text.replaceAll(COMMANDS, (command, words: string) =>
-    words.includes('--cluster') ? command : `\`${words}${flag}\``,
-  );
-}
-
 function readClusterStatus(
   cluster: ClusterSource,
   { history: histories, startedMs, problems, clusters, findingSettings }: StatusSource,
@@ -87,7 +42,7 @@ function readClusterStatus(
 ): ClusterStatus {
   const { name } = cluster;
   const consoleUrl = cluster.config.console_url;
-  const flag = clusterFlag(clusters(), name);
+  const flag = clusterFlag(clusters().length, name);
   const { links } = findingSettings();
   const history = histories.of(name);
   const { findings, ...reading } = history.readSafely(cluster, nowMs);
@@ -103,6 +58,13 @@ function readClusterStatus(
       next: completeCommands(finding.next, flag),
     })),
   };
+}
+
+/** Adds the flag to the commands of this program in a text. */
+function completeCommands(text: string, flag: string): string {
+  return text.replaceAll(/`(crdb-exporter [^`]+)`/g, (command, words: string) =>
+    words.includes('--cluster') ? command : `\`${words}${flag}\``,
+  );
 }
 
 /** A text that changes when a poll begins or ends, data expires, limits change or a reload fails. */
@@ -130,7 +92,7 @@ const MAX_CACHE_ENTRIES = 20;
 
 /**
  * Renders a response once per key and state of the clusters; all requests share it. A state lasts until a poll begins or
- * ends or a cluster or the configuration is replaced, at most a second because pages show ages.
+ * ends or a cluster is replaced, at most a second because pages show ages.
  */
 export function createRenderCache<T = Buffer>(source: StatusSource) {
   const rendered = new Map<string, T>();
@@ -138,130 +100,14 @@ export function createRenderCache<T = Buffer>(source: StatusSource) {
 
   return (key: string, render: () => T): T => {
     const second = Math.floor(source.wallMs() / 1000);
-    const state = [second, readVersion(source), source.describedConfig(), ...source.clusters()];
+    const state = [second, readVersion(source), ...source.clusters()];
     const isSame = state.length === shown.length && state.every((one, at) => one === shown[at]);
-    if (!isSame) rendered.clear();
+    const known = isSame ? rendered.get(key) : undefined;
+    if (known !== undefined) return known;
+    if (!isSame || rendered.size >= MAX_CACHE_ENTRIES) rendered.clear();
     shown = state;
-    const response = rendered.get(key) ?? render();
+    const response = render();
     rendered.set(key, response);
-    const [oldest = key] = rendered.keys();
-    if (rendered.size > MAX_CACHE_ENTRIES) rendered.delete(oldest);
     return response;
   };
-}
-
-/** The age of the issues of a cluster, and what is compared between its polls, in bounded memory. */
-export class ClusterHistory {
-  readonly #scans = new ScanHistory();
-  /** The last nodes with new records. */
-  #nodes: NodesResult | undefined;
-  #writeStalls: ReadonlyMap<number, number> = new Map();
-  #sqlLoad: SqlLoad | undefined;
-  /** Start of the current state and of each current issue, ms. */
-  #since: ReadonlyMap<string, number> = new Map();
-  /** When each collector was polled for the first time, ms. */
-  readonly #firstPolls = new Map<string, number>();
-  readonly #settings: () => FindingSettings;
-
-  /** `settings` are those of the running configuration. */
-  constructor(settings: () => FindingSettings) {
-    this.#settings = settings;
-  }
-
-  /** Reads the cluster, whose state and issues began when this exporter first saw them: new ones now. */
-  read(cluster: ClusterSource, nowMs: number): ClusterReading {
-    return readCluster(cluster, this.#settings(), this.#sinceOr(nowMs), nowMs, {
-      scanCheck: this.#scans.read(),
-      writeStalls: this.#writeStalls,
-      sqlLoad: this.#sqlLoad,
-    });
-  }
-
-  /** Reads the cluster for the status: one whose results cannot be read takes no other cluster away. */
-  readSafely(cluster: ClusterSource, nowMs: number): ClusterReading {
-    try {
-      return this.read(cluster, nowMs);
-    } catch (error) {
-      const reason = messageOf(error);
-      return readUnreadable(cluster, reason, this.#settings(), this.#sinceOr(nowMs), nowMs);
-    }
-  }
-
-  #sinceOr(nowMs: number): (key: string) => number {
-    return (key) => this.#since.get(key) ?? nowMs;
-  }
-
-  /** Whether the first polls after the start found it already: it may be older. */
-  isFromFirstPolls(since: string, startedMs: number): boolean {
-    const sinceMs = Date.parse(since);
-    return sinceMs >= startedMs && sinceMs <= Math.max(...this.#firstPolls.values());
-  }
-
-  /** Records the state after a poll of this collector. */
-  record(cluster: ClusterSource, collector: string, nowMs: number): void {
-    this.#recordScan(cluster, collector);
-    const { state, findings } = this.read(cluster, nowMs);
-    if (!this.#firstPolls.has(collector)) this.#firstPolls.set(collector, nowMs);
-    const keys = [state, ...findings.map(({ key }) => key)];
-    this.#since = new Map(keys.map((key) => [key, this.#since.get(key) ?? nowMs]));
-  }
-
-  /** Reads the rates when a poll found newer records: a poll between two records finds the same ones. */
-  #recordNodes(listed: NodesResult): void {
-    if (newestRecord(listed) <= newestRecord(this.#nodes)) return;
-    this.#writeStalls = readWriteStalls(this.#nodes, listed);
-    this.#sqlLoad = readSqlLoad(this.#nodes, listed);
-    this.#nodes = listed;
-  }
-
-  /** Remembers what is compared with each other: a scan, or the counts of the nodes. */
-  #recordScan(cluster: ClusterSource, collector: string): void {
-    const poller = cluster.pollers.find((one) => one.collector.name === collector);
-    const { state, last } = poller?.outcome ?? {};
-    if (state !== 'ok' || last === undefined) return;
-    const counted = collector === nodesCollector.name ? cluster.result(nodesCollector) : undefined;
-    if (counted !== undefined) {
-      this.#recordNodes(counted);
-      this.#scans.addCounts(last.atMs, countsOf(counted));
-    }
-    const scanned =
-      collector === rangesCollector.name ? cluster.result(rangesCollector) : undefined;
-    const scan = scanned && scanOf(scanned);
-    if (scan === undefined) return;
-    this.#scans.addScan({
-      scan,
-      startMs: last.atMs - last.durationSeconds * 1000,
-      endMs: last.atMs,
-    });
-  }
-}
-
-/** Unix time in seconds; 0 without nodes. */
-function newestRecord(result: NodesResult | undefined): number {
-  return (result?.nodes ?? []).reduce(
-    (last, { updatedSeconds }) => Math.max(last, updatedSeconds),
-    0,
-  );
-}
-
-/** The histories of all clusters. */
-export class History {
-  readonly #clusters = new Map<string, ClusterHistory>();
-  readonly #settings: () => FindingSettings;
-
-  /** `settings` are those of the running configuration. */
-  constructor(settings: () => FindingSettings) {
-    this.#settings = settings;
-  }
-
-  of(cluster: string): ClusterHistory {
-    const history = this.#clusters.get(cluster) ?? new ClusterHistory(this.#settings);
-    this.#clusters.set(cluster, history);
-    return history;
-  }
-
-  /** Drops clusters that are no longer configured. */
-  keep(names: ReadonlySet<string>): void {
-    for (const name of this.#clusters.keys()) if (!names.has(name)) this.#clusters.delete(name);
-  }
 }

@@ -1,10 +1,9 @@
 import net from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { sendText } from '../../../src/web/respond.ts';
+import { type Route, sendText } from '../../../src/web/respond.ts';
 import { createConcurrencyLimit } from '../../../src/web/routes.ts';
-import type { Route } from '../../../src/web/server/app.ts';
 import { fetchPath, type ReceivedResponse } from '../fetch-path.ts';
-import { manyTrees, SLEEPER, startOrchard, startPolledOrchard, until } from '../orchard.ts';
+import { manyTrees, SLEEPER, startOrchard, until } from '../orchard.ts';
 import { serveRoutes } from './serve-routes.ts';
 
 /** A route with a limit, whose handlers end when the test ends them. */
@@ -97,14 +96,5 @@ describe('--web.max-probes', () => {
     leaving.destroy();
     await until(async () => (await probe()) === 200);
     expect(await probe()).toBe(200);
-  });
-
-  test('and --web.max-requests do not count each other', async () => {
-    const { url } = await startPolledOrchard({
-      flags: { 'web.max-requests': '1', 'web.max-probes': '1' },
-    });
-    for (const target of ['/metrics', '/probe?cluster=orchard', '/metrics']) {
-      expect((await fetchPath(url, target)).status).toBe(200);
-    }
   });
 });

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import net from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { sendText } from '../../../src/web/respond.ts';
-import type { Route } from '../../../src/web/server/app.ts';
+import { type Route, sendText } from '../../../src/web/respond.ts';
 import { connectionsFor } from '../../../src/web/server/connections.ts';
 import { parseExposition } from '../../metrics/parse-exposition.ts';
 import { fetchPath } from '../fetch-path.ts';

@@ -96,18 +96,6 @@ describe('slow clients', () => {
 });
 
 describe('oversized and malformed requests', () => {
-  test('a long URL is refused with 414', async () => {
-    const { url } = await startOrchard();
-    const answer = await fetchPath(url, `/metrics?${'x'.repeat(9_000)}`);
-    expect([answer.status, answer.text]).toEqual([414, 'the URL is too long\n']);
-  });
-
-  test('many parameters are refused with 400', async () => {
-    const { url } = await startOrchard();
-    const answer = await fetchPath(url, `/metrics?${'name[]=a&'.repeat(300)}`);
-    expect([answer.status, answer.text]).toEqual([400, 'the URL has too many parameters\n']);
-  });
-
   test('large headers are refused with 431, without detail', async () => {
     const { url } = await startOrchard();
     const answer = await exchange(

@@ -1,7 +1,6 @@
 import net from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { sendText } from '../../../src/web/respond.ts';
-import type { Route } from '../../../src/web/server/app.ts';
+import { type Route, sendText } from '../../../src/web/respond.ts';
 import { startPolledOrchard, until } from '../orchard.ts';
 import { serveRoutes } from './serve-routes.ts';
 

@@ -1,7 +1,7 @@
 import net from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { sendText } from '../../../src/web/respond.ts';
-import { type Route, SERVER_TIMEOUTS } from '../../../src/web/server/app.ts';
+import { type Route, sendText } from '../../../src/web/respond.ts';
+import { SERVER_TIMEOUTS } from '../../../src/web/server/app.ts';
 import { fetchPath } from '../fetch-path.ts';
 import { serveRoutes } from './serve-routes.ts';
 
@@ -77,21 +77,6 @@ describe('a request', () => {
     expect(Number.parseInt(last, 10)).toBe(status);
     const body = status === 200 ? 'done\n' : 'the Expect header can only be 100-continue\n';
     expect(last.split('\r\n\r\n')[1]).toBe(body);
-  });
-
-  test.each([
-    [98, true],
-    [99, false],
-  ])('with %d headers before one that counts has it: %j', async (before, isSeen) => {
-    const filler = Array.from({ length: before }, (_, at) => `X-${at}: y\r\n`).join('');
-    const text = await exchange(
-      await start(),
-      `GET /nothing HTTP/1.1\r\nHost: x\r\n${filler}Accept: text/html\r\n\r\n`.replace(
-        '\r\nX-0: y',
-        '\r\nConnection: close',
-      ),
-    );
-    expect(text.includes('<!doctype html>')).toBe(isSeen);
   });
 
   test('leaves its connection open for longer than the usual scrape interval', async () => {

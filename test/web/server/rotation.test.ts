@@ -1,6 +1,3 @@
-import { execFileSync } from 'node:child_process';
-import { rename } from 'node:fs/promises';
-import path from 'node:path';
 import { connect } from 'node:tls';
 import { describe, expect, test } from 'vitest';
 import { createAuthority, type Identity } from '../../support/certificates.ts';
@@ -113,24 +110,6 @@ describe('while the exporter runs', () => {
     expect((await fetchPath(url, '/')).headers['x-frame-options']).toBeUndefined();
   });
 
-  test('warnings of a new content are logged', async () => {
-    const { write, log } = await startOrchard({ webConfig: '' });
-    await write(WEB_CONFIG, 'rate_limit: { interval: 1s, burst: 0 }\n');
-    await expect.poll(log).toMatch(/level=warn .*burst 0 rejects every request/);
-  });
-
-  test('a broken web config file keeps the users', async () => {
-    const { url, write, log } = await startOrchard({
-      webConfig: `basic_auth_users: { ops: "${HASH}" }\n`,
-    });
-    await write(WEB_CONFIG, 'basic_auth_users: [');
-    await until(() => log().includes('not valid YAML'));
-    expect((await fetchPath(url, '/')).status).toBe(401);
-    await write(WEB_CONFIG, 'basic_auth_user: {}\n');
-    await until(() => log().includes('did you mean'));
-    expect((await fetchPath(url, '/')).status).toBe(401);
-  });
-
   test.each([
     ['an empty file', '', 'basic_auth_users: no users are left: '],
     ['comments only', '# nothing\n', 'basic_auth_users: no users are left: '],
@@ -157,20 +136,6 @@ describe('while the exporter runs', () => {
     await write(WEB_CONFIG, users);
     await expect.poll(reloadMetric).toBe(`${RELOAD_SUCCESSFUL} 1`);
     expect((await reload()).status).toBe(200);
-  });
-
-  test('a reload reads the web config file at once', async () => {
-    const { url, write } = await startOrchard({
-      webConfig: `basic_auth_users: { ops: "${HASH}" }\n`,
-      flags: { 'web.enable-lifecycle': true },
-      app: { fileCheckMs: 3_600_000 },
-    });
-    await write(WEB_CONFIG, `basic_auth_users: { others: "${HASH}" }\n`);
-    expect((await fetchPath(url, '/-/reload', { method: 'POST', headers: as('ops') })).status).toBe(
-      200,
-    );
-    expect((await fetchPath(url, '/', { headers: as('ops') })).status).toBe(401);
-    expect((await fetchPath(url, '/', { headers: as('others') })).status).toBe(200);
   });
 
   test('the names that clients must have are not removed by a file cut off after the key', async () => {
@@ -244,16 +209,4 @@ describe('while the exporter runs', () => {
     await until(() => encrypted.log().includes('turning TLS on or off needs a restart'));
     expect(await servedBy(encrypted.url)).toBe(bare(first));
   });
-});
-
-test('a named pipe in place of the file is refused, and a later file is read', async () => {
-  const { url, folder, write, log } = await startOrchard({
-    webConfig: `basic_auth_users: { ops: "${HASH}" }\n`,
-  });
-  execFileSync('mkfifo', [path.join(folder, 'pipe')]);
-  await rename(path.join(folder, 'pipe'), path.join(folder, WEB_CONFIG));
-  await until(() => log().includes('cannot read the web config file: it is a named pipe'));
-  expect((await fetchPath(url, '/')).status).toBe(401);
-  await write(WEB_CONFIG, `basic_auth_users: { others: "${HASH}" }\n`);
-  await until(async () => (await fetchPath(url, '/', { headers: as('others') })).status === 200);
 });

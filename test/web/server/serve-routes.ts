@@ -1,7 +1,8 @@
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { createLog } from '../../../src/log.ts';
-import { type Route, SERVER_TIMEOUTS, type WebServerOptions } from '../../../src/web/server/app.ts';
+import type { Route } from '../../../src/web/respond.ts';
+import { SERVER_TIMEOUTS, type WebServerOptions } from '../../../src/web/server/app.ts';
 import { watchWebConfig } from '../../../src/web/server/web-config-watcher.ts';
 import { startWebServer } from '../../../src/web/server/web-server.ts';
 import { makeFolder } from '../../config/folder.ts';

@@ -3,8 +3,7 @@ import type { ServerResponse } from 'node:http';
 import net from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { sendJson, sendPage, sendText } from '../../../src/web/respond.ts';
-import type { Route } from '../../../src/web/server/app.ts';
+import { type Route, sendJson, sendPage, sendText } from '../../../src/web/respond.ts';
 import { until } from '../orchard.ts';
 import { serveRoutes } from './serve-routes.ts';
 

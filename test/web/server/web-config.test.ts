@@ -108,14 +108,6 @@ describe('basic_auth_users', () => {
     expect((await fetchPath(url, '/', basic('other:secret'))).status).toBe(200);
     expect((await fetchPath(url, '/metrics', basic('other:secret'))).status).toBe(200);
   });
-
-  test('many scrapes with the same password, new to the exporter, are compared once', async () => {
-    const { url } = await startOrchard({ webConfig: USERS });
-    const answers = Array.from({ length: 30 }, () => fetchPath(url, '/', basic('ops:secret')));
-    expect(new Set((await Promise.all(answers)).map(({ status }) => status))).toEqual(
-      new Set([200]),
-    );
-  });
 });
 
 describe('http_server_config.headers', () => {
@@ -173,12 +165,5 @@ describe('rate_limit', () => {
     expect((await fetchPath(url, '/')).status).toBe(401);
     expect((await fetchPath(url, '/', basic('ops:secret'))).status).toBe(429);
     expect((await fetchPath(url, '/-/healthy')).status).toBe(200);
-  });
-
-  test('with burst 0 allows nothing, with interval 0 everything', async () => {
-    const closed = await startOrchard({ webConfig: 'rate_limit: { interval: 1ms, burst: 0 }\n' });
-    expect((await fetchPath(closed.url, '/')).status).toBe(429);
-    const open = await startOrchard({ webConfig: 'rate_limit: { interval: 0, burst: 0 }\n' });
-    expect((await fetchPath(open.url, '/')).status).toBe(200);
   });
 });

@@ -1,9 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import { readCluster } from '../../../src/web/status/cluster.ts';
-import { ClusterHistory } from '../../../src/web/status/status.ts';
+import { ClusterHistory, History } from '../../../src/web/status/history.ts';
+import { readStatus } from '../../../src/web/status/status.ts';
 import { preparePoller } from '../../polling/prepare-poller.ts';
 import { node, nodesResult, polledCluster, rangesResult, sessionsResult } from './results.ts';
 
@@ -12,6 +14,10 @@ const HOUR_AGO = '2026-03-01T11:00:00.000Z';
 
 function atHourAgo(): number {
   return Date.parse(HOUR_AGO);
+}
+
+function context(sinceMs: (key: string) => number) {
+  return { nowMs: NOW_MS, thresholds: DEFAULT_THRESHOLDS, sinceMs };
 }
 
 function down(id: number, livenessCode: number, recordSeconds: number) {
@@ -63,7 +69,7 @@ describe('the state of a cluster', () => {
     ['healthy', all, { results: { sessions: sessionsResult({}, [3]) } }],
   ])('is %s with collectors %j and %j', async (expected, states, more) => {
     const cluster = polledCluster({ pollers: await pollersOf(states), isUp: true, ...more });
-    expect(readCluster(cluster, DEFAULT_FINDING_SETTINGS, atHourAgo, NOW_MS).state).toBe(expected);
+    expect(readCluster(cluster, context(atHourAgo)).state).toBe(expected);
   });
 
   test('began with the oldest of its worst problems, else when it was first seen', async () => {
@@ -73,12 +79,7 @@ describe('the state of a cluster', () => {
       keys.push(key);
       return atHourAgo();
     };
-    const calm = readCluster(
-      polledCluster({ pollers, isUp: true }),
-      DEFAULT_FINDING_SETTINGS,
-      since,
-      NOW_MS,
-    );
+    const calm = readCluster(polledCluster({ pollers, isUp: true }), context(since));
     expect([calm.since, keys]).toEqual([HOUR_AGO, ['healthy']]);
     const nodes = nodesResult(
       down(1, 1, 3_000),
@@ -87,9 +88,7 @@ describe('the state of a cluster', () => {
     );
     const hurt = readCluster(
       polledCluster({ pollers, isUp: true, results: { nodes } }),
-      DEFAULT_FINDING_SETTINGS,
-      since,
-      NOW_MS,
+      context(since),
     );
     expect(hurt.since).toBe(new Date(2_000_000).toISOString());
   });
@@ -109,9 +108,7 @@ test.each([
     const cluster = polledCluster({ pollers, isUp: true, results: { cloud: { assistant } } });
     const { findings, assistant: shown } = readCluster(
       cluster,
-      DEFAULT_FINDING_SETTINGS,
-      () => NOW_MS,
-      NOW_MS,
+      context(() => NOW_MS),
     );
     expect(findings.map((one) => [one.key, one.about, one.alert, one.text, one.since])).toEqual(
       text === undefined
@@ -139,12 +136,8 @@ test.each([
 test('a state of the migration assistant that is not known is `other`, and without one there is none', async () => {
   const pollers = await pollersOf({ nodes: 'ok' });
   const read = (cloud: CloudResult) =>
-    readCluster(
-      polledCluster({ pollers, isUp: true, results: { cloud } }),
-      DEFAULT_FINDING_SETTINGS,
-      atHourAgo,
-      NOW_MS,
-    ).assistant;
+    readCluster(polledCluster({ pollers, isUp: true, results: { cloud } }), context(atHourAgo))
+      .assistant;
   expect(read({ assistant: undefined })).toEqual({ exists: false });
   const strange = read({ assistant: assistantIn('dancing', 'glad') });
   expect([strange?.status, strange?.health]).toEqual(['other', 'other']);
@@ -173,4 +166,27 @@ describe('the history of a cluster', () => {
     history.record(calm, 'nodes', 40);
     expect(sinces()).toEqual([10, 99]);
   });
+});
+
+function broken(): never {
+  throw new RangeError('Invalid time value');
+}
+
+test('a cluster whose results cannot be read is unknown, and others are shown', () => {
+  const good = polledCluster({ pollers: [], isUp: true });
+  const { clusters } = readStatus({
+    version: '1.0.0',
+    clusters: () => [{ ...good, name: 'odd', result: broken }, good],
+    findingSettings: () => DEFAULT_FINDING_SETTINGS,
+    history: new History(() => DEFAULT_FINDING_SETTINGS),
+    describedConfig: () => ({}),
+    problems: () => [],
+    startedMs: 0,
+    wallMs: () => 1_000,
+  });
+  expect(clusters.map(({ state }) => state)).toEqual(['unknown', 'unknown']);
+  expect(clusters.map(({ findings }) => findings.map(({ level, text }) => [level, text]))).toEqual([
+    [['warning', 'The results of this cluster cannot be shown: Invalid time value.']],
+    [],
+  ]);
 });

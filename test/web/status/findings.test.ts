@@ -2,12 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { cloud } from '../../../src/collectors/cloud.ts';
 import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import { nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
-import { type CollectorStatus, pollProblems } from '../../../src/findings/polls.ts';
-import { isProblem, toFindings, toTime } from '../../../src/findings/problem.ts';
+import { pollProblems } from '../../../src/findings/polls.ts';
+import { isProblem, toFindings } from '../../../src/findings/problem.ts';
 import { rangeProblems } from '../../../src/findings/range-problems.ts';
-import { formatTable, type RangesStatus } from '../../../src/findings/ranges.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
+import type { CollectorStatus, RangesStatus } from '../../../src/findings/status.ts';
 import { failedPolls } from '../../../src/findings/watch-problems.ts';
+import { formatTable, toTime } from '../../../src/format.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../../src/vocabulary.ts';
 import { orders } from '../../support/collectors.ts';
 import { expectGolden } from '../../support/golden.ts';
@@ -21,11 +22,9 @@ function collector(name: string, more: Partial<CollectorStatus> = {}): Collector
   return {
     name,
     api: 'cluster',
-    shard: '0',
     state: 'ok',
     isPolling: false,
     hasData: true,
-    lastPollAt: NOW,
     lastSuccessAt: NOW,
     nextPollAt: NOW,
     intervalSeconds: 30,
@@ -52,7 +51,8 @@ function polled(collectors: readonly CollectorStatus[], ...down: readonly Api[])
     outcome: { state, error: error && { ...error, remedy: `repair ${name}` } },
   }));
   const watchProblems = failedPolls(pollers, []).map((one) => ({ ...one, sinceMs: NOW_MS - 9 }));
-  return pollProblems({ name: 'shop one', collectors, down: new Set(down), watchProblems });
+  const apis = down.map((api) => ({ api, isUp: false }));
+  return pollProblems({ name: 'shop one', collectors, apis }, watchProblems);
 }
 
 /** So many ranges with each problem, of which so many are listed. */
@@ -90,11 +90,7 @@ test('every finding that there is matches the golden file', async () => {
     Object.fromEntries(PROBLEMS.map((problem, at) => [problem, [1_000 * at + 1, at % 5]])),
   );
   const issues = [
-    ...nodeProblems(
-      readNodes(nodesResult(...nodes), undefined),
-      { isAllowed: true },
-      DEFAULT_THRESHOLDS,
-    ),
+    ...nodeProblems(readNodes(nodesResult(...nodes)), undefined, DEFAULT_THRESHOLDS),
     ...rangeProblems(
       { ...problems, nodes: { scanned: 3, failed: 2, skipped: 1 }, failedNodes: [2, 3] },
       false,
@@ -116,16 +112,11 @@ test('every finding that there is matches the golden file', async () => {
       'cloud',
     ),
     ...polled([failing('nodes', 'http'), failing('users', 'http', { hasData: false })]),
-    ...pollProblems({
-      name: 'shop one',
-      collectors: [collector('nodes')],
-      down: new Set(),
-      watchProblems: [
-        { key: 'URL a', message: 'one fails', affects: [], sinceMs: NOW_MS - 1 },
-        { key: 'URL b', message: 'one fails', remedy: 'run it;', affects: [], sinceMs: 0 },
-        { key: 'nodes: odd', message: 'it is odd', affects: ['nodes'], sinceMs: 0 },
-      ],
-    }),
+    ...pollProblems({ name: 'shop one', collectors: [collector('nodes')], apis: [] }, [
+      { key: 'URL a', message: 'one fails', affects: [], sinceMs: NOW_MS - 1 },
+      { key: 'URL b', message: 'one fails', remedy: 'run it;', affects: [], sinceMs: 0 },
+      { key: 'nodes: odd', message: 'it is odd', affects: ['nodes'], sinceMs: 0 },
+    ]),
   ];
   const findings = toFindings(issues, () => NOW_MS - 3_599_999, NOW_MS);
   await expectGolden(

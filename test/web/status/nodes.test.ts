@@ -1,28 +1,19 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
-import {
-  formatLiveNodes,
-  nodeProblems,
-  nodeLevel,
-  readNodes,
-} from '../../../src/findings/nodes.ts';
+import { formatLiveNodes, nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
 import { node, type Node, nodesResult as result } from './results.ts';
 
-const FORBIDDEN = { isAllowed: false, reason: 'there is no current range scan' } as const;
-
-function textsOf(...nodes: readonly Node[]): readonly string[] {
-  return nodeProblems(readNodes(result(...nodes), undefined), FORBIDDEN, DEFAULT_THRESHOLDS).map(
-    ({ text }) => text,
+function problemsOf(...nodes: readonly Node[]) {
+  return nodeProblems(
+    readNodes(result(...nodes)),
+    'there is no current range scan',
+    DEFAULT_THRESHOLDS,
   );
 }
 
-test('the values of a stale record are absent', () => {
-  const { list } = readNodes(result(node(1), node(2, { isFresh: false })), undefined);
-  expect(list.map(({ sqlConnections, isStale }) => [sqlConnections, isStale])).toEqual([
-    [5, false],
-    [undefined, true],
-  ]);
-});
+function textsOf(...nodes: readonly Node[]): readonly string[] {
+  return problemsOf(...nodes).map(({ text }) => text);
+}
 
 test('each issue names its nodes', () => {
   expect(
@@ -39,15 +30,6 @@ test('each issue names its nodes', () => {
     'The nodes run 2 builds: v25.4.3 and v25.4.4.',
   ]);
 });
-
-function store(capacity: number, available?: number): ReadonlyMap<string, number> {
-  const known = available === undefined ? {} : { 'capacity.available': available };
-  return new Map(Object.entries({ capacity, ...known }));
-}
-
-function stores(...all: readonly ReturnType<typeof store>[]): Node['stores'] {
-  return new Map(all.map((one, at) => [String(at), one]));
-}
 
 /** With a stale record of that age. */
 function silentSince(seconds: number): Partial<Node> {
@@ -72,12 +54,7 @@ test.each([
   const nodes = Object.entries(counts).flatMap(([status, count]) =>
     Array.from({ length: count }, (_, at) => node(at, { livenessCode: codes[status] ?? 0 })),
   );
-  const issues = nodeProblems(
-    readNodes(result(...nodes), undefined),
-    FORBIDDEN,
-    DEFAULT_THRESHOLDS,
-  );
-  expect(issues.map(({ alert }) => alert)).toEqual(alerts);
+  expect(problemsOf(...nodes).map(({ alert }) => alert)).toEqual(alerts);
 });
 
 function tiersOf(region: string, zone: string): Node['tiers'] {
@@ -94,29 +71,21 @@ test('nodes that are down name the region that is lost, not its zones', () => {
       livenessCode: region === 'east' ? 1 : 3,
     }),
   );
-  const issues = nodeProblems(readNodes(result(...all), undefined), FORBIDDEN, DEFAULT_THRESHOLDS);
-  expect(issues.map(({ text }) => text)).toEqual([
+  expect(textsOf(...all)).toEqual([
     'Nodes 1 and 2 are dead. Localities without a live node: region=east.',
   ]);
 });
 
 test('issues of nodes that are down or stale began with the oldest record', () => {
   const [dead, silent, draining] = [1, 2, 6].map((livenessCode) => ({ livenessCode }));
-  const { list, builds, byStatus } = readNodes(
-    result(
-      node(1, { ...dead, ...silentSince(30) }),
-      node(2, { ...dead, ...silentSince(10) }),
-      node(3, { ...silent, ...silentSince(40) }),
-      node(4, { ...draining, ...silentSince(50) }),
-      node(5, silentSince(60)),
-    ),
-    undefined,
+  const problems = problemsOf(
+    node(1, { ...dead, ...silentSince(30) }),
+    node(2, { ...dead, ...silentSince(10) }),
+    node(3, { ...silent, ...silentSince(40) }),
+    node(4, { ...draining, ...silentSince(50) }),
+    node(5, silentSince(60)),
   );
-  expect(
-    nodeProblems({ list, builds, byStatus }, FORBIDDEN, DEFAULT_THRESHOLDS).map(
-      ({ key, since }) => [key, since],
-    ),
-  ).toEqual([
+  expect(problems.map(({ key, since }) => [key, since])).toEqual([
     ['nodes dead', '1970-01-01T00:00:10.000Z'],
     ['nodes unavailable', '1970-01-01T00:00:40.000Z'],
     ['nodes draining', undefined],
@@ -124,51 +93,18 @@ test('issues of nodes that are down or stale began with the oldest record', () =
   ]);
 });
 
-test.each([
-  [0, 'warning', 'warning'],
-  [1, 'critical', 'critical'],
-  [2, 'warning', 'warning'],
-  [3, 'live', 'warning'],
-  [4, 'info', 'warning'],
-  [5, 'critical', 'critical'],
-  [6, 'info', 'warning'],
-  [7, 'info', 'warning'],
-])('a node of liveness %d has the color of %s, and of %s when stale', (code, fresh, stale) => {
-  const { list } = readNodes(
-    result(node(1, { livenessCode: code }), node(2, { livenessCode: code, isFresh: false })),
-    undefined,
-  );
-  expect(list.map(nodeLevel)).toEqual([fresh, stale]);
-});
-
-test('the description of a node has shares of what is known', () => {
-  const metrics = new Map([
-    ['sys.rss', 30],
-    ['sys.cpu.combined.percent-normalized', 0.25],
-  ]);
+test('a cluster is described by its live nodes and the builds of those that are not dead', () => {
   const status = readNodes(
     result(
-      node(1, { metrics, memoryBytes: 120, stores: stores(store(100, 60), store(100, 30)) }),
-      node(2, { metrics, memoryBytes: undefined, stores: stores(store(0, 0), store(100)) }),
-      node(3, { stores: stores(store(100, 150)), tiers: [], startedSeconds: 0, buildTag: '' }),
-      node(4, { livenessCode: 5, stores: stores(store(100, 60)), isFresh: false }),
+      node(3, { tiers: [], buildTag: '' }),
+      node(4, { livenessCode: 5, isFresh: false }),
       node(5, { buildTag: 'v25.4.2' }),
       node(6, { buildTag: 'v9', livenessCode: 1 }),
+      node(7, { isFresh: false }),
     ),
-    undefined,
   );
-  expect(
-    status.list.map((one) => [one.memoryUsedRatio, one.cpuRatio, one.storeUsedRatio, one.isStale]),
-  ).toEqual([
-    [0.25, 0.25, 0.7, false],
-    [undefined, 0.25, undefined, false],
-    [undefined, undefined, 0, false],
-    [undefined, undefined, undefined, false],
-    [undefined, undefined, undefined, false],
-    [undefined, undefined, undefined, false],
-  ]);
-  expect(status.list.map(({ startedAt }) => startedAt)[2]).toBeUndefined();
-  expect(status.list.map(({ locality }) => locality)[2]).toBe('');
+  expect(status.list.map(({ isStale }) => isStale)).toEqual([false, false, false, false, true]);
+  expect(status.list[0]?.locality).toBe('');
   expect(status.builds).toEqual(['v25.4.2', 'v25.4.3']);
-  expect(formatLiveNodes(status)).toBe('4 of 6');
+  expect(formatLiveNodes(status)).toBe('3 of 5');
 });

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import { expect } from 'vitest';
-import type { Status } from '../../../src/web/status/status.ts';
+import type { Status } from '../../../src/findings/status.ts';
 import type { Scene } from '../../browser/scenes.ts';
 
 const ajv = new Ajv2020({ allErrors: true });

@@ -6,8 +6,7 @@ import { LOADS, QUERIES } from '../../../src/collectors/ranges/replica.ts';
 import type { ScannedNode } from '../../../src/collectors/ranges/scan.ts';
 import type { SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
-import type { RangesStatus } from '../../../src/findings/ranges.ts';
-import type { ScanCheck } from '../../../src/findings/scan-check.ts';
+import type { RangesStatus, ScanCheck } from '../../../src/findings/status.ts';
 import { failedPolls } from '../../../src/findings/watch-problems.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
@@ -153,29 +152,25 @@ export function polledCluster({
 
 /** Of one range without a problem, read from all nodes. */
 export const RANGES: RangesStatus = {
-  ranges: 1,
-  replicas: 3,
-  queriesPerSecond: 1,
   nodes: { scanned: 3, failed: 0, skipped: 0 },
   failedNodes: [],
   downSinceScan: [],
   scanCheck: undefined,
   problems: {},
   tables: [],
-  withoutQuorum: { tables: [], moreTables: 0, otherRanges: 0 },
+  withoutQuorum: { tables: [], otherRanges: 0 },
   dependent: undefined,
   unknownVoters: undefined,
   oldest: [],
   hottest: [],
 };
 
-/** A range of each of four tables, of which two are listed, and one elsewhere. */
+/** A range of each of two tables, and one elsewhere. */
 export const WITHOUT_QUORUM: RangesStatus['withoutQuorum'] = {
   tables: [
     { id: '106', name: 'movr.public.rides', ranges: 1 },
     { id: '107', name: undefined, ranges: 1 },
   ],
-  moreTables: 2,
   otherRanges: 1,
 };
 

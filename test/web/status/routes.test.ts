@@ -20,14 +20,6 @@ describe('the status page', () => {
       expect((await fetchPath(url, target)).text).not.toBe(first.text);
     },
   );
-
-  test('is not confused with /api/status or with another cluster', async () => {
-    const { url } = await startPolledOrchard();
-    expect((await fetchPath(url, '/')).headers['content-type']).toBe('text/html; charset=utf-8');
-    const status = await fetchPath(url, '/api/status');
-    expect(status.headers['content-type']).toBe('application/json; charset=utf-8');
-    expect((await fetchPath(url, '/?cluster=nobody')).status).toBe(404);
-  });
 });
 
 /** The headers that a route chooses. */
@@ -55,16 +47,6 @@ test('/api/status may be asked for its tag alone, or whether it has changed', as
   const headers = { 'if-none-match': etag };
   const same = await fetchPath(url, '/api/status', { headers });
   expect([same.status, chosen(same), same.text]).toEqual([304, { etag }, '']);
-});
-
-test.each([
-  ['*/*', 'application/yaml; charset=utf-8', '\nclusters:\n'],
-  ['application/json', 'application/json; charset=utf-8', '"clusters":['],
-])('/config for %s is %s and no cache keeps it', async (accept, type, start) => {
-  const { url } = await startPolledOrchard();
-  const answer = await fetchPath(url, '/config', { headers: { accept } });
-  expect(answer.text).toContain(start);
-  expect(chosen(answer)).toEqual({ ...NO_STORE, 'content-type': type, vary: 'Accept' });
 });
 
 test('/config for a browser is a page, and no cache keeps it', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
-import type { Problem } from '../../../src/findings/problem.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
+import type { Problem } from '../../../src/findings/status.ts';
 import { sessionsResult } from './results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
@@ -38,8 +38,6 @@ test('sessions are summed and their ages are the highest, of all and by applicat
     active: 9,
     idleInTransaction: 18,
     idle: 36,
-    oldestTransactionSeconds: 70,
-    oldestQuerySeconds: 9,
     missingNodes: [3, 12],
     applications: [
       {
@@ -68,8 +66,6 @@ test('sessions are summed and their ages are the highest, of all and by applicat
     active: 0,
     idleInTransaction: 0,
     idle: 0,
-    oldestTransactionSeconds: 0,
-    oldestQuerySeconds: 0,
     missingNodes: [],
     applications: [],
   });

@@ -13,8 +13,13 @@ import { writeDuration } from '../../../config/values.ts';
 import { grantee } from '../../../diagnosis/rules.ts';
 import type { Clients } from '../../../exporter/clients.ts';
 import { nodeProblems, readNodes } from '../../../findings/nodes.ts';
-import { compareScan, formatReplicas, formatStore } from '../../../findings/scan-check.ts';
-import { countsOf, scanOf } from '../../../findings/scan-history.ts';
+import {
+  compareScan,
+  countsOf,
+  formatReplicas,
+  formatStore,
+  scanOf,
+} from '../../../findings/scan-check.ts';
 import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
 import { createPollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
@@ -92,9 +97,8 @@ function describeNodes({ nodes: all }: NodesResult): string {
 /** Adds the problems of the nodes, in the words of the status page, and the difference of the clocks. */
 function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds): void {
   // Only a scan of all nodes would show whether a dead node is still needed.
-  const decommission = { isAllowed: false, reason: 'ranges may need it' } as const;
-  for (const problem of nodeProblems(readNodes(result, undefined), decommission, thresholds)) {
-    const { text, next, alert } = problem;
+  const problems = nodeProblems(readNodes(result), 'ranges may need it', thresholds);
+  for (const { text, next, alert } of problems) {
     list.add('nodes', { verdict: 'warning', detail: text, advice: next, alert });
   }
   if (result.answeredMs !== undefined) list.add('clock', checkClock(result.answeredMs));

@@ -1,9 +1,13 @@
-import type { FindingSettings, Thresholds } from '../../../config/alert-settings.ts';
 import { formatLiveNodes } from '../../../findings/nodes.ts';
-import type { CollectorStatus } from '../../../findings/polls.ts';
-import { type Finding, isProblem, NOT_CHECKED } from '../../../findings/problem.ts';
+import { clusterFlag, isProblem, NOT_CHECKED } from '../../../findings/problem.ts';
+import type {
+  ClusterStatus,
+  CollectorStatus,
+  Finding,
+  FindingStatus,
+  Status,
+} from '../../../findings/status.ts';
 import { formatList } from '../../../format.ts';
-import { clusterFlag, type ClusterStatus, type FindingStatus, type Status } from '../status.ts';
 import {
   formatTime,
   frame,
@@ -25,19 +29,15 @@ const STATE_TEXTS: Readonly<Record<ClusterStatus['state'], string>> = {
 };
 
 /** The status page: every cluster in a line, one of them in full: the named one or the one in the worst state. */
-export function renderPage(
-  status: Status,
-  { thresholds }: FindingSettings,
-  links: PageLinks,
-  name: string | undefined,
-): string {
+export function renderPage(status: Status, links: PageLinks, name: string | undefined): string {
   const nowMs = Date.parse(status.at);
   const shown = chooseCluster(status.clusters, name);
   if (shown === undefined) {
     return frame('crdb-exporter', html`<h2>No cluster is configured</h2>`, status, links);
   }
   const main = html`${status.clusters.length > 1 && clusterTabs(status, shown)}
-  ${headline(shown, nowMs)}${clusterDetails(shown, nowMs, clusterFlag(status.clusters, shown.name), thresholds)}`;
+    ${headline(shown, nowMs)}${userFigures(shown)}${findingList(shown, nowMs)}
+    <div class="panels">${panels(shown, nowMs, status.clusters.length)}</div>`;
   return frame(`${shown.name} ${STATE_TEXTS[shown.state]}`, main, status, links);
 }
 
@@ -61,15 +61,17 @@ function clusterTabs({ clusters }: Status, shown: ClusterStatus): Html {
           <span
             >${STATE_TEXTS[cluster.state]}${
               cluster.nodes &&
-              `, ${formatLiveNodes(cluster.nodes)} nodes ${isPast(cluster, 'nodes') ? 'were' : ''} live`.replace(
-                '  ',
-                ' ',
-              )
+              `, ${formatLiveNodes(cluster.nodes)} nodes ${isPast(cluster) ? 'were live' : 'live'}`
             }</span
           ></a
         >`,
     )}
   </nav>`;
+}
+
+/** Whether nobody knows which nodes are live now. */
+function isPast({ collectors }: ClusterStatus): boolean {
+  return collectors.some(({ name, state }) => name === 'nodes' && state === 'failing');
 }
 
 /** The state, or how severe the worst problem is. */
@@ -79,9 +81,8 @@ function lookOf({ state, findings }: ClusterStatus): string {
 
 function headline(cluster: ClusterStatus, nowMs: number): Html {
   const { name, state, since, findings, collectors } = cluster;
-  const failing = collectors.filter((one) => one.state === 'failing').length;
-  const waiting = collectors.filter((one) => one.state === 'waiting').length;
-  const all = collectors.length;
+  const count = (wanted: string) => collectors.filter((one) => one.state === wanted).length;
+  const [failing, waiting, all] = [count('failing'), count('waiting'), collectors.length];
   const polls =
     failing > 0
       ? `${failing} of ${all} collectors are failing`
@@ -91,110 +92,74 @@ function headline(cluster: ClusterStatus, nowMs: number): Html {
   const [worst = [], others = []] = [
     ...Map.groupBy(findings.filter(isProblem), ({ level }) => level).values(),
   ];
-  const text =
-    state === 'healthy'
-      ? ''
-      : state === 'problems'
-        ? formatLevels(worst)
-        : waiting > 0
-          ? 'Not all of it has been polled yet,'
-          : `The exporter cannot see ${cluster.apis[0]?.isUp ? 'all of ' : ''}it,`;
+  const blind = `The exporter cannot see ${cluster.apis[0]?.isUp ? 'all of ' : ''}it,`;
+  const texts = {
+    healthy: '',
+    problems: formatLevels(worst),
+    unknown: waiting > 0 ? 'Not all of it has been polled yet,' : blind,
+  };
   return html`<section class="headline ${lookOf(cluster)}" aria-labelledby="state">
     <h2 id="state">${icon(lookOf(cluster))} ${name} ${STATE_TEXTS[state]}</h2>
     <p>
-      ${text} <b>${duration(cluster, nowMs)}</b> (since
+      ${texts[state]} <b>${duration(cluster, nowMs)}</b> (since
       ${formatTime(since)})${others.length > 0 && `, and ${formatLevels(others)}`}. Exporter:
       ${polls}.
     </p>
   </section>`;
 }
 
-interface Panel {
-  /** `line` for content that is one line, `wide` for what needs the whole width. */
-  readonly kind: 'line' | 'wide' | 'half';
-  readonly title: string;
-  /** The collector that its data is from. */
-  readonly source?: CollectorStatus;
-  /** The content is undefined without current data. */
-  readonly content: Html | undefined;
-}
-
-function isPast({ collectors }: ClusterStatus, collector: string): boolean {
-  return collectors.some(({ name, state }) => name === collector && state === 'failing');
-}
-
-/** A panel whose content lists nothing is a line. */
-function kindOf(listed: object = []): Panel['kind'] {
-  return Object.keys(listed).length > 0 ? 'half' : 'line';
-}
-
-/** The panels of the collectors that are on. */
-function describePanels(
-  cluster: ClusterStatus,
-  nowMs: number,
-  flag: string,
-  thresholds: Thresholds,
-): readonly Panel[] {
-  const { nodes, ranges, sessions, assistant, collectors, findings } = cluster;
-  const old = (name: string): string | undefined => {
-    const source = collectors.find((one) => one.name === name);
-    return source?.state === 'failing' ? source.lastSuccessAt : undefined;
-  };
-  const details = { flag, consoleUrl: cluster.consoleUrl };
-  const stop = ranges && safeToStop(cluster.safeToStop, ranges);
-  const problems = ranges && problemRanges(ranges, findings, nowMs, details);
-  const rows = [
-    ['wide', 'Nodes', 'nodes', nodes && nodeList(nodes, nowMs, old('nodes'))],
-    [kindOf(ranges?.problems), 'Problem ranges', 'ranges', problems],
-    [kindOf(ranges?.dependent), 'Safe to stop', 'ranges', stop],
-    [kindOf(ranges?.tables), 'Tables', 'ranges', ranges && loadedTables(ranges)],
-    [kindOf(ranges?.hottest), 'Hottest ranges', 'ranges', ranges && hotRanges(ranges, details)],
+/** Everything about one cluster; all that has no data is one line. */
+function panels(cluster: ClusterStatus, nowMs: number, clusters: number): readonly Html[] {
+  const { nodes, ranges, sessions, assistant, collectors, findings, consoleUrl } = cluster;
+  const details = { flag: clusterFlag(clusters, cluster.name), consoleUrl };
+  const source = (name: string) => collectors.find((collector) => collector.name === name);
+  const polled = source('nodes');
+  const lastSeenAt = polled?.state === 'failing' ? polled.lastSuccessAt : undefined;
+  /** Titles, the collectors that the data is from, what is listed, and the content. What lists nothing is one line. */
+  const parts = [
+    ['Nodes', 'nodes', nodes?.list, nodes && nodeList(nodes, nowMs, lastSeenAt)],
     [
-      kindOf(sessions?.applications),
-      'Sessions',
-      'sessions',
-      sessions && sessionTables(sessions, thresholds),
+      'Problem ranges',
+      'ranges',
+      ranges && Object.keys(ranges.problems),
+      ranges && problemRanges(ranges, findings, nowMs, details),
     ],
-    ['line', 'Migration assistant', 'cloud', assistant && assistantState(assistant, nowMs)],
+    ['Safe to stop', 'ranges', ranges?.dependent, ranges && safeToStop(cluster.safeToStop, ranges)],
+    ['Tables', 'ranges', ranges?.tables, ranges && loadedTables(ranges)],
+    ['Hottest ranges', 'ranges', ranges?.hottest, ranges && hotRanges(ranges, details)],
+    ['Sessions', 'sessions', sessions?.applications, sessions && sessionTables(sessions)],
+    ['Migration assistant', 'cloud', [], assistant && assistantState(assistant, nowMs)],
   ] as const;
-  return rows.flatMap(([kind, title, collector, content]) => {
-    const source = collectors.find(({ name }) => name === collector);
-    return source === undefined ? [] : [{ kind, title, source, content }];
-  });
-}
-
-/** Everything about one cluster, the most urgent first; all that has no data is one line. */
-function clusterDetails(
-  cluster: ClusterStatus,
-  nowMs: number,
-  flag: string,
-  thresholds: Thresholds,
-): Html {
-  const panels = describePanels(cluster, nowMs, flag, thresholds);
-  const missing = panels.filter(({ content }) => content === undefined);
-  const shown = panels.filter(({ content }) => content !== undefined);
-  const halves = shown.filter(({ kind }) => kind === 'half');
-  const last = halves.length % 2 === 1 ? halves.at(-1) : undefined;
-  const table = collectorTable(cluster.collectors, nowMs);
-  const all: readonly Panel[] = [
-    ...shown.map((one) => (one === last ? ({ ...one, kind: 'wide' } as const) : one)),
-    { kind: 'wide', title: 'Collectors', content: table },
+  const enabled = parts.filter(([, collector]) => source(collector) !== undefined);
+  const missing = enabled.filter(([, , , content]) => content === undefined);
+  return [
+    ...(missing.length === 0
+      ? []
+      : [
+          html`<p class="panel line quiet">
+            No current data: ${formatList(missing.map(([title]) => title))}.
+          </p>`,
+        ]),
+    ...enabled.flatMap(([title, collector, listed = [], content]) =>
+      content === undefined
+        ? []
+        : [panel(title, listed.length > 0, content, nowMs, source(collector))],
+    ),
+    panel('Collectors', true, collectorTable(collectors, nowMs), nowMs),
   ];
-  return html`${userFigures(cluster)}${findingList(cluster, nowMs)}
-    <div class="panels">
-      ${
-        missing.length > 0 &&
-        html`<p class="panel line quiet">
-          No current data: ${formatList(missing.map(({ title }) => title))}.
-        </p>`
-      }
-      ${all.map((one) => panel(one, nowMs))}
-    </div>`;
 }
 
-function panel({ kind, title, source, content }: Panel, nowMs: number): Html {
+function panel(
+  title: string,
+  isList: boolean,
+  content: Html,
+  nowMs: number,
+  source?: CollectorStatus,
+): Html {
   const id = title.toLowerCase().replaceAll(' ', '-');
   const isFailing = source?.state === 'failing';
+  const isWide = title === 'Nodes' || title === 'Collectors';
+  const kind = isWide ? 'wide' : isList ? 'half' : 'line';
   return html`<section class="panel ${kind}" id="${id}" aria-labelledby="${id}-title">
     <h3 id="${id}-title">${title}</h3>
     ${
@@ -284,4 +249,28 @@ function duration(
   nowMs: number,
 ) {
   return html`for ${mayBeOlder && 'at least '}${relativeTime(since, nowMs)}`;
+}
+
+/** The running configuration as YAML, whose secrets are hidden. */
+export function renderConfig(
+  yaml: string,
+  {
+    version,
+    startedMs,
+    wallMs,
+  }: { readonly version: string; readonly startedMs: number; readonly wallMs: () => number },
+  links: PageLinks,
+): string {
+  const main = html`<h2>Running configuration</h2>
+    <p class="quiet">
+      The active settings, by the keys of the configuration file. Secrets are hidden.
+    </p>
+    <pre class="panel" tabindex="0">${yaml}</pre>`;
+  const startedAt = new Date(startedMs).toISOString();
+  return frame(
+    'Configuration',
+    main,
+    { version, startedAt, at: new Date(wallMs()).toISOString() },
+    links,
+  );
 }

@@ -1,17 +1,13 @@
-import type { Thresholds } from '../../../config/alert-settings.ts';
-import type { AssistantStatus } from '../../../findings/job-problems.ts';
-import {
-  nodeLevel,
-  type NodesStatus,
-  type NodeStatus,
-  stateText,
-} from '../../../findings/nodes.ts';
-import type { CollectorStatus } from '../../../findings/polls.ts';
-import type { SessionsStatus } from '../../../findings/sessions.ts';
+import type {
+  AssistantStatus,
+  ClusterStatus,
+  CollectorStatus,
+  NodesStatus,
+  NodeStatus,
+  SessionsStatus,
+} from '../../../findings/status.ts';
 import { formatBytes, formatCount, formatDuration, formatNumber } from '../../../format.ts';
-import type { ClusterStatus } from '../status.ts';
 import {
-  bar,
   type Column,
   html,
   type Html,
@@ -36,8 +32,7 @@ export function userFigures({ sqlLoad, ranges, collectors }: ClusterStatus): Htm
   const { countedNodes = 0, servingNodes = 0 } = load ?? {};
   const isPartial = countedNodes > 0 && countedNodes < servingNodes;
   const counted = isPartial && `of ${countedNodes} of ${servingNodes} nodes`;
-  const { tables = [], moreTables = 0 } = scan?.withoutQuorum ?? {};
-  const damaged = tables.length + moreTables;
+  const damaged = scan?.withoutQuorum.tables.length ?? 0;
   // An absence of damaged tables proves nothing when some nodes were not read.
   const isDamageKnown = scan !== undefined && (scan.nodes.failed === 0 || damaged > 0);
   const atLeast = scan !== undefined && scan.nodes.failed > 0 ? 'at least ' : '';
@@ -66,7 +61,8 @@ export function nodeList({ list }: NodesStatus, nowMs: number, lastSeenAt?: stri
     ${localities
       .toSorted(([a], [b]) => (a < b ? -1 : 1))
       .map(([locality, nodes]) => {
-        const shown = list.length <= MAX_NODES ? nodes : nodes.filter((node) => !isHealthy(node));
+        const shown =
+          list.length <= MAX_NODES ? nodes : nodes.filter((node) => nodeLevel(node) !== 'live');
         const hidden = nodes.length - shown.length;
         return html`<section>
           <h4>${locality.replaceAll(',', ', ') || 'no locality'} <small>${nodes.length}</small></h4>
@@ -79,75 +75,48 @@ export function nodeList({ list }: NodesStatus, nowMs: number, lastSeenAt?: stri
   </div>`;
 }
 
-function isHealthy({ status, isStale }: NodeStatus): boolean {
-  return status === 'live' && !isStale;
-}
-
 function nodeItem(node: NodeStatus, nowMs: number, lastSeenAt: string | undefined): Html {
-  const { id, isStale, recordAt } = node;
+  const { id, status, isStale, recordAt } = node;
+  // `decommissioned` alone sounds as if nothing was left of the node.
+  const state = status === 'decommissioned' ? 'dead, decommissioning begun' : status;
   if (lastSeenAt !== undefined) {
     return html`<li class="past">
-      <b>n${id}</b> ${icon('unknown')} last seen ${stateText(node)}
-      ${relativeTime(lastSeenAt, nowMs)} ago
+      <b>n${id}</b> ${icon('unknown')} last seen ${state} ${relativeTime(lastSeenAt, nowMs)} ago
     </li>`;
   }
   const age =
     isStale && recordAt !== undefined && html`, record ${relativeTime(recordAt, nowMs)} old`;
-  return html`<li class="${nodeLevel(node)}">
-    <b>n${id}</b> ${icon(nodeLevel(node))} ${stateText(node)}${age}
-  </li>`;
+  const level = nodeLevel(node);
+  return html`<li class="${level}"><b>n${id}</b> ${icon(level)} ${state}${age}</li>`;
+}
+
+/** Severity of the state of a node, as its colour. */
+function nodeLevel({ status, isStale }: NodeStatus): string {
+  if (status === 'dead' || status === 'decommissioned') return 'critical';
+  if (status === 'unavailable' || status === 'unknown' || isStale) return 'warning';
+  return status === 'live' ? 'live' : 'info';
 }
 
 /** Sessions by state, and the applications with the oldest transactions. */
-export function sessionTables(sessions: SessionsStatus, thresholds: Thresholds): Html {
-  const transactionAge = (seconds: number) =>
-    formatTransactionAge(seconds, thresholds.idle_transaction_age);
-  const applications = sessions.applications.slice(0, MAX_ROWS);
+export function sessionTables({ applications, ...counts }: SessionsStatus): Html {
   if (applications.length === 0) return html`<p>No session is open.</p>`;
-  return html`${stateBar(sessions)}
-  ${table('Applications with the oldest transactions', applications, [
-    ['Application', ({ application }) => application, 'name'],
-    ['User', ({ user }) => user, 'name'],
-    ['Sessions', (one) => formatCount(one.active + one.idleInTransaction + one.idle), 'number'],
-    ['Open txns', ({ openTransactions }) => formatCount(openTransactions), 'number'],
-    ['Oldest txn', (one) => transactionAge(one.oldestTransactionSeconds), 'number'],
-    ['Idle in txn', (one) => transactionAge(one.oldestIdleTransactionSeconds), 'number'],
-  ])}`;
+  return html`<ul class="legend">
+      <li><b>${formatCount(counts.active)}</b> active</li>
+      <li><b>${formatCount(counts.idleInTransaction)}</b> idle in transaction</li>
+      <li><b>${formatCount(counts.idle)}</b> idle</li>
+    </ul>
+    ${table('Applications with the oldest transactions', applications.slice(0, MAX_ROWS), [
+      ['Application', ({ application }) => application, 'name'],
+      ['User', ({ user }) => user, 'name'],
+      ['Sessions', (one) => formatCount(one.active + one.idleInTransaction + one.idle), 'number'],
+      ['Open txns', ({ openTransactions }) => formatCount(openTransactions), 'number'],
+      ['Oldest txn', (one) => formatAge(one.oldestTransactionSeconds), 'number'],
+      ['Idle in txn', (one) => formatAge(one.oldestIdleTransactionSeconds), 'number'],
+    ])}`;
 }
 
-/** Above `maxSeconds` it is marked. */
-function formatTransactionAge(seconds: number, maxSeconds: number): Html {
-  if (seconds === 0) return html`none`;
-  const age = formatDuration(seconds);
-  return seconds <= maxSeconds
-    ? html`${age}`
-    : html`<span class="old">${icon('warning')} ${age}</span>`;
-}
-
-function stateBar({ active, idleInTransaction, idle }: SessionsStatus): Html {
-  const percent = 100 / Math.max(1, active + idleInTransaction + idle);
-  const states = [
-    ['active', 'active', active, 0],
-    ['in-transaction', 'idle in transaction', idleInTransaction, active],
-    ['idle', 'idle', idle, active + idleInTransaction],
-  ] as const;
-  return html`<svg class="states" viewBox="0 0 100 8" preserveAspectRatio="none" aria-hidden="true">
-      ${states.map(
-        ([name, , count, before]) =>
-          html`<rect
-            class="${name}"
-            x="${(before * percent).toFixed(1)}"
-            width="${(count * percent).toFixed(1)}"
-            height="8"
-          />`,
-      )}
-    </svg>
-    <ul class="legend">
-      ${states.map(
-        ([name, word, count]) =>
-          html`<li class="${name}"><b>${formatCount(count)}</b> ${word}</li>`,
-      )}
-    </ul>`;
+function formatAge(seconds: number): string {
+  return seconds === 0 ? 'none' : formatDuration(seconds);
 }
 
 /** The state of the migration assistant. */
@@ -174,12 +143,6 @@ export function collectorTable(collectors: readonly CollectorStatus[], nowMs: nu
         const first = firstWith(one);
         return html`${icon(one.state)} ${one.state}${first && first !== one && `, as ${first.name}`}`;
       },
-    ],
-    [
-      'Age',
-      ({ lastSuccessAt: at, intervalSeconds }) =>
-        at && bar((nowMs - Date.parse(at)) / 1000 / intervalSeconds),
-      'bars',
     ],
     [
       'Data',

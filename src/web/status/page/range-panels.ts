@@ -1,23 +1,24 @@
 import { reportUrl } from '../../../findings/problem.ts';
-import type { Finding } from '../../../findings/problem.ts';
-import {
-  type HotRangeStatus,
-  type ProblemRangeStatus,
-  type RangesStatus,
-  formatTable,
-  systemRangeName,
-} from '../../../findings/ranges.ts';
-import { formatRanges } from '../../../findings/safe-to-stop.ts';
-import { type ScanCheck, formatReplicas } from '../../../findings/scan-check.ts';
+import { systemRangeName } from '../../../findings/range-problems.ts';
+import { formatReplicas } from '../../../findings/scan-check.ts';
+import type {
+  Finding,
+  HotRangeStatus,
+  ProblemRangeStatus,
+  RangesStatus,
+  SafeToStopStatus,
+  ScanCheck,
+} from '../../../findings/status.ts';
 import {
   formatBytes,
   formatCount,
   formatList,
   formatNumber,
   formatPercent,
+  formatRanges,
+  formatTable,
 } from '../../../format.ts';
 import { SEVERITIES } from '../../../vocabulary.ts';
-import type { SafeToStopStatus } from '../cluster.ts';
 import {
   bar,
   type Html,
@@ -88,15 +89,14 @@ export function problemRanges(
 
 /** The tables whose users wait; without some nodes there may be more. */
 function damagedTables(
-  { tables, moreTables, otherRanges }: RangesStatus['withoutQuorum'],
+  { tables, otherRanges }: RangesStatus['withoutQuorum'],
   isPartial: boolean,
 ): Html | false {
   const listed = tables.map(({ id, name, ranges }) => {
     return `${name ?? formatTable(id)} (${formatRanges(ranges)})`;
   });
-  const more = moreTables > 0 ? [`${formatCount(moreTables)} more`] : [];
   const others = otherRanges > 0 ? [`${formatRanges(otherRanges)} outside of known tables`] : [];
-  const all = [...listed, ...more, ...others];
+  const all = [...listed, ...others];
   return (
     all.length > 0 &&
     html`<p class="place">

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { NodeStatus } from '../../../../src/findings/nodes.ts';
+import type { NodeStatus } from '../../../../src/findings/status.ts';
 import { nodeList } from '../../../../src/web/status/page/panels.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
@@ -11,14 +11,8 @@ function node(id: number, more: Partial<NodeStatus> = {}): NodeStatus {
     status: 'live',
     locality: '',
     build: '',
-    startedAt: NOW,
     recordAt: NOW,
     isStale: false,
-    cpuRatio: undefined,
-    sqlConnections: undefined,
-    queriesPerSecond: undefined,
-    memoryUsedRatio: undefined,
-    storeUsedRatio: undefined,
     ...more,
   };
 }

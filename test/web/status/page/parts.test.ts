@@ -1,22 +1,18 @@
-import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../../../src/config/alert-settings.ts';
-import type { Finding } from '../../../../src/findings/problem.ts';
-import { readSessions } from '../../../../src/findings/sessions.ts';
+import { expect, test } from 'vitest';
+import type { Finding } from '../../../../src/findings/status.ts';
 import {
-  bar,
   formatTime,
   type Html,
-  icon,
   relativeTime,
   withCode,
 } from '../../../../src/web/status/page/html.ts';
-import { assistantState, sessionTables } from '../../../../src/web/status/page/panels.ts';
+import { assistantState } from '../../../../src/web/status/page/panels.ts';
 import {
   hotRanges,
   loadedTables,
   problemRanges,
 } from '../../../../src/web/status/page/range-panels.ts';
-import { RANGES, sessionsResult } from '../results.ts';
+import { RANGES } from '../results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const NOW_MS = Date.parse(NOW);
@@ -33,16 +29,6 @@ function textOf({ text }: Html): string {
 function all({ text }: Html, expression: RegExp): readonly string[] {
   return Array.from(text.matchAll(expression), ([, found = '']) => found);
 }
-
-test.each([
-  [-1, '0'],
-  [0, '0'],
-  [0.014, '1'],
-  [1, '100'],
-  [1.5, '100'],
-])('the bar of %d is %s wide', (ratio, width) => {
-  expect(all(bar(ratio), /<rect width="(\d+)"/g)).toEqual([width]);
-});
 
 test('times are shown as durations since and until then', () => {
   const at = (ms: number) => relativeTime(new Date(NOW_MS + ms).toISOString(), NOW_MS).text;
@@ -65,59 +51,6 @@ test('text between backquotes is code', () => {
     '<code>f</code>',
     '',
   ]);
-});
-
-test('each state has its icon', () => {
-  const states = [
-    'healthy',
-    'ok',
-    'live',
-    'info',
-    'waiting',
-    'unknown',
-    'warning',
-    'critical',
-    'problems',
-    'failing',
-    'draining',
-  ];
-  expect(states.map((state) => textOf(icon(state))).join(' ')).toBe('✓ ✓ ✓ i … ? ! ✕ ✕ ✕ •');
-  expect(icon('ok').text).toBe('<span class="icon ok" aria-hidden="true">✓</span>');
-});
-
-describe('sessions', () => {
-  test('by state fill the bar', () => {
-    const tally = { active: 1, idle_in_transaction: 1, idle: 2 };
-    const drawn = sessionTables(readSessions(sessionsResult({ a: tally })), DEFAULT_THRESHOLDS);
-    expect(all(drawn, /\bx="([^"]*)"/g)).toEqual(['0.0', '25.0', '50.0']);
-    expect(all(drawn, /\bwidth="([^"]*)"/g)).toEqual(['25.0', '25.0', '50.0']);
-    const one = sessionTables(
-      readSessions(sessionsResult({ a: { active: 1 } })),
-      DEFAULT_THRESHOLDS,
-    );
-    expect(all(one, /\bwidth="([^"]*)"/g)).toEqual(['100.0', '0.0', '0.0']);
-    const none = sessionTables(readSessions(sessionsResult({ a: {} })), DEFAULT_THRESHOLDS);
-    expect(all(none, /\bwidth="([^"]*)"/g)).toEqual(['0.0', '0.0', '0.0']);
-  });
-
-  test('with a transaction open for more than five minutes are marked', () => {
-    const ages = { oldestTransactionSeconds: 300, oldestIdleTransactionSeconds: 301 };
-    const drawn = sessionTables(
-      readSessions(sessionsResult({ a: ages, b: {} })),
-      DEFAULT_THRESHOLDS,
-    );
-    expect(all(drawn, /data-title="(?:Oldest|Idle in) txn"[^>]*>([^]*?)<\/td>/g)).toEqual([
-      '5 min',
-      `<span class="old">${icon('warning').text} 5 min 1 s</span>`,
-      'none',
-      'none',
-    ]);
-  });
-
-  test('that are not there are no table', () => {
-    const none = readSessions(sessionsResult({}));
-    expect(sessionTables(none, DEFAULT_THRESHOLDS).text).toBe('<p>No session is open.</p>');
-  });
 });
 
 test.each([
@@ -196,11 +129,10 @@ test('tables without a quorum are named with the number of their ranges', () => 
       { id: '104', name: 'movr.public.users', ranges: 3 },
       { id: '105', name: undefined, ranges: 1 },
     ],
-    moreTables: 2,
     otherRanges: 1,
   };
   const damaged = { ...RANGES, problems: { unavailable: 5 }, withoutQuorum };
-  const text = 'movr.public.users (3 ranges), table 105 (1 range), 2 more and 1 range outside';
+  const text = 'movr.public.users (3 ranges), table 105 (1 range) and 1 range outside';
   const shown = problemRanges(damaged, [], NOW_MS, { flag: '' });
   expect(textOf(shown)).toContain(`Tables without quorum: ${text} of known tables.`);
   const nodes = { scanned: 2, failed: 1, skipped: 0 };

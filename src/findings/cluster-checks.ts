@@ -1,0 +1,289 @@
+import { livenessOf } from '../cockroach/node.ts';
+import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
+import { type JobsStatus, readJobs } from '../collectors/nodes/jobs.ts';
+import type { RangesResult } from '../collectors/ranges/collector.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
+import {
+  capitalize,
+  formatDuration,
+  formatList,
+  formatNodes,
+  formatPercent,
+  formatRanges,
+} from '../format.ts';
+import { findHotRange, findHotspots } from './hotspots.ts';
+import type { Problem } from './status.ts';
+
+/** What the checks of the nodes together read; `fresh` are those with fresh records. */
+interface NodesFacts {
+  readonly thresholds: Thresholds;
+  readonly nowSeconds: number;
+  readonly nodes: readonly NodeStatus[];
+  readonly fresh: readonly NodeStatus[];
+  readonly jobs: JobsStatus;
+  /** Unix time; 0 without one. */
+  readonly lastBackupSeconds: number;
+}
+
+/** What the checks of ranges read; the nodes are empty while they are not known. */
+interface RangesFacts {
+  readonly thresholds: Thresholds;
+  readonly ranges: RangesResult;
+  readonly nodes: readonly NodeStatus[];
+}
+
+/** A condition of a cluster. */
+interface ClusterCheck<Facts> extends Pick<
+  Problem,
+  'key' | 'about' | 'alert' | 'level' | 'normalSeconds' | 'next'
+> {
+  /** The text of the problem, with its severity where the alert has two; undefined while all is well. */
+  readonly find: (facts: Facts) => string | Pick<Problem, 'text' | 'level'> | undefined;
+}
+
+const NODES_CHECKS: readonly ClusterCheck<NodesFacts>[] = [
+  {
+    key: 'license',
+    about: 'nodes',
+    alert: 'CrdbLicenseExpiring',
+    find({ fresh, thresholds }) {
+      // 0 without a license.
+      const left = fresh.flatMap(
+        ({ metrics }) =>
+          metrics.get('seconds_until_license_expiry') ||
+          metrics.get('seconds_until_enterprise_license_expiry') ||
+          [],
+      );
+      const days = Math.min(...left) / 86_400;
+      if (days >= thresholds.license_days) return undefined;
+      const expires = `expires in ${formatDuration(days * 86_400)}`;
+      return {
+        level: days < thresholds.license_critical_days ? 'critical' : undefined,
+        text: `The license ${days <= 0 ? 'has expired' : expires}.`,
+      };
+    },
+    next: 'After the grace period the cluster throttles transactions; renew with SET CLUSTER SETTING enterprise.license.',
+  },
+  {
+    key: 'full stores',
+    about: 'nodes',
+    alert: 'CrdbStoreDiskLow',
+    find: findFullStores,
+    next: 'Add disk space or nodes: a node with a full disk stops.',
+  },
+  {
+    key: 'capacity',
+    about: 'nodes',
+    alert: 'CrdbClusterCapacity',
+    normalSeconds: 3600,
+    find: findScarceCapacity,
+    next: 'Add nodes or disk space.',
+  },
+  {
+    key: 'partition',
+    about: 'nodes',
+    alert: 'CrdbPartitionSuspected',
+    normalSeconds: 300,
+    // Some live nodes have connections that fail, and others have none.
+    find({ nodes, fresh }) {
+      if (nodes.some((node) => livenessOf(node) !== 'live')) return undefined;
+      const known = fresh.filter(({ metrics }) => metrics.has('rpc.connection.unhealthy'));
+      const apart = known.filter(({ metrics }) => metrics.get('rpc.connection.unhealthy') !== 0);
+      if (apart.length === 0 || apart.length === known.length) return undefined;
+      const names = capitalize(formatNodes(apart.map(({ id }) => id)));
+      return `${names} ${apart.length === 1 ? 'does' : 'do'} not reach all others, although all are live.`;
+    },
+    next: 'Check the network between these nodes and the others.',
+  },
+  {
+    key: 'CrdbChangefeedPaused',
+    about: 'jobs',
+    alert: 'CrdbChangefeedPaused',
+    normalSeconds: 900,
+    find: (facts) => findPaused(facts, (type) => type === 'changefeed'),
+    next: 'Resume or cancel them; see SHOW JOBS.',
+  },
+  {
+    key: 'CrdbJobPaused',
+    about: 'jobs',
+    alert: 'CrdbJobPaused',
+    normalSeconds: 900,
+    find: (facts) => findPaused(facts, (type) => type !== 'changefeed'),
+    next: 'Resume or cancel them; see SHOW JOBS.',
+  },
+  ...(['physical', 'logical'] as const).map((kind): ClusterCheck<NodesFacts> => ({
+    key: `${kind} lag`,
+    about: 'jobs',
+    alert: 'CrdbReplicationLag',
+    normalSeconds: 600,
+    find({ jobs, thresholds }) {
+      const seconds = jobs.lagSeconds[kind] ?? 0;
+      if (seconds <= thresholds.replication_lag) return undefined;
+      return `The ${kind} replication into this cluster is ${formatDuration(seconds)} behind.`;
+    },
+    next: 'Check the job, the source cluster and the network between the two.',
+  })),
+  {
+    key: 'backup',
+    about: 'jobs',
+    alert: 'CrdbBackupTooOld',
+    normalSeconds: 600,
+    find({ lastBackupSeconds, nowSeconds, thresholds }) {
+      const age = nowSeconds - lastBackupSeconds;
+      if (lastBackupSeconds === 0 || age <= thresholds.backup_hours * 3600) return undefined;
+      return `The last scheduled backup ended ${formatDuration(age)} ago.`;
+    },
+    next: 'See SHOW SCHEDULES and SHOW JOBS.',
+  },
+  {
+    key: 'upgrade',
+    about: 'nodes',
+    alert: 'CrdbUpgradeNotFinalized',
+    normalSeconds: 3600,
+    find({ jobs: { preserveDowngradeSeconds }, nowSeconds, thresholds }) {
+      const age = nowSeconds - (preserveDowngradeSeconds ?? nowSeconds);
+      if (age <= thresholds.finalize_days * 86_400) return undefined;
+      return `The upgrade has not been finalized for ${formatDuration(age)}.`;
+    },
+    next: 'When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option.',
+  },
+];
+
+const RANGES_CHECKS: readonly ClusterCheck<RangesFacts>[] = [
+  {
+    key: 'hot range',
+    about: 'ranges',
+    alert: 'CrdbHotRange',
+    normalSeconds: 1800,
+    find: ({ ranges, thresholds }) => findHotRange(ranges.scanned, thresholds),
+    next: 'See the hottest ranges: probably one key or an ascending key.',
+  },
+  {
+    key: 'quorum at risk',
+    about: 'ranges',
+    alert: 'CrdbQuorumAtRisk',
+    normalSeconds: 1800,
+    find: findQuorumAtRisk,
+    next: 'Look for replicas that are still missing, for full nodes elsewhere and for zone configurations that cannot be satisfied.',
+  },
+  {
+    key: 'hotspot',
+    about: 'nodes',
+    alert: 'CrdbNodeHotspot',
+    normalSeconds: 1800,
+    find: ({ ranges, nodes, thresholds }) => findHotspots(ranges.scanned, nodes, thresholds),
+    next: 'Compare the hottest ranges and lease preferences, and check that leases are rebalanced.',
+  },
+  {
+    key: 'many underreplicated',
+    about: 'ranges',
+    alert: 'CrdbRangesUnderreplicated',
+    level: 'critical',
+    normalSeconds: 7200,
+    // One or two nodes cannot hold three replicas.
+    find({ ranges: { scanned, summary }, nodes, thresholds }) {
+      const leases = sum(
+        scanned.flatMap((node) => [...node.stores.values()]),
+        'leases',
+      );
+      const count = summary?.problems.get('underreplicated')?.ranges ?? 0;
+      if (nodes.length < 3 || count <= thresholds.underreplicated * leases) return undefined;
+      const share = formatPercent(leases > 0 ? Math.min(1, count / leases) : 1);
+      return `${formatRanges(count)}, ${share} of all, ${count === 1 ? 'has' : 'have'} too few live replicas.`;
+    },
+    next: 'While this lasts the next failure may make many unavailable: look for nodes that are down and for full stores.',
+  },
+];
+
+/** Problems of the nodes together, of jobs, backups and an open upgrade. */
+export function clusterProblems(
+  { nodes, lastBackupSeconds }: NodesResult,
+  nowMs: number,
+  thresholds: Thresholds,
+): readonly Problem[] {
+  const fresh = nodes.filter(({ isFresh }) => isFresh);
+  const facts = { nodes, fresh, jobs: readJobs(nodes), lastBackupSeconds, thresholds };
+  return run(NODES_CHECKS, { ...facts, nowSeconds: nowMs / 1000 });
+}
+
+/** Problems of ranges and their load, some of them only while the nodes are known. */
+export function rangeLoadProblems(
+  ranges: RangesResult,
+  nodes: readonly NodeStatus[],
+  thresholds: Thresholds,
+): readonly Problem[] {
+  return run(RANGES_CHECKS, { ranges, nodes, thresholds });
+}
+
+function run<Facts>(checks: readonly ClusterCheck<Facts>[], facts: Facts): readonly Problem[] {
+  return checks.flatMap(({ find, ...check }) => {
+    const found = find(facts);
+    if (found === undefined) return [];
+    return [{ ...check, ...(typeof found === 'string' ? { text: found } : found) }];
+  });
+}
+
+/** Stores with little free space: critical below a tenth, and below 5 GiB unless 30 percent are free. */
+function findFullStores({ fresh, thresholds }: NodesFacts) {
+  const low = fresh.flatMap(({ id, stores }) =>
+    [...stores.values()].flatMap((store) => {
+      const available = store.get('capacity.available') ?? NaN;
+      const free = available / (store.get('capacity') ?? NaN);
+      const isScarce = free < 3 * thresholds.disk_critical && available < thresholds.disk_floor;
+      const isCritical = isScarce || free < thresholds.disk_critical;
+      return isCritical || free < thresholds.disk ? [{ id, free, isCritical }] : [];
+    }),
+  );
+  if (low.length === 0) return undefined;
+  const ids = [...new Set(low.map(({ id }) => id))];
+  const least = Math.min(...low.map(({ free }) => free));
+  return {
+    level: low.some(({ isCritical }) => isCritical) ? ('critical' as const) : undefined,
+    text: `${capitalize(formatNodes(ids))} ${ids.length === 1 ? 'has a store' : 'have stores'} with little free space, the fullest is ${formatPercent(1 - least)} full.`,
+  };
+}
+
+/** Free space of the others once they hold the data of the largest node; three nodes cannot take over those of a fourth. */
+function findScarceCapacity({ fresh, thresholds }: NodesFacts): string | undefined {
+  const sizes = fresh
+    .map(({ stores }) => {
+      const list = [...stores.values()];
+      const total = (key: string) => list.reduce((all, store) => all + (store.get(key) ?? 0), 0);
+      return { capacity: total('capacity'), available: total('capacity.available') };
+    })
+    .filter(({ capacity }) => capacity > 0);
+  if (sizes.length <= 3) return undefined;
+  const largest = Math.max(...sizes.map(({ capacity }) => capacity));
+  const free = (sum(sizes, 'available') - largest) / (sum(sizes, 'capacity') - largest);
+  if (free >= thresholds.capacity) return undefined;
+  return `Without the largest node the others would be full but for ${formatPercent(Math.max(0, free))}.`;
+}
+
+/** Paused jobs that keep old data. */
+function findPaused(
+  { jobs: { jobs }, thresholds }: NodesFacts,
+  isChosen: (type: string) => boolean,
+): string | undefined {
+  const paused = jobs.flatMap(({ type, paused: count = 0, protectedAgeSeconds: age = 0 }) =>
+    isChosen(type) && count > 0 && age > thresholds.protected_age ? [{ type, age }] : [],
+  );
+  if (paused.length === 0) return undefined;
+  const age = formatDuration(Math.max(...paused.map((job) => job.age)));
+  return `Paused jobs (${formatList(paused.map(({ type }) => type))}) keep data that is ${age} old.`;
+}
+
+/** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
+function findQuorumAtRisk({ ranges: { summary }, thresholds }: RangesFacts): string | undefined {
+  if (summary?.domains === undefined) return undefined;
+  const tiers = [...Map.groupBy(summary.domains.localities, ({ tier }) => tier).values()];
+  const [widest = []] = tiers.toSorted((a, b) => b.length - a.length);
+  const most = thresholds.quorum_risk * summary.ranges;
+  const risky = widest.filter(({ quorum }) => quorum > 0 && quorum < most);
+  if (widest.length < 3 || risky.length === 0) return undefined;
+  const names = formatList(risky.map(({ locality }) => locality));
+  return `Some ranges would lose their quorum with ${names}.`;
+}
+
+function sum<Key extends string>(list: readonly Readonly<Record<Key, number>>[], key: Key): number {
+  return list.reduce((all, each) => all + each[key], 0);
+}

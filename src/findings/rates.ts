@@ -1,0 +1,72 @@
+import { livenessOf, REACHABLE } from '../cockroach/node.ts';
+import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
+import type { SqlLoad } from './status.ts';
+
+/** A node with its record before. */
+interface TwoRecords {
+  readonly before: NodeStatus;
+  readonly now: NodeStatus;
+  /** The time between the two records. */
+  readonly seconds: number;
+}
+
+/** The nodes with a newer record; without those that restarted, so that their counters began again. */
+function pairRecords(before: NodesResult | undefined, now: NodesResult): readonly TwoRecords[] {
+  const earlier = new Map(before?.nodes.map((node) => [node.id, node]));
+  return now.nodes.flatMap((node) => {
+    const previous = earlier.get(node.id);
+    if (previous?.isFresh !== true || !node.isFresh) return [];
+    const seconds = node.updatedSeconds - previous.updatedSeconds;
+    const hasRestarted = previous.startedSeconds !== node.startedSeconds;
+    return hasRestarted || seconds <= 0 ? [] : [{ before: previous, now: node, seconds }];
+  });
+}
+
+/**
+ * Write stalls per minute of each node between its last two records, of the store with most. Example: records of 12:00:00
+ * and 12:00:30 count 5 and 7 stalls of one store: 4 a minute.
+ */
+export function readWriteStalls(
+  before: NodesResult | undefined,
+  now: NodesResult,
+): ReadonlyMap<number, number> {
+  const key = 'storage.write-stalls';
+  const rates = pairRecords(before, now).map(({ before: previous, now: node, seconds }) => {
+    const counts = Array.from(node.stores, ([storeId, store]) => {
+      return (store.get(key) ?? NaN) - (previous.stores.get(storeId)?.get(key) ?? NaN);
+    }).filter((count) => count >= 0);
+    return [node.id, (60 * Math.max(0, ...counts)) / seconds] as const;
+  });
+  return new Map(rates);
+}
+
+/**
+ * Reads the load between two polls of the nodes; the rates are absent without the first one. Example: records of 12:00:00
+ * and 12:00:10 count 500 and 700 statements: 20 a second.
+ */
+export function readSqlLoad(before: NodesResult | undefined, now: NodesResult): SqlLoad {
+  const serving = now.nodes.filter((node) => REACHABLE.has(livenessOf(node)));
+  const fresh = serving.filter(({ isFresh }) => isFresh);
+  const latencies = fresh.flatMap(({ metrics }) => metrics.get('sql.service.latency-p99') ?? []);
+  const pairs = pairRecords(before, now).filter((pair) => serving.includes(pair.now));
+  const rates = pairs
+    .map((pair) => [rateOf(pair, 'sql.query.count'), rateOf(pair, 'sql.failure.count')] as const)
+    .filter(([executed, failed]) => executed >= 0 && failed >= 0);
+  const isKnown = rates.length > 0;
+  return {
+    latencyP99Seconds: latencies.length === 0 ? undefined : Math.max(...latencies) / 1e9,
+    statementsPerSecond: isKnown ? sum(rates.map(([executed]) => executed)) : undefined,
+    failedStatementsPerSecond: isKnown ? sum(rates.map(([, failed]) => failed)) : undefined,
+    countedNodes: rates.length,
+    servingNodes: serving.length,
+  };
+}
+
+/** NaN where the node does not count this. */
+function rateOf({ before, now, seconds }: TwoRecords, key: string): number {
+  return ((now.metrics.get(key) ?? NaN) - (before.metrics.get(key) ?? NaN)) / seconds;
+}
+
+function sum(values: readonly number[]): number {
+  return values.reduce((all, value) => all + value, 0);
+}

@@ -1,0 +1,266 @@
+import type { AlertName, Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
+
+// The content of the status page and of /api/status; docs/api-status.schema.json describes every member. Times are RFC 3339.
+// A part is absent while there is no current data of it, and a figure while it is not known.
+
+export interface Status {
+  readonly at: string;
+  readonly version: string;
+  readonly startedAt: string;
+  readonly collectors: { readonly ok: number; readonly failing: number; readonly waiting: number };
+  readonly clusters: readonly ClusterStatus[];
+}
+
+/** A cluster as page and JSON show it. */
+export interface ClusterStatus extends Omit<ClusterReading, 'findings'> {
+  readonly consoleUrl?: string | undefined;
+  /** True when the first polls found the state: it may be older. */
+  readonly mayBeOlder: boolean;
+  readonly findings: readonly FindingStatus[];
+}
+
+/** A finding with complete commands and its links; a link that is not configured is absent. */
+export interface FindingStatus extends Omit<Finding, 'rangeIds'> {
+  readonly mayBeOlder: boolean;
+  readonly runbookUrl?: string | undefined;
+  readonly dashboardUrl?: string | undefined;
+  readonly rangeReports?: readonly { readonly rangeId: number; readonly url: string }[] | undefined;
+}
+
+/** A cluster with what is wrong. */
+export interface ClusterReading extends ClusterView {
+  /** `unknown` while the exporter cannot see it. */
+  readonly state: 'healthy' | 'problems' | 'unknown';
+  /** Start of the state; with problems of the oldest of the most severe ones. */
+  readonly since: string;
+  readonly findings: readonly Finding[];
+}
+
+/** A cluster as far as it is known. */
+export interface ClusterView {
+  readonly name: string;
+  readonly isPolled: boolean;
+  readonly apis: readonly { readonly api: Api; readonly isUp: boolean | undefined }[];
+  readonly nodes: NodesStatus | undefined;
+  readonly ranges: RangesStatus | undefined;
+  readonly safeToStop: SafeToStopStatus;
+  readonly sessions: SessionsStatus | undefined;
+  readonly assistant: AssistantStatus | undefined;
+  readonly sqlLoad?: SqlLoad | undefined;
+  readonly collectors: readonly CollectorStatus[];
+}
+
+/** A problem or a notable condition. */
+export interface Problem {
+  /** The key stays the same for as long as the problem lasts. */
+  readonly key: string;
+  /** The part of the cluster that has the problem, or the exporter that reads it. */
+  readonly about: 'nodes' | 'ranges' | 'sessions' | 'jobs' | 'assistant' | 'exporter';
+  /** The alert with the same condition, whose severity it has. */
+  readonly alert?: AlertName | undefined;
+  /** The severity without an alert, or that of a second alert with the same name. */
+  readonly level?: Severity | undefined;
+  /** The condition is normal for so many seconds, and `info` until then. */
+  readonly normalSeconds?: number | undefined;
+  readonly text: string;
+  /** The next step; commands are in backquotes. */
+  readonly next: string;
+  /** Where the data itself has the start of the problem. */
+  readonly since?: string | undefined;
+  /** The ranges that the text names. */
+  readonly rangeIds?: readonly number[] | undefined;
+}
+
+/** A problem with its severity and start. */
+export interface Finding extends Omit<Problem, 'level' | 'normalSeconds' | 'since'> {
+  readonly level: Severity;
+  readonly since: string;
+}
+
+/** SQL as its users notice it. Rates are those of the nodes that are counted; absent until each has written two records. */
+export interface SqlLoad {
+  readonly latencyP99Seconds?: number | undefined;
+  readonly statementsPerSecond?: number | undefined;
+  readonly failedStatementsPerSecond?: number | undefined;
+  /** Nodes whose statements are counted, and nodes that may serve statements: fewer are counted after a restart. */
+  readonly countedNodes: number;
+  readonly servingNodes: number;
+}
+
+/** The nodes of a cluster. */
+export interface NodesStatus {
+  readonly byStatus: Readonly<Record<string, number>>;
+  /** Builds of the nodes that are neither dead nor decommissioned. */
+  readonly builds: readonly string[];
+  readonly list: readonly NodeStatus[];
+}
+
+/** A node as its record describes it. */
+export interface NodeStatus {
+  readonly id: number;
+  readonly status: string;
+  /** `region=us-east1,zone=b`; empty when the node has none. */
+  readonly locality: string;
+  readonly build: string;
+  readonly recordAt: string | undefined;
+  /** True when other nodes write their records and this one does not. */
+  readonly isStale: boolean;
+}
+
+/** The ranges of a cluster by its last scan. */
+export interface RangesStatus {
+  readonly nodes: { readonly scanned: number; readonly failed: number; readonly skipped: number };
+  readonly failedNodes: readonly number[];
+  /** Nodes that went down after the scan had read them: it shows nothing of that yet. */
+  readonly downSinceScan: readonly number[];
+  /** The scan against the nodes' own counts; absent while no node that was read has a fresh record. */
+  readonly scanCheck: ScanCheck | undefined;
+  readonly problems: Readonly<Record<string, number>>;
+  readonly tables: readonly TableStatus[];
+  readonly withoutQuorum: TablesWithoutQuorum;
+  readonly dependent: readonly DependentRanges[] | undefined;
+  readonly unknownVoters: { readonly node: number; readonly locality: number } | undefined;
+  /** Oldest first; of each problem as many as the collector lists. */
+  readonly oldest: readonly ProblemRangeStatus[];
+  readonly hottest: readonly HotRangeStatus[];
+}
+
+export interface RangeStatus {
+  readonly rangeId: number;
+  /** The node that reports a problem need not be its cause. */
+  readonly nodeId: number;
+  readonly storeId: number;
+  /** `movr.public.rides` where the tables collector knows the name, else the id; empty outside of tables. */
+  readonly table: string;
+  readonly index: string;
+}
+
+export interface ProblemRangeStatus extends RangeStatus {
+  readonly problem: string;
+  readonly firstSeenAt: string;
+}
+
+export interface HotRangeStatus extends RangeStatus {
+  readonly queriesPerSecond: number;
+  readonly writesPerSecond: number | undefined;
+  readonly cpuSecondsPerSecond: number | undefined;
+}
+
+export interface TableStatus {
+  readonly id: string;
+  readonly name: string | undefined;
+  readonly ranges: number;
+  readonly queriesPerSecond: number;
+  readonly writesPerSecond: number;
+  readonly cpuSecondsPerSecond: number | undefined;
+  readonly sizeBytes: number | undefined;
+}
+
+/** Whose requests fail or wait: tables with ranges that have no quorum or no live replica. */
+export interface TablesWithoutQuorum {
+  readonly tables: readonly Pick<TableStatus, 'id' | 'name' | 'ranges'>[];
+  /** Ranges outside of tables, and those whose table is not known. */
+  readonly otherRanges: number;
+}
+
+/** The ranges that depend on a node or on a locality: what would happen to them if it stopped now. */
+export interface DependentRanges {
+  /** `node 3` or `region=us-east1,zone=b`. */
+  readonly name: string;
+  readonly quorum: number;
+  readonly lastReplica: number;
+  /** Ranges that have no quorum now and a live replica on the node; absent for a locality. */
+  readonly withoutQuorum?: number | undefined;
+}
+
+/** Which nodes of a cluster may stop now, one at a time. */
+export interface SafeToStopStatus {
+  /** yes: one of `nodes` may stop. no: none may, for `reason`. unknown: nobody can tell, for `reason`. */
+  readonly answer: 'yes' | 'no' | 'unknown';
+  readonly nodes: readonly number[];
+  readonly reason?: string | undefined;
+  /** The live nodes that the scan read, ascending; none while the scan proves nothing. */
+  readonly decisions: readonly StopDecision[];
+}
+
+/** Whether one node may stop; the reason follows `Node 3 may not stop: ` or `Not known: `. */
+interface StopDecision {
+  readonly nodeId: number;
+  readonly answer: SafeToStopStatus['answer'];
+  readonly reason?: string | undefined;
+}
+
+/** A number that a scan read, and the last count of the nodes. */
+export type ReadAndCounted = Readonly<Record<'read' | 'counted', number>>;
+
+/** A scan compared with the counts of the nodes. */
+export interface ScanComparison {
+  readonly replicas: ReadAndCounted;
+  /** Leases are information only; undefined unless every store that is compared counts them. */
+  readonly leases: ReadAndCounted | undefined;
+  readonly unavailable: ReadAndCounted | undefined;
+  readonly underreplicated: ReadAndCounted | undefined;
+  /** The first stores whose replicas were read wrongly: outside of the counts from `least` to `most`; at most 20. */
+  readonly stores: readonly Readonly<
+    Record<'nodeId' | 'storeId' | 'read' | 'least' | 'most', number>
+  >[];
+  readonly disagrees: boolean;
+}
+
+/** The last scan and the counts of the nodes. */
+export interface ScanCheck extends ScanComparison {
+  /** Scans that disagreed, of those of the last 15 minutes or of the last three. */
+  readonly disagreeingScans: number;
+}
+
+/** Sessions by state. */
+type SessionCounts = Readonly<Record<'active' | 'idleInTransaction' | 'idle', number>>;
+
+/** The sessions of a cluster. */
+export interface SessionsStatus extends SessionCounts {
+  readonly missingNodes: readonly number[];
+  /** The applications by name and user, as on /metrics; oldest transaction first. */
+  readonly applications: readonly ApplicationStatus[];
+}
+
+export interface ApplicationStatus extends SessionCounts {
+  readonly application: string;
+  readonly user: string;
+  readonly openTransactions: number;
+  /** At the time of the poll; 0 without open transactions. */
+  readonly oldestTransactionSeconds: number;
+  readonly oldestIdleTransactionSeconds: number;
+}
+
+/** The migration assistant; all but `exists` is absent when there is none. */
+export interface AssistantStatus {
+  readonly exists: boolean;
+  readonly status: string | undefined;
+  readonly health: string | undefined;
+  readonly region: string | undefined;
+  readonly statusSince: string | undefined;
+}
+
+/** A collector of a cluster by its poller. */
+export interface CollectorStatus {
+  readonly name: string;
+  readonly api: Api;
+  readonly state: 'waiting' | 'ok' | 'failing';
+  readonly isPolling: boolean;
+  /** False when all data is too old to be shown. */
+  readonly hasData: boolean;
+  readonly lastSuccessAt: string | undefined;
+  /** When the next poll begins; absent while one is running, and where only /probe polls. */
+  readonly nextPollAt: string | undefined;
+  /** Effective interval; longer than the configured one when polls take long. */
+  readonly intervalSeconds: number;
+  readonly configuredIntervalSeconds: number;
+  readonly durationSeconds: number | undefined;
+  readonly items: number | undefined;
+  readonly bytes: number | undefined;
+  readonly series: number;
+  readonly limits: readonly Limit[];
+  readonly error:
+    | { readonly reason: FailureReason; readonly message: string; readonly advice: string }
+    | undefined;
+}

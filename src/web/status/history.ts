@@ -1,0 +1,121 @@
+import { nodes as nodesCollector, type NodesResult } from '../../collectors/nodes/collector.ts';
+import { ranges as rangesCollector } from '../../collectors/ranges/collector.ts';
+import type { FindingSettings } from '../../config/alert-settings.ts';
+import { readSqlLoad, readWriteStalls } from '../../findings/rates.ts';
+import { countsOf, scanOf, ScanHistory } from '../../findings/scan-check.ts';
+import type { ClusterReading, SqlLoad } from '../../findings/status.ts';
+import { messageOf } from '../../format.ts';
+import { type ClusterSource, readCluster, readUnreadable, type ReadingContext } from './cluster.ts';
+
+/** The age of the problems of a cluster, and what is compared between its polls, in bounded memory. */
+export class ClusterHistory {
+  readonly #scans = new ScanHistory();
+  /** The last nodes with new records. */
+  #nodes: NodesResult | undefined;
+  #writeStalls: ReadonlyMap<number, number> = new Map();
+  #sqlLoad: SqlLoad | undefined;
+  /** Start of the current state and of each current problem, ms. */
+  #since: ReadonlyMap<string, number> = new Map();
+  /** When each collector was polled for the first time, ms. */
+  readonly #firstPolls = new Map<string, number>();
+  readonly #settings: () => FindingSettings;
+
+  /** `settings` are those of the running configuration. */
+  constructor(settings: () => FindingSettings) {
+    this.#settings = settings;
+  }
+
+  /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
+  read(cluster: ClusterSource, nowMs: number): ClusterReading {
+    return readCluster(cluster, this.#context(nowMs));
+  }
+
+  /** Reads the cluster for the status: one whose results cannot be read takes no other cluster away. */
+  readSafely(cluster: ClusterSource, nowMs: number): ClusterReading {
+    try {
+      return this.read(cluster, nowMs);
+    } catch (error) {
+      return readUnreadable(cluster, messageOf(error), this.#context(nowMs));
+    }
+  }
+
+  #context(nowMs: number): ReadingContext {
+    return {
+      nowMs,
+      thresholds: this.#settings().thresholds,
+      sinceMs: (key) => this.#since.get(key) ?? nowMs,
+      scanCheck: this.#scans.read(),
+      writeStalls: this.#writeStalls,
+      sqlLoad: this.#sqlLoad,
+    };
+  }
+
+  /** Whether the first polls after the start found it already: it may be older. */
+  isFromFirstPolls(since: string, startedMs: number): boolean {
+    const sinceMs = Date.parse(since);
+    return sinceMs >= startedMs && sinceMs <= Math.max(...this.#firstPolls.values());
+  }
+
+  /** Records the state after a poll of this collector. */
+  record(cluster: ClusterSource, collector: string, nowMs: number): void {
+    this.#recordResult(cluster, collector);
+    const { state, findings } = this.read(cluster, nowMs);
+    if (!this.#firstPolls.has(collector)) this.#firstPolls.set(collector, nowMs);
+    const keys = [state, ...findings.map(({ key }) => key)];
+    this.#since = new Map(keys.map((key) => [key, this.#since.get(key) ?? nowMs]));
+  }
+
+  /** Remembers what is compared with each other: a scan, or the counts of the nodes. */
+  #recordResult(cluster: ClusterSource, collector: string): void {
+    const poller = cluster.pollers.find((one) => one.collector.name === collector);
+    const { state, last } = poller?.outcome ?? {};
+    if (state !== 'ok' || last === undefined) return;
+    if (collector === nodesCollector.name) {
+      const listed = cluster.result(nodesCollector);
+      if (listed === undefined) return;
+      this.#recordNodes(listed);
+      this.#scans.addCounts(last.atMs, countsOf(listed));
+    }
+    if (collector === rangesCollector.name) {
+      const result = cluster.result(rangesCollector);
+      const scan = result && scanOf(result);
+      const startMs = last.atMs - last.durationSeconds * 1000;
+      if (scan !== undefined) this.#scans.addScan({ scan, startMs, endMs: last.atMs });
+    }
+  }
+
+  /** Reads the rates when a poll found newer records: a poll between two records finds the same ones. */
+  #recordNodes(listed: NodesResult): void {
+    if (newestRecord(listed) <= newestRecord(this.#nodes)) return;
+    this.#writeStalls = readWriteStalls(this.#nodes, listed);
+    this.#sqlLoad = readSqlLoad(this.#nodes, listed);
+    this.#nodes = listed;
+  }
+}
+
+/** Unix time in seconds; 0 without nodes. */
+function newestRecord(result: NodesResult | undefined): number {
+  return (result?.nodes ?? []).reduce((last, node) => Math.max(last, node.updatedSeconds), 0);
+}
+
+/** The histories of all clusters. */
+export class History {
+  readonly #clusters = new Map<string, ClusterHistory>();
+  readonly #settings: () => FindingSettings;
+
+  /** `settings` are those of the running configuration. */
+  constructor(settings: () => FindingSettings) {
+    this.#settings = settings;
+  }
+
+  of(cluster: string): ClusterHistory {
+    const history = this.#clusters.get(cluster) ?? new ClusterHistory(this.#settings);
+    this.#clusters.set(cluster, history);
+    return history;
+  }
+
+  /** Drops clusters that are no longer configured. */
+  keep(names: ReadonlySet<string>): void {
+    for (const name of this.#clusters.keys()) if (!names.has(name)) this.#clusters.delete(name);
+  }
+}

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { readSqlLoad, readWriteStalls } from '../../src/findings/rates.ts';
+import { node, type Node, nodesResult } from '../web/status/results.ts';
+
+/** A node that has executed so many statements, of which so many failed, with so many write stalls of each store. */
+function serving(
+  id: number,
+  updatedSeconds: number,
+  [executed, failed, ...stalls]: readonly number[],
+  more: Partial<Node> = {},
+): Node {
+  const metrics = new Map([
+    ['sql.query.count', executed ?? 0],
+    ['sql.failure.count', failed ?? 0],
+    ['sql.service.latency-p99', id * 20e6],
+  ]);
+  const stores = stalls.map(
+    (count, at) => [String(at), new Map([['storage.write-stalls', count]])] as const,
+  );
+  return node(id, { updatedSeconds, metrics, stores: new Map(stores), ...more });
+}
+
+const BEFORE = nodesResult(serving(1, 100, [500, 10, 5, 7]), serving(2, 100, [100, 0, 50]));
+
+test('statements and stalls count between two records of each node, the latency is that of the slowest', () => {
+  const now = nodesResult(serving(1, 130, [1100, 70, 7, 8]), serving(2, 120, [300, 0, 0]));
+  expect(readSqlLoad(BEFORE, now)).toEqual({
+    latencyP99Seconds: 0.04,
+    statementsPerSecond: 30,
+    failedStatementsPerSecond: 2,
+    countedNodes: 2,
+    servingNodes: 2,
+  });
+  // Of the store with most; a counter that began again counts no less than none.
+  expect([...readWriteStalls(BEFORE, now)]).toEqual([
+    [1, 4],
+    [2, 0],
+  ]);
+});
+
+test('rates are not known before the second record', () => {
+  expect(readSqlLoad(undefined, BEFORE)).toMatchObject({
+    latencyP99Seconds: 0.04,
+    statementsPerSecond: undefined,
+    failedStatementsPerSecond: undefined,
+    countedNodes: 0,
+    servingNodes: 2,
+  });
+  expect(readWriteStalls(undefined, BEFORE).size).toBe(0);
+});
+
+test.each<[string, Node, number]>([
+  ['has restarted', serving(2, 110, [5, 0, 9], { startedSeconds: 1_700_000_105 }), 2],
+  ['is silent', serving(2, 110, [300, 0, 60], { isFresh: false }), 2],
+  ['has no newer record', serving(2, 100, [300, 0, 60]), 2],
+  ['is dead', serving(2, 100, [100, 0], { isFresh: false, livenessCode: 1 }), 1],
+])('a node that %s is missing from the rates, which say so', (_, second, servingNodes) => {
+  const now = nodesResult(serving(1, 110, [700, 30, 5, 7]), second);
+  const load = readSqlLoad(BEFORE, now);
+  expect(load).toMatchObject({ statementsPerSecond: 20, countedNodes: 1, servingNodes });
+  expect([...readWriteStalls(BEFORE, now).keys()]).toEqual([1]);
+});
+
+test('a node that counts fewer statements than before is missing from the rates', () => {
+  const now = nodesResult(serving(1, 110, [700, 30]), serving(2, 110, [50, 0]));
+  expect(readSqlLoad(BEFORE, now)).toMatchObject({ statementsPerSecond: 20, countedNodes: 1 });
+});
