@@ -15,7 +15,7 @@ export function decodeValue<S extends AnyShape>(
 ): { readonly value: Infer<S>; readonly wrongTypes: number } {
   const scanner = sharedScanner();
   const reader = readerOf(shape, true);
-  const end = scanner.load([bytes, LINE_END], 0, [reader], LIMITS);
+  const end = scanner.load([bytes, LINE_END], 0, LIMITS);
   try {
     const at = scanner.exports.skipBlanks(scanner.window);
     if (at < end) scanner.checkEncoding(at);

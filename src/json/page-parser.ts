@@ -129,9 +129,8 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     }
     if (this.#heldBytes + bytes.length < this.#bytesBeforeRetry) return this.#hold(bytes);
     const scanner = this.#scanner;
-    const targets = [this.#element, ...this.#members.values()];
     const limits = { maxDepth: this.#options.maxDepth, maxItems: MAX_ITEMS };
-    const end = scanner.load([...this.#held, bytes], this.#origin, targets, limits);
+    const end = scanner.load([...this.#held, bytes], this.#origin, limits);
     this.#held = [];
     this.#heldBytes = 0;
     try {

@@ -56,18 +56,17 @@ function storePlan(scanner: Scanner, layout: KeyLayout, absent: number, wrong: n
   const { shape, slot, slots, children } = layout;
   const { kind } = shape;
   const { keys: names, prefixes } = filterOf(shape);
-  const { allocate } = scanner.exports;
   writeSlot(scanner, layout, absent, layout.isOptional);
   writeSlot(scanner, layout, wrong, true);
   const plans = children.map(([name, child]) => {
     const isWithin = kind === 'object' || kind === 'last';
-    const record = (): number => allocate(child.slots * SLOT_BYTES);
+    const record = (): number => scanner.allocate(child.slots * SLOT_BYTES);
     const [a, b] = isWithin ? [absent, wrong] : [record(), record()];
     return [name, storePlan(scanner, child, a, b)] as const;
   });
   const indexes = names.map((name, index) => [name, index + 1] as const);
   const keys = storeKeys(scanner, kind === 'object' ? plans : indexes, prefixes);
-  const plan = allocate(PLAN_BYTES);
+  const plan = scanner.allocate(PLAN_BYTES);
   const where = [slot * SLOT_BYTES, slots * SLOT_BYTES, absent, wrong];
   const inner = plans[0]?.[1] ?? 0;
   scanner.words.set([KINDS.indexOf(kind), ...where, keys, indexes.length, inner], plan / 4);
@@ -88,11 +87,11 @@ function storeKeys(
   keys: readonly (readonly [name: string, value: number])[],
   prefixes: readonly string[],
 ): number {
-  const { allocate, createTable, addKey, addPrefix } = scanner.exports;
+  const { createTable, addKey, addPrefix } = scanner.exports;
   const table = createTable(keys.length);
   const store = (name: string): readonly [start: number, length: number] => {
     const bytes = Buffer.from(name);
-    const start = allocate(bytes.length);
+    const start = scanner.allocate(bytes.length);
     scanner.bytes.set(bytes, start);
     return [start, bytes.length];
   };
@@ -126,28 +125,18 @@ export function readerOf(shape: AnyShape, isCopied: boolean): RecordReader {
 
 /** Reads the values of a shape in the record that the scanner wrote last. Arrays and maps are copies. */
 export class RecordReader implements Target {
-  plan = 0;
-  record = 0;
-  readonly #layout: KeyLayout;
-  /** The first slot of the record. */
-  readonly #position = { slot: 0 };
-  #generation = 0;
+  readonly plan: number;
+  readonly record: number;
   /** Returns the value. */
   readonly read: () => unknown;
 
   constructor(shape: AnyShape, isCopied: boolean) {
-    this.#layout = layOut(shape);
-    this.read = createGetter(sharedScanner(), this.#layout, this.#position, isCopied);
-  }
-
-  install(scanner: Scanner): void {
-    if (this.#generation === scanner.generation) return;
-    const size = this.#layout.slots * SLOT_BYTES;
-    const { allocate } = scanner.exports;
-    this.plan = storePlan(scanner, this.#layout, allocate(size), allocate(size));
-    this.record = allocate(size);
-    this.#position.slot = this.record / SLOT_BYTES;
-    this.#generation = scanner.generation;
+    const scanner = sharedScanner();
+    const layout = layOut(shape);
+    const allocate = (): number => scanner.allocate(layout.slots * SLOT_BYTES);
+    this.plan = storePlan(scanner, layout, allocate(), allocate());
+    this.record = allocate();
+    this.read = createGetter(scanner, layout, { slot: this.record / SLOT_BYTES }, isCopied);
   }
 }
 

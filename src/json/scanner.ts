@@ -1,7 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { JsonError, type JsonErrorKind } from './errors.ts';
-import { parseTime } from './time.ts';
 
 /** The part of WebAssembly that is used; the types of Node.js do not declare it. */
 declare const WebAssembly: {
@@ -30,17 +29,18 @@ const SCANNER_FILE = new URL('scanner.wasm', import.meta.url);
 /** Why a value could not be read, in the order of scanner/skip.ts. */
 const FAILURES = ['incomplete', 'syntax', 'too deep', 'too many items'] as const;
 
-/** With more memory than this the scanner is replaced, as WebAssembly returns none; pages with usual elements need 1 MB. */
-const MAX_MEMORY_BYTES = 4 * 1024 * 1024;
-
+/** RFC 3339 with up to 9 decimals, as Go writes it. */
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
+/** A time of 35 characters, each an escape: `\u0041`. */
+const MAX_TIME_BYTES = 35 * 6;
 /** Go's zero time, 0001-01-01T00:00:00Z, which stands for "none". */
 const ZERO_TIME_MS = -62_135_596_800_000;
 
 /** A trait that the scanner notes about a string: it contains a backslash. (The other trait is: not only ASCII.) */
 export const ESCAPED = 1;
 
-/** The length of a UTF-16 code unit as an escape: `\u0041`. */
-const MAX_UNIT_BYTES = 6;
+/** The most that a UTF-16 code unit takes in UTF-8. */
+const MAX_UNIT_BYTES = 3;
 
 const [QUOTE, BACKSLASH = 0x5c] = Buffer.from('"\\');
 const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = Buffer.from('[]{}');
@@ -48,37 +48,61 @@ const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = Buffer.from('[]{}
 /** Space for a key without its escapes (scanner/keys.ts). */
 const MAX_PLAIN_BYTES = 4096;
 
-/** A document's reader: the addresses of its plan and its record. */
+/** What reads the value of a document: the addresses of its plan and its record. */
 export interface Target {
   readonly plan: number;
   readonly record: number;
-  /** Stores the plan if the scanner, which may have been replaced, does not have it. */
-  install(scanner: Scanner): void;
 }
 
 /**
  * The compiled scanner and its memory, which holds plans and records, then a window on the bytes of a document, then items of
- * arrays and maps. It keeps nothing of a document between two calls of `load`, so all documents share it.
+ * arrays and maps. It keeps nothing of a document between two calls of `load`, so all documents share it. The memory stays as
+ * large as the largest element needed; pages with usual elements need 1 MB.
  */
 export class Scanner {
-  readonly #module = new WebAssembly.Module(readFileSync(SCANNER_FILE));
-  exports!: Exports;
-  /** Counts the instances; what was stored in an earlier one is gone. */
-  generation = 0;
+  readonly exports: Exports;
   /** The memory, in three ways; other objects when it has grown. */
-  bytes!: Buffer;
-  words!: Int32Array;
-  numbers!: Float64Array;
+  bytes = Buffer.alloc(0);
+  words = new Int32Array();
+  numbers = new Float64Array();
   /** The raw values in the record that was read last. */
   readonly raws: unknown[] = [];
   /** Where the window begins, and the offset of that byte in the document. */
   window = 0;
   #origin = 0;
-  #stateWord = 0;
+  readonly #stateWord: number;
   #isInUse = false;
 
   constructor() {
-    this.#instantiate();
+    const { exports } = new WebAssembly.Instance(
+      new WebAssembly.Module(readFileSync(SCANNER_FILE)),
+      {
+        values: {
+          isText: (start: number, end: number) => isUtf8(this.bytes.subarray(start, end)),
+          toTime: (start: number, end: number) => this.#toTime(start, end),
+          toNumber: (start: number, end: number) => Number(this.text(start, end, 0)),
+          toRaw: (start: number, end: number) => this.#toRaw(start, end),
+        },
+        keys: {
+          unescapeKey: (start: number, end: number, target: number) =>
+            this.bytes.write(this.text(start, end, ESCAPED), target, MAX_PLAIN_BYTES),
+          memoryGrew: () => this.#useMemory(),
+        },
+      },
+    );
+    this.exports = exports;
+    this.#stateWord = exports.state.value / 4;
+    this.#useMemory();
+  }
+
+  /** Memory for plans and records, which is never freed. */
+  allocate(bytes: number): number {
+    this.#assertUnused();
+    return this.exports.allocate(bytes);
+  }
+
+  #assertUnused(): void {
+    if (this.#isInUse) throw new Error('a decoder cannot be used by the consumer of another one');
   }
 
   /**
@@ -88,13 +112,10 @@ export class Scanner {
   load(
     parts: readonly Uint8Array[],
     origin: number,
-    targets: Iterable<Target>,
     { maxDepth, maxItems }: { readonly maxDepth: number; readonly maxItems: number },
   ): number {
-    if (this.#isInUse) throw new Error('a decoder cannot be used by the consumer of another one');
+    this.#assertUnused();
     const length = parts.reduce((sum, part) => sum + part.length, 0);
-    if (this.bytes.length > MAX_MEMORY_BYTES && length < MAX_MEMORY_BYTES / 2) this.#instantiate();
-    for (const target of targets) target.install(this);
     this.#origin = origin;
     this.window = this.exports.openWindow(length, maxDepth, maxItems);
     if (this.window === 0) throw new RangeError('out of memory');
@@ -171,53 +192,19 @@ export class Scanner {
     return (traits & ESCAPED) === 0 ? text : String(JSON.parse(`"${text}"`));
   }
 
-  /** The first code units of a text, which is not decoded as a whole. */
+  /** The first code units of a text; without escapes no more than these are decoded. */
   startOfText(start: number, end: number, traits: number, maxLength: number): string {
-    if (traits === 0) return this.text(start, Math.min(end, start + maxLength), 0);
     const enough = start + MAX_UNIT_BYTES * (maxLength + 1);
-    const text = this.text(start, end <= enough ? end : this.#lastBoundary(start, enough), traits);
+    const isEscaped = (traits & ESCAPED) !== 0;
+    const text = this.text(start, isEscaped ? end : Math.min(end, enough), traits);
     if (text.length <= maxLength) return text;
     // A copy: a part of a text keeps the whole text in memory.
     return Buffer.from(text.slice(0, maxLength), 'utf16le').toString('utf16le');
   }
 
-  /** The last address up to `at` that is inside neither a character nor an escape. */
-  #lastBoundary(start: number, at: number): number {
-    const { bytes } = this;
-    let end = at;
-    while (((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
-    const backslash = bytes.subarray(end - MAX_UNIT_BYTES, end).lastIndexOf(BACKSLASH);
-    if (backslash < 0) return end;
-    const last = end - MAX_UNIT_BYTES + backslash;
-    let first = last;
-    while (first > start && bytes[first - 1] === BACKSLASH) first -= 1;
-    // In an even number of backslashes each second one is the character of an escape.
-    return (last - first) % 2 === 1 ? end : last;
-  }
-
-  /** The text of a key, whose traits are not noted. */
+  /** The text of a key or a time, whose traits are not noted. */
   keyText(start: number, end: number): string {
     return this.text(start, end, this.bytes.subarray(start, end).includes('\\') ? ESCAPED : -2);
-  }
-
-  #instantiate(): void {
-    const { exports } = new WebAssembly.Instance(this.#module, {
-      values: {
-        isText: (start: number, end: number) => isUtf8(this.bytes.subarray(start, end)),
-        toTime: (start: number, end: number) => this.#toTime(start, end),
-        toNumber: (start: number, end: number) => Number(this.text(start, end, 0)),
-        toRaw: (start: number, end: number) => this.#toRaw(start, end),
-      },
-      keys: {
-        unescapeKey: (start: number, end: number, target: number) =>
-          this.bytes.write(this.text(start, end, ESCAPED), target, MAX_PLAIN_BYTES),
-        memoryGrew: () => this.#useMemory(),
-      },
-    });
-    this.exports = exports;
-    this.generation += 1;
-    this.#stateWord = exports.state.value / 4;
-    this.#useMemory();
   }
 
   #useMemory(): void {
@@ -228,12 +215,8 @@ export class Scanner {
   }
 
   #toTime(start: number, end: number): number {
-    let time = parseTime(this.bytes, start, end);
-    if (Number.isNaN(time)) {
-      // With its escapes decoded it may still be a time.
-      const text = Buffer.from(this.text(start, end, ESCAPED));
-      time = parseTime(text, 0, text.length);
-    }
+    const text = end - start > MAX_TIME_BYTES ? '' : this.keyText(start, end);
+    const time = TIME.test(text) ? Date.parse(text) : NaN;
     return time === ZERO_TIME_MS ? Infinity : time;
   }
 

@@ -132,18 +132,14 @@ function readFlags(names: readonly string[], value: object, tally: Tally): numbe
 }
 
 function readTime(value: unknown): unknown {
-  const pattern =
-    /^(\d{4}-\d\d-\d\dT([01]\d|2[0-3])(?::[0-5]\d){2})(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
-  const parts = typeof value === 'string' ? pattern.exec(value) : null;
-  if (parts === null) return WRONG_TYPE;
-  const [, dateTime = '', , fraction = '', offset = ''] = parts;
+  const pattern = /^(\d{4}-\d\d-\d\dT(?:\d\d:){2}\d\d)(\.\d{1,9})?(Z|[+-]([01]\d|2[0-3]):[0-5]\d)$/;
+  const [, dateTime = '', fraction = '', offset = ''] = pattern.exec(String(value)) ?? [];
   const local = Date.parse(`${dateTime}Z`);
-  const exists = !Number.isNaN(local) && new Date(local).toISOString().startsWith(dateTime);
-  if (!exists) return WRONG_TYPE;
+  if (typeof value !== 'string' || Number.isNaN(local)) return WRONG_TYPE;
   const sign = offset.startsWith('-') ? -1 : 1;
   const [hours = 0, minutes = 0] = offset.slice(1).split(':').map(Number);
   const shift = sign * (hours * 60 + minutes) * 60_000;
-  const time = local + Number(`0${fraction}e3`) - shift;
+  const time = local + Math.floor(Number(`0${fraction}`) * 1000) - shift;
   return time === Date.parse('0001-01-01T00:00:00Z') ? undefined : time;
 }
 

@@ -2,7 +2,6 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { queryObjects } from 'node:v8';
 import { describe, expect, test } from 'vitest';
 import { decodeValue } from '../../src/json/decoder.ts';
 import { PageParser } from '../../src/json/page-parser.ts';
@@ -79,17 +78,6 @@ function structuredPlain(value: unknown): unknown {
   );
 }
 
-declare const WebAssembly: { readonly Memory: new () => unknown };
-
-/** Memories of the scanner that are still in use. */
-function countMemories(): number {
-  return queryObjects(WebAssembly.Memory, { format: 'count' });
-}
-
-function readSmall(): void {
-  decodeValue(Buffer.from('{"a":1}'), object({ a: integer() }));
-}
-
 describe('memory', () => {
   const element = object({
     before: number(),
@@ -117,34 +105,6 @@ describe('memory', () => {
       }
     },
   );
-
-  test('is small again after a large element, and documents that are being read go on', () => {
-    const { decoder, elements } = collect(element);
-    const small = JSON.stringify(largeElement(2, 7));
-    decoder.write(Buffer.from(`{"items":[${small},${small.slice(0, 40)}`));
-    const large = `{"items":[${JSON.stringify(largeElement(20_000, 5))}]}`;
-    const limits = { maxElementBytes: 1e8, maxDepth: 8 };
-    const whole = readPieces([Buffer.from(large)], { list, element, envelope, ...limits });
-    expect(whole).toMatchObject({ elements: 1, skipped: 0 });
-    decoder.write(Buffer.from(`${small.slice(40)},${small}]}`));
-    expect(decoder.end()).toMatchObject({ elements: 3, skipped: 0, wrongTypes: 0 });
-    expect(elements).toEqual(Array(3).fill(expectedOf(largeElement(2, 7))));
-    expect(decodeValue(Buffer.from('{"x":[1]}'), object({ x: array(integer()) }))).toEqual({
-      value: { x: [1] },
-      wrongTypes: 0,
-    });
-  });
-
-  test('of large documents is given back, whatever their shapes', () => {
-    readSmall();
-    const before = countMemories();
-    for (const name of ['first', 'second', 'third']) {
-      const large = Buffer.from(JSON.stringify({ [name]: 'x'.repeat(5_000_000) }));
-      expect(decodeValue(large, object({ [name]: string() })).wrongTypes).toBe(0);
-      readSmall();
-    }
-    expect(countMemories()).toBe(before);
-  });
 
   test('an element with more than 200,000 items is skipped and counted', () => {
     const many = `{"all":[${'{},'.repeat(200_000)}{}]}`;
