@@ -3,7 +3,7 @@ import { hasProgram } from '../support/programs.ts';
 import { emptyWithoutReason, type FilledPanel, queryPanels } from './cluster-panels.ts';
 
 const MAX_SERIES = 100;
-const NODES = 150;
+const NODES = 110;
 /** Lists that a person sorts and scrolls. */
 const LISTS = ['CockroachDB / Nodes / Nodes'];
 

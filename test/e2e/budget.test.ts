@@ -44,7 +44,12 @@ const DATA = ['nodes', 'ranges', 'sessions', 'tables'];
 
 describe('a series budget', () => {
   test('of a collector drops whole list entries first, counts them and logs a warning', async () => {
-    await using simulator = await startSimulator({ nodes: 24, ranges: 900, frozen: true });
+    await using simulator = await startSimulator({
+      nodes: 24,
+      ranges: 900,
+      frozen: true,
+      metricKeys: 'useful',
+    });
     const whole = await poll(simulator, '');
     const lists = (FAMILIES.get('ranges') ?? []).filter((name) =>
       /_(hot|problem)_range_/.test(name),
@@ -70,7 +75,12 @@ describe('a series budget', () => {
   });
 
   test('of each collector never drops series of the whole cluster', async () => {
-    await using simulator = await startSimulator({ nodes: 24, ranges: 900, frozen: true });
+    await using simulator = await startSimulator({
+      nodes: 24,
+      ranges: 900,
+      frozen: true,
+      metricKeys: 'useful',
+    });
     const metrics = 'metrics: ["sys.*"]';
     const whole = await poll(simulator, `collectors: { nodes: { ${metrics} } }`);
     const own = DATA.map((name) => {

@@ -1,9 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/index.ts';
-import { testRules } from '../rules/promtool.ts';
-import { closureOf, readRules } from '../rules/rule-set.ts';
 import { clusterYaml, type Scrape, startTestExporter } from '../support/exporter.ts';
-import { hasProgram } from '../support/programs.ts';
 
 const LEAVING = 5;
 const SUSPECT_MS = 30_000;
@@ -81,34 +78,3 @@ test('a node that dies while it is decommissioned counts as dead, with its range
   // The next scan forgets the node.
   await expect.poll(async () => skippedAndLost(await until(undefined))).toEqual([0, 0]);
 });
-
-test.skipIf(!hasProgram('promtool'))(
-  'the rule CrdbNodeDead selects what the exporter says of such a node',
-  { timeout: 60_000 },
-  async () => {
-    const { world, until } = await openScene();
-    world.beginDecommission(LEAVING);
-    world.killNode(LEAVING);
-    const exported = (await until('decommissioned')).all('crdb_node_liveness');
-    const series = exported.map(({ labels, value }) => {
-      const members = Object.entries(labels).map(([name, text]) => `${name}="${text}"`);
-      return { series: `crdb_node_liveness{${members.join(',')}}`, values: `${value}x5` };
-    });
-    const expected =
-      'ALERTS{alertname="CrdbNodeDead",alertstate="firing",component="node",severity="warning",crdb_cluster="sim",node_id="5"}';
-    const firing = {
-      expr: 'ALERTS{alertname="CrdbNodeDead",alertstate="firing",severity="warning"}',
-      eval_time: '3m',
-      exp_samples: [{ labels: expected, value: 1 }],
-    };
-    const dead = {
-      name: 'CrdbNodeDead',
-      interval: '1m',
-      input_series: series,
-      promql_expr_test: [firing],
-    };
-    const verdict = await testRules(closureOf(readRules(), ['CrdbNodeDead']), [dead]);
-    expect(verdict.text).not.toContain('FAILED');
-    expect(verdict.passed).toBe(true);
-  },
-);

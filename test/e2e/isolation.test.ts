@@ -120,26 +120,4 @@ describe('old data', () => {
       }),
     ).toBeGreaterThan(0);
   });
-
-  test('does not come back when the wall clock jumps', async () => {
-    await using simulator = await simulate();
-    let jumpMs = 0;
-    await using exporter = await startTestExporter({
-      yaml: `clusters:\n${clusterYaml(simulator)}`,
-      intervalSeconds: 0.2,
-      app: {
-        clock: { wallMs: () => Date.now() + jumpMs, monotonicMs: () => performance.now() },
-      },
-    });
-    await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
-    for (jumpMs of [-3_600_000, 3_600_000]) {
-      const before = await exporter.scrape();
-      expect(before.all('crdb_nodes').length).toBeGreaterThan(0);
-      const polls = before.value('crdb_exporter_polls_total', { collector: 'nodes' }) ?? 0;
-      await exporter.until(
-        (scrape) =>
-          (scrape.value('crdb_exporter_polls_total', { collector: 'nodes' }) ?? 0) > polls + 2,
-      );
-    }
-  });
 });

@@ -1,13 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import path from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { startSimulator } from '../../src/simulator/index.ts';
-import { createAuthority } from '../support/certificates.ts';
 import { onlyCollectors } from '../support/collectors.ts';
 import { startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { refusing } from '../support/http-server.ts';
-import { serveTls } from '../support/https-server.ts';
 
 const SMALL = {
   nodes: 3,
@@ -29,17 +24,6 @@ function linesOf(exporter: TestExporter): readonly string[] {
       // A busy machine is slow.
       .filter((line) => !line.includes('responses are slow'))
       .map((line) => line.replace(/^time=\S+ /, ''))
-  );
-}
-
-async function failures(exporter: TestExporter, count: number): Promise<void> {
-  await exporter.until((scrape) =>
-    ['nodes', 'ranges', 'sessions'].every(
-      (collector) =>
-        scrape
-          .all('crdb_exporter_poll_failures_total', { collector })
-          .reduce((sum, { value }) => sum + value, 0) >= count,
-    ),
   );
 }
 
@@ -77,28 +61,5 @@ describe('the log', () => {
     expect(others).toEqual([]);
     expect(found?.text).toMatch(/^One of 2 URLs fails, the others are used: \w+ at \S+: connect /);
     expect(found?.next).toMatch(/^Nothing listens there: .*`crdb-exporter diagnose --cluster sim`/);
-  });
-
-  test('names the remedy when a client certificate is demanded', async () => {
-    const authority = await createAuthority();
-    const identity = await authority.issue({ name: 'crdb', sans: ['ip:127.0.0.1'] });
-    const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-log-'));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
-    const caFile = path.join(folder, 'ca.crt');
-    writeFileSync(caFile, authority.cert);
-    await using server = await serveTls({
-      ...identity,
-      ca: authority.cert,
-      requestCert: true,
-      rejectUnauthorized: true,
-    });
-    await using exporter = await startTestExporter({
-      yaml: `${COLLECTORS}clusters: [{ name: sim, cluster_api: { urls: ["${server.url}"], tls: { ca_file: "${caFile}" } } }]\n`,
-      intervalSeconds: 0.2,
-    });
-    await failures(exporter, 1);
-    const [line = '', ...others] = linesOf(exporter);
-    expect(others).toEqual([]);
-    expect(line).toContain('if it requires a client certificate, set cluster_api.tls.cert_file');
   });
 });

@@ -1,7 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { connect, type Socket } from 'node:net';
+import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import { PROCESS_TIMEOUT_MS, type Running } from '../cli/run.ts';
@@ -62,28 +61,6 @@ describe('standard output', TIMEOUT, () => {
 });
 
 describe('more connections than file descriptors', TIMEOUT, () => {
-  test('do not stop the process; scrapes work again when some are free', async () => {
-    await using simulator = await simulate();
-    await using running = startExporterProcess({
-      simulator,
-      shell: (command) => `ulimit -n 64; exec ${command}`,
-    });
-    const address = await addressOf(running);
-    await untilPolled(address);
-    const { port, hostname } = new URL(address);
-    const sockets: Socket[] = [];
-    for (let count = 0; count < 200; count += 1) {
-      const socket = connect(Number(port), hostname);
-      // Refused connections are expected.
-      socket.on('error', () => undefined);
-      sockets.push(socket);
-    }
-    await Promise.all(sockets.map((socket) => once(socket, 'connect').catch(() => undefined)));
-    for (const socket of sockets) socket.destroy();
-    await untilPolled(address);
-    expect(await terminate(running)).toBe(0);
-  });
-
   test.skipIf(!existsSync('/usr/bin/prlimit'))(
     'are closed but for 12, also when the limit is lowered to 64 later',
     async () => {

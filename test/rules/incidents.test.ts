@@ -20,11 +20,6 @@ function rollingRestart(world: World, nodes: number, first: number): void {
   }
 }
 
-/** The minutes of the backup. */
-function isNight(minute: number): boolean {
-  return minute >= 10 && minute < 190;
-}
-
 const LIMIT = { timeout: 120_000 };
 
 describe.skipIf(!hasProgram('promtool'))('the alerts', () => {
@@ -152,35 +147,9 @@ describe.skipIf(!hasProgram('promtool'))('the alerts', () => {
     expect(await differences(world, { 30: NOTHING, 60: NOTHING, 90: NOTHING })).toBe('');
   });
 
-  test('are quiet in a backup night', LIMIT, async () => {
-    const world = new World(200).healthy(6);
-    for (const id of [1, 2, 3]) {
-      const node = { crdb_cluster: 'p', node_id: id };
-      world.set('crdb_node_cpu_ratio', node, (minute) => (isNight(minute) ? 0.95 : 0.4));
-    }
-    const job = { crdb_cluster: 'p', job_type: 'backup', state: 'running' };
-    world.set('crdb_jobs', job, (minute) => (isNight(minute) ? 1 : 0));
-    const pair = { crdb_cluster: 'p', application: 'nightly-backup', user: 'ops' };
-    world.set('crdb_application_oldest_transaction_age_seconds', pair, (minute) =>
-      isNight(minute) ? (minute - 10) * 60 : 0,
-    );
-    expect(
-      await differences(world, {
-        20: NOTHING,
-        80: NOTHING,
-        150: NOTHING,
-        189: NOTHING,
-        200: NOTHING,
-      }),
-    ).toBe('');
-  });
-
-  test('are quiet for a cluster of one node and for a planned drain', LIMIT, async () => {
+  test('are quiet for a cluster of one node', LIMIT, async () => {
     const world = new World(100).healthy(1).problem('underreplicated', 40);
     expect(await differences(world, { 30: NOTHING, 100: NOTHING })).toBe('');
-    const drained = new World(90).healthy(5);
-    drained.liveness(2, (minute) => (minute > 20 && minute < 60 ? 'draining' : 'live'));
-    expect(await differences(drained, { 30: NOTHING, 59: NOTHING, 90: NOTHING })).toBe('');
   });
 
   test('are quiet while 200 nodes are calm', LIMIT, async () => {

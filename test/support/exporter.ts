@@ -50,7 +50,9 @@ export interface TestExporterOptions {
 }
 
 const BUILD = { version: '0.0.0', revision: 'test', nodeVersion: 'v24.0.0', platform: 'linux/x64' };
-const PAUSE_MS = 20;
+/** The first pause between two scrapes, which doubles up to the longest: each scrape costs milliseconds of CPU. */
+const FIRST_PAUSE_MS = 20;
+const MAX_PAUSE_MS = 100;
 const MAX_AGE_SECONDS = 600;
 
 export async function startTestExporter(options: TestExporterOptions): Promise<TestExporter> {
@@ -87,10 +89,10 @@ export async function startTestExporter(options: TestExporterOptions): Promise<T
     get,
     scrape,
     async until(isThere) {
-      for (;;) {
+      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
         const seen = await scrape();
         if (isThere(seen)) return seen;
-        await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
       }
     },
     stop: () => app.stop(),
