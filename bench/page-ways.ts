@@ -1,16 +1,8 @@
 // Implementations that read all ranges of a node in one page; each runs in a separate process.
 import { request } from 'undici';
-import {
-  HotCandidates,
-  HotLists,
-  ProblemHistory,
-  ProblemReports,
-} from '../src/collectors/ranges/listed-ranges.ts';
-import { NodeReader } from '../src/collectors/ranges/node-reader.ts';
-import { NodeTally } from '../src/collectors/ranges/node-tally.ts';
-import { createReadingState } from '../src/collectors/ranges/read-nodes.ts';
-import { QUERIES, TableIndexes } from '../src/collectors/ranges/replica.ts';
-import { TableLoads } from '../src/collectors/ranges/top-tables.ts';
+import { ranges as rangesCollector } from '../src/collectors/ranges/collector.ts';
+import { NodeReader } from '../src/collectors/ranges/read-nodes.ts';
+import { QUERIES } from '../src/collectors/ranges/replica.ts';
 import { createPollStats } from '../src/http/poll-stats.ts';
 import { contextOf } from '../test/collectors/ranges/cluster.ts';
 import { createTestClient } from '../test/support/cluster.ts';
@@ -41,22 +33,14 @@ const client = createTestClient({
   token: () => Promise.resolve(token),
 });
 
-function createTally(nodeId: number): NodeTally {
-  const hot = new HotCandidates(new HotLists(), HOT_RANGES);
-  const problems = new ProblemReports(new ProblemHistory());
-  const lists = { hot, problems, tables: new TableLoads() };
-  const tableIndexes = new TableIndexes();
-  return new NodeTally(nodeId, { lists, tableIndexes, isAssigned: () => true, isLocal: false });
-}
-
 /** The work of the ranges collector for one node, up to its aggregate. */
 async function readAsExporter(): Promise<Found> {
-  const state = { ...createReadingState(), gatewayOnly: true };
+  const state = { ...rangesCollector.createState(), gatewayOnly: true };
   const context = {
     ...contextOf({ route: 'gateway' }, state),
     ...createPollStats(AbortSignal.timeout(600_000)),
   };
-  const { totals } = await new NodeReader(client.api, context, createTally).read(NODE_ID, 0);
+  const { totals } = await new NodeReader(client.api, context, () => true).read(NODE_ID, 0);
   const stores = [...totals.stores.values()];
   return {
     replicas: stores.reduce((sum, { replicas }) => sum + replicas, 0),

@@ -31,10 +31,17 @@ interface Store {
   readonly bytes?: () => number;
 }
 
+/** Makes room for one more id, without pauses. */
+function reserveNow(table: RangeTable): void {
+  const work = table.reserve(table.size + 1);
+  while (work.next().done !== true) continue;
+}
+
 function tableStore(): Store {
   const table = new RangeTable();
   return {
     update(id, sequence) {
+      reserveNow(table);
       const slot = table.put(id);
       table.sequences[slot] = sequence;
       table.problems[slot] = (table.problems[slot] ?? 0) | 1;

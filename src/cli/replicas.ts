@@ -1,12 +1,13 @@
 import { InvalidArgumentError } from 'commander';
 import { listNodes } from '../cockroach/node.ts';
-import { ranges, type RangesResult } from '../collectors/ranges/collector.ts';
+import { ranges } from '../collectors/ranges/collector.ts';
 import {
   tableLabels,
   leaseKindOf,
   LEASE_KINDS,
   tableIndexOf,
 } from '../collectors/ranges/replica.ts';
+import type { RangesResult } from '../collectors/ranges/result.ts';
 import { discoverTables, formatTableName } from '../collectors/tables/table.ts';
 import { collectorOptions } from '../config/schema.ts';
 import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnose.ts';

@@ -1,7 +1,7 @@
 import { livenessOf } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
 import { type JobsStatus, readJobs } from '../collectors/nodes/jobs.ts';
-import type { RangesResult } from '../collectors/ranges/collector.ts';
+import type { RangesResult } from '../collectors/ranges/result.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
 import {
   capitalize,

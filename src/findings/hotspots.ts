@@ -1,7 +1,7 @@
 import { livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
-import type { RangesResult } from '../collectors/ranges/collector.ts';
 import { QUERIES } from '../collectors/ranges/replica.ts';
+import type { RangesResult } from '../collectors/ranges/result.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
 import { capitalize, formatNodes, formatNumber } from '../format.ts';
 

@@ -1,5 +1,5 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
-import type { RangesResult } from '../collectors/ranges/collector.ts';
+import type { RangesResult } from '../collectors/ranges/result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
 import { formatDuration } from '../format.ts';

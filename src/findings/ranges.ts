@@ -1,7 +1,5 @@
-import type { RangesResult } from '../collectors/ranges/collector.ts';
-import type { FailureDomains } from '../collectors/ranges/failure-domains.ts';
-import type { ListedRange } from '../collectors/ranges/listed-ranges.ts';
 import { labelOfTable, tableLabels, UNKNOWN_TABLE } from '../collectors/ranges/replica.ts';
+import type { Dependence, ListedRange, RangesResult } from '../collectors/ranges/result.ts';
 import type { TablesResult } from '../collectors/tables/collector.ts';
 import { toTime } from '../format.ts';
 import { PROBLEMS } from '../vocabulary.ts';
@@ -103,7 +101,7 @@ function readTables(
 }
 
 /** Nodes and localities on which ranges depend. */
-function readDependent(domains: FailureDomains): readonly DependentRanges[] {
+function readDependent(domains: Dependence): readonly DependentRanges[] {
   const nodes = Array.from(domains.nodes, ([nodeId, domain]) => ({
     name: `node ${nodeId}`,
     quorum: domain.quorum,

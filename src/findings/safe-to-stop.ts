@@ -1,6 +1,5 @@
 import { REACHABLE } from '../cockroach/node.ts';
-import type { RangesResult } from '../collectors/ranges/collector.ts';
-import type { FailureDomains, NodeDomain } from '../collectors/ranges/failure-domains.ts';
+import type { Dependence, NodeDomain, RangesResult } from '../collectors/ranges/result.ts';
 import { formatDuration, formatNodes, formatRanges } from '../format.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
 import type { SafeToStopStatus } from './status.ts';
@@ -24,7 +23,7 @@ export interface StopEvidence {
 
 /** The summary of a scan that shows the cluster as it is now. */
 interface CurrentScan {
-  readonly domains: FailureDomains;
+  readonly domains: Dependence;
   readonly statuses: ReadonlyMap<number, LivenessStatus>;
   readonly unavailable: number;
   readonly underreplicated: number;

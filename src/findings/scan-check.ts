@@ -1,5 +1,5 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
-import type { RangesResult } from '../collectors/ranges/collector.ts';
+import type { RangesResult } from '../collectors/ranges/result.ts';
 import { formatCount, formatList } from '../format.ts';
 import type { Problem, ReadAndCounted, ScanCheck, ScanComparison } from './status.ts';
 

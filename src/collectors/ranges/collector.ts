@@ -7,13 +7,12 @@ import {
   writeProblemRanges,
   writeTables,
 } from './list-metrics.ts';
-import { MAX_REMEMBERED } from './listed-ranges.ts';
-import { NodeReader } from './node-reader.ts';
-import { assignLocalNode, assignNodes, logFailures, readNodes, scanFailure } from './read-nodes.ts';
+import { MAX_REMEMBERED } from './lists.ts';
+import { logFailures, NodeReader, readNodes, scanFailure } from './read-nodes.ts';
 import { tableLabels } from './replica.ts';
+import type { RangesResult } from './result.ts';
 import {
   families,
-  type RangesResult,
   STORE_LOADS,
   writeLeases,
   writeLoad,
@@ -21,7 +20,7 @@ import {
   writeScanNodes,
   writeStores,
 } from './scan-metrics.ts';
-import { createState, RangeScan } from './scan.ts';
+import { assignLocalNode, assignNodes, createState, RangeScan } from './scan.ts';
 
 const OPTIONS = {
   page_limit: {
@@ -98,7 +97,7 @@ export const ranges = defineCollector({
         ? assignLocalNode(state.localNodeId)
         : await assignNodes(api, context, shards);
     const scan = await RangeScan.begin(context, assignment);
-    const reader = new NodeReader(api, context, (nodeId) => scan.createTally(nodeId));
+    const reader = new NodeReader(api, context, assignment.isAssigned);
     const reading = await readNodes(context, assignment.toScan, async (nodeId, firstUrl) =>
       scan.commit(await reader.read(nodeId, firstUrl)),
     );
@@ -107,7 +106,7 @@ export const ranges = defineCollector({
     const { nodes, failed } = reading;
     const scanned = scan.describe(nodes);
     const result = { shard, scanned, failed, skipped: assignment.toSkip.length };
-    const failure = scan.failure ?? scanFailure(assignment, reading);
+    const failure = assignment.failure ?? scanFailure(reading);
     if (failure !== undefined) {
       scan.fail(nodes);
       return { ...result, failure };
@@ -115,20 +114,12 @@ export const ranges = defineCollector({
     const summary = await scan.end(api, scanned, failed.length === 0);
     const problemRanges = Array.from(summary.problems.values(), ({ listed }) => listed).flat();
     const listed = [...summary.hot, ...problemRanges];
-    return {
-      ...result,
-      summary,
-      tableIds: [
-        ...listed.map(({ tableIndex }) => tableLabels(tableIndex).table_id),
-        ...summary.tables.ids,
-      ],
-    };
+    const listedIds = listed.map(({ tableIndex }) => tableLabels(tableIndex).table_id);
+    return { ...result, summary, tableIds: [...listedIds, ...summary.tables.ids] };
   },
 
   samples: writeSamples,
 });
-
-export type { RangesResult } from './scan-metrics.ts';
 
 /** Writes the samples of a scan; of a failed one only the state of the nodes. */
 function* writeSamples(result: RangesResult, set: SampleSet): Iterable<undefined> {

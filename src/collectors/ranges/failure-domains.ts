@@ -1,33 +1,42 @@
 import type { NodeList, Tier } from '../../cockroach/node.ts';
-import {
-  countReplicas,
-  countSpare,
-  isUnavailable,
-  isUnderreplicated,
-  type ReplicaCount,
-  type ReplicaHistory,
-} from './lost-replicas.ts';
-import { type KnownVoters, MIN_WITH_NON_VOTERS } from './voters.ts';
+import { PROBLEMS } from '../../vocabulary.ts';
+import type { ReplicaHistory } from './range-table.ts';
+import type { Dependence, FailureDomain, LocalityDomain, NodeDomain } from './result.ts';
 
-/** Nodes that may stop together, and the ranges that would then be lost to their users. */
-export interface FailureDomain {
-  /** Ranges that have a quorum and would lose it. */
-  quorum: number;
-  /** Ranges that would lose their last live replica, whether they have a quorum or not. */
-  allReplicas: number;
+// A complete scan shows of the replicas of one range: how many are live, how many it should have, how many more it
+// can lose, and whether it has lost all of them. `FailureDomains` sums this up by node and by locality.
+
+const UNAVAILABLE = 1 << PROBLEMS.indexOf('unavailable');
+const UNDERREPLICATED = 1 << PROBLEMS.indexOf('underreplicated');
+/** A range with so many intended replicas may have non-voters. */
+export const MIN_WITH_NON_VOTERS = 4;
+
+/** A range with at least one live replica, in a complete scan. */
+interface LiveRange {
+  /** Node ids; the first `reporting` are those that reported the range and have a column in the table. */
+  readonly holders: readonly number[];
+  readonly reporting: number;
+  /** Number of replicas that were reported by nodes without a column: 1 for a range with nine holders. */
+  readonly unplaced: number;
+  /** Number of nodes that held the range before and are not live. */
+  readonly down: number;
+  readonly history: ReplicaHistory;
+  /** A bit for each of PROBLEMS. */
+  readonly problems: number;
+  /** Number of its table index. */
+  readonly tableIndex: number;
 }
 
-/** A single live node. It may stop only when its three numbers are 0. */
-export interface NodeDomain extends FailureDomain {
-  /** Ranges that have no quorum now and a live replica on the node. */
-  withoutQuorum: number;
+/** How many replicas of a range are live, and how many it should have. */
+interface ReplicaCount {
+  readonly live: number;
+  readonly intended: number;
+  /** Whether the range is under-replicated, or was in the last scan and has not got more replicas since. */
+  readonly isMissingSome: boolean;
 }
 
-/** All live nodes of a locality. */
-export interface LocalityDomain extends FailureDomain {
-  readonly tier: string;
-  /** The prefix up to the tier, as names of zones repeat: `region=us-east1,zone=b`. */
-  readonly locality: string;
+export function isUnderreplicated(problems: number): boolean {
+  return (problems & UNDERREPLICATED) !== 0;
 }
 
 /** A live node and its localities, from broad to narrow. */
@@ -35,42 +44,19 @@ interface LiveNode extends NodeDomain {
   readonly localities: readonly LocalityDomain[];
 }
 
-/** The holders of a range in a complete scan. */
-export interface ScannedHolders {
-  /** Number of nodes that reported the range and have a column in the table. */
-  readonly reporting: number;
-  /** Number of replicas that were reported by nodes without a column: 1 for a range with nine holders. */
-  readonly unplaced: number;
-  /** Number of nodes that held the range before and are not live. */
-  readonly down: number;
-  readonly history: ReplicaHistory;
-}
-
-/** A range with at least one live replica. */
-interface LiveRange extends ScannedHolders {
-  /** Node ids; the first `reporting` are those that reported the range. */
-  readonly holders: readonly number[];
-  /** A bit for each of PROBLEMS. */
-  readonly problems: number;
-  /** Number of its table index. */
-  readonly tableIndex: number;
-}
+/** Number of voters of ranges with the number of a table index and so many replicas; undefined while it is not known. */
+type VotersOf = (tableIndex: number, replicas: number) => number | undefined;
 
 /**
  * The members of a cluster during one complete scan, and what depends on each of them and on each locality. Example: a
  * range has 3 replicas on the nodes 1, 2 and 3, and node 3 is down. 2 are live, the quorum is 2, so there is none to spare:
  * it counts for node 1, for node 2, and for each locality of these.
  */
-export class FailureDomains {
-  /** The live nodes by id. */
+export class FailureDomains implements Dependence {
   readonly nodes: ReadonlyMap<number, NodeDomain>;
   readonly localities: readonly LocalityDomain[];
-  /**
-   * Ranges whose voters are not known, or that have a holder without a column, where the figures are lower bounds for
-   * that: of nodes while a replica is missing, of localities where one holds two or more replicas, but not all.
-   */
   readonly unknownVoters = { node: 0, locality: 0 };
-  readonly #voters: Pick<KnownVoters, 'votersOf'> | undefined;
+  readonly #votersOf: VotersOf;
   /** The members by node id; an array finds them faster than a Map. `undefined`: no member; `null`: not live. */
   readonly #members: (LiveNode | null | undefined)[] = [];
   /** Number of localities of the node with most. */
@@ -83,10 +69,10 @@ export class FailureDomains {
   constructor(
     { toScan, toSkip, localities }: NodeList,
     isFirst: boolean,
-    voters?: Pick<KnownVoters, 'votersOf'>,
+    votersOf: VotersOf = () => undefined,
   ) {
     this.#isFirst = isFirst;
-    this.#voters = voters;
+    this.#votersOf = votersOf;
     const nodes = new Map<number, NodeDomain>();
     const byPrefix = new Map<string, LocalityDomain>();
     for (const nodeId of toScan) {
@@ -105,38 +91,50 @@ export class FailureDomains {
     return this.#members[nodeId] !== undefined;
   }
 
-  isLive(nodeId: number): boolean {
-    return this.isMember(nodeId) && this.#members[nodeId] !== null;
+  isDown(nodeId: number): boolean {
+    return this.#members[nodeId] === null;
   }
 
   /** Adds a range that has a live replica. Returns the history of the range for the next scan. */
   addRange(range: LiveRange): ReplicaHistory {
     const { reporting, unplaced, history, problems } = range;
     const found = reporting + unplaced;
-    const { live, intended, isMissingSome } = this.#countReplicas(range, found);
+    const count = this.#countReplicas(range, found);
     const isPartlyFound = this.#isPartlyFound(found, history);
     const isShort = isUnderreplicated(problems);
     if (!isPartlyFound || isUnavailable(problems) || (isShort && history.lastHolders > 1)) {
-      this.#addReplicas(range, { live, intended, isMissingSome });
+      this.#addReplicas(range, count);
     }
     // One scan does not prove the number: a replica may have moved, or the range may have been split off.
     const isConfirmed = found === history.lastHolders || (found === 1 && !isPartlyFound);
     return {
       lastHolders: found,
-      intended: isConfirmed && !isMissingSome ? found : history.intended,
+      intended: isConfirmed && !count.isMissingSome ? found : history.intended,
       wasUnderreplicated: isShort,
     };
   }
 
   /**
-   * Counts the replicas of a range. Example: its first scan finds 4, which may be 5 of which one moved. Once the types of a
-   * range of the same table have been read and are 4, they are 4 here, too.
+   * Counts the replicas of a range of which a scan found `found`. Example: the range had 3 replicas in two scans, and this
+   * scan finds 2. One has moved while the scan ran, so that 3 are live. If the range is reported as under-replicated, one
+   * is missing, so that 2 of 3 are live.
    */
   #countReplicas({ tableIndex, problems, history }: LiveRange, found: number): ReplicaCount {
-    const counted = countReplicas(found, problems, history);
-    if (history.lastHolders > 0 || counted.isMissingSome) return counted;
-    const isSampled = this.#voters?.votersOf(tableIndex, found) !== undefined;
-    return isSampled ? { ...counted, live: found, intended: found } : counted;
+    const { lastHolders, intended, wasUnderreplicated } = history;
+    // One replica reports this for all. While that replica moves, none does.
+    const isMissingSome =
+      isUnderreplicated(problems) || (wasUnderreplicated && found <= lastHolders);
+    if (isMissingSome) {
+      return { live: found, intended: intendedReplicas(found, intended), isMissingSome };
+    }
+    if (isUnavailable(problems)) {
+      return { live: found, intended: Math.max(found, intended), isMissingSome };
+    }
+    // The first scan finds 4, which may be 5 of which one moved, unless the types of another range of the table are 4, too.
+    const isNumberKnown =
+      lastHolders === 0 ? this.#votersOf(tableIndex, found) !== undefined : found === lastHolders;
+    const live = found + (isNumberKnown ? 0 : movedReplicas(found, intended));
+    return { live, intended: live, isMissingSome };
   }
 
   /**
@@ -151,7 +149,7 @@ export class FailureDomains {
 
   #addReplicas(range: LiveRange, { live, intended, isMissingSome }: ReplicaCount): void {
     const { unplaced, down } = range;
-    const voters = this.#voters?.votersOf(range.tableIndex, intended);
+    const voters = this.#votersOf(range.tableIndex, intended);
     // A new replica is a holder before it is a voter. Example: of nodes 1, 2 and 3 the last is down, and 4 gets a replica:
     // there are three holders, and yet one of three voters is missing while the range is under-replicated.
     const missing = Math.max(0, intended - live, isMissingSome ? down : 0);
@@ -170,21 +168,13 @@ export class FailureDomains {
    * Adds a range that can lose `spare` of its `live` replicas; below 0 it has no quorum. Returns whether a locality holds
    * two or more replicas of it, but not all.
    */
-  #addToDomains(
-    { holders, reporting }: Pick<LiveRange, 'holders' | 'reporting'>,
-    live: number,
-    spare: number,
-  ): boolean {
+  #addToDomains({ holders, reporting }: LiveRange, live: number, spare: number): boolean {
     for (let index = 0; index < reporting; index += 1) {
-      this.#reporting[index] = this.#members[holders[index] ?? 0];
-    }
-    if (spare <= 0) {
-      for (let index = 0; index < reporting; index += 1) {
-        const node = this.#reporting[index];
-        if (!node) continue;
-        increase(node, 1, live, spare);
-        if (spare < 0) node.withoutQuorum += 1;
-      }
+      const node = this.#members[holders[index] ?? 0];
+      this.#reporting[index] = node;
+      if (spare > 0 || !node) continue;
+      increase(node, 1, live, spare);
+      if (spare < 0) node.withoutQuorum += 1;
     }
     let isSplit = false;
     for (let tier = 0; tier < this.#tiers; tier += 1) {
@@ -236,4 +226,61 @@ function localityDomains(
     byPrefix.set(prefix, domain);
     return domain;
   });
+}
+
+function isUnavailable(problems: number): boolean {
+  return (problems & UNAVAILABLE) !== 0;
+}
+
+/**
+ * Replicas that moved while the scan ran, so that it did not find them. Example: a range that should have 5 replicas was
+ * found with 3, so 2 have moved. While it is not known how many it should have, an even number shows that one has moved.
+ */
+function movedReplicas(found: number, intended: number): number {
+  return found < intended ? intended - found : 1 - (found % 2);
+}
+
+/**
+ * How many replicas an under-replicated range should have: as many as before. While that is not known, it is 3 for a range
+ * that was found with 1 or 2, and 5 for one that was found with 3 or 4.
+ */
+function intendedReplicas(found: number, before: number): number {
+  const isKnown = before > 1 || (before === 1 && found === 1);
+  return Math.max(isKnown ? before : found + 1 + (found % 2), found);
+}
+
+/** The number of replicas that make a majority: 2 of 3, 3 of 4. */
+function quorumOf(replicas: number): number {
+  return Math.floor(replicas / 2) + 1;
+}
+
+/**
+ * How many more replicas a range can lose, whichever they are; below 0 it has no quorum. It is not known which replicas
+ * are voters, so the missing ones count as voters. Example: a range has 3 voters and 2 non-voters, and one replica is
+ * missing. In the worst case 2 voters are live. The quorum is 2, so the range can lose 0 more.
+ */
+function countSpare(live: number, missing: number, voters: number): number {
+  const quorum = quorumOf(voters);
+  const spare = voters - missing - quorum;
+  // The server would report a range without a quorum as unavailable: the worst case is not true here.
+  if (spare < 0 && live >= quorum) return 0;
+  return spare;
+}
+
+/**
+ * Decides whether a range that no live node reports is lost, or was dropped on purpose, as by a merge; `live` and `down`
+ * are the numbers of nodes that held it. Nodes drop a range only with a quorum of its replicas. Example: nodes 1, 2 and 3
+ * held it. If 1 and 2 are down, node 3 alone cannot have dropped it, so the range is lost. If only node 1 is down, nodes 2
+ * and 3 are a quorum, so the range was dropped.
+ */
+export function judgeUnreported(
+  live: number,
+  down: number,
+  { intended, wasUnderreplicated }: ReplicaHistory,
+): 'lost' | 'dropped' | 'unknown' {
+  if (down === 0) return 'dropped';
+  const holders = live + down;
+  // A scan that has just seen the split of a range knows one of its holders. The others may be live.
+  if (holders === 1 && intended === 0 && !wasUnderreplicated) return 'unknown';
+  return live < quorumOf(intended > 1 ? intended : holders) ? 'lost' : 'dropped';
 }

@@ -1,118 +1,102 @@
 import { PROBLEMS, REPORTED_PROBLEMS } from '../../vocabulary.ts';
-import type { FailureDomains } from './failure-domains.ts';
-import { Holders } from './holders.ts';
-import type { ListedRange } from './listed-ranges.ts';
+import { CollectError } from '../collector.ts';
+import { type FailureDomains, isUnderreplicated, judgeUnreported } from './failure-domains.ts';
 import { HAS_OLD_SEQUENCE, RangeTable, walk, type Work } from './range-table.ts';
-import { countProblems, LEASE_KINDS, NO_LEASE, TableIndexes } from './replica.ts';
-import { MIN_WITH_NON_VOTERS, type SampleChoice } from './voters.ts';
+import {
+  countProblems,
+  LEASE_KINDS,
+  NO_LEASE,
+  type ReplicaColumns,
+  type TableIndex,
+  TableIndexes,
+} from './replica.ts';
+import type { RangeCounts } from './result.ts';
 
+/** Ranges that one exporter knows, in 200 MB. More need shards. */
+export const MAX_RANGES = 5_000_000;
 /** Replicas of a range are counted up to this number. */
 const MAX_REPLICAS = 15;
-/** A scan that lacks a range lowers its presence by one of these. At -15, after 3 complete scans, the range expires. */
-const LOWERED_BY_COMPLETE_SCAN = 5;
-const LOWERED_BY_PARTIAL_SCAN = 1;
-const EXPIRED = -15;
+/** The presence of a range that 3 complete scans did not find. */
+const EXPIRED = -3;
 /** The table is rebuilt without its expired ranges once they are an eighth of all: that takes as long as filling it. */
 const EXPIRED_SHARE = 1 / 8;
 const MAX_SEQUENCE = 0xffff_ffff;
 const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
+const NO_NODES: readonly number[] = [];
 
-/** The range, as one of its replicas reports it. */
-export interface ReportedRange {
+/** Gets each range that is lost, with the lowest id of the nodes that held it. */
+type OnLost = (rangeId: number, nodeId: number, tableIndex: TableIndex) => void;
+
+/** A range of which the types of the replicas may be requested. */
+export interface SampledRange {
   readonly rangeId: number;
-  /** A bit for each of PROBLEMS. */
-  readonly problems: number;
-  /** Index in LEASE_KINDS of the lease that this replica holds; NO_LEASE when it holds none. */
-  readonly lease: number;
-  /** Sequence of the lease; 0 where it is taken from another replica (node-tally.ts). */
-  readonly sequence: number;
-  /** Number of the table index where the range begins. */
+  /** Number of its table index. */
   readonly tableIndex: number;
+  /** Number of replicas that it was found with, or should have. */
+  readonly replicas: number;
+  readonly isMissingSome: boolean;
 }
 
 /**
- * Adds a replica to the staging table of its store, which `commit` reads once the node is complete. Returns false if the
- * store has reported the range before.
- */
-export function stage(table: RangeTable, range: ReportedRange): boolean {
-  const size = table.size;
-  const slot = table.put(range.rangeId);
-  if (table.size === size) return false;
-  table.problems[slot] = range.problems;
-  table.leases[slot] = range.lease;
-  table.sequences[slot] = range.sequence > 0 && range.sequence <= MAX_SEQUENCE ? range.sequence : 0;
-  table.tableIndexes[slot] = range.tableIndex;
-  return true;
-}
-
-/** The distinct ranges of one scan, counted. */
-export interface RangeSummary {
-  ranges: number;
-  /** Ranges by number of replicas seen, at that index; the last is for all that have more. */
-  readonly byReplicas: number[];
-  /** Ranges by index of LEASE_KINDS. */
-  readonly byLeaseKind: number[];
-  /** Ranges by index of PROBLEMS. */
-  readonly byProblem: number[];
-  /** Ranges by id of the table, then by index of REPORTED_PROBLEMS. */
-  readonly problemsByTable: Map<number, number[]>;
-}
-
-/** Gets the results that only a scan of all live nodes has. */
-export interface WholeView {
-  /** Counts the ranges that depend on each node and locality. */
-  readonly domains: FailureDomains;
-  /** Gets each range that is lost, with the lowest id of the nodes that held it. Its `storeId` is 0: not known. */
-  readonly onLost: (range: ListedRange) => void;
-}
-
-/**
- * The ranges that the scans of a cluster have found. A scan calls `beginScan`, `commit` for each store, `chooseSamples` and
+ * The ranges that the scans of a cluster have found. A scan calls `beginScan`, `commit` for each node, `offerSamples` and
  * `endScan`, in this order.
  */
 export class KnownRanges {
   readonly table = new RangeTable();
   readonly tableIndexes = new TableIndexes();
-  readonly #holders = new Holders(this.table);
   /** Increases of lease sequences since the start of the exporter. */
-  leaseChanges: number;
-
-  constructor(leaseChanges = 0) {
-    this.leaseChanges = leaseChanges;
-  }
+  leaseChanges = 0;
+  /** The holders of the range that is being settled; what follows them is of other ranges. */
+  readonly #holders: number[] = [];
 
   /** Clears what the last scan reported. The sequences and holders stay, as the next scan is compared with them. */
   *beginScan(): Work {
-    const { problems, leases, seen } = this.table;
+    const { problems, leases, reporting } = this.table;
     yield* walk(this.table.capacity, (from, to) => {
       problems.fill(0, from, to);
       leases.fill(NO_LEASE, from, to);
-      seen.fill(0, from, to);
+      reporting.fill(0, from, to);
       beginSlots(this.table, from, to);
     });
   }
 
-  /** Adds the replicas that one store has reported, after its node was read to the end. */
-  *commit(staged: RangeTable, nodeId: number): Work {
-    yield* this.table.makeRoomFor(staged);
-    yield* walk(staged.capacity, (from, to) => {
-      this.#commitSlots(staged, nodeId, from, to);
+  /** Adds the replicas of a node that was read to its end. Throws before it adds any when they do not fit. */
+  *commit(nodeId: number, replicas: ReplicaColumns): Work {
+    const { rangeIds } = replicas;
+    let size = this.table.size;
+    yield* walk(rangeIds.length, (from, to) => {
+      size += this.#countNew(rangeIds, from, to);
     });
+    if (size > MAX_RANGES) {
+      const most = MAX_RANGES.toLocaleString('en');
+      const message = `the cluster has more than ${most} ranges: divide its nodes among shards, which know their own ranges only`;
+      throw new CollectError('limit', `ranges of node ${nodeId}: ${message}`);
+    }
+    yield* this.table.reserve(size);
+    yield* walk(rangeIds.length, (from, to) => this.#commitReplicas(nodeId, replicas, from, to));
   }
 
-  #commitSlots(staged: RangeTable, nodeId: number, from: number, to: number): void {
+  #countNew(rangeIds: readonly number[], from: number, to: number): number {
+    let added = 0;
+    for (let index = from; index < to; index += 1) {
+      if (!this.table.has(rangeIds[index] ?? 0)) added += 1;
+    }
+    return added;
+  }
+
+  #commitReplicas(nodeId: number, columns: ReplicaColumns, from: number, to: number): void {
     const { table } = this;
-    for (let stagedSlot = from; stagedSlot < to; stagedSlot += 1) {
-      const id = staged.ids[stagedSlot] ?? 0;
-      if (id === 0) continue;
-      const slot = table.put(id);
+    for (let index = from; index < to; index += 1) {
+      const slot = table.put(columns.rangeIds[index] ?? 0);
       const replicas = Math.max(table.presence[slot] ?? 0, 0);
-      if (replicas === 0) table.tableIndexes[slot] = staged.tableIndexes[stagedSlot] ?? 0;
+      if (replicas === 0) {
+        const tableIndex = columns.tableIndexes[index] ?? 0;
+        table.tableIndexes[slot] = this.tableIndexes.numberOf(tableIndex);
+      }
       table.presence[slot] = Math.min(replicas + 1, MAX_REPLICAS);
-      table.problems[slot] = (table.problems[slot] ?? 0) | (staged.problems[stagedSlot] ?? 0);
-      const lease = staged.leases[stagedSlot] ?? NO_LEASE;
-      this.#commitLease(slot, lease, staged.sequences[stagedSlot] ?? 0);
-      this.#holders.add(slot, nodeId);
+      table.problems[slot] = (table.problems[slot] ?? 0) | (columns.problems[index] ?? 0);
+      this.#commitLease(slot, columns.leases[index] ?? NO_LEASE, columns.sequences[index] ?? 0);
+      table.addHolder(slot, nodeId);
     }
   }
 
@@ -121,9 +105,10 @@ export class KnownRanges {
    * the last scan, and the replica that holds the lease reports 9, so the lease has changed twice. If two replicas report
    * that they hold it, as may happen while it moves, the one with the higher sequence counts.
    */
-  #commitLease(slot: number, lease: number, sequence: number): void {
+  #commitLease(slot: number, lease: number, reportedSequence: number): void {
     const { leases, sequences, marks } = this.table;
     const knownSequence = sequences[slot] ?? 0;
+    const sequence = reportedSequence <= MAX_SEQUENCE ? reportedSequence : 0;
     if (lease !== NO_LEASE) {
       const isOfEarlierScan = ((marks[slot] ?? 0) & HAS_OLD_SEQUENCE) !== 0;
       if (isOfEarlierScan && sequence > knownSequence) {
@@ -134,32 +119,37 @@ export class KnownRanges {
     sequences[slot] = Math.max(sequence, knownSequence);
   }
 
-  /** Offers the ranges that may have non-voters to `choice`, which chooses those whose voters are requested. */
-  *chooseSamples(choice: SampleChoice): Work {
-    yield* walk(this.table.capacity, (from, to) => {
-      for (let slot = from; slot < to; slot += 1) this.#offerSample(choice, slot);
-    });
+  /** Offers the ranges that have, or should have, so many replicas. */
+  *offerSamples(minReplicas: number, offer: (range: SampledRange) => void): Work {
+    const { ids, presence, intended, problems, tableIndexes } = this.table;
+    const offerSlots = (from: number, to: number): void => {
+      for (let slot = from; slot < to; slot += 1) {
+        const found = presence[slot] ?? 0;
+        const replicas = Math.max(found, intended[slot] ?? 0);
+        const isMissingSome = isUnderreplicated(problems[slot] ?? 0);
+        const least = intended[slot] === 0 && isMissingSome ? replicas + 1 : replicas;
+        if (found <= 0 || least < minReplicas) continue;
+        const tableIndex = tableIndexes[slot] ?? 0;
+        offer({ rangeId: ids[slot] ?? 0, tableIndex, replicas, isMissingSome });
+      }
+    };
+    yield* walk(this.table.capacity, offerSlots);
   }
 
-  #offerSample(choice: SampleChoice, slot: number): void {
-    const { ids, presence, intended: intendedColumn, tableIndexes } = this.table;
-    const replicas = presence[slot] ?? 0;
-    // Most ranges have 3 replicas and no non-voters. One that was found with 3 may have 5, of which 2 are missing.
-    if (replicas <= 0 || (replicas < 3 && (intendedColumn[slot] ?? 0) < MIN_WITH_NON_VOTERS))
-      return;
-    const { live, intended } = this.#holders.countReplicas(slot, replicas);
-    if (intended < MIN_WITH_NON_VOTERS) return;
-    const range = { tableIndex: tableIndexes[slot] ?? 0, rangeId: ids[slot] ?? 0 };
-    choice.offer(range, intended, live < intended, () => this.#holders.seenNodes(slot));
+  /** The nodes that have reported the range in this scan. */
+  reportingNodes(rangeId: number): readonly number[] {
+    const slot = this.table.put(rangeId);
+    const count = this.table.readHolders(slot, this.#holders);
+    return this.#holders.slice(0, Math.min(count, this.table.reporting[slot] ?? 0));
   }
 
   /**
-   * Ends a scan that read these nodes: counts its ranges and drops the expired ones. With `whole`, after a scan of all
-   * live nodes, it also updates the holders of each range, and finds the lost ranges.
+   * Ends a scan: counts its ranges. With `domains`, after a scan of all live nodes, it also updates the holders of each
+   * range, adds the ranges to the domains, finds the lost ones, and drops those that expire.
    */
-  *endScan(readNodes: ReadonlySet<number>, whole?: WholeView): Work<RangeSummary> {
+  *endScan(domains: FailureDomains | undefined, onLost: OnLost): Work<RangeCounts> {
     const { table } = this;
-    const summary: RangeSummary = {
+    const counts: RangeCounts = {
       ranges: 0,
       byReplicas: Array.from({ length: MAX_REPLICAS + 1 }, () => 0),
       byLeaseKind: LEASE_KINDS.map(() => 0),
@@ -168,63 +158,93 @@ export class KnownRanges {
     };
     let expired = 0;
     yield* walk(table.capacity, (from, to) => {
-      expired += this.#endSlots(summary, readNodes, whole, from, to);
+      expired += this.#endSlots(counts, domains, onLost, from, to);
     });
-    if (expired > table.size * EXPIRED_SHARE) yield* table.prune(EXPIRED);
-    return summary;
+    if (expired > table.size * EXPIRED_SHARE) yield* table.prune(EXPIRED, table.size - expired);
+    return counts;
   }
 
   /** Returns the number of expired ranges. */
   #endSlots(
-    summary: RangeSummary,
-    readNodes: ReadonlySet<number>,
-    whole: WholeView | undefined,
+    counts: RangeCounts,
+    domains: FailureDomains | undefined,
+    onLost: OnLost,
     from: number,
     to: number,
   ): number {
-    const { ids, presence } = this.table;
-    const lowered = whole === undefined ? LOWERED_BY_PARTIAL_SCAN : LOWERED_BY_COMPLETE_SCAN;
+    const { table } = this;
+    const { ids, presence, tableIndexes } = table;
     let expired = 0;
     for (let slot = from; slot < to; slot += 1) {
       if (ids[slot] === 0) continue;
       const replicas = Math.max(presence[slot] ?? 0, 0);
-      if (replicas > 0) this.#count(summary, slot, replicas);
-      if (whole !== undefined) this.#settle(summary, slot, replicas, whole);
-      // A range is not missing if its nodes were not read.
-      if (replicas > 0 || this.#holders.isUnread(slot, readNodes)) continue;
-      presence[slot] = Math.max((presence[slot] ?? 0) - lowered, EXPIRED);
+      if (replicas > 0) this.#count(counts, slot, replicas);
+      if (domains === undefined) continue;
+      const lostOn = this.#settle(slot, replicas, domains);
+      if (lostOn !== undefined) {
+        increase(counts.byProblem, NO_LIVE_REPLICA);
+        onLost(ids[slot] ?? 0, lostOn, this.tableIndexes.get(tableIndexes[slot] ?? 0) ?? 0);
+      }
+      // A range is not missing while nodes that are down may have it.
+      if (replicas > 0 || table.hasHolders(slot)) continue;
+      presence[slot] = Math.max((presence[slot] ?? 0) - 1, EXPIRED);
       if (presence[slot] === EXPIRED) expired += 1;
     }
     return expired;
   }
 
-  #count(summary: RangeSummary, slot: number, replicas: number): void {
+  #count(counts: RangeCounts, slot: number, replicas: number): void {
     const { leases, problems: problemsColumn, tableIndexes } = this.table;
-    summary.ranges += 1;
-    increase(summary.byReplicas, replicas);
-    increase(summary.byLeaseKind, leases[slot] ?? NO_LEASE);
+    counts.ranges += 1;
+    increase(counts.byReplicas, replicas);
+    increase(counts.byLeaseKind, leases[slot] ?? NO_LEASE);
     const problems = problemsColumn[slot] ?? 0;
     if (problems === 0) return;
     const tableId = this.tableIndexes.tableOf(tableIndexes[slot] ?? 0);
-    const counts = summary.problemsByTable.get(tableId) ?? REPORTED_PROBLEMS.map(() => 0);
-    summary.problemsByTable.set(tableId, counts);
-    countProblems(summary.byProblem, problems);
-    countProblems(counts, problems);
+    const ofTable = counts.problemsByTable.get(tableId) ?? REPORTED_PROBLEMS.map(() => 0);
+    counts.problemsByTable.set(tableId, ofTable);
+    countProblems(counts.byProblem, problems);
+    countProblems(ofTable, problems);
   }
 
-  /** Updates the holders of the range, and counts and reports it if it is lost. */
-  #settle(
-    summary: RangeSummary,
-    slot: number,
-    replicas: number,
-    { domains, onLost }: WholeView,
-  ): void {
-    const { ids, tableIndexes } = this.table;
-    const nodeId = this.#holders.settle(slot, replicas, domains);
-    if (nodeId === undefined) return;
-    increase(summary.byProblem, NO_LIVE_REPLICA);
-    const tableIndex = this.tableIndexes.get(tableIndexes[slot] ?? 0) ?? 0;
-    onLost({ rangeId: ids[slot] ?? 0, nodeId, storeId: 0, tableIndex });
+  /**
+   * Ends a scan of all live nodes for the range, of which it found `found` replicas: removes the nodes that hold it no
+   * more, and counts what depends on it. Returns the holder with the lowest id if the range is lost.
+   */
+  #settle(slot: number, found: number, domains: FailureDomains): number | undefined {
+    const { table } = this;
+    const reporting = table.reporting[slot] ?? 0;
+    const count = table.readHolders(slot, this.#holders);
+    const former = count > reporting ? this.#holders.slice(reporting, count) : NO_NODES;
+    const down = former.filter((id) => domains.isDown(id));
+    const history = table.historyOf(slot);
+    const hasUnplaced = table.hasUnplaced(slot);
+    let remembered: readonly number[] = down;
+    let lostOn: number | undefined;
+    if (found > 0) {
+      const unplaced = hasUnplaced ? Math.max(0, found - reporting) : 0;
+      const after = domains.addRange({
+        holders: this.#holders,
+        reporting,
+        unplaced,
+        down: down.length,
+        history,
+        problems: table.problems[slot] ?? 0,
+        tableIndex: table.tableIndexes[slot] ?? 0,
+      });
+      table.remember(slot, after, unplaced > 0);
+      // The range has all of its replicas without those on nodes that are down: they were replaced.
+      const isShort = history.wasUnderreplicated || after.wasUnderreplicated;
+      if (after.intended === reporting && !isShort) remembered = NO_NODES;
+    } else if (!hasUnplaced) {
+      // Otherwise it is not known whether the holders without a column are live.
+      const live = former.filter((id) => domains.isMember(id)).length - down.length;
+      const judgement = judgeUnreported(live, down.length, history);
+      if (judgement === 'dropped') remembered = NO_NODES;
+      if (judgement === 'lost') lostOn = Math.min(...down);
+    }
+    if (remembered.length < former.length) table.replaceFormer(slot, remembered);
+    return lostOn;
   }
 }
 

@@ -1,11 +1,10 @@
 import { gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
-import type { FailureDomains } from './failure-domains.ts';
-import { type HotRange, isLower, type ListedRange, type ProblemRange } from './listed-ranges.ts';
+import { isLower } from './lists.ts';
 import { tableLabels } from './replica.ts';
+import type { Dependence, HotRange, ListedRange, ProblemRange, ScanSummary } from './result.ts';
 import { AVERAGED, families, NANOS, NOT_SENT, WHOLE } from './scan-metrics.ts';
-import type { ScanSummary } from './scan.ts';
 
 // Ranges and tables by name, and what depends on nodes and localities.
 
@@ -214,7 +213,7 @@ export function writeTables(set: SampleSet, shard: string, summary: ScanSummary)
 export function writeDependence(
   set: SampleSet,
   { problems }: ScanSummary,
-  { nodes, localities, unknownVoters }: FailureDomains,
+  { nodes, localities, unknownVoters }: Dependence,
 ): void {
   for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of nodes) {
     const labels = { node_id: String(nodeId) };

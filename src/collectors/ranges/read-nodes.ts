@@ -1,86 +1,26 @@
-import type { ClusterApi, PollStats } from '../../cockroach/cluster-api.ts';
-import type { RangeRoute } from '../../cockroach/listings.ts';
-import { listNodes } from '../../cockroach/node.ts';
-import type { NodeList } from '../../cockroach/node.ts';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import {
+  assertWithin,
+  MAX_NODE_REPLICAS,
+  MAX_NODE_STORES,
+  type RangeRoute,
+  statusOf,
+} from '../../cockroach/listings.ts';
 import { messageOf } from '../../format.ts';
-import type { FailureReason } from '../../vocabulary.ts';
-import { type CollectorPoll, mostFrequent, type PollFailure } from '../collector.ts';
-import type { NodeTotals } from './node-tally.ts';
-import { mix } from './range-table.ts';
-
-/** The nodes that this exporter is responsible for. */
-export interface Assignment extends NodeList {
-  /** Whether these are all nodes of the cluster, so that what is known of all ranges can be said. */
-  readonly isWholeCluster: boolean;
-  /** Whether no node of the cluster can be queried, by any shard. */
-  readonly noNodeReachable: boolean;
-  /** Whether this exporter scans a node other than the one that it is reading. */
-  readonly isAssigned: (nodeId: number) => boolean;
-}
-
-/** Lists the nodes of a shard. Rejects like the API. */
-export async function assignNodes(
-  api: ClusterApi,
-  stats: PollStats,
-  { index, count, onlyNode }: CollectorPoll<unknown, unknown>['shards'],
-): Promise<Assignment> {
-  const { toScan, toSkip, localities } = await listNodes(api, stats);
-  const isOfShard = (nodeId: number): boolean =>
-    onlyNode === undefined ? ownsNode(nodeId, index, count) : nodeId === onlyNode;
-  const isWholeCluster = count === 1 && onlyNode === undefined;
-  const assigned = new Set([...toScan, ...toSkip].filter(isOfShard));
-  return {
-    toScan: toScan.filter(isOfShard),
-    toSkip: toSkip.filter(isOfShard),
-    localities,
-    isWholeCluster,
-    noNodeReachable: toScan.length === 0,
-    isAssigned: (nodeId) => isWholeCluster || assigned.has(nodeId),
-  };
-}
-
-/** Assigns the node beside the exporter, which is 0 before its first response. */
-export function assignLocalNode(nodeId: number): Assignment {
-  return {
-    toScan: [nodeId],
-    toSkip: [],
-    localities: new Map(),
-    isWholeCluster: false,
-    noNodeReachable: false,
-    isAssigned: () => false,
-  };
-}
-
-/** Rendezvous hashing: all shards agree without talking, and one more shard takes over only its fair share of nodes. */
-export function ownsNode(nodeId: number, index: number, count: number): boolean {
-  const ours = hash(nodeId, index);
-  for (let other = 0; other < count; other += 1) {
-    const theirs = hash(nodeId, other);
-    if (theirs > ours || (theirs === ours && other < index)) return false;
-  }
-  return true;
-}
-
-/** Makes 32 bits out of two integers. */
-function hash(nodeId: number, shard: number): number {
-  return mix(mix(nodeId) ^ Math.imul(shard + 1, 0x9e37_79b1));
-}
+import { CollectError, type CollectorPoll, mostFrequent, type PollFailure } from '../collector.ts';
+import { nameOf, NodeReplicas, WrongNodeError } from './node-replicas.ts';
+import { replicaShape } from './replica.ts';
+import type { FailedNode, NodeTotals } from './result.ts';
 
 /** State of reading the nodes that the next scan continues. */
 export interface ReadingState {
   firstNodeId: number;
   /** Number of scans. */
   scans: number;
-  /** Nodes that could not be read in the last scan. */
-  failed: ReadonlySet<number>;
   /** The servers of this cluster ignore `remote_node_id`. */
   gatewayOnly: boolean;
   /** Nodes whose stores came in another order on the next page: pages lose replicas of theirs. */
   readonly unpaged: Set<number>;
-}
-
-export function createReadingState(): ReadingState {
-  return { firstNodeId: 0, scans: 0, failed: new Set(), gatewayOnly: false, unpaged: new Set() };
 }
 
 /** The options and the state that reading nodes needs. */
@@ -94,17 +34,6 @@ export type NodesContext = CollectorPoll<
   ReadingState
 >;
 
-/** A node that was not read. */
-export interface FailedNode {
-  readonly nodeId: number;
-  /** False when the scan ran out of time before it began with this node. */
-  readonly wasQueried: boolean;
-  readonly reason: FailureReason;
-  readonly message: string;
-  /** The error of the request. */
-  readonly cause?: unknown;
-}
-
 /** The nodes that were read and those that were not, by id. */
 export interface ReadNodes {
   readonly nodes: readonly NodeTotals[];
@@ -115,8 +44,8 @@ export interface ReadNodes {
 
 /**
  * Reads the nodes, whose ids ascend, until all are done or the signal aborts; the failure of one does not end the scan.
- * Nodes that failed the last time come last: others must not wait for their silence. `firstUrl` differs between
- * consecutive nodes and between consecutive scans of a node, so that a URL that is down does not always fail the same ones.
+ * `firstUrl` differs between consecutive nodes and between consecutive scans of a node, so that a URL that is down does not
+ * always fail the same ones.
  */
 export async function readNodes(
   context: NodesContext,
@@ -124,7 +53,8 @@ export async function readNodes(
   readNode: (nodeId: number, firstUrl: number) => Promise<NodeTotals>,
 ): Promise<ReadNodes> {
   const { state, signal, options, urls, reasonOf, scanProgress } = context;
-  const order = scanOrder(nodeIds, state);
+  const isBefore = (nodeId: number): boolean => nodeId < state.firstNodeId;
+  const order = nodeIds.toSorted((a, b) => Number(isBefore(a)) - Number(isBefore(b)));
   const nodes: NodeTotals[] = [];
   const failed: FailedNode[] = [];
   const interrupted: number[] = [];
@@ -149,7 +79,6 @@ export async function readNodes(
 
   scanProgress(0, order.length);
   await Promise.all(Array.from({ length: options.concurrency }, readOneByOne));
-  state.failed = new Set(failed.map(({ nodeId }) => nodeId));
   const unfinished = new Set([...interrupted, ...order.slice(begun)]);
   for (const nodeId of unfinished) {
     const message = `ranges of node ${nodeId}: the scan ran out of time`;
@@ -169,16 +98,6 @@ function byId(a: { readonly nodeId: number }, b: { readonly nodeId: number }): n
   return a.nodeId - b.nodeId;
 }
 
-/** The nodes from `firstNodeId` on, then those before it; nodes that failed the last time come last. */
-function scanOrder(
-  nodeIds: readonly number[],
-  { firstNodeId, failed }: ReadingState,
-): readonly number[] {
-  const rank = (nodeId: number): number =>
-    (failed.has(nodeId) ? 2 : 0) + (nodeId < firstNodeId ? 1 : 0);
-  return nodeIds.toSorted((a, b) => rank(a) - rank(b));
-}
-
 /**
  * Each scan begins one node further. After a timeout it begins with the first unfinished node, except those that had the
  * whole scan to themselves: they would use up the next one, too. Example: of the nodes 1 to 9, read two at a time, 1 is
@@ -194,14 +113,7 @@ function nextFirst(
 }
 
 /** Why too little was read to publish sums: half of the nodes would halve them. */
-export function scanFailure(
-  { noNodeReachable }: Assignment,
-  { nodes, failed }: ReadNodes,
-): PollFailure | undefined {
-  if (noNodeReachable) {
-    // Zeros would look like a cluster without problems.
-    return { reason: 'other', message: 'ranges: no node is live, draining or decommissioning' };
-  }
+export function scanFailure({ nodes, failed }: ReadNodes): PollFailure | undefined {
   const planned = nodes.length + failed.length;
   if (nodes.length * 2 >= planned) return undefined;
   const example = mostFrequent(failed);
@@ -229,4 +141,100 @@ export function logFailures(
   warn(
     'the scan exceeded its timeout, the next one continues where it stopped: raise collectors.ranges.timeout or concurrency, or divide the nodes among shards',
   );
+}
+
+/** Statuses of a server that does not know `remote_node_id`, or cannot reach that node's HTTP address. */
+const NO_PROXY: ReadonlySet<unknown> = new Set([400, 404, 502]);
+
+/** Reads all ranges of one node; rejects with a CollectError or like the API. */
+export class NodeReader {
+  readonly #api: ClusterApi;
+  readonly #context: NodesContext;
+  /** Whether this exporter scans that other node, too. */
+  readonly #isAssigned: (nodeId: number) => boolean;
+
+  constructor(api: ClusterApi, context: NodesContext, isAssigned: (nodeId: number) => boolean) {
+    this.#api = api;
+    this.#context = context;
+    this.#isAssigned = isAssigned;
+  }
+
+  /** `firstUrl` is the index of the URL to begin with. */
+  async read(nodeId: number, firstUrl: number): Promise<NodeReplicas> {
+    const { options, state } = this.#context;
+    if (options.route !== 'auto') return this.#readNode(nodeId, options.route, firstUrl);
+    if (!state.gatewayOnly) {
+      try {
+        const node = await this.#readNode(nodeId, 'proxy', firstUrl);
+        // An empty response may be that of another node, which the gateway's is not.
+        if (node.stores > 0) return node;
+      } catch (error) {
+        if (error instanceof WrongNodeError) state.gatewayOnly = true;
+        else if (!NO_PROXY.has(statusOf(error))) throw error;
+      }
+    }
+    return this.#readNode(nodeId, 'gateway', firstUrl);
+  }
+
+  /** Reads the node in pages if that is configured; pages that repeat or lose replicas are read again, in one response. */
+  async #readNode(nodeId: number, route: RangeRoute, firstUrl: number): Promise<NodeReplicas> {
+    const { state, options, warn } = this.#context;
+    if (options.page_limit > 0 && !state.unpaged.has(nodeId)) {
+      const paged = await this.#readList(nodeId, route, firstUrl, options.page_limit);
+      if (paged.fault === undefined) return paged;
+      if (paged.fault === 'order changed') state.unpaged.add(nodeId);
+      else this.#api.decodeErrors('node_ranges', 1);
+    }
+    const node = await this.#readList(nodeId, route, firstUrl, 0);
+    if (node.fault !== undefined) {
+      const message = `${nameOf(nodeId)}: the response was cut, and the order of the stores changed before the rest: look for a proxy that limits it`;
+      throw new CollectError('decode', message);
+    }
+    if (node.repeated > 0) {
+      this.#api.decodeErrors('node_ranges', node.repeated);
+      warn(`${nameOf(nodeId)}: replicas come twice in one response; each counts once`);
+    }
+    return node;
+  }
+
+  /** Reads one list, but not its end when its pages are known to be of no use. */
+  async #readList(
+    nodeId: number,
+    route: RangeRoute,
+    firstUrl: number,
+    limit: number,
+  ): Promise<NodeReplicas> {
+    const context = this.#context;
+    const name = nameOf(nodeId);
+    const node = new NodeReplicas(nodeId, route === 'local', this.#isAssigned);
+    /** Why the response is not that of the node; the API would pass it on as an error of the request. */
+    let wrong: CollectError | undefined;
+    try {
+      await this.#api.nodeRanges(context, {
+        nodeId,
+        route,
+        limit,
+        headersMs: context.options.node_timeout * 1000,
+        firstUrl,
+        shape: replicaShape,
+        onRange(replica) {
+          wrong = node.add(replica);
+          // An error is thrown through the API, so that the rest of a wrong response is not read.
+          if (wrong !== undefined) throw wrong;
+          assertWithin(context, name, 'replicas', node.elements, MAX_NODE_REPLICAS);
+          assertWithin(context, name, 'stores', node.stores, MAX_NODE_STORES);
+        },
+        async onPageEnd() {
+          node.endPage();
+          if (node.fault === 'order changed') throw new Error(node.fault);
+        },
+      });
+    } catch (error) {
+      if (node.fault === 'order changed') return node;
+      throw wrong ?? error;
+    }
+    if (node.elements === 0 || node.stores > 0) return node;
+    const message = `${name}: none of ${node.elements} elements names its node, store and range`;
+    throw new CollectError('decode', message);
+  }
 }

@@ -83,10 +83,41 @@ export function countProblems(counts: number[], bits: number): void {
   });
 }
 
+/** Replicas in columns, in the order of their arrival: as objects those of a node would take three times the memory. */
+export interface ReplicaColumns {
+  readonly rangeIds: number[];
+  readonly storeIds: number[];
+  /** A bit for each of REPORTED_PROBLEMS. */
+  readonly problems: number[];
+  /** Index in LEASE_KINDS of the lease that the replica holds; NO_LEASE when it holds none. */
+  readonly leases: number[];
+  /** Sequence of the lease; 0 where it is not known, or taken from another replica. */
+  readonly sequences: number[];
+  readonly tableIndexes: TableIndex[];
+  /** Per second. */
+  readonly queries: number[];
+  readonly writes: number[];
+  readonly cpuNanos: number[];
+}
+
+export function createColumns(): ReplicaColumns {
+  return {
+    rangeIds: [],
+    storeIds: [],
+    problems: [],
+    leases: [],
+    sequences: [],
+    tableIndexes: [],
+    queries: [],
+    writes: [],
+    cpuNanos: [],
+  };
+}
+
 /**
- * The table and the index that a range begins in, as one exact integer: index 1 of table 104 is 104 × 2^20 + 1; it is
- * negative in a virtual cluster. Outside of tables it is a hash of the first word of the key, below 2^20, and 0 when the
- * key is not known. No more of a key leaves this file.
+ * The table and the index that a range begins in, as one exact integer: index 1 of table 104 is 104 × 2^12 + 1, and in
+ * virtual cluster 3 it is 3 × 2^40 more. Outside of tables it is a hash of the first word of the key, below 2^12, and 0
+ * when the key is not known. No more of a key leaves this file.
  */
 export type TableIndex = number;
 
@@ -96,12 +127,9 @@ const SLASH = 0x2f;
 const ZERO = 0x30;
 
 /** Ids from these on do not fit: a range of such a table counts as outside of tables, an index as unknown. */
-const TABLE_LIMIT = 2 ** 32;
-const INDEX_LIMIT = 2 ** 20;
-/** A virtual cluster leaves fewer bits for the ids: 13 for its own, 28 for the table, 12 for the index. */
-const VIRTUAL_CLUSTER_LIMIT = 2 ** 13;
-const VIRTUAL_TABLE_LIMIT = 2 ** 28;
-const VIRTUAL_INDEX_LIMIT = 2 ** 12;
+const CLUSTER_LIMIT = 2 ** 13;
+const TABLE_LIMIT = 2 ** 28;
+const INDEX_LIMIT = 2 ** 12;
 
 /** Reads a pretty key as `/Table/104/1/…`, in virtual cluster 3 `/Tenant/3/Table/104/1/…`. */
 export function tableIndexOf(key: string): TableIndex {
@@ -110,40 +138,30 @@ export function tableIndexOf(key: string): TableIndex {
 }
 
 function parseTableIndex(bytes: Uint8Array, start: number, end: number): TableIndex {
-  if (startsWith(bytes, start, end, TABLE_PREFIX)) {
-    const tableAt = start + TABLE_PREFIX.length;
-    const tableId = parseId(bytes, tableAt, end);
-    if (!(tableId > 0 && tableId < TABLE_LIMIT)) return 0;
-    const indexId = parseId(bytes, idEnd(bytes, tableAt, end) + 1, end);
-    return tableId * INDEX_LIMIT + (indexId < INDEX_LIMIT ? indexId : 0);
+  let prefixAt = start;
+  let cluster = 0;
+  if (startsWith(bytes, start, end, VIRTUAL_CLUSTER_PREFIX)) {
+    const clusterAt = start + VIRTUAL_CLUSTER_PREFIX.length;
+    cluster = parseId(bytes, clusterAt, end);
+    prefixAt = wordEnd(bytes, clusterAt, end);
+    if (!(cluster > 0 && cluster < CLUSTER_LIMIT)) return hashFirstWord(bytes, start, end);
   }
-  const virtual = startsWith(bytes, start, end, VIRTUAL_CLUSTER_PREFIX)
-    ? parseVirtualTableIndex(bytes, start + VIRTUAL_CLUSTER_PREFIX.length, end)
-    : 0;
-  return virtual === 0 ? hashFirstWord(bytes, start, end) : virtual;
+  if (!startsWith(bytes, prefixAt, end, TABLE_PREFIX)) return hashFirstWord(bytes, start, end);
+  const tableAt = prefixAt + TABLE_PREFIX.length;
+  const tableId = parseId(bytes, tableAt, end);
+  if (!(tableId > 0 && tableId < TABLE_LIMIT)) return hashFirstWord(bytes, start, end);
+  const indexId = parseId(bytes, wordEnd(bytes, tableAt, end) + 1, end);
+  return (cluster * TABLE_LIMIT + tableId) * INDEX_LIMIT + (indexId < INDEX_LIMIT ? indexId : 0);
 }
 
 /** The hash of `System` in `/System/NodeLiveness`, below the index limit; 0 without a word. */
 function hashFirstWord(bytes: Uint8Array, start: number, end: number): TableIndex {
   let hash = 0;
-  for (let position = start + 1; position < end && bytes[position] !== SLASH; position += 1) {
+  const until = wordEnd(bytes, start + 1, end);
+  for (let position = start + 1; position < until; position += 1) {
     hash = Math.imul(hash, 31) + (bytes[position] ?? 0);
   }
   return (hash >>> 0) % INDEX_LIMIT;
-}
-
-/** Reads a key from the id of the virtual cluster on: `3/Table/104/1/…`. */
-function parseVirtualTableIndex(bytes: Uint8Array, start: number, end: number): TableIndex {
-  const prefixAt = idEnd(bytes, start, end);
-  if (!startsWith(bytes, prefixAt, end, TABLE_PREFIX)) return 0;
-  const tableAt = prefixAt + TABLE_PREFIX.length;
-  const cluster = parseId(bytes, start, end);
-  const tableId = parseId(bytes, tableAt, end);
-  if (!(cluster > 0 && cluster < VIRTUAL_CLUSTER_LIMIT)) return 0;
-  if (!(tableId > 0 && tableId < VIRTUAL_TABLE_LIMIT)) return 0;
-  const indexId = parseId(bytes, idEnd(bytes, tableAt, end) + 1, end);
-  const table = cluster * VIRTUAL_TABLE_LIMIT + tableId;
-  return -(table * VIRTUAL_INDEX_LIMIT + (indexId < VIRTUAL_INDEX_LIMIT ? indexId : 0));
 }
 
 function startsWith(bytes: Uint8Array, start: number, end: number, prefix: Uint8Array): boolean {
@@ -154,7 +172,8 @@ function startsWith(bytes: Uint8Array, start: number, end: number, prefix: Uint8
   return true;
 }
 
-function idEnd(bytes: Uint8Array, start: number, end: number): number {
+/** The next slash, or the end of the key. */
+function wordEnd(bytes: Uint8Array, start: number, end: number): number {
   let position = start;
   while (position < end && bytes[position] !== SLASH) position += 1;
   return position;
@@ -163,28 +182,22 @@ function idEnd(bytes: Uint8Array, start: number, end: number): number {
 /** 104 of `104/1/…`; 0 when nothing is there, NaN when that is no number. */
 function parseId(bytes: Uint8Array, start: number, end: number): number {
   let id = 0;
-  for (let position = start; position < end && bytes[position] !== SLASH; position += 1)
-    id = withDigit(id, bytes[position]);
+  for (let position = start; position < end && bytes[position] !== SLASH; position += 1) {
+    const digit = (bytes[position] ?? 0) - ZERO;
+    id = digit < 0 || digit > 9 ? NaN : id * 10 + digit;
+  }
   return id;
 }
 
-/** NaN when that is no digit. */
-function withDigit(id: number, byte = 0): number {
-  const digit = byte - ZERO;
-  return digit < 0 || digit > 9 ? NaN : id * 10 + digit;
-}
-
-/** A table as one integer: its id, 0 outside of tables, negative in a virtual cluster. */
-function tableOf(tableIndex: TableIndex): number {
-  return tableIndex < 0
-    ? Math.ceil(tableIndex / VIRTUAL_INDEX_LIMIT)
-    : Math.floor(tableIndex / INDEX_LIMIT);
+/** A table as one integer: its id, 0 outside of tables; 3 × 2^28 more in virtual cluster 3. */
+export function tableOf(tableIndex: TableIndex): number {
+  return Math.floor(tableIndex / INDEX_LIMIT);
 }
 
 /** `104`, in virtual cluster 3 `3/104`; empty outside of tables. */
 export function labelOfTable(table: number): string {
-  if (table >= 0) return String(table || '');
-  return `${Math.floor(-table / VIRTUAL_TABLE_LIMIT)}/${-table % VIRTUAL_TABLE_LIMIT}`;
+  const cluster = Math.floor(table / TABLE_LIMIT);
+  return `${cluster === 0 ? '' : `${cluster}/`}${table % TABLE_LIMIT || ''}`;
 }
 
 /** The ids as label values; empty where there is none. */
@@ -193,8 +206,7 @@ export function tableLabels(tableIndex: TableIndex): {
   readonly index_id: string;
 } {
   const table = tableOf(tableIndex);
-  if (table === 0) return { table_id: '', index_id: '' };
-  const indexId = tableIndex < 0 ? -tableIndex % VIRTUAL_INDEX_LIMIT : tableIndex % INDEX_LIMIT;
+  const indexId = table === 0 ? 0 : tableIndex % INDEX_LIMIT;
   return { table_id: labelOfTable(table), index_id: String(indexId || '') };
 }
 

@@ -2,24 +2,8 @@ import { counter, gauge, gaugeHistogram, type OwnDefinition } from '../../metric
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { formatValue } from '../../metrics/sample-text.ts';
 import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
-import type { CollectorResult } from '../collector.ts';
-import type { FailedNode } from './read-nodes.ts';
 import { CPU_NANOS, LEASE_KINDS, type LOADS, NO_LEASE, QUERY_BOUNDS, WRITES } from './replica.ts';
-import type { ScannedNode, ScanSummary } from './scan.ts';
-
-/** The nodes of this shard, scanned. */
-export interface RangesResult extends CollectorResult {
-  /** Value of the label `shard`. */
-  readonly shard: string;
-  /** The nodes that were read, by id. */
-  readonly scanned: readonly ScannedNode[];
-  /** The nodes that could not be read, by id. */
-  readonly failed: readonly FailedNode[];
-  /** Number of nodes that were not queried because they are not live. */
-  readonly skipped: number;
-  /** Absent when the scan failed. */
-  readonly summary?: ScanSummary;
-}
+import type { RangesResult, ScannedNode, ScanSummary } from './result.ts';
 
 // A scan of many nodes is no snapshot: their responses are of different instants.
 

@@ -1,28 +1,102 @@
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import type { ClusterApi, PollStats } from '../../cockroach/cluster-api.ts';
 import { assertWithin, MAX_STORES } from '../../cockroach/listings.ts';
+import { listNodes, type NodeList } from '../../cockroach/node.ts';
 import { inSlices } from '../../time-slice.ts';
 import { PROBLEMS, type RangeProblem } from '../../vocabulary.ts';
 import type { CollectorPoll, PollFailure } from '../collector.ts';
+import { TopList } from '../top-list.ts';
 import { FailureDomains } from './failure-domains.ts';
-import { KnownRanges, type RangeSummary, type WholeView } from './known-ranges.ts';
+import { KnownRanges } from './known-ranges.ts';
 import {
+  addTableLoads,
+  createProblemHistory,
   HotCandidates,
-  HotLists,
-  type HotRange,
-  ProblemHistory,
-  type ProblemRange,
+  type HotLists,
+  type ProblemHistory,
   ProblemReports,
-} from './listed-ranges.ts';
-import { type ListCandidates, NodeTally, type NodeTotals } from './node-tally.ts';
-import { RangeLimitError } from './range-table.ts';
-import { type Assignment, createReadingState, type ReadingState } from './read-nodes.ts';
+  TopTables,
+} from './lists.ts';
+import type { NodeReplicas } from './node-replicas.ts';
+import { mix, walk, type Work } from './range-table.ts';
+import type { ReadingState } from './read-nodes.ts';
 import { QUERIES, WRITES } from './replica.ts';
-import { type ShownTables, TableLoads, TopTables } from './top-tables.ts';
+import type {
+  NodeTotals,
+  ProblemRange,
+  ProblemSummary,
+  ScannedNode,
+  ScanSummary,
+  TableLoad,
+} from './result.ts';
 import { KnownVoters } from './voters.ts';
+
+/** The nodes that this exporter is responsible for. */
+export interface Assignment extends NodeList {
+  /** Whether these are all nodes of the cluster, so that what is known of all ranges can be said. */
+  readonly isWholeCluster: boolean;
+  /** Why no node can be queried, by any shard. */
+  readonly failure: PollFailure | undefined;
+  /** Whether this exporter scans a node other than the one that it is reading. */
+  readonly isAssigned: (nodeId: number) => boolean;
+}
+
+/** Zeros would look like a cluster without problems. */
+const NO_NODE: PollFailure = {
+  reason: 'other',
+  message: 'ranges: no node is live, draining or decommissioning',
+};
+
+/** Lists the nodes of a shard. Rejects like the API. */
+export async function assignNodes(
+  api: ClusterApi,
+  stats: PollStats,
+  { index, count, onlyNode }: CollectorPoll<unknown, unknown>['shards'],
+): Promise<Assignment> {
+  const { toScan, toSkip, localities } = await listNodes(api, stats);
+  const isOfShard = (nodeId: number): boolean =>
+    onlyNode === undefined ? ownsNode(nodeId, index, count) : nodeId === onlyNode;
+  const isWholeCluster = count === 1 && onlyNode === undefined;
+  const assigned = new Set([...toScan, ...toSkip].filter(isOfShard));
+  return {
+    toScan: toScan.filter(isOfShard),
+    toSkip: toSkip.filter(isOfShard),
+    localities,
+    isWholeCluster,
+    failure: toScan.length === 0 ? NO_NODE : undefined,
+    isAssigned: (nodeId) => isWholeCluster || assigned.has(nodeId),
+  };
+}
+
+/** Assigns the node beside the exporter, which is 0 before its first response. */
+export function assignLocalNode(nodeId: number): Assignment {
+  return {
+    toScan: [nodeId],
+    toSkip: [],
+    localities: new Map(),
+    isWholeCluster: false,
+    failure: undefined,
+    isAssigned: () => false,
+  };
+}
+
+/** Rendezvous hashing: all shards agree without talking, and one more shard takes over only its fair share of nodes. */
+export function ownsNode(nodeId: number, index: number, count: number): boolean {
+  const ours = hash(nodeId, index);
+  for (let other = 0; other < count; other += 1) {
+    const theirs = hash(nodeId, other);
+    if (theirs > ours || (theirs === ours && other < index)) return false;
+  }
+  return true;
+}
+
+/** Makes 32 bits out of two integers. */
+function hash(nodeId: number, shard: number): number {
+  return mix(mix(nodeId) ^ Math.imul(shard + 1, 0x9e37_79b1));
+}
 
 /** State of a scan that the next one continues. */
 export interface RangesState extends ReadingState {
-  known: KnownRanges;
+  readonly known: KnownRanges;
   readonly voters: KnownVoters;
   readonly hot: HotLists;
   readonly problems: ProblemHistory;
@@ -38,46 +112,20 @@ export interface RangesState extends ReadingState {
 
 export function createState(): RangesState {
   return {
-    ...createReadingState(),
+    firstNodeId: 0,
+    scans: 0,
+    gatewayOnly: false,
+    unpaged: new Set(),
     known: new KnownRanges(),
     voters: new KnownVoters(),
-    hot: new HotLists(),
-    problems: new ProblemHistory(),
+    hot: { queries: new TopList(), cpu: new TopList() },
+    problems: createProblemHistory(),
     tables: new TopTables(),
     hasCompleteScan: false,
     storesOf: new Map(),
     localNodeId: 0,
     sendsDetails: false,
   };
-}
-
-/** A node that was read, as it is published. */
-export interface ScannedNode extends NodeTotals {
-  /** Whether its server sends more load than queries and writes. */
-  readonly isDetailed: boolean;
-}
-
-/** The ranges that have a problem. */
-export interface ProblemSummary {
-  /** Number of distinct ranges. */
-  readonly ranges: number;
-  /** The ranges to list, oldest first. */
-  readonly listed: readonly ProblemRange[];
-}
-
-/** The nodes that were scanned, taken together. */
-export interface ScanSummary extends Omit<RangeSummary, 'byProblem'> {
-  /** The ranges that depend on each node; only known when this exporter read every node of the cluster that is not known to be down. */
-  readonly domains?: FailureDomains | undefined;
-  /** It lacks `no_live_replica` when `domains` is absent, and while some nodes that are down have never been read. */
-  readonly problems: ReadonlyMap<RangeProblem, ProblemSummary>;
-  /** Lease changes since the start of the exporter. */
-  readonly leaseChanges: number;
-  /** The hottest by queries or by CPU first. */
-  readonly hot: readonly HotRange[];
-  readonly tables: ShownTables;
-  /** All nodes send the CPU of their replicas; else the sums of tables lack some. */
-  readonly hasTableCpu: boolean;
 }
 
 /** The options of a scan and what it shares with the other scans of its cluster. */
@@ -95,17 +143,19 @@ type ScanContext = CollectorPoll<
 export class RangeScan {
   readonly #context: ScanContext;
   readonly #assignment: Assignment;
-  readonly #lists: ListCandidates;
+  readonly #hot: HotCandidates;
+  readonly #problems: ProblemReports;
+  readonly #tables = new Map<number, TableLoad>();
   #stores = 0;
   /** The commit before; it pauses, and another one would change the same tables meanwhile. */
   #committed: Promise<void> = Promise.resolve();
-  /** Why no sums can be published. */
-  failure: PollFailure | undefined;
 
   private constructor(context: ScanContext, assignment: Assignment) {
+    const { state, options } = context;
     this.#context = context;
     this.#assignment = assignment;
-    this.#lists = this.#createLists();
+    this.#hot = new HotCandidates(state.hot, options.hot_ranges);
+    this.#problems = new ProblemReports(state.problems);
   }
 
   static async begin(context: ScanContext, assignment: Assignment): Promise<RangeScan> {
@@ -113,62 +163,34 @@ export class RangeScan {
     return new RangeScan(context, assignment);
   }
 
-  #createLists(): ListCandidates {
-    const { state, options } = this.#context;
-    return {
-      hot: new HotCandidates(state.hot, options.hot_ranges),
-      problems: new ProblemReports(state.problems),
-      tables: new TableLoads(),
-    };
-  }
-
-  createTally(nodeId: number): NodeTally {
-    const { state, options } = this.#context;
-    return new NodeTally(nodeId, {
-      lists: this.#createLists(),
-      tableIndexes: state.known.tableIndexes,
-      isAssigned: this.#assignment.isAssigned,
-      isLocal: options.route === 'local',
-      before: state.storesOf.get(nodeId),
-    });
-  }
-
-  /** Takes over a node that was read to its end. Rejects when its stores or ranges do not fit. */
-  async commit(tally: NodeTally): Promise<NodeTotals> {
-    this.#stores += tally.stores.size;
+  /** Takes over a node that was read to its end. Rejects when its stores or ranges do not fit; none of it counts then. */
+  async commit(node: NodeReplicas): Promise<NodeTotals> {
+    this.#stores += node.stores;
     assertWithin(this.#context, 'ranges', 'stores', this.#stores, MAX_STORES);
-    const { totals } = tally;
-    this.#committed = this.#committed.then(() => this.#commit(tally, totals));
-    await this.#committed;
+    const { state, options } = this.#context;
+    const { totals } = node;
+    if (options.route === 'local') state.localNodeId = totals.nodeId;
+    const committed = this.#committed.then(() => inSlices(this.#commit(node, totals)));
+    this.#committed = committed.catch(() => undefined);
+    await committed;
     return totals;
   }
 
-  async #commit({ stores, lists }: NodeTally, { nodeId, stores: sums }: NodeTotals): Promise<void> {
-    const { state, options } = this.#context;
-    if (options.route === 'local') state.localNodeId = nodeId;
-    try {
-      for (const { staged } of stores.values()) {
-        await inSlices(state.known.commit(staged, nodeId));
-      }
-    } catch (error) {
-      if (error instanceof RangeLimitError) {
-        // The sums of the ranges that fit would be wrong.
-        this.failure ??= { reason: 'limit', message: `ranges: ${error.message}` };
-      }
-      throw error;
-    }
-    state.storesOf.set(nodeId, sums);
-    this.#lists.hot.addAll(lists.hot);
-    this.#lists.problems.addAll(lists.problems);
-    this.#lists.tables.addAll(lists.tables);
+  *#commit({ replicas }: NodeReplicas, { nodeId, stores, sentDetails }: NodeTotals): Work {
+    const { state } = this.#context;
+    yield* state.known.commit(nodeId, replicas);
+    state.storesOf.set(nodeId, stores);
+    yield* walk(replicas.rangeIds.length, (from, to) => {
+      const slice = { nodeId, replicas, from, to };
+      this.#hot.add(slice, sentDetails);
+      this.#problems.add(slice);
+      addTableLoads(this.#tables, slice);
+    });
   }
 
   /** Ends a scan that publishes no sums: only the times of problems are remembered. */
   fail(nodes: readonly NodeTotals[]): void {
-    const { state } = this.#context;
-    this.#updateProblems(idsOf(nodes));
-    // The table is emptied, so that the ranges can fit at the next scan.
-    if (this.failure !== undefined) state.known = new KnownRanges(state.known.leaseChanges);
+    this.#listProblems(idsOf(nodes));
   }
 
   /** Whether a node sends details; one without load shows none and is taken for what others of its cluster are. */
@@ -191,68 +213,62 @@ export class RangeScan {
   ): Promise<ScanSummary> {
     const { state, options } = this.#context;
     const { isWholeCluster, toSkip } = this.#assignment;
-    const { known, voters } = state;
+    const { known, storesOf } = state;
     const readIds = idsOf(nodes);
     if (isComplete && isWholeCluster) {
-      const offer = known.chooseSamples.bind(known);
-      await voters.learn(api, this.#context, toSkip.length > 0, offer);
+      await state.voters.learn(api, this.#context, known, toSkip.length > 0);
     }
-    const whole = isComplete ? this.#viewWhole(readIds) : undefined;
-    const summary = await inSlices(known.endScan(readIds, whole));
-    const reported = this.#updateProblems(readIds);
+    const domains = isComplete ? this.#memberDomains(readIds) : undefined;
+    // The ranges of a node that went down before it was ever read are unknown.
+    const knowsLost = domains !== undefined && toSkip.every((nodeId) => storesOf.has(nodeId));
+    const addLost = knowsLost ? this.#addLost.bind(this) : () => undefined;
+    const { byProblem, ...counts } = await inSlices(known.endScan(domains, addLost));
+    const reported = this.#listProblems(readIds);
     const problems = new Map<RangeProblem, ProblemSummary>();
     for (const [index, problem] of PROBLEMS.entries()) {
-      const isKnown = isWholeCluster && whole?.knowsLost === true;
-      if (problem === 'no_live_replica' && !isKnown) continue;
+      if (problem === 'no_live_replica' && !(isWholeCluster && knowsLost)) continue;
       const listed = (reported[index] ?? []).slice(0, options.problem_ranges);
-      problems.set(problem, { ranges: summary.byProblem[index] ?? 0, listed });
+      problems.set(problem, { ranges: byProblem[index] ?? 0, listed });
     }
-    const detailed = new Set(nodes.filter((node) => node.isDetailed).map(({ nodeId }) => nodeId));
     return {
-      ranges: summary.ranges,
-      byReplicas: summary.byReplicas,
-      byLeaseKind: summary.byLeaseKind,
-      problemsByTable: summary.problemsByTable,
-      domains: isWholeCluster ? whole?.domains : undefined,
+      ...counts,
+      domains: isWholeCluster ? domains : undefined,
       problems,
       leaseChanges: known.leaseChanges,
-      hot: state.hot.update(this.#lists.hot, options.hot_ranges, detailed),
-      tables: state.tables.update(
-        this.#lists.tables.byTable(known.tableIndexes),
-        summary.problemsByTable,
-        options.top_tables,
-      ),
+      hot: this.#hot.list(),
+      tables: state.tables.update(this.#tables, counts.problemsByTable, options.top_tables),
       hasTableCpu: nodes.every(({ isDetailed }) => isDetailed),
     };
   }
 
-  /** Finds the ranges that depend on each node, after all live ones were read, and reports ranges that no live node holds. */
-  #viewWhole(readIds: ReadonlySet<number>): WholeView & { readonly knowsLost: boolean } {
+  /** Of a scan that read all live nodes. */
+  #memberDomains(readIds: ReadonlySet<number>): FailureDomains {
     const { state } = this.#context;
     const { storesOf, voters } = state;
     const members = { ...this.#assignment, toScan: [...readIds] };
-    const domains = new FailureDomains(members, !state.hasCompleteScan, voters);
+    const domains = new FailureDomains(members, !state.hasCompleteScan, (tableIndex, replicas) =>
+      voters.votersOf(tableIndex, replicas),
+    );
     state.hasCompleteScan = true;
     for (const nodeId of storesOf.keys()) {
       if (!domains.isMember(nodeId)) storesOf.delete(nodeId);
     }
-    // The ranges of a node that went down before it was ever read are unknown.
-    const knowsLost = this.#assignment.toSkip.every((nodeId) => storesOf.has(nodeId));
-    const onLost: WholeView['onLost'] = (range) => {
-      if (!knowsLost) return;
-      const [storeId = 0, ...others] = storesOf.get(range.nodeId)?.keys() ?? [];
-      const problems = 1 << PROBLEMS.indexOf('no_live_replica');
-      this.#lists.problems.add(problems, { ...range, storeId: others.length === 0 ? storeId : 0 });
-    };
-    return { domains, onLost, knowsLost };
+    return domains;
   }
 
-  #updateProblems(readIds: ReadonlySet<number>): readonly (readonly ProblemRange[])[] {
-    const { state, nowMs } = this.#context;
+  /** Reports a range that no live node holds; the store is known of a node that has only one. */
+  #addLost(rangeId: number, nodeId: number, tableIndex: number): void {
+    const [storeId = 0, ...others] = this.#context.state.storesOf.get(nodeId)?.keys() ?? [];
+    const reporter = { nodeId, storeId: others.length === 0 ? storeId : 0 };
+    const problems = 1 << PROBLEMS.indexOf('no_live_replica');
+    this.#problems.addRange(problems, { rangeId, tableIndex, ...reporter });
+  }
+
+  #listProblems(readIds: ReadonlySet<number>): readonly (readonly ProblemRange[])[] {
     const { toScan, toSkip } = this.#assignment;
     // The last report of an unread node may still be true.
     const unread = new Set([...toScan, ...toSkip]).difference(readIds);
-    return state.problems.update(this.#lists.problems, nowMs() / 1000, unread);
+    return this.#problems.list(this.#context.nowMs() / 1000, unread);
   }
 }
 

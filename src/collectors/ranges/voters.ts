@@ -2,17 +2,15 @@ import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { messageOf } from '../../format.ts';
 import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
-import type { Work } from './range-table.ts';
-
-/** A range with so many intended replicas may have non-voters. */
-export const MIN_WITH_NON_VOTERS = 4;
+import { MIN_WITH_NON_VOTERS } from './failure-domains.ts';
+import type { KnownRanges, SampledRange } from './known-ranges.ts';
 
 const MINUTE_MS = 60_000;
 const MAX_AGE_MS = 60 * MINUTE_MS;
 /** A sample of this age is taken again, so that it does not expire before. */
 const REFRESH_AGE_MS = 30 * MINUTE_MS;
-/** A failed request is followed by a pause that doubles up to this. */
-const MAX_PAUSE_MS = 16 * MINUTE_MS;
+/** A request that failed is followed by a pause. */
+const PAUSE_MS = 5 * MINUTE_MS;
 /** Requests and ranges after each complete scan. */
 const MAX_REQUESTS = 5;
 const MAX_SAMPLES = 100;
@@ -26,174 +24,138 @@ const NON_VOTER = 5;
 const KEY_STEP = 1024;
 
 /** Ranges of one table index share a zone configuration, so that one with as many replicas stands for all. */
-function keyOf(tableIndex: number, intended: number): number {
-  return tableIndex * KEY_STEP + intended;
+function keyOf({ tableIndex, replicas }: Pick<SampledRange, 'tableIndex' | 'replicas'>): number {
+  return tableIndex * KEY_STEP + replicas;
 }
 
 interface VoterSample {
-  readonly voters: number;
+  /** Undefined where the range that was requested has another number of replicas. */
+  readonly voters: number | undefined;
   readonly sinceMs: number;
 }
 
-type VoterContext = Omit<CollectorPoll<unknown, unknown>, 'options' | 'state'>;
+/** A request for the types of ranges that one node holds. */
+interface SampleRequest {
+  readonly nodeId: number;
+  readonly ranges: SampledRange[];
+}
 
 /** How many voters ranges have, by the number of their table index and their number of replicas. */
 export class KnownVoters {
   readonly #samples = new Map<number, VoterSample>();
   /** The range that was requested last, by the same key, while there is no sample. */
   readonly #lastRequested = new Map<number, number>();
-  #failures = 0;
   #pausedUntilMs = 0;
   /** Why the last request failed; undefined after one that succeeded. */
   #failure: string | undefined;
 
-  votersOf(tableIndex: number, intended: number): number | undefined {
-    return this.#samples.get(keyOf(tableIndex, intended))?.voters;
+  votersOf(tableIndex: number, replicas: number): number | undefined {
+    return this.#samples.get(keyOf({ tableIndex, replicas }))?.voters;
   }
 
   /**
-   * Finds out, after all nodes were read, how many voters the ranges have that `offer` offers, with few requests. A failure
-   * leaves the voters unknown, which crdb_ranges_of_unknown_voters admits, and never fails the scan.
+   * Finds out, after all nodes were read, how many voters the ranges have, with few requests. A failure leaves the voters
+   * unknown, which crdb_ranges_of_unknown_voters admits, and never fails the scan.
    */
   async learn(
     api: ClusterApi,
-    context: VoterContext,
+    context: Omit<CollectorPoll<unknown, unknown>, 'options' | 'state'>,
+    known: KnownRanges,
     isNodeDown: boolean,
-    offer: (choice: SampleChoice) => Work,
   ): Promise<void> {
     const nowMs = context.nowMs();
-    // While a node is down types hardly change, and may not be readable.
-    if (!isNodeDown) this.#expire(nowMs);
-    const choice = new SampleChoice(this.#samples, this.#lastRequested, nowMs);
-    await inSlices(offer(choice));
-    if (nowMs >= this.#pausedUntilMs) await this.#request(api, context, choice);
-    if (this.#failure === undefined || choice.isEmpty) return;
+    for (const [key, { sinceMs }] of this.#samples) {
+      // While a node is down types hardly change, and may not be readable.
+      if (!isNodeDown && nowMs - sinceMs > MAX_AGE_MS) this.#samples.delete(key);
+    }
+    const chosen = await this.#choose(known, nowMs);
+    if (chosen.length === 0) return;
+    if (nowMs >= this.#pausedUntilMs) await this.#request(api, context, known, chosen);
+    if (this.#failure === undefined) return;
     context.warn(
       `the voters of ranges with 4 or more replicas are not known (${this.#failure}): crdb_node_dependent_ranges and crdb_locality_dependent_ranges may be too low; let a proxy pass GET /_status/ranges/ and run GRANT SYSTEM VIEWCLUSTERMETADATA for the user`,
     );
   }
 
-  #expire(nowMs: number): void {
-    for (const [key, { sinceMs }] of this.#samples) {
-      if (nowMs - sinceMs > MAX_AGE_MS) this.#samples.delete(key);
-    }
+  /**
+   * Chooses a range for each table index and number of replicas of which the voters are not known, or have been for long:
+   * where a replica is missing first, then what is not known, then the oldest.
+   */
+  async #choose(known: KnownRanges, nowMs: number): Promise<readonly SampledRange[]> {
+    const chosen = new Map<number, SampledRange>();
+    const urgent = new Set<number>();
+    const offer = (range: SampledRange): void => {
+      const key = keyOf(range);
+      const sinceMs = this.#samples.get(key)?.sinceMs;
+      if (sinceMs !== undefined && nowMs - sinceMs < REFRESH_AGE_MS) return;
+      if (range.isMissingSome) urgent.add(key);
+      // The range that was requested last gave no sample, so any other one is better.
+      const other = chosen.get(key);
+      const isOtherBetter = other !== undefined && other.rangeId !== this.#lastRequested.get(key);
+      if (!isOtherBetter) chosen.set(key, range);
+    };
+    await inSlices(known.offerSamples(MIN_WITH_NON_VOTERS, offer));
+    const rank = (key: number): number =>
+      urgent.has(key) ? -1 : (this.#samples.get(key)?.sinceMs ?? 0);
+    return [...chosen].toSorted(([a], [b]) => rank(a) - rank(b)).map(([, range]) => range);
   }
 
-  async #request(api: ClusterApi, context: VoterContext, choice: SampleChoice): Promise<void> {
+  async #request(
+    api: ClusterApi,
+    context: Parameters<KnownVoters['learn']>[1],
+    known: KnownRanges,
+    chosen: readonly SampledRange[],
+  ): Promise<void> {
     const deadline = AbortSignal.timeout(MAX_WAIT_MS);
     try {
-      for (const [index, { nodeId, samples }] of choice.requests().entries()) {
-        for (const { key, rangeId } of samples) this.#lastRequested.set(key, rangeId);
+      for (const [index, { nodeId, ranges }] of requestsFor(known, chosen).entries()) {
+        for (const range of ranges) this.#lastRequested.set(keyOf(range), range.rangeId);
         await api.rangeTypes(context, {
           deadline,
           nodeId,
-          rangeIds: samples.map(({ rangeId }) => rangeId),
+          rangeIds: ranges.map(({ rangeId }) => rangeId),
           firstUrl: index % context.urls,
           onRange: ({ rangeId, types }) => {
-            const sample = samples.find((each) => each.rangeId === rangeId);
-            if (sample !== undefined) this.#add(sample.tableIndex, types, context.nowMs());
+            const range = ranges.find((each) => each.rangeId === rangeId);
+            if (range !== undefined) this.#add(range, types, context.nowMs());
           },
         });
-        this.#failures = 0;
         this.#failure = undefined;
       }
     } catch (error) {
       this.#failure = messageOf(error);
-      this.#pausedUntilMs =
-        context.nowMs() + Math.min(MAX_PAUSE_MS, MINUTE_MS * 2 ** this.#failures);
-      this.#failures += 1;
+      this.#pausedUntilMs = context.nowMs() + PAUSE_MS;
     }
   }
 
   /** Takes over the types of a range, unless its configuration is changing: another range is requested next time. */
-  #add(tableIndex: number, types: readonly (number | undefined)[], nowMs: number): void {
+  #add(range: SampledRange, types: readonly (number | undefined)[], sinceMs: number): void {
     if (!types.every((type) => type === VOTER || type === NON_VOTER)) return;
     const voters = types.filter((type) => type === VOTER).length;
     if (voters === 0) return;
-    const key = keyOf(tableIndex, types.length);
-    this.#samples.set(key, { voters, sinceMs: nowMs });
-    this.#lastRequested.delete(key);
+    this.#samples.set(keyOf(range), { voters: undefined, sinceMs });
+    this.#samples.set(keyOf({ ...range, replicas: types.length }), { voters, sinceMs });
+    this.#lastRequested.delete(keyOf(range));
   }
 }
 
-/** A range whose types are requested. */
-interface SampleRange {
-  readonly key: number;
-  readonly tableIndex: number;
-  readonly rangeId: number;
-  /** Nodes that hold it. */
-  readonly nodeIds: readonly number[];
-}
-
-/** A request for the types of ranges that one node holds. */
-interface SampleRequest {
-  readonly nodeId: number;
-  readonly samples: SampleRange[];
-}
-
-/** Chooses a range for each table index and number of replicas of which the voters are not known, or have been for long. */
-export class SampleChoice {
-  readonly #samples: ReadonlyMap<number, VoterSample>;
-  readonly #lastRequested: ReadonlyMap<number, number>;
-  readonly #nowMs: number;
-  readonly #chosen = new Map<number, SampleRange>();
-  /** Keys with a range that misses a replica. */
-  readonly #urgent = new Set<number>();
-
-  constructor(
-    samples: ReadonlyMap<number, VoterSample>,
-    lastRequested: ReadonlyMap<number, number>,
-    nowMs: number,
-  ) {
-    this.#samples = samples;
-    this.#lastRequested = lastRequested;
-    this.#nowMs = nowMs;
+/** At most 5 requests for 100 ranges, each at a node that holds them. */
+function requestsFor(
+  known: KnownRanges,
+  chosen: readonly SampledRange[],
+): readonly SampleRequest[] {
+  const byNode = new Map<number, SampleRequest>();
+  let count = 0;
+  for (const range of chosen) {
+    const holders = known.reportingNodes(range.rangeId);
+    const open = holders.find((nodeId) => byNode.has(nodeId));
+    const nodeId = open ?? (byNode.size < MAX_REQUESTS ? holders[0] : undefined);
+    if (nodeId === undefined) continue;
+    const request = byNode.get(nodeId) ?? { nodeId, ranges: [] };
+    byNode.set(nodeId, request);
+    request.ranges.push(range);
+    count += 1;
+    if (count === MAX_SAMPLES) break;
   }
-
-  /** No sample is needed. */
-  get isEmpty(): boolean {
-    return this.#chosen.size === 0;
-  }
-
-  /** Takes over the range if it is the next one of its key; `nodesOf` reads the nodes that hold it. */
-  offer(
-    range: Pick<SampleRange, 'tableIndex' | 'rangeId'>,
-    intended: number,
-    isMissingSome: boolean,
-    nodesOf: () => readonly number[],
-  ): void {
-    const key = keyOf(range.tableIndex, intended);
-    const sinceMs = this.#samples.get(key)?.sinceMs;
-    if (sinceMs !== undefined && this.#nowMs - sinceMs < REFRESH_AGE_MS) return;
-    if (isMissingSome) this.#urgent.add(key);
-    const chosen = this.#chosen.get(key);
-    const order = this.#order(key, range.rangeId);
-    if (chosen !== undefined && this.#order(key, chosen.rangeId) <= order) return;
-    this.#chosen.set(key, { ...range, key, nodeIds: nodesOf() });
-  }
-
-  /** The range after the one that was requested last is next, by id, and the first after the last. */
-  #order(key: number, rangeId: number): number {
-    const last = this.#lastRequested.get(key) ?? 0;
-    return rangeId > last ? rangeId : rangeId + Number.MAX_SAFE_INTEGER;
-  }
-
-  /** At most 5 requests for 100 ranges: where a replica is missing first, then what is not known, then the oldest. */
-  requests(): readonly SampleRequest[] {
-    const byNode = new Map<number, SampleRequest>();
-    const urgency = ({ key }: SampleRange): number =>
-      this.#urgent.has(key) ? -1 : (this.#samples.get(key)?.sinceMs ?? 0);
-    let count = 0;
-    for (const range of [...this.#chosen.values()].toSorted((a, b) => urgency(a) - urgency(b))) {
-      const open = range.nodeIds.find((nodeId) => byNode.has(nodeId));
-      const nodeId = open ?? (byNode.size < MAX_REQUESTS ? range.nodeIds[0] : undefined);
-      if (nodeId === undefined) continue;
-      const request = byNode.get(nodeId) ?? { nodeId, samples: [] };
-      byNode.set(nodeId, request);
-      request.samples.push(range);
-      count += 1;
-      if (count === MAX_SAMPLES) break;
-    }
-    return [...byNode.values()];
-  }
+  return [...byNode.values()];
 }

@@ -8,7 +8,7 @@ import {
 } from '../../../src/collectors/collector.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import type { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
-import type { ScannedNode } from '../../../src/collectors/ranges/scan.ts';
+import type { ScannedNode } from '../../../src/collectors/ranges/result.ts';
 import { toRequestError, RequestError } from '../../../src/http/errors.ts';
 import { type PollStats, createPollStats } from '../../../src/http/poll-stats.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
@@ -43,8 +43,8 @@ interface Asked {
 /** Memory of the columns of a table. */
 export function bytesOf(table: RangeTable): number {
   const { ids, sequences, problems, leases, presence, tableIndexes } = table;
-  const { nodes, seen, lastHolders, intended, marks } = table;
-  const holders = [nodes, seen, lastHolders, intended, marks];
+  const { nodes, reporting, lastHolders, intended, marks } = table;
+  const holders = [nodes, reporting, lastHolders, intended, marks];
   return [ids, sequences, problems, leases, presence, tableIndexes, ...holders].reduce(
     (sum, { byteLength }) => sum + byteLength,
     0,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
-import { MAX_RANGES } from '../../../src/collectors/ranges/range-table.ts';
+import { MAX_RANGES } from '../../../src/collectors/ranges/known-ranges.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { fakeCluster, pollRanges, replica } from './cluster.ts';
 
@@ -248,15 +248,32 @@ test('a failure to list the nodes fails the poll', async () => {
   await expect(pollRanges(api)).rejects.toThrow('nodes: HTTP 401');
 });
 
-test('a cluster of more than 5,000,000 ranges fails the poll, and is read anew by the next one', async () => {
+test('a node whose ranges would be more than 5,000,000 is not read, and leaves no trace', async () => {
   const cluster = fakeCluster([
     { nodeId: 1, ranges: [replica({ rangeId: 1, nodeId: 1, storeId: 1 })] },
   ]);
   const state = ranges.createState();
+  await pollRanges(cluster.api, { state });
+  cluster.nodes = [
+    ...cluster.nodes,
+    {
+      nodeId: 2,
+      ranges: [replica({ rangeId: 2, nodeId: 2, storeId: 2, problems: { no_lease: true } })],
+    },
+  ];
   state.known.table.size = MAX_RANGES;
-  const { failure, of } = await pollRanges(cluster.api, { state });
-  expect(failure).toMatchObject({ reason: 'limit' });
-  expect(failure?.message).toContain('more than 5,000,000 ranges: divide its nodes among shards');
+  state.firstNodeId = 2;
+  const warnings: string[] = [];
+  const context = { warn: (text: string) => warnings.push(text) };
+  const { of } = await pollRanges(cluster.api, {
+    state,
+    context,
+    options: { concurrency: 1 },
+  });
+  expect(warnings).toEqual([
+    'ranges of node 2: the cluster has more than 5,000,000 ranges: divide its nodes among shards, which know their own ranges only',
+  ]);
   expect(of('crdb_ranges')).toEqual([]);
-  expect((await pollRanges(cluster.api, { state })).of('crdb_ranges')).toEqual(['{shard="0"} 1']);
+  expect(of('crdb_range_scan_node_success')).toEqual(['{node_id="1"} 1', '{node_id="2"} 0']);
+  expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([]);
 });

@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Tier } from '../../../src/cockroach/node.ts';
-import {
-  type FailureDomain,
-  FailureDomains,
-} from '../../../src/collectors/ranges/failure-domains.ts';
-import type { ReplicaHistory } from '../../../src/collectors/ranges/lost-replicas.ts';
+import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
+import type { ReplicaHistory } from '../../../src/collectors/ranges/range-table.ts';
+import type { FailureDomain } from '../../../src/collectors/ranges/result.ts';
 import { PROBLEMS } from '../../../src/vocabulary.ts';
 
 const UNDER = 1 << PROBLEMS.indexOf('underreplicated');
@@ -59,7 +57,7 @@ function judge(
   }: Given,
 ): Judged {
   const localities = new Map(NODES.map((node) => [node, tiersOf(node)]));
-  const known = voters === undefined ? undefined : { votersOf: votersOf(voters) };
+  const known = voters && votersOf(voters);
   const domains = new FailureDomains({ toScan: NODES, toSkip: [], localities }, isFirst, known);
   const history = { lastHolders, intended, wasUnderreplicated };
   const seen = { holders: NODES, reporting: count - unplaced, unplaced, down, history };
@@ -134,36 +132,20 @@ describe('what an under-replicated range depends on', () => {
     '%s',
     (_what, count, given, quorum, all, uncertain, withoutQuorum) => {
       const after = { lastHolders: count, intended: given.intended ?? 0, wasUnderreplicated: true };
-      expect(judge(count, { ...given, problems: UNDER })).toMatchObject({
-        quorum,
-        all,
-        after,
-        uncertain,
-        withoutQuorum,
-      });
+      const expected = { quorum, all, after, uncertain, withoutQuorum };
+      expect(judge(count, { ...given, problems: UNDER })).toMatchObject(expected);
     },
   );
 
   test.each(UNDER_REPLICATED.filter(([, count]) => count > 1))(
     '%s, of which the replica that reports it moves',
     (_what, count, given, quorum, all, uncertain, withoutQuorum) => {
-      const before = {
-        ...given,
-        lastHolders: Math.max(count, given.lastHolders ?? 0),
-        wasUnderreplicated: true,
-      };
-      const after = {
-        lastHolders: count,
-        intended: given.intended ?? 0,
-        wasUnderreplicated: false,
-      };
-      expect(judge(count, before)).toMatchObject({
-        quorum,
-        all,
-        after,
-        uncertain,
-        withoutQuorum,
-      });
+      const lastHolders = Math.max(count, given.lastHolders ?? 0);
+      const intended = given.intended ?? 0;
+      const after = { lastHolders: count, intended, wasUnderreplicated: false };
+      const expected = { quorum, all, after, uncertain, withoutQuorum };
+      const before = { ...given, lastHolders, wasUnderreplicated: true };
+      expect(judge(count, before)).toMatchObject(expected);
     },
   );
 

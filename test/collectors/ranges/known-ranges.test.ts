@@ -1,34 +1,29 @@
 import { describe, expect, test } from 'vitest';
 import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
-import {
-  KnownRanges,
-  type ReportedRange,
-  stage,
-} from '../../../src/collectors/ranges/known-ranges.ts';
-import {
-  createStagingTable,
-  MAX_RANGES,
-  RangeLimitError,
-  type RangeTable,
-  type Work,
-} from '../../../src/collectors/ranges/range-table.ts';
+import { KnownRanges } from '../../../src/collectors/ranges/known-ranges.ts';
+import type { Work } from '../../../src/collectors/ranges/range-table.ts';
+import { createColumns, type ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
+import { PROBLEMS } from '../../../src/vocabulary.ts';
 import { bytesOf } from './cluster.ts';
 
 const [NONE, EPOCH, EXPIRATION, LEADER] = [0, 1, 2, 3];
-/** Nodes that were read. */
-const READ = new Set([1]);
 
-/** What a scan that read all nodes sees. */
-function wholeView(nodeIds: ReadonlySet<number>) {
-  const nodes = { toScan: [...nodeIds], toSkip: [], localities: new Map() };
-  return { domains: new FailureDomains(nodes, true), onLost: () => undefined };
+interface Replica {
+  readonly rangeId: number;
+  readonly problems: number;
+  readonly lease: number;
+  readonly sequence: number;
 }
 
-type Replica = ReportedRange;
-
-function stageReplica(staged: RangeTable, replica: Partial<Replica>): boolean {
-  const unknown = { rangeId: 1, problems: 0, lease: NONE, sequence: 0, tableIndex: 0 };
-  return stage(staged, { ...unknown, ...replica });
+function columnsOf(replicas: readonly Partial<Replica>[]): ReplicaColumns {
+  const columns = createColumns();
+  for (const { rangeId = 1, problems = 0, lease = NONE, sequence = 0 } of replicas) {
+    columns.rangeIds.push(rangeId);
+    columns.problems.push(problems);
+    columns.leases.push(lease);
+    columns.sequences.push(sequence);
+  }
+  return columns;
 }
 
 /** Does the work without pauses. */
@@ -39,24 +34,24 @@ function runToEnd<Result>(work: Work<Result>): Result {
   }
 }
 
-/** One scan; each list is what one store reports. */
+/** One scan; each list is what one node reports. */
 function scan(
   known: KnownRanges,
-  stores: readonly (readonly Partial<Replica>[])[],
+  nodes: readonly (readonly Partial<Replica>[])[],
   isComplete = false,
 ) {
   runToEnd(known.beginScan());
-  for (const [at, replicas] of stores.entries()) {
-    const staged = createStagingTable(0);
-    for (const replica of replicas) stageReplica(staged, replica);
-    runToEnd(known.commit(staged, at + 1));
+  for (const [at, replicas] of nodes.entries()) {
+    runToEnd(known.commit(at + 1, columnsOf(replicas)));
   }
-  return runToEnd(known.endScan(READ, isComplete ? wholeView(READ) : undefined));
+  const members = { toScan: nodes.map((_, at) => at + 1), toSkip: [], localities: new Map() };
+  const domains = isComplete ? new FailureDomains(members, true) : undefined;
+  return runToEnd(known.endScan(domains, () => undefined));
 }
 
 function changesOver(scans: readonly (readonly (readonly Partial<Replica>[])[])[]): number {
   const known = new KnownRanges();
-  for (const stores of scans) scan(known, stores);
+  for (const nodes of scans) scan(known, nodes);
   return known.leaseChanges;
 }
 
@@ -71,7 +66,7 @@ describe('lease changes', () => {
     expect(changesOver([[[held(40)]]])).toBe(0);
   });
 
-  test('of one range that two stores claim at the same time count once', () => {
+  test('of one range that two nodes claim at the same time count once', () => {
     expect(changesOver([[[held(5)]], [[held(5)], [held(7)]]])).toBe(2);
     expect(changesOver([[[held(5)]], [[held(7)], [held(5)]]])).toBe(2);
   });
@@ -103,7 +98,7 @@ describe('lease changes', () => {
 });
 
 describe('the summary of a scan', () => {
-  test('counts a range once, its replicas and its problems from all stores', () => {
+  test('counts a range once, its replicas and its problems from all nodes', () => {
     const known = new KnownRanges();
     const summary = scan(known, [
       [{ rangeId: 1, problems: 0b1 }, { rangeId: 2 }],
@@ -148,18 +143,13 @@ describe('the summary of a scan', () => {
   });
 });
 
-test('many ranges are committed to an empty table without crowding at one end of it', () => {
+test('many ranges of several nodes take at most 40 bytes each', () => {
   const known = new KnownRanges();
-  runToEnd(known.beginScan());
-  for (let store = 0; store < 3; store += 1) {
-    const staged = createStagingTable(0);
-    for (let id = 1; id <= 300_000; id += 1) {
-      stageReplica(staged, { rangeId: store * 200_000 + id });
-    }
-    runToEnd(known.commit(staged, store + 1));
-  }
-  const { ranges, byReplicas } = runToEnd(known.endScan(READ));
-  expect([ranges, byReplicas[1], byReplicas[2]]).toEqual([700_000, 500_000, 200_000]);
+  const nodes = [0, 1, 2].map((node) =>
+    Array.from({ length: 100_000 }, (_, at) => ({ rangeId: node * 70_000 + at + 1 })),
+  );
+  const { ranges, byReplicas } = scan(known, nodes);
+  expect([ranges, byReplicas[1], byReplicas[2]]).toEqual([240_000, 180_000, 60_000]);
   expect(bytesOf(known.table) / ranges).toBeLessThanOrEqual(40);
 });
 
@@ -181,9 +171,8 @@ describe('ranges that are gone', () => {
     expect(sizeAfter(3, true)).toBe(50);
   });
 
-  test('are remembered much longer while nodes cannot be read', () => {
-    expect(sizeAfter(14, false)).toBe(100);
-    expect(sizeAfter(15, false)).toBe(50);
+  test('are remembered while nodes cannot be read', () => {
+    expect(sizeAfter(20, false)).toBe(100);
   });
 
   test('lose their age once they are seen', () => {
@@ -195,20 +184,83 @@ describe('ranges that are gone', () => {
   });
 });
 
-test('a store that repeats a range on a later page is recognized', () => {
-  const staged = createStagingTable(0);
-  expect(stageReplica(staged, { rangeId: 7 })).toBe(true);
-  expect(stageReplica(staged, { rangeId: 6 })).toBe(true);
-  expect(stageReplica(staged, { rangeId: 7, problems: 1 })).toBe(false);
+const NINE = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+
+/** Scans of one range: what its nodes report, of which others are down. */
+function scanOne(
+  ...scans: readonly {
+    readonly seen: readonly number[];
+    readonly down: number[];
+    readonly problems?: number;
+  }[]
+) {
+  const known = new KnownRanges();
+  let lost: number | undefined;
+  let domains = new FailureDomains({ toScan: [], toSkip: [], localities: new Map() }, true);
+  for (const { seen, down, problems = 0 } of scans) {
+    lost = undefined;
+    runToEnd(known.beginScan());
+    for (const nodeId of seen) runToEnd(known.commit(nodeId, columnsOf([{ problems }])));
+    const live = [...NINE, 70_000].filter((id) => !down.includes(id));
+    domains = new FailureDomains({ toScan: live, toSkip: down, localities: new Map() }, true);
+    const endScan = known.endScan(domains, (_rangeId, nodeId) => {
+      lost = nodeId;
+    });
+    runToEnd(endScan);
+  }
+  return { lost, domains, history: known.table.historyOf(known.table.put(1)) };
+}
+
+describe('a former holder that is down', () => {
+  const whole = { seen: [1, 2, 3], down: [] };
+  const problems = 1 << PROBLEMS.indexOf('underreplicated');
+
+  test('is missing until the replica in its place is a voter', () => {
+    const catchingUp = { seen: [1, 2, 4], down: [3], problems };
+    for (const more of [[], [catchingUp], [catchingUp, catchingUp]]) {
+      const { domains } = scanOne(whole, whole, catchingUp, ...more);
+      expect(domains.nodes.get(1)).toMatchObject({ quorum: 1, withoutQuorum: 0 });
+    }
+  });
+
+  test('is forgotten when it was replaced', () => {
+    const before = { seen: [1, 2, 3, 4, 5], down: [] };
+    const replaced = { seen: [1, 2, 3, 4, 6], down: [5] };
+    const { domains } = scanOne(before, before, replaced, {
+      seen: [1, 2, 3, 4],
+      down: [5, 6],
+      problems,
+    });
+    expect(domains.nodes.get(1)).toMatchObject({ quorum: 0, withoutQuorum: 0 });
+  });
 });
 
-test('ranges beyond 5,000,000 are refused, in a table of one store and in that of all', () => {
-  const staged = createStagingTable(0);
-  const known = new KnownRanges();
-  staged.size = MAX_RANGES;
-  known.table.size = MAX_RANGES;
-  expect(() => stageReplica(staged, {})).toThrow(RangeLimitError);
-  const one = createStagingTable(0);
-  stageReplica(one, {});
-  expect(() => runToEnd(known.commit(one, 1))).toThrow('more than 5,000,000 ranges');
+describe('a holder without a column', () => {
+  test.each([
+    ['a ninth one', NINE],
+    ['one whose id is 70,000', [1, 2, 70_000]],
+  ])('%s history as a replica', (_what, seen) => {
+    expect(scanOne({ seen, down: [] }).history.lastHolders).toBe(seen.length);
+  });
+
+  test('keeps its range from being reported lost', () => {
+    const whole = { seen: [1, 2, 70_000], down: [] };
+    expect(scanOne(whole, whole, { seen: [], down: [1, 2, 70_000] }).lost).toBeUndefined();
+    const others = { seen: [1, 2, 3], down: [] };
+    expect(scanOne(others, others, { seen: [], down: [1, 2, 3] }).lost).toBe(1);
+  });
+
+  test('is forgotten once a scan finds all replicas in columns', () => {
+    const moved = { seen: [1, 2, 3], down: [] };
+    const before = { seen: [1, 2, 70_000], down: [] };
+    expect(scanOne(before, moved, moved, { seen: [], down: [1, 2, 3] }).lost).toBe(1);
+  });
+
+  test('may be the only one', () => {
+    const { domains, history, lost } = scanOne({ seen: [70_000], down: [] });
+    expect([history.lastHolders, lost]).toEqual([1, undefined]);
+    // Its node would have to say so, and cannot.
+    expect(domains.nodes.get(70_000)).toMatchObject({ quorum: 0, allReplicas: 0 });
+    expect(domains.unknownVoters.node).toBe(1);
+  });
 });

@@ -1,14 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import {
-  createReadingState,
-  readNodes,
-  type ReadNodes,
-} from '../../../src/collectors/ranges/read-nodes.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
+import { readNodes, type ReadNodes } from '../../../src/collectors/ranges/read-nodes.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { contextOf, fakeCluster, pollRanges, replica, scannedNode } from './cluster.ts';
 
 function stateAt(firstNodeId = 0) {
-  return { ...createReadingState(), firstNodeId };
+  return { ...ranges.createState(), firstNodeId };
 }
 
 interface Run {
@@ -103,13 +100,6 @@ describe('a scan', () => {
     expect(failed).toMatchObject([
       { nodeId: 2, wasQueried: true, reason: 'http', message: 'node 2 is broken' },
     ]);
-  });
-
-  test('reads those last that could not be read the last time', async () => {
-    const state = stateAt();
-    await run({ nodeIds: [1, 2, 3, 4], broken: [1, 3], state });
-    expect((await run({ nodeIds: [1, 2, 3, 4], state })).begun).toEqual([2, 4, 3, 1]);
-    expect((await run({ nodeIds: [1, 2, 3, 4], state })).begun[0]).toBe(4);
   });
 
   test('begins every node at another URL than the one before, and than in the last scan', async () => {

@@ -78,15 +78,6 @@ describe('route auto', () => {
     expect(of('crdb_range_replicas')).toHaveLength(2);
     expect(state.gatewayOnly).toBe(false);
   });
-
-  test('trusts no proxied response that does not name its node', async () => {
-    const nameless = [replica({ rangeId: 2, storeId: 2 })];
-    const cluster = fakeCluster([node(2, { ranges: nameless })]);
-    const state = ranges.createState();
-    const { of } = await pollRanges(cluster.api, { ...AUTO, state });
-    expect(of('crdb_range_replicas')).toEqual(['{node_id="2",store_id="2"} 1']);
-    expect(state.gatewayOnly).toBe(true);
-  });
 });
 
 describe('routes gateway and proxy', () => {
@@ -172,14 +163,6 @@ describe('route local', () => {
     const { failure } = await pollRanges(fakeCluster([{ nodeId: 7, pages }]).api, LOCAL);
     expect(failure?.reason).toBe('decode');
     expect(failure?.message).toContain('the response holds ranges of node 8');
-  });
-
-  test('an element before the first that names the node counts nowhere', async () => {
-    const nameless = replica({ rangeId: 1, storeId: 7 });
-    const named = replica({ rangeId: 2, nodeId: 7, storeId: 7 });
-    const cluster = fakeCluster([{ nodeId: 7, ranges: [nameless, named] }]);
-    const { of } = await pollRanges(cluster.api, LOCAL);
-    expect(of('crdb_range_replicas')).toEqual(['{node_id="7",store_id="7"} 1']);
   });
 
   test('follows a node that gets another id', async () => {

@@ -1,23 +1,38 @@
 import { describe, expect, test } from 'vitest';
+import { addTableLoads, TopTables } from '../../../src/collectors/ranges/lists.ts';
 import {
-  TableIndexes,
+  createColumns,
+  NO_LEASE,
+  type ReplicaColumns,
   tableIndexOf,
   UNKNOWN_TABLE,
 } from '../../../src/collectors/ranges/replica.ts';
-import { TableLoads, TopTables } from '../../../src/collectors/ranges/top-tables.ts';
+import type { TableLoad } from '../../../src/collectors/ranges/result.ts';
 import { REPORTED_PROBLEMS } from '../../../src/vocabulary.ts';
 
 /** Queries, CPU and ranges by table id. */
 type Figures = Readonly<Record<number, readonly [queries: number, cpu: number, ranges: number]>>;
 
+/** A replica of a table; a lease holder unless it has no ranges. */
+function addReplica(columns: ReplicaColumns, id: string, load: Figures[number]): void {
+  const [queries, cpuNanos, leases] = load;
+  columns.tableIndexes.push(tableIndexOf(`/Table/${id}/1`));
+  columns.leases.push(leases === 0 ? NO_LEASE : 1);
+  columns.queries.push(queries);
+  columns.writes.push(10 * queries);
+  columns.cpuNanos.push(cpuNanos);
+}
+
 function choose(lists: TopTables, figures: Figures, length: number) {
-  const loads = new TableLoads();
-  const indexes = new TableIndexes();
-  for (const [id, [queries, cpuNanos, ranges]] of Object.entries(figures)) {
-    const tableIndex = indexes.numberOf(tableIndexOf(`/Table/${id}/1`));
-    loads.add(tableIndex, { queries, cpuNanos, ranges, writes: 10 * queries });
+  const columns = createColumns();
+  for (const [id, load] of Object.entries(figures)) {
+    addReplica(columns, id, load);
+    for (let more = 1; more < load[2]; more += 1) addReplica(columns, id, [0, 0, 1]);
   }
-  return lists.update(loads.byTable(indexes), new Map(), length).loads;
+  const loads = new Map<number, TableLoad>();
+  const to = columns.tableIndexes.length;
+  addTableLoads(loads, { nodeId: 1, replicas: columns, from: 0, to });
+  return lists.update(loads, new Map(), length).loads;
 }
 
 describe('the tables by load', () => {

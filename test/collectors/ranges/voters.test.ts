@@ -62,17 +62,17 @@ describe('the voters of ranges with 4 or more replicas', () => {
     expect(cluster.askedTypes).toHaveLength(1);
   });
 
-  test('are read again after a pause that doubles while the server refuses', async () => {
+  test('are read again after a pause of 5 minutes while the server refuses', async () => {
     const cluster = fakeCluster([]);
     show(cluster, [104], true);
     const state = ranges.createState();
     const asked: number[] = [];
-    for (let minute = 0; minute < 60; minute += 1) {
+    for (let minute = 0; minute < 20; minute += 1) {
       const before = cluster.askedTypes.length;
       await pollRanges(cluster.api, { state, context: { nowMs: () => minute * 60_000 } });
       if (cluster.askedTypes.length > before) asked.push(minute);
     }
-    expect(asked).toEqual([0, 1, 3, 7, 15, 31, 47]);
+    expect(asked).toEqual([0, 5, 10, 15]);
   });
 
   test('take at most 5 requests and 100 ranges after a scan, those with a missing replica first', async () => {
@@ -93,12 +93,15 @@ describe('the voters of ranges with 4 or more replicas', () => {
 
   test('are not those of a range whose configuration changes: another one is read after the next scan', async () => {
     const cluster = fakeCluster([]);
-    cluster.typesOf = (rangeId) => (rangeId === 1 ? [0, 0, 2, 3, 5] : ZONE);
+    cluster.typesOf = (rangeId) =>
+      rangeId === cluster.askedTypes[0]?.rangeIds[0] ? [0, 0, 2, 3, 5] : ZONE;
     show(cluster, [104, 104], true);
     const state = ranges.createState();
     expect(unknown(await pollRanges(cluster.api, { state }))[0]).toBe('{scope="node"} 2');
     expect(unknown(await pollRanges(cluster.api, { state }))[0]).toBe('{scope="node"} 0');
-    expect(cluster.askedTypes.map(({ rangeIds }) => rangeIds)).toEqual([[1], [2]]);
+    const asked = cluster.askedTypes.flatMap(({ rangeIds }) => rangeIds);
+    expect(new Set(asked)).toEqual(new Set([1, 2]));
+    expect(asked).toHaveLength(2);
   });
 
   test('are kept for an hour, and longer while a node is down', async () => {

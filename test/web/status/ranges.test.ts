@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import type { RangesResult } from '../../../src/collectors/ranges/collector.ts';
 import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
 import { tableIndexOf } from '../../../src/collectors/ranges/replica.ts';
-import type { ProblemSummary } from '../../../src/collectors/ranges/scan.ts';
+import type { RangesResult } from '../../../src/collectors/ranges/result.ts';
+import type { ProblemSummary } from '../../../src/collectors/ranges/result.ts';
 import { isDown, readNodes } from '../../../src/findings/nodes.ts';
 import { readRanges } from '../../../src/findings/ranges.ts';
 import { type RangeProblem, REPORTED_PROBLEMS } from '../../../src/vocabulary.ts';

@@ -1,9 +1,9 @@
 import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import type { CollectorResult } from '../../../src/collectors/collector.ts';
 import type { NodesResult } from '../../../src/collectors/nodes/collector.ts';
-import type { RangesResult } from '../../../src/collectors/ranges/collector.ts';
 import { LOADS, QUERIES } from '../../../src/collectors/ranges/replica.ts';
-import type { ScannedNode } from '../../../src/collectors/ranges/scan.ts';
+import type { RangesResult } from '../../../src/collectors/ranges/result.ts';
+import type { ScannedNode } from '../../../src/collectors/ranges/result.ts';
 import type { SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
 import type { RangesStatus, ScanCheck } from '../../../src/findings/status.ts';

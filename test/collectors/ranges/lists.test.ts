@@ -1,14 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import {
+  createProblemHistory,
   HotCandidates,
-  HotLists,
-  type HotRange,
   MAX_REMEMBERED,
-  ProblemHistory,
-  type ProblemRange,
+  type ProblemHistory,
   ProblemReports,
-} from '../../../src/collectors/ranges/listed-ranges.ts';
+} from '../../../src/collectors/ranges/lists.ts';
+import { createColumns } from '../../../src/collectors/ranges/replica.ts';
+import type { ProblemRange } from '../../../src/collectors/ranges/result.ts';
+import { TopList } from '../../../src/collectors/top-list.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { fakeCluster, type PollGiven, pollRanges, replica } from './cluster.ts';
 
@@ -31,9 +32,9 @@ function scan(
 ): readonly ProblemRange[] {
   const reports = new ProblemReports(history);
   for (const { rangeId, problems = UNAVAILABLE, nodeId = 1, storeId = 1 } of reported) {
-    reports.add(problems, { rangeId, nodeId, storeId, tableIndex: 0 });
+    reports.addRange(problems, { rangeId, nodeId, storeId, tableIndex: 0 });
   }
-  return history.update(reports, nowSeconds, new Set(unread))[0] ?? [];
+  return reports.list(nowSeconds, new Set(unread))[0] ?? [];
 }
 
 const timesOf = (listed: readonly ProblemRange[]) =>
@@ -41,14 +42,14 @@ const timesOf = (listed: readonly ProblemRange[]) =>
 
 describe('first-seen times', () => {
   test('of ranges whose reporter could not be read are kept, but not listed', () => {
-    const history = new ProblemHistory();
+    const history = createProblemHistory();
     scan(history, 100, [{ rangeId: 9, nodeId: 4 }]);
     expect(scan(history, 200, [], [4])).toEqual([]);
     expect(timesOf(scan(history, 300, [{ rangeId: 9, nodeId: 4 }]))).toEqual([[9, 100]]);
   });
 
   test('belong to one problem each', () => {
-    const history = new ProblemHistory();
+    const history = createProblemHistory();
     scan(history, 100, [{ rangeId: 9, problems: OTHER }]);
     expect(timesOf(scan(history, 200, [{ rangeId: 9, problems: OTHER | UNAVAILABLE }]))).toEqual([
       [9, 200],
@@ -57,7 +58,7 @@ describe('first-seen times', () => {
   });
 
   test('of equal age are sorted by range id', () => {
-    const shown = scan(new ProblemHistory(), 100, [{ rangeId: 11 }, { rangeId: 2 }]);
+    const shown = scan(createProblemHistory(), 100, [{ rangeId: 11 }, { rangeId: 2 }]);
     expect(timesOf(shown)).toEqual([
       [2, 100],
       [11, 100],
@@ -66,7 +67,7 @@ describe('first-seen times', () => {
 });
 
 test('the reporter listed is the lowest node, and on it the lowest store', () => {
-  const [shown] = scan(new ProblemHistory(), 100, [
+  const [shown] = scan(createProblemHistory(), 100, [
     { rangeId: 9, nodeId: 10, storeId: 1 },
     { rangeId: 9, nodeId: 2, storeId: 8 },
     { rangeId: 9, nodeId: 2, storeId: 7 },
@@ -82,21 +83,11 @@ test('the reporter listed is the lowest node, and on it the lowest store', () =>
   });
 });
 
-test('the reports of a node are added to those of the scan', () => {
-  const history = new ProblemHistory();
-  const all = new ProblemReports(history);
-  const one = new ProblemReports(history);
-  all.add(UNAVAILABLE, { rangeId: 9, nodeId: 2, storeId: 2, tableIndex: 0 });
-  one.add(UNAVAILABLE, { rangeId: 9, nodeId: 1, storeId: 1, tableIndex: 0 });
-  all.addAll(one);
-  expect(all.get('unavailable').get(9)?.nodeId).toBe(1);
-});
-
 describe('a cluster where very many ranges have a problem', () => {
   const many = Array.from({ length: 20_000 }, (_, at) => ({ rangeId: 20_000 - at }));
 
   test('lists the lowest ids and remembers no more than the maximum', () => {
-    const history = new ProblemHistory();
+    const history = createProblemHistory();
     const shown = scan(history, 100, many);
     expect(timesOf(shown.slice(0, 2))).toEqual([
       [1, 100],
@@ -106,7 +97,7 @@ describe('a cluster where very many ranges have a problem', () => {
   });
 
   test('does not lose an old one among new ones with lower ids', () => {
-    const history = new ProblemHistory();
+    const history = createProblemHistory();
     scan(history, 50, [{ rangeId: 1_000_000 }]);
     const shown = scan(history, 100, [{ rangeId: 1_000_000 }, ...many]);
     expect(timesOf(shown.slice(0, 2))).toEqual([
@@ -115,25 +106,8 @@ describe('a cluster where very many ranges have a problem', () => {
     ]);
   });
 
-  test('keeps the reports of the lowest new ids and of old ones, once there are too many', () => {
-    const history = new ProblemHistory();
-    scan(history, 50, [{ rangeId: 1_000_000 }, { rangeId: 5, problems: OTHER }]);
-    const reports = new ProblemReports(history);
-    const add = (rangeId: number): void =>
-      reports.add(UNAVAILABLE, { rangeId, nodeId: 1, storeId: 1, tableIndex: 0 });
-    add(1_000_000);
-    for (let rangeId = 4_000; rangeId > 1; rangeId -= 1) add(rangeId);
-    expect(reports.get('unavailable').size).toBe(4_000);
-    add(1);
-    const lowest = Array.from({ length: 1_000 }, (_, at) => at + 1);
-    expect([...reports.get('unavailable').keys()].toSorted((a, b) => a - b)).toEqual([
-      ...lowest,
-      1_000_000,
-    ]);
-  });
-
   test('remembers the oldest ones, those of unread nodes among them', () => {
-    const history = new ProblemHistory();
+    const history = createProblemHistory();
     scan(history, 50, [{ rangeId: 30_000, nodeId: 4 }]);
     scan(history, 100, many, [4]);
     const lowest = Array.from({ length: 999 }, (_, at) => at + 1);
@@ -141,55 +115,85 @@ describe('a cluster where very many ranges have a problem', () => {
   });
 });
 
-function hotRange(
-  rangeId: number,
-  queries: number,
-  cpuSeconds: number | undefined,
-  nodeId = 1,
-): HotRange {
-  return { rangeId, nodeId, storeId: nodeId, tableIndex: 0, queries, writes: 0, cpuSeconds };
+/** A lease-holding replica: its range, its queries and its CPU in seconds. */
+type Held = readonly [rangeId: number, queries: number, cpuSeconds: number];
+
+/** Scans of nodes, by id; the ranges listed as hot after the last one, with their node and their CPU. */
+function listHot(length: number, ...scans: readonly Readonly<Record<number, readonly Held[]>>[]) {
+  const lists = { queries: new TopList(), cpu: new TopList() };
+  let candidates = new HotCandidates(lists, length);
+  let listed = candidates.list();
+  for (const nodes of scans) {
+    candidates = new HotCandidates(lists, length);
+    for (const [id, held] of Object.entries(nodes)) {
+      const replicas = createColumns();
+      for (const [rangeId, queries, cpuSeconds] of held) {
+        replicas.rangeIds.push(rangeId);
+        replicas.leases.push(1);
+        replicas.queries.push(queries);
+        replicas.cpuNanos.push(cpuSeconds * 1e9);
+      }
+      const sendsCpu = held.some(([, , cpuSeconds]) => cpuSeconds > 0);
+      candidates.add({ nodeId: Number(id), replicas, from: 0, to: held.length }, sendsCpu);
+    }
+    listed = candidates.list();
+  }
+  return listed.map(({ rangeId, nodeId, cpuSeconds }) => [rangeId, nodeId, cpuSeconds]);
 }
 
-test('a range with few queries and much CPU is on the list, and a moved lease keeps it there', () => {
-  const hot = new HotLists();
-  const scanOnce = (...replicas: readonly HotRange[]) => {
-    const candidates = new HotCandidates(hot, 1);
-    for (const held of replicas) candidates.add(held);
-    return hot.update(candidates, 1).map(({ rangeId, nodeId }) => [rangeId, nodeId]);
-  };
-  const busy = hotRange(1, 900, 0.1);
-  expect(scanOnce(busy, hotRange(2, 3, 1.2), hotRange(3, 800, 0.2))).toEqual([
-    [1, 1],
-    [2, 1],
-  ]);
-  expect(scanOnce(busy, hotRange(2, 3, 1.1, 5), hotRange(3, 800, 1.15))).toEqual([
-    [1, 1],
-    [2, 5],
-  ]);
-});
-
 describe('hot ranges', () => {
-  test('of several nodes are merged, with one entry for a range that two of them claim', () => {
-    const hot = new HotLists();
-    const [all, other] = [new HotCandidates(hot, 2), new HotCandidates(hot, 2)];
-    all.add(hotRange(1, 10, undefined, 1));
-    other.add(hotRange(1, 12, undefined, 2));
-    other.add(hotRange(5, 11, undefined, 2));
-    all.addAll(other);
-    const listed = hot.update(all, 2);
-    expect(listed.map(({ rangeId, nodeId }) => [rangeId, nodeId])).toEqual([
-      [1, 2],
-      [5, 2],
+  test('are those with most queries or CPU, and one whose lease moves stays', () => {
+    const first = {
+      1: [
+        [1, 900, 0.1],
+        [2, 3, 1.2],
+        [3, 800, 0.2],
+      ],
+    } as const;
+    expect(listHot(1, first)).toEqual([
+      [1, 1, 0.1],
+      [2, 1, 1.2],
+    ]);
+    const second = {
+      1: [
+        [1, 900, 0.1],
+        [3, 800, 1.15],
+      ],
+      5: [[2, 3, 1.1]],
+    } as const;
+    expect(listHot(1, first, second)).toEqual([
+      [1, 1, 0.1],
+      [2, 5, 1.1],
+    ]);
+  });
+
+  test('have one entry for a range that two nodes claim', () => {
+    const nodes = {
+      1: [[1, 10, 0]],
+      2: [
+        [1, 12, 0],
+        [5, 11, 0],
+      ],
+    } as const;
+    expect(listHot(2, nodes)).toEqual([
+      [1, 2, undefined],
+      [5, 2, undefined],
     ]);
   });
 
   test('have CPU of 0 where their node sends CPU and leaves zeros out, and else none', () => {
-    const hot = new HotLists();
-    const candidates = new HotCandidates(hot, 2);
-    candidates.add(hotRange(1, 10, undefined, 1));
-    candidates.add(hotRange(2, 9, undefined, 2));
-    const listed = hot.update(candidates, 2, new Set([2]));
-    expect(listed.map(({ cpuSeconds }) => cpuSeconds)).toEqual([undefined, 0]);
+    const nodes = {
+      1: [[1, 10, 0]],
+      2: [
+        [2, 9, 0],
+        [3, 1, 0.5],
+      ],
+    } as const;
+    expect(listHot(2, nodes)).toEqual([
+      [1, 1, undefined],
+      [3, 2, 0.5],
+      [2, 2, 0],
+    ]);
   });
 });
 

@@ -1,0 +1,217 @@
+import { isId } from '../../cockroach/node.ts';
+import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
+import { CollectError } from '../collector.ts';
+import { MAX_RANGE_ID } from './range-table.ts';
+import {
+  countProblems,
+  CPU_NANOS,
+  createColumns,
+  type Lease,
+  leaseKindOf,
+  LOADS,
+  NO_LEASE,
+  QUERIES,
+  QUERY_BOUNDS,
+  type Replica,
+  WRITES,
+} from './replica.ts';
+import type { NodeTotals, StoreTotals } from './result.ts';
+
+/** The response holds ranges of another node than the one that was requested. */
+export class WrongNodeError extends CollectError {
+  constructor(message: string, options?: ErrorOptions) {
+    super('decode', message, options);
+  }
+}
+
+/** A store while its node is read. */
+interface ReadStore {
+  readonly totals: StoreTotals;
+  /** The largest id of the ranges that it has listed. */
+  highestId: number;
+  /** The ranges that it has listed; only kept once their ids do not rise. */
+  rangeIds: Set<number> | undefined;
+}
+
+/**
+ * Why pages cannot be taken as they are. A server draws a new order of its stores for each request and cuts the page out of
+ * the whole, so pages of a node with several stores repeat some replicas and lose as many others. With two replicas on each
+ * of the stores 1 and 2 and pages of two, the first page may be those of store 1 (of the order 1, 2) and the second one,
+ * too (of the order 2, 1). Or the list has moved on by one replica between two pages.
+ */
+type PageFault = 'order changed' | 'offset moved';
+
+/**
+ * The replicas of one node while it is read. None counts before the node is complete: a node that fails half way leaves no
+ * trace. This costs about 80 bytes a replica, for the nodes that are being read.
+ */
+export class NodeReplicas {
+  nodeId: number;
+  readonly replicas = createColumns();
+  /** Elements of the response. */
+  elements = 0;
+  /** Replicas that had arrived before. */
+  repeated = 0;
+  readonly #isAssigned: (nodeId: number) => boolean;
+  /** The node beside the exporter is the one that its first replica names. */
+  #isNodeOpen: boolean;
+  readonly #stores = new Map<number, ReadStore>();
+  #sentDetails = false;
+  readonly #byQueries = QUERY_BOUNDS.map(() => 0);
+  #maxQueries: number | undefined;
+  #maxCpuNanos: number | undefined;
+  #pages = 0;
+  #isPageBegin = false;
+  #storeId = 0;
+  #rangeId = 0;
+  #fault: PageFault | undefined;
+
+  constructor(nodeId: number, isLocal: boolean, isAssigned: (nodeId: number) => boolean) {
+    this.nodeId = nodeId;
+    this.#isNodeOpen = isLocal;
+    this.#isAssigned = isAssigned;
+  }
+
+  get totals(): NodeTotals {
+    return {
+      nodeId: this.nodeId,
+      stores: new Map(Array.from(this.#stores, ([storeId, { totals }]) => [storeId, totals])),
+      sentDetails: this.#sentDetails,
+      byQueries: this.#byQueries,
+      maxQueries: this.#maxQueries,
+      maxCpuNanos: this.#maxCpuNanos,
+    };
+  }
+
+  /** Number of stores. */
+  get stores(): number {
+    return this.#stores.size;
+  }
+
+  /** The fault of the pages so far; undefined for a single one, where the order of the replicas does not matter. */
+  get fault(): PageFault | undefined {
+    return this.#pages > 1 ? this.#fault : undefined;
+  }
+
+  endPage(): void {
+    this.#pages += 1;
+    this.#isPageBegin = true;
+  }
+
+  /** Adds one element, unless it lacks an id. Returns why the response is not that of the node. */
+  add(replica: Replica): CollectError | undefined {
+    const { source_node_id: nodeId, source_store_id: storeId } = replica;
+    const rangeId = replica.desc.range_id;
+    this.elements += 1;
+    if (!isId(nodeId) || !isId(storeId) || !isId(rangeId)) return undefined;
+    if (this.#isNodeOpen) this.nodeId = nodeId;
+    this.#isNodeOpen = false;
+    if (nodeId !== this.nodeId) {
+      const name = nameOf(this.nodeId);
+      return new WrongNodeError(`${name}: the response holds ranges of node ${nodeId}`);
+    }
+    if (rangeId > MAX_RANGE_ID) {
+      const message = `the range id ${rangeId} is above ${MAX_RANGE_ID}`;
+      return new CollectError('decode', `${nameOf(nodeId)}: ${message}`);
+    }
+    this.#watchOrder(storeId, rangeId);
+    const store = this.#stores.get(storeId) ?? this.#addStore(storeId);
+    if (this.#isRepeated(store, storeId, rangeId)) this.repeated += 1;
+    else this.#count(replica, rangeId, storeId, store.totals);
+    return undefined;
+  }
+
+  #addStore(storeId: number): ReadStore {
+    const totals = {
+      replicas: 0,
+      leases: 0,
+      quiescent: 0,
+      ticking: 0,
+      problems: REPORTED_PROBLEMS.map(() => 0),
+      load: new Float64Array(LOADS.length),
+    };
+    const store = { totals, highestId: 0, rangeIds: undefined };
+    this.#stores.set(storeId, store);
+    return store;
+  }
+
+  #isRepeated(store: ReadStore, storeId: number, rangeId: number): boolean {
+    const { rangeIds, storeIds } = this.replicas;
+    const isRising = rangeId > store.highestId;
+    if (isRising) store.highestId = rangeId;
+    else store.rangeIds ??= new Set(rangeIds.filter((_, index) => storeIds[index] === storeId));
+    if (store.rangeIds?.has(rangeId) === true) return true;
+    store.rangeIds?.add(rangeId);
+    return false;
+  }
+
+  /** The replicas of a node are runs of one store each, with rising range ids. */
+  #watchOrder(storeId: number, rangeId: number): void {
+    const isSameStore = storeId === this.#storeId;
+    const isMoved = this.#isPageBegin && isSameStore && rangeId === this.#rangeId;
+    const isFollowing = isSameStore ? rangeId > this.#rangeId : !this.#stores.has(storeId);
+    if (isMoved) this.#fault ??= 'offset moved';
+    else if (!isFollowing) this.#fault = 'order changed';
+    this.#isPageBegin = false;
+    this.#storeId = storeId;
+    this.#rangeId = rangeId;
+  }
+
+  #count(replica: Replica, rangeId: number, storeId: number, totals: StoreTotals): void {
+    const lease = replica.lease_history;
+    const holdsLease = lease?.replica.store_id === storeId;
+    const problems = replica.problems ?? 0;
+    const load = replica.stats;
+    totals.replicas += 1;
+    if (holdsLease) totals.leases += 1;
+    if (replica.quiescent === true) totals.quiescent += 1;
+    if (replica.ticking === true) totals.ticking += 1;
+    if (problems !== 0) countProblems(totals.problems, problems);
+    this.#addLoad(totals, load);
+    const queries = load[QUERIES] || 0;
+    const cpuNanos = load[CPU_NANOS] || 0;
+    if (holdsLease) this.#addHeldLease(queries, cpuNanos);
+    const { replicas } = this;
+    replicas.rangeIds.push(rangeId);
+    replicas.storeIds.push(storeId);
+    replicas.problems.push(problems);
+    replicas.leases.push(holdsLease ? leaseKindOf(lease) : NO_LEASE);
+    replicas.sequences.push(lease === undefined ? 0 : this.#sequenceOf(lease, holdsLease));
+    replicas.tableIndexes.push(replica.span.start_key ?? 0);
+    replicas.queries.push(queries);
+    replicas.writes.push(load[WRITES] || 0);
+    replicas.cpuNanos.push(cpuNanos);
+  }
+
+  /**
+   * The sequence of a lease is taken from the replica that holds it, and from another one only if its holder is scanned by
+   * another shard. Example: node 1 says that node 2 holds the lease with sequence 9; a shard that scans both waits for
+   * node 2 to say so, as a change counts where the lease is held.
+   */
+  #sequenceOf({ replica, sequence = 0 }: Lease, holdsLease: boolean): number {
+    const holder = replica.node_id ?? 0;
+    const isOurs = holder === this.nodeId || this.#isAssigned(holder);
+    return holdsLease || !isOurs ? sequence : 0;
+  }
+
+  #addLoad({ load: sums }: StoreTotals, load: Float64Array): void {
+    for (let index = 0; index < LOADS.length; index += 1) {
+      const value = load[index] ?? NaN;
+      if (Number.isNaN(value)) continue;
+      sums[index] = (sums[index] ?? 0) + value;
+      if (index > WRITES) this.#sentDetails = true;
+    }
+  }
+
+  #addHeldLease(queries: number, cpuNanos: number): void {
+    const bucket = QUERY_BOUNDS.findIndex((upper) => queries <= upper);
+    this.#byQueries[bucket] = (this.#byQueries[bucket] ?? 0) + 1;
+    this.#maxQueries = Math.max(this.#maxQueries ?? 0, queries);
+    this.#maxCpuNanos = Math.max(this.#maxCpuNanos ?? 0, cpuNanos);
+  }
+}
+
+/** How messages name the list of a node. */
+export function nameOf(nodeId: number): string {
+  return `ranges of node ${nodeId === 0 ? 'local' : nodeId}`;
+}
