@@ -4,7 +4,7 @@ import { openSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { Secret } from '../src/config/secret.ts';
+import { Secret } from '../src/config/files.ts';
 import { createLog } from '../src/log.ts';
 import type { Log, LogOptions } from '../src/log.ts';
 
@@ -83,9 +83,9 @@ test.each(['logfmt', 'json'] as const)('secrets are masked in %s', (format) => {
     password: 'hunter2',
     login: { token: 'hunter2', request: { authorization: 'hunter2', cookie: 'hunter2' } },
     headers,
-    held: Secret.fromText('hunter2'),
+    held: new Secret('hunter2'),
   });
-  log.child({ session: 'hunter2' }).info(`template ${String(Secret.fromText('hunter2'))}`);
+  log.child({ session: 'hunter2' }).info(`template ${String(new Secret('hunter2'))}`);
   expect(lines.join('')).not.toContain('hunter2');
   expect(lines.join('').match(/<secret>/g)).toHaveLength(9);
   expect(lines.join('')).toContain('seen');

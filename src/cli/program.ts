@@ -1,6 +1,6 @@
 import { Command, CommanderError } from 'commander';
+import type { Environment } from '../config/files.ts';
 import { findNearest, ConfigError, UsageError } from '../config/issues.ts';
-import type { Environment } from '../config/secret.ts';
 import { quoteArgument } from '../format.ts';
 import { canScan } from '../json/scanner.ts';
 import type { Build } from '../metrics/exporter-metrics.ts';

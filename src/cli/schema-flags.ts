@@ -2,6 +2,7 @@ import { type Command, Option } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
 import { formatIssues } from '../config/issues.ts';
 import { type ConfigSources, loadConfig } from '../config/load.ts';
+import type { Config } from '../config/schema.ts';
 import { CONFIG_FILE, type FlagKey, listFlags } from '../config/sources.ts';
 import { type CommandContext, usageError } from './command.ts';
 
@@ -56,20 +57,16 @@ export function configSources(command: Command, { env }: CommandContext): Config
 }
 
 /**
- * The configuration as the exporter would read it; warnings go to standard error. With the option `--cluster`, secrets of
- * other clusters may be missing.
+ * The configuration as the exporter would read it; warnings go to standard error. A command reads the files that it uses
+ * when it does.
  */
 export async function loadCommandConfig(
   command: Command,
   context: CommandContext,
-  { withoutFiles = false } = {},
-) {
-  const { cluster: onlyCluster } = command.opts<{ readonly cluster?: string }>();
-  const { config, warnings } = await loadConfig({
-    ...configSources(command, context),
-    onlyCluster,
-    withoutFiles,
-  });
+  checkedFiles: ConfigSources['checkedFiles'] = 'none',
+): Promise<Config> {
+  const sources = configSources(command, context);
+  const { config, warnings } = await loadConfig({ ...sources, checkedFiles });
   if (warnings.length > 0) process.stderr.write(`${formatIssues(warnings)}\n`);
   return config;
 }

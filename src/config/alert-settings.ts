@@ -125,30 +125,6 @@ export function findThresholdFault(name: ThresholdName, value: unknown): string 
   return v.safeParse(THRESHOLDS[name], value, { abortPipeEarly: true }).issues?.[0].message;
 }
 
-/** A critical limit that is not beyond the one that warns. */
-export interface WrongOrder {
-  readonly critical: ThresholdName;
-  readonly warning: ThresholdName;
-  readonly message: string;
-}
-
-/** Example: `disk_critical` 0.3 with `disk` 0.2. Of two defaults the order tells which side is critical. */
-export function findWrongOrders(
-  limits: Readonly<Partial<Record<ThresholdName, number | undefined>>>,
-): readonly WrongOrder[] {
-  return THRESHOLD_NAMES.flatMap((critical) => {
-    const warning = critical.replace('_critical', '');
-    if (warning === critical || !isThresholdName(warning)) return [];
-    const { [warning]: limit, [critical]: worse } = limits;
-    if (limit === undefined || worse === undefined) return [];
-    const isLess = DEFAULT_THRESHOLDS[critical] < DEFAULT_THRESHOLDS[warning];
-    if (isLess ? worse < limit : worse > limit) return [];
-    const order = isLess ? 'less' : 'more';
-    const message = `${critical} (${worse}) must be ${order} than ${warning} (${limit})`;
-    return [{ critical, warning, message }];
-  });
-}
-
 /** Where docs/runbooks is published, unless a link says otherwise. */
 export const RUNBOOK_URL = 'https://github.com/crdb-exporter/crdb-exporter/blob/main/docs/runbooks';
 

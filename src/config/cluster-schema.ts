@@ -1,32 +1,71 @@
 import * as v from 'valibot';
-import type { OptionSpec, OptionSpecs, OptionValues } from '../collector-options.ts';
-import { apiUrl, clusterUrls } from './addresses.ts';
+import { clusterCollectors, type CollectorOptions } from './collector-schema.ts';
+import { type Environment, findSecretFault, Secret } from './files.ts';
 import { quote } from './issues.ts';
-import { secretText } from './secret.ts';
 import {
-  autoOrBoolean,
   anyText,
   boolean,
   bytes,
-  choice,
   duration,
   filePath,
-  writeDuration,
+  filledList,
   integer,
   invalid,
   key,
-  list,
+  MIN_TIMEOUT_SECONDS,
+  NOT_TEXT,
+  rejectIf,
   section,
-  share,
   text,
   textLike,
-  rejectIf,
 } from './values.ts';
 
 // The keys of a cluster and of the collectors: see schema.ts.
 
-/** The shortest timeout of a poll or a request. */
-const MIN_TIMEOUT_SECONDS = 0.1;
+/** A URL without a slash at the end, to which `end` is added when missing. */
+function apiUrl(example: string, end = '') {
+  return v.pipe(
+    text(),
+    rejectIf((url) => {
+      const fault = findFault(url, example);
+      // Everything before an @ may be a password.
+      return fault && `${quote(url.replace(/^.*@/s, '<secret>@'))} ${fault}`;
+    }),
+    // Editors know the pattern and not the check.
+    v.metadata({ valueType: 'url', pattern: '^https?://[^@?#]+$' }),
+    v.transform((url) => {
+      const { origin, pathname } = new URL(url);
+      const base = `${origin}${pathname}`.replace(/\/+$/, '');
+      return base.endsWith(end) ? base : `${base}${end}`;
+    }),
+  );
+}
+
+function findFault(value: string, example: string): string | undefined {
+  if (!/^https?:\/\//i.test(value)) {
+    return `does not begin with https:// or http://: write it as ${example}`;
+  }
+  if (!URL.canParse(value)) return `is not a valid URL: write it as ${example}`;
+  const { username, password } = new URL(value);
+  if (username !== '' || password !== '') {
+    return 'holds a user or a password: move them to username and password_file';
+  }
+  if (!/[?#]/.test(value)) return undefined;
+  return 'has a query or a fragment: remove everything from the ? or # on';
+}
+
+/** The bases of the cluster API of the nodes of one cluster. */
+const clusterUrls = v.pipe(
+  filledList(apiUrl('https://crdb-1:8080', '/api/v2')),
+  rejectIf<readonly string[]>(findUrlConflict),
+);
+
+/** Returns the fault of the URLs of one cluster together, or undefined. */
+function findUrlConflict(urls: readonly string[]): string | undefined {
+  if (new Set(urls).size < urls.length) return 'a URL is listed twice: remove one';
+  const isMixed = new Set(urls.map((url) => new URL(url).protocol)).size > 1;
+  return isMixed ? 'http:// and https:// are mixed: use one of them for all nodes' : undefined;
+}
 
 function tlsSection(folder: string) {
   return section({
@@ -52,7 +91,40 @@ function tlsSection(folder: string) {
   });
 }
 
-function loginKeys(folder: string) {
+/** A password or token itself. Its messages never show it. */
+const secretText = v.pipe(
+  v.string(invalid(NOT_TEXT, 'the secret')),
+  v.nonEmpty('the secret is empty'),
+  rejectIf((secret) => {
+    const fault = findSecretFault(secret);
+    return fault && `the secret ${fault}`;
+  }),
+  v.transform((secret) => new Secret(secret)),
+  v.metadata({ valueType: 'secret' }),
+);
+
+/** What the values of a file refer to. */
+export interface SchemaContext {
+  /** The folder that relative paths are relative to. */
+  readonly folder: string;
+  readonly env: Environment;
+}
+
+function secretFile({ folder }: SchemaContext) {
+  return v.pipe(
+    filePath(folder),
+    v.transform((file) => new Secret('', { file })),
+  );
+}
+
+function secretVariable({ env }: SchemaContext) {
+  return v.pipe(
+    text('variable'),
+    v.transform((variable) => new Secret(env[variable] ?? '', { variable })),
+  );
+}
+
+function loginKeys(context: SchemaContext) {
   return {
     username: key(v.optional(text('user')), {
       flag: 'cluster.username',
@@ -63,23 +135,23 @@ function loginKeys(folder: string) {
       variable: 'CRDB_EXPORTER_CLUSTER_PASSWORD',
       help: 'Password of the user; better kept in a file.',
     }),
-    password_file: key(v.optional(filePath(folder)), {
+    password_file: key(v.optional(secretFile(context)), {
       flag: 'cluster.password-file',
       help: 'File with the password, read at every login.',
       examples: ['/run/secrets/crdb'],
     }),
-    password_env: key(v.optional(text('variable')), {
+    password_env: key(v.optional(secretVariable(context)), {
       help: 'Environment variable with the password.',
     }),
     token: key(v.optional(secretText), {
       variable: 'CRDB_EXPORTER_CLUSTER_TOKEN',
       help: 'Session token instead of user and password; better kept in a file.',
     }),
-    token_file: key(v.optional(filePath(folder)), {
+    token_file: key(v.optional(secretFile(context)), {
       flag: 'cluster.token-file',
       help: 'File with a session token.',
     }),
-    token_env: key(v.optional(text('variable')), {
+    token_env: key(v.optional(secretVariable(context)), {
       help: 'Environment variable with a session token.',
     }),
   };
@@ -92,19 +164,19 @@ const virtualCluster = v.pipe(
   v.metadata({ valueType: 'name' }),
 );
 
-function clusterApiSection(folder: string) {
+function clusterApiSection(context: SchemaContext) {
   const entries = {
     urls: key(clusterUrls, {
       flag: 'cluster.url',
       help: 'URLs of nodes of the cluster; the next one is used when one fails. /api/v2 is added when missing.',
       examples: [['https://crdb-1:8080', 'https://crdb-2:8080']],
     }),
-    ...loginKeys(folder),
+    ...loginKeys(context),
     virtual_cluster: key(v.optional(virtualCluster, 'system'), {
       flag: 'cluster.virtual-cluster',
       help: 'Virtual cluster that answers (header X-Cockroach-Tenant): only system has nodes and ranges; "" sends none.',
     }),
-    tls: v.nullish(tlsSection(folder), {}),
+    tls: v.nullish(tlsSection(context.folder), {}),
     timeout: key(v.optional(duration(MIN_TIMEOUT_SECONDS), '30s'), {
       help: 'Maximum time until the response headers.',
     }),
@@ -127,7 +199,7 @@ function clusterApiSection(folder: string) {
   });
 }
 
-function cloudApiSection(folder: string) {
+function cloudApiSection(context: SchemaContext) {
   const idForm = 'the id of a cluster, as 35c4abb2-bb66-46d7-afed-25ebef5ed2aa';
   const id = textLike(/^[\w-]+$/, idForm, 'id');
   const versionForm = 'a version of the Cloud API: write it as 2024-09-16';
@@ -146,12 +218,12 @@ function cloudApiSection(folder: string) {
       variable: 'CRDB_EXPORTER_CLOUD_TOKEN',
       help: 'API key of a service account; better kept in a file.',
     }),
-    token_file: key(v.optional(filePath(folder)), {
+    token_file: key(v.optional(secretFile(context)), {
       flag: 'cloud.token-file',
       help: 'File with the API key of a service account.',
       examples: ['/run/secrets/cloud'],
     }),
-    token_env: key(v.optional(text('variable')), {
+    token_env: key(v.optional(secretVariable(context)), {
       help: 'Environment variable with the API key.',
     }),
     api_version: key(v.optional(version, '2024-09-16'), {
@@ -161,7 +233,7 @@ function cloudApiSection(folder: string) {
 }
 
 /** One member of the list `clusters`. */
-export function clusterSection(folder: string, collectors: ReturnType<typeof collectorSections>) {
+export function clusterSection(context: SchemaContext, collectors: readonly CollectorOptions[]) {
   const name = textLike(
     /^[^\p{C}\p{Z}](?:[^\p{C}]{0,126}[^\p{C}\p{Z}])?$/u,
     'a name of at most 128 printable characters without a space at either end',
@@ -180,109 +252,8 @@ export function clusterSection(folder: string, collectors: ReturnType<typeof col
     poll: key(v.optional(boolean, true), {
       help: 'Poll this cluster at intervals; if false, only /probe queries it.',
     }),
-    cluster_api: v.optional(clusterApiSection(folder)),
-    cloud_api: v.optional(cloudApiSection(folder)),
-    collectors: v.nullish(collectors, {}),
+    cluster_api: v.optional(clusterApiSection(context)),
+    cloud_api: v.optional(cloudApiSection(context)),
+    collectors: v.nullish(clusterCollectors(collectors), {}),
   });
-}
-
-/** The part of a collector that the configuration needs. */
-export interface CollectorOptions {
-  readonly name: string;
-  readonly api: 'cluster' | 'cloud';
-  readonly enabledByDefault: boolean;
-  readonly intervalSeconds: number;
-  readonly timeoutSeconds: number;
-  readonly maxDuty: number;
-  readonly options: OptionSpecs;
-}
-
-const MIN_INTERVAL_SECONDS = 1;
-/** Below this, not even the series of the whole cluster would fit. */
-const MIN_SERIES = 500;
-
-/** The keys that every collector has. */
-function commonKeys(collector: CollectorOptions) {
-  const { name, enabledByDefault, intervalSeconds, timeoutSeconds, maxDuty } = collector;
-  const interval = duration(MIN_INTERVAL_SECONDS);
-  const timeout = duration(MIN_TIMEOUT_SECONDS);
-  return {
-    enabled: key(v.optional(boolean, enabledByDefault), {
-      flag: `collector.${name}`,
-      help: `Poll ${name}.`,
-    }),
-    interval: key(v.optional(interval, writeDuration(intervalSeconds)), {
-      help: `Interval between the starts of two polls of ${name}.`,
-    }),
-    timeout: key(v.optional(timeout, writeDuration(timeoutSeconds)), {
-      help: `Maximum duration of one poll of ${name}.`,
-    }),
-    max_age: key(v.optional(interval), {
-      help: 'Age at which data is no longer exported; default: min(3 × interval, interval + 10m).',
-    }),
-    max_duty: key(v.optional(share, maxDuty), {
-      help: `Largest share of the time that responses to polls of ${name} may take; beyond it the interval gets longer. Timeouts do not count.`,
-    }),
-    max_series: key(v.optional(integer(MIN_SERIES), 250_000), {
-      help: `Maximum series of ${name} per cluster; above it the least important ones are dropped and counted.`,
-    }),
-  };
-}
-
-/** The settings of one collector: those that every collector has, and its own options. */
-export type CollectorConfig = Readonly<
-  v.InferOutput<v.StrictObjectSchema<ReturnType<typeof commonKeys>, undefined>>
-> &
-  Readonly<Partial<OptionValues<OptionSpecs>>>;
-
-/** The block `collectors`, of a cluster or for all. */
-export function collectorSections(
-  collectors: readonly CollectorOptions[],
-): v.GenericSchema<Record<string, unknown>, Record<string, CollectorConfig>> {
-  const sections = collectors.map((collector) => {
-    const options = Object.entries(collector.options).map(([name, spec]) => {
-      return [name, key(v.optional(optionSchema(spec), defaultOf(spec)), { help: spec.help })];
-    });
-    const entries = section({ ...commonKeys(collector), ...Object.fromEntries(options) });
-    return [collector.name, v.nullish(entries, {})];
-  });
-  return section(Object.fromEntries(sections));
-}
-
-/** The default as it is written in a file. */
-function defaultOf(spec: OptionSpec): unknown {
-  return spec.kind === 'duration' ? writeDuration(spec.default) : spec.default;
-}
-
-function optionSchema(spec: OptionSpec): v.GenericSchema {
-  switch (spec.kind) {
-    case 'duration':
-      return duration(spec.min);
-    case 'integer':
-      return integer(spec.min, spec.max);
-    case 'boolean':
-      return boolean;
-    case 'auto':
-      return autoOrBoolean;
-    case 'enum':
-      return choice(spec.values);
-    case 'strings':
-      return list(textLike(spec.pattern, spec.expects));
-    default:
-      return rewrites(spec.check);
-  }
-}
-
-/** A list of `{ regex, replacement }`, each regex checked by the engine that will run it. */
-function rewrites(check: (regex: string) => string | undefined) {
-  const syntax = 'the syntax is that of RE2, without lookaround and backreferences';
-  const regex = v.pipe(
-    text('regex'),
-    rejectIf((value) => {
-      const fault = check(value);
-      return fault && `${quote(value)} cannot be used: ${fault}; ${syntax}`;
-    }),
-  );
-  // An empty replacement removes the match.
-  return list(section({ regex, replacement: anyText }), 'is not a list of { regex, replacement }');
 }

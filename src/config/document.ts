@@ -1,20 +1,24 @@
-import { isAlias, isMap as isYamlMap, isScalar, isSeq, LineCounter, parseDocument } from 'yaml';
-import type { Alias, Document, ParsedNode, YAMLMap } from 'yaml';
-import { type ConfigIssues, type Position, quote } from './issues.ts';
-
-/** A map or a list as it was written: plain values, not validated yet. */
-export type Container = Record<string, unknown>;
+import {
+  type Document,
+  isAlias,
+  isMap as isYamlMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  parseDocument,
+  visit,
+} from 'yaml';
+import {
+  type ConfigIssues,
+  type Container,
+  isContainer,
+  isMap,
+  type Position,
+  quote,
+} from './issues.ts';
 
 /** The keys and indices that lead to a value. */
 export type Path = readonly (string | number)[];
-
-export function isContainer(value: unknown): value is Container {
-  return typeof value === 'object' && value !== null;
-}
-
-export function isMap(value: unknown): value is Container {
-  return isContainer(value) && !Array.isArray(value);
-}
 
 /** `clusters[0].name` */
 function formatPath(path: Path): string {
@@ -22,72 +26,47 @@ function formatPath(path: Path): string {
   return steps.join('').replace(/^\./, '');
 }
 
-/** A document as plain values, with the positions of their keys and values. */
+/** Where the key or the value at a path is written; when it is missing, the map or list around it. */
+type Locate = (path: Path, part: 'key' | 'value') => Position;
+
+function onCommandLine(path: Path): Position {
+  return { source: 'command line', path: formatPath(path) };
+}
+
+/** The values of file, variables and flags as one document, which knows where each was written. */
 export class SourceDocument {
-  input: Container = {};
+  readonly input: Container;
   readonly issues: ConfigIssues;
-  readonly #keys = new Map<string, Position>();
-  readonly #values = new Map<string, Position>();
-  readonly #copies: { readonly to: string; readonly from: string }[] = [];
+  readonly #locate: Locate;
+  /** What flags and variables set, and the maps and lists that were made for it. */
+  readonly #set = new Map<string, Position>();
 
-  constructor(source: string, issues: ConfigIssues) {
+  constructor(issues: ConfigIssues, input: Container = {}, locate: Locate = onCommandLine) {
+    this.input = input;
     this.issues = issues;
-    this.addValue({ source, path: '' });
+    this.#locate = locate;
   }
 
-  addKey(position: Position): void {
-    this.#keys.set(position.path, position);
-  }
-
-  addValue(position: Position): void {
-    this.#values.set(position.path, position);
-  }
-
-  /**
-   * Below a path there are copies of values written elsewhere, where they are reported. Example: after
-   * `addCopy(['clusters', 1], ['clusters', 0])` a missing `clusters[1].poll` is in the line of `clusters[0].poll`.
-   */
-  addCopy(to: Path, from: Path): void {
-    this.#copies.push({ to: formatPath(to), from: formatPath(from) });
-  }
-
-  positionOfKey(path: Path): Position {
-    return this.#find(this.#keys, formatPath(path)) ?? this.positionOf(path);
-  }
-
-  /** Where a value is written, or the map or list in which it is missing. */
-  positionOf(path: Path): Position {
-    const text = formatPath(path);
-    const found = this.#find(this.#values, text);
-    return found ?? { ...this.positionOf(path.slice(0, -1)), path: text };
-  }
-
-  #find(positions: ReadonlyMap<string, Position>, path: string): Position | undefined {
-    const written = positions.get(path);
-    if (written !== undefined) return written;
-    for (const { to, from } of this.#copies) {
-      const below = path.slice(to.length);
-      const found =
-        path.startsWith(to) && /^(?:$|[.[])/.test(below)
-          ? this.#find(positions, from + below)
-          : undefined;
-      if (found !== undefined) return found;
+  positionOf(path: Path, part: 'key' | 'value' = 'value'): Position {
+    for (let length = path.length; length > 0; length--) {
+      const found = this.#set.get(formatPath(path.slice(0, length)));
+      if (found !== undefined) return { ...found, path: formatPath(path) };
     }
-    return undefined;
+    return this.#locate(path, part);
   }
 
-  /** Sets a value, making the maps and lists around it. It is reported as that of `shownPath`. */
-  set(path: Path, value: unknown, source: string, shownPath = path): void {
+  /** Sets a value, making the maps and lists around it. */
+  set(path: Path, value: unknown, source: string): void {
     let container = this.input;
     for (const [index, step] of path.entries()) {
-      const here = path.slice(0, index + 1);
+      const position = { source, path: formatPath(path.slice(0, index + 1)) };
       const next = path[index + 1];
       if (next === undefined) {
         container[step] = value;
-        this.#replacePositions(here, { source, path: formatPath(shownPath) });
+        this.#set.set(position.path, position);
       } else if (container[step] === undefined || container[step] === null) {
         container[step] = typeof next === 'number' ? [] : {};
-        this.#replacePositions(here, { source, path: formatPath(here) });
+        this.#set.set(position.path, position);
       }
       const inner = container[step];
       // Something that is no map stays, and is reported when it is validated.
@@ -95,155 +74,134 @@ export class SourceDocument {
       container = inner;
     }
   }
-
-  #replacePositions(path: Path, position: Position): void {
-    const text = formatPath(path);
-    for (const old of this.#values.keys()) if (old.startsWith(text)) this.#values.delete(old);
-    this.#values.set(text, position);
-  }
 }
-
-/** Nested more deeply than any configuration; the parser would follow it for seconds. */
-const DEEP_NESTING = /(?:[[{]\s*){65}|(?:[-?:] ){65}/;
-const TOO_DEEP =
-  'maps and lists are nested more than 64 deep: close the { and [ before, or put a text with them in quotes';
 
 /** Where the library's own words would not help, or would quote what may be a password. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'a tab cannot indent: use spaces',
   MULTIPLE_DOCS: 'more than one document: remove the line ---',
   TAG_RESOLVE_FAILED: 'an unknown tag: put a text that begins with ! in quotes',
-  RESOURCE_EXHAUSTION: TOO_DEEP,
+  RESOURCE_EXHAUSTION: 'maps and lists are nested too deep: close the { and [ before',
   BAD_DQ_ESCAPE: 'an unknown escape in double quotes: use single quotes or double the backslash',
 };
 
 const NO_KEY = 'only a text can be a key: put one that begins with { or [ in quotes';
+const NO_ANCHOR = 'this alias names no anchor that ends above it';
+const NO_MERGE =
+  '<< takes over the keys of maps with an anchor: write `<<: *name` or `<<: [*one, *two]`';
 /** More are of no help. */
 const MAX_SYNTAX_ERRORS = 20;
 
 /**
- * Reads YAML 1.2 and keeps the position of every key and value. Syntax errors and keys that are set
- * twice are reported; the document is not to be used then.
+ * Reads YAML 1.2, with the keys that `<<` takes over. Syntax errors, keys that are set twice and aliases without an anchor
+ * are reported; the document is empty then.
  */
 export function readDocument(text: string, file: string, issues: ConfigIssues): SourceDocument {
-  const lines = new LineCounter();
-  const positionAt = (offset: number | undefined, path: Path): Position => {
-    const { line, col: column } = lines.linePos(offset ?? 0);
+  const lineCounter = new LineCounter();
+  const yaml = parseDocument(text, { lineCounter, prettyErrors: false, merge: true });
+  const positionAt = (offset: number, path: Path = []): Position => {
+    const { line, col: column } = lineCounter.linePos(offset);
     return { source: file, line, column, path: formatPath(path) };
   };
-  const document = new SourceDocument(file, issues);
-  const yaml = parse(text, lines, (offset, message) =>
-    issues.report(positionAt(offset, []), message),
-  );
-  if (yaml === undefined) return document;
-  const value = readValues(yaml, document, positionAt);
-  if (isMap(value)) document.input = value;
-  else if (value !== null) {
-    issues.report(
-      document.positionOf([]),
-      'expected keys and values such as `clusters:` at the top',
-    );
+  for (const { code, pos, message } of [...yaml.errors, ...yaml.warnings].slice(
+    0,
+    MAX_SYNTAX_ERRORS,
+  )) {
+    const [key] = /^[^\s:]*/.exec(text.slice(pos[0])) ?? [''];
+    const reason =
+      code === 'DUPLICATE_KEY'
+        ? `the key ${quote(key)} is set twice: remove one`
+        : (EXPLANATIONS[code] ?? message.replace(/(?<=\S): .*$/s, ''));
+    issues.report(positionAt(pos[0]), `not valid YAML: ${reason}`);
   }
-  return document;
+  reportMisuse(yaml, (node, message) => issues.report(positionAt(offsetOf(node)), message));
+  const value: unknown = issues.problems.length > 0 ? {} : yaml.toJS({ maxAliasCount: -1 });
+  if (!isMap(value ?? {})) {
+    issues.report(positionAt(0), 'expected keys and values such as `clusters:` at the top');
+  }
+  return new SourceDocument(issues, isMap(value) ? value : {}, (path, part) => {
+    const found = findNodes(yaml, path);
+    return positionAt(offsetOf(found[part] ?? found.value), path);
+  });
 }
 
-/** Reports what is no YAML; undefined when nothing of it can be used. */
-function parse(
-  text: string,
-  lineCounter: LineCounter,
-  report: (offset: number, message: string) => void,
-): Document.Parsed | undefined {
-  if (DEEP_NESTING.test(text)) {
-    report(0, TOO_DEEP);
-    return undefined;
-  }
-  // Keys are compared by `readMap` rather than by the library, whose message names neither key nor position.
-  const yaml = parseDocument(text, { lineCounter, prettyErrors: false, uniqueKeys: false });
-  for (const error of [...yaml.errors, ...yaml.warnings].slice(0, MAX_SYNTAX_ERRORS)) {
-    const reason = EXPLANATIONS[error.code] ?? error.message.replace(/(?<=\S): .*$/s, '');
-    report(error.pos[0], `not valid YAML: ${reason}`);
-  }
-  return yaml;
+function offsetOf(node: unknown): number {
+  const range = isContainer(node) ? node['range'] : undefined;
+  return Array.isArray(range) ? Number(range[0]) : 0;
 }
 
-const MERGE = '<<';
-const NO_MERGE = `${MERGE} takes over the keys of maps with an anchor: write \`${MERGE}: *name\` or \`${MERGE}: [*one, *two]\``;
+type Tree = Document.Parsed;
 
-/** The values of a document, whose positions are added to `document`. */
-function readValues(
-  yaml: Document.Parsed,
-  document: SourceDocument,
-  positionAt: (offset: number | undefined, path: Path) => Position,
-): unknown {
-  /** Nodes that were read to their end, which an alias may name. */
-  const anchors = new Map<unknown, { readonly value: unknown; readonly path: Path }>();
+/** Reports keys, aliases and `<<` that the library accepts, or refuses only when it makes values. */
+function reportMisuse(yaml: Tree, report: (node: unknown, message: string) => void): void {
+  visit(yaml, {
+    Alias(_, alias, ancestors) {
+      const anchor = alias.resolve(yaml);
+      if (anchor === undefined || ancestors.includes(anchor)) report(alias, NO_ANCHOR);
+    },
+    Pair(_, { key, value }) {
+      if (!isScalar(key)) report(key, NO_KEY);
+      const sources = isMerge(key) ? listSources(value) : [];
+      if (!sources.every((each) => isYamlMap(resolve(yaml, each)))) report(value, NO_MERGE);
+    },
+  });
+}
 
-  function read(node: ParsedNode | null, path: Path): unknown {
-    if (isAlias(node)) return readAlias(node, path);
-    document.addValue(positionAt(node?.range[0], path));
-    const value = readContent(node, path);
-    anchors.set(node, { value, path });
-    return value;
+function nameOf(key: unknown): string {
+  return isScalar(key) ? (key.source ?? String(key.value)) : '';
+}
+
+function isMerge(key: unknown): boolean {
+  return isScalar(key) && key.type === 'PLAIN' && key.source === '<<';
+}
+
+/** The maps, or aliases of maps, whose keys `<<` takes over. */
+function listSources(value: unknown): readonly unknown[] {
+  return isSeq(value) ? value.items : [value];
+}
+
+function resolve(yaml: Tree, node: unknown): unknown {
+  return isAlias(node) ? node.resolve(yaml) : node;
+}
+
+/** A value in the tree, and its key where that is in a map. */
+interface Member {
+  readonly key?: unknown;
+  readonly value: unknown;
+}
+
+/** The key and the value at a path. When there is none, the value is the map or list around it. */
+function findNodes(yaml: Tree, path: Path): Member {
+  let found: Member = { value: yaml.contents };
+  for (const step of path) {
+    const next = findMember(yaml, found.value, step);
+    if (next === undefined) return { value: found.value };
+    found = next;
   }
+  return found;
+}
 
-  function readAlias(alias: Alias.Parsed, path: Path): unknown {
-    const anchor = anchors.get(alias.resolve(yaml));
-    if (anchor === undefined) {
-      const position = positionAt(alias.range[0], path);
-      document.issues.report(position, 'this alias names no anchor that ends above it');
-      return null;
+/** The keys of a map win over those of `<<`, and of a list of maps the first. */
+function findMember(yaml: Tree, node: unknown, step: string | number): Member | undefined {
+  const container = resolve(yaml, node);
+  if (isSeq(container)) {
+    const value = container.items[Number(step)];
+    return value === undefined ? undefined : { value };
+  }
+  if (!isYamlMap(container)) return undefined;
+  const member = container.items.find(({ key }) => !isMerge(key) && nameOf(key) === String(step));
+  if (member !== undefined) return member;
+  for (const { key, value } of container.items) {
+    for (const source of isMerge(key) ? listSources(value) : []) {
+      const inherited: { readonly key?: unknown; readonly value: unknown } | undefined = findMember(
+        yaml,
+        source,
+        step,
+      );
+      if (inherited !== undefined) return inherited;
     }
-    document.addCopy(path, anchor.path);
-    return anchor.value;
   }
-
-  function readContent(node: ParsedNode | null, path: Path): unknown {
-    if (isYamlMap(node)) return readMap(node, path);
-    if (isSeq(node)) return node.items.map((item, index) => read(item, [...path, index]));
-    // Text, number, boolean or null; an unknown tag was reported.
-    return isScalar(node) ? node.value : null;
-  }
-
-  function readMap(map: YAMLMap.Parsed, path: Path): Container {
-    const lines = new Map<string, number | undefined>();
-    const merged: Container[] = [];
-    const entries = map.items.flatMap(({ key, value }) => {
-      const name = isScalar(key) ? String(key.value) : '';
-      const position = positionAt(key.range[0], [...path, name]);
-      if (!isScalar(key)) document.issues.report(positionAt(key.range[0], path), NO_KEY);
-      if (lines.has(name)) document.issues.report(position, explainTwice(name, lines.get(name)));
-      lines.set(name, position.line);
-      if (name === MERGE && isScalar(key) && key.type === 'PLAIN') {
-        merged.push(...readMerged(value, path));
-        return [];
-      }
-      document.addKey(position);
-      return [[name, read(value, [...path, name])] as const];
-    });
-    // The keys of the map win over those of `<<`, and of a list the first. A key `__proto__` is a key like any other.
-    const all = [...merged.toReversed().flatMap((from) => Object.entries(from)), ...entries];
-    return Object.fromEntries(all);
-  }
-
-  /** The maps whose keys `<<` takes over into the map at a path. */
-  function readMerged(node: ParsedNode | null, path: Path): readonly Container[] {
-    const items = isSeq(node) ? node.items : [node];
-    return items.flatMap((item) => {
-      const value = isAlias(item) ? readAlias(item, path) : undefined;
-      // An alias without an anchor was reported.
-      if (value === null) return [];
-      if (isMap(value)) return [value];
-      document.issues.report(positionAt(item?.range?.[0], path), NO_MERGE);
-      return [];
-    });
-  }
-
-  return read(yaml.contents, []);
+  return undefined;
 }
 
-function explainTwice(name: string, firstLine: number | undefined): string {
-  return `the key ${quote(name)} is set twice, first in line ${firstLine}: remove one`;
-}
-
-/** A value as the text of a YAML file; a YAML file that is changed and written again, with its comments. */
 export { parseDocument as parseYaml, stringify as formatYaml, visit as visitYaml } from 'yaml';

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { constants, type Stats } from 'node:fs';
 import { open, stat } from 'node:fs/promises';
 import { buffer } from 'node:stream/consumers';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { isDeepStrictEqual } from 'node:util';
+import { inspect, isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../format.ts';
 
 /** Far above any configuration, certificate or secret. */
@@ -48,35 +47,96 @@ export function explainFileError(error: unknown, missing = 'file'): string {
   return messageOf(error);
 }
 
-/** Actions that every user of the machine can do with a file, by the bits of its mode. */
-const OTHERS: ReadonlyMap<number, readonly [verbs: string, bits: string]> = new Map([
-  [0o002, ['change', 'w']],
-  [0o004, ['read', 'r']],
-  [0o006, ['read and change', 'rw']],
-]);
-
-/** Warns when every user of the machine can change a file, or read one with a secret. */
-export async function warnOfOtherUsers(
-  path: string,
-  what: string,
-  isSecret: boolean,
-  warn: (message: string) => void,
-): Promise<void> {
+/** A warning when every user of the machine can read a file with a secret. */
+export async function findOpenSecret(path: string): Promise<string | undefined> {
   // A file that has gone meanwhile is reported by the one that reads it.
   const { mode } = await stat(path).catch(() => ({ mode: 0 }));
-  const found = OTHERS.get(mode & (isSecret ? 0o006 : 0o002));
-  if (found === undefined) return;
-  const [verbs, bits] = found;
-  const octal = (mode & 0o7777).toString(8).padStart(4, '0');
-  // Only these bits: the owner and the group may be those that the exporter reads it by.
-  const remedy = `run \`chmod o-${bits} ${path}\``;
-  warn(`${what} ${path} has mode ${octal}, so every user can ${verbs} it: ${remedy}`);
+  // Only this bit: the group may be the one that the exporter reads it by.
+  const isOpen = (mode & 0o004) !== 0;
+  return isOpen
+    ? `every user can read the secret in ${path}: run \`chmod o-r ${path}\``
+    : undefined;
 }
 
-/** Files are small and few, and a renewed certificate is not urgent. */
-export const FILE_CHECK_MS = 2_000;
-/** A change must have stood for this share of the time between two checks. */
-const SHARE_TO_SETTLE = 0.1;
+/** The variables of the process. */
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+const MASK = '<secret>';
+
+/** Where a secret comes from: a file or a variable that the configuration names, or neither. */
+interface SecretSource {
+  readonly file?: string | undefined;
+  readonly variable?: string | undefined;
+}
+
+/**
+ * A password or token that cannot be printed by accident: String(), JSON, template literals and
+ * util.inspect all give `<secret>`. Only `reveal()` gives the text.
+ */
+export class Secret {
+  /** Empty for a secret in a file. */
+  readonly #text: string;
+  readonly #source: SecretSource;
+
+  constructor(text: string, source: SecretSource = {}) {
+    this.#text = text;
+    this.#source = source;
+  }
+
+  get file(): string | undefined {
+    return this.#source.file;
+  }
+
+  /** The text itself. A file is read every time, so that a new secret needs no reload. Rejects with what is wrong with it. */
+  async reveal(): Promise<string> {
+    const { file, variable } = this.#source;
+    if (file === undefined && variable === undefined) return this.#text;
+    const what =
+      file === undefined ? `the environment variable "${variable}"` : `the secret file ${file}`;
+    // Editors and `echo` end a file with a newline; some begin it with a byte order mark.
+    const text =
+      file === undefined
+        ? this.#text
+        : (await readTextFile(file, what)).replace(/^\uFEFF/, '').replace(/[\r\n]+$/, '');
+    const fault = (file ?? text) ? findSecretFault(text) : 'is not set';
+    if (fault !== undefined) throw new Error(`${what} ${fault}`);
+    return text;
+  }
+
+  /** The key `name` as a configuration file gives it: a file or variable is named, a text is masked. */
+  describe(name: string): readonly [key: string, value: string] {
+    const { file, variable } = this.#source;
+    if (file !== undefined) return [`${name}_file`, file];
+    return variable === undefined ? [name, MASK] : [`${name}_env`, variable];
+  }
+
+  /** True for the same text from any source, or the same file with any content: it is read every time. */
+  isSameAs(other: Secret): boolean {
+    return this.#text === other.#text && this.#source.file === other.#source.file;
+  }
+
+  toString(): string {
+    return MASK;
+  }
+
+  toJSON(): string {
+    return MASK;
+  }
+
+  [inspect.custom](): string {
+    return MASK;
+  }
+}
+
+/** Returns the reason why a text cannot be sent as a password or token, or undefined. */
+export function findSecretFault(text: string): string | undefined {
+  if (text === '') return 'is empty';
+  if (text.includes('\0')) return 'holds a NUL character: write it as UTF-8 text';
+  return /[\r\n]/.test(text) ? 'holds more than one line of text' : undefined;
+}
+
+/** Files are small and few. A change is loaded by the second check after it. */
+export const FILE_CHECK_MS = 1_000;
 
 interface FileWatchOptions<T> {
   /** Called for each check, since a new content may name other files. */
@@ -150,19 +210,20 @@ export async function watchFiles<T>(options: FileWatchOptions<T>): Promise<FileW
     return reloaded;
   }
 
-  let timer: NodeJS.Timeout | undefined;
-  let isOver = false;
-  function schedule(delayMs: number): void {
-    if (!isOver) timer = setTimeout(() => void check(delayMs), delayMs).unref();
+  /** What the last check found. A file that is being written is half there: a change must have stood for one check. */
+  let seen = digest;
+  async function check(): Promise<void> {
+    const found = await digestFiles(files());
+    if (found !== digest && found === seen) await reload().then(() => onChange?.(current), onError);
+    seen = found;
   }
 
-  async function check(delayMs: number): Promise<void> {
-    if (await hasChanged(files, digest, delayMs * SHARE_TO_SETTLE)) {
-      await reload().then(() => onChange?.(current), onError);
-    }
-    schedule(delayMs);
+  let timer: NodeJS.Timeout | undefined;
+  let isOver = false;
+  function schedule(): void {
+    if (!isOver) timer = setTimeout(() => void check().then(schedule), everyMs).unref();
   }
-  if (everyMs !== undefined && files().length > 0) schedule(everyMs);
+  if (everyMs !== undefined && files().length > 0) schedule();
   return {
     current: () => current,
     failure: () => failure,
@@ -173,21 +234,6 @@ export async function watchFiles<T>(options: FileWatchOptions<T>): Promise<FileW
       clearTimeout(timer);
     },
   };
-}
-
-/** Waits until a change has ended: a file that is being written is empty or half there for a moment. */
-async function hasChanged(
-  files: () => readonly string[],
-  before: string,
-  settleMs: number,
-): Promise<boolean> {
-  let last = before;
-  for (;;) {
-    const digest = await digestFiles(files());
-    if (digest === last) return digest !== before;
-    last = digest;
-    await sleep(settleMs, undefined, { ref: false });
-  }
 }
 
 /** One text for the contents of all; a file that cannot be read counts by its error. */

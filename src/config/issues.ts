@@ -1,5 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
-
 /** Where something is written: in the file (with line and column), in a flag or in a variable. */
 export interface Position {
   /** The file as the user named it, `--flag` or the name of the variable. */
@@ -34,9 +32,13 @@ export class ConfigIssues {
   }
 }
 
-/** Shared settings are read for each cluster; the same issue at the same position is kept once. */
+/** What clusters share by `<<` or an alias is found for each of them; the same issue at the same position is kept once. */
 function addOnce(list: ConfigIssue[], found: ConfigIssue): void {
-  if (!list.some((other) => isDeepStrictEqual(other, found))) list.push(found);
+  if (!list.some((other) => identify(other) === identify(found))) list.push(found);
+}
+
+function identify({ position: { source, line, column, path }, message }: ConfigIssue): string {
+  return [source, line ?? path, column, message].join(' ');
 }
 
 /** The configuration cannot be used; `problems` holds every reason. */
@@ -67,6 +69,17 @@ function formatIssue({ position: { source, line, column, path }, message }: Conf
 
 function byPosition({ position: a }: ConfigIssue, { position: b }: ConfigIssue): number {
   return (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0);
+}
+
+/** A map or a list as it was written: plain values, not validated yet. */
+export type Container = Record<string, unknown>;
+
+export function isContainer(value: unknown): value is Container {
+  return typeof value === 'object' && value !== null;
+}
+
+export function isMap(value: unknown): value is Container {
+  return isContainer(value) && !Array.isArray(value);
 }
 
 const MAX_SHOWN_LENGTH = 80;

@@ -1,16 +1,17 @@
+import { resolve } from 'node:path';
 import * as v from 'valibot';
 import type { OptionSpecs } from '../collector-options.ts';
-import { listenAddress } from './addresses.ts';
 import { LINK_SECTION, THRESHOLD_SECTION } from './alert-settings.ts';
+import { clusterSection, type SchemaContext } from './cluster-schema.ts';
 import {
   type CollectorConfig,
   type CollectorOptions,
-  collectorSections,
-  clusterSection,
-} from './cluster-schema.ts';
+  commonCollectors,
+} from './collector-schema.ts';
+import { Secret } from './files.ts';
 import { show } from './issues.ts';
-import type { Secret } from './secret.ts';
 import {
+  type AnySchema,
   key,
   anyText,
   boolean,
@@ -21,12 +22,50 @@ import {
   invalid,
   section,
   textLike,
+  unwrap,
 } from './values.ts';
 
 // Every key of the configuration file, once: its type, default, flag, variable, help and examples. The type of the
 // configuration, the command line, the schema for editors and docs/configuration.md follow from it. Defaults are written
 // as in the file. The keys of a cluster and of the collectors are in
 // cluster-schema.ts.
+
+/** Where to listen, in the form that `server.listen()` takes. Without a host: all interfaces. */
+export type ListenAddress =
+  | { readonly host?: string | undefined; readonly port: number }
+  | { readonly path: string };
+
+const ADDRESS = /^(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:/[\]]*)):(\d{1,5})$|^unix:(.+)$/;
+
+/** `:10137`, `127.0.0.1:10137`, `[::1]:10137` or `unix:/run/crdb-exporter.sock`. */
+function listenAddress(folder: string) {
+  return v.pipe(
+    anyText,
+    v.regex(
+      ADDRESS,
+      invalid('is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path'),
+    ),
+    v.check(
+      (address) => Number(ADDRESS.exec(address)?.[3] ?? 0) <= 65_535,
+      invalid('has a port that is too large: at most 65535'),
+    ),
+    v.transform((address) => parseAddress(address, folder)),
+    v.metadata({ valueType: 'address', format: formatListenAddress }),
+  );
+}
+
+function parseAddress(address: string, folder: string): ListenAddress {
+  const [, six, host, port, socket] = ADDRESS.exec(address) ?? [];
+  if (socket !== undefined) return { path: resolve(folder, socket) };
+  return { host: six ?? (host === '' ? undefined : host), port: Number(port) };
+}
+
+/** The address as it is written in the file. */
+function formatListenAddress(address: ListenAddress): string {
+  if ('path' in address) return `unix:${address.path}`;
+  const { host = '', port } = address;
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
+}
 
 function webSection(folder: string) {
   const telemetryPath = textLike(
@@ -37,16 +76,13 @@ function webSection(folder: string) {
   );
   return section({
     listen_address: key(v.optional(filledList(listenAddress(folder)), [':10137']), {
-      flag: 'web.listen-address',
       help: 'Addresses to listen on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
     }),
     external_url: key(v.optional(externalUrl, ''), {
-      flag: 'web.external-url',
       help: 'URL by which users reach the exporter; pages are then refused under other names than its host, localhost, the host name and addresses.',
       examples: ['https://crdb-exporter.example.com'],
     }),
     telemetry_path: key(v.optional(telemetryPath, '/metrics'), {
-      flag: 'web.telemetry-path',
       help: 'Path of the metrics.',
     }),
     config_file: key(v.optional(optionalFilePath(folder)), {
@@ -55,23 +91,18 @@ function webSection(folder: string) {
       examples: ['/etc/crdb-exporter/web-config.yml'],
     }),
     enable_lifecycle: key(v.optional(boolean, false), {
-      flag: 'web.enable-lifecycle',
       help: 'Allow reloads by a POST to /-/reload; SIGHUP always reloads.',
     }),
     max_requests: key(v.optional(integer(0), 40), {
-      flag: 'web.max-requests',
       help: 'Maximum concurrent scrapes of the metrics; excess requests get 503. 0: no limit.',
     }),
     max_probes: key(v.optional(integer(0), 10), {
-      flag: 'web.max-probes',
       help: 'Maximum different waits of /probe for each cluster; excess requests get 503, those for the same collectors share one. 0: no limit.',
     }),
     protect_probes: key(v.optional(boolean, false), {
-      flag: 'web.protect-probes',
       help: 'Require a password for /-/healthy and /-/ready too, and count them towards the rate limit.',
     }),
     systemd_socket: key(v.optional(boolean, false), {
-      flag: 'web.systemd-socket',
       help: 'Require sockets from systemd, which replace the addresses whenever there are any.',
     }),
   });
@@ -89,11 +120,9 @@ const externalUrl = v.pipe(
 
 const LOG = section({
   level: key(v.optional(choice(['debug', 'info', 'warn', 'error']), 'info'), {
-    flag: 'log.level',
     help: 'Minimum log level.',
   }),
   format: key(v.optional(choice(['logfmt', 'json']), 'logfmt'), {
-    flag: 'log.format',
     help: 'Format of log lines.',
   }),
 });
@@ -111,15 +140,12 @@ const shardName = v.pipe(
 
 const SHARD = section({
   index: key(v.optional(integer(0), 0), {
-    flag: 'shard.index',
     help: 'Number of this shard, counted from 0. Only shard 0 runs collectors other than ranges.',
   }),
   count: key(v.optional(integer(1), 1), {
-    flag: 'shard.count',
     help: 'Number of processes that share the range scans of each cluster.',
   }),
   name: key(v.optional(shardName), {
-    flag: 'shard.name',
     help: 'Value of the label shard of ranges with `route: local`; default: the host name.',
     examples: ['crdb-1'],
   }),
@@ -127,7 +153,6 @@ const SHARD = section({
 
 const RELOAD = section({
   auto_reload: key(v.optional(boolean, false), {
-    flag: 'config.auto-reload',
     help: 'Reload the configuration file when its content changes.',
   }),
 });
@@ -135,12 +160,14 @@ const RELOAD = section({
 const NO_CLUSTER =
   'no cluster is configured: list one under clusters, or give --cluster.url; `crdb-exporter demo` needs neither';
 
-/** The configuration file; relative paths in it are relative to the folder, or else to the working folder. */
-export function configSchema(collectors: readonly CollectorOptions[], folder = '') {
-  const collectorBlock = collectorSections(collectors);
+/** The configuration file; relative paths in it are relative to the folder, by default the working folder. */
+export function configSchema(
+  collectors: readonly CollectorOptions[],
+  { folder = '', env = {} }: Partial<SchemaContext> = {},
+) {
   const clusters = v.pipe(
     v.array(
-      clusterSection(folder, collectorBlock),
+      clusterSection({ folder, env }, collectors),
       ({ input }) => `${show(input)} is not a list of clusters: begin each with "- name:"`,
     ),
     v.minLength(1, NO_CLUSTER),
@@ -153,7 +180,7 @@ export function configSchema(collectors: readonly CollectorOptions[], folder = '
     thresholds: v.nullish(THRESHOLD_SECTION, {}),
     links: v.nullish(LINK_SECTION, {}),
     clusters: v.nullish(clusters, []),
-    collectors: v.nullish(collectorBlock, {}),
+    collectors: v.nullish(commonCollectors(collectors), {}),
   };
   return section(entries, {
     max_series:
@@ -161,8 +188,9 @@ export function configSchema(collectors: readonly CollectorOptions[], folder = '
   });
 }
 
-/** A file after its validation by the schema. */
-export type FileConfig = v.InferOutput<ReturnType<typeof configSchema>>;
+/** The configuration file after its validation by the schema, with defaults. */
+export interface FileConfig extends v.InferOutput<ReturnType<typeof configSchema>> {}
+/** One cluster of the file. */
 export type FileCluster = FileConfig['clusters'][number];
 
 /** A password needs a username, and a token excludes it. */
@@ -174,9 +202,6 @@ export type CloudApiConfig = Omit<
   NonNullable<FileCluster['cloud_api']>,
   'token' | 'token_file' | 'token_env'
 > & { readonly token: Secret };
-/** Files are absolute paths and could be read when the configuration was. */
-export type TlsConfig = ClusterApiConfig['tls'];
-
 /** The proxies of the environment. */
 export interface ProxyConfig {
   /** The proxy for `http://` URLs; may hold a password. */
@@ -217,4 +242,45 @@ export interface Config extends Omit<FileConfig, 'clusters' | 'collectors' | 'sh
   readonly shard: FileConfig['shard'] & { readonly name: string };
   /** At least one, with different names. */
   readonly clusters: readonly ClusterConfig[];
+}
+
+/**
+ * The running configuration as a file would give it, every value written out and every secret text
+ * as `<secret>`. The proxies of the environment, which have no key in the file, are added.
+ */
+export function describeConfig(
+  { clusters, ...others }: Config,
+  collectors: readonly CollectorOptions[],
+): object {
+  const schema = clusterSection({ folder: '', env: {} }, collectors);
+  const described = clusters.map((cluster) => {
+    const { http, https, noProxy } = cluster.proxy;
+    const proxy = { http: http?.toJSON(), https: https?.toJSON(), no_proxy: noProxy };
+    const isUsed = http !== undefined || https !== undefined;
+    return { ...describeMap(schema, cluster), ...(isUsed && { proxy_of_environment: proxy }) };
+  });
+  return { ...describeMap(configSchema(collectors), others), clusters: described };
+}
+
+/** The keys of a section in its order; without those that have no value. */
+function describeMap({ entries = {} }: AnySchema, values: object): object {
+  const byKey = new Map<string, unknown>(Object.entries(values));
+  const described = Object.entries(entries).flatMap(([name, schema]) => {
+    const value = byKey.get(name);
+    if (value === undefined) return [];
+    return [
+      value instanceof Secret ? value.describe(name) : [name, describe(unwrap(schema), value)],
+    ];
+  });
+  return Object.fromEntries(described);
+}
+
+function describe(schema: AnySchema, value: unknown): unknown {
+  const { entries, item } = schema;
+  if (item !== undefined && Array.isArray(value)) {
+    return value.map((member: unknown) => describe(unwrap(item), member));
+  }
+  if (entries !== undefined) return describeMap(schema, Object(value));
+  const { format } = v.getMetadata(schema);
+  return typeof format === 'function' ? format(value) : value;
 }

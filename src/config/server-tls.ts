@@ -4,23 +4,19 @@ import * as v from 'valibot';
 import { messageOf } from '../format.ts';
 import { readCas, readIdentity } from './tls-files.ts';
 import type { Section } from './validate.ts';
-import { boolean, choice, filePath, list, invalid, section, text } from './values.ts';
+import { boolean, choice, invalid, list, optionalFilePath, section, text } from './values.ts';
 
 // Names that Go's crypto/tls gives to what OpenSSL calls otherwise; web config files are written in Go's.
 
-const TLS_VERSIONS = {
-  TLS10: 'TLSv1',
-  TLS11: 'TLSv1.1',
+/** Older versions are not served. */
+const MIN_VERSIONS = {
+  TLS10: 'TLSv1.2',
+  TLS11: 'TLSv1.2',
   TLS12: 'TLSv1.2',
   TLS13: 'TLSv1.3',
 } as const;
-
-const CURVES = {
-  CurveP256: 'prime256v1',
-  CurveP384: 'secp384r1',
-  CurveP521: 'secp521r1',
-  X25519: 'X25519',
-} as const;
+const MAX_VERSIONS = { TLS12: 'TLSv1.2', TLS13: 'TLSv1.3' } as const;
+const CURVES = { CurveP256: 'P-256', CurveP384: 'P-384', CurveP521: 'P-521', X25519: 'X25519' };
 
 /** The suites that Go calls secure. Those of TLS 1.3 cannot be chosen, there as here. */
 const CIPHER_SUITES = {
@@ -48,34 +44,43 @@ interface ClientAuth {
   readonly verified: boolean;
 }
 
-const REQUIRE_ANY: ClientAuth = { requested: true, required: true, verified: false };
 const CLIENT_AUTH_TYPES = {
   NoClientCert: { requested: false, required: false, verified: false },
   RequestClientCert: { requested: true, required: false, verified: false },
-  RequireAnyClientCert: REQUIRE_ANY,
+  RequireAnyClientCert: { requested: true, required: true, verified: false },
   /** The older name. */
-  RequireClientCert: REQUIRE_ANY,
+  RequireClientCert: { requested: true, required: true, verified: false },
   VerifyClientCertIfGiven: { requested: true, required: false, verified: true },
   RequireAndVerifyClientCert: { requested: true, required: true, verified: true },
 } as const satisfies Readonly<Record<string, ClientAuth>>;
 
-/** PEM text. Its messages never show it, since it may be a private key. */
-const pem = v.string(invalid('is not text: write it as a block after |', 'the value'));
+/** One of the words of Go, and what it means here. */
+function meaningOf<T>(meanings: Readonly<Record<string, T>>) {
+  return v.pipe(
+    choice(Object.keys(meanings)),
+    v.transform((word) => meanings[word]),
+  );
+}
+
+/** PEM text; empty counts as not set. Its messages never show it, since it may be a private key. */
+const pem = v.pipe(
+  v.string(invalid('is not text: write it as a block after |', 'the value')),
+  v.transform((value) => (value === '' ? undefined : value)),
+);
 
 /** The keys of `tls_server_config`, as the Prometheus exporter toolkit defines them. */
 export function tlsServerSection(folder: string) {
-  const version = meaningOf(TLS_VERSIONS);
   return section({
-    cert_file: v.optional(filePath(folder)),
+    cert_file: v.optional(optionalFilePath(folder)),
     cert: v.optional(pem),
-    key_file: v.optional(filePath(folder)),
+    key_file: v.optional(optionalFilePath(folder)),
     key: v.optional(pem),
-    client_ca_file: v.optional(filePath(folder)),
+    client_ca_file: v.optional(optionalFilePath(folder)),
     client_ca: v.optional(pem),
     client_auth_type: v.optional(meaningOf(CLIENT_AUTH_TYPES), 'NoClientCert'),
     client_allowed_sans: v.optional(list(text()), []),
-    min_version: v.optional(version, 'TLS12'),
-    max_version: v.optional(version, 'TLS13'),
+    min_version: v.optional(meaningOf(MIN_VERSIONS), 'TLS12'),
+    max_version: v.optional(meaningOf(MAX_VERSIONS), 'TLS13'),
     cipher_suites: v.optional(list(meaningOf(CIPHER_SUITES)), []),
     prefer_server_cipher_suites: v.optional(boolean, true),
     curve_preferences: v.optional(list(meaningOf(CURVES)), []),
@@ -83,16 +88,6 @@ export function tlsServerSection(folder: string) {
 }
 
 type TlsServerConfig = v.InferOutput<ReturnType<typeof tlsServerSection>>;
-
-/** One of the words of Go, and what it means here. */
-function meaningOf<T extends object>(meanings: T) {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a literal has no other keys than its type
-  const words = Object.keys(meanings) as (keyof T & string)[];
-  return v.pipe(
-    choice(words),
-    v.transform((word) => meanings[word]),
-  );
-}
 
 /** How the exporter serves TLS. */
 export interface ServerTls {
@@ -112,10 +107,11 @@ export async function readServerTls(
   config: Section<TlsServerConfig>,
 ): Promise<ServerTls | undefined> {
   if (config.isEmpty) return undefined;
-  if (!config.has('cert') && !config.has('cert_file')) {
+  const { cert, cert_file, key, key_file } = config.values;
+  if ((cert_file ?? cert) === undefined) {
     config.report('a certificate is missing: set cert_file or cert');
   }
-  if (!config.has('key') && !config.has('key_file')) {
+  if ((key_file ?? key) === undefined) {
     config.report('a private key is missing: set key_file or key');
   }
   const identity = await readIdentity(config);
@@ -123,8 +119,8 @@ export async function readServerTls(
   const protocol = readProtocol(config);
   if (identity === undefined) return undefined;
   const context = (): SecureContextOptions => ({
-    cert: identity.certificates,
-    key: identity.key.export({ type: 'pkcs8', format: 'pem' }),
+    cert: identity.cert,
+    key: identity.key,
     ...(client.clientCas !== undefined && { ca: client.clientCas }),
     // A resumed session would not show its certificate again, although the CAs may have changed.
     ...(client.clientAuth.requested && { secureOptions: constants.SSL_OP_NO_TICKET }),
@@ -139,15 +135,15 @@ export async function readServerTls(
 }
 
 async function readClientAuth(config: Section<TlsServerConfig>) {
-  const { values } = config;
-  const clientAuth: ClientAuth = values.client_auth_type ?? CLIENT_AUTH_TYPES.NoClientCert;
-  const allowedSans = values.client_allowed_sans?.filter((each) => each !== undefined) ?? [];
+  const { client_auth_type, client_allowed_sans = [], client_ca_file, client_ca } = config.values;
+  const clientAuth: ClientAuth = client_auth_type ?? CLIENT_AUTH_TYPES.NoClientCert;
+  const allowedSans = client_allowed_sans.filter((each) => each !== undefined);
   const clientCas = await readCas(config, 'client_ca');
-  const caKey = (['client_ca_file', 'client_ca'] as const).find((key) => values[key] !== undefined);
   const remedy = 'set client_auth_type to RequireAndVerifyClientCert';
   const notRequested = `but no client certificate is requested: ${remedy}`;
-  if (caKey !== undefined && !clientAuth.requested) {
-    config.report(`a client CA, ${notRequested}`, caKey);
+  const hasCas = (client_ca_file ?? client_ca) !== undefined;
+  if (hasCas && !clientAuth.requested) {
+    config.report(`a client CA, ${notRequested}`, client_ca_file ? 'client_ca_file' : 'client_ca');
   }
   if (allowedSans.length > 0 && !clientAuth.requested) {
     config.report(`names, ${notRequested}`, 'client_allowed_sans');
@@ -155,7 +151,7 @@ async function readClientAuth(config: Section<TlsServerConfig>) {
     const message = `certificates are not verified, so a client can claim any name: ${remedy}`;
     config.warn(message, 'client_allowed_sans');
   }
-  if (caKey === undefined && clientAuth.verified) {
+  if (!hasCas && clientAuth.verified) {
     const message = 'without client_ca_file, certificates of every public CA are accepted: set it';
     config.warn(message, 'client_auth_type');
   }
@@ -164,29 +160,23 @@ async function readClientAuth(config: Section<TlsServerConfig>) {
 
 /** Versions, suites and curves in OpenSSL's words. */
 function readProtocol(config: Section<TlsServerConfig>): SecureContextOptions {
-  const { values } = config;
-  const { min_version: minVersion = 'TLSv1.2', max_version: maxVersion = 'TLSv1.3' } = values;
+  const { min_version = 'TLSv1.2', max_version = 'TLSv1.3', ...values } = config.values;
   const { cipher_suites = [], curve_preferences = [] } = values;
-  const isOld = minVersion < 'TLSv1.2';
-  if (minVersion > maxVersion) {
+  if (min_version > max_version) {
     config.report('min_version is above max_version: no version is left', 'min_version');
-  } else if (isOld) {
-    config.warn('TLS before 1.2 can be broken: set TLS12', 'min_version');
   }
-  const suites = cipher_suites.filter((each) => each !== undefined);
-  // The suites of TLS 1.3 cannot be chosen. When only they are named, nothing is left for older versions.
-  const isNewest = suites.length === 0 && cipher_suites.length > 0;
-  if (isNewest && maxVersion < 'TLSv1.3') {
+  const ciphers = cipher_suites.filter((each) => each !== undefined).join(':');
+  // The suites of TLS 1.3 cannot be chosen. When only they are named, nothing is left for TLS 1.2.
+  const isNewest = ciphers === '' && cipher_suites.length > 0;
+  if (isNewest && max_version < 'TLSv1.3') {
     config.report('no suite for max_version: name one of TLS 1.2', 'cipher_suites');
   }
   const curves = curve_preferences.filter((each) => each !== undefined).join(':');
-  // OpenSSL allows old versions only at its lowest security level.
-  const ciphers = [suites.length === 0 ? 'DEFAULT' : suites, isOld ? '@SECLEVEL=0' : []].flat();
   return {
-    minVersion: isNewest ? 'TLSv1.3' : minVersion,
-    maxVersion,
+    minVersion: isNewest ? 'TLSv1.3' : min_version,
+    maxVersion: max_version,
     honorCipherOrder: values.prefer_server_cipher_suites ?? true,
     ...(curves !== '' && { ecdhCurve: curves }),
-    ...((isOld || suites.length > 0) && { ciphers: ciphers.join(':') }),
+    ...(ciphers !== '' && { ciphers }),
   };
 }

@@ -1,11 +1,64 @@
-import path from 'node:path';
+import { resolve } from 'node:path';
+import * as v from 'valibot';
 import { messageOf } from '../format.ts';
-import type { CollectorOptions } from './cluster-schema.ts';
-import { type ConfigKey, listConfigKeys, variableOf } from './describe.ts';
-import { isMap, readDocument, SourceDocument } from './document.ts';
-import { readTextFile, warnOfOtherUsers } from './files.ts';
-import { ConfigError, type ConfigIssues, findNearest, UsageError } from './issues.ts';
-import type { Environment } from './secret.ts';
+import type { CollectorOptions } from './collector-schema.ts';
+import { readDocument, SourceDocument } from './document.ts';
+import { type Environment, readTextFile } from './files.ts';
+import { ConfigError, type ConfigIssues, findNearest, isMap, UsageError } from './issues.ts';
+import { configSchema } from './schema.ts';
+import { type AnySchema, type KeyMeta, unwrap } from './values.ts';
+
+/** A key as the command line and the documentation see it. */
+export interface ConfigKey extends Omit<KeyMeta, 'examples'> {
+  /** Dotted key in the file; `clusters[]` stands for any member of the list. */
+  readonly path: string;
+  /** One word for `--help`: `<duration>`. */
+  readonly valueType?: string;
+  /** The default as it is written in the file; undefined when there is none. */
+  readonly default: unknown;
+  /** Repeated as a flag, separated by commas as a variable. */
+  readonly isList: boolean;
+}
+
+/** Every key of the configuration file in its order, but for the collectors' that each cluster may repeat. */
+export function listConfigKeys(collectors: readonly CollectorOptions[]): readonly ConfigKey[] {
+  return listKeys(configSchema(collectors), '');
+}
+
+function listKeys(schema: AnySchema, path: string): ConfigKey[] {
+  const inner = unwrap(schema);
+  const { entries } = inner.item ? unwrap(inner.item) : inner;
+  if (path === 'clusters[].collectors') return [];
+  // A list of maps can be a key too.
+  const isKey = v.getDescription(schema) !== undefined;
+  if (entries === undefined || isKey) return [describeKey(schema, path)];
+  const prefix = path === '' ? '' : `${path}${inner.item ? '[]' : ''}.`;
+  return Object.entries(entries).flatMap(([name, entry]) => listKeys(entry, prefix + name));
+}
+
+/** The sections of which every key has a flag. */
+const HAVE_FLAGS = /^(?:web|log|shard|config)\./;
+
+function describeKey(schema: AnySchema, path: string): ConfigKey {
+  const inner = unwrap(schema);
+  const meta: Partial<KeyMeta> = v.getMetadata(schema);
+  const flag = meta.flag ?? (HAVE_FLAGS.test(path) ? path.replaceAll('_', '-') : undefined);
+  return {
+    ...(inner.item && v.getMetadata(unwrap(inner.item))),
+    ...v.getMetadata(inner),
+    ...meta,
+    ...(flag !== undefined && { flag, variable: variableOf(flag) }),
+    path,
+    help: v.getDescription(schema) ?? '',
+    default: v.getDefault(schema),
+    isList: inner.item !== undefined,
+  };
+}
+
+/** `web.listen-address` is `CRDB_EXPORTER_WEB_LISTEN_ADDRESS`. */
+function variableOf(flag: string): string {
+  return `CRDB_EXPORTER_${flag.replaceAll(/[.-]/g, '_').toUpperCase()}`;
+}
 
 /** The values of flags by their names without dashes; undefined for a flag that is not set. */
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
@@ -56,36 +109,37 @@ export async function readSources(
   sources: WrittenSources,
   issues: ConfigIssues,
 ): Promise<SourceDocument> {
-  const { env, collectors } = sources;
   const file = findFile(sources);
-  const overrides = listOverrides(sources);
-  const clusterOverrides = overrides.filter(({ key }) => key.path.startsWith('clusters[].'));
-  if (file === undefined) {
-    const document = new SourceDocument('command line', issues);
-    if (clusterOverrides.length > 0) {
-      document.set(['clusters', 0, 'name'], 'default', 'command line');
-    }
-    for (const override of overrides) applyOverride(document, override);
-    warnOfMistypedVariables(env, collectors, '', issues);
-    inheritCollectors(document);
-    return document;
+  const all = listOverrides(sources);
+  const ofCluster = all.filter(({ key }) => key.path.startsWith('clusters[].'));
+  const document = file === undefined ? new SourceDocument(issues) : await readFile(file, issues);
+  if (file === undefined && ofCluster.length > 0) {
+    document.set(['clusters', 0, 'name'], 'default', 'command line');
   }
+  if (file !== undefined) refuseFlags(ofCluster, file);
+  // A variable with a secret may be set beside a file, which may name it in `password_env`.
+  const used = file === undefined ? all : all.filter((each) => !ofCluster.includes(each));
+  for (const override of used) applyOverride(document, override);
+  warnOfMistypedVariables(sources, document);
+  return document;
+}
+
+async function readFile(file: string, issues: ConfigIssues): Promise<SourceDocument> {
   const position = { source: file, path: '' };
   const text = await readTextFile(file, 'the configuration file').catch((error: unknown) => {
     throw new ConfigError([{ position, message: messageOf(error) }]);
   });
-  // Who can change the file can send passwords elsewhere.
-  await warnOfOtherUsers(file, 'the configuration file', false, (message) =>
-    issues.warn(position, message),
+  return readDocument(text, file, issues);
+}
+
+/** Rejects flags that describe a cluster beside a file that describes clusters. */
+function refuseFlags(overrides: readonly Override[], file: string): void {
+  const flags = overrides.filter(({ key }) => key.flag !== undefined);
+  if (flags.length === 0) return;
+  const names = flags.map(({ source }) => source).join(', ');
+  throw new UsageError(
+    `${names} beside the configuration file ${file}: describe the cluster in the file or by flags, not both`,
   );
-  refuseClusterOverrides(clusterOverrides, file, text, issues);
-  warnOfMistypedVariables(env, collectors, text, issues);
-  const document = readDocument(text, file, issues);
-  for (const override of overrides) {
-    if (!clusterOverrides.includes(override)) applyOverride(document, override);
-  }
-  inheritCollectors(document);
-  return document;
 }
 
 /** A value that a flag or a variable sets for a key. */
@@ -122,14 +176,14 @@ function parseText(valueType: string | undefined, text: string): unknown {
   if (valueType === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true';
   const isNumeric = valueType === 'integer' || valueType === 'number';
   if (isNumeric && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text);
-  if (valueType === 'path' && text !== '') return path.resolve(text);
-  const [, socket] = (valueType === 'address' && /^unix:(.+)$/s.exec(text)) || [];
-  return socket === undefined ? text : `unix:${path.resolve(socket)}`;
+  if (valueType === 'path' && text !== '') return resolve(text);
+  if (valueType !== 'address') return text;
+  return text.replace(/^unix:(.+)$/s, (_, socket: string) => `unix:${resolve(socket)}`);
 }
 
 /**
- * Replaces a value of the document. That of a collector is also replaced in each cluster. Example: `--no-collector.users`
- * sets `collectors.users.enabled`, and `clusters[0].collectors.users.enabled` for the first cluster.
+ * Replaces a value of the document. A collector of a cluster then has that for all. Example: `--no-collector.users` sets
+ * `collectors.users.enabled`, and removes it from `clusters[0].collectors.users`.
  */
 function applyOverride(document: SourceDocument, { key, value, source }: Override): void {
   const keyPath = key.path
@@ -137,76 +191,27 @@ function applyOverride(document: SourceDocument, { key, value, source }: Overrid
     .flatMap((step) => (step.endsWith('[]') ? [step.slice(0, -2), 0] : [step]));
   document.set(keyPath, value, source);
   const { clusters } = document.input;
-  if (keyPath[0] !== 'collectors' || !Array.isArray(clusters)) return;
-  for (const [index, cluster] of clusters.entries()) {
-    if (isMap(cluster)) document.set(['clusters', index, ...keyPath], value, source, keyPath);
+  const [section, collector = '', name = ''] = keyPath;
+  if (section !== 'collectors' || !Array.isArray(clusters)) return;
+  for (const cluster of clusters.filter(isMap)) {
+    const { collectors } = cluster;
+    const settings = isMap(collectors) ? collectors[collector] : undefined;
+    if (isMap(settings)) delete settings[name];
   }
 }
-
-/**
- * Rejects flags that describe a cluster beside a file that describes clusters. A variable with a secret may be set, as the
- * file may name it in `password_env`; otherwise there is a warning that it is not used.
- */
-function refuseClusterOverrides(
-  overrides: readonly Override[],
-  file: string,
-  text: string,
-  issues: ConfigIssues,
-): void {
-  const flags = overrides.filter(({ key }) => key.flag !== undefined);
-  if (flags.length > 0) {
-    const names = flags.map(({ source }) => source).join(', ');
-    throw new UsageError(
-      `${names} beside the configuration file ${file}: describe the cluster in the file or by flags, not both`,
-    );
-  }
-  for (const { source } of overrides) {
-    if (text.includes(source)) continue;
-    const remedy = 'name it there in password_env or token_env';
-    issues.warn({ source, path: '' }, `not used beside a configuration file: ${remedy}`);
-  }
-}
-
-const PREFIX = variableOf('');
-/** The ends of the variables that Kubernetes sets in each container for a service called crdb-exporter. */
-const KUBERNETES_VARIABLE = /^(?:SERVICE_(?:HOST|PORT)|PORT(?:_\d|$))/;
 
 /** Warns of unknown variables that resemble a known one, unless the file names them, as for a secret. */
-function warnOfMistypedVariables(
-  env: Environment,
-  collectors: readonly CollectorOptions[],
-  text: string,
-  issues: ConfigIssues,
-): void {
+function warnOfMistypedVariables({ env, collectors }: WrittenSources, document: SourceDocument) {
   const keys = listConfigKeys(collectors).flatMap(({ variable }) => variable ?? []);
-  const known = [CONFIG_FILE.variable, ...keys].map((name) => name.slice(PREFIX.length));
+  const known = [CONFIG_FILE.variable, ...keys];
+  const written = JSON.stringify(document.input);
+  const prefix = variableOf('');
   for (const name of Object.keys(env)) {
-    const end = name.startsWith(PREFIX) ? name.slice(PREFIX.length) : '';
-    const isUsed = known.includes(end) || text.includes(name);
-    if (end === '' || KUBERNETES_VARIABLE.test(end) || isUsed) continue;
-    const nearest = findNearest(end, known);
+    if (!name.startsWith(prefix) || known.includes(name) || written.includes(`"${name}"`)) continue;
+    const ends = known.map((each) => each.slice(prefix.length));
+    const nearest = findNearest(name.slice(prefix.length), ends);
     if (nearest === undefined) continue;
-    const message = `unknown variable, not used: did you mean ${PREFIX}${nearest}?`;
-    issues.warn({ source: name, path: '' }, message);
-  }
-}
-
-/**
- * Gives each cluster the common settings of collectors that it does not set. Example: with `collectors.users.interval: 5m`
- * for all, and `enabled: false` for users of a cluster, users have both settings in that cluster.
- */
-function inheritCollectors(document: SourceDocument): void {
-  const { clusters, collectors: common } = document.input;
-  if (!Array.isArray(clusters) || !isMap(common)) return;
-  for (const [index, cluster] of clusters.entries()) {
-    if (!isMap(cluster)) continue;
-    const clusterBlocks = cluster['collectors'] ?? {};
-    if (!isMap(clusterBlocks)) continue;
-    const merged = Object.entries(common).map(([name, block]) => {
-      const settings = clusterBlocks[name] ?? block;
-      return [name, isMap(block) && isMap(settings) ? { ...block, ...settings } : settings];
-    });
-    cluster['collectors'] = { ...clusterBlocks, ...Object.fromEntries(merged) };
-    document.addCopy(['clusters', index, 'collectors'], ['collectors']);
+    const message = `unknown variable, not used: did you mean ${prefix}${nearest}?`;
+    document.issues.warn({ source: name, path: '' }, message);
   }
 }

@@ -1,59 +1,71 @@
 import * as v from 'valibot';
-import { type Container, isContainer, isMap, type Path, type SourceDocument } from './document.ts';
-import type { Position } from './issues.ts';
-import { type AnySchema, unwrap } from './values.ts';
+import type { Path, SourceDocument } from './document.ts';
+import { type Container, findNearest, isContainer, isMap, type Position, quote } from './issues.ts';
+import { type AnySchema, formatKeys, unwrap } from './values.ts';
 
 /** Values of which any, also of a list, may be missing because it was not valid. */
 type Draft<T> = {
   readonly [K in keyof T]?: T[K] extends readonly unknown[] ? Draft<T[K]> : T[K] | undefined;
 };
 
-/**
- * Validates a document, reports what is wrong with it at its position and gives the valid rest, with
- * defaults, for the rules that go beyond one key.
- */
+/** A document after its validation. */
+export interface Validated<T> {
+  /** What was valid of it, for checks that go beyond one key. */
+  readonly root: Section<T>;
+  /** All values, with defaults; undefined when one is not valid. */
+  readonly output: T | undefined;
+}
+
+/** Validates a document and reports what is wrong with it at its position. */
 export function validate<S extends v.GenericSchema>(
   schema: S,
   document: SourceDocument,
-): Section<v.InferOutput<S>> {
+): Validated<v.InferOutput<S>> {
   const { input, issues } = document;
-  fillEmptyLists(schema, input);
-  for (;;) {
-    const result = v.safeParse(schema, input, { abortPipeEarly: true });
-    const found = result.issues ?? [];
-    // valibot reports only the first unknown key of a map, and the next one when that is gone.
-    const unknown = found.filter((issue) => issue.expected === 'never');
-    for (const issue of unknown.length > 0 ? unknown : found) {
-      issues.report(positionOf(issue, document), issue.message);
-      deleteIn(unknown.length > 0 ? input : result.output, pathOf(issue));
+  dropUnknownKeys(schema, input, document, []);
+  const result = v.safeParse(schema, input, { abortPipeEarly: true });
+  for (const { path: items = [], message } of result.issues ?? []) {
+    const path = items.map(({ key }) => (typeof key === 'number' ? key : String(key)));
+    // A key that is missing is reported at the map around it.
+    const isMissing = items.at(-1)?.origin === 'key';
+    issues.report(document.positionOf(isMissing ? path.slice(0, -1) : path), message);
+    deleteIn(result.output, path);
+  }
+  const root = new Section<v.InferOutput<S>>(document, [], result.output, input);
+  return { root, output: result.success ? result.output : undefined };
+}
+
+/** Reports keys that the schema does not have: valibot would stop at the first one of a map. */
+function dropUnknownKeys(
+  schema: AnySchema,
+  container: Container,
+  document: SourceDocument,
+  path: Path,
+): void {
+  const { entries, item } = schema;
+  for (const [name, value] of Object.entries(container)) {
+    const step = Array.isArray(container) ? Number(name) : name;
+    const member = entries && Object.hasOwn(entries, name) ? entries[name] : item;
+    if (member !== undefined) {
+      const inner = unwrap(member);
+      // valibot takes an empty list for a map without keys, but reports one with a member.
+      if (Array.isArray(value) && value.length === 0 && inner.entries) container[name] = [null];
+      else if (isContainer(value)) dropUnknownKeys(inner, value, document, [...path, step]);
+    } else if (entries !== undefined && !Array.isArray(container)) {
+      const { removed } = v.getMetadata(schema);
+      const message = explainUnknownKey(name, Object.keys(entries), isMap(removed) ? removed : {});
+      document.issues.report(document.positionOf([...path, step], 'key'), message);
+      delete container[name];
     }
-    if (unknown.length === 0) return new Section(document, [], result.output, input);
   }
 }
 
-/** valibot takes an empty list for a map without keys, but reports one with a member. */
-function fillEmptyLists({ entries = {}, item }: AnySchema, container: Container): void {
-  for (const [key, value] of Object.entries(container)) {
-    const member = item ?? (Object.hasOwn(entries, key) ? entries[key] : undefined);
-    if (member === undefined || !isContainer(value)) continue;
-    const schema = unwrap(member);
-    const isEmptyList = Array.isArray(value) && value.length === 0;
-    if (isEmptyList && schema.entries !== undefined) container[key] = [null];
-    else fillEmptyLists(schema, value);
-  }
-}
-
-function pathOf(issue: v.BaseIssue<unknown>): Path {
-  return issue.path?.map(({ key }) => (typeof key === 'number' ? key : String(key))) ?? [];
-}
-
-function positionOf(issue: v.BaseIssue<unknown>, document: SourceDocument): Position {
-  const path = pathOf(issue);
-  const item = issue.path?.at(-1);
-  if (item?.origin !== 'key') return document.positionOf(path);
-  // A missing key, or any key of a list that should be a map.
-  const isElsewhere = issue.expected !== 'never' || Array.isArray(item.input);
-  return isElsewhere ? document.positionOf(path.slice(0, -1)) : document.positionOfKey(path);
+function explainUnknownKey(name: string, known: readonly string[], removed: Container): string {
+  if (Object.hasOwn(removed, name))
+    return `the key ${quote(name)} was removed ${String(removed[name])}`;
+  const nearest = findNearest(name, known);
+  const remedy = nearest ? `did you mean ${quote(nearest)}?` : `expected ${formatKeys(known)}`;
+  return `unknown key ${quote(name)}; ${remedy}`;
 }
 
 function deleteIn(root: unknown, path: Path): void {
@@ -66,33 +78,23 @@ function deleteIn(root: unknown, path: Path): void {
 
 /** One map or list of a validated document: its values, and where each was written. */
 export class Section<T> {
+  /** The values that are valid, with defaults. */
+  readonly values: Draft<T>;
   readonly #document: SourceDocument;
   readonly #path: Path;
-  readonly #values: Container;
   readonly #input: Container;
 
   constructor(document: SourceDocument, path: Path, values: unknown, input: unknown) {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the schema did not accept was deleted
+    this.values = (isContainer(values) ? values : {}) as Draft<T>;
     this.#document = document;
     this.#path = path;
-    this.#values = isContainer(values) ? values : {};
     this.#input = isContainer(input) ? input : {};
-  }
-
-  /** The values that are valid, with defaults. */
-  get values(): Draft<T> {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what the schema did not accept was deleted
-    return this.#values as Draft<T>;
-  }
-
-  /** All values, for what is used only when no problem was reported. */
-  get allValues(): T {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each missing one was reported
-    return this.#values as T;
   }
 
   /** Whether no key is written. */
   get isEmpty(): boolean {
-    return Object.keys(this.#input).length === 0;
+    return !isMap(this.#input) || Object.keys(this.#input).length === 0;
   }
 
   /** Whether a key is written, even if its value is not valid. */
@@ -115,32 +117,24 @@ export class Section<T> {
     this.#document.issues.warn(this.positionOf(key), message);
   }
 
-  get issues() {
-    return this.#document.issues;
-  }
-
   /** The map, or the list, at a key. */
   member<K extends keyof T & string>(key: K): Section<NonNullable<T[K]>> {
-    return this.#sectionAt(key);
+    return new Section(this.#document, [...this.#path, key], this.values[key], this.#input[key]);
   }
 
   /** The members of a list of maps. */
-  items(): Section<ItemOf<T>>[] {
-    const items: unknown = this.#input;
-    if (!Array.isArray(items)) return [];
-    return items.flatMap((item, index) => (isMap(item) ? [this.#sectionAt<ItemOf<T>>(index)] : []));
-  }
-
-  #sectionAt<S>(key: string | number): Section<S> {
-    const path = [...this.#path, key];
-    return new Section<S>(this.#document, path, this.#values[key], this.#input[key]);
+  items(): Section<T extends readonly (infer Item)[] ? Item : never>[] {
+    const values: Container = isContainer(this.values) ? { ...this.values } : {};
+    return Object.entries(this.#input).flatMap(([index, item]) =>
+      isMap(item)
+        ? [new Section(this.#document, [...this.#path, Number(index)], values[index], item)]
+        : [],
+    );
   }
 }
-
-type ItemOf<T> = T extends readonly (infer Item)[] ? Item : never;
 
 /** A section of whatever keys, for rules that several of them share. */
 export type AnySection = Pick<
   Section<Readonly<Record<string, unknown>>>,
-  'has' | 'issues' | 'positionOf' | 'report' | 'values' | 'warn'
+  'has' | 'positionOf' | 'report' | 'values' | 'warn'
 >;

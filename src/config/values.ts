@@ -1,15 +1,14 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { formatList } from '../format.ts';
-import { isContainer } from './document.ts';
-import { findNearest, quote, show } from './issues.ts';
+import { findNearest, isContainer, quote, show } from './issues.ts';
 
 // Types of values as valibot schemas. Their input is the value in the file; a message is the value
 // and what is wrong with it.
 
 /** A key of the configuration, apart from its type and default. */
 export interface KeyMeta {
-  /** Name of the flag without its dashes. */
+  /** Name of the flag without its dashes; the keys of web, log, shard and config have those of their paths. */
   readonly flag?: string;
   /** A variable for what may have no flag: secrets. */
   readonly variable?: string;
@@ -54,41 +53,32 @@ export function unwrap(schema: AnySchema): AnySchema {
   return schema.wrapped === undefined ? schema : unwrap(schema.wrapped);
 }
 
-/** A map with these keys and no others; `removed` has former keys, with the version that removed them and what to do. */
+/**
+ * A map with these keys and no others; `removed` has former keys, with the version that removed them and what to do.
+ * Unknown keys are reported before (see `validate`).
+ */
 export function section<const E extends v.ObjectEntries>(
   entries: E,
   removed: Readonly<Record<string, string>> = {},
 ) {
-  const keys = Object.keys(entries);
-  const expected = `expected ${listKeys(keys)}`;
-  const map = v.strictObject(entries, ({ expected: wanted, input, path }) => {
-    const item = path?.[0];
-    if (item === undefined) return `${show(input)} is not a map: ${expected}`;
-    if (Array.isArray(item.input)) return `a list is not a map: ${expected}`;
-    if (wanted === 'never') return explainUnknownKey(String(item.key), keys, removed);
+  const map = v.strictObject(entries, ({ input, path }) => {
+    const [item] = path ?? [];
+    if (item === undefined || Array.isArray(item.input)) {
+      return `${show(item?.input ?? input)} is not a map: expected ${formatKeys(Object.keys(entries))}`;
+    }
     const entry = entries[String(item.key)];
     const { flag } = entry?.kind === 'schema' ? v.getMetadata(entry) : {};
     const hint = typeof flag === 'string' ? ` (or --${flag})` : '';
     return `the key ${quote(String(item.key))} is missing: set it${hint}`;
   });
-  return v.pipe(map, v.readonly());
+  return v.pipe(map, v.readonly(), v.metadata({ removed }));
 }
 
 const MAX_LISTED_KEYS = 20;
 
-function listKeys(keys: readonly string[]): string {
+/** The keys for a message. */
+export function formatKeys(keys: readonly string[]): string {
   return keys.length > MAX_LISTED_KEYS ? formatList(keys) : keys.join(', ');
-}
-
-function explainUnknownKey(
-  name: string,
-  known: readonly string[],
-  removed: Readonly<Record<string, string>>,
-): string {
-  if (Object.hasOwn(removed, name)) return `the key ${quote(name)} was removed ${removed[name]}`;
-  const nearest = findNearest(name, known);
-  const remedy = nearest ? `did you mean ${quote(nearest)}?` : `expected ${listKeys(known)}`;
-  return `unknown key ${quote(name)}; ${remedy}`;
 }
 
 /** Several values of one type. A single value is not accepted: one way to write a list is enough. */
@@ -146,89 +136,96 @@ export function unquoteHint(input: unknown, isRight: (value: number) => boolean)
   return isNumber ? ': remove the quotes' : '';
 }
 
-// Durations are written as Prometheus writes them: https://prometheus.io/docs/prometheus/latest/configuration/configuration/
-const MS_PER_UNIT: ReadonlyMap<string, number> = new Map([
-  ['y', 365 * 86_400_000],
-  ['w', 7 * 86_400_000],
-  ['d', 86_400_000],
-  ['h', 3_600_000],
-  ['m', 60_000],
-  ['s', 1_000],
-  ['ms', 1],
-]);
+/** The shortest timeout of a poll or a request. */
+export const MIN_TIMEOUT_SECONDS = 0.1;
 
-const BYTES_PER_UNIT: readonly (readonly [unit: string, bytes: number])[] = [
-  ['TiB', 1024 ** 4],
-  ['GiB', 1024 ** 3],
-  ['MiB', 1024 ** 2],
-  ['KiB', 1024],
-  ['B', 1],
-];
+/** Numbers with units. */
+interface Quantity {
+  readonly valueType: string;
+  readonly pattern: RegExp;
+  readonly expected: string;
+  /** The largest unit first, in parts of the value: 1000 ms are 1 second. */
+  readonly units: readonly (readonly [unit: string, size: number])[];
+  readonly parts: number;
+}
 
-/** Largest unit first, each at most once: `1h30m`, `500ms`; `0` is the only one without a unit. */
-const DURATION = /^(?:0|(?=\d)(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?)$/;
+/** Seconds, written as Prometheus does: https://prometheus.io/docs/prometheus/latest/configuration/configuration/ */
+const DURATION: Quantity = {
+  valueType: 'duration',
+  // Each unit at most once; `0` is the only number without one.
+  pattern: /^(?:0|(?=\d)(?:\d+y)?(?:\d+w)?(?:\d+d)?(?:\d+h)?(?:\d+m)?(?:\d+s)?(?:\d+ms)?)$/,
+  expected: 'is not a duration: write it with units, as 30s, 1m30s or 500ms',
+  units: [
+    ['y', 365 * 86_400_000],
+    ['w', 7 * 86_400_000],
+    ['d', 86_400_000],
+    ['h', 3_600_000],
+    ['m', 60_000],
+    ['s', 1_000],
+    ['ms', 1],
+  ],
+  parts: 1000,
+};
 
-/** A whole number and a binary unit: `2GiB`, `16KiB`, `100B`. */
-const BYTES = /^(\d+)(TiB|GiB|MiB|KiB|B)$/;
+const SIZE: Quantity = {
+  valueType: 'bytes',
+  pattern: /^\d+(?:TiB|GiB|MiB|KiB|B)$/,
+  expected: 'is not a size: write it with a binary unit, as 2GiB, 512MiB or 16KiB',
+  units: [
+    ['TiB', 1024 ** 4],
+    ['GiB', 1024 ** 3],
+    ['MiB', 1024 ** 2],
+    ['KiB', 1024],
+    ['B', 1],
+  ],
+  parts: 1,
+};
+
+/** The value of a text that has the right form: `1m30s` is 90. */
+function read({ units, parts }: Quantity, written: string): number {
+  const sizes = new Map(units);
+  const counts = Array.from(written.matchAll(/(\d+)([A-Za-z]+)/g));
+  const sum = (all: number, [, count, unit = '']: RegExpExecArray): number =>
+    all + Number(count) * (sizes.get(unit) ?? 0);
+  return counts.reduce(sum, 0) / parts;
+}
+
+/** A value in the largest unit that gives a whole number: 5400 seconds are `90m`. */
+function write({ units, parts }: Quantity, value: number): string {
+  const all = Math.round(value * parts);
+  const fits = ([, size]: readonly [string, number]): boolean =>
+    all === 0 ? size === parts : all >= size && all % size === 0;
+  const [unit, size] = units.find(fits) ?? ['', 1];
+  return `${all / size}${unit}`;
+}
+
+function quantity(form: Quantity, min: number): v.GenericSchema<string, number> {
+  const { valueType, pattern, expected } = form;
+  return v.pipe(
+    v.string(invalid(expected)),
+    v.regex(pattern, invalid(expected)),
+    v.check((written) => read(form, written) >= min, tooSmall(write(form, min))),
+    v.transform((written) => read(form, written)),
+    v.metadata({ valueType, format: (value: number) => write(form, value) }),
+  );
+}
+
+export function duration(min: number): v.GenericSchema<string, number> {
+  return quantity(DURATION, min);
+}
+
+export function bytes(min: number): v.GenericSchema<string, number> {
+  return quantity(SIZE, min);
+}
 
 /** Seconds, or undefined when the text is no duration. */
 export function parseDuration(written: string): number | undefined {
-  if (!DURATION.test(written)) return undefined;
-  let milliseconds = 0;
-  for (const [, count, unit = ''] of written.matchAll(/(\d+)([a-z]+)/g)) {
-    milliseconds += Number(count) * (MS_PER_UNIT.get(unit) ?? 0);
-  }
-  return milliseconds / 1000;
+  return DURATION.pattern.test(written) ? read(DURATION, written) : undefined;
 }
 
-/** The shortest way to write a number of seconds: 90 is `1m30s`. Weeks and years are written as days. */
+/** A number of seconds as the configuration has it: `90s`, `5m`, `250ms`. */
 export function writeDuration(seconds: number): string {
-  let left = Math.round(seconds * 1000);
-  let written = '';
-  for (const [unit, size] of MS_PER_UNIT) {
-    const count = unit === 'y' || unit === 'w' ? 0 : Math.floor(left / size);
-    left -= count * size;
-    if (count > 0) written += `${count}${unit}`;
-  }
-  return written === '' ? '0s' : written;
-}
-
-/** Bytes, or undefined when the text is no size. */
-export function parseBytes(written: string): number | undefined {
-  const [, count, unit] = BYTES.exec(written) ?? [];
-  const factor = BYTES_PER_UNIT.find(([name]) => name === unit)?.[1];
-  return factor === undefined ? undefined : Number(count) * factor;
-}
-
-/** The size in the largest unit that gives a whole number. */
-export function writeBytes(count: number): string {
-  const fitting = BYTES_PER_UNIT.find(([, size]) => count >= size && count % size === 0);
-  const [unit, factor] = fitting ?? ['B', 1];
-  return `${count / factor}${unit}`;
-}
-
-/** Seconds; written as Prometheus writes durations. */
-export function duration(min: number): v.GenericSchema<string, number> {
-  return v.pipe(
-    quantity(DURATION, 'is not a duration: write it with units, as 30s, 1m30s or 500ms'),
-    v.check((written) => (parseDuration(written) ?? 0) >= min, tooSmall(writeDuration(min))),
-    v.transform((written) => parseDuration(written) ?? 0),
-    v.metadata({ valueType: 'duration', format: writeDuration }),
-  );
-}
-
-/** Bytes, written with a binary unit. */
-export function bytes(min: number): v.GenericSchema<string, number> {
-  return v.pipe(
-    quantity(BYTES, 'is not a size: write it with a binary unit, as 2GiB, 512MiB or 16KiB'),
-    v.check((written) => (parseBytes(written) ?? 0) >= min, tooSmall(writeBytes(min))),
-    v.transform((written) => parseBytes(written) ?? 0),
-    v.metadata({ valueType: 'bytes', format: writeBytes }),
-  );
-}
-
-function quantity(pattern: RegExp, expected: string) {
-  return v.pipe(v.string(invalid(expected)), v.regex(pattern, invalid(expected)));
+  return write(DURATION, seconds);
 }
 
 export const NOT_TEXT = 'is not text: put it in quotes';
@@ -275,4 +272,9 @@ export function choice<const T extends readonly string[]>(words: T) {
     return nearest === undefined ? expected : `${expected}; did you mean ${quote(nearest)}?`;
   };
   return v.pipe(v.picklist(words, invalid(explain)), v.metadata({ valueType: words.join('|') }));
+}
+
+/** Whether a URL leads to this host itself. */
+export function isLoopback(url: string): boolean {
+  return /^(?:localhost|127(?:\.\d+){3}|\[::1\])$/.test(new URL(url).hostname);
 }

@@ -1,18 +1,12 @@
-import path from 'node:path';
+import { dirname, resolve } from 'node:path';
 import * as v from 'valibot';
 import { messageOf } from '../format.ts';
-import {
-  type Container,
-  isContainer,
-  isMap,
-  readDocument,
-  type SourceDocument,
-} from './document.ts';
-import { readTextFile, warnOfOtherUsers } from './files.ts';
-import { type ConfigIssue, ConfigIssues } from './issues.ts';
+import { readDocument } from './document.ts';
+import { readTextFile } from './files.ts';
+import { type ConfigIssue, ConfigIssues, isContainer, isMap } from './issues.ts';
 import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
 import { type Section, validate } from './validate.ts';
-import { type AnySchema, boolean, integer, invalid, section, unwrap } from './values.ts';
+import { boolean, duration, integer, section } from './values.ts';
 
 /**
  * The content of a web config file, in the format of the Prometheus exporter toolkit
@@ -32,52 +26,27 @@ export interface WebConfig {
 /** The settings without a web config file. */
 const NO_WEB_CONFIG: WebConfig = { headers: {}, users: new Map() };
 
-const SECONDS_PER_GO_UNIT: ReadonlyMap<string, number> = new Map([
-  ['ns', 1e-9],
-  ['us', 1e-6],
-  ['µs', 1e-6],
-  ['ms', 1e-3],
-  ['s', 1],
-  ['m', 60],
-  ['h', 3600],
-]);
-const GO_DURATION = /^(?:0|(?:(?:\d+(?:\.\d*)?|\.\d+)(?:ns|us|µs|ms|s|m|h))+)$/;
-
-/** Seconds; written as Go writes durations: `1m30s`, `1.5s`, `100ms`; 0 needs no unit. */
-const goDuration = v.pipe(
-  v.custom<string | number>(
-    (value) => !isContainer(value) && GO_DURATION.test(String(value)),
-    invalid('is not a duration: write it with a unit, as 1s, 100ms or 1m30s'),
-  ),
-  v.transform((value) => {
-    let seconds = 0;
-    for (const [, count, unit = ''] of String(value).matchAll(/([\d.]+)([a-zµ]+)/g)) {
-      seconds += Number(count) * (SECONDS_PER_GO_UNIT.get(unit) ?? 0);
-    }
-    return seconds;
-  }),
-);
-
 const BCRYPT_HASH = /^\$2[aby]?\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z\d]{53}$/;
 /** Each step doubles the time of a comparison, and one is made at a time for all. */
 const MAX_BCRYPT_COST = 15;
 const MAKE_HASH = 'make one with `htpasswd -nBC 10 ""` and remove the colon';
 
-const LIST_USERS = 'write each as `name: hash`';
+const NO_USERS = 'write each as `name: hash`, or remove the key';
 
-/** Users and the hashes of their passwords. Its messages never show a value: it may be a password. */
+/**
+ * Users and the hashes of their passwords. Its messages never show a value: it may be a password. A key without users, which
+ * may be the last line of a file that was cut off, must not open access to everybody.
+ */
 const users = v.pipe(
-  v.custom<Record<string, string>>(isMap, `is not a map of users: ${LIST_USERS}`),
+  v.custom<Record<string, string>>(isMap, `is not a map of users: ${NO_USERS}`),
+  v.check((all) => Object.keys(all).length > 0, `lists no users: ${NO_USERS}`),
   v.rawCheck(({ dataset: { value: input }, addIssue }) => {
     if (!isMap(input)) return;
-    for (const [name, value] of Object.entries(input)) {
-      const item = { type: 'object', input, key: name, value } as const;
-      if (name.includes(':')) {
-        const message = 'a name with a colon cannot log in: remove it';
-        addIssue({ message, expected: 'never', path: [{ ...item, origin: 'key' }] });
-      }
-      const message = findHashFault(value);
-      if (message) addIssue({ message, path: [{ ...item, origin: 'value' }] });
+    for (const [key, value] of Object.entries(input)) {
+      const colon = 'a name with a colon cannot log in: remove it';
+      const message = key.includes(':') ? colon : findHashFault(value);
+      const path = { type: 'object', origin: 'value', input, key, value } as const;
+      if (message !== undefined) addIssue({ message, path: [path] });
     }
   }),
 );
@@ -102,7 +71,7 @@ function header(allowed?: readonly string[]) {
       ),
       v.transform(String),
       v.check(
-        (value) => allowed?.includes(value.toLowerCase()) ?? true,
+        (value) => value === '' || (allowed?.includes(value.toLowerCase()) ?? true),
         `is not a value of this header: write ${allowed?.join(' or ')}`,
       ),
     ),
@@ -122,16 +91,16 @@ const HTTP_SERVER = section({
   headers: v.optional(HEADERS, {}),
 });
 const RATE_LIMIT = section({
-  interval: v.optional(goDuration, 0),
+  interval: v.optional(duration(0), '0s'),
   burst: v.optional(integer(0), 0),
 });
 
 function webConfigSchema(folder: string) {
   return section({
-    tls_server_config: v.optional(tlsServerSection(folder), {}),
-    http_server_config: v.optional(HTTP_SERVER, {}),
-    basic_auth_users: v.optional(users, {}),
-    rate_limit: v.optional(RATE_LIMIT, {}),
+    tls_server_config: v.nullish(tlsServerSection(folder), {}),
+    http_server_config: v.nullish(HTTP_SERVER, {}),
+    basic_auth_users: v.optional(users),
+    rate_limit: v.nullish(RATE_LIMIT, {}),
   });
 }
 
@@ -157,61 +126,28 @@ export async function readWebConfig(file: string | undefined): Promise<WebConfig
   });
   const document = readDocument(text, file, issues);
   if (problems.length > 0) return { config: NO_WEB_CONFIG, files: [file], problems, warnings };
-  const schema = webConfigSchema(path.dirname(path.resolve(file)));
-  reportNoUsers(document);
-  dropEmptyKeys(schema, document.input);
-  const root = validate(schema, document);
+  const { root } = validate(webConfigSchema(dirname(resolve(file))), document);
   const tls = root.member('tls_server_config');
   const { cert_file, key_file, client_ca_file } = tls.values;
   const named = [cert_file, key_file, client_ca_file].filter((each) => each !== undefined);
   const config = await complete(root);
-  await warnOfOtherUsers(file, 'the web config file', tls.has('key'), (message) =>
-    issues.warn(position, message),
-  );
   return { config, files: [file, ...named], problems, warnings };
-}
-
-/** A key without users, which may be the last line of a file that was cut off, must not open access to everybody. */
-function reportNoUsers(document: SourceDocument): void {
-  const key = 'basic_auth_users';
-  const value = document.input[key];
-  const isEmpty = isMap(value) ? Object.keys(value).length === 0 : value === null || value === '';
-  if (!isEmpty) return;
-  const position = document.positionOfKey([key]);
-  document.issues.report(position, `lists no users: ${LIST_USERS}, or remove the key`);
-}
-
-/** Keys that restrict access: where a file was cut off behind one, more clients must not get in. */
-const NEED_A_VALUE: ReadonlySet<string> = new Set([
-  'client_ca',
-  'client_ca_file',
-  'client_auth_type',
-  'client_allowed_sans',
-]);
-
-/** An empty value counts as not set, as in the toolkit; so does none, except for keys that restrict access. */
-function dropEmptyKeys({ entries = {} }: AnySchema, container: Container): void {
-  for (const [key, schema] of Object.entries(entries)) {
-    const value = container[key];
-    if (value === '' || (value === null && !NEED_A_VALUE.has(key))) delete container[key];
-    if (isMap(value)) dropEmptyKeys(unwrap(schema), value);
-  }
 }
 
 async function complete(
   root: Section<v.InferOutput<ReturnType<typeof webConfigSchema>>>,
 ): Promise<WebConfig> {
-  const http = root.member('http_server_config');
-  if (http.has('http2') && http.values.http2) {
-    http.warn('has no effect: HTTP/1.1 is served', 'http2');
-  }
+  // An empty header counts as not set, as in the toolkit.
+  const headers = Object.entries(root.member('http_server_config').values.headers ?? {}).filter(
+    ([, value]) => value !== '',
+  );
   const limit = root.member('rate_limit');
   const { interval = 0, burst = 0 } = limit.values;
   if (interval > 0 && burst === 0) limit.warn('burst 0 rejects every request: set burst');
   return {
     tls: await readServerTls(root.member('tls_server_config')),
-    headers: http.allValues.headers,
-    users: new Map(Object.entries(root.member('basic_auth_users').allValues)),
+    headers: Object.fromEntries(headers),
+    users: new Map(Object.entries(root.values.basic_auth_users ?? {})),
     rateLimit: interval === 0 ? undefined : { intervalSeconds: interval, burst },
   };
 }

@@ -3,7 +3,6 @@ import { ApiLogin } from '../cockroach/api-login.ts';
 import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
 import { ClusterApi } from '../cockroach/cluster-api.ts';
 import { NodeListings } from '../cockroach/node.ts';
-import { isLoopback } from '../config/addresses.ts';
 import { type FileWatch, watchFiles } from '../config/files.ts';
 import type {
   CloudApiConfig,
@@ -12,6 +11,7 @@ import type {
   ProxyConfig,
 } from '../config/schema.ts';
 import { type ClientTls, readClientTls } from '../config/tls-files.ts';
+import { isLoopback } from '../config/values.ts';
 import { HttpClient, type HttpClientOptions } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
 import type { Log } from '../log.ts';

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Collector } from '../collectors/collector.ts';
 import type { FindingSettings } from '../config/alert-settings.ts';
-import { describeConfig } from '../config/describe.ts';
 import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
 import { ConfigError, formatIssues } from '../config/issues.ts';
-import type { ConfigSources, LoadedConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
+import type { LoadedConfig } from '../config/load.ts';
+import { type Config, describeConfig } from '../config/schema.ts';
 import type { Problem } from '../findings/status.ts';
 import { messageOf, toTime } from '../format.ts';
 import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
@@ -32,7 +31,7 @@ export interface ExporterOptions extends Pick<WebServerOptions, 'log' | 'sockets
   /** Number of log lines that were not written. */
   readonly droppedLogLines?: (() => number) | undefined;
   /** Reads the configuration again for a reload; when absent, the running one is applied again. */
-  readonly load?: (followed: Pick<ConfigSources, 'followedWebConfig'>) => Promise<LoadedConfig>;
+  readonly load?: () => Promise<LoadedConfig>;
   readonly clock?: Clock;
   /** How often certificates, secrets and the web config file are checked for changes. */
   readonly fileCheckMs?: number;
@@ -230,8 +229,7 @@ export class Exporter {
   async #reloadConfig(): Promise<string | undefined> {
     const { config, collectors, load, log } = this.#options;
     const { web } = config;
-    const followed = { followedWebConfig: web.config_file };
-    const loaded = load === undefined ? { config, warnings: [] } : await load(followed);
+    const loaded = load === undefined ? { config, warnings: [] } : await load();
     const changed = loaded.config;
     await this.#clusters.apply(changed);
     this.#history.keep(new Set(changed.clusters.map(({ name }) => name)));

@@ -6,7 +6,7 @@ import {
   type Poll,
   type PollFailure,
 } from '../collectors/collector.ts';
-import type { CollectorConfig } from '../config/cluster-schema.ts';
+import type { CollectorConfig } from '../config/collector-schema.ts';
 import type { FindRemedy } from '../diagnosis/diagnose.ts';
 import { messageOf } from '../format.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';

@@ -24,14 +24,6 @@ testBadFiles([
     ],
   ],
   [
-    'critical limits that are not beyond those that warn',
-    `thresholds:\n  disk: 0.05\n  memory: 0.8\n  memory_critical: 0.7\n${CLUSTER}`,
-    [
-      '2:9: thresholds.disk: disk_critical (0.1) must be less than disk (0.05)',
-      '4:20: thresholds.memory_critical: memory_critical (0.7) must be more than memory (0.8)',
-    ],
-  ],
-  [
     'links that lead nowhere',
     `links: { runbook_url: wiki, dashboards_url: "https://g" }\n${CLUSTER}`,
     [

@@ -3,9 +3,9 @@ import path from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { listConfigKeys } from '../../src/config/describe.ts';
 import { ConfigError } from '../../src/config/issues.ts';
 import { loadConfig } from '../../src/config/load.ts';
+import { listConfigKeys } from '../../src/config/sources.ts';
 import { makeFolder } from './folder.ts';
 
 const ROOT_KEYS = [

@@ -3,9 +3,9 @@ import path from 'node:path';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { describeConfig } from '../../src/config/describe.ts';
+import { Secret } from '../../src/config/files.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { Secret } from '../../src/config/secret.ts';
+import { describeConfig } from '../../src/config/schema.ts';
 import { API, CLUSTER } from './bad-file.ts';
 import { makeFolder } from './folder.ts';
 import { loadText, problemsOf, warningsOf } from './loading.ts';
@@ -75,7 +75,7 @@ test.each([
   ['variable', '      password_env: PASSWORD\n', { password_env: 'PASSWORD' }],
 ])('a password given as %s is revealed on demand and shown nowhere', async (_, line, described) => {
   const { config } = await loadText(`${USER}${line}`, {
-    files: { 'secrets/crdb': 'hunter2\r\n' },
+    files: { 'secrets/crdb': '\uFEFFhunter2\r\n' },
     env: { PASSWORD: 'hunter2' },
   });
   expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe('hunter2');
@@ -91,27 +91,20 @@ test.each([
   });
 });
 
-test('a byte order mark at the start of a secret file is no part of the secret', async () => {
-  const { config } = await loadText(`${USER}      password_file: s\n`, {
-    files: { s: '\uFEFFhunter2\uFEFF\n' },
-  });
-  expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe('hunter2\uFEFF');
-});
-
 test('a secret is the same as one of the same text from anywhere, or of the same file', () => {
-  const text = Secret.fromText('a');
-  const file = Secret.fromFile('/s');
-  expect(text.isSameAs(Secret.fromText('a', 'X'))).toBe(true);
-  expect(text.isSameAs(Secret.fromText('b'))).toBe(false);
-  expect(file.isSameAs(Secret.fromFile('/s'))).toBe(true);
-  expect(file.isSameAs(Secret.fromFile('/t'))).toBe(false);
+  const text = new Secret('a');
+  const file = new Secret('', { file: '/s' });
+  expect(text.isSameAs(new Secret('a', { variable: 'X' }))).toBe(true);
+  expect(text.isSameAs(new Secret('b'))).toBe(false);
+  expect(file.isSameAs(new Secret('', { file: '/s' }))).toBe(true);
+  expect(file.isSameAs(new Secret('', { file: '/t' }))).toBe(false);
   expect([text.isSameAs(file), file.isSameAs(text)]).toEqual([false, false]);
   expect(text.describe('token')).toEqual(['token', '<secret>']);
   expect(file.describe('token')).toEqual(['token_file', '/s']);
 });
 
 test('a secret prints as <secret> however it is printed', () => {
-  const secret = Secret.fromText('hunter2');
+  const secret = new Secret('hunter2');
   const printed = [String(secret), [secret].join(), secret.toString(), inspect(secret)];
   expect(printed).toEqual(['<secret>', '<secret>', '<secret>', '<secret>']);
   expect(JSON.stringify({ secret })).toBe('{"secret":"<secret>"}');
@@ -140,79 +133,27 @@ test('a secret file is read again after it was replaced, and an empty one is an 
   expect(password?.describe('password')).toEqual(['password_file', `${folder}/crdb`]);
 });
 
-const FILE_PLACE = 'exporter.yml:6:22: clusters[0].cluster_api.password_file: ';
-const TEXT_PLACE = 'exporter.yml:6:17: clusters[0].cluster_api.password: ';
-const INLINE = 'this secret is in the configuration file, and exporter.yml';
-
-/** A way to give a password, a file with a mode, and the warnings that come of it. */
-test.each<[string, string, string, number, readonly string[]]>([
-  ['a secret file of its owner', 'password_file: crdb', 'crdb', 0o600, []],
-  ['a secret file of a group', 'password_file: crdb', 'crdb', 0o660, []],
-  [
-    'a secret file that everybody can read',
-    'password_file: crdb',
-    'crdb',
-    0o644,
-    [
-      `${FILE_PLACE}the secret file crdb has mode 0644, so every user can read it: run \`chmod o-r crdb\``,
-    ],
-  ],
-  [
-    'a secret file that everybody can change',
-    'password_file: crdb',
-    'crdb',
-    0o602,
-    [
-      `${FILE_PLACE}the secret file crdb has mode 0602, so every user can change it: run \`chmod o-w crdb\``,
-    ],
-  ],
-  ['a configuration that everybody can read', 'password_file: crdb', 'exporter.yml', 0o644, []],
-  [
-    'a configuration that everybody can change',
-    'password_file: crdb',
-    'exporter.yml',
-    0o666,
-    [
-      'exporter.yml: the configuration file exporter.yml has mode 0666, so every user can change it: run `chmod o-w exporter.yml`',
-    ],
-  ],
-  ['a configuration with a password', 'password: hunter2', 'exporter.yml', 0o640, []],
-  [
-    'a configuration with a password that everybody can read',
-    'password: hunter2',
-    'exporter.yml',
-    0o644,
-    [
-      `${TEXT_PLACE}${INLINE} has mode 0644, so every user can read it: run \`chmod o-r exporter.yml\``,
-    ],
-  ],
-  [
-    'a configuration with a password that everybody can change',
-    'password: hunter2',
-    'exporter.yml',
-    0o606,
-    [
-      'exporter.yml: the configuration file exporter.yml has mode 0606, so every user can change it: run `chmod o-w exporter.yml`',
-      `${TEXT_PLACE}${INLINE} has mode 0606, so every user can read and change it: run \`chmod o-rw exporter.yml\``,
-    ],
-  ],
-])('modes that are warned of: %s', async (_what, line, name, mode, expected) => {
-  const folder = await makeFolder({ 'exporter.yml': `${USER}      ${line}\n`, crdb: 'hunter2' });
-  await chmod(path.join(folder, name), mode);
-  const file = path.join(folder, 'exporter.yml');
-  const loading = loadConfig({ flags: { 'config.file': file }, env: {}, collectors: COLLECTORS });
-  expect(await warningsOf(loading)).toEqual(expected);
-});
-
-test('a secret of a variable is not one of the file', async () => {
-  const folder = await makeFolder({ 'exporter.yml': `${USER}      password_env: P\n` });
-  const file = path.join(folder, 'exporter.yml');
-  await chmod(file, 0o644);
-  const env = { P: 'hunter2' };
-  expect(
-    await warningsOf(loadConfig({ flags: { 'config.file': file }, env, collectors: COLLECTORS })),
-  ).toEqual([]);
-});
+/** A way to give a password, a file with a mode, and the key that a warning names. */
+test.each([
+  ['password_file: crdb', 'crdb', 0o660, undefined],
+  ['password_file: crdb', 'crdb', 0o644, 'password_file'],
+  ['password_file: crdb', 'exporter.yml', 0o644, undefined],
+  ['password: hunter2', 'exporter.yml', 0o640, undefined],
+  ['password: hunter2', 'exporter.yml', 0o644, 'password'],
+  ['password_env: P', 'exporter.yml', 0o644, undefined],
+])(
+  'a secret that every user can read is warned of: %s, %s with mode %o',
+  async (line, name, mode, key) => {
+    const folder = await makeFolder({ 'exporter.yml': `${USER}      ${line}\n`, crdb: 'hunter2' });
+    await chmod(path.join(folder, name), mode);
+    const file = path.join(folder, 'exporter.yml');
+    const env = { P: 'hunter2' };
+    const loading = loadConfig({ flags: { 'config.file': file }, env, collectors: COLLECTORS });
+    const column = key === 'password' ? 17 : 22;
+    const warning = `exporter.yml:6:${column}: clusters[0].cluster_api.${key}: every user can read the secret in ${name}: run \`chmod o-r ${name}\``;
+    expect(await warningsOf(loading)).toEqual(key === undefined ? [] : [warning]);
+  },
+);
 
 test.each([
   ['a user to another host', 'http://crdb:8080', 'username: u\n      password: hunter2', true],

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { describeConfig } from '../../src/config/describe.ts';
+import { describeConfig } from '../../src/config/schema.ts';
 import { CLUSTER } from './bad-file.ts';
 import { loadText } from './loading.ts';
 import { FILES } from './web-files.ts';
@@ -18,7 +18,7 @@ clusters:
       urls: ["https://crdb-1:8080", "https://crdb-2:8080"]
       virtual_cluster: main
       tls: { ca_file: ca.crt, server_name: crdb, insecure_skip_verify: true }
-      timeout: 1m30s
+      timeout: 90s
       min_rate: 0B
       max_concurrent_requests: 2
       max_response_bytes: 512MiB

@@ -1,8 +1,8 @@
 import path from 'node:path';
 import { COLLECTORS } from '../../src/collectors/index.ts';
+import type { Environment } from '../../src/config/files.ts';
 import { ConfigError, formatIssues } from '../../src/config/issues.ts';
 import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';
-import type { Environment } from '../../src/config/secret.ts';
 import type { Flags } from '../../src/config/sources.ts';
 import { makeFolder } from './folder.ts';
 

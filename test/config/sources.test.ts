@@ -1,7 +1,9 @@
 import { readFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
+import { shardNameOf } from '../../src/config/complete.ts';
 import { UsageError } from '../../src/config/issues.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { CLUSTER, NO_CLUSTER } from './bad-file.ts';
@@ -139,14 +141,13 @@ test('flags and variables of a cluster beside a file are wrong usage', async () 
   );
 });
 
-test("a secret's variable beside a file is used when the file names it, and else warned of", async () => {
+test("a secret's variable beside a file is used when the file names it", async () => {
   const env = { CRDB_EXPORTER_CLUSTER_TOKEN: 'hunter2' };
   const named = loadText(`${CLUSTER}      token_env: CRDB_EXPORTER_CLUSTER_TOKEN\n`, { env });
   expect(await warningsOf(named)).toEqual([]);
   expect(await (await named).config.clusters[0]?.cluster_api?.token?.reveal()).toBe('hunter2');
-  expect(await warningsOf(loadText(CLUSTER, { env }))).toEqual([
-    'CRDB_EXPORTER_CLUSTER_TOKEN: not used beside a configuration file: name it there in password_env or token_env',
-  ]);
+  const { config } = await loadText(CLUSTER, { env });
+  expect(config.clusters[0]?.cluster_api?.token).toBeUndefined();
 });
 
 test.each([
@@ -241,33 +242,28 @@ test('what is not set has its default', async () => {
 });
 
 test('the name of the shard is that of the host unless it is set', async () => {
-  const nameOf = async (name: string | undefined, hostname?: string): Promise<string> => {
-    const flags = { ...URL_FLAG, 'shard.name': name };
-    const loaded = await loadConfig({
-      flags,
-      env: {},
-      collectors: COLLECTORS,
-      ...(hostname !== undefined && { hostname }),
-    });
-    return loaded.config.shard.name;
-  };
-  expect(await nameOf(undefined, 'crdb-3.example.com')).toBe('crdb-3.example.com');
-  expect(await nameOf('', 'crdb-3')).toBe('crdb-3');
-  expect(await nameOf('east-1', 'crdb-3')).toBe('east-1');
-  expect(await nameOf(undefined)).not.toBe('');
-  expect(await nameOf(undefined, '123456789012')).toBe('host-123456789012');
-  expect(await nameOf(undefined, `böse ${'x'.repeat(80)}`)).toBe(`b-se-${'x'.repeat(58)}`);
+  expect(shardNameOf('crdb-3.example.com')).toBe('crdb-3.example.com');
+  expect(shardNameOf('123456789012')).toBe('host-123456789012');
+  expect(shardNameOf(`böse ${'x'.repeat(80)}`)).toBe(`b-se-${'x'.repeat(58)}`);
+  const unset = await loadFlags({ ...URL_FLAG, 'shard.name': '' });
+  expect(unset.config.shard.name).toBe(shardNameOf(hostname()));
   const { config } = await loadFlags(URL_FLAG, { CRDB_EXPORTER_SHARD_NAME: 'east-2' });
   expect(config.shard.name).toBe('east-2');
 });
 
-test('a web config file that is followed already is not read again', async () => {
-  const file = path.join(await makeFolder({ 'web.yml': 'x: 1\n' }), 'web.yml');
-  const flags = { ...URL_FLAG, 'web.config.file': file };
-  const load = (followedWebConfig?: string) =>
-    loadConfig({ flags, env: {}, collectors: COLLECTORS, followedWebConfig });
-  expect((await load(file)).config.web.config_file).toBe(file);
-  expect(await problemsOf(load('/other.yml'))).toHaveLength(1);
+test.each([
+  ['all', 2],
+  ['of clusters', 1],
+  ['none', 0],
+] as const)('files are checked as the caller wants: %s', async (checkedFiles, count) => {
+  const flags = {
+    ...URL_FLAG,
+    'cluster.token-file': '/nowhere/token',
+    'web.config.file': '/nowhere/web.yml',
+  };
+  const loading = loadConfig({ flags, env: {}, collectors: COLLECTORS, checkedFiles });
+  const problems = count === 0 ? await loading.then(() => []) : await problemsOf(loading);
+  expect(problems).toHaveLength(count);
 });
 
 test('an empty name means no web config file', async () => {

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { mkdir, symlink, writeFile } from 'node:fs/promises';
 import net from 'node:net';
 import path from 'node:path';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { CLUSTER } from './bad-file.ts';
@@ -12,7 +12,8 @@ import { problemsOf } from './loading.ts';
 import { FILES } from './web-files.ts';
 
 /** Makes something at a path that is not a small regular file, and what is said of it. */
-const OTHERS: readonly (readonly [string, (at: string) => Promise<void> | void, string])[] = [
+type Other = readonly [what: string, make: (at: string) => Promise<void> | void, reason: string];
+const OTHERS: readonly [Other, ...Other[]] = [
   [
     'a named pipe',
     (at) => void execFileSync('mkfifo', [at]),
@@ -32,7 +33,8 @@ const WEB_TLS = 'tls_server_config: { cert_file: good.crt, key_file: good.key }\
 const TLS = `${CLUSTER}      tls: { ca_file: ca.crt, cert_file: good.crt, key_file: good.key }\n`;
 
 /** A configuration, the file of it that is something else, and the problem that begins with its place. */
-const USES: readonly (readonly [what: string, yaml: string, file: string, problem: string])[] = [
+type Use = readonly [what: string, yaml: string, file: string, problem: string];
+const USES: readonly [Use, Use, ...Use[]] = [
   [
     'a configuration',
     CLUSTER,
@@ -71,8 +73,12 @@ const USES: readonly (readonly [what: string, yaml: string, file: string, proble
   ],
 ];
 
-describe.each(USES)('for %s', (_what, yaml, file, problem) => {
-  test.each(OTHERS)('%s is refused at once', async (_other, make, reason) => {
+test.each([
+  ...OTHERS.map((other) => [...USES[1], ...other] as const),
+  ...USES.map((use) => [...use, ...OTHERS[0]] as const),
+])(
+  'for %s (%j, %s, %s) %s is refused at once',
+  async (_what, yaml, file, problem, _other, make, reason) => {
     const files = { ...FILES, 'exporter.yml': yaml, 'web.yml': WEB_TLS, token: 'a' };
     const kept = Object.entries(files).filter(([name]) => name !== file);
     const folder = await makeFolder(Object.fromEntries(kept));
@@ -84,8 +90,8 @@ describe.each(USES)('for %s', (_what, yaml, file, problem) => {
       collectors: COLLECTORS,
     });
     expect(await problemsOf(loading)).toEqual([`${problem}${reason}`]);
-  });
-});
+  },
+);
 
 async function listenAt(at: string): Promise<void> {
   const server = net.createServer().listen(at);

@@ -1,4 +1,3 @@
-import { chmod } from 'node:fs/promises';
 import path from 'node:path';
 import { formatIssues } from '../../src/config/issues.ts';
 import { readWebConfig, type WebConfigReading } from '../../src/config/web-config.ts';
@@ -39,9 +38,8 @@ export interface TextReading extends Pick<WebConfigReading, 'config'> {
 }
 
 /** Reads a web config file of this text, beside the files above. */
-export async function readText(yaml: string, mode = 0o600): Promise<TextReading> {
+export async function readText(yaml: string): Promise<TextReading> {
   const folder = await makeFolder({ ...FILES, 'web.yml': yaml });
-  await chmod(path.join(folder, 'web.yml'), mode);
   const reading = await readWebConfig(path.join(folder, 'web.yml'));
   const bare = (text: string): string => text.replaceAll(`${folder}/`, '');
   return {

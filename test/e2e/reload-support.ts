@@ -32,7 +32,7 @@ export async function watch(yaml: string): Promise<Reloadable> {
     }),
     app: {
       fileCheckMs: 3_600_000,
-      load: (followed) =>
+      load: () =>
         loadConfig({
           flags: {
             'config.file': file,
@@ -42,7 +42,7 @@ export async function watch(yaml: string): Promise<Reloadable> {
           },
           env: {},
           collectors: COLLECTORS,
-          ...followed,
+          checkedFiles: 'of clusters',
         }),
     },
   });

@@ -1,4 +1,4 @@
-import type { CollectorConfig } from '../../src/config/cluster-schema.ts';
+import type { CollectorConfig } from '../../src/config/collector-schema.ts';
 import type { Config } from '../../src/config/schema.ts';
 import type { Simulator } from '../../src/simulator/index.ts';
 import { openScene, type Scene, type SceneOptions } from '../browser/scenes.ts';

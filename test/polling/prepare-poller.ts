@@ -1,5 +1,5 @@
 import type { Poll } from '../../src/collectors/collector.ts';
-import type { CollectorConfig } from '../../src/config/cluster-schema.ts';
+import type { CollectorConfig } from '../../src/config/collector-schema.ts';
 import { createLog } from '../../src/log.ts';
 import { ClusterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { gauge } from '../../src/metrics/family.ts';

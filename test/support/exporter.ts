@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import type { CollectorConfig } from '../../src/config/cluster-schema.ts';
+import type { CollectorConfig } from '../../src/config/collector-schema.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { Config } from '../../src/config/schema.ts';
 import { Exporter } from '../../src/exporter/exporter.ts';

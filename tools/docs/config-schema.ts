@@ -13,8 +13,6 @@ export function buildConfigSchema(): JsonSchema {
     overrideAction: ({ valibotAction, jsonSchema }) =>
       valibotAction.type === 'metadata' ? withoutOwnMetadata(jsonSchema) : null,
   });
-  const { clusters } = schema.properties ?? {};
-  if (typeof clusters === 'object') dropInheritedDefaults(clusters);
   const title = 'Configuration of crdb-exporter';
   return withoutEmpty({ $schema: String($schema), title, ...schema });
 }
@@ -25,20 +23,9 @@ function withoutEmpty(schema: JsonSchema): JsonSchema {
   );
 }
 
-const OWN_METADATA = ['flag', 'variable', 'valueType', 'format'];
+const OWN_METADATA = ['flag', 'variable', 'valueType', 'format', 'removed'];
 
 function withoutOwnMetadata(schema: JsonSchema): JsonSchema {
   const entries = Object.entries(schema).filter(([name]) => !OWN_METADATA.includes(name));
   return Object.fromEntries(entries);
-}
-
-/** For keys that a cluster omits, the values for all clusters apply, not the defaults. */
-function dropInheritedDefaults({ items }: JsonSchema): void {
-  const cluster = typeof items === 'object' && !Array.isArray(items) ? items : {};
-  const { collectors } = cluster.properties ?? {};
-  Object.assign(cluster.properties ?? {}, {
-    collectors: JSON.parse(JSON.stringify(collectors), (key, value: unknown) =>
-      key === 'default' ? undefined : value,
-    ),
-  });
 }

@@ -1,5 +1,5 @@
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { type ConfigKey, listConfigKeys } from '../../src/config/describe.ts';
+import { type ConfigKey, listConfigKeys } from '../../src/config/sources.ts';
 
 const INTRODUCTION = `# Configuration
 

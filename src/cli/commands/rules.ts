@@ -55,7 +55,7 @@ async function readConfigured(
 ): Promise<ConfiguredSettings | undefined> {
   const file = findFile(configSources(command, context));
   if (file === undefined) return undefined;
-  const { thresholds, links } = await loadCommandConfig(command, context, { withoutFiles: true });
+  const { thresholds, links } = await loadCommandConfig(command, context);
   return { file, thresholds, links };
 }
 

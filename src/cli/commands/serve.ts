@@ -38,7 +38,7 @@ export function defineCheck(command: Command, context: CommandContext): void {
 /** Reads the configuration as `serve` would and prints every error and warning. */
 async function check(command: Command, context: CommandContext): Promise<void> {
   try {
-    const { clusters } = await loadCommandConfig(command, context);
+    const { clusters } = await loadCommandConfig(command, context, 'all');
     process.stdout.write(`the configuration is valid: ${clusters.length} cluster(s)\n`);
   } catch (error) {
     if (!(error instanceof ConfigError)) throw error;
@@ -61,7 +61,9 @@ async function serve(sources: ConfigSources, build: Build): Promise<void> {
 
 async function serveUntil(stopped: Promise<StopSignal>, sources: ConfigSources, build: Build) {
   const { config, warnings } = await loadConfig(sources);
-  const load: ExporterOptions['load'] = (followed) => loadConfig({ ...sources, ...followed });
+  // The web config file is reloaded by its own watcher.
+  const load: ExporterOptions['load'] = () =>
+    loadConfig({ ...sources, checkedFiles: 'of clusters' });
   let droppedLogLines = 0;
   const log = createLog({ ...config.log, lineDropped: () => (droppedLogLines += 1) });
   using _crashHandler = exitOnUncaughtError(log);

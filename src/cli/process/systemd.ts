@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import type { Environment } from '../../config/secret.ts';
+import type { Environment } from '../../config/files.ts';
 import type { Log } from '../../log.ts';
 
 /** Number of the first socket that a service manager hands over (sd_listen_fds(3)). */

@@ -3,7 +3,6 @@ import {
   describeThreshold,
   findLinkFault,
   findThresholdFault,
-  findWrongOrders,
   isThresholdName,
   RUNBOOK_URL,
   THRESHOLD_NAMES,
@@ -113,10 +112,6 @@ export function readSettings(
       texts[key] = checked;
     }
   }
-  const [wrong] = findWrongOrders(
-    Object.fromEntries(THRESHOLD_NAMES.map((name) => [name, Number(texts[name])])),
-  );
-  if (wrong !== undefined) throw usageError(`--set: ${wrong.message}`);
   const values = Object.entries(texts).map(([name, text]) => [name, writeValue(name, text)]);
   return { values: Object.fromEntries(values), severities, waits, labels };
 }

@@ -1,0 +1,138 @@
+import * as v from 'valibot';
+import type { OptionSpec, OptionSpecs, OptionValues } from '../collector-options.ts';
+import { quote } from './issues.ts';
+import {
+  anyText,
+  autoOrBoolean,
+  boolean,
+  choice,
+  duration,
+  integer,
+  key,
+  type KeyMeta,
+  list,
+  MIN_TIMEOUT_SECONDS,
+  rejectIf,
+  section,
+  share,
+  text,
+  textLike,
+  writeDuration,
+} from './values.ts';
+
+// The keys of the collectors, for all clusters and for each.
+
+/** The part of a collector that the configuration needs. */
+export interface CollectorOptions {
+  readonly name: string;
+  readonly api: 'cluster' | 'cloud';
+  readonly enabledByDefault: boolean;
+  readonly intervalSeconds: number;
+  readonly timeoutSeconds: number;
+  readonly maxDuty: number;
+  readonly options: OptionSpecs;
+}
+
+const MIN_INTERVAL_SECONDS = 1;
+/** Below this, not even the series of the whole cluster would fit. */
+const MIN_SERIES = 500;
+
+/** A key of a collector, its type, and its default as it is written in a file. */
+type Setting = readonly [name: string, schema: v.GenericSchema, usual: unknown, meta: KeyMeta];
+
+/** The keys that every collector has, and its options. */
+function listSettings(collector: CollectorOptions): readonly Setting[] {
+  const { name, enabledByDefault, intervalSeconds, timeoutSeconds, maxDuty } = collector;
+  const interval = duration(MIN_INTERVAL_SECONDS);
+  const help = {
+    enabled: `Poll ${name}.`,
+    interval: `Interval between the starts of two polls of ${name}.`,
+    timeout: `Maximum duration of one poll of ${name}.`,
+    maxAge: 'Age at which data is no longer exported; default: min(3 × interval, interval + 10m).',
+    maxDuty: `Largest share of the time that responses to polls of ${name} may take; beyond it the interval gets longer. Timeouts do not count.`,
+    maxSeries: `Maximum series of ${name} per cluster; above it the least important ones are dropped and counted.`,
+  };
+  const timeout = duration(MIN_TIMEOUT_SECONDS);
+  return [
+    ['enabled', boolean, enabledByDefault, { help: help.enabled, flag: `collector.${name}` }],
+    ['interval', interval, writeDuration(intervalSeconds), { help: help.interval }],
+    ['timeout', timeout, writeDuration(timeoutSeconds), { help: help.timeout }],
+    ['max_age', interval, undefined, { help: help.maxAge }],
+    ['max_duty', share, maxDuty, { help: help.maxDuty }],
+    ['max_series', integer(MIN_SERIES), 250_000, { help: help.maxSeries }],
+    ...Object.entries(collector.options).map(([option, spec]): Setting => {
+      const usual = spec.kind === 'duration' ? writeDuration(spec.default) : spec.default;
+      return [option, optionSchema(spec), usual, { help: spec.help }];
+    }),
+  ];
+}
+
+/** The settings of one collector, those that every collector has and its own options. Times are seconds. */
+export interface CollectorConfig extends Readonly<Partial<OptionValues<OptionSpecs>>> {
+  readonly enabled: boolean;
+  readonly interval: number;
+  readonly timeout: number;
+  readonly max_age?: number | undefined;
+  readonly max_duty: number;
+  readonly max_series: number;
+}
+
+/** `collectors` of the file: the settings for all clusters, by collector. */
+export function commonCollectors(
+  collectors: readonly CollectorOptions[],
+): v.GenericSchema<unknown, Readonly<Record<string, CollectorConfig>>> {
+  return collectorBlock(collectors, (schema, usual) => v.optional(schema, usual));
+}
+
+/** `collectors` of a cluster: the settings that differ from those for all. */
+export function clusterCollectors(
+  collectors: readonly CollectorOptions[],
+): v.GenericSchema<unknown, Readonly<Record<string, Partial<CollectorConfig>>>> {
+  return collectorBlock(collectors, (schema) => v.exactOptional(schema));
+}
+
+function collectorBlock(
+  collectors: readonly CollectorOptions[],
+  toOptional: (schema: v.GenericSchema, usual: unknown) => v.GenericSchema,
+) {
+  const sections = collectors.map((collector) => {
+    const entries = listSettings(collector).map(([name, schema, usual, meta]) => {
+      return [name, key(toOptional(schema, usual), meta)];
+    });
+    return [collector.name, v.nullish(section(Object.fromEntries(entries)), {})];
+  });
+  return section(Object.fromEntries(sections));
+}
+
+function optionSchema(spec: OptionSpec): v.GenericSchema {
+  switch (spec.kind) {
+    case 'duration':
+      return duration(spec.min);
+    case 'integer':
+      return integer(spec.min, spec.max);
+    case 'boolean':
+      return boolean;
+    case 'auto':
+      return autoOrBoolean;
+    case 'enum':
+      return choice(spec.values);
+    case 'strings':
+      return list(textLike(spec.pattern, spec.expects));
+    default:
+      return rewrites(spec.check);
+  }
+}
+
+/** A list of `{ regex, replacement }`, each regex checked by the engine that will run it. */
+function rewrites(check: (regex: string) => string | undefined) {
+  const syntax = 'the syntax is that of RE2, without lookaround and backreferences';
+  const regex = v.pipe(
+    text('regex'),
+    rejectIf((value) => {
+      const fault = check(value);
+      return fault && `${quote(value)} cannot be used: ${fault}; ${syntax}`;
+    }),
+  );
+  // An empty replacement removes the match.
+  return list(section({ regex, replacement: anyText }), 'is not a list of { regex, replacement }');
+}
