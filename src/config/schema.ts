@@ -31,7 +31,7 @@ import {
 // cluster-schema.ts.
 
 /** Where to listen, in the form that `server.listen()` takes. Without a host: all interfaces. */
-export type ListenAddress =
+type ListenAddress =
   | { readonly host?: string | undefined; readonly port: number }
   | { readonly path: string };
 

@@ -4,7 +4,16 @@ import * as v from 'valibot';
 import { messageOf } from '../format.ts';
 import { readCas, readIdentity } from './tls-files.ts';
 import type { Section } from './validate.ts';
-import { boolean, choice, invalid, list, optionalFilePath, section, text } from './values.ts';
+import {
+  anyText,
+  boolean,
+  choice,
+  invalid,
+  list,
+  optionalFilePath,
+  section,
+  text,
+} from './values.ts';
 
 // Names that Go's crypto/tls gives to what OpenSSL calls otherwise; web config files are written in Go's.
 
@@ -62,6 +71,13 @@ function meaningOf<T>(meanings: Readonly<Record<string, T>>) {
   );
 }
 
+/** An empty text counts as not set, as in the toolkit. */
+const clientAuthType = v.pipe(
+  anyText,
+  v.transform((word) => (word === '' ? 'NoClientCert' : word)),
+  meaningOf(CLIENT_AUTH_TYPES),
+);
+
 /** PEM text; empty counts as not set. Its messages never show it, since it may be a private key. */
 const pem = v.pipe(
   v.string(invalid('is not text: write it as a block after |', 'the value')),
@@ -77,7 +93,7 @@ export function tlsServerSection(folder: string) {
     key: v.optional(pem),
     client_ca_file: v.optional(optionalFilePath(folder)),
     client_ca: v.optional(pem),
-    client_auth_type: v.optional(meaningOf(CLIENT_AUTH_TYPES), 'NoClientCert'),
+    client_auth_type: v.optional(clientAuthType, 'NoClientCert'),
     client_allowed_sans: v.optional(list(text()), []),
     min_version: v.optional(meaningOf(MIN_VERSIONS), 'TLS12'),
     max_version: v.optional(meaningOf(MAX_VERSIONS), 'TLS13'),

@@ -31,15 +31,15 @@ const BCRYPT_HASH = /^\$2[aby]?\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z\d]{53}$/;
 const MAX_BCRYPT_COST = 15;
 const MAKE_HASH = 'make one with `htpasswd -nBC 10 ""` and remove the colon';
 
-const NO_USERS = 'write each as `name: hash`, or remove the key';
-
 /**
  * Users and the hashes of their passwords. Its messages never show a value: it may be a password. A key without users, which
  * may be the last line of a file that was cut off, must not open access to everybody.
  */
 const users = v.pipe(
-  v.custom<Record<string, string>>(isMap, `is not a map of users: ${NO_USERS}`),
-  v.check((all) => Object.keys(all).length > 0, `lists no users: ${NO_USERS}`),
+  v.custom<Record<string, string>>(
+    (value) => isMap(value) && Object.keys(value).length > 0,
+    'lists no users: write each as `name: hash`, or remove the key',
+  ),
   v.rawCheck(({ dataset: { value: input }, addIssue }) => {
     if (!isMap(input)) return;
     for (const [key, value] of Object.entries(input)) {

@@ -122,8 +122,8 @@ describe('the command line', () => {
     const flag = `--config.file=${file}`;
     const out = 'the configuration is valid: 1 cluster(s)\n';
     expect(await runHere(['check', flag])).toEqual({ code: 0, out, err: '' });
-    const name = 'CRDB_EXPORTER_CLUSTER_TOKEN';
-    const err = `${name}: not used beside a configuration file: name it there in password_env or token_env\n`;
+    const name = 'CRDB_EXPORTER_LOG_LEVELS';
+    const err = `${name}: unknown variable, not used: did you mean CRDB_EXPORTER_LOG_LEVEL?\n`;
     expect(await runHere(['check', flag], { [name]: 'x' })).toEqual({ code: 0, out, err });
     const listed = await runHere(['nodes', flag], { [name]: 'x' });
     expect({ ...listed, err: listed.err.slice(0, err.length) }).toEqual({ code: 1, out: '', err });

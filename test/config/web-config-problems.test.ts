@@ -129,7 +129,7 @@ describe('problems are reported with their places and remedies', () => {
     ],
     [
       'basic_auth_users:',
-      'web.yml:1:18: basic_auth_users: is not a map of users: write each as `name: hash`, or remove the key',
+      'web.yml:1:18: basic_auth_users: lists no users: write each as `name: hash`, or remove the key',
     ],
     [
       `basic_auth_users: { alice: ${HASH.replace('$04$', '$16$')} }`,
@@ -137,7 +137,7 @@ describe('problems are reported with their places and remedies', () => {
     ],
     [
       'basic_auth_users: alice:hunter2',
-      'web.yml:1:19: basic_auth_users: is not a map of users: write each as `name: hash`',
+      'web.yml:1:19: basic_auth_users: lists no users: write each as `name: hash`',
     ],
     [
       `basic_auth_users: { "al:ice": "${HASH}" }`,

@@ -18,7 +18,7 @@ or by a setting of the editor.
 - **Values.** Durations are \`500ms\`, \`30s\` or \`1m30s\`, sizes \`16KiB\` or \`2GiB\`. Paths are relative to the file. Unknown keys are
   errors. YAML anchors, aliases and merge keys (\`<<: *name\`) work. Unknown \`CRDB_EXPORTER_…\` variables cause a warning if they resemble a known one.
 - **Secrets.** No flag takes a secret. Name a file or a variable instead. The exporter warns when every user of the machine can read a
-  secret or change a file. Files are at most 1 MiB.
+  secret. Files are at most 1 MiB.
 - **Reload.** SIGHUP reloads all files; so does a POST to \`/-/reload\` with \`--web.enable-lifecycle\`, and a change of the file with
   \`--config.auto-reload\`. If the file has errors, nothing changes, and the status page shows the error. Settings in \`web\` need a
   restart; the log and the response of \`/-/reload\` name those that changed.

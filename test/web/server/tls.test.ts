@@ -196,11 +196,6 @@ describe('versions, suites and curves', () => {
     expect(await statusFor(older.url, {})).toBe(200);
   });
 
-  test('TLS 1.0 is offered when configured', async () => {
-    const { url } = await startTls(', min_version: TLS10');
-    expect(await statusFor(url, { ...old, minVersion: 'TLSv1', maxVersion: 'TLSv1' })).toBe(200);
-  });
-
   test('cipher_suites restrict TLS 1.2, by the names of Go', async () => {
     const { url } = await startTls(
       ', cipher_suites: [TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, TLS_AES_128_GCM_SHA256]',
