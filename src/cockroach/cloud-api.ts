@@ -39,7 +39,7 @@ interface CloudRequest<S extends ObjectShape> extends Pick<HttpRequest, 'endpoin
   readonly shape: S;
 }
 
-/** What collectors read from the Cloud API. */
+/** The part of the Cloud API that collectors read. */
 export type CloudApi = Pick<CloudControl, 'assistant'>;
 
 /**

@@ -23,7 +23,13 @@ import {
   typesPath,
   type TypesRequest,
 } from './listings.ts';
-import { ClusterIdentity, nodeIdentity, NodeListings, type NodesRequest } from './node.ts';
+import {
+  type ClusterIdentity,
+  identify,
+  nodeIdentity,
+  NodeListings,
+  type NodesRequest,
+} from './node.ts';
 
 export type { PollStats } from '../http/poll-stats.ts';
 
@@ -56,7 +62,7 @@ export class ClusterApi {
     request: NodesRequest<S>,
   ): Promise<{ readonly dateMs: number | undefined }> {
     let dateMs: number | undefined;
-    const identity = new ClusterIdentity();
+    const identity: ClusterIdentity = { names: new Set(), processes: new Set() };
     const element = object({ ...nodeIdentity.fields, ...request.shape.fields });
     await readOffsetPages(stats, 'nodes', async (offset) => {
       let cached: RequestError | undefined;
@@ -71,8 +77,8 @@ export class ClusterApi {
           cached = this.#listings.checkPage(response, offset === 0);
         },
         onElement(node) {
-          identity.add(typed(nodeIdentity, node));
-          assertWithin(stats, 'nodes', 'nodes', identity.nodes, MAX_NODES);
+          identify(identity, typed(nodeIdentity, node));
+          assertWithin(stats, 'nodes', 'nodes', identity.processes.size, MAX_NODES);
           request.onNode(typed(request.shape, node));
         },
       });

@@ -14,7 +14,7 @@ import {
 /** A longer listing comes from a server that never ends; the largest real one has some tens of pages. */
 const MAX_PAGES = 1_000;
 
-// What a page has beside its elements.
+// These shapes are those of the members that a page has beside its elements.
 
 export const tablesEnvelope = object({ pagination_info: object({ total_results: integer() }) });
 export const offsetEnvelope = object({ next: raw() });
@@ -166,7 +166,7 @@ export const describedRange = object({
   }),
 });
 
-/** What a range consists of. */
+/** The replicas of a range by their types. */
 export interface RangeTypes {
   readonly rangeId: number;
   /** 0 is a voter, 5 a non-voter; undefined is no integer. */

@@ -98,7 +98,7 @@ function ascending(ids: ReadonlySet<number>): readonly number[] {
   return [...ids].toSorted((a, b) => a - b);
 }
 
-/** What decides whether the record of a node is fresh. */
+/** The state and age of the record of a node, which decide whether it is fresh. */
 export interface RecordAge {
   /** Undefined when what the server sent is no integer. */
   readonly livenessCode: number | undefined;
@@ -172,30 +172,24 @@ export type ReplacedListener = (
   names: { readonly before: string; readonly after: string },
 ) => void;
 
-/** The identity of the nodes of a listing, which differs from that of another cluster. */
-export class ClusterIdentity {
-  readonly names = new Set<string>();
-  nodes = 0;
+/** Who the nodes of a listing are; those of another cluster differ. */
+export interface ClusterIdentity {
+  readonly names: Set<string>;
   /** Every process with its node id, address and start. */
-  readonly #processes = new Set<string>();
-
-  /** Elements without an id are no nodes. Texts of servers are cut: they stay in memory, and names are logged. */
-  add({ node_id: id = 0, address, started_at: start, cluster_name: name = '' }: ListedNode): void {
-    if (id <= 0) return;
-    this.nodes += 1;
-    this.names.add(cleanLabelValue(name));
-    this.#processes.add(`${id} ${start} ${cleanLabelValue(address.address_field ?? '')}`);
-  }
-
-  /** While nodes are restarted one by one with another name, both names are there for a while. */
-  isSame(other: ClusterIdentity): boolean {
-    return (
-      !this.names.isDisjointFrom(other.names) && !this.#processes.isDisjointFrom(other.#processes)
-    );
-  }
+  readonly processes: Set<string>;
 }
 
-/** What earlier listings of the nodes of one cluster show about a new one: whether a cache or another cluster answers. */
+/** Adds a node. Elements without an id are no nodes. Texts of servers are cut: they stay in memory, and names are logged. */
+export function identify(
+  { names, processes }: ClusterIdentity,
+  { node_id: id = 0, address, started_at: start, cluster_name: name = '' }: ListedNode,
+): void {
+  if (id <= 0) return;
+  names.add(cleanLabelValue(name));
+  processes.add(`${id} ${start} ${cleanLabelValue(address.address_field ?? '')}`);
+}
+
+/** The earlier listings of the nodes of one cluster show whether a cache or another cluster answers now. */
 export class NodeListings {
   readonly #monotonicMs: () => number;
   #replaced: ReplacedListener = () => undefined;
@@ -233,14 +227,19 @@ export class NodeListings {
 
   /** Takes note of a complete listing. Throws when it has no node: the one that answers is always listed. */
   listed(stats: PollStats, identity: ClusterIdentity): void {
-    if (identity.nodes === 0) {
+    if (identity.processes.size === 0) {
       throw new RequestError('decode', 'nodes: the response lists no node with an id', {
         endpoint: 'nodes',
       });
     }
     const before = this.#identity;
     this.#identity = identity;
-    if (before === undefined || identity.isSame(before)) return;
+    // While nodes are restarted one by one with another name, both names are there for a while.
+    if (before === undefined) return;
+    const isOtherCluster =
+      before.names.isDisjointFrom(identity.names) ||
+      before.processes.isDisjointFrom(identity.processes);
+    if (!isOtherCluster) return;
     const [from = '', to = ''] = [before, identity].map(({ names }) => [...names].join(', '));
     this.#replaced(stats, { before: from, after: to });
   }

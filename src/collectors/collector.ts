@@ -40,14 +40,11 @@ export interface CollectorPoll<Options, State> extends Poll {
   readonly scanProgress: (done: number, planned: number) => void;
 }
 
-/** Options of a poll that the caller of the collector chooses. */
-export type PollChoices<Options, State> = Pick<CollectorPoll<Options, State>, 'options' | 'state'> &
-  Partial<CollectorPoll<Options, State>>;
-
 /** Completes a poll: what is not chosen is that of the only exporter of a cluster with one URL. */
 export function collectorPoll<Options, State>(
   poll: Poll,
-  chosen: PollChoices<Options, State>,
+  chosen: Pick<CollectorPoll<Options, State>, 'options' | 'state'> &
+    Partial<CollectorPoll<Options, State>>,
 ): CollectorPoll<Options, State> {
   return Object.assign(poll, {
     shard: '0',

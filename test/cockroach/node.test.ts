@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import {
-  ClusterIdentity,
+  type ClusterIdentity,
   freshnessOf,
+  identify,
   isId,
   listNodes,
   livenessOf,
@@ -145,9 +146,9 @@ interface Process {
 }
 
 function identityOf(...processes: readonly Process[]): ClusterIdentity {
-  const identity = new ClusterIdentity();
+  const identity: ClusterIdentity = { names: new Set(), processes: new Set() };
   for (const { id, start = 7, host = 'a', name = 'east' } of processes) {
-    identity.add({
+    identify(identity, {
       node_id: id,
       started_at: start,
       address: { address_field: host },

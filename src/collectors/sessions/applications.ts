@@ -47,7 +47,7 @@ export function sumByUser(pairs: ReadonlyMap<Pair, SessionTally>): Map<string, S
 /** The values by which users are ranked, and how many users each ranking lists at most. */
 export const USER_RANKINGS = [{ valueOf: sizeOf, max: Infinity }];
 
-/** The same for pairs of application and user. */
+/** The values by which pairs of application and user are ranked. */
 export const PAIR_RANKINGS = [
   ...USER_RANKINGS,
   { valueOf: ({ oldestTransactionSeconds }: SessionTally) => oldestTransactionSeconds, max: 10 },

@@ -234,7 +234,7 @@ export async function discoverTables(
 /** The label of what has no series of its own. */
 export const OTHER = 'other';
 
-/** What is exported of the discovered tables: shows the watched tables, the largest `max` and those that other collectors name by id. */
+/** Summarizes the discovered tables: shows the watched ones, the largest `max` and those that other collectors name by id. */
 export function summarizeTables(
   all: readonly DiscoveredTable[],
   watched: readonly TableName[],
