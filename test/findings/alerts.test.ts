@@ -241,6 +241,36 @@ describe('a finding', () => {
     expect(compare([121, 0], 0.3, { tiers: [{ key: 'region', value: 'elsewhere' }] })).toEqual([]);
   });
 
+  test('of write stalls counts those of a minute', () => {
+    const stalled = (count: number) =>
+      loadProblems(nodesResult(node(1)), {
+        thresholds: DEFAULT_THRESHOLDS,
+        writeStalls: new Map([[1, count]]),
+      });
+    expect(stalled(1)).toEqual([]);
+    expect(stalled(4)).toMatchObject([
+      {
+        alert: 'CrdbStoreOverloaded',
+        text: 'Node 1: a store stops all its writes 4 times a minute.',
+      },
+    ]);
+  });
+
+  test('of a hot range goes by CPU where the servers send it, else by queries', () => {
+    const textsOf = (load: Partial<ReturnType<typeof scannedStore>>) => {
+      const scanned = [{ ...scannedStore(1, 1), ...load }];
+      const ranges = { ...rangesResult(0), scanned };
+      return rangeLoadProblems(ranges, [], DEFAULT_THRESHOLDS).map(({ text }) => text);
+    };
+    const queries = { isDetailed: false, maxQueries: 2_501 };
+    expect(textsOf({ ...queries, maxQueries: 2_500 })).toEqual([]);
+    expect(textsOf(queries)).toEqual(['A range has 2,501 queries per second.']);
+    expect(textsOf({ ...queries, isDetailed: true, maxCpuNanos: 75e7 })).toEqual([]);
+    expect(textsOf({ isDetailed: true, maxCpuNanos: 76e7 })).toEqual([
+      'A range has 0.76 CPU seconds per second.',
+    ]);
+  });
+
   test('of many under-replicated ranges begins above a tenth of all, in clusters that can have three replicas', () => {
     expect(many(10)).toEqual([]);
     expect(many(11, 2)).toEqual([]);

@@ -7,15 +7,10 @@ import { serve } from '../support/http-server.ts';
 
 test.each([
   [undefined, 600_000],
-  ['', 600_000],
   ['soon', 600_000],
-  ['0', 600_000],
-  ['-1', 600_000],
   ['0.001', 100],
-  ['0.6', 100],
   ['0.75', 250],
   ['10', 9_500],
-  ['600.5', 600_000],
   ['601', 600_000],
 ])('a probe whose scraper waits %s s waits %d ms for the polls', async (seconds, waitMs) => {
   const waits: number[] = [];

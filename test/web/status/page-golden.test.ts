@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ClusterStatus, Status } from '../../../src/findings/status.ts';
+import { html } from '../../../src/web/status/page/html.ts';
 import { renderPage } from '../../../src/web/status/page/page.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { RIGHT_SCAN, WITHOUT_QUORUM, WRONG_SCAN } from './results.ts';
@@ -254,6 +255,13 @@ function repeat<Item>(items: readonly Item[]): Item[] {
     .slice(0, 11);
 }
 
+function render(clusters: readonly ClusterStatus[], name?: string): string {
+  const collectors = { ok: 2, failing: 1, waiting: 1 };
+  const [at, startedAt] = [`${DAY}14:00:00.000Z`, `${DAY}09:00:00.000Z`];
+  const status: Status = { at, version: '1.2.3', startedAt, collectors, clusters };
+  return renderPage(status, LINKS, name);
+}
+
 test.each([
   ['status-page-hurt', [HURT, BLIND], undefined],
   ['status-page-large', [LARGE], 'large'],
@@ -261,14 +269,48 @@ test.each([
   ['status-page-partial', [CALM, PARTIAL], 'partial'],
   ['status-page-without-clusters', [], undefined],
 ])('the golden file %s', async (file, clusters, name) => {
-  const status: Status = {
-    at: `${DAY}14:00:00.000Z`,
-    version: '1.2.3',
-    startedAt: `${DAY}09:00:00.000Z`,
-    collectors: { ok: 2, failing: 1, waiting: 1 },
-    clusters,
-  };
-  const text = renderPage(status, LINKS, name);
+  const text = render(clusters, name);
   expect(text).toContain('14:00:00 UTC');
   await expectGolden(text, `test/golden/${file}.html`, UPDATE);
+});
+
+describe('the page', () => {
+  test.each([1, 400, 5_000])('of %d nodes stays below 100 kB', (count) => {
+    const list = Array.from({ length: count }, (_, at) => {
+      const locality = `region=r${at % 10},zone=z${at % 30}`;
+      return { id: at, status: 'live', locality, build: '', recordAt: undefined, isStale: false };
+    });
+    const text = render([{ ...CALM, nodes: { byStatus: { live: count }, builds: [], list } }]);
+    expect(Buffer.byteLength(text)).toBeLessThan(100_000);
+  });
+
+  test('shows one of many clusters in full: the worst by default', () => {
+    const clusters = Array.from({ length: 50 }, (_, at) => ({
+      ...CALM,
+      name: `c${at}`,
+      state: at === 30 ? ('problems' as const) : ('healthy' as const),
+    }));
+    const text = render(clusters);
+    expect(text).toContain('<title>c30 has problems');
+    expect(text.match(/<h2/g)).toHaveLength(1);
+    expect(text.match(/href="\/\?cluster=c\d+"/g)).toHaveLength(50);
+    expect(Buffer.byteLength(text)).toBeLessThan(100_000);
+  });
+
+  test('escapes text from clusters, clients and errors', () => {
+    const nasty = `<img src=x onerror='a("b")'>&amp;`;
+    const names =
+      /movr\.public\.\w+|billing|us-east1|prod|401 Unauthorized|Restart it|4,567 ranges/g;
+    const quoted = JSON.stringify(nasty).slice(1, -1);
+    const hostile: ClusterStatus = JSON.parse(JSON.stringify(HURT).replaceAll(names, quoted));
+    const text = render([hostile, CALM]);
+    expect(text).not.toContain('<img');
+    expect(text.match(/&#60;img/g)?.length).toBeGreaterThan(15);
+    expect(text).not.toMatch(/<th scope="col"[^>]*>\s*<\/th>/);
+  });
+});
+
+test('markup escapes values everywhere, and inserts markup as it is', () => {
+  const list = ['<', undefined, false, html`<b>${'"'}</b>`, 7] as const;
+  expect(html`<a title="${"'"}">${list}</a>`.text).toBe('<a title="&#39;">&#60;<b>&#34;</b>7</a>');
 });

@@ -17,57 +17,21 @@ function oldTransaction(name: string): string {
   return `Application ${name} of user user of ${name} keeps a transaction open without a query.`;
 }
 
-test('sessions are summed and their ages are the highest, of all and by application', () => {
-  const a = {
+test('sessions are summed by state, and applications ordered by their oldest transaction', () => {
+  const a = { active: 1, idle_in_transaction: 2, idle: 4, openTransactions: 5 };
+  const b = { active: 8, idle_in_transaction: 16, idle: 32, oldestTransactionSeconds: 70 };
+  const { applications, ...total } = readSessions(sessionsResult({ a, b }, [12, 0, 3]));
+  expect(total).toEqual({ active: 9, idleInTransaction: 18, idle: 36, missingNodes: [3, 12] });
+  expect(applications.map(({ application }) => application)).toEqual(['b', 'a']);
+  expect(applications[1]).toEqual({
+    application: 'a',
+    user: 'user of a',
     active: 1,
-    idle_in_transaction: 2,
+    idleInTransaction: 2,
     idle: 4,
     openTransactions: 5,
-    oldestTransactionSeconds: 7,
-    oldestIdleTransactionSeconds: 6,
-    oldestQuerySeconds: 9,
-  };
-  const b = {
-    active: 8,
-    idle_in_transaction: 16,
-    idle: 32,
-    oldestTransactionSeconds: 70,
-    oldestQuerySeconds: 3,
-  };
-  expect(readSessions(sessionsResult({ a, b }, [12, 0, 3]))).toEqual({
-    active: 9,
-    idleInTransaction: 18,
-    idle: 36,
-    missingNodes: [3, 12],
-    applications: [
-      {
-        application: 'b',
-        user: 'user of b',
-        active: 8,
-        idleInTransaction: 16,
-        idle: 32,
-        openTransactions: 0,
-        oldestTransactionSeconds: 70,
-        oldestIdleTransactionSeconds: 0,
-      },
-      {
-        application: 'a',
-        user: 'user of a',
-        active: 1,
-        idleInTransaction: 2,
-        idle: 4,
-        openTransactions: 5,
-        oldestTransactionSeconds: 7,
-        oldestIdleTransactionSeconds: 6,
-      },
-    ],
-  });
-  expect(readSessions(sessionsResult({}))).toEqual({
-    active: 0,
-    idleInTransaction: 0,
-    idle: 0,
-    missingNodes: [],
-    applications: [],
+    oldestTransactionSeconds: 0,
+    oldestIdleTransactionSeconds: 0,
   });
 });
 

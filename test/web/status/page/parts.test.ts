@@ -1,12 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Finding } from '../../../../src/findings/status.ts';
-import {
-  formatTime,
-  type Html,
-  relativeTime,
-  withCode,
-} from '../../../../src/web/status/page/html.ts';
-import { assistantState } from '../../../../src/web/status/page/panels.ts';
+import type { Html } from '../../../../src/web/status/page/html.ts';
 import {
   hotRanges,
   loadedTables,
@@ -29,54 +23,6 @@ function textOf({ text }: Html): string {
 function all({ text }: Html, expression: RegExp): readonly string[] {
   return Array.from(text.matchAll(expression), ([, found = '']) => found);
 }
-
-test('times are shown as durations since and until then', () => {
-  const at = (ms: number) => relativeTime(new Date(NOW_MS + ms).toISOString(), NOW_MS).text;
-  const title = '2026-03-01 11:58:59 UTC';
-  expect(at(-60_600)).toBe(
-    `<time datetime="2026-03-01T11:58:59.400Z" title="${title}"\n>1 min 1 s</time\n>`,
-  );
-  expect(textOf(relativeTime('2026-03-01T13:00:00Z', NOW_MS))).toBe('1 h');
-  expect(formatTime(NOW)).toBe('2026-03-01 12:00:00 UTC');
-});
-
-test('text between backquotes is code', () => {
-  const parts = withCode('a `b` c `d` <e> `f`').map(({ text }) => text);
-  expect(parts).toEqual([
-    'a ',
-    '<code>b</code>',
-    ' c ',
-    '<code>d</code>',
-    ' &#60;e&#62; ',
-    '<code>f</code>',
-    '',
-  ]);
-});
-
-test.each([
-  [{}, '! unknown, health unknown'],
-  [{ status: 'running', health: 'not_computed' }, 'i running, health not computed'],
-  [
-    { status: 'running', health: 'healthy', region: 'us-east1' },
-    'i running, health healthy, in us-east1',
-  ],
-  [{ status: 'failed', health: 'healthy' }, '! failed, health healthy'],
-  [{ status: 'running', health: 'unavailable' }, '! running, health unavailable'],
-  [
-    { status: 'running', health: 'healthy', statusSince: '2026-03-01T11:00:00Z' },
-    'i running for 1 h, health healthy',
-  ],
-])('a migration assistant with %j is shown as %s', (more, text) => {
-  const unknown = {
-    status: undefined,
-    health: undefined,
-    region: undefined,
-    statusSince: undefined,
-  };
-  expect(
-    textOf(assistantState({ exists: true, ...unknown, ...more }, NOW_MS)).replace(' ,', ','),
-  ).toBe(text);
-});
 
 const PLACE = { nodeId: 1, storeId: 2, table: '', index: '' };
 
