@@ -82,11 +82,6 @@ export function pollWarnings(pollers: readonly PolledCollector[]): readonly Watc
   );
 }
 
-/** The results of a cluster; undefined while a collector has no data that is young enough to be shown. */
-export interface PollResults {
-  result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
-}
-
 /** The URLs that fail while others work, so that no poll does. When all fail, the polls do, and the list stays as it was. */
 export function checkUrls(
   collector: Collector,
@@ -115,37 +110,39 @@ const MIN_CONTRADICTIONS = 3;
  */
 export function createSessionsCheck({ cluster_api: login }: ClusterConfig) {
   const user = login?.username?.toLowerCase();
+  const seen =
+    user === undefined ? 'the list is empty' : `the user ${user} sees only its own sessions`;
   let contradictions = 0;
-  let found: WatchProblem | undefined;
-  return (cluster: PollResults): WatchProblem | undefined => {
+  let found: readonly WatchProblem[] = [];
+  return (cluster: Pick<WatchedCluster, 'result'>): readonly WatchProblem[] => {
     const listed = cluster.result(sessions);
     const known = cluster.result(nodes)?.nodes;
     if (listed === undefined || known === undefined) return found;
-    const connections = known
-      .filter(({ isFresh }) => isFresh)
-      .reduce((sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0), 0);
+    const fresh = known.filter(({ isFresh }) => isFresh);
+    const connections = fresh.reduce(
+      (sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0),
+      0,
+    );
     const others = listed.applications.filter((application) => application.user !== user);
     const seesOthers = others.some((counts) => SESSION_STATES.some((state) => counts[state] > 0));
     const isPlausible = seesOthers || connections === 0 || listed.failedNodes.size > 0;
     contradictions = isPlausible ? 0 : contradictions + 1;
-    const count = formatCount(connections);
-    const seen =
-      user === undefined ? 'the list is empty' : `the user ${user} sees only its own sessions`;
     const problem: WatchProblem = {
       key: 'own sessions',
       alert: 'CrdbSessionsHidden',
       affects: [],
-      message: `sessions: ${seen}, although the nodes count ${count} connections`,
+      message: `sessions: ${seen}, although the nodes count ${formatCount(connections)} connections`,
       remedy: `run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`,
     };
-    found = contradictions >= MIN_CONTRADICTIONS ? problem : undefined;
+    found = contradictions >= MIN_CONTRADICTIONS ? [problem] : [];
     return found;
   };
 }
 
-/** A cluster whose pollers are watched. */
-interface WatchedCluster extends PollResults {
-  readonly pollers: readonly Pick<Poller, 'collector' | 'outcome'>[];
+/** A cluster whose pollers are watched; a result is undefined while it is too old to be shown. */
+interface WatchedCluster {
+  readonly pollers: readonly PolledCollector[];
+  result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
 }
 
 /** Finds the problems of watching a cluster; to be called after each poll, with the collector that polled and the last list. */
@@ -164,7 +161,7 @@ export function createProblemFinder(
   let unseenSessions: readonly WatchProblem[] = [];
   return (cluster, polled, previous) => {
     const { pollers } = cluster;
-    if (polled === sessions) unseenSessions = [checkSessions(cluster) ?? []].flat();
+    if (polled === sessions) unseenSessions = checkSessions(cluster);
     const urls = APIS.flatMap((api) => {
       const client = http(api);
       const poller = pollers.find(({ collector }) => collector.api === api);

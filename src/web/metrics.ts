@@ -80,13 +80,12 @@ export function acceptsGzip(acceptEncoding: string | undefined): boolean {
 interface Choice {
   /** The name in lower case, without parameters. */
   readonly name: string;
-  readonly parameters: ReadonlyMap<string, string>;
+  readonly version: string | undefined;
   /** A quality of 0 means "not this". */
   readonly quality: number;
 }
 
-function formatOf({ name, parameters }: Choice): ExpositionFormat | undefined {
-  const version = parameters.get('version');
+function formatOf({ name, version }: Choice): ExpositionFormat | undefined {
   if (name === 'application/openmetrics-text') {
     return version === undefined || version === '1.0.0' ? 'openmetrics' : undefined;
   }
@@ -96,16 +95,12 @@ function formatOf({ name, parameters }: Choice): ExpositionFormat | undefined {
   return name === '*/*' || name === 'text/*' ? 'text' : undefined;
 }
 
-function parseChoices(header: string | undefined): readonly Choice[] {
-  return (header ?? '').split(',').map((text) => {
-    const [name = '', ...texts] = text.split(';').map((word) => word.trim());
-    const parameters = new Map(texts.map(parseParameter));
-    const quality = Number(parameters.get('q') ?? 1);
-    return { name: name.toLowerCase(), parameters, quality: quality <= 1 ? quality : 0 };
+function parseChoices(header = ''): readonly Choice[] {
+  return header.split(',').map((text) => {
+    const [name = '', ...parameters] = text.toLowerCase().replaceAll(/[\s"]/g, '').split(';');
+    const read = (key: string): string | undefined =>
+      parameters.find((parameter) => parameter.startsWith(`${key}=`))?.slice(key.length + 1);
+    const quality = Number(read('q') ?? 1);
+    return { name, version: read('version'), quality: quality <= 1 ? quality : 0 };
   });
-}
-
-function parseParameter(text: string): [string, string] {
-  const [key = '', value = ''] = text.split('=', 2);
-  return [key.trim().toLowerCase(), value.trim().replaceAll('"', '')];
 }

@@ -104,6 +104,19 @@ function many(count: number, nodeCount = 3) {
   return rangeLoadProblems(ranges, nodes, DEFAULT_THRESHOLDS);
 }
 
+/** The problems of a node with so many write stalls a minute. */
+function stalled(count: number) {
+  const writeStalls = new Map([[1, count]]);
+  return loadProblems(nodesResult(node(1)), { thresholds: DEFAULT_THRESHOLDS, writeStalls });
+}
+
+/** The problems when the hottest range of a node has this load. */
+function textsOf(load: Partial<ReturnType<typeof scannedStore>>): readonly string[] {
+  const scanned = [{ ...scannedStore(1, 1), ...load }];
+  const ranges = { ...rangesResult(0), scanned };
+  return rangeLoadProblems(ranges, [], DEFAULT_THRESHOLDS).map(({ text }) => text);
+}
+
 /** Values on both sides of the threshold of an alert. */
 const CONDITIONS: Readonly<
   Record<string, readonly [above: Partial<Node>, below: Partial<Node>, others?: readonly Node[]]>
@@ -242,11 +255,6 @@ describe('a finding', () => {
   });
 
   test('of write stalls counts those of a minute', () => {
-    const stalled = (count: number) =>
-      loadProblems(nodesResult(node(1)), {
-        thresholds: DEFAULT_THRESHOLDS,
-        writeStalls: new Map([[1, count]]),
-      });
     expect(stalled(1)).toEqual([]);
     expect(stalled(4)).toMatchObject([
       {
@@ -257,11 +265,6 @@ describe('a finding', () => {
   });
 
   test('of a hot range goes by CPU where the servers send it, else by queries', () => {
-    const textsOf = (load: Partial<ReturnType<typeof scannedStore>>) => {
-      const scanned = [{ ...scannedStore(1, 1), ...load }];
-      const ranges = { ...rangesResult(0), scanned };
-      return rangeLoadProblems(ranges, [], DEFAULT_THRESHOLDS).map(({ text }) => text);
-    };
     const queries = { isDetailed: false, maxQueries: 2_501 };
     expect(textsOf({ ...queries, maxQueries: 2_500 })).toEqual([]);
     expect(textsOf(queries)).toEqual(['A range has 2,501 queries per second.']);

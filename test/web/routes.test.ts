@@ -71,15 +71,6 @@ describe('/config', () => {
   });
 });
 
-test('a path that does not exist leads to the status page', async () => {
-  await using exporter = await startTestExporter({ yaml });
-  const page = await exporter.get('/nowhere', { accept: 'text/html,*/*' });
-  expect(page).toMatchObject({ status: 404, text: expect.stringContaining('<a href="/">') });
-  expect(page.headers.get('content-security-policy')).toContain("default-src 'none'");
-  const plain = await exporter.get('/nowhere', { accept: '*/*' });
-  expect(plain).toMatchObject({ status: 404, text: 'not found; the status page is at /\n' });
-});
-
 describe('/-/reload', () => {
   test.each(CASES)('returns %i for a request with %j', async (expected, headers) => {
     const { url } = await startOrchard({

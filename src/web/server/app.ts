@@ -4,7 +4,7 @@ import express from 'express';
 import type { Config } from '../../config/schema.ts';
 import type { WebConfig } from '../../config/web-config.ts';
 import type { Log } from '../../log.ts';
-import { type Route, SENDING, sendPage, sendText } from '../respond.ts';
+import { type Route, SENDING, sendText } from '../respond.ts';
 import { type ComparePassword, createAuthenticator } from './login.ts';
 import type { WebConfigWatcher } from './web-config-watcher.ts';
 
@@ -37,10 +37,6 @@ export const SERVER_TIMEOUTS = {
 /** Far longer than what Prometheus sends; the parser refuses more than 16 KiB with all headers. */
 const MAX_URL_LENGTH = 8_192;
 const MAX_PARAMETERS = 256;
-
-const NOT_FOUND_PAGE = Buffer.from(
-  '<!doctype html><html lang="en"><title>Not found</title><h1>Not found</h1><p><a href="/">Status page of crdb-exporter</a></p></html>\n',
-);
 
 /** Rate limit and headers, then authentication: the order of the exporter toolkit. */
 export function createApp(
@@ -79,7 +75,8 @@ export function createApp(
       else sendText(response, 405, 'method not allowed\n', { allow: methods.join(', ') });
     });
   }
-  app.use((_request, response) => sendNotFound(response));
+  // Nothing of the request is repeated.
+  app.use((_request, response) => sendText(response, 404, 'not found; the status page is at /\n'));
   app.use(handleError(log));
   return app;
 }
@@ -117,13 +114,6 @@ function createRateLimiter(
     tokens -= 1;
     return true;
   };
-}
-
-/** 404 with the way back; nothing of the request is repeated. */
-function sendNotFound(response: ServerResponse): void {
-  response.statusCode = 404;
-  if (response.req.headers.accept?.includes('text/html')) sendPage(response, NOT_FOUND_PAGE);
-  else sendText(response, 404, 'not found; the status page is at /\n');
 }
 
 /** Express recognizes an error handler by its four parameters. */

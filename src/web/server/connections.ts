@@ -14,14 +14,14 @@ export function connectionsFor(descriptors: number): number {
   return Math.min(MAX_OPEN, Math.max(MIN_OPEN, half));
 }
 
-/** How many connections the limit of open files (`ulimit -n`) allows; undefined where the system does not tell it. */
-function readMaxOpen(): number | undefined {
+/** How many connections the limit of open files (`ulimit -n`) allows. */
+function readMaxOpen(): number {
   try {
     const limits = readFileSync('/proc/self/limits', 'utf8');
     const [, soft] = /^Max open files +(\d+)/m.exec(limits) ?? [];
-    return soft === undefined ? undefined : connectionsFor(Number(soft));
+    return connectionsFor(Number(soft ?? Infinity));
   } catch {
-    return undefined;
+    return MAX_OPEN;
   }
 }
 
@@ -29,7 +29,7 @@ function readMaxOpen(): number | undefined {
 export class Connections {
   /** The last response of each, undefined before the first request. The longest without a request or response first. */
   readonly #open = new Map<Socket, ServerResponse | undefined>();
-  #maxOpen = MAX_OPEN;
+  readonly #maxOpen = readMaxOpen();
   readonly #onDropped: () => void;
 
   /** Calls back for each connection that is closed because too many are open. */
@@ -41,8 +41,6 @@ export class Connections {
   add(socket: Socket): void {
     this.#open.set(socket, undefined);
     socket.on('close', () => this.#open.delete(socket));
-    // The limit may be lowered while the process runs.
-    this.#maxOpen = readMaxOpen() ?? this.#maxOpen;
     const [oldest = socket] = this.#open.keys();
     if (this.#open.size <= this.#maxOpen) return;
     this.#open.delete(oldest);

@@ -42,24 +42,34 @@ export function watchWebConfig(file: string | undefined, everyMs: number, log: L
 
 /** Changes that need a restart: of what a listener cannot change, and those that would let in more by accident. */
 function findRestarts(source: string, old: WebConfig, { tls, users }: WebConfig): ConfigIssue[] {
-  const found: ConfigIssue[] = [];
-  const check = (isChanged: boolean, path: string, message: string): void => {
-    if (isChanged)
-      found.push({ position: { source, path }, message: `${message} needs a restart` });
-  };
+  const section = 'tls_server_config';
   const was = old.tls;
-  check((was === undefined) !== (tls === undefined), 'tls_server_config', 'turning TLS on or off');
-  if (was !== undefined && tls !== undefined) {
-    const section = 'tls_server_config';
-    const { clientAuth, clientCas, allowedSans } = tls;
-    const isToggled = was.clientAuth.requested !== clientAuth.requested;
-    check(isToggled, `${section}.client_auth_type`, 'turning client certificates on or off');
-    const isCaGone = was.clientCas !== undefined && clientCas === undefined;
-    check(isCaGone, `${section}.client_ca_file`, 'removing the CA of clients');
-    const areSansGone = was.allowedSans.length > 0 && allowedSans.length === 0;
-    check(areSansGone, `${section}.client_allowed_sans`, 'removing all names');
-  }
-  const areUsersGone = old.users.size > 0 && users.size === 0;
-  check(areUsersGone, 'basic_auth_users', 'no users are left: turning passwords off');
-  return found;
+  const hadSans = (was?.allowedSans.length ?? 0) > 0;
+  const areBoth = was !== undefined && tls !== undefined;
+  const changes = [
+    [(was === undefined) !== (tls === undefined), section, 'turning TLS on or off'],
+    [
+      areBoth && was.clientAuth.requested !== tls.clientAuth.requested,
+      `${section}.client_auth_type`,
+      'turning client certificates on or off',
+    ],
+    [
+      areBoth && was.clientCas !== undefined && tls.clientCas === undefined,
+      `${section}.client_ca_file`,
+      'removing the CA of clients',
+    ],
+    [
+      areBoth && hadSans && tls.allowedSans.length === 0,
+      `${section}.client_allowed_sans`,
+      'removing all names',
+    ],
+    [
+      old.users.size > 0 && users.size === 0,
+      'basic_auth_users',
+      'no users are left: turning passwords off',
+    ],
+  ] as const;
+  return changes.flatMap(([isChanged, path, message]) =>
+    isChanged ? [{ position: { source, path }, message: `${message} needs a restart` }] : [],
+  );
 }
