@@ -27,7 +27,7 @@ const CLOSED_TO_COLLECTORS = ['http', 'config', 'log'];
 /** A package that does one job has one importer: a file, or the folder that ends in a slash. */
 const IMPORTERS: Readonly<Record<string, string>> = {
   '@bomb.sh/tab': 'cli/commands/completion.ts',
-  '@bomb.sh/tab/commander': 'cli/commands/completion.ts',
+  '@bomb.sh/tab/commander': 'cli/program.ts',
   '@inquirer/confirm': 'cli/commands/cloud/confirm.ts',
   bcryptjs: 'web/server/password-worker.ts',
   'cli-truncate': 'cli/output/table.ts',

@@ -187,7 +187,7 @@ async function createProgram(args: readonly string[], context: CommandContext): 
     }
   }
   if (isCompletion) {
-    const { addCompletion } = await import('./commands/completion.ts');
+    const { default: addCompletion } = await import('@bomb.sh/tab/commander');
     addCompletion(program);
   }
   ignoreBrokenPipes();

@@ -44,13 +44,6 @@ describe('what a server writes cannot steer the terminal', () => {
     expect(decoded).toEqual(format === 'json' ? { users: [user] } : user);
   });
 
-  test('in the JSON of an assistant', async () => {
-    const config = await answering(200, { id: 'a', status: 'RUNNING', last_error: HOSTILE });
-    const { out } = await runHere(['cloud', 'assistant', 'get', '--output', 'json', config]);
-    expect(out).not.toMatch(OBEYED);
-    expect(JSON.parse(out)).toMatchObject({ last_error: HOSTILE });
-  });
-
   test('in the table', async () => {
     const { out } = await runHere(['users', await flagOfCluster()]);
     expect(out).toContain('evil');
@@ -63,14 +56,6 @@ describe('what a server writes cannot steer the terminal', () => {
     expect(err).toContain('evil');
     expect(err).toMatch(/^[^\n]+\n$/);
     expect(err).not.toMatch(OBEYED);
-  });
-
-  test('in the last error of an assistant', async () => {
-    const config = await answering(200, { id: 'a', status: 'FAILED', last_error: HOSTILE });
-    const { err, out } = await runHere(['cloud', 'assistant', 'provision', '--yes', config]);
-    expect(err).toContain('provisioning failed: ');
-    expect(err).toContain('evil');
-    expect(err + out).not.toMatch(OBEYED);
   });
 
   test('in the metrics of a probe', async () => {

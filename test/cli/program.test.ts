@@ -6,7 +6,6 @@ import {
   run,
   runHere,
   startProgram,
-  start,
   writeTemporary,
 } from './run.ts';
 
@@ -73,14 +72,6 @@ describe('the command line', () => {
     const check = ['check', `--config.file=${flags}`];
     expect(await runHere([...check, ...args])).toEqual(await runHere([...check, same]));
     expect((await runHere([...check, ...args])).code).toBe(0);
-  });
-
-  test('applies --collector.NAME=false', async () => {
-    const file = await writeTemporary('good.yml', CLUSTER);
-    const args = ['probe', `--config.file=${file}`];
-    const { out } = await runHere([...args, '--collector.ranges=false', '--collector.users=true']);
-    expect(out).toContain('collector="users"');
-    expect(out).not.toContain('collector="ranges"');
   });
 
   test.each([
@@ -171,8 +162,6 @@ describe('completion', () => {
   });
 
   test.each([
-    [['reference', 'crdb_user_'], ['crdb_user_sessions']],
-    [['rules', '--set', 'disk_l'], ['disk_latency=']],
     [['ra'], ['ranges', 'range']],
     [['nodes', '--so'], ['--sort']],
     [['sessions', '--sort', 'txn'], ['txn-age']],
@@ -188,12 +177,6 @@ describe('completion', () => {
 });
 
 describe('the process', { timeout: PROCESS_TIMEOUT_MS }, () => {
-  test('prints its help and ends', async () => {
-    const { code, out, err } = await run(['--help']);
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toMatch(/^Usage: crdb-exporter /);
-  });
-
   test('names the remedy when the address is in use', async () => {
     await using taken = await good();
     const address = new URL(taken.url).host;
@@ -215,14 +198,4 @@ describe('the process', { timeout: PROCESS_TIMEOUT_MS }, () => {
       expect(err).toBe('');
     },
   );
-
-  test.each(['SIGINT', 'SIGTERM'] as const)('the exporter ends cleanly on %s', async (signal) => {
-    const file = await writeTemporary('good.yml', CLUSTER);
-    await using running = start([`--config.file=${file}`, '--web.listen-address=127.0.0.1:0']);
-    await running.until('listening');
-    running.child.kill(signal);
-    const { code, out } = await running.ended;
-    expect(code).toBe(0);
-    expect(out).toContain(`stopping signal=${signal}`);
-  });
 });

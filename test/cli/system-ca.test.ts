@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import { createAuthority } from '../support/certificates.ts';
-import { PROCESS_TIMEOUT_MS, run, startProgram, writeTemporary } from './run.ts';
+import { PROCESS_TIMEOUT_MS, run, writeTemporary } from './run.ts';
 
 let simulator: Simulator;
 let own: string;
@@ -31,12 +31,6 @@ test(
     expect(trusting.out).toContain('live');
   },
 );
-
-test('so does the launcher trust them', { timeout: PROCESS_TIMEOUT_MS }, async () => {
-  const args = ['bin/crdb-exporter.cjs', 'nodes', `--cluster.url=${simulator.clusterUrl}`];
-  const { ended } = startProgram(process.execPath, args, { SSL_CERT_FILE: own });
-  expect(await ended).toMatchObject({ code: 0, err: '' });
-});
 
 test('ca_file replaces them', { timeout: PROCESS_TIMEOUT_MS }, async () => {
   const args = ['nodes', `--cluster.url=${simulator.clusterUrl}`, `--cluster.ca-file=${other}`];

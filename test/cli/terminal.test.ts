@@ -8,7 +8,6 @@ import {
   PROCESS_TIMEOUT_MS,
   run,
   runInTerminal,
-  start,
   startProgram,
 } from './run.ts';
 
@@ -74,19 +73,6 @@ describe.skipIf(!hasProgram('python3'))(
       expect(wide.join()).not.toContain('hidden');
     });
 
-    test('NO_COLOR takes the colours away', async () => {
-      const env = { NO_COLOR: '1' };
-      const { screen } = await runInTerminal(['nodes', config], { env });
-      expect(screen).toContain('live');
-      expect(screen).not.toContain(`${ESCAPE}32m`);
-    });
-
-    test('a narrow terminal keeps the column that --hot asks for', async () => {
-      const args = ['ranges', '--hot', '3', config];
-      const { screen } = await runInTerminal(args, { columns: 32 });
-      expect(tableOf(screen)[0]?.split(/ {2,}/)).toContain('QPS');
-    });
-
     test('a long listing shows its progress', async () => {
       const fault = simulator.fault({ kind: 'slow', ms: 300, endpoint: 'node_ranges' });
       const { code, screen } = await runInTerminal(['ranges', config]);
@@ -134,12 +120,6 @@ describe.skipIf(!hasProgram('python3'))(
 );
 
 describe('in a pipe', { timeout: PROCESS_TIMEOUT_MS }, () => {
-  test('there is data alone, without colours', async () => {
-    const { code, out, err } = await run(['users', config]);
-    expect({ code, err }).toEqual({ code: 0, err: '' });
-    expect(out).toBe(['USER', ...simulator.truth().users, ''].join('\n'));
-  });
-
   test('--verbose logs each request on standard error, without secrets', async () => {
     const { code, out, err } = await run(['users', '--verbose', config]);
     expect({ code, out }).toEqual({
@@ -172,20 +152,5 @@ describe('in a pipe', { timeout: PROCESS_TIMEOUT_MS }, () => {
     expect({ code, err }).toEqual({ code: 1, err: line });
     const sent = simulator.requests.entries.slice(before);
     expect(sent.map(({ endpoint }) => endpoint)).toContain('logout');
-  });
-
-  test('Ctrl-C ends a listing with 130, logged out', async () => {
-    const fault = simulator.fault({ kind: 'hang', endpoint: 'sessions' });
-    const before = simulator.requests.entries.length;
-    const endpoints = (): string[] =>
-      simulator.requests.entries.slice(before).map(({ endpoint }) => endpoint);
-    await using running = start(['sessions', config]);
-    while (!endpoints().includes('sessions'))
-      await new Promise((resolve) => setTimeout(resolve, 20));
-    running.child.kill('SIGINT');
-    const { code, out } = await running.ended;
-    fault.remove();
-    expect({ code, out }).toEqual({ code: 130, out: '' });
-    expect(endpoints()).toContain('logout');
   });
 });

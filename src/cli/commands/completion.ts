@@ -1,10 +1,7 @@
-import { type Argument as CompletedArgument, type Option, script } from '@bomb.sh/tab';
-import complete from '@bomb.sh/tab/commander';
+import { script } from '@bomb.sh/tab';
 import { Argument, type Command } from 'commander';
 import { addExamples } from '../command.ts';
 import { writeOut } from '../output/standard-output.ts';
-import { listCatalogue } from './reference.ts';
-import { SETTING_NAMES } from './rules/settings.ts';
 
 /** The script of the library needs the package bash-completion; this one needs bash alone, 3.2 of macOS too. */
 const BASH = [
@@ -41,20 +38,4 @@ export function define(command: Command): void {
     if (name === 'bash') await writeOut(BASH);
     else script(name, 'crdb-exporter', 'crdb-exporter');
   });
-}
-
-/** Adds the hidden command `complete`, which the scripts call. */
-export function addCompletion(program: Command): void {
-  const { commands } = complete(program);
-  const settings = SETTING_NAMES.map((name) => `${name}=`);
-  offer(commands.get('rules')?.options.get('set'), settings);
-  const metrics = listCatalogue().map(({ name }) => name);
-  offer(commands.get('reference')?.arguments.get('name'), metrics);
-}
-
-function offer(place: Option | CompletedArgument | undefined, values: readonly string[]): void {
-  if (place === undefined) return;
-  place.handler = (add) => {
-    for (const value of values) add(value, '');
-  };
 }

@@ -136,8 +136,6 @@ function toTable(table: DiscoveredTable, loads: Loads | undefined) {
   };
 }
 
-type TableDetails = Awaited<ReturnType<typeof readTable>>;
-
 /** `table DB TABLE`: GET /databases/{database}/tables/{table}/. */
 export function defineTable(command: Command, context: CommandContext): void {
   command
@@ -152,78 +150,39 @@ export function defineTable(command: Command, context: CommandContext): void {
   );
 }
 
+/** Prints its properties, grants and CREATE TABLE statement; JSON has the names of the API after those of the table. */
 async function printDetails(
-  target: ClusterTarget,
+  { api, stats }: ClusterTarget,
   database: string,
   table: string,
   { output }: ListingOptions,
 ): Promise<void> {
-  const found = await readTable(target, database, table);
-  await (output === 'table' ? printSections(found) : writeJson(found, output));
-}
-
-/** The details as JSON, with the names of the API after those of the table. */
-async function readTable(target: ClusterTarget, database: string, table: string) {
-  const api = target.api;
-  const found = await api.table(target.stats, { database, table, shape: tableShape });
+  const found = await api.table(stats, { database, table, shape: tableShape });
   const { zone_config_level: level = 0, ...details } = found;
   const zone_config_level = ZONE_LEVELS[level] ?? `unknown(${level})`;
-  return { database, table, ...details, zone_config_level };
-}
-
-/** Its properties, columns, indexes, grants and its CREATE TABLE statement. */
-async function printSections(table: TableDetails): Promise<void> {
-  await printSection(['TABLE', `${table.database}.${table.table}`], listProperties(table));
-  await printSection(
-    ['COLUMN', 'TYPE', 'NULL', 'DEFAULT'],
-    table.columns.map(({ name = '', type = '', nullable, default_value = '' }) => {
-      return [name, type, nullable === true ? 'yes' : 'no', default_value];
-    }),
-  );
-  await printSection(['INDEX', 'UNIQUE', 'COLUMNS', 'STORING'], listIndexes(table));
-  await printSection(
-    ['USER', 'PRIVILEGES'],
-    table.grants.map(({ user = '', privileges }) => [user, privileges.join(', ')]),
-  );
-  const statement = (table.create_table_statement ?? '').split('\n').map(formatLine);
-  await writeOut(`${statement.join('\n')}\n`);
-}
-
-async function printSection(titles: readonly string[], rows: readonly (readonly string[])[]) {
-  await printTable(textColumns(...titles), rows);
-  await writeOut('\n');
-}
-
-/** Settings that the server omits are inherited, and unknown here. */
-function listProperties(table: TableDetails): string[][] {
-  const { zone_config: zone } = table;
-  return [
-    ['id', String(table.descriptor_id ?? '')],
-    ['ranges', formatCount(table.range_count ?? 0)],
-    ...(table.data_total_bytes === undefined
-      ? []
-      : [['data', formatBytes(table.data_total_bytes)]]),
-    ['zone defined by', table.zone_config_level],
+  if (output !== 'table') {
+    return writeJson({ database, table, ...details, zone_config_level }, output);
+  }
+  const { zone_config: zone, grants } = details;
+  // Settings that the server omits are inherited, and unknown here.
+  await printTable(textColumns('TABLE', `${database}.${table}`), [
+    ['id', String(details.descriptor_id ?? '')],
+    ['ranges', formatCount(details.range_count ?? 0)],
+    ['data', details.data_total_bytes === undefined ? '' : formatBytes(details.data_total_bytes)],
+    ['zone defined by', zone_config_level],
     ['replicas', orInherited(zone.num_replicas, formatCount)],
     ['range size', orInherited(zone.range_max_bytes, (bytes) => `up to ${formatBytes(bytes)}`)],
     ['garbage collected after', orInherited(zone.gc.ttl_seconds, formatAge)],
-  ];
+  ]);
+  await writeOut('\n');
+  await printTable(
+    textColumns('USER', 'PRIVILEGES'),
+    grants.map(({ user = '', privileges }) => [user, privileges.join(', ')]),
+  );
+  const statement = (details.create_table_statement ?? '').split('\n').map(formatLine);
+  await writeOut(`\n${statement.join('\n')}\n`);
 }
 
 function orInherited(value: number | undefined, format: (value: number) => string): string {
   return value === undefined ? 'inherited' : format(value);
-}
-
-/** One row per index; the server sends one entry for each of its columns. */
-function listIndexes({ indexes }: TableDetails): string[][] {
-  return [...Map.groupBy(indexes, ({ name = '' }) => name)].map(([name, entries]) => {
-    const sorted = entries.toSorted((a, b) => (a.seq ?? 0) - (b.seq ?? 0));
-    const isUnique = sorted.some(({ unique }) => unique === true);
-    const columnsOf = (stored: boolean): string =>
-      sorted
-        .filter(({ storing }) => (storing === true) === stored)
-        .map(({ column = '', direction }) => (direction === 'DESC' ? `${column} desc` : column))
-        .join(', ');
-    return [name, isUnique ? 'yes' : 'no', columnsOf(false), columnsOf(true)];
-  });
 }

@@ -57,17 +57,6 @@ describe('the demo', { timeout: PROCESS_TIMEOUT_MS }, () => {
     expect(out).toMatch(/^ {2}in 50 s +node 9 dies$/m);
   });
 
-  test('serves the metrics of the simulated cluster', async () => {
-    await using running = start(['demo', '--scenario', 'calm']);
-    await running.until(READY);
-    await running.until('collector succeeded');
-    const { out } = running.seen();
-    const text = await (await fetch(urlOf(out, 'Metrics'))).text();
-    expect(text).toMatch(/^crdb_exporter_build_info\{/m);
-    expect(text).toContain('crdb_cluster="demo"');
-    await end(running, 'SIGINT');
-  });
-
   test.each([
     ['the launcher', [process.execPath, 'bin/crdb-exporter.cjs', 'demo'], 'SIGTERM'],
     ['npm start', ['npm', 'start'], 'SIGINT'],

@@ -102,14 +102,6 @@ describe('a healthy cluster', () => {
       expect(out).not.toContain(secret);
     }
   });
-
-  test('loses the session that was made for it', async () => {
-    await using simulator = await simulate();
-    await diagnoseBy(await configFlag(simulator));
-    const asked = simulator.requests.entries.map(({ endpoint }) => endpoint);
-    expect(asked.filter((endpoint) => endpoint === 'login')).toHaveLength(1);
-    expect(asked.filter((endpoint) => endpoint === 'logout')).toHaveLength(1);
-  });
 });
 
 describe('what is wrong is found with its remedy:', () => {
@@ -160,13 +152,6 @@ describe('what is wrong is found with its remedy:', () => {
     expect(of('GET /health/')?.advice).toBe(
       'GET /health/ needs no login: a proxy in between, or another server, rejects the request: check the URL',
     );
-  });
-
-  test('a virtual cluster', async () => {
-    const quirks = { tenant: 'text' } as const;
-    const { code, of } = await diagnose({ quirks, insecure: true }, { clusterApi: 'timeout: 5s' });
-    expect(code).toBe(1);
-    expect(of('GET /nodes/')?.advice).toContain('a virtual cluster answered');
   });
 
   test.each([
@@ -222,6 +207,23 @@ describe('what is wrong is found with its remedy:', () => {
     expect(code).toBe(1);
     expect(of(tables.request)?.detail).toMatch(/details of 1$|details of 1;/);
     expect(of('table movr.public.nowhere')?.advice).toContain('check the names');
+  });
+
+  test('a user who may see no table', async () => {
+    const privileges = ['VIEWCLUSTERMETADATA', 'VIEWACTIVITY'] as const;
+    const users = [{ name: 'blind', password: 'x', privileges }];
+    const { of } = await diagnose({ username: 'blind', password: 'x', users });
+    const advice = 'run GRANT CONNECT ON DATABASE … TO blind;';
+    expect(of(tables.request)).toMatchObject({ verdict: 'warning', advice });
+  });
+
+  test('no list of the tables, where it is demanded', async () => {
+    const quirks = { tableMetadata: false };
+    const { code, of } = await diagnose({ quirks });
+    expect([code, of('GET /table_metadata/')?.verdict]).toEqual([0, 'skipped']);
+    const more = 'collectors: { tables: { discover: true } }\n';
+    const demanded = await diagnose({ quirks }, { more });
+    expect([demanded.code, demanded.of(tables.request)?.verdict]).toEqual([1, 'failed']);
   });
 
   test('an API key without the role', async () => {

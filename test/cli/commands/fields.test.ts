@@ -195,14 +195,6 @@ test('table', async () => {
     range size               up to 512 MiB
     garbage collected after  4h
 
-    COLUMN  TYPE     NULL  DEFAULT
-    id      UUID     no    gen_random_uuid()
-    city    VARCHAR  yes   -
-
-    INDEX    UNIQUE  COLUMNS        STORING
-    pkey     yes     city, id desc  fare
-    by_fare  no      fare           -
-
     USER  PRIVILEGES
     ada   SELECT, INSERT
     root  ALL

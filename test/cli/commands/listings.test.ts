@@ -58,15 +58,6 @@ describe('nodes', () => {
     const listed = seen.toSorted(([a], [b]) => Number(a) - Number(b));
     expect(listed).toEqual(truth.map((node) => [node.nodeId, node.status, node.buildTag]));
   });
-
-  test('as ndjson holds all metrics of a node and its stores', async () => {
-    const nodes = lines(await good('nodes', '--output', 'ndjson'));
-    const { nodes: truth } = simulator.truth();
-    expect(nodes.map((node) => node['node_id'])).toEqual(truth.map((node) => node.nodeId));
-    expect(nodes[0]?.['metrics']).toHaveProperty(['sql.conns']);
-    expect(Object.keys(nodes[0]?.['store_metrics'] ?? {}).map(Number)).toEqual(truth[0]?.storeIds);
-    expect(nodes[0]?.['started_at']).toBe(new Date(truth[0]?.startedAtMs ?? 0).toISOString());
-  });
 });
 
 /** Node 1 is current; 2 is dead, 3 is live and has not written its record for a minute and more. */
@@ -114,18 +105,6 @@ describe('nodes whose record is stale', () => {
     expect(byId[2]?.[2]).toMatch(/^1m(?:[12]\ds|[3-5]\ds) ago$/);
     expect(nodes.map(([id]) => id)).toEqual(order);
   });
-
-  test('have no figures in JSON, in the order of the server', async () => {
-    await using server = await serve((_request, response) => {
-      response.end(JSON.stringify(recordsOf(Date.now())));
-    });
-    const args = ['nodes', '--output', 'ndjson', `--cluster.url=${server.url}`];
-    const nodes = lines((await runHere(args)).out);
-    expect(nodes.map((node) => node['node_id'])).toEqual([2, 3, 1, 4]);
-    expect(nodes.map((node) => node['metrics'] === null)).toEqual([true, true, false, false]);
-    expect(nodes.map((node) => node['store_metrics'] === null)).toEqual([true, true, false, false]);
-    expect(nodes.map((node) => typeof node['updated_at'])).toEqual(nodes.map(() => 'string'));
-  });
 });
 
 describe('ranges', () => {
@@ -146,13 +125,6 @@ describe('ranges', () => {
     expect(document['failed_nodes']).toEqual([]);
   });
 
-  test('of one node are only its own', async () => {
-    const [, ...found] = rows(await good('ranges', '1'));
-    const [store] = simulator.truth().stores.filter(({ nodeId }) => nodeId === 1);
-    expect(found.length).toBeGreaterThanOrEqual(store?.replicas ?? 1);
-    expect(new Set(found.map(([, nodeId]) => nodeId))).toEqual(new Set(['1']));
-  });
-
   test('with --problems are those that report one', async () => {
     const found = lines(await good('ranges', '--problems', '--output', 'ndjson'));
     const { problemRangeIds } = simulator.truth().ranges;
@@ -165,13 +137,6 @@ describe('ranges', () => {
     const [, ...found] = rows(await good('ranges', '--hot', '7'));
     const { hot } = simulator.truth().ranges;
     expect(found.map(([id]) => Number(id))).toEqual(hot.slice(0, 7).map(({ rangeId }) => rangeId));
-  });
-
-  test('are sorted by a column of the table', async () => {
-    const [header = [], ...found] = rows(await good('ranges', '--sort', 'range'));
-    expect(header[0]).toBe('RANGE');
-    const ids = found.map(([id]) => Number(id));
-    expect(ids).toEqual(ids.toSorted((a, b) => a - b));
   });
 
   test('show no keys', async () => {
@@ -189,13 +154,6 @@ describe('sessions', () => {
       sessions.byNode.reduce((sum, node) => sum + node[name], 0);
     expect(states['active'] ?? []).toHaveLength(total('active'));
     expect(states['idle_in_transaction'] ?? []).toHaveLength(total('idleInTransaction'));
-  });
-
-  test('lists all of them from a server that caps its pages', async () => {
-    simulator.setQuirk('sessionsPageCap', 2);
-    const found = lines(await good('sessions', '--output', 'ndjson'));
-    simulator.setQuirk('sessionsPageCap', 0);
-    expect(found).toHaveLength(simulator.truth().sessions.open);
   });
 
   test('filters by user, application and age', async () => {
@@ -265,15 +223,6 @@ describe('users and tables', () => {
     expect(document).toEqual({ users: users.map((username) => ({ username })) });
   });
 
-  test('a table has no id where the server sends none', async () => {
-    const fault = simulator.fault({ endpoint: 'table', kind: 'status', status: 200, body: '{}' });
-    const json = await good('table', 'movr', 'vehicles', '--output', 'json');
-    const text = await good('table', 'movr', 'vehicles');
-    fault.remove();
-    expect(JSON.parse(json)).not.toHaveProperty('descriptor_id');
-    expect(text).toMatch(/^id +-$/m);
-  });
-
   test('a table is described', async () => {
     const [truth] = simulator.truth().tables.filter(({ table }) => table === 'vehicles');
     const found: Json = JSON.parse(await good('table', 'movr', 'vehicles', '--output', 'ndjson'));
@@ -283,11 +232,4 @@ describe('users and tables', () => {
     expect(text).toMatch(/^INDEX +UNIQUE +COLUMNS +STORING\nvehicles_pkey +yes +city, id/m);
     expect(text).toContain('CREATE TABLE public.vehicles');
   });
-});
-
-test('the session that a command made is logged out', async () => {
-  const before = simulator.requests.entries.length;
-  await good('users');
-  const asked = simulator.requests.entries.slice(before).map(({ endpoint }) => endpoint);
-  expect(asked).toEqual(['login', 'users', 'logout']);
 });

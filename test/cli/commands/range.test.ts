@@ -71,15 +71,6 @@ describe('range', () => {
     expect((await runHere(['range', 'x', config])).code).toBe(2);
   });
 
-  test('that exists is shown beside one that does not, which is a failure', async () => {
-    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
-    const config = await configFlag(simulator);
-    const { code, out, err } = await runHere(['range', '7', '9999', config]);
-    expect(code).toBe(1);
-    expect(out).toContain('Range 7: ');
-    expect(err).toContain('no live node holds range 9999');
-  });
-
   test('is called free of problems only as far as nodes were read', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 5, ranges: 60 });
     simulator.world.placeRange(20, [1, 2, 3]);
@@ -94,19 +85,6 @@ describe('range', () => {
     const json = await runHere(['range', '20', '--output', 'json', config]);
     expect(JSON.parse(json.out)).toMatchObject({ ranges: [{ unread_nodes: [2, 3] }] });
   });
-
-  test('is watched on a silent node, too, whose reason is told', async () => {
-    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
-    simulator.fault({ endpoint: 'node_ranges', node: 3, kind: 'hang', times: 2 });
-    simulator.fault({ endpoint: 'node_ranges', kind: 'slow', ms: 200 });
-    const { username, password } = simulator;
-    const clusterApi = `timeout: 2s, username: ${username}, password: ${password}`;
-    const config = await configFlag(simulator, { clusterApi });
-    const { code, out, err } = await runHere(['range', '20', '--watch', config]);
-    expect([code, out]).toEqual([0, expect.stringMatching(/No replica reports a problem\.\n\n$/)]);
-    expect(err.match(/ranges of node 3 are missing or incomplete: /g)).toHaveLength(2);
-    expect(err).not.toContain('paused');
-  }, 120_000);
 
   test('is watched until no problem is left', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
@@ -191,20 +169,6 @@ crdb-exporter: do not stop node 4: 1 range would lose the quorum
       draining.length === 1 ? [0, ['"node_id":4']] : [1, []],
     );
     expect(err).toContain(told);
-  });
-
-  test('calls the only node of a cluster unsafe', async () => {
-    await using simulator = await startSimulator({
-      ...QUIET,
-      nodes: 1,
-      replication: 1,
-      ranges: 60,
-    });
-    const config = await configFlag(simulator);
-    const { code, out, err } = await runHere(['nodes', '--safe-to-stop', config]);
-    expect([code, out]).toEqual([1, '']);
-    expect(err).toContain('do not stop node 1: 60 ranges would lose the quorum\n');
-    expect(err).toContain('no node may stop now: each live node holds ranges that depend on it\n');
   });
 
   test('calls no node safe while one cannot be read', async () => {

@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { tables } from '../../../src/collectors/tables/collector.ts';
 import { type Simulator, startSimulator } from '../../../src/simulator/index.ts';
 import { configFlag, runHere } from '../run.ts';
 
@@ -102,53 +101,5 @@ describe('tables', () => {
     expect(bare.out).toContain('"table_id":107,"table":null');
     expect(code).toBe(1);
     expect(err).toContain('servers list their tables from version 24.3 on');
-  });
-});
-
-/** The finding about the tables, the one about a list that is missing, and the exit code. */
-async function diagnose(
-  options: NonNullable<Parameters<typeof startSimulator>[0]>,
-  more = '',
-): Promise<{
-  readonly code: number | null;
-  readonly finding: Json | undefined;
-  readonly missing: Json | undefined;
-}> {
-  const small = { nodes: 3, ranges: 30, sessions: 20, faultyNodes: false } as const;
-  await using server = await startSimulator({ ...small, metricKeys: 'useful', ...options });
-  const flag = await configFlag(server, { more });
-  const { code, out } = await runHere(['diagnose', '--output', 'json', flag]);
-  const report: { clusters: readonly { findings: readonly Json[] }[] } = JSON.parse(out);
-  const findings = report.clusters.flatMap((cluster) => cluster.findings);
-  return {
-    code,
-    finding: findings.find(({ check }) => check === tables.request),
-    missing: findings.find(({ check }) => check === 'GET /table_metadata/'),
-  };
-}
-
-describe('diagnose', () => {
-  test('counts the tables', async () => {
-    const { code, finding } = await diagnose({});
-    expect([code, finding?.['verdict']]).toEqual([0, 'ok']);
-    expect(finding?.['detail']).toMatch(/; names and sizes of 7 tables$/);
-  });
-
-  test('names the privilege of a user who sees none', async () => {
-    const privileges = ['VIEWCLUSTERMETADATA', 'VIEWACTIVITY'] as const;
-    const users = [{ name: 'blind', password: 'x', privileges }];
-    const { finding } = await diagnose({ username: 'blind', password: 'x', users });
-    expect(finding).toMatchObject({
-      verdict: 'warning',
-      advice: 'run GRANT CONNECT ON DATABASE … TO blind;',
-    });
-  });
-
-  test('fails without the list only where it is demanded', async () => {
-    const quirks = { tableMetadata: false };
-    const { code, missing } = await diagnose({ quirks });
-    expect([code, missing?.['verdict']]).toEqual([0, 'skipped']);
-    const demanded = await diagnose({ quirks }, 'collectors: { tables: { discover: true } }\n');
-    expect([demanded.code, demanded.finding?.['verdict']]).toEqual([1, 'failed']);
   });
 });

@@ -62,11 +62,6 @@ describe('a table', () => {
     ]);
   });
 
-  test('hides no column that was asked for, but cuts the line', async () => {
-    const rows = [['abc', 'defgh']];
-    expect(await draw([{ title: 'A' }, { title: 'B' }], rows, 8)).toEqual(['A    B', 'abc  de…']);
-  });
-
   test('shrinks the widest columns that may shrink, down to 11 characters', async () => {
     const columns: readonly TableColumn[] = [
       { title: 'ID', shrinks: true },
@@ -85,19 +80,6 @@ describe('a table', () => {
     const columns: readonly TableColumn[] = [{ title: 'ID' }, { title: 'NAME', shrinks: true }];
     const rows = [['0'.repeat(70), 'a name of twenty one.']];
     expect((await draw(columns, rows, 83))[1]).toBe(`${'0'.repeat(70)}  a nam… one.`);
-  });
-
-  test('does not shrink for a column that it hides', async () => {
-    const columns: readonly TableColumn[] = [
-      { title: 'ID' },
-      { title: 'NAME', shrinks: true },
-      { title: 'LONG OPTION', isOptional: true },
-    ];
-    expect(await draw(columns, [['1', 'a name of twenty one.', 'x']], 25)).toEqual([
-      'ID  NAME',
-      '1   a name of twenty one.',
-      'hidden LONG OPTION',
-    ]);
   });
 
   test('shrinks columns first, rather than to hide optional ones', async () => {

@@ -1,6 +1,5 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { createSystemdNotifier, inheritedSockets } from '../../../src/cli/process/systemd.ts';
 import { createLog } from '../../../src/log.ts';
@@ -54,15 +53,6 @@ describe('the service manager', () => {
       new Set(['/run/notify: WATCHDOG=1', '/run/notify: STOPPING=1']),
     );
     expect(warnings).toEqual([]);
-  });
-
-  test('is told nothing more once the notifier is disposed of', async () => {
-    const { notifier, lines } = await notifyBy('', { WATCHDOG_USEC: '3000' });
-    notifier.ready('up');
-    notifier[Symbol.dispose]();
-    await expect.poll(lines).toEqual(['/run/notify: READY=1 STATUS=up']);
-    await sleep(50);
-    expect(await lines()).toEqual(['/run/notify: READY=1 STATUS=up']);
   });
 
   test.each([
