@@ -146,24 +146,6 @@ test('a missing privilege costs a request at two URLs, marks none and is noticed
   await dispose(setting, servers);
 });
 
-test('a token that ended is replaced at once, although two URLs refuse it', async () => {
-  let valid = 'b25l';
-  const answer = (request: IncomingMessage, response: ServerResponse): void => {
-    if (request.url?.endsWith('/login/') === true) response.end(`{"session":"${valid}"}`);
-    else if (request.headers['x-cockroach-api-session'] === valid) list(request, response);
-    else response.writeHead(401).end();
-  };
-  const servers = [await serve(answer), await serve(answer)];
-  const setting = connect(servers);
-  expect(await poll(setting)).toBe(1);
-  valid = 'dHdv';
-  setting.clock.now = 10_000;
-  expect(await poll(setting)).toBe(1);
-  expect(countLogins(servers)).toBe(2);
-  expect(setting.client.http.upstreams().every(({ state }) => state === 'closed')).toBe(true);
-  await dispose(setting, servers);
-});
-
 async function dispose({ client }: Setting, servers: readonly TestServer[]): Promise<void> {
   await client[Symbol.asyncDispose]();
   await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()));

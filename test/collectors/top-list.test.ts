@@ -91,18 +91,6 @@ describe('candidates', () => {
     expect(ids).toEqual([10_000, 9_999, 9_998, 9_997, 2, 1]);
   });
 
-  test('of the same value are sorted by id, and of two with the same id the larger one counts', () => {
-    const candidates = new Candidates(new TopList(), LENGTH);
-    for (const id of [5, 3, 9, 1]) candidates.add({ id, value: 7 });
-    candidates.add({ id: 3, value: 8 });
-    expect(candidates.entries().map(({ id, value }) => [id, value])).toEqual([
-      [3, 8],
-      [1, 7],
-      [5, 7],
-      [9, 7],
-    ]);
-  });
-
   test('are no longer wanted once enough larger ones were added', () => {
     const candidates = new Candidates(listOf({ 3: 1 }), LENGTH);
     for (let id = 100; id <= 200; id += 1) candidates.add({ id, value: id });

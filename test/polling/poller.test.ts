@@ -148,20 +148,6 @@ test.each([
   expect((await counts())[keyOf('polls_skipped_total', { reason: 'overrun' })] ?? 0).toBe(skipped);
 });
 
-test('the limits are those of the last poll', async () => {
-  let limit: 'bytes' | undefined = 'bytes';
-  const { poller, clock, poll } = preparePoller(({ limits }) => limit && limits.add(limit));
-  await poll();
-  expect(poller.outcome.last?.limits).toEqual(new Set(['bytes']));
-  limit = undefined;
-  clock.nowMs += 60_000;
-  await poll();
-  expect(poller.outcome.last?.limits.size).toBe(0);
-  const late = preparePoller(({ signal }) => waitFor(signal), { timeout: 0.01 });
-  await late.poll();
-  expect(late.poller.outcome.last?.limits).toEqual(new Set(['duration']));
-});
-
 test('each poll loses what exceeds the series of its collector, and counts it', async () => {
   const { poller, clock, poll, counts } = preparePoller(() => undefined, { max_series: 1 });
   await poll();

@@ -92,16 +92,6 @@ describe('paused jobs and protected data', () => {
     ).toEqual([running, '{job_type="backup",state="paused"} 1', '{job_type="backup"} 5']);
   });
 
-  test('are the largest of several nodes that run the statistics', async () => {
-    const other = { ...present, 'jobs.backup.currently_paused': 2 };
-    const seen = await jobsOf(recordOf(1, { metrics: other }), recordOf(2, { metrics: present }));
-    expect(seen).toEqual([
-      running,
-      '{job_type="backup",state="paused"} 2',
-      '{job_type="backup"} 5',
-    ]);
-  });
-
   test.each([
     ['nobody runs them', { metrics: { ...present, [STATISTICS]: 0 } }],
     ['the record of that node is stale', { metrics: present, ...STALE }],
@@ -139,11 +129,6 @@ describe('replication lag', () => {
     const counting = { [STATISTICS]: 1, 'jobs.logical_replication.currently_paused': 0 };
     expect(await lagsOf({ ...paused, [STATISTICS]: 1 })).toEqual(['{kind="logical"} 7200']);
     expect(await lagsOf({ ...paused, [STATISTICS]: 0 }, counting)).toEqual([]);
-  });
-
-  test('is by kind, not below 0, and absent without a time', async () => {
-    const logical = { [LOGICAL]: time + 1, 'jobs.logical_replication.currently_running': 1 };
-    expect(await lagsOf({ [PHYSICAL]: 0, [RUNS]: 1, ...logical })).toEqual(['{kind="logical"} 0']);
   });
 
   test('does not count a stale record', async () => {

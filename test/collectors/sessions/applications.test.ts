@@ -46,15 +46,6 @@ describe('a pair of application and user', () => {
     expect(samples.duplicates.size).toBe(0);
   });
 
-  test('cannot forge another pair by a newline in its name', async () => {
-    const { of } = await pollListing([
-      ...sessionsOf('a\nb', 1, { username: 'c' }),
-      ...sessionsOf('a', 1, { username: 'b\nc' }),
-    ]);
-    // Two pairs, and the rest of two users and of all others.
-    expect(of('crdb_application_session_alloc_bytes')).toHaveLength(5);
-  });
-
   test('named other is counted in the rest of its user, once', async () => {
     const { of, samples } = await pollListing(
       [
@@ -124,4 +115,32 @@ test('names that differ by a number become one by a rewrite', async () => {
     '{application="psql",user="movr"} 50000',
     '{application="other",user="movr"} 0',
   ]);
+});
+
+describe('sessions by user', () => {
+  test('are those of the users with most sessions; the rest is other', async () => {
+    const { of } = await pollListing(
+      [
+        ...sessionsOf('rides', 2),
+        ...sessionsOf('billing', 1, { active_txn: transactionOf(1) }),
+        ...sessionsOf('rides', 1, { username: 'root' }),
+        ...sessionsOf('rides', 1, { username: 'other' }),
+      ],
+      { max_users: 1 },
+    );
+    expect(of('crdb_user_sessions')).toEqual([
+      '{user="other",state="active"} 0',
+      '{user="other",state="idle_in_transaction"} 0',
+      '{user="other",state="idle"} 2',
+      '{user="movr",state="active"} 0',
+      '{user="movr",state="idle_in_transaction"} 1',
+      '{user="movr",state="idle"} 2',
+    ]);
+  });
+
+  test('count all in other without users of their own', async () => {
+    const { of } = await pollListing(sessionsOf('rides', 2), { max_users: 0 });
+    expect(of('crdb_user_sessions')).toContain('{user="other",state="idle"} 2');
+    expect(of('crdb_user_sessions')).toHaveLength(3);
+  });
 });
