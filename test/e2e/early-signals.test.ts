@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
-import { PROCESS_TIMEOUT_MS, startProgram, writeTemporary } from '../cli/run.ts';
+import { PROCESS_TIMEOUT_MS, startProgram } from '../cli/run.ts';
 import { MAIN, preload, startExporterProcess } from './process-support.ts';
 
 const TIMEOUT = { timeout: PROCESS_TIMEOUT_MS };
@@ -33,7 +33,6 @@ function signalAtLoad(signal: 'SIGTERM' | 'SIGINT', module: string): string {
 /** From the first module after the one that delays signals to one of the last. */
 const MOMENTS = [
   ['SIGTERM', '/cli/program.ts'],
-  ['SIGINT', '/cli/commands/serve.ts'],
   ['SIGTERM', '/web/server/web-server.ts'],
 ] as const;
 
@@ -63,25 +62,4 @@ describe('a signal while modules are being loaded', TIMEOUT, () => {
     expect(err).toContain('signal sent');
     expect([code, running.child.signalCode]).toEqual([0, null]);
   });
-
-  test.each(['SIGTERM', 'SIGINT'] as const)(
-    '(%s) ends a command that has no signal handler',
-    async (signal) => {
-      const before = signalAtLoad(signal, '/cli/commands/serve.ts');
-      const config = await writeTemporary('exporter.yml', '');
-      // Only the signal can end it.
-      const stay = 'setInterval(() => undefined, 1000);';
-      const command = [
-        ...preload(before),
-        ...preload(stay),
-        MAIN,
-        'check',
-        `--config.file=${config}`,
-      ];
-      await using running = startProgram(process.execPath, command);
-      const { err } = await running.ended;
-      expect(err).toBe('signal sent\n');
-      expect(running.child.signalCode).toBe(signal);
-    },
-  );
 });

@@ -33,24 +33,6 @@ test(
   },
 );
 
-test('names of tables of half a megabyte are cut', { timeout: PROCESS_TIMEOUT_MS }, async () => {
-  await using server = await startFlood({
-    table_metadata: ({ searchParams }) => {
-      const page = Number(searchParams.get('pageNum'));
-      const names = { db_name: `d${HALF}`, schema_name: 's', table_name: `t${HALF}` };
-      return listOf(
-        'results',
-        100,
-        (at) => JSON.stringify({ ...names, table_id: page * 100 + at, replication_size_bytes: at }),
-        ',"pagination_info":{"total_results":200}',
-      );
-    },
-  });
-  const { scrape, peakMiB } = await endure('tables', server, { heapMiB });
-  expect(scrape.value('crdb_exporter_collector_success', { collector: 'tables' })).toBe(1);
-  expect(peakMiB).toBeLessThan(MAX_PEAK_MIB);
-});
-
 test(
   'builds, addresses and localities of nodes of a megabyte are cut',
   { timeout: PROCESS_TIMEOUT_MS },

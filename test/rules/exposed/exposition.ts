@@ -104,16 +104,6 @@ export class Exposed {
     return this;
   }
 
-  /** Copies these series with other labels, as those of a new node; `change` sees the values of the model. */
-  copy(names: RegExp, labels: Labels, changed: Labels, change: Change): this {
-    const copies = this.#matching(names, labels).map((series) => ({
-      ...series,
-      labels: { ...series.labels, ...changed },
-    }));
-    this.#series.push(...copies);
-    return this.change(names, { ...labels, ...changed }, change);
-  }
-
   /** No scrape of the exporter succeeds in these minutes. */
   exporterDown(instance: string, isDown: (minute: number) => boolean): this {
     const labels = { instance: `${this.#cluster}-${instance}` };
