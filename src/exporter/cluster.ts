@@ -55,7 +55,10 @@ export class Cluster {
   readonly #clients: Clients;
   readonly #problemLog: ProblemLog;
   readonly #findProblems: ProblemFinder;
-  readonly #states = new CollectorStates();
+  /** What collectors keep from poll to poll: lease sequences, first-seen times, the last backup … */
+  readonly #states = new Map<Collector, object>();
+  /** How often another cluster was noticed behind the URLs, and by which poll the last time. */
+  #replaced: { readonly count: number; readonly noticedBy?: PollStats } = { count: 0 };
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
   /** Progress of the running (or last) range scan. */
@@ -91,16 +94,14 @@ export class Cluster {
     this.#context = context;
     this.#shard = shard;
     this.#clients = clients;
-    this.#problemLog = new ProblemLog(
-      context.log,
-      context.clock,
-      previous === undefined ? undefined : previous.#problemLog,
-    );
+    this.#problemLog = new ProblemLog(context.log, context.clock.wallMs, previous?.watchProblems);
     this.#findProblems = createProblemFinder(config, (api) => clients[api]?.http);
     this.pollers = this.#createPollers(previous?.pollers ?? []);
     clients.cluster?.listings.onReplaced((poll, names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
-      this.#states.drop(poll);
+      this.#replaced = { count: this.#replaced.count + 1, noticedBy: poll };
+      // States are emptied in place, so that the poll that noticed it goes on with an empty one.
+      for (const [it, state] of this.#states) Object.assign(state, it.createState());
     });
   }
 
@@ -232,7 +233,7 @@ export class Cluster {
           random,
           pollEnded: () => {
             const problems = this.#findProblems(this, collector, this.#problemLog.problems);
-            this.#problemLog.update(problems, collector.name);
+            this.#problemLog.update(problems);
             pollEnded?.(this, collector);
           },
         },
@@ -257,9 +258,15 @@ export class Cluster {
       });
     if (collector.api === 'cluster' && cluster !== undefined) {
       const { api, http } = cluster;
-      this.#states.add(collector, work.state);
-      const collect = (poll: Poll) =>
-        this.#states.poll(poll, () => collector.collect(api, contextOf(poll)));
+      const { state } = work;
+      if (typeof state === 'object' && state !== null) this.#states.set(collector, state);
+      const collect = async (poll: Poll) => {
+        const { count } = this.#replaced;
+        const result = await collector.collect(api, contextOf(poll));
+        if (this.#replaced.count === count || this.#replaced.noticedBy === poll) return result;
+        // The poll may have read both clusters.
+        throw new CollectError('other', 'the cluster was replaced during the poll');
+      };
       return { http, collect };
     }
     if (collector.api === 'cloud' && cloud !== undefined) {
@@ -267,32 +274,5 @@ export class Cluster {
       return { http, collect: (poll: Poll) => collector.collect(api, contextOf(poll)) };
     }
     throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
-  }
-}
-
-/** The collectors of a cluster API keep these states from poll to poll: lease sequences, first-seen times, the last backup … */
-class CollectorStates {
-  readonly #states: { readonly collector: Collector; readonly state: object }[] = [];
-  /** How often another cluster was noticed, and by which poll the last time. */
-  #drops = 0;
-  #noticedBy: PollStats | undefined;
-
-  add(collector: Collector, state: unknown): void {
-    if (typeof state === 'object' && state !== null) this.#states.push({ collector, state });
-  }
-
-  /** Another cluster answers. States are replaced in place, so that the poll that noticed it goes on with an empty one. */
-  drop(noticedBy: PollStats): void {
-    this.#drops += 1;
-    this.#noticedBy = noticedBy;
-    for (const { collector, state } of this.#states) Object.assign(state, collector.createState());
-  }
-
-  /** Fails a poll beside which another one noticed the new cluster: it may have read both. */
-  async poll<Result>(context: Poll, collect: () => Promise<Result>): Promise<Result> {
-    const drops = this.#drops;
-    const result = await collect();
-    if (this.#drops === drops || this.#noticedBy === context) return result;
-    throw new CollectError('other', 'the cluster was replaced during the poll');
   }
 }

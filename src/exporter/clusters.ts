@@ -40,20 +40,19 @@ export class Clusters {
    */
   async apply({ clusters, shard }: Config): Promise<void> {
     const isSame = isDeepStrictEqual(shard, this.#shard);
-    const tried = await Promise.allSettled(
-      clusters.map(async (config) => {
-        const before = this.#clusters.get(config.name);
-        if (before !== undefined && isSame && isSameCluster(before.config, config)) return before;
-        const isContinued =
-          isSame && before !== undefined && hasSameAddresses(before.config, config);
-        return await Cluster.create(this.#context, config, shard, isContinued ? before : undefined);
-      }),
-    );
-    const next = tried.flatMap((each) => (each.status === 'fulfilled' ? each.value : []));
-    const failed = tried.find((each) => each.status === 'rejected');
-    if (failed !== undefined) {
-      await this.#discard(clusters, next);
-      throw failed.reason;
+    const next: Cluster[] = [];
+    try {
+      for (const config of clusters) {
+        const before = isSame ? this.#clusters.get(config.name) : undefined;
+        next.push(await this.#prepare(config, shard, before));
+      }
+    } catch (error) {
+      const fresh = next.filter((cluster) => !this.list.includes(cluster));
+      await Promise.all(fresh.map((cluster) => cluster.stop()));
+      for (const { name } of clusters) {
+        if (!this.#clusters.has(name)) this.#context.metrics.forget(name);
+      }
+      throw error;
     }
     const names = new Set(clusters.map(({ name }) => name));
     for (const cluster of this.list) {
@@ -65,18 +64,17 @@ export class Clusters {
     this.#shard = shard;
   }
 
+  /** `before` is the running cluster of this name, if the shards stay the same. */
+  async #prepare(config: ClusterConfig, shard: Config['shard'], before: Cluster | undefined) {
+    if (before !== undefined && isSameCluster(before.config, config)) return before;
+    const isContinued = before !== undefined && hasSameAddresses(before.config, config);
+    return Cluster.create(this.#context, config, shard, isContinued ? before : undefined);
+  }
+
   /** Ends all polling and logs out. */
   async stop(): Promise<void> {
     for (const cluster of this.list) this.#end(cluster);
     await Promise.all(this.#ending);
-  }
-
-  /** Removes clusters that were next beside one that could not be. */
-  async #discard(clusters: Config['clusters'], next: readonly Cluster[]): Promise<void> {
-    const fresh = next.filter((cluster) => !this.list.includes(cluster));
-    await Promise.all(fresh.map((cluster) => cluster.stop()));
-    for (const { name } of clusters)
-      if (!this.#clusters.has(name)) this.#context.metrics.forget(name);
   }
 
   #end(cluster: Cluster): void {
@@ -98,14 +96,16 @@ function hasSameAddresses(a: ClusterConfig, b: ClusterConfig): boolean {
 }
 
 function isSameCluster(a: ClusterConfig, b: ClusterConfig): boolean {
+  const others = listSecrets(b);
   return (
     isDeepStrictEqual(a, b) &&
-    isSameSecret(a.cluster_api?.password, b.cluster_api?.password) &&
-    isSameSecret(a.cluster_api?.token, b.cluster_api?.token) &&
-    isSameSecret(a.cloud_api?.token, b.cloud_api?.token)
+    listSecrets(a).every((secret, index) => {
+      const other = others[index];
+      return secret === undefined || other === undefined || secret.isSameAs(other);
+    })
   );
 }
 
-function isSameSecret(a: Secret | undefined, b: Secret | undefined): boolean {
-  return a === undefined || b === undefined ? a === b : a.isSameAs(b);
+function listSecrets({ cluster_api, cloud_api }: ClusterConfig): readonly (Secret | undefined)[] {
+  return [cluster_api?.password, cluster_api?.token, cloud_api?.token];
 }

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Collector } from '../collectors/collector.ts';
-import type { FindingSettings } from '../config/alert-settings.ts';
 import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
 import { ConfigError, formatIssues } from '../config/issues.ts';
 import type { LoadedConfig } from '../config/load.ts';
@@ -55,17 +54,13 @@ export class Exporter {
   readonly #clock: Clock;
   readonly #metrics: ExporterMetrics;
   readonly #webConfig: WebConfigWatcher;
-  readonly #history = new History(() => this.#findingSettings);
+  readonly #history = new History(() => this.#config);
   readonly #clusters: Clusters;
   #server: WebServer | undefined;
-  /** Limits and links of the running configuration. */
-  #findingSettings: FindingSettings;
-  /** The running configuration as it may be shown. */
-  #described: unknown;
+  /** The running configuration; its web settings are those of the start. */
+  #config: Config;
   /** The end of the last reload that was requested. */
   #reloads: Promise<unknown> = Promise.resolve();
-  /** The reload that waits for the running one. */
-  #nextReload: Promise<ReloadOutcome> | undefined;
   /** The last reload of the configuration failed; the web config file has a failure of its own. */
   #failure: LoadFailure | undefined;
   #lastReloadMs: number;
@@ -95,9 +90,7 @@ export class Exporter {
     this.#clock = clock;
     this.#webConfig = webConfig;
     this.#metrics = new ExporterMetrics(build);
-    const { thresholds, links } = options.config;
-    this.#findingSettings = { thresholds, links };
-    this.#described = describeConfig(options.config, options.collectors);
+    this.#config = options.config;
     this.#lastReloadMs = clock.wallMs();
     this.#clusters = new Clusters({
       ...options,
@@ -116,15 +109,12 @@ export class Exporter {
 
   /**
    * Reloads the configuration and the web config file. An error in one file does not keep the other from being reloaded;
-   * the previous content is kept. A reload that has not begun yet serves all requests that came before it.
+   * the previous content is kept.
    */
   reload(): Promise<ReloadOutcome> {
-    this.#nextReload ??= this.#reloads.then(() => {
-      this.#nextReload = undefined;
-      return this.#reload();
-    });
-    this.#reloads = this.#nextReload;
-    return this.#nextReload;
+    const reloaded = this.#reloads.then(() => this.#reload());
+    this.#reloads = reloaded;
+    return reloaded;
   }
 
   /** Stops polling, finishes scrapes in flight, logs out. May be called twice. */
@@ -145,11 +135,11 @@ export class Exporter {
       scrape: (isChosen) => this.#scrape(isChosen),
       reload: web.enable_lifecycle ? () => this.reload() : undefined,
       isReady: () => this.#clusters.hasPolled || monotonicMs() - startedAt > READY_AFTER_MS,
-      describedConfig: () => this.#described,
+      describedConfig: () => describeConfig(this.#config, collectors),
       problems: () => this.#problems(),
       clusters: () => this.#clusters.list,
       history: this.#history,
-      findingSettings: () => this.#findingSettings,
+      findingSettings: () => this.#config,
       startedMs: wallMs(),
       wallMs,
     });
@@ -227,15 +217,14 @@ export class Exporter {
 
   /** Resolves to what has no effect yet. */
   async #reloadConfig(): Promise<string | undefined> {
-    const { config, collectors, load, log } = this.#options;
+    const { config, load, log } = this.#options;
     const { web } = config;
     const loaded = load === undefined ? { config, warnings: [] } : await load();
     const changed = loaded.config;
     await this.#clusters.apply(changed);
     this.#history.keep(new Set(changed.clusters.map(({ name }) => name)));
-    this.#findingSettings = { thresholds: changed.thresholds, links: changed.links };
+    this.#config = { ...changed, web };
     log.level = changed.log.level;
-    this.#described = describeConfig({ ...changed, web }, collectors);
     log.info({ clusters: changed.clusters.length }, 'configuration reloaded');
     if (loaded.warnings.length > 0) log.warn(formatIssues(loaded.warnings));
     const note = describePending(web, changed.web);

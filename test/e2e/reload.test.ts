@@ -157,17 +157,3 @@ describe('a reload with an invalid web config file', () => {
     expect(after.value(RELOAD_SUCCESSFUL)).toBe(0);
   });
 });
-
-test('requests for a reload that come while one waits share it', async () => {
-  await using simulator = await simulate();
-  await using running = await watch(`clusters:\n${clusterYaml(simulator)}`);
-  await running.reload(`clusters:\n${clusterYaml(simulator)}`);
-  const { url } = running.exporter;
-  const answers = await Promise.all(
-    Array.from({ length: 50 }, () => fetch(`${url}/-/reload`, { method: 'POST' })),
-  );
-  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
-  const reloads = running.exporter.log().match(/configuration reloaded/g) ?? [];
-  // The first one, and for 50 that arrive together far fewer.
-  expect(reloads.length).toBeLessThan(25);
-});

@@ -2,7 +2,6 @@ import { expect, test } from 'vitest';
 import { ProblemLog } from '../../src/exporter/problem-log.ts';
 import { createLog } from '../../src/log.ts';
 
-const SINCE = '2026-03-01T12:00:00.000Z';
 const LATE = {
   key: 'late',
   message: 'no answer',
@@ -19,14 +18,11 @@ function prepare() {
   const destination = { write: (line: string) => lines.push(line) };
   const log = createLog({ level: 'debug', format: 'json', destination });
   const clock = { nowMs: 0 };
-  const times = {
-    wallMs: () => Date.parse(SINCE) + clock.nowMs,
-    monotonicMs: () => clock.nowMs,
-  };
+  const wallMs = (): number => clock.nowMs;
   return {
     clock,
-    log: new ProblemLog(log, times),
-    after: (previous: ProblemLog) => new ProblemLog(log, times, previous),
+    log: new ProblemLog(log, wallMs),
+    after: (previous: ProblemLog) => new ProblemLog(log, wallMs, previous.problems),
     logged: () =>
       lines.splice(0).map((line) => {
         const { time, ...rest } = JSON.parse(line);
@@ -36,63 +32,40 @@ function prepare() {
   };
 }
 
-test('a problem is logged once, again after ten minutes, and when it is over', () => {
-  const { clock, log, logged } = prepare();
-  log.update([LATE], 'nodes');
+test('a problem is logged once and when it is over, also across a reload', () => {
+  const { clock, log, logged, after } = prepare();
+  clock.nowMs = 1_000;
+  log.update([LATE]);
   const cause = { reason: 'timeout', hint: 'wait', msg: 'no answer' };
   expect(logged()).toEqual([{ level: 'warn', collector: 'nodes', ...cause }]);
-  clock.nowMs = 599_999;
   const both = { ...LATE, affects: ['nodes', 'ranges'] };
-  log.update([both], 'ranges');
-  log.update([both], 'users');
-  expect(logged()).toEqual([]);
-  clock.nowMs = 600_000;
-  log.update([both], 'nodes');
-  const fields = { affects: 'nodes, ranges', reason: 'timeout', since: SINCE, polls: 3 };
-  const reminder = { ...fields, hint: 'wait', msg: 'still failing: no answer' };
-  expect(logged()).toEqual([{ level: 'warn', ...reminder }]);
-  clock.nowMs = 1_200_000;
-  log.update([{ ...LATE, affects: ['ranges'] }], 'nodes');
-  expect(logged()).toMatchObject([{ affects: 'ranges', polls: 3 }]);
-  log.update([], 'ranges');
-  const over = { affects: 'nodes, ranges', reason: 'timeout' };
-  const text = 'recovered after 20 min: no answer';
-  expect(logged()).toEqual([{ level: 'info', ...over, msg: text }]);
-});
-
-test('the problems of a cluster go on after a reload', () => {
-  const { clock, log, logged, after } = prepare();
-  log.update([LATE], 'nodes');
-  expect(logged()).toHaveLength(1);
-  clock.nowMs = 60_000;
+  log.update([both]);
   const next = after(log);
-  expect(next.problems).toEqual([{ ...LATE, sinceMs: Date.parse(SINCE) }]);
-  next.update([LATE], 'nodes');
+  next.update([both]);
   expect(logged()).toEqual([]);
-  next.update([], 'nodes');
-  expect(logged()).toMatchObject([{ msg: 'recovered after 1 min: no answer' }]);
+  expect(next.problems).toEqual([{ ...both, sinceMs: 1_000 }]);
+  clock.nowMs = 1_201_000;
+  next.update([]);
+  const over = { affects: 'nodes, ranges', reason: 'timeout' };
+  expect(logged()).toEqual([{ level: 'info', ...over, msg: 'recovered after 20 min: no answer' }]);
+  expect(next.problems).toEqual([]);
 });
 
 test('a collector that fails of another cause has not recovered', () => {
   const { log, logged } = prepare();
-  log.update([LATE], 'nodes');
-  log.update([{ ...LATE, key: 'refused', reason: 'network' }], 'nodes');
+  log.update([LATE]);
+  log.update([{ ...LATE, key: 'refused', reason: 'network' }]);
   expect(logged().map(({ level, reason }) => [level, reason])).toEqual([
     ['warn', 'timeout'],
     ['warn', 'network'],
   ]);
 });
 
-test('what fails no poll names no collector, for as long as it lasts', () => {
+test('what fails no poll names no collector', () => {
   const { clock, log, logged } = prepare();
-  clock.nowMs = 1_000;
-  for (const name of ['nodes', 'ranges']) log.update([URL_FAILS], name);
+  for (let poll = 0; poll < 2; poll++) log.update([URL_FAILS]);
   expect(logged()).toEqual([{ level: 'warn', hint: 'start it', msg: 'one URL fails' }]);
-  expect(log.problems).toEqual([{ ...URL_FAILS, sinceMs: Date.parse(SINCE) + 1_000 }]);
   clock.nowMs += 600_000;
-  log.update([URL_FAILS], 'nodes');
-  expect(logged()).toMatchObject([{ msg: 'still: one URL fails' }]);
-  log.update([], 'nodes');
+  log.update([]);
   expect(logged()).toEqual([{ level: 'info', msg: 'recovered after 10 min: one URL fails' }]);
-  expect(log.problems).toEqual([]);
 });
