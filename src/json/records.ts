@@ -200,16 +200,16 @@ const createGetter: CreateReader = (scanner, layout, record, isCopied) => {
 
 /** Reads an object of numbers as a view of the record, or as a copy. */
 const createNumbersReader: CreateReader = (scanner, { slot, slots }, record, isCopied) => {
-  let { numbers } = scanner;
-  let view = numbers.subarray(0, 0);
-  let first = 0;
+  const take = (): Float64Array => {
+    const first = record.slot + slot + 1;
+    return scanner.numbers.subarray(first, first + slots - 1);
+  };
+  if (isCopied) return () => take().slice();
+  let view = take();
   return () => {
-    if (numbers !== scanner.numbers || first !== record.slot + slot + 1) {
-      ({ numbers } = scanner);
-      first = record.slot + slot + 1;
-      view = numbers.subarray(first, first + slots - 1);
-    }
-    return isCopied ? view.slice() : view;
+    // The memory is another buffer after it has grown.
+    if (view.buffer !== scanner.numbers.buffer) view = take();
+    return view;
   };
 };
 

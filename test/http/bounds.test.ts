@@ -28,6 +28,13 @@ describe('bounds', () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test('an answer without headers is cancelled', async () => {
+    await using server = await serve(() => undefined);
+    await using client = connect([server.url], { deadlines: { headersMs: 100 } });
+    const late = { reason: 'timeout', message: expect.stringContaining('no headers within 0.1 s') };
+    await expect(ask(client)).rejects.toMatchObject(late);
+  });
+
   test('an answer that falls silent is cancelled', async () => {
     await using server = await serve((_request, response) => response.write('{'));
     await using client = connect([server.url], {

@@ -1,98 +1,21 @@
 import { getEventListeners } from 'node:events';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { abortable, delay, watchDeadlines } from '../../src/http/deadlines.ts';
 
 const DEADLINES = { headersMs: 1_500, idleMs: 500, minBytesPerSecond: 100, rateGraceMs: 1_000 };
 
-/** Watches a request with the fake clock; `failure` is why its signal aborted. */
-function watch(deadlines: Partial<typeof DEADLINES> = {}) {
-  const parent = new AbortController();
-  const watched = watchDeadlines(parent.signal, { ...DEADLINES, ...deadlines }, 'nodes');
-  return {
-    signal: watched.signal,
-    headersArrived: (): void => watched.headersArrived(),
-    stop: (): void => watched.stop(),
-    parent,
-    failure: (): unknown => watched.signal.reason,
-    /** A chunk of so many bytes after so much time. */
-    receive: (bytes: number, afterMs: number): void => {
-      vi.advanceTimersByTime(afterMs);
-      watched.chunkArrived(bytes);
-    },
-  };
-}
-
-function late(message: string): unknown {
-  return expect.objectContaining({ name: 'RequestError', reason: 'timeout', message });
-}
-
-describe('a request', () => {
-  beforeEach(() => vi.useFakeTimers());
-  afterEach(() => vi.useRealTimers());
-
-  test('fails at its deadline for headers', () => {
-    const { failure } = watch();
-    vi.advanceTimersByTime(1_499);
-    expect(failure()).toBeUndefined();
-    vi.advanceTimersByTime(1);
-    expect(failure()).toEqual(late('nodes: no headers within 1.5 s'));
-  });
-
-  test('fails when the next chunk is not there in time, counted from the last one', () => {
-    const { failure, headersArrived, receive } = watch();
-    vi.advanceTimersByTime(1_499);
-    headersArrived();
-    receive(1_000, 499);
-    receive(1_000, 499);
-    vi.advanceTimersByTime(499);
-    expect(failure()).toBeUndefined();
-    vi.advanceTimersByTime(1);
-    expect(failure()).toEqual(late('nodes: no data for 0.5 s'));
-  });
-
-  test.each([
-    [false, [[999, 1]]],
-    [true, [[1_000, 99]]],
-    [false, [[1_000, 100]]],
-    [
-      true,
-      [
-        [500, 60],
-        [600, 49],
-      ],
-    ],
-    [
-      false,
-      [
-        [500, 60],
-        [600, 50],
-      ],
-    ],
-  ])(
-    'is below the minimum rate: %s, for chunks after so many ms, of so many bytes: %j',
-    (isSlow, chunks) => {
-      const { failure, headersArrived, receive } = watch({ idleMs: 5_000 });
-      // The wait for headers does not count.
-      vi.advanceTimersByTime(1_400);
-      headersArrived();
-      for (const [afterMs = 0, bytes = 0] of chunks) receive(bytes, afterMs);
-      const slow = late('nodes: slower than 100 bytes per second');
-      expect(failure()).toEqual(isSlow ? slow : undefined);
-    },
-  );
-
-  test('fails as its poll does, but not once it is over', () => {
-    const over = watch();
-    over.stop();
-    vi.advanceTimersByTime(10_000);
-    over.parent.abort();
-    expect(over.signal.aborted).toBe(false);
-    expect(getEventListeners(over.parent.signal, 'abort')).toEqual([]);
-    const { parent, failure } = watch();
-    const reason = new Error('the poll is over');
-    parent.abort(reason);
-    expect(failure()).toBe(reason);
-  });
+test('a request fails as its poll does, but not once it is over', () => {
+  const [before, after] = [new AbortController(), new AbortController()];
+  const running = watchDeadlines(before.signal, DEADLINES, 'nodes');
+  const over = watchDeadlines(after.signal, DEADLINES, 'nodes');
+  const reason = new Error('the poll is over');
+  before.abort(reason);
+  expect(running.signal.reason).toBe(reason);
+  running.stop();
+  over.stop();
+  after.abort();
+  expect(over.signal.aborted).toBe(false);
+  expect(getEventListeners(after.signal, 'abort')).toEqual([]);
 });
 
 describe('a wait', () => {

@@ -110,18 +110,6 @@ describe('a breaker', () => {
     expect(upstream(0).lastFailure).toBe(error.scope === 'none' ? undefined : error);
     expect(health.tryAcquire(upstream(0), USERS)).toBe(url === 'closed');
   });
-
-  test('of an endpoint counts failures in a row', () => {
-    const { fail, upstream, health } = create(1);
-    for (const code of [503, 503, 500, 503, 503]) fail(0, status(code), REQUEST, code);
-    expect(health.begin(upstream(0), REQUEST).endpoint.breaker.state).toBe('closed');
-  });
-
-  test('of one of several URLs is open after a single refused connection', () => {
-    const { fail, states } = create(2);
-    fail(0, failure('ECONNREFUSED'));
-    expect(states()).toEqual(['open', 'closed']);
-  });
 });
 
 describe('the deadline for headers', () => {

@@ -27,7 +27,7 @@ test.each([
   expect(failure.message.replace(/^.*HTTP 400/, '')).toBe(hint);
 });
 
-test.each([200, 201, 202, 203, 226, 299])('a %i is a success', async (status) => {
+test.each([200, 299])('a %i is a success', async (status) => {
   await using server = await serve((_request, response) => response.writeHead(status).end('{}'));
   await using client = connect([server.url]);
   expect(await ask(client)).toBe('{}');

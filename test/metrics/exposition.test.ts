@@ -1,7 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { EXPORTER_FAMILIES } from '../../src/exporter/cluster-metrics.ts';
 import { ExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import type { ExpositionRequest } from '../../src/metrics/exposition.ts';
 import { joinExposition } from '../../src/metrics/exposition.ts';
@@ -94,13 +93,6 @@ describe('a joined exposition', () => {
     }
   });
 
-  it('has no header of a family that was dropped', async () => {
-    const set = new SampleSet({});
-    set.set(NODES, { id: '1' }, 1);
-    const dropped = await renderSnapshot(set, []);
-    expect(join({ parts: [dropped] }).toString()).toBe('');
-  });
-
   it.each([
     [['crdb_test_nodes'], ['crdb_test_nodes']],
     [['crdb_test_queries_total'], ['crdb_test_queries_total']],
@@ -150,20 +142,6 @@ describe('a compressed exposition', () => {
     expect(join({ gzip: true }).toString('hex')).toBe(header + empty + checksumAndLength);
   });
 
-  it.each(['text', 'openmetrics'] as const)('unpacks to the plain one in %s', async (format) => {
-    const set = new SampleSet({});
-    set.set(UP, {}, 1);
-    const request = {
-      parts: [await largeSnapshot('a'), await snapshotOf('b', NODES), await largeSnapshot('c')],
-      rendered: renderFamilies(set),
-      format,
-    };
-    const plain = join(request);
-    const packed = join({ ...request, gzip: true });
-    expect(gunzipSync(packed).equals(plain)).toBe(true);
-    expect(packed.length).toBeLessThan(plain.length / 5);
-  });
-
   it('unpacks whatever mixture of small, large and missing families it is made of', async () => {
     const size = fc.constantFrom(0, 1, 30, 60, 400);
     await fc.assert(
@@ -184,20 +162,4 @@ describe('a compressed exposition', () => {
     const unpacked = run('gzip', ['-dc'], join({ parts, gzip: true }));
     expect(unpacked.equals(join({ parts }))).toBe(true);
   });
-});
-
-describe('the whole output', () => {
-  it.skipIf(isMissing('promtool'))(
-    'passes promtool check metrics with all outcome families',
-    () => {
-      const set = new SampleSet({ crdb_cluster: 'prod' });
-      const outcomes = EXPORTER_FAMILIES.filter(({ labels }) => labels.includes('collector'));
-      for (const family of outcomes) {
-        set.set(family, Object.fromEntries(family.labels.map((label) => [label, 'x'])), 1);
-      }
-      const body = join({ rendered: renderFamilies(set) });
-      expect(run('promtool', ['check', 'metrics'], body).toString()).toBe('');
-      expect(parseExposition(body.toString())).toHaveLength(outcomes.length);
-    },
-  );
 });

@@ -5,7 +5,6 @@ import { gauge } from '../../src/metrics/family.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { cleanLabelValue, MAX_LABEL_LENGTH } from '../../src/metrics/sample-text.ts';
 import { renderFamilies } from '../../src/metrics/snapshot.ts';
-import { parseExposition } from './parse-exposition.ts';
 
 const HELP = 'A family of the test.';
 const PLAIN = gauge({ name: 'crdb_plain', help: HELP, labels: [] });
@@ -93,34 +92,6 @@ describe('a state set', () => {
 });
 
 describe('label sets that look alike', () => {
-  it.each([
-    [
-      { app: '1,user:x', user: 'y' },
-      { app: '1', user: 'x,user:y' },
-    ],
-    [
-      { app: 'a|b', user: 'c' },
-      { app: 'a', user: 'b|c' },
-    ],
-    [
-      { app: 'a",user="b', user: '' },
-      { app: 'a', user: 'b' },
-    ],
-    [
-      { app: 'a\\', user: 'b' },
-      { app: 'a\\"', user: 'b' },
-    ],
-  ])('stay apart: %j and %j', (one, other) => {
-    const set = new SampleSet({ crdb_cluster: 'prod' });
-    set.set(BY_APPLICATION, one, 1);
-    set.set(BY_APPLICATION, other, 2);
-    expect(set.duplicates.size).toBe(0);
-    expect(parseExposition(`${lines(set).join('\n')}\n`)).toEqual([
-      { name: 'crdb_by_application', labels: { crdb_cluster: 'prod', ...one }, value: 1 },
-      { name: 'crdb_by_application', labels: { crdb_cluster: 'prod', ...other }, value: 2 },
-    ]);
-  });
-
   it('are one series exactly when their cleaned values are equal', () => {
     const value = fc.string({
       unit: fc.constantFrom('a', '"', '\\', ',', '=', '\n', '\u0000', '\uFFFD'),
@@ -153,15 +124,6 @@ describe('a label value', () => {
     expect(cleanLabelValue('x'.repeat(129))).toBe('x'.repeat(128));
     expect(cleanLabelValue(`${'x'.repeat(126)}😀y`)).toBe(`${'x'.repeat(126)}😀`);
     expect(cleanLabelValue(`${'x'.repeat(127)}😀y`)).toBe('x'.repeat(127));
-  });
-
-  it('is cut on the set, where what was different may become one series', () => {
-    const set = new SampleSet({});
-    for (const end of ['a', 'b']) {
-      set.set(BY_APPLICATION, { app: 'x'.repeat(128) + end, user: '' }, 1);
-    }
-    expect(lines(set)).toEqual([`crdb_by_application{app="${'x'.repeat(128)}",user=""} 1`]);
-    expect([...set.duplicates]).toEqual([['crdb_by_application', 1]]);
   });
 
   it('is always well-formed, short and free of control characters', () => {

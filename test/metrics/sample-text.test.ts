@@ -2,7 +2,6 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import {
   type ExpositionFormat,
-  CONTENT_TYPES,
   familyHeader,
   joinExposition,
 } from '../../src/metrics/exposition.ts';
@@ -75,15 +74,6 @@ describe('a value', () => {
   });
 });
 
-describe('content types', () => {
-  it('name format, version and encoding', () => {
-    expect(CONTENT_TYPES).toEqual({
-      text: 'text/plain; version=0.0.4; charset=utf-8',
-      openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
-    });
-  });
-});
-
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 150 }),
   fc.string({
@@ -145,19 +135,6 @@ describe('what is written', () => {
       }),
       { numRuns: 500 },
     );
-  });
-
-  it('has the same sample lines in both formats', () => {
-    const [samples = []] = fc.sample(
-      fc.array(fc.record({ app: anyText, user: anyText, value: anyValue }), { minLength: 50 }),
-      1,
-    );
-    const [text, openmetrics] = FORMATS.map((format) =>
-      render(fillSheet(samples), format)
-        .split('\n')
-        .filter((line) => !line.startsWith('#')),
-    );
-    expect(text).toEqual(openmetrics);
   });
 
   it.each(FORMATS)('is empty but for its end without samples in %s', (format) => {

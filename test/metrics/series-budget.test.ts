@@ -163,11 +163,4 @@ describe('a series budget', () => {
     expect(idsOf(BROKEN, 'problem="b"')).toEqual([7, 8, 9, 10, 11]);
     expect(idsOf(REPORTER, '')).toEqual([1, 2, 3, 4, 5, 7, 8, 9, 10, 11]);
   });
-
-  it('leaves samples as they are while they fit', () => {
-    const set = setOf(EACH_10);
-    const { families, dropped } = fitBudget(set, 70);
-    expect(families).toEqual([...set.families()]);
-    expect(dropped.size).toBe(0);
-  });
 });

@@ -135,10 +135,9 @@ export function isAt(key: Key, at: usize): bool {
   return !v128.any_true(v128.xor(v128.load(at + last), v128.load(token + last)));
 }
 
-/** The last key read: between its quotes in the document, without escapes, its hash, and where its value begins. */
+/** The last key read: between its quotes in the document, without escapes, and where its value begins. */
 export let keyStart: usize = 0;
 export let keyEnd: usize = 0;
-export let keyHash: u32 = 0;
 export let valueStart: usize = 0;
 let plainStart: usize = 0;
 let plainLength: i32 = 0;
@@ -169,10 +168,10 @@ export function findKey(at: usize, table: KeyTable): Key {
     plainStart = plain;
     plainLength = unescapeKey(keyStart, keyEnd, plain);
   }
-  keyHash = hashOf(plainStart, plainLength);
-  let key = changetype<Key>(load<u32>(table.buckets + ((keyHash & table.bucketMask) << 2)));
+  const hash = hashOf(plainStart, plainLength);
+  let key = changetype<Key>(load<u32>(table.buckets + ((hash & table.bucketMask) << 2)));
   for (; changetype<usize>(key) != 0; key = key.sibling) {
-    if (key.hash == keyHash && key.length == plainLength + 3 && beginsWith(key)) return key;
+    if (key.hash == hash && key.length == plainLength + 3 && beginsWith(key)) return key;
   }
   return table.unknown;
 }

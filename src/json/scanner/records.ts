@@ -9,7 +9,6 @@ import {
   hasPrefix,
   isAt,
   keyEnd,
-  keyHash,
   keyStart,
   learn,
   readKey,
@@ -155,13 +154,8 @@ function readObject(at: usize, plan: Plan, record: usize): usize {
   return leave(at);
 }
 
-/** Hashes of the keys without a bit that are true: of a key that occurs twice the last value counts. */
-const others = memory.data(65 * 4, 4);
-const othersEnd = others + 64 * 4;
-
 function readFlags(at: usize, plan: Plan, record: usize): usize {
   let mask: u32 = 0;
-  let last = others;
   at = enter(at);
   while (at != 0 && load<u8>(at) != Byte.CLOSE_BRACE) {
     const key = findKey(at, plan.keys);
@@ -172,16 +166,11 @@ function readFlags(at: usize, plan: Plan, record: usize): usize {
     if (key.value != 0) {
       const bit: u32 = 1 << (<u32>key.value - 1);
       mask = isSet ? mask | bit : mask & ~bit;
-    } else {
-      let found = others;
-      while (found < last && load<u32>(found) != keyHash) found += 4;
-      if (isSet) store<u32>(found, keyHash);
-      if (isSet && found == last && last < othersEnd) last += 4;
-      if (!isSet && found < last) store<u32>(found, load<u32>((last -= 4)));
+    } else if (isSet) {
+      mask |= 1 << plan.names;
     }
     at = toNextItem(skipValue(valueStart), Byte.CLOSE_BRACE);
   }
-  if (last > others) mask |= 1 << plan.names;
   store<f64>(record + plan.slot, <f64>mask);
   return leave(at);
 }
