@@ -23,8 +23,8 @@ function splitPair(pair: Pair): readonly [application: string, user: string] {
   return [application, user];
 }
 
-/** The pairs that are counted; the sessions of further ones belong to `other`. Clients choose the names of applications. */
-const MAX_PAIRS = 50_000;
+/** The pairs that are counted; the sessions of further ones are counted by user. Clients choose the names of applications. */
+const MAX_PAIRS = 20_000;
 
 /** Adds an open session to its pair. Returns false when there are too many pairs. */
 export function countSession(
@@ -32,9 +32,12 @@ export function countSession(
   pair: Pair,
   session: SessionTally,
 ): boolean {
-  const hasPlace = pairs.size < MAX_PAIRS || pairs.has(pair);
-  addTo(pairs, hasPlace ? pair : `${OTHER}\n${OTHER}`, session);
-  return hasPlace;
+  const otherOfUser = `${OTHER}\n${splitPair(pair)[1]}`;
+  const hasPlace = (key: Pair, max: number): boolean => pairs.size < max || pairs.has(key);
+  const isCounted = hasPlace(pair, MAX_PAIRS);
+  const other = hasPlace(otherOfUser, 2 * MAX_PAIRS) ? otherOfUser : `${OTHER}\n${OTHER}`;
+  addTo(pairs, isCounted ? pair : other, session);
+  return isCounted;
 }
 
 /** The open sessions by user. */

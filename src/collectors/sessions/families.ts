@@ -119,7 +119,7 @@ export const APPLICATION_FAMILIES = [
     help: 'Memory that the open sessions of an application and user hold in bytes.',
     field: 'alloc_bytes',
   }),
-  ofPair(({ activeQueries }) => activeQueries, {
+  ofPair(({ preparing, executing, other }) => preparing + executing + other, {
     name: 'crdb_application_active_queries',
     help: 'Running queries of an application and user.',
     field: 'active_queries',

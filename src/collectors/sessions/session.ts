@@ -89,7 +89,6 @@ const SUMS = [
   ...TRANSACTION_KINDS,
   'allocBytes',
   'maxAllocBytes',
-  'activeQueries',
   'openTransactions',
   'retries',
 ] as const;
@@ -116,7 +115,6 @@ export function createTally(): SessionTally {
     implicit: 0,
     allocBytes: 0,
     maxAllocBytes: 0,
-    activeQueries: 0,
     openTransactions: 0,
     retries: 0,
     largestAllocBytes: 0,
@@ -155,7 +153,6 @@ export function readSession(session: Omit<SessionElement, 'client_address'>, now
     [state]: 1,
     allocBytes,
     maxAllocBytes: session.max_alloc_bytes ?? 0,
-    activeQueries: queries.length,
     openTransactions: txn === undefined ? 0 : 1,
     retries: retriesOf(txn),
     largestAllocBytes: allocBytes,
