@@ -1,9 +1,18 @@
+import os from 'node:os';
 import path from 'node:path';
 import { messageOf } from '../format.ts';
-import { completeConfig, isRouteLocal } from './complete.ts';
-import { findOpenSecret, Secret } from './files.ts';
+import { type Environment, findOpenSecret, Secret } from './files.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';
-import { type Config, configSchema, type FileCluster, type FileConfig } from './schema.ts';
+import {
+  type CloudApiConfig,
+  type ClusterApiConfig,
+  type ClusterConfig,
+  type Config,
+  configSchema,
+  type FileCluster,
+  type FileConfig,
+  type ProxyConfig,
+} from './schema.ts';
 import { findFile, readSources, type WrittenSources } from './sources.ts';
 import { checkClientTls, type TlsConfig } from './tls-files.ts';
 import { type AnySection, type Section, validate } from './validate.ts';
@@ -68,15 +77,12 @@ function checkShard(shard: Section<FileConfig['shard']>): void {
 }
 
 function checkNames(clusters: readonly Section<FileCluster>[]): void {
-  const lines = new Map<string, number | undefined>();
-  for (const cluster of clusters) {
+  for (const [index, cluster] of clusters.entries()) {
     const { name } = cluster.values;
-    if (name === undefined) continue;
-    if (lines.has(name)) {
-      const message = `the name ${quote(name)} is taken by the cluster in line ${lines.get(name)}`;
-      cluster.report(`${message}: names must differ`, 'name');
-    }
-    lines.set(name, lines.get(name) ?? cluster.positionOf('name').line);
+    const first = clusters.slice(0, index).find(({ values }) => values.name === name);
+    if (name === undefined || first === undefined) continue;
+    const where = `the cluster in line ${first.positionOf('name').line}`;
+    cluster.report(`the name ${quote(name)} is taken by ${where}: names must differ`, 'name');
   }
 }
 
@@ -95,10 +101,10 @@ function checkCluster(
     checkSecret(api, 'token');
     checkLogin(api);
     checkTls(api.member('tls'));
-    warnOfPlainText(api, api.values.urls);
-    const count = api.values.urls?.length ?? 0;
-    if (count > 1 && isRouteLocal(common, cluster.values.collectors)) {
-      const message = `${count} URLs with \`route: local\`: name only the node beside this exporter`;
+    const { urls = [] } = api.values;
+    warnOfPlainText(api, urls);
+    if (urls.length > 1 && isRouteLocal(common, cluster.values.collectors)) {
+      const message = `${urls.length} URLs with \`route: local\`: name only the node beside this exporter`;
       api.report(message, 'urls');
     }
   }
@@ -138,10 +144,10 @@ function checkLogin(api: AnySection): void {
 }
 
 function checkTls(tls: Section<TlsConfig>): void {
-  const halves = ['cert_file', 'key_file'] as const;
-  const missing = halves.find((key) => !tls.has(key));
-  const present = halves.find((key) => tls.has(key));
-  if (missing !== undefined && present !== undefined) {
+  const names = ['cert_file', 'key_file'] as const;
+  const [present, ...both] = names.filter((name) => tls.has(name));
+  if (present !== undefined && both.length === 0) {
+    const missing = names.find((name) => name !== present);
     tls.report(`${present} without ${missing}: a client certificate needs both`, present);
   }
   if (tls.values.insecure_skip_verify) {
@@ -151,7 +157,7 @@ function checkTls(tls: Section<TlsConfig>): void {
 }
 
 /** Warns if a password or token would be sent without TLS to another host. */
-function warnOfPlainText(api: AnySection, urls: readonly (string | undefined)[] = []): void {
+function warnOfPlainText(api: AnySection, urls: readonly (string | undefined)[]): void {
   if (!api.has('username') && writtenKeys(api, 'token').length === 0) return;
   const url = urls.find((each) => each?.startsWith('http:') && !isLoopback(each));
   if (url === undefined) return;
@@ -197,4 +203,98 @@ async function checkSecretFiles(api: AnySection, name: string): Promise<void> {
     const warning = file === undefined ? undefined : await findOpenSecret(file);
     if (warning !== undefined) api.warn(warning, key);
   }
+}
+
+/** The configuration with the secrets, proxies and collectors of each cluster. */
+function completeConfig(
+  { collectors: common, ...values }: FileConfig,
+  root: Section<FileConfig>,
+  { env, collectors }: WrittenSources,
+  issues: ConfigIssues,
+): Config {
+  const shard = { ...values.shard, name: values.shard.name ?? shardNameOf(os.hostname()) };
+  const clusters = values.clusters.map((cluster): ClusterConfig => {
+    const { cluster_api, cloud_api } = cluster;
+    const apis = { cluster: cluster_api !== undefined, cloud: cloud_api !== undefined };
+    const isLocal = isRouteLocal(common, cluster.collectors);
+    const entries = collectors.flatMap(({ name, api }) => {
+      const settings = common[name];
+      if (settings === undefined) return [];
+      const own = cluster.collectors[name] ?? {};
+      const merged = { ...settings, ...own };
+      // An exporter beside each node reads only the ranges of that node, unless more is enabled explicitly.
+      const isSwitched =
+        own.enabled !== undefined || root.member('collectors').member(name).has('enabled');
+      const isChosen = !isLocal || name === 'ranges' || isSwitched;
+      return [[name, { ...merged, enabled: merged.enabled && apis[api] && isChosen }] as const];
+    });
+    return {
+      ...cluster,
+      cluster_api: cluster_api && completeClusterApi(cluster_api),
+      cloud_api: cloud_api && completeCloudApi(cloud_api),
+      proxy: readProxies([...(cluster_api?.urls ?? []), cloud_api?.url ?? ''], env, issues),
+      collectors: Object.fromEntries(entries),
+    };
+  });
+  return { ...values, shard, clusters };
+}
+
+/** The API with the secrets that one of three keys gives each. */
+function completeClusterApi({
+  password_file,
+  password_env,
+  token_file,
+  token_env,
+  ...api
+}: NonNullable<FileCluster['cluster_api']>): ClusterApiConfig {
+  const { password = password_file ?? password_env, token = token_file ?? token_env } = api;
+  return { ...api, password, token };
+}
+
+function completeCloudApi({
+  token_file,
+  token_env,
+  ...api
+}: NonNullable<FileCluster['cloud_api']>): CloudApiConfig {
+  // A missing token was reported.
+  return { ...api, token: api.token ?? token_file ?? token_env ?? new Secret('') };
+}
+
+/** Whether a cluster reads only the ranges of the node beside the exporter, by the common settings and its own. */
+function isRouteLocal(
+  common: Partial<FileConfig['collectors']> | undefined,
+  own: Partial<FileCluster['collectors']> | undefined,
+): boolean {
+  return (own?.['ranges']?.['route'] ?? common?.['ranges']?.['route']) === 'local';
+}
+
+/** The host name as a value that `shard.name` accepts. */
+export function shardNameOf(hostname: string): string {
+  const name = hostname.replaceAll(/[^\w.-]/g, '-').slice(0, 63);
+  return /^\d*$/.test(name) ? `host-${name}`.slice(0, 63) : name;
+}
+
+/** The proxies for the URLs of a cluster. What concerns none of them is ignored; loopback never needs one. */
+export function readProxies(
+  urls: readonly string[],
+  env: Environment,
+  issues: ConfigIssues,
+): ProxyConfig {
+  const distant = urls.filter((url) => url !== '' && !isLoopback(url));
+  const read = (scheme: string, ...variables: readonly string[]): Secret | undefined => {
+    const source = variables.find((variable) => (env[variable] ?? '') !== '');
+    if (source === undefined || !distant.some((url) => url.startsWith(scheme))) return undefined;
+    const value = env[source] ?? '';
+    const url = /^[a-z\d+.-]+:\/\//i.test(value) ? value : `http://${value}`;
+    if (/^https?:\/\//i.test(url) && URL.canParse(url)) return new Secret(url);
+    const message = 'is not the URL of a proxy: write it as http://proxy:3128';
+    issues.report({ source, path: '' }, message);
+    return undefined;
+  };
+  return {
+    // These are the variables that curl reads: HTTP_PROXY in capitals could be set by a client of a CGI program.
+    http: read('http:', 'http_proxy', 'all_proxy', 'ALL_PROXY'),
+    https: read('https:', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'),
+    noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '',
+  };
 }

@@ -233,8 +233,11 @@ export function collectorOptions<Options>(
 ): Options {
   const settings: Readonly<Record<string, unknown>> = collectors[collector.name] ?? {};
   const names = Object.keys(collector.options);
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- their schema was made of what the collector declares
-  return Object.fromEntries(names.map((name) => [name, settings[name]])) as Options;
+  const values = Object.fromEntries(names.map((name) => [name, settings[name]]));
+  // Their schema was made of what the collector declares.
+  const areOptions = (all: object): all is Options & object => names.every((name) => name in all);
+  if (areOptions(values)) return values;
+  throw new Error(`${collector.name}: an option has no value`);
 }
 
 /** The whole running configuration: validated, complete and frozen. Times are seconds, sizes bytes. */

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { readProxies } from '../../src/config/complete.ts';
 import type { Environment } from '../../src/config/files.ts';
 import { ConfigIssues, formatIssues } from '../../src/config/issues.ts';
+import { readProxies } from '../../src/config/load.ts';
 import { describeConfig } from '../../src/config/schema.ts';
 import { loadFlags, problemsOf } from './loading.ts';
 
