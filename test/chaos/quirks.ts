@@ -6,13 +6,11 @@ const SLOW_CALL_MS = 60;
 const HEADERS = ['X-Cockroach-API-Session', 'X-Service-API-Session'] as const;
 
 /** Ways in which the servers may begin to behave, and stop again. */
-const QUIRKS: Readonly<
-  Record<string, (set: SetQuirk, isOn: boolean, isDocumented: boolean) => void>
-> = {
+const QUIRKS: Readonly<Record<string, (set: SetQuirk, isOn: boolean) => void>> = {
   forbidden: (set, isOn) => set('forbidden', isOn),
   tenant: (set, isOn) => set('tenant', isOn ? 'text' : 'no'),
   'old-tenant': (set, isOn) => set('tenant', isOn ? 'null' : 'no'),
-  'no-proxying': (set, isOn, isDocumented) => set('ignoreRemoteNode', isOn || isDocumented),
+  'no-proxying': (set, isOn) => set('ignoreRemoteNode', isOn),
   'only-https': (set, isOn) => set('redirectToHttps', isOn),
   'unencodable-nodes': (set, isOn) => set('unencodable', isOn ? 'nodes' : 'none'),
   'unencodable-ranges': (set, isOn) => set('unencodable', isOn ? 'ranges' : 'none'),
@@ -21,8 +19,7 @@ const QUIRKS: Readonly<
     set('deadNodeDelayMs', SLOW_CALL_MS);
     set('deadNode', isOn ? 'after-delay' : 'at-once');
   },
-  'other-header': (set, isOn, isDocumented) =>
-    set('sessionHeader', HEADERS[isOn === isDocumented ? 0 : 1]),
+  'other-header': (set, isOn) => set('sessionHeader', HEADERS[isOn ? 1 : 0]),
   'rate-limit': (set, isOn) => set('cloudRateLimit', isOn),
   standby: (set, isOn) => set('defaultVirtualCluster', isOn ? 'system' : 'main'),
 };
@@ -30,10 +27,6 @@ const QUIRKS: Readonly<
 export const QUIRK_NAMES: readonly string[] = Object.keys(QUIRKS);
 
 /** Switches one on, or back to what is calm. */
-export function setQuirk(
-  simulator: Simulator,
-  name: string,
-  { isOn, isDocumented }: { readonly isOn: boolean; readonly isDocumented: boolean },
-): void {
-  QUIRKS[name]?.((quirk, value) => simulator.setQuirk(quirk, value), isOn, isDocumented);
+export function setQuirk(simulator: Simulator, name: string, isOn: boolean): void {
+  QUIRKS[name]?.((quirk, value) => simulator.setQuirk(quirk, value), isOn);
 }

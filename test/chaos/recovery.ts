@@ -17,10 +17,10 @@ const MAX_MS = 60_000;
 
 /** Ends all faults; dead nodes stay dead, except at the configured addresses. */
 export async function heal(setting: Setting, isPatient: boolean): Promise<void> {
-  const { simulator, proxies, chronicle, dimensions, isDocumented } = setting;
+  const { simulator, proxies, chronicle, dimensions } = setting;
   simulator.clearFaults();
   for (const proxy of proxies) proxy.setWeather({ kind: 'fine' });
-  for (const name of QUIRK_NAMES) setQuirk(simulator, name, { isOn: false, isDocumented });
+  for (const name of QUIRK_NAMES) setQuirk(simulator, name, false);
   chronicle.change(() => {
     for (const { id, process, silentOn } of simulator.world.state.nodes.values()) {
       const isAsked = id <= dimensions.gateways && process !== 'up';

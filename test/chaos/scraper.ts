@@ -66,14 +66,7 @@ export class Scraper {
   expectNoSecret(where: string, text: string): void {
     const { simulator, tokens } = this.#setting;
     const { password, cloudToken } = simulator;
-    const secrets = [
-      password,
-      cloudToken,
-      ASSISTANT_PASSWORD,
-      SQL_MARKER,
-      '/Table/',
-      ...tokens.keys(),
-    ];
+    const secrets = [password, cloudToken, ASSISTANT_PASSWORD, SQL_MARKER, '/Table/', ...tokens];
     const found = secrets.find((secret) => text.includes(secret)) ?? CLIENT_ADDRESS.exec(text)?.[0];
     if (found === undefined) return;
     const at = text.indexOf(found);

@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createRandom } from '../../src/simulator/random.ts';
-import { checkBudgets } from './budgets.ts';
 import { setQuirk } from './quirks.ts';
 import { expectRecovery, heal } from './recovery.ts';
 import { type ScrapedText, Scraper } from './scraper.ts';
@@ -73,10 +72,19 @@ async function live(
     over.abort();
   }
   await scraping;
-  checkBudgets(setting, await scraper.scrape());
+  checkRequests(setting);
   for (const path of ['/', '/api/status', '/config']) {
     scraper.expectNoSecret(path, (await setting.exporter.get(path)).text);
   }
+}
+
+/** Requests in flight stay within their limits. */
+function checkRequests({ flights, dimensions, variants }: Setting): void {
+  // A cluster that is no longer watched may be logging out beside the one in its place.
+  const allowed = dimensions.maxConcurrentRequests + variants.restarts;
+  const { all, ranges } = flights.most;
+  if (all > allowed) throw new Error(`${all} requests in flight, allowed are ${allowed}`);
+  if (ranges > dimensions.rangeConcurrency) throw new Error(`${ranges} scans in flight`);
 }
 
 /** Lets all of it happen in its time. */
@@ -113,7 +121,7 @@ async function begin(setting: Setting, scraper: Scraper, trouble: Trouble): Prom
 
 /** Starts what lasts for a while; returns what ends it. */
 function start(setting: Setting, trouble: LastingTrouble): () => void {
-  const { simulator, proxies, isDocumented } = setting;
+  const { simulator, proxies } = setting;
   if (trouble.kind === 'fault') {
     const fault = simulator.fault(trouble.fault);
     return () => fault.remove();
@@ -122,8 +130,8 @@ function start(setting: Setting, trouble: LastingTrouble): () => void {
     proxies[trouble.address]?.setWeather(trouble.weather);
     return () => proxies[trouble.address]?.setWeather({ kind: 'fine' });
   }
-  setQuirk(simulator, trouble.quirk, { isOn: true, isDocumented });
-  return () => setQuirk(simulator, trouble.quirk, { isOn: false, isDocumented });
+  setQuirk(simulator, trouble.quirk, true);
+  return () => setQuirk(simulator, trouble.quirk, false);
 }
 
 async function reload(setting: Setting, scraper: Scraper, to: ReloadTo): Promise<void> {

@@ -1,10 +1,9 @@
-import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
 import { createServer, request as forward } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
-import { hasProgram, hasPythonModule } from '../support/programs.ts';
+import { hasProgram } from '../support/programs.ts';
 import { eventually, type Prometheus, startPrometheus } from '../support/prometheus.ts';
 
 function simulate(dialect: 'real' | 'documented'): Promise<Simulator> {
@@ -116,29 +115,5 @@ describe.skipIf(!hasProgram('prometheus'))('a real Prometheus', () => {
     const openMetrics = await keysOf('openmetrics');
     expect(openMetrics.length).toBeGreaterThan(200);
     expect(await keysOf('text')).toEqual(openMetrics);
-  });
-});
-
-const PARSERS = {
-  'text/plain; version=0.0.4; charset=utf-8': 'prometheus_client.parser',
-  'application/openmetrics-text; version=1.0.0; charset=utf-8':
-    'prometheus_client.openmetrics.parser',
-};
-
-describe.skipIf(!hasPythonModule('prometheus_client'))("Python's prometheus_client", () => {
-  test.each(Object.entries(PARSERS))('reads %s', async (contentType, parser) => {
-    await using simulator = await simulate('real');
-    await using exporter = await watch(simulator);
-    const answer = await exporter.get('/metrics', { accept: contentType });
-    expect(answer.headers.get('content-type')).toBe(contentType);
-    const script = `
-import sys
-from ${parser} import text_string_to_metric_families as families
-print(sum(len(family.samples) for family in families(sys.stdin.read())))
-`;
-    const python = spawnSync('python3', ['-c', script], { input: answer.text });
-    expect(python.stderr.toString()).toBe('');
-    const samples = answer.text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
-    expect(Number(python.stdout.toString())).toBe(samples.length);
   });
 });
