@@ -113,8 +113,7 @@ function panels(cluster: ClusterStatus, nowMs: number, clusters: number): readon
   const { nodes, ranges, sessions, assistant, collectors, findings, consoleUrl } = cluster;
   const details = { flag: clusterFlag(clusters, cluster.name), consoleUrl };
   const source = (name: string) => collectors.find((collector) => collector.name === name);
-  const polled = source('nodes');
-  const lastSeenAt = polled?.state === 'failing' ? polled.lastSuccessAt : undefined;
+  const lastSeenAt = isPast(cluster) ? source('nodes')?.lastSuccessAt : undefined;
   /** Titles, the collectors that the data is from, what is listed, and the content. What lists nothing is one line. */
   const parts = [
     ['Nodes', 'nodes', nodes?.list, nodes && nodeList(nodes, nowMs, lastSeenAt)],
@@ -130,23 +129,16 @@ function panels(cluster: ClusterStatus, nowMs: number, clusters: number): readon
     ['Sessions', 'sessions', sessions?.applications, sessions && sessionTables(sessions)],
     ['Migration assistant', 'cloud', [], assistant && assistantState(assistant, nowMs)],
   ] as const;
-  const enabled = parts.filter(([, collector]) => source(collector) !== undefined);
-  const missing = enabled.filter(([, , , content]) => content === undefined);
-  return [
-    ...(missing.length === 0
-      ? []
-      : [
-          html`<p class="panel line quiet">
-            No current data: ${formatList(missing.map(([title]) => title))}.
-          </p>`,
-        ]),
-    ...enabled.flatMap(([title, collector, listed = [], content]) =>
-      content === undefined
-        ? []
-        : [panel(title, listed.length > 0, content, nowMs, source(collector))],
-    ),
-    panel('Collectors', true, collectorTable(collectors, nowMs), nowMs),
-  ];
+  const missing: string[] = [];
+  const shown = parts.flatMap(([title, collector, listed = [], content]) => {
+    const from = source(collector);
+    if (from !== undefined && content === undefined) missing.push(title);
+    if (from === undefined || content === undefined) return [];
+    return [panel(title, listed.length > 0, content, nowMs, from)];
+  });
+  const none = html`<p class="panel line quiet">No current data: ${formatList(missing)}.</p>`;
+  const table = panel('Collectors', true, collectorTable(collectors, nowMs), nowMs);
+  return [...(missing.length > 0 ? [none] : []), ...shown, table];
 }
 
 function panel(
