@@ -31,13 +31,6 @@ export function formatPercent(ratio: number): string {
   return `${Math.round(ratio * 100)} %`;
 }
 
-/** `12 ms`, `3.4 s`. */
-export function formatMs(milliseconds: number): string {
-  return milliseconds < 1000
-    ? `${Math.round(milliseconds)} ms`
-    : `${formatNumber(milliseconds / 1000)} s`;
-}
-
 /** An age in its two largest units, for a table: `3h12m`, `41s`, `0.3s`. */
 export function formatAge(seconds: number): string {
   if (seconds < 10) return `${Number(seconds.toFixed(1))}s`;
@@ -49,11 +42,6 @@ export function formatDuration(seconds: number): string {
   if (seconds > 0 && seconds <= 0.999) return `${Math.ceil(seconds * 1000)} ms`;
   if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
   return twoUnits(Math.round(seconds), [' d', ' h', ' min', ' s']).join(' ');
-}
-
-/** `14 h`: only the largest unit of a duration. */
-export function formatRoughly(seconds: number): string {
-  return formatDuration(seconds).split(' ').slice(0, 2).join(' ');
 }
 
 const UNIT_SECONDS = [86_400, 3600, 60, 1] as const;

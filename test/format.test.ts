@@ -8,10 +8,8 @@ import {
   formatJson,
   formatLine,
   formatList,
-  formatMs,
   formatNumber,
   formatPercent,
-  formatRoughly,
   messageOf,
 } from '../src/format.ts';
 
@@ -36,10 +34,6 @@ test.each([
   expect(formatDuration(seconds)).toBe(said);
 });
 
-test('a rough duration has its larger unit only', () => {
-  expect(formatRoughly(11_520)).toBe('3 h');
-});
-
 test.each([
   [0, '0s'],
   [0.31, '0.3s'],
@@ -60,16 +54,6 @@ test('numbers are grouped, and only small ones have decimals', () => {
   );
   expect(formatPercent(0.456)).toBe('46 %');
   expect(formatCount(1_234_567)).toBe('1,234,567');
-});
-
-test('milliseconds become seconds from 1000 on', () => {
-  expect([0, 12.4, 999, 1000, 3410].map(formatMs)).toEqual([
-    '0 ms',
-    '12 ms',
-    '999 ms',
-    '1 s',
-    '3.4 s',
-  ]);
 });
 
 test('bytes have the largest unit that fits', () => {

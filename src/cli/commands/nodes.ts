@@ -140,7 +140,7 @@ async function findSafeNodes(
   before: ReadonlyMap<number, LivenessStatus>,
   replicas: number,
 ): Promise<ReadonlySet<number>> {
-  if (!areAllLive(before)) {
+  if (![...before.values()].every((status) => REACHABLE.has(status))) {
     note(LOST_UNKNOWN);
     return new Set();
   }
@@ -148,11 +148,6 @@ async function findSafeNodes(
   const result = await scanAllNodes(target, output);
   const after = await collectOnce(nodes, target);
   const statuses = new Map(after.nodes.map((node) => [node.id, livenessOf(node)]));
-  // A node may have gone down while the others were read.
-  if (!areAllLive(statuses)) {
-    note(LOST_UNKNOWN);
-    return new Set();
-  }
   const scan = { result, ageSeconds: 0, durationSeconds: 0, intervalSeconds: 0 };
   const { answer, nodes: safe, reason, decisions } = decideSafeToStop({ scan, statuses });
   for (const { nodeId, answer: decision, reason: refusal } of decisions) {
@@ -161,11 +156,6 @@ async function findSafeNodes(
   if (answer !== 'yes')
     note(`${answer === 'no' ? 'no node may stop now' : 'not known'}: ${reason}`);
   return new Set(safe);
-}
-
-/** Whether every listed node is live, draining or decommissioning. */
-function areAllLive(statuses: ReadonlyMap<number, LivenessStatus>): boolean {
-  return [...statuses.values()].every((status) => REACHABLE.has(status));
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */

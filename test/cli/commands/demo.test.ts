@@ -84,15 +84,4 @@ describe('the simulator', { timeout: PROCESS_TIMEOUT_MS }, () => {
     running.child.kill('SIGTERM');
     expect(await running.ended).toMatchObject({ code: 0 });
   });
-
-  test('names the remedy when an address is in use', async () => {
-    await using running = start(['simulate', '--listen', '127.0.0.1:0', '--cloud-listen', ':0']);
-    await running.until('Cloud token');
-    const taken = new URL(urlOf(running.seen().out, 'Cluster API')).host;
-    await using second = start(['simulate', '--listen', taken, '--cloud-listen', ':0']);
-    const { code, err } = await second.ended;
-    expect(code).toBe(1);
-    expect(err).toContain(`cannot listen: listen EADDRINUSE: address already in use ${taken}`);
-    expect(err).toContain('choose another --listen');
-  });
 });

@@ -55,13 +55,6 @@ describe('tables', () => {
     });
   });
 
-  test('of one database only', async () => {
-    const found = await list('--database', 'bank');
-    expect(new Set(found.map((table) => table['table']))).toEqual(
-      new Set(['accounts', 'transfers']),
-    );
-  });
-
   test('with the load of all their ranges', async () => {
     const found = await list('--database', 'movr', '--load');
     const { hot } = simulator.truth().ranges;

@@ -51,15 +51,6 @@ describe('a signal that stops the process', () => {
     vi.advanceTimersByTime(1);
     expect(exits).toEqual([1]);
   });
-
-  test('is listened to until disposed, which ends the time limit, too', () => {
-    const listening = onStopSignal(() => undefined);
-    process.emit('SIGINT');
-    listening[Symbol.dispose]();
-    expect(SIGNALS.map((signal) => process.listenerCount(signal))).toEqual([0, 0]);
-    vi.advanceTimersByTime(10_000);
-    expect(exits).toEqual([]);
-  });
 });
 
 test.each([

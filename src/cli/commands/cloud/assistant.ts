@@ -28,7 +28,7 @@ const GET_ASSISTANT = { ...cloud, name: 'assistant-get' };
 
 const POLL_MS = 2_000;
 /** Statuses that end `--wait`; it goes on waiting at a status that it does not know. */
-const FINAL_STATUSES = new Set(['RUNNING', 'FAILED']);
+const FINAL_STATUSES = new Set(['RUNNING', 'FAILED', 'DELETING']);
 /** Failures that a retry does not fix. */
 const PERMANENT_STATUSES = new Set([400, 401, 403]);
 const HIDDEN = '<secret>';
@@ -97,8 +97,10 @@ async function provisionAssistant(
   });
   const assistant = wait ? await waitUntilRunning(target, started) : started;
   await printAssistant(assistant, options);
-  if (assistant?.status !== 'FAILED') return EXIT.ok;
-  note(`provisioning failed: ${assistant.last_error || 'the service gives no reason'}`);
+  const { status, last_error } = assistant ?? {};
+  if (status !== 'FAILED' && status !== 'DELETING') return EXIT.ok;
+  const reason = status === 'DELETING' ? 'the migration assistant is being deleted' : last_error;
+  note(`provisioning failed: ${reason || 'the service gives no reason'}`);
   return EXIT.failed;
 }
 
@@ -145,16 +147,11 @@ async function waitUntilRunning(target: ClusterTarget<'cloud'>, first: Assistant
   try {
     while (!FINAL_STATUSES.has(current?.status ?? '')) {
       await sleep(POLL_MS, undefined, { signal });
-      const answer = await pollAssistant(target);
-      if (answer === undefined) continue;
-      current = answer.assistant;
-      if (current === undefined || current.status === 'DELETING') {
-        throw new CommandError('the migration assistant is being deleted');
-      }
+      current = (await pollAssistant(target)) ?? current;
     }
     return current;
   } catch (error) {
-    if (signal.aborted) {
+    if (!(error instanceof CommandError)) {
       note('no longer waiting; provisioning continues: see `cloud assistant get`');
     }
     throw error;
@@ -163,19 +160,17 @@ async function waitUntilRunning(target: ClusterTarget<'cloud'>, first: Assistant
   }
 }
 
-/** The assistant now, if there is one; undefined after a transient failure. */
+/** The assistant now; undefined after a transient failure. */
 async function pollAssistant({ api, config, stats }: ClusterTarget<'cloud'>) {
   try {
-    return { assistant: await api.assistant(stats, assistantDetails) };
+    const found = await api.assistant(stats, assistantDetails);
+    if (found !== undefined) return found;
   } catch (error) {
     const diagnosis = diagnose(error, GET_ASSISTANT, config);
-    if (diagnosis === undefined || stats.signal.aborted) throw error;
-    if (error instanceof RequestError && PERMANENT_STATUSES.has(error.status ?? 0)) {
-      throw new CommandError(
-        `${diagnosis.cause}; the assistant was requested nevertheless: check with \`cloud assistant get\``,
-      );
-    }
+    const isPermanent = error instanceof RequestError && PERMANENT_STATUSES.has(error.status ?? 0);
+    if (diagnosis === undefined || isPermanent || stats.signal.aborted) throw error;
     note(`${diagnosis.cause}; retrying`);
     return undefined;
   }
+  throw new CommandError('the migration assistant was deleted meanwhile');
 }

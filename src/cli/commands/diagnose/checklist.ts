@@ -7,7 +7,7 @@ import {
 import type { ClusterConfig } from '../../../config/schema.ts';
 import { createRemedyFinder, diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
-import { formatBytes, formatMs, messageOf } from '../../../format.ts';
+import { formatBytes, formatDuration, messageOf } from '../../../format.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
 import type { AlertName, Api, Endpoint } from '../../../vocabulary.ts';
@@ -67,7 +67,7 @@ export class Checklist {
   describeLast(endpoint: Endpoint): string {
     const request = this.recorder.last(endpoint);
     if (request === undefined) return 'no request';
-    return `${request.code}, ${formatBytes(request.bytes)} in ${formatMs(request.seconds * 1000)}`;
+    return `${request.code}, ${formatBytes(request.bytes)} in ${formatDuration(request.seconds)}`;
   }
 
   /**
@@ -134,7 +134,7 @@ export class Checklist {
       this.add(collector.request, { verdict, ...explained }, target);
     } else {
       const found = toVerdict(describe(result, stats.items));
-      const size = `${formatBytes(stats.bytes)} in ${formatMs(seconds * 1000)}`;
+      const size = `${formatBytes(stats.bytes)} in ${formatDuration(seconds)}`;
       const detail = [size, found.detail, ...warnings].filter((text) => text !== '').join('; ');
       const verdict = warnings.length > 0 && found.verdict === 'ok' ? 'warning' : found.verdict;
       this.add(collector.request, { ...found, verdict, detail }, target);

@@ -21,7 +21,7 @@ import {
   formatStore,
   scanOf,
 } from '../../../findings/scan-check.ts';
-import { formatBytes, formatCount, formatList, formatMs } from '../../../format.ts';
+import { formatBytes, formatCount, formatDuration, formatList } from '../../../format.ts';
 import { createPollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
 import { collectOnce } from '../../clients.ts';
@@ -216,7 +216,7 @@ function judgeCost(
 ): Verdict {
   const { interval = 60, max_duty = 1, timeout = Infinity } = collectors['ranges'] ?? {};
   const { replicas, bytes, seconds } = cost;
-  const detail = `${about}${formatCount(replicas)} replicas, ${formatBytes(bytes)} in ${formatMs(seconds * 1000)}, every ${writeDuration(interval)}`;
+  const detail = `${about}${formatCount(replicas)} replicas, ${formatBytes(bytes)} in ${formatDuration(seconds)}, every ${writeDuration(interval)}`;
   if (seconds <= Math.min(timeout, interval * max_duty)) return { verdict: 'ok', detail };
   const longer =
     seconds > timeout ? `timeout to ${writeDuration(Math.ceil(2 * seconds))} and ` : '';
