@@ -1,25 +1,10 @@
-import type { SampleSet } from '../../metrics/sample-set.ts';
 import { defineCollector } from '../collector.ts';
-import {
-  listFamilies,
-  writeDependence,
-  writeHotRanges,
-  writeProblemRanges,
-  writeTables,
-} from './list-metrics.ts';
+import { families } from './families.ts';
 import { MAX_REMEMBERED } from './lists.ts';
 import { logFailures, NodeReader, readNodes, scanFailure } from './read-nodes.ts';
 import { tableLabels } from './replica.ts';
 import type { RangesResult } from './result.ts';
-import {
-  families,
-  STORE_LOADS,
-  writeLeases,
-  writeLoad,
-  writeRangeCounts,
-  writeScanNodes,
-  writeStores,
-} from './scan-metrics.ts';
+import { writeSamples } from './samples.ts';
 import { assignLocalNode, assignNodes, createState, RangeScan } from './scan.ts';
 
 const OPTIONS = {
@@ -81,7 +66,7 @@ export const ranges = defineCollector({
   timeoutSeconds: 300,
   maxDuty: 0.1,
   enabledByDefault: true,
-  families: [...Object.values(families), ...STORE_LOADS, ...Object.values(listFamilies)],
+  families: Object.values(families),
   options: OPTIONS,
 
   scope: 'node',
@@ -120,22 +105,3 @@ export const ranges = defineCollector({
 
   samples: writeSamples,
 });
-
-/** Writes the samples of a scan; of a failed one only the state of the nodes. */
-function* writeSamples(result: RangesResult, set: SampleSet): Iterable<undefined> {
-  const { shard, scanned, failed, skipped, summary } = result;
-  writeScanNodes(set, shard, { scanned, failed, skipped });
-  if (summary === undefined) return;
-  for (const node of scanned) {
-    writeStores(set, node);
-    yield undefined;
-  }
-  writeLeases(set, shard, summary);
-  writeLoad(set, shard, scanned);
-  writeHotRanges(set, shard, summary.hot);
-  writeProblemRanges(set, shard, summary);
-  writeTables(set, shard, summary);
-  if (summary.domains === undefined) return;
-  writeDependence(set, summary, summary.domains);
-  writeRangeCounts(set, shard, summary);
-}

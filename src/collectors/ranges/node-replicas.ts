@@ -5,7 +5,6 @@ import { MAX_RANGE_ID } from './range-table.ts';
 import {
   countProblems,
   CPU_NANOS,
-  createColumns,
   type Lease,
   leaseKindOf,
   LOADS,
@@ -13,6 +12,7 @@ import {
   QUERIES,
   QUERY_BOUNDS,
   type Replica,
+  ReplicaColumns,
   WRITES,
 } from './replica.ts';
 import type { NodeTotals, StoreTotals } from './result.ts';
@@ -47,7 +47,7 @@ type PageFault = 'order changed' | 'offset moved';
  */
 export class NodeReplicas {
   nodeId: number;
-  readonly replicas = createColumns();
+  readonly replicas = new ReplicaColumns();
   /** Elements of the response. */
   elements = 0;
   /** Replicas that had arrived before. */

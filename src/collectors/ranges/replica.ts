@@ -84,34 +84,20 @@ export function countProblems(counts: number[], bits: number): void {
 }
 
 /** Replicas in columns, in the order of their arrival: as objects those of a node would take three times the memory. */
-export interface ReplicaColumns {
-  readonly rangeIds: number[];
-  readonly storeIds: number[];
+export class ReplicaColumns {
+  readonly rangeIds: number[] = [];
+  readonly storeIds: number[] = [];
   /** A bit for each of REPORTED_PROBLEMS. */
-  readonly problems: number[];
+  readonly problems: number[] = [];
   /** Index in LEASE_KINDS of the lease that the replica holds; NO_LEASE when it holds none. */
-  readonly leases: number[];
+  readonly leases: number[] = [];
   /** Sequence of the lease; 0 where it is not known, or taken from another replica. */
-  readonly sequences: number[];
-  readonly tableIndexes: TableIndex[];
-  /** Per second. */
-  readonly queries: number[];
-  readonly writes: number[];
-  readonly cpuNanos: number[];
-}
-
-export function createColumns(): ReplicaColumns {
-  return {
-    rangeIds: [],
-    storeIds: [],
-    problems: [],
-    leases: [],
-    sequences: [],
-    tableIndexes: [],
-    queries: [],
-    writes: [],
-    cpuNanos: [],
-  };
+  readonly sequences: number[] = [];
+  readonly tableIndexes: TableIndex[] = [];
+  readonly queries: number[] = [];
+  readonly writes: number[] = [];
+  /** Nanoseconds per second. */
+  readonly cpuNanos: number[] = [];
 }
 
 /**

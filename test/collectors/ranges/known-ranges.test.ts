@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
 import { KnownRanges } from '../../../src/collectors/ranges/known-ranges.ts';
 import type { Work } from '../../../src/collectors/ranges/range-table.ts';
-import { createColumns, type ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
+import { ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
 import { PROBLEMS } from '../../../src/vocabulary.ts';
 import { bytesOf } from './cluster.ts';
 
@@ -16,7 +16,7 @@ interface Replica {
 }
 
 function columnsOf(replicas: readonly Partial<Replica>[]): ReplicaColumns {
-  const columns = createColumns();
+  const columns = new ReplicaColumns();
   for (const { rangeId = 1, problems = 0, lease = NONE, sequence = 0 } of replicas) {
     columns.rangeIds.push(rangeId);
     columns.problems.push(problems);

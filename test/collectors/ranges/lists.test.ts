@@ -7,7 +7,7 @@ import {
   type ProblemHistory,
   ProblemReports,
 } from '../../../src/collectors/ranges/lists.ts';
-import { createColumns } from '../../../src/collectors/ranges/replica.ts';
+import { ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
 import type { ProblemRange } from '../../../src/collectors/ranges/result.ts';
 import { TopList } from '../../../src/collectors/top-list.ts';
 import { RequestError } from '../../../src/http/errors.ts';
@@ -126,7 +126,7 @@ function listHot(length: number, ...scans: readonly Readonly<Record<number, read
   for (const nodes of scans) {
     candidates = new HotCandidates(lists, length);
     for (const [id, held] of Object.entries(nodes)) {
-      const replicas = createColumns();
+      const replicas = new ReplicaColumns();
       for (const [rangeId, queries, cpuSeconds] of held) {
         replicas.rangeIds.push(rangeId);
         replicas.leases.push(1);

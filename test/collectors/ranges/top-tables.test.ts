@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { addTableLoads, TopTables } from '../../../src/collectors/ranges/lists.ts';
 import {
-  createColumns,
   NO_LEASE,
-  type ReplicaColumns,
+  ReplicaColumns,
   tableIndexOf,
   UNKNOWN_TABLE,
 } from '../../../src/collectors/ranges/replica.ts';
@@ -24,7 +23,7 @@ function addReplica(columns: ReplicaColumns, id: string, load: Figures[number]):
 }
 
 function choose(lists: TopTables, figures: Figures, length: number) {
-  const columns = createColumns();
+  const columns = new ReplicaColumns();
   for (const [id, load] of Object.entries(figures)) {
     addReplica(columns, id, load);
     for (let more = 1; more < load[2]; more += 1) addReplica(columns, id, [0, 0, 1]);

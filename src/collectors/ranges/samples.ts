@@ -1,0 +1,210 @@
+import type { SampleSet } from '../../metrics/sample-set.ts';
+import { formatValue } from '../../metrics/sample-text.ts';
+import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
+import { families } from './families.ts';
+import { isLower } from './lists.ts';
+import {
+  CPU_NANOS,
+  LEASE_KINDS,
+  LOADS,
+  NO_LEASE,
+  QUERY_BOUNDS,
+  tableLabels,
+  WRITES,
+} from './replica.ts';
+import type {
+  Dependence,
+  HotRange,
+  ListedRange,
+  ProblemRange,
+  RangesResult,
+  ScannedNode,
+  ScanSummary,
+} from './result.ts';
+
+const NANOS = 1e9;
+/** Ranges with more replicas count as `other`. */
+const MAX_SHOWN_REPLICAS = 7;
+
+/** Writes the samples of a scan; of a failed one only the state of the nodes. */
+export function* writeSamples(result: RangesResult, set: SampleSet): Iterable<undefined> {
+  const { shard, scanned, failed, skipped, summary } = result;
+  writeScanNodes(set, shard, { scanned, failed, skipped });
+  if (summary === undefined) return;
+  for (const node of scanned) {
+    writeStores(set, node);
+    yield undefined;
+  }
+  writeLeases(set, shard, summary);
+  writeLoad(set, shard, scanned);
+  writeHotRanges(set, shard, summary.hot);
+  writeProblemRanges(set, shard, summary);
+  writeTables(set, shard, summary);
+  if (summary.domains === undefined) return;
+  writeDependence(set, summary, summary.domains);
+  writeRangeCounts(set, shard, summary);
+}
+
+/** Writes how many nodes were read, and which; the node beside an exporter has no known id before its first response. */
+function writeScanNodes(
+  set: SampleSet,
+  shard: string,
+  { scanned, failed, skipped }: Pick<RangesResult, 'scanned' | 'failed' | 'skipped'>,
+): void {
+  set.set(families.scanNodes, { state: 'scanned', shard }, scanned.length);
+  set.set(families.scanNodes, { state: 'failed', shard }, failed.length);
+  set.set(families.scanNodes, { state: 'skipped', shard }, skipped);
+  const queried = [
+    ...scanned.map(({ nodeId }) => ({ nodeId, success: 1 })),
+    ...failed.filter(({ wasQueried }) => wasQueried).map(({ nodeId }) => ({ nodeId, success: 0 })),
+  ];
+  for (const { nodeId, success } of queried) {
+    if (nodeId !== 0) set.set(families.scanNodeSuccess, { node_id: String(nodeId) }, success);
+  }
+}
+
+/** Writes the sums of the stores of a node. */
+function writeStores(set: SampleSet, { nodeId, stores, isDetailed }: ScannedNode): void {
+  for (const [storeId, store] of stores) {
+    const labels = { node_id: String(nodeId), store_id: String(storeId) };
+    set.set(families.replicas, labels, store.replicas);
+    set.set(families.leases, labels, store.leases);
+    set.set(families.quiescent, labels, store.quiescent);
+    set.set(families.ticking, labels, store.ticking);
+    REPORTED_PROBLEMS.forEach((problem, index) => {
+      // The zeros are in crdb_range_problem_ranges; here they would be a sixth of all series.
+      const replicas = store.problems[index] || undefined;
+      set.set(families.problemReplicas, { problem, ...labels }, replicas);
+    });
+    LOADS.forEach((load, index) => {
+      if (index > WRITES && !isDetailed) return;
+      const value = store.load[index] ?? 0;
+      set.set(families[load], labels, index === CPU_NANOS ? value / NANOS : value);
+    });
+  }
+}
+
+/** Writes the load of the lease-holding replicas. */
+function writeLoad(set: SampleSet, shard: string, nodes: readonly ScannedNode[]): void {
+  let cumulative = 0;
+  QUERY_BOUNDS.forEach((bound, index) => {
+    for (const { byQueries } of nodes) cumulative += byQueries[index] ?? 0;
+    set.set(families.byQueries, { le: formatValue(bound), shard }, cumulative);
+  });
+  set.set(families.maxQueries, { shard }, largest(nodes.map(({ maxQueries }) => maxQueries)));
+  const detailed = nodes.filter(({ isDetailed }) => isDetailed);
+  const cpuNanos = largest(detailed.map(({ maxCpuNanos }) => maxCpuNanos));
+  set.set(families.maxCpu, { shard }, cpuNanos === undefined ? undefined : cpuNanos / NANOS);
+}
+
+function largest(values: readonly (number | undefined)[]): number | undefined {
+  const known = values.filter((value) => value !== undefined);
+  return known.length === 0 ? undefined : known.reduce((most, value) => Math.max(most, value));
+}
+
+/** Writes what is known of leases without a view of all ranges. */
+function writeLeases(set: SampleSet, shard: string, summary: ScanSummary): void {
+  LEASE_KINDS.forEach((kind, index) => {
+    if (index === NO_LEASE) return;
+    set.set(families.byLeaseKind, { kind, shard }, summary.byLeaseKind[index]);
+  });
+  set.set(families.leaseChanges, { shard }, summary.leaseChanges);
+}
+
+/** Writes the counts of distinct ranges that need a view of all ranges. */
+function writeRangeCounts(
+  set: SampleSet,
+  shard: string,
+  { ranges, byReplicas, byLeaseKind }: ScanSummary,
+): void {
+  set.set(families.ranges, { shard }, ranges);
+  let shown = 0;
+  for (let replicas = 1; replicas <= MAX_SHOWN_REPLICAS; replicas += 1) {
+    const labels = { replicas: String(replicas), shard };
+    set.set(families.byReplicas, labels, byReplicas[replicas]);
+    shown += byReplicas[replicas] ?? 0;
+  }
+  set.set(families.byReplicas, { replicas: 'other', shard }, ranges - shown);
+  set.set(families.byLeaseKind, { kind: 'none', shard }, byLeaseKind[NO_LEASE]);
+}
+
+/** Writes the hottest ranges. */
+function writeHotRanges(set: SampleSet, shard: string, hot: readonly HotRange[]): void {
+  for (const range of hot) {
+    const labels = { ...labelsOf(range), shard };
+    set.set(families.hotQueries, labels, range.queries);
+    set.set(families.hotWrites, labels, range.writes);
+    set.set(families.hotCpu, labels, range.cpuSeconds);
+    set.info(families.hotLeaseholder, { ...replicaLabels(range), shard });
+  }
+}
+
+/** Writes the ranges with problems, and which of them are listed. */
+function writeProblemRanges(set: SampleSet, shard: string, { problems }: ScanSummary): void {
+  const reporters = new Map<number, ProblemRange>();
+  for (const [problem, { ranges, listed }] of problems) {
+    if (problem !== 'no_live_replica') set.set(families.problemRanges, { problem, shard }, ranges);
+    set.set(families.problemRangesOmitted, { problem, shard }, ranges - listed.length);
+    for (const range of listed) {
+      const labels = { problem, ...labelsOf(range), shard };
+      set.set(families.problemFirstSeen, labels, range.firstSeenSeconds);
+      const lowest = reporters.get(range.rangeId);
+      if (lowest === undefined || isLower(range, lowest)) reporters.set(range.rangeId, range);
+    }
+  }
+  for (const reporter of reporters.values()) {
+    set.info(families.problemReporter, { ...replicaLabels(reporter), shard });
+  }
+}
+
+function labelsOf({ rangeId, tableIndex }: ListedRange) {
+  return { range_id: String(rangeId), ...tableLabels(tableIndex) };
+}
+
+function replicaLabels({ rangeId, nodeId, storeId }: ListedRange) {
+  return {
+    range_id: String(rangeId),
+    node_id: String(nodeId),
+    store_id: storeId === 0 ? '' : String(storeId),
+  };
+}
+
+/** Writes the load and the problems of the tables that are shown. */
+function writeTables(set: SampleSet, shard: string, summary: ScanSummary): void {
+  const { tables, hasTableCpu } = summary;
+  for (const [tableId, load] of tables.loads) {
+    const labels = { table_id: tableId, shard };
+    set.set(families.tableRanges, labels, load.ranges);
+    set.set(families.tableQueries, labels, load.queries);
+    set.set(families.tableWrites, labels, load.writes);
+    if (hasTableCpu) set.set(families.tableCpu, labels, load.cpuNanos / NANOS);
+  }
+  for (const [tableId, counts] of tables.problems) {
+    REPORTED_PROBLEMS.forEach((problem, index) => {
+      const labels = { table_id: tableId, problem, shard };
+      set.set(families.tableProblems, labels, counts[index] || undefined);
+    });
+  }
+}
+
+/** Writes what depends on each node and locality, and the ranges that are lost. */
+function writeDependence(
+  set: SampleSet,
+  { problems }: ScanSummary,
+  { nodes, localities, unknownVoters }: Dependence,
+): void {
+  for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of nodes) {
+    const labels = { node_id: String(nodeId) };
+    set.set(families.nodeDependent, { ...labels, effect: 'quorum' }, quorum);
+    set.set(families.nodeDependent, { ...labels, effect: 'all_replicas' }, allReplicas);
+    set.set(families.nodeDependent, { ...labels, effect: 'without_quorum' }, withoutQuorum);
+  }
+  for (const { tier, locality, quorum, allReplicas } of localities) {
+    const labels = { tier, locality };
+    set.set(families.localityDependent, { ...labels, effect: 'quorum' }, quorum);
+    set.set(families.localityDependent, { ...labels, effect: 'all_replicas' }, allReplicas);
+  }
+  set.set(families.unknownVoters, { scope: 'node' }, unknownVoters.node);
+  set.set(families.unknownVoters, { scope: 'locality' }, unknownVoters.locality);
+  set.set(families.withoutLiveReplica, {}, problems.get('no_live_replica')?.ranges);
+}
