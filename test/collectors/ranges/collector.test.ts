@@ -41,73 +41,6 @@ function twoNodes() {
 }
 
 describe('a complete scan', () => {
-  test('counts replicas, leases and flags by store', async () => {
-    const { of, failure } = await pollRanges(fakeCluster(twoNodes()).api);
-    expect(failure).toBeUndefined();
-    expect(of('crdb_range_replicas')).toEqual([
-      '{node_id="1",store_id="1"} 2',
-      '{node_id="2",store_id="2"} 1',
-    ]);
-    expect(of('crdb_range_leases')).toEqual([
-      '{node_id="1",store_id="1"} 1',
-      '{node_id="2",store_id="2"} 0',
-    ]);
-    expect(of('crdb_range_replicas_ticking')).toEqual([
-      '{node_id="1",store_id="1"} 1',
-      '{node_id="2",store_id="2"} 0',
-    ]);
-    expect(of('crdb_range_replicas_quiescent')).toEqual([
-      '{node_id="1",store_id="1"} 0',
-      '{node_id="2",store_id="2"} 1',
-    ]);
-  });
-
-  test('counts each range once', async () => {
-    const { of } = await pollRanges(fakeCluster(twoNodes()).api);
-    expect(of('crdb_ranges')).toEqual(['{shard="0"} 2']);
-    expect(of('crdb_ranges_by_replicas')).toEqual([
-      '{replicas="1",shard="0"} 1',
-      '{replicas="2",shard="0"} 1',
-      ...[3, 4, 5, 6, 7, 'other'].map((count) => `{replicas="${count}",shard="0"} 0`),
-    ]);
-    expect(of('crdb_ranges_by_lease_kind')).toEqual([
-      '{kind="epoch",shard="0"} 1',
-      '{kind="expiration",shard="0"} 0',
-      '{kind="leader",shard="0"} 0',
-      '{kind="none",shard="0"} 1',
-    ]);
-  });
-
-  test('exports every problem, also those that no range has', async () => {
-    const { of } = await pollRanges(fakeCluster(twoNodes()).api);
-    const problems = of('crdb_range_problem_ranges');
-    expect(problems).toHaveLength(12);
-    expect(problems.filter((line) => line.endsWith(' 1'))).toEqual([
-      '{problem="underreplicated",shard="0"} 1',
-      '{problem="no_raft_leader",shard="0"} 1',
-    ]);
-    // Zeros are only in crdb_range_problem_ranges.
-    expect(of('crdb_range_problem_replicas')).toEqual([
-      '{problem="underreplicated",node_id="1",store_id="1"} 1',
-      '{problem="no_raft_leader",node_id="1",store_id="1"} 1',
-    ]);
-  });
-
-  test('sums queries and writes, and leaves out what the server does not send', async () => {
-    const { of } = await pollRanges(fakeCluster(twoNodes()).api);
-    expect(of('crdb_store_queries_per_second')).toEqual([
-      '{node_id="1",store_id="1"} 12.5',
-      '{node_id="2",store_id="2"} 0',
-    ]);
-    expect(of('crdb_store_writes_per_second')).toEqual([
-      '{node_id="1",store_id="1"} 2',
-      '{node_id="2",store_id="2"} 2',
-    ]);
-    expect(of('crdb_store_cpu_seconds_per_second')).toEqual([]);
-    expect(of('crdb_store_requests_per_second')).toEqual([]);
-    expect(of('crdb_range_max_cpu_seconds_per_second')).toEqual([]);
-  });
-
   test('treats a node without load like the others, as zeros are not sent', async () => {
     const busy = replica({
       rangeId: 3,
@@ -129,16 +62,6 @@ describe('a complete scan', () => {
     expect(next.of('crdb_store_requests_per_second')).toEqual(['{node_id="4",store_id="4"} 0']);
     const unknown = await pollRanges(quiet.api);
     expect(unknown.of('crdb_store_requests_per_second')).toEqual([]);
-  });
-
-  test('reports each node that was read', async () => {
-    const { of } = await pollRanges(fakeCluster(twoNodes()).api);
-    expect(of('crdb_range_scan_nodes')).toEqual([
-      '{state="scanned",shard="0"} 2',
-      '{state="failed",shard="0"} 0',
-      '{state="skipped",shard="0"} 0',
-    ]);
-    expect(of('crdb_range_scan_node_success')).toEqual(['{node_id="1"} 1', '{node_id="2"} 1']);
   });
 });
 
@@ -174,13 +97,6 @@ describe('a partial scan', () => {
       new Set(['crdb_range_scan_nodes', 'crdb_range_scan_node_success']),
     );
   });
-
-  test('of half of the nodes is published', async () => {
-    const cluster = fakeCluster([...twoNodes(), failing, { ...failing, nodeId: 4 }]);
-    const { of, failure } = await pollRanges(cluster.api);
-    expect(failure).toBeUndefined();
-    expect(of('crdb_range_replicas')).toHaveLength(2);
-  });
 });
 
 describe('the choice of nodes', () => {
@@ -208,14 +124,6 @@ describe('the choice of nodes', () => {
   });
 });
 
-test('the progress of a scan is reported after each node', async () => {
-  const told: string[] = [];
-  await pollRanges(fakeCluster(twoNodes()).api, {
-    context: { scanProgress: (done, planned) => told.push(`${done}/${planned}`) },
-  });
-  expect(told).toEqual(['0/2', '1/2', '2/2']);
-});
-
 test('a lease without a sequence leaves none to count from', async () => {
   const state = ranges.createState();
   const element = replica({ rangeId: 1, nodeId: 1, storeId: 1 });
@@ -228,18 +136,6 @@ test('a lease without a sequence leaves none to count from', async () => {
   }
   expect(changes).toEqual(changes.map(() => ['{shard="0"} 0']));
   expect(changes).toHaveLength(3);
-});
-
-test('a lease of a node that is not listed leaves no sequence to count from', async () => {
-  const state = ranges.createState();
-  const cluster = fakeCluster([]);
-  const changes: (readonly string[])[] = [];
-  for (const lease of [99, 1]) {
-    const element = replica({ rangeId: 1, nodeId: 1, storeId: 1, lease, sequence: 100 - lease });
-    cluster.nodes = [{ nodeId: 1, ranges: [element] }];
-    changes.push((await pollRanges(cluster.api, { state })).of('crdb_range_lease_changes_total'));
-  }
-  expect(changes).toEqual([['{shard="0"} 0'], ['{shard="0"} 0']]);
 });
 
 test('a failure to list the nodes fails the poll', async () => {

@@ -5,7 +5,6 @@ import { type FakeCluster, fakeCluster, pollRanges, replica } from './cluster.ts
 
 const DEAD = 1;
 const DECOMMISSIONED = 5;
-const DRAINING = 6;
 
 interface World {
   /** Node ids by range id. */
@@ -69,37 +68,6 @@ async function scan(...worlds: readonly World[]) {
 const LIVE = { 1: {}, 2: {}, 3: {}, 4: {}, 5: {} };
 
 describe('ranges that depend on a node', () => {
-  test('are none while each has all its replicas', async () => {
-    const { nodes } = await scan({ ranges: { 1: [1, 2, 3], 2: [1, 2, 3, 4, 5] }, nodes: LIVE });
-    expect(nodes).toEqual([1, 2, 3, 4, 5].map((id) => `{node_id="${id}"} 0`));
-  });
-
-  test('are those that are under-replicated', async () => {
-    const problems = { 1: 'underreplicated', 2: 'underreplicated', 3: 'underreplicated' };
-    const byId = { 1: [1, 2], 2: [1, 2, 3], 3: [1, 2, 3, 4] };
-    const { nodes } = await scan({ ranges: byId, nodes: LIVE, problems });
-    // 2 of 3 and 3 of 5 are just a quorum, 4 of 5 are one more.
-    expect(nodes.slice(0, 4)).toEqual(
-      ['1"} 2', '2"} 2', '3"} 1', '4"} 0'].map((end) => `{node_id="${end}`),
-    );
-  });
-
-  test('are without quorum, or have their last replica there, when they cannot lose a quorum', async () => {
-    const problems = { 1: 'unavailable', 2: 'unavailable' };
-    const { of } = await scan({ ranges: { 1: [1], 2: [1, 2] }, nodes: LIVE, problems });
-    expect(of('crdb_node_dependent_ranges').slice(0, 9)).toEqual([
-      '{node_id="1",effect="quorum"} 0',
-      '{node_id="1",effect="all_replicas"} 1',
-      '{node_id="1",effect="without_quorum"} 2',
-      '{node_id="2",effect="quorum"} 0',
-      '{node_id="2",effect="all_replicas"} 0',
-      '{node_id="2",effect="without_quorum"} 1',
-      '{node_id="3",effect="quorum"} 0',
-      '{node_id="3",effect="all_replicas"} 0',
-      '{node_id="3",effect="without_quorum"} 0',
-    ]);
-  });
-
   test('are without quorum when too few of their holders are left, though no replica says so', async () => {
     const before = { ranges: { 1: [1, 2, 3] }, nodes: LIVE };
     const { of } = await scan(before, before, {
@@ -111,18 +79,6 @@ describe('ranges that depend on a node', () => {
       '{node_id="1",effect="quorum"} 0',
       '{node_id="1",effect="all_replicas"} 1',
       '{node_id="1",effect="without_quorum"} 1',
-    ]);
-  });
-
-  test('are those with a single replica, which would be their last', async () => {
-    const { of } = await scan({ ranges: { 1: [1] }, nodes: { 1: { status: DRAINING }, 2: {} } });
-    expect(of('crdb_node_dependent_ranges')).toEqual([
-      '{node_id="1",effect="quorum"} 1',
-      '{node_id="1",effect="all_replicas"} 1',
-      '{node_id="1",effect="without_quorum"} 0',
-      '{node_id="2",effect="quorum"} 0',
-      '{node_id="2",effect="all_replicas"} 0',
-      '{node_id="2",effect="without_quorum"} 0',
     ]);
   });
 
@@ -160,21 +116,6 @@ describe('ranges that depend on a locality', () => {
       '{tier="region",locality="region=east",effect="all_replicas"} 0',
     );
   });
-
-  test('lose their last live replica where all are in one', async () => {
-    const { of } = await scan({ ranges: { 1: [1, 2, 3] }, nodes });
-    expect(of('crdb_locality_dependent_ranges')).toContain(
-      '{tier="region",locality="region=east",effect="all_replicas"} 1',
-    );
-  });
-
-  test('count live nodes only', async () => {
-    const { localities } = await scan({
-      ranges: { 1: [1, 2, 3] },
-      nodes: { ...nodes, 4: { ...nodes[4], status: DEAD } },
-    });
-    expect(localities.some((line) => line.includes('west'))).toBe(false);
-  });
 });
 
 /** Five nodes, of which these are down. */
@@ -198,13 +139,6 @@ describe('ranges without a live replica', () => {
     expect(of('crdb_problem_ranges_omitted')).toContain('{problem="no_live_replica",shard="0"} 0');
   });
 
-  test('stay lost over any number of scans, and are found again', async () => {
-    const outage = { ranges: { 2: [4, 5] }, nodes: down(1, 2, 3) };
-    const scans = Array.from({ length: 30 }, () => outage);
-    expect((await scan(whole, ...scans)).lost).toEqual(['1']);
-    expect((await scan(whole, ...scans, whole)).lost).toEqual(['0']);
-  });
-
   test('are not those that were dropped, merged or moved while a node is down', async () => {
     const dropped = { ranges: { 2: [4, 5] }, nodes: down(3) };
     expect((await scan(whole, dropped)).lost).toEqual(['0']);
@@ -214,12 +148,6 @@ describe('ranges without a live replica', () => {
     expect((await scan(whole, moved, { ...moved, nodes: down(3, 4) })).lost).toEqual(['0']);
   });
 
-  test('are those whose last replicas went down after another one had moved away', async () => {
-    const { lost } = await scan(whole, { ranges: { 2: [4] }, nodes: down(2, 3, 5) });
-    // Range 1 has left node 1, but without it nodes 2 and 3 have still been a quorum.
-    expect(lost).toEqual(['1']);
-  });
-
   test('are those with one holder, unless it was seen once and may have been split off', async () => {
     const split = { ranges: { ...whole.ranges, 3: [1] }, nodes: LIVE };
     const missing = { ...split, problems: { 3: 'underreplicated' } };
@@ -227,18 +155,6 @@ describe('ranges without a live replica', () => {
     expect((await scan(whole, split, outage)).lost).toEqual(['0']);
     expect((await scan(whole, split, split, outage)).lost).toEqual(['1']);
     expect((await scan(whole, missing, outage)).lost).toEqual(['1']);
-  });
-
-  test('are those that got a second replica, and left the first for it', async () => {
-    const single = { ranges: { 1: [1] }, nodes: LIVE };
-    const growing = { ...single, ranges: { 1: [1, 2] }, problems: { 1: 'underreplicated' } };
-    const { lost } = await scan(single, single, growing, { ranges: {}, nodes: down(2) });
-    expect(lost).toEqual(['1']);
-  });
-
-  test('are none after their nodes were decommissioned, and are no longer listed', async () => {
-    const left = { 4: {}, 5: {} };
-    expect((await scan(whole, { ranges: { 2: [4, 5] }, nodes: left })).lost).toEqual(['0']);
   });
 
   test('are those of nodes that died while they were being decommissioned', async () => {

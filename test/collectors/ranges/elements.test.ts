@@ -58,12 +58,6 @@ describe('invalid input', () => {
     expect(of('crdb_store_queries_per_second')).toEqual(['{node_id="1",store_id="1"} 0']);
   });
 
-  test('a lease without a store is not held by a store without an id', async () => {
-    const lease_history = [{ replica: {}, sequence: 4 }];
-    const { of } = await pollElements([GOOD, { ...GOOD, source_store_id: 0, lease_history }]);
-    expect(of('crdb_range_leases')).toEqual(['{node_id="1",store_id="1"} 0']);
-  });
-
   test('the largest id is 2^32 - 1: a node with a larger one is not read', async () => {
     const elements = [2 ** 31 + 1, 2 ** 32 - 1, 1, 2 ** 32].map((rangeId) =>
       replica({ rangeId, nodeId: 1, storeId: 1 }),
@@ -72,12 +66,6 @@ describe('invalid input', () => {
     expect(of('crdb_ranges')).toEqual(['{shard="0"} 3']);
     const { failure } = await pollElements(elements);
     expect(failure?.message).toContain('the range id 4294967296 is above 4294967295');
-  });
-
-  test('one range on two stores of a node is one range with two replicas', async () => {
-    const { of } = await pollElements([GOOD, replica({ rangeId: 1, nodeId: 1, storeId: 2 })]);
-    expect(of('crdb_range_replicas')).toHaveLength(2);
-    expect(of('crdb_ranges_by_replicas')).toContain('{replicas="2",shard="0"} 1');
   });
 });
 

@@ -49,51 +49,30 @@ function scan(
   return runToEnd(known.endScan(domains, () => undefined));
 }
 
-function changesOver(scans: readonly (readonly (readonly Partial<Replica>[])[])[]): number {
-  const known = new KnownRanges();
-  for (const nodes of scans) scan(known, nodes);
-  return known.leaseChanges;
-}
-
 const held = (sequence: number, lease = EPOCH): Partial<Replica> => ({ sequence, lease });
 
 describe('lease changes', () => {
-  test('are the increases of the sequence where the lease is held', () => {
-    expect(changesOver([[[held(5)]], [[held(5)]], [[held(8)]], [[held(9)]]])).toBe(4);
-  });
+  type Scans = readonly (readonly (readonly Partial<Replica>[])[])[];
+  const oddScans = [-1, 0, 2 ** 32, Number.MAX_SAFE_INTEGER].map((sequence) => [[held(sequence)]]);
 
-  test('are not counted at first sight', () => {
-    expect(changesOver([[[held(40)]]])).toBe(0);
-  });
-
-  test('of one range that two nodes claim at the same time count once', () => {
-    expect(changesOver([[[held(5)]], [[held(5)], [held(7)]]])).toBe(2);
-    expect(changesOver([[[held(5)]], [[held(7)], [held(5)]]])).toBe(2);
-  });
-
-  test('while the holder could not be read are counted when it is read again', () => {
-    expect(changesOver([[[held(5)]], [[{}]], [[held(9)]]])).toBe(4);
-  });
-
-  test('are counted by the shard that a lease moved to, from the sequence that its replica knew', () => {
-    expect(changesOver([[[{ sequence: 5 }]], [[held(6)]]])).toBe(1);
-  });
-
-  test('are not counted by the shard that a lease left, also when it returns', () => {
-    expect(changesOver([[[held(5)]], [[{ sequence: 6 }]], [[held(7)]]])).toBe(1);
-  });
-
-  test('do not count a replica that is behind at first sight', () => {
-    expect(changesOver([[[{ sequence: 3 }], [held(9)]]])).toBe(0);
-  });
-
-  test('never go back when a sequence does', () => {
-    expect(changesOver([[[held(9)]], [[held(4)]], [[held(10)]]])).toBe(1);
-  });
-
-  test('ignore sequences that no server sends', () => {
-    const odd = [-1, 0, 2 ** 32, Number.MAX_SAFE_INTEGER].map((sequence) => [[held(sequence)]]);
-    expect(changesOver([[[held(3)]], ...odd, [[held(4)]]])).toBe(1);
+  test.each<readonly [what: string, changes: number, scans: Scans]>([
+    ['increases where the lease is held', 4, [[[held(5)]], [[held(5)]], [[held(8)]], [[held(9)]]]],
+    ['one range that two nodes claim', 2, [[[held(5)]], [[held(5)], [held(7)]]]],
+    ['one range that two nodes claim, the younger first', 2, [[[held(5)]], [[held(7)], [held(5)]]]],
+    ['a holder that could not be read for one scan', 4, [[[held(5)]], [[{}]], [[held(9)]]]],
+    ['a lease that moved to this shard', 1, [[[{ sequence: 5 }]], [[held(6)]]]],
+    [
+      'a lease that left this shard and returns',
+      1,
+      [[[held(5)]], [[{ sequence: 6 }]], [[held(7)]]],
+    ],
+    ['a replica that is behind at first sight', 0, [[[{ sequence: 3 }], [held(9)]]]],
+    ['a sequence that goes back', 1, [[[held(9)]], [[held(4)]], [[held(10)]]]],
+    ['sequences that no server sends', 1, [[[held(3)]], ...oddScans, [[held(4)]]]],
+  ])('of %s are %d', (_what, changes, scans) => {
+    const known = new KnownRanges();
+    for (const nodes of scans) scan(known, nodes);
+    expect(known.leaseChanges).toBe(changes);
   });
 });
 
@@ -122,15 +101,6 @@ describe('the summary of a scan', () => {
     expect(scan(new KnownRanges(), [[{ sequence: 9 }], [held(5)]]).byLeaseKind).toEqual([
       0, 1, 0, 0,
     ]);
-  });
-
-  test('holds nothing of the scan before', () => {
-    const known = new KnownRanges();
-    scan(known, [[{ ...held(5), problems: 1 }, { rangeId: 2 }]]);
-    const summary = scan(known, [[{ rangeId: 3 }]]);
-    expect(summary.ranges).toBe(1);
-    expect(summary.byProblem.every((count) => count === 0)).toBe(true);
-    expect(summary.byLeaseKind).toEqual([1, 0, 0, 0]);
   });
 
   test('counts all high numbers of replicas as the maximum', () => {
@@ -173,14 +143,6 @@ describe('ranges that are gone', () => {
 
   test('are remembered while nodes cannot be read', () => {
     expect(sizeAfter(20, false)).toBe(100);
-  });
-
-  test('lose their age once they are seen', () => {
-    const known = new KnownRanges();
-    for (const isSeen of [true, false, false, true, false, false]) {
-      scan(known, [isSeen ? [...live, ...gone] : live], true);
-    }
-    expect(known.table.size).toBe(100);
   });
 });
 

@@ -14,7 +14,6 @@ import { RequestError } from '../../../src/http/errors.ts';
 import { fakeCluster, type PollGiven, pollRanges, replica } from './cluster.ts';
 
 const UNAVAILABLE = 1;
-const OTHER = 1 << 11;
 
 interface Report {
   readonly rangeId: number;
@@ -47,23 +46,6 @@ describe('first-seen times', () => {
     expect(scan(history, 200, [], [4])).toEqual([]);
     expect(timesOf(scan(history, 300, [{ rangeId: 9, nodeId: 4 }]))).toEqual([[9, 100]]);
   });
-
-  test('belong to one problem each', () => {
-    const history = createProblemHistory();
-    scan(history, 100, [{ rangeId: 9, problems: OTHER }]);
-    expect(timesOf(scan(history, 200, [{ rangeId: 9, problems: OTHER | UNAVAILABLE }]))).toEqual([
-      [9, 200],
-    ]);
-    expect(history.remembered[11]?.get(9)?.firstSeenSeconds).toBe(100);
-  });
-
-  test('of equal age are sorted by range id', () => {
-    const shown = scan(createProblemHistory(), 100, [{ rangeId: 11 }, { rangeId: 2 }]);
-    expect(timesOf(shown)).toEqual([
-      [2, 100],
-      [11, 100],
-    ]);
-  });
 });
 
 test('the reporter listed is the lowest node, and on it the lowest store', () => {
@@ -94,16 +76,6 @@ describe('a cluster where very many ranges have a problem', () => {
       [2, 100],
     ]);
     expect(history.remembered[0]?.size).toBe(MAX_REMEMBERED);
-  });
-
-  test('does not lose an old one among new ones with lower ids', () => {
-    const history = createProblemHistory();
-    scan(history, 50, [{ rangeId: 1_000_000 }]);
-    const shown = scan(history, 100, [{ rangeId: 1_000_000 }, ...many]);
-    expect(timesOf(shown.slice(0, 2))).toEqual([
-      [1_000_000, 50],
-      [1, 100],
-    ]);
   });
 
   test('remembers the oldest ones, those of unread nodes among them', () => {
@@ -235,30 +207,5 @@ describe('the list of problem ranges', () => {
     expect((await pollRanges(down.api, { state })).failure?.reason).toBe('http');
     const { of } = await pollElements(unavailable, { state });
     expect(readFirstSeen(of)).toEqual(['500', '500', '500']);
-  });
-
-  test('begins again for a range that a scan did not see with its problem', async () => {
-    const state = ranges.createState();
-    const given = { state, context: { nowMs: () => 500_000 } };
-    await pollElements(unavailable, given);
-    await pollElements(unavailable.slice(1), given);
-    const { of } = await pollElements(unavailable, { state });
-    expect(readFirstSeen(of)).toEqual(['500', '500', '1000']);
-  });
-
-  test('has the first-seen times of a scan that failed, too', async () => {
-    const state = ranges.createState();
-    const failing = { ranges: new RequestError('http', 'HTTP 500') };
-    const nodes = [{ nodeId: 1, ranges: unavailable.slice(0, 1) }, { nodeId: 2 }, { nodeId: 3 }];
-    const partial = nodes.map((node, at) => (at === 0 ? node : { ...node, ...failing }));
-    const { failure } = await pollRanges(fakeCluster(partial).api, {
-      state,
-      context: { nowMs: () => 500_000 },
-    });
-    expect(failure?.message).toBe('ranges: 2 of 3 nodes were not read; HTTP 500');
-    const { of } = await pollRanges(fakeCluster(nodes).api, { state });
-    expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([
-      '{problem="unavailable",range_id="5",table_id="104",index_id="1",shard="0"} 500',
-    ]);
   });
 });

@@ -69,15 +69,6 @@ describe('a range table', () => {
     );
   });
 
-  test('has zero values for a new id, also where another one was pruned', () => {
-    const table = new RangeTable();
-    for (let id = 1; id <= 100; id += 1)
-      write(table, id, { sequence: 7, problems: 7, presence: 7 });
-    Array.from(table.prune(7, 0));
-    const slot = table.put(50);
-    expect([table.sequences[slot], table.problems[slot], table.presence[slot]]).toEqual([0, 0, 0]);
-  });
-
   test('takes at most 40 bytes a range from 1,000 ranges to 200,000', () => {
     const table = new RangeTable();
     let most = 0;
@@ -141,17 +132,6 @@ describe('the holders of a range', () => {
     table.addHolder(other, 0x1_0000);
     expect([table.hasUnplaced(slot), table.hasUnplaced(other)]).toEqual([true, true]);
     expect(table.hasHolders(other)).toBe(false);
-  });
-
-  test('have a history, with counts up to 255', () => {
-    const table = new RangeTable();
-    const slot = table.put(1);
-    table.remember(slot, { lastHolders: 400, intended: 5, wasUnderreplicated: true }, false);
-    expect(table.historyOf(slot)).toEqual({
-      lastHolders: 255,
-      intended: 5,
-      wasUnderreplicated: true,
-    });
   });
 });
 

@@ -89,28 +89,10 @@ describe('a scan', () => {
     expect(firsts).toEqual([2, 5, 9, 2]);
   });
 
-  test('continues at the next node when the first one is gone', async () => {
-    const state = stateAt(5);
-    expect((await run({ nodeIds: [2, 9, 11], state })).begun).toEqual([9, 11, 2]);
-  });
-
-  test('continues after a node that fails', async () => {
-    const { nodes, failed } = await run({ nodeIds: [1, 2, 3], broken: [2] });
-    expect(ids(nodes)).toEqual([1, 3]);
-    expect(failed).toMatchObject([
-      { nodeId: 2, wasQueried: true, reason: 'http', message: 'node 2 is broken' },
-    ]);
-  });
-
   test('begins every node at another URL than the one before, and than in the last scan', async () => {
     const state = stateAt();
     expect((await run({ nodeIds: [1, 2, 3], state })).urls).toEqual([0, 1, 2]);
     expect((await run({ nodeIds: [1, 2, 3], state })).urls).toEqual([1, 2, 0]);
-  });
-
-  test('of no node ends at once', async () => {
-    const { nodes, failed, progress } = await run({ nodeIds: [] });
-    expect([nodes, failed, progress]).toEqual([[], [], ['0/0']]);
   });
 });
 
@@ -158,12 +140,6 @@ describe('a scan that runs out of time', () => {
     const first = await run({ nodeIds, state, slow, concurrency: 2, cutAfter: 3 });
     expect(new Set(ids(first.failed))).toEqual(new Set([1, 3, 4]));
     expect((await run({ nodeIds, state, concurrency: 2 })).begun).toEqual([3, 4, 1, 2]);
-  });
-
-  test('because no node responds begins at another node', async () => {
-    const state = stateAt(1);
-    await run({ nodeIds: [1, 2], state, slow: [1, 2], concurrency: 2, cutAfter: 2 });
-    expect((await run({ nodeIds: [1, 2], state })).begun).toEqual([2, 1]);
   });
 });
 

@@ -121,19 +121,6 @@ describe('route local', () => {
     expect(of('crdb_range_replicas')).toEqual(['{node_id="7",store_id="7"} 1']);
   });
 
-  test('labels its series with the name of the shard', async () => {
-    const { of } = await pollRanges(fakeCluster([node(7)]).api, {
-      ...LOCAL,
-      context: { shard: 'db-7' },
-    });
-    expect(of('crdb_range_lease_changes_total')).toEqual(['{shard="db-7"} 0']);
-    expect(of('crdb_range_scan_nodes')).toEqual([
-      '{state="scanned",shard="db-7"} 1',
-      '{state="failed",shard="db-7"} 0',
-      '{state="skipped",shard="db-7"} 0',
-    ]);
-  });
-
   test('exports nothing about the whole cluster', async () => {
     const { of } = await pollRanges(fakeCluster([node(7)]).api, LOCAL);
     expect(of('crdb_ranges')).toEqual([]);
@@ -163,23 +150,5 @@ describe('route local', () => {
     const { failure } = await pollRanges(fakeCluster([{ nodeId: 7, pages }]).api, LOCAL);
     expect(failure?.reason).toBe('decode');
     expect(failure?.message).toContain('the response holds ranges of node 8');
-  });
-
-  test('follows a node that gets another id', async () => {
-    const cluster = fakeCluster([node(7)]);
-    const state = ranges.createState();
-    await pollRanges(cluster.api, { ...LOCAL, state });
-    cluster.nodes = [node(8)];
-    const { of } = await pollRanges(cluster.api, { ...LOCAL, state });
-    expect(of('crdb_range_scan_node_success')).toEqual(['{node_id="8"} 1']);
-  });
-
-  test('an empty response keeps the id of the node', async () => {
-    const cluster = fakeCluster([node(7)]);
-    const state = ranges.createState();
-    await pollRanges(cluster.api, { ...LOCAL, state });
-    cluster.nodes = [node(7, { ranges: [] })];
-    const { of } = await pollRanges(cluster.api, { ...LOCAL, state });
-    expect(of('crdb_range_scan_node_success')).toEqual(['{node_id="7"} 1']);
   });
 });

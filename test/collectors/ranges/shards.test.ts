@@ -75,17 +75,4 @@ describe('shards', () => {
     expect(of('crdb_ranges_by_lease_kind').join()).not.toContain('none');
     expect(of('crdb_range_lease_changes_total')).toEqual(['{shard="1"} 0']);
   });
-
-  test('that own no node are healthy and count zero', async () => {
-    const lonely = fakeCluster([{ nodeId: 1, ranges: [] }]);
-    const polled = await Promise.all(
-      [0, 1, 2].map((index) =>
-        pollRanges(lonely.api, { context: { shards: { index, count: 3 }, shard: String(index) } }),
-      ),
-    );
-    expect(polled.map(({ failure }) => failure)).toEqual([undefined, undefined, undefined]);
-    for (const { of } of polled) expect(of('crdb_range_problem_ranges')).toHaveLength(12);
-    const read = polled.flatMap(({ of }) => of('crdb_range_scan_node_success'));
-    expect(read).toEqual(['{node_id="1"} 1']);
-  });
 });

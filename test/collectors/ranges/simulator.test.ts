@@ -131,20 +131,6 @@ describe('the counts match the simulated cluster', () => {
     expect(valuesOf(polled, 'crdb_ranges')).toEqual({ 'shard="0"': truth.distinct });
   });
 
-  test('while a partitioned node is isolated', async () => {
-    await using simulator = await startSimulator({
-      metricKeys: 'useful',
-      frozen: true,
-      nodes: 5,
-      faultyNodes: false,
-    });
-    await using cluster = simulatedApi(simulator);
-    simulator.world.partition(5);
-    const polled = await pollRanges(cluster.api, { options: { route: 'auto' } });
-    expect(polled.failure).toBeUndefined();
-    expectStores(polled, simulator.truth());
-  });
-
   test('while ranges come and go between the pages, within the possible counts', async () => {
     await using simulator = await startSimulator({
       metricKeys: 'useful',

@@ -48,13 +48,6 @@ describe('the tables by load', () => {
     expect(loads.get('other')).toEqual({ queries: 3, writes: 30, cpuNanos: 5, ranges: 7 });
     expect(loads.get('none')).toEqual({ queries: 7, writes: 70, cpuNanos: 0, ranges: 5 });
   });
-
-  test('always have the sums of the others, also when these are nothing', () => {
-    expect([...choose(new TopTables(), {}, 5).entries()]).toEqual([
-      ['other', { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 }],
-      ['none', { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 }],
-    ]);
-  });
 });
 
 /** Of the first problem only. */
@@ -72,9 +65,4 @@ test('the tables by problems are those with most, the rest and the unknown are o
     ['none', 4],
   ]);
   expect(ids).toEqual(['9', '8']);
-});
-
-test('a table without problems is not among the tables by problems', () => {
-  const { problems, ids } = new TopTables().update(new Map(), new Map([[7, counts(0)]]), 2);
-  expect([[...problems], ids]).toEqual([[['other', counts(0)]], []]);
 });
