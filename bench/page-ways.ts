@@ -1,7 +1,7 @@
 // Implementations that read all ranges of a node in one page; each runs in a separate process.
 import { request } from 'undici';
 import { ranges as rangesCollector } from '../src/collectors/ranges/collector.ts';
-import { NodeReader } from '../src/collectors/ranges/read-nodes.ts';
+import { readNode } from '../src/collectors/ranges/read-nodes.ts';
 import { QUERIES } from '../src/collectors/ranges/replica.ts';
 import { createPollStats } from '../src/http/poll-stats.ts';
 import { contextOf } from '../test/collectors/ranges/cluster.ts';
@@ -40,7 +40,8 @@ async function readAsExporter(): Promise<Found> {
     ...contextOf({ route: 'gateway' }, state),
     ...createPollStats(AbortSignal.timeout(600_000)),
   };
-  const { totals } = await new NodeReader(client.api, context, () => true).read(NODE_ID, 0);
+  const node = { api: client.api, context, nodeId: NODE_ID, firstUrl: 0 };
+  const { totals } = await readNode({ ...node, isAssigned: () => true });
   const stores = [...totals.stores.values()];
   return {
     replicas: stores.reduce((sum, { replicas }) => sum + replicas, 0),

@@ -32,83 +32,71 @@ export function rank<Entry extends Ranked<number | string>>(
 }
 
 /**
- * The ranges or tables with the largest values, from scan to scan. A list of two that holds A with 100 and B with 50 takes
- * C in place of B at once when C has more than 60, and in the third scan in a row in which C has more than B.
+ * The ranges or tables with the largest values, from scan to scan: a scan calls `begin`, `add` for any number of entries, and
+ * `end`. A list of two that holds A with 100 and B with 50 takes C in place of B at once when C has more than 60, and in the
+ * third scan in a row in which C has more than B.
  */
-export class TopList {
+export class TopList<Entry extends Ranked> {
   /** Ids of the entries on the list. */
   #members: ReadonlySet<number> = new Set();
   /** The number of scans in a row in which an entry was above the last of the list without getting in. */
   #scansAbove: ReadonlyMap<number, number> = new Map();
+  #length = 0;
+  /** The entries of this scan that may get on the list: its members and the largest others, twice as many as it is long. */
+  #added: Entry[] = [];
+  /** Enough others have a larger value than this one. */
+  #minValue = -Infinity;
 
-  isMember(id: number): boolean {
-    return this.#members.has(id);
+  /** Begins a scan, after which the list is to have so many entries. */
+  begin(length: number): void {
+    this.#length = length;
+    this.#added = [];
+    this.#minValue = length === 0 ? Infinity : -Infinity;
   }
 
-  /** The entries of the new list, largest first, at most `length`. */
-  update<Entry extends Ranked>(entries: readonly Entry[], length: number): readonly Entry[] {
-    const ranked = rank(entries, (id) => this.#members.has(id));
-    let list = ranked.slice(0, length).toSorted(byValue);
-    for (const entry of ranked.slice(length).toSorted(byValue)) {
+  /** Whether an entry of this value may get on the list. */
+  wants(id: number, value: number): boolean {
+    return value > this.#minValue || this.#members.has(id);
+  }
+
+  add(entry: Entry): void {
+    if (!this.wants(entry.id, entry.value)) return;
+    this.#added.push(entry);
+    if (this.#added.length > 8 * this.#length + 64) this.#cut();
+  }
+
+  /** Keeps the members and the largest of the others, of two with the same id the larger one. */
+  #cut(): void {
+    const seen = new Set<number>();
+    let others = 0;
+    this.#added = this.#added.toSorted(byValue).filter(({ id, value }) => {
+      if (seen.has(id)) return false;
+      seen.add(id);
+      if (this.#members.has(id)) return true;
+      others += 1;
+      if (others === 2 * this.#length) this.#minValue = value;
+      return others <= 2 * this.#length;
+    });
+  }
+
+  /** Ends the scan. Returns the entries of the new list, largest first. */
+  end(): readonly Entry[] {
+    this.#cut();
+    const ranked = rank(this.#added, (id) => this.#members.has(id));
+    let list = ranked.slice(0, this.#length).toSorted(byValue);
+    for (const entry of ranked.slice(this.#length).toSorted(byValue)) {
       const scansAbove = (this.#scansAbove.get(entry.id) ?? 0) + 1;
       const lowest = list.at(-1)?.value ?? Infinity;
       if (scansAbove < MIN_SCANS_ABOVE || entry.value <= lowest) continue;
       list = [...list.slice(0, -1), entry].toSorted(byValue);
     }
     const members = new Set(list.map(({ id }) => id));
-    const lowest = list.length < length ? Infinity : (list.at(-1)?.value ?? Infinity);
+    const lowest = list.length < this.#length ? Infinity : (list.at(-1)?.value ?? Infinity);
     const above = ranked.filter(({ id, value }) => value > lowest && !members.has(id));
     this.#scansAbove = new Map(above.map(({ id }) => [id, (this.#scansAbove.get(id) ?? 0) + 1]));
     this.#members = members;
+    this.#added = [];
     return list;
-  }
-}
-
-/**
- * The candidates for a list among any number of entries: its members and the largest of the others, twice as many as the
- * list is long.
- */
-export class Candidates<Entry extends Ranked> {
-  readonly #list: TopList;
-  readonly #length: number;
-  #entries: Entry[] = [];
-  /** Enough others have a larger value than this one. */
-  #minValue = -Infinity;
-
-  constructor(list: TopList, length: number) {
-    this.#list = list;
-    this.#length = length;
-    if (length === 0) this.#minValue = Infinity;
-  }
-
-  /** Whether an entry of this value may get on the list. */
-  wants(id: number, value: number): boolean {
-    return value > this.#minValue || this.#list.isMember(id);
-  }
-
-  add(entry: Entry): void {
-    if (!this.wants(entry.id, entry.value)) return;
-    this.#entries.push(entry);
-    if (this.#entries.length > 8 * this.#length + 64) this.#cut();
-  }
-
-  /** Largest first; of two with the same id the larger one. */
-  entries(): readonly Entry[] {
-    this.#cut();
-    return this.#entries;
-  }
-
-  #cut(): void {
-    const seen = new Set<number>();
-    let others = 0;
-    this.#entries = this.#entries.toSorted(byValue).filter(({ id, value }) => {
-      if (seen.has(id)) return false;
-      seen.add(id);
-      if (this.#list.isMember(id)) return true;
-      others += 1;
-      if (others === 2 * this.#length) this.#minValue = value;
-      return others <= 2 * this.#length;
-    });
   }
 }
 

@@ -1,18 +1,20 @@
 import { describe, expect, test } from 'vitest';
-import { Candidates, interleave, rank, TopList } from '../../src/collectors/top-list.ts';
+import { interleave, rank, type Ranked, TopList } from '../../src/collectors/top-list.ts';
 
 const LENGTH = 2;
 
+type List = TopList<Ranked>;
+
 /** Values by id -> ids of the list. */
-function choose(list: TopList, values: Readonly<Record<number, number>>): readonly number[] {
-  const candidates = new Candidates(list, LENGTH);
-  for (const [id, value] of Object.entries(values)) candidates.add({ id: Number(id), value });
-  return list.update(candidates.entries(), LENGTH).map(({ id }) => id);
+function choose(list: List, values: Readonly<Record<number, number>>): readonly number[] {
+  list.begin(LENGTH);
+  for (const [id, value] of Object.entries(values)) list.add({ id: Number(id), value });
+  return list.end().map(({ id }) => id);
 }
 
 /** A list that has these entries. */
-function listOf(values: Readonly<Record<number, number>>): TopList {
-  const list = new TopList();
+function listOf(values: Readonly<Record<number, number>>): List {
+  const list: List = new TopList();
   choose(list, values);
   return list;
 }
@@ -46,13 +48,13 @@ describe('a list with hysteresis', () => {
   });
 
   test('adds a range at once that beats the last by more', () => {
-    const list = new TopList();
+    const list: List = new TopList();
     choose(list, { 1: 100, 2: 50 });
     expect(choose(list, { 1: 100, 2: 50, 3: 61 })).toEqual([1, 3]);
   });
 
   test('adds an entry that has been above the last for three scans', () => {
-    const list = new TopList();
+    const list: List = new TopList();
     choose(list, { 1: 100, 2: 50 });
     expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
     expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 2]);
@@ -60,7 +62,7 @@ describe('a list with hysteresis', () => {
   });
 
   test('makes an entry wait again once it was below the last', () => {
-    const list = new TopList();
+    const list: List = new TopList();
     choose(list, { 1: 100, 2: 50 });
     choose(list, { 1: 100, 2: 50, 3: 55 });
     choose(list, { 1: 100, 2: 50, 3: 45 });
@@ -70,34 +72,26 @@ describe('a list with hysteresis', () => {
   });
 
   test('is filled up with entries of 0, always the same ones', () => {
-    const list = new TopList();
+    const list: List = new TopList();
     expect(choose(list, { 5: 0, 6: 3, 7: 0, 8: 0, 9: 0 })).toEqual([6, 5]);
     expect(choose(list, { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0, 6: 0, 7: 0 })).toEqual([5, 6]);
   });
 
   test('can be of length 0', () => {
-    const list = new TopList();
-    const candidates = new Candidates(list, 0);
-    candidates.add({ id: 1, value: 100 });
-    expect(list.update(candidates.entries(), 0)).toEqual([]);
+    const list: List = new TopList();
+    list.begin(0);
+    list.add({ id: 1, value: 100 });
+    expect(list.end()).toEqual([]);
   });
 });
 
-describe('candidates', () => {
-  test('are the largest and every member of any number that is added', () => {
-    const candidates = new Candidates(listOf({ 1: 2, 2: 1 }), LENGTH);
-    for (let id = 1; id <= 10_000; id += 1) candidates.add({ id, value: id });
-    const ids = candidates.entries().map(({ id }) => id);
-    expect(ids).toEqual([10_000, 9_999, 9_998, 9_997, 2, 1]);
-  });
-
-  test('are no longer wanted once enough larger ones were added', () => {
-    const candidates = new Candidates(listOf({ 3: 1 }), LENGTH);
-    for (let id = 100; id <= 200; id += 1) candidates.add({ id, value: id });
-    candidates.entries();
-    expect([197, 198].map((value) => candidates.wants(1, value))).toEqual([false, true]);
-    expect(candidates.wants(3, 50)).toBe(true);
-  });
+test('a list no longer wants an entry once enough larger ones were added, unless it is a member', () => {
+  const list = listOf({ 3: 1 });
+  list.begin(LENGTH);
+  for (let id = 100; id <= 10_000; id += 1) list.add({ id, value: id });
+  expect([1, 9_999].map((value) => list.wants(1, value))).toEqual([false, true]);
+  expect(list.wants(3, 50)).toBe(true);
+  expect(list.end().map(({ id }) => id)).toEqual([10_000, 9_999]);
 });
 
 test('lists are interleaved, and each item comes once', () => {

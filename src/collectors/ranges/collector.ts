@@ -1,7 +1,7 @@
 import { defineCollector } from '../collector.ts';
 import { families } from './families.ts';
 import { MAX_REMEMBERED } from './lists.ts';
-import { logFailures, NodeReader, readNodes, scanFailure } from './read-nodes.ts';
+import { logFailures, readNode, readNodes, scanFailure } from './read-nodes.ts';
 import { tableLabels } from './replica.ts';
 import type { RangesResult } from './result.ts';
 import { writeSamples } from './samples.ts';
@@ -82,15 +82,15 @@ export const ranges = defineCollector({
         ? assignLocalNode(state.localNodeId)
         : await assignNodes(api, context, shards);
     const scan = await RangeScan.begin(context, assignment);
-    const reader = new NodeReader(api, context, assignment.isAssigned);
-    const reading = await readNodes(context, assignment.toScan, async (nodeId, firstUrl) =>
-      scan.commit(await reader.read(nodeId, firstUrl)),
+    const { toScan, toSkip, isAssigned } = assignment;
+    const reading = await readNodes(context, toScan, async (nodeId, firstUrl) =>
+      scan.commit(await readNode({ api, context, nodeId, firstUrl, isAssigned })),
     );
     if (reading.timedOut) context.limits.add('duration');
     logFailures(context, reading);
     const { nodes, failed } = reading;
     const scanned = scan.describe(nodes);
-    const result = { shard, scanned, failed, skipped: assignment.toSkip.length };
+    const result = { shard, scanned, failed, skipped: toSkip.length };
     const failure = assignment.failure ?? scanFailure(reading);
     if (failure !== undefined) {
       scan.fail(nodes);

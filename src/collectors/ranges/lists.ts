@@ -1,5 +1,5 @@
 import { PROBLEMS } from '../../vocabulary.ts';
-import { Candidates, interleave, type Ranked, TopList } from '../top-list.ts';
+import { interleave, type Ranked, TopList } from '../top-list.ts';
 import {
   forEachProblem,
   labelOfTable,
@@ -10,28 +10,27 @@ import {
 } from './replica.ts';
 import type { HotRange, ListedRange, ProblemRange, ShownTables, TableLoad } from './result.ts';
 
-/** The lists of hot ranges, from scan to scan: those with most queries and those with most CPU. */
-export interface HotLists {
-  readonly queries: TopList;
-  readonly cpu: TopList;
+/** The replicas of a node from one index to before another. */
+export interface ReplicaSlice {
+  readonly nodeId: number;
+  readonly replicas: ReplicaColumns;
+  readonly from: number;
+  readonly to: number;
 }
 
 interface HotEntry extends Ranked {
   readonly range: HotRange;
 }
 
-/** The ranges of one scan that may be listed as hot, at most `length` by each measure. */
-export class HotCandidates {
-  readonly #lists: HotLists;
-  readonly #length: number;
-  readonly #byQueries: Candidates<HotEntry>;
-  readonly #byCpu: Candidates<HotEntry>;
+/** The lists of hot ranges, from scan to scan: those with most queries and those with most CPU. */
+export class HotRanges {
+  readonly #byQueries = new TopList<HotEntry>();
+  readonly #byCpu = new TopList<HotEntry>();
 
-  constructor(lists: HotLists, length: number) {
-    this.#lists = lists;
-    this.#length = length;
-    this.#byQueries = new Candidates(lists.queries, length);
-    this.#byCpu = new Candidates(lists.cpu, length);
+  /** Begins a scan, after which at most `length` ranges are listed by each measure. */
+  begin(length: number): void {
+    this.#byQueries.begin(length);
+    this.#byCpu.begin(length);
   }
 
   /** Adds the ranges whose lease a replica holds. `sendsCpu`: the server of the node leaves out only a CPU of 0. */
@@ -55,25 +54,14 @@ export class HotCandidates {
     }
   }
 
-  /** Updates the lists; returns the hottest by either measure first. */
-  list(): readonly HotRange[] {
-    const lists = [
-      this.#lists.queries.update(this.#byQueries.entries(), this.#length),
-      this.#lists.cpu.update(this.#byCpu.entries(), this.#length),
-    ];
+  /** Ends the scan. Returns the hottest ranges by either measure first. */
+  end(): readonly HotRange[] {
+    const lists = [this.#byQueries.end(), this.#byCpu.end()];
     // Two stores may claim the lease of a range for a moment: that with more queries is believed.
     const byId = new Map(lists.toReversed().flatMap((list) => list.map((each) => [each.id, each])));
     const ids = interleave(lists.map((list) => list.map(({ id }) => id)));
     return ids.flatMap((id) => byId.get(id)?.range ?? []);
   }
-}
-
-/** The replicas of a node from one index to before another. */
-export interface ReplicaSlice {
-  readonly nodeId: number;
-  readonly replicas: ReplicaColumns;
-  readonly from: number;
-  readonly to: number;
 }
 
 function listedRange(nodeId: number, replicas: ReplicaColumns, index: number): ListedRange {
@@ -88,27 +76,18 @@ function listedRange(nodeId: number, replicas: ReplicaColumns, index: number): L
 /** First-seen times that are remembered per problem. Beyond, the time of a range begins when the list is not full. */
 export const MAX_REMEMBERED = 1_000;
 
-/** When problems were first seen, from scan to scan. */
-export interface ProblemHistory {
-  /** The oldest ranges by index of PROBLEMS, then by id: more than are listed. */
-  remembered: readonly ReadonlyMap<number, ProblemRange>[];
-}
-
-export function createProblemHistory(): ProblemHistory {
-  return { remembered: PROBLEMS.map(() => new Map()) };
-}
-
 /**
- * The ranges that a scan reports with each problem: the remembered ones and those with the lowest ids. Example: of 20,000
- * unavailable ranges at most 4,000 and the remembered ones are held.
+ * The ranges with each problem, from scan to scan, and when it was first seen. Of a scan those are held that are remembered
+ * and those with the lowest ids: of 20,000 unavailable ranges at most 4,000 and the remembered ones.
  */
-export class ProblemReports {
-  readonly #history: ProblemHistory;
-  /** The ranges by index of PROBLEMS, then by id. */
-  readonly #byProblem = PROBLEMS.map(() => new Map<number, ListedRange>());
+export class ProblemRanges {
+  /** The oldest ranges by index of PROBLEMS, then by id: more than are listed. */
+  #remembered: readonly ReadonlyMap<number, ProblemRange>[] = PROBLEMS.map(() => new Map());
+  /** The ranges of this scan by index of PROBLEMS, then by id. */
+  #reported: readonly Map<number, ListedRange>[] = [];
 
-  constructor(history: ProblemHistory) {
-    this.#history = history;
+  begin(): void {
+    this.#reported = PROBLEMS.map(() => new Map());
   }
 
   add({ nodeId, replicas, from, to }: ReplicaSlice): void {
@@ -121,42 +100,42 @@ export class ProblemReports {
   /** `problems` has a bit for each of PROBLEMS. */
   addRange(problems: number, range: ListedRange): void {
     forEachProblem(problems, (problem) => {
-      const reports = this.#byProblem[problem];
-      if (reports === undefined) return;
-      const other = reports.get(range.rangeId);
-      if (other === undefined || isLower(range, other)) reports.set(range.rangeId, range);
-      if (reports.size > 4 * MAX_REMEMBERED) this.#cut(problem, reports);
+      const reported = this.#reported[problem];
+      if (reported === undefined) return;
+      const other = reported.get(range.rangeId);
+      if (other === undefined || isLower(range, other)) reported.set(range.rangeId, range);
+      if (reported.size > 4 * MAX_REMEMBERED) this.#cut(problem, reported);
     });
   }
 
-  #cut(problem: number, reports: Map<number, ListedRange>): void {
-    const remembered = this.#history.remembered[problem];
+  #cut(problem: number, reported: Map<number, ListedRange>): void {
+    const remembered = this.#remembered[problem];
     const isNew = (rangeId: number): boolean => remembered?.has(rangeId) !== true;
-    const newIds = [...reports.keys()].filter(isNew).toSorted((a, b) => a - b);
-    for (const rangeId of newIds.slice(MAX_REMEMBERED)) reports.delete(rangeId);
+    const newIds = [...reported.keys()].filter(isNew).toSorted((a, b) => a - b);
+    for (const rangeId of newIds.slice(MAX_REMEMBERED)) reported.delete(rangeId);
   }
 
   /**
-   * Updates the history: a range keeps its first-seen time or gets `nowSeconds`; what is no longer reported is forgotten,
-   * unless its node is unread. Returns the reported ranges by index of PROBLEMS, oldest first.
+   * Ends the scan: a range keeps its first-seen time or gets `nowSeconds`; what is no longer reported is forgotten, unless
+   * its node is unread. Returns the reported ranges by index of PROBLEMS, oldest first.
    */
-  list(nowSeconds: number, unreadNodes: ReadonlySet<number>): readonly (readonly ProblemRange[])[] {
-    const before = this.#history.remembered;
-    const reported = this.#byProblem.map((reports, problem) =>
-      Array.from(reports.values(), (range) => {
+  end(nowSeconds: number, unreadNodes: ReadonlySet<number>): readonly (readonly ProblemRange[])[] {
+    const before = this.#remembered;
+    const listed = this.#reported.map((reported, problem) =>
+      Array.from(reported.values(), (range) => {
         const known = before[problem]?.get(range.rangeId);
         return { ...range, firstSeenSeconds: known?.firstSeenSeconds ?? nowSeconds };
       }).toSorted(byAge),
     );
-    this.#history.remembered = reported.map((ranges, problem) => {
+    this.#remembered = listed.map((ranges, problem) => {
       const unread = Array.from(before[problem]?.values() ?? []).filter(
         ({ rangeId, nodeId }) =>
-          unreadNodes.has(nodeId) && this.#byProblem[problem]?.has(rangeId) !== true,
+          unreadNodes.has(nodeId) && this.#reported[problem]?.has(rangeId) !== true,
       );
       const oldest = [...unread, ...ranges].toSorted(byAge).slice(0, MAX_REMEMBERED);
       return new Map(oldest.map((range) => [range.rangeId, range]));
     });
-    return reported;
+    return listed;
   }
 }
 
@@ -171,72 +150,71 @@ function byAge(a: ProblemRange, b: ProblemRange): number {
 
 const NO_LOAD: TableLoad = { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 };
 
-/** Adds replicas to the loads by table id; 0 is for ranges outside of tables. */
-export function addTableLoads(
-  loads: Map<number, TableLoad>,
-  { replicas, from, to }: ReplicaSlice,
-): void {
-  for (let index = from; index < to; index += 1) {
-    const tableId = tableOf(replicas.tableIndexes[index] ?? 0);
-    let load = loads.get(tableId);
-    if (load === undefined) loads.set(tableId, (load = { ...NO_LOAD }));
-    load.cpuNanos += replicas.cpuNanos[index] ?? 0;
-    if (replicas.leases[index] === NO_LEASE) continue;
-    load.ranges += 1;
-    load.queries += replicas.queries[index] ?? 0;
-    load.writes += replicas.writes[index] ?? 0;
-  }
-}
-
 /** The lists of tables that are shown, from scan to scan. */
 export class TopTables {
-  readonly #byQueries = new TopList();
-  readonly #byCpu = new TopList();
-  readonly #byRanges = new TopList();
-  readonly #byProblems = new TopList();
+  readonly #byQueries = new TopList<Ranked>();
+  readonly #byCpu = new TopList<Ranked>();
+  readonly #byRanges = new TopList<Ranked>();
+  readonly #byProblems = new TopList<Ranked>();
+  /** The loads of this scan by table id; 0 is for ranges outside of tables. */
+  #loads = new Map<number, TableLoad>();
 
-  /** Both maps are by table id; `problemsByTable` has distinct ranges by index of REPORTED_PROBLEMS. */
-  update(
-    loadByTable: ReadonlyMap<number, TableLoad>,
-    problemsByTable: ReadonlyMap<number, readonly number[]>,
-    length: number,
-  ): ShownTables {
+  begin(): void {
+    this.#loads = new Map();
+  }
+
+  add({ replicas, from, to }: ReplicaSlice): void {
+    for (let index = from; index < to; index += 1) {
+      const tableId = tableOf(replicas.tableIndexes[index] ?? 0);
+      let load = this.#loads.get(tableId);
+      if (load === undefined) this.#loads.set(tableId, (load = { ...NO_LOAD }));
+      load.cpuNanos += replicas.cpuNanos[index] ?? 0;
+      if (replicas.leases[index] === NO_LEASE) continue;
+      load.ranges += 1;
+      load.queries += replicas.queries[index] ?? 0;
+      load.writes += replicas.writes[index] ?? 0;
+    }
+  }
+
+  /** Ends the scan. `problemsByTable` has distinct ranges by table id, then by index of REPORTED_PROBLEMS. */
+  end(problemsByTable: ReadonlyMap<number, readonly number[]>, length: number): ShownTables {
+    const loads = this.#loads;
     const loaded = interleave([
-      updateList(this.#byQueries, length, loadByTable, ({ queries }) => queries),
-      updateList(this.#byCpu, length, loadByTable, ({ cpuNanos }) => cpuNanos),
-      updateList(this.#byRanges, length, loadByTable, ({ ranges }) => ranges),
+      endList(this.#byQueries, length, loads, ({ queries }) => queries),
+      endList(this.#byCpu, length, loads, ({ cpuNanos }) => cpuNanos),
+      endList(this.#byRanges, length, loads, ({ ranges }) => ranges),
     ]);
-    const loads = sumByLabel(loadByTable, loaded, (a, b) => ({
+    const worst = endList(this.#byProblems, length, problemsByTable, (counts) =>
+      counts.reduce((total, count) => total + count, 0),
+    );
+    const shownLoads = sumByLabel(loads, loaded, (a, b) => ({
       ranges: a.ranges + b.ranges,
       queries: a.queries + b.queries,
       writes: a.writes + b.writes,
       cpuNanos: a.cpuNanos + b.cpuNanos,
     }));
-    for (const label of ['other', 'none']) loads.set(label, loads.get(label) ?? NO_LOAD);
-    const worst = updateList(this.#byProblems, length, problemsByTable, (counts) =>
-      counts.reduce((total, count) => total + count, 0),
-    );
+    for (const label of ['other', 'none']) shownLoads.set(label, shownLoads.get(label) ?? NO_LOAD);
     const problems = sumByLabel(problemsByTable, worst, (a, b) =>
       a.map((count, problem) => count + (b[problem] ?? 0)),
     );
     const ids = new Set([...loaded, ...worst]);
-    return { ids: Array.from(ids, labelOfTable), loads, problems };
+    return { ids: Array.from(ids, labelOfTable), loads: shownLoads, problems };
   }
 }
 
 /** The ids of the new list, of tables with most of what is measured. */
-function updateList<T>(
-  list: TopList,
+function endList<T>(
+  list: TopList<Ranked>,
   length: number,
   byTable: ReadonlyMap<number, T>,
   measure: (values: T) => number,
 ): readonly number[] {
-  const candidates = new Candidates<Ranked>(list, length);
+  list.begin(length);
   for (const [id, values] of byTable) {
     const value = measure(values);
-    if (id !== 0 && id !== UNKNOWN_TABLE && value > 0) candidates.add({ id, value });
+    if (id !== 0 && id !== UNKNOWN_TABLE && value > 0) list.add({ id, value });
   }
-  return list.update(candidates.entries(), length).map(({ id }) => id);
+  return list.end().map(({ id }) => id);
 }
 
 /** Adds up by label: the shown tables in their order, then the sums of the others. */

@@ -50,7 +50,7 @@ export interface ReadNodes {
 export async function readNodes(
   context: NodesContext,
   nodeIds: readonly number[],
-  readNode: (nodeId: number, firstUrl: number) => Promise<NodeTotals>,
+  readAndCommit: (nodeId: number, firstUrl: number) => Promise<NodeTotals>,
 ): Promise<ReadNodes> {
   const { state, signal, options, urls, reasonOf, scanProgress } = context;
   const isBefore = (nodeId: number): boolean => nodeId < state.firstNodeId;
@@ -67,7 +67,7 @@ export async function readNodes(
       const firstUrl = (state.scans + begun) % urls;
       begun += 1;
       try {
-        nodes.push(await readNode(nodeId, firstUrl));
+        nodes.push(await readAndCommit(nodeId, firstUrl));
       } catch (error) {
         const failure = { reason: reasonOf(error), message: messageOf(error), cause: error };
         if (signal.aborted) interrupted.push(nodeId);
@@ -146,95 +146,91 @@ export function logFailures(
 /** Statuses of a server that does not know `remote_node_id`, or cannot reach that node's HTTP address. */
 const NO_PROXY: ReadonlySet<unknown> = new Set([400, 404, 502]);
 
-/** Reads all ranges of one node; rejects with a CollectError or like the API. */
-export class NodeReader {
-  readonly #api: ClusterApi;
-  readonly #context: NodesContext;
+/** One node, and how to read it. */
+interface NodeRequest {
+  readonly api: ClusterApi;
+  readonly context: NodesContext;
+  readonly nodeId: number;
+  /** Index of the URL to begin with. */
+  readonly firstUrl: number;
   /** Whether this exporter scans that other node, too. */
-  readonly #isAssigned: (nodeId: number) => boolean;
+  readonly isAssigned: (nodeId: number) => boolean;
+}
 
-  constructor(api: ClusterApi, context: NodesContext, isAssigned: (nodeId: number) => boolean) {
-    this.#api = api;
-    this.#context = context;
-    this.#isAssigned = isAssigned;
-  }
-
-  /** `firstUrl` is the index of the URL to begin with. */
-  async read(nodeId: number, firstUrl: number): Promise<NodeReplicas> {
-    const { options, state } = this.#context;
-    if (options.route !== 'auto') return this.#readNode(nodeId, options.route, firstUrl);
-    if (!state.gatewayOnly) {
-      try {
-        const node = await this.#readNode(nodeId, 'proxy', firstUrl);
-        // An empty response may be that of another node, which the gateway's is not.
-        if (node.stores > 0) return node;
-      } catch (error) {
-        if (error instanceof WrongNodeError) state.gatewayOnly = true;
-        else if (!NO_PROXY.has(statusOf(error))) throw error;
-      }
-    }
-    return this.#readNode(nodeId, 'gateway', firstUrl);
-  }
-
-  /** Reads the node in pages if that is configured; pages that repeat or lose replicas are read again, in one response. */
-  async #readNode(nodeId: number, route: RangeRoute, firstUrl: number): Promise<NodeReplicas> {
-    const { state, options, warn } = this.#context;
-    if (options.page_limit > 0 && !state.unpaged.has(nodeId)) {
-      const paged = await this.#readList(nodeId, route, firstUrl, options.page_limit);
-      if (paged.fault === undefined) return paged;
-      if (paged.fault === 'order changed') state.unpaged.add(nodeId);
-      else this.#api.decodeErrors('node_ranges', 1);
-    }
-    const node = await this.#readList(nodeId, route, firstUrl, 0);
-    if (node.fault !== undefined) {
-      const message = `${nameOf(nodeId)}: the response was cut, and the order of the stores changed before the rest: look for a proxy that limits it`;
-      throw new CollectError('decode', message);
-    }
-    if (node.repeated > 0) {
-      this.#api.decodeErrors('node_ranges', node.repeated);
-      warn(`${nameOf(nodeId)}: replicas come twice in one response; each counts once`);
-    }
-    return node;
-  }
-
-  /** Reads one list, but not its end when its pages are known to be of no use. */
-  async #readList(
-    nodeId: number,
-    route: RangeRoute,
-    firstUrl: number,
-    limit: number,
-  ): Promise<NodeReplicas> {
-    const context = this.#context;
-    const name = nameOf(nodeId);
-    const node = new NodeReplicas(nodeId, route === 'local', this.#isAssigned);
-    /** Why the response is not that of the node; the API would pass it on as an error of the request. */
-    let wrong: CollectError | undefined;
+/** Reads all ranges of one node; rejects with a CollectError or like the API. */
+export async function readNode(request: NodeRequest): Promise<NodeReplicas> {
+  const { options, state } = request.context;
+  if (options.route !== 'auto') return readByRoute(request, options.route);
+  if (!state.gatewayOnly) {
     try {
-      await this.#api.nodeRanges(context, {
-        nodeId,
-        route,
-        limit,
-        headersMs: context.options.node_timeout * 1000,
-        firstUrl,
-        shape: replicaShape,
-        onRange(replica) {
-          wrong = node.add(replica);
-          // An error is thrown through the API, so that the rest of a wrong response is not read.
-          if (wrong !== undefined) throw wrong;
-          assertWithin(context, name, 'replicas', node.elements, MAX_NODE_REPLICAS);
-          assertWithin(context, name, 'stores', node.stores, MAX_NODE_STORES);
-        },
-        async onPageEnd() {
-          node.endPage();
-          if (node.fault === 'order changed') throw new Error(node.fault);
-        },
-      });
+      const node = await readByRoute(request, 'proxy');
+      // An empty response may be that of another node, which the gateway's is not.
+      if (node.stores > 0) return node;
     } catch (error) {
-      if (node.fault === 'order changed') return node;
-      throw wrong ?? error;
+      if (error instanceof WrongNodeError) state.gatewayOnly = true;
+      else if (!NO_PROXY.has(statusOf(error))) throw error;
     }
-    if (node.elements === 0 || node.stores > 0) return node;
-    const message = `${name}: none of ${node.elements} elements names its node, store and range`;
+  }
+  return readByRoute(request, 'gateway');
+}
+
+/** Reads the node in pages if that is configured; pages that repeat or lose replicas are read again, in one response. */
+async function readByRoute(request: NodeRequest, route: RangeRoute): Promise<NodeReplicas> {
+  const { api, context, nodeId } = request;
+  const { state, options } = context;
+  if (options.page_limit > 0 && !state.unpaged.has(nodeId)) {
+    const paged = await readList(request, route, options.page_limit);
+    if (paged.fault === undefined) return paged;
+    if (paged.fault === 'order changed') state.unpaged.add(nodeId);
+    else api.decodeErrors('node_ranges', 1);
+  }
+  const node = await readList(request, route, 0);
+  if (node.fault !== undefined) {
+    const message = `${nameOf(nodeId)}: the response was cut, and the order of the stores changed before the rest: look for a proxy that limits it`;
     throw new CollectError('decode', message);
   }
+  if (node.repeated > 0) {
+    api.decodeErrors('node_ranges', node.repeated);
+    context.warn(`${nameOf(nodeId)}: replicas come twice in one response; each counts once`);
+  }
+  return node;
+}
+
+/** Reads one list, but not its end when its pages are known to be of no use. */
+async function readList(
+  { api, context, nodeId, firstUrl, isAssigned }: NodeRequest,
+  route: RangeRoute,
+  limit: number,
+): Promise<NodeReplicas> {
+  const name = nameOf(nodeId);
+  const node = new NodeReplicas(nodeId, route === 'local', isAssigned);
+  /** Why the response is not that of the node; the API would pass it on as an error of the request. */
+  let wrong: CollectError | undefined;
+  try {
+    await api.nodeRanges(context, {
+      nodeId,
+      route,
+      limit,
+      headersMs: context.options.node_timeout * 1000,
+      firstUrl,
+      shape: replicaShape,
+      onRange(replica) {
+        wrong = node.add(replica);
+        // An error is thrown through the API, so that the rest of a wrong response is not read.
+        if (wrong !== undefined) throw wrong;
+        assertWithin(context, name, 'replicas', node.elements, MAX_NODE_REPLICAS);
+        assertWithin(context, name, 'stores', node.stores, MAX_NODE_STORES);
+      },
+      async onPageEnd() {
+        node.endPage();
+        if (node.fault === 'order changed') throw new Error(node.fault);
+      },
+    });
+  } catch (error) {
+    if (node.fault === 'order changed') return node;
+    throw wrong ?? error;
+  }
+  if (node.elements === 0 || node.stores > 0) return node;
+  const message = `${name}: none of ${node.elements} elements names its node, store and range`;
+  throw new CollectError('decode', message);
 }

@@ -4,18 +4,9 @@ import { listNodes, type NodeList } from '../../cockroach/node.ts';
 import { inSlices } from '../../time-slice.ts';
 import { PROBLEMS, type RangeProblem } from '../../vocabulary.ts';
 import type { CollectorPoll, PollFailure } from '../collector.ts';
-import { TopList } from '../top-list.ts';
 import { FailureDomains } from './failure-domains.ts';
 import { KnownRanges } from './known-ranges.ts';
-import {
-  addTableLoads,
-  createProblemHistory,
-  HotCandidates,
-  type HotLists,
-  type ProblemHistory,
-  ProblemReports,
-  TopTables,
-} from './lists.ts';
+import { HotRanges, ProblemRanges, TopTables } from './lists.ts';
 import type { NodeReplicas } from './node-replicas.ts';
 import { mix, walk, type Work } from './range-table.ts';
 import type { ReadingState } from './read-nodes.ts';
@@ -26,7 +17,6 @@ import type {
   ProblemSummary,
   ScannedNode,
   ScanSummary,
-  TableLoad,
 } from './result.ts';
 import { KnownVoters } from './voters.ts';
 
@@ -98,8 +88,8 @@ function hash(nodeId: number, shard: number): number {
 export interface RangesState extends ReadingState {
   readonly known: KnownRanges;
   readonly voters: KnownVoters;
-  readonly hot: HotLists;
-  readonly problems: ProblemHistory;
+  readonly hot: HotRanges;
+  readonly problems: ProblemRanges;
   readonly tables: TopTables;
   hasCompleteScan: boolean;
   /** Stores of each node when it was last read. */
@@ -118,8 +108,8 @@ export function createState(): RangesState {
     unpaged: new Set(),
     known: new KnownRanges(),
     voters: new KnownVoters(),
-    hot: { queries: new TopList(), cpu: new TopList() },
-    problems: createProblemHistory(),
+    hot: new HotRanges(),
+    problems: new ProblemRanges(),
     tables: new TopTables(),
     hasCompleteScan: false,
     storesOf: new Map(),
@@ -143,23 +133,21 @@ type ScanContext = CollectorPoll<
 export class RangeScan {
   readonly #context: ScanContext;
   readonly #assignment: Assignment;
-  readonly #hot: HotCandidates;
-  readonly #problems: ProblemReports;
-  readonly #tables = new Map<number, TableLoad>();
   #stores = 0;
   /** The commit before; it pauses, and another one would change the same tables meanwhile. */
   #committed: Promise<void> = Promise.resolve();
 
   private constructor(context: ScanContext, assignment: Assignment) {
-    const { state, options } = context;
     this.#context = context;
     this.#assignment = assignment;
-    this.#hot = new HotCandidates(state.hot, options.hot_ranges);
-    this.#problems = new ProblemReports(state.problems);
   }
 
   static async begin(context: ScanContext, assignment: Assignment): Promise<RangeScan> {
-    await inSlices(context.state.known.beginScan());
+    const { state, options } = context;
+    await inSlices(state.known.beginScan());
+    state.hot.begin(options.hot_ranges);
+    state.problems.begin();
+    state.tables.begin();
     return new RangeScan(context, assignment);
   }
 
@@ -182,9 +170,9 @@ export class RangeScan {
     state.storesOf.set(nodeId, stores);
     yield* walk(replicas.rangeIds.length, (from, to) => {
       const slice = { nodeId, replicas, from, to };
-      this.#hot.add(slice, sentDetails);
-      this.#problems.add(slice);
-      addTableLoads(this.#tables, slice);
+      state.hot.add(slice, sentDetails);
+      state.problems.add(slice);
+      state.tables.add(slice);
     });
   }
 
@@ -235,8 +223,8 @@ export class RangeScan {
       domains: isWholeCluster ? domains : undefined,
       problems,
       leaseChanges: known.leaseChanges,
-      hot: this.#hot.list(),
-      tables: state.tables.update(this.#tables, counts.problemsByTable, options.top_tables),
+      hot: state.hot.end(),
+      tables: state.tables.end(counts.problemsByTable, options.top_tables),
       hasTableCpu: nodes.every(({ isDetailed }) => isDetailed),
     };
   }
@@ -258,17 +246,19 @@ export class RangeScan {
 
   /** Reports a range that no live node holds; the store is known of a node that has only one. */
   #addLost(rangeId: number, nodeId: number, tableIndex: number): void {
-    const [storeId = 0, ...others] = this.#context.state.storesOf.get(nodeId)?.keys() ?? [];
+    const { state } = this.#context;
+    const [storeId = 0, ...others] = state.storesOf.get(nodeId)?.keys() ?? [];
     const reporter = { nodeId, storeId: others.length === 0 ? storeId : 0 };
     const problems = 1 << PROBLEMS.indexOf('no_live_replica');
-    this.#problems.addRange(problems, { rangeId, tableIndex, ...reporter });
+    state.problems.addRange(problems, { rangeId, tableIndex, ...reporter });
   }
 
   #listProblems(readIds: ReadonlySet<number>): readonly (readonly ProblemRange[])[] {
+    const { state, nowMs } = this.#context;
     const { toScan, toSkip } = this.#assignment;
     // The last report of an unread node may still be true.
     const unread = new Set([...toScan, ...toSkip]).difference(readIds);
-    return this.#problems.list(this.#context.nowMs() / 1000, unread);
+    return state.problems.end(nowMs() / 1000, unread);
   }
 }
 

@@ -34,11 +34,7 @@ interface VoterSample {
   readonly sinceMs: number;
 }
 
-/** A request for the types of ranges that one node holds. */
-interface SampleRequest {
-  readonly nodeId: number;
-  readonly ranges: SampledRange[];
-}
+type VoterContext = Omit<CollectorPoll<unknown, unknown>, 'options' | 'state'>;
 
 /** How many voters ranges have, by the number of their table index and their number of replicas. */
 export class KnownVoters {
@@ -59,7 +55,7 @@ export class KnownVoters {
    */
   async learn(
     api: ClusterApi,
-    context: Omit<CollectorPoll<unknown, unknown>, 'options' | 'state'>,
+    context: VoterContext,
     known: KnownRanges,
     isNodeDown: boolean,
   ): Promise<void> {
@@ -102,19 +98,19 @@ export class KnownVoters {
 
   async #request(
     api: ClusterApi,
-    context: Parameters<KnownVoters['learn']>[1],
+    context: VoterContext,
     known: KnownRanges,
     chosen: readonly SampledRange[],
   ): Promise<void> {
     const deadline = AbortSignal.timeout(MAX_WAIT_MS);
     try {
-      for (const [index, { nodeId, ranges }] of requestsFor(known, chosen).entries()) {
+      for (const [nodeId, ranges] of rangesByNode(known, chosen)) {
         for (const range of ranges) this.#lastRequested.set(keyOf(range), range.rangeId);
         await api.rangeTypes(context, {
           deadline,
           nodeId,
           rangeIds: ranges.map(({ rangeId }) => rangeId),
-          firstUrl: index % context.urls,
+          firstUrl: nodeId % context.urls,
           onRange: ({ rangeId, types }) => {
             const range = ranges.find((each) => each.rangeId === rangeId);
             if (range !== undefined) this.#add(range, types, context.nowMs());
@@ -139,23 +135,17 @@ export class KnownVoters {
   }
 }
 
-/** At most 5 requests for 100 ranges, each at a node that holds them. */
-function requestsFor(
+/** At most 100 ranges at 5 nodes that hold them. */
+function rangesByNode(
   known: KnownRanges,
   chosen: readonly SampledRange[],
-): readonly SampleRequest[] {
-  const byNode = new Map<number, SampleRequest>();
-  let count = 0;
-  for (const range of chosen) {
+): ReadonlyMap<number, readonly SampledRange[]> {
+  const byNode = new Map<number, readonly SampledRange[]>();
+  for (const range of chosen.slice(0, MAX_SAMPLES)) {
     const holders = known.reportingNodes(range.rangeId);
-    const open = holders.find((nodeId) => byNode.has(nodeId));
-    const nodeId = open ?? (byNode.size < MAX_REQUESTS ? holders[0] : undefined);
-    if (nodeId === undefined) continue;
-    const request = byNode.get(nodeId) ?? { nodeId, ranges: [] };
-    byNode.set(nodeId, request);
-    request.ranges.push(range);
-    count += 1;
-    if (count === MAX_SAMPLES) break;
+    const nextId = byNode.size < MAX_REQUESTS ? holders[0] : undefined;
+    const nodeId = holders.find((id) => byNode.has(id)) ?? nextId;
+    if (nodeId !== undefined) byNode.set(nodeId, [...(byNode.get(nodeId) ?? []), range]);
   }
-  return [...byNode.values()];
+  return byNode;
 }

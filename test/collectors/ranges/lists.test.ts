@@ -1,15 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
-import {
-  createProblemHistory,
-  HotCandidates,
-  MAX_REMEMBERED,
-  type ProblemHistory,
-  ProblemReports,
-} from '../../../src/collectors/ranges/lists.ts';
+import { HotRanges, MAX_REMEMBERED, ProblemRanges } from '../../../src/collectors/ranges/lists.ts';
 import { ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
 import type { ProblemRange } from '../../../src/collectors/ranges/result.ts';
-import { TopList } from '../../../src/collectors/top-list.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { fakeCluster, type PollGiven, pollRanges, replica } from './cluster.ts';
 
@@ -24,16 +17,16 @@ interface Report {
 
 /** One scan at `nowSeconds`; returns the ranges reported unavailable, oldest first. */
 function scan(
-  history: ProblemHistory,
+  history: ProblemRanges,
   nowSeconds: number,
   reported: readonly Report[],
   unread: readonly number[] = [],
 ): readonly ProblemRange[] {
-  const reports = new ProblemReports(history);
+  history.begin();
   for (const { rangeId, problems = UNAVAILABLE, nodeId = 1, storeId = 1 } of reported) {
-    reports.addRange(problems, { rangeId, nodeId, storeId, tableIndex: 0 });
+    history.addRange(problems, { rangeId, nodeId, storeId, tableIndex: 0 });
   }
-  return reports.list(nowSeconds, new Set(unread))[0] ?? [];
+  return history.end(nowSeconds, new Set(unread))[0] ?? [];
 }
 
 const timesOf = (listed: readonly ProblemRange[]) =>
@@ -41,7 +34,7 @@ const timesOf = (listed: readonly ProblemRange[]) =>
 
 describe('first-seen times', () => {
   test('of ranges whose reporter could not be read are kept, but not listed', () => {
-    const history = createProblemHistory();
+    const history = new ProblemRanges();
     scan(history, 100, [{ rangeId: 9, nodeId: 4 }]);
     expect(scan(history, 200, [], [4])).toEqual([]);
     expect(timesOf(scan(history, 300, [{ rangeId: 9, nodeId: 4 }]))).toEqual([[9, 100]]);
@@ -49,7 +42,7 @@ describe('first-seen times', () => {
 });
 
 test('the reporter listed is the lowest node, and on it the lowest store', () => {
-  const [shown] = scan(createProblemHistory(), 100, [
+  const [shown] = scan(new ProblemRanges(), 100, [
     { rangeId: 9, nodeId: 10, storeId: 1 },
     { rangeId: 9, nodeId: 2, storeId: 8 },
     { rangeId: 9, nodeId: 2, storeId: 7 },
@@ -69,21 +62,27 @@ describe('a cluster where very many ranges have a problem', () => {
   const many = Array.from({ length: 20_000 }, (_, at) => ({ rangeId: 20_000 - at }));
 
   test('lists the lowest ids and remembers no more than the maximum', () => {
-    const history = createProblemHistory();
+    const history = new ProblemRanges();
     const shown = scan(history, 100, many);
     expect(timesOf(shown.slice(0, 2))).toEqual([
       [1, 100],
       [2, 100],
     ]);
-    expect(history.remembered[0]?.size).toBe(MAX_REMEMBERED);
+    const again = timesOf(scan(history, 200, many));
+    expect(again.filter(([, firstSeen]) => firstSeen === 100)).toHaveLength(MAX_REMEMBERED);
   });
 
   test('remembers the oldest ones, those of unread nodes among them', () => {
-    const history = createProblemHistory();
+    const history = new ProblemRanges();
     scan(history, 50, [{ rangeId: 30_000, nodeId: 4 }]);
     scan(history, 100, many, [4]);
-    const lowest = Array.from({ length: 999 }, (_, at) => at + 1);
-    expect([...(history.remembered[0]?.keys() ?? [])]).toEqual([30_000, ...lowest]);
+    const shown = timesOf(scan(history, 200, [...many, { rangeId: 30_000, nodeId: 4 }]));
+    expect([shown[0], shown[1], shown[999], shown[1000]]).toEqual([
+      [30_000, 50],
+      [1, 100],
+      [999, 100],
+      [1_000, 200],
+    ]);
   });
 });
 
@@ -92,11 +91,10 @@ type Held = readonly [rangeId: number, queries: number, cpuSeconds: number];
 
 /** Scans of nodes, by id; the ranges listed as hot after the last one, with their node and their CPU. */
 function listHot(length: number, ...scans: readonly Readonly<Record<number, readonly Held[]>>[]) {
-  const lists = { queries: new TopList(), cpu: new TopList() };
-  let candidates = new HotCandidates(lists, length);
-  let listed = candidates.list();
+  const hot = new HotRanges();
+  let listed = hot.end();
   for (const nodes of scans) {
-    candidates = new HotCandidates(lists, length);
+    hot.begin(length);
     for (const [id, held] of Object.entries(nodes)) {
       const replicas = new ReplicaColumns();
       for (const [rangeId, queries, cpuSeconds] of held) {
@@ -106,9 +104,9 @@ function listHot(length: number, ...scans: readonly Readonly<Record<number, read
         replicas.cpuNanos.push(cpuSeconds * 1e9);
       }
       const sendsCpu = held.some(([, , cpuSeconds]) => cpuSeconds > 0);
-      candidates.add({ nodeId: Number(id), replicas, from: 0, to: held.length }, sendsCpu);
+      hot.add({ nodeId: Number(id), replicas, from: 0, to: held.length }, sendsCpu);
     }
-    listed = candidates.list();
+    listed = hot.end();
   }
   return listed.map(({ rangeId, nodeId, cpuSeconds }) => [rangeId, nodeId, cpuSeconds]);
 }

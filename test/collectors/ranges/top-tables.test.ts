@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { addTableLoads, TopTables } from '../../../src/collectors/ranges/lists.ts';
+import { TopTables } from '../../../src/collectors/ranges/lists.ts';
 import {
   NO_LEASE,
   ReplicaColumns,
   tableIndexOf,
   UNKNOWN_TABLE,
 } from '../../../src/collectors/ranges/replica.ts';
-import type { TableLoad } from '../../../src/collectors/ranges/result.ts';
 import { REPORTED_PROBLEMS } from '../../../src/vocabulary.ts';
 
 /** Queries, CPU and ranges by table id. */
@@ -28,10 +27,9 @@ function choose(lists: TopTables, figures: Figures, length: number) {
     addReplica(columns, id, load);
     for (let more = 1; more < load[2]; more += 1) addReplica(columns, id, [0, 0, 1]);
   }
-  const loads = new Map<number, TableLoad>();
-  const to = columns.tableIndexes.length;
-  addTableLoads(loads, { nodeId: 1, replicas: columns, from: 0, to });
-  return lists.update(loads, new Map(), length).loads;
+  lists.begin();
+  lists.add({ nodeId: 1, replicas: columns, from: 0, to: columns.tableIndexes.length });
+  return lists.end(new Map(), length).loads;
 }
 
 describe('the tables by load', () => {
@@ -57,7 +55,7 @@ function counts(first: number): number[] {
 
 test('the tables by problems are those with most, the rest and the unknown are other', () => {
   const byTable = new Map([7, 8, 9, 0, UNKNOWN_TABLE].map((id, at) => [id, counts(at + 1)]));
-  const { problems, ids } = new TopTables().update(new Map(), byTable, 2);
+  const { problems, ids } = new TopTables().end(byTable, 2);
   expect(Array.from(problems, ([label, [first]]) => [label, first])).toEqual([
     ['9', 3],
     ['8', 2],
