@@ -1,45 +1,32 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS, RUNBOOK_URL } from '../../src/config/alert-settings.ts';
-import { CLUSTER, testBadFiles } from './bad-file.ts';
+import { CLUSTER, problemsOfEach } from './bad-file.ts';
 import { loadText, problemsOf } from './loading.ts';
 
-const SHARE = 'is not a share above 0, up to 1: write 0.9 for 90 %';
+const BAD = [
+  `thresholds: { dsk: 0.3 }\n${CLUSTER}`,
+  `thresholds:\n  cpu: 90\n  disk: 20%\n  clock_offset: 300\n  protected_age: 1h\n  memory: "0.8"\n  scan_minutes: 1.5\n${CLUSTER}`,
+  `links: { runbook_url: wiki, dashboards_url: "https://g" }\n${CLUSTER}`,
+  `links: { runbook_url: "https://wiki/?page=a", dashboard_url: "https://ops:secret@g" }\n${CLUSTER}`,
+];
 
-testBadFiles([
-  [
-    'a limit that does not exist',
-    `thresholds: { dsk: 0.3 }\n${CLUSTER}`,
-    ['1:15: thresholds.dsk: unknown key "dsk"; did you mean "disk"?'],
-  ],
-  [
-    'limits in other units',
-    `thresholds:\n  cpu: 90\n  disk: 20%\n  clock_offset: 300\n  protected_age: 1h\n  memory: "0.8"\n  scan_minutes: 1.5\n${CLUSTER}`,
-    [
-      `2:8: thresholds.cpu: 90 ${SHARE}`,
-      `3:9: thresholds.disk: "20%" ${SHARE}`,
-      '4:17: thresholds.clock_offset: 300 is not a number of seconds from 0.001 to 60',
-      '5:18: thresholds.protected_age: "1h" is not a number of seconds from 10 to 2678400',
-      `6:11: thresholds.memory: "0.8" ${SHARE}: remove the quotes`,
-      '7:17: thresholds.scan_minutes: 1.5 is not a whole number of minutes',
-    ],
-  ],
-  [
-    'links that lead nowhere',
-    `links: { runbook_url: wiki, dashboards_url: "https://g" }\n${CLUSTER}`,
-    [
-      '1:23: links.runbook_url: "wiki" is not an address that begins with http:// or https://',
-      '1:29: links.dashboards_url: unknown key "dashboards_url"; did you mean "dashboard_url"?',
-    ],
-  ],
-  [
-    'links with a password, which everybody would read, and with what no path can follow',
-    `links: { runbook_url: "https://wiki/?page=a", dashboard_url: "https://ops:secret@g" }\n${CLUSTER}`,
-    [
-      '1:23: links.runbook_url: "https://wiki/?page=a" is an address with a user, a query or a fragment: remove it',
-      '1:62: links.dashboard_url: "https://<secret>@g" is an address with a user, a query or a fragment: remove it',
-    ],
-  ],
-]);
+test('limits and links that cannot be used are reported with their remedy', async () => {
+  expect(await problemsOfEach(BAD)).toMatchInlineSnapshot(`
+    "
+    exporter.yml:1:15: thresholds.dsk: unknown key "dsk"; did you mean "disk"?
+    exporter.yml:2:8: thresholds.cpu: 90 is not a share above 0, up to 1: write 0.9 for 90 %
+    exporter.yml:3:9: thresholds.disk: "20%" is not a share above 0, up to 1: write 0.9 for 90 %
+    exporter.yml:4:17: thresholds.clock_offset: 300 is not a number of seconds from 0.001 to 60
+    exporter.yml:5:18: thresholds.protected_age: "1h" is not a number of seconds from 10 to 2678400
+    exporter.yml:6:11: thresholds.memory: "0.8" is not a share above 0, up to 1: write 0.9 for 90 %: remove the quotes
+    exporter.yml:7:17: thresholds.scan_minutes: 1.5 is not a whole number of minutes
+    exporter.yml:1:23: links.runbook_url: "wiki" is not an address that begins with http:// or https://
+    exporter.yml:1:29: links.dashboards_url: unknown key "dashboards_url"; did you mean "dashboard_url"?
+    exporter.yml:1:23: links.runbook_url: "https://wiki/?page=a" is an address with a user, a query or a fragment: remove it
+    exporter.yml:1:62: links.dashboard_url: "https://<secret>@g" is an address with a user, a query or a fragment: remove it
+    "
+  `);
+});
 
 test('without thresholds and links there are the defaults, and the runbooks of the repository', async () => {
   const { config } = await loadText(`thresholds:\nlinks: { runbook_url: "" }\n${CLUSTER}`);

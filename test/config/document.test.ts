@@ -1,158 +1,71 @@
 import { expect, test } from 'vitest';
-import { COLLECTORS } from '../../src/collectors/index.ts';
 import { ConfigError } from '../../src/config/issues.ts';
-import { CLUSTER, NO_CLUSTER, testBadFiles } from './bad-file.ts';
+import { CLUSTER, NO_CLUSTER, problemsOfEach } from './bad-file.ts';
 import { loadText, problemsOf } from './loading.ts';
 
-testBadFiles([
-  [
-    'an unknown key',
-    'clusterz: []\n',
-    [
-      '1:1: clusterz: unknown key "clusterz"; did you mean "clusters"?',
-      `1:1: clusters: ${NO_CLUSTER}`,
-    ],
-  ],
-  [
-    'an unknown key of a section',
-    `${CLUSTER}      timout: 30s\n`,
-    ['5:7: clusters[0].cluster_api.timout: unknown key "timout"; did you mean "timeout"?'],
-  ],
-  [
-    'an unknown key that is like no other',
-    `${CLUSTER}    colour: red\n`,
-    [
-      '5:5: clusters[0].colour: unknown key "colour"; expected name, console_url, poll, cluster_api, cloud_api, collectors',
-    ],
-  ],
-  [
-    'an unknown collector',
-    `${CLUSTER}collectors:\n  node: { enabled: true }\n`,
-    ['6:3: collectors.node: unknown key "node"; did you mean "nodes"?'],
-  ],
-  [
-    'an unknown option of a collector',
-    `${CLUSTER}collectors:\n  nodes: { page_limits: 1 }\n`,
-    ['6:12: collectors.nodes.page_limits: unknown key "page_limits"; did you mean "page_limit"?'],
-  ],
-  [
-    'an unknown key of an override',
-    `${CLUSTER}    collectors:\n      ranges: { intervall: 1m }\n`,
-    [
-      '6:17: clusters[0].collectors.ranges.intervall: unknown key "intervall"; did you mean "interval"?',
-    ],
-  ],
-  [
-    'two unknown keys of one map, and a wrong value beside them',
-    `${CLUSTER}web: { colour: red, telemetry_path: x, max_request: 2 }\n`,
-    [
-      '5:8: web.colour: unknown key "colour"; expected listen_address, external_url, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes, systemd_socket',
-      '5:37: web.telemetry_path: "x" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken',
-      '5:40: web.max_request: unknown key "max_request"; did you mean "max_requests"?',
-    ],
-  ],
-  [
-    'a key of the name __proto__',
-    `${CLUSTER}__proto__: { name: prod }\n`,
-    [
-      '5:1: __proto__: unknown key "__proto__"; expected web, log, shard, config, thresholds, links, clusters, collectors',
-    ],
-  ],
-  [
-    'an unknown key of an alias, once and at its anchor',
-    `${CLUSTER.replace('cluster_api:', 'cluster_api: &api')}      timout: 1s\n  - { name: b, cluster_api: *api }\n`,
-    ['5:7: clusters[0].cluster_api.timout: unknown key "timout"; did you mean "timeout"?'],
-  ],
-  [
-    'a key that is set twice',
-    `${CLUSTER}      timeout: 1s\n      timeout: 2s\n`,
-    ['6:7: not valid YAML: the key "timeout" is set twice: remove one'],
-  ],
-  [
-    'a tab',
-    'web:\n\ttelemetry_path: /m\n',
-    ['2:1: not valid YAML: a tab cannot indent: use spaces'],
-  ],
-  [
-    'a bracket that is not closed',
-    'web: { telemetry_path: /m\nlog: 5\n',
-    [
-      '2:1: not valid YAML: Flow map in block collection must be sufficiently indented and end with a }',
-    ],
-  ],
-  [
-    'a second document',
-    'log: {}\n---\nweb: {}\n',
-    ['2:1: not valid YAML: more than one document: remove the line ---'],
-  ],
-  [
-    'a text that begins with an exclamation mark',
-    `${CLUSTER}      password: !hunter2\n`,
-    ['5:17: not valid YAML: an unknown tag: put a text that begins with ! in quotes'],
-  ],
-  [
-    'an unknown escape',
-    String.raw`web: "\h"`,
-    [
-      '1:7: not valid YAML: an unknown escape in double quotes: use single quotes or double the backslash',
-    ],
-  ],
-  [
-    'a key that is a list',
-    `${CLUSTER}? [a, b]\n: 5\n`,
-    ['5:3: only a text can be a key: put one that begins with { or [ in quotes'],
-  ],
-  [
-    'a key that is a map, as of a template that nobody filled in,',
-    `${CLUSTER}      password: {{ password }}\n`,
-    ['5:18: only a text can be a key: put one that begins with { or [ in quotes'],
-  ],
-  [
-    'an alias inside its own anchor',
-    'clusters: &a [*a]\n',
-    ['1:15: this alias names no anchor that ends above it'],
-  ],
-  [
-    'an alias of nothing',
-    'clusters: *a\n',
-    ['1:11: this alias names no anchor that ends above it'],
-  ],
-  [
-    'a text instead of a map',
-    'hello\n',
-    ['1:1: expected keys and values such as `clusters:` at the top'],
-  ],
-  [
-    'a list instead of a map',
-    '- a\n',
-    ['1:1: expected keys and values such as `clusters:` at the top'],
-  ],
-  [
-    'a value for a section',
-    `web: 5\n${CLUSTER}`,
-    [
-      '1:6: web: 5 is not a map: expected listen_address, external_url, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes, systemd_socket',
-    ],
-  ],
-  [
-    'a list for a section',
-    `log: [a]\n${CLUSTER}`,
-    ['1:6: log: a list is not a map: expected level, format'],
-  ],
-  [
-    'an empty list for a section',
-    `log: []\n${CLUSTER}`,
-    ['1:6: log: a list is not a map: expected level, format'],
-  ],
-  [
-    'an empty list for a cluster and for its collectors',
-    'clusters: [[], { name: a, cluster_api: { urls: [http://127.0.0.1:1] }, collectors: [] }]\n',
-    [
-      '1:12: clusters[0]: a list is not a map: expected name, console_url, poll, cluster_api, cloud_api, collectors',
-      `1:84: clusters[1].collectors: a list is not a map: expected ${COLLECTORS.map(({ name }) => name).join(', ')}`,
-    ],
-  ],
-]);
+const BAD = [
+  'clusterz: []\n',
+  `${CLUSTER}      timout: 30s\n`,
+  `${CLUSTER}    colour: red\n`,
+  `${CLUSTER}collectors:\n  node: { enabled: true }\n`,
+  `${CLUSTER}collectors:\n  nodes: { page_limits: 1 }\n`,
+  `${CLUSTER}    collectors:\n      ranges: { intervall: 1m }\n`,
+  `${CLUSTER}web: { colour: red, telemetry_path: x, max_request: 2 }\n`,
+  `${CLUSTER}__proto__: { name: prod }\n`,
+  `${CLUSTER.replace('cluster_api:', 'cluster_api: &api')}      timout: 1s\n  - { name: b, cluster_api: *api }\n`,
+  `${CLUSTER}      timeout: 1s\n      timeout: 2s\n`,
+  'web:\n\ttelemetry_path: /m\n',
+  'web: { telemetry_path: /m\nlog: 5\n',
+  'log: {}\n---\nweb: {}\n',
+  `${CLUSTER}      password: !hunter2\n`,
+  String.raw`web: "\h"`,
+  `${CLUSTER}? [a, b]\n: 5\n`,
+  `${CLUSTER}      password: {{ password }}\n`,
+  'clusters: &a [*a]\n',
+  'clusters: *a\n',
+  'hello\n',
+  '- a\n',
+  `web: 5\n${CLUSTER}`,
+  `log: [a]\n${CLUSTER}`,
+  `log: []\n${CLUSTER}`,
+  'clusters: [[], { name: a, cluster_api: { urls: [http://127.0.0.1:1] }, collectors: [] }]\n',
+];
+
+test('what is wrong with a file is reported with its place and its remedy', async () => {
+  expect(await problemsOfEach(BAD)).toMatchInlineSnapshot(`
+    "
+    exporter.yml:1:1: clusterz: unknown key "clusterz"; did you mean "clusters"?
+    exporter.yml:1:1: clusters: no cluster is configured: list one under clusters, or give --cluster.url; \`crdb-exporter demo\` needs neither
+    exporter.yml:5:7: clusters[0].cluster_api.timout: unknown key "timout"; did you mean "timeout"?
+    exporter.yml:5:5: clusters[0].colour: unknown key "colour"; expected name, console_url, poll, cluster_api, cloud_api, collectors
+    exporter.yml:6:3: collectors.node: unknown key "node"; did you mean "nodes"?
+    exporter.yml:6:12: collectors.nodes.page_limits: unknown key "page_limits"; did you mean "page_limit"?
+    exporter.yml:6:17: clusters[0].collectors.ranges.intervall: unknown key "intervall"; did you mean "interval"?
+    exporter.yml:5:8: web.colour: unknown key "colour"; expected listen_address, external_url, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes, systemd_socket
+    exporter.yml:5:37: web.telemetry_path: "x" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
+    exporter.yml:5:40: web.max_request: unknown key "max_request"; did you mean "max_requests"?
+    exporter.yml:5:1: __proto__: unknown key "__proto__"; expected web, log, shard, config, thresholds, links, clusters, collectors
+    exporter.yml:5:7: clusters[0].cluster_api.timout: unknown key "timout"; did you mean "timeout"?
+    exporter.yml:6:7: not valid YAML: the key "timeout" is set twice: remove one
+    exporter.yml:2:1: not valid YAML: a tab cannot indent: use spaces
+    exporter.yml:2:1: not valid YAML: Flow map in block collection must be sufficiently indented and end with a }
+    exporter.yml:2:1: not valid YAML: more than one document: remove the line ---
+    exporter.yml:5:17: not valid YAML: an unknown tag: put a text that begins with ! in quotes
+    exporter.yml:1:7: not valid YAML: an unknown escape in double quotes: use single quotes or double the backslash
+    exporter.yml:5:3: only a text can be a key: put one that begins with { or [ in quotes
+    exporter.yml:5:18: only a text can be a key: put one that begins with { or [ in quotes
+    exporter.yml:1:15: this alias names no anchor that ends above it
+    exporter.yml:1:11: this alias names no anchor that ends above it
+    exporter.yml:1:1: expected keys and values such as \`clusters:\` at the top
+    exporter.yml:1:1: expected keys and values such as \`clusters:\` at the top
+    exporter.yml:1:6: web: 5 is not a map: expected listen_address, external_url, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes, systemd_socket
+    exporter.yml:1:6: log: a list is not a map: expected level, format
+    exporter.yml:1:6: log: a list is not a map: expected level, format
+    exporter.yml:1:12: clusters[0]: a list is not a map: expected name, console_url, poll, cluster_api, cloud_api, collectors
+    exporter.yml:1:84: clusters[1].collectors: a list is not a map: expected nodes, ranges, sessions, users, tables, cloud
+    "
+  `);
+});
 
 test.each([
   ['an empty file', ''],
@@ -240,23 +153,20 @@ test('a merge key takes over the keys of maps with an anchor, and the keys besid
   ]);
 });
 
-testBadFiles([
-  [
-    'what a merge key takes over',
-    'clusters:\n  - &a\n    name: a\n    cluster_api: &api { urls: ["https://a:1"], timeout: 1 }\n  - name: b\n    cluster_api:\n      <<: *api\n      min_rat: 1B\n',
-    [
-      '4:57: clusters[0].cluster_api.timeout: 1 is not a duration: write it with units, as 30s, 1m30s or 500ms',
-      '8:7: clusters[1].cluster_api.min_rat: unknown key "min_rat"; did you mean "min_rate"?',
-    ],
-  ],
-  [
-    'a merge key without an anchor',
-    `${CLUSTER}      <<: 5\n`,
-    [
-      '5:11: << takes over the keys of maps with an anchor: write `<<: *name` or `<<: [*one, *two]`',
-    ],
-  ],
-]);
+const BAD_MERGES = [
+  'clusters:\n  - &a\n    name: a\n    cluster_api: &api { urls: ["https://a:1"], timeout: 1 }\n  - name: b\n    cluster_api:\n      <<: *api\n      min_rat: 1B\n',
+  `${CLUSTER}      <<: 5\n`,
+];
+
+test('what is wrong with a merge key is reported with its place and its remedy', async () => {
+  expect(await problemsOfEach(BAD_MERGES)).toMatchInlineSnapshot(`
+    "
+    exporter.yml:4:57: clusters[0].cluster_api.timeout: 1 is not a duration: write it with units, as 30s, 1m30s or 500ms
+    exporter.yml:8:7: clusters[1].cluster_api.min_rat: unknown key "min_rat"; did you mean "min_rate"?
+    exporter.yml:5:11: << takes over the keys of maps with an anchor: write \`<<: *name\` or \`<<: [*one, *two]\`
+    "
+  `);
+});
 
 test.each([
   '!hunter2',
