@@ -27,7 +27,7 @@ export class WrongNodeError extends CollectError {
 /** A store while its node is read. */
 interface ReadStore {
   readonly totals: StoreTotals;
-  /** The largest id of the ranges that it has listed. */
+  /** The largest id of the ranges that it has listed; 0 before the first. */
   highestId: number;
   /** The ranges that it has listed; only kept once their ids do not rise. */
   rangeIds: Set<number> | undefined;
@@ -63,7 +63,6 @@ export class NodeReplicas {
   #pages = 0;
   #isPageBegin = false;
   #storeId = 0;
-  #rangeId = 0;
   #fault: PageFault | undefined;
 
   constructor(nodeId: number, isLocal: boolean, isAssigned: (nodeId: number) => boolean) {
@@ -114,8 +113,8 @@ export class NodeReplicas {
       const message = `the range id ${rangeId} is above ${MAX_RANGE_ID}`;
       return new CollectError('decode', `${nameOf(nodeId)}: ${message}`);
     }
-    this.#watchOrder(storeId, rangeId);
     const store = this.#stores.get(storeId) ?? this.#addStore(storeId);
+    this.#watchOrder(store, storeId, rangeId);
     if (this.#isRepeated(store, storeId, rangeId)) this.repeated += 1;
     else this.#count(replica, rangeId, storeId, store.totals);
     return undefined;
@@ -146,15 +145,14 @@ export class NodeReplicas {
   }
 
   /** The replicas of a node are runs of one store each, with rising range ids. */
-  #watchOrder(storeId: number, rangeId: number): void {
+  #watchOrder({ highestId }: ReadStore, storeId: number, rangeId: number): void {
     const isSameStore = storeId === this.#storeId;
-    const isMoved = this.#isPageBegin && isSameStore && rangeId === this.#rangeId;
-    const isFollowing = isSameStore ? rangeId > this.#rangeId : !this.#stores.has(storeId);
+    const isMoved = this.#isPageBegin && isSameStore && rangeId === highestId;
+    const isFollowing = isSameStore ? rangeId > highestId : highestId === 0;
     if (isMoved) this.#fault ??= 'offset moved';
     else if (!isFollowing) this.#fault = 'order changed';
     this.#isPageBegin = false;
     this.#storeId = storeId;
-    this.#rangeId = rangeId;
   }
 
   #count(replica: Replica, rangeId: number, storeId: number, totals: StoreTotals): void {

@@ -13,7 +13,6 @@ import {
   WRITES,
 } from './replica.ts';
 import type {
-  Dependence,
   HotRange,
   ListedRange,
   ProblemRange,
@@ -35,14 +34,12 @@ export function* writeSamples(result: RangesResult, set: SampleSet): Iterable<un
     writeStores(set, node);
     yield undefined;
   }
-  writeLeases(set, shard, summary);
+  writeRangeCounts(set, shard, summary);
   writeLoad(set, shard, scanned);
   writeHotRanges(set, shard, summary.hot);
   writeProblemRanges(set, shard, summary);
   writeTables(set, shard, summary);
-  if (summary.domains === undefined) return;
-  writeDependence(set, summary, summary.domains);
-  writeRangeCounts(set, shard, summary);
+  writeDependence(set, summary);
 }
 
 /** Writes how many nodes were read, and which; the node beside an exporter has no known id before its first response. */
@@ -54,12 +51,12 @@ function writeScanNodes(
   set.set(families.scanNodes, { state: 'scanned', shard }, scanned.length);
   set.set(families.scanNodes, { state: 'failed', shard }, failed.length);
   set.set(families.scanNodes, { state: 'skipped', shard }, skipped);
-  const queried = [
-    ...scanned.map(({ nodeId }) => ({ nodeId, success: 1 })),
-    ...failed.filter(({ wasQueried }) => wasQueried).map(({ nodeId }) => ({ nodeId, success: 0 })),
-  ];
-  for (const { nodeId, success } of queried) {
-    if (nodeId !== 0) set.set(families.scanNodeSuccess, { node_id: String(nodeId) }, success);
+  const unread = failed.filter(({ wasQueried, nodeId }) => wasQueried && nodeId !== 0);
+  for (const nodes of [scanned, unread]) {
+    for (const { nodeId } of nodes) {
+      const success = nodes === scanned ? 1 : 0;
+      set.set(families.scanNodeSuccess, { node_id: String(nodeId) }, success);
+    }
   }
 }
 
@@ -102,21 +99,15 @@ function largest(values: readonly (number | undefined)[]): number | undefined {
   return known.length === 0 ? undefined : known.reduce((most, value) => Math.max(most, value));
 }
 
-/** Writes what is known of leases without a view of all ranges. */
-function writeLeases(set: SampleSet, shard: string, summary: ScanSummary): void {
-  LEASE_KINDS.forEach((kind, index) => {
-    if (index === NO_LEASE) return;
-    set.set(families.byLeaseKind, { kind, shard }, summary.byLeaseKind[index]);
-  });
-  set.set(families.leaseChanges, { shard }, summary.leaseChanges);
-}
-
-/** Writes the counts of distinct ranges that need a view of all ranges. */
-function writeRangeCounts(
-  set: SampleSet,
-  shard: string,
-  { ranges, byReplicas, byLeaseKind }: ScanSummary,
-): void {
+/** Writes the counts of distinct ranges; some need a view of all ranges. */
+function writeRangeCounts(set: SampleSet, shard: string, summary: ScanSummary): void {
+  const { ranges, byReplicas, byLeaseKind, leaseChanges, domains } = summary;
+  set.set(families.leaseChanges, { shard }, leaseChanges);
+  for (const [index, kind] of LEASE_KINDS.entries()) {
+    if (index === NO_LEASE && domains === undefined) continue;
+    set.set(families.byLeaseKind, { kind, shard }, byLeaseKind[index]);
+  }
+  if (domains === undefined) return;
   set.set(families.ranges, { shard }, ranges);
   let shown = 0;
   for (let replicas = 1; replicas <= MAX_SHOWN_REPLICAS; replicas += 1) {
@@ -125,7 +116,6 @@ function writeRangeCounts(
     shown += byReplicas[replicas] ?? 0;
   }
   set.set(families.byReplicas, { replicas: 'other', shard }, ranges - shown);
-  set.set(families.byLeaseKind, { kind: 'none', shard }, byLeaseKind[NO_LEASE]);
 }
 
 /** Writes the hottest ranges. */
@@ -188,11 +178,9 @@ function writeTables(set: SampleSet, shard: string, summary: ScanSummary): void 
 }
 
 /** Writes what depends on each node and locality, and the ranges that are lost. */
-function writeDependence(
-  set: SampleSet,
-  { problems }: ScanSummary,
-  { nodes, localities, unknownVoters }: Dependence,
-): void {
+function writeDependence(set: SampleSet, { problems, domains }: ScanSummary): void {
+  if (domains === undefined) return;
+  const { nodes, localities, unknownVoters } = domains;
   for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of nodes) {
     const labels = { node_id: String(nodeId) };
     set.set(families.nodeDependent, { ...labels, effect: 'quorum' }, quorum);
