@@ -11,7 +11,7 @@ import type { RangesResult } from '../collectors/ranges/result.ts';
 import { discoverTables, formatTableName } from '../collectors/tables/table.ts';
 import { collectorOptions } from '../config/schema.ts';
 import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnose.ts';
-import { formatBytes, formatCount, formatList, formatNumber } from '../format.ts';
+import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
 import {
   array,
@@ -213,8 +213,7 @@ async function chooseNodes({ api, stats }: ClusterTarget, nodeId: number | undef
 /** Prints whose ranges are not in the output. */
 export function noteMissingNodes({ skipped, failed }: MissingNodes): void {
   if (skipped.length > 0) {
-    const nodes = skipped.length === 1 ? 'node' : 'nodes';
-    note(`skipped, because not live: ${nodes} ${formatList(skipped)}`);
+    note(`skipped, because not live: ${formatNodes(skipped)}`);
   }
   for (const [nodeId, { cause, remedy }] of failed) {
     note(`the ranges of node ${nodeId} are missing or incomplete: ${cause}; ${remedy}`);
@@ -267,15 +266,15 @@ export const REPLICA_COLUMNS: readonly Column<Replica>[] = [
   numberColumn('WRITES/S', formatNumber, ({ stats }) => stats.writes_per_second),
   numberColumn('READ/S', formatBytes, ({ stats }) => stats.read_bytes_per_second),
   numberColumn('WRITTEN/S', formatBytes, ({ stats }) => stats.write_bytes_per_second),
-  numberColumn('CPU', formatCpuTime, ({ stats }) => stats.cpu_time_per_second),
+  // Nanoseconds per second, as a share of one CPU.
+  numberColumn(
+    'CPU',
+    (nanoseconds) => `${formatNumber(nanoseconds / 1e7)} %`,
+    ({ stats }) => stats.cpu_time_per_second,
+  ),
   {
     title: 'PROBLEMS',
     value: (replica) => replica.problems.join(','),
     style: (problems) => (problems === '' ? undefined : 'red'),
   },
 ];
-
-/** Nanoseconds per second as a share of one CPU. */
-function formatCpuTime(nanoseconds: number): string {
-  return `${(nanoseconds / 1e7).toFixed(2)}%`;
-}

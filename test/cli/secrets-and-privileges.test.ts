@@ -27,7 +27,11 @@ test('a command needs the secrets of its own cluster only', async () => {
 });
 
 test.each([
-  ['watcher', 'watcher-demo', /the user watcher sees only its own sessions, although the nodes/],
+  [
+    'watcher',
+    'watcher-demo',
+    /the list has only sessions of the user watcher: to see those of others, run GRANT/,
+  ],
   ['monitor', 'monitor-demo', /^$/],
 ])('a list of sessions says whether it is only that of %s', async (user, password, expected) => {
   await using simulator = await startSimulator({

@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import { PROBLEM_ISSUES } from '../../findings/range-problems.ts';
-import { formatAge, formatList, toTimestamp } from '../../format.ts';
+import { formatAge, formatList, formatNodes, toTimestamp } from '../../format.ts';
 import type { ClusterTarget } from '../clients.ts';
 import { addClusterAction } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
@@ -155,7 +155,7 @@ async function printReport(report: RangeReport): Promise<void> {
   const none =
     unread.length === 0
       ? 'No replica reports a problem.'
-      : `No replica that was read reports a problem; node ${formatList(unread)} ${unread.length === 1 ? 'was' : 'were'} not read.`;
+      : `No replica that was read reports a problem; not read: ${formatNodes(unread)}.`;
   await writeOut(`\n${lines.length === 0 ? none : lines.join('\n')}\n\n`);
 }
 

@@ -78,7 +78,7 @@ async function serveUntil(stopped: Promise<StopSignal>, sources: ConfigSources, 
       'web.systemd_socket: systemd handed over no socket; start the exporter through crdb-exporter.socket, or leave out --web.systemd-socket',
     );
   }
-  using systemd = createSystemdNotifier(env, log);
+  const systemd = createSystemdNotifier(env, log);
   const exporter = await runExporter({
     config,
     build,

@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { TableLoad } from '../../collectors/ranges/result.ts';
 import { tables } from '../../collectors/tables/collector.ts';
 import {
   type DiscoveredTable,
@@ -92,11 +93,8 @@ async function printTables(
   return EXIT.failed;
 }
 
-/** The loads by table id, as crdb_range_table_* has them; `cpuNanos` is undefined when no server sends it. */
-type Loads = ReadonlyMap<string, { queries: number; writes: number; cpuNanos: number | undefined }>;
-
-/** Reads the ranges of all nodes; prints which nodes are missing. */
-async function readLoads(target: ClusterTarget, output: string): Promise<Loads> {
+/** Reads the ranges of all nodes; the loads by table id are those of crdb_range_table_*. */
+async function readLoads(target: ClusterTarget, output: string) {
   const { summary, skipped, failure } = await scanAllNodes(target, output, {
     top_tables: Infinity,
   });
@@ -104,15 +102,11 @@ async function readLoads(target: ClusterTarget, output: string): Promise<Loads> 
     throw failure?.cause ?? new CommandError(failure?.message ?? 'no ranges were read');
   }
   if (skipped > 0) note(`nodes that are not live were skipped: ${skipped}; see \`nodes\``);
-  const { loads } = summary.tables;
-  const sendsCpu = [...loads.values()].some(({ cpuNanos }) => cpuNanos > 0);
-  return sendsCpu
-    ? loads
-    : new Map(Array.from(loads, ([id, load]) => [id, { ...load, cpuNanos: undefined }]));
+  return summary.tables.loads;
 }
 
 /** A table as JSON, with the names of the API where it has one. */
-function toTable(table: DiscoveredTable, loads: Loads | undefined) {
+function toTable(table: DiscoveredTable, loads?: ReadonlyMap<string, TableLoad>) {
   const { updatedSeconds } = table;
   const load = loads?.get(table.tableId);
   return {
@@ -131,7 +125,8 @@ function toTable(table: DiscoveredTable, loads: Loads | undefined) {
     ...(loads !== undefined && {
       queries_per_second: load?.queries ?? 0,
       writes_per_second: load?.writes ?? 0,
-      cpu_seconds_per_second: load?.cpuNanos && load.cpuNanos / 1e9,
+      // Servers that send no CPU look like idle ones.
+      cpu_seconds_per_second: load?.cpuNanos ? load.cpuNanos / 1e9 : undefined,
     }),
   };
 }

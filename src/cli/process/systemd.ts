@@ -23,7 +23,7 @@ export function createSystemdNotifier(env: Environment, log: Log) {
   const socket = env['NOTIFY_SOCKET'];
   const everyMs = watchdogMs(env) / NOTIFICATIONS_PER_PERIOD;
   let timer: NodeJS.Timeout | undefined;
-  let isDisposed = false;
+  let isStopping = false;
 
   async function notify(...assignments: readonly string[]): Promise<void> {
     if (socket === undefined) return;
@@ -44,7 +44,7 @@ export function createSystemdNotifier(env: Environment, log: Log) {
 
   /** A hanging process does not get here, so that the watchdog restarts it. */
   function scheduleWatchdog(): void {
-    if (everyMs === 0 || isDisposed) return;
+    if (everyMs === 0 || isStopping) return;
     timer = setTimeout(() => void notify('WATCHDOG=1').then(scheduleWatchdog), everyMs).unref();
   }
 
@@ -54,11 +54,9 @@ export function createSystemdNotifier(env: Environment, log: Log) {
       void notify('READY=1', `STATUS=${status}`).then(scheduleWatchdog);
     },
     stopping() {
-      void notify('STOPPING=1');
-    },
-    [Symbol.dispose]() {
-      isDisposed = true;
+      isStopping = true;
       clearTimeout(timer);
+      void notify('STOPPING=1');
     },
   };
 }

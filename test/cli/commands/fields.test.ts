@@ -28,11 +28,13 @@ async function outputOf(command: string): Promise<string> {
 test('nodes', async () => {
   expect(await outputOf('nodes')).toMatchInlineSnapshot(`
     "
-    ID  STATUS      UPDATED  ADDRESS       VERSION  UPTIME   CPU  MEMORY  DISK  CONNS  REPLICAS  LOCALITY
-     2  unknown(9)   3s ago  -             -             -     -       -     -      -         -  -
-     1  live         5s ago  crdb-1:26257  v24.3.1   3h12m  13 %   2 KiB  13 %  1,234     1,209  region=eu,zone=a
-     3  live              -  -             -             -     -       -     -      -         -  -
-     4  live         1s ago  -             -           59s     -       -     -      -         -  -
+    ID  STATUS        UPDATED  ADDRESS       VERSION  UPTIME   CPU  MEMORY  DISK  CONNS  REPLICAS  LOCALITY
+     6  dead           4s ago  -             -             -     -       -     -      -         -  -
+     2  unknown(9)     3s ago  -             -             -     -       -     -      -         -  -
+     1  live           5s ago  crdb-1:26257  v24.3.1   3h12m  13 %   2 KiB  13 %  1,234     1,209  region=eu,zone=a
+     3  live                -  -             -             -     -       -     -      -         -  -
+     4  live           1s ago  -             -           59s     -       -     -      -         -  -
+     5  live        1m15s ago  -             -             -     -       -     -      -         -  -
     "
   `);
   expect(await outputOf('nodes --output json')).toMatchInlineSnapshot(`
@@ -41,7 +43,9 @@ test('nodes', async () => {
     {"node_id":1,"status":"live","address":"crdb-1:26257","sql_address":"sql-1:26257","build_tag":"v24.3.1","server_version":{"major":24,"minor":3,"patch":1,"internal":2},"cluster_name":"prod","locality":"region=eu,zone=a","attrs":["ssd"],"started_at":"2026-01-01T23:52:00.000Z","updated_at":"2026-01-02T03:04:00.000Z","num_cpus":8,"num_vcpus":7.5,"total_system_memory":4096,"metrics":{"sys.cpu.combined.percent-normalized":0.125,"sys.rss":2048,"sql.conns":1234},"store_metrics":{"1":{"replicas":9,"capacity":100,"capacity.used":30},"2":{"replicas":1200,"capacity":300,"capacity.used":20}},"record_age_seconds":5},
     {"node_id":2,"status":"unknown(9)","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":null,"updated_at":"2026-01-02T03:04:02.000Z","num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":{},"store_metrics":{},"record_age_seconds":3},
     {"node_id":3,"status":"live","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":null,"updated_at":null,"num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":null,"store_metrics":null,"record_age_seconds":null},
-    {"node_id":4,"status":"live","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":"2026-01-02T03:03:05.000Z","updated_at":"2026-01-02T03:04:04.000Z","num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":{},"store_metrics":{},"record_age_seconds":1}
+    {"node_id":4,"status":"live","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":"2026-01-02T03:03:05.000Z","updated_at":"2026-01-02T03:04:04.000Z","num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":{},"store_metrics":{},"record_age_seconds":1},
+    {"node_id":5,"status":"live","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":null,"updated_at":"2026-01-02T03:02:50.000Z","num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":null,"store_metrics":null,"record_age_seconds":75},
+    {"node_id":6,"status":"dead","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":null,"updated_at":"2026-01-02T03:04:01.000Z","num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":null,"store_metrics":null,"record_age_seconds":4}
     ]}
     "
   `);
@@ -86,9 +90,9 @@ test.each([
 test('ranges', async () => {
   expect(await outputOf('ranges')).toMatchInlineSnapshot(`
     "
-    crdb-exporter: skipped, because not live: node 2
+    crdb-exporter: skipped, because not live: nodes 2 and 6
     RANGE  NODE  STORE  TABLE              LEASE  QPS  WRITES/S  READ/S  WRITTEN/S    CPU  PROBLEMS
-        7     1      1  movr.public.rides  epoch   13         3   2 KiB      1 KiB  2.50%  -
+        7     1      1  movr.public.rides  epoch   13         3   2 KiB      1 KiB  2.5 %  -
         7     4      4  movr.public.rides  -        0         0       -          -      -  no_lease,underreplicated
         8     4      4  -                  -        0         0       -          -      -  -
     "
@@ -108,10 +112,10 @@ test('ranges', async () => {
 test('range', async () => {
   expect(await outputOf('range 8 7')).toMatchInlineSnapshot(`
     "
-    crdb-exporter: skipped, because not live: node 2
+    crdb-exporter: skipped, because not live: nodes 2 and 6
     Range 7: table movr.public.rides, index 1
     NODE  STORE  LEASE  RAFT       QPS  WRITES/S    CPU  PROBLEMS
-       1      1  epoch  ticking     13         3  2.50%  -
+       1      1  epoch  ticking     13         3  2.5 %  -
        4      4  -      quiescent    0         0      -  no_lease,underreplicated
 
     Leases, the last one first:
@@ -130,7 +134,7 @@ test('range', async () => {
     Leases, the last one first:
     SINCE  NODE  STORE  SEQUENCE
 
-    No replica that was read reports a problem; node 2 was not read.
+    No replica that was read reports a problem; not read: nodes 2 and 6.
 
     "
   `);
@@ -139,7 +143,7 @@ test('range', async () => {
 test('range as JSON', async () => {
   expect(await outputOf('range 8 --output json')).toMatchInlineSnapshot(`
     "
-    crdb-exporter: skipped, because not live: node 2
+    crdb-exporter: skipped, because not live: nodes 2 and 6
     {
       "ranges": [
         {
@@ -167,7 +171,8 @@ test('range as JSON', async () => {
             }
           ],
           "unread_nodes": [
-            2
+            2,
+            6
           ],
           "problems": []
         }
@@ -177,8 +182,8 @@ test('range as JSON', async () => {
   `);
   expect(await outputOf('range 8 --output ndjson')).toMatchInlineSnapshot(`
     "
-    crdb-exporter: skipped, because not live: node 2
-    {"range_id":8,"table_id":null,"index_id":null,"replicas":[{"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}],"unread_nodes":[2],"problems":[]}
+    crdb-exporter: skipped, because not live: nodes 2 and 6
+    {"range_id":8,"table_id":null,"index_id":null,"replicas":[{"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}],"unread_nodes":[2,6],"problems":[]}
     "
   `);
 });
@@ -209,7 +214,7 @@ test('table', async () => {
 test('tables', async () => {
   expect(await outputOf('tables --load')).toMatchInlineSnapshot(`
     "
-    crdb-exporter: nodes that are not live were skipped: 1; see \`nodes\`
+    crdb-exporter: nodes that are not live were skipped: 2; see \`nodes\`
     DATABASE  SCHEMA  TABLE   ID   SIZE   DATA  LIVE  RANGES  COLUMNS  INDEXES  UPDATED  QPS  WRITES/S  CPU
     movr      public  rides  104  3 KiB  2 KiB  25 %   1,200       10        3    1m30s   13         3  3 %
     movr      public  empty  105    0 B    0 B     -       0        0        0        -    0         0    -
@@ -217,7 +222,7 @@ test('tables', async () => {
   `);
   expect(await outputOf('tables --load --output ndjson')).toMatchInlineSnapshot(`
     "
-    crdb-exporter: nodes that are not live were skipped: 1; see \`nodes\`
+    crdb-exporter: nodes that are not live were skipped: 2; see \`nodes\`
     {"database":"movr","schema":"public","table":"rides","table_id":104,"replication_size_bytes":3072,"total_data_bytes":2048,"total_live_data_bytes":512,"range_count":1200,"column_count":10,"index_count":3,"last_updated":"2026-01-02T03:02:35.000Z","queries_per_second":12.5,"writes_per_second":3,"cpu_seconds_per_second":0.025}
     {"database":"movr","schema":"public","table":"empty","table_id":105,"replication_size_bytes":0,"total_data_bytes":0,"total_live_data_bytes":0,"range_count":0,"column_count":0,"index_count":0,"last_updated":null,"queries_per_second":0,"writes_per_second":0}
     "
@@ -243,7 +248,7 @@ test('colours', async () => {
     ranges: await paintedBy('ranges'),
     range: await paintedBy('range 7'),
   }).toEqual({
-    nodes: '33munknown(9), 32mlive, 32mlive, 32mlive',
+    nodes: '31mdead, 33munknown(9), 32mlive, 32mlive, 32mlive, 32mlive',
     sessions: '32mactive, 31m1m1s, 33midle in transaction, 31m1m1s, 32mactive',
     ranges: '31mno_lease,underreplicated',
     range: '31mno_lease,underreplicated',

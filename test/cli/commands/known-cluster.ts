@@ -34,6 +34,9 @@ const NODES = [
   { node_id: 2, liveness_status: 9, updated_at: nanosAgo(3) },
   { node_id: 3, liveness_status: 3, updated_at: 0, store_metrics: { 3: { capacity: 0 } } },
   { node_id: 4, liveness_status: 3, started_at: nanosAgo(60), updated_at: nanosAgo(1) },
+  // Its record is stale, and the next node is dead.
+  { node_id: 5, liveness_status: 3, updated_at: nanosAgo(75), metrics: { 'sql.conns': 9 } },
+  { node_id: 6, liveness_status: 1, updated_at: nanosAgo(4), metrics: { 'sql.conns': 9 } },
 ];
 
 const TRANSACTION = {

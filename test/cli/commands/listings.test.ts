@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Simulator, SQL_MARKER, startSimulator } from '../../../src/simulator/index.ts';
-import { serve } from '../../support/http-server.ts';
 import { configFlag, runHere } from '../run.ts';
 
 let simulator: Simulator;
@@ -57,53 +56,6 @@ describe('nodes', () => {
     expect(seen.map(([, status]) => status)).toEqual(['dead', 'draining', 'live', 'live', 'live']);
     const listed = seen.toSorted(([a], [b]) => Number(a) - Number(b));
     expect(listed).toEqual(truth.map((node) => [node.nodeId, node.status, node.buildTag]));
-  });
-});
-
-/** Node 1 is current; 2 is dead, 3 is live and has not written its record for a minute and more. */
-function recordsOf(nowMs: number): object {
-  const figures = (cpu: number): object => ({
-    metrics: { 'sys.cpu.combined.percent-normalized': cpu, 'sys.rss': 2048, 'sql.conns': 7 },
-    store_metrics: { 1: { replicas: 9, capacity: 100, 'capacity.used': 40 } },
-    started_at: (nowMs - 11_545_000) * 1e6,
-  });
-  const written = (secondsAgo: number): object => ({
-    updated_at: (nowMs - secondsAgo * 1e3) * 1e6,
-  });
-  return {
-    nodes: [
-      { node_id: 2, liveness_status: 1, ...figures(0.9), ...written(5) },
-      { node_id: 3, liveness_status: 3, ...figures(0.8), ...written(75) },
-      { node_id: 1, liveness_status: 3, ...figures(0.1), ...written(5) },
-      { node_id: 4, liveness_status: 3, ...figures(0.2), ...written(9) },
-    ],
-  };
-}
-
-describe('nodes whose record is stale', () => {
-  test.each([
-    ['cpu', ['4', '1', '2', '3']],
-    ['status', ['2', '3', '1', '4']],
-    ['id', ['1', '2', '3', '4']],
-  ])('show no figures, and those are last by --sort %s', async (column, order) => {
-    await using server = await serve((_request, response) => {
-      response.end(JSON.stringify(recordsOf(Date.now())));
-    });
-    const { out } = await runHere(['nodes', '--sort', column, `--cluster.url=${server.url}`]);
-    const [header = [], ...nodes] = rows(out);
-    const byId = nodes.toSorted(([a = ''], [b = '']) => a.localeCompare(b));
-    const from = header.indexOf('UPTIME');
-    const figures = ['UPTIME', 'CPU', 'MEMORY', 'DISK', 'CONNS', 'REPLICAS'];
-    expect(header.slice(from, -1)).toEqual(figures);
-    expect(byId.map((cells) => cells.slice(from, -1))).toEqual([
-      ['3h12m', '10 %', '2 KiB', '40 %', '7', '9'],
-      ['-', '-', '-', '-', '-', '-'],
-      ['-', '-', '-', '-', '-', '-'],
-      ['3h12m', '20 %', '2 KiB', '40 %', '7', '9'],
-    ]);
-    // Why there are none.
-    expect(byId[2]?.[2]).toMatch(/^1m(?:[12]\ds|[3-5]\ds) ago$/);
-    expect(nodes.map(([id]) => id)).toEqual(order);
   });
 });
 

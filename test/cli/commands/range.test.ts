@@ -78,10 +78,10 @@ describe('range', () => {
     const config = await configFlag(simulator);
     const { code, out } = await runHere(['range', '20', config]);
     expect(code).toBe(0);
-    expect(out).toContain('No replica that was read reports a problem; node 3 was not read.\n');
+    expect(out).toContain('No replica that was read reports a problem; not read: node 3.\n');
     simulator.fault({ endpoint: 'node_ranges', node: 2, kind: 'status', status: 500 });
     const { out: less } = await runHere(['range', '20', config]);
-    expect(less).toContain('reports a problem; node 2 and 3 were not read.\n');
+    expect(less).toContain('reports a problem; not read: nodes 2 and 3.\n');
     const json = await runHere(['range', '20', '--output', 'json', config]);
     expect(JSON.parse(json.out)).toMatchObject({ ranges: [{ unread_nodes: [2, 3] }] });
   });

@@ -44,7 +44,6 @@ describe('the service manager', () => {
       .poll(lines)
       .toEqual(expect.arrayContaining(['/run/notify: READY=1 STATUS=listening on x']));
     await expect.poll(async () => (await lines()).length).toBeGreaterThan(3);
-    notifier[Symbol.dispose]();
     notifier.stopping();
     await expect.poll(lines).toContain('/run/notify: STOPPING=1');
     const [first, ...others] = await lines();

@@ -21,7 +21,13 @@ import {
   formatStore,
   scanOf,
 } from '../../../findings/scan-check.ts';
-import { formatBytes, formatCount, formatDuration, formatList } from '../../../format.ts';
+import {
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatList,
+  formatNodes,
+} from '../../../format.ts';
 import { createPollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
 import { collectOnce } from '../../clients.ts';
@@ -172,8 +178,7 @@ async function checkRanges(
 
 function describeScan(result: RangesResult): string {
   const { scanned, failed } = result;
-  const ids = formatList(scanned.map(({ nodeId }) => nodeId));
-  const where = `${scanned.length === 1 ? 'node' : 'nodes'} ${ids}`;
+  const where = formatNodes(scanned.map(({ nodeId }) => nodeId));
   const unread = failed.length === 0 ? '' : `; not read: ${failed.length} of them`;
   return `${formatCount(countReplicas(result))} replicas on ${where}${unread}`;
 }
