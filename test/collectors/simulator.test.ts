@@ -138,6 +138,10 @@ function expectApplications(polled: Polled, { sessions: expected }: Truth): void
   expect(polled.samples.duplicates.size).toBe(0);
 }
 
+function labelsOf({ database, schema, table }: Truth['tables'][number]): string {
+  return `database="${database}",schema="${schema}",table="${table}"`;
+}
+
 function pollSessions(api: Parameters<typeof sessions.collect>[0], truth: Truth): Promise<Polled> {
   const state = sessions.createState();
   return poll(sessions, api, { options: SESSIONS, state, nowMs: truth.nowMs });
@@ -164,23 +168,32 @@ describe.each(DIALECTS)('counts match the simulator, in the %s dialect', (dialec
   });
 
   test('of users and tables', async () => {
-    await using simulator = await startSimulator({ ...SMALL, frozen: true, dialect });
+    await using simulator = await startSimulator({
+      ...SMALL,
+      frozen: true,
+      dialect,
+      quirks: { tableCacheAgeMs: 0 },
+    });
     await using cluster = simulatedApi(simulator);
     const truth = simulator.truth();
     const counted = await poll(users, cluster.api, { options: {}, state: undefined });
     expect(counted.lines).toEqual([`crdb_users ${truth.users.length}`]);
     const listed = truth.tables.map((each) => `${each.database}.${each.schema}.${each.table}`);
     const polled = await poll(tables, cluster.api, {
-      options: { tables: listed, discover: false, max_tables: 50 },
+      options: { tables: listed, discover: 'auto', max_tables: 50 },
       state: undefined,
     });
+    const sizes = valuesOf(polled, 'crdb_table_size_bytes');
+    for (const table of dialect === 'real' ? truth.tables : []) {
+      expect(sizes.get(labelsOf(table))).toBe(table.replicatedBytes);
+    }
     for (const [family, value] of [
       ['crdb_table_ranges', (table) => table.ranges],
       ['crdb_table_columns', (table) => table.columns],
       ['crdb_table_indexes', (table) => table.indexes],
     ] satisfies [string, (table: Truth['tables'][number]) => number][]) {
       const expected = truth.tables.map((table): [string, number] => [
-        `database="${table.database}",schema="${table.schema}",table="${table.table}"`,
+        labelsOf(table),
         value(table),
       ]);
       expect([family, valuesOf(polled, family)]).toEqual([family, new Map(expected)]);
