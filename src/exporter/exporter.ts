@@ -98,7 +98,7 @@ export class Exporter {
       clock,
       random,
       pollEnded: (cluster, { name }) =>
-        this.#history.of(cluster.name).record(cluster, name, clock.wallMs()),
+        this.#history.ofCluster(cluster.name).record(cluster, name, clock.wallMs()),
     });
   }
 

@@ -64,7 +64,7 @@ export function pollProblems(
   );
   return [
     ...failures.flatMap((failure) => {
-      const failing = collectors.filter((one) => failure.affects.includes(one.name));
+      const failing = collectors.filter((collector) => failure.affects.includes(collector.name));
       const isApiDown = main.includes(failure);
       return failing.length === 0
         ? []
@@ -90,7 +90,7 @@ function describeFailure(
   { cluster, isApiDown, lastSeen }: FailureContext,
 ): Problem {
   const names = formatList(failing.map(({ name }) => name));
-  const hasData = failing.every((one) => one.hasData);
+  const hasData = failing.every((collector) => collector.hasData);
   const isRejected = reason === 'auth' || reason === 'forbidden';
   const isClusterDown = isApiDown && api === 'cluster';
   const dataAlert = hasData ? undefined : 'CrdbDataStale';

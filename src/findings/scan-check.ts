@@ -92,7 +92,7 @@ export function compareScan(
   const read = (key: string) => scan.stores.get(key);
   const stores = compared.flatMap(([key, { nodeId, storeId }]) => {
     const replicas = read(key)?.replicas ?? 0;
-    const range = rangeOf(counts.map((one) => one.get(key)?.replicas));
+    const range = rangeOf(counts.map((own) => own.get(key)?.replicas));
     return isOutside(replicas, range) ? [{ nodeId, storeId, read: replicas, ...range }] : [];
   });
   /** Both numbers of the stores that are compared. */
@@ -102,7 +102,7 @@ export function compareScan(
   });
   const unavailable = compareProblem('unavailable', scan, counts);
   const underreplicated = compareProblem('underreplicated', scan, counts);
-  const isProblemWrong = [unavailable, underreplicated].some((one) => one?.isWrong);
+  const isProblemWrong = [unavailable, underreplicated].some((problem) => problem?.isWrong);
   return {
     replicas: totals('replicas'),
     leases: compared.every(([, { leases }]) => leases !== undefined) ? totals('leases') : undefined,

@@ -38,9 +38,9 @@ export function sessionProblems(
 ): readonly Problem[] {
   const problems: Problem[] = [];
   const [oldest, ...others] = applications
-    .flatMap((one) => {
-      const age = findOldSeconds(one, thresholds);
-      return age === undefined ? [] : [{ ...one, age }];
+    .flatMap((application) => {
+      const age = findOldSeconds(application, thresholds);
+      return age === undefined ? [] : [{ ...application, age }];
     })
     .toSorted((a, b) => b.age - a.age);
   if (oldest !== undefined) {

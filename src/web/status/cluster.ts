@@ -80,7 +80,9 @@ export function readCluster(cluster: ReadableCluster, context: ReadingContext): 
   const state = problems.length > 0 ? 'problems' : isVisible(view) ? 'healthy' : 'unknown';
   // The worst come first; the cluster has their problem for as long as the oldest of them lasts.
   const worst = problems.filter(({ level }) => level === problems[0]?.level);
-  const [since = new Date(sinceMs(state)).toISOString()] = worst.map((one) => one.since).toSorted();
+  const [since = new Date(sinceMs(state)).toISOString()] = worst
+    .map((finding) => finding.since)
+    .toSorted();
   return { ...view, state, since, findings };
 }
 

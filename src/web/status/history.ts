@@ -67,7 +67,7 @@ export class ClusterHistory {
 
   /** Remembers what is compared with each other: a scan, or the counts of the nodes. */
   #recordResult(cluster: ClusterSource, collector: string): void {
-    const poller = cluster.pollers.find((one) => one.collector.name === collector);
+    const poller = cluster.pollers.find((each) => each.collector.name === collector);
     const { state, last } = poller?.outcome ?? {};
     if (state !== 'ok' || last === undefined) return;
     if (collector === nodesCollector.name) {
@@ -108,9 +108,9 @@ export class History {
     this.#settings = settings;
   }
 
-  of(cluster: string): ClusterHistory {
-    const history = this.#clusters.get(cluster) ?? new ClusterHistory(this.#settings);
-    this.#clusters.set(cluster, history);
+  ofCluster(name: string): ClusterHistory {
+    const history = this.#clusters.get(name) ?? new ClusterHistory(this.#settings);
+    this.#clusters.set(name, history);
     return history;
   }
 

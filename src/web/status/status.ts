@@ -25,7 +25,7 @@ export function readStatus(source: StatusSource): Status {
   const nowMs = source.wallMs();
   const clusters = source.clusters().map((cluster) => readClusterStatus(cluster, source, nowMs));
   const states = clusters.flatMap(({ collectors }) => collectors.map(({ state }) => state));
-  const count = (state: string): number => states.filter((one) => one === state).length;
+  const count = (state: string): number => states.filter((found) => found === state).length;
   return {
     at: new Date(nowMs).toISOString(),
     version: source.version,
@@ -44,7 +44,7 @@ function readClusterStatus(
   const consoleUrl = cluster.config.console_url;
   const flag = clusterFlag(clusters().length, name);
   const { links } = findingSettings();
-  const history = histories.of(name);
+  const history = histories.ofCluster(name);
   const { findings, ...reading } = history.readSafely(cluster, nowMs);
   const ofExporter = toFindings(problems(), () => nowMs, nowMs);
   return {
@@ -101,7 +101,7 @@ export function createRenderCache<T = Buffer>(source: StatusSource) {
   return (key: string, render: () => T): T => {
     const second = Math.floor(source.wallMs() / 1000);
     const state = [second, readVersion(source), ...source.clusters()];
-    const isSame = state.length === shown.length && state.every((one, at) => one === shown[at]);
+    const isSame = state.length === shown.length && state.every((value, at) => value === shown[at]);
     const known = isSame ? rendered.get(key) : undefined;
     if (known !== undefined) return known;
     if (!isSame || rendered.size >= MAX_CACHE_ENTRIES) rendered.clear();

@@ -8,7 +8,7 @@ import { rangeProblems } from '../../../src/findings/range-problems.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
 import type { CollectorStatus, RangesStatus } from '../../../src/findings/status.ts';
 import { failedPolls } from '../../../src/findings/watch-problems.ts';
-import { formatTable, toTime } from '../../../src/format.ts';
+import { formatTable } from '../../../src/format.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../../src/vocabulary.ts';
 import { orders } from '../../support/collectors.ts';
 import { expectGolden } from '../../support/golden.ts';
@@ -166,14 +166,6 @@ describe('a finding', () => {
       '1',
       '0',
       '3',
-    ]);
-  });
-
-  test('has no time where that is unknown', () => {
-    expect([toTime(undefined), toTime(0), toTime(1)]).toEqual([
-      undefined,
-      undefined,
-      '1970-01-01T00:00:00.001Z',
     ]);
   });
 });

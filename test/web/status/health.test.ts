@@ -4,9 +4,6 @@ import { openScene, SCENES } from '../../browser/scenes.ts';
 import { withCollectors } from '../../support/exporter.ts';
 import { readCluster } from './read-status.ts';
 
-/** A single poll: the state must not change while it is compared. */
-const SINGLE_POLL = { intervalSeconds: 600 };
-
 describe('the state', () => {
   test('is unknown, with the remedy, while the exporter cannot log in', async () => {
     await using scene = await openScene(SCENES.rejected);
@@ -28,42 +25,6 @@ describe('the state', () => {
     await expect.poll(seen).toEqual(['unknown', 'unread nodes']);
     const { findings } = await readCluster(scene);
     expect(findings[0]?.text).toContain('1 of 9 nodes were not read (node 3)');
-  });
-});
-
-describe('the start of a finding', () => {
-  test('may be earlier where the first polls found it, and is known later', async () => {
-    await using scene = await openScene({
-      intervalSeconds: 0.3,
-      clusters: { demo: { faultyNodes: true } },
-    });
-    const isUncertain = async (key: string) =>
-      (await readCluster(scene)).findings.find((one) => one.key === key)?.mayBeOlder;
-    await expect.poll(() => isUncertain('ranges unavailable')).toBe(true);
-    // The record of a node shows when that died.
-    expect(await isUncertain('nodes dead')).toBe(false);
-    scene.simulators.get('demo')?.world.killNode(3, 'unavailable');
-    await expect.poll(() => isUncertain('nodes unavailable')).toBe(false);
-  });
-
-  test('is that of the transaction', async () => {
-    await using scene = await openScene(SINGLE_POLL);
-    scene.simulators.get('demo')?.world.openSession({
-      nodeId: 1,
-      username: 'payments',
-      applicationName: 'checkout',
-      state: 'idle_in_transaction',
-      transactionAgeMs: 3_600_000,
-    });
-    await using restarted = await openScene({ ...SINGLE_POLL, simulators: scene.simulators });
-    const { findings, sessions } = await readCluster(restarted);
-    const [oldest] = sessions?.applications ?? [];
-    const finding = findings.find(({ key }) => key === 'old transactions');
-    expect(finding?.text).toBe(
-      'Application checkout of user payments keeps a transaction open without a query.',
-    );
-    const seconds = (Date.now() - Date.parse(finding?.since ?? '')) / 1000;
-    expect(seconds).toBeGreaterThanOrEqual(oldest?.oldestIdleTransactionSeconds ?? Infinity);
   });
 });
 

@@ -81,7 +81,8 @@ function lookOf({ state, findings }: ClusterStatus): string {
 
 function headline(cluster: ClusterStatus, nowMs: number): Html {
   const { name, state, since, findings, collectors } = cluster;
-  const count = (wanted: string) => collectors.filter((one) => one.state === wanted).length;
+  const count = (wanted: string) =>
+    collectors.filter((collector) => collector.state === wanted).length;
   const [failing, waiting, all] = [count('failing'), count('waiting'), collectors.length];
   const polls =
     failing > 0

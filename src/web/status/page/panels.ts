@@ -134,14 +134,15 @@ export function assistantState(assistant: AssistantStatus, nowMs: number): Html 
 /** The collectors with the age of their data and their errors, each error once. */
 export function collectorTable(collectors: readonly CollectorStatus[], nowMs: number): Html {
   const firstWith = ({ error }: CollectorStatus) =>
-    collectors.find((one) => one.error !== undefined && one.error.message === error?.message);
+    error && collectors.find((other) => other.error?.message === error.message);
   const columns: readonly Column<CollectorStatus>[] = [
     ['Collector', ({ name }) => name],
     [
       'State',
-      (one) => {
-        const first = firstWith(one);
-        return html`${icon(one.state)} ${one.state}${first && first !== one && `, as ${first.name}`}`;
+      (collector) => {
+        const first = firstWith(collector);
+        return html`${icon(collector.state)}
+        ${collector.state}${first && first !== collector && `, as ${first.name}`}`;
       },
     ],
     [
@@ -170,13 +171,13 @@ export function collectorTable(collectors: readonly CollectorStatus[], nowMs: nu
     'Collectors',
     collectors,
     columns,
-    (one) =>
-      one.error &&
-      firstWith(one) === one &&
+    (collector) =>
+      collector.error &&
+      firstWith(collector) === collector &&
       html`<tr class="error">
         <td colspan="${columns.length}">
-          <b>${one.error.reason}:</b> ${one.error.message}.
-          <span class="advice">${withCode(one.error.advice)}</span>
+          <b>${collector.error.reason}:</b> ${collector.error.message}.
+          <span class="advice">${withCode(collector.error.advice)}</span>
         </td>
       </tr>`,
   );

@@ -75,7 +75,7 @@ export function problemRanges(
       [
         ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
         ['Problem', ({ problem }) => formatProblem(problem)],
-        ['Table', placeOf, 'place'],
+        ['Table', tableAndIndex, 'place'],
         [
           'Reported by',
           ({ nodeId, storeId }) =>
@@ -106,7 +106,7 @@ function damagedTables(
 }
 
 /** `movr.public.rides, index 1`. */
-function placeOf(range: ProblemRangeStatus | HotRangeStatus): string {
+function tableAndIndex(range: ProblemRangeStatus | HotRangeStatus): string {
   const text =
     formatTable(range.table, 'id') || (systemRangeName(range) ?? 'outside of known tables');
   return range.index === '' ? text : `${text}, index ${range.index}`;
@@ -137,7 +137,7 @@ export function safeToStop(
     ['Lose last replica', ({ lastReplica }) => formatCount(lastReplica), 'number'],
     [
       'No quorum now',
-      (one) => (one.withoutQuorum === undefined ? 'not counted' : formatCount(one.withoutQuorum)),
+      ({ withoutQuorum: count }) => (count === undefined ? 'not counted' : formatCount(count)),
       'number',
     ],
   ])}${bounds}`;
@@ -155,7 +155,7 @@ export function hotRanges({ hottest }: RangesStatus, { flag, consoleUrl }: Range
   const hasCpu = hottest.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
   return html`${table('Hottest ranges', hottest.slice(0, MAX_ROWS), [
     ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
-    ['Table', placeOf, 'place'],
+    ['Table', tableAndIndex, 'place'],
     ['Node', ({ nodeId }) => `n${nodeId}`],
     ['Load', ({ queriesPerSecond }) => bar(queriesPerSecond / max), 'bars'],
     ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
