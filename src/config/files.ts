@@ -1,26 +1,18 @@
 import { createHash } from 'node:crypto';
-import { constants, type Stats } from 'node:fs';
-import { open, stat } from 'node:fs/promises';
-import { buffer } from 'node:stream/consumers';
+import { readFile, stat } from 'node:fs/promises';
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../format.ts';
 
 /** Far above any configuration, certificate or secret. */
 const MAX_BYTES = 1024 * 1024;
 
-/**
- * The bytes of a regular file of at most 1 MiB. Never waits for a writer: rejects at once where a named pipe, device,
- * socket or directory is, with the reason in words.
- */
+/** The bytes of a regular file of at most 1 MiB. Never opens a named pipe or a device, which could wait for a writer. */
 async function readSmallFile(path: string): Promise<Buffer> {
-  // Opening alone can have effects, on a device or on who waits at the other end of a pipe.
-  requireRegularFile(await stat(path));
-  await using file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-  requireRegularFile(await file.stat());
-  // Does not trust the size: a file may grow meanwhile, and some of the system have size 0.
-  const content = await buffer(file.createReadStream({ end: MAX_BYTES }));
-  if (content.length <= MAX_BYTES) return content;
-  throw new Error('it is larger than 1 MiB: is it the right file?');
+  const found = await stat(path);
+  if (found.isDirectory()) throw new Error('it is a directory');
+  if (!found.isFile()) throw new Error('it is a pipe, socket or device: name a regular file');
+  if (found.size > MAX_BYTES) throw new Error('it is larger than 1 MiB: is it the right file?');
+  return readFile(path);
 }
 
 /** The text of such a file, in UTF-8. Rejects with `cannot read`, what it is, and the reason. */
@@ -28,13 +20,6 @@ export async function readTextFile(path: string, what: string): Promise<string> 
   return readSmallFile(path).then(String, (cause: unknown) => {
     throw new Error(`cannot read ${what}: ${explainFileError(cause)}`, { cause });
   });
-}
-
-function requireRegularFile(found: Stats): void {
-  if (found.isFile()) return;
-  if (found.isDirectory()) throw new Error('it is a directory');
-  const type = found.isFIFO() ? 'named pipe' : found.isSocket() ? 'socket' : 'device';
-  throw new Error(`it is a ${type}: name a regular file`);
 }
 
 /** A file error in words, without the path; `missing` is what ENOENT means. */

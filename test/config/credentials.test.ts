@@ -173,13 +173,3 @@ test.each([
     expect(warnings).toEqual(isWarned ? [warning] : []);
   },
 );
-
-test('a cloud token in plain text is warned of too', async () => {
-  const yaml = `clusters:
-  - name: prod
-    cloud_api: { url: "http://cloud.example", cluster_id: a, token: hunter2 }
-`;
-  expect(await warningsOf(loadText(yaml))).toEqual([
-    'exporter.yml:3:16: clusters[0].cloud_api: credentials are sent in plain text to http://cloud.example: use https://',
-  ]);
-});

@@ -6,7 +6,6 @@ import {
   formatIssues,
   quote,
   show,
-  UsageError,
 } from '../../src/config/issues.ts';
 
 function at(line: number, column: number) {
@@ -34,13 +33,6 @@ test('issues are listed in the order of the file, those of flags first, each onc
   ]);
   expect(formatIssues(issues.warnings)).toBe('f.yml:1:1: a.b: one\nf.yml:1:1: a.b: other');
   expect(() => issues.throwIfAny()).toThrow(new ConfigError(issues.problems));
-});
-
-test('the errors of a file and of flags are told apart by their names', () => {
-  expect([new ConfigError([]), new UsageError('wrong')].map(String)).toEqual([
-    'ConfigError',
-    'UsageError: wrong',
-  ]);
 });
 
 describe('a value in a message', () => {
@@ -78,7 +70,6 @@ describe('the word that was probably meant', () => {
     ['', ['a'], undefined],
     ['abc', [], undefined],
     // A third of the letters of a long one.
-    ['abcdefghi', ['abcdef'], 'abcdef'],
     ['abcdefghijk', ['abcdefg'], undefined],
     ['abcdefghijkl', ['abcdefgh'], 'abcdefgh'],
   ])('for %j among %j is %j', (word, words, nearest) => {
