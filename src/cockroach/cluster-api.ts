@@ -19,9 +19,6 @@ import {
   readTokenPages,
   sessionsEnvelope,
   tablesEnvelope,
-  typesOf,
-  typesPath,
-  type TypesRequest,
 } from './listings.ts';
 import {
   type ClusterIdentity,
@@ -65,7 +62,6 @@ export class ClusterApi {
     const identity: ClusterIdentity = { names: new Set(), processes: new Set() };
     const element = object({ ...nodeIdentity.fields, ...request.shape.fields });
     await readOffsetPages(stats, 'nodes', async (offset) => {
-      let cached: RequestError | undefined;
       const page = await this.#readPage(stats, {
         endpoint: 'nodes',
         path: `/nodes/?limit=${request.limit}&offset=${offset}`,
@@ -73,17 +69,14 @@ export class ClusterApi {
         list: 'nodes',
         element,
         envelope: offsetEnvelope,
-        onHeaders: (response) => {
-          cached = this.#listings.checkPage(response, offset === 0);
-        },
         onElement(node) {
           identify(identity, typed(nodeIdentity, node));
           assertWithin(stats, 'nodes', 'nodes', identity.processes.size, MAX_NODES);
           request.onNode(typed(request.shape, node));
         },
       });
-      if (cached !== undefined) throw cached;
-      dateMs = page.dateMs;
+      this.#listings.checkPage(page.response, offset === 0);
+      ({ dateMs } = page.response);
       return page.envelope.next;
     });
     this.#listings.listed(stats, identity);
@@ -147,10 +140,9 @@ export class ClusterApi {
   ) {
     /** Nodes whose sessions are missing; 0 where the server named none. */
     const failedNodes = new Set<number>();
-    /** The prefix of internal application names, as the server reports it. */
     let internalPrefix: string | undefined;
-    const limit = String(request.limit);
-    const query = new URLSearchParams({ exclude_closed_sessions: 'true', limit });
+    const query = new URLSearchParams({ exclude_closed_sessions: 'true' });
+    query.set('limit', String(request.limit));
     if (request.username !== undefined) query.set('username', request.username);
     await readTokenPages(stats, 'sessions', async (start) => {
       if (start !== undefined) query.set('start', start);
@@ -165,12 +157,11 @@ export class ClusterApi {
         onHeaders: (response) => void ({ dateMs } = response),
         onElement: (session) => request.onSession(session, dateMs),
       });
-      const failed = new Set(envelope.errors.map(({ node_id: nodeId = 0 }) => nodeId));
-      for (const nodeId of failed) failedNodes.add(nodeId);
+      for (const { node_id: nodeId = 0 } of envelope.errors) failedNodes.add(nodeId);
       assertWithin(stats, 'sessions', 'nodes with errors', failedNodes.size, MAX_NODES);
       internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
       await request.onPageEnd?.();
-      return { next: envelope.next, failedNodes: failed };
+      return { next: envelope.next, failedNodes };
     });
     return { failedNodes, internalPrefix };
   }
@@ -230,20 +221,40 @@ export class ClusterApi {
     });
   }
 
-  /** GET /_status/ranges/{node_id}, beside the API v2 and no part of it: the descriptors of ranges that the node holds. */
-  async rangeTypes(stats: PollStats, request: TypesRequest): Promise<void> {
+  /**
+   * GET /_status/ranges/{node_id}, beside the API v2 and no part of it: the types of the replicas of these ranges. 0 is a
+   * voter, 5 a non-voter, undefined no integer.
+   */
+  async rangeTypes(
+    stats: PollStats,
+    request: {
+      /** Ends the request before the poll's own deadline does. */
+      readonly deadline: AbortSignal;
+      readonly nodeId: number;
+      readonly rangeIds: readonly number[];
+      /** Index of the URL to begin with. */
+      readonly firstUrl: number;
+      readonly onRange: (rangeId: number, types: readonly (number | undefined)[]) => void;
+    },
+  ): Promise<void> {
+    // The parameter is repeated: servers up to 25.x refuse a list.
+    const query = request.rangeIds.map((id) => `range_ids=${id}`).join('&');
     const requestStats = createPollStats(AbortSignal.any([stats.signal, request.deadline]));
     await this.#readPage(requestStats, {
       endpoint: 'range_types',
-      path: typesPath(request),
+      path: `/_status/ranges/${request.nodeId}?${query}`,
       isBesideApi: true,
       sendsCookie: true,
       isSentOnce: true,
       firstUrl: request.firstUrl,
       list: 'ranges',
       element: describedRange,
-      envelope: offsetEnvelope,
-      onElement: (range) => request.onRange(typesOf(range)),
+      envelope: object({}),
+      onElement({ state }) {
+        const { rangeId, internalReplicas } = state.state.desc;
+        const types = internalReplicas.map(({ type }) => type);
+        request.onRange(Number(rangeId), types);
+      },
     });
     addStats(stats, requestStats);
   }
@@ -271,7 +282,7 @@ export class ClusterApi {
       ...request,
       stats,
       onChunk: (chunk) => parser.write(chunk),
-      onEnd: ({ dateMs }) => {
+      onEnd: (response) => {
         const page = parser.end();
         // Valid JSON of something else is no empty listing: zeros would be invented.
         if (!page.hasList) {
@@ -282,7 +293,7 @@ export class ClusterApi {
         if (page.limitHit) stats.limits.add('bytes');
         this.decodeErrors(endpoint, page.skipped + page.wrongTypes);
         // All elements that the response held, skipped ones included.
-        return { elements: page.elements + page.skipped, envelope: page.envelope, dateMs };
+        return { elements: page.elements + page.skipped, envelope: page.envelope, response };
       },
     });
   }

@@ -1,15 +1,6 @@
 import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
-import {
-  array,
-  type Infer,
-  integer,
-  nameText,
-  object,
-  optional,
-  raw,
-  string,
-} from '../json/shape.ts';
+import { array, integer, nameText, object, optional, raw, string } from '../json/shape.ts';
 
 /** A longer listing comes from a server that never ends; the largest real one has some tens of pages. */
 const MAX_PAGES = 1_000;
@@ -148,11 +139,10 @@ export function rangesPath(
   page: string,
 ): string {
   const { nodeId, route, rangeIds } = request;
-  const query = [
-    ...(route === 'proxy' ? [`remote_node_id=${nodeId}`] : []),
-    ...(rangeIds === undefined ? [] : [`ranges=${rangeIds.join(',')}`]),
-    ...(page === '' ? [] : [page]),
-  ].join('&');
+  const remote = route === 'proxy' && `remote_node_id=${nodeId}`;
+  const query = [remote, rangeIds && `ranges=${rangeIds.join(',')}`, page]
+    .filter(Boolean)
+    .join('&');
   const path = `/nodes/${route === 'gateway' ? nodeId : 'local'}/ranges/`;
   return query === '' ? path : `${path}?${query}`;
 }
@@ -165,33 +155,6 @@ export const describedRange = object({
     }),
   }),
 });
-
-/** The replicas of a range by their types. */
-export interface RangeTypes {
-  readonly rangeId: number;
-  /** 0 is a voter, 5 a non-voter; undefined is no integer. */
-  readonly types: readonly (number | undefined)[];
-}
-
-export interface TypesRequest {
-  /** Ends the request before the poll's own deadline does. */
-  readonly deadline: AbortSignal;
-  readonly nodeId: number;
-  readonly rangeIds: readonly number[];
-  /** Index of the URL to begin with. */
-  readonly firstUrl: number;
-  readonly onRange: (range: RangeTypes) => void;
-}
-
-export function typesOf({ state }: Infer<typeof describedRange>): RangeTypes {
-  const { rangeId, internalReplicas } = state.state.desc;
-  return { rangeId: Number(rangeId), types: internalReplicas.map(({ type }) => type) };
-}
-
-/** The parameter is repeated: servers up to 25.x refuse a list. */
-export function typesPath({ nodeId, rangeIds }: TypesRequest): string {
-  return `/_status/ranges/${nodeId}?${rangeIds.map((id) => `range_ids=${id}`).join('&')}`;
-}
 
 /** The HTTP status of a failed request; undefined where no response came, and for other errors. */
 export function statusOf(error: unknown): number | undefined {

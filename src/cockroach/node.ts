@@ -206,23 +206,20 @@ export class NodeListings {
     this.#replaced = listener;
   }
 
-  /** Why a page that arrives now is no answer of a server; undefined for most. */
-  checkPage(
-    { dateMs, ageSeconds = 0 }: HttpResponse,
-    isFirst: boolean,
-  ): CachedResponseError | undefined {
+  /** Throws when a page that arrives now is no answer of a server. */
+  checkPage({ dateMs, ageSeconds = 0 }: HttpResponse, isFirst: boolean): void {
     if (ageSeconds > MAX_RESPONSE_AGE_SECONDS) {
-      return cached(`the response was kept for ${ageSeconds} s (header Age)`);
+      throw cached(`the response was kept for ${ageSeconds} s (header Age)`);
     }
-    if (!isFirst || dateMs === undefined) return undefined;
+    if (!isFirst || dateMs === undefined) return;
     const nowMs = this.#monotonicMs();
     if (this.#firstPage?.dateMs !== dateMs) {
       this.#firstPage = { dateMs, arrivedMs: nowMs };
-      return undefined;
+      return;
     }
     const ageMs = nowMs - this.#firstPage.arrivedMs;
-    if (ageMs <= MAX_RESPONSE_AGE_SECONDS * 1000) return undefined;
-    return cached(`the same response as ${Math.round(ageMs / 1000)} s ago (header Date)`);
+    if (ageMs <= MAX_RESPONSE_AGE_SECONDS * 1000) return;
+    throw cached(`the same response as ${Math.round(ageMs / 1000)} s ago (header Date)`);
   }
 
   /** Takes note of a complete listing. Throws when it has no node: the one that answers is always listed. */

@@ -111,7 +111,7 @@ export class KnownVoters {
           nodeId,
           rangeIds: ranges.map(({ rangeId }) => rangeId),
           firstUrl: nodeId % context.urls,
-          onRange: ({ rangeId, types }) => {
+          onRange: (rangeId, types) => {
             const range = ranges.find((each) => each.rangeId === rangeId);
             if (range !== undefined) this.#add(range, types, context.nowMs());
           },
