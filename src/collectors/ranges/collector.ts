@@ -93,7 +93,7 @@ export const ranges = defineCollector({
     const result = { shard, scanned, failed, skipped: toSkip.length };
     const failure = assignment.failure ?? scanFailure(reading);
     if (failure !== undefined) {
-      scan.fail(nodes);
+      scan.listProblems(nodes);
       return { ...result, failure };
     }
     const summary = await scan.end(api, scanned, failed.length === 0);

@@ -92,8 +92,8 @@ export interface RangesState extends ReadingState {
   readonly problems: ProblemRanges;
   readonly tables: TopTables;
   hasCompleteScan: boolean;
-  /** Stores of each node when it was last read. */
-  readonly storesOf: Map<number, NodeTotals['stores']>;
+  /** The only store of each node that was ever read; 0 of a node with several. */
+  readonly onlyStores: Map<number, number>;
   /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
   localNodeId: number;
   /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
@@ -112,7 +112,7 @@ export function createState(): RangesState {
     problems: new ProblemRanges(),
     tables: new TopTables(),
     hasCompleteScan: false,
-    storesOf: new Map(),
+    onlyStores: new Map(),
     localNodeId: 0,
     sendsDetails: false,
   };
@@ -167,18 +167,14 @@ export class RangeScan {
   *#commit({ replicas }: NodeReplicas, { nodeId, stores, sentDetails }: NodeTotals): Work {
     const { state } = this.#context;
     yield* state.known.commit(nodeId, replicas);
-    state.storesOf.set(nodeId, stores);
+    const [storeId = 0, ...others] = stores.keys();
+    state.onlyStores.set(nodeId, others.length === 0 ? storeId : 0);
     yield* walk(replicas.rangeIds.length, (from, to) => {
       const slice = { nodeId, replicas, from, to };
       state.hot.add(slice, sentDetails);
       state.problems.add(slice);
       state.tables.add(slice);
     });
-  }
-
-  /** Ends a scan that publishes no sums: only the times of problems are remembered. */
-  fail(nodes: readonly NodeTotals[]): void {
-    this.#listProblems(idsOf(nodes));
   }
 
   /** Whether a node sends details; one without load shows none and is taken for what others of its cluster are. */
@@ -201,17 +197,18 @@ export class RangeScan {
   ): Promise<ScanSummary> {
     const { state, options } = this.#context;
     const { isWholeCluster, toSkip } = this.#assignment;
-    const { known, storesOf } = state;
-    const readIds = idsOf(nodes);
+    const { known } = state;
+    const readIds = nodes.map(({ nodeId }) => nodeId);
     if (isComplete && isWholeCluster) {
       await state.voters.learn(api, this.#context, known, toSkip.length > 0);
     }
     const domains = isComplete ? this.#memberDomains(readIds) : undefined;
     // The ranges of a node that went down before it was ever read are unknown.
-    const knowsLost = domains !== undefined && toSkip.every((nodeId) => storesOf.has(nodeId));
+    const knowsLost =
+      domains !== undefined && toSkip.every((nodeId) => state.onlyStores.has(nodeId));
     const addLost = knowsLost ? this.#addLost.bind(this) : () => undefined;
     const { byProblem, ...counts } = await inSlices(known.endScan(domains, addLost));
-    const reported = this.#listProblems(readIds);
+    const reported = this.listProblems(nodes);
     const problems = new Map<RangeProblem, ProblemSummary>();
     for (const [index, problem] of PROBLEMS.entries()) {
       if (problem === 'no_live_replica' && !(isWholeCluster && knowsLost)) continue;
@@ -230,38 +227,30 @@ export class RangeScan {
   }
 
   /** Of a scan that read all live nodes. */
-  #memberDomains(readIds: ReadonlySet<number>): FailureDomains {
+  #memberDomains(readIds: readonly number[]): FailureDomains {
     const { state } = this.#context;
-    const { storesOf, voters } = state;
-    const members = { ...this.#assignment, toScan: [...readIds] };
-    const domains = new FailureDomains(members, !state.hasCompleteScan, (tableIndex, replicas) =>
-      voters.votersOf(tableIndex, replicas),
-    );
+    const members = { ...this.#assignment, toScan: readIds };
+    const isFirst = !state.hasCompleteScan;
     state.hasCompleteScan = true;
-    for (const nodeId of storesOf.keys()) {
-      if (!domains.isMember(nodeId)) storesOf.delete(nodeId);
-    }
-    return domains;
+    return new FailureDomains(members, isFirst, (tableIndex, replicas) =>
+      state.voters.votersOf(tableIndex, replicas),
+    );
   }
 
-  /** Reports a range that no live node holds; the store is known of a node that has only one. */
+  /** Reports a range that no live node holds. */
   #addLost(rangeId: number, nodeId: number, tableIndex: number): void {
-    const { state } = this.#context;
-    const [storeId = 0, ...others] = state.storesOf.get(nodeId)?.keys() ?? [];
-    const reporter = { nodeId, storeId: others.length === 0 ? storeId : 0 };
-    const problems = 1 << PROBLEMS.indexOf('no_live_replica');
-    state.problems.addRange(problems, { rangeId, tableIndex, ...reporter });
+    const { problems, onlyStores } = this.#context.state;
+    const range = { rangeId, nodeId, storeId: onlyStores.get(nodeId) ?? 0, tableIndex };
+    problems.addRange(1 << PROBLEMS.indexOf('no_live_replica'), range);
   }
 
-  #listProblems(readIds: ReadonlySet<number>): readonly (readonly ProblemRange[])[] {
+  /** The ranges with each problem, oldest first; a scan that publishes nothing else remembers them, too. */
+  listProblems(nodes: readonly NodeTotals[]): readonly (readonly ProblemRange[])[] {
     const { state, nowMs } = this.#context;
     const { toScan, toSkip } = this.#assignment;
     // The last report of an unread node may still be true.
-    const unread = new Set([...toScan, ...toSkip]).difference(readIds);
+    const unread = new Set([...toScan, ...toSkip]);
+    for (const { nodeId } of nodes) unread.delete(nodeId);
     return state.problems.end(nowMs() / 1000, unread);
   }
-}
-
-function idsOf(nodes: readonly NodeTotals[]): ReadonlySet<number> {
-  return new Set(nodes.map(({ nodeId }) => nodeId));
 }
