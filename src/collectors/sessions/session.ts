@@ -177,10 +177,7 @@ export function readSession(session: Omit<SessionElement, 'client_address'>, now
  * afresh after an abort: 3 and 2 are 3 restarts, 0 and 2 are 2.
  */
 export function retriesOf(
-  txn: {
-    readonly num_retries?: number | undefined;
-    readonly num_auto_retries?: number | undefined;
-  } = {},
+  txn: Partial<Pick<Infer<typeof transaction>, 'num_retries' | 'num_auto_retries'>> = {},
 ): number {
   return Math.max(txn.num_retries ?? 0, txn.num_auto_retries ?? 0);
 }

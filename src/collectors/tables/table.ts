@@ -126,16 +126,13 @@ export function toTableDetails(name: TableName, response: Infer<typeof tableShap
 }
 
 function countGrantees(grants: Infer<typeof tableShape>['grants']): ReadonlyMap<string, number> {
-  const pairs = grants.flatMap(({ user = '', privileges }) =>
-    privileges.map((privilege) => ({ user, privilege })),
-  );
-  const byPrivilege = Map.groupBy(pairs, ({ privilege }) => privilege);
-  return new Map(
-    Array.from(byPrivilege, ([privilege, list]) => [
-      privilege,
-      new Set(list.map(({ user }) => user)).size,
-    ]),
-  );
+  const grantees = new Map<string, Set<string>>();
+  for (const { user = '', privileges } of grants) {
+    for (const privilege of privileges) {
+      grantees.set(privilege, (grantees.get(privilege) ?? new Set()).add(user));
+    }
+  }
+  return new Map(Array.from(grantees, ([privilege, { size }]) => [privilege, size]));
 }
 
 // The server's list of all tables: GET /table_metadata/, a cache that it refreshes now and then.
