@@ -81,7 +81,8 @@ export const ranges = defineCollector({
       options.route === 'local'
         ? assignLocalNode(state.localNodeId)
         : await assignNodes(api, context, shards);
-    const scan = await RangeScan.begin(context, assignment);
+    const scan = new RangeScan(context, assignment);
+    await scan.begin();
     const { toScan, toSkip, isAssigned } = assignment;
     const reading = await readNodes(context, toScan, async (nodeId, firstUrl) =>
       scan.commit(await readNode({ api, context, nodeId, firstUrl, isAssigned })),

@@ -15,7 +15,7 @@ import {
   ReplicaColumns,
   WRITES,
 } from './replica.ts';
-import type { NodeTotals, StoreTotals } from './result.ts';
+import type { ScannedNode, StoreTotals } from './result.ts';
 
 /** The response holds ranges of another node than the one that was requested. */
 export class WrongNodeError extends CollectError {
@@ -56,7 +56,7 @@ export class NodeReplicas {
   /** The node beside the exporter is the one that its first replica names. */
   #isNodeOpen: boolean;
   readonly #stores = new Map<number, ReadStore>();
-  #sentDetails = false;
+  #isDetailed = false;
   readonly #byQueries = QUERY_BOUNDS.map(() => 0);
   #maxQueries: number | undefined;
   #maxCpuNanos: number | undefined;
@@ -71,11 +71,11 @@ export class NodeReplicas {
     this.#isAssigned = isAssigned;
   }
 
-  get totals(): NodeTotals {
+  get totals(): ScannedNode {
     return {
       nodeId: this.nodeId,
       stores: new Map(Array.from(this.#stores, ([storeId, { totals }]) => [storeId, totals])),
-      sentDetails: this.#sentDetails,
+      isDetailed: this.#isDetailed,
       byQueries: this.#byQueries,
       maxQueries: this.#maxQueries,
       maxCpuNanos: this.#maxCpuNanos,
@@ -197,7 +197,7 @@ export class NodeReplicas {
       const value = load[index] ?? NaN;
       if (Number.isNaN(value)) continue;
       sums[index] = (sums[index] ?? 0) + value;
-      if (index > WRITES) this.#sentDetails = true;
+      if (index > WRITES) this.#isDetailed = true;
     }
   }
 

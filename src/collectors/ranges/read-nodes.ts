@@ -10,7 +10,7 @@ import { messageOf } from '../../format.ts';
 import { CollectError, type CollectorPoll, mostFrequent, type PollFailure } from '../collector.ts';
 import { nameOf, NodeReplicas, WrongNodeError } from './node-replicas.ts';
 import { replicaShape } from './replica.ts';
-import type { FailedNode, NodeTotals } from './result.ts';
+import type { FailedNode, ScannedNode } from './result.ts';
 
 /** State of reading the nodes that the next scan continues. */
 export interface ReadingState {
@@ -36,7 +36,7 @@ export type NodesContext = CollectorPoll<
 
 /** The nodes that were read and those that were not, by id. */
 export interface ReadNodes {
-  readonly nodes: readonly NodeTotals[];
+  readonly nodes: readonly ScannedNode[];
   readonly failed: readonly FailedNode[];
   /** Whether the deadline ended the scan. */
   readonly timedOut: boolean;
@@ -50,12 +50,12 @@ export interface ReadNodes {
 export async function readNodes(
   context: NodesContext,
   nodeIds: readonly number[],
-  readAndCommit: (nodeId: number, firstUrl: number) => Promise<NodeTotals>,
+  readAndCommit: (nodeId: number, firstUrl: number) => Promise<ScannedNode>,
 ): Promise<ReadNodes> {
   const { state, signal, options, urls, reasonOf, scanProgress } = context;
   const isBefore = (nodeId: number): boolean => nodeId < state.firstNodeId;
   const order = nodeIds.toSorted((a, b) => Number(isBefore(a)) - Number(isBefore(b)));
-  const nodes: NodeTotals[] = [];
+  const nodes: ScannedNode[] = [];
   const failed: FailedNode[] = [];
   const interrupted: number[] = [];
   let begun = 0;

@@ -28,23 +28,17 @@ export interface StoreTotals {
 }
 
 /** A node that was read, in a few numbers. */
-export interface NodeTotals {
+export interface ScannedNode {
   readonly nodeId: number;
   /** Sums by store id. */
   readonly stores: ReadonlyMap<number, StoreTotals>;
-  /** Whether a replica has more load than queries and writes; servers leave zeros out. */
-  readonly sentDetails: boolean;
+  /** Whether its server sends more load than queries and writes; servers leave zeros out. */
+  readonly isDetailed: boolean;
   /** Lease-holding replicas up to each of QUERY_BOUNDS and above the one before. */
   readonly byQueries: readonly number[];
   /** Maxima over the lease-holding replicas; undefined without any. */
   readonly maxQueries: number | undefined;
   readonly maxCpuNanos: number | undefined;
-}
-
-/** A node that was read, as it is published. */
-export interface ScannedNode extends NodeTotals {
-  /** Whether its server sends more load than queries and writes. */
-  readonly isDetailed: boolean;
 }
 
 /** A node that was not read. */

@@ -11,13 +11,7 @@ import type { NodeReplicas } from './node-replicas.ts';
 import { mix, walk, type Work } from './range-table.ts';
 import type { ReadingState } from './read-nodes.ts';
 import { QUERIES, WRITES } from './replica.ts';
-import type {
-  NodeTotals,
-  ProblemRange,
-  ProblemSummary,
-  ScannedNode,
-  ScanSummary,
-} from './result.ts';
+import type { ProblemRange, ProblemSummary, ScannedNode, ScanSummary } from './result.ts';
 import { KnownVoters } from './voters.ts';
 
 /** The nodes that this exporter is responsible for. */
@@ -137,22 +131,21 @@ export class RangeScan {
   /** The commit before; it pauses, and another one would change the same tables meanwhile. */
   #committed: Promise<void> = Promise.resolve();
 
-  private constructor(context: ScanContext, assignment: Assignment) {
+  constructor(context: ScanContext, assignment: Assignment) {
     this.#context = context;
     this.#assignment = assignment;
   }
 
-  static async begin(context: ScanContext, assignment: Assignment): Promise<RangeScan> {
-    const { state, options } = context;
+  async begin(): Promise<void> {
+    const { state, options } = this.#context;
     await inSlices(state.known.beginScan());
     state.hot.begin(options.hot_ranges);
     state.problems.begin();
     state.tables.begin();
-    return new RangeScan(context, assignment);
   }
 
   /** Takes over a node that was read to its end. Rejects when its stores or ranges do not fit; none of it counts then. */
-  async commit(node: NodeReplicas): Promise<NodeTotals> {
+  async commit(node: NodeReplicas): Promise<ScannedNode> {
     this.#stores += node.stores;
     assertWithin(this.#context, 'ranges', 'stores', this.#stores, MAX_STORES);
     const { state, options } = this.#context;
@@ -164,28 +157,28 @@ export class RangeScan {
     return totals;
   }
 
-  *#commit({ replicas }: NodeReplicas, { nodeId, stores, sentDetails }: NodeTotals): Work {
+  *#commit({ replicas }: NodeReplicas, { nodeId, stores, isDetailed }: ScannedNode): Work {
     const { state } = this.#context;
     yield* state.known.commit(nodeId, replicas);
     const [storeId = 0, ...others] = stores.keys();
     state.onlyStores.set(nodeId, others.length === 0 ? storeId : 0);
     yield* walk(replicas.rangeIds.length, (from, to) => {
       const slice = { nodeId, replicas, from, to };
-      state.hot.add(slice, sentDetails);
+      state.hot.add(slice, isDetailed);
       state.problems.add(slice);
       state.tables.add(slice);
     });
   }
 
   /** Whether a node sends details; one without load shows none and is taken for what others of its cluster are. */
-  describe(nodes: readonly NodeTotals[]): readonly ScannedNode[] {
+  describe(nodes: readonly ScannedNode[]): readonly ScannedNode[] {
     const { state } = this.#context;
-    state.sendsDetails ||= nodes.some(({ sentDetails }) => sentDetails);
+    state.sendsDetails ||= nodes.some(({ isDetailed }) => isDetailed);
     return nodes.map((node) => {
       const isIdle = [...node.stores.values()].every(
         ({ load }) => load[QUERIES] === 0 && load[WRITES] === 0,
       );
-      return { ...node, isDetailed: node.sentDetails || (isIdle && state.sendsDetails) };
+      return { ...node, isDetailed: node.isDetailed || (isIdle && state.sendsDetails) };
     });
   }
 
@@ -245,7 +238,7 @@ export class RangeScan {
   }
 
   /** The ranges with each problem, oldest first; a scan that publishes nothing else remembers them, too. */
-  listProblems(nodes: readonly NodeTotals[]): readonly (readonly ProblemRange[])[] {
+  listProblems(nodes: readonly ScannedNode[]): readonly (readonly ProblemRange[])[] {
     const { state, nowMs } = this.#context;
     const { toScan, toSkip } = this.#assignment;
     // The last report of an unread node may still be true.

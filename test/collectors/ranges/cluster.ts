@@ -56,7 +56,6 @@ export function scannedNode(nodeId: number): ScannedNode {
   return {
     nodeId,
     stores: new Map(),
-    sentDetails: false,
     isDetailed: false,
     byQueries: [],
     maxQueries: undefined,
