@@ -36,8 +36,7 @@ export const FAILURE_REASONS = [
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
 /** Why a request was retried; values of the label `reason` of crdb_exporter_http_retries_total. */
-export const RETRY_REASONS = ['timeout', 'network', 'http', 'throttled'] as const;
-export type RetryReason = (typeof RETRY_REASONS)[number];
+export type RetryReason = 'timeout' | 'network' | 'http' | 'throttled';
 
 /** Bounds that a poll can reach; values of the label `limit` of crdb_exporter_collector_limit_hit. */
 export const LIMITS = ['pages', 'bytes', 'items', 'duration', 'series'] as const;

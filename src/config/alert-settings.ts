@@ -138,7 +138,7 @@ export function findLinkFault(text: string): string | undefined {
 }
 
 /** An address without a slash at its end; an empty text stands for `usual`. */
-function link(usual: string) {
+export function link(usual: string) {
   return v.pipe(
     v.string(invalid('is not an address: put it in quotes')),
     rejectIf((text) => {

@@ -1,7 +1,7 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
 import type { OptionSpecs } from '../collector-options.ts';
-import { LINK_SECTION, THRESHOLD_SECTION } from './alert-settings.ts';
+import { link, LINK_SECTION, THRESHOLD_SECTION } from './alert-settings.ts';
 import { clusterSection, type SchemaContext } from './cluster-schema.ts';
 import {
   type CollectorConfig,
@@ -78,7 +78,7 @@ function webSection(folder: string) {
     listen_address: key(v.optional(filledList(listenAddress(folder)), [':10137']), {
       help: 'Addresses to listen on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
     }),
-    external_url: key(v.optional(externalUrl, ''), {
+    external_url: key(v.optional(link(''), ''), {
       help: 'URL by which users reach the exporter; pages are then refused under other names than its host, localhost, the host name and addresses.',
       examples: ['https://crdb-exporter.example.com'],
     }),
@@ -107,16 +107,6 @@ function webSection(folder: string) {
     }),
   });
 }
-
-/** An empty text counts as not set. */
-const externalUrl = v.pipe(
-  anyText,
-  v.check(
-    (text) => text === '' || (URL.canParse(text) && /^https?:$/.test(new URL(text).protocol)),
-    invalid('is not a URL: write it as https://crdb-exporter.example.com'),
-  ),
-  v.metadata({ valueType: 'url' }),
-);
 
 const LOG = section({
   level: key(v.optional(choice(['debug', 'info', 'warn', 'error']), 'info'), {
