@@ -147,12 +147,14 @@ function rejectUnknownCommand(args: readonly string[]): void {
   if (word === undefined || names.includes(word)) return;
   if (word.startsWith('-')) {
     // In `--cluster.name demo` the name is a value.
-    const at = args.findIndex(
+    const commandIndex = args.findIndex(
       (arg, index) => NAMES.includes(arg) && !/^-[^=]*$/.test(args[index - 1] ?? ''),
     );
-    if (at === -1) return;
-    const [command = '', ...operands] = args.slice(at);
-    const rewritten = [command, ...args.slice(0, at), ...operands].map(quoteArgument).join(' ');
+    if (commandIndex === -1) return;
+    const [command = '', ...operands] = args.slice(commandIndex);
+    const rewritten = [command, ...args.slice(0, commandIndex), ...operands]
+      .map(quoteArgument)
+      .join(' ');
     throw usageError(`options follow the command: crdb-exporter ${rewritten}`);
   }
   const nearest = findNearest(word, names);

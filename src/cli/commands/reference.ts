@@ -48,10 +48,12 @@ export function writeReference(format: string, name?: string): string {
   const isJson = format === 'json';
   if (name === undefined)
     return isJson ? `${formatJson(catalogue, 2)}\n` : readFileSync(PAGE, 'utf8');
-  const entry = catalogue.find((one) => one.name === name);
+  const entry = catalogue.find((listed) => listed.name === name);
   if (entry === undefined) {
-    const names = catalogue.map((one) => one.name);
-    const near = findNearest(name, names);
+    const near = findNearest(
+      name,
+      catalogue.map((listed) => listed.name),
+    );
     const hint = near === undefined ? '' : `; did you mean ${near}?`;
     throw usageError(`there is no metric ${JSON.stringify(name)}${hint}`);
   }

@@ -184,7 +184,9 @@ function describeScan(result: RangesResult): string {
 }
 
 function countReplicas({ scanned }: RangesResult): number {
-  return sum(scanned.flatMap(({ stores }) => Array.from(stores.values(), (one) => one.replicas)));
+  return sum(
+    scanned.flatMap(({ stores }) => Array.from(stores.values(), (store) => store.replicas)),
+  );
 }
 
 /** Compares the replicas that were read with the nodes' own counts before and after. */
