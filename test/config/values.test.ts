@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { problemsOfEach } from './bad-file.ts';
 import { loadText, problemsOf } from './loading.ts';
 
 /** One wrong value of each kind, and of some kinds several. */
@@ -76,29 +77,33 @@ test('each wrong value is reported at its place, with what it should be', async 
 });
 
 const CLUSTER = 'clusters: [{ name: a, cluster_api: { urls: ["http://127.0.0.1:1"] } }]\n';
+const PATHS = ['metrics', '/', '/-/metrics', '/config', '/sd/x', '/a?b', '/a/'];
+const BAD_ALONE = [
+  'web: { listen_address: [] }',
+  'web: { listen_address: ":1" }',
+  'shard: { index: 2, count: 2 }',
+  ...PATHS.map((path) => `web: { telemetry_path: ${path} }`),
+  ...['3', '"3"', 'é', 'x'.repeat(64)].map((name) => `shard: { name: ${name} }`),
+];
 
-test.each([
-  [
-    'web: { listen_address: [] }',
-    '1:24: web.listen_address: the list is empty: add at least one value',
-  ],
-  [
-    'web: { listen_address: ":1" }',
-    '1:24: web.listen_address: ":1" is not a list: write it as [value, value]',
-  ],
-  [
-    'shard: { index: 2, count: 2 }',
-    '1:17: shard.index: the index 2 is not below the count 2: shards count from 0 to 1',
-  ],
-  ['shard: { name: 3 }', '1:16: shard.name: 3 is not text: put it in quotes'],
-  ...['metrics', '/', '/-/metrics', '/config', '/sd/x', '/a?b', '/a/'].map((path) => [
-    `web: { telemetry_path: ${path} }`,
-    `1:24: web.telemetry_path: "${path}" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken`,
-  ]),
-  ...['3', 'é', 'x'.repeat(64)].map((name) => [
-    `shard: { name: "${name}" }`,
-    `1:16: shard.name: "${name}" is not a shard name: write at most 63 letters, digits, ".", "_" or "-", not a number`,
-  ]),
-])('%s is refused', async (yaml, problem) => {
-  expect(await problemsOf(loadText(`${yaml}\n${CLUSTER}`))).toEqual([`exporter.yml:${problem}`]);
+test('what is wrong alone is reported in the same way', async () => {
+  const files = BAD_ALONE.map((yaml) => `${yaml}\n${CLUSTER}`);
+  expect(await problemsOfEach(files)).toMatchInlineSnapshot(`
+    "
+    exporter.yml:1:24: web.listen_address: the list is empty: add at least one value
+    exporter.yml:1:24: web.listen_address: ":1" is not a list: write it as [value, value]
+    exporter.yml:1:17: shard.index: the index 2 is not below the count 2: shards count from 0 to 1
+    exporter.yml:1:24: web.telemetry_path: "metrics" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "/" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "/-/metrics" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "/config" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "/sd/x" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "/a?b" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "/a/" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
+    exporter.yml:1:16: shard.name: 3 is not text: put it in quotes
+    exporter.yml:1:16: shard.name: "3" is not a shard name: write at most 63 letters, digits, ".", "_" or "-", not a number
+    exporter.yml:1:16: shard.name: "é" is not a shard name: write at most 63 letters, digits, ".", "_" or "-", not a number
+    exporter.yml:1:16: shard.name: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" is not a shard name: write at most 63 letters, digits, ".", "_" or "-", not a number
+    "
+  `);
 });
