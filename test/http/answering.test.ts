@@ -73,14 +73,4 @@ describe('the time of answers', () => {
     expect(stats.answering).toEqual([]);
     expect(server.requests).toHaveLength(1);
   });
-
-  test('does not count the wait for a free slot', async () => {
-    await using server = await serve((_request, response) => {
-      setTimeout(() => response.end('{}'), 100);
-    });
-    await using client = createTestClient({ urls: [server.url], maxConcurrentRequests: 1 });
-    const [first, second] = [testStats(), testStats()];
-    await Promise.all([client.api.table(first, TABLE), client.api.table(second, TABLE)]);
-    expect(second.answering[0]?.startMs).toBeGreaterThanOrEqual(first.answering[0]?.endMs ?? NaN);
-  });
 });

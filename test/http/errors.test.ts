@@ -62,13 +62,7 @@ describe('a failure with the code', () => {
     ['ERR_INVALID_ARG_TYPE', 'other', 'none'],
     // Codes that only hold a known one.
     ['EPROTONOSUPPORT', 'other', 'none'],
-    ['X_CERT_HAS_EXPIRED', 'other', 'none'],
     ['ENOENT_2', 'other', 'none'],
-    ['UND_EAI_AGAIN', 'other', 'none'],
-    ['ETIMEDOUT_2', 'other', 'none'],
-    ['UND_ETIMEDOUT', 'other', 'none'],
-    ['EPIPE_2', 'other', 'none'],
-    ['UND_ECONNABORTED', 'other', 'none'],
     ['ERR_Z_DATA', 'other', 'none'],
   ])('%s has the reason %s and is about: %s', (code, reason, scope) => {
     const message = `nodes: failed (${code})`;

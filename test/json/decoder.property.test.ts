@@ -136,26 +136,6 @@ test('a document with changed bytes is read or throws JsonError, never anything 
   fc.assert(property, { numRuns: 1500 });
 });
 
-test('a generated document is truncated wherever it ends too early', () => {
-  const property = fc.property(
-    documentText,
-    objectShape,
-    objectShape,
-    fc.double({ min: 0, max: 1, noNaN: true, maxExcluded: true }),
-    (text, element, envelope, where) => {
-      const bytes = Buffer.from(text.trimEnd());
-      const reading = () =>
-        readPieces([bytes.subarray(0, Math.floor(where * bytes.length))], {
-          list: 'list',
-          element,
-          envelope,
-        });
-      expect(reading).toThrow(expect.objectContaining({ kind: 'truncated' }));
-    },
-  );
-  fc.assert(property, { numRuns: 1000 });
-});
-
 test('random bytes throw JsonError', () => {
   const property = fc.property(fc.uint8Array({ maxLength: 64 }), objectShape, (bytes, element) => {
     const start = Buffer.from('{"list":[{"a":');
