@@ -5,7 +5,7 @@ import { logFailures, readNode, readNodes, scanFailure } from './read-nodes.ts';
 import { tableLabels } from './replica.ts';
 import type { RangesResult } from './result.ts';
 import { writeSamples } from './samples.ts';
-import { assignLocalNode, assignNodes, createState, RangeScan } from './scan.ts';
+import { assignLocalNode, assignNodes, RangeScan, RangesState } from './scan.ts';
 
 const OPTIONS = {
   page_limit: {
@@ -73,7 +73,7 @@ export const ranges = defineCollector({
   inProbe: false,
   isLocal: ({ route }) => route === 'local',
 
-  createState,
+  createState: () => new RangesState(),
 
   async collect(api, context): Promise<RangesResult> {
     const { options, state, shard, shards } = context;

@@ -79,37 +79,23 @@ function hash(nodeId: number, shard: number): number {
 }
 
 /** State of a scan that the next one continues. */
-export interface RangesState extends ReadingState {
-  readonly known: KnownRanges;
-  readonly voters: KnownVoters;
-  readonly hot: HotRanges;
-  readonly problems: ProblemRanges;
-  readonly tables: TopTables;
-  hasCompleteScan: boolean;
+export class RangesState implements ReadingState {
+  firstNodeId = 0;
+  scans = 0;
+  gatewayOnly = false;
+  readonly unpaged = new Set<number>();
+  readonly known = new KnownRanges();
+  readonly voters = new KnownVoters();
+  readonly hot = new HotRanges();
+  readonly problems = new ProblemRanges();
+  readonly tables = new TopTables();
+  hasCompleteScan = false;
   /** The only store of each node that was ever read; 0 of a node with several. */
-  readonly onlyStores: Map<number, number>;
+  readonly onlyStores = new Map<number, number>();
   /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
-  localNodeId: number;
+  localNodeId = 0;
   /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
-  sendsDetails: boolean;
-}
-
-export function createState(): RangesState {
-  return {
-    firstNodeId: 0,
-    scans: 0,
-    gatewayOnly: false,
-    unpaged: new Set(),
-    known: new KnownRanges(),
-    voters: new KnownVoters(),
-    hot: new HotRanges(),
-    problems: new ProblemRanges(),
-    tables: new TopTables(),
-    hasCompleteScan: false,
-    onlyStores: new Map(),
-    localNodeId: 0,
-    sendsDetails: false,
-  };
+  sendsDetails = false;
 }
 
 /** The options of a scan and what it shares with the other scans of its cluster. */

@@ -26,8 +26,6 @@ export interface FakeNode {
   readonly ranges?: Answer;
   /** Pages in place of `ranges`; beside `ranges`, for requests with a limit. */
   readonly pages?: readonly Answer[];
-  /** A `next` that every page has. */
-  readonly next?: number;
   /** What a proxied request gets, when it is not the same. */
   readonly proxied?: Answer;
 }
@@ -172,7 +170,7 @@ function pageOf({ route, offset }: Asked, node: FakeNode | undefined): unknown {
   const page = pages[at];
   if (page instanceof Error) throw page;
   const following = at + 1 < pages.length ? at + 1 : undefined;
-  return { ranges: page, next: node?.next ?? following };
+  return { ranges: page, next: following };
 }
 
 interface ReplicaFields {

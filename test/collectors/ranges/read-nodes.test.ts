@@ -115,9 +115,7 @@ describe('a scan that runs out of time', () => {
 
   test.each([
     { concurrency: 1, cutAfter: 2 },
-    { concurrency: 1, cutAfter: 3 },
     { concurrency: 2, cutAfter: 3 },
-    { concurrency: 2, cutAfter: 4 },
     { concurrency: 3, cutAfter: 4 },
   ])(
     'reaches every node in time (concurrency $concurrency, deadline at node $cutAfter)',
@@ -181,15 +179,6 @@ describe('the poll of a scan that runs out of time', () => {
       '{node_id="3"} 0',
     ]);
     expect(of('crdb_ranges')).toEqual([]);
-  });
-
-  test('fails with a timeout when it read too little', async () => {
-    const { cluster, signal } = cutAt('2');
-    const { failure } = await pollRanges(cluster.api, {
-      options: { concurrency: 1 },
-      context: { signal },
-    });
-    expect(failure?.reason).toBe('timeout');
   });
 });
 

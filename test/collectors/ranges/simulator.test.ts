@@ -155,35 +155,3 @@ describe('the counts match the simulated cluster', () => {
     expect(valuesOf(polled, 'crdb_ranges_by_replicas')['replicas="other",shard="0"']).toBe(0);
   });
 });
-
-describe('faulty responses', () => {
-  test.each(['cut', 'bad-json', 'text', 'empty', 'reset'] as const)(
-    '%s: the node fails or is right, and the others are right',
-    async (kind) => {
-      await using simulator = await startSimulator({
-        metricKeys: 'useful',
-        frozen: true,
-        nodes: 5,
-        storesPerNode: 1,
-        faultyNodes: false,
-        gateways: 2,
-      });
-      await using cluster = simulatedApi(simulator);
-      const effect = kind === 'cut' ? { kind, bytes: 70_000 } : { kind };
-      const fault = simulator.fault({ endpoint: 'node_ranges', node: 3, times: 1, ...effect });
-      const polled = await pollRanges(cluster.api, {
-        options: { route: 'auto' },
-        context: { urls: 2 },
-      });
-      expect(fault.hits).toBe(1);
-      expect(polled.failure).toBeUndefined();
-      const read = polled.of('crdb_range_scan_node_success').filter((line) => line.endsWith(' 1'));
-      expect(read.length).toBeGreaterThanOrEqual(4);
-      const replicas = valuesOf(polled, 'crdb_range_replicas');
-      expect(Object.keys(replicas)).toHaveLength(read.length);
-      for (const { nodeId, storeId, replicas: count } of simulator.truth().stores) {
-        expect([count, undefined]).toContain(replicas[`node_id="${nodeId}",store_id="${storeId}"`]);
-      }
-    },
-  );
-});
