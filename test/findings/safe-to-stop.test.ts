@@ -186,9 +186,13 @@ describe.skipIf(!hasProgram('promtool'))('page, JSON and rule agree which nodes 
     };
     await expect.poll(decide, { timeout: 20_000 }).toEqual({ answer, nodes, reason });
     expect(await readPanel(scene)).toContain(world.told);
-    const { at, clusters } = await readStatus(scene);
-    const decisions = clusters[0]?.safeToStop.decisions ?? [];
-    expect(await checkDecisions(scene, Date.parse(at), decisions)).toContain('SUCCESS');
+    // A poll may end between the status and the scrape that are compared.
+    const compare = async () => {
+      const { at, clusters } = await readStatus(scene);
+      const decisions = clusters[0]?.safeToStop.decisions ?? [];
+      return checkDecisions(scene, Date.parse(at), decisions);
+    };
+    await expect.poll(compare, { timeout: 20_000, interval: 500 }).toContain('SUCCESS');
   });
 });
 
