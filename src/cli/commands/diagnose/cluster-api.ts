@@ -158,18 +158,18 @@ async function checkRanges(
   await list.run('own counts', CLUSTER_API, nodes, () => compareCounts(list, api, before, result));
   // Waiting for a node that does not respond does not count as load.
   if (result.failed.length > 0) return;
-  const replicas = countReplicas(result);
+  const read = countReplicas(result);
   if (scan) {
-    list.add('range scan', judgeCost(list.config, { replicas, bytes, seconds }), 'load');
+    list.add('range scan', judgeCost(list.config, { replicas: read, bytes, seconds }), 'load');
     return;
   }
   // Example: 100 of 900 replicas took 2 s, with two nodes at a time: 9 s. Releases before 23.2 count no replicas.
-  const all = sum(sizes) || replicas * reachable.length;
-  const factor = replicas === 0 ? reachable.length : all / replicas;
+  const replicas = sum(sizes) || read * reachable.length;
+  const factor = read === 0 ? reachable.length : replicas / read;
   const concurrency = Math.min(options.concurrency, reachable.length);
   const request = list.recorder.last('node_ranges') ?? { bytes, seconds };
   const cost = {
-    replicas: all,
+    replicas,
     bytes: request.bytes * factor,
     seconds: (request.seconds * factor) / concurrency,
   };
@@ -205,7 +205,7 @@ async function compareCounts(
   }
   const { replicas, unavailable, underreplicated, stores, disagrees } = comparison;
   const problems = Object.entries({ unavailable, underreplicated }).flatMap(([name, pair]) =>
-    pair ? [`${name} ranges: ${formatCount(pair.read)} and ${formatCount(pair.counted)}`] : [],
+    pair ? [`ranges ${name}: ${formatCount(pair.read)} and ${formatCount(pair.counted)}`] : [],
   );
   const wrong = stores.length === 0 ? [] : [`wrong: ${formatList(stores.map(formatStore))}`];
   const detail = [formatReplicas(replicas), ...problems, ...wrong].join('; ');
@@ -225,12 +225,13 @@ function judgeCost(
   const { replicas, bytes, seconds } = cost;
   const detail = `${about}${formatCount(replicas)} replicas, ${formatBytes(bytes)} in ${formatDuration(seconds)}, every ${writeDuration(interval)}`;
   if (seconds <= Math.min(timeout, interval * max_duty)) return { verdict: 'ok', detail };
-  const longer =
-    seconds > timeout ? `timeout to ${writeDuration(Math.ceil(2 * seconds))} and ` : '';
+  const isTooLong = seconds > timeout;
+  const longer = isTooLong ? `timeout to ${writeDuration(Math.ceil(2 * seconds))} and ` : '';
   const fitting = writeDuration(Math.ceil(seconds / max_duty));
+  const excess = `more than ${Math.round(max_duty * 100)} % of the time`;
   return {
     verdict: 'warning',
-    detail: `${detail}: more than ${Math.round(max_duty * 100)} % of the time`,
+    detail: `${detail}: ${isTooLong ? 'longer than its timeout' : excess}`,
     advice: `set collectors.ranges.${longer}interval to ${fitting}; until then the exporter extends it automatically`,
   };
 }
