@@ -6,7 +6,8 @@ import {
   type CollectorResult,
   type CollectorWith,
 } from '../collectors/collector.ts';
-import { type ClusterConfig, collectorOptions } from '../config/schema.ts';
+import { collectorOptions } from '../config/collector-schema.ts';
+import type { ClusterConfig } from '../config/schema.ts';
 import { type Clients, createClients } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';
 import type { PollStats } from '../http/poll-stats.ts';

@@ -9,7 +9,7 @@ import {
 } from '../collectors/ranges/replica.ts';
 import type { RangesResult } from '../collectors/ranges/result.ts';
 import { discoverTables, formatTableName } from '../collectors/tables/table.ts';
-import { collectorOptions } from '../config/schema.ts';
+import { collectorOptions } from '../config/collector-schema.ts';
 import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnose.ts';
 import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';
 import { RequestError } from '../http/errors.ts';

@@ -77,6 +77,24 @@ export interface CollectorConfig extends Readonly<Partial<OptionValues<OptionSpe
   readonly max_series: number;
 }
 
+/** The options of a collector in a cluster, of the types that the collector declares. */
+export function collectorOptions<Options>(
+  { collectors }: { readonly collectors: Readonly<Record<string, CollectorConfig>> },
+  collector: {
+    readonly name: string;
+    readonly options: OptionSpecs;
+    isLocal?(options: Options): boolean;
+  },
+): Options {
+  const settings: Readonly<Record<string, unknown>> = collectors[collector.name] ?? {};
+  const names = Object.keys(collector.options);
+  const values = Object.fromEntries(names.map((name) => [name, settings[name]]));
+  // Their schema was made of what the collector declares.
+  const areOptions = (all: object): all is Options & object => names.every((name) => name in all);
+  if (areOptions(values)) return values;
+  throw new Error(`${collector.name}: an option has no value`);
+}
+
 /** `collectors` of the file: the settings for all clusters, by collector. */
 export function commonCollectors(
   collectors: readonly CollectorOptions[],

@@ -1,6 +1,5 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import type { OptionSpecs } from '../collector-options.ts';
 import { link, LINK_SECTION, THRESHOLD_SECTION } from './alert-settings.ts';
 import { clusterSection, type SchemaContext } from './cluster-schema.ts';
 import {
@@ -210,24 +209,6 @@ export interface ClusterConfig extends Pick<FileCluster, 'name' | 'console_url' 
   readonly proxy: ProxyConfig;
   /** Every known collector by its name; `enabled` only when the cluster has the API that it polls. */
   readonly collectors: Readonly<Record<string, CollectorConfig>>;
-}
-
-/** The options of a collector in a cluster, of the types that the collector declares. */
-export function collectorOptions<Options>(
-  { collectors }: Pick<ClusterConfig, 'collectors'>,
-  collector: {
-    readonly name: string;
-    readonly options: OptionSpecs;
-    isLocal?(options: Options): boolean;
-  },
-): Options {
-  const settings: Readonly<Record<string, unknown>> = collectors[collector.name] ?? {};
-  const names = Object.keys(collector.options);
-  const values = Object.fromEntries(names.map((name) => [name, settings[name]]));
-  // Their schema was made of what the collector declares.
-  const areOptions = (all: object): all is Options & object => names.every((name) => name in all);
-  if (areOptions(values)) return values;
-  throw new Error(`${collector.name}: an option has no value`);
 }
 
 /** The whole running configuration: validated, complete and frozen. Times are seconds, sizes bytes. */

@@ -7,8 +7,9 @@ import {
   type Poll,
   type CollectorWith,
 } from '../collectors/collector.ts';
+import { collectorOptions } from '../config/collector-schema.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
-import { type ClusterConfig, collectorOptions, type Config } from '../config/schema.ts';
+import type { ClusterConfig, Config } from '../config/schema.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
 import {
   type ProblemFinder,

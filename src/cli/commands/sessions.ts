@@ -8,7 +8,7 @@ import {
   sessionDetails,
 } from '../../collectors/sessions/session.ts';
 import { users } from '../../collectors/users.ts';
-import { collectorOptions } from '../../config/schema.ts';
+import { collectorOptions } from '../../config/collector-schema.ts';
 import { parseDuration } from '../../config/values.ts';
 import { grantee } from '../../diagnosis/rules.ts';
 import { formatAge, formatBytes, formatCount, formatList } from '../../format.ts';

@@ -9,7 +9,8 @@ import { sessions, type SessionsResult } from '../../../collectors/sessions/coll
 import { sizeOf } from '../../../collectors/sessions/session.ts';
 import { tables, type TablesResult } from '../../../collectors/tables/collector.ts';
 import type { Thresholds } from '../../../config/alert-settings.ts';
-import { type ClusterConfig, collectorOptions } from '../../../config/schema.ts';
+import { collectorOptions } from '../../../config/collector-schema.ts';
+import type { ClusterConfig } from '../../../config/schema.ts';
 import { writeDuration } from '../../../config/values.ts';
 import { grantee } from '../../../diagnosis/rules.ts';
 import type { Clients } from '../../../exporter/clients.ts';
