@@ -35,7 +35,7 @@ const client = createTestClient({
 
 /** The work of the ranges collector for one node, up to its aggregate. */
 async function readAsExporter(): Promise<Found> {
-  const state = { ...rangesCollector.createState(), gatewayOnly: true };
+  const state = Object.assign(rangesCollector.createState(), { gatewayOnly: true });
   const context = {
     ...contextOf({ route: 'gateway' }, state),
     ...createPollStats(AbortSignal.timeout(600_000)),

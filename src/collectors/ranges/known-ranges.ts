@@ -1,7 +1,7 @@
 import { PROBLEMS, REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import { CollectError } from '../collector.ts';
 import { type FailureDomains, isUnderreplicated, judgeUnreported } from './failure-domains.ts';
-import { HAS_OLD_SEQUENCE, RangeTable, walk, type Work } from './range-table.ts';
+import { HAS_OLD_SEQUENCE, RangeTable, type SampledRange, walk, type Work } from './range-table.ts';
 import {
   countProblems,
   LEASE_KINDS,
@@ -26,16 +26,6 @@ const NO_NODES: readonly number[] = [];
 
 /** Gets each range that is lost, with the lowest id of the nodes that held it. */
 type OnLost = (rangeId: number, nodeId: number, tableIndex: TableIndex) => void;
-
-/** A range of which the types of the replicas may be requested. */
-export interface SampledRange {
-  readonly rangeId: number;
-  /** Number of its table index. */
-  readonly tableIndex: number;
-  /** Number of replicas that it was found with, or should have. */
-  readonly replicas: number;
-  readonly isMissingSome: boolean;
-}
 
 /**
  * The ranges that the scans of a cluster have found. A scan calls `beginScan`, `commit` for each node, `offerSamples` and

@@ -37,6 +37,16 @@ export interface ReplicaHistory {
   readonly wasUnderreplicated: boolean;
 }
 
+/** A range of which the types of the replicas may be requested. */
+export interface SampledRange {
+  readonly rangeId: number;
+  /** Number of its table index. */
+  readonly tableIndex: number;
+  /** Number of replicas that it was found with, or should have. */
+  readonly replicas: number;
+  readonly isMissingSome: boolean;
+}
+
 /**
  * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in a Map, would take
  * three to four times the memory. A slot is valid until the next `reserve` or `prune`, and so are the columns. Example:

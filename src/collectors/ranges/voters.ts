@@ -3,7 +3,7 @@ import { messageOf } from '../../format.ts';
 import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
 import { MIN_WITH_NON_VOTERS } from './failure-domains.ts';
-import type { KnownRanges, SampledRange } from './known-ranges.ts';
+import type { SampledRange, Work } from './range-table.ts';
 
 const MINUTE_MS = 60_000;
 const MAX_AGE_MS = 60 * MINUTE_MS;
@@ -34,6 +34,13 @@ interface VoterSample {
   readonly sinceMs: number;
 }
 
+/** The ranges of the scan that has read all nodes. */
+interface ScannedRanges {
+  /** Offers the ranges that have, or should have, so many replicas. */
+  readonly offerSamples: (minReplicas: number, offer: (range: SampledRange) => void) => Work;
+  readonly reportingNodes: (rangeId: number) => readonly number[];
+}
+
 type VoterContext = Omit<CollectorPoll<unknown, unknown>, 'options' | 'state'>;
 
 /** How many voters ranges have, by the number of their table index and their number of replicas. */
@@ -56,7 +63,7 @@ export class KnownVoters {
   async learn(
     api: ClusterApi,
     context: VoterContext,
-    known: KnownRanges,
+    known: ScannedRanges,
     isNodeDown: boolean,
   ): Promise<void> {
     const nowMs = context.nowMs();
@@ -77,7 +84,7 @@ export class KnownVoters {
    * Chooses a range for each table index and number of replicas of which the voters are not known, or have been for long:
    * where a replica is missing first, then what is not known, then the oldest.
    */
-  async #choose(known: KnownRanges, nowMs: number): Promise<readonly SampledRange[]> {
+  async #choose(known: ScannedRanges, nowMs: number): Promise<readonly SampledRange[]> {
     const chosen = new Map<number, SampledRange>();
     const urgent = new Set<number>();
     const offer = (range: SampledRange): void => {
@@ -99,7 +106,7 @@ export class KnownVoters {
   async #request(
     api: ClusterApi,
     context: VoterContext,
-    known: KnownRanges,
+    known: ScannedRanges,
     chosen: readonly SampledRange[],
   ): Promise<void> {
     const deadline = AbortSignal.timeout(MAX_WAIT_MS);
@@ -137,7 +144,7 @@ export class KnownVoters {
 
 /** At most 100 ranges at 5 nodes that hold them. */
 function rangesByNode(
-  known: KnownRanges,
+  known: ScannedRanges,
   chosen: readonly SampledRange[],
 ): ReadonlyMap<number, readonly SampledRange[]> {
   const byNode = new Map<number, readonly SampledRange[]>();

@@ -5,7 +5,7 @@ import { RequestError } from '../../../src/http/errors.ts';
 import { contextOf, fakeCluster, pollRanges, replica, scannedNode } from './cluster.ts';
 
 function stateAt(firstNodeId = 0) {
-  return { ...ranges.createState(), firstNodeId };
+  return Object.assign(ranges.createState(), { firstNodeId });
 }
 
 interface Run {
