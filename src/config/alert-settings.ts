@@ -154,11 +154,9 @@ export function link(usual: string) {
 export const LINK_SECTION = section({
   runbook_url: key(v.optional(link(RUNBOOK_URL), ''), {
     help: 'Where docs/runbooks is published, for alerts and findings; empty: at the repository of the exporter.',
-    examples: ['https://wiki.example.com/crdb'],
   }),
   dashboard_url: key(v.optional(link(''), ''), {
     help: 'Address of Grafana with the dashboards, for alerts and findings.',
-    examples: ['https://grafana.example.com'],
   }),
 });
 

@@ -72,7 +72,6 @@ function tlsSection(folder: string) {
     ca_file: key(v.optional(filePath(folder)), {
       flag: 'cluster.ca-file',
       help: 'CA certificates that verify the nodes, instead of those of the operating system and of Node.js.',
-      examples: ['/etc/crdb/ca.crt'],
     }),
     cert_file: key(v.optional(filePath(folder)), {
       flag: 'cluster.cert-file',
@@ -129,7 +128,6 @@ function loginKeys(context: SchemaContext) {
     username: key(v.optional(text('user')), {
       flag: 'cluster.username',
       help: 'SQL user to log in as; without user and token, the cluster must be insecure.',
-      examples: ['exporter'],
     }),
     password: key(v.optional(secretText), {
       variable: 'CRDB_EXPORTER_CLUSTER_PASSWORD',
@@ -138,7 +136,6 @@ function loginKeys(context: SchemaContext) {
     password_file: key(v.optional(secretFile(context)), {
       flag: 'cluster.password-file',
       help: 'File with the password, read at every login.',
-      examples: ['/run/secrets/crdb'],
     }),
     password_env: key(v.optional(secretVariable(context)), {
       help: 'Environment variable with the password.',
@@ -169,7 +166,6 @@ function clusterApiSection(context: SchemaContext) {
     urls: key(clusterUrls, {
       flag: 'cluster.url',
       help: 'URLs of nodes of the cluster; the next one is used when one fails. /api/v2 is added when missing.',
-      examples: [['https://crdb-1:8080', 'https://crdb-2:8080']],
     }),
     ...loginKeys(context),
     virtual_cluster: key(v.optional(virtualCluster, 'system'), {
@@ -212,7 +208,6 @@ function cloudApiSection(context: SchemaContext) {
     cluster_id: key(id, {
       flag: 'cloud.cluster-id',
       help: 'Id of the cluster in CockroachDB Cloud.',
-      examples: ['35c4abb2-bb66-46d7-afed-25ebef5ed2aa'],
     }),
     token: key(v.optional(secretText), {
       variable: 'CRDB_EXPORTER_CLOUD_TOKEN',
@@ -221,7 +216,6 @@ function cloudApiSection(context: SchemaContext) {
     token_file: key(v.optional(secretFile(context)), {
       flag: 'cloud.token-file',
       help: 'File with the API key of a service account.',
-      examples: ['/run/secrets/cloud'],
     }),
     token_env: key(v.optional(secretVariable(context)), {
       help: 'Environment variable with the API key.',
@@ -243,11 +237,9 @@ export function clusterSection(context: SchemaContext, collectors: readonly Coll
     name: key(name, {
       flag: 'cluster.name',
       help: 'Value of the label crdb_cluster; "default" for a cluster that flags describe.',
-      examples: ['prod'],
     }),
     console_url: key(v.optional(apiUrl('https://crdb-1:8080')), {
       help: 'Address of the DB Console, for links from dashboards (crdb_cluster_info).',
-      examples: ['https://crdb.example.com:8080'],
     }),
     poll: key(v.optional(boolean, true), {
       help: 'Poll this cluster at intervals; if false, only /probe queries it.',

@@ -24,7 +24,7 @@ import {
   unwrap,
 } from './values.ts';
 
-// Every key of the configuration file, once: its type, default, flag, variable, help and examples. The type of the
+// Every key of the configuration file, once: its type, default, flag, variable and help. The type of the
 // configuration, the command line, the schema for editors and docs/configuration.md follow from it. Defaults are written
 // as in the file. The keys of a cluster and of the collectors are in
 // cluster-schema.ts.
@@ -79,7 +79,6 @@ function webSection(folder: string) {
     }),
     external_url: key(v.optional(link(''), ''), {
       help: 'URL by which users reach the exporter; pages are then refused under other names than its host, localhost, the host name and addresses.',
-      examples: ['https://crdb-exporter.example.com'],
     }),
     telemetry_path: key(v.optional(telemetryPath, '/metrics'), {
       help: 'Path of the metrics.',
@@ -87,7 +86,6 @@ function webSection(folder: string) {
     config_file: key(v.optional(optionalFilePath(folder)), {
       flag: 'web.config.file',
       help: 'File with TLS, users, headers and rate limit, in the format of the Prometheus exporter toolkit.',
-      examples: ['/etc/crdb-exporter/web-config.yml'],
     }),
     enable_lifecycle: key(v.optional(boolean, false), {
       help: 'Allow reloads by a POST to /-/reload; SIGHUP always reloads.',
@@ -136,7 +134,6 @@ const SHARD = section({
   }),
   name: key(v.optional(shardName), {
     help: 'Value of the label shard of ranges with `route: local`; default: the host name.',
-    examples: ['crdb-1'],
   }),
 });
 

@@ -9,7 +9,7 @@ import { configSchema } from './schema.ts';
 import { type AnySchema, type KeyMeta, unwrap } from './values.ts';
 
 /** A key as the command line and the documentation see it. */
-export interface ConfigKey extends Omit<KeyMeta, 'examples'> {
+export interface ConfigKey extends KeyMeta {
   /** Dotted key in the file; `clusters[]` stands for any member of the list. */
   readonly path: string;
   /** One word for `--help`: `<duration>`. */

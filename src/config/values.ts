@@ -13,10 +13,9 @@ export interface KeyMeta {
   /** A variable for what may have no flag: secrets. */
   readonly variable?: string;
   readonly help: string;
-  readonly examples?: readonly unknown[];
 }
 
-/** The schema of a key with its flag, help and examples. */
+/** The schema of a key with its flag and help. */
 export function key<S extends v.GenericSchema>(schema: S, { help, ...meta }: KeyMeta) {
   return v.pipe(schema, v.description(help), v.metadata({ ...meta }));
 }
