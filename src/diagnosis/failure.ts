@@ -2,11 +2,11 @@ import type { ClusterConfig } from '../config/schema.ts';
 import type { RequestError } from '../http/errors.ts';
 import type { Api, Endpoint, FailureReason } from '../vocabulary.ts';
 
-/** What failed: the poll of a collector (which is an Operation), or an operation of the command line. */
+/** An operation that can fail: the poll of a collector, which is an Operation, or one of the command line. */
 export interface Operation {
   readonly name: string;
   readonly api: Api;
-  /** What the user of the API needs: `GRANT …` without its grantee, or `the role …`. */
+  /** The privilege that the user of the API needs: `GRANT …` without its grantee, or `the role …`. */
   readonly privilege: string;
   /** How to see whether a change was made, for operations that make one: `with SHOW DATABASES`. */
   readonly verification?: string;
@@ -25,14 +25,14 @@ export interface Failure {
   readonly mayHaveChanged: boolean;
 }
 
-/** What must hold, all of it, and the remedy, which continues a sentence after a semicolon. */
+/** The conditions, all of which must hold, and the remedy, which continues a sentence after a semicolon. */
 export type Rule = readonly [
   conditions: {
     readonly reasons?: readonly FailureReason[];
     readonly statuses?: readonly number[];
     /** Codes of the system or the TLS library. */
     readonly codes?: readonly string[];
-    /** What the server wrote may choose the rule, but never stands in a remedy. */
+    /** The text of the server may choose the rule, but never stands in a remedy. */
     readonly serverText?: RegExp;
     readonly endpoints?: readonly Endpoint[];
     readonly when?: (failure: Failure) => boolean;

@@ -14,7 +14,7 @@ import {
 import { findHotRange, findHotspots } from './hotspots.ts';
 import type { Problem } from './status.ts';
 
-/** What the checks of the nodes together read; `fresh` are those with fresh records. */
+/** The facts that the checks of all nodes read; `fresh` are those with fresh records. */
 interface NodesFacts {
   readonly thresholds: Thresholds;
   readonly nowSeconds: number;
@@ -25,7 +25,7 @@ interface NodesFacts {
   readonly lastBackupSeconds: number;
 }
 
-/** What the checks of ranges read; the nodes are empty while they are not known. */
+/** The facts that the checks of ranges read; the nodes are empty while they are not known. */
 interface RangesFacts {
   readonly thresholds: Thresholds;
   readonly ranges: RangesResult;

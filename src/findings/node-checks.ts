@@ -12,7 +12,7 @@ import {
 import type { AlertName } from '../vocabulary.ts';
 import type { Problem } from './status.ts';
 
-/** What the checks of single nodes read beside the node. */
+/** The facts that the checks of single nodes read beside the node. */
 export interface NodeFacts {
   readonly thresholds: Thresholds;
   /** Write stalls per minute by node id. */

@@ -38,7 +38,7 @@ function formatAdvice(remedy: string | undefined, cluster: string): string {
 
 const SQL_FIRST = 'First run a SQL query: the database may still work. ';
 
-/** What a problem of polls says of the cluster. */
+/** The part of a failed poll that its cluster knows. */
 interface FailureContext {
   readonly cluster: string;
   readonly isApiDown: boolean;

@@ -51,7 +51,7 @@ export type ReadableCluster = Pick<
   'name' | 'isPolled' | 'pollers' | 'watchProblems' | 'isUp' | 'result'
 >;
 
-/** What is known of a cluster beside the results of its last polls. */
+/** The knowledge of a cluster beside the results of its last polls. */
 export interface ReadingContext {
   readonly nowMs: number;
   readonly thresholds: Thresholds;
