@@ -72,7 +72,7 @@ const COMMANDS: Readonly<
     ],
     tables: ['list the tables: size, ranges, load', () => import('./commands/tables.ts')],
     table: [
-      'show a table: size, columns, indexes, grants, zone configuration',
+      'show a table: size, zone configuration, grants, CREATE TABLE statement',
       async () => ({ define: (await import('./commands/tables.ts')).defineTable }),
     ],
     users: [

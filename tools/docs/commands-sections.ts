@@ -51,7 +51,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'table',
-    text: 'A table: size, columns, indexes, privileges, zone configuration and its CREATE TABLE statement. The API can address only names that need no quotes.',
+    text: 'A table: size, zone configuration, privileges and its CREATE TABLE statement; JSON also has the columns and indexes. The API can address only names that need no quotes.',
     commands: ['table movr rides'],
   },
   {

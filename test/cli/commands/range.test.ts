@@ -181,3 +181,25 @@ crdb-exporter: do not stop node 4: 1 range would lose the quorum
     expect(err).toContain('not known: the ranges of node 2 could not be read\n');
   });
 });
+
+test.each([
+  ['ranges', []],
+  ['tables', ['--load']],
+  ['nodes', ['--safe-to-stop']],
+  ['diagnose', ['--scan']],
+])('%s %j reads each node in one response, whatever page_limit is', async (name, flags) => {
+  await using simulator = await startSimulator({
+    nodes: 3,
+    ranges: 60,
+    storesPerNode: 3,
+    faultyNodes: false,
+    frozen: true,
+  });
+  const more = 'collectors: { ranges: { page_limit: 5 } }\n';
+  const { code } = await runHere([name, ...flags, await configFlag(simulator, { more })]);
+  expect(code).toBe(0);
+  const read = simulator.requests.entries.filter(({ endpoint }) => endpoint === 'node_ranges');
+  expect(read).toHaveLength(3);
+  expect(new Set(read.map(({ node }) => node))).toEqual(new Set([1, 2, 3]));
+  expect(read.filter(({ path }) => /limit=|offset=/.test(path))).toEqual([]);
+});
