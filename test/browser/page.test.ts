@@ -17,6 +17,8 @@ const HOSTILE_NAMES = [
   'javascript:window.hacked=1',
 ];
 
+/** The scenes that together show everything: in the dark they are enough. */
+const WITH_EVERY_COLOUR: readonly string[] = ['incident', 'down', 'rejected'];
 /** A browser is slow on a busy machine. */
 const OPTIONS = { timeout: 120_000 };
 
@@ -56,7 +58,8 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     ] as const)('is accessible and fits in %s on %o', async (colorScheme, viewport) => {
       const { page, errors, requests } = await open(scene, { colorScheme, viewport });
       await page.getByText('Live.', { exact: true }).waitFor();
-      const { violations } = await new AxeBuilder({ page }).analyze();
+      const isAnalyzed = colorScheme === 'light' || WITH_EVERY_COLOUR.includes(name);
+      const violations = isAnalyzed ? (await new AxeBuilder({ page }).analyze()).violations : [];
       const faults = violations.filter(({ impact }) => impact !== 'minor');
       expect(faults.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)])).toEqual([]);
       expect(await overflowOf(page)).toBe(0);

@@ -8,6 +8,8 @@ import type { ObservedPoll } from './observed-polls.ts';
 
 /** What a scrape is held against. */
 export interface Witness {
+  /** Monotonic ms when the scrape began. */
+  readonly askedAt: number;
   readonly clocks: Clocks;
   readonly chronicle: Chronicle;
   readonly polls: readonly ObservedPoll[];
@@ -19,12 +21,6 @@ export interface Witness {
 
 /** The collectors that must be there, by cluster. */
 export type Plan = Readonly<Record<string, readonly string[]>>;
-
-export interface AnsweredScrape {
-  readonly text: string;
-  /** Monotonic ms when it was asked. */
-  readonly askedAt: number;
-}
 
 const COLLECTOR_OF = new Map(
   COLLECTORS.flatMap(({ name, families }) => families.map((family) => [family.name, name])),
@@ -51,7 +47,7 @@ const PUBLISHING_MS = 100;
 const ROUNDING_MS = 0.01;
 
 /** Reads a scrape and checks the data it shows; throws at the first thing that is not as it must be. */
-export function checkScrape({ text, askedAt }: AnsweredScrape, witness: Witness): Scrape {
+export function checkScrape(text: string, witness: Witness): Scrape {
   const scrape = readScrape(text);
   const keys = scrape.samples.map(({ name, labels }) => `${name} ${JSON.stringify(labels)}`);
   if (new Set(keys).size < keys.length) throw new Error('a series is there twice');
@@ -61,7 +57,7 @@ export function checkScrape({ text, askedAt }: AnsweredScrape, witness: Witness)
   );
   for (const [of, samples] of shown) {
     const [cluster = '', collector = ''] = of.split(' ');
-    checkData(scrape, { crdb_cluster: cluster, collector }, { samples, askedAt, witness });
+    checkData(scrape, { crdb_cluster: cluster, collector }, samples, witness);
   }
   return scrape;
 }
@@ -96,19 +92,13 @@ export function checkPlan(scrape: Scrape, plan: Plan): void {
   if (unplanned.length > 0) throw new Error('a collector is exported that is not planned');
 }
 
-interface Shown {
-  readonly samples: readonly ParsedSample[];
-  readonly askedAt: number;
-  readonly witness: Witness;
-}
-
 function checkData(
   scrape: Scrape,
   labels: { readonly crdb_cluster: string; readonly collector: string },
-  { samples, askedAt, witness }: Shown,
+  samples: readonly ParsedSample[],
+  { askedAt, clocks, chronicle, polls, pagedCollectors, sessionsPageCap, checked }: Witness,
 ): void {
   const { collector } = labels;
-  const { clocks, chronicle, polls, pagedCollectors, sessionsPageCap, checked } = witness;
   const value = (name: string): number =>
     scrape.value(`crdb_exporter_collector_${name}`, labels) ?? Number.NaN;
   const isGood = value('success') === 1;

@@ -53,10 +53,9 @@ export class Scraper {
     }
     this.scrapes += 1;
     if (KEPT_SCRAPES.includes(this.scrapes)) this.kept.push({ format, text });
-    const scrape = checkScrape(
-      { text, askedAt },
-      { ...this.#setting, ...this.#setting.dimensions, checked: this.#checked },
-    );
+    const { dimensions } = this.#setting;
+    const witness = { ...this.#setting, ...dimensions, askedAt, checked: this.#checked };
+    const scrape = checkScrape(text, witness);
     if (isStable && !this.isReloading && plan === variants.plan) checkPlan(scrape, plan);
     this.expectNoSecret('a scrape', text);
     return scrape;
