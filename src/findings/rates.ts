@@ -11,9 +11,12 @@ interface TwoRecords {
 }
 
 /** The nodes with a newer record; without those that restarted, so that their counters began again. */
-function pairRecords(before: NodesResult | undefined, now: NodesResult): readonly TwoRecords[] {
+function pairRecords(
+  before: NodesResult | undefined,
+  nodes: readonly NodeStatus[],
+): readonly TwoRecords[] {
   const earlier = new Map(before?.nodes.map((node) => [node.id, node]));
-  return now.nodes.flatMap((node) => {
+  return nodes.flatMap((node) => {
     const previous = earlier.get(node.id);
     if (previous?.isFresh !== true || !node.isFresh) return [];
     const seconds = node.updatedSeconds - previous.updatedSeconds;
@@ -31,7 +34,7 @@ export function readWriteStalls(
   now: NodesResult,
 ): ReadonlyMap<number, number> {
   const key = 'storage.write-stalls';
-  const rates = pairRecords(before, now).map(({ before: previous, now: node, seconds }) => {
+  const rates = pairRecords(before, now.nodes).map(({ before: previous, now: node, seconds }) => {
     const counts = Array.from(node.stores, ([storeId, store]) => {
       return (store.get(key) ?? NaN) - (previous.stores.get(storeId)?.get(key) ?? NaN);
     }).filter((count) => count >= 0);
@@ -48,8 +51,7 @@ export function readSqlLoad(before: NodesResult | undefined, now: NodesResult): 
   const serving = now.nodes.filter((node) => REACHABLE.has(livenessOf(node)));
   const fresh = serving.filter(({ isFresh }) => isFresh);
   const latencies = fresh.flatMap(({ metrics }) => metrics.get('sql.service.latency-p99') ?? []);
-  const pairs = pairRecords(before, now).filter((pair) => serving.includes(pair.now));
-  const rates = pairs
+  const rates = pairRecords(before, serving)
     .map((pair) => [rateOf(pair, 'sql.query.count'), rateOf(pair, 'sql.failure.count')] as const)
     .filter(([executed, failed]) => executed >= 0 && failed >= 0);
   const isKnown = rates.length > 0;
