@@ -205,7 +205,7 @@ export class RangeScan {
     };
   }
 
-  /** Of a scan that read all live nodes. */
+  /** Prepares to count what depends on each member, after a scan that read all live ones. */
   #memberDomains(readIds: readonly number[]): FailureDomains {
     const { state } = this.#context;
     const members = { ...this.#assignment, toScan: readIds };
