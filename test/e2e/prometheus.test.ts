@@ -1,8 +1,8 @@
-import { once } from 'node:events';
-import { createServer, request as forward } from 'node:http';
+import { request as forward } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
+import { serve, type TestServer } from '../support/http-server.ts';
 import { hasProgram } from '../support/programs.ts';
 import { eventually, type Prometheus, startPrometheus } from '../support/prometheus.ts';
 
@@ -21,24 +21,13 @@ async function watch(simulator: Simulator): Promise<TestExporter> {
 }
 
 /** A proxy that removes the Accept header: Prometheus prefers OpenMetrics. */
-async function withoutAccept(target: string): Promise<AsyncDisposable & { readonly host: string }> {
-  const server = createServer((request, response) => {
+function withoutAccept(target: string): Promise<TestServer> {
+  return serve((request, response) => {
     forward(target + (request.url ?? ''), { headers: { accept: 'text/plain' } }, (answer) => {
       response.writeHead(answer.statusCode ?? 502, answer.headers);
       answer.pipe(response);
     }).end();
   });
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  return {
-    host: `127.0.0.1:${typeof address === 'object' && address !== null ? address.port : 0}`,
-    async [Symbol.asyncDispose]() {
-      server.closeAllConnections();
-      server.close();
-      await once(server, 'close');
-    },
-  };
 }
 
 function scrapeConfig(targets: Readonly<Record<string, string>>): string {
@@ -97,7 +86,7 @@ describe.skipIf(!hasProgram('prometheus'))('a real Prometheus', () => {
     await using exporter = await watch(simulator);
     await using plain = await withoutAccept(exporter.url);
     await using prometheus = await startPrometheus(
-      scrapeConfig({ openmetrics: new URL(exporter.url).host, text: plain.host }),
+      scrapeConfig({ openmetrics: new URL(exporter.url).host, text: new URL(plain.url).host }),
     );
     const DATA = '__name__=~"crdb_.+",__name__!~"crdb_exporter_.+"';
     await eventually(async () => {
