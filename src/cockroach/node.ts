@@ -2,7 +2,7 @@ import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
 import type { HttpResponse } from '../http/request.ts';
 import { array, type Infer, integer, nameText, object, type ObjectShape } from '../json/shape.ts';
-import { cleanLabelValue } from '../metrics/sample-text.ts';
+import { cleanLabelValue } from '../metrics/label-text.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../vocabulary.ts';
 
 /** Ids of ranges, stores and nodes begin at 1; above 2^53 two of them could look alike. */

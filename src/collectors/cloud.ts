@@ -1,6 +1,6 @@
 import { type Infer, object, nameText, string, time } from '../json/shape.ts';
 import { gauge } from '../metrics/family.ts';
-import { cleanLabelValue } from '../metrics/sample-text.ts';
+import { cleanLabelValue } from '../metrics/label-text.ts';
 import { defineCollector, CollectError, type CollectorResult } from './collector.ts';
 
 /** The fields that are read; the address and the credentials of the response are left out. */

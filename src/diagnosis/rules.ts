@@ -1,5 +1,6 @@
 import { CachedResponseError } from '../cockroach/node.ts';
 import { exceededPoll, NOT_HTTP, wasNotSent } from '../http/errors.ts';
+import { pauseSeconds } from '../http/retry.ts';
 import type { Api } from '../vocabulary.ts';
 import type { Failure, Rule } from './failure.ts';
 
@@ -132,8 +133,8 @@ const CONNECTION_RULES: readonly Rule[] = [
   ],
   [
     { statuses: [429] },
-    ({ error: { retryAfterSeconds = 1 } }) =>
-      `the service limits the rate of requests: try again in ${Math.ceil(retryAfterSeconds)} s`,
+    ({ error }) =>
+      `the service limits the rate of requests: try again in ${Math.ceil(pauseSeconds(error) ?? 1)} s`,
   ],
   [
     { statuses: [502, 503, 504] },

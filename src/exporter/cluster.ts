@@ -19,8 +19,8 @@ import {
 import type { PollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
+import type { RenderedFamily } from '../metrics/exposition.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
-import type { RenderedFamily } from '../metrics/snapshot.ts';
 import { Poller, type PollerOptions } from '../polling/poller.ts';
 import type { Clock } from '../polling/schedule.ts';
 import type { Api } from '../vocabulary.ts';

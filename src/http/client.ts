@@ -12,6 +12,7 @@ import {
   isRefusal,
   MAX_ATTEMPTS,
   MAX_WAIT_MS,
+  pauseSeconds,
   planRetry,
   RetryBudget,
 } from './retry.ts';
@@ -241,7 +242,7 @@ export class HttpClient implements AsyncDisposable {
       if (!(error instanceof RequestError)) throw error;
       const { hasBody } = attempt;
       call.hasBody = hasBody;
-      const isUrlSilent = this.#health.failed(attempt, error);
+      const isUrlSilent = this.#health.failed(attempt, error, pauseSeconds(error));
       const isOver = stats.signal.aborted;
       const goesOn = !isOver && goesToNextUrl({ request, error, hasBody, isUrlSilent, previous });
       return { error, goesOn };

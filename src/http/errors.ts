@@ -32,7 +32,7 @@ export class RequestError extends Error {
   readonly node: number | undefined;
   readonly limit: Limit | undefined;
   readonly status: number | undefined;
-  /** How long the server asks to be left alone, at most two minutes; undefined if it does not, or if that would not help. */
+  /** The pause that the server requests by Retry-After, without bounds; retry.ts decides how much of it is kept. */
   readonly retryAfterSeconds: number | undefined;
   /** What the failure shows to be unhealthy: the URL, what was requested there (an endpoint or a node), or neither. */
   readonly scope: 'url' | 'endpoint' | 'none';
@@ -71,10 +71,6 @@ export const NOT_HTTP = 'NOT_HTTP';
 const TLS_CODES =
   /^(ERR_TLS|ERR_SSL|CERT_|CRL_|INVALID_(CA|PURPOSE)|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|PATH_LENGTH_|EPROTO$|UND_ERR_PRX_TLS)/;
 export const TOO_MANY_REQUESTS = 429;
-/** A server that requests a longer pause gets one request then: a balancer may ask for years. */
-const MAX_PAUSE_SECONDS = 120;
-/** Statuses that do not pass with time: their Retry-After is ignored. */
-const LASTING_STATUSES: ReadonlySet<number> = new Set([401, 403, 404, 501]);
 /** The server, or one behind it, cannot answer now. */
 const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
@@ -186,12 +182,10 @@ export function statusError(
   // A node that the gateway cannot reach by HTTP is a finding of a healthy gateway.
   const isUnavailable = UNAVAILABLE_STATUSES.has(status) && !(status === 502 && proxied);
   const scope = isUnavailable ? 'endpoint' : 'none';
-  const retryAfterSeconds = LASTING_STATUSES.has(status) ? undefined : details.retryAfterSeconds;
   return new RequestError(reason, `${what}: HTTP ${status}${hint}`, {
     ...details,
     status,
     scope,
-    retryAfterSeconds: retryAfterSeconds && Math.min(retryAfterSeconds, MAX_PAUSE_SECONDS),
   });
 }
 

@@ -170,10 +170,13 @@ export class Health {
    * Records a failure as a pause that the server requested, as silence, or else as a failure of the scope of the error (the
    * URL, the endpoint or none). Returns whether the URL seems to respond to no request at all.
    */
-  failed(attempt: TrackedAttempt, error: RequestError): boolean {
+  failed(attempt: TrackedAttempt, error: RequestError, pauseSeconds?: number): boolean {
     const { upstream, endpoint, request, startMs, code } = attempt;
     if (error.scope !== 'none') upstream.lastFailure = error;
-    if (this.#startPause(attempt, error)) return false;
+    if (pauseSeconds !== undefined) {
+      this.#startPause(attempt, error, pauseSeconds);
+      return false;
+    }
     let isUrlSilent = false;
     if (error.scope === 'url') upstream.breaker.failed(startMs);
     else if (error.scope === 'none' && code !== 'error') this.succeeded(attempt);
@@ -192,19 +195,18 @@ export class Health {
   }
 
   /**
-   * Starts the pause that the response requests; returns whether it requests one. The whole URL is paused after a 429, and
-   * after a 503 while another URL is free. Otherwise only the endpoint or node is: one overloaded node must not stop the others.
+   * Starts the pause that the response requests. The whole URL is paused after a 429, and after a 503 while another URL is
+   * free. Otherwise only the endpoint or node is: one overloaded node must not stop the others.
    */
-  #startPause({ upstream, endpoint, request }: TrackedAttempt, error: RequestError): boolean {
-    const { retryAfterSeconds, status } = error;
-    if (retryAfterSeconds === undefined) return false;
+  #startPause(attempt: TrackedAttempt, error: RequestError, seconds: number): void {
+    const { upstream, endpoint, request } = attempt;
+    const { status } = error;
     const others = this.upstreams.filter((each) => each !== upstream);
     const isOtherFree = others.some(({ breaker }) => breaker.state !== 'open');
     const isUnavailable = status === UNAVAILABLE && request.node === undefined;
     const isUrlPaused = status === TOO_MANY_REQUESTS || (isUnavailable && isOtherFree);
-    (isUrlPaused ? upstream : endpoint).breaker.startPause(error, retryAfterSeconds * 1000);
+    (isUrlPaused ? upstream : endpoint).breaker.startPause(error, seconds * 1000);
     if (isUrlPaused) upstream.lastFailure = error;
-    return true;
   }
 
   /**

@@ -12,13 +12,18 @@ import type { HttpRequest } from './request.ts';
 // 1. goes to the next URL at once (`goesToNextUrl`), as long as there is one;
 // 2. is sent again after a short wait (`planRetry`), if the budget of retries allows it;
 // 3. fails. The next poll begins at another URL (health.ts).
+// A response with Retry-After pauses its URL, endpoint or node for so long (`pauseSeconds`; health.ts chooses which).
 // Example with two URLs: A refuses the connection, so B gets the request at once. B responds 503: some 100 ms later the
 // request is sent again, and again to B, because the circuit breaker of A is open. The third attempt is the last one.
 
+/** A server that requests a longer pause gets one request then: a balancer may ask for years. */
+const MAX_PAUSE_SECONDS = 120;
+/** Statuses that do not pass with time: their Retry-After is ignored. */
+const LASTING_STATUSES: ReadonlySet<number | undefined> = new Set([401, 403, 404, 501]);
 /** A request is sent three times at most, or once to each URL. */
 export const MAX_ATTEMPTS = 3;
 const FIRST_BACKOFF_MS = 200;
-/** A server that wants a longer pause is not waited for: the poll fails and the pause goes on. */
+/** A request does not wait for a longer pause: the poll fails, and the pause of its URL or endpoint goes on (breaker.ts). */
 export const MAX_WAIT_MS = 5_000;
 
 /** How an attempt failed, and what came before. */
@@ -66,6 +71,12 @@ function retryReason(error: RequestError, request: HttpRequest): RetryReason | u
   if (error.status === TOO_MANY_REQUESTS) return 'throttled';
   if (error.status !== undefined) return error.scope === 'endpoint' ? 'http' : undefined;
   return error.reason === 'network' ? 'network' : undefined;
+}
+
+/** The pause that a failure starts, seconds: the server's Retry-After, at most two minutes. Undefined for none. */
+export function pauseSeconds({ status, retryAfterSeconds }: RequestError): number | undefined {
+  if (retryAfterSeconds === undefined || LASTING_STATUSES.has(status)) return undefined;
+  return Math.min(retryAfterSeconds, MAX_PAUSE_SECONDS);
 }
 
 interface RetryCircumstances {

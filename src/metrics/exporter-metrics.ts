@@ -21,10 +21,11 @@ import {
   POLL_SKIP_REASONS,
   processFamilies,
 } from './exporter-families.ts';
+import { type RenderedFamily, sampleWriter } from './exposition.ts';
 import { counter, type Family, gauge, histogram } from './family.ts';
+import { labelText } from './label-text.ts';
 import { SampleSet } from './sample-set.ts';
-import { sampleWriter, labelText } from './sample-text.ts';
-import { type RenderedFamily, renderFamilies } from './snapshot.ts';
+import { renderFamilies } from './snapshot.ts';
 
 export interface Build {
   readonly version: string;
@@ -38,7 +39,7 @@ interface CollectorLabels {
   readonly shard: string;
 }
 
-/** The exporter's own metrics. prom-client keeps counters and histograms; `sample-text.ts` writes them. */
+/** The exporter's own metrics. prom-client keeps counters and histograms; `label-text.ts` writes them. */
 export class ExporterMetrics {
   /** A registry for the process and one for each cluster, so that forgetting a cluster forgets all of it. */
   readonly #registry = createProcessRegistry();

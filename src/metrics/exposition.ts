@@ -1,6 +1,8 @@
 import { constants, crc32, deflateRawSync } from 'node:zlib';
 import { baseName, type Family } from './family.ts';
-import type { RenderedFamily } from './snapshot.ts';
+import { formatValue } from './label-text.ts';
+
+// The text of /metrics: header lines, sample lines, and their joining into one response.
 
 /** Prometheus text 0.0.4 or OpenMetrics 1.0. They differ in the headers and the end only. */
 export type ExpositionFormat = 'text' | 'openmetrics';
@@ -9,6 +11,32 @@ export const CONTENT_TYPES: Readonly<Record<ExpositionFormat, string>> = {
   text: 'text/plain; version=0.0.4; charset=utf-8',
   openmetrics: 'application/openmetrics-text; version=1.0.0; charset=utf-8',
 };
+
+/** Writes the line of one sample. */
+export type SampleWriter = (labels: string, value: number) => string;
+
+/**
+ * Writes the sample lines of one name, in both formats the same. `constantLabels` and `labels` are label texts as
+ * `labelText` makes them.
+ */
+export function sampleWriter(name: string, constantLabels: string): SampleWriter {
+  const open = constantLabels === '' ? `${name}{` : `${name}{${constantLabels},`;
+  const bare = constantLabels === '' ? name : `${name}{${constantLabels}}`;
+  return (labels, value) =>
+    labels === '' ? `${bare} ${formatValue(value)}\n` : `${open}${labels}} ${formatValue(value)}\n`;
+}
+
+/** The sample lines of one family, the same in both formats. */
+export interface RenderedFamily {
+  readonly family: Family;
+  readonly series: number;
+  readonly lines: Buffer;
+  /**
+   * Present where the lines are long enough to be compressed ahead of the scrape: bytes of a raw deflate stream that
+   * start on a byte, refer to nothing before them and do not end the stream.
+   */
+  readonly deflated?: Buffer | undefined;
+}
 
 export interface ExpositionRequest {
   /** May hold the same family several times, for different clusters. */

@@ -1,5 +1,5 @@
 import type { Family, FamilyList, FamilySamples } from './family.ts';
-import { labelText, labelWriter } from './sample-text.ts';
+import { labelText, labelWriter } from './label-text.ts';
 
 type LabelValues<L extends string> = Readonly<Record<L, string>>;
 

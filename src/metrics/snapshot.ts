@@ -1,20 +1,8 @@
 import { promisify } from 'node:util';
 import { constants, deflateRaw } from 'node:zlib';
 import { TimeSlice } from '../time-slice.ts';
-import type { Family, FamilySamples } from './family.ts';
-import { sampleWriter, type SampleWriter } from './sample-text.ts';
-
-/** The sample lines of one family, the same in both formats. */
-export interface RenderedFamily {
-  readonly family: Family;
-  readonly series: number;
-  readonly lines: Buffer;
-  /**
-   * Present where the lines are long enough to be compressed ahead of the scrape: bytes of a raw deflate stream that
-   * start on a byte, refer to nothing before them and do not end the stream.
-   */
-  readonly deflated?: Buffer | undefined;
-}
+import { type RenderedFamily, sampleWriter, type SampleWriter } from './exposition.ts';
+import type { FamilySamples } from './family.ts';
 
 /** Rendered samples: frozen bytes that scrapes join. */
 export interface Snapshot {

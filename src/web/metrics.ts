@@ -1,6 +1,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { CONTENT_TYPES, type ExpositionFormat, joinExposition } from '../metrics/exposition.ts';
-import type { RenderedFamily } from '../metrics/snapshot.ts';
+import {
+  CONTENT_TYPES,
+  type ExpositionFormat,
+  joinExposition,
+  type RenderedFamily,
+} from '../metrics/exposition.ts';
 import { readParameters, send, sendText } from './respond.ts';
 
 /** The content of a scrape. */

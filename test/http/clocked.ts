@@ -1,6 +1,7 @@
 import { RequestError, statusError, toRequestError } from '../../src/http/errors.ts';
 import { Health } from '../../src/http/health.ts';
 import type { HttpRequest } from '../../src/http/request.ts';
+import { pauseSeconds } from '../../src/http/retry.ts';
 import { testStats } from '../support/cluster.ts';
 
 export const REQUEST: HttpRequest = {
@@ -68,7 +69,7 @@ export function create(urls: number, more: { readonly headersAfterSilenceMs?: nu
       const attempt = health.begin(upstream(at), request);
       clock.now += 60;
       if (code !== 'error') attempt.onHeaders();
-      return health.failed({ ...attempt, code }, error);
+      return health.failed({ ...attempt, code }, error, pauseSeconds(error));
     },
     /** A request to this URL that gets no headers in so much time. */
     silence: (at: number, request = REQUEST, ms = 1_000): boolean => {

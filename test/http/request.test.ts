@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RequestError } from '../../src/http/errors.ts';
 import type { FinishedRequest, HttpRequest, HttpResponse } from '../../src/http/request.ts';
+import { pauseSeconds } from '../../src/http/retry.ts';
 import { createTestHttp, type TestHttpOptions, testStats } from '../support/cluster.ts';
 import { serve } from '../support/http-server.ts';
 
@@ -161,7 +162,7 @@ describe('a refusal', () => {
     ['later', undefined],
     ['', undefined],
   ])('with Retry-After "%s" asks for %j seconds', async (text, seconds) => {
-    expect((await refuse({ 'retry-after': text })).retryAfterSeconds).toBe(seconds);
+    expect(pauseSeconds(await refuse({ 'retry-after': text }))).toBe(seconds);
   });
 
   test('with the time in a minute as Retry-After asks for a minute at most', async () => {
@@ -173,7 +174,7 @@ describe('a refusal', () => {
   });
 
   test('without Retry-After asks for no pause', async () => {
-    expect((await refuse({})).retryAfterSeconds).toBeUndefined();
+    expect(pauseSeconds(await refuse({}))).toBeUndefined();
   });
 
   test.each([0, 1, 4_095, 4_096, 4_097, 300_000])(

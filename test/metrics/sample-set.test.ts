@@ -2,8 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Family } from '../../src/metrics/family.ts';
 import { gauge } from '../../src/metrics/family.ts';
+import { cleanLabelValue, MAX_LABEL_LENGTH } from '../../src/metrics/label-text.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
-import { cleanLabelValue, MAX_LABEL_LENGTH } from '../../src/metrics/sample-text.ts';
 import { renderFamilies } from '../../src/metrics/snapshot.ts';
 
 const HELP = 'A family of the test.';

@@ -2,8 +2,8 @@ import { assertWithin, MAX_NODE_VALUES, MAX_STORES } from '../../cockroach/listi
 import { DEAD, freshnessOf, livenessOf, MAX_TIERS } from '../../cockroach/node.ts';
 import type { KeyFilter } from '../../json/shape.ts';
 import { gauge } from '../../metrics/family.ts';
+import { cleanLabelValue } from '../../metrics/label-text.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import { cleanLabelValue } from '../../metrics/sample-text.ts';
 import { LIVENESS_STATUSES } from '../../vocabulary.ts';
 import { type CollectorResult, defineCollector, gaugeOf } from '../collector.ts';
 import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './jobs.ts';

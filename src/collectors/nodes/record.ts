@@ -10,7 +10,7 @@ import {
   selected,
   nameText,
 } from '../../json/shape.ts';
-import { cleanLabelValue } from '../../metrics/sample-text.ts';
+import { cleanLabelValue } from '../../metrics/label-text.ts';
 
 /** Reads a list of keys, each exact or a prefix with a trailing `*`. */
 export function selectKeys(patterns: readonly string[]): KeyFilter {

@@ -1,5 +1,5 @@
+import { formatValue } from '../../metrics/label-text.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import { formatValue } from '../../metrics/sample-text.ts';
 import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import { families } from './families.ts';
 import { isLower } from './lists.ts';

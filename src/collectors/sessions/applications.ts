@@ -1,7 +1,7 @@
 import { RE2JS } from 're2js';
 import type { Rewrite } from '../../collector-options.ts';
 import { messageOf } from '../../format.ts';
-import { cleanLabelValue } from '../../metrics/sample-text.ts';
+import { cleanLabelValue } from '../../metrics/label-text.ts';
 import { interleave, rank } from '../top-list.ts';
 import { addTally, createTally, type SessionTally, sizeOf } from './session.ts';
 

@@ -13,7 +13,7 @@ import {
   string,
   time,
 } from '../../json/shape.ts';
-import { cleanLabelValue } from '../../metrics/sample-text.ts';
+import { cleanLabelValue } from '../../metrics/label-text.ts';
 
 /** A table as it is requested; the names are also the labels. */
 export interface TableName {

@@ -18,8 +18,8 @@ import { isScanWrong } from '../../findings/scan-check.ts';
 import { readSessions } from '../../findings/sessions.ts';
 import type { ClusterReading, ClusterView, ScanCheck, SqlLoad } from '../../findings/status.ts';
 import type { StartedProblem } from '../../findings/watch-problems.ts';
+import type { RenderedFamily } from '../../metrics/exposition.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import type { RenderedFamily } from '../../metrics/snapshot.ts';
 import type { Poller } from '../../polling/poller.ts';
 import type { Api } from '../../vocabulary.ts';
 

@@ -1,4 +1,4 @@
-import { cleanLabelValue } from '../../../src/metrics/sample-text.ts';
+import { cleanLabelValue } from '../../../src/metrics/label-text.ts';
 import { type Expected, keyOf, type Moment } from './expected.ts';
 
 type Sessions = Moment['truth']['sessions'];

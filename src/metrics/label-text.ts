@@ -53,20 +53,6 @@ function labelValueText(value: string): string {
     : cleanLabelValue(value).replaceAll(EACH_TO_ESCAPE, String.raw`\$&`);
 }
 
-/** Writes the line of one sample. */
-export type SampleWriter = (labels: string, value: number) => string;
-
-/**
- * Writes the sample lines of one name, in both formats the same. `constantLabels` and `labels` are label texts as
- * `labelText` makes them.
- */
-export function sampleWriter(name: string, constantLabels: string): SampleWriter {
-  const open = constantLabels === '' ? `${name}{` : `${name}{${constantLabels},`;
-  const bare = constantLabels === '' ? name : `${name}{${constantLabels}}`;
-  return (labels, value) =>
-    labels === '' ? `${bare} ${formatValue(value)}\n` : `${open}${labels}} ${formatValue(value)}\n`;
-}
-
 /** The shortest text that reads back as the same number. */
 export function formatValue(value: number): string {
   if (value === Infinity) {

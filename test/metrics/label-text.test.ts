@@ -7,8 +7,8 @@ import {
 } from '../../src/metrics/exposition.ts';
 import type { Family } from '../../src/metrics/family.ts';
 import { counter, gauge, histogram, untyped } from '../../src/metrics/family.ts';
+import { formatValue, cleanLabelValue } from '../../src/metrics/label-text.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
-import { formatValue, cleanLabelValue } from '../../src/metrics/sample-text.ts';
 import { renderFamilies } from '../../src/metrics/snapshot.ts';
 import { parseExposition } from './parse-exposition.ts';
 import { run, works } from './programs.ts';
