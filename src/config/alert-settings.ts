@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { show } from './issues.ts';
 import { invalid, key, rejectIf, section, unquoteHint } from './values.ts';
 
-// What alerts and findings share: thresholds and links. Each is declared once: the configuration file, `rules --set`, the
-// rules in the chart and the findings read it here.
+// Alerts and findings share thresholds and links. Each is declared once, here: the configuration file, `rules --set`, the
+// rules in the chart and the findings read it.
 
 /**
  * Declares the thresholds of one kind by their defaults and meanings. A value in another unit, as milliseconds for seconds,
@@ -160,16 +160,11 @@ export const LINK_SECTION = section({
   }),
 });
 
-/** Where alerts and findings lead; without a slash at the end, `dashboard_url` may be empty. */
-interface Links {
-  readonly runbook_url: string;
-  readonly dashboard_url: string;
-}
-
 /** Limits of the findings of all clusters, and the links of findings. */
 export interface FindingSettings {
   readonly thresholds: Thresholds;
-  readonly links: Links;
+  /** Addresses without a slash at the end; the one of the dashboards may be empty. */
+  readonly links: { readonly runbook_url: string; readonly dashboard_url: string };
 }
 
 /** The settings without a configuration. */

@@ -102,7 +102,7 @@ const secretText = v.pipe(
   v.metadata({ valueType: 'secret' }),
 );
 
-/** What the values of a file refer to. */
+/** The folder and the variables that values of a file refer to. */
 export interface SchemaContext {
   /** The folder that relative paths are relative to. */
   readonly folder: string;

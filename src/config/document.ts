@@ -38,7 +38,7 @@ export class SourceDocument {
   readonly input: Container;
   readonly issues: ConfigIssues;
   readonly #locate: Locate;
-  /** What flags and variables set, and the maps and lists that were made for it. */
+  /** The positions of values that flags and variables set, and of the maps and lists that were made for these. */
   readonly #set = new Map<string, Position>();
 
   constructor(issues: ConfigIssues, input: Container = {}, locate: Locate = onCommandLine) {

@@ -195,7 +195,7 @@ export async function watchFiles<T>(options: FileWatchOptions<T>): Promise<FileW
     return reloaded;
   }
 
-  /** What the last check found. A file that is being written is half there: a change must have stood for one check. */
+  /** The digest of the last check. A file that is being written is half there: a change must have stood for one check. */
   let seen = digest;
   async function check(): Promise<void> {
     const found = await digestFiles(files());

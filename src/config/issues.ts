@@ -32,7 +32,7 @@ export class ConfigIssues {
   }
 }
 
-/** What clusters share by `<<` or an alias is found for each of them; the same issue at the same position is kept once. */
+/** An issue of keys that clusters share by `<<` or an alias is found for each of them, and kept once. */
 function addOnce(list: ConfigIssue[], found: ConfigIssue): void {
   if (!list.some((other) => identify(other) === identify(found))) list.push(found);
 }

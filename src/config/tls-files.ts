@@ -125,7 +125,7 @@ function reject(message: string): never {
   throw new Error(message);
 }
 
-/** The same; what is wrong with the files is reported. */
+/** Reads the files of TLS settings and reports what is wrong with them. */
 export async function checkClientTls(
   { server_name, insecure_skip_verify = false }: TlsConfig,
   files: TlsSection,

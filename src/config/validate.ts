@@ -10,7 +10,7 @@ type Draft<T> = {
 
 /** A document after its validation. */
 export interface Validated<T> {
-  /** What was valid of it, for checks that go beyond one key. */
+  /** The valid values, for checks that go beyond one key. */
   readonly root: Section<T>;
   /** All values, with defaults; undefined when one is not valid. */
   readonly output: T | undefined;

@@ -56,7 +56,7 @@ export class Cluster {
   readonly #clients: Clients;
   readonly #problemLog: ProblemLog;
   readonly #findProblems: ProblemFinder;
-  /** What collectors keep from poll to poll: lease sequences, first-seen times, the last backup … */
+  /** Collectors keep these from poll to poll: lease sequences, first-seen times, the last backup … */
   readonly #states = new Map<Collector, object>();
   /** How often another cluster was noticed behind the URLs, and by which poll the last time. */
   #replaced: { readonly count: number; readonly noticedBy?: PollStats } = { count: 0 };

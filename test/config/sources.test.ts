@@ -6,7 +6,7 @@ import { COLLECTORS } from '../../src/collectors/index.ts';
 import { UsageError } from '../../src/config/issues.ts';
 import { shardNameOf } from '../../src/config/load.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { CLUSTER, NO_CLUSTER } from './bad-file.ts';
+import { CLUSTER } from './bad-file.ts';
 import { makeFolder } from './folder.ts';
 import { loadFlags, loadText, problemsOf, warningsOf } from './loading.ts';
 import { FILES as PEM, HASH } from './web-files.ts';
@@ -142,43 +142,28 @@ test("a secret's variable beside a file is used when the file names it", async (
   expect(config.clusters[0]?.cluster_api?.token).toBeUndefined();
 });
 
-test.each([
-  [
-    { 'shard.index': 'x', ...URL_FLAG },
-    {},
-    ['--shard.index: shard.index: "x" is not a whole number'],
-  ],
-  [
-    { 'shard.index': '-1', ...URL_FLAG },
-    {},
-    ['--shard.index: shard.index: -1 is too small: at least 0'],
-  ],
-  [
-    URL_FLAG,
-    { CRDB_EXPORTER_COLLECTOR_NODES: 'yes' },
-    ['CRDB_EXPORTER_COLLECTOR_NODES: collectors.nodes.enabled: "yes" is neither true nor false'],
-  ],
-  [
-    { 'cluster.username': 'u' },
-    {},
-    [
-      '--cluster.username: clusters[0].cluster_api: the key "urls" is missing: set it (or --cluster.url)',
-      '--cluster.username: clusters[0].cluster_api.username: a username without password: add password_file, password_env or password',
-    ],
-  ],
-  [
-    { 'cluster.name': 'prod' },
-    {},
-    ['command line: clusters[0]: a cluster needs cluster_api or cloud_api or both'],
-  ],
-  [{}, {}, [`command line: clusters: ${NO_CLUSTER}`]],
-  [
-    { 'config.file': '/nonexistent/exporter.yml' },
-    {},
-    ['/nonexistent/exporter.yml: cannot read the configuration file: there is no such file'],
-  ],
-])('wrong flags %j and variables %j are named', async (flags, env, problems) => {
-  expect(await problemsOf(loadFlags(flags, env))).toEqual(problems);
+test('wrong flags and variables are named', async () => {
+  const wrong = await Promise.all([
+    problemsOf(loadFlags({ 'shard.index': 'x', ...URL_FLAG })),
+    problemsOf(loadFlags({ 'shard.index': '-1', ...URL_FLAG })),
+    problemsOf(loadFlags(URL_FLAG, { CRDB_EXPORTER_COLLECTOR_NODES: 'yes' })),
+    problemsOf(loadFlags({ 'cluster.username': 'u' })),
+    problemsOf(loadFlags({ 'cluster.name': 'prod' })),
+    problemsOf(loadFlags({})),
+    problemsOf(loadFlags({ 'config.file': '/nonexistent/exporter.yml' })),
+  ]);
+  expect(`\n${wrong.flat().join('\n')}\n`).toMatchInlineSnapshot(`
+    "
+    --shard.index: shard.index: "x" is not a whole number
+    --shard.index: shard.index: -1 is too small: at least 0
+    CRDB_EXPORTER_COLLECTOR_NODES: collectors.nodes.enabled: "yes" is neither true nor false
+    --cluster.username: clusters[0].cluster_api: the key "urls" is missing: set it (or --cluster.url)
+    --cluster.username: clusters[0].cluster_api.username: a username without password: add password_file, password_env or password
+    command line: clusters[0]: a cluster needs cluster_api or cloud_api or both
+    command line: clusters: no cluster is configured: list one under clusters, or give --cluster.url; \`crdb-exporter demo\` needs neither
+    /nonexistent/exporter.yml: cannot read the configuration file: there is no such file
+    "
+  `);
 });
 
 test('paths of a file are relative to the file', async () => {

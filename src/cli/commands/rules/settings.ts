@@ -49,7 +49,7 @@ export interface ConfiguredSettings extends Pick<Config, 'thresholds' | 'links'>
   readonly file: string;
 }
 
-/** What the rules are written with. */
+/** The values that the rules are written with. */
 export interface Settings {
   /** The text of each setting in an expression or a text. */
   readonly values: Readonly<Record<string, string>>;
