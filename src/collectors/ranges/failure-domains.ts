@@ -12,11 +12,11 @@ const UNDERREPLICATED = 1 << PROBLEMS.indexOf('underreplicated');
 export const MIN_WITH_NON_VOTERS = 4;
 
 /** A range with at least one live replica, in a complete scan. */
-interface LiveRange {
-  /** Node ids; the first `reporting` are those that reported the range and have a column in the table. */
+export interface LiveRange {
+  /** Node ids; the first `reporting` are those that reported the range. */
   readonly holders: readonly number[];
   readonly reporting: number;
-  /** Number of replicas that were reported by nodes without a column: 1 for a range with nine holders. */
+  /** Number of replicas on nodes whose id is not kept: 1 for a range on nine nodes, as the table keeps eight ids. */
   readonly unplaced: number;
   /** Number of nodes that held the range before and are not live. */
   readonly down: number;
@@ -130,7 +130,8 @@ export class FailureDomains implements Dependence {
     if (isUnavailable(problems)) {
       return { live: found, intended: Math.max(found, intended), isMissingSome };
     }
-    // The first scan finds 4, which may be 5 of which one moved, unless the types of another range of the table are 4, too.
+    // The first scan finds 4 replicas: all of them, or 4 of 5 while one moves. They are all if a range of the same table,
+    // whose replica types have been read, has 4 as well.
     const isNumberKnown =
       lastHolders === 0 ? this.#votersOf(tableIndex, found) !== undefined : found === lastHolders;
     const live = found + (isNumberKnown ? 0 : movedReplicas(found, intended));
@@ -157,7 +158,7 @@ export class FailureDomains implements Dependence {
       ? -1
       : countSpare(live, missing, voters ?? intended);
     const isUncertain = unplaced > 0 || (voters === undefined && intended >= MIN_WITH_NON_VOTERS);
-    // The range depends on all of its holders, and those without a column are not counted.
+    // The range depends on all of its holders, and those whose id is not kept are not counted.
     const isHolderUncounted = unplaced > 0 && spare <= 0;
     if (isUncertain && (missing > 0 || isHolderUncounted)) this.unknownVoters.node += 1;
     const isSplit = this.#addToDomains(range, live, spare);
@@ -250,7 +251,7 @@ function intendedReplicas(found: number, before: number): number {
 }
 
 /** The number of replicas that make a majority: 2 of 3, 3 of 4. */
-function quorumOf(replicas: number): number {
+export function quorumOf(replicas: number): number {
   return Math.floor(replicas / 2) + 1;
 }
 
@@ -265,22 +266,4 @@ function countSpare(live: number, missing: number, voters: number): number {
   // The server would report a range without a quorum as unavailable: the worst case is not true here.
   if (spare < 0 && live >= quorum) return 0;
   return spare;
-}
-
-/**
- * Decides whether a range that no live node reports is lost, or was dropped on purpose, as by a merge; `live` and `down`
- * are the numbers of nodes that held it. Nodes drop a range only with a quorum of its replicas. Example: nodes 1, 2 and 3
- * held it. If 1 and 2 are down, node 3 alone cannot have dropped it, so the range is lost. If only node 1 is down, nodes 2
- * and 3 are a quorum, so the range was dropped.
- */
-export function judgeUnreported(
-  live: number,
-  down: number,
-  { intended, wasUnderreplicated }: ReplicaHistory,
-): 'lost' | 'dropped' | 'unknown' {
-  if (down === 0) return 'dropped';
-  const holders = live + down;
-  // A scan that has just seen the split of a range knows one of its holders. The others may be live.
-  if (holders === 1 && intended === 0 && !wasUnderreplicated) return 'unknown';
-  return live < quorumOf(intended > 1 ? intended : holders) ? 'lost' : 'dropped';
 }

@@ -1,6 +1,7 @@
 import { PROBLEMS, REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import { CollectError } from '../collector.ts';
-import { type FailureDomains, isUnderreplicated, judgeUnreported } from './failure-domains.ts';
+import { type FailureDomains, isUnderreplicated, type LiveRange } from './failure-domains.ts';
+import { judgeUnreported } from './lost-ranges.ts';
 import { HAS_OLD_SEQUENCE, RangeTable, type SampledRange, walk, type Work } from './range-table.ts';
 import {
   countProblems,
@@ -198,43 +199,57 @@ export class KnownRanges {
   }
 
   /**
-   * Ends a scan of all live nodes for the range, of which it found `found` replicas: removes the nodes that hold it no
+   * Ends a scan of all live nodes for the range, of which it found `found` replicas: forgets the nodes that hold it no
    * more, and counts what depends on it. Returns the holder with the lowest id if the range is lost.
    */
   #settle(slot: number, found: number, domains: FailureDomains): number | undefined {
     const { table } = this;
     const reporting = table.reporting[slot] ?? 0;
     const count = table.readHolders(slot, this.#holders);
+    // The nodes that held it before and do not report it now.
     const former = count > reporting ? this.#holders.slice(reporting, count) : NO_NODES;
-    const down = former.filter((id) => domains.isDown(id));
-    const history = table.historyOf(slot);
+    const down = former.filter((nodeId) => domains.isDown(nodeId));
     const hasUnplaced = table.hasUnplaced(slot);
-    let remembered: readonly number[] = down;
-    let lostOn: number | undefined;
     if (found > 0) {
       const unplaced = hasUnplaced ? Math.max(0, found - reporting) : 0;
-      const after = domains.addRange({
-        holders: this.#holders,
-        reporting,
-        unplaced,
-        down: down.length,
-        history,
-        problems: table.problems[slot] ?? 0,
-        tableIndex: table.tableIndexes[slot] ?? 0,
-      });
-      table.remember(slot, after, unplaced > 0);
-      // The range has all of its replicas without those on nodes that are down: they were replaced.
-      const isShort = history.wasUnderreplicated || after.wasUnderreplicated;
-      if (after.intended === reporting && !isShort) remembered = NO_NODES;
-    } else if (!hasUnplaced) {
-      // Otherwise it is not known whether the holders without a column are live.
-      const live = former.filter((id) => domains.isMember(id)).length - down.length;
-      const judgement = judgeUnreported(live, down.length, history);
-      if (judgement === 'dropped') remembered = NO_NODES;
-      if (judgement === 'lost') lostOn = Math.min(...down);
+      const isComplete = this.#addToDomains(
+        slot,
+        { reporting, unplaced, down: down.length },
+        domains,
+      );
+      this.#keepFormer(slot, former, isComplete ? NO_NODES : down);
+      return undefined;
     }
-    if (remembered.length < former.length) table.replaceFormer(slot, remembered);
+    // The id of a ninth holder is not kept, so it may be live: such a range is never lost.
+    const { lostOn, holders } = hasUnplaced
+      ? { lostOn: undefined, holders: down }
+      : judgeUnreported(former, domains, table.historyOf(slot));
+    this.#keepFormer(slot, former, holders);
     return lostOn;
+  }
+
+  /** Adds a range that was found to the domains. Returns whether it has all of its replicas without the nodes that are down. */
+  #addToDomains(
+    slot: number,
+    replicas: Pick<LiveRange, 'reporting' | 'unplaced' | 'down'>,
+    domains: FailureDomains,
+  ): boolean {
+    const { table } = this;
+    const history = table.historyOf(slot);
+    const after = domains.addRange({
+      ...replicas,
+      holders: this.#holders,
+      history,
+      problems: table.problems[slot] ?? 0,
+      tableIndex: table.tableIndexes[slot] ?? 0,
+    });
+    table.remember(slot, after, replicas.unplaced > 0);
+    const isShort = history.wasUnderreplicated || after.wasUnderreplicated;
+    return after.intended === replicas.reporting && !isShort;
+  }
+
+  #keepFormer(slot: number, former: readonly number[], remembered: readonly number[]): void {
+    if (remembered.length < former.length) this.table.replaceFormer(slot, remembered);
   }
 }
 

@@ -231,7 +231,8 @@ function judgeCost(
   const fitting = writeDuration(Math.ceil(seconds / max_duty));
   const excess = `more than ${Math.round(max_duty * 100)} % of the time`;
   return {
-    verdict: 'warning',
+    // A scan that never ends in time brings no numbers; one that is too dear only comes less often.
+    verdict: isTooLong ? 'failed' : 'warning',
     detail: `${detail}: ${isTooLong ? 'longer than its timeout' : excess}`,
     advice: `set collectors.ranges.${longer}interval to ${fitting}; until then the exporter extends it automatically`,
   };
