@@ -24,7 +24,7 @@ export interface ApiRequest<T> extends Omit<
   HttpRequest<T>,
   'method' | 'headers' | 'body' | 'sentToken'
 > {
-  /** Sends the token as the cookie `session`, as paths outside of /api/v2/ expect it. A refusal then does not replace it. */
+  /** Sends the token as the cookie `session`, as paths outside of /api/v2/ expect it. A refusal there is no sign that it has expired. */
   readonly sendsCookie?: boolean;
 }
 

@@ -8,7 +8,10 @@ export interface WithinBudget {
   readonly dropped: ReadonlyMap<string, number>;
 }
 
-/** The classes of series, from those that are never dropped to those that are dropped first. */
+/**
+ * The classes of series, from those that are never dropped to those that are dropped first: `chosen` are the metrics of
+ * nodes and stores that the configuration adds.
+ */
 const CLASSES = ['cluster', 'list head', 'node', 'store', 'store_and_kind', 'list', 'chosen'];
 /** The first entries of each list are its head. */
 const LIST_HEAD_ENTRIES = 5;
@@ -68,9 +71,10 @@ function findLimit(families: readonly RankedFamily[], maxSeries: number): number
 }
 
 /**
- * The position of each sample of a list: that of its entry, 0 for the entry that was written first. With `per`, positions
- * are counted for each value of that label, and families without the label get the lowest one. Example: a range is the 2nd
- * unavailable one and the 7th without a lease. Its series of these problems get 1 and 6, and that of its reporter gets 1.
+ * The position of each sample of a list: that of its entry, 0 for the entry that was written first. With `per`, each value
+ * of that label has a list of its own, and a sample without that label has the lowest position of its entry. Example: a
+ * range is the 2nd unavailable one and the 7th without a lease. Its series of these two problems have the positions 1 and
+ * 6; the series that names its node, for both problems, has 1.
  */
 function findPositions(samples: readonly ListSample[]): ReadonlyMap<Family, readonly number[]> {
   const lists = new Map<string, Map<string, number>>();

@@ -23,7 +23,10 @@ function splitPair(pair: Pair): readonly [application: string, user: string] {
   return [application, user];
 }
 
-/** The pairs that are counted; the sessions of further ones are counted by user. Clients choose the names of applications. */
+/**
+ * Clients choose the names of applications. Beyond 20,000 pairs a session of a new one counts for the application `other` of
+ * its user, and beyond 40,000 for `other` of `other`.
+ */
 const MAX_PAIRS = 20_000;
 
 /** Adds an open session to its pair. Returns false when there are too many pairs. */
