@@ -192,13 +192,8 @@ test.each(['logfmt', 'json'] as const)('a line of %s has at most 2 KB', (format)
   log.error({ err: new Error(`not in the certificate: ${names.join(', ')}`) }, 'poll failed');
   log.error({ names, other: '"'.repeat(5_000), cluster: 'prod' }, '\n'.repeat(3_000));
   for (const line of lines) expect(line.length).toBeLessThanOrEqual(2_049);
+  if (format === 'json') lines.forEach((line) => void JSON.parse(line));
   expect(lines[0]).toContain('not in the certificate: DNS:host-0.example.com');
   expect(lines[0]).toContain('poll failed');
   expect(lines[1]).toContain('prod');
-});
-
-test('a JSON line that was shortened is JSON', () => {
-  const { log, lines } = recordLog({ level: 'info', format: 'json' });
-  log.error({ names: '"'.repeat(5_000) }, 'poll failed');
-  expect(JSON.parse(lines.join(''))).toMatchObject({ msg: 'poll failed', level: 'error' });
 });

@@ -69,15 +69,6 @@ rate_limit: { interval: 1m30s, burst: 5 }
     expect(problems).toBe('');
     expect(config.tls?.context().cert).toBe(String(new X509Certificate(FILES['good.crt'])));
   });
-
-  test.each([
-    ['1s', 1],
-    ['100ms', 0.1],
-    ['1h1m1s', 3661],
-  ])('reads the interval %s as %d seconds', async (text, seconds) => {
-    const { config } = await readText(`rate_limit: { interval: ${text}, burst: 1 }`);
-    expect(config.rateLimit?.intervalSeconds).toBeCloseTo(seconds, 12);
-  });
 });
 
 describe('the example', () => {

@@ -125,13 +125,6 @@ clusters: [{ name: a, cluster_api: { urls: ["https://a:8080"], username: u, pass
       expect(both).toEqual(given);
     });
 
-    test('prints the shipped file where it sets none', async () => {
-      const plain = YAML.replace(/^(?:thresholds|links).*\n/gm, '');
-      const file = await writeTemporary('exporter.yml', plain);
-      const { out } = await runHere(['rules', `--config.file=${file}`]);
-      await expectGolden(out, 'config/prometheus/rules.yml', 'npm run rules');
-    });
-
     test.each([
       ['disk=0.2', 'thresholds.disk is 0.25'],
       ['cpu=0.8', 'thresholds.cpu is 0.9'],
