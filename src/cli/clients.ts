@@ -7,7 +7,7 @@ import {
   type CollectorWith,
 } from '../collectors/collector.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
-import type { ClusterConfig } from '../config/schema.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { type Clients, createClients } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';
 import type { PollStats } from '../http/poll-stats.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { findNearest } from '../config/issues.ts';
-import type { ClusterConfig, Config } from '../config/schema.ts';
+import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Operation } from '../diagnosis/failure.ts';
 import type { Clients } from '../exporter/clients.ts';

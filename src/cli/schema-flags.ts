@@ -1,12 +1,12 @@
 import { type Command, Option } from 'commander';
 import { COLLECTORS } from '../collectors/index.ts';
 import { formatIssues } from '../config/issues.ts';
+import type { Config } from '../config/keys-and-flags.ts';
 import { type ConfigSources, loadConfig } from '../config/load.ts';
-import type { Config } from '../config/schema.ts';
 import { CONFIG_FILE, type FlagKey, listFlags } from '../config/sources.ts';
 import { type CommandContext, usageError } from './command.ts';
 
-// The flags of the configuration are declared in its schema (config/schema.ts, config/cluster-schema.ts), each with its
+// The flags of the configuration are declared in its schema (config/keys-and-flags.ts, config/cluster-schema.ts), each with its
 // key, type, default and help. This file gives them to the commands.
 
 const FLAGS = listFlags(COLLECTORS);

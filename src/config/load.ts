@@ -12,7 +12,7 @@ import {
   type FileCluster,
   type FileConfig,
   type ProxyConfig,
-} from './schema.ts';
+} from './keys-and-flags.ts';
 import { findFile, readSources, type WrittenSources } from './sources.ts';
 import { checkClientTls, type TlsConfig } from './tls-files.ts';
 import { type AnySection, type Section, validate } from './validate.ts';

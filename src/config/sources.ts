@@ -5,7 +5,7 @@ import type { CollectorOptions } from './collector-schema.ts';
 import { readDocument, SourceDocument } from './document.ts';
 import { type Environment, readTextFile } from './files.ts';
 import { ConfigError, type ConfigIssues, findNearest, isMap, UsageError } from './issues.ts';
-import { configSchema } from './schema.ts';
+import { configSchema } from './keys-and-flags.ts';
 import { type AnySchema, type KeyMeta, unwrap } from './values.ts';
 
 /** A key as the command line and the documentation see it. */

@@ -1,4 +1,4 @@
-import type { ClusterConfig } from '../config/schema.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { codeOf, RequestError, toRequestError } from '../http/errors.ts';
 import type { Api, FailureReason } from '../vocabulary.ts';
 import type { Failure, Operation, Rule } from './failure.ts';

@@ -1,4 +1,4 @@
-import type { ClusterConfig } from '../config/schema.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import type { RequestError } from '../http/errors.ts';
 import type { Api, Endpoint, FailureReason } from '../vocabulary.ts';
 

@@ -9,7 +9,7 @@ import type {
   ClusterApiConfig,
   ClusterConfig,
   ProxyConfig,
-} from '../config/schema.ts';
+} from '../config/keys-and-flags.ts';
 import { type ClientTls, readClientTls } from '../config/tls-files.ts';
 import { isLoopback } from '../config/values.ts';
 import { HttpClient, type HttpClientOptions } from '../http/client.ts';

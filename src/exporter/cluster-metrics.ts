@@ -1,5 +1,5 @@
 import { gaugeOf } from '../collectors/collector.ts';
-import type { ClusterConfig } from '../config/schema.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import {
   clusterFamilies,
   collectorFamilies,

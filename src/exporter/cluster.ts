@@ -9,7 +9,7 @@ import {
 } from '../collectors/collector.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
-import type { ClusterConfig, Config } from '../config/schema.ts';
+import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
 import {
   type ProblemFinder,

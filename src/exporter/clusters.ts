@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Secret } from '../config/files.ts';
-import type { ClusterConfig, Config } from '../config/schema.ts';
+import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { Cluster, type ClusterContext } from './cluster.ts';
 
 /** The running clusters; replaced as a whole when the configuration changes. */

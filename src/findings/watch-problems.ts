@@ -7,7 +7,7 @@ import type {
 import { nodes } from '../collectors/nodes/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import { SESSION_STATES } from '../collectors/sessions/session.ts';
-import type { ClusterConfig } from '../config/schema.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
 import { grantee } from '../diagnosis/rules.ts';
 import { formatCount } from '../format.ts';

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { formatYaml } from '../config/document.ts';
-import type { Config } from '../config/schema.ts';
+import type { Config } from '../config/keys-and-flags.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
 import { createProbe } from './probe.ts';

@@ -1,4 +1,4 @@
-import type { ClusterConfig, Config } from '../../src/config/schema.ts';
+import type { ClusterConfig, Config } from '../../src/config/keys-and-flags.ts';
 import type { Simulator } from '../../src/simulator/index.ts';
 import { onlyCollectors } from '../support/collectors.ts';
 import type { Plan } from './scrape-checks.ts';

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import type { Environment } from '../../src/config/files.ts';
 import { ConfigIssues, formatIssues } from '../../src/config/issues.ts';
+import { describeConfig } from '../../src/config/keys-and-flags.ts';
 import { readProxies } from '../../src/config/load.ts';
-import { describeConfig } from '../../src/config/schema.ts';
 import { loadFlags, problemsOf } from './loading.ts';
 
 async function read(env: Environment, urls = ['http://a:1', 'https://b:1']) {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { describeConfig } from '../../src/config/schema.ts';
+import { describeConfig } from '../../src/config/keys-and-flags.ts';
 import { CLUSTER } from './bad-file.ts';
 import { loadText } from './loading.ts';
 import { FILES } from './web-files.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Config } from '../../src/config/schema.ts';
+import type { Config } from '../../src/config/keys-and-flags.ts';
 import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 

@@ -1,5 +1,5 @@
 import { describe, type ExpectStatic, test } from 'vitest';
-import type { Config } from '../../src/config/schema.ts';
+import type { Config } from '../../src/config/keys-and-flags.ts';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import {
   clusterYaml,

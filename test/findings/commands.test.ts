@@ -1,7 +1,7 @@
 import { readdirSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Config } from '../../src/config/schema.ts';
+import type { Config } from '../../src/config/keys-and-flags.ts';
 import { rangeProblems } from '../../src/findings/range-problems.ts';
 import { openScene, SCENES } from '../browser/scenes.ts';
 import { readCluster, readStatus } from '../web/status/read-status.ts';

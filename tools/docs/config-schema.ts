@@ -1,6 +1,6 @@
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { configSchema } from '../../src/config/schema.ts';
+import { configSchema } from '../../src/config/keys-and-flags.ts';
 
 /** The JSON schema of the configuration file, for editors; the loader checks more. */
 export function buildConfigSchema(): JsonSchema {

@@ -5,7 +5,7 @@ import { type Command, Option } from 'commander';
 import { cloud } from '../../collectors/cloud.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
-import type { ClusterConfig } from '../../config/schema.ts';
+import type { ClusterConfig } from '../../config/keys-and-flags.ts';
 import { readClientTls } from '../../config/tls-files.ts';
 import type { Operation } from '../../diagnosis/failure.ts';
 import { runbookUrl } from '../../findings/problem.ts';

@@ -1,7 +1,7 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import express from 'express';
-import type { Config } from '../../config/schema.ts';
+import type { Config } from '../../config/keys-and-flags.ts';
 import type { WebConfig } from '../../config/web-config.ts';
 import type { Log } from '../../log.ts';
 import { type Route, SENDING, sendText } from '../respond.ts';

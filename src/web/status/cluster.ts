@@ -6,7 +6,7 @@ import { ranges } from '../../collectors/ranges/collector.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
 import { tables } from '../../collectors/tables/collector.ts';
 import type { Thresholds } from '../../config/alert-settings.ts';
-import type { ClusterConfig } from '../../config/schema.ts';
+import type { ClusterConfig } from '../../config/keys-and-flags.ts';
 import { readAssistant } from '../../findings/assistant.ts';
 import { isDown, readNodes } from '../../findings/nodes.ts';
 import { readCollector } from '../../findings/polls.ts';

@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import type { Config } from '../../../src/config/schema.ts';
+import type { Config } from '../../../src/config/keys-and-flags.ts';
 import { startSimulator, type Simulator } from '../../../src/simulator/index.ts';
 import { everyCollector } from '../../support/collectors.ts';
 import { clusterYaml, startTestExporter, withCollectors } from '../../support/exporter.ts';

@@ -4,7 +4,7 @@ import {
   type CollectorResult,
   type CollectorWith,
 } from '../../../collectors/collector.ts';
-import type { ClusterConfig } from '../../../config/schema.ts';
+import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
 import { createRemedyFinder, diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatDuration, messageOf } from '../../../format.ts';

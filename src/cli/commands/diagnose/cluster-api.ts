@@ -10,7 +10,7 @@ import { sizeOf } from '../../../collectors/sessions/session.ts';
 import { tables, type TablesResult } from '../../../collectors/tables/collector.ts';
 import type { Thresholds } from '../../../config/alert-settings.ts';
 import { collectorOptions } from '../../../config/collector-schema.ts';
-import type { ClusterConfig } from '../../../config/schema.ts';
+import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
 import { writeDuration } from '../../../config/values.ts';
 import { grantee } from '../../../diagnosis/rules.ts';
 import type { Clients } from '../../../exporter/clients.ts';

@@ -8,7 +8,7 @@ import {
   THRESHOLD_NAMES,
 } from '../../../config/alert-settings.ts';
 import { findNearest } from '../../../config/issues.ts';
-import type { Config } from '../../../config/schema.ts';
+import type { Config } from '../../../config/keys-and-flags.ts';
 import { usageError } from '../../command.ts';
 
 /** A setting: how its value is checked and written, its default and its meaning. */
