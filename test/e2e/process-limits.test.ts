@@ -62,8 +62,10 @@ describe('standard output', TIMEOUT, () => {
 describe('more connections than file descriptors', TIMEOUT, () => {
   test('are closed but for 12 of 64', async () => {
     await using simulator = await simulate();
-    const shell = (command: string): string => `ulimit -n 64; exec ${command}`;
-    await using running = startExporterProcess({ simulator, shell });
+    await using running = startExporterProcess({
+      simulator,
+      shell: (command) => `ulimit -n 64; exec ${command}`,
+    });
     const address = await addressOf(running);
     const { port, hostname } = new URL(address);
     const sockets = Array.from({ length: 200 }, () => connect(Number(port), hostname).resume());
