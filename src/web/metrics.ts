@@ -72,7 +72,7 @@ export function negotiateFormat(accept: string | undefined): ExpositionFormat {
 }
 
 /** Whether an Accept-Encoding header allows gzip. */
-export function acceptsGzip(acceptEncoding: string | undefined): boolean {
+function acceptsGzip(acceptEncoding: string | undefined): boolean {
   const choices = parseChoices(acceptEncoding);
   const gzip =
     choices.find((choice) => choice.name === 'gzip' || choice.name === 'x-gzip') ??

@@ -4,7 +4,6 @@ import {
   type ClusterIdentity,
   freshnessOf,
   identify,
-  isId,
   listNodes,
   livenessOf,
   NodeListings,
@@ -13,18 +12,6 @@ import type { HttpResponse } from '../../src/http/request.ts';
 import { LIVENESS_BY_CODE } from '../../src/vocabulary.ts';
 import { answering } from '../collectors/support.ts';
 import { testStats } from '../support/cluster.ts';
-
-test.each([
-  [undefined, false],
-  [-1, false],
-  [0, false],
-  [1, true],
-  [1.5, false],
-  [2 ** 53 - 1, true],
-  [2 ** 53, false],
-])('%j is an id: %s', (id, expected) => {
-  expect(isId(id)).toBe(expected);
-});
 
 test('the liveness is `other` where its code is unknown or absent', () => {
   const codes = [0, 1, 2, 3, 4, 5, 6, 7, -1, undefined];
@@ -192,16 +179,5 @@ describe('another cluster is noticed', () => {
     listings.listed(stats, identityOf(...after));
     const names = { before: 'east', after: after[0]?.name ?? 'east' };
     expect(seen).toEqual(isReplaced ? [[stats, names]] : []);
-  });
-
-  test('once, and names are cut', () => {
-    const listings = new NodeListings();
-    const lengths: number[] = [];
-    listings.onReplaced((_stats, { after }) => lengths.push(after.length));
-    listings.listed(testStats(), identityOf(...before));
-    for (let times = 0; times < 2; times += 1) {
-      listings.listed(testStats(), identityOf({ id: 1, name: 'x'.repeat(9_999) }));
-    }
-    expect(lengths).toEqual([128]);
   });
 });

@@ -97,21 +97,6 @@ describe.each([401, 403])('a URL that answers everything with %d', (status) => {
   });
 });
 
-test('two of three URLs that refuse everything cost a minute', async () => {
-  const servers = [await refusing(401), await refusing(401), await node()];
-  const setting = connect(servers);
-  await expect(poll(setting)).rejects.toMatchObject({ reason: 'auth' });
-  setting.clock.now = MINUTE_MS - 1;
-  await expect(poll(setting)).rejects.toMatchObject({ reason: 'auth' });
-  expect(counts(servers)).toEqual([1, 1, 0]);
-  setting.clock.now = MINUTE_MS;
-  for (; setting.clock.now < 20 * MINUTE_MS; setting.clock.now += 5_000) {
-    expect(await poll(setting)).toBe(1);
-  }
-  expect(Math.max(...counts(servers).slice(0, 2))).toBeLessThan(8);
-  await dispose(setting, servers);
-});
-
 test('a wrong password costs a login at two URLs a minute', async () => {
   const servers = [await refusing(401), await refusing(401), await refusing(401)];
   const setting = connect(servers);

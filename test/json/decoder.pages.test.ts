@@ -51,20 +51,6 @@ describe('a page', () => {
     },
   );
 
-  test('counts wrong types in its elements and around them', () => {
-    for (const reading of readings('{"info":{"n":"x"},"items":[{"a":"y","s":1},{}]}')) {
-      expect(reading).toMatchObject({ wrongTypes: 3, elements: 2, limitHit: false });
-    }
-  });
-
-  test('keeps what is around its elements when the next one is read', () => {
-    const [first, second] = [1, 2].map((n) => readings(`{"info":{"n":${n}},"items":[]}`)[0]);
-    expect([first?.envelope, second?.envelope]).toEqual([
-      { note: undefined, info: { n: 1 } },
-      { note: undefined, info: { n: 2 } },
-    ]);
-  });
-
   test.each([16_384, 50_000])('has a member around its elements of %i bytes, not more', (most) => {
     for (const { envelope } of readings(textOf(most), { maxElementBytes: most })) {
       expect(envelope).toMatchObject({ note: 'x'.repeat(most - 2) });

@@ -55,10 +55,6 @@ describe('a value that was read', () => {
       { a: 2, list: ['2'] },
     ]);
   });
-
-  test.each(['7', ' 7', '7 \n', '70e-1'])('may be the number %j', (text) => {
-    expect(read(text, integer())).toEqual({ value: 7, wrongTypes: 0 });
-  });
 });
 
 /** Lists in lists. */

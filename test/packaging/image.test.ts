@@ -69,13 +69,6 @@ describe('the Dockerfile', () => {
     expect(await check()).toBe(1);
   });
 
-  test('has labels of the Open Container Initiative', () => {
-    const [labels = ''] = argumentsOf('LABEL');
-    for (const name of ['title', 'description', 'licenses', 'version', 'revision']) {
-      expect(labels).toContain(`org.opencontainers.image.${name}="`);
-    }
-  });
-
   test('holds what the program reads beside itself to write the rules', () => {
     const image = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-image-'));
     try {

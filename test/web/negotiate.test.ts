@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { acceptsGzip, negotiateFormat } from '../../src/web/metrics.ts';
+import { negotiateFormat } from '../../src/web/metrics.ts';
 
 const PROMETHEUS_2_53_PROTOBUF =
   'application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited;q=0.6,application/openmetrics-text;version=1.0.0;q=0.5,application/openmetrics-text;version=0.0.1;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2';
@@ -35,21 +35,5 @@ describe('the format', () => {
     ['a broken quality', 'application/openmetrics-text;q=high,text/plain;q=0.1', 'text'],
   ])('for %s', (_, accept, format) => {
     expect(negotiateFormat(accept)).toBe(format);
-  });
-});
-
-describe('gzip', () => {
-  it.each([
-    ['gzip', true],
-    ['deflate, GZIP;q=0.5', true],
-    ['*', true],
-    ['x-gzip', true],
-    ['gzip;q=0', false],
-    ['x-gzip;q=0, *', false],
-    ['gzip; q=0.0, *', false],
-    ['deflate, br', false],
-    [undefined, false],
-  ])('for Accept-Encoding %j is %s', (acceptEncoding, expected) => {
-    expect(acceptsGzip(acceptEncoding)).toBe(expected);
   });
 });

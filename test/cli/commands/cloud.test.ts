@@ -130,20 +130,7 @@ test(
   },
 );
 
-test('a read with 204 fails', async () => {
-  simulator.fault({ api: 'cloud', kind: 'no-content' });
-  expect((await cloud('assistant', 'get')).code).toBe(1);
-});
-
 describe('the migration assistant', () => {
-  test('is waited for after a 204', async () => {
-    simulator.world.provisionAssistant('');
-    simulator.fault({ api: 'cloud', kind: 'no-content', times: 1 });
-    const { code, out } = await cloud('assistant', 'provision', '--yes', '--wait');
-    expect(code).toBe(0);
-    expect(out).toMatch(/^status +RUNNING$/m);
-  });
-
   test.each([400, 401, 403])('was requested, even if a %i ends the wait', async (status) => {
     simulator.fault({ kind: 'status', status, api: 'cloud', skip: 1 });
     const { code, err } = await cloud('assistant', 'provision', '--yes', '--wait');
@@ -184,14 +171,6 @@ describe('the migration assistant', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^status +RUNNING$/m);
     expect(err).toMatch(/HTTP 500.*; retrying/);
-  });
-
-  test('is not waited for while it is being deleted', async () => {
-    const body = '{"id":"a1","status":"DELETING"}';
-    simulator.fault({ kind: 'status', status: 200, body, api: 'cloud', skip: 1, times: 1 });
-    const { code, err } = await cloud('assistant', 'provision', '--yes', '--wait');
-    expect(code).toBe(1);
-    expect(err).toContain('the migration assistant is being deleted');
   });
 
   test('is deleted', async () => {

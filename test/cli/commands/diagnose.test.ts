@@ -274,19 +274,3 @@ test('what diagnose finds leads to the runbook, or names the alert where no addr
   const links = 'links: { runbook_url: https://wiki.example }\n';
   expect(await printed(links)).toContain('see https://wiki.example/CrdbNodeDead.md\n');
 });
-
-test('the silence of a node is no cost of the scan', async () => {
-  await using simulator = await startSimulator({ nodes: 3, ranges: 30 });
-  simulator.world.freezeNode(3, 'ranges');
-  const more = 'collectors: { ranges: { interval: 1s, node_timeout: 1s } }\n';
-  const { out } = await runHere(['diagnose', '--scan', await configFlag(simulator, { more })]);
-  expect(out).toMatch(/! GET \/nodes\/\{node_id\}\/ranges\/ .*; not read: 1 of them;/);
-  expect(out).not.toContain('range scan ');
-});
-
-test('a closed connection is no reason to look for another port where the API has worked', async () => {
-  await using simulator = await startSimulator({ nodes: 1, ranges: 30 });
-  simulator.fault({ kind: 'reset', endpoint: 'sessions' });
-  const { out } = await runHere(['diagnose', await configFlag(simulator)]);
-  expect(out).toMatch(/✗ GET \/sessions\/ .*\n +→ the server closed the connection: check that/);
-});

@@ -141,45 +141,6 @@ test('range', async () => {
 });
 
 test('range as JSON', async () => {
-  expect(await outputOf('range 8 --output json')).toMatchInlineSnapshot(`
-    "
-    crdb-exporter: skipped, because not live: nodes 2 and 6
-    {
-      "ranges": [
-        {
-          "range_id": 8,
-          "table_id": null,
-          "index_id": null,
-          "replicas": [
-            {
-              "range_id": 8,
-              "node_id": 4,
-              "store_id": 4,
-              "table_id": null,
-              "table": null,
-              "index_id": null,
-              "problems": [],
-              "is_leaseholder": false,
-              "lease_kind": null,
-              "quiescent": false,
-              "ticking": false,
-              "stats": {
-                "queries_per_second": 0,
-                "writes_per_second": 0
-              },
-              "lease_history": []
-            }
-          ],
-          "unread_nodes": [
-            2,
-            6
-          ],
-          "problems": []
-        }
-      ]
-    }
-    "
-  `);
   expect(await outputOf('range 8 --output ndjson')).toMatchInlineSnapshot(`
     "
     crdb-exporter: skipped, because not live: nodes 2 and 6

@@ -133,15 +133,3 @@ test('no session at all is a failure while a node does not answer', async () => 
   expect(err).toMatch(/no sessions of node \d+: it did not respond/);
   expect(code).toBe(1);
 });
-
-describe('users and tables', () => {
-  test('a table is described', async () => {
-    const [truth] = simulator.truth().tables.filter(({ table }) => table === 'vehicles');
-    const found: Json = JSON.parse(await good('table', 'movr', 'vehicles', '--output', 'ndjson'));
-    expect(found).toMatchObject({ descriptor_id: truth?.tableId, range_count: truth?.ranges });
-    expect(found['columns']).toHaveLength(truth?.columns ?? -1);
-    const text = await good('table', 'movr', 'vehicles');
-    expect(text).toMatch(/^USER +PRIVILEGES\n/m);
-    expect(text).toContain('CREATE TABLE public.vehicles');
-  });
-});

@@ -62,13 +62,6 @@ describe('the command rules', () => {
     expect(texts.filter((text) => formsOf(value).test(text))).toEqual([]);
   });
 
-  test('changes runbooks', async () => {
-    const rules = await rulesWith('runbook_url=https://wiki.corp.internal/crdb/');
-    const unavailable = rules.find(({ alert }) => alert === 'CrdbNodeUnavailable');
-    const url = 'https://wiki.corp.internal/crdb/CrdbNodeUnavailable.md';
-    expect(unavailable?.annotations?.['runbook_url']).toBe(url);
-  });
-
   test.runIf(hasProgram('promtool'))('writes a file that promtool accepts', async () => {
     const file = await writeTemporary('rules.yml', '');
     const set = [
@@ -92,12 +85,6 @@ describe('the command rules', () => {
     const { code, err } = await runHere(['rules', '--output', file]);
     const message = `cannot write ${file}: there is no such folder`;
     expect({ code, err }).toEqual({ code: 1, err: `crdb-exporter: ${message}\n` });
-  });
-
-  test('rejects a value that cannot be used', async () => {
-    const { code, err } = await runHere(['rules', '--set', 'cpu=90']);
-    expect(code).toBe(2);
-    expect(err).toContain('--set cpu=90: 90 is not a share above 0, up to 1: write 0.9 for 90 %');
   });
 
   describe('with a configuration', () => {

@@ -38,11 +38,6 @@ async function list(
   return out;
 }
 
-/** As JSON, one a line. */
-function lines(...items: readonly Item[]): string {
-  return items.map((item) => `${JSON.stringify(item)}\n`).join('');
-}
-
 describe('a table', () => {
   test('has a dash for what is not known, in the order of the elements', async () => {
     expect(await list({ output: 'table' }, ITEMS)).toBe(
@@ -82,24 +77,6 @@ describe('JSON', () => {
       '{"name":"","size":9}\n{"name":"c"}\n',
     );
     expect(await list({ output: 'ndjson' }, [])).toBe('');
-  });
-
-  test('is held back only until a buffer is full, or it is asked for', async () => {
-    const item = { name: 'x'.repeat(32 * 1024) };
-    const other = { name: 'y' };
-    const { out } = await capture(async (seen) => {
-      const listing = openListing<Item>({ output: 'ndjson' }, LAYOUT);
-      listing.add(item);
-      expect(seen.out).toBe('');
-      listing.add(item);
-      expect(seen.out).toBe(lines(item, item));
-      listing.add(other);
-      expect(seen.out).toBe(lines(item, item));
-      await listing.drained();
-      expect(seen.out).toBe(lines(item, item, other));
-      await listing.close();
-    });
-    expect(out).toBe(lines(item, item, other));
   });
 
   test.each([

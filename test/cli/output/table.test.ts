@@ -61,34 +61,4 @@ describe('a table', () => {
       'hidden TWO',
     ]);
   });
-
-  test('shrinks the widest columns that may shrink, down to 11 characters', async () => {
-    const columns: readonly TableColumn[] = [
-      { title: 'ID', shrinks: true },
-      { title: 'NAME', shrinks: true },
-      { title: 'FIX' },
-    ];
-    const rows = [['0123456789abcdef', 'a name of twenty one.', 'fixed']];
-    const lines = async (width: number) => (await draw(columns, rows, width))[1];
-    expect(await lines(46)).toBe('0123456789abcdef  a name of twenty one.  fixed');
-    expect(await lines(45)).toBe('0123456789abcdef  a name of …enty one.  fixed');
-    expect(await lines(40)).toBe('0123456…9abcdef  a name o…ty one.  fixed');
-    expect(await lines(31)).toBe('01234…bcdef  a nam… one.  fixed');
-  });
-
-  test('never cuts a column that does not shrink', async () => {
-    const columns: readonly TableColumn[] = [{ title: 'ID' }, { title: 'NAME', shrinks: true }];
-    const rows = [['0'.repeat(70), 'a name of twenty one.']];
-    expect((await draw(columns, rows, 83))[1]).toBe(`${'0'.repeat(70)}  a nam… one.`);
-  });
-
-  test('shrinks columns first, rather than to hide optional ones', async () => {
-    const columns: readonly TableColumn[] = [
-      { title: 'ID' },
-      { title: 'NAME', shrinks: true, isOptional: true },
-    ];
-    const rows = [['1', 'a name of twenty one.']];
-    expect(await draw(columns, rows, 15)).toEqual(['ID  NAME', '1   a nam… one.']);
-    expect(await draw(columns, rows, 14)).toEqual(['ID', '1', 'hidden NAME']);
-  });
 });

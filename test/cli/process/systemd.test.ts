@@ -37,23 +37,6 @@ async function notifyBy(script: string | undefined, more: Readonly<Record<string
 }
 
 describe('the service manager', () => {
-  test('is told of the start and the stop, and regularly that the process lives', async () => {
-    const { notifier, lines, warnings } = await notifyBy('', { WATCHDOG_USEC: '3000' });
-    notifier.ready('listening on x');
-    await expect
-      .poll(lines)
-      .toEqual(expect.arrayContaining(['/run/notify: READY=1 STATUS=listening on x']));
-    await expect.poll(async () => (await lines()).length).toBeGreaterThan(3);
-    notifier.stopping();
-    await expect.poll(lines).toContain('/run/notify: STOPPING=1');
-    const [first, ...others] = await lines();
-    expect(first).toBe('/run/notify: READY=1 STATUS=listening on x');
-    expect(new Set(others)).toEqual(
-      new Set(['/run/notify: WATCHDOG=1', '/run/notify: STOPPING=1']),
-    );
-    expect(warnings).toEqual([]);
-  });
-
   test.each([
     ['without a watchdog', {}],
     ['with a watchdog for another process', { WATCHDOG_USEC: '3000', WATCHDOG_PID: '1' }],

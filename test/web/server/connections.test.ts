@@ -58,42 +58,6 @@ describe('more idle connections than may be open', () => {
     expect(orchard.log().match(/too many open connections/g)).toHaveLength(1);
     expect(orchard.log()).not.toContain('127.0.0.1:' + String(first?.localPort));
   });
-
-  test('a connection is idle again after its response, and ranks by its last one', async () => {
-    const orchard = await startOrchard();
-    // Those that have been closed do not count.
-    for (const socket of await openIdle(orchard, 20)) socket.destroy();
-    const [used, unused] = await openIdle(orchard, 2);
-    const received = new Promise((resolve) => used?.once('data', resolve));
-    used?.write('GET /-/healthy HTTP/1.1\r\nHost: x\r\n\r\n');
-    await received;
-    await openIdle(orchard, MAX_OPEN - 3);
-    expect(readDropped((await fetchPath(orchard.url)).text)).toBe(0);
-    await openIdle(orchard, 2);
-    await until(() => unused?.closed === true);
-    expect(used?.closed).toBe(false);
-    await openIdle(orchard, 1);
-    await until(() => used?.closed === true);
-  });
-});
-
-function guess(orchard: Orchard, number: number): net.Socket {
-  const socket = keep(net.connect(addressOf(orchard)));
-  const credentials = btoa(`ops:guess ${number}`);
-  socket.write(`GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Basic ${credentials}\r\n\r\n`);
-  return socket;
-}
-
-test('connections that wait for their passwords to be compared do not block other clients', async () => {
-  const orchard = await startOrchard({
-    // A comparison takes seconds.
-    webConfig: `basic_auth_users: { ops: "$2b$15$${'.'.repeat(22)}${'0'.repeat(31)}" }\n`,
-  });
-  const guesses = Array.from({ length: MAX_OPEN }, (_, number) => guess(orchard, number));
-  await until(() => guesses.every(({ connecting }) => !connecting));
-  const healthy = Array.from({ length: 30 }, () => fetchPath(orchard.url, '/-/healthy'));
-  expect((await Promise.all(healthy)).map(({ status }) => status)).toEqual(healthy.map(() => 200));
-  expect(guesses.filter(({ closed }) => closed).length).toBeLessThan(MAX_OPEN / 2);
 });
 
 test('connections whose responses are not ready are closed for new ones as well', async () => {

@@ -1,7 +1,6 @@
 import net from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Route, sendText } from '../../../src/web/respond.ts';
-import { SERVER_TIMEOUTS } from '../../../src/web/server/app.ts';
 import { fetchPath } from '../fetch-path.ts';
 import { serveRoutes } from './serve-routes.ts';
 
@@ -84,14 +83,5 @@ describe('a request', () => {
       headers: { connection: 'keep-alive' },
     });
     expect(headers['keep-alive']).toBe('timeout=90');
-  });
-});
-
-test('the timeouts of slow clients are those of the documentation', () => {
-  expect(SERVER_TIMEOUTS).toEqual({
-    headersMs: 10_000,
-    requestMs: 30_000,
-    checkMs: 5_000,
-    sendMs: 60_000,
   });
 });

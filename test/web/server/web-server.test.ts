@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs';
-import http from 'node:http';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { makeFolder } from '../../config/folder.ts';
 import { fetchPath } from '../fetch-path.ts';
-import { manyTrees, COLLECTORS, SLEEPER, startOrchard, startPolledOrchard } from '../orchard.ts';
+import { COLLECTORS, SLEEPER, startOrchard, startPolledOrchard } from '../orchard.ts';
 
 describe('listening', () => {
   test('serves the same on several addresses: IPv4, IPv6 and a unix socket', async () => {
@@ -66,16 +65,6 @@ describe('paths and methods', () => {
     }
     expect((await fetchPath(url, target, { method: 'HEAD' })).body.length).toBe(0);
   });
-
-  test('no response names its software', async () => {
-    const { url } = await startOrchard();
-    for (const target of ['/', '/metrics', '/nothing']) {
-      const { headers } = await fetchPath(url, target);
-      expect(headers['x-powered-by']).toBeUndefined();
-      expect(headers['server']).toBeUndefined();
-      expect(headers['etag']).toBeUndefined();
-    }
-  });
 });
 
 describe('/-/healthy and /-/ready', () => {
@@ -101,43 +90,5 @@ describe('/-/healthy and /-/ready', () => {
     expect((await fetchPath(url, '/-/ready')).status).toBe(503);
     nowMs = 60_001;
     expect((await fetchPath(url, '/-/ready')).status).toBe(200);
-  });
-});
-
-describe('the page at /', () => {
-  test('loads nothing from elsewhere, runs nothing inline and cannot be framed', async () => {
-    const { url } = await startOrchard();
-    const { status, headers, text } = await fetchPath(url, '/');
-    expect(status).toBe(200);
-    expect(headers['content-type']).toBe('text/html; charset=utf-8');
-    expect(headers['content-security-policy']).toContain("default-src 'none'");
-    expect(headers['content-security-policy']).toContain("frame-ancestors 'none'");
-    expect(headers['content-security-policy']).toContain("script-src 'self'");
-    expect(headers['content-security-policy']).not.toContain('unsafe');
-    expect(headers['x-content-type-options']).toBe('nosniff');
-    expect(text).not.toMatch(/<script>|<style|style=|(?:src|href)="(?:http|\/\/)/);
-    for (const target of ['/metrics', '/-/healthy', '/-/ready']) {
-      expect(text).toContain(`href="${target}"`);
-    }
-  });
-});
-
-describe('stopping', () => {
-  test('lets a running response end', async () => {
-    const { app, url } = await startPolledOrchard({ collectors: [manyTrees(60_000)] });
-    const response = await new Promise<http.IncomingMessage>((resolve, reject) => {
-      http.get(`${url}/metrics`, { agent: false }, resolve).on('error', reject);
-    });
-    const stopped = app.stop();
-    let length = 0;
-    for await (const chunk of response) length += Buffer.from(chunk).length;
-    expect(String(length)).toBe(response.headers['content-length']);
-    await stopped;
-  });
-
-  test('may be requested twice and closes the port', async () => {
-    const { app, url } = await startOrchard();
-    await Promise.all([app.stop(), app.stop()]);
-    await expect(fetchPath(url)).rejects.toMatchObject({ code: 'ECONNREFUSED' });
   });
 });

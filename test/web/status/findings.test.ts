@@ -3,12 +3,11 @@ import { cloud } from '../../../src/collectors/cloud.ts';
 import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import { nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
 import { pollProblems } from '../../../src/findings/polls.ts';
-import { isProblem, toFindings } from '../../../src/findings/problem.ts';
+import { toFindings } from '../../../src/findings/problem.ts';
 import { rangeProblems } from '../../../src/findings/range-problems.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
 import type { CollectorStatus, RangesStatus } from '../../../src/findings/status.ts';
 import { failedPolls } from '../../../src/findings/watch-problems.ts';
-import { formatTable } from '../../../src/format.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../../src/vocabulary.ts';
 import { orders } from '../../support/collectors.ts';
 import { expectGolden } from '../../support/golden.ts';
@@ -142,32 +141,6 @@ describe('a finding', () => {
     const alert = 'alert' in more ? more.alert : undefined;
     expect(finding).toEqual({ ...issue, alert, level, since });
   });
-
-  test('is a problem of the cluster unless it is information or about the exporter', () => {
-    const levels = ['critical', 'warning', 'info'] as const;
-    expect(levels.map((level) => isProblem({ about: 'nodes', level }))).toEqual([
-      true,
-      true,
-      false,
-    ]);
-    expect(levels.map((level) => isProblem({ about: 'exporter', level }))).toEqual([
-      false,
-      false,
-      false,
-    ]);
-  });
-
-  test('comes after worse ones, and in order among equals', () => {
-    const levels = ['info', 'warning', 'critical', 'info', 'critical'] as const;
-    const issues = levels.map((level, at) => ({ ...issue, key: String(at), level }));
-    expect(toFindings(issues, () => 0, NOW_MS).map(({ key }) => key)).toEqual([
-      '2',
-      '4',
-      '1',
-      '0',
-      '3',
-    ]);
-  });
 });
 
 function textsOf(status: RangesStatus, isApiDown = false): readonly string[] {
@@ -204,16 +177,6 @@ describe('findings of ranges', () => {
       'The ranges of 1 of 3 nodes were not read (node 7): the counts are lower bounds.',
     ]);
     expect(textsOf(partly, true)).toEqual([]);
-  });
-
-  test('name a table, or say that only its id is known', () => {
-    expect(['112', 'a112', '112b', ''].map((table) => formatTable(table))).toEqual([
-      'table 112',
-      'a112',
-      '112b',
-      '',
-    ]);
-    expect(formatTable('112', 'id')).toBe('id 112');
   });
 });
 

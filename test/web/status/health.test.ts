@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { toFindings } from '../../../src/findings/problem.ts';
 import { openScene, SCENES } from '../../browser/scenes.ts';
 import { withCollectors } from '../../support/exporter.ts';
 import { readCluster } from './read-status.ts';
@@ -13,18 +12,6 @@ describe('the state', () => {
       { about: 'exporter', alert: 'CrdbAccessRejected', level: 'warning' },
     ]);
     expect(findings[0]?.next).toContain('User and password were refused');
-  });
-
-  test('is unknown while the ranges of a node cannot be read', async () => {
-    await using scene = await openScene({ intervalSeconds: 0.3 });
-    scene.simulators.get('demo')?.fault({ kind: 'status', status: 500, node: 3 });
-    const seen = async () => {
-      const { state, findings } = await readCluster(scene);
-      return [state, ...findings.map(({ key }) => key)];
-    };
-    await expect.poll(seen).toEqual(['unknown', 'unread nodes']);
-    const { findings } = await readCluster(scene);
-    expect(findings[0]?.text).toContain('1 of 9 nodes were not read (node 3)');
   });
 });
 
@@ -59,21 +46,4 @@ test('ranges that were read without a node are no sign of health', async () => {
   simulator?.clearFaults();
   // A line for each change.
   await expect.poll(() => scene.exporter.log()).toMatch(/recovered after .*HTTP 500/);
-});
-
-test('an issue that begins in the future, by a clock that was set back, keeps its severity', () => {
-  const nowMs = Date.parse('2026-01-01T00:00:00Z');
-  const issue = { about: 'ranges', text: '', next: '', since: '2026-01-01T00:00:05Z' } as const;
-  const findings = toFindings(
-    [
-      { ...issue, key: 'lost', alert: 'CrdbRangesUnavailable' },
-      { ...issue, key: 'old', alert: 'CrdbNodeStuckLeaving', normalSeconds: 3600 },
-    ],
-    () => 0,
-    nowMs,
-  );
-  expect(findings.map(({ key, level }) => [key, level])).toEqual([
-    ['lost', 'critical'],
-    ['old', 'warning'],
-  ]);
 });

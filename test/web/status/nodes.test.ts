@@ -15,22 +15,6 @@ function textsOf(...nodes: readonly Node[]): readonly string[] {
   return problemsOf(...nodes).map(({ text }) => text);
 }
 
-test('each issue names its nodes', () => {
-  expect(
-    textsOf(
-      node(1, { livenessCode: 1, isFresh: false }),
-      node(2, { livenessCode: 6 }),
-      node(3, { livenessCode: 6, isFresh: false }),
-      node(4, { buildTag: 'v25.4.4' }),
-    ),
-  ).toEqual([
-    'Node 1 is dead.',
-    'Nodes 2 and 3 are draining.',
-    'Node 3 has stopped updating the record that node metrics are read from.',
-    'The nodes run 2 builds: v25.4.3 and v25.4.4.',
-  ]);
-});
-
 /** With a stale record of that age. */
 function silentSince(seconds: number): Partial<Node> {
   return { updatedSeconds: seconds, isFresh: false };

@@ -49,10 +49,13 @@ test('/api/status may be asked for its tag alone, or whether it has changed', as
   expect([same.status, chosen(same), same.text]).toEqual([304, { etag }, '']);
 });
 
-test('/config for a browser is a page, and no cache keeps it', async () => {
+test.each([
+  ['/', '<title>orchard '],
+  ['/config', '<title>Configuration · crdb-exporter</title>'],
+])('%s for a browser is a page that loads nothing from elsewhere', async (path, title) => {
   const { url } = await startPolledOrchard();
-  const answer = await fetchPath(url, '/config', { headers: { accept: 'text/html' } });
-  expect(answer.text).toContain('<title>Configuration · crdb-exporter</title>');
+  const answer = await fetchPath(url, path, { headers: { accept: 'text/html' } });
+  expect(answer.text).toContain(title);
   expect(chosen(answer)).toEqual({
     ...NO_STORE,
     'content-type': 'text/html; charset=utf-8',

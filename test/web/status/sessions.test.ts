@@ -46,16 +46,6 @@ describe('findings of sessions', () => {
     ]);
   });
 
-  test('began at an unknown time where that of the poll is unknown', () => {
-    const { applications } = readSessions(
-      sessionsResult({ a: { oldestIdleTransactionSeconds: 301 } }),
-    );
-    const status = { ...readSessions(sessionsResult({})), applications };
-    expect(
-      sessionProblems(status, 'shop', undefined, DEFAULT_THRESHOLDS).map(({ since }) => since),
-    ).toEqual([undefined]);
-  });
-
   test.each([
     [[], undefined],
     [[0], undefined],

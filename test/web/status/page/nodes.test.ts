@@ -40,21 +40,6 @@ test('nodes stand by locality, in the order of its name, with their number', () 
   ]);
 });
 
-test('a node says its state, and how old its record is when that is stale', () => {
-  const nodes = [
-    node(1, { status: 'dead' }),
-    node(2, { status: 'draining' }),
-    node(3, { isStale: true, recordAt: EARLIER }),
-    node(4, { isStale: true, recordAt: undefined }),
-  ];
-  expect(drawn(nodes).slice(1)).toEqual([
-    'critical: n1 ✕ dead',
-    'info: n2 i draining',
-    'warning: n3 ! live, record 14 min old',
-    'warning: n4 ! live',
-  ]);
-});
-
 test('while the polls fail, nodes are only what they were, without a colour', () => {
   const nodes = [node(1), node(2, { status: 'dead', isStale: true })];
   expect(drawn(nodes, EARLIER).slice(1)).toEqual([
