@@ -110,7 +110,7 @@ export class KnownRanges {
     sequences[slot] = Math.max(sequence, knownSequence);
   }
 
-  /** Offers the ranges that have, or should have, so many replicas. */
+  /** Offers the ranges that have, or should have, so many replicas, and whose table index has a number of its own. */
   *offerSamples(minReplicas: number, offer: (range: SampledRange) => void): Work {
     const { ids, presence, intended, problems, tableIndexes } = this.table;
     const offerSlots = (from: number, to: number): void => {
@@ -121,6 +121,8 @@ export class KnownRanges {
         const least = intended[slot] === 0 && isMissingSome ? replicas + 1 : replicas;
         if (found <= 0 || least < minReplicas) continue;
         const tableIndex = tableIndexes[slot] ?? 0;
+        // Ranges of many tables share the last number, so that one cannot stand for all.
+        if (this.tableIndexes.get(tableIndex) === undefined) continue;
         offer({ rangeId: ids[slot] ?? 0, tableIndex, replicas, isMissingSome });
       }
     };

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
 import { KnownRanges } from '../../../src/collectors/ranges/known-ranges.ts';
 import type { Work } from '../../../src/collectors/ranges/range-table.ts';
-import { ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
+import { ReplicaColumns, tableIndexOf } from '../../../src/collectors/ranges/replica.ts';
 import { PROBLEMS } from '../../../src/vocabulary.ts';
 import { bytesOf } from './cluster.ts';
 
@@ -13,12 +13,15 @@ interface Replica {
   readonly problems: number;
   readonly lease: number;
   readonly sequence: number;
+  readonly tableIndex: number;
 }
 
 function columnsOf(replicas: readonly Partial<Replica>[]): ReplicaColumns {
   const columns = new ReplicaColumns();
-  for (const { rangeId = 1, problems = 0, lease = NONE, sequence = 0 } of replicas) {
+  for (const replica of replicas) {
+    const { rangeId = 1, problems = 0, lease = NONE, sequence = 0, tableIndex = 0 } = replica;
     columns.rangeIds.push(rangeId);
+    columns.tableIndexes.push(tableIndex);
     columns.problems.push(problems);
     columns.leases.push(lease);
     columns.sequences.push(sequence);
@@ -121,6 +124,18 @@ test('many ranges of several nodes take at most 40 bytes each', () => {
   const { ranges, byReplicas } = scan(known, nodes);
   expect([ranges, byReplicas[1], byReplicas[2]]).toEqual([240_000, 180_000, 60_000]);
   expect(bytesOf(known.table) / ranges).toBeLessThanOrEqual(40);
+});
+
+test('a range is no sample for others when its table index shares the last number with other tables', () => {
+  const known = new KnownRanges();
+  const sampled: number[] = [];
+  const ranges = Array.from({ length: 70_000 }, (_, at) => ({
+    rangeId: at + 1,
+    tableIndex: tableIndexOf(`/Table/${at + 100}/1`),
+  }));
+  scan(known, [ranges, ranges, ranges, ranges, ranges]);
+  runToEnd(known.offerSamples(5, ({ rangeId }) => sampled.push(rangeId)));
+  expect([sampled.length, Math.max(...sampled)]).toEqual([65_534, 65_534]);
 });
 
 describe('ranges that are gone', () => {
