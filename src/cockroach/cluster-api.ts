@@ -147,7 +147,7 @@ export class ClusterApi {
     await readTokenPages(stats, 'sessions', async (start) => {
       if (start !== undefined) query.set('start', start);
       let dateMs: number | undefined;
-      const { envelope } = await this.#readPage(stats, {
+      const { envelope, elements } = await this.#readPage(stats, {
         endpoint: 'sessions',
         path: `/sessions/?${query.toString()}`,
         retryOn500: true,
@@ -161,7 +161,7 @@ export class ClusterApi {
       assertWithin(stats, 'sessions', 'nodes with errors', failedNodes.size, MAX_NODES);
       internalPrefix = envelope.internal_app_name_prefix ?? internalPrefix;
       await request.onPageEnd?.();
-      return { next: envelope.next, failedNodes };
+      return { next: envelope.next, failedNodes, elements };
     });
     return { failedNodes, internalPrefix };
   }

@@ -54,25 +54,30 @@ export async function readNumberedPages(
 }
 
 /**
- * Pages by limit and start (sessions): `readPage` resolves to the response's `next`, and the nodes that it names in
- * `errors`. The length of a page proves nothing: servers may cap it below the limit. Real servers send `next` for ever,
- * so the end is also the same token again, or one that leaves only failed nodes.
+ * Pages by limit and start (sessions): `readPage` resolves to the response's `next`, the nodes that it names in `errors`,
+ * and the number of its elements. The length of a page proves nothing: servers may cap it below the limit. Real servers
+ * send `next` for ever, so the end is also the same token again, or one that leaves only failed nodes. A page that has
+ * elements and the same token is the first one again, as of a proxy that drops `start`: they would be counted twice.
  */
 export async function readTokenPages(
   stats: PollStats,
   what: string,
-  readPage: (
-    start: string | undefined,
-  ) => Promise<{ readonly next: unknown; readonly failedNodes: ReadonlySet<number> }>,
+  readPage: (start: string | undefined) => Promise<{
+    readonly next: unknown;
+    readonly failedNodes: ReadonlySet<number>;
+    readonly elements: number;
+  }>,
 ): Promise<void> {
   let start: string | undefined;
   for (let pages = 1; ; pages += 1) {
-    const { next, failedNodes } = await readPage(start);
+    const { next, failedNodes, elements } = await readPage(start);
     if (next === undefined || next === null || next === '') return;
     if (typeof next !== 'string') {
       throw new RequestError('decode', `${what}: \`next\` is not a token`);
     }
-    if (next === start || leavesOnlyFailedNodes(next, failedNodes)) return;
+    if (leavesOnlyFailedNodes(next, failedNodes)) return;
+    if (next === start && elements === 0) return;
+    if (next === start) throw endless(stats, `${what}: \`next\` stays the same`);
     if (pages === MAX_PAGES) throw endless(stats, `${what}: more than ${MAX_PAGES} pages`);
     start = next;
   }

@@ -112,7 +112,7 @@ describe('pages by token', () => {
   ])('end with %s', async (_what, nexts, failed, pages, outcome) => {
     const starts: (string | undefined)[] = [];
     const read = async (start: string | undefined) => {
-      return { next: nexts[starts.push(start) - 1], failedNodes: new Set(failed) };
+      return { next: nexts[starts.push(start) - 1], failedNodes: new Set(failed), elements: 0 };
     };
     expect(await outcomeOf((stats) => readTokenPages(stats, 'x', read))).toEqual(outcome);
     expect(starts).toEqual([undefined, ...nexts].slice(0, pages));
@@ -125,9 +125,19 @@ describe('pages by token', () => {
     let page = 0;
     const read = async () => {
       page += 1;
-      return { next: page < pages ? `page ${page}` : '', failedNodes: new Set<number>() };
+      return {
+        next: page < pages ? `page ${page}` : '',
+        failedNodes: new Set<number>(),
+        elements: 1,
+      };
     };
     expect(await outcomeOf((stats) => readTokenPages(stats, 'x', read))).toEqual(outcome);
+  });
+
+  test('fail where a page has elements and the token of the page before: the server starts over', async () => {
+    const page = { next: 'a', failedNodes: new Set<number>(), elements: 5 };
+    const outcome = await outcomeOf((stats) => readTokenPages(stats, 'x', async () => page));
+    expect(outcome).toEqual(['limit: x: `next` stays the same', 'pages']);
   });
 });
 
