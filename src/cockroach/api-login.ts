@@ -30,6 +30,8 @@ export interface ApiRequest<T> extends Omit<
 
 /** Pause after a refused login: the same password is hardly accepted later, and each login costs the server a slow hash. */
 const REFUSED_PAUSE_MS = 60_000;
+/** Pause after any other response without a token: the requests to hundreds of nodes would each log in. */
+const UNUSABLE_PAUSE_MS = 5_000;
 const LOGIN = { endpoint: 'login' } as const;
 /** Maximum size of the response to a login or logout. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
@@ -39,26 +41,26 @@ const NO_TOKEN = 'must be at most 4096 characters of printable ASCII without spa
 
 export const loginResponse = object({ session: string() });
 
-/** A refused login, which is not tried again with the same password for a minute. */
-interface RefusedLogin {
+/** A failed login, which is not tried again with the same password during its pause. */
+interface FailedLogin {
   readonly error: RequestError;
   readonly password: string;
   /** Monotonic ms. */
-  readonly atMs: number;
+  readonly pausedUntilMs: number;
 }
 
 /**
  * Gets and replaces the token of one cluster. All requests that need one wait for the same login. A token that is refused
- * with 401 is replaced by a new login, at most once in a minute. A login that is refused is tried again after a minute, or
- * at once when the password has changed. Example: the password is refused at 0 s. Requests fail without a login until 60 s,
- * but if its file changes at 10 s, the next request logs in.
+ * with 401 is replaced by a new login, at most once in a minute. A login that is refused is tried again after a minute, and
+ * one with another useless response after 5 s, or at once when the password has changed. Example: the password is refused
+ * at 0 s. Requests fail without a login until 60 s, but if its file changes at 10 s, the next request logs in.
  */
 export class ApiLogin {
   readonly #options: ApiLoginOptions;
   #token: string | undefined;
   /** The login that is under way. */
   #pending: Promise<string> | undefined;
-  #refusedLogin: RefusedLogin | undefined;
+  #failedLogin: FailedLogin | undefined;
   /** When a refused token was last dropped, monotonic ms. */
   #droppedAtMs = -Infinity;
 
@@ -138,12 +140,12 @@ export class ApiLogin {
     return this.#pending;
   }
 
-  /** Sends POST /login/ with a form, as servers do not understand a JSON body; throws the last refusal during its pause. */
+  /** Sends POST /login/ with a form, as servers do not understand a JSON body; throws the last failure during its pause. */
   async #logIn(username: string, password: string): Promise<string> {
     const { http, loginTimeoutMs, loginTried, loginFailed, monotonicMs } = this.#options;
-    const refused = this.#refusedLogin;
-    const isPaused = refused !== undefined && monotonicMs() - refused.atMs < REFUSED_PAUSE_MS;
-    if (isPaused && refused.password === password) throw refused.error;
+    const failed = this.#failedLogin;
+    const isPaused = failed?.password === password && monotonicMs() < failed.pausedUntilMs;
+    if (isPaused) throw failed.error;
     const signal = AbortSignal.timeout(Math.ceil(loginTimeoutMs));
     loginTried();
     try {
@@ -162,7 +164,11 @@ export class ApiLogin {
       const error = toRequestError(thrown, 'login');
       loginFailed(error);
       const isRefused = error.reason === 'auth' || error.reason === 'forbidden';
-      if (isRefused) this.#refusedLogin = { error, password, atMs: monotonicMs() };
+      const pauseMs = isRefused ? REFUSED_PAUSE_MS : UNUSABLE_PAUSE_MS;
+      // The breakers of the URL and of the endpoint know the other failures.
+      if (error.scope === 'none') {
+        this.#failedLogin = { error, password, pausedUntilMs: monotonicMs() + pauseMs };
+      }
       throw error;
     }
   }
