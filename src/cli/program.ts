@@ -140,15 +140,18 @@ function describeBuild({ version, revision, nodeVersion, platform }: Build): str
   return `crdb-exporter ${version} (revision ${revision}, Node.js ${nodeVersion}, ${platform})\n`;
 }
 
+/** An option of the exporter, all of which have a dot, or one before which a command means nothing. */
+const TAKES_NAME = /^(?:--[^=]*\.[^=]*|-h|--help|--version)$/;
+
 /** Refuses a mistyped command and one behind its options: it would be an argument of the exporter. */
 function rejectUnknownCommand(args: readonly string[]): void {
   const [word] = args;
   const names = [...NAMES, COMPLETE, 'help'];
   if (word === undefined || names.includes(word)) return;
   if (word.startsWith('-')) {
-    // In `--cluster.name demo` the name is a value.
+    // In `--cluster.name demo` the name is a value; `--help nodes` prints help.
     const commandIndex = args.findIndex(
-      (arg, index) => NAMES.includes(arg) && !/^-[^=]*$/.test(args[index - 1] ?? ''),
+      (arg, index) => NAMES.includes(arg) && !TAKES_NAME.test(args[index - 1] ?? ''),
     );
     if (commandIndex === -1) return;
     const [command = '', ...operands] = args.slice(commandIndex);

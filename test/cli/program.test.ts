@@ -76,6 +76,7 @@ describe('the command line', () => {
 
   test.each([
     [['--config.file', 'x.yml', 'check'], 'check --config.file x.yml'],
+    [['--problems', 'ranges', '--hot', '3'], 'ranges --problems --hot 3'],
     [['--config.file=a b.yml', 'nodes', '--sort', 'id'], "nodes '--config.file=a b.yml' --sort id"],
     [
       ['--cluster.name', 'demo', '--cluster.url=x', 'table', 'a'],
