@@ -104,9 +104,8 @@ export type ThresholdName = keyof typeof THRESHOLDS;
 /** The limit of each, in its unit: `cpu` 0.9, `backup_hours` 26. */
 export type Thresholds = Readonly<Record<ThresholdName, number>>;
 
-/** `thresholds` of the configuration file. */
-export const THRESHOLD_SECTION = section(THRESHOLDS);
-export const DEFAULT_THRESHOLDS: Thresholds = v.parse(THRESHOLD_SECTION, {});
+const LIMITS = section(THRESHOLDS);
+export const DEFAULT_THRESHOLDS: Thresholds = v.parse(LIMITS, {});
 
 export function isThresholdName(name: string): name is ThresholdName {
   return Object.hasOwn(THRESHOLDS, name);
@@ -114,6 +113,38 @@ export function isThresholdName(name: string): name is ThresholdName {
 
 export const THRESHOLD_NAMES: readonly ThresholdName[] =
   Object.keys(THRESHOLDS).filter(isThresholdName);
+
+/**
+ * The critical limits that are not beyond those that warn, and why: `disk_critical` 0.3 with `disk` 0.2. The defaults tell
+ * which side is worse.
+ */
+export function findWrongOrders(limits: Readonly<Record<string, number | undefined>>) {
+  return THRESHOLD_NAMES.flatMap((critical) => {
+    const warning = critical.replace('_critical', '');
+    const { [warning]: limit, [critical]: worse } = limits;
+    if (!isThresholdName(warning) || limit === undefined || worse === undefined) return [];
+    const sign = Math.sign(DEFAULT_THRESHOLDS[critical] - DEFAULT_THRESHOLDS[warning]);
+    if (warning === critical || sign * (worse - limit) > 0) return [];
+    const order = sign < 0 ? 'less' : 'more';
+    return [{ critical, message: `${worse} must be ${order} than ${warning} (${limit})` }];
+  });
+}
+
+/** `thresholds` of the configuration file. */
+export const THRESHOLD_SECTION = v.pipe(
+  LIMITS,
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed) return;
+    const input = dataset.value;
+    for (const { critical, message } of findWrongOrders(input)) {
+      const value = input[critical];
+      addIssue({
+        message,
+        path: [{ type: 'object', origin: 'value', input, key: critical, value }],
+      });
+    }
+  }),
+);
 
 /** The meaning of a threshold, as a sentence. */
 export function describeThreshold(name: ThresholdName): string {

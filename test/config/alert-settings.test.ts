@@ -6,6 +6,7 @@ import { loadText, problemsOf } from './loading.ts';
 const BAD = [
   `thresholds: { dsk: 0.3 }\n${CLUSTER}`,
   `thresholds:\n  cpu: 90\n  disk: 20%\n  clock_offset: 300\n  protected_age: 1h\n  memory: "0.8"\n  scan_minutes: 1.5\n${CLUSTER}`,
+  `thresholds: { disk: 0.8, disk_critical: 0.9, heartbeat: 5 }\n${CLUSTER}`,
   `links: { runbook_url: wiki, dashboards_url: "https://g" }\n${CLUSTER}`,
   `links: { runbook_url: "https://wiki/?page=a", dashboard_url: "https://ops:secret@g" }\n${CLUSTER}`,
 ];
@@ -20,6 +21,8 @@ test('limits and links that cannot be used are reported with their remedy', asyn
     exporter.yml:5:18: thresholds.protected_age: "1h" is not a number of seconds from 10 to 2678400
     exporter.yml:6:11: thresholds.memory: "0.8" is not a share above 0, up to 1: write 0.9 for 90 %: remove the quotes
     exporter.yml:7:17: thresholds.scan_minutes: 1.5 is not a whole number of minutes
+    exporter.yml:1:13: thresholds.heartbeat_critical: 3 must be more than heartbeat (5)
+    exporter.yml:1:41: thresholds.disk_critical: 0.9 must be less than disk (0.8)
     exporter.yml:1:23: links.runbook_url: "wiki" is not an address that begins with http:// or https://
     exporter.yml:1:29: links.dashboards_url: unknown key "dashboards_url"; did you mean "dashboard_url"?
     exporter.yml:1:23: links.runbook_url: "https://wiki/?page=a" is an address with a user, a query or a fragment: remove it

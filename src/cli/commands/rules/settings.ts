@@ -3,6 +3,7 @@ import {
   describeThreshold,
   findLinkFault,
   findThresholdFault,
+  findWrongOrders,
   isThresholdName,
   RUNBOOK_URL,
   THRESHOLD_NAMES,
@@ -112,6 +113,9 @@ export function readSettings(
       texts[key] = checked;
     }
   }
+  const limits = THRESHOLD_NAMES.map((name) => [name, Number(texts[name])] as const);
+  const [wrong] = findWrongOrders(Object.fromEntries(limits));
+  if (wrong !== undefined) throw usageError(`--set ${wrong.critical}: ${wrong.message}`);
   const values = Object.entries(texts).map(([name, text]) => [name, writeValue(name, text)]);
   return { values: Object.fromEntries(values), severities, waits, labels };
 }

@@ -62,6 +62,7 @@ const BAD_PAIRS = `
   disk dsk=1 severty.ALERT=x nonsense=1 severity.CrdbNodeDed=off severity=off
   severity.CrdbHotRange=page cpu=0 cpu=1.01 cpu=0.5x cpu= restarts=0 restarts=-1 clock_offset=300
   record_age=2 backup_hours=93600 license_days=1814400 disk_floor=5 scan_minutes=1.5
+  disk_critical=0.3
   for.CrdbNodeDead=0m for.CrdbNodeDead=5min for.CrdbNodeDead= for.CrdbWatchdog=5m for.CrdbNodeDed=5m
   job=( job=a(?i) job= runbook_url= runbook_url=https:// runbook_url=http://a'b runbook_url=http://a?b
   label.node_id=x label.severity=x label.=x label.1a=x label.a-b=x
@@ -100,6 +101,7 @@ test('a pair is refused with its remedy', () => {
     --set license_days=1814400: 1814400 is not a number of days from 1 to 3660
     --set disk_floor=5: 5 is not a number of bytes from 1048576 on
     --set scan_minutes=1.5: 1.5 is not a whole number of minutes
+    --set disk_critical: 0.3 must be less than disk (0.2)
     --set for.CrdbNodeDead=0m: not a duration above 0: write 90s, 10m or 2h
     --set for.CrdbNodeDead=5min: not a duration above 0: write 90s, 10m or 2h
     --set for.CrdbNodeDead=: not a duration above 0: write 90s, 10m or 2h
