@@ -1,11 +1,11 @@
 import { availableParallelism } from 'node:os';
-import { delimiter } from 'node:path';
+import path from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** Tests in real time mostly wait. They run beside all others, which leave them the processor. */
 const TIMED = ['test/e2e/alerts/*.test.ts', 'test/chaos/*.test.ts'];
-const LOW_PRIORITY = 'test/support/low-priority.ts';
+const LOW_PRIORITY = path.join(import.meta.dirname, 'test/support/low-priority.ts');
 /** The longest files begin first, so that no worker is left with one of them in the end. */
 const LONGEST = [
   'e2e/alerts',
@@ -36,7 +36,7 @@ const WITH_BOTH = [
 ];
 /** The cases of the rules take long: they run once, with the newest promtool where it is available. */
 const RULES = ['test/rules/{rules,incidents,decommission,scan-check}.test.ts'];
-const newestFirst = { PATH: [NEWEST, process.env['PATH']].join(delimiter) };
+const newestFirst = { PATH: [NEWEST, process.env['PATH']].join(path.delimiter) };
 
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {

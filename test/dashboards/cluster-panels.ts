@@ -32,6 +32,8 @@ export function calmCluster(nodes: number): WatchedCluster['size'] {
 
 export interface WatchingPrometheus extends AsyncDisposable {
   readonly prometheus: Prometheus;
+  /** Waits for a time at which every panel can have values, in Unix seconds: the last scrape before it did not fail. */
+  untilFilled(): Promise<number>;
   /** Ends the cluster and its exporter; Prometheus goes on. */
   stopCluster(): Promise<void>;
   /** Prometheus goes on without rules. */
@@ -78,10 +80,16 @@ scrape_configs:
       'crdb_cluster:crdb_health:code < 3',
       `rate(crdb_node_sql_queries_total[${4 * intervalSeconds}s])`,
     ].join(' and on () ');
-    await eventually(async () => (await prometheus.query(isReady))[0]);
+    const untilFilled = (): Promise<number> =>
+      eventually(async () => {
+        const now = Date.now() / 1000;
+        return (await prometheus.query(isReady)).length > 0 ? now : undefined;
+      });
+    await untilFilled();
     await sleep(seconds * 1000);
     return {
       prometheus,
+      untilFilled,
       stopCluster: () => world.disposeAsync(),
       async stopRules() {
         await writeFile(rules, 'groups: []');
@@ -98,7 +106,7 @@ scrape_configs:
 /** Runs every query of every panel as Grafana does, when nothing else is left to do. */
 export async function queryPanels(cluster: WatchedCluster): Promise<readonly FilledPanel[]> {
   await using watching = await watchCluster(cluster);
-  const end = Date.now() / 1000;
+  const end = await watching.untilFilled();
   await watching.stopCluster();
   const filled: FilledPanel[] = [];
   for (const placed of PANELS) {

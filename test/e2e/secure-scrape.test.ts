@@ -56,9 +56,10 @@ rate_limit: { interval: 10ms, burst: 100 }
       ].join('')}`,
     );
     const up = await eventually(async () => {
-      const series = await prometheus.query('min_over_time(up[1m])');
-      const scraped = await prometheus.query('count_over_time(up[1m]) > 3');
-      return scraped.length === 4 ? series : undefined;
+      const series = await prometheus.query('max_over_time(up[5m])');
+      const scraped = await prometheus.query('count_over_time(up[5m]) > 3');
+      const isGood = series.some(({ value }) => value === 1);
+      return isGood && scraped.length === 4 ? series : undefined;
     });
     const byJob = Object.fromEntries(up.map(({ labels, value }) => [labels['job'], value]));
     expect(byJob).toEqual({ good: 1, no_password: 0, no_certificate: 0, no_ca: 0 });
