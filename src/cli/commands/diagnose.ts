@@ -7,6 +7,7 @@ import { nodes } from '../../collectors/nodes/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
 import type { ClusterConfig } from '../../config/keys-and-flags.ts';
 import { readClientTls } from '../../config/tls-files.ts';
+import { isLoopback } from '../../config/values.ts';
 import type { Operation } from '../../diagnosis/failure.ts';
 import { runbookUrl } from '../../findings/problem.ts';
 import { formatJson, formatLine } from '../../format.ts';
@@ -110,10 +111,18 @@ async function checkUrls(list: Checklist, context: CommandContext): Promise<bool
   return isReachable;
 }
 
-/** Checks the certificate behind an https URL, unless a proxy is between; false when it fails. */
+/** Checks the certificate behind an https URL, or says that a proxy is between; false when it fails. */
 async function checkCertificate(list: Checklist, text: string, operation: Operation) {
   const url = new URL(text);
-  if (url.protocol !== 'https:' || list.config.proxy.https !== undefined) return true;
+  const { proxy } = list.config;
+  const isHttps = url.protocol === 'https:';
+  if ((isHttps ? proxy.https : proxy.http) !== undefined && !isLoopback(text)) {
+    const variables = isHttps ? 'https_proxy or all_proxy' : 'http_proxy or all_proxy';
+    const detail = `requests go through the proxy of ${variables}, unless no_proxy names the host`;
+    list.add('proxy', { verdict: 'skipped', detail }, url.origin);
+    return true;
+  }
+  if (!isHttps) return true;
   const tls = operation.api === 'cluster' ? list.config.cluster_api?.tls : undefined;
   const isUnverified = tls?.insecure_skip_verify ?? false;
   const files = tls === undefined ? {} : await readClientTls(tls);

@@ -154,6 +154,17 @@ describe('what is wrong is found with its remedy:', () => {
     );
   });
 
+  test('a proxy of the environment, which may be what fails', async () => {
+    const args = ['diagnose', '--output=json', '--cluster.url=http://crdb.example:8080'];
+    const { code, out } = await runHere(args, { http_proxy: await refusing() });
+    const { findings } = JSON.parse(out).clusters[0];
+    expect(code).toBe(1);
+    expect(findings).toMatchObject([
+      { check: 'proxy', verdict: 'skipped', detail: expect.stringContaining('http_proxy') },
+      { check: 'GET /health/', verdict: 'failed' },
+    ]);
+  });
+
   test.each([
     [
       'nothing that listens',
