@@ -200,47 +200,55 @@ export class Cluster {
   }
 
   #createPollers(previous: readonly Poller[]): readonly Poller[] {
-    const { collectors, log, clock, random, pollEnded } = this.#context;
-    const shard = this.#shard;
-    const metrics = this.#context.metrics.cluster(this.name);
-    const findRemedy = createRemedyFinder(this.config);
-    return collectors.flatMap((collector) => {
-      const settings = this.config.collectors[collector.name];
-      if (!settings?.enabled || (collector.scope === 'cluster' && shard.index !== 0)) return [];
-      // Its state is valid while they stay the same.
-      const options = collectorOptions(this.config, collector);
-      // Success without a request would prove nothing about the cluster.
-      if (collector.isIdle?.(options) === true) return [];
+    return this.#context.collectors.flatMap((collector) => {
       const before = previous.find((poller) => poller.collector.name === collector.name);
-      const isLocal = collector.isLocal?.(options) === true;
-      const work = {
-        options,
-        state: before?.stateFor(options) ?? collector.createState(),
-        shard: isLocal ? shard.name : String(shard.index),
-      };
-      const { http, collect } = this.#bind(collector, work);
-      return new Poller(
-        {
-          ...work,
-          http,
-          collect,
-          cluster: this.name,
-          collector,
-          settings,
-          metrics,
-          log,
-          findRemedy,
-          clock,
-          random,
-          pollEnded: () => {
-            const problems = this.#findProblems(this, collector, this.#problemLog.problems);
-            this.#problemLog.update(problems);
-            pollEnded?.(this, collector);
-          },
-        },
-        before,
-      );
+      return this.#createPoller(collector, before) ?? [];
     });
+  }
+
+  /**
+   * Undefined when the collector has nothing to poll. The poller keeps the closures that are made here, so none of them may
+   * stand beside one that names the pollers before: each reload would keep those of all earlier ones in memory.
+   */
+  #createPoller(collector: Collector, before: Poller | undefined): Poller | undefined {
+    const { log, clock, random, pollEnded } = this.#context;
+    const shard = this.#shard;
+    const settings = this.config.collectors[collector.name];
+    if (!settings?.enabled || (collector.scope === 'cluster' && shard.index !== 0)) {
+      return undefined;
+    }
+    // Its state is valid while they stay the same.
+    const options = collectorOptions(this.config, collector);
+    // Success without a request would prove nothing about the cluster.
+    if (collector.isIdle?.(options) === true) return undefined;
+    const isLocal = collector.isLocal?.(options) === true;
+    const work = {
+      options,
+      state: before?.stateFor(options) ?? collector.createState(),
+      shard: isLocal ? shard.name : String(shard.index),
+    };
+    const { http, collect } = this.#bind(collector, work);
+    return new Poller(
+      {
+        ...work,
+        http,
+        collect,
+        cluster: this.name,
+        collector,
+        settings,
+        metrics: this.#context.metrics.cluster(this.name),
+        log,
+        findRemedy: createRemedyFinder(this.config),
+        clock,
+        random,
+        pollEnded: () => {
+          const problems = this.#findProblems(this, collector, this.#problemLog.problems);
+          this.#problemLog.update(problems);
+          pollEnded?.(this, collector);
+        },
+      },
+      before,
+    );
   }
 
   /** Binds a collector to its API client, its options and its state. */
