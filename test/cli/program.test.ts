@@ -22,14 +22,6 @@ async function printed(args: readonly string[]): Promise<Pick<Ended, 'code' | 'o
 }
 
 describe('the command line', () => {
-  test('prints its version with that of Node', async () => {
-    const { code, out } = await runHere(['--version']);
-    expect(code).toBe(0);
-    expect(out).toMatch(
-      /^crdb-exporter \d+\.\d+\.\d+ \(revision \S+, Node\.js v\d+\.\d+\.\d+, \w+\/\w+\)\n$/,
-    );
-  });
-
   test.each([
     ['srve', 'did you mean serve?'],
     ['sesions', 'did you mean sessions?'],

@@ -188,7 +188,6 @@ sys.exit(os.waitstatus_to_exitcode(status))
 
 export interface TerminalOptions {
   readonly columns?: number;
-  readonly env?: Readonly<Record<string, string>>;
   /** What the person types, each once a text has been seen. */
   readonly answers?: readonly { readonly after: string; readonly send: string }[];
 }
@@ -196,12 +195,12 @@ export interface TerminalOptions {
 /** Runs the command line in a terminal of its own; standard error comes there, too. Needs python3. */
 export async function runInTerminal(
   args: readonly string[],
-  { columns = 100, env = {}, answers = [] }: TerminalOptions = {},
+  { columns = 100, answers = [] }: TerminalOptions = {},
 ): Promise<{ readonly code: number | null; readonly screen: string }> {
   const order = {
     argv: [process.execPath, MAIN, ...args],
     columns,
-    env: { TERM: 'xterm-256color', ...env },
+    env: { TERM: 'xterm-256color' },
     answers,
   };
   const { code, out } = await startProgram('python3', ['-c', TERMINAL, JSON.stringify(order)])

@@ -82,14 +82,6 @@ describe.skipIf(!hasProgram('python3'))(
       expect(linesOf(screen).join('\n')).toMatch(/RANGE +NODE +STORE/);
     });
 
-    test('tables are read under their own name, nodes only for their load', async () => {
-      const { screen } = await runInTerminal(['tables', config]);
-      expect(screen).toMatch(/[\u2801-\u28FF]\S* tables/);
-      expect(screen).not.toContain('nodes');
-      const loaded = await runInTerminal(['tables', '--load', config]);
-      expect(loaded.screen).toMatch(/[\u2801-\u28FF]\S* nodes/);
-    });
-
     test('nothing is changed without confirmation', async () => {
       const answers = [{ after: 'Continue?', send: 'n\r' }];
       const args = ['cloud', 'rename-database', 'movr', 'rides', config];

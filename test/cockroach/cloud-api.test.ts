@@ -157,10 +157,4 @@ describe('a change', () => {
     expect(sent).toHaveLength(3);
     expect(stats.mayHaveChanged).toBe(false);
   });
-
-  test.each([400, 408, 500, 502, 503])('is not sent again after a %i', async (status) => {
-    const { outcome, sent } = await callWith(status, '', change);
-    expect(outcome).toMatchObject({ status });
-    expect(sent).toHaveLength(1);
-  });
 });

@@ -144,15 +144,6 @@ describe('a listing', () => {
     expect(outcome).toMatchObject({ reason: 'decode', message });
     expect(items).toBe(0);
   });
-
-  test.each([
-    [62, 1, []],
-    [63, 0, ['bytes']],
-  ])('has elements of %i levels below a member: %i', async (depth, items, limits) => {
-    const deep = '['.repeat(depth) + ']'.repeat(depth);
-    const read = await readFrom(nodes, `{"nodes":[{"x":[${deep}]}]}`);
-    expect(read).toMatchObject({ items, limits, decodeErrors: { nodes: 1 - items } });
-  });
 });
 
 test.each<readonly [string, Read, string]>([
@@ -175,18 +166,6 @@ test('a table is read as a whole', async () => {
     limits: [],
     endpoints: ['table'],
     decodeErrors: { table: 1 },
-  });
-});
-
-describe('sessions', () => {
-  test('may be those of one user', async () => {
-    const { paths, outcome } = await readFrom(
-      (api, stats, onSession) =>
-        api.sessions(stats, { limit: 1, username: 'a&b', shape, onSession }),
-      '{"sessions":[]}',
-    );
-    expect(paths).toEqual(['/sessions/?exclude_closed_sessions=true&limit=1&username=a%26b']);
-    expect(outcome).toEqual({ failedNodes: new Set(), internalPrefix: undefined });
   });
 });
 

@@ -3,7 +3,6 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { decodeValue } from '../../src/json/decoder.ts';
 import { PageParser } from '../../src/json/page-parser.ts';
 import {
   array,
@@ -150,18 +149,5 @@ describe('several documents at a time', () => {
       });
       expect(elements).toEqual(alone.list);
     }
-  });
-
-  test('a decoder used by the consumer of another one is an error, not a mixture', () => {
-    const element = object({ id: integer() });
-    const decoder = new PageParser({
-      list,
-      element,
-      envelope,
-      ...generous,
-      onElement: () => decodeValue(Buffer.from('1'), integer()),
-    });
-    expect(() => decoder.write(Buffer.from('{"items":[{"id":1}]}'))).toThrow(/consumer of another/);
-    expect(decodeValue(Buffer.from('1'), integer()).value).toBe(1);
   });
 });

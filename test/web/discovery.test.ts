@@ -136,19 +136,6 @@ describe('/sd/nodes', () => {
     expect(answer).toMatchObject({ status, text });
     expect(answer.headers.get('retry-after')).toBe(status === 503 ? '5' : null);
   });
-
-  test.each(['poll: false', 'collectors: { nodes: { enabled: false } }'])(
-    'is unavailable where no nodes are polled: %s',
-    async (more) => {
-      await using exporter = await startTestExporter({
-        yaml: `clusters: [{ name: a, ${more}, cluster_api: { urls: ["http://127.0.0.1:9"] } }]`,
-      });
-      expect(await exporter.get('/sd/nodes')).toMatchObject({
-        status: 503,
-        text: 'the nodes of any cluster are not known at present\n',
-      });
-    },
-  );
 });
 
 describe('/sd/clusters', () => {

@@ -1,8 +1,6 @@
 import { gunzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { parseExposition } from '../metrics/parse-exposition.ts';
-import { run } from '../metrics/programs.ts';
-import { hasProgram } from '../support/programs.ts';
 import { fetchPath } from './fetch-path.ts';
 import { startPolledOrchard } from './orchard.ts';
 
@@ -115,13 +113,5 @@ describe('/metrics', () => {
     expect((await fetchPath(url, '/prom/data')).status).toBe(200);
     expect((await fetchPath(url, '/metrics')).status).toBe(404);
     expect((await fetchPath(url, '/')).text).toContain('href="/prom/data"');
-  });
-});
-
-describe.skipIf(!hasProgram('promtool'))('promtool', () => {
-  test('accepts /metrics without a warning', async () => {
-    const { url } = await startPolledOrchard();
-    const { text } = await fetchPath(url, '/metrics?exclude[]=apples&exclude[]=pears');
-    expect(run('promtool', ['check', 'metrics'], text).toString()).toBe('');
   });
 });

@@ -173,13 +173,6 @@ describe('the migration assistant', () => {
     expect(err).toMatch(/HTTP 500.*; retrying/);
   });
 
-  test('is deleted', async () => {
-    await cloud('assistant', 'provision', '--yes', '--wait');
-    const { code, out } = await cloud('assistant', 'delete', '--yes');
-    expect(code).toBe(0);
-    expect(out).toMatch(/^status +DELETING$/m);
-  });
-
   test('continues after Ctrl-C', { timeout: PROCESS_TIMEOUT_MS }, async () => {
     simulator.world.setAssistantDuration(600_000);
     await using running = start(['cloud', 'assistant', 'provision', '--yes', '--wait', config]);

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, onTestFinished, test, vi } from 'vitest';
+import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import { serve, type TestServer } from '../../support/http-server.ts';
 import { runHere } from '../run.ts';
 import { answerOf, NOW_MS } from './known-cluster.ts';
@@ -188,30 +188,4 @@ test('tables', async () => {
     {"database":"movr","schema":"public","table":"empty","table_id":105,"replication_size_bytes":0,"total_data_bytes":0,"total_live_data_bytes":0,"range_count":0,"column_count":0,"index_count":0,"last_updated":null,"queries_per_second":0,"writes_per_second":0}
     "
   `);
-});
-
-/** Codes and texts of what a command paints. */
-async function paintedBy(command: string): Promise<string> {
-  // oxlint-disable-next-line no-control-regex -- what terminals are told
-  const found = (await outputOf(command)).matchAll(/\u001B\[(3\dm[^\u001B]*)\u001B\[39m/g);
-  return Array.from(found, ([, one = '']) => one).join(', ');
-}
-
-test('colours', async () => {
-  const terminal = { isTTY: true, columns: 500, hasColors: () => true };
-  Object.assign(process.stdout, terminal);
-  onTestFinished(() => {
-    for (const name of Object.keys(terminal)) Reflect.deleteProperty(process.stdout, name);
-  });
-  expect({
-    nodes: await paintedBy('nodes'),
-    sessions: await paintedBy('sessions'),
-    ranges: await paintedBy('ranges'),
-    range: await paintedBy('range 7'),
-  }).toEqual({
-    nodes: '31mdead, 33munknown(9), 32mlive, 32mlive, 32mlive, 32mlive',
-    sessions: '32mactive, 31m1m1s, 33midle in transaction, 31m1m1s, 32mactive',
-    ranges: '31mno_lease,underreplicated',
-    range: '31mno_lease,underreplicated',
-  });
 });

@@ -39,20 +39,6 @@ async function list(
 }
 
 describe('a table', () => {
-  test('has a dash for what is not known, in the order of the elements', async () => {
-    expect(await list({ output: 'table' }, ITEMS)).toBe(
-      [
-        'NAME  DATA SIZE  COUNT',
-        'b          10 B  10',
-        '-           9 B  9',
-        'c             -  -',
-        'a         2 KiB  2,048',
-        '-           9 B  9',
-        '',
-      ].join('\n'),
-    );
-  });
-
   test.each([
     ['name', ['-', 'a', 'b', 'c', '-']],
     ['data-size', ['a', 'b', '-', '-', 'c']],
@@ -64,21 +50,6 @@ describe('a table', () => {
 });
 
 describe('JSON', () => {
-  test('is a document with the list and more members', async () => {
-    const more = { failed: [1], none: null };
-    expect(await list({ output: 'json' }, ITEMS.slice(0, 2), more)).toBe(
-      '{"items": [\n{"name":"b","size":10},\n{"name":"","size":9}\n],\n"failed": [1],\n"none": null}\n',
-    );
-    expect(await list({ output: 'json' }, [])).toBe('{"items": [\n]}\n');
-  });
-
-  test('by lines is an element a line, and nothing else', async () => {
-    expect(await list({ output: 'ndjson' }, ITEMS.slice(1, 3), { failed: [1] })).toBe(
-      '{"name":"","size":9}\n{"name":"c"}\n',
-    );
-    expect(await list({ output: 'ndjson' }, [])).toBe('');
-  });
-
   test.each([
     [{ sort: 'name' }, '--sort orders the table: omit it with --output json or ndjson'],
     [{ wide: true }, '--wide widens the table: JSON is always complete'],

@@ -48,15 +48,6 @@ describe('the metric reference', () => {
   });
 
   test('describes one metric, and suggests a name that is near', () => {
-    expect(writeReference('markdown', 'crdb_exporter_polls_total')).toMatchInlineSnapshot(`
-      "crdb_exporter_polls_total
-      Finished polls, successful or failed.
-
-      Type       counter
-      Unit       count
-      Labels     crdb_cluster, collector, shard
-      "
-    `);
     expect(writeReference('markdown', 'crdb_node_cpu_ratio')).toMatchInlineSnapshot(`
       "crdb_node_cpu_ratio
       CPU used by the node process, 0 to 1 of all its CPUs.

@@ -70,16 +70,6 @@ describe('--web.max-probes', () => {
     expect((await fetchPath(url)).status).toBe(200);
   });
 
-  test('counts requests for the same collectors once', async () => {
-    const { url } = await startOrchard({
-      collectors: [manyTrees(3), SLEEPER],
-      flags: { 'web.max-probes': '2' },
-    });
-    startProbes(url, 20);
-    const apples = await fetchPath(url, '/probe?cluster=orchard&collect[]=apples');
-    expect(apples.status).toBe(200);
-  });
-
   test('does not count a probe whose client has left', async () => {
     const { url } = await startOrchard({
       collectors: [manyTrees(3), SLEEPER],

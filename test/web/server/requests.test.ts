@@ -50,11 +50,6 @@ describe('a request', () => {
     expect(await fetchPath(await start(), path)).toMatchObject({ status, text });
   });
 
-  test('with another method is told the methods', async () => {
-    const { headers } = await fetchPath(await start(), '/post');
-    expect(headers['allow']).toBe('POST, PUT');
-  });
-
   test('that fails after its first bytes is cut off', async () => {
     const received = await exchange(await start(), 'GET /half HTTP/1.1\r\nHost: x\r\n\r\n');
     expect(received).toMatch(/^$|half$/);

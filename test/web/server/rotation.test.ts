@@ -158,17 +158,4 @@ describe('while the exporter runs', () => {
     expect(log()).toMatch(/level=error .*keeping the previous one/);
     expect(log()).not.toContain('web config file reloaded');
   });
-
-  test('a metric shows whether the content of the file is loaded', async () => {
-    const { url, write } = await startOrchard({ webConfig: '', files: filesOf(first) });
-    const reloadMetric = async () => lineOf((await fetchPath(url, '/metrics')).text);
-    expect(await reloadMetric()).toBe(`${RELOAD_SUCCESSFUL} 1`);
-    await write(WEB_CONFIG, 'basic_auth_users: [');
-    await expect.poll(reloadMetric).toBe(`${RELOAD_SUCCESSFUL} 0`);
-    await write(WEB_CONFIG, 'http_server_config: { headers: { X-Frame-Options: deny } }\n');
-    await expect.poll(reloadMetric).toBe(`${RELOAD_SUCCESSFUL} 1`);
-    // Listeners cannot learn TLS while they listen.
-    await write(WEB_CONFIG, TLS);
-    await expect.poll(reloadMetric).toBe(`${RELOAD_SUCCESSFUL} 0`);
-  });
 });

@@ -133,16 +133,6 @@ test.each([
   },
 );
 
-test('a state of the migration assistant that is not known is `other`, and without one there is none', async () => {
-  const pollers = await pollersOf({ nodes: 'ok' });
-  const read = (cloud: CloudResult) =>
-    readCluster(polledCluster({ pollers, isUp: true, results: { cloud } }), context(atHourAgo))
-      .assistant;
-  expect(read({ assistant: undefined })).toEqual({ exists: false });
-  const strange = read({ assistant: assistantIn('dancing', 'glad') });
-  expect([strange?.status, strange?.health]).toEqual(['other', 'other']);
-});
-
 describe('the history of a cluster', () => {
   test('knows since when a state and a finding last, and which the first polls found', async () => {
     const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);

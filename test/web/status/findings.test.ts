@@ -203,15 +203,6 @@ describe('findings of collectors', () => {
     ]);
   });
 
-  test('have the words and the start of the problem in the log', () => {
-    const [found] = polled([failing('nodes', 'http')]);
-    expect(found).toMatchObject({
-      text: 'Collector nodes is failing, older data is shown: nodes failed.',
-      next: "Repair nodes. `crdb-exporter diagnose --cluster 'shop one'` checks every step.",
-      since: '2026-03-01T11:59:59.991Z',
-    });
-  });
-
   test('of a Cloud API that is down have the alert of its data', () => {
     const [shown, none] = [true, false].map((hasData) =>
       alertsOf('cloud', failing('cloud', 'http', { api: 'cloud', hasData })),

@@ -74,39 +74,6 @@ describe('what depends on nodes', () => {
   });
 });
 
-test('a hot range has some load, by queries or by CPU', () => {
-  const tableIndex = tableIndexOf('/Table/112/3/1');
-  const hot = [
-    [0, undefined],
-    [0, 0],
-    [0, 0.5],
-    [0.5, undefined],
-  ].map(([queries = 0, cpuSeconds], at) => {
-    return { rangeId: at, nodeId: 1, storeId: 2, tableIndex, queries, writes: 4, cpuSeconds };
-  });
-  const { hottest } = readRanges(scanned({ hot }), undefined, undefined);
-  const located = { nodeId: 1, storeId: 2, table: '112', index: '3', writesPerSecond: 4 };
-  expect(hottest).toEqual([
-    { ...located, rangeId: 2, queriesPerSecond: 0, cpuSecondsPerSecond: 0.5 },
-    { ...located, rangeId: 3, queriesPerSecond: 0.5, cpuSecondsPerSecond: undefined },
-  ]);
-});
-
-test('tables have names and sizes where these are known, and CPU where every node sends it', () => {
-  const load = { ranges: 1, queries: 2, writes: 3, cpuNanos: 5e8 };
-  const loads = new Map(['104', '105', 'other', 'none'].map((id) => [id, load]));
-  const tables = { tables: [], discovery: undefined, names: new Map([['104', 'a.b.c']]) };
-  const summary = { tables: { ids: [], loads, problems: new Map() } };
-  const shown = (hasTableCpu: boolean) =>
-    readRanges(scanned({ ...summary, hasTableCpu }), tables, undefined).tables;
-  const figures = { ranges: 1, queriesPerSecond: 2, writesPerSecond: 3, sizeBytes: undefined };
-  expect(shown(true)).toEqual([
-    { id: '104', name: 'a.b.c', ...figures, cpuSecondsPerSecond: 0.5 },
-    { id: '105', name: undefined, ...figures, cpuSecondsPerSecond: 0.5 },
-  ]);
-  expect(shown(false)[0]?.cpuSecondsPerSecond).toBeUndefined();
-});
-
 /** So many unavailable ranges, and 9 with each other problem. */
 function unavailable(count: number): number[] {
   return REPORTED_PROBLEMS.map((_, at) => (at === 0 ? count : 9));

@@ -45,22 +45,4 @@ describe('findings of sessions', () => {
       `${oldTransaction('app1')} 2 more have an old one.`,
     ]);
   });
-
-  test.each([
-    [[], undefined],
-    [[0], undefined],
-    [[3, 0], 'The sessions of node 3 are missing: the responding node could not read them.'],
-    [
-      [12, 3],
-      'The sessions of nodes 3 and 12 are missing: the responding node could not read them.',
-    ],
-  ])('name the nodes %j whose sessions are missing', (failed, expected) => {
-    const issues = sessionProblems(
-      readSessions(sessionsResult({}, failed)),
-      'shop',
-      NOW,
-      DEFAULT_THRESHOLDS,
-    );
-    expect(issues[0]?.text).toBe(expected);
-  });
 });

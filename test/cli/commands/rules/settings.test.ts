@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { CommandError } from '../../../../src/cli/command.ts';
-import {
-  readSettings,
-  type Settings,
-  SETTINGS,
-} from '../../../../src/cli/commands/rules/settings.ts';
+import { readSettings, type Settings } from '../../../../src/cli/commands/rules/settings.ts';
 
 function read(...pairs: readonly string[]): Settings {
   return readSettings(pairs, [
@@ -15,14 +11,6 @@ function read(...pairs: readonly string[]): Settings {
 }
 
 const DEFAULTS = read().values;
-
-test('without pairs each setting has its default, a regular expression as a text of PromQL', () => {
-  const written = Object.entries(SETTINGS).map(([name, [kind, value]]) => {
-    return [name, kind === 'regex' ? `"${value}"` : value];
-  });
-  const values = Object.fromEntries(written);
-  expect(read()).toEqual({ values, severities: {}, waits: {}, labels: {} });
-});
 
 describe('a value is taken', () => {
   test.each([

@@ -27,19 +27,6 @@ function drawn(list: readonly NodeStatus[], lastSeenAt?: string): readonly strin
   });
 }
 
-test('nodes stand by locality, in the order of its name, with their number', () => {
-  const localities = ['region=b,zone=y', 'region=b,zone=x', '', 'region=b,zone=x'];
-  expect(drawn(localities.map((locality, at) => node(at + 1, { locality })))).toEqual([
-    '#: no locality 1',
-    'live: n3 ✓ live',
-    '#: region=b, zone=x 2',
-    'live: n2 ✓ live',
-    'live: n4 ✓ live',
-    '#: region=b, zone=y 1',
-    'live: n1 ✓ live',
-  ]);
-});
-
 test('while the polls fail, nodes are only what they were, without a colour', () => {
   const nodes = [node(1), node(2, { status: 'dead', isStale: true })];
   expect(drawn(nodes, EARLIER).slice(1)).toEqual([
