@@ -4,7 +4,7 @@ import { tables } from '../../collectors/tables/collector.ts';
 import {
   type DiscoveredTable,
   discoverTables,
-  tableShape,
+  readTable,
   ZONE_LEVELS,
 } from '../../collectors/tables/table.ts';
 import {
@@ -152,7 +152,7 @@ async function printDetails(
   table: string,
   { output }: ListingOptions,
 ): Promise<void> {
-  const found = await api.table(stats, { database, table, shape: tableShape });
+  const found = await readTable(api, stats, database, table);
   const { zone_config_level: level = 0, ...details } = found;
   const zone_config_level = ZONE_LEVELS[level] ?? `unknown(${level})`;
   if (output !== 'table') {

@@ -101,8 +101,8 @@ export class ReplicaColumns {
 }
 
 /**
- * The table and the index that a range begins in, as one exact integer: index 1 of table 104 is 104 × 2^12 + 1, and in
- * virtual cluster 3 it is 3 × 2^40 more. Outside of tables it is a hash of the first word of the key, below 2^12, and 0
+ * The table and the index that a range begins in, as one exact integer: index 1 of table 104 is 104 × 2^16 + 1, and in
+ * virtual cluster 3 it is 3 × 2^44 more. Outside of tables it is a hash of the first word of the key, below 2^16, and 0
  * when the key is not known. No more of a key leaves this file.
  */
 export type TableIndex = number;
@@ -112,10 +112,13 @@ const VIRTUAL_CLUSTER_PREFIX = Buffer.from('/Tenant/');
 const SLASH = 0x2f;
 const ZERO = 0x30;
 
-/** Ids from these on do not fit: a range of such a table counts as outside of tables, an index as unknown. */
-const CLUSTER_LIMIT = 2 ** 13;
+/**
+ * Ids from these on do not fit into 53 bits: a range of such a table counts as outside of tables, an index as unknown. Each
+ * TRUNCATE gives the indexes of a table new ids.
+ */
+const CLUSTER_LIMIT = 2 ** 9;
 const TABLE_LIMIT = 2 ** 28;
-const INDEX_LIMIT = 2 ** 12;
+const INDEX_LIMIT = 2 ** 16;
 
 /** Reads a pretty key as `/Table/104/1/…`, in virtual cluster 3 `/Tenant/3/Table/104/1/…`. */
 export function tableIndexOf(key: string): TableIndex {

@@ -26,7 +26,7 @@ import {
   TABLE_NAME,
   type TableDetails,
   type TableName,
-  tableShape,
+  readTable,
   type TableSummary,
   toTableDetails,
 } from './table.ts';
@@ -179,9 +179,9 @@ async function readListed(api: ClusterApi, context: Context, names: readonly Tab
   // One at a time: each request is a load on the server.
   for (const tableName of names) {
     const { database, schema, table } = tableName;
-    const request = { database, table: `${schema}.${table}`, shape: tableShape };
     try {
-      read.push(toTableDetails(tableName, await api.table(context, request)));
+      const response = await readTable(api, context, database, `${schema}.${table}`);
+      read.push(toTableDetails(tableName, response));
     } catch (error) {
       const failure = toFailure(error, context);
       const name = formatTableName(tableName);

@@ -14,6 +14,7 @@ import {
   time,
 } from '../../json/shape.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
+import { CollectError } from '../collector.ts';
 
 /** A table as it is requested; the names are also the labels. */
 export interface TableName {
@@ -88,6 +89,18 @@ export const tableShape = object({
     inherited_lease_preferences: boolean(),
   }),
 });
+
+/** Reads one table. Throws for a response without columns: each table has one, if only the hidden `rowid`. */
+export async function readTable(
+  api: ClusterApi,
+  stats: PollStats,
+  database: string,
+  table: string,
+): Promise<Infer<typeof tableShape>> {
+  const found = await api.table(stats, { database, table, shape: tableShape });
+  if (found.columns.length > 0) return found;
+  throw new CollectError('decode', 'table: the response describes no table');
+}
 
 /** Levels at which a zone configuration is defined, indexed by zone_config_level. */
 export const ZONE_LEVELS = ['unknown', 'cluster', 'database', 'table'] as const;

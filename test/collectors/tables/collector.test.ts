@@ -77,14 +77,21 @@ test('a table has its size, schema, grants and effective zone configuration', as
 });
 
 test('a missing field has no series, or 0 where that is its meaning', async () => {
-  const { lines } = await pollTables(() => ({ zone_config: {}, indexes: null }), ['movr.rides']);
+  const answer = { zone_config: {}, indexes: null, columns: [{}] };
+  const { lines } = await pollTables(() => answer, ['movr.rides']);
   const labels = 'database="movr",schema="public",table="rides"';
   expect(lines).toEqual([
     `crdb_table_info{${labels},table_id="",zone_config_level="unknown"} 1`,
     `crdb_table_ranges{${labels}} 0`,
-    `crdb_table_columns{${labels}} 0`,
+    `crdb_table_columns{${labels}} 1`,
     `crdb_table_indexes{${labels}} 0`,
   ]);
+});
+
+test.each([{}, [], { zone_config: {}, columns: [] }])('%j describes no table', async (answer) => {
+  await expect(pollTables(() => answer, ['movr.rides'])).rejects.toMatchObject({
+    reason: 'decode',
+  });
 });
 
 test.each([

@@ -48,7 +48,13 @@ describe('the tables with series of their own', () => {
   });
 
   test('are also the listed ones and those that other collectors name', async () => {
-    const details = { descriptor_id: 2, range_count: 77, zone_config_level: 3, zone_config: {} };
+    const details = {
+      descriptor_id: 2,
+      range_count: 77,
+      zone_config_level: 3,
+      zone_config: {},
+      columns: [{}],
+    };
     const answer: Answer = (path) => (path.startsWith('/table_') ? pageOf(rows) : details);
     const { of } = await discover(answer, { max_tables: 1, tables: ['movr.t2'] }, ['1']);
     expect(of('crdb_table_size_bytes')).toEqual([

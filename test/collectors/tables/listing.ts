@@ -55,6 +55,6 @@ export async function discover(
 export function failing(reason: 'not_available' | 'forbidden' | 'http'): Answer {
   return (path) => {
     if (path.startsWith('/table_metadata/')) throw new RequestError(reason, `${reason} at x`);
-    return { descriptor_id: 1, range_count: 7, zone_config: {} };
+    return { descriptor_id: 1, range_count: 7, columns: [{}], zone_config: {} };
   };
 }
