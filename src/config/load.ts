@@ -34,8 +34,8 @@ export interface LoadedConfig {
 
 /**
  * Loads the configuration in five steps: `readSources` makes one document of flags, variables and file; `validate` checks
- * each key by the schema, and adds defaults; `checkConfig` compares keys with each other; `checkFiles` reads the files that
- * are named; `completeConfig` gives each cluster its secrets and collectors. Rejects with a ConfigError that has every
+ * each key by the schema, and adds defaults; `checkConfig` compares keys with each other; `checkFiles` and `checkWebConfig` read the
+ * files that are named; `completeConfig` gives each cluster its secrets and collectors. Rejects with a ConfigError that has every
  * problem, or with a UsageError for flags that contradict the file. Example: `--log.level=debug` counts more than
  * CRDB_EXPORTER_LOG_LEVEL, and that more than `log.level` in the file.
  */
@@ -145,8 +145,8 @@ function checkLogin(api: AnySection): void {
 
 function checkTls(tls: Section<TlsConfig>): void {
   const names = ['cert_file', 'key_file'] as const;
-  const [present, ...both] = names.filter((name) => tls.has(name));
-  if (present !== undefined && both.length === 0) {
+  const [present, second] = names.filter((name) => tls.has(name));
+  if (present !== undefined && second === undefined) {
     const missing = names.find((name) => name !== present);
     tls.report(`${present} without ${missing}: a client certificate needs both`, present);
   }
@@ -295,6 +295,6 @@ export function readProxies(
     // These are the variables that curl reads: HTTP_PROXY in capitals could be set by a client of a CGI program.
     http: read('http:', 'http_proxy', 'all_proxy', 'ALL_PROXY'),
     https: read('https:', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'),
-    noProxy: env['no_proxy'] ?? env['NO_PROXY'] ?? '',
+    noProxy: env['no_proxy'] || env['NO_PROXY'] || '',
   };
 }

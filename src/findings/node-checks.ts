@@ -27,9 +27,9 @@ interface NodeCheck {
   readonly alert: AlertName;
   /** The key of its problem, where an alert has several conditions; else the name of the alert. */
   readonly key?: string;
-  /** How long the alert waits: until then the finding is information. */
+  /** Until the condition has lasted this long, as the alert demands, the finding is information. */
   readonly normalSeconds: number;
-  /** The measured value; undefined when it is not known. */
+  /** The measured value; undefined, NaN or -Infinity when it is not known, which are over no limit. */
   readonly read: (node: NodeStatus, facts: NodeFacts) => number | undefined;
   readonly isOver: (value: number, thresholds: Thresholds) => boolean;
   /** The sentence about the worst value. */

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { renderFamilies } from '../metrics/snapshot.ts';
 import { chooseCollectors, sendExposition } from './metrics.ts';
-import { readParameters, sendText, sendTooManyRequests, sendUnknownCluster } from './respond.ts';
+import { readParameters, sendText, sendBusy, sendUnknownCluster } from './respond.ts';
 import type { ClusterSource } from './status/cluster.ts';
 
 /** The outcomes that belong to a probe. */
@@ -26,7 +26,7 @@ export function createProbe(clusters: () => readonly ClusterSource[], maxWaits: 
     const others = [...waiting].filter((other) => other.cluster === request.cluster);
     const waits = new Set(others.map(({ collectors }) => collectors));
     if (maxWaits > 0 && waits.size >= maxWaits && !waits.has(request.collectors)) {
-      sendTooManyRequests(response, '--web.max-probes');
+      sendBusy(response, '--web.max-probes');
       return;
     }
     waiting.add(request);

@@ -135,7 +135,7 @@ export function send(
 const RETRY_AFTER_SECONDS = 1;
 
 /** 503 for a request above the limit that the flag sets. */
-export function sendTooManyRequests(response: ServerResponse, flag: string): void {
+export function sendBusy(response: ServerResponse, flag: string): void {
   const text = `too many concurrent requests; retry later or raise ${flag}\n`;
   sendText(response, 503, text, { 'retry-after': String(RETRY_AFTER_SECONDS) });
 }

@@ -15,7 +15,7 @@ import {
   sendJson,
   sendPage,
   sendText,
-  sendTooManyRequests,
+  sendBusy,
   sendUnknownCluster,
   toJson,
 } from './respond.ts';
@@ -32,7 +32,7 @@ interface RouteSources extends StatusSource, ScrapeSource {
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
   /**
-   * Reloads the configuration, unless that is not allowed over HTTP; `error` has every problem and no secret, `note` what
+   * Reloads the configuration; undefined when reloads over HTTP are not allowed. `error` has every problem and no secret, `note` what
    * has no effect yet.
    */
   readonly reload:
@@ -85,7 +85,7 @@ export function createConcurrencyLimit(max: number, flag: string) {
   let running = 0;
   return async (response: ServerResponse, handle: () => Promise<void>): Promise<void> => {
     if (max > 0 && running >= max) {
-      sendTooManyRequests(response, flag);
+      sendBusy(response, flag);
       return;
     }
     running += 1;
@@ -195,7 +195,7 @@ function refuseForeignHosts(route: Route, externalUrl: string): Route {
 /** The files that pages load. */
 function loadAssets() {
   const style = loadAsset('page.css', 'text/css; charset=utf-8', 'page.css', 'panels.css');
-  // The file is not named page.js: page.ts becomes that in the package.
+  // The file is not named page.js, because page.ts is compiled to that name.
   const script = loadAsset('page.js', 'text/javascript; charset=utf-8', 'in-browser.js');
   const icon = loadAsset('icon.svg', 'image/svg+xml', 'icon.svg');
   return {

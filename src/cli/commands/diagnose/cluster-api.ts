@@ -180,7 +180,8 @@ async function checkRanges(
 function describeScan(result: RangesResult): string {
   const { scanned, failed } = result;
   const where = formatNodes(scanned.map(({ nodeId }) => nodeId));
-  const unread = failed.length === 0 ? '' : `; not read: ${failed.length} of them`;
+  const unread =
+    failed.length === 0 ? '' : `; not read: ${formatNodes(failed.map(({ nodeId }) => nodeId))}`;
   return `${formatCount(countReplicas(result))} replicas on ${where}${unread}`;
 }
 
@@ -226,15 +227,18 @@ function judgeCost(
   const { replicas, bytes, seconds } = cost;
   const detail = `${about}${formatCount(replicas)} replicas, ${formatBytes(bytes)} in ${formatDuration(seconds)}, every ${writeDuration(interval)}`;
   if (seconds <= Math.min(timeout, interval * max_duty)) return { verdict: 'ok', detail };
-  const isTooLong = seconds > timeout;
-  const longer = isTooLong ? `timeout to ${writeDuration(Math.ceil(2 * seconds))} and ` : '';
-  const fitting = writeDuration(Math.ceil(seconds / max_duty));
-  const excess = `more than ${Math.round(max_duty * 100)} % of the time`;
+  const fitting = `interval to ${writeDuration(Math.ceil(seconds / max_duty))}`;
+  if (seconds > timeout) {
+    // A scan that times out gives no complete numbers.
+    const longer = `timeout to ${writeDuration(Math.ceil(2 * seconds))}`;
+    const settings = seconds > interval * max_duty ? `${longer} and ${fitting}` : longer;
+    const advice = `set collectors.ranges.${settings}, or divide the nodes among shards`;
+    return { verdict: 'failed', detail: `${detail}: longer than its timeout`, advice };
+  }
   return {
-    // A scan that never ends in time brings no numbers; one that is too dear only comes less often.
-    verdict: isTooLong ? 'failed' : 'warning',
-    detail: `${detail}: ${isTooLong ? 'longer than its timeout' : excess}`,
-    advice: `set collectors.ranges.${longer}interval to ${fitting}; until then the exporter extends it automatically`,
+    verdict: 'warning',
+    detail: `${detail}: more than ${Math.round(max_duty * 100)} % of the time`,
+    advice: `set collectors.ranges.${fitting}; until then the exporter extends it automatically`,
   };
 }
 
@@ -254,7 +258,7 @@ function describeSessions(
   }
   const failed = [...failedNodes].filter((id) => id > 0).toSorted((a, b) => a - b);
   if (failed.length === 0) return detail;
-  const missing = `none from node ${formatList(failed)}`;
+  const missing = `none from ${formatNodes(failed)}`;
   return { verdict: 'warning', detail: `${detail}; ${missing}`, advice: 'check them with `nodes`' };
 }
 
