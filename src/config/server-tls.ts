@@ -191,7 +191,7 @@ function readProtocol(config: Section<TlsServerConfig>): SecureContextOptions {
   return {
     minVersion: isNewest ? 'TLSv1.3' : min_version,
     maxVersion: max_version,
-    honorCipherOrder: values.prefer_server_cipher_suites ?? true,
+    honorCipherOrder: values.prefer_server_cipher_suites,
     ...(curves !== '' && { ecdhCurve: curves }),
     ...(ciphers !== '' && { ciphers }),
   };

@@ -106,9 +106,8 @@ export class ClusterMetrics {
     for (const reason of POLL_SKIP_REASONS) this.#pollsSkipped({ ...labels, reason }, 0);
   }
 
-  /** Starts the login counters at 0, with all reasons. */
+  /** Starts the failed logins at 0, with all reasons; a counter without labels starts by itself. */
   prepareLogins(): void {
-    this.#logins({}, 0);
     for (const reason of LOGIN_FAILURE_REASONS) this.#loginFailures({ reason }, 0);
   }
 

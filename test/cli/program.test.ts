@@ -170,15 +170,17 @@ describe('completion', () => {
 });
 
 describe('the process', { timeout: PROCESS_TIMEOUT_MS }, () => {
-  test('names the remedy when the address is in use', async () => {
+  test.each([
+    ['already in use', 'stop the process that uses it or choose another', undefined],
+    ['not available', 'choose another', '192.0.2.1:9000'],
+  ])('names the remedy when the address is %s', async (problem, remedy, foreign) => {
     await using taken = await good();
-    const address = new URL(taken.url).host;
+    const address = foreign ?? new URL(taken.url).host;
     const file = await writeTemporary('good.yml', CLUSTER);
-    const flags = [`--config.file=${file}`, `--web.listen-address=${address}`];
-    const { code, err } = await run(flags);
+    const { code, err } = await run([`--config.file=${file}`, `--web.listen-address=${address}`]);
     expect(code).toBe(1);
     expect(err).toBe(
-      `crdb-exporter: cannot listen: address already in use ${address}; stop the process that uses it or choose another --web.listen-address\n`,
+      `crdb-exporter: cannot listen: address ${problem} ${address}; ${remedy} --web.listen-address\n`,
     );
   });
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { createServer, connect } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
@@ -82,23 +82,6 @@ describe('SIGTERM', TIMEOUT, () => {
     await sleep(600);
     running.child.kill('SIGTERM');
     expect((await running.ended).code).toBe(143);
-  });
-});
-
-describe('an address in use', TIMEOUT, () => {
-  test('is reported with a remedy, and exits with 1', async () => {
-    await using simulator = await simulate();
-    const other = createServer().listen(0, '127.0.0.1');
-    await once(other, 'listening');
-    const address = other.address();
-    const port = typeof address === 'object' ? address?.port : 0;
-    await using running = startExporterProcess({ simulator, listen: `127.0.0.1:${port}` });
-    const { code, err } = await running.ended;
-    other.close();
-    expect(code).toBe(1);
-    expect(err).toContain(
-      `cannot listen: address already in use 127.0.0.1:${port}; stop the process`,
-    );
   });
 });
 

@@ -18,6 +18,17 @@ test('a request fails as its poll does, but not once it is over', () => {
   expect(getEventListeners(after.signal, 'abort')).toEqual([]);
 });
 
+test('a body may start more slowly than it must arrive on the average', async () => {
+  const { signal } = new AbortController();
+  const deadlines = { ...DEADLINES, minBytesPerSecond: 1e9, rateGraceMs: 60_000 };
+  const body = watchDeadlines(signal, deadlines, 'nodes');
+  body.headersArrived();
+  await delay(5, signal, 'short');
+  body.chunkArrived(1);
+  body.stop();
+  expect(body.signal.aborted).toBe(false);
+});
+
 describe('a wait', () => {
   test('ends with its poll, while the work goes on', async () => {
     const stop = new AbortController();

@@ -232,9 +232,12 @@ describe('the status', () => {
   });
 
   test.each([
-    ['login', ' (user and password were not accepted)'],
-    ['nodes', ' (the session or token was not accepted)'],
-  ] as const)('401 of %s has the hint "%s"', (endpoint, hint) => {
-    expect(statusError(401, 'x', { endpoint }).message).toBe(`x: HTTP 401${hint}`);
+    ['login', 400, 'auth', ' (the login was refused)'],
+    ['login', 401, 'auth', ' (user and password were not accepted)'],
+    ['login', 429, 'http', ''],
+    ['login', 500, 'http', ''],
+  ] as const)('of the %s, %i: %s, with the hint "%s"', (endpoint, status, reason, hint) => {
+    const message = `x: HTTP ${status}${hint}`;
+    expect(statusError(status, 'x', { endpoint })).toMatchObject({ reason, message });
   });
 });

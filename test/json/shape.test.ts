@@ -12,6 +12,7 @@ import {
   numbers,
   object,
   optional,
+  parsed,
   raw,
   record,
   selected,
@@ -227,6 +228,12 @@ describe('strings', () => {
       expect(read(text, string())).toEqual({ x: undefined, wrongTypes: 1 });
       expect(read(text, raw())).toEqual({ x: undefined, wrongTypes: 1 });
     }
+  });
+
+  test('are what their own parser makes of them, however many there are', () => {
+    const shapes = [1, 2, 3].map((which) => parsed(() => which));
+    const values = [...shapes, ...shapes].map((shape) => read('{"x":""}', shape));
+    expect(values).toMatchObject([1, 2, 3, 1, 2, 3].map((x) => ({ x })));
   });
 
   test('that repeat are equal, similar ones are not confused', () => {
