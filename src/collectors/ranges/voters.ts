@@ -28,6 +28,11 @@ function keyOf({ tableIndex, replicas }: Pick<SampledRange, 'tableIndex' | 'repl
   return tableIndex * KEY_STEP + replicas;
 }
 
+/** Also true of a time in the future: the clock was set back, and nobody knows how much time has passed. */
+function hasPassed(lengthMs: number, sinceMs: number, nowMs: number): boolean {
+  return nowMs < sinceMs || nowMs - sinceMs >= lengthMs;
+}
+
 interface VoterSample {
   /** Undefined where the range that was requested has another number of replicas. */
   readonly voters: number | undefined;
@@ -36,7 +41,7 @@ interface VoterSample {
 
 /** The ranges of the scan that has read all nodes. */
 interface ScannedRanges {
-  /** Offers the ranges that have, or should have, so many replicas. */
+  /** Offers the ranges that have, or should have, at least `minReplicas` replicas. */
   readonly offerSamples: (minReplicas: number, offer: (range: SampledRange) => void) => Work;
   readonly reportingNodes: (rangeId: number) => readonly number[];
 }
@@ -46,9 +51,9 @@ type VoterContext = Omit<CollectorPoll<unknown, unknown>, 'options' | 'state'>;
 /** How many voters ranges have, by the number of their table index and their number of replicas. */
 export class KnownVoters {
   readonly #samples = new Map<number, VoterSample>();
-  /** The range that was requested last, by the same key, while there is no sample. */
+  /** The range that was requested last, by the same key, if it gave no sample. */
   readonly #lastRequested = new Map<number, number>();
-  #pausedUntilMs = 0;
+  #pausedSinceMs = -Infinity;
   /** Why the last request failed; undefined after one that succeeded. */
   #failure: string | undefined;
 
@@ -69,12 +74,16 @@ export class KnownVoters {
     const nowMs = context.nowMs();
     for (const [key, { sinceMs }] of this.#samples) {
       // While a node is down types hardly change, and may not be readable.
-      if (!isNodeDown && nowMs - sinceMs > MAX_AGE_MS) this.#samples.delete(key);
+      if (!isNodeDown && hasPassed(MAX_AGE_MS, sinceMs, nowMs)) this.#samples.delete(key);
     }
     const chosen = await this.#choose(known, nowMs);
     if (chosen.length === 0) return;
-    if (nowMs >= this.#pausedUntilMs) await this.#request(api, context, known, chosen);
-    if (this.#failure === undefined) return;
+    if (hasPassed(PAUSE_MS, this.#pausedSinceMs, nowMs)) {
+      await this.#request(api, context, known, chosen);
+    }
+    // A sample that could not be taken again is still used.
+    const hasAll = chosen.every((range) => this.#samples.has(keyOf(range)));
+    if (this.#failure === undefined || hasAll) return;
     context.warn(
       `the voters of ranges with 4 or more replicas are not known (${this.#failure}): crdb_node_dependent_ranges and crdb_locality_dependent_ranges may be too low; let a proxy pass GET /_status/ranges/ and run GRANT SYSTEM VIEWCLUSTERMETADATA for the user`,
     );
@@ -90,7 +99,7 @@ export class KnownVoters {
     const offer = (range: SampledRange): void => {
       const key = keyOf(range);
       const sinceMs = this.#samples.get(key)?.sinceMs;
-      if (sinceMs !== undefined && nowMs - sinceMs < REFRESH_AGE_MS) return;
+      if (sinceMs !== undefined && !hasPassed(REFRESH_AGE_MS, sinceMs, nowMs)) return;
       if (range.isMissingSome) urgent.add(key);
       // The range that was requested last gave no sample, so any other one is better.
       const other = chosen.get(key);
@@ -127,7 +136,7 @@ export class KnownVoters {
       }
     } catch (error) {
       this.#failure = messageOf(error);
-      this.#pausedUntilMs = context.nowMs() + PAUSE_MS;
+      this.#pausedSinceMs = context.nowMs();
     }
   }
 
@@ -136,9 +145,13 @@ export class KnownVoters {
     if (!types.every((type) => type === VOTER || type === NON_VOTER)) return;
     const voters = types.filter((type) => type === VOTER).length;
     if (voters === 0) return;
-    this.#samples.set(keyOf(range), { voters: undefined, sinceMs });
     this.#samples.set(keyOf({ ...range, replicas: types.length }), { voters, sinceMs });
-    this.#lastRequested.delete(keyOf(range));
+    const key = keyOf(range);
+    if (types.length === range.replicas) this.#lastRequested.delete(key);
+    // A range with another number of replicas does not refute an older sample, which stays until it expires.
+    else if (this.#samples.get(key)?.voters === undefined) {
+      this.#samples.set(key, { voters: undefined, sinceMs });
+    }
   }
 }
 
