@@ -40,7 +40,10 @@ export interface CollectorPoll<Options, State> extends Poll {
   readonly scanProgress: (done: number, planned: number) => void;
 }
 
-/** Completes a poll: what is not chosen is that of the only exporter of a cluster with one URL. */
+/**
+ * Completes a poll: what is not chosen is that of the only exporter of a cluster with one URL. Adds to `poll` and returns it:
+ * a cluster recognizes by this object the poll that noticed a replacement.
+ */
 export function collectorPoll<Options, State>(
   poll: Poll,
   chosen: Pick<CollectorPoll<Options, State>, 'options' | 'state'> &

@@ -59,7 +59,7 @@ export class Poller {
   /** The running poll; calls to poll wait for it. */
   #polling: Promise<void> | undefined;
   #nextPollMs: number | undefined;
-  /** Dropped with the first poll, so that it does not stay in memory. */
+  /** Dropped with the first poll, or at the latest when its cluster ends, so that it does not stay in memory. */
   #previous: Poller | undefined;
 
   /** Until its first poll has ended, a poller shows what the previous one showed. */
@@ -130,9 +130,11 @@ export class Poller {
     }
   }
 
-  /** Resolves when no poll is running. */
+  /** Resolves when no poll is running, of this poller or of previous ones; then forgets those. */
   async settled(): Promise<void> {
     await this.#polling;
+    await this.#previous?.settled();
+    this.#previous = undefined;
   }
 
   /**
@@ -164,17 +166,19 @@ export class Poller {
     return this.#polling;
   }
 
-  /** A result that the status cannot show is withdrawn. */
+  /** If `pollEnded` throws, the poll counts as failed and the previous result is shown again. */
   async #pollAndReport(stop: AbortSignal): Promise<void> {
     const { pollEnded, metrics } = this.#options;
-    const before = this.#published;
+    const published = this.#published;
+    const { lastSuccessMs } = this.#outcome;
     try {
       await this.#pollOrSkip(stop).finally(() => {
         this.#polling = undefined;
       });
       pollEnded();
     } catch (error) {
-      this.#published = before;
+      this.#published = published;
+      this.#outcome = { ...this.#outcome, lastSuccessMs };
       const failure = unexpectedFailure(error, 'the result cannot be shown', this.#log);
       metrics.pollFailed(this.#labels, failure.reason);
       this.#conclude(failure, this.#outcome.last);
@@ -203,7 +207,7 @@ export class Poller {
   async #poll(stop: AbortSignal, startedAt: number): Promise<void> {
     const { clock, metrics, settings } = this.#options;
     const timeoutMs = settings.timeout * 1000;
-    // Needed below, too: held by AbortSignal.any alone, it may be collected before its time is up.
+    // Keep this reference: AbortSignal.any alone would let it be garbage-collected.
     const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
     const signal = AbortSignal.any([stop, deadline]);
     const stats = createPollStats(signal, this.#options.clock.monotonicMs() + timeoutMs);
@@ -223,6 +227,7 @@ export class Poller {
     let result: CollectorResult;
     try {
       const warn = (text: string): unknown => warnings.add(text);
+      // The collector gets the same object as its requests: a cluster recognizes by it the poll that noticed a replacement.
       result = await this.#options.collect(Object.assign(stats, { reasonOf: failureReason, warn }));
     } catch (cause) {
       if (cause instanceof BreakerOpenError) this.#schedule.retryIn(cause.retryInMs);

@@ -6,7 +6,7 @@ import type { Config } from '../../src/config/keys-and-flags.ts';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { clusterYaml, startTestExporter } from '../support/exporter.ts';
 
-test('an exporter forgets the clusters of earlier configurations when it is reloaded', async () => {
+test('an exporter forgets the clusters of earlier configurations when it is reloaded, though it never polls', async () => {
   await using simulator = await startSimulator({ nodes: 3, ranges: 30, metricKeys: 'useful' });
   const states: WeakRef<object>[] = [];
   const collectors = COLLECTORS.map((collector) => ({
@@ -21,7 +21,7 @@ test('an exporter forgets the clusters of earlier configurations when it is relo
   let config: Config | undefined;
   let maxApplications = 10;
   await using exporter = await startTestExporter({
-    yaml: `clusters:\n${clusterYaml(simulator)}`,
+    yaml: `clusters:\n${clusterYaml(simulator)}    poll: false\n`,
     adapt: (loaded) => (config = loaded),
     app: { collectors, load: async () => ({ config: changed(), warnings: [] }) },
   });
@@ -38,7 +38,6 @@ test('an exporter forgets the clusters of earlier configurations when it is relo
   }
 
   for (let reload = 0; reload < 5; reload += 1) await exporter.app.reload();
-  await exporter.until((scrape) => scrape.all('crdb_application_sessions').length > 0);
   expect(states).toHaveLength(6);
   setFlagsFromString('--expose-gc');
   const collectGarbage: () => void = runInNewContext('gc');
@@ -50,5 +49,6 @@ test('an exporter forgets the clusters of earlier configurations when it is relo
       },
       { timeout: 20_000 },
     )
-    .toBe(1);
+    // Those of the running cluster, and of the last one, for which its first poll would wait.
+    .toBe(2);
 }, 60_000);

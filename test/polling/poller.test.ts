@@ -1,11 +1,7 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { BreakerOpenError } from '../../src/http/client.ts';
-import { preparePoller, START_MS } from './prepare-poller.ts';
-
-function keyOf(name: string, more: Readonly<Record<string, string>> = {}): string {
-  return `crdb_exporter_${name} ${JSON.stringify({ collector: 'orders', shard: '0', ...more })}`;
-}
+import { keyOf, preparePoller, START_MS } from './prepare-poller.ts';
 
 test('a poll is described by what it read and how long the answers took', async () => {
   const { poller, poll, counts, logged, ended } = preparePoller(

@@ -42,6 +42,11 @@ interface PollerExtras {
   readonly reported?: (polls: number) => void;
 }
 
+/** A counter of the collector, as `counts` names it. */
+export function keyOf(name: string, more: Readonly<Record<string, string>> = {}): string {
+  return `crdb_exporter_${name} ${JSON.stringify({ collector: 'orders', shard: '0', ...more })}`;
+}
+
 /** A poller with an interval of a minute, whose collector does as the test says. */
 export function preparePoller(
   collect: (context: Poll, clock: { nowMs: number }) => unknown,
