@@ -152,6 +152,7 @@ export class Cluster {
   /** Ends polling, logs out and closes its connections. */
   async stop(): Promise<void> {
     this.#stop.abort();
+    // A cluster that never started must log out and close, too.
     this.start();
     await this.#running;
   }
@@ -179,7 +180,10 @@ export class Cluster {
     return state === 'waiting' ? undefined : state === 'ok';
   }
 
-  /** Metrics of the APIs and of the chosen collectors, for one scrape; before the first poll crdb_up is absent or this. */
+  /**
+   * Metrics of the APIs and of the chosen collectors, for one scrape. Until the first poll, crdb_up is `upBeforeFirstPoll`,
+   * or absent.
+   */
   metrics(
     isChosen: IsChosen,
     { upBeforeFirstPoll }: { readonly upBeforeFirstPoll?: number } = {},
@@ -207,8 +211,8 @@ export class Cluster {
   }
 
   /**
-   * Undefined when the collector has nothing to poll. The poller keeps the closures that are made here, so none of them may
-   * stand beside one that names the pollers before: each reload would keep those of all earlier ones in memory.
+   * Undefined when the collector has nothing to poll. Closures made in one function share its variables. No closure here
+   * may use `before`, or each reload would keep all earlier pollers in memory.
    */
   #createPoller(collector: Collector, before: Poller | undefined): Poller | undefined {
     const { log, clock, random, pollEnded } = this.#context;
@@ -272,6 +276,7 @@ export class Cluster {
       const collect = async (poll: Poll) => {
         const { count } = this.#replaced;
         const result = await collector.collect(api, contextOf(poll));
+        // `noticedBy` is the stats of a request, which are `poll` itself: Poller and collectorPoll add to it, and copy nothing.
         if (this.#replaced.count === count || this.#replaced.noticedBy === poll) return result;
         // The poll may have read both clusters.
         throw new CollectError('other', 'the cluster was replaced during the poll');

@@ -228,7 +228,7 @@ export class HttpClient implements AsyncDisposable {
   ): Promise<Tried<T>> {
     const { request } = call;
     const { endpoint, stats } = request;
-    // A request that is never sent proves nothing about the URL.
+    // A request that is never sent proves nothing about the URL, but has used up a trial (`tryAcquire`).
     if (stats.signal.aborted) {
       const what = `${endpoint} at ${upstream.name}`;
       throw toRequestError(stats.signal.reason, what, targetOf(request, upstream));

@@ -64,7 +64,10 @@ export class Health {
     return health;
   }
 
-  /** Returns whether the request may be sent to this URL now. If so, it counts as sent, and the caller must send it. */
+  /**
+   * Returns whether the request may be sent to this URL now. If so, it counts as sent: should its poll end while it waits for
+   * a slot, it has used up the trial after a pause, and others wait 5 s for the next one.
+   */
   tryAcquire(upstream: Upstream, request: HttpRequest): boolean {
     const breakers = [upstream.breaker, this.#endpoint(request).breaker];
     if (breakers.some(({ state }) => state === 'open')) return false;

@@ -37,7 +37,7 @@ export class KnownRanges {
   readonly tableIndexes = new TableIndexes();
   /** Increases of lease sequences since the start of the exporter. */
   leaseChanges = 0;
-  /** The holders of the range that is being settled; what follows them is of other ranges. */
+  /** Scratch space for the holders of one range; entries beyond the returned count are stale. */
   readonly #holders: number[] = [];
 
   /** Clears what the last scan reported. The sequences and holders stay, as the next scan is compared with them. */
@@ -60,7 +60,7 @@ export class KnownRanges {
     });
     if (size > MAX_RANGES) {
       const most = MAX_RANGES.toLocaleString('en');
-      const message = `the cluster has more than ${most} ranges: divide its nodes among shards, which know their own ranges only`;
+      const message = `the nodes of this exporter have more than ${most} ranges: divide the nodes among shards, which know their own ranges only`;
       throw new CollectError('limit', `ranges of node ${nodeId}: ${message}`);
     }
     yield* this.table.reserve(size);
@@ -110,7 +110,7 @@ export class KnownRanges {
     sequences[slot] = Math.max(sequence, knownSequence);
   }
 
-  /** Offers the ranges that have, or should have, so many replicas, and whose table index has a number of its own. */
+  /** Offers the ranges that have, or should have, at least `minReplicas` replicas. */
   *offerSamples(minReplicas: number, offer: (range: SampledRange) => void): Work {
     const { ids, presence, intended, problems, tableIndexes } = this.table;
     const offerSlots = (from: number, to: number): void => {
@@ -129,7 +129,7 @@ export class KnownRanges {
     yield* walk(this.table.capacity, offerSlots);
   }
 
-  /** The nodes that have reported the range in this scan. */
+  /** The nodes that have reported a known range in this scan. */
   reportingNodes(rangeId: number): readonly number[] {
     const slot = this.table.put(rangeId);
     const count = this.table.readHolders(slot, this.#holders);

@@ -1,7 +1,7 @@
 import { type FailureDomains, quorumOf } from './failure-domains.ts';
 import type { ReplicaHistory } from './range-table.ts';
 
-// A range is lost when no live node reports it, and the nodes that are down had a quorum of its replicas.
+// A range is lost when no live node reports it, and the live nodes that held it were too few to have dropped it.
 
 /** What becomes of a range that a complete scan did not find. */
 interface UnreportedRange {
@@ -22,8 +22,8 @@ export function judgeUnreported(
   if (wasDropped(live, down.length, history)) return { lostOn: undefined, holders: [] };
   // A scan that has just seen the split of a range knows one of its holders. The others may be live.
   const { intended, wasUnderreplicated } = history;
-  const isHolderMissing = live + down.length === 1 && intended === 0 && !wasUnderreplicated;
-  return { lostOn: isHolderMissing ? undefined : Math.min(...down), holders: down };
+  const areOtherHoldersUnknown = live + down.length === 1 && intended === 0 && !wasUnderreplicated;
+  return { lostOn: areOtherHoldersUnknown ? undefined : Math.min(...down), holders: down };
 }
 
 /**

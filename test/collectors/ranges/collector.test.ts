@@ -167,7 +167,7 @@ test('a node whose ranges would be more than 5,000,000 is not read, and leaves n
     options: { concurrency: 1 },
   });
   expect(warnings).toEqual([
-    'ranges of node 2: the cluster has more than 5,000,000 ranges: divide its nodes among shards, which know their own ranges only',
+    'ranges of node 2: the nodes of this exporter have more than 5,000,000 ranges: divide the nodes among shards, which know their own ranges only',
   ]);
   expect(of('crdb_ranges')).toEqual([]);
   expect(of('crdb_range_scan_node_success')).toEqual(['{node_id="1"} 1', '{node_id="2"} 0']);
