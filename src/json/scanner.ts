@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import { JsonError, type JsonErrorKind } from './errors.ts';
+import { parseUtcTime } from './time.ts';
 
 /** The part of WebAssembly that is used; the types of Node.js do not declare it. */
 declare const WebAssembly: {
@@ -215,9 +216,14 @@ export class Scanner {
   }
 
   #toTime(start: number, end: number): number {
-    const text = end - start > MAX_TIME_BYTES ? '' : this.keyText(start, end);
-    const time = TIME.test(text) ? Date.parse(text) : NaN;
+    const time = parseUtcTime(this.bytes, start, end) ?? this.#toOtherTime(start, end);
     return time === ZERO_TIME_MS ? Infinity : time;
+  }
+
+  /** A time with another offset, with escapes or of another form. */
+  #toOtherTime(start: number, end: number): number {
+    const text = end - start > MAX_TIME_BYTES ? '' : this.keyText(start, end);
+    return TIME.test(text) ? Date.parse(text) : NaN;
   }
 
   #toRaw(start: number, end: number): number {
