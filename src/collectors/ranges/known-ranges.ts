@@ -1,6 +1,6 @@
 import { PROBLEMS, REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import { CollectError } from '../collector.ts';
-import { type FailureDomains, isUnderreplicated, type LiveRange } from './failure-domains.ts';
+import { type FailureDomains, isUnderreplicated } from './failure-domains.ts';
 import { judgeUnreported } from './lost-ranges.ts';
 import { HAS_OLD_SEQUENCE, RangeTable, type SampledRange, walk, type Work } from './range-table.ts';
 import {
@@ -53,9 +53,9 @@ export class KnownRanges {
 
   /** Adds the replicas of a node that was read to its end. Throws before it adds any when they do not fit. */
   *commit(nodeId: number, replicas: ReplicaColumns): Work {
-    const { rangeIds } = replicas;
+    const { rangeIds, length } = replicas;
     let size = this.table.size;
-    yield* walk(rangeIds.length, (from, to) => {
+    yield* walk(length, (from, to) => {
       size += this.#countNew(rangeIds, from, to);
     });
     if (size > MAX_RANGES) {
@@ -64,10 +64,10 @@ export class KnownRanges {
       throw new CollectError('limit', `ranges of node ${nodeId}: ${message}`);
     }
     yield* this.table.reserve(size);
-    yield* walk(rangeIds.length, (from, to) => this.#commitReplicas(nodeId, replicas, from, to));
+    yield* walk(length, (from, to) => this.#commitReplicas(nodeId, replicas, from, to));
   }
 
-  #countNew(rangeIds: readonly number[], from: number, to: number): number {
+  #countNew(rangeIds: Uint32Array, from: number, to: number): number {
     let added = 0;
     for (let index = from; index < to; index += 1) {
       if (!this.table.has(rangeIds[index] ?? 0)) added += 1;
@@ -208,46 +208,35 @@ export class KnownRanges {
     const { table } = this;
     const reporting = table.reporting[slot] ?? 0;
     const count = table.readHolders(slot, this.#holders);
-    // The nodes that held it before and do not report it now.
+    // The nodes that held it before and do not report it now; most ranges have none.
     const former = count > reporting ? this.#holders.slice(reporting, count) : NO_NODES;
-    const down = former.filter((nodeId) => domains.isDown(nodeId));
+    const down = count > reporting ? former.filter((id) => domains.isDown(id)) : NO_NODES;
     const hasUnplaced = table.hasUnplaced(slot);
-    if (found > 0) {
-      const unplaced = hasUnplaced ? Math.max(0, found - reporting) : 0;
-      const isComplete = this.#addToDomains(
-        slot,
-        { reporting, unplaced, down: down.length },
-        domains,
-      );
-      this.#keepFormer(slot, former, isComplete ? NO_NODES : down);
-      return undefined;
-    }
-    // The id of a ninth holder is not kept, so it may be live: such a range is never lost.
-    const { lostOn, holders } = hasUnplaced
-      ? { lostOn: undefined, holders: down }
-      : judgeUnreported(former, domains, table.historyOf(slot));
-    this.#keepFormer(slot, former, holders);
-    return lostOn;
-  }
-
-  /** Adds a range that was found to the domains. Returns whether it has all of its replicas without the nodes that are down. */
-  #addToDomains(
-    slot: number,
-    replicas: Pick<LiveRange, 'reporting' | 'unplaced' | 'down'>,
-    domains: FailureDomains,
-  ): boolean {
-    const { table } = this;
     const history = table.historyOf(slot);
+    if (found === 0) {
+      // The id of a ninth holder is not kept, so it may be live: such a range is never lost.
+      const { lostOn, holders } = hasUnplaced
+        ? { lostOn: undefined, holders: down }
+        : judgeUnreported(former, domains, history);
+      this.#keepFormer(slot, former, holders);
+      return lostOn;
+    }
+    const unplaced = hasUnplaced ? Math.max(0, found - reporting) : 0;
     const after = domains.addRange({
-      ...replicas,
       holders: this.#holders,
+      reporting,
+      unplaced,
+      down: down.length,
       history,
       problems: table.problems[slot] ?? 0,
       tableIndex: table.tableIndexes[slot] ?? 0,
     });
-    table.remember(slot, after, replicas.unplaced > 0);
+    table.remember(slot, after, unplaced > 0);
+    // It has all of its replicas without the nodes that are down.
     const isShort = history.wasUnderreplicated || after.wasUnderreplicated;
-    return after.intended === replicas.reporting && !isShort;
+    const isComplete = after.intended === reporting && !isShort;
+    this.#keepFormer(slot, former, isComplete ? NO_NODES : down);
+    return undefined;
   }
 
   #keepFormer(slot: number, former: readonly number[], remembered: readonly number[]): void {

@@ -135,10 +135,13 @@ export class NodeReplicas {
   }
 
   #isRepeated(store: ReadStore, storeId: number, rangeId: number): boolean {
-    const { rangeIds, storeIds } = this.replicas;
+    const { rangeIds, storeIds, length } = this.replicas;
     const isRising = rangeId > store.highestId;
     if (isRising) store.highestId = rangeId;
-    else store.rangeIds ??= new Set(rangeIds.filter((_, index) => storeIds[index] === storeId));
+    else {
+      const listed = rangeIds.subarray(0, length);
+      store.rangeIds ??= new Set(listed.filter((_, index) => storeIds[index] === storeId));
+    }
     if (store.rangeIds?.has(rangeId) === true) return true;
     store.rangeIds?.add(rangeId);
     return false;
@@ -170,15 +173,16 @@ export class NodeReplicas {
     const cpuNanos = load[CPU_NANOS] || 0;
     if (holdsLease) this.#addHeldLease(queries, cpuNanos);
     const { replicas } = this;
-    replicas.rangeIds.push(rangeId);
-    replicas.storeIds.push(storeId);
-    replicas.problems.push(problems);
-    replicas.leases.push(holdsLease ? leaseKindOf(lease) : NO_LEASE);
-    replicas.sequences.push(lease === undefined ? 0 : this.#sequenceOf(lease, holdsLease));
-    replicas.tableIndexes.push(replica.span.start_key ?? 0);
-    replicas.queries.push(queries);
-    replicas.writes.push(load[WRITES] || 0);
-    replicas.cpuNanos.push(cpuNanos);
+    const index = replicas.append();
+    replicas.rangeIds[index] = rangeId;
+    replicas.storeIds[index] = storeId;
+    replicas.problems[index] = problems;
+    replicas.leases[index] = holdsLease ? leaseKindOf(lease) : NO_LEASE;
+    replicas.sequences[index] = lease === undefined ? 0 : this.#sequenceOf(lease, holdsLease);
+    replicas.tableIndexes[index] = replica.span.start_key ?? 0;
+    replicas.queries[index] = queries;
+    replicas.writes[index] = load[WRITES] || 0;
+    replicas.cpuNanos[index] = cpuNanos;
   }
 
   /**

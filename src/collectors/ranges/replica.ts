@@ -83,21 +83,54 @@ export function countProblems(counts: number[], bits: number): void {
   });
 }
 
-/** Replicas in columns, in the order of their arrival: as objects those of a node would take three times the memory. */
+/** Replicas for which the columns of a node have room at first. */
+const FIRST_CAPACITY = 1024;
+
+/**
+ * Replicas in columns, in the order of their arrival: as objects those of a node would take three times the memory. Typed
+ * arrays are outside of the heap: plain ones fill its young generation, which is small in the image, again and again.
+ */
 export class ReplicaColumns {
-  readonly rangeIds: number[] = [];
-  readonly storeIds: number[] = [];
+  /** Number of replicas; the columns may be longer. */
+  length = 0;
+  rangeIds = new Uint32Array(FIRST_CAPACITY);
+  storeIds = new Float64Array(FIRST_CAPACITY);
   /** A bit for each of REPORTED_PROBLEMS. */
-  readonly problems: number[] = [];
+  problems = new Uint16Array(FIRST_CAPACITY);
   /** Index in LEASE_KINDS of the lease that the replica holds; NO_LEASE when it holds none. */
-  readonly leases: number[] = [];
+  leases = new Uint8Array(FIRST_CAPACITY);
   /** Sequence of the lease; 0 where it is not known, or taken from another replica. */
-  readonly sequences: number[] = [];
-  readonly tableIndexes: TableIndex[] = [];
-  readonly queries: number[] = [];
-  readonly writes: number[] = [];
+  sequences = new Float64Array(FIRST_CAPACITY);
+  /** A TableIndex each. */
+  tableIndexes = new Float64Array(FIRST_CAPACITY);
+  queries = new Float64Array(FIRST_CAPACITY);
+  writes = new Float64Array(FIRST_CAPACITY);
   /** Nanoseconds per second. */
-  readonly cpuNanos: number[] = [];
+  cpuNanos = new Float64Array(FIRST_CAPACITY);
+
+  /** Adds a replica with zeros. Returns its index, the same in all columns. */
+  append(): number {
+    if (this.length === this.rangeIds.length) this.#grow();
+    this.length += 1;
+    return this.length - 1;
+  }
+
+  #grow(): void {
+    this.rangeIds = new Uint32Array(doubled(this.rangeIds));
+    this.storeIds = new Float64Array(doubled(this.storeIds));
+    this.problems = new Uint16Array(doubled(this.problems));
+    this.leases = new Uint8Array(doubled(this.leases));
+    this.sequences = new Float64Array(doubled(this.sequences));
+    this.tableIndexes = new Float64Array(doubled(this.tableIndexes));
+    this.queries = new Float64Array(doubled(this.queries));
+    this.writes = new Float64Array(doubled(this.writes));
+    this.cpuNanos = new Float64Array(doubled(this.cpuNanos));
+  }
+}
+
+/** The memory of a column, twice as long; the old one is freed at once. */
+function doubled({ buffer }: { readonly buffer: ArrayBuffer }): ArrayBuffer {
+  return buffer.transfer(2 * buffer.byteLength);
 }
 
 /**

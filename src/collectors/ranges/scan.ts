@@ -148,7 +148,7 @@ export class RangeScan {
     yield* state.known.commit(nodeId, replicas);
     const [storeId = 0, ...others] = stores.keys();
     state.onlyStores.set(nodeId, others.length === 0 ? storeId : 0);
-    yield* walk(replicas.rangeIds.length, (from, to) => {
+    yield* walk(replicas.length, (from, to) => {
       const slice = { nodeId, replicas, from, to };
       state.hot.add(slice, isDetailed);
       state.problems.add(slice);

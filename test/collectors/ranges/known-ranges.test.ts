@@ -20,11 +20,12 @@ function columnsOf(replicas: readonly Partial<Replica>[]): ReplicaColumns {
   const columns = new ReplicaColumns();
   for (const replica of replicas) {
     const { rangeId = 1, problems = 0, lease = NONE, sequence = 0, tableIndex = 0 } = replica;
-    columns.rangeIds.push(rangeId);
-    columns.tableIndexes.push(tableIndex);
-    columns.problems.push(problems);
-    columns.leases.push(lease);
-    columns.sequences.push(sequence);
+    const index = columns.append();
+    columns.rangeIds[index] = rangeId;
+    columns.tableIndexes[index] = tableIndex;
+    columns.problems[index] = problems;
+    columns.leases[index] = lease;
+    columns.sequences[index] = sequence;
   }
   return columns;
 }

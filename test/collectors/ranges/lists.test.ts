@@ -98,10 +98,11 @@ function listHot(length: number, ...scans: readonly Readonly<Record<number, read
     for (const [id, held] of Object.entries(nodes)) {
       const replicas = new ReplicaColumns();
       for (const [rangeId, queries, cpuSeconds] of held) {
-        replicas.rangeIds.push(rangeId);
-        replicas.leases.push(1);
-        replicas.queries.push(queries);
-        replicas.cpuNanos.push(cpuSeconds * 1e9);
+        const index = replicas.append();
+        replicas.rangeIds[index] = rangeId;
+        replicas.leases[index] = 1;
+        replicas.queries[index] = queries;
+        replicas.cpuNanos[index] = cpuSeconds * 1e9;
       }
       const sendsCpu = held.some(([, , cpuSeconds]) => cpuSeconds > 0);
       hot.add({ nodeId: Number(id), replicas, from: 0, to: held.length }, sendsCpu);

@@ -14,11 +14,12 @@ type Figures = Readonly<Record<number, readonly [queries: number, cpu: number, r
 /** A replica of a table; a lease holder unless it has no ranges. */
 function addReplica(columns: ReplicaColumns, id: string, load: Figures[number]): void {
   const [queries, cpuNanos, leases] = load;
-  columns.tableIndexes.push(tableIndexOf(`/Table/${id}/1`));
-  columns.leases.push(leases === 0 ? NO_LEASE : 1);
-  columns.queries.push(queries);
-  columns.writes.push(10 * queries);
-  columns.cpuNanos.push(cpuNanos);
+  const index = columns.append();
+  columns.tableIndexes[index] = tableIndexOf(`/Table/${id}/1`);
+  columns.leases[index] = leases === 0 ? NO_LEASE : 1;
+  columns.queries[index] = queries;
+  columns.writes[index] = 10 * queries;
+  columns.cpuNanos[index] = cpuNanos;
 }
 
 function choose(lists: TopTables, figures: Figures, length: number) {
@@ -28,7 +29,7 @@ function choose(lists: TopTables, figures: Figures, length: number) {
     for (let more = 1; more < load[2]; more += 1) addReplica(columns, id, [0, 0, 1]);
   }
   lists.begin();
-  lists.add({ nodeId: 1, replicas: columns, from: 0, to: columns.tableIndexes.length });
+  lists.add({ nodeId: 1, replicas: columns, from: 0, to: columns.length });
   return lists.end(new Map(), length).loads;
 }
 
