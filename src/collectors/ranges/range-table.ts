@@ -102,6 +102,11 @@ export class RangeTable {
     return this.ids.length;
   }
 
+  /** Number of ids that fit before the table must grow. */
+  get room(): number {
+    return this.capacity * MAX_LOAD;
+  }
+
   has(id: number): boolean {
     return this.ids[this.#find(id)] === id;
   }
@@ -118,7 +123,7 @@ export class RangeTable {
 
   /** Makes room for so many ids. */
   *reserve(size: number): Work {
-    if (size <= this.capacity * MAX_LOAD) return;
+    if (size <= this.room) return;
     const capacity = Math.max(this.capacity * GROWTH, size / MAX_LOAD);
     yield* this.#rebuild(Math.ceil(capacity), -Infinity);
   }
