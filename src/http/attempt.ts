@@ -172,7 +172,7 @@ async function readErrorText(body: Readable, signal: AbortSignal): Promise<strin
       if (text.length >= MAX_ERROR_TEXT) break;
     }
   } catch {
-    // Without the text only the hint in the message is poorer.
+    // A body that broke off costs only the hint in the message.
     signal.throwIfAborted();
   }
   return text.slice(0, MAX_ERROR_TEXT);

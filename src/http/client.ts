@@ -118,7 +118,7 @@ export class HttpClient implements AsyncDisposable {
     return this.#health.failedMs();
   }
 
-  /** What is left of the longest pause (Retry-After) that keeps an endpoint from all URLs, ms. */
+  /** The longest pause (Retry-After) that keeps an endpoint from all URLs lasts this much longer, ms. */
   pausedMs(): number {
     return this.#health.pausedMs();
   }

@@ -1,7 +1,7 @@
 import { JsonError } from '../json/errors.ts';
 import type { Endpoint, FailureReason, Limit } from '../vocabulary.ts';
 
-/** What was requested, and where. */
+/** The endpoint, URL and node of a request, as far as they are known. */
 export interface RequestTarget {
   readonly endpoint?: Endpoint | undefined;
   /** The configured URL; it holds no user and no password. */
@@ -17,7 +17,7 @@ export interface FailureDetails extends RequestTarget {
   /** Seconds to wait, from the header Retry-After. */
   readonly retryAfterSeconds?: number | undefined;
   readonly scope?: RequestError['scope'];
-  /** What the response had too much of, with the reason `limit`. */
+  /** The limit that the response exceeded, with the reason `limit`. */
   readonly limit?: Limit | undefined;
   /** The start of the server's message; for interactive output, never for logs. */
   readonly serverText?: string;
@@ -34,7 +34,7 @@ export class RequestError extends Error {
   readonly status: number | undefined;
   /** The pause that the server requests by Retry-After, without bounds; retry.ts decides how much of it is kept. */
   readonly retryAfterSeconds: number | undefined;
-  /** What the failure shows to be unhealthy: the URL, what was requested there (an endpoint or a node), or neither. */
+  /** The failure shows that this is unhealthy: the URL, what was requested there (an endpoint or a node), or neither. */
   readonly scope: 'url' | 'endpoint' | 'none';
   readonly serverText: string;
 
@@ -138,7 +138,7 @@ export function toRequestError(
     return new RequestError('timeout', text, { ...target, cause: error });
   }
   if (isNotHttp(error)) {
-    // Without the parser's own error, which holds what the server sent.
+    // The parser's own error holds what the server sent: it is no cause of this one.
     const cause = Object.assign(new Error('not HTTP'), { code: NOT_HTTP });
     const text = `${what}: the response is not HTTP: ${cut(error.message)}`;
     return new RequestError('network', text, { ...target, cause });

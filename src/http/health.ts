@@ -91,7 +91,7 @@ export class Health {
     return longest([this.#pauseOfUrls(), this.#endpoint(request).breaker.pause]);
   }
 
-  /** What is left of the longest pause that keeps an endpoint from all URLs, ms. */
+  /** The longest pause that keeps an endpoint from all URLs lasts this much longer, ms. */
   pausedMs(): number {
     const ofEndpoints = Array.from(this.#endpoints.values(), ({ breaker }) => breaker.pause);
     return this.#msUntil(longest([this.#pauseOfUrls(), ...ofEndpoints])?.untilMs ?? 0);

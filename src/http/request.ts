@@ -50,7 +50,7 @@ export interface HttpResponse {
   readonly url?: string;
 }
 
-/** What a failure of the request at this URL names. */
+/** A failure of the request at this URL names these. */
 export function targetOf(
   { endpoint, node }: HttpRequest,
   { url }: Attempt['upstream'],

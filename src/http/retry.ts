@@ -82,7 +82,7 @@ export function pauseSeconds({ status, retryAfterSeconds }: RequestError): numbe
 interface RetryCircumstances {
   /** So many were made before. */
   readonly retries: number;
-  /** What is left of a pause that the servers requested. */
+  /** A pause that the servers requested lasts this much longer, ms. */
   readonly pausedMs: number;
   readonly random: () => number;
 }

@@ -49,7 +49,7 @@ const [OPEN_BRACKET, CLOSE_BRACKET, OPEN_BRACE, CLOSE_BRACE] = Buffer.from('[]{}
 /** Space for a key without its escapes (scanner/keys.ts). */
 const MAX_PLAIN_BYTES = 4096;
 
-/** What reads the value of a document: the addresses of its plan and its record. */
+/** The value of a document is read by the plan and into the record at these addresses. */
 export interface Target {
   readonly plan: number;
   readonly record: number;

@@ -10,7 +10,7 @@ export interface Snapshot {
   readonly series: number;
 }
 
-/** What is rendered: a set of samples. */
+/** The samples that are rendered. */
 interface Rendered {
   readonly constantLabels: string;
   families(): Iterable<FamilySamples>;

@@ -3,7 +3,7 @@ import type { ReplicaHistory } from './range-table.ts';
 
 // A range is lost when no live node reports it, and the live nodes that held it were too few to have dropped it.
 
-/** What becomes of a range that a complete scan did not find. */
+/** The judgement on a range that a complete scan did not find. */
 interface UnreportedRange {
   /** The node with the lowest id of those that held it, if it is lost. */
   readonly lostOn: number | undefined;

@@ -1,7 +1,7 @@
 import type { FailureReason, RangeProblem } from '../../vocabulary.ts';
 import type { CollectorResult } from '../collector.ts';
 
-/** What a scan of the nodes of this shard has found. */
+/** The ranges, as a scan of the nodes of this shard has found them. */
 export interface RangesResult extends CollectorResult {
   /** Value of the label `shard`. */
   readonly shard: string;
