@@ -4,8 +4,8 @@ import type {
   CollectorWith,
   PollFailure,
 } from '../collectors/collector.ts';
-import { nodes } from '../collectors/nodes/collector.ts';
-import { sessions } from '../collectors/sessions/collector.ts';
+import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
+import { sessions, type SessionsResult } from '../collectors/sessions/collector.ts';
 import { SESSION_STATES } from '../collectors/sessions/session.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
@@ -101,40 +101,46 @@ export function checkUrls(
   });
 }
 
-/** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
-const MIN_CONTRADICTIONS = 3;
-
 /**
- * Finds out that the user sees no sessions of others although clients are connected; to be called after each poll of
- * them. Without the name of the user, only an empty list shows it.
+ * The problem that the user sees no sessions of others although clients are connected. Without the name of the user, only
+ * an empty list shows it.
  */
-export function createSessionsCheck({ cluster_api: login }: ClusterConfig) {
+export function findHiddenSessions(
+  { cluster_api: login }: ClusterConfig,
+  listed: SessionsResult,
+  known: NodesResult,
+): WatchProblem | undefined {
   const user = login?.username?.toLowerCase();
   const seen =
     user === undefined ? 'the list is empty' : `the user ${user} sees only its own sessions`;
+  const fresh = known.nodes.filter(({ isFresh }) => isFresh);
+  const connections = fresh.reduce((sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0), 0);
+  const others = listed.applications.filter((application) => application.user !== user);
+  const seesOthers = others.some((counts) => SESSION_STATES.some((state) => counts[state] > 0));
+  if (seesOthers || connections === 0 || listed.failedNodes.size > 0) return undefined;
+  return {
+    key: 'own sessions',
+    alert: 'CrdbSessionsHidden',
+    affects: [],
+    message: `sessions: ${seen}, although the nodes count ${formatCount(connections)} connections`,
+    remedy: `run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`,
+  };
+}
+
+/** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
+const MIN_CONTRADICTIONS = 3;
+
+/** Finds the problem of hidden sessions once it lasts; to be called after each poll of them. */
+export function createSessionsCheck(config: ClusterConfig) {
   let contradictions = 0;
   let found: readonly WatchProblem[] = [];
   return (cluster: Pick<WatchedCluster, 'result'>): readonly WatchProblem[] => {
     const listed = cluster.result(sessions);
-    const known = cluster.result(nodes)?.nodes;
+    const known = cluster.result(nodes);
     if (listed === undefined || known === undefined) return found;
-    const fresh = known.filter(({ isFresh }) => isFresh);
-    const connections = fresh.reduce(
-      (sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0),
-      0,
-    );
-    const others = listed.applications.filter((application) => application.user !== user);
-    const seesOthers = others.some((counts) => SESSION_STATES.some((state) => counts[state] > 0));
-    const isPlausible = seesOthers || connections === 0 || listed.failedNodes.size > 0;
-    contradictions = isPlausible ? 0 : contradictions + 1;
-    const problem: WatchProblem = {
-      key: 'own sessions',
-      alert: 'CrdbSessionsHidden',
-      affects: [],
-      message: `sessions: ${seen}, although the nodes count ${formatCount(connections)} connections`,
-      remedy: `run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`,
-    };
-    found = contradictions >= MIN_CONTRADICTIONS ? [problem] : [];
+    const problem = findHiddenSessions(config, listed, known);
+    contradictions = problem === undefined ? 0 : contradictions + 1;
+    found = problem !== undefined && contradictions >= MIN_CONTRADICTIONS ? [problem] : [];
     return found;
   };
 }

@@ -1,17 +1,13 @@
-import { once } from 'node:events';
-import { isIP } from 'node:net';
-import { connect, type TLSSocket } from 'node:tls';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
+import { TLSSocket } from 'node:tls';
 import { type Command, Option } from 'commander';
 import { cloud } from '../../collectors/cloud.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
-import type { ClusterConfig } from '../../config/keys-and-flags.ts';
-import { readClientTls } from '../../config/tls-files.ts';
 import { isLoopback } from '../../config/values.ts';
-import type { Operation } from '../../diagnosis/failure.ts';
 import { runbookUrl } from '../../findings/problem.ts';
 import { formatJson, formatLine } from '../../format.ts';
-import { toRequestError } from '../../http/errors.ts';
+import type { HttpClient } from '../../http/client.ts';
 import { openClients } from '../clients.ts';
 import { chooseCluster } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
@@ -19,7 +15,7 @@ import { writeOut } from '../output/standard-output.ts';
 import { paint, type Style } from '../output/table.ts';
 import { runCancellable } from '../process/signals.ts';
 import { addClusterOptions, loadCommandConfig } from '../schema-flags.ts';
-import { Checklist, type CheckResult, type Verdict } from './diagnose/checklist.ts';
+import { Checklist, type CheckResult, ok, type Verdict } from './diagnose/checklist.ts';
 import { checkClusterApi, HEALTH } from './diagnose/cluster-api.ts';
 
 const MARKS: Readonly<Record<Verdict['verdict'], readonly [mark: string, style: Style]>> = {
@@ -29,7 +25,8 @@ const MARKS: Readonly<Record<Verdict['verdict'], readonly [mark: string, style: 
   skipped: ['-', 'dim'],
 };
 
-const TLS_TIMEOUT_MS = 5_000;
+/** Where undici publishes each connection that it opens. */
+const CONNECTED = 'undici:client:connected';
 /** Time to renew a certificate without haste. */
 const EXPIRES_SOON_DAYS = 30;
 const DAY_MS = 86_400_000;
@@ -78,75 +75,54 @@ async function checkCluster(
   thresholds: FindingSettings['thresholds'],
 ): Promise<void> {
   const { config, recorder } = list;
+  const { cluster_api, cloud_api } = config;
+  let isReachable = false;
+  for (const url of cluster_api?.urls ?? []) {
+    // Each URL alone: with several, the clients would silently fail over to the next.
+    const alone = { ...config, cluster_api: cluster_api && { ...cluster_api, urls: [url] } };
+    await using clients = await openClients({ ...alone, cloud_api: undefined }, context, recorder);
+    if (clients.cluster && (await checkUrl(list, url, clients.cluster.http))) isReachable = true;
+  }
   await using clients = await openClients(config, context, recorder);
-  if (clients.cluster !== undefined && (await checkUrls(list, context))) {
+  if (clients.cluster !== undefined && isReachable) {
     await checkClusterApi(list, clients.cluster, { ...options, thresholds });
   }
-  if (clients.cloud === undefined || config.cloud_api === undefined) return;
-  if (!(await checkCertificate(list, config.cloud_api.url, cloud))) return;
+  if (clients.cloud === undefined || cloud_api === undefined) return;
+  noteProxy(list, cloud_api.url);
   await list.poll(cloud, clients.cloud.api, ({ assistant }) =>
-    assistant === undefined ? 'there is none' : `${assistant.status}, ${assistant.health}`,
+    ok(assistant === undefined ? 'there is none' : `${assistant.status}, ${assistant.health}`),
   );
 }
 
-/** Checks each URL alone, since the clients would silently fail over to the next; true when one works. */
-async function checkUrls(list: Checklist, context: CommandContext): Promise<boolean> {
-  const { cluster_api } = list.config;
-  let isReachable = false;
-  for (const url of cluster_api?.urls ?? []) {
-    if (!(await checkCertificate(list, url, nodes))) continue;
-    const alone: ClusterConfig = {
-      ...list.config,
-      cluster_api: cluster_api && { ...cluster_api, urls: [url] },
-      cloud_api: undefined,
-    };
-    await using clients = await openClients(alone, context, list.recorder);
-    // It needs no login: whether the API answers, under the right scheme.
-    const isGood = await list.run('GET /health/', new URL(url).origin, nodes, async () => {
-      await clients.cluster?.http.send({ ...HEALTH, method: 'GET', stats: list.stats });
-      return list.describeLast(HEALTH.endpoint);
-    });
-    isReachable ||= isGood;
-  }
-  return isReachable;
+/** Whether the API answers at a URL without a login, under the right scheme, and what certificate it shows. */
+async function checkUrl(list: Checklist, url: string, http: HttpClient): Promise<boolean> {
+  const { origin } = new URL(url);
+  noteProxy(list, url);
+  const isUnverified = list.config.cluster_api?.tls.insecure_skip_verify ?? false;
+  let certificate: Verdict | undefined;
+  const onConnected = (message: unknown): void => {
+    const { socket } = Object(message);
+    if (socket instanceof TLSSocket) certificate = judgeCertificate(socket, isUnverified);
+  };
+  subscribe(CONNECTED, onConnected);
+  const { reason } = await list.run('GET /health/', origin, nodes, async (stats) => {
+    await http.send({ ...HEALTH, method: 'GET', stats });
+    return ok('');
+  });
+  unsubscribe(CONNECTED, onConnected);
+  if (certificate !== undefined) list.add('TLS', certificate, origin);
+  return reason === undefined;
 }
 
-/** Checks the certificate behind an https URL, or says that a proxy is between; false when it fails. */
-async function checkCertificate(list: Checklist, text: string, operation: Operation) {
-  const url = new URL(text);
+/** Says that a proxy is between, which may be what fails. */
+function noteProxy(list: Checklist, url: string): void {
   const { proxy } = list.config;
-  const isHttps = url.protocol === 'https:';
-  if ((isHttps ? proxy.https : proxy.http) !== undefined && !isLoopback(text)) {
-    const variables = isHttps ? 'https_proxy or all_proxy' : 'http_proxy or all_proxy';
-    const detail = `requests go through the proxy of ${variables}, unless no_proxy names the host`;
-    list.add('proxy', { verdict: 'skipped', detail }, url.origin);
-    return true;
-  }
-  if (!isHttps) return true;
-  const tls = operation.api === 'cluster' ? list.config.cluster_api?.tls : undefined;
-  const isUnverified = tls?.insecure_skip_verify ?? false;
-  const files = tls === undefined ? {} : await readClientTls(tls);
-  const host = url.hostname.replace(/^\[|\]$/g, '');
-  const servername = tls?.server_name ?? (isIP(host) === 0 ? host : undefined);
-  return await list.run('TLS', url.origin, operation, async () => {
-    const socket = connect({
-      ...files,
-      host,
-      port: Number(url.port) || 443,
-      rejectUnauthorized: !isUnverified,
-      minVersion: 'TLSv1.2',
-      ...(servername !== undefined && { servername }),
-    });
-    const limit = AbortSignal.timeout(TLS_TIMEOUT_MS);
-    try {
-      await once(socket, 'secureConnect', { signal: AbortSignal.any([limit, list.stats.signal]) });
-      return judgeCertificate(socket, isUnverified);
-    } catch (error) {
-      throw toRequestError(error, `TLS of ${url.host}`, { url: url.href });
-    } finally {
-      socket.destroy();
-    }
-  });
+  const { protocol, origin } = new URL(url);
+  const isHttps = protocol === 'https:';
+  if ((isHttps ? proxy.https : proxy.http) === undefined || isLoopback(url)) return;
+  const variables = isHttps ? 'https_proxy or all_proxy' : 'http_proxy or all_proxy';
+  const detail = `requests go through the proxy of ${variables}, unless no_proxy names the host`;
+  list.add('proxy', { verdict: 'skipped', detail }, origin);
 }
 
 function judgeCertificate(socket: TLSSocket, isUnverified: boolean): Verdict {
@@ -158,7 +134,7 @@ function judgeCertificate(socket: TLSSocket, isUnverified: boolean): Verdict {
     const advice = 'set tls.ca_file and remove tls.insecure_skip_verify';
     return { verdict: 'warning', detail: `${detail}, not verified`, advice };
   }
-  if (days >= EXPIRES_SOON_DAYS) return { verdict: 'ok', detail };
+  if (days >= EXPIRES_SOON_DAYS) return ok(detail);
   const advice = 'renew the certificate of the node with `cockroach cert create-node`';
   return { verdict: 'warning', detail, advice };
 }

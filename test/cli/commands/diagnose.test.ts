@@ -224,8 +224,8 @@ describe('what is wrong is found with its remedy:', () => {
     const privileges = ['VIEWCLUSTERMETADATA', 'VIEWACTIVITY'] as const;
     const users = [{ name: 'blind', password: 'x', privileges }];
     const { of } = await diagnose({ username: 'blind', password: 'x', users });
-    const advice = 'run GRANT CONNECT ON DATABASE … TO blind;';
-    expect(of(tables.request)).toMatchObject({ verdict: 'warning', advice });
+    expect(of(tables.request)).toMatchObject({ verdict: 'warning' });
+    expect(of(tables.request)?.detail).toContain('GRANT CONNECT ON DATABASE … to it');
   });
 
   test('no list of the tables, where it is demanded', async () => {

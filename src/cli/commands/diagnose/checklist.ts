@@ -5,12 +5,12 @@ import {
   type CollectorWith,
 } from '../../../collectors/collector.ts';
 import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
-import { createRemedyFinder, diagnose } from '../../../diagnosis/diagnose.ts';
+import { createRemedyFinder, diagnose, type FindRemedy } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatDuration, messageOf } from '../../../format.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
-import type { AlertName, Api, Endpoint } from '../../../vocabulary.ts';
+import type { AlertName, Api, FailureReason } from '../../../vocabulary.ts';
 import { collectOnce, type PollTarget, RequestRecorder } from '../../clients.ts';
 
 /** The result of a check. */
@@ -35,12 +35,10 @@ export interface CheckResult extends Verdict {
 /** The target of most checks. */
 export const CLUSTER_API = 'cluster API';
 
-/** One poll of a collector, as the exporter makes it. */
-interface Poll<Result> {
-  /** Undefined when it found nothing useful. */
-  readonly result: Result | undefined;
-  /** Why it failed; a failed poll may have found something. */
-  readonly error: unknown;
+/** What a check has cost. */
+interface CheckCost {
+  /** Why it failed; undefined when it succeeded. */
+  readonly reason: FailureReason | undefined;
   readonly bytes: number;
   readonly seconds: number;
 }
@@ -48,14 +46,16 @@ interface Poll<Result> {
 /** The checks of one cluster: what they need, and their results so far. */
 export class Checklist {
   readonly config: ClusterConfig;
-  readonly stats: PollStats;
+  readonly signal: AbortSignal;
   readonly recorder: RequestRecorder;
   readonly results: CheckResult[] = [];
+  readonly #findRemedy: FindRemedy;
 
   constructor(config: ClusterConfig, signal: AbortSignal, isVerbose = false) {
     this.config = config;
+    this.signal = signal;
     this.recorder = new RequestRecorder(isVerbose);
-    this.stats = createPollStats(signal);
+    this.#findRemedy = createRemedyFinder(config);
   }
 
   /** Adds a result, of the cluster API unless it is of another target. */
@@ -63,87 +63,79 @@ export class Checklist {
     this.results.push({ check, target, ...verdict });
   }
 
-  /** Status, size and time of the last request to the endpoint. */
-  describeLast(endpoint: Endpoint): string {
-    const request = this.recorder.last(endpoint);
-    if (request === undefined) return 'no request';
-    return `${request.code}, ${formatBytes(request.bytes)} in ${formatDuration(request.seconds)}`;
+  /** Why an operation failed, and the remedy. Rethrows when the command was cancelled. */
+  explain(operation: Operation, error: unknown): Omit<Verdict, 'verdict'> {
+    if (this.signal.aborted) throw error;
+    const message = messageOf(error);
+    // Once the API has answered, its address is right.
+    const hasWorked = this.results.some(
+      ({ target, verdict }) => target === CLUSTER_API && verdict === 'ok',
+    );
+    const failure = { reason: failureReason(error), message, cause: error, hasWorked };
+    return {
+      detail: diagnose(error, operation, this.config)?.cause ?? message,
+      advice: this.#findRemedy(operation, failure),
+    };
   }
 
-  /**
-   * Why an operation failed, and the remedy: not to look for another port where its API has worked. Rethrows when the
-   * command was cancelled.
-   */
-  explain(operation: Operation, error: unknown, hasWorked = false): Omit<Verdict, 'verdict'> {
-    if (this.stats.signal.aborted) throw error;
-    const request = diagnose(error, operation, this.config, { hasWorked });
-    if (request !== undefined) return { detail: request.cause, advice: request.remedy };
-    const failure = { reason: failureReason(error), message: messageOf(error), cause: error };
-    const findRemedy = createRemedyFinder(this.config);
-    return { detail: failure.message, advice: findRemedy(operation, failure) };
-  }
-
-  /** Adds the result of `work`, or the reason of its failure; resolves to whether it succeeded. */
+  /** Adds what `work` found, after the size and time of its responses, or why it failed with the verdict `failed`. */
   async run(
     check: string,
     target: string,
     operation: Operation,
-    work: () => Promise<string | Verdict>,
-  ): Promise<boolean> {
+    work: (stats: PollStats) => Promise<Verdict>,
+    failed: Verdict['verdict'] = 'failed',
+  ): Promise<CheckCost> {
+    const stats = createPollStats(this.signal);
+    const startedAt = performance.now();
+    const secondsSince = (): number => (performance.now() - startedAt) / 1000;
+    let reason: FailureReason | undefined;
     try {
-      this.add(check, toVerdict(await work()), target);
-      return true;
+      const found = await work(stats);
+      const size = `${formatBytes(stats.bytes)} in ${formatDuration(secondsSince())}`;
+      const detail = [stats.bytes > 0 ? size : '', found.detail].filter(Boolean).join('; ');
+      this.add(check, { ...found, detail }, target);
     } catch (error) {
-      this.add(check, { verdict: 'failed', ...this.explain(operation, error) }, target);
-      return false;
+      reason = failureReason(error);
+      const name = reason === 'tls' ? 'TLS' : check;
+      this.add(name, { verdict: failed, ...this.explain(operation, error) }, target);
     }
+    return { reason, bytes: stats.bytes, seconds: secondsSince() };
   }
 
   /**
    * Polls a collector once with its configured options and adds what it found, or why it failed: only a warning while the
-   * collector is disabled.
+   * collector is disabled. A failed poll may have a result, too.
    */
   async poll<A extends Api, R extends CollectorResult>(
     collector: CollectorWith<A, R>,
     api: PollTarget<A>['api'],
-    describe: (result: R, items: number) => string | Verdict,
+    describe: (result: R, items: number) => Verdict,
     chosen: Partial<CollectorPoll<unknown, unknown>> = {},
-  ): Promise<Poll<R>> {
+  ): Promise<CheckCost & { readonly result: R | undefined }> {
     const { config } = this;
-    const stats = createPollStats(this.stats.signal);
     const warnings: string[] = [];
     const warn = (text: string): void => void warnings.push(text);
-    const startedAt = performance.now();
     let result: R | undefined;
-    let error: unknown;
-    try {
+    const work = async (stats: PollStats): Promise<Verdict> => {
       result = await collectOnce(collector, { config, api, stats }, { warn, ...chosen });
       const { failure } = result;
-      error = failure && (failure.cause ?? new CollectError(failure.reason, failure.message));
-    } catch (thrown) {
-      error = thrown;
-    }
-    const seconds = (performance.now() - startedAt) / 1000;
+      if (failure !== undefined) {
+        throw failure.cause ?? new CollectError(failure.reason, failure.message);
+      }
+      const found = describe(result, stats.items);
+      const isWarning = warnings.length > 0 && found.verdict === 'ok';
+      const detail = [found.detail, ...warnings].filter(Boolean).join('; ');
+      return { ...found, detail, verdict: isWarning ? 'warning' : found.verdict };
+    };
     const target = collector.api === 'cluster' ? CLUSTER_API : 'Cloud API';
-    if (result === undefined || error !== undefined) {
-      const hasWorked = this.results.some(
-        (other) => other.target === target && other.verdict === 'ok',
-      );
-      const explained = this.explain(collector, error, hasWorked);
-      const verdict = config.collectors[collector.name]?.enabled ? 'failed' : 'warning';
-      this.add(collector.request, { verdict, ...explained }, target);
-    } else {
-      const found = toVerdict(describe(result, stats.items));
-      const size = `${formatBytes(stats.bytes)} in ${formatDuration(seconds)}`;
-      const detail = [size, found.detail, ...warnings].filter((text) => text !== '').join('; ');
-      const verdict = warnings.length > 0 && found.verdict === 'ok' ? 'warning' : found.verdict;
-      this.add(collector.request, { ...found, verdict, detail }, target);
-    }
-    return { result, error, bytes: stats.bytes, seconds };
+    const failed = config.collectors[collector.name]?.enabled ? 'failed' : 'warning';
+    const cost = await this.run(collector.request, target, collector, work, failed);
+    return { ...cost, result };
   }
 }
 
-/** A text alone describes what is good. */
-function toVerdict(found: string | Verdict): Verdict {
-  return typeof found === 'string' ? { verdict: 'ok', detail: found } : found;
+/** The verdict on what is as it should be. */
+export function ok(detail: string): Verdict {
+  return { verdict: 'ok', detail };
 }

@@ -12,7 +12,6 @@ import type { Thresholds } from '../../../config/alert-settings.ts';
 import { collectorOptions } from '../../../config/collector-schema.ts';
 import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
 import { writeDuration } from '../../../config/values.ts';
-import { grantee } from '../../../diagnosis/rules.ts';
 import type { Clients } from '../../../exporter/clients.ts';
 import { nodeProblems, readNodes } from '../../../findings/nodes.ts';
 import {
@@ -22,6 +21,7 @@ import {
   formatStore,
   scanOf,
 } from '../../../findings/scan-check.ts';
+import { findHiddenSessions } from '../../../findings/watch-problems.ts';
 import {
   formatBytes,
   formatCount,
@@ -30,11 +30,11 @@ import {
   formatNodes,
 } from '../../../format.ts';
 import { createPollStats } from '../../../http/poll-stats.ts';
-import { failureReason } from '../../../polling/outcome.ts';
+import { stretchInterval } from '../../../polling/schedule.ts';
 import { collectOnce } from '../../clients.ts';
 import { withProgress } from '../../output/standard-output.ts';
 import { noteScanCost } from '../../replicas.ts';
-import { type Checklist, CLUSTER_API, type Verdict } from './checklist.ts';
+import { type Checklist, CLUSTER_API, ok, type Verdict } from './checklist.ts';
 
 /** The header Date has whole seconds, and a response takes a while. */
 const CLOCK_TOLERANCE_SECONDS = 5;
@@ -60,46 +60,36 @@ const DESCRIBED: ReadonlySet<Collector> = new Set([nodes, ranges, sessions, tabl
 /** Logs in and polls every collector of the cluster API, those that are disabled, too. */
 export async function checkClusterApi(
   list: Checklist,
-  client: NonNullable<Clients['cluster']>,
+  { api, session }: NonNullable<Clients['cluster']>,
   options: Options,
 ): Promise<void> {
-  const { api } = client;
-  if (!(await checkLogin(list, client))) return;
-  const { result, error } = await list.poll(nodes, api, describeNodes);
-  if (error !== undefined && failureReason(error) === 'auth') return;
-  if (result !== undefined) addNodes(list, result, options.thresholds);
-  await checkRanges(list, api, result, options);
-  const connections = sum(
-    reachableNodes(result).map(({ metrics }) => metrics.get('sql.conns') ?? 0),
-  );
-  await list.poll(sessions, api, (found) => describeSessions(list, found, connections));
+  const { username, token } = list.config.cluster_api ?? {};
+  if (username === undefined) {
+    const none = 'no user or token: correct for an insecure cluster only';
+    const detail = token ? 'a session token is configured' : none;
+    list.add('login', { verdict: 'skipped', detail });
+  } else {
+    const login = await list.run('login', CLUSTER_API, nodes, async (stats) => {
+      await session.get({ ...HEALTH, stats });
+      return ok(`as ${username}`);
+    });
+    if (login.reason !== undefined) return;
+  }
+  const { result: known, reason } = await list.poll(nodes, api, describeNodes);
+  if (reason === 'auth') return;
+  if (known !== undefined) addNodes(list, known, options.thresholds);
+  await checkRanges(list, api, known, options);
+  await list.poll(sessions, api, (found) => describeSessions(list, found, known));
   await list.poll(tables, api, (found) => describeTables(list, found));
   for (const collector of COLLECTORS) {
     if (DESCRIBED.has(collector) || collector.api === 'cloud') continue;
-    await list.poll(collector, api, (_, items) => `${formatCount(items)} items`);
+    await list.poll(collector, api, (_, items) => ok(`${formatCount(items)} items`));
   }
 }
 
-async function checkLogin(
-  list: Checklist,
-  { session }: NonNullable<Clients['cluster']>,
-): Promise<boolean> {
-  const { username, token } = list.config.cluster_api ?? {};
-  if (username !== undefined) {
-    return list.run('login', CLUSTER_API, nodes, async () => {
-      await session.get({ ...HEALTH, stats: list.stats });
-      return `as ${username}: ${list.describeLast('login')}`;
-    });
-  }
-  const none = 'no user or token: correct for an insecure cluster only';
-  const detail = token ? 'a session token is configured' : none;
-  list.add('login', { verdict: 'skipped', detail });
-  return true;
-}
-
-function describeNodes({ nodes: all }: NodesResult): string {
+function describeNodes({ nodes: all }: NodesResult): Verdict {
   const builds = new Set(all.map(({ buildTag }) => buildTag));
-  return `${all.length} nodes of ${[...builds].join(', ')}`;
+  return ok(`${all.length} nodes of ${[...builds].join(', ')}`);
 }
 
 /** Adds the problems of the nodes, in the words of the status page, and the difference of the clocks. */
@@ -109,21 +99,14 @@ function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds):
   for (const { text, next, alert } of problems) {
     list.add('nodes', { verdict: 'warning', detail: text, advice: next, alert });
   }
-  if (result.answeredMs !== undefined) list.add('clock', checkClock(result.answeredMs));
-}
-
-function checkClock(answeredMs: number): Verdict {
-  const seconds = Math.round(Math.abs(Date.now() - answeredMs) / 1000);
-  if (seconds <= CLOCK_TOLERANCE_SECONDS) {
-    return { verdict: 'ok', detail: 'no significant difference' };
+  if (result.answeredMs === undefined) return;
+  const seconds = Math.round(Math.abs(Date.now() - result.answeredMs) / 1000);
+  if (seconds <= CLOCK_TOLERANCE_SECONDS) list.add('clock', ok('no significant difference'));
+  else {
+    const detail = `the clock of the server differs by ${seconds} s`;
+    const advice = 'synchronize both machines by NTP: ages would be wrong';
+    list.add('clock', { verdict: 'warning', detail, advice });
   }
-  const advice = 'synchronize both machines by NTP: ages would be wrong';
-  return { verdict: 'warning', detail: `the clock of the server differs by ${seconds} s`, advice };
-}
-
-/** The nodes that are live, draining or decommissioning. */
-function reachableNodes(result: NodesResult | undefined) {
-  return (result?.nodes ?? []).filter((node) => REACHABLE.has(livenessOf(node)));
 }
 
 /**
@@ -136,64 +119,61 @@ async function checkRanges(
   before: NodesResult | undefined,
   { scan, output }: Options,
 ): Promise<void> {
-  const reachable = reachableNodes(before);
-  const sizes = reachable.map(({ stores }) =>
-    sum(Array.from(stores.values(), (store) => store.get('replicas') ?? 0)),
-  );
-  const smallest = reachable[sizes.indexOf(Math.min(...sizes))];
+  const reachable = (before?.nodes ?? [])
+    .filter((node) => REACHABLE.has(livenessOf(node)))
+    .map(({ id, stores }) => ({
+      id,
+      replicas: sum(Array.from(stores.values(), (store) => store.get('replicas') ?? 0)),
+    }))
+    .toSorted((a, b) => a.replicas - b.replicas);
+  const [smallest] = reachable;
   if (before === undefined || smallest === undefined) {
     list.add(ranges.request, { verdict: 'skipped', detail: 'no node to query is known' });
     return;
   }
-  if (scan) noteScanCost(reachable.length, sum(sizes));
+  const counted = sum(reachable.map(({ replicas }) => replicas));
+  if (scan) noteScanCost(reachable.length, counted);
   // A list in pages shows neither the cost of a whole one nor all replicas.
   const options = { ...collectorOptions(list.config, ranges), page_limit: 0 };
   const shards = { index: 0, count: 1, onlyNode: scan ? undefined : smallest.id };
-  const { result, bytes, seconds } = await withProgress(
-    'nodes',
-    scan ? output : 'json',
-    (_advance, scanProgress) =>
-      list.poll(ranges, api, describeScan, { options, shards, scanProgress }),
+  const poll = await withProgress('nodes', output, (_advance, scanProgress) =>
+    list.poll(ranges, api, describeScan, { options, shards, scanProgress }),
   );
+  const { result } = poll;
   if (result?.summary === undefined) return;
   await list.run('own counts', CLUSTER_API, nodes, () => compareCounts(list, api, before, result));
   // Waiting for a node that does not respond does not count as load.
   if (result.failed.length > 0) return;
   const read = countReplicas(result);
-  if (scan) {
-    list.add('range scan', judgeCost(list.config, { replicas: read, bytes, seconds }), 'load');
-    return;
-  }
   // Example: 100 of 900 replicas took 2 s, with two nodes at a time: 9 s. Releases before 23.2 count no replicas.
-  const replicas = sum(sizes) || read * reachable.length;
+  const replicas = counted || read * reachable.length;
   const factor = read === 0 ? reachable.length : replicas / read;
+  const { bytes, seconds } = list.recorder.last('node_ranges') ?? poll;
   const concurrency = Math.min(options.concurrency, reachable.length);
-  const request = list.recorder.last('node_ranges') ?? { bytes, seconds };
-  const cost = {
-    replicas,
-    bytes: request.bytes * factor,
-    seconds: (request.seconds * factor) / concurrency,
-  };
-  list.add('range scan', judgeCost(list.config, cost, 'about '), 'load');
+  const estimate = { bytes: bytes * factor, seconds: (seconds * factor) / concurrency };
+  const cost = scan
+    ? judgeCost(list.config, formatCount(read), poll)
+    : judgeCost(list.config, `about ${formatCount(replicas)}`, estimate);
+  list.add('range scan', cost, 'load');
 }
 
-function describeScan(result: RangesResult): string {
+function describeScan(result: RangesResult): Verdict {
   const { scanned, failed } = result;
   const where = formatNodes(scanned.map(({ nodeId }) => nodeId));
   const unread =
     failed.length === 0 ? '' : `; not read: ${formatNodes(failed.map(({ nodeId }) => nodeId))}`;
-  return `${formatCount(countReplicas(result))} replicas on ${where}${unread}`;
+  return ok(`${formatCount(countReplicas(result))} replicas on ${where}${unread}`);
 }
 
 function countReplicas({ scanned }: RangesResult): number {
   return sum(
-    scanned.flatMap(({ stores }) => Array.from(stores.values(), (store) => store.replicas)),
+    scanned.flatMap(({ stores }) => Array.from(stores.values(), ({ replicas }) => replicas)),
   );
 }
 
 /** Compares the replicas that were read with the nodes' own counts before and after. */
 async function compareCounts(
-  { config, stats: { signal } }: Checklist,
+  { config, signal }: Checklist,
   api: ClusterApi,
   before: NodesResult,
   scanned: RangesResult,
@@ -211,53 +191,48 @@ async function compareCounts(
   );
   const wrong = stores.length === 0 ? [] : [`wrong: ${formatList(stores.map(formatStore))}`];
   const detail = [formatReplicas(replicas), ...problems, ...wrong].join('; ');
-  if (!disagrees) return { verdict: 'ok', detail };
+  if (!disagrees) return ok(detail);
   const advice =
     'do not rely on figures of ranges: see the runbook of CrdbScanDisagrees, and run this again to be sure';
   return { verdict: 'failed', detail, advice };
 }
 
-/** Whether the configured interval leaves time for a scan of this cost. */
+/** Whether the settings leave time for a scan of this cost. */
 function judgeCost(
   { collectors }: ClusterConfig,
-  cost: { readonly replicas: number; readonly bytes: number; readonly seconds: number },
-  about = '',
+  replicas: string,
+  { bytes, seconds }: { readonly bytes: number; readonly seconds: number },
 ): Verdict {
-  const { interval = 60, max_duty = 1, timeout = Infinity } = collectors['ranges'] ?? {};
-  const { replicas, bytes, seconds } = cost;
-  const detail = `${about}${formatCount(replicas)} replicas, ${formatBytes(bytes)} in ${formatDuration(seconds)}, every ${writeDuration(interval)}`;
-  if (seconds <= Math.min(timeout, interval * max_duty)) return { verdict: 'ok', detail };
-  const fitting = `interval to ${writeDuration(Math.ceil(seconds / max_duty))}`;
+  const settings = collectors['ranges'] ?? { interval: 60, max_duty: 1, timeout: Infinity };
+  const { interval, timeout } = settings;
+  const detail = `${replicas} replicas, ${formatBytes(bytes)} in ${formatDuration(seconds)}, every ${writeDuration(interval)}`;
+  const fitting = Math.ceil(stretchInterval(settings, seconds));
+  const advice = `set collectors.ranges.interval to ${writeDuration(fitting)}; until then the exporter extends it automatically`;
+  // A scan that times out gives no complete numbers.
   if (seconds > timeout) {
-    // A scan that times out gives no complete numbers.
-    const longer = `timeout to ${writeDuration(Math.ceil(2 * seconds))}`;
-    const settings = seconds > interval * max_duty ? `${longer} and ${fitting}` : longer;
-    const advice = `set collectors.ranges.${settings}, or divide the nodes among shards`;
-    return { verdict: 'failed', detail: `${detail}: longer than its timeout`, advice };
+    const longer = `set collectors.ranges.timeout to ${writeDuration(Math.ceil(2 * seconds))}, or divide the nodes among shards`;
+    return { verdict: 'failed', detail: `${detail}: longer than its timeout`, advice: longer };
   }
-  return {
-    verdict: 'warning',
-    detail: `${detail}: more than ${Math.round(max_duty * 100)} % of the time`,
-    advice: `set collectors.ranges.${fitting}; until then the exporter extends it automatically`,
-  };
+  if (fitting > interval) {
+    return { verdict: 'warning', detail: `${detail}: more than its share of the time`, advice };
+  }
+  return ok(detail);
 }
 
 /** Whether the user sees the sessions of others, and those of which nodes are missing. */
 function describeSessions(
-  { config: { cluster_api: login } }: Checklist,
-  { nodes: byNode, users: byUser, failedNodes }: SessionsResult,
-  connections: number,
-): string | Verdict {
-  const detail = `${formatCount(sum(Array.from(byNode.values(), sizeOf)))} sessions`;
-  const ownName = login?.username?.toLowerCase();
-  const seesOthers = byUser.some((tally) => tally.user !== ownName && sizeOf(tally) > 0);
-  if (ownName !== undefined && !seesOthers && connections > 0) {
-    const contrast = `although the nodes have ${formatCount(connections)} connections: the user sees only its own`;
-    const advice = `run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`;
-    return { verdict: 'failed', detail: `${detail}, ${contrast}`, advice };
+  { config }: Checklist,
+  found: SessionsResult,
+  known: NodesResult | undefined,
+): Verdict {
+  const detail = `${formatCount(sum(Array.from(found.nodes.values(), sizeOf)))} sessions`;
+  const hidden = known && findHiddenSessions(config, found, known);
+  if (hidden !== undefined) {
+    const { message, remedy: advice, alert } = hidden;
+    return { verdict: 'failed', detail: `${detail}; ${message}`, advice, alert };
   }
-  const failed = [...failedNodes].filter((id) => id > 0).toSorted((a, b) => a - b);
-  if (failed.length === 0) return detail;
+  const failed = [...found.failedNodes].filter((id) => id > 0).toSorted((a, b) => a - b);
+  if (failed.length === 0) return ok(detail);
   const missing = `none from ${formatNodes(failed)}`;
   return { verdict: 'warning', detail: `${detail}; ${missing}`, advice: 'check them with `nodes`' };
 }
@@ -266,7 +241,7 @@ function describeSessions(
 function describeTables(
   list: Checklist,
   { tables: read, discovery, missing = [] }: TablesResult,
-): string | Verdict {
+): Verdict {
   for (const { name, failure } of missing) {
     const check = name === undefined ? 'GET /table_metadata/' : `table ${name}`;
     // Releases before 24.3 do not list their tables, which is no fault of anybody.
@@ -274,14 +249,10 @@ function describeTables(
     const verdict = isOld ? 'skipped' : name === undefined ? 'warning' : 'failed';
     list.add(check, { verdict, ...list.explain(tables, failure.cause) });
   }
-  const detail = [
-    ...(discovery ? [`names and sizes of ${formatCount(discovery.all.length)} tables`] : []),
-    ...(read.length > 0 ? [`details of ${formatCount(read.length)}`] : []),
-  ].join(', ');
-  const isListed = discovery !== undefined || missing.some(({ name }) => name === undefined);
-  if (isListed || collectorOptions(list.config, tables).discover === false) return detail;
-  const advice = `run GRANT CONNECT ON DATABASE … TO ${grantee(list.config.cluster_api)};`;
-  return { verdict: 'warning', detail, advice };
+  const details = read.length > 0 ? [`details of ${formatCount(read.length)}`] : [];
+  if (discovery === undefined) return ok(details.join());
+  const names = `names and sizes of ${formatCount(discovery.all.length)} tables`;
+  return ok([names, ...details].join(', '));
 }
 
 function sum(values: readonly number[]): number {
