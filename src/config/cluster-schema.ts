@@ -162,7 +162,7 @@ const virtualCluster = v.pipe(
 );
 
 function clusterApiSection(context: SchemaContext) {
-  const entries = {
+  return section({
     urls: key(clusterUrls, {
       flag: 'cluster.url',
       help: 'URLs of nodes of the cluster; the next one is used when one fails. /api/v2 is added when missing.',
@@ -188,10 +188,6 @@ function clusterApiSection(context: SchemaContext) {
     compression: key(v.optional(boolean, false), {
       help: 'Request gzip: saves network, costs the database node CPU.',
     }),
-  };
-  return section(entries, {
-    session_headers:
-      'in 0.1.0: the token is sent in X-Cockroach-API-Session and X-Service-API-Session; remove the key',
   });
 }
 

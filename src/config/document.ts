@@ -1,13 +1,15 @@
 import {
-  type Document,
   isAlias,
-  isMap as isYamlMap,
+  isCollection,
+  isNode,
   isScalar,
   isSeq,
   LineCounter,
   parseDocument,
-  visit,
+  type YAMLMap,
 } from 'yaml';
+import { messageOf } from '../format.ts';
+import { readTextFile } from './files.ts';
 import {
   type ConfigIssues,
   type Container,
@@ -26,47 +28,54 @@ function formatPath(path: Path): string {
   return steps.join('').replace(/^\./, '');
 }
 
-/** Where the key or the value at a path is written; when it is missing, the map or list around it. */
-type Locate = (path: Path, part: 'key' | 'value') => Position;
-
-function onCommandLine(path: Path): Position {
-  return { source: 'command line', path: formatPath(path) };
+/** Where a member of a map or a list is written; for an item of a list both are the same. */
+interface Member {
+  readonly key: Position;
+  readonly value: Position;
 }
 
 /** The values of file, variables and flags as one document, which knows where each was written. */
 export class SourceDocument {
-  readonly input: Container;
+  input: Container = {};
   readonly issues: ConfigIssues;
-  readonly #locate: Locate;
-  /** The positions of values that flags and variables set, and of the maps and lists that were made for these. */
-  readonly #set = new Map<string, Position>();
+  readonly #start: Position;
+  /** The members of each map and list. A map that several aliases name is one object, and has one position. */
+  readonly #members = new WeakMap<object, Map<string, Member>>();
 
-  constructor(issues: ConfigIssues, input: Container = {}, locate: Locate = onCommandLine) {
-    this.input = input;
+  constructor(issues: ConfigIssues, start: Position = { source: 'command line', path: '' }) {
     this.issues = issues;
-    this.#locate = locate;
+    this.#start = start;
   }
 
-  positionOf(path: Path, part: 'key' | 'value' = 'value'): Position {
-    for (let length = path.length; length > 0; length--) {
-      const found = this.#set.get(formatPath(path.slice(0, length)));
-      if (found !== undefined) return { ...found, path: formatPath(path) };
+  /** Where the members of a map or a list are written, by key or index. */
+  members(container: object): Map<string, Member> {
+    const members = this.#members.get(container) ?? new Map<string, Member>();
+    this.#members.set(container, members);
+    return members;
+  }
+
+  /** Where the key or the value at a path is written; when it is missing, the map or list around it. */
+  positionOf(path: Path, part: keyof Member = 'value'): Position {
+    let position = this.#start;
+    let container: unknown = this.input;
+    for (const step of path) {
+      if (!isContainer(container)) break;
+      position = this.members(container).get(String(step))?.[part] ?? position;
+      container = container[step];
     }
-    return this.#locate(path, part);
+    return { ...position, path: formatPath(path) };
   }
 
   /** Sets a value, making the maps and lists around it. */
   set(path: Path, value: unknown, source: string): void {
+    const position = { source, path: '' };
     let container = this.input;
     for (const [index, step] of path.entries()) {
-      const position = { source, path: formatPath(path.slice(0, index + 1)) };
       const next = path[index + 1];
-      if (next === undefined) {
-        container[step] = value;
-        this.#set.set(position.path, position);
-      } else if (container[step] === undefined || container[step] === null) {
-        container[step] = typeof next === 'number' ? [] : {};
-        this.#set.set(position.path, position);
+      const empty = typeof next === 'number' ? [] : {};
+      if (next === undefined || (container[step] ?? null) === null) {
+        container[step] = next === undefined ? value : empty;
+        this.members(container).set(String(step), { key: position, value: position });
       }
       const inner = container[step];
       // Something that is no map stays, and is reported when it is validated.
@@ -93,20 +102,27 @@ const NO_MERGE =
 const MAX_SYNTAX_ERRORS = 20;
 
 /**
- * Reads YAML 1.2, with the keys that `<<` takes over. Syntax errors, keys that are set twice and aliases without an anchor
- * are reported; the document is empty then.
+ * Reads a file of YAML 1.2, with the keys that `<<` takes over. A file that cannot be read, syntax errors, keys that are set
+ * twice and aliases without an anchor are reported. `what` names the file in a message.
  */
-export function readDocument(text: string, file: string, issues: ConfigIssues): SourceDocument {
+export async function readDocument(
+  file: string,
+  what: string,
+  issues: ConfigIssues,
+): Promise<SourceDocument> {
+  const text = await readTextFile(file, what).catch((error: unknown) => {
+    issues.report({ source: file, path: '' }, messageOf(error));
+    return '';
+  });
   const lineCounter = new LineCounter();
   const yaml = parseDocument(text, { lineCounter, prettyErrors: false, merge: true });
-  const positionAt = (offset: number, path: Path = []): Position => {
+  const positionAt = (offset = 0): Position => {
     const { line, col: column } = lineCounter.linePos(offset);
-    return { source: file, line, column, path: formatPath(path) };
+    return { source: file, line, column, path: '' };
   };
-  for (const { code, pos, message } of [...yaml.errors, ...yaml.warnings].slice(
-    0,
-    MAX_SYNTAX_ERRORS,
-  )) {
+  const positionOf = (node: unknown) => positionAt(isNode(node) ? node.range?.[0] : 0);
+  const problems = [...yaml.errors, ...yaml.warnings].slice(0, MAX_SYNTAX_ERRORS);
+  for (const { code, pos, message } of problems) {
     const [key] = /^[^\s:]*/.exec(text.slice(pos[0])) ?? [''];
     const reason =
       code === 'DUPLICATE_KEY'
@@ -114,94 +130,74 @@ export function readDocument(text: string, file: string, issues: ConfigIssues): 
         : (EXPLANATIONS[code] ?? message.replace(/(?<=\S): .*$/s, ''));
     issues.report(positionAt(pos[0]), `not valid YAML: ${reason}`);
   }
-  reportMisuse(yaml, (node, message) => issues.report(positionAt(offsetOf(node)), message));
-  const value: unknown = issues.problems.length > 0 ? {} : yaml.toJS({ maxAliasCount: -1 });
-  if (!isMap(value ?? {})) {
-    issues.report(positionAt(0), 'expected keys and values such as `clusters:` at the top');
+  const document = new SourceDocument(issues, positionOf(yaml.contents));
+  const value = readTree(yaml.contents, document, positionOf) ?? {};
+  if (isMap(value)) document.input = value;
+  else if (issues.problems.length === 0) {
+    issues.report(positionAt(), 'expected keys and values such as `clusters:` at the top');
   }
-  return new SourceDocument(issues, isMap(value) ? value : {}, (path, part) => {
-    const found = findNodes(yaml, path);
-    return positionAt(offsetOf(found[part] ?? found.value), path);
-  });
+  return document;
 }
 
-function offsetOf(node: unknown): number {
-  const range = isContainer(node) ? node['range'] : undefined;
-  return Array.isArray(range) ? Number(range[0]) : 0;
-}
+/** The plain values of a tree of YAML; the document gets the positions of its members, and what is wrong with aliases and keys. */
+function readTree(
+  root: unknown,
+  document: SourceDocument,
+  positionOf: (node: unknown) => Position,
+): unknown {
+  const { issues } = document;
+  const anchors = new Map<string, unknown>();
 
-type Tree = Document.Parsed;
-
-/** Reports keys, aliases and `<<` that the library accepts, or refuses only when it makes values. */
-function reportMisuse(yaml: Tree, report: (node: unknown, message: string) => void): void {
-  visit(yaml, {
-    Alias(_, alias, ancestors) {
-      const anchor = alias.resolve(yaml);
-      if (anchor === undefined || ancestors.includes(anchor)) report(alias, NO_ANCHOR);
-    },
-    Pair(_, { key, value }) {
-      if (!isScalar(key)) report(key, NO_KEY);
-      const sources = isMerge(key) ? listSources(value) : [];
-      if (!sources.every((each) => isYamlMap(resolve(yaml, each)))) report(value, NO_MERGE);
-    },
-  });
-}
-
-function nameOf(key: unknown): string {
-  return isScalar(key) ? (key.source ?? String(key.value)) : '';
-}
-
-function isMerge(key: unknown): boolean {
-  return isScalar(key) && key.type === 'PLAIN' && key.source === '<<';
-}
-
-/** The maps, or aliases of maps, whose keys `<<` takes over. */
-function listSources(value: unknown): readonly unknown[] {
-  return isSeq(value) ? value.items : [value];
-}
-
-function resolve(yaml: Tree, node: unknown): unknown {
-  return isAlias(node) ? node.resolve(yaml) : node;
-}
-
-/** A value in the tree, and its key where that is in a map. */
-interface Member {
-  readonly key?: unknown;
-  readonly value: unknown;
-}
-
-/** The key and the value at a path. When there is none, the value is the map or list around it. */
-function findNodes(yaml: Tree, path: Path): Member {
-  let found: Member = { value: yaml.contents };
-  for (const step of path) {
-    const next = findMember(yaml, found.value, step);
-    if (next === undefined) return { value: found.value };
-    found = next;
-  }
-  return found;
-}
-
-/** The keys of a map win over those of `<<`, and of a list of maps the first. */
-function findMember(yaml: Tree, node: unknown, step: string | number): Member | undefined {
-  const container = resolve(yaml, node);
-  if (isSeq(container)) {
-    const value = container.items[Number(step)];
-    return value === undefined ? undefined : { value };
-  }
-  if (!isYamlMap(container)) return undefined;
-  const member = container.items.find(({ key }) => !isMerge(key) && nameOf(key) === String(step));
-  if (member !== undefined) return member;
-  for (const { key, value } of container.items) {
-    for (const source of isMerge(key) ? listSources(value) : []) {
-      const inherited: { readonly key?: unknown; readonly value: unknown } | undefined = findMember(
-        yaml,
-        source,
-        step,
-      );
-      if (inherited !== undefined) return inherited;
+  function read(node: unknown): unknown {
+    if (isAlias(node)) {
+      if (!anchors.has(node.source)) issues.report(positionOf(node), NO_ANCHOR);
+      return anchors.get(node.source);
     }
+    if (!isScalar(node) && !isCollection(node)) return null;
+    const value = isScalar(node) ? node.value : isSeq(node) ? readList(node.items) : readMap(node);
+    if (node.anchor !== undefined) anchors.set(node.anchor, value);
+    return value;
   }
-  return undefined;
+
+  function readList(items: readonly unknown[]): unknown[] {
+    const list = items.map(read);
+    for (const [index, item] of items.entries()) {
+      const position = positionOf(item);
+      document.members(list).set(String(index), { key: position, value: position });
+    }
+    return list;
+  }
+
+  /** The keys of a map win over those that `<<` takes over, and of several maps the first. */
+  function readMap({ items }: YAMLMap): Container {
+    // Without a prototype `__proto__` is a key like others.
+    const map: Container = { __proto__: null };
+    const members = document.members(map);
+    const merged: Container[] = [];
+    for (const { key, value } of items) {
+      if (!isScalar(key)) {
+        issues.report(positionOf(key), NO_KEY);
+      } else if (key.source === '<<' && key.type === 'PLAIN') {
+        const sources = [read(value)].flat();
+        if (!sources.every(isMap)) issues.report(positionOf(value), NO_MERGE);
+        merged.push(...sources.filter(isMap));
+      } else {
+        const name = key.source ?? String(key.value);
+        map[name] = read(value);
+        members.set(name, { key: positionOf(key), value: positionOf(value) });
+      }
+    }
+    for (const source of merged) {
+      for (const [name, member] of document.members(source)) {
+        if (members.has(name)) continue;
+        map[name] = source[name];
+        members.set(name, member);
+      }
+    }
+    return map;
+  }
+
+  return read(root);
 }
 
 export { parseDocument as parseYaml, stringify as formatYaml, visit as visitYaml } from 'yaml';

@@ -32,15 +32,11 @@ export function explainFileError(error: unknown, missing = 'file'): string {
   return messageOf(error);
 }
 
-/** A warning when every user of the machine can read a file with a secret. */
-export async function findOpenSecret(path: string): Promise<string | undefined> {
+/** Whether every user of the machine can read a file. The group may be the one that the exporter reads it by. */
+export async function canEveryoneRead(path: string): Promise<boolean> {
   // A file that has gone meanwhile is reported by the one that reads it.
   const { mode } = await stat(path).catch(() => ({ mode: 0 }));
-  // Only this bit: the group may be the one that the exporter reads it by.
-  const isOpen = (mode & 0o004) !== 0;
-  return isOpen
-    ? `every user can read the secret in ${path}: run \`chmod o-r ${path}\``
-    : undefined;
+  return (mode & 0o004) !== 0;
 }
 
 /** The variables of the process. */

@@ -168,10 +168,7 @@ export function configSchema(
     clusters: v.nullish(clusters, []),
     collectors: v.nullish(commonCollectors(collectors), {}),
   };
-  return section(entries, {
-    max_series:
-      'in 0.1.0: each collector has a limit of its own, 250000 by default; remove the key, or set collectors.nodes.max_series',
-  });
+  return section(entries);
 }
 
 /** The configuration file after its validation by the schema, with defaults. */
@@ -179,15 +176,10 @@ export interface FileConfig extends v.InferOutput<ReturnType<typeof configSchema
 /** One cluster of the file. */
 export type FileCluster = FileConfig['clusters'][number];
 
-/** A password needs a username, and a token excludes it. */
-export type ClusterApiConfig = Omit<
-  NonNullable<FileCluster['cluster_api']>,
-  'password_file' | 'password_env' | 'token_file' | 'token_env'
->;
-export type CloudApiConfig = Omit<
-  NonNullable<FileCluster['cloud_api']>,
-  'token' | 'token_file' | 'token_env'
-> & { readonly token: Secret };
+/** `password` and `token` are what one of three keys gives. A password needs a username, and a token excludes it. */
+export type ClusterApiConfig = NonNullable<FileCluster['cluster_api']>;
+export type CloudApiConfig = NonNullable<FileCluster['cloud_api']> & { readonly token: Secret };
+
 /** The proxies of the environment. */
 export interface ProxyConfig {
   /** The proxy for `http://` URLs; may hold a password. */
@@ -239,9 +231,9 @@ function describeMap({ entries = {} }: AnySchema, values: object): object {
   const described = Object.entries(entries).flatMap(([name, schema]) => {
     const value = byKey.get(name);
     if (value === undefined) return [];
-    return [
-      value instanceof Secret ? value.describe(name) : [name, describe(unwrap(schema), value)],
-    ];
+    if (!(value instanceof Secret)) return [[name, describe(unwrap(schema), value)]];
+    // The secret names its file or variable itself.
+    return /_(?:file|env)$/.test(name) ? [] : [value.describe(name)];
   });
   return Object.fromEntries(described);
 }

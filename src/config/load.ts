@@ -1,11 +1,9 @@
 import os from 'node:os';
 import path from 'node:path';
 import { messageOf } from '../format.ts';
-import { type Environment, findOpenSecret, Secret } from './files.ts';
+import { canEveryoneRead, type Environment, Secret } from './files.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';
 import {
-  type CloudApiConfig,
-  type ClusterApiConfig,
   type ClusterConfig,
   type Config,
   configSchema,
@@ -14,7 +12,7 @@ import {
   type ProxyConfig,
 } from './keys-and-flags.ts';
 import { findFile, readSources, type WrittenSources } from './sources.ts';
-import { checkClientTls, type TlsConfig } from './tls-files.ts';
+import { readClientTls, type TlsConfig } from './tls-files.ts';
 import { type AnySection, type Section, validate } from './validate.ts';
 import { isLoopback } from './values.ts';
 import { readWebConfig } from './web-config.ts';
@@ -43,7 +41,7 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const { env, collectors, checkedFiles = 'all' } = sources;
   const issues = new ConfigIssues();
   const document = await readSources(sources, issues);
-  // After errors of syntax, problems of values would only follow from these errors.
+  // After a file that cannot be read or errors of syntax, problems of values would only follow from these errors.
   issues.throwIfAny();
   const file = findFile(sources);
   const folder = file === undefined ? '' : path.dirname(path.resolve(file));
@@ -90,42 +88,42 @@ function checkCluster(
   cluster: Section<FileCluster>,
   common: Partial<FileConfig['collectors']> | undefined,
 ): void {
-  const hasClusterApi = cluster.has('cluster_api');
-  const hasCloudApi = cluster.has('cloud_api');
-  if (!hasClusterApi && !hasCloudApi) {
+  if (!cluster.has('cluster_api') && !cluster.has('cloud_api')) {
     cluster.report('a cluster needs cluster_api or cloud_api or both');
   }
-  if (hasClusterApi) {
-    const api = cluster.member('cluster_api');
-    checkSecret(api, 'password');
-    checkSecret(api, 'token');
-    checkLogin(api);
-    checkTls(api.member('tls'));
-    const { urls = [] } = api.values;
-    warnOfPlainText(api, urls);
-    if (urls.length > 1 && isRouteLocal(common, cluster.values.collectors)) {
-      const message = `${urls.length} URLs with \`route: local\`: name only the node beside this exporter`;
-      api.report(message, 'urls');
-    }
+  for (const [api, name] of listSecrets(cluster)) {
+    const [first, ...others] = writtenKeys(api, name);
+    for (const other of others) api.report(`${other} beside ${first}: keep one of them`, other);
   }
-  if (hasCloudApi) {
-    const api = cluster.member('cloud_api');
-    checkSecret(api, 'token');
-    if (writtenKeys(api, 'token').length === 0) {
-      api.report('a token is missing: set token_file, token_env or token');
-    }
-    warnOfPlainText(api, [api.values.url]);
+  const clusterApi = cluster.member('cluster_api');
+  const cloudApi = cluster.member('cloud_api');
+  checkLogin(clusterApi);
+  checkTls(clusterApi.member('tls'));
+  const { urls = [] } = clusterApi.values;
+  if (urls.length > 1 && isRouteLocal(common, cluster.values.collectors)) {
+    const message = `${urls.length} URLs with \`route: local\`: name only the node beside this exporter`;
+    clusterApi.report(message, 'urls');
   }
+  if (cluster.has('cloud_api') && writtenKeys(cloudApi, 'token').length === 0) {
+    cloudApi.report('a token is missing: set token_file, token_env or token');
+  }
+  warnOfPlainText(clusterApi, urls);
+  warnOfPlainText(cloudApi, [cloudApi.values.url]);
+}
+
+/** The secrets that a cluster may have: the section of each, and its name there. */
+function listSecrets(cluster: Section<FileCluster>): readonly (readonly [AnySection, string])[] {
+  const clusterApi = cluster.member('cluster_api');
+  return [
+    [clusterApi, 'password'],
+    [clusterApi, 'token'],
+    [cluster.member('cloud_api'), 'token'],
+  ];
 }
 
 /** The keys that give a secret, as `password`, `password_file` and `password_env`; those that are written. */
 function writtenKeys(api: AnySection, name: string): string[] {
   return [name, `${name}_file`, `${name}_env`].filter((key) => api.has(key));
-}
-
-function checkSecret(api: AnySection, name: string): void {
-  const [first, ...others] = writtenKeys(api, name);
-  for (const other of others) api.report(`${other} beside ${first}: keep one of them`, other);
 }
 
 function checkLogin(api: AnySection): void {
@@ -137,17 +135,15 @@ function checkLogin(api: AnySection): void {
   } else if (hasUser && password === undefined) {
     const remedy = 'add password_file, password_env or password';
     api.report(`a username without password: ${remedy}`, 'username');
-  }
-  if (!hasUser && password !== undefined) {
+  } else if (!hasUser && password !== undefined) {
     api.report('a password without username: add username', password);
   }
 }
 
 function checkTls(tls: Section<TlsConfig>): void {
-  const names = ['cert_file', 'key_file'] as const;
-  const [present, second] = names.filter((name) => tls.has(name));
-  if (present !== undefined && second === undefined) {
-    const missing = names.find((name) => name !== present);
+  const pair = ['cert_file', 'key_file'] as const;
+  for (const [present, missing] of [pair, pair.toReversed()]) {
+    if (!present || !missing || !tls.has(present) || tls.has(missing)) continue;
     tls.report(`${present} without ${missing}: a client certificate needs both`, present);
   }
   if (tls.values.insecure_skip_verify) {
@@ -184,24 +180,23 @@ async function checkWebConfig(
 /** Reads secrets and TLS files once: they are read again when they are used, and what is wrong with them is reported now. */
 async function checkFiles(root: Section<FileConfig>): Promise<void> {
   for (const cluster of root.member('clusters').items()) {
-    const clusterApi = cluster.member('cluster_api');
-    const tls = clusterApi.member('tls');
-    await checkClientTls(tls.values, tls);
-    await checkSecretFiles(clusterApi, 'password');
-    await checkSecretFiles(clusterApi, 'token');
-    await checkSecretFiles(cluster.member('cloud_api'), 'token');
+    const tls = cluster.member('cluster_api').member('tls');
+    await readClientTls(tls.values, tls);
+    for (const [api, name] of listSecrets(cluster)) {
+      for (const key of writtenKeys(api, name)) await checkSecretFile(api, key, key === name);
+    }
   }
 }
 
-async function checkSecretFiles(api: AnySection, name: string): Promise<void> {
-  for (const key of writtenKeys(api, name)) {
-    const secret = api.values[key];
-    if (!(secret instanceof Secret)) continue;
-    await secret.reveal().catch((error: unknown) => api.report(messageOf(error), key));
-    const { line, source } = api.positionOf(key);
-    const file = key === name && line !== undefined ? source : secret.file;
-    const warning = file === undefined ? undefined : await findOpenSecret(file);
-    if (warning !== undefined) api.warn(warning, key);
+/** `isText`: the secret itself is written, so that the file with it is the configuration. */
+async function checkSecretFile(api: AnySection, key: string, isText: boolean): Promise<void> {
+  const secret = api.values[key];
+  if (!(secret instanceof Secret)) return;
+  await secret.reveal().catch((error: unknown) => api.report(messageOf(error), key));
+  const { line, source } = api.positionOf(key);
+  const file = isText && line !== undefined ? source : secret.file;
+  if (file !== undefined && (await canEveryoneRead(file))) {
+    api.warn(`every user can read the secret in ${file}: run \`chmod o-r ${file}\``, key);
   }
 }
 
@@ -228,36 +223,24 @@ function completeConfig(
       const isChosen = !isLocal || name === 'ranges' || isSwitched;
       return [[name, { ...merged, enabled: merged.enabled && apis[api] && isChosen }] as const];
     });
+    const urls = [...(cluster_api?.urls ?? []), cloud_api?.url ?? ''];
     return {
       ...cluster,
-      cluster_api: cluster_api && completeClusterApi(cluster_api),
-      cloud_api: cloud_api && completeCloudApi(cloud_api),
-      proxy: readProxies([...(cluster_api?.urls ?? []), cloud_api?.url ?? ''], env, issues),
+      cluster_api: cluster_api && {
+        ...cluster_api,
+        password: cluster_api.password ?? cluster_api.password_file ?? cluster_api.password_env,
+        token: cluster_api.token ?? cluster_api.token_file ?? cluster_api.token_env,
+      },
+      cloud_api: cloud_api && {
+        ...cloud_api,
+        // A missing token was reported.
+        token: cloud_api.token ?? cloud_api.token_file ?? cloud_api.token_env ?? new Secret(''),
+      },
+      proxy: readProxies(urls, env, issues),
       collectors: Object.fromEntries(entries),
     };
   });
   return { ...values, shard, clusters };
-}
-
-/** The API with the secrets that one of three keys gives each. */
-function completeClusterApi({
-  password_file,
-  password_env,
-  token_file,
-  token_env,
-  ...api
-}: NonNullable<FileCluster['cluster_api']>): ClusterApiConfig {
-  const { password = password_file ?? password_env, token = token_file ?? token_env } = api;
-  return { ...api, password, token };
-}
-
-function completeCloudApi({
-  token_file,
-  token_env,
-  ...api
-}: NonNullable<FileCluster['cloud_api']>): CloudApiConfig {
-  // A missing token was reported.
-  return { ...api, token: api.token ?? token_file ?? token_env ?? new Secret('') };
 }
 
 /** Whether a cluster reads only the ranges of the node beside the exporter, by the common settings and its own. */

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { messageOf } from '../format.ts';
 import type { CollectorOptions } from './collector-schema.ts';
 import { readDocument, SourceDocument } from './document.ts';
-import { type Environment, readTextFile } from './files.ts';
-import { ConfigError, type ConfigIssues, findNearest, isMap, UsageError } from './issues.ts';
+import type { Environment } from './files.ts';
+import { type ConfigIssues, findNearest, isMap, UsageError } from './issues.ts';
 import { configSchema } from './keys-and-flags.ts';
 import { type AnySchema, type KeyMeta, unwrap } from './values.ts';
 
@@ -103,7 +102,7 @@ export function findFile({
 /**
  * Makes one document of the file, of variables, which replace its values, and of flags, which replace those of variables.
  * The document is not validated yet. Without a file, the flags of a cluster describe the only one, `default`. Rejects with
- * a ConfigError if the file cannot be read, and with a UsageError for flags of a cluster beside a file.
+ * a UsageError for flags of a cluster beside a file.
  */
 export async function readSources(
   sources: WrittenSources,
@@ -112,34 +111,25 @@ export async function readSources(
   const file = findFile(sources);
   const all = listOverrides(sources);
   const ofCluster = all.filter(({ key }) => key.path.startsWith('clusters[].'));
-  const document = file === undefined ? new SourceDocument(issues) : await readFile(file, issues);
+  // A variable with a secret may be set beside a file, which may name it in `password_env`.
+  const flags = ofCluster.filter(({ key }) => key.flag !== undefined);
+  if (file !== undefined && flags.length > 0) {
+    const names = flags.map(({ source }) => source).join(', ');
+    throw new UsageError(
+      `${names} beside the configuration file ${file}: describe the cluster in the file or by flags, not both`,
+    );
+  }
+  const document =
+    file === undefined
+      ? new SourceDocument(issues)
+      : await readDocument(file, 'the configuration file', issues);
   if (file === undefined && ofCluster.length > 0) {
     document.set(['clusters', 0, 'name'], 'default', 'command line');
   }
-  if (file !== undefined) refuseFlags(ofCluster, file);
-  // A variable with a secret may be set beside a file, which may name it in `password_env`.
   const used = file === undefined ? all : all.filter((each) => !ofCluster.includes(each));
   for (const override of used) applyOverride(document, override);
   warnOfMistypedVariables(sources, document);
   return document;
-}
-
-async function readFile(file: string, issues: ConfigIssues): Promise<SourceDocument> {
-  const position = { source: file, path: '' };
-  const text = await readTextFile(file, 'the configuration file').catch((error: unknown) => {
-    throw new ConfigError([{ position, message: messageOf(error) }]);
-  });
-  return readDocument(text, file, issues);
-}
-
-/** Rejects flags that describe a cluster beside a file that describes clusters. */
-function refuseFlags(overrides: readonly Override[], file: string): void {
-  const flags = overrides.filter(({ key }) => key.flag !== undefined);
-  if (flags.length === 0) return;
-  const names = flags.map(({ source }) => source).join(', ');
-  throw new UsageError(
-    `${names} beside the configuration file ${file}: describe the cluster in the file or by flags, not both`,
-  );
 }
 
 /** A value that a flag or a variable sets for a key. */
@@ -186,18 +176,16 @@ function parseText(valueType: string | undefined, text: string): unknown {
  * `collectors.users.enabled`, and removes it from `clusters[0].collectors.users`.
  */
 function applyOverride(document: SourceDocument, { key, value, source }: Override): void {
-  const keyPath = key.path
-    .split('.')
-    .flatMap((step) => (step.endsWith('[]') ? [step.slice(0, -2), 0] : [step]));
-  document.set(keyPath, value, source);
-  const { clusters } = document.input;
-  const [section, collector = '', name = ''] = keyPath;
-  if (section !== 'collectors' || !Array.isArray(clusters)) return;
-  for (const cluster of clusters.filter(isMap)) {
+  const steps = key.path.split('.');
+  const keyPath = steps.flatMap((step) => (step.endsWith('[]') ? [step.slice(0, -2), 0] : [step]));
+  const [section, collector = '', name = ''] = steps;
+  const clusters = section === 'collectors' ? document.input['clusters'] : undefined;
+  for (const cluster of Array.isArray(clusters) ? clusters.filter(isMap) : []) {
     const { collectors } = cluster;
     const settings = isMap(collectors) ? collectors[collector] : undefined;
     if (isMap(settings)) delete settings[name];
   }
+  document.set(keyPath, value, source);
 }
 
 /** Warns of unknown variables that resemble a known one, unless the file names them, as for a secret. */

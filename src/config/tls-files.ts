@@ -116,22 +116,17 @@ export interface ClientTls {
   readonly notAfterMs: number | undefined;
 }
 
-/** Reads the files of TLS settings; rejects with the reason when one cannot be used. */
-export async function readClientTls(values: TlsConfig): Promise<ClientTls> {
-  return checkClientTls(values, { values: { ...values }, report: reject, warn: () => undefined });
-}
-
 function reject(message: string): never {
   throw new Error(message);
 }
 
-/** Reads the files of TLS settings and reports what is wrong with them. */
-export async function checkClientTls(
-  { server_name, insecure_skip_verify = false }: TlsConfig,
-  files: TlsSection,
+/** Reads the files of TLS settings. What is wrong with them is reported to their section; without one it rejects with the reason. */
+export async function readClientTls(
+  { server_name, insecure_skip_verify = false, ...values }: TlsConfig,
+  section: TlsSection = { values, report: reject, warn: () => undefined },
 ): Promise<ClientTls> {
-  const ca = await readCas(files, 'ca');
-  const identity = await readIdentity(files);
+  const ca = await readCas(section, 'ca');
+  const identity = await readIdentity(section);
   return {
     ca,
     cert: identity?.cert,

@@ -35,37 +35,30 @@ export function validate<S extends v.GenericSchema>(
   return { root, output: result.success ? result.output : undefined };
 }
 
-/** Reports keys that the schema does not have: valibot would stop at the first one of a map. */
+/** Reports and removes keys that the schema does not have: valibot would stop at the first one of a map. */
 function dropUnknownKeys(
-  schema: AnySchema,
+  { entries, item }: AnySchema,
   container: Container,
   document: SourceDocument,
   path: Path,
 ): void {
-  const { entries, item } = schema;
   for (const [name, value] of Object.entries(container)) {
-    const step = Array.isArray(container) ? Number(name) : name;
+    const memberPath = [...path, Array.isArray(container) ? Number(name) : name];
     const member = entries && Object.hasOwn(entries, name) ? entries[name] : item;
     if (member !== undefined) {
       const inner = unwrap(member);
       // valibot takes an empty list for a map without keys, but reports one with a member.
       if (Array.isArray(value) && value.length === 0 && inner.entries) container[name] = [null];
-      else if (isContainer(value)) dropUnknownKeys(inner, value, document, [...path, step]);
+      else if (isContainer(value)) dropUnknownKeys(inner, value, document, memberPath);
     } else if (entries !== undefined && !Array.isArray(container)) {
-      const { removed } = v.getMetadata(schema);
-      const message = explainUnknownKey(name, Object.keys(entries), isMap(removed) ? removed : {});
-      document.issues.report(document.positionOf([...path, step], 'key'), message);
+      const known = Object.keys(entries);
+      const nearest = findNearest(name, known);
+      const remedy = nearest ? `did you mean ${quote(nearest)}?` : `expected ${formatKeys(known)}`;
+      const message = `unknown key ${quote(name)}; ${remedy}`;
+      document.issues.report(document.positionOf(memberPath, 'key'), message);
       delete container[name];
     }
   }
-}
-
-function explainUnknownKey(name: string, known: readonly string[], removed: Container): string {
-  if (Object.hasOwn(removed, name))
-    return `the key ${quote(name)} was removed ${String(removed[name])}`;
-  const nearest = findNearest(name, known);
-  const remedy = nearest ? `did you mean ${quote(nearest)}?` : `expected ${formatKeys(known)}`;
-  return `unknown key ${quote(name)}; ${remedy}`;
 }
 
 function deleteIn(root: unknown, path: Path): void {

@@ -52,14 +52,8 @@ export function unwrap(schema: AnySchema): AnySchema {
   return schema.wrapped === undefined ? schema : unwrap(schema.wrapped);
 }
 
-/**
- * A map with these keys and no others; `removed` has former keys, with the version that removed them and what to do.
- * Unknown keys are reported before (see `validate`).
- */
-export function section<const E extends v.ObjectEntries>(
-  entries: E,
-  removed: Readonly<Record<string, string>> = {},
-) {
+/** A map with these keys and no others. Unknown keys are reported before (see `validate`). */
+export function section<const E extends v.ObjectEntries>(entries: E) {
   const map = v.strictObject(entries, ({ input, path }) => {
     const [item] = path ?? [];
     if (item === undefined || Array.isArray(item.input)) {
@@ -70,7 +64,7 @@ export function section<const E extends v.ObjectEntries>(
     const hint = typeof flag === 'string' ? ` (or --${flag})` : '';
     return `the key ${quote(String(item.key))} is missing: set it${hint}`;
   });
-  return v.pipe(map, v.readonly(), v.metadata({ removed }));
+  return v.pipe(map, v.readonly());
 }
 
 const MAX_LISTED_KEYS = 20;

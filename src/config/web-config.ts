@@ -1,8 +1,6 @@
 import { dirname, resolve } from 'node:path';
 import * as v from 'valibot';
-import { messageOf } from '../format.ts';
 import { readDocument } from './document.ts';
-import { readTextFile } from './files.ts';
 import { type ConfigIssue, ConfigIssues, isContainer, isMap } from './issues.ts';
 import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
 import { type Section, validate } from './validate.ts';
@@ -119,12 +117,7 @@ export async function readWebConfig(file: string | undefined): Promise<WebConfig
   const issues = new ConfigIssues();
   const { problems, warnings } = issues;
   if (file === undefined) return { config: NO_WEB_CONFIG, files: [], problems, warnings };
-  const position = { source: file, path: '' };
-  const text = await readTextFile(file, 'the web config file').catch((error: unknown) => {
-    issues.report(position, messageOf(error));
-    return '';
-  });
-  const document = readDocument(text, file, issues);
+  const document = await readDocument(file, 'the web config file', issues);
   if (problems.length > 0) return { config: NO_WEB_CONFIG, files: [file], problems, warnings };
   const { root } = validate(webConfigSchema(dirname(resolve(file))), document);
   const tls = root.member('tls_server_config');

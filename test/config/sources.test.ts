@@ -104,8 +104,8 @@ test('a variable that resembles a known one is warned of, but not those of Kuber
   expect(await warningsOf(loadText(file, { env: named }))).toEqual([]);
 });
 
-test("a collector's switch wins over the file, a cluster's own block included", async () => {
-  const file = `${CLUSTER}    collectors: { ranges: { enabled: true }, users: { enabled: false } }\n`;
+test("a collector's switch wins over the file, also over a block that a cluster shares with all", async () => {
+  const file = `${CLUSTER}    collectors: &shared { ranges: { enabled: true }, users: { enabled: false } }\ncollectors: *shared\n`;
   const { config } = await loadText(file, {
     flags: { 'collector.ranges': false },
     env: { CRDB_EXPORTER_COLLECTOR_USERS: 'true' },

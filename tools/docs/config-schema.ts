@@ -23,7 +23,7 @@ function withoutEmpty(schema: JsonSchema): JsonSchema {
   );
 }
 
-const OWN_METADATA = ['flag', 'variable', 'valueType', 'format', 'removed'];
+const OWN_METADATA = ['flag', 'variable', 'valueType', 'format'];
 
 function withoutOwnMetadata(schema: JsonSchema): JsonSchema {
   const entries = Object.entries(schema).filter(([name]) => !OWN_METADATA.includes(name));
