@@ -10,7 +10,6 @@ import { formatLiveNodes, nodeProblems } from './nodes.ts';
 import { pollProblems } from './polls.ts';
 import { rangeProblems } from './range-problems.ts';
 import { refuseDecommission, type StopEvidence } from './safe-to-stop.ts';
-import { scanProblems } from './scan-check.ts';
 import { sessionProblems } from './sessions.ts';
 import type { ClusterView, CollectorStatus, Problem } from './status.ts';
 import type { StartedProblem } from './watch-problems.ts';
@@ -27,6 +26,8 @@ export interface ClusterEvidence {
   /** Write stalls per minute by node id. */
   readonly writeStalls: ReadonlyMap<number, number>;
   readonly stop: StopEvidence;
+  /** The problems of reading the ranges. */
+  readonly scanProblems: readonly Problem[];
   /** The problems of watching the cluster, as the log has them. */
   readonly watchProblems: readonly StartedProblem[];
 }
@@ -34,7 +35,7 @@ export interface ClusterEvidence {
 /** The problems of a cluster and of watching it, as the page, /api/status and the commands show them. */
 export function findProblems(
   view: ClusterView,
-  { results, writeStalls, stop, watchProblems, thresholds }: ClusterEvidence,
+  { results, writeStalls, stop, scanProblems, watchProblems, thresholds }: ClusterEvidence,
   nowMs: number,
 ): readonly Problem[] {
   const { nodes, ranges, sessions } = results;
@@ -60,7 +61,7 @@ export function findProblems(
     ]),
     ...from('ranges', [
       ...findIn(view.ranges, (scan) => rangeProblems(scan, isBlind, view.nodes?.list.length)),
-      ...findIn(view.ranges?.scanCheck, scanProblems),
+      ...(nodes && ranges ? scanProblems : []),
       ...findIn(ranges, (result) => rangeLoadProblems(result, nodes?.nodes ?? [], thresholds)),
     ]),
     ...from('sessions', [

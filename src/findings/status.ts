@@ -113,8 +113,6 @@ export interface RangesStatus {
   readonly failedNodes: readonly number[];
   /** Nodes that went down after the scan had read them: it shows nothing of that yet. */
   readonly downSinceScan: readonly number[];
-  /** The scan against the nodes' own counts; absent while no node that was read has a fresh record. */
-  readonly scanCheck: ScanCheck | undefined;
   readonly problems: Readonly<Record<string, number>>;
   readonly tables: readonly TableStatus[];
   readonly withoutQuorum: TablesWithoutQuorum;
@@ -188,29 +186,6 @@ interface StopDecision {
   readonly nodeId: number;
   readonly answer: SafeToStopStatus['answer'];
   readonly reason?: string | undefined;
-}
-
-/** A number that a scan read, and the last count of the nodes. */
-export type ReadAndCounted = Readonly<Record<'read' | 'counted', number>>;
-
-/** A scan compared with the counts of the nodes. */
-export interface ScanComparison {
-  readonly replicas: ReadAndCounted;
-  /** Leases are information only; undefined unless every store that is compared counts them. */
-  readonly leases: ReadAndCounted | undefined;
-  readonly unavailable: ReadAndCounted | undefined;
-  readonly underreplicated: ReadAndCounted | undefined;
-  /** The first stores whose replicas were read wrongly: outside of the counts from `least` to `most`; at most 20. */
-  readonly stores: readonly Readonly<
-    Record<'nodeId' | 'storeId' | 'read' | 'least' | 'most', number>
-  >[];
-  readonly disagrees: boolean;
-}
-
-/** The last scan and the counts of the nodes. */
-export interface ScanCheck extends ScanComparison {
-  /** Scans that disagreed, of those of the last 15 minutes or of the last three. */
-  readonly disagreeingScans: number;
 }
 
 /** Sessions by state. */

@@ -1,36 +1,47 @@
 import { describe, expect, test } from 'vitest';
-import { toFindings } from '../../src/findings/problem.ts';
+import type { NodesResult } from '../../src/collectors/nodes/collector.ts';
+import type { RangesResult } from '../../src/collectors/ranges/result.ts';
 import {
   compareScan,
-  type Counts,
+  type Comparison,
   countsOf,
-  type ScanCounts,
+  isOutside,
   ScanHistory,
-  scanProblems,
-  type StoreCounts,
 } from '../../src/findings/scan-check.ts';
-import { node, nodesResult, WRONG_SCAN } from '../web/status/results.ts';
+import { scannedNode } from '../collectors/ranges/cluster.ts';
+import { node, nodesResult, scannedRanges } from '../web/status/results.ts';
 
-/** Stores 1, 2, … of node 1 with these replicas, or all their numbers; undefined: nothing of that store. */
-function counted(...stores: readonly (number | Partial<StoreCounts> | undefined)[]): Counts {
-  return new Map(
-    stores.flatMap((one, at) => {
-      if (one === undefined) return [];
-      const usual = { replicas: 1_000, leases: 300, unavailable: 0, underreplicated: 0 };
-      const numbers = typeof one === 'number' ? { replicas: one } : one;
-      return [[`n1 s${at + 1}`, { nodeId: 1, storeId: at + 1, ...usual, ...numbers }] as const];
-    }),
-  );
+/** The counts of a store; a number: of its replicas. */
+type Counted = number | Readonly<Record<string, number>> | undefined;
+
+/** Stores 1, 2, … of node 1 with these counts; undefined: nothing of that store. */
+function counted(...stores: readonly Counted[]): NodesResult {
+  const listed = stores.flatMap((store, at) => {
+    if (store === undefined) return [];
+    const usual = { replicas: 1_000, 'ranges.unavailable': 0, 'ranges.underreplicated': 0 };
+    const values = typeof store === 'number' ? { replicas: store } : store;
+    return [[String(at + 1), new Map(Object.entries({ ...usual, ...values }))] as const];
+  });
+  return nodesResult(node(1, { stores: new Map(listed) }));
 }
 
 /** A scan of node 1 that read so many replicas of its stores 1, 2, …; undefined: nothing of that store. */
-function read(...replicas: readonly (number | undefined)[]): ScanCounts {
-  const stores = counted(
-    ...replicas.map((count) =>
-      count === undefined ? undefined : { replicas: count, leases: 100 },
-    ),
-  );
-  return { nodes: new Set([1]), stores, problems: { unavailable: 0, underreplicated: 0 } };
+function read(...replicas: readonly (number | undefined)[]): RangesResult {
+  const stores = replicas.flatMap((count, at) => {
+    const store = { leases: 0, quiescent: 0, ticking: 0, problems: [], load: new Float64Array(9) };
+    return count === undefined ? [] : [[at + 1, { ...store, replicas: count }] as const];
+  });
+  return scannedRanges({}, [{ ...scannedNode(1), stores: new Map(stores) }]);
+}
+
+/** The numbers that were read wrongly, by their names. */
+function wrongIn(scan: RangesResult, ...counts: readonly NodesResult[]): readonly string[] {
+  const { stores, problems } = compareScan(scan, counts.map(countsOf));
+  return [...stores, ...problems].filter(isOutside).map(({ name }) => name);
+}
+
+function storesOf(scan: RangesResult, ...counts: readonly NodesResult[]): readonly Comparison[] {
+  return compareScan(scan, counts.map(countsOf)).stores;
 }
 
 describe('a scan and the counts of the nodes', () => {
@@ -44,99 +55,108 @@ describe('a scan and the counts of the nodes', () => {
     [5_000, 4_900, false],
     [5_000, 4_899, true],
   ])('where a store counts %i replicas and %i were read, disagree: %s', (own, found, expected) => {
-    expect(compareScan(read(found), [counted(own)])?.disagrees).toBe(expected);
+    expect(wrongIn(read(found), counted(own))).toEqual(expected ? ['n1 s1'] : []);
   });
 
   test('are compared with the smallest and the largest count around the scan', () => {
     const around = [counted(1_000), counted(3_000), counted(2_000)];
-    expect(compareScan(read(2_900), around)?.disagrees).toBe(false);
-    expect(compareScan(read(900), around)).toMatchObject({
-      replicas: { read: 900, counted: 2_000 },
-      stores: [{ nodeId: 1, storeId: 1, read: 900, least: 1_000, most: 3_000 }],
-    });
-  });
-
-  test('disagree where replicas of one store were lost and those of another read twice', () => {
-    const comparison = compareScan(read(500, 1_500), [counted(1_000, 1_000)]);
-    expect(comparison?.replicas).toEqual({ read: 2_000, counted: 2_000 });
-    expect(comparison?.stores.map(({ storeId }) => storeId)).toEqual([1, 2]);
-  });
-
-  test('disagree where the response of a node lacks a store', () => {
-    expect(compareScan(read(1_000, undefined), [counted(1_000, 1_000)])?.stores).toEqual([
-      { nodeId: 1, storeId: 2, read: 0, least: 1_000, most: 1_000 },
+    expect(wrongIn(read(2_900), ...around)).toEqual([]);
+    expect(storesOf(read(900), ...around)).toEqual([
+      { name: 'n1 s1', read: 900, least: 1_000, most: 3_000 },
     ]);
   });
 
-  test('leave out stores without a fresh count, and are not compared without any', () => {
-    const stale = [counted(1_000, 1_000), counted({ replicas: undefined }, 1_000)];
-    expect(compareScan(read(10, 1_000), stale)?.disagrees).toBe(false);
-    expect(compareScan(read(10), [counted({ replicas: undefined })])).toBeUndefined();
-    expect(compareScan(read(10), [])).toBeUndefined();
-    expect(compareScan({ ...read(10), nodes: new Set([2]) }, [counted(1_000)])).toBeUndefined();
+  test('disagree where replicas of one store were lost and those of another read twice', () => {
+    expect(wrongIn(read(500, 1_500), counted(1_000, 1_000))).toEqual(['n1 s1', 'n1 s2']);
   });
 
-  test('never disagree about leases', () => {
-    const comparison = compareScan(read(1_000), [counted({ leases: 900 })]);
-    expect(comparison).toMatchObject({ leases: { read: 100, counted: 900 }, disagrees: false });
+  test('disagree where the response of a node lacks a store', () => {
+    expect(storesOf(read(1_000, undefined), counted(1_000, 1_000))).toContainEqual({
+      name: 'n1 s2',
+      read: 0,
+      least: 1_000,
+      most: 1_000,
+    });
+  });
+
+  test('leave out stores without a fresh count, nodes that were not read and scans that failed', () => {
+    const stores = new Map([['1', new Map<string, number>()]]);
+    const without = nodesResult(node(1, { stores }));
+    expect(storesOf(read(10), without)).toEqual([]);
+    expect(storesOf(read(10))).toEqual([]);
+    const stale = counted(1_000).nodes.map((one) => ({ ...one, isFresh: false }));
+    expect(storesOf(read(10), nodesResult(...stale))).toEqual([]);
+    const other = counted(1_000).nodes.map((one) => ({ ...one, id: 2 }));
+    expect(storesOf(read(10), nodesResult(...other))).toEqual([]);
+    const { summary, ...failed } = read(10);
+    expect(summary?.ranges).toBeGreaterThan(0);
+    expect(storesOf(failed, counted(1_000))).toEqual([]);
   });
 
   test.each(['unavailable', 'underreplicated'] as const)(
     'compare ranges that are %s, of a complete scan of stores that all have fresh counts',
     (problem) => {
-      const own = counted({ [problem]: 60 }, { [problem]: 40 });
-      const scan = (ranges: number): ScanCounts => ({
-        ...read(1_000, 1_000),
-        problems: { unavailable: 0, underreplicated: 0, [problem]: ranges },
-      });
-      expect(compareScan(scan(100), [own])?.[problem]).toEqual({ read: 100, counted: 100 });
-      expect(compareScan(scan(80), [own])?.disagrees).toBe(false);
-      expect(compareScan(scan(79), [own])?.disagrees).toBe(true);
-      expect(compareScan(scan(121), [own])?.disagrees).toBe(true);
-      expect(compareScan(scan(0), [counted(1_000, 1_000), own])?.disagrees).toBe(false);
-      expect(compareScan({ ...scan(0), problems: undefined }, [own])?.disagrees).toBe(false);
-      expect(compareScan(scan(0), [counted({ [problem]: 60 })])?.[problem]).toBeUndefined();
+      const key = `ranges.${problem}`;
+      const own = counted({ [key]: 60 }, { [key]: 40 });
+      const scan = (ranges: number): RangesResult => {
+        const { scanned } = read(1_000, 1_000);
+        return scannedRanges({ problems: new Map([[problem, { ranges, listed: [] }]]) }, [
+          ...scanned,
+        ]);
+      };
+      const name = `${problem} ranges`;
+      const { problems } = compareScan(scan(100), [countsOf(own)]);
+      expect(problems).toContainEqual({ name, read: 100, least: 100, most: 100 });
+      expect(wrongIn(scan(80), own)).toEqual([]);
+      expect(wrongIn(scan(79), own)).toEqual([name]);
+      expect(wrongIn(scan(121), own)).toEqual([name]);
+      expect(wrongIn(scan(0), counted(1_000, 1_000), own)).toEqual([]);
+      const failed = [{ nodeId: 2, wasQueried: true, reason: 'http', message: '' } as const];
+      expect(wrongIn({ ...scan(0), failed }, own)).toEqual([]);
+      expect(compareScan(scan(0), [countsOf(counted({ [key]: 60 }))]).problems).toEqual([]);
     },
   );
 });
 
 const MINUTE = 60_000;
 
-/** A scan a minute that takes ten seconds, and counts every 30 s: the alerts that both make of so many minutes. */
+/** How many scans disagree, by the finding. */
+function wrongScans(history: ScanHistory): number {
+  const [problem] = history.problems();
+  return Number(/(\d+) of the last scans/.exec(problem?.text ?? '')?.[1] ?? 0);
+}
+
+/** A scan a minute that takes ten seconds, and counts every 30 s: how many scans disagree after so many minutes. */
 function watch(
   minutes: number,
   { scan, own }: { scan: (minute: number) => number; own: (minute: number) => number },
-): { readonly history: ScanHistory; readonly disagreeing: readonly (number | undefined)[] } {
+): readonly number[] {
   const history = new ScanHistory();
-  const disagreeing = Array.from({ length: minutes }, (_, minute) => {
+  return Array.from({ length: minutes }, (_, minute) => {
     const startMs = minute * MINUTE;
     history.addCounts(startMs, counted(own(minute)));
     history.addScan({
       startMs: startMs + 10_000,
       endMs: startMs + 20_000,
-      scan: read(scan(minute)),
+      result: read(scan(minute)),
     });
     history.addCounts(startMs + MINUTE / 2, counted(own(minute + 0.5)));
-    return history.read()?.disagreeingScans;
+    return wrongScans(history);
   });
-  return { history, disagreeing };
 }
 
 describe('scans of a cluster', () => {
-  test('that read wrongly are counted, and a good one between them changes nothing', () => {
-    const { disagreeing } = watch(5, {
+  test('that read wrongly are a problem from the second one on, in spite of a good one between', () => {
+    const found = watch(7, {
       scan: (minute) => (minute % 2 === 0 ? 900 : 1_000),
       own: () => 1_000,
     });
-    expect(disagreeing).toEqual([1, 1, 2, 2, 3]);
+    expect(found).toEqual([0, 0, 0, 2, 2, 3, 3]);
   });
 
   test('are forgotten after 15 minutes', () => {
-    const { disagreeing } = watch(20, {
-      scan: (minute) => (minute < 3 ? 900 : 1_000),
-      own: () => 1_000,
-    });
-    expect([disagreeing[2], disagreeing[14], disagreeing.at(-1)]).toEqual([3, 3, 0]);
+    const found = watch(20, { scan: (minute) => (minute < 3 ? 900 : 1_000), own: () => 1_000 });
+    expect([found[4], found[14], found.at(-1)]).toEqual([3, 3, 0]);
   });
 
   test.each([
@@ -145,70 +165,48 @@ describe('scans of a cluster', () => {
     { name: 'splits all its ranges at once', own: (minute: number) => (minute < 7 ? 900 : 1_800) },
   ])('do not disagree while the store $name', ({ own }) => {
     // The scan sees the store 15 seconds after the record.
-    const { disagreeing } = watch(20, { scan: (minute) => own(minute + 0.25), own });
-    expect(new Set(disagreeing)).toEqual(new Set([0]));
+    const found = watch(20, { scan: (minute) => own(minute + 0.25), own });
+    expect(new Set(found)).toEqual(new Set([0]));
   });
 
-  test('are judged with counts from after their end', () => {
+  test('are compared with counts from shortly before, during and after them', () => {
     const history = new ScanHistory();
-    history.addCounts(0, counted(1_000));
-    history.addScan({ startMs: 1_000, endMs: 2_000, scan: read(1_400) });
-    expect(history.read()).toMatchObject({ disagrees: true, disagreeingScans: 0 });
-    history.addCounts(11_000, counted(1_000));
-    expect(history.read()?.disagreeingScans).toBe(0);
-    history.addCounts(13_000, counted(1_500));
-    expect(history.read()).toMatchObject({ disagrees: false, disagreeingScans: 0 });
+    for (const startMs of [0, 200_000]) {
+      history.addCounts(startMs, counted(3_000));
+      history.addCounts(startMs + 70_000, counted(2_000));
+      history.addScan({ startMs: startMs + 80_000, endMs: startMs + 90_000, result: read(3_000) });
+      history.addCounts(startMs + 110_000, counted(2_000));
+      history.addCounts(startMs + 160_000, counted(3_000));
+    }
+    expect(history.problems()).toMatchObject([
+      {
+        alert: 'CrdbScanDisagrees',
+        about: 'exporter',
+        text: "The ranges are read wrongly: 2 of the last scans disagree with the nodes' own counts. n1 s1: 3,000 read, 2,000 counted.",
+      },
+    ]);
   });
 
-  test('are not compared with counts from long before or after them', () => {
+  test('are not compared without counts from soon after them', () => {
     const history = new ScanHistory();
-    history.addCounts(0, counted(1_000));
-    history.addCounts(60_000, counted(2_000));
-    history.addScan({ startMs: 80_000, endMs: 90_000, scan: read(1_000) });
-    history.addCounts(110_000, counted(2_000));
-    expect(history.read()).toMatchObject({ disagrees: true, disagreeingScans: 1 });
-    history.addCounts(500_000, counted(1_000));
-    expect(history.read()?.disagrees).toBe(true);
+    for (let at = 0; at < 100; at += 1) {
+      history.addCounts(at * 10 * MINUTE, counted(1_000));
+      const endMs = (at * 10 + 5) * MINUTE;
+      history.addScan({ startMs: endMs - 1_000, endMs, result: read(10) });
+    }
+    expect(history.problems()).toEqual([]);
   });
 
   test('with a long interval are remembered for three scans', () => {
     const history = new ScanHistory();
-    const after = [900, 1_000, 900, 1_000, 1_000].map((replicas, at) => {
+    const after = [900, 900, 900, 1_000, 1_000].map((replicas, at) => {
       const endMs = at * 60 * MINUTE;
       history.addCounts(endMs - 20_000, counted(1_000));
-      history.addScan({ startMs: endMs - 10_000, endMs, scan: read(replicas) });
+      history.addScan({ startMs: endMs - 10_000, endMs, result: read(replicas) });
       history.addCounts(endMs + 15_000, counted(1_000));
-      return history.read()?.disagreeingScans;
+      history.addCounts(endMs + 65_000, counted(1_000));
+      return wrongScans(history);
     });
-    expect(after).toEqual([1, 1, 2, 1, 1]);
+    expect(after).toEqual([0, 2, 3, 2, 0]);
   });
-});
-
-test('stores of stale records have no counts', () => {
-  const stores = new Map([['7', new Map([['replicas', 5]])]]);
-  const counts = countsOf(nodesResult(node(1, { stores, isFresh: false }), node(2, { stores })));
-  expect([...counts.keys()]).toEqual(['n2 s7']);
-});
-
-function levels(more: Partial<typeof WRONG_SCAN>): readonly string[] {
-  const problems = scanProblems({ ...WRONG_SCAN, ...more });
-  return toFindings(problems, () => 0, 0).map(({ level }) => level);
-}
-
-test('the finding names the totals and the stores, is information after one scan and stays after a good one', () => {
-  const good = { disagrees: false, stores: [] };
-  expect(scanProblems({ ...WRONG_SCAN, disagreeingScans: 2 })).toMatchObject([
-    {
-      alert: 'CrdbScanDisagrees',
-      about: 'exporter',
-      text: expect.stringMatching(
-        /^The ranges are read wrongly: 1,800 replicas read, the nodes count 2,036; 2 of the last scans disagreed\. n\d s\d: /,
-      ),
-    },
-  ]);
-  expect(levels({ disagreeingScans: 2 })).toEqual(['warning']);
-  expect(levels({ disagreeingScans: 1 })).toEqual(['info']);
-  expect(levels({ ...good, disagreeingScans: 2 })).toEqual(['warning']);
-  expect(levels({ disagreeingScans: 0 })).toEqual([]);
-  expect(levels({ ...good, disagreeingScans: 1 })).toEqual([]);
 });

@@ -14,9 +14,8 @@ import { isProblem, toFindings } from '../../findings/problem.ts';
 import { findProblems } from '../../findings/problems.ts';
 import { readRanges } from '../../findings/ranges.ts';
 import { decideSafeToStop, type StopEvidence } from '../../findings/safe-to-stop.ts';
-import { isScanWrong } from '../../findings/scan-check.ts';
 import { readSessions } from '../../findings/sessions.ts';
-import type { ClusterReading, ClusterView, ScanCheck, SqlLoad } from '../../findings/status.ts';
+import type { ClusterReading, ClusterView, Problem, SqlLoad } from '../../findings/status.ts';
 import type { StartedProblem } from '../../findings/watch-problems.ts';
 import type { RenderedFamily } from '../../metrics/exposition.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
@@ -57,7 +56,8 @@ export interface ReadingContext {
   readonly thresholds: Thresholds;
   /** When this exporter first saw the state or the problem of a key. */
   readonly sinceMs: (key: string) => number;
-  readonly scanCheck?: ScanCheck | undefined;
+  /** The problems of reading the ranges, by the scans before. */
+  readonly scanProblems?: readonly Problem[];
   /** Write stalls per minute by node id. */
   readonly writeStalls?: ReadonlyMap<number, number> | undefined;
   readonly sqlLoad?: SqlLoad | undefined;
@@ -65,7 +65,7 @@ export interface ReadingContext {
 
 /** Reads the results of the last polls. */
 export function readCluster(cluster: ReadableCluster, context: ReadingContext): ClusterReading {
-  const { nowMs, thresholds, sinceMs, writeStalls = new Map() } = context;
+  const { nowMs, thresholds, sinceMs, scanProblems = [], writeStalls = new Map() } = context;
   const results = {
     nodes: cluster.result(nodes),
     ranges: cluster.result(ranges),
@@ -74,10 +74,12 @@ export function readCluster(cluster: ReadableCluster, context: ReadingContext): 
   const stop = readStopEvidence(cluster, nowMs);
   const view = readView(cluster, results, stop, context);
   const { watchProblems } = cluster;
-  const evidence = { results, writeStalls, stop, watchProblems, thresholds };
+  const evidence = { results, writeStalls, stop, scanProblems, watchProblems, thresholds };
   const findings = toFindings(findProblems(view, evidence, nowMs), sinceMs, nowMs);
   const problems = findings.filter(isProblem);
-  const state = problems.length > 0 ? 'problems' : isVisible(view) ? 'healthy' : 'unknown';
+  const isReadWrongly = findings.some(({ alert }) => alert === 'CrdbScanDisagrees');
+  const isSeen = isVisible(view) && !isReadWrongly;
+  const state = problems.length > 0 ? 'problems' : isSeen ? 'healthy' : 'unknown';
   // The worst come first; the cluster has their problem for as long as the oldest of them lasts.
   const worst = problems.filter(({ level }) => level === problems[0]?.level);
   const [since = new Date(sinceMs(state)).toISOString()] = worst
@@ -104,7 +106,7 @@ export function readUnreadable(
   const watchProblems = [...cluster.watchProblems, unreadable];
   const isUp = (api: Api) => cluster.isUp(api);
   const known = { name, isPolled, pollers, watchProblems, isUp, result: () => undefined };
-  const reading = readCluster(known, { ...context, scanCheck: undefined, sqlLoad: undefined });
+  const reading = readCluster(known, { ...context, sqlLoad: undefined });
   return { ...reading, state: reading.state === 'healthy' ? 'unknown' : reading.state };
 }
 
@@ -117,15 +119,14 @@ function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): b
   const known = polled.filter(({ name }) => HEALTH_COLLECTORS.includes(name));
   const needed = known.length > 0 ? known : polled;
   const isThere = needed.length > 0 && needed.every(({ hasData }) => hasData);
-  const isRead = scan?.scanCheck === undefined || !isScanWrong(scan.scanCheck);
-  return apis[0]?.isUp === true && isThere && isRead && (scan?.nodes.failed ?? 0) === 0;
+  return apis[0]?.isUp === true && isThere && (scan?.nodes.failed ?? 0) === 0;
 }
 
 function readView(
   cluster: ReadableCluster,
   results: Parameters<typeof findProblems>[1]['results'],
   stop: StopEvidence,
-  { scanCheck, sqlLoad }: ReadingContext,
+  { sqlLoad }: ReadingContext,
 ): ClusterView {
   const { name, isPolled, pollers } = cluster;
   const nodesStatus = results.nodes && readNodes(results.nodes);
@@ -137,9 +138,7 @@ function readView(
     isPolled,
     apis: Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) })),
     nodes: nodesStatus,
-    ranges:
-      results.ranges &&
-      readRanges(results.ranges, cluster.result(tables), downNodes, nodesStatus && scanCheck),
+    ranges: results.ranges && readRanges(results.ranges, cluster.result(tables), downNodes),
     safeToStop: decideSafeToStop(stop),
     sessions: results.sessions && readSessions(results.sessions),
     assistant: cloudResult && readAssistant(cloudResult),

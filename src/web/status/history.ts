@@ -2,7 +2,7 @@ import { nodes as nodesCollector, type NodesResult } from '../../collectors/node
 import { ranges as rangesCollector } from '../../collectors/ranges/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
 import { readSqlLoad, readWriteStalls } from '../../findings/rates.ts';
-import { countsOf, scanOf, ScanHistory } from '../../findings/scan-check.ts';
+import { ScanHistory } from '../../findings/scan-check.ts';
 import type { ClusterReading, SqlLoad } from '../../findings/status.ts';
 import { messageOf } from '../../format.ts';
 import { type ClusterSource, readCluster, readUnreadable, type ReadingContext } from './cluster.ts';
@@ -44,7 +44,7 @@ export class ClusterHistory {
       nowMs,
       thresholds: this.#settings().thresholds,
       sinceMs: (key) => this.#since.get(key) ?? nowMs,
-      scanCheck: this.#scans.read(),
+      scanProblems: this.#scans.problems(),
       writeStalls: this.#writeStalls,
       sqlLoad: this.#sqlLoad,
     };
@@ -74,13 +74,12 @@ export class ClusterHistory {
       const listed = cluster.result(nodesCollector);
       if (listed === undefined) return;
       this.#recordNodes(listed);
-      this.#scans.addCounts(last.atMs, countsOf(listed));
+      this.#scans.addCounts(last.atMs, listed);
     }
     if (collector === rangesCollector.name) {
       const result = cluster.result(rangesCollector);
-      const scan = result && scanOf(result);
       const startMs = last.atMs - last.durationSeconds * 1000;
-      if (scan !== undefined) this.#scans.addScan({ scan, startMs, endMs: last.atMs });
+      if (result !== undefined) this.#scans.addScan({ result, startMs, endMs: last.atMs });
     }
   }
 

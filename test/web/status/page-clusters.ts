@@ -1,5 +1,5 @@
 import type { ClusterStatus } from '../../../src/findings/status.ts';
-import { RIGHT_SCAN, WITHOUT_QUORUM, WRONG_SCAN } from './results.ts';
+import { WITHOUT_QUORUM } from './results.ts';
 
 // Clusters as the status page shows them.
 
@@ -53,7 +53,6 @@ export const HURT: ClusterStatus = {
   ranges: {
     nodes: { scanned: 3, failed: 1, skipped: 1 },
     failedNodes: [2],
-    scanCheck: WRONG_SCAN,
     downSinceScan: [4],
     problems: { unavailable: 2, underreplicated: 4_567 },
     withoutQuorum: WITHOUT_QUORUM,
@@ -162,7 +161,6 @@ export const LARGE: ClusterStatus = {
     ...HURT.ranges,
     nodes: { scanned: 4, failed: 0, skipped: 0 },
     failedNodes: [],
-    scanCheck: RIGHT_SCAN,
     downSinceScan: [],
     tables: repeat(HURT.ranges.tables),
     oldest: repeat(HURT.ranges.oldest),
@@ -206,7 +204,6 @@ export const CALM: ClusterStatus = {
     ...HURT.ranges,
     nodes: { scanned: 1, failed: 0, skipped: 0 },
     failedNodes: [],
-    scanCheck: undefined,
     downSinceScan: [],
     problems: {},
     tables: [],

@@ -6,7 +6,7 @@ import type { RangesResult } from '../../../src/collectors/ranges/result.ts';
 import type { ScannedNode } from '../../../src/collectors/ranges/result.ts';
 import type { SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
-import type { RangesStatus, ScanCheck } from '../../../src/findings/status.ts';
+import type { RangesStatus } from '../../../src/findings/status.ts';
 import { failedPolls } from '../../../src/findings/watch-problems.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
@@ -155,7 +155,6 @@ export const RANGES: RangesStatus = {
   nodes: { scanned: 3, failed: 0, skipped: 0 },
   failedNodes: [],
   downSinceScan: [],
-  scanCheck: undefined,
   problems: {},
   tables: [],
   withoutQuorum: { tables: [], otherRanges: 0 },
@@ -172,26 +171,4 @@ export const WITHOUT_QUORUM: RangesStatus['withoutQuorum'] = {
     { id: '107', name: undefined, ranges: 1 },
   ],
   otherRanges: 1,
-};
-
-/** A scan that agrees with the counts of the nodes. */
-export const RIGHT_SCAN: ScanCheck = {
-  replicas: { read: 12_034, counted: 12_036 },
-  leases: { read: 4_010, counted: 4_012 },
-  unavailable: { read: 0, counted: 0 },
-  underreplicated: { read: 0, counted: 0 },
-  disagrees: false,
-  disagreeingScans: 0,
-  stores: [],
-};
-
-/** The second of two scans that do not. */
-export const WRONG_SCAN: ScanCheck = {
-  replicas: { read: 1_800, counted: 2_036 },
-  leases: { read: 601, counted: 600 },
-  unavailable: undefined,
-  underreplicated: undefined,
-  disagrees: true,
-  disagreeingScans: 2,
-  stores: [{ nodeId: 2, storeId: 3, read: 400, least: 636, most: 640 }],
 };

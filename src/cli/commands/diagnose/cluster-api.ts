@@ -17,9 +17,8 @@ import { nodeProblems, readNodes } from '../../../findings/nodes.ts';
 import {
   compareScan,
   countsOf,
-  formatReplicas,
-  formatStore,
-  scanOf,
+  formatComparison,
+  isOutside,
 } from '../../../findings/scan-check.ts';
 import { findHiddenSessions } from '../../../findings/watch-problems.ts';
 import {
@@ -38,6 +37,8 @@ import { type Checklist, CLUSTER_API, ok, type Verdict } from './checklist.ts';
 
 /** The header Date has whole seconds, and a response takes a while. */
 const CLOCK_TOLERANCE_SECONDS = 5;
+/** Stores that are listed because their replicas were read wrongly. */
+const MAX_WRONG = 20;
 
 interface Options {
   /** Whether to read the ranges of all nodes. */
@@ -178,20 +179,18 @@ async function compareCounts(
   before: NodesResult,
   scanned: RangesResult,
 ): Promise<Verdict> {
-  const scan = scanOf(scanned);
   const after = await collectOnce(nodes, { config, api, stats: createPollStats(signal) });
-  const comparison = scan && compareScan(scan, [countsOf(before), countsOf(after)]);
-  if (comparison === undefined) {
+  const { stores, problems } = compareScan(scanned, [countsOf(before), countsOf(after)]);
+  if (stores.length === 0) {
     const detail = 'no node that was read sends current counts of its stores';
     return { verdict: 'skipped', detail: `${detail}: releases before 23.2 do not` };
   }
-  const { replicas, unavailable, underreplicated, stores, disagrees } = comparison;
-  const problems = Object.entries({ unavailable, underreplicated }).flatMap(([name, pair]) =>
-    pair ? [`ranges ${name}: ${formatCount(pair.read)} and ${formatCount(pair.counted)}`] : [],
-  );
-  const wrong = stores.length === 0 ? [] : [`wrong: ${formatList(stores.map(formatStore))}`];
-  const detail = [formatReplicas(replicas), ...problems, ...wrong].join('; ');
-  if (!disagrees) return ok(detail);
+  const counted = sum(stores.map(({ most }) => most));
+  const total = `${formatCount(sum(stores.map(({ read }) => read)))} replicas read, the nodes count ${formatCount(counted)}`;
+  const wrong = stores.filter(isOutside).slice(0, MAX_WRONG).map(formatComparison);
+  const listed = wrong.length === 0 ? [] : [`wrong: ${formatList(wrong)}`];
+  const detail = [total, ...problems.map(formatComparison), ...listed].join('; ');
+  if (![...stores, ...problems].some(isOutside)) return ok(detail);
   const advice =
     'do not rely on figures of ranges: see the runbook of CrdbScanDisagrees, and run this again to be sure';
   return { verdict: 'failed', detail, advice };

@@ -1,13 +1,11 @@
 import { reportUrl } from '../../../findings/problem.ts';
 import { systemRangeName } from '../../../findings/range-problems.ts';
-import { formatReplicas } from '../../../findings/scan-check.ts';
 import type {
   Finding,
   HotRangeStatus,
   ProblemRangeStatus,
   RangesStatus,
   SafeToStopStatus,
-  ScanCheck,
 } from '../../../findings/status.ts';
 import {
   formatBytes,
@@ -39,13 +37,13 @@ function readFrom({ scanned, failed, skipped }: RangesStatus['nodes']): string {
 
 /** Range problems by number, and the ranges with the oldest of the worst ones. */
 export function problemRanges(
-  { problems, oldest, nodes, downSinceScan, scanCheck, withoutQuorum }: RangesStatus,
+  { problems, oldest, nodes, downSinceScan, withoutQuorum }: RangesStatus,
   findings: readonly Finding[],
   nowMs: number,
   { flag, consoleUrl }: RangeDetails,
 ): Html {
   const read = html`<p class="quiet">${readFrom(nodes)}</p>
-    ${scanCheck && scanCheckLine(scanCheck)}${
+    ${
       downSinceScan.length > 0 &&
       html`<p class="old">
         ${icon('warning')} Read before node ${formatList(downSinceScan)} went down: the next scan
@@ -202,16 +200,4 @@ export function loadedTables({ tables, nodes }: RangesStatus): Html {
     ['Ranges', ({ ranges }) => formatCount(ranges), 'number'],
     hasSize && ['Size', ({ sizeBytes }) => known(sizeBytes, formatBytes), 'number'],
   ])}${partial}`;
-}
-
-/** The numbers of a scan against the nodes' own counts. */
-function scanCheckLine({ replicas, leases, disagrees }: ScanCheck): Html {
-  const counted =
-    leases === undefined
-      ? 'how many leases the nodes count is not known'
-      : `${formatCount(leases.read)} leases read, the nodes count ${formatCount(leases.counted)} valid ones`;
-  const text = `${formatReplicas(replicas)}; ${counted}.`;
-  return disagrees
-    ? html`<p class="old">${icon('warning')} ${text}</p>`
-    : html`<p class="quiet">${text}</p>`;
 }
