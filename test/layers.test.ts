@@ -28,7 +28,7 @@ const CLOSED_TO_COLLECTORS = ['http', 'config', 'log'];
 const IMPORTERS: Readonly<Record<string, string>> = {
   '@bomb.sh/tab': 'cli/commands/completion.ts',
   '@bomb.sh/tab/commander': 'cli/program.ts',
-  '@inquirer/confirm': 'cli/commands/cloud/confirm.ts',
+  '@inquirer/confirm': 'cli/cluster-target.ts',
   bcryptjs: 'web/server/password-worker.ts',
   'cli-truncate': 'cli/output/table.ts',
   commander: 'cli/',

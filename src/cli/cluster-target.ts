@@ -1,16 +1,43 @@
 import type { Command } from 'commander';
+import type { CloudApi } from '../cockroach/cloud-api.ts';
+import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import {
+  type CollectorPoll,
+  collectorPoll,
+  type CollectorResult,
+  type CollectorWith,
+} from '../collectors/collector.ts';
+import { collectorOptions } from '../config/collector-schema.ts';
 import { findNearest } from '../config/issues.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Operation } from '../diagnosis/failure.ts';
-import type { Clients } from '../exporter/clients.ts';
-import { createPollStats } from '../http/poll-stats.ts';
-import type { Api } from '../vocabulary.ts';
-import { type ClusterTarget, openClients, RequestRecorder } from './clients.ts';
+import { type Clients, createClients } from '../exporter/clients.ts';
+import { messageOf } from '../format.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
+import type { FinishedRequest } from '../http/request.ts';
+import { createLog, type Log } from '../log.ts';
+import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
+import { failureReason } from '../polling/outcome.ts';
+import { SYSTEM_CLOCK } from '../polling/schedule.ts';
+import type { Api, Endpoint, RetryReason } from '../vocabulary.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { note } from './output/standard-output.ts';
 import { runCancellable } from './process/signals.ts';
 import { addClusterOptions, loadCommandConfig } from './schema-flags.ts';
+
+/** The cluster that a command queries by one of its APIs, with the same clients, limits and secrets as the exporter. */
+export interface ClusterTarget<A extends Api = 'cluster'> {
+  readonly config: ClusterConfig;
+  readonly api: NonNullable<Clients[A]>['api'];
+  /** Its signal aborts when the command is cancelled. */
+  readonly stats: PollStats;
+}
+
+/** The API and the cluster that a collector polls. */
+export interface PollTarget<A extends Api> extends Pick<ClusterTarget, 'config' | 'stats'> {
+  readonly api: A extends 'cluster' ? ClusterApi : CloudApi;
+}
 
 const HOW_TO_CONFIGURE: Readonly<Record<Api, string>> = {
   cluster: 'cluster_api: set its URL with --cluster.url or in the file',
@@ -18,8 +45,8 @@ const HOW_TO_CONFIGURE: Readonly<Record<Api, string>> = {
 };
 
 /**
- * Adds the options that choose a cluster, and makes `work` the action of the command. The session that it created is
- * logged out. A failed request becomes one sentence with its remedy; a signal or a broken pipe ends it early with its own
+ * Adds the options that choose a cluster, `--yes` for an operation that changes something, and makes `work` the action of the
+ * command. The session that it created is logged out. A failed request becomes one sentence with its remedy; a signal or a broken pipe ends it early with its own
  * exit code.
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- commander does not type the arguments
@@ -29,16 +56,16 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
   operation: Operation & { readonly api: A },
   work: (target: ClusterTarget<A>, ...args: Args) => Promise<number | void>,
 ): void {
+  if (operation.verification !== undefined) {
+    command.option('--yes', 'Do it without confirmation; required in a non-interactive session.');
+  }
   addClusterOptions(command);
   command.action(async (...args: Args) => {
     const options = command.opts<{ readonly cluster?: string; readonly verbose?: true }>();
     const config = chooseCluster(await loadCommandConfig(command, context), options.cluster);
     const exitCode = await runCancellable(async (signal) => {
-      await using clients = await openClients(
-        config,
-        context,
-        new RequestRecorder(options.verbose),
-      );
+      const recorder = new RequestRecorder(options.verbose);
+      await using clients = await openClients(config, context, recorder);
       const client: Clients[A] = clients[operation.api];
       if (client === undefined) {
         throw usageError(`the cluster ${config.name} has no ${HOW_TO_CONFIGURE[operation.api]}`);
@@ -73,4 +100,111 @@ export function chooseCluster({ clusters }: Config, name: string | undefined): C
   const nearest = findNearest(name, names);
   const hint = nearest === undefined ? choice : `did you mean ${nearest}?`;
   throw usageError(`no cluster ${JSON.stringify(name)} is configured: ${hint}`);
+}
+
+/** Remembers the last request to each endpoint; with `--verbose` all are logged on standard error. */
+export class RequestRecorder extends ClusterMetrics {
+  readonly #last = new Map<string, FinishedRequest>();
+  readonly #log: Log;
+
+  constructor(isVerbose = false) {
+    super();
+    const level = isVerbose ? 'debug' : 'error';
+    this.#log = createLog({ level, format: 'logfmt', destination: 2 });
+  }
+
+  override readonly requestFinished = (request: FinishedRequest): void => {
+    this.#last.set(request.endpoint, request);
+    this.#log.debug(request, 'request finished');
+  };
+
+  override readonly requestRetried = (api: Api, endpoint: Endpoint, reason: RetryReason): void => {
+    this.#log.debug({ api, endpoint, reason }, 'request is retried');
+  };
+
+  last(endpoint: Endpoint): FinishedRequest | undefined {
+    return this.#last.get(endpoint);
+  }
+}
+
+/**
+ * The API clients of a cluster; disposing them ends the session that was created, if one was. Secrets and TLS files that
+ * cannot be read are reported before any request.
+ */
+export async function openClients(
+  config: ClusterConfig,
+  { build }: CommandContext,
+  metrics: RequestRecorder,
+): Promise<Clients> {
+  const { cluster_api, cloud_api } = config;
+  try {
+    for (const secret of [cluster_api?.password, cluster_api?.token, cloud_api?.token]) {
+      await secret?.reveal();
+    }
+    const clients = await createClients({
+      config,
+      metrics,
+      build,
+      clock: SYSTEM_CLOCK,
+      random: Math.random,
+      // A command ends soon: it queries a silent node again, rather than to leave it alone for minutes.
+      maxDuty: Infinity,
+    });
+    return {
+      ...clients,
+      async [Symbol.asyncDispose]() {
+        await clients.logOut().catch((error: unknown) => {
+          note(`logout failed; the session expires on the server: ${messageOf(error)}`);
+        });
+        await clients[Symbol.asyncDispose]();
+      },
+    };
+  } catch (error) {
+    throw new CommandError(messageOf(error), EXIT.usage, error);
+  }
+}
+
+/** One poll of a collector outside of the exporter: without the state of earlier polls, and without shards. */
+export function collectOnce<A extends Api, Result extends CollectorResult>(
+  collector: CollectorWith<A, Result>,
+  { config, api, stats }: PollTarget<A>,
+  chosen: Partial<CollectorPoll<unknown, unknown>> = {},
+): Promise<Result> {
+  const poll = Object.assign(stats, { reasonOf: failureReason, warn: () => undefined });
+  const context = collectorPoll(poll, {
+    options: collectorOptions(config, collector),
+    state: collector.createState(),
+    urls: config.cluster_api?.urls.length ?? 1,
+    ...chosen,
+  });
+  return collector.collect(api, context);
+}
+
+/** Prints the change, as `delete the migration assistant`, and continues when the user agrees or `--yes` is set. */
+export async function confirm(
+  target: ClusterTarget<'cloud'>,
+  change: string,
+  yes = false,
+): Promise<void> {
+  const { name, cloud_api } = target.config;
+  note(`about to ${change} on cluster ${name} (${cloud_api?.cluster_id} at ${cloud_api?.url})`);
+  if (yes) return;
+  if (!process.stdin.isTTY || !process.stderr.isTTY) {
+    throw usageError('this session is not interactive: add --yes to confirm');
+  }
+  if (!(await ask(target.stats.signal))) throw new CommandError('nothing was changed');
+}
+
+async function ask(signal: AbortSignal): Promise<boolean> {
+  const { default: confirmation } = await import('@inquirer/confirm');
+  try {
+    const question = { message: 'Continue?', default: false };
+    return await confirmation(question, { output: process.stderr, signal });
+  } catch (error) {
+    // Ctrl-C, or the end of the input.
+    if (error instanceof Error && /^(?:ExitPrompt|AbortPrompt)Error$/.test(error.name)) {
+      throw new CommandError('nothing was changed', EXIT.interrupted, error);
+    }
+    throw error;
+  }
 }

@@ -64,7 +64,7 @@ const COMMANDS: Readonly<
     ],
     range: [
       'show all that the nodes know of single ranges, and the next step',
-      () => import('./commands/range.ts'),
+      async () => ({ define: (await import('./commands/ranges.ts')).defineRange }),
     ],
     sessions: [
       'list the SQL sessions: user, application, state, age of transactions',

@@ -25,7 +25,7 @@ import {
   record,
   string,
 } from '../json/shape.ts';
-import { type ClusterTarget, collectOnce } from './clients.ts';
+import { type ClusterTarget, collectOnce } from './cluster-target.ts';
 import { CommandError } from './command.ts';
 import { note, withProgress } from './output/standard-output.ts';
 import { type Column, numberColumn } from './output/table.ts';
@@ -91,7 +91,7 @@ export function toReplica(range: RangeElement, names: ReadonlyMap<string, string
     range_id: desc.range_id,
     node_id: range.source_node_id,
     store_id: range.source_store_id,
-    table_id: tableIdOf(table_id),
+    table_id: table_id === '' || table_id.includes('/') ? table_id || null : Number(table_id),
     table: names.get(table_id) ?? null,
     index_id: index_id === '' ? null : Number(index_id),
     problems: [...range.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
@@ -102,11 +102,6 @@ export function toReplica(range: RangeElement, names: ReadonlyMap<string, string
     stats: { ...stats },
     lease_history: leases,
   };
-}
-
-function tableIdOf(label: string): number | string | null {
-  if (label === '') return null;
-  return label.includes('/') ? label : Number(label);
 }
 
 /** `movr.public.rides` by table id; empty where the server lists no tables, or not for this user. */
@@ -140,11 +135,9 @@ export interface MissingNodes {
   readonly failed: ReadonlyMap<number, RequestDiagnosis>;
 }
 
-/** Nodes that are queried at a time for a few ranges, since the responses are small. */
-const CONCURRENCY = 4;
-
 /**
- * Reads the ranges of all nodes, or of one: whole lists one after the other, so that no server prepares two at a time.
+ * Reads the ranges of all nodes, or of one: whole lists one after the other, so that no server prepares two at a time; a
+ * few ranges of as many nodes at a time as `max_concurrent_requests` allows.
  * Rejects when no node could be read.
  */
 export async function readRanges(
@@ -184,11 +177,8 @@ export async function readRanges(
       step(done, toScan.length);
     };
     step(0, toScan.length);
-    const queue = toScan.entries();
-    const readInTurn = async (): Promise<void> => {
-      for (const [index, nodeId] of queue) await read(nodeId, index);
-    };
-    await Promise.all(Array.from({ length: rangeIds ? CONCURRENCY : 1 }, readInTurn));
+    if (rangeIds !== undefined) await Promise.all(toScan.map(read));
+    else for (const [index, nodeId] of toScan.entries()) await read(nodeId, index);
   });
   return { skipped, failed };
 }

@@ -1,11 +1,9 @@
 import type { Command } from 'commander';
-import type { ClusterTarget } from '../clients.ts';
-import { addClusterAction } from '../cluster-target.ts';
+import { addClusterAction, type ClusterTarget, confirm } from '../cluster-target.ts';
 import { addExamples, type CommandContext } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { defineAssistant } from './cloud/assistant.ts';
 import { defineCaCert } from './cloud/ca-cert.ts';
-import { addConfirmOption, confirm } from './cloud/confirm.ts';
 
 const RENAME_DATABASE = {
   name: 'rename-database',
@@ -32,7 +30,6 @@ function defineRenameDatabase(parent: Command, context: CommandContext): void {
     .description('rename a database')
     .argument('<old>', 'current name of the database')
     .argument('<new>', 'new name');
-  addConfirmOption(command);
   addListingOptions(command);
   addClusterAction(command, context, RENAME_DATABASE, rename);
   addExamples(command, 'cloud rename-database movr rides --config.file=exporter.yml');

@@ -1,10 +1,13 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import { PROBLEM_ISSUES } from '../../findings/range-problems.ts';
-import type { ClusterTarget } from '../clients.ts';
-import { addClusterAction } from '../cluster-target.ts';
-import { addExamples, type CommandContext } from '../command.ts';
+import { formatAge, formatList, formatNodes, toTimestamp } from '../../format.ts';
+import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
+import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
+import { note, writeJson, writeOut } from '../output/standard-output.ts';
+import { type Column, printTable, textColumns, toRow } from '../output/table.ts';
 import {
   noteMissingNodes,
   parseIds,
@@ -96,4 +99,160 @@ function takeHottest(replicas: readonly Replica[], count: number): Replica[] {
 
 function queriesOf({ stats }: Replica): number {
   return stats.queries_per_second ?? 0;
+}
+
+/** Seconds between two looks of `--watch`. */
+const WATCH_SECONDS = 2;
+
+/** `range ID…`: single ranges as all live nodes know them. */
+export function defineRange(command: Command, context: CommandContext): void {
+  const parse = parseIds('It must be the id of a range, as listed by `ranges`.');
+  const collect = (text: string, before: readonly number[] = []) => [...before, parse(text)];
+  command
+    .argument('<id...>', 'ids of ranges', collect)
+    .option('--watch', `Repeat every ${WATCH_SECONDS} s until no problem is left.`);
+  addListingOptions(command);
+  addClusterAction(command, context, ranges, printReports);
+  addExamples(
+    command,
+    'range 4711 --config.file=exporter.yml',
+    'range 4711 4712 --watch --config.file=exporter.yml',
+    'range 4711 --output json --config.file=exporter.yml | jq .ranges[0].problems',
+  );
+}
+
+async function printReports(
+  target: ClusterTarget,
+  ids: readonly number[],
+  options: ListingOptions & { readonly watch?: true },
+): Promise<number> {
+  const names = await readTableNames(target);
+  const rangeIds = [...new Set(ids)];
+  for (;;) {
+    const replicas: Replica[] = [];
+    const missing = await readRanges(target, options.output, {
+      rangeIds,
+      onRange(range) {
+        // A server that ignores the parameter lists all ranges.
+        if (!rangeIds.includes(range.desc.range_id ?? 0)) return;
+        replicas.push(toReplica(range, names));
+      },
+    });
+    const unread = [...missing.failed.keys(), ...missing.skipped].toSorted((a, b) => a - b);
+    const reports = toReports(replicas, unread);
+    await writeReports(reports, options.output);
+    noteMissingNodes(missing);
+    const isWhole = reportMissing(ids, reports, unread);
+    const hasProblem = reports.some(({ problems }) => problems.length > 0);
+    if (!options.watch || !(hasProblem || missing.failed.size > 0)) {
+      return isWhole ? EXIT.ok : EXIT.failed;
+    }
+    await wait(WATCH_SECONDS * 1000, undefined, { signal: target.stats.signal });
+  }
+}
+
+/** All that the nodes know of one range, as JSON. */
+interface RangeReport {
+  readonly range_id: number;
+  readonly table_id: number | string | null;
+  readonly index_id: number | null;
+  /** The replicas by node. */
+  readonly replicas: readonly Replica[];
+  /** Nodes that were not read, whose replicas are missing. */
+  readonly unread_nodes: readonly number[];
+  /** Problems of any replica, each with its meaning and the next step. */
+  readonly problems: readonly {
+    readonly name: string;
+    readonly meaning: string;
+    readonly next: string;
+  }[];
+}
+
+function toReports(replicas: readonly Replica[], unread: readonly number[]): RangeReport[] {
+  const sorted = replicas.toSorted(
+    (a, b) =>
+      (a.range_id ?? 0) - (b.range_id ?? 0) ||
+      (a.node_id ?? 0) - (b.node_id ?? 0) ||
+      (a.store_id ?? 0) - (b.store_id ?? 0),
+  );
+  const byRange = Map.groupBy(sorted, ({ range_id }) => range_id ?? 0);
+  return Array.from(byRange, ([rangeId, list]) => ({
+    range_id: rangeId,
+    table_id: list[0]?.table_id ?? null,
+    index_id: list[0]?.index_id ?? null,
+    replicas: list,
+    unread_nodes: unread,
+    problems: [...new Set(list.flatMap(({ problems }) => problems))].map((name) => {
+      const { what = '', next = '' } = PROBLEM_ISSUES[name] ?? PROBLEM_ISSUES['other'] ?? {};
+      return { name, meaning: what, next };
+    }),
+  }));
+}
+
+/** Prints which ranges no node holds; returns whether all were found. */
+function reportMissing(
+  ids: readonly number[],
+  reports: readonly RangeReport[],
+  unread: readonly number[],
+): boolean {
+  const found = new Set(reports.map(({ range_id }) => range_id));
+  const missing = ids.filter((id) => !found.has(id));
+  if (missing.length === 0) return true;
+  const why =
+    unread.length === 0
+      ? 'it was merged or dropped, or never existed'
+      : 'it was merged or dropped, or only nodes that were not read hold it';
+  note(`no live node holds range ${formatList(missing)}: ${why}`);
+  return false;
+}
+
+async function writeReports(reports: readonly RangeReport[], output: ListingOptions['output']) {
+  if (output === 'json') return writeJson({ ranges: reports }, output);
+  for (const report of reports) {
+    await (output === 'ndjson' ? writeJson(report, output) : printReport(report));
+  }
+}
+
+async function printReport(report: RangeReport): Promise<void> {
+  const { range_id, table_id, index_id, replicas, unread_nodes: unread, problems } = report;
+  const [first] = replicas;
+  const place =
+    table_id === null
+      ? 'outside of tables'
+      : `table ${first?.table ?? table_id}, index ${index_id ?? '-'}`;
+  await writeOut(`Range ${range_id}: ${place}\n`);
+  await printTable(
+    COLUMNS,
+    replicas.map((replica) => toRow(COLUMNS, replica)),
+  );
+  const holder = replicas.find(({ is_leaseholder }) => is_leaseholder) ?? first;
+  await writeOut('\nLeases, the last one first:\n');
+  await printTable(
+    textColumns('SINCE', 'NODE', 'STORE', 'SEQUENCE'),
+    (holder?.lease_history ?? []).toReversed().map(({ start, replica, sequence }) => {
+      return [startOf(start), ...[replica.node_id, replica.store_id, sequence].map(String)];
+    }),
+  );
+  const lines = problems.map(({ name, meaning, next }) => `${name}: ${meaning}. ${next}`);
+  const none =
+    unread.length === 0
+      ? 'No replica reports a problem.'
+      : `No replica that was read reports a problem; not read: ${formatNodes(unread)}.`;
+  await writeOut(`\n${lines.length === 0 ? none : lines.join('\n')}\n\n`);
+}
+
+const RAFT: Column<Replica> = {
+  title: 'RAFT',
+  value: ({ ticking, quiescent }) => (ticking ? 'ticking' : quiescent ? 'quiescent' : null),
+};
+const TITLES = ['NODE', 'STORE', 'LEASE', 'QPS', 'WRITES/S', 'CPU', 'PROBLEMS'];
+const COLUMNS = REPLICA_COLUMNS.filter(({ title }) => TITLES.includes(title)).toSpliced(3, 0, RAFT);
+
+/** Time and age of the start of a lease. */
+function startOf(start: unknown): string {
+  const hasTime = typeof start === 'object' && start !== null && 'wall_time' in start;
+  const startMs = hasTime ? Math.round(Number(start.wall_time) / 1e6) : 0;
+  const time = startMs > 0 ? toTimestamp(startMs) : undefined;
+  if (time === undefined) return '-';
+  return `${time} (${formatAge(Math.max(0, (Date.now() - startMs) / 1000))} ago)`;
 }

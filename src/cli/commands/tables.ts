@@ -15,8 +15,7 @@ import {
   formatNumber,
   formatPercent,
 } from '../../format.ts';
-import type { ClusterTarget } from '../clients.ts';
-import { addClusterAction } from '../cluster-target.ts';
+import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { note, writeJson, writeOut, withProgress } from '../output/standard-output.ts';

@@ -31,19 +31,6 @@ describe('range', () => {
     expect(paths.every((path) => path.endsWith('ranges=12,13'))).toBe(true);
   });
 
-  test('asks four nodes at a time, however many requests may run', async () => {
-    await using simulator = await startSimulator({ ...QUIET, nodes: 12, ranges: 60 });
-    simulator.fault({ endpoint: 'node_ranges', kind: 'slow', ms: 200 });
-    const { username, password } = simulator;
-    const login = `username: ${username}, password: ${password}`;
-    const config = await configFlag(simulator, {
-      clusterApi: `${login}, max_concurrent_requests: 50`,
-    });
-    expect((await runHere(['range', '12', config])).code).toBe(0);
-    expect(simulator.requests.count('node_ranges')).toBe(12);
-    expect(simulator.requests.maxInFlight.get('node_ranges')).toBe(4);
-  });
-
   test('as JSON holds every replica and every problem', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
     simulator.world.setProblem(20, 'no_lease');

@@ -5,13 +5,11 @@ import { diagnose } from '../../../diagnosis/diagnose.ts';
 import { formatAge, formatLine } from '../../../format.ts';
 import { RequestError } from '../../../http/errors.ts';
 import type { Infer } from '../../../json/shape.ts';
-import type { ClusterTarget } from '../../clients.ts';
-import { addClusterAction } from '../../cluster-target.ts';
+import { addClusterAction, type ClusterTarget, confirm } from '../../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../../command.ts';
 import { addListingOptions, type ListingOptions } from '../../output/listing.ts';
 import { note, writeJson, startSpinner } from '../../output/standard-output.ts';
 import { printTable, type Style, type Value } from '../../output/table.ts';
-import { addConfirmOption, confirm } from './confirm.ts';
 
 const CHANGE = {
   api: 'cloud',
@@ -61,7 +59,6 @@ export function defineAssistant(parent: Command, context: CommandContext): void 
   const provision = add('provision', 'deploy a migration assistant (dedicated clusters only)')
     .option('--region <name>', 'Region to deploy into; default: the first one of the cluster.')
     .option('--wait', 'Wait until it is running or has failed.');
-  addConfirmOption(provision);
   addListingOptions(provision);
   addClusterAction(provision, context, PROVISION, provisionAssistant);
   addExamples(
@@ -70,7 +67,6 @@ export function defineAssistant(parent: Command, context: CommandContext): void 
   );
 
   const remove = add('delete', 'delete the migration assistant');
-  addConfirmOption(remove);
   addListingOptions(remove);
   addClusterAction(remove, context, DELETE, deleteAssistant);
   addExamples(remove, 'cloud assistant delete --config.file=exporter.yml');

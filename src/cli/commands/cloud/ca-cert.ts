@@ -3,11 +3,9 @@ import type { Command } from 'commander';
 import { cloud } from '../../../collectors/cloud.ts';
 import { explainFileError, readTextFile } from '../../../config/files.ts';
 import { messageOf } from '../../../format.ts';
-import type { ClusterTarget } from '../../clients.ts';
-import { addClusterAction } from '../../cluster-target.ts';
+import { addClusterAction, type ClusterTarget, confirm } from '../../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../../command.ts';
 import { note, writeServerText } from '../../output/standard-output.ts';
-import { addConfirmOption, confirm } from './confirm.ts';
 
 const remedies = {
   404: 'there is no migration assistant: create one with `cloud assistant provision`',
@@ -40,7 +38,6 @@ export function defineCaCert(parent: Command, context: CommandContext): void {
     .command('set')
     .description('set the CA certificates')
     .argument('<file>', 'PEM file with the certificates');
-  addConfirmOption(set);
   addClusterAction(set, context, SET, setBundle);
   addExamples(set, 'cloud ca-cert set source-ca.pem --config.file=exporter.yml');
 
@@ -53,7 +50,6 @@ export function defineCaCert(parent: Command, context: CommandContext): void {
       '--save <file>',
       'Write the certificates to a new file instead of printing them, before they are deleted.',
     );
-  addConfirmOption(remove);
   addClusterAction(remove, context, DELETE, deleteBundle);
   addExamples(remove, 'cloud ca-cert delete --save old-ca.pem --config.file=exporter.yml');
 }

@@ -11,7 +11,7 @@ import { formatBytes, formatDuration, messageOf } from '../../../format.ts';
 import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
 import { failureReason } from '../../../polling/outcome.ts';
 import type { AlertName, Api, FailureReason } from '../../../vocabulary.ts';
-import { collectOnce, type PollTarget, RequestRecorder } from '../../clients.ts';
+import { collectOnce, type PollTarget, RequestRecorder } from '../../cluster-target.ts';
 
 /** The result of a check. */
 export interface Verdict {

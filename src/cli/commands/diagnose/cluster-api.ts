@@ -30,7 +30,7 @@ import {
 } from '../../../format.ts';
 import { createPollStats } from '../../../http/poll-stats.ts';
 import { stretchInterval } from '../../../polling/schedule.ts';
-import { collectOnce } from '../../clients.ts';
+import { collectOnce } from '../../cluster-target.ts';
 import { withProgress } from '../../output/standard-output.ts';
 import { noteScanCost } from '../../replicas.ts';
 import { type Checklist, CLUSTER_API, ok, type Verdict } from './checklist.ts';
