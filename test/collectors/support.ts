@@ -65,11 +65,12 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
     readonly state: State;
     readonly nowMs?: number;
     readonly namedTables?: readonly string[];
+    readonly signal?: AbortSignal;
   },
 ): Promise<Polled & { readonly result: Result }> {
   const samples = new SampleSet({});
   const warnings: string[] = [];
-  const stats = createPollStats(AbortSignal.timeout(20_000));
+  const stats = createPollStats(given.signal ?? AbortSignal.timeout(20_000));
   const context = {
     ...stats,
     warn: (text: string) => warnings.push(text),

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import type { TableLoad } from '../../collectors/ranges/result.ts';
 import { tables } from '../../collectors/tables/collector.ts';
 import {
-  type DiscoveredTable,
+  type KnownTable,
   discoverTables,
   readTable,
   ZONE_LEVELS,
@@ -105,7 +105,7 @@ async function readLoads(target: ClusterTarget, output: string) {
 }
 
 /** A table as JSON, with the names of the API where it has one. */
-function toTable(table: DiscoveredTable, loads?: ReadonlyMap<string, TableLoad>) {
+function toTable(table: KnownTable, loads?: ReadonlyMap<string, TableLoad>) {
   const { updatedSeconds } = table;
   const load = loads?.get(table.tableId);
   return {

@@ -1,6 +1,6 @@
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import type { OptionSpecs, OptionValues } from '../../collector-options.ts';
 import { messageOf } from '../../format.ts';
+import type { SampleSet } from '../../metrics/sample-set.ts';
 import {
   defineCollector,
   type CollectorPoll,
@@ -8,27 +8,18 @@ import {
   mostFrequent,
   type PollFailure,
 } from '../collector.ts';
+import { DATABASE_GAUGES, families, TABLE_FAMILIES, TABLE_GAUGES } from './families.ts';
 import {
-  DATABASE_FAMILIES,
-  LISTED_FAMILIES,
-  SHOWN_FAMILIES,
-  SIZE_FAMILIES,
-  TABLE_FAMILIES,
-  families,
-} from './families.ts';
-import {
-  type DiscoveredTable,
   discoverTables,
   formatTableName,
-  OTHER,
+  type KnownTable,
   parseTableNames,
+  readDetails,
   summarizeTables,
   TABLE_NAME,
-  type TableDetails,
+  type TableFigures,
   type TableName,
-  readTable,
   type TableSummary,
-  toTableDetails,
 } from './table.ts';
 
 const OPTIONS = {
@@ -75,60 +66,81 @@ export const tables = defineCollector({
 
   async collect(api, context): Promise<TablesResult> {
     const { options } = context;
+    const missing: MissingTable[] = [];
+    /** Reads the list of all tables, which has no name, or one table. A failure leaves the others. */
+    async function attempt<T>(name: string | undefined, read: () => Promise<T>) {
+      try {
+        return await read();
+      } catch (cause) {
+        const failure = { reason: context.reasonOf(cause), message: messageOf(cause), cause };
+        missing.push({ name, failure });
+        if (name !== undefined) context.warn(`table ${name} is missing: ${failure.message}`);
+        else if (failure.reason === 'forbidden') context.warn(`tables: ${failure.message}`);
+        return undefined;
+      }
+    }
+    const all =
+      options.discover === false
+        ? undefined
+        : await attempt(undefined, () => discoverTables(api, context));
     const names = parseTableNames(options.tables);
-    const { all, failure: listFailure } = await discover(api, context);
-    const { read, missing } = await readListed(api, context, names);
-    const isOptional = options.discover === 'auto' && isRefused(listFailure);
-    const tableFailure =
-      read.length > 0 ? undefined : mostFrequent(missing.map((table) => table.failure));
-    const failure = isOptional ? tableFailure : (listFailure ?? tableFailure);
-    // A poll that found nothing has nothing to publish.
-    if (failure !== undefined && all === undefined && read.length === 0) throw failure.cause;
+    const read: KnownTable[] = [];
+    // One at a time: each request is a load on the server.
+    for (const name of names) {
+      const details = await attempt(formatTableName(name), () => readDetails(api, context, name));
+      if (details !== undefined) read.push(details);
+    }
+    if (all?.length === 0) {
+      context.warn(
+        'tables: the user sees no table: GRANT CONNECT ON DATABASE … to it for the names and sizes of tables',
+      );
+    }
+    const failure = chooseFailure(context, missing, read.length > 0);
     const known = [...(all ?? []), ...read];
+    // A poll that found nothing has nothing to publish.
+    if (failure !== undefined && known.length === 0) throw failure.cause;
     return {
       tables: read,
       names: new Map(known.map((table) => [table.tableId, formatTableName(table)])),
       failure,
-      missing: listFailure ? [{ name: undefined, failure: listFailure }, ...missing] : missing,
-      discovery: all && summarizeTables(all, names, context.namedTables(), options.max_tables),
+      missing,
+      // Every cluster has tables: an empty list does not show their number and sizes.
+      discovery: all?.length
+        ? summarizeTables(all, names, context.namedTables(), options.max_tables)
+        : undefined,
     };
   },
 
   samples({ tables: listed, discovery }, set) {
-    for (const details of listed) {
-      const { database, schema, table, tableId: table_id, zoneConfigLevel } = details;
-      const labels = { database, schema, table };
-      set.info(families.info, { ...labels, table_id, zone_config_level: zoneConfigLevel });
-      for (const { family, value } of SHOWN_FAMILIES) set.set(family, labels, value(details));
-      for (const { family, value } of LISTED_FAMILIES) set.set(family, labels, value(details));
-      for (const [privilege, grantees] of details.grants) {
-        set.set(families.grants, { ...labels, privilege }, grantees);
+    const discovered = discovery?.shown ?? [];
+    const isListed = new Set(listed.map(formatTableName));
+    const byName = new Map(discovered.map((row) => [formatTableName(row), row]));
+    const shown = [
+      // The details of a listed table are newer than the list of all tables.
+      ...listed.map((table) => ({ ...byName.get(formatTableName(table)), ...table })),
+      ...discovered.filter((row) => !isListed.has(formatTableName(row))),
+    ];
+    for (const table of shown) {
+      const { tableId: table_id, zoneConfigLevel: zone_config_level = 'unknown' } = table;
+      set.info(families.info, { ...table, table_id, zone_config_level });
+      writeFigures(set, table);
+      for (const [privilege, grantees] of table.grants ?? []) {
+        set.set(families.grants, { ...table, privilege }, grantees);
       }
     }
     if (discovery === undefined) return;
-    const isListed = new Set(listed.map(formatTableName));
-    for (const row of discovery.shown) {
-      const { database, schema, table, tableId: table_id } = row;
-      const labels = { database, schema, table };
-      for (const { family, value } of SIZE_FAMILIES) set.set(family, labels, value(row));
-      if (isListed.has(formatTableName(row))) continue;
-      set.info(families.info, { ...labels, table_id, zone_config_level: 'unknown' });
-      for (const { family, value } of SHOWN_FAMILIES) set.set(family, labels, value(row));
-    }
-    const others = { database: OTHER, schema: OTHER, table: OTHER };
-    for (const { family, value } of SIZE_FAMILIES) set.set(family, others, value(discovery.others));
+    writeFigures(set, discovery.others);
     for (const sums of discovery.databases) {
-      const labels = { database: sums.database };
-      for (const { family, value } of DATABASE_FAMILIES) set.set(family, labels, value(sums));
+      for (const { family, value } of DATABASE_GAUGES) set.set(family, sums, value(sums));
     }
-    const updates = discovery.shown.flatMap(({ updatedSeconds }) => updatedSeconds ?? []);
+    const updates = discovered.flatMap(({ updatedSeconds }) => updatedSeconds ?? []);
     if (updates.length > 0) set.set(families.oldestUpdate, {}, Math.min(...updates));
   },
 });
 
 export interface TablesResult extends CollectorResult {
   /** The listed tables in the configured order; those that could not be read are missing. */
-  readonly tables: readonly TableDetails[];
+  readonly tables: readonly KnownTable[];
   /** Undefined where the server lists no tables. */
   readonly discovery: TableSummary | undefined;
   /** `movr.public.rides` by table id, of every table that is known. */
@@ -144,54 +156,23 @@ interface MissingTable {
   readonly failure: PollFailure;
 }
 
-/** All tables that the server lists, or why it lists none. */
-async function discover(api: ClusterApi, context: Context): Promise<Discovered> {
-  if (context.options.discover === false) return {};
-  try {
-    const all = await discoverTables(api, context);
-    // Every cluster has tables: an empty list does not show their number and sizes.
-    if (all.length > 0) return { all };
-    context.warn(
-      'tables: the user sees no table: GRANT CONNECT ON DATABASE … to it for the names and sizes of tables',
-    );
-    return {};
-  } catch (error) {
-    const failure = toFailure(error, context);
-    if (failure.reason === 'forbidden') context.warn(`tables: ${failure.message}`);
-    return { failure };
-  }
+function writeFigures(set: SampleSet, table: TableName & TableFigures): void {
+  for (const { family, value } of TABLE_GAUGES) set.set(family, table, value(table));
 }
 
-interface Discovered {
-  readonly all?: readonly DiscoveredTable[];
-  readonly failure?: PollFailure;
-}
-
-/** Whether the server has no list, or none for this user. */
-function isRefused(failure: PollFailure | undefined): boolean {
-  return failure?.reason === 'not_available' || failure?.reason === 'forbidden';
-}
-
-/** The details of the listed tables, and why those of others are missing. */
-async function readListed(api: ClusterApi, context: Context, names: readonly TableName[]) {
-  const read: TableDetails[] = [];
-  const missing: MissingTable[] = [];
-  // One at a time: each request is a load on the server.
-  for (const tableName of names) {
-    const { database, schema, table } = tableName;
-    try {
-      const response = await readTable(api, context, database, `${schema}.${table}`);
-      read.push(toTableDetails(tableName, response));
-    } catch (error) {
-      const failure = toFailure(error, context);
-      const name = formatTableName(tableName);
-      missing.push({ name, failure });
-      context.warn(`table ${name} is missing: ${failure.message}`);
-    }
-  }
-  return { read, missing };
-}
-
-function toFailure(error: unknown, { reasonOf }: Context): PollFailure {
-  return { reason: reasonOf(error), message: messageOf(error), cause: error };
+/**
+ * Why the poll failed in spite of what it read: it has no list of all tables, its time was over, or no listed table could
+ * be read. Example: of 20 listed tables 12 were read when the time was over. They are published, and the poll failed.
+ */
+function chooseFailure(
+  { options, signal }: Context,
+  missing: readonly MissingTable[],
+  hasRead: boolean,
+): PollFailure | undefined {
+  const list = missing.find(({ name }) => name === undefined)?.failure;
+  const isRefused = list?.reason === 'not_available' || list?.reason === 'forbidden';
+  if (list !== undefined && !(options.discover === 'auto' && isRefused)) return list;
+  const failures = missing.flatMap(({ name, failure }) => (name === undefined ? [] : failure));
+  if (signal.aborted) return failures.at(-1);
+  return hasRead ? undefined : mostFrequent(failures);
 }

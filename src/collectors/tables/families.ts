@@ -1,6 +1,6 @@
 import { type Family, gauge } from '../../metrics/family.ts';
 import { gaugeOf } from '../collector.ts';
-import type { DatabaseSums, DiscoveredTable, TableDetails, TableSizes } from './table.ts';
+import type { DatabaseSums, TableFigures } from './table.ts';
 
 const LABELS = ['database', 'schema', 'table'] as const;
 const LIST = { name: 'tables', entry: LABELS } as const;
@@ -38,12 +38,22 @@ export const families = {
   }),
 };
 
-const ofShown = gaugeOf({ ...TABLE, notes: SHOWN })<
-  Pick<DiscoveredTable, 'ranges' | 'columns' | 'indexes'>
->;
+const ofShown = gaugeOf({ ...TABLE, notes: SHOWN })<TableFigures>;
+const ofListed = gaugeOf({ ...TABLE, notes: LISTED })<TableFigures>;
+const ofZone = gaugeOf({
+  ...TABLE,
+  notes: `${LISTED} As stored at the level in crdb_table_info (table, else database, else cluster). Absent where it is inherited from above.`,
+})<TableFigures>;
+const ofSizes = gaugeOf({
+  ...TABLE,
+  request: METADATA,
+  // Names that become equal as labels share a series.
+  merge: 'sum',
+  notes: `${SHOWN} The others are summed as other. ${CACHED}`,
+})<TableFigures>;
 
-/** Families of listed and of discovered tables. */
-export const SHOWN_FAMILIES = [
+/** The figures of a table: some of listed tables only, the sizes of discovered ones. */
+export const TABLE_GAUGES = [
   ofShown(({ ranges }) => ranges, {
     name: 'crdb_table_ranges',
     help: 'Ranges of the table.',
@@ -59,15 +69,6 @@ export const SHOWN_FAMILIES = [
     help: 'Indexes of the table.',
     field: 'indexes; index_count',
   }),
-];
-
-const AS_STORED =
-  'As stored at the level in crdb_table_info (table, else database, else cluster). Absent where it is inherited from above.';
-
-const ofListed = gaugeOf({ ...TABLE, notes: LISTED })<TableDetails>;
-
-/** Families of listed tables only. */
-export const LISTED_FAMILIES = [
   ofListed(({ schemaHash }) => schemaHash, {
     name: 'crdb_table_schema_hash',
     help: 'CRC-32 of the CREATE statement of the table; changes with the schema.',
@@ -75,48 +76,31 @@ export const LISTED_FAMILIES = [
     field: 'create_table_statement',
     notes: 'Only changes have a meaning, not the value.',
   }),
-  ofListed(({ zone }) => zone.num_replicas, {
+  ofZone(({ zone }) => zone?.num_replicas, {
     name: 'crdb_table_zone_replicas',
     help: 'Replicas configured for each range of the table.',
     field: 'zone_config.num_replicas',
-    notes: AS_STORED,
   }),
-  ofListed(({ zone }) => zone.num_voters, {
+  ofZone(({ zone }) => zone?.num_voters, {
     name: 'crdb_table_zone_voters',
     help: 'Voting replicas configured for each range of the table.',
     field: 'zone_config.num_voters',
-    notes: AS_STORED,
   }),
-  ofListed(({ zone }) => zone.range_min_bytes, {
+  ofZone(({ zone }) => zone?.range_min_bytes, {
     name: 'crdb_table_zone_range_min_bytes',
     help: 'Size below which ranges of the table are merged, in bytes.',
     field: 'zone_config.range_min_bytes',
-    notes: AS_STORED,
   }),
-  ofListed(({ zone }) => zone.range_max_bytes, {
+  ofZone(({ zone }) => zone?.range_max_bytes, {
     name: 'crdb_table_zone_range_max_bytes',
     help: 'Size above which ranges of the table are split, in bytes.',
     field: 'zone_config.range_max_bytes',
-    notes: AS_STORED,
   }),
-  ofListed(({ zone }) => zone.gc.ttl_seconds, {
+  ofZone(({ zone }) => zone?.gc.ttl_seconds, {
     name: 'crdb_table_zone_gc_ttl_seconds',
     help: 'Time that old row versions of the table are kept, in seconds.',
     field: 'zone_config.gc.ttl_seconds',
-    notes: AS_STORED,
   }),
-];
-
-const ofSizes = gaugeOf({
-  ...TABLE,
-  request: METADATA,
-  // Names that become equal as labels share a series.
-  merge: 'sum',
-  notes: `${SHOWN} The others are summed as other. ${CACHED}`,
-})<TableSizes>;
-
-/** The sizes of discovered tables, and of those without series of their own together. */
-export const SIZE_FAMILIES = [
   ofSizes(({ sizeBytes }) => sizeBytes, {
     name: 'crdb_table_size_bytes',
     help: 'Size of the table on disk over all its replicas, in bytes.',
@@ -142,7 +126,7 @@ const ofDatabase = gaugeOf({
   list: { name: 'databases', entry: ['database'] },
 })<DatabaseSums>;
 
-export const DATABASE_FAMILIES = [
+export const DATABASE_GAUGES = [
   ofDatabase(({ sizeBytes }) => sizeBytes, {
     name: 'crdb_database_size_bytes',
     help: 'Size of the tables of the database on disk over all their replicas, in bytes.',
@@ -157,6 +141,5 @@ export const DATABASE_FAMILIES = [
 
 export const TABLE_FAMILIES: readonly Family[] = [
   ...Object.values(families),
-  ...[...SHOWN_FAMILIES, ...LISTED_FAMILIES, ...SIZE_FAMILIES].map(({ family }) => family),
-  ...DATABASE_FAMILIES.map(({ family }) => family),
+  ...[...TABLE_GAUGES, ...DATABASE_GAUGES].map(({ family }) => family),
 ];

@@ -105,52 +105,69 @@ export async function readTable(
 /** Levels at which a zone configuration is defined, indexed by zone_config_level. */
 export const ZONE_LEVELS = ['unknown', 'cluster', 'database', 'table'] as const;
 
-/** One table, as its response describes it. */
-export interface TableDetails extends TableName {
-  /** '' when the server sends none. */
-  readonly tableId: string;
-  readonly zoneConfigLevel: (typeof ZONE_LEVELS)[number];
-  readonly ranges: number | undefined;
-  readonly columns: number;
-  readonly indexes: number;
-  /** Number of users and roles by privilege. */
-  readonly grants: ReadonlyMap<string, number>;
-  readonly schemaHash: number | undefined;
+/** Figures of a table, or of several together; undefined where a response does not have them. */
+export interface TableFigures {
+  readonly ranges?: number | undefined;
+  readonly columns?: number | undefined;
+  readonly indexes?: number | undefined;
+  readonly schemaHash?: number | undefined;
   /** Inherited settings are undefined. */
-  readonly zone: Infer<typeof tableShape>['zone_config'];
+  readonly zone?: Infer<typeof tableShape>['zone_config'];
+  /** On disk, over all replicas. */
+  readonly sizeBytes?: number | undefined;
+  /** The data of one replica, deleted and overwritten rows included. */
+  readonly dataBytes?: number | undefined;
+  readonly liveDataBytes?: number | undefined;
 }
 
-/** Reads what is exported of the response for a table. */
-export function toTableDetails(name: TableName, response: Infer<typeof tableShape>): TableDetails {
-  const { descriptor_id: id = 0, create_table_statement: statement = '' } = response;
+/** A table by its own response, by the list of all tables, or by both; its names are valid label values. */
+export interface KnownTable extends TableName, TableFigures {
+  /** '' when the server sends none. */
+  readonly tableId: string;
+  /** Not in the list of all tables. */
+  readonly zoneConfigLevel?: (typeof ZONE_LEVELS)[number];
+  /** Number of users and roles by privilege; not in the list of all tables. */
+  readonly grants?: ReadonlyMap<string, number>;
+  /** When the server computed the sizes, Unix time; undefined when never. */
+  readonly updatedSeconds?: number | undefined;
+}
+
+/** Reads what is exported of a listed table. */
+export async function readDetails(
+  api: ClusterApi,
+  stats: PollStats,
+  name: TableName,
+): Promise<KnownTable> {
+  const found = await readTable(api, stats, name.database, `${name.schema}.${name.table}`);
+  const { descriptor_id: id = 0, create_table_statement: statement = '' } = found;
+  const privileges = found.grants.flatMap((grant) =>
+    grant.privileges.map((privilege) => ({ privilege, user: grant.user })),
+  );
+  const grants = Map.groupBy(privileges, ({ privilege }) => privilege);
   return {
     ...name,
     // Ids begin at 1.
     tableId: id > 0 ? String(id) : '',
-    zoneConfigLevel: ZONE_LEVELS[response.zone_config_level ?? 0] ?? 'unknown',
-    ranges: response.range_count,
-    columns: response.columns.length,
+    zoneConfigLevel: ZONE_LEVELS[found.zone_config_level ?? 0] ?? 'unknown',
+    ranges: found.range_count,
+    columns: found.columns.length,
     // The response has one entry for each column of an index.
-    indexes: new Set(response.indexes.map((index) => index.name)).size,
-    grants: countGrantees(response.grants),
+    indexes: countDistinct(found.indexes, (index) => index.name),
+    grants: new Map(
+      Array.from(grants, ([privilege, all]) => [privilege, countDistinct(all, ({ user }) => user)]),
+    ),
     schemaHash: statement === '' ? undefined : crc32(statement),
-    zone: response.zone_config,
+    zone: found.zone_config,
   };
 }
 
-function countGrantees(grants: Infer<typeof tableShape>['grants']): ReadonlyMap<string, number> {
-  const grantees = new Map<string, Set<string>>();
-  for (const { user = '', privileges } of grants) {
-    for (const privilege of privileges) {
-      grantees.set(privilege, (grantees.get(privilege) ?? new Set()).add(user));
-    }
-  }
-  return new Map(Array.from(grantees, ([privilege, { size }]) => [privilege, size]));
+function countDistinct<T>(items: readonly T[], read: (item: T) => unknown): number {
+  return new Set(items.map(read)).size;
 }
 
 // The server's list of all tables: GET /table_metadata/, a cache that it refreshes now and then.
 
-export const discoveredShape = object({
+const discoveredShape = object({
   db_name: nameText(),
   schema_name: nameText(),
   table_name: nameText(),
@@ -164,36 +181,6 @@ export const discoveredShape = object({
   last_updated: time(),
 });
 
-/** A table as the server lists it; its names are valid label values. */
-export interface DiscoveredTable extends TableName, TableSizes {
-  readonly tableId: string;
-  readonly ranges: number | undefined;
-  readonly columns: number | undefined;
-  readonly indexes: number | undefined;
-  /** When the server computed this, Unix time; undefined when never. */
-  readonly updatedSeconds: number | undefined;
-}
-
-/** Sizes of a table, or of several together. */
-export interface TableSizes {
-  /** On disk, over all replicas. */
-  readonly sizeBytes: number | undefined;
-  /** The data of one replica, deleted and overwritten rows included. */
-  readonly dataBytes: number | undefined;
-  readonly liveDataBytes: number | undefined;
-}
-
-/** Families of all tables together. */
-export interface TableSummary {
-  readonly all: readonly DiscoveredTable[];
-  /** The tables with series of their own, the most important first. */
-  readonly shown: readonly DiscoveredTable[];
-  /** Sizes of all others together. */
-  readonly others: TableSizes;
-  /** The largest ones, then the sum of all others. */
-  readonly databases: readonly DatabaseSums[];
-}
-
 /** The tables of a database, or of `other` databases. */
 export interface DatabaseSums {
   readonly database: string;
@@ -201,23 +188,15 @@ export interface DatabaseSums {
   readonly sizeBytes: number;
 }
 
-/** Copies a table from the element, which the decoder reuses; undefined without a valid id. */
-function copyTable(element: Infer<typeof discoveredShape>): DiscoveredTable | undefined {
-  const { table_id: id = 0, last_updated: updatedMs } = element;
-  if (id <= 0) return undefined;
-  return {
-    database: cleanLabelValue(element.db_name ?? ''),
-    schema: cleanLabelValue(element.schema_name ?? ''),
-    table: cleanLabelValue(element.table_name ?? ''),
-    tableId: String(id),
-    ranges: element.range_count,
-    columns: element.column_count,
-    indexes: element.index_count,
-    sizeBytes: element.replication_size_bytes,
-    dataBytes: element.total_data_bytes,
-    liveDataBytes: element.total_live_data_bytes,
-    updatedSeconds: updatedMs === undefined ? undefined : updatedMs / 1000,
-  };
+/** Families of all tables together. */
+export interface TableSummary {
+  readonly all: readonly KnownTable[];
+  /** The tables with series of their own, the most important first. */
+  readonly shown: readonly KnownTable[];
+  /** Sizes of all others together, under the name `other`. */
+  readonly others: TableName & TableFigures;
+  /** The largest ones, then the sum of all others. */
+  readonly databases: readonly DatabaseSums[];
 }
 
 /** Tables that are kept, the largest ones: some 5 MB. */
@@ -227,26 +206,38 @@ const MAX_TABLES = 10_000;
 export async function discoverTables(
   api: ClusterApi,
   stats: PollStats,
-): Promise<readonly DiscoveredTable[]> {
+): Promise<readonly KnownTable[]> {
   // By id: a table that moves between two pages is listed twice.
-  const byId = new Map<string, DiscoveredTable>();
+  const byId = new Map<number, KnownTable>();
   await api.tableMetadata(stats, {
     shape: discoveredShape,
-    onTable(element) {
-      const table = copyTable(element);
+    onTable({ table_id: id = 0, ...found }) {
       if (byId.size >= MAX_TABLES) stats.limits.add('items');
-      else if (table !== undefined) byId.set(table.tableId, table);
+      if (byId.size >= MAX_TABLES || id <= 0) return;
+      byId.set(id, {
+        database: cleanLabelValue(found.db_name ?? ''),
+        schema: cleanLabelValue(found.schema_name ?? ''),
+        table: cleanLabelValue(found.table_name ?? ''),
+        tableId: String(id),
+        ranges: found.range_count,
+        columns: found.column_count,
+        indexes: found.index_count,
+        sizeBytes: found.replication_size_bytes,
+        dataBytes: found.total_data_bytes,
+        liveDataBytes: found.total_live_data_bytes,
+        updatedSeconds: found.last_updated && found.last_updated / 1000,
+      });
     },
   });
   return [...byId.values()];
 }
 
 /** The label of what has no series of its own. */
-export const OTHER = 'other';
+const OTHER = 'other';
 
 /** Summarizes the discovered tables: shows the watched ones, the largest `max` and those that other collectors name by id. */
 export function summarizeTables(
-  all: readonly DiscoveredTable[],
+  all: readonly KnownTable[],
   watched: readonly TableName[],
   named: ReadonlySet<string>,
   max: number,
@@ -261,27 +252,29 @@ export function summarizeTables(
   const others = bySize.filter((table) => !shown.has(table));
   const databases = Array.from(
     Map.groupBy(all, ({ database }) => database),
-    ([database, tables]) => ({ database, ...sumTables(tables) }),
+    ([database, tables]) => sumDatabase(database, tables),
   ).toSorted((a, b) => b.sizeBytes - a.sizeBytes);
   const shownNames = new Set(databases.slice(0, max).map(({ database }) => database));
   const inOthers = all.filter(({ database }) => !shownNames.has(database));
   return {
     all,
     shown: [...shown],
-    others: sumTables(others),
-    databases: [...databases.slice(0, max), { database: OTHER, ...sumTables(inOthers) }],
+    others: {
+      database: OTHER,
+      schema: OTHER,
+      table: OTHER,
+      sizeBytes: sum(others, ({ sizeBytes }) => sizeBytes),
+      dataBytes: sum(others, ({ dataBytes }) => dataBytes),
+      liveDataBytes: sum(others, ({ liveDataBytes }) => liveDataBytes),
+    },
+    databases: [...databases.slice(0, max), sumDatabase(OTHER, inOthers)],
   };
 }
 
-function sumTables(tables: readonly DiscoveredTable[]) {
-  return {
-    tables: tables.length,
-    sizeBytes: sum(tables.map(({ sizeBytes }) => sizeBytes)),
-    dataBytes: sum(tables.map(({ dataBytes }) => dataBytes)),
-    liveDataBytes: sum(tables.map(({ liveDataBytes }) => liveDataBytes)),
-  };
+function sumDatabase(database: string, tables: readonly KnownTable[]): DatabaseSums {
+  return { database, tables: tables.length, sizeBytes: sum(tables, ({ sizeBytes }) => sizeBytes) };
 }
 
-function sum(sizes: readonly (number | undefined)[]): number {
-  return sizes.reduce<number>((total, size = 0) => total + size, 0);
+function sum<T>(items: readonly T[], read: (item: T) => number | undefined): number {
+  return items.reduce((total, item) => total + (read(item) ?? 0), 0);
 }

@@ -170,4 +170,19 @@ describe('a table that cannot be read', () => {
       await expect(pollTables(answerSome, listed)).rejects.toMatchObject({ reason: 'forbidden' });
     }
   });
+
+  test('fails the poll when it is the end of its time, and the tables read before are published', async () => {
+    const deadline = new AbortController();
+    const { api } = answering((path) => {
+      if (!path.includes('slow')) return answerSome(path);
+      deadline.abort();
+      throw new RequestError('timeout', `${path}: no time left`);
+    });
+    const listed = ['movr.forbidden', 'movr.rides', 'movr.slow'];
+    const options = { tables: listed, discover: false, max_tables: 50 };
+    const given = { options, state: undefined, signal: deadline.signal };
+    const { of, failure } = await poll(tables, api, given);
+    expect(failure).toMatchObject({ reason: 'timeout' });
+    expect(of('crdb_table_ranges')).toHaveLength(1);
+  });
 });
