@@ -21,7 +21,7 @@ export function readSessions({ nodes, failedNodes, applications }: SessionsResul
         active: tally.active,
         idleInTransaction: tally.idle_in_transaction,
         idle: tally.idle,
-        openTransactions: tally.openTransactions,
+        openTransactions: tally.explicit + tally.implicit,
         oldestTransactionSeconds: tally.oldestTransactionSeconds,
         oldestIdleTransactionSeconds: tally.oldestIdleTransactionSeconds,
       }))

@@ -23,10 +23,7 @@ function splitPair(pair: Pair): readonly [application: string, user: string] {
   return [application, user];
 }
 
-/**
- * Clients choose the names of applications. Beyond 20,000 pairs a session of a new one counts for the application `other` of
- * its user, and beyond 40,000 for `other` of `other`.
- */
+/** Clients choose the names of applications: a session of a further pair counts for the application `other` of its user. */
 const MAX_PAIRS = 20_000;
 
 /** Adds an open session to its pair. Returns false when there are too many pairs. */
@@ -35,11 +32,8 @@ export function countSession(
   pair: Pair,
   session: SessionTally,
 ): boolean {
-  const otherOfUser = `${OTHER}\n${splitPair(pair)[1]}`;
-  const hasPlace = (key: Pair, max: number): boolean => pairs.size < max || pairs.has(key);
-  const isCounted = hasPlace(pair, MAX_PAIRS);
-  const other = hasPlace(otherOfUser, 2 * MAX_PAIRS) ? otherOfUser : `${OTHER}\n${OTHER}`;
-  addTo(pairs, isCounted ? pair : other, session);
+  const isCounted = pairs.size < MAX_PAIRS || pairs.has(pair);
+  addTo(pairs, isCounted ? pair : `${OTHER}\n${splitPair(pair)[1]}`, session);
   return isCounted;
 }
 
@@ -66,17 +60,6 @@ function addTo(tallies: Map<string, SessionTally>, key: string, more: SessionTal
   tallies.set(key, tally);
 }
 
-/** The pairs or users whose value is above 0, without `other`, sorted by `rank`, which prefers those that are listed. */
-function sortByRank(
-  tallies: ReadonlyMap<string, SessionTally>,
-  valueOf: (tally: SessionTally) => number,
-  listed: Listed,
-): readonly string[] {
-  const entries = Array.from(tallies, ([id, tally]) => ({ id, value: valueOf(tally) }));
-  const candidates = entries.filter(({ id, value }) => splitPair(id)[0] !== OTHER && value > 0);
-  return rank(candidates, (key) => listed.has(key)).map(({ id }) => id);
-}
-
 /** The listed pairs or users, the most important first, each with the number of polls since it last ranked high enough. */
 export type Listed = ReadonlyMap<string, number>;
 
@@ -93,9 +76,13 @@ export function chooseListed(
   max: number,
   rankings: typeof PAIR_RANKINGS,
 ): Listed {
-  const ranked = rankings.map(({ valueOf, max: most }) =>
-    sortByRank(tallies, valueOf, before).slice(0, most),
-  );
+  const ranked = rankings.map(({ valueOf, max: most }) => {
+    const candidates = Array.from(tallies, ([id, tally]) => ({ id, value: valueOf(tally) })).filter(
+      ({ id, value }) => splitPair(id)[0] !== OTHER && value > 0,
+    );
+    const sorted = rank(candidates, (id) => before.has(id));
+    return sorted.slice(0, most).map(({ id }) => id);
+  });
   // A short list gets the first of each ranking, then the second of each.
   const high = interleave(ranked).slice(0, max);
   const highKeys = new Set(high);
@@ -143,26 +130,18 @@ export function listUsers(
   return Array.from(sums, ([user, tally]) => ({ user, ...tally }));
 }
 
-/** Names that are remembered; further ones are rewritten each time. */
-const MAX_REMEMBERED = 10_000;
-
 /**
- * Rewrites names for one poll, each by the first rule whose expression occurs in it; a name that no rule knows stays. The
- * engine is RE2's: its time is linear in the name, whatever expression the user wrote. Throws on an expression that
- * `findRegexFault` objects to.
+ * Rewrites names, each by the first rule whose expression occurs in it; a name that no rule knows stays. The engine is
+ * RE2's: its time is linear in the name, whatever expression the user wrote. Throws on an expression that `findRegexFault`
+ * objects to.
  */
 export function createRewriter(rules: readonly Rewrite[]): (name: string) => string {
   const compiled = rules.map(({ regex, replacement }) => {
     return { regex: RE2JS.compile(regex), replacement };
   });
-  const known = new Map<string, string>();
   return (name) => {
-    const before = known.get(name);
-    if (before !== undefined) return before;
     const rule = compiled.find(({ regex }) => regex.test(name));
-    const rewritten = rule?.regex.matcher(name).replaceAll(rule.replacement) ?? name;
-    if (known.size < MAX_REMEMBERED) known.set(name, rewritten);
-    return rewritten;
+    return rule?.regex.matcher(name).replaceAll(rule.replacement) ?? name;
   };
 }
 

@@ -20,18 +20,23 @@ import {
   USER_RANKINGS,
   type UserSessions,
 } from './applications.ts';
-import { APPLICATION_FAMILIES, NODE_FAMILIES, SESSION_FAMILIES, families } from './families.ts';
+import {
+  APPLICATION_FAMILIES,
+  NODE_FAMILIES,
+  NODE_KINDS,
+  SESSION_FAMILIES,
+  families,
+} from './families.ts';
 import {
   addTally,
   createTally,
   hostOf,
   isClosed,
-  PHASES,
+  type NodeTally,
   readSession,
   SESSION_STATES,
   sessionShape,
   type SessionTally,
-  TRANSACTION_KINDS,
 } from './session.ts';
 
 const OPTIONS = {
@@ -78,8 +83,8 @@ interface State {
 type Context = CollectorPoll<OptionValues<typeof OPTIONS>, State>;
 
 export interface SessionsResult extends CollectorResult {
-  /** Open sessions by node id, in ascending order, with the number of distinct client hosts. */
-  readonly nodes: ReadonlyMap<number, SessionTally & { readonly clientHosts: number }>;
+  /** Open sessions by node id, in ascending order. */
+  readonly nodes: ReadonlyMap<number, NodeTally>;
   /** How many are at most as old as the bound, by bound in seconds; the last one, Infinity, counts all. */
   readonly byAge: ReadonlyMap<number, number>;
   /** How many queries have run for at most so long, by bound in seconds. */
@@ -131,11 +136,8 @@ export const sessions = defineCollector({
     const byUser = sumByUser(pairs);
     state.pairs = chooseListed(pairs, state.pairs, options.max_applications, PAIR_RANKINGS);
     state.users = chooseListed(byUser, state.users, options.max_users, USER_RANKINGS);
-    const nodes = [...count.nodes].toSorted(([a], [b]) => a - b);
     return {
-      nodes: new Map(
-        nodes.map(([id, { tally, hosts }]) => [id, { ...tally, clientHosts: hosts.size }]),
-      ),
+      nodes: new Map([...count.nodes].toSorted(([a], [b]) => a - b)),
       byAge: count.byAge,
       queriesByAge: count.queriesByAge,
       applications: listApplications(pairs, state.pairs, state.users),
@@ -148,14 +150,8 @@ export const sessions = defineCollector({
   samples({ nodes, byAge, queriesByAge, applications, users, answered, failedNodes }, set) {
     for (const [id, node] of nodes) {
       const labels = { node_id: String(id) };
-      for (const state of SESSION_STATES) {
-        set.set(families.sessions, { ...labels, state }, node[state]);
-      }
-      for (const phase of PHASES) {
-        set.set(families.activeQueries, { ...labels, phase }, node[phase]);
-      }
-      for (const kind of TRANSACTION_KINDS) {
-        set.set(families.openTransactions, { ...labels, kind }, node[kind]);
+      for (const [family, label, kinds] of NODE_KINDS) {
+        for (const kind of kinds) set.set(family, { ...labels, [label]: kind }, node[kind]);
       }
       for (const { family, value } of NODE_FAMILIES) set.set(family, labels, value(node));
     }
@@ -167,16 +163,15 @@ export const sessions = defineCollector({
     for (const id of ids) {
       set.set(families.fanoutErrors, { node_id: String(id) }, failedNodes.has(id) ? 1 : 0);
     }
-    for (const { application, user, ...tally } of applications) {
-      const labels = { application, user };
+    for (const pair of applications) {
       for (const state of SESSION_STATES) {
-        set.set(families.applicationSessions, { ...labels, state }, tally[state]);
+        set.set(families.applicationSessions, { ...pair, state }, pair[state]);
       }
-      for (const { family, value } of APPLICATION_FAMILIES) set.set(family, labels, value(tally));
+      for (const { family, value } of APPLICATION_FAMILIES) set.set(family, pair, value(pair));
     }
-    for (const { user, ...tally } of users) {
+    for (const user of users) {
       for (const state of SESSION_STATES) {
-        set.set(families.userSessions, { user, state }, tally[state]);
+        set.set(families.userSessions, { ...user, state }, user[state]);
       }
     }
   },
@@ -194,13 +189,13 @@ async function countSessions(
 ) {
   const { state, options } = context;
   const nowMs = context.nowMs();
-  /** The hosts do not outlive the poll. */
-  const nodes = new Map<number, { readonly tally: SessionTally; readonly hosts: Set<string> }>();
+  const nodes = new Map<number, NodeTally>();
   const byAge = new Map(SESSION_BOUNDS.map((bound) => [bound, 0]));
   const queriesByAge = new Map(QUERY_BOUNDS.map((bound) => [bound, 0]));
   const pairs = new Map<Pair, SessionTally>();
   const answered = new Set<number>();
-  let hosts = 0;
+  /** The hosts of clients with their node; they do not outlive the poll. */
+  const hosts = new Set<string>();
   const end = await api.sessions(context, {
     limit: options.page_limit,
     shape: sessionShape,
@@ -212,14 +207,14 @@ async function countSessions(
       if (isClosed(element)) return;
       if (!options.include_internal && application.startsWith(state.internalPrefix)) return;
       const session = readSession(element, dateMs ?? nowMs);
-      const node = nodes.get(nodeId) ?? { tally: createTally(), hosts: new Set() };
+      const node = nodes.get(nodeId) ?? { ...createTally(), clientHosts: 0 };
       nodes.set(nodeId, node);
-      addTally(node.tally, session);
+      addTally(node, session);
       const host = hostOf(element.client_address ?? '');
-      if (host !== '' && !node.hosts.has(host)) {
-        node.hosts.add(host);
-        hosts += 1;
-        assertWithin(context, 'sessions', 'client hosts', hosts, MAX_CLIENT_HOSTS);
+      if (host !== '' && !hosts.has(`${nodeId} ${host}`)) {
+        hosts.add(`${nodeId} ${host}`);
+        node.clientHosts += 1;
+        assertWithin(context, 'sessions', 'client hosts', hosts.size, MAX_CLIENT_HOSTS);
       }
       countAge(byAge, session.ageSeconds);
       for (const age of session.queryAges) countAge(queriesByAge, age);

@@ -1,10 +1,16 @@
 import { type Family, gauge, gaugeHistogram } from '../../metrics/family.ts';
 import { gaugeOf } from '../collector.ts';
-import type { SessionTally } from './session.ts';
+import {
+  type NodeTally,
+  PHASES,
+  SESSION_STATES,
+  type SessionTally,
+  TRANSACTION_KINDS,
+} from './session.ts';
 
 const NODE = { labels: ['node_id'] } as const;
 
-const ofNode = gaugeOf(NODE)<SessionTally & { readonly clientHosts: number }>;
+const ofNode = gaugeOf(NODE)<NodeTally>;
 
 const AT_POLL = 'The age at the time of the poll.';
 
@@ -110,6 +116,13 @@ export const families = {
   }),
 };
 
+/** Families of a node with one series for each kind: the label of the kind, and its values, which name the figures. */
+export const NODE_KINDS: readonly (readonly [Family, string, readonly (keyof SessionTally)[]])[] = [
+  [families.sessions, 'state', SESSION_STATES],
+  [families.activeQueries, 'phase', PHASES],
+  [families.openTransactions, 'kind', TRANSACTION_KINDS],
+];
+
 const ofPair = gaugeOf({ ...PAIR, notes: LISTED })<SessionTally>;
 
 /** One series for each listed pair of application and user. */
@@ -124,7 +137,7 @@ export const APPLICATION_FAMILIES = [
     help: 'Running queries of an application and user.',
     field: 'active_queries',
   }),
-  ofPair(({ openTransactions }) => openTransactions, {
+  ofPair(({ explicit, implicit }) => explicit + implicit, {
     name: 'crdb_application_open_transactions',
     help: 'Open transactions of an application and user.',
     field: 'active_txn',

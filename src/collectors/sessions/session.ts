@@ -89,7 +89,6 @@ const SUMS = [
   ...TRANSACTION_KINDS,
   'allocBytes',
   'maxAllocBytes',
-  'openTransactions',
   'retries',
 ] as const;
 /** 0 where there is no such transaction or query. */
@@ -103,6 +102,12 @@ const MAXIMA = [
 /** Open sessions in numbers: sessions by state, queries by phase, transactions by kind, sums and maxima. */
 export type SessionTally = Record<(typeof SUMS)[number] | (typeof MAXIMA)[number], number>;
 
+/** The open sessions of a node. */
+export interface NodeTally extends SessionTally {
+  /** Distinct hosts of its clients. */
+  clientHosts: number;
+}
+
 export function createTally(): SessionTally {
   return {
     active: 0,
@@ -115,7 +120,6 @@ export function createTally(): SessionTally {
     implicit: 0,
     allocBytes: 0,
     maxAllocBytes: 0,
-    openTransactions: 0,
     retries: 0,
     largestAllocBytes: 0,
     oldestTransactionSeconds: 0,
@@ -153,7 +157,6 @@ export function readSession(session: Omit<SessionElement, 'client_address'>, now
     [state]: 1,
     allocBytes,
     maxAllocBytes: session.max_alloc_bytes ?? 0,
-    openTransactions: txn === undefined ? 0 : 1,
     retries: retriesOf(txn),
     largestAllocBytes: allocBytes,
     oldestTransactionSeconds: transactionSeconds,

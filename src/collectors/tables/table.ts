@@ -167,7 +167,7 @@ function countDistinct<T>(items: readonly T[], read: (item: T) => unknown): numb
 
 // The server's list of all tables: GET /table_metadata/, a cache that it refreshes now and then.
 
-const discoveredShape = object({
+export const discoveredShape = object({
   db_name: nameText(),
   schema_name: nameText(),
   table_name: nameText(),
