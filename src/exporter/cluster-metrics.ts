@@ -11,18 +11,14 @@ import type { Poller } from '../polling/poller.ts';
 import { type Api, APIS, BREAKER_STATES, LIMITS } from '../vocabulary.ts';
 import type { Clients } from './clients.ts';
 
-/** The state of a cluster that its metrics show, for one scrape. */
+/** The state of a cluster that its metrics show. */
 export interface MeasuredCluster {
   readonly config: ClusterConfig;
   readonly clients: Clients;
-  /** The pollers of the collectors that were chosen. */
-  readonly pollers: readonly Poller[];
-  readonly isUp: (api: Api) => boolean | undefined;
-  /** The value of `crdb_up` before the first poll; absent then when undefined. */
-  readonly upBeforeFirstPoll: number | undefined;
-  readonly shards: number;
+  readonly shard: { readonly count: number };
   /** Progress of the running (or last) range scan, in nodes. */
   readonly scan: { readonly done: number; readonly planned: number };
+  isUp(api: Api): boolean | undefined;
 }
 
 const ofPoller = gaugeOf({ labels: ['collector', 'shard'] })<Poller>;
@@ -84,14 +80,18 @@ export const EXPORTER_FAMILIES: readonly Family[] = [
   ...POLLER_FAMILIES.map(({ family }) => family),
 ];
 
-/** The metrics of a cluster, its APIs and its collectors. */
-export function measureCluster(cluster: MeasuredCluster): SampleSet {
-  const { config, clients, pollers, isUp, upBeforeFirstPoll, shards, scan } = cluster;
+/** The metrics of a cluster, its APIs and some of its collectors, for one scrape; `upBeforeFirstPoll` is crdb_up before a poll. */
+export function measureCluster(
+  cluster: MeasuredCluster,
+  pollers: readonly Poller[],
+  upBeforeFirstPoll: number | undefined,
+): SampleSet {
+  const { config, clients, scan } = cluster;
   const set = new SampleSet({ crdb_cluster: config.name });
   for (const api of APIS) {
     const http = clients[api]?.http;
     if (http === undefined) continue;
-    const up = isUp(api);
+    const up = cluster.isUp(api);
     set.set(clusterFamilies.up, { api }, up === undefined ? upBeforeFirstPoll : Number(up));
     for (const { name, state } of http.upstreams()) {
       set.states(clusterFamilies.breakerState, { target: name }, 'state', BREAKER_STATES, state);
@@ -101,7 +101,7 @@ export function measureCluster(cluster: MeasuredCluster): SampleSet {
   const { cluster_api, console_url = '' } = config;
   set.set(clusterFamilies.clusterInfo, { console_url }, 1);
   set.set(clusterFamilies.clusterConfigured, {}, 1);
-  set.set(clusterFamilies.shards, {}, shards);
+  set.set(clusterFamilies.shards, {}, cluster.shard.count);
   const isUnverified = cluster_api && Number(cluster_api.tls.insecure_skip_verify);
   set.set(clusterFamilies.verificationDisabled, {}, isUnverified);
   const expiryMs = clients.cluster?.tls.current().notAfterMs;

@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import {
+  type Collector,
   collectorPoll,
   CollectError,
-  type Collector,
+  type CollectorPoll,
   type CollectorResult,
-  type Poll,
   type CollectorWith,
+  type Poll,
 } from '../collectors/collector.ts';
-import { collectorOptions } from '../config/collector-schema.ts';
+import { type CollectorConfig, collectorOptions } from '../config/collector-schema.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
@@ -50,20 +51,20 @@ export class Cluster {
   readonly config: ClusterConfig;
   /** False: only /probe polls this cluster. */
   readonly isPolled: boolean;
+  readonly clients: Clients;
   readonly pollers: readonly Poller[];
+  readonly shard: Config['shard'];
+  /** Progress of the running (or last) range scan, in nodes. */
+  scan = { done: 0, planned: 0 };
   readonly #context: ClusterContext;
-  readonly #shard: Config['shard'];
-  readonly #clients: Clients;
   readonly #problemLog: ProblemLog;
   readonly #findProblems: ProblemFinder;
   /** Collectors keep these from poll to poll: lease sequences, first-seen times, the last backup … */
   readonly #states = new Map<Collector, object>();
-  /** How often another cluster was noticed behind the URLs, and by which poll the last time. */
-  #replaced: { readonly count: number; readonly noticedBy?: PollStats } = { count: 0 };
+  /** The last poll that noticed another cluster behind the URLs. */
+  #replacedBy: PollStats | undefined;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
-  /** Progress of the running (or last) range scan. */
-  #scan = { done: 0, planned: 0 };
 
   /** `previous` is the cluster under an older configuration. Rejects when a TLS file cannot be read. */
   static async create(
@@ -93,14 +94,14 @@ export class Cluster {
     this.config = config;
     this.isPolled = config.poll;
     this.#context = context;
-    this.#shard = shard;
-    this.#clients = clients;
+    this.shard = shard;
+    this.clients = clients;
     this.#problemLog = new ProblemLog(context.log, context.clock.wallMs, previous?.watchProblems);
     this.#findProblems = createProblemFinder(config, (api) => clients[api]?.http);
     this.pollers = this.#createPollers(previous?.pollers ?? []);
     clients.cluster?.listings.onReplaced((poll, names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
-      this.#replaced = { count: this.#replaced.count + 1, noticedBy: poll };
+      this.#replacedBy = poll;
       // States are emptied in place, so that the poll that noticed it goes on with an empty one.
       for (const [it, state] of this.#states) Object.assign(state, it.createState());
     });
@@ -108,7 +109,7 @@ export class Cluster {
 
   /** Whether the current content of its TLS files is loaded. */
   areFilesUpToDate(): boolean {
-    return this.#clients.cluster?.tls.failure() === undefined;
+    return this.clients.cluster?.tls.failure() === undefined;
   }
 
   /** The problems of watching it, as the log has them. */
@@ -162,11 +163,11 @@ export class Cluster {
     else if (!signal.aborted) await once(signal, 'abort');
     await Promise.all(this.pollers.map((poller) => poller.settled()));
     try {
-      await this.#clients.logOut();
+      await this.clients.logOut();
     } catch (error) {
       this.#context.log.warn({ err: error }, 'logout failed; the session expires on the server');
     }
-    await this.#clients[Symbol.asyncDispose]();
+    await this.clients[Symbol.asyncDispose]();
   }
 
   /** Whether the last poll of the most frequent collector of an API succeeded (on a tie, of the first); undefined before. */
@@ -188,105 +189,98 @@ export class Cluster {
     isChosen: IsChosen,
     { upBeforeFirstPoll }: { readonly upBeforeFirstPoll?: number } = {},
   ): SampleSet {
-    return measureCluster({
-      config: this.config,
-      clients: this.#clients,
-      pollers: this.#chosen(isChosen),
-      isUp: (api) => this.isUp(api),
-      upBeforeFirstPoll,
-      shards: this.#shard.count,
-      scan: this.#scan,
-    });
+    return measureCluster(this, this.#chosen(isChosen), upBeforeFirstPoll);
   }
 
   #chosen(isChosen: IsChosen): readonly Poller[] {
     return this.pollers.filter(({ collector }) => isChosen(collector.name));
   }
 
+  /** A poller for each collector that is enabled and has something to poll here. */
   #createPollers(previous: readonly Poller[]): readonly Poller[] {
     return this.#context.collectors.flatMap((collector) => {
+      const settings = this.config.collectors[collector.name];
+      const isOfShard = collector.scope === 'node' || this.shard.index === 0;
+      if (!settings?.enabled || !isOfShard) return [];
+      const options = collectorOptions(this.config, collector);
+      // Success without a request would prove nothing about the cluster.
+      if (collector.isIdle?.(options) === true) return [];
       const before = previous.find((poller) => poller.collector.name === collector.name);
-      return this.#createPoller(collector, before) ?? [];
+      // The state is valid while the options stay the same.
+      const state = before?.stateFor(options) ?? collector.createState();
+      return new Poller(this.#pollerOptions(collector, settings, options, state), before);
     });
   }
 
   /**
-   * Undefined when the collector has nothing to poll. Closures made in one function share its variables. No closure here
-   * may use `before`, or each reload would keep all earlier pollers in memory.
+   * Binds a collector to its API client, its options and its state. The poller of an earlier configuration is no parameter:
+   * functions that are made here live as long as the new one, and keep all parameters in memory.
    */
-  #createPoller(collector: Collector, before: Poller | undefined): Poller | undefined {
-    const { log, clock, random, pollEnded } = this.#context;
-    const shard = this.#shard;
-    const settings = this.config.collectors[collector.name];
-    if (!settings?.enabled || (collector.scope === 'cluster' && shard.index !== 0)) {
-      return undefined;
-    }
-    // Its state is valid while they stay the same.
-    const options = collectorOptions(this.config, collector);
-    // Success without a request would prove nothing about the cluster.
-    if (collector.isIdle?.(options) === true) return undefined;
+  #pollerOptions(
+    collector: Collector,
+    settings: CollectorConfig,
+    options: unknown,
+    state: unknown,
+  ): PollerOptions {
+    const { clock, log, metrics, random, pollEnded } = this.#context;
     const isLocal = collector.isLocal?.(options) === true;
-    const work = {
-      options,
-      state: before?.stateFor(options) ?? collector.createState(),
-      shard: isLocal ? shard.name : String(shard.index),
-    };
-    const { http, collect } = this.#bind(collector, work);
-    return new Poller(
-      {
-        ...work,
-        http,
-        collect,
-        cluster: this.name,
-        collector,
-        settings,
-        metrics: this.#context.metrics.cluster(this.name),
-        log,
-        findRemedy: createRemedyFinder(this.config),
-        clock,
-        random,
-        pollEnded: () => {
-          const problems = this.#findProblems(this, collector, this.#problemLog.problems);
-          this.#problemLog.update(problems);
-          pollEnded?.(this, collector);
-        },
-      },
-      before,
-    );
-  }
-
-  /** Binds a collector to its API client, its options and its state. */
-  #bind(collector: Collector, work: Pick<PollerOptions, 'options' | 'state' | 'shard'>) {
-    const { cluster, cloud } = this.#clients;
+    const shard = isLocal ? this.shard.name : String(this.shard.index);
     const contextOf = (poll: Poll) =>
       collectorPoll(poll, {
-        ...work,
-        shards: this.#shard,
-        nowMs: this.#context.clock.wallMs,
+        options,
+        state,
+        shard,
+        shards: this.shard,
+        nowMs: clock.wallMs,
         urls: this.config.cluster_api?.urls.length ?? 1,
         namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
         scanProgress: (done, planned) => {
-          this.#scan = { done, planned };
+          this.scan = { done, planned };
         },
       });
-    if (collector.api === 'cluster' && cluster !== undefined) {
-      const { api, http } = cluster;
-      const { state } = work;
-      if (typeof state === 'object' && state !== null) this.#states.set(collector, state);
-      const collect = async (poll: Poll) => {
-        const { count } = this.#replaced;
-        const result = await collector.collect(api, contextOf(poll));
-        // `noticedBy` is the stats of a request, which are `poll` itself: Poller and collectorPoll add to it, and copy nothing.
-        if (this.#replaced.count === count || this.#replaced.noticedBy === poll) return result;
-        // The poll may have read both clusters.
-        throw new CollectError('other', 'the cluster was replaced during the poll');
-      };
-      return { http, collect };
-    }
+    return {
+      ...this.#bind(collector, state, contextOf),
+      cluster: this.name,
+      collector,
+      settings,
+      shard,
+      options,
+      state,
+      metrics: metrics.cluster(this.name),
+      log,
+      findRemedy: createRemedyFinder(this.config),
+      clock,
+      random,
+      pollEnded: () => {
+        this.#problemLog.update(this.#findProblems(this, collector, this.watchProblems));
+        pollEnded?.(this, collector);
+      },
+    };
+  }
+
+  #bind(
+    collector: Collector,
+    state: unknown,
+    contextOf: (poll: Poll) => CollectorPoll<unknown, unknown>,
+  ): Pick<PollerOptions, 'http' | 'collect'> {
+    const { cluster, cloud } = this.clients;
     if (collector.api === 'cloud' && cloud !== undefined) {
       const { api, http } = cloud;
-      return { http, collect: (poll: Poll) => collector.collect(api, contextOf(poll)) };
+      return { http, collect: (poll) => collector.collect(api, contextOf(poll)) };
     }
-    throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
+    if (collector.api !== 'cluster' || cluster === undefined) {
+      throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
+    }
+    const { api, http } = cluster;
+    if (typeof state === 'object' && state !== null) this.#states.set(collector, state);
+    const collect = async (poll: Poll) => {
+      const before = this.#replacedBy;
+      const result = await collector.collect(api, contextOf(poll));
+      // The stats of a request are `poll` itself: Poller and collectorPoll add to it, and copy nothing.
+      if (this.#replacedBy === before || this.#replacedBy === poll) return result;
+      // The poll may have read both clusters.
+      throw new CollectError('other', 'the cluster was replaced during the poll');
+    };
+    return { http, collect };
   }
 }
