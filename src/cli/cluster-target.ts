@@ -141,7 +141,7 @@ export async function openClients(
     for (const secret of [cluster_api?.password, cluster_api?.token, cloud_api?.token]) {
       await secret?.reveal();
     }
-    const clients = await createClients({
+    return await createClients({
       config,
       metrics,
       build,
@@ -149,16 +149,9 @@ export async function openClients(
       random: Math.random,
       // A command ends soon: it queries a silent node again, rather than to leave it alone for minutes.
       maxDuty: Infinity,
+      logoutFailed: (error) =>
+        note(`logout failed; the session expires on the server: ${messageOf(error)}`),
     });
-    return {
-      ...clients,
-      async [Symbol.asyncDispose]() {
-        await clients.logOut().catch((error: unknown) => {
-          note(`logout failed; the session expires on the server: ${messageOf(error)}`);
-        });
-        await clients[Symbol.asyncDispose]();
-      },
-    };
   } catch (error) {
     throw new CommandError(messageOf(error), EXIT.usage, error);
   }

@@ -53,12 +53,10 @@ interface CloudClient {
   readonly http: HttpClient;
 }
 
-/** The API clients of one configured cluster; dispose them when it is removed. */
+/** The API clients of one configured cluster. Disposing them ends the session that was created by a login here. */
 export interface Clients extends AsyncDisposable {
   readonly cluster: ClusterClient | undefined;
   readonly cloud: CloudClient | undefined;
-  /** Ends the session that was created by a login here. Rejects when the server does not answer soon. */
-  readonly logOut: () => Promise<void>;
 }
 
 interface ClientsOptions {
@@ -69,6 +67,8 @@ interface ClientsOptions {
   readonly random: () => number;
   /** Maximum share of the time that a node without a response may hold requests. */
   readonly maxDuty?: number | undefined;
+  /** Called when the server does not end the session soon. */
+  readonly logoutFailed: (error: unknown) => void;
   /** How to follow the TLS files; a command reads them once. */
   readonly follow?: { readonly everyMs: number; readonly log: Log };
 }
@@ -83,10 +83,8 @@ export async function createClients(options: ClientsOptions): Promise<Clients> {
   return {
     cluster,
     cloud,
-    async logOut() {
-      await cluster?.session.logOut(AbortSignal.timeout(LOGOUT_MS));
-    },
     async [Symbol.asyncDispose]() {
+      await cluster?.session.logOut(AbortSignal.timeout(LOGOUT_MS)).catch(options.logoutFailed);
       cluster?.tls[Symbol.dispose]();
       await cluster?.http[Symbol.asyncDispose]();
       await cloud?.http[Symbol.asyncDispose]();

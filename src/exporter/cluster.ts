@@ -75,11 +75,17 @@ export class Cluster {
   ): Promise<Cluster> {
     const { build, clock, random, collectors, fileCheckMs = FILE_CHECK_MS } = context;
     const log = context.log.child({ cluster: config.name });
-    const metrics = context.metrics.cluster(config.name);
     const perNode = collectors.find(({ scope }) => scope === 'node');
-    const maxDuty = perNode && config.collectors[perNode.name]?.max_duty;
-    const follow = { everyMs: fileCheckMs, log };
-    const clients = await createClients({ config, metrics, build, clock, random, maxDuty, follow });
+    const clients = await createClients({
+      config,
+      metrics: context.metrics.cluster(config.name),
+      build,
+      clock,
+      random,
+      maxDuty: perNode && config.collectors[perNode.name]?.max_duty,
+      follow: { everyMs: fileCheckMs, log },
+      logoutFailed: (err) => log.warn({ err }, 'logout failed; the session expires on the server'),
+    });
     return new Cluster({ ...context, log }, config, shard, clients, previous);
   }
 
@@ -162,11 +168,6 @@ export class Cluster {
     if (this.isPolled) await Promise.all(this.pollers.map((poller) => poller.run(signal)));
     else if (!signal.aborted) await once(signal, 'abort');
     await Promise.all(this.pollers.map((poller) => poller.settled()));
-    try {
-      await this.clients.logOut();
-    } catch (error) {
-      this.#context.log.warn({ err: error }, 'logout failed; the session expires on the server');
-    }
     await this.clients[Symbol.asyncDispose]();
   }
 
