@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
-import { inSlices, TimeSlice } from '../src/time-slice.ts';
+import { inSlices } from '../src/time-slice.ts';
 
 function* holdEventLoop(
   log: string[],
@@ -33,28 +33,21 @@ describe('work in slices', () => {
   });
 });
 
-describe('a slice', () => {
-  test.each([
-    ['of 3 ms by default', undefined, 3],
-    ['of the given length', 20, 20],
-  ])('%s is over at its end, and begins again after a pause', async (_, lengthMs, expectedMs) => {
-    vi.useFakeTimers({ toFake: ['performance'] });
-    onTestFinished(() => void vi.useRealTimers());
-    const slice = new TimeSlice(lengthMs);
-    for (let round = 0; round < 2; round += 1) {
-      vi.advanceTimersByTime(expectedMs - 1);
-      expect(slice.isOver).toBe(false);
+test.each([
+  ['of 3 ms by default', undefined, 3],
+  ['of the given length', 20, 20],
+])('a slice %s ends in time, and so does the next one', async (_, lengthMs, expectedMs) => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const pauses: number[] = [];
+  function* work(): Generator<undefined, void> {
+    for (let step = 1; step <= 3 * expectedMs; step += 1) {
       vi.advanceTimersByTime(1);
-      expect(slice.isOver).toBe(true);
-      await slice.pause();
-      expect(slice.isOver).toBe(false);
+      if (step % expectedMs === 1) setImmediate(() => pauses.push(performance.now()));
+      yield;
     }
-  });
-
-  test('lets other callbacks run in a pause', async () => {
-    const log: string[] = [];
-    setImmediate(() => log.push('other'));
-    await new TimeSlice(0).pause();
-    expect(log).toEqual(['other']);
-  });
+  }
+  const startMs = performance.now();
+  await inSlices(work(), lengthMs);
+  expect(pauses.map((ms) => ms - startMs)).toEqual([1, 2, 3].map((slice) => slice * expectedMs));
 });

@@ -137,6 +137,9 @@ function define<L extends string>(
 }
 
 const UNITS: readonly (readonly [end: string, unit: Family['unit']])[] = [
+  ['_cpu_seconds_per_second', 'CPU seconds per second'],
+  ['_bytes_per_second', 'bytes per second'],
+  ['_per_second', 'per second'],
   ['_timestamp_seconds', 'Unix time in seconds'],
   ['_seconds', 'seconds'],
   ['_bytes', 'bytes'],

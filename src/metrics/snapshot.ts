@@ -1,19 +1,14 @@
 import { promisify } from 'node:util';
 import { constants, deflateRaw } from 'node:zlib';
-import { TimeSlice } from '../time-slice.ts';
-import { type RenderedFamily, sampleWriter, type SampleWriter } from './exposition.ts';
+import { inSlices } from '../time-slice.ts';
+import { type RenderedFamily, sampleWriter } from './exposition.ts';
 import type { FamilySamples } from './family.ts';
+import type { SampleSet } from './sample-set.ts';
 
 /** Rendered samples: frozen bytes that scrapes join. */
 export interface Snapshot {
   readonly families: ReadonlyMap<string, RenderedFamily>;
   readonly series: number;
-}
-
-/** The samples that are rendered. */
-interface Rendered {
-  readonly constantLabels: string;
-  families(): Iterable<FamilySamples>;
 }
 
 /** Samples between two looks at the clock: about a tenth of a millisecond. */
@@ -35,58 +30,53 @@ const deflate = promisify(deflateRaw);
  * not change meanwhile.
  */
 export async function renderSnapshot(
-  set: Rendered,
+  set: SampleSet,
   families: Iterable<FamilySamples> = set.families(),
   sliceMs?: number,
 ): Promise<Snapshot> {
-  const slice = new TimeSlice(sliceMs);
-  const rendered: RenderedFamily[] = [];
-  // One family is compressed while the next is rendered; more at a time would only take memory.
-  let compressing = Promise.resolve();
-  for (const { family, samples } of families) {
-    const write = sampleWriter(family.name, set.constantLabels);
-    const [lines] = await Promise.all([renderLines(samples, write, slice), compressing]);
-    compressing = compress(lines).then((deflated) => {
-      rendered.push(Object.freeze({ family, series: samples.size, lines, deflated }));
-    });
+  const snapshot = new Map<string, RenderedFamily>();
+  let series = 0;
+  for (const rendered of await inSlices(render(set, families), sliceMs)) {
+    const { family, lines } = rendered;
+    // One family at a time: more would take more memory.
+    const deflated =
+      lines.length < MIN_DEFLATED_BYTES ? undefined : await deflate(lines, DEFLATE_OPTIONS);
+    snapshot.set(family.name, Object.freeze({ ...rendered, deflated }));
+    series += rendered.series;
   }
-  await compressing;
-  return Object.freeze({
-    families: new Map(rendered.map((lines) => [lines.family.name, lines])),
-    series: rendered.reduce((sum, { series }) => sum + series, 0),
-  });
+  return Object.freeze({ families: snapshot, series });
 }
 
 /** Renders a small set at once, for one scrape. */
-export function renderFamilies(set: Rendered): readonly RenderedFamily[] {
-  return Array.from(set.families(), ({ family, samples }) => {
-    const write = sampleWriter(family.name, set.constantLabels);
-    const lines = Array.from(samples, ([labels, value]) => write(labels, value)).join('');
-    return { family, lines: Buffer.from(lines), series: samples.size };
-  });
-}
-
-async function renderLines(
-  samples: FamilySamples['samples'],
-  write: SampleWriter,
-  slice: TimeSlice,
-): Promise<Buffer> {
-  const pieces: Buffer[] = [];
-  let lines = '';
-  let written = 0;
-  for (const [labels, value] of samples) {
-    lines += write(labels, value);
-    written += 1;
-    if (written % SAMPLES_PER_LOOK === 0 || written === samples.size) {
-      pieces.push(Buffer.from(lines));
-      lines = '';
-      if (slice.isOver) await slice.pause();
-    }
+export function renderFamilies(set: SampleSet): readonly RenderedFamily[] {
+  const steps = render(set, set.families());
+  for (;;) {
+    const { done, value } = steps.next();
+    if (done === true) return value;
   }
-  // Joining 12 MB, of 100,000 series, takes a few milliseconds.
-  return Buffer.concat(pieces);
 }
 
-async function compress(lines: Buffer): Promise<Buffer | undefined> {
-  return lines.length < MIN_DEFLATED_BYTES ? undefined : await deflate(lines, DEFLATE_OPTIONS);
+function* render(
+  { constantLabels }: SampleSet,
+  families: Iterable<FamilySamples>,
+): Generator<undefined, readonly RenderedFamily[]> {
+  const rendered: RenderedFamily[] = [];
+  for (const { family, samples } of families) {
+    const write = sampleWriter(family.name, constantLabels);
+    const pieces: Buffer[] = [];
+    let lines = '';
+    let written = 0;
+    for (const [labels, value] of samples) {
+      lines += write(labels, value);
+      written += 1;
+      if (written % SAMPLES_PER_LOOK === 0 || written === samples.size) {
+        pieces.push(Buffer.from(lines));
+        lines = '';
+        yield;
+      }
+    }
+    // Joining 12 MB, of 100,000 series, takes a few milliseconds.
+    rendered.push({ family, series: samples.size, lines: Buffer.concat(pieces) });
+  }
+  return rendered;
 }

@@ -52,9 +52,9 @@ describe('a family', () => {
     ['crdb_size_bytes', 'bytes', 'bytes'],
     ['crdb_cpu_ratio', 'ratio', 'count'],
     ['crdb_build_info', undefined, 'always 1'],
-    ['crdb_writes_per_second', undefined, 'count'],
+    ['crdb_writes_per_second', undefined, 'per second'],
+    ['crdb_read_bytes_per_second', undefined, 'bytes per second'],
     ['crdb_bytes_read', undefined, 'count'],
-    ['crdb_info_seen', undefined, 'count'],
   ] as const)('takes the unit of %s from its name: %s, %s', (name, openMetricsUnit, unit) => {
     expect(gauge({ name, help: HELP })).toMatchObject({ labels: [], openMetricsUnit, unit });
     const total = counter({ name: `${name}_total`, help: HELP });

@@ -4,12 +4,8 @@ import {
   type FamilyDefinition,
   gauge,
   gaugeHistogram,
-  type OwnDefinition,
 } from '../../metrics/family.ts';
 import type { LOADS } from './replica.ts';
-
-const OF_SHARD = { labels: ['shard'] } as const;
-const OF_STORE = { labels: ['node_id', 'store_id'] } as const;
 
 const WHOLE = 'Absent while the last scan lacks a node that may be up.';
 const AVERAGED = 'The server averages over the last 30 minutes at most.';
@@ -19,16 +15,9 @@ const REPLICATED = 'Followers count writes too: a sum over stores counts a write
 const TABLE_ID =
   'table_id and index_id are those of the start key, empty outside of tables; `3/104` is table 104 of virtual cluster 3.';
 const HOT_LIST = { name: 'hot ranges', entry: ['range_id'] } as const;
-const HOT = { labels: ['range_id', 'table_id', 'index_id', 'shard'], list: HOT_LIST } as const;
 const ENTERS =
   'enters the list when its value is 20 % above that of the last entry, or above it for 3 scans.';
-const LISTED = `Listed are the hot_ranges with most queries and those with most CPU. A range ${ENTERS} ${TABLE_ID}`;
 const PROBLEM_LIST = { name: 'problem ranges', entry: ['range_id'] } as const;
-const OF_TABLE = {
-  labels: ['table_id', 'shard'],
-  list: { name: 'tables by load', entry: ['table_id'] },
-} as const;
-const TOP_TABLES = `By the table in which the range begins. Shown are the top_tables with most queries, most CPU and most ranges; other is the rest, none is outside of tables. A table ${ENTERS}`;
 const EFFECTS =
   'effect quorum: ranges that have a quorum and would lose it; all_replicas: ranges that would lose their last live replica, whether they have a quorum or not.';
 const WITHOUT_QUORUM =
@@ -36,10 +25,44 @@ const WITHOUT_QUORUM =
 const UPPER_BOUND =
   'Which replica is a voter is not known, so each missing or failing one counts as a voter while voters are left: an upper bound. A lower bound where crdb_ranges_of_unknown_voters is above 0.';
 
-const UNITS: Readonly<Record<string, Family['unit']>> = {
-  read_bytes_per_second: 'bytes per second',
-  write_bytes_per_second: 'bytes per second',
-  cpu_time_per_second: 'CPU seconds per second',
+// What has loads: the begin of their names, the end of their HELP and what they share.
+const STORE = {
+  name: 'crdb_store',
+  help: 'the store, summed over its replicas',
+  labels: ['node_id', 'store_id'],
+} as const;
+
+const HOT = {
+  name: 'crdb_hot_range',
+  help: 'the hottest lease-holding replicas',
+  labels: ['range_id', 'table_id', 'index_id', 'shard'],
+  list: HOT_LIST,
+  notes: `Listed are the hot_ranges with most queries and those with most CPU. A range ${ENTERS} ${TABLE_ID}`,
+} as const;
+
+const TABLE = {
+  name: 'crdb_range_table',
+  help: 'the table, summed over its lease-holding replicas',
+  labels: ['table_id', 'shard'],
+  list: { name: 'tables by load', entry: ['table_id'] },
+  notes: `By the table in which the range begins. Shown are the top_tables with most queries, most CPU and most ranges; other is the rest, none is outside of tables. A table ${ENTERS}`,
+} as const;
+
+const TABLE_CPU = {
+  ...TABLE,
+  help: 'the table, summed over all its replicas',
+  notes: `Absent while a node does not send it (before 23.1). ${TABLE.notes}`,
+} as const;
+
+/** The begin of the HELP of each load. */
+const LOAD_TEXTS: Readonly<Record<(typeof LOADS)[number], string>> = {
+  queries_per_second: 'Queries per second of',
+  writes_per_second: 'Keys written per second in',
+  requests_per_second: 'Requests per second of',
+  reads_per_second: 'Keys read per second in',
+  read_bytes_per_second: 'Bytes read per second in',
+  write_bytes_per_second: 'Bytes written per second in',
+  cpu_time_per_second: 'CPU seconds per second of',
 };
 
 /** A scan of many nodes is no snapshot: their responses are of different instants. */
@@ -54,27 +77,27 @@ export const families = {
   replicas: gauge({
     name: 'crdb_range_replicas',
     help: 'Replicas in the store.',
-    ...OF_STORE,
+    labels: STORE.labels,
     field: 'source_store_id',
   }),
   leases: gauge({
     name: 'crdb_range_leases',
     help: 'Replicas in the store that hold the lease of their range.',
-    ...OF_STORE,
+    labels: STORE.labels,
     field: 'lease_history',
     notes: 'By the last lease that the replica knows, which may have expired.',
   }),
   quiescent: gauge({
     name: 'crdb_range_replicas_quiescent',
     help: 'Replicas in the store that are quiescent.',
-    ...OF_STORE,
+    labels: STORE.labels,
     field: 'quiescent',
     notes: 'Ranges with leader leases, from 25.2 on, do not quiesce.',
   }),
   ticking: gauge({
     name: 'crdb_range_replicas_ticking',
     help: 'Replicas in the store whose Raft group is ticking.',
-    ...OF_STORE,
+    labels: STORE.labels,
     field: 'ticking',
     notes:
       'With leader leases (25.2 and newer) followers that sleep do not tick: fewer are no sign of trouble.',
@@ -138,65 +161,31 @@ export const families = {
     notes:
       'Increases of the sequence between scans, over ranges seen before, counted where the lease is now held.',
   }),
-  maxQueries: ofLoad('queries_per_second', OF_SHARD, {
+  maxQueries: gauge({
     name: 'crdb_range_max_queries_per_second',
     help: 'Maximum queries per second of one lease-holding replica.',
+    labels: ['shard'],
+    field: 'stats.queries_per_second',
+    notes: AVERAGED,
   }),
-  maxCpu: ofLoad('cpu_time_per_second', OF_SHARD, {
+  maxCpu: gauge({
     name: 'crdb_range_max_cpu_seconds_per_second',
     help: 'Maximum CPU seconds per second of one lease-holding replica.',
-    notes: NOT_SENT,
+    labels: ['shard'],
+    field: 'stats.cpu_time_per_second',
+    notes: `${AVERAGED} ${NOT_SENT}`,
   }),
   // Sums over the replicas of a store, by their names in LOADS.
-  queries_per_second: ofLoad('queries_per_second', OF_STORE, {
-    name: 'crdb_store_queries_per_second',
-    help: 'Queries per second of the store, summed over its replicas.',
-  }),
-  writes_per_second: ofLoad('writes_per_second', OF_STORE, {
-    name: 'crdb_store_writes_per_second',
-    help: 'Keys written per second in the store, summed over its replicas.',
-    notes: REPLICATED,
-  }),
-  requests_per_second: ofLoad('requests_per_second', OF_STORE, {
-    name: 'crdb_store_requests_per_second',
-    help: 'Requests per second of the store, summed over its replicas.',
-    notes: NOT_SENT,
-  }),
-  reads_per_second: ofLoad('reads_per_second', OF_STORE, {
-    name: 'crdb_store_reads_per_second',
-    help: 'Keys read per second in the store, summed over its replicas.',
-    notes: NOT_SENT,
-  }),
-  read_bytes_per_second: ofLoad('read_bytes_per_second', OF_STORE, {
-    name: 'crdb_store_read_bytes_per_second',
-    help: 'Bytes read per second in the store, summed over its replicas.',
-    notes: NOT_SENT,
-  }),
-  write_bytes_per_second: ofLoad('write_bytes_per_second', OF_STORE, {
-    name: 'crdb_store_write_bytes_per_second',
-    help: 'Bytes written per second in the store, summed over its replicas.',
-    notes: `${REPLICATED} ${NOT_SENT}`,
-  }),
-  cpu_time_per_second: ofLoad('cpu_time_per_second', OF_STORE, {
-    name: 'crdb_store_cpu_seconds_per_second',
-    help: 'CPU seconds per second of the ranges of the store, summed over its replicas.',
-    notes: NOT_SENT,
-  }),
-  hotQueries: ofLoad('queries_per_second', HOT, {
-    name: 'crdb_hot_range_queries_per_second',
-    help: 'Queries per second of the hottest lease-holding replicas.',
-    notes: LISTED,
-  }),
-  hotWrites: ofLoad('writes_per_second', HOT, {
-    name: 'crdb_hot_range_writes_per_second',
-    help: 'Keys written per second in the hottest lease-holding replicas.',
-    notes: LISTED,
-  }),
-  hotCpu: ofLoad('cpu_time_per_second', HOT, {
-    name: 'crdb_hot_range_cpu_seconds_per_second',
-    help: 'CPU seconds per second of the hottest lease-holding replicas.',
-    notes: `${LISTED} ${NOT_SENT}`,
-  }),
+  queries_per_second: loadGauge(STORE, 'queries_per_second'),
+  writes_per_second: loadGauge(STORE, 'writes_per_second', REPLICATED),
+  requests_per_second: loadGauge(STORE, 'requests_per_second', NOT_SENT),
+  reads_per_second: loadGauge(STORE, 'reads_per_second', NOT_SENT),
+  read_bytes_per_second: loadGauge(STORE, 'read_bytes_per_second', NOT_SENT),
+  write_bytes_per_second: loadGauge(STORE, 'write_bytes_per_second', `${REPLICATED} ${NOT_SENT}`),
+  cpu_time_per_second: loadGauge(STORE, 'cpu_time_per_second', NOT_SENT),
+  hotQueries: loadGauge(HOT, 'queries_per_second'),
+  hotWrites: loadGauge(HOT, 'writes_per_second'),
+  hotCpu: loadGauge(HOT, 'cpu_time_per_second', NOT_SENT),
   hotLeaseholder: gauge({
     name: 'crdb_hot_range_leaseholder_info',
     help: 'The store that holds the lease of the hot range.',
@@ -229,27 +218,14 @@ export const families = {
     notes: 'The list is crdb_problem_range_first_seen_timestamp_seconds.',
   }),
   tableRanges: gauge({
+    ...TABLE,
     name: 'crdb_range_table_ranges',
     help: 'Lease-holding replicas of the ranges of the table.',
-    ...OF_TABLE,
     field: 'span.start_key',
-    notes: TOP_TABLES,
   }),
-  tableQueries: ofLoad('queries_per_second', OF_TABLE, {
-    name: 'crdb_range_table_queries_per_second',
-    help: 'Queries per second of the table, summed over its lease-holding replicas.',
-    notes: TOP_TABLES,
-  }),
-  tableWrites: ofLoad('writes_per_second', OF_TABLE, {
-    name: 'crdb_range_table_writes_per_second',
-    help: 'Keys written per second in the table, summed over its lease-holding replicas.',
-    notes: TOP_TABLES,
-  }),
-  tableCpu: ofLoad('cpu_time_per_second', OF_TABLE, {
-    name: 'crdb_range_table_cpu_seconds_per_second',
-    help: 'CPU seconds per second of the table, summed over all its replicas.',
-    notes: `Absent while a node does not send it (before 23.1). ${TOP_TABLES}`,
-  }),
+  tableQueries: loadGauge(TABLE, 'queries_per_second'),
+  tableWrites: loadGauge(TABLE, 'writes_per_second'),
+  tableCpu: loadGauge(TABLE_CPU, 'cpu_time_per_second'),
   tableProblems: gauge({
     name: 'crdb_range_table_problem_ranges',
     help: 'Distinct ranges of the table of which any replica reports the problem.',
@@ -285,13 +261,17 @@ export const families = {
   }),
 };
 
-/** The load of replicas, as LOADS names it; `shared` has the labels and the list. */
-function ofLoad<const L extends string>(
+/** Declares a load: `crdb_store_cpu_seconds_per_second`, "CPU seconds per second of the store, summed over its replicas." */
+function loadGauge<const L extends string>(
+  subject: FamilyDefinition<L>,
   load: (typeof LOADS)[number],
-  shared: Pick<FamilyDefinition<L>, 'labels' | 'list'>,
-  { notes = '', ...definition }: OwnDefinition,
+  notes = '',
 ): Family<L> {
-  const unit = UNITS[load] ?? 'per second';
-  const allNotes = `${AVERAGED} ${notes}`.trim();
-  return gauge({ ...shared, ...definition, unit, field: `stats.${load}`, notes: allNotes });
+  return gauge({
+    ...subject,
+    name: `${subject.name}_${load.replace('cpu_time', 'cpu_seconds')}`,
+    help: `${LOAD_TEXTS[load]} ${subject.help}.`,
+    field: `stats.${load}`,
+    notes: [AVERAGED, subject.notes, notes].filter(Boolean).join(' '),
+  });
 }
