@@ -106,7 +106,7 @@ export class ClusterMetrics {
     for (const reason of POLL_SKIP_REASONS) this.#pollsSkipped({ ...labels, reason }, 0);
   }
 
-  /** Starts the failed logins at 0, with all reasons; a counter without labels starts by itself. */
+  /** Starts the failed logins at 0, with all reasons; a counter without labels does when it is declared. */
   prepareLogins(): void {
     for (const reason of LOGIN_FAILURE_REASONS) this.#loginFailures({ reason }, 0);
   }

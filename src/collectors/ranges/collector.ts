@@ -94,13 +94,12 @@ export const ranges = defineCollector({
     const result = { shard, scanned, failed, skipped: toSkip.length };
     const failure = assignment.failure ?? scanFailure(reading);
     if (failure !== undefined) {
-      scan.listProblems(nodes);
+      scan.listProblems(failed);
       return { ...result, failure };
     }
-    const summary = await scan.end(api, scanned, failed.length === 0);
-    const problemRanges = Array.from(summary.problems.values(), ({ listed }) => listed).flat();
-    const listed = [...summary.hot, ...problemRanges];
-    const listedIds = listed.map(({ tableIndex }) => tableLabels(tableIndex).table_id);
+    const summary = await scan.end(api, scanned, failed);
+    const listed = [summary.hot, ...Array.from(summary.problems.values(), (each) => each.listed)];
+    const listedIds = listed.flat().map(({ tableIndex }) => tableLabels(tableIndex).table_id);
     return { ...result, summary, tableIds: [...listedIds, ...summary.tables.ids] };
   },
 

@@ -35,6 +35,14 @@ interface ReplicaCount {
   readonly isMissingSome: boolean;
 }
 
+/** What becomes of a range that a complete scan did not find. */
+interface UnreportedRange {
+  /** The node with the lowest id of those that held it, if it is lost. */
+  readonly lostOn: number | undefined;
+  /** The nodes that may hold it still; the next scans look for it while there is one. */
+  readonly holders: readonly number[];
+}
+
 export function isUnderreplicated(problems: number): boolean {
   return (problems & UNDERREPLICATED) !== 0;
 }
@@ -45,7 +53,7 @@ interface LiveNode extends NodeDomain {
 }
 
 /** Number of voters of ranges with the number of a table index and so many replicas; undefined while it is not known. */
-type VotersOf = (tableIndex: number, replicas: number) => number | undefined;
+export type VotersOf = (tableIndex: number, replicas: number) => number | undefined;
 
 /**
  * The members of a cluster during one complete scan, and what depends on each of them and on each locality. Example: a
@@ -87,10 +95,6 @@ export class FailureDomains implements Dependence {
     this.localities = [...byPrefix.values()];
   }
 
-  isMember(nodeId: number): boolean {
-    return this.#members[nodeId] !== undefined;
-  }
-
   isDown(nodeId: number): boolean {
     return this.#members[nodeId] === null;
   }
@@ -99,19 +103,43 @@ export class FailureDomains implements Dependence {
   addRange(range: LiveRange): ReplicaHistory {
     const { reporting, unplaced, history, problems } = range;
     const found = reporting + unplaced;
+    const { lastHolders, intended } = history;
     const count = this.#countReplicas(range, found);
-    const isPartlyFound = this.#isPartlyFound(found, history);
+    // It has found one replica of a range that had another number of them in the scan before. Example: the scan reads the
+    // nodes 1 and 2, then range 7 is split off on the nodes 1, 2 and 3, then the scan finds 7 on node 3 alone.
+    const isNewOfCluster = lastHolders === 0 && this.#isFirst;
+    const isPartlyFound = found === 1 && lastHolders !== 1 && !isNewOfCluster;
     const isShort = isUnderreplicated(problems);
-    if (!isPartlyFound || isUnavailable(problems) || (isShort && history.lastHolders > 1)) {
+    if (!isPartlyFound || isUnavailable(problems) || (isShort && lastHolders > 1)) {
       this.#addReplicas(range, count);
     }
     // One scan does not prove the number: a replica may have moved, or the range may have been split off.
-    const isConfirmed = found === history.lastHolders || (found === 1 && !isPartlyFound);
+    const isConfirmed = found === lastHolders || (found === 1 && !isPartlyFound);
     return {
       lastHolders: found,
-      intended: isConfirmed && !count.isMissingSome ? found : history.intended,
+      intended: isConfirmed && !count.isMissingSome ? found : intended,
       wasUnderreplicated: isShort,
     };
+  }
+
+  /**
+   * Judges a range that no live node reports by the nodes that held it before. Nodes drop a range, as in a merge, only with a
+   * quorum of its replicas. Example: nodes 1, 2 and 3 held it. If 1 and 2 are down, node 3 alone cannot have dropped it, so
+   * the range is lost. If only node 1 is down, nodes 2 and 3 are a quorum, so the range was dropped.
+   */
+  judgeUnreported(
+    former: readonly number[],
+    { intended, wasUnderreplicated }: ReplicaHistory,
+  ): UnreportedRange {
+    const down = former.filter((nodeId) => this.isDown(nodeId));
+    const live = former.filter((nodeId) => Boolean(this.#members[nodeId])).length;
+    const replicas = live + down.length;
+    if (down.length === 0 || live >= quorumOf(intended > 1 ? intended : replicas)) {
+      return { lostOn: undefined, holders: [] };
+    }
+    // A scan that has just seen the split of a range knows one of its holders. The others may be live.
+    const areOthersUnknown = replicas === 1 && intended === 0 && !wasUnderreplicated;
+    return { lostOn: areOthersUnknown ? undefined : Math.min(...down), holders: down };
   }
 
   /**
@@ -125,7 +153,10 @@ export class FailureDomains implements Dependence {
     const isMissingSome =
       isUnderreplicated(problems) || (wasUnderreplicated && found <= lastHolders);
     if (isMissingSome) {
-      return { live: found, intended: intendedReplicas(found, intended), isMissingSome };
+      // While it is not known how many it should have, that is 3 when 1 or 2 were found, and 5 when 3 or 4 were.
+      const isKnown = intended > 1 || (intended === 1 && found === 1);
+      const expected = isKnown ? intended : found + 1 + (found % 2);
+      return { live: found, intended: Math.max(expected, found), isMissingSome };
     }
     if (isUnavailable(problems)) {
       return { live: found, intended: Math.max(found, intended), isMissingSome };
@@ -134,18 +165,10 @@ export class FailureDomains implements Dependence {
     // whose replica types have been read, has 4 as well.
     const isNumberKnown =
       lastHolders === 0 ? this.#votersOf(tableIndex, found) !== undefined : found === lastHolders;
-    const live = found + (isNumberKnown ? 0 : movedReplicas(found, intended));
+    // Of 5 replicas 3 were found, so 2 have moved. While it is not known that they are 5, an even number shows that one has.
+    const moved = found < intended ? intended - found : 1 - (found % 2);
+    const live = found + (isNumberKnown ? 0 : moved);
     return { live, intended: live, isMissingSome };
-  }
-
-  /**
-   * Whether the scan has found one replica of a range that has more, as it had another number in the scan before. Example:
-   * the scan reads the nodes 1 and 2, then range 7 is split off on the nodes 1, 2 and 3, then the scan reads node 3. It
-   * finds 7 on node 3 alone.
-   */
-  #isPartlyFound(found: number, { lastHolders }: ReplicaHistory): boolean {
-    const isNewOfCluster = lastHolders === 0 && this.#isFirst;
-    return found === 1 && lastHolders !== 1 && !isNewOfCluster;
   }
 
   #addReplicas(range: LiveRange, { live, intended, isMissingSome }: ReplicaCount): void {
@@ -233,25 +256,8 @@ function isUnavailable(problems: number): boolean {
   return (problems & UNAVAILABLE) !== 0;
 }
 
-/**
- * Replicas that moved while the scan ran, so that it did not find them. Example: a range that should have 5 replicas was
- * found with 3, so 2 have moved. While it is not known how many it should have, an even number shows that one has moved.
- */
-function movedReplicas(found: number, intended: number): number {
-  return found < intended ? intended - found : 1 - (found % 2);
-}
-
-/**
- * How many replicas an under-replicated range should have: as many as before. While that is not known, it is 3 for a range
- * that was found with 1 or 2, and 5 for one that was found with 3 or 4.
- */
-function intendedReplicas(found: number, before: number): number {
-  const isKnown = before > 1 || (before === 1 && found === 1);
-  return Math.max(isKnown ? before : found + 1 + (found % 2), found);
-}
-
 /** The number of replicas that make a majority: 2 of 3, 3 of 4. */
-export function quorumOf(replicas: number): number {
+function quorumOf(replicas: number): number {
   return Math.floor(replicas / 2) + 1;
 }
 

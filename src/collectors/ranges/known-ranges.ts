@@ -1,17 +1,15 @@
 import { PROBLEMS, REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import { CollectError } from '../collector.ts';
 import { type FailureDomains, isUnderreplicated } from './failure-domains.ts';
-import { judgeUnreported } from './lost-ranges.ts';
-import { HAS_OLD_SEQUENCE, RangeTable, type SampledRange, walk, type Work } from './range-table.ts';
+import { HAS_OLD_SEQUENCE, RangeTable, walk, type Work } from './range-table.ts';
 import {
   countProblems,
   LEASE_KINDS,
   NO_LEASE,
   type ReplicaColumns,
-  type TableIndex,
   TableIndexes,
 } from './replica.ts';
-import type { RangeCounts } from './result.ts';
+import type { ListedRange, RangeCounts } from './result.ts';
 
 /** Ranges that one exporter knows, in 200 MB. More need shards. */
 export const MAX_RANGES = 5_000_000;
@@ -26,7 +24,17 @@ const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
 const NO_NODES: readonly number[] = [];
 
 /** Gets each range that is lost, with the lowest id of the nodes that held it. */
-type OnLost = (rangeId: number, nodeId: number, tableIndex: TableIndex) => void;
+type OnLost = (range: Omit<ListedRange, 'storeId'>) => void;
+
+/** A range of which the types of the replicas may be requested. */
+export interface SampledRange {
+  readonly rangeId: number;
+  /** Number of its table index. */
+  readonly tableIndex: number;
+  /** Number of replicas that it was found with, or should have. */
+  readonly replicas: number;
+  readonly isMissingSome: boolean;
+}
 
 /**
  * The ranges that the scans of a cluster have found. A scan calls `beginScan`, `commit` for each node, `offerSamples` and
@@ -57,7 +65,7 @@ export class KnownRanges {
     const { rangeIds, length } = replicas;
     let size = table.size;
     // Most scans find known ranges: that all fit even if they were new saves a twentieth of the scan.
-    if (size + length > Math.min(table.room, MAX_RANGES)) {
+    if (size + length > Math.min(table.maxSize, MAX_RANGES)) {
       yield* walk(length, (from, to) => {
         size += this.#countNew(rangeIds, from, to);
       });
@@ -180,10 +188,11 @@ export class KnownRanges {
       const replicas = Math.max(presence[slot] ?? 0, 0);
       if (replicas > 0) this.#count(counts, slot, replicas);
       if (domains === undefined) continue;
-      const lostOn = this.#settle(slot, replicas, domains);
-      if (lostOn !== undefined) {
+      const nodeId = this.#settle(slot, replicas, domains);
+      if (nodeId !== undefined) {
         increase(counts.byProblem, NO_LIVE_REPLICA);
-        onLost(ids[slot] ?? 0, lostOn, this.tableIndexes.get(tableIndexes[slot] ?? 0) ?? 0);
+        const tableIndex = this.tableIndexes.get(tableIndexes[slot] ?? 0) ?? 0;
+        onLost({ rangeId: ids[slot] ?? 0, nodeId, tableIndex });
       }
       // A range is not missing while nodes that are down may have it.
       if (replicas > 0 || table.hasHolders(slot)) continue;
@@ -224,8 +233,8 @@ export class KnownRanges {
       // The id of a ninth holder is not kept, so it may be live: such a range is never lost.
       const { lostOn, holders } = hasUnplaced
         ? { lostOn: undefined, holders: down }
-        : judgeUnreported(former, domains, history);
-      this.#keepFormer(slot, former, holders);
+        : domains.judgeUnreported(former, history);
+      if (holders.length < former.length) table.replaceFormer(slot, holders);
       return lostOn;
     }
     const unplaced = hasUnplaced ? Math.max(0, found - reporting) : 0;
@@ -241,13 +250,9 @@ export class KnownRanges {
     table.remember(slot, after, unplaced > 0);
     // It has all of its replicas without the nodes that are down.
     const isShort = history.wasUnderreplicated || after.wasUnderreplicated;
-    const isComplete = after.intended === reporting && !isShort;
-    this.#keepFormer(slot, former, isComplete ? NO_NODES : down);
+    const remembered = after.intended === reporting && !isShort ? NO_NODES : down;
+    if (remembered.length < former.length) table.replaceFormer(slot, remembered);
     return undefined;
-  }
-
-  #keepFormer(slot: number, former: readonly number[], remembered: readonly number[]): void {
-    if (remembered.length < former.length) this.table.replaceFormer(slot, remembered);
   }
 }
 

@@ -37,16 +37,6 @@ export interface ReplicaHistory {
   readonly wasUnderreplicated: boolean;
 }
 
-/** A range of which the types of the replicas may be requested. */
-export interface SampledRange {
-  readonly rangeId: number;
-  /** Number of its table index. */
-  readonly tableIndex: number;
-  /** Number of replicas that it was found with, or should have. */
-  readonly replicas: number;
-  readonly isMissingSome: boolean;
-}
-
 /**
  * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in a Map, would take
  * three to four times the memory. A slot is valid until the next `reserve` or `prune`, and so are the columns. Example:
@@ -103,7 +93,7 @@ export class RangeTable {
   }
 
   /** Number of ids that fit before the table must grow. */
-  get room(): number {
+  get maxSize(): number {
     return this.capacity * MAX_LOAD;
   }
 
@@ -111,7 +101,7 @@ export class RangeTable {
     return this.ids[this.#find(id)] === id;
   }
 
-  /** Slot of the id, whose values are 0 when it was not there. There must be room for it. */
+  /** Slot of the id, whose values are 0 when it was not there; `reserve` must have made the table large enough for it. */
   put(id: number): number {
     const slot = this.#find(id);
     if (this.ids[slot] !== id) {
@@ -121,9 +111,9 @@ export class RangeTable {
     return slot;
   }
 
-  /** Makes room for so many ids. */
+  /** Grows the table until so many ids fit. */
   *reserve(size: number): Work {
-    if (size <= this.room) return;
+    if (size <= this.maxSize) return;
     const capacity = Math.max(this.capacity * GROWTH, size / MAX_LOAD);
     yield* this.#rebuild(Math.ceil(capacity), -Infinity);
   }

@@ -83,7 +83,7 @@ export function countProblems(counts: number[], bits: number): void {
   });
 }
 
-/** Replicas for which the columns of a node have room at first. */
+/** Length of the columns of a node at first. */
 const FIRST_CAPACITY = 1024;
 
 /**

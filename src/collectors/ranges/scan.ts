@@ -11,7 +11,14 @@ import type { NodeReplicas } from './node-replicas.ts';
 import { mix, walk, type Work } from './range-table.ts';
 import type { ReadingState } from './read-nodes.ts';
 import { QUERIES, WRITES } from './replica.ts';
-import type { ProblemRange, ProblemSummary, ScannedNode, ScanSummary } from './result.ts';
+import type {
+  FailedNode,
+  ListedRange,
+  ProblemRange,
+  ProblemSummary,
+  ScannedNode,
+  ScanSummary,
+} from './result.ts';
 import { KnownVoters } from './voters.ts';
 
 /** The nodes that this exporter is responsible for. */
@@ -65,17 +72,10 @@ export function assignLocalNode(nodeId: number): Assignment {
 
 /** Rendezvous hashing: all shards agree without talking, and one more shard takes over only its fair share of nodes. */
 export function ownsNode(nodeId: number, index: number, count: number): boolean {
-  const ours = hash(nodeId, index);
-  for (let other = 0; other < count; other += 1) {
-    const theirs = hash(nodeId, other);
-    if (theirs > ours || (theirs === ours && other < index)) return false;
-  }
-  return true;
-}
-
-/** Makes 32 bits out of two integers. */
-function hash(nodeId: number, shard: number): number {
-  return mix(mix(nodeId) ^ Math.imul(shard + 1, 0x9e37_79b1));
+  const hashes = Array.from({ length: count }, (_, shard) =>
+    mix(mix(nodeId) ^ Math.imul(shard + 1, 0x9e37_79b1)),
+  );
+  return hashes.indexOf(Math.max(...hashes)) === index;
 }
 
 /** State of a scan that the next one continues. */
@@ -168,26 +168,29 @@ export class RangeScan {
     });
   }
 
-  /** Sums up the nodes; `isComplete` when all that were to be read were read. */
+  /** Sums up the nodes that were read. */
   async end(
     api: ClusterApi,
     nodes: readonly ScannedNode[],
-    isComplete: boolean,
+    failed: readonly FailedNode[],
   ): Promise<ScanSummary> {
     const { state, options } = this.#context;
+    const isComplete = failed.length === 0;
     const { isWholeCluster, toSkip } = this.#assignment;
-    const { known } = state;
-    const readIds = nodes.map(({ nodeId }) => nodeId);
+    const { known, onlyStores } = state;
     if (isComplete && isWholeCluster) {
       await state.voters.learn(api, this.#context, known, toSkip.length > 0);
     }
-    const domains = isComplete ? this.#memberDomains(readIds) : undefined;
+    const domains = isComplete ? this.#memberDomains(nodes) : undefined;
     // The ranges of a node that went down before it was ever read are unknown.
-    const knowsLost =
-      domains !== undefined && toSkip.every((nodeId) => state.onlyStores.has(nodeId));
-    const addLost = knowsLost ? this.#addLost.bind(this) : () => undefined;
+    const knowsLost = isComplete && toSkip.every((nodeId) => onlyStores.has(nodeId));
+    const addLost = (range: Omit<ListedRange, 'storeId'>): void => {
+      if (!knowsLost) return;
+      const storeId = onlyStores.get(range.nodeId) ?? 0;
+      state.problems.addRange(1 << PROBLEMS.indexOf('no_live_replica'), { ...range, storeId });
+    };
     const { byProblem, ...counts } = await inSlices(known.endScan(domains, addLost));
-    const reported = this.listProblems(nodes);
+    const reported = this.listProblems(failed);
     const problems = new Map<RangeProblem, ProblemSummary>();
     for (const [index, problem] of PROBLEMS.entries()) {
       if (problem === 'no_live_replica' && !(isWholeCluster && knowsLost)) continue;
@@ -206,30 +209,19 @@ export class RangeScan {
   }
 
   /** Prepares to count what depends on each member, after a scan that read all live ones. */
-  #memberDomains(readIds: readonly number[]): FailureDomains {
+  #memberDomains(nodes: readonly ScannedNode[]): FailureDomains {
     const { state } = this.#context;
-    const members = { ...this.#assignment, toScan: readIds };
+    const members = { ...this.#assignment, toScan: nodes.map(({ nodeId }) => nodeId) };
     const isFirst = !state.hasCompleteScan;
     state.hasCompleteScan = true;
-    return new FailureDomains(members, isFirst, (tableIndex, replicas) =>
-      state.voters.votersOf(tableIndex, replicas),
-    );
-  }
-
-  /** Reports a range that no live node holds. */
-  #addLost(rangeId: number, nodeId: number, tableIndex: number): void {
-    const { problems, onlyStores } = this.#context.state;
-    const range = { rangeId, nodeId, storeId: onlyStores.get(nodeId) ?? 0, tableIndex };
-    problems.addRange(1 << PROBLEMS.indexOf('no_live_replica'), range);
+    return new FailureDomains(members, isFirst, state.voters.votersOf);
   }
 
   /** The ranges with each problem, oldest first; a scan that publishes nothing else remembers them, too. */
-  listProblems(nodes: readonly ScannedNode[]): readonly (readonly ProblemRange[])[] {
+  listProblems(failed: readonly FailedNode[]): readonly (readonly ProblemRange[])[] {
     const { state, nowMs } = this.#context;
-    const { toScan, toSkip } = this.#assignment;
-    // The last report of an unread node may still be true.
-    const unread = new Set([...toScan, ...toSkip]);
-    for (const { nodeId } of nodes) unread.delete(nodeId);
-    return state.problems.end(nowMs() / 1000, unread);
+    // The last report of a node that was not read may still be true.
+    const unread = [...failed.map(({ nodeId }) => nodeId), ...this.#assignment.toSkip];
+    return state.problems.end(nowMs() / 1000, new Set(unread));
   }
 }

@@ -2,8 +2,8 @@ import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { messageOf } from '../../format.ts';
 import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
-import { MIN_WITH_NON_VOTERS } from './failure-domains.ts';
-import type { SampledRange, Work } from './range-table.ts';
+import { MIN_WITH_NON_VOTERS, type VotersOf } from './failure-domains.ts';
+import type { KnownRanges, SampledRange } from './known-ranges.ts';
 
 const MINUTE_MS = 60_000;
 const MAX_AGE_MS = 60 * MINUTE_MS;
@@ -39,27 +39,19 @@ interface VoterSample {
   readonly sinceMs: number;
 }
 
-/** The ranges of the scan that has read all nodes. */
-interface ScannedRanges {
-  /** Offers the ranges that have, or should have, at least `minReplicas` replicas. */
-  readonly offerSamples: (minReplicas: number, offer: (range: SampledRange) => void) => Work;
-  readonly reportingNodes: (rangeId: number) => readonly number[];
-}
-
 type VoterContext = Omit<CollectorPoll<unknown, unknown>, 'options' | 'state'>;
 
 /** How many voters ranges have, by the number of their table index and their number of replicas. */
 export class KnownVoters {
   readonly #samples = new Map<number, VoterSample>();
-  /** The range that was requested last, by the same key, if it gave no sample. */
+  /** The range that was requested last, by the same key. */
   readonly #lastRequested = new Map<number, number>();
   #pausedSinceMs = -Infinity;
   /** Why the last request failed; undefined after one that succeeded. */
   #failure: string | undefined;
 
-  votersOf(tableIndex: number, replicas: number): number | undefined {
-    return this.#samples.get(keyOf({ tableIndex, replicas }))?.voters;
-  }
+  readonly votersOf: VotersOf = (tableIndex, replicas) =>
+    this.#samples.get(keyOf({ tableIndex, replicas }))?.voters;
 
   /**
    * Finds out, after all nodes were read, how many voters the ranges have, with few requests. A failure leaves the voters
@@ -68,7 +60,7 @@ export class KnownVoters {
   async learn(
     api: ClusterApi,
     context: VoterContext,
-    known: ScannedRanges,
+    known: KnownRanges,
     isNodeDown: boolean,
   ): Promise<void> {
     const nowMs = context.nowMs();
@@ -77,13 +69,12 @@ export class KnownVoters {
       if (!isNodeDown && hasPassed(MAX_AGE_MS, sinceMs, nowMs)) this.#samples.delete(key);
     }
     const chosen = await this.#choose(known, nowMs);
-    if (chosen.length === 0) return;
-    if (hasPassed(PAUSE_MS, this.#pausedSinceMs, nowMs)) {
+    if (chosen.length > 0 && hasPassed(PAUSE_MS, this.#pausedSinceMs, nowMs)) {
       await this.#request(api, context, known, chosen);
     }
     // A sample that could not be taken again is still used.
-    const hasAll = chosen.every((range) => this.#samples.has(keyOf(range)));
-    if (this.#failure === undefined || hasAll) return;
+    const lacksSome = chosen.some((range) => !this.#samples.has(keyOf(range)));
+    if (this.#failure === undefined || !lacksSome) return;
     context.warn(
       `the voters of ranges with 4 or more replicas are not known (${this.#failure}): crdb_node_dependent_ranges and crdb_locality_dependent_ranges may be too low; let a proxy pass GET /_status/ranges/ and run GRANT SYSTEM VIEWCLUSTERMETADATA for the user`,
     );
@@ -93,7 +84,7 @@ export class KnownVoters {
    * Chooses a range for each table index and number of replicas of which the voters are not known, or have been for long:
    * where a replica is missing first, then what is not known, then the oldest.
    */
-  async #choose(known: ScannedRanges, nowMs: number): Promise<readonly SampledRange[]> {
+  async #choose(known: KnownRanges, nowMs: number): Promise<readonly SampledRange[]> {
     const chosen = new Map<number, SampledRange>();
     const urgent = new Set<number>();
     const offer = (range: SampledRange): void => {
@@ -101,7 +92,7 @@ export class KnownVoters {
       const sinceMs = this.#samples.get(key)?.sinceMs;
       if (sinceMs !== undefined && !hasPassed(REFRESH_AGE_MS, sinceMs, nowMs)) return;
       if (range.isMissingSome) urgent.add(key);
-      // The range that was requested last gave no sample, so any other one is better.
+      // The range that was requested last may have given no sample, so any other one is better.
       const other = chosen.get(key);
       const isOtherBetter = other !== undefined && other.rangeId !== this.#lastRequested.get(key);
       if (!isOtherBetter) chosen.set(key, range);
@@ -115,7 +106,7 @@ export class KnownVoters {
   async #request(
     api: ClusterApi,
     context: VoterContext,
-    known: ScannedRanges,
+    known: KnownRanges,
     chosen: readonly SampledRange[],
   ): Promise<void> {
     const deadline = AbortSignal.timeout(MAX_WAIT_MS);
@@ -145,19 +136,18 @@ export class KnownVoters {
     if (!types.every((type) => type === VOTER || type === NON_VOTER)) return;
     const voters = types.filter((type) => type === VOTER).length;
     if (voters === 0) return;
-    this.#samples.set(keyOf({ ...range, replicas: types.length }), { voters, sinceMs });
     const key = keyOf(range);
-    if (types.length === range.replicas) this.#lastRequested.delete(key);
     // A range with another number of replicas does not refute an older sample, which stays until it expires.
-    else if (this.#samples.get(key)?.voters === undefined) {
+    if (this.#samples.get(key)?.voters === undefined) {
       this.#samples.set(key, { voters: undefined, sinceMs });
     }
+    this.#samples.set(keyOf({ ...range, replicas: types.length }), { voters, sinceMs });
   }
 }
 
 /** At most 100 ranges at 5 nodes that hold them. */
 function rangesByNode(
-  known: ScannedRanges,
+  known: KnownRanges,
   chosen: readonly SampledRange[],
 ): ReadonlyMap<number, readonly SampledRange[]> {
   const byNode = new Map<number, readonly SampledRange[]>();

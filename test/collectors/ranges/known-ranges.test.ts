@@ -181,7 +181,7 @@ function scanOne(
     for (const nodeId of seen) runToEnd(known.commit(nodeId, columnsOf([{ problems }])));
     const live = [...NINE, 70_000].filter((id) => !down.includes(id));
     domains = new FailureDomains({ toScan: live, toSkip: down, localities: new Map() }, true);
-    const endScan = known.endScan(domains, (_rangeId, nodeId) => {
+    const endScan = known.endScan(domains, ({ nodeId }) => {
       lost = nodeId;
     });
     runToEnd(endScan);
