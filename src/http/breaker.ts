@@ -27,7 +27,7 @@ export class Breaker {
   readonly #maxFailures: number;
   readonly #options: BreakerOptions;
   #failures = 0;
-  #openedAtMs: number | undefined;
+  #failedUntilMs = 0;
   #pause: Pause | undefined;
 
   /** `maxFailures` consecutive failures open it. */
@@ -37,18 +37,18 @@ export class Breaker {
   }
 
   get state(): BreakerState {
-    if (this.#openedAtMs === undefined && this.#pause === undefined) return 'closed';
+    if (this.openUntilMs === 0) return 'closed';
     return this.#options.monotonicMs() < this.openUntilMs ? 'open' : 'half_open';
   }
 
   /** Until when failures or a pause keep it open, monotonic ms; 0 while it is closed. */
   get openUntilMs(): number {
-    return Math.max(this.failedUntilMs, this.#pause?.untilMs ?? 0);
+    return Math.max(this.#failedUntilMs, this.#pause?.untilMs ?? 0);
   }
 
   /** Until when failures alone keep it open. */
   get failedUntilMs(): number {
-    return this.#openedAtMs === undefined ? 0 : this.#openedAtMs + this.#options.breakerOpenMs;
+    return this.#failedUntilMs;
   }
 
   /** The pause that is not over yet. */
@@ -65,7 +65,7 @@ export class Breaker {
   /** Closes it, unless there is a pause. */
   succeeded(): void {
     this.#failures = 0;
-    this.#openedAtMs = undefined;
+    this.#failedUntilMs = 0;
   }
 
   failed(sentAtMs: number): void {
@@ -76,7 +76,7 @@ export class Breaker {
   /** Opens it from the start of a request on, whatever came before. */
   open(sentAtMs: number): void {
     this.#failures = this.#maxFailures;
-    this.#openedAtMs = Math.max(this.#openedAtMs ?? 0, sentAtMs);
+    this.#failedUntilMs = Math.max(this.#failedUntilMs, sentAtMs + this.#options.breakerOpenMs);
   }
 
   /** A longer pause is not shortened. */

@@ -5,7 +5,7 @@ import type { BreakerState, Endpoint, RetryReason } from '../vocabulary.ts';
 import { performRequest, type RequestOptions } from './attempt.ts';
 import { abortable, delay } from './deadlines.ts';
 import { RequestError, toRequestError } from './errors.ts';
-import { Health } from './health.ts';
+import { Health, type HealthOptions, type Upstream } from './health.ts';
 import { type HttpRequest, targetOf } from './request.ts';
 import {
   goesToNextUrl,
@@ -16,7 +16,6 @@ import {
   planRetry,
   RetryBudget,
 } from './retry.ts';
-import type { HealthOptions, Upstream } from './upstream.ts';
 
 /** The time for TCP and TLS together; a black-holed host must not use up the time that the next URL needs. */
 const CONNECT_TIMEOUT_MS = 5_000;
@@ -100,7 +99,6 @@ export class HttpClient implements AsyncDisposable {
     let before: RequestError | undefined;
     this.#budget.deposit();
     for (let retries = 0; ; retries += 1) {
-      this.#failIfSkipped(request);
       try {
         return await this.#tryUrls(call);
       } catch (error) {
@@ -120,7 +118,8 @@ export class HttpClient implements AsyncDisposable {
 
   /** The longest pause (Retry-After) that keeps an endpoint from all URLs lasts this much longer, ms. */
   pausedMs(): number {
-    return this.#health.pausedMs();
+    const untilMs = this.#health.pauseOf()?.untilMs ?? 0;
+    return Math.max(0, untilMs - this.#options.monotonicMs());
   }
 
   upstreams(): readonly UrlState[] {
@@ -140,16 +139,6 @@ export class HttpClient implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#slots.clearQueue();
     await Promise.all([this.#agent, ...this.#retired].map((agent) => agent.destroy()));
-  }
-
-  /** A node that sent no response must not hold a slot at every poll. */
-  #failIfSkipped(request: HttpRequest): void {
-    const leftMs = this.#health.skippedMs(request);
-    if (leftMs === 0) return;
-    const { endpoint, node } = request;
-    const seconds = Math.ceil(leftMs / 1000);
-    const text = `${endpoint} of node ${node}: no response; paused for ${seconds} s`;
-    throw new RequestError('timeout', text, { endpoint, node });
   }
 
   /** Waits out a short pause that the servers requested; during a long one, fails as the request did that started it. */

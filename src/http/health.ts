@@ -1,26 +1,60 @@
-import type { Pause } from './breaker.ts';
-import { isNodeTimeout, missedDeadline, type RequestError, TOO_MANY_REQUESTS } from './errors.ts';
+import { Breaker, type BreakerOptions, type Pause } from './breaker.ts';
+import { isNodeTimeout, missedDeadline, RequestError, TOO_MANY_REQUESTS } from './errors.ts';
 import type { Attempt, HttpRequest } from './request.ts';
-import { EndpointHealth, type HealthOptions, Upstream } from './upstream.ts';
 
+/** This many failures in a row open the breaker of the only URL, of an endpoint or of a node: at least one for each URL. */
+const MAX_FAILURES = 3;
+/** One failure opens the breaker of one of several URLs, as the next URL can be used at once. */
+const MAX_FAILURES_OF_ONE_OF_SEVERAL = 1;
 /** While there is no response, every third request gets the full deadline. */
 const FULL_DEADLINE_EVERY = 3;
-/** A node that did not respond is skipped no longer than this. */
-const MAX_SKIP_MS = 300_000;
+/** A node that did not respond is paused no longer than this. */
+const MAX_NODE_PAUSE_MS = 300_000;
 const UNAVAILABLE = 503;
+
+export interface HealthOptions extends BreakerOptions {
+  /** The waits for the headers of a response. The second one, which is shorter, is for requests after silence. */
+  readonly deadlines: { readonly headersMs: number; readonly headersAfterSilenceMs: number };
+  /** Largest share of the time that is spent on a silent node: with 0.1 a wait of 5 s is followed by 50 s without requests. */
+  readonly maxDuty: number;
+}
+
+/** One of the configured URLs of an API, with its health. */
+export interface Upstream {
+  readonly url: URL;
+  /** host:port, as the label `target`. */
+  readonly name: string;
+  /** Opened when connecting fails, when two endpoints or nodes are silent, and when the URL refuses what another one accepts. */
+  readonly breaker: Breaker;
+  /** The last failure because of which the URL is not used, or was not. */
+  lastFailure: RequestError | undefined;
+  /** When headers last arrived from the URL, monotonic ms. */
+  respondedAtMs: number;
+  /** An endpoint or node that was silent since the URL last responded, or since silence last opened its breaker. */
+  silentName: string | undefined;
+}
+
+/** The health of an endpoint, or of a node, at all URLs. */
+interface EndpointHealth {
+  readonly breaker: Breaker;
+  /** When the last request failed, by URL, monotonic ms. A URL where it succeeded is absent. */
+  readonly failedAtMs: Map<Upstream, number>;
+  /** Number of requests in a row that got no response. */
+  silences: number;
+  /** How long the headers of the last response took. */
+  responseMs: number | undefined;
+}
 
 /** One attempt of a request at one URL, with the health that its outcome changes. */
 export interface TrackedAttempt extends Attempt {
   readonly request: HttpRequest;
   readonly upstream: Upstream;
   readonly endpoint: EndpointHealth;
-  /** Whether the URL is half open, so that this request finds out whether it works again. */
-  readonly isTrial: boolean;
 }
 
 /**
  * Decides to which URLs of one API a request may be sent now. Each URL, each endpoint and each node has a circuit breaker. A
- * node that did not respond is skipped for a time.
+ * node that did not respond is paused for a time.
  */
 export class Health {
   readonly upstreams: readonly Upstream[];
@@ -30,38 +64,54 @@ export class Health {
   readonly #isOnlyUrl: boolean;
 
   constructor(urls: readonly string[], options: HealthOptions) {
-    this.#isOnlyUrl = urls.length === 1;
-    this.upstreams = urls.map((url) => new Upstream(url, this.#isOnlyUrl, options));
     this.#options = options;
-  }
-
-  /** The URLs in the order in which this request tries them; URLs of the same rank follow each other from `firstUrl` on. */
-  order(request: HttpRequest): readonly Upstream[] {
-    const first = (request.firstUrl ?? 0) % this.upstreams.length;
-    return [...this.upstreams.slice(first), ...this.upstreams.slice(0, first)]
-      .map((upstream) => ({ upstream, rank: this.#rank(upstream, request) }))
-      .toSorted((a, b) => a.rank - b.rank)
-      .map(({ upstream }) => upstream);
-  }
-
-  /**
-   * The lowest rank comes first: -2 for a half-open URL, so that it is soon known whether it works again; -1 where the
-   * last request to this endpoint succeeded; the time where it failed, so that the oldest failure comes first; the largest
-   * number for an open URL. Requests to nodes may take long, so other requests try half-open URLs.
-   */
-  #rank(upstream: Upstream, request: HttpRequest): number {
-    const { state } = upstream.breaker;
-    if (state === 'half_open' && request.node === undefined) return -2;
-    if (state !== 'closed') return Number.MAX_VALUE;
-    return this.#endpoint(request).failedAtMs.get(upstream) ?? -1;
+    this.#isOnlyUrl = urls.length === 1;
+    const maxFailures = this.#isOnlyUrl ? MAX_FAILURES : MAX_FAILURES_OF_ONE_OF_SEVERAL;
+    this.upstreams = urls.map((text) => {
+      const url = new URL(text);
+      const port = url.port || (url.protocol === 'https:' ? '443' : '80');
+      return {
+        url,
+        name: `${url.hostname}:${port}`,
+        breaker: new Breaker(maxFailures, options),
+        lastFailure: undefined,
+        respondedAtMs: -Infinity,
+        silentName: undefined,
+      };
+    });
   }
 
   #endpoint({ endpoint, node }: HttpRequest): EndpointHealth {
     const healths = node === undefined ? this.#endpoints : this.#nodes;
     const name = node ?? endpoint;
-    const health = healths.get(name) ?? new EndpointHealth(this.upstreams.length, this.#options);
+    const health = healths.get(name) ?? {
+      breaker: new Breaker(Math.max(MAX_FAILURES, this.upstreams.length), this.#options),
+      failedAtMs: new Map<Upstream, number>(),
+      silences: 0,
+      responseMs: undefined,
+    };
     healths.set(name, health);
     return health;
+  }
+
+  /** The URLs in the order in which this request tries them; URLs of the same rank follow each other from `firstUrl` on. */
+  order(request: HttpRequest): readonly Upstream[] {
+    const first = (request.firstUrl ?? 0) % this.upstreams.length;
+    const fromFirst = [...this.upstreams.slice(first), ...this.upstreams.slice(0, first)];
+    return fromFirst.toSorted((a, b) => this.#rank(a, request) - this.#rank(b, request));
+  }
+
+  /**
+   * The lowest rank comes first: -2 for a half-open URL, so that it is soon known whether it works again; -1 where the
+   * last request to this endpoint succeeded; the time where it failed, so that the oldest failure comes first; the largest
+   * number for an open URL. Requests to nodes may take long, and a silent table proves nothing, so others try half-open URLs.
+   */
+  #rank(upstream: Upstream, request: HttpRequest): number {
+    const { state } = upstream.breaker;
+    const isTrial = request.node === undefined && request.isPart !== true;
+    if (state === 'half_open' && isTrial) return -2;
+    if (state !== 'closed') return Number.MAX_VALUE;
+    return this.#endpoint(request).failedAtMs.get(upstream) ?? -1;
   }
 
   /**
@@ -86,27 +136,15 @@ export class Health {
     return this.#msUntil(Math.max(openUntilMs, this.#endpoint(request).breaker.openUntilMs));
   }
 
-  /** The longer pause of those that keep this request from all URLs. */
-  pauseOf(request: HttpRequest): Pause | undefined {
-    return longest([this.#pauseOfUrls(), this.#endpoint(request).breaker.pause]);
-  }
-
-  /** The longest pause that keeps an endpoint from all URLs lasts this much longer, ms. */
-  pausedMs(): number {
-    const ofEndpoints = Array.from(this.#endpoints.values(), ({ breaker }) => breaker.pause);
-    return this.#msUntil(longest([this.#pauseOfUrls(), ...ofEndpoints])?.untilMs ?? 0);
-  }
-
-  /** The pause of the URLs that ends first; undefined if one of them has none. */
-  #pauseOfUrls(): Pause | undefined {
-    const pauses = this.upstreams.flatMap(({ breaker }) => breaker.pause ?? []);
-    if (pauses.length < this.upstreams.length) return undefined;
-    return pauses.toSorted((a, b) => a.untilMs - b.untilMs)[0];
-  }
-
-  /** How long the node of this request is still to be skipped, ms. */
-  skippedMs({ node = NaN }: HttpRequest): number {
-    return this.#msUntil(this.#nodes.get(node)?.skippedUntilMs ?? 0);
+  /** The longest pause that keeps this request, or without one the requests to any endpoint, from all URLs. */
+  pauseOf(request?: HttpRequest): Pause | undefined {
+    const endpoints = request === undefined ? this.#endpoints.values() : [this.#endpoint(request)];
+    const pauses = Array.from(endpoints, ({ breaker }) => breaker.pause);
+    const ofUrls = this.upstreams.flatMap(({ breaker }) => breaker.pause ?? []);
+    const areAllPaused = ofUrls.length === this.upstreams.length;
+    if (areAllPaused) pauses.push(ofUrls.toSorted((a, b) => a.untilMs - b.untilMs)[0]);
+    const found = pauses.filter((pause) => pause !== undefined);
+    return found.toSorted((a, b) => b.untilMs - a.untilMs)[0];
   }
 
   #msUntil(timeMs: number): number {
@@ -115,58 +153,56 @@ export class Health {
 
   /** Creates the attempt that is sent now, after `tryAcquire`. */
   begin(upstream: Upstream, request: HttpRequest): TrackedAttempt {
-    const isTrial = upstream.breaker.state === 'half_open';
     const endpoint = this.#endpoint(request);
     const startMs = this.#options.monotonicMs();
     return {
       upstream,
       request,
       endpoint,
-      isTrial,
-      headersMs: this.#headersMs(endpoint, request, isTrial),
+      headersMs: this.#headersMs(upstream, endpoint, request),
       startMs,
       code: 'error',
       bytes: 0,
       hasBody: false,
       onHeaders: () => {
         const nowMs = this.#options.monotonicMs();
-        upstream.recordHeaders(nowMs);
-        endpoint.recordHeaders(nowMs - startMs);
+        endpoint.responseMs = nowMs - startMs;
+        endpoint.silences = 0;
+        upstream.respondedAtMs = nowMs;
+        upstream.silentName = undefined;
+        upstream.breaker.succeeded();
       },
     };
   }
 
   /**
-   * How long this attempt may wait for headers. Example: a server that does not respond is waited for 30 s, 5 s, 30 s, 5 s,
-   * 5 s, 30 s and so on: every third wait is long, as the server may only have become slow. With several URLs it leaves time
-   * of the poll for the next one: of the last 30 s of a poll it gets 25 s, of the last 8 s 4 s.
+   * How long an attempt may wait for headers. Example: a server that does not respond is waited for 30 s, 5 s, 30 s, 5 s,
+   * 5 s, 30 s and so on: every third wait is long, as the server may only have become slow. The short wait is 16 s if the
+   * last response took 8 s, and the full one for a node that has never responded, as it may prepare a long list before it
+   * sends headers. With several URLs time of the poll is left for the next one: of the last 30 s this one gets 25 s, of
+   * the last 8 s 4 s.
    */
-  #headersMs(endpoint: EndpointHealth, request: HttpRequest, isTrial: boolean): number {
-    const fullMs = request.headersMs ?? this.#options.deadlines.headersMs;
-    const shortMs = this.#shortHeadersMs(endpoint, request);
-    const attempt = endpoint.silences + 1;
-    const isFirst = attempt === 1 && !isTrial;
-    const deadlineMs = isFirst || attempt % FULL_DEADLINE_EVERY === 0 ? fullMs : shortMs;
+  #headersMs(upstream: Upstream, endpoint: EndpointHealth, request: HttpRequest): number {
+    const { headersMs, headersAfterSilenceMs } = this.#options.deadlines;
+    const { silences, responseMs } = endpoint;
+    const isNode = request.node !== undefined;
+    const fullMs = request.headersMs ?? headersMs;
+    const knownMs = responseMs ?? (isNode ? fullMs : 0);
+    const shortMs = Math.min(fullMs, Math.max(headersAfterSilenceMs, 2 * knownMs));
+    const isFirst = silences === 0 && upstream.breaker.state === 'closed';
+    const isFull = isFirst || (silences + 1) % FULL_DEADLINE_EVERY === 0;
+    const deadlineMs = isFull ? fullMs : shortMs;
     const { endsAtMs } = request.stats;
-    if (this.#isOnlyUrl || request.node !== undefined || endsAtMs === undefined) return deadlineMs;
+    if (this.#isOnlyUrl || isNode || endsAtMs === undefined) return deadlineMs;
     const leftMs = this.#msUntil(endsAtMs);
     return Math.max(1, Math.round(Math.min(deadlineMs, Math.max(leftMs - shortMs, leftMs / 2))));
   }
 
-  /**
-   * The wait for headers after silence: 5 s, or 16 s if the last response took 8 s. A node that has never responded gets
-   * all of its time, as it may prepare a long list before it sends headers.
-   */
-  #shortHeadersMs({ responseMs }: EndpointHealth, { node, headersMs }: HttpRequest): number {
-    const { deadlines } = this.#options;
-    const fullMs = headersMs ?? deadlines.headersMs;
-    if (node !== undefined && responseMs === undefined) return fullMs;
-    return Math.min(fullMs, Math.max(deadlines.headersAfterSilenceMs, 2 * (responseMs ?? 0)));
-  }
-
   succeeded({ upstream, endpoint, startMs }: TrackedAttempt): void {
     upstream.breaker.endPause(startMs);
-    endpoint.succeeded(upstream, startMs);
+    endpoint.failedAtMs.delete(upstream);
+    endpoint.breaker.succeeded();
+    endpoint.breaker.endPause(startMs);
   }
 
   /**
@@ -180,14 +216,19 @@ export class Health {
       this.#startPause(attempt, error, pauseSeconds);
       return false;
     }
+    if (error.scope === 'url') {
+      upstream.breaker.failed(startMs);
+      return false;
+    }
     let isUrlSilent = false;
-    if (error.scope === 'url') upstream.breaker.failed(startMs);
-    else if (error.scope === 'none' && code !== 'error') this.succeeded(attempt);
-    else if (request.isPart === true) isUrlSilent = attempt.isTrial;
-    else if (isSilence(attempt, error)) isUrlSilent = this.#recordSilence(attempt);
-    else if (error.scope === 'endpoint') endpoint.breaker.failed(startMs);
+    if (error.scope === 'none' && code !== 'error') this.succeeded(attempt);
+    else if (request.isPart !== true && isSilence(attempt, error)) {
+      isUrlSilent = this.#recordSilence(attempt);
+    } else if (request.isPart !== true && error.scope === 'endpoint') {
+      endpoint.breaker.failed(startMs);
+    }
     // The next request of this kind begins at another URL.
-    if (error.scope !== 'url') endpoint.failedAtMs.set(upstream, this.#options.monotonicMs());
+    endpoint.failedAtMs.set(upstream, this.#options.monotonicMs());
     return isUrlSilent;
   }
 
@@ -203,45 +244,50 @@ export class Health {
    */
   #startPause(attempt: TrackedAttempt, error: RequestError, seconds: number): void {
     const { upstream, endpoint, request } = attempt;
-    const { status } = error;
     const others = this.upstreams.filter((each) => each !== upstream);
     const isOtherFree = others.some(({ breaker }) => breaker.state !== 'open');
-    const isUnavailable = status === UNAVAILABLE && request.node === undefined;
-    const isUrlPaused = status === TOO_MANY_REQUESTS || (isUnavailable && isOtherFree);
+    const isUnavailable = error.status === UNAVAILABLE && request.node === undefined;
+    const isUrlPaused = error.status === TOO_MANY_REQUESTS || (isUnavailable && isOtherFree);
     (isUrlPaused ? upstream : endpoint).breaker.startPause(error, seconds * 1000);
     if (isUrlPaused) upstream.lastFailure = error;
   }
 
   /**
-   * Decides what is silent: only the endpoint or node, if the URL has responded to another request since the middle of the
-   * first wait, and else perhaps the URL. Returns whether it may be the URL, which is assumed of every trial. Example: node
-   * 3 gets a request at 0 s, and has not responded at 30 s. If the URL sent the list of node 1 at 20 s, node 3 is skipped
-   * for 300 s, with a `max_duty` of 0.1. If the URL sent nothing after 10 s, node 3 is read again in the next scan.
+   * Decides what is silent: only the endpoint or node, if the URL has responded to another request in the second half of the
+   * wait, and else perhaps the URL. Returns whether it may be the URL. Example: node 3 gets a request at 0 s, and has not
+   * responded at 30 s. If the URL sent the list of node 1 at 20 s, node 3 is paused for 300 s, with a `max_duty` of 0.1. If
+   * the URL sent nothing after 10 s, node 3 is read again in the next scan.
    */
-  #recordSilence(attempt: TrackedAttempt): boolean {
-    const { upstream, endpoint, request, startMs, code, isTrial } = attempt;
-    const waitedMs = this.#options.monotonicMs() - startMs;
+  #recordSilence({ upstream, endpoint, request, startMs, code }: TrackedAttempt): boolean {
+    const { deadlines, monotonicMs } = this.#options;
+    const waitedMs = monotonicMs() - startMs;
     // The poll ended soon after this request was sent, which shows nothing about the server.
-    const shortMs = this.#shortHeadersMs(endpoint, request);
-    if (request.stats.signal.aborted && waitedMs < shortMs / 2) return false;
-    if (endpoint.silences === 0) endpoint.silentSinceMs = startMs + waitedMs / 2;
+    const isSoon = waitedMs < deadlines.headersAfterSilenceMs / 2;
+    if (request.stats.signal.aborted && isSoon) return false;
     endpoint.silences += 1;
     endpoint.breaker.failed(startMs);
     const isNode = request.node !== undefined;
-    if (code !== 'error' || upstream.respondedAtMs >= endpoint.silentSinceMs) {
-      const skipMs = Math.min(waitedMs / this.#options.maxDuty, MAX_SKIP_MS);
-      if (isNode) endpoint.skippedUntilMs = startMs + waitedMs + skipMs;
-      return isTrial;
+    if (code !== 'error' || upstream.respondedAtMs >= startMs + waitedMs / 2) {
+      if (isNode) this.#pauseNode(endpoint, request, waitedMs);
+      return false;
     }
     // The only URL stays in use when nodes are silent, as other requests need it.
-    if (isNode && this.#isOnlyUrl) return isTrial;
-    upstream.recordSilence(isNode ? `node ${request.node}` : request.endpoint, startMs);
-    return isTrial || !isNode;
+    if (isNode && this.#isOnlyUrl) return false;
+    const name = isNode ? `node ${request.node}` : request.endpoint;
+    const isSecond = upstream.silentName !== undefined && upstream.silentName !== name;
+    // An endpoint that hangs for ever cannot open the breaker again alone.
+    upstream.silentName = isSecond ? undefined : name;
+    if (isSecond) upstream.breaker.open(startMs);
+    return !isNode;
   }
-}
 
-function longest(pauses: readonly (Pause | undefined)[]): Pause | undefined {
-  return pauses.filter((pause) => pause !== undefined).toSorted((a, b) => b.untilMs - a.untilMs)[0];
+  /** Fails requests for a silent node until `waitedMs` is no more than its share of the time. */
+  #pauseNode({ breaker }: EndpointHealth, { endpoint, node }: HttpRequest, waitedMs: number): void {
+    const pauseMs = Math.min(waitedMs / this.#options.maxDuty, MAX_NODE_PAUSE_MS);
+    if (pauseMs === 0) return;
+    const text = `${endpoint} of node ${node}: no response; paused for ${Math.ceil(pauseMs / 1000)} s`;
+    breaker.startPause(new RequestError('timeout', text, { endpoint, node }), pauseMs);
+  }
 }
 
 /**

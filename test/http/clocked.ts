@@ -51,6 +51,9 @@ export function create(urls: number, more: { readonly headersAfterSilenceMs?: nu
         .order(request)
         .map(({ url }) => url.hostname)
         .join(''),
+    /** What is left of the pause of these requests. */
+    pausedMs: (request: HttpRequest): number =>
+      Math.max(0, (health.pauseOf(request)?.untilMs ?? 0) - clock.now),
     states: (): readonly string[] => health.upstreams.map(({ breaker }) => breaker.state),
     /** A request to this URL that gets headers after 10 ms. */
     answer: (at: number, request = REQUEST): void => {
