@@ -2,10 +2,11 @@ import { Breaker, type BreakerOptions, type Pause } from './breaker.ts';
 import { isNodeTimeout, missedDeadline, RequestError, TOO_MANY_REQUESTS } from './errors.ts';
 import type { Attempt, HttpRequest } from './request.ts';
 
-/** This many failures in a row open the breaker of the only URL, of an endpoint or of a node: at least one for each URL. */
+/**
+ * This many failures in a row, or one at each URL, open the breaker of an endpoint or a node, and that of the only URL. One
+ * failure opens that of one of several URLs, as the next one can be used at once.
+ */
 const MAX_FAILURES = 3;
-/** One failure opens the breaker of one of several URLs, as the next URL can be used at once. */
-const MAX_FAILURES_OF_ONE_OF_SEVERAL = 1;
 /** While there is no response, every third request gets the full deadline. */
 const FULL_DEADLINE_EVERY = 3;
 /** A node that did not respond is paused no longer than this. */
@@ -66,7 +67,7 @@ export class Health {
   constructor(urls: readonly string[], options: HealthOptions) {
     this.#options = options;
     this.#isOnlyUrl = urls.length === 1;
-    const maxFailures = this.#isOnlyUrl ? MAX_FAILURES : MAX_FAILURES_OF_ONE_OF_SEVERAL;
+    const maxFailures = this.#isOnlyUrl ? MAX_FAILURES : 1;
     this.upstreams = urls.map((text) => {
       const url = new URL(text);
       const port = url.port || (url.protocol === 'https:' ? '443' : '80');
@@ -206,8 +207,8 @@ export class Health {
   }
 
   /**
-   * Records a failure as a pause that the server requested, as silence, or else as a failure of the scope of the error (the
-   * URL, the endpoint or none). Returns whether the URL seems to respond to no request at all.
+   * Records a failure as a pause that the server requested, or as a failure of the scope of the error (the URL, the endpoint
+   * or none). Returns whether the URL seems to respond to no request at all.
    */
   failed(attempt: TrackedAttempt, error: RequestError, pauseSeconds?: number): boolean {
     const { upstream, endpoint, request, startMs, code } = attempt;
@@ -222,10 +223,9 @@ export class Health {
     }
     let isUrlSilent = false;
     if (error.scope === 'none' && code !== 'error') this.succeeded(attempt);
-    else if (request.isPart !== true && isSilence(attempt, error)) {
-      isUrlSilent = this.#recordSilence(attempt);
-    } else if (request.isPart !== true && error.scope === 'endpoint') {
+    else if (error.scope === 'endpoint' && request.isPart !== true) {
       endpoint.breaker.failed(startMs);
+      if (isSilence(attempt, error)) isUrlSilent = this.#recordSilence(attempt);
     }
     // The next request of this kind begins at another URL.
     endpoint.failedAtMs.set(upstream, this.#options.monotonicMs());
@@ -258,16 +258,11 @@ export class Health {
    * responded at 30 s. If the URL sent the list of node 1 at 20 s, node 3 is paused for 300 s, with a `max_duty` of 0.1. If
    * the URL sent nothing after 10 s, node 3 is read again in the next scan.
    */
-  #recordSilence({ upstream, endpoint, request, startMs, code }: TrackedAttempt): boolean {
-    const { deadlines, monotonicMs } = this.#options;
-    const waitedMs = monotonicMs() - startMs;
-    // The poll ended soon after this request was sent, which shows nothing about the server.
-    const isSoon = waitedMs < deadlines.headersAfterSilenceMs / 2;
-    if (request.stats.signal.aborted && isSoon) return false;
+  #recordSilence({ upstream, endpoint, request, startMs }: TrackedAttempt): boolean {
+    const waitedMs = this.#options.monotonicMs() - startMs;
     endpoint.silences += 1;
-    endpoint.breaker.failed(startMs);
     const isNode = request.node !== undefined;
-    if (code !== 'error' || upstream.respondedAtMs >= startMs + waitedMs / 2) {
+    if (upstream.respondedAtMs >= startMs + waitedMs / 2) {
       if (isNode) this.#pauseNode(endpoint, request, waitedMs);
       return false;
     }

@@ -188,17 +188,6 @@ describe('the silence of an endpoint', () => {
     expect(states()).toEqual(['closed', 'closed']);
     expect([order(), order(USERS)]).toEqual(['ba', 'ab']);
   });
-
-  test.each([
-    [49, 1_000],
-    [50, 100],
-  ])('in a poll that was over after %i ms leads to a deadline of %i ms', (waitedMs, expected) => {
-    const { silence, deadline, order } = create(2);
-    silence(0, OVER, waitedMs);
-    expect(deadline(0)).toBe(expected);
-    // The next request begins elsewhere anyway.
-    expect(order()).toBe('ba');
-  });
 });
 
 type World = ReturnType<typeof create>;
