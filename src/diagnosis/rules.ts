@@ -13,6 +13,9 @@ const HTTP_PORT = 'use the port of the DB Console (8080 by default), not that of
 const NOT_THIS_API =
   'the response is not from this API: a proxy or another server listens there, or the server could not encode its response (see its log)';
 
+/** The server, or something in between, ended the connection. */
+const CLOSED = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
+
 /** Failures before there is a response, and responses that any server may give. */
 const CONNECTION_RULES: readonly Rule[] = [
   [{ codes: ['ENOTFOUND'] }, 'correct the host name in the URL, or add it to DNS'],
@@ -101,24 +104,10 @@ const CONNECTION_RULES: readonly Rule[] = [
     'the server accepted the connection but did not respond in time: check it for overload, or raise cluster_api.timeout',
   ],
   [
-    { codes: ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'], when: ({ hasWorked }) => hasWorked },
+    { codes: CLOSED, when: ({ hasWorked }) => hasWorked },
     'the server closed the connection: check that the node is up, and any proxy in between',
   ],
-  // With TLS 1.3, a client learns that its certificate is missing only from the end of the connection.
-  [
-    {
-      codes: ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'],
-      when: ({ login }) => login?.urls.every((url) => url.startsWith('https:')) === true,
-    },
-    ({ login }) =>
-      login?.tls.cert_file === undefined
-        ? `the server closed the connection: if it requires a client certificate, set cluster_api.tls.cert_file and key_file; ${HTTP_PORT}; otherwise check the server and any proxy in between`
-        : `the server closed the connection: check that it trusts the client certificate of cluster_api.tls.cert_file; ${HTTP_PORT}; otherwise check any proxy in between`,
-  ],
-  [
-    { codes: ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'] },
-    `the server closed the connection: write https:// in the URL if it requires TLS; ${HTTP_PORT}; otherwise check the server and any proxy in between`,
-  ],
+  [{ codes: CLOSED }, explainClosed],
   [
     { codes: [NOT_HTTP] },
     `no HTTP server listens there: ${HTTP_PORT}; a port that speaks TLS needs https:// in the URL`,
@@ -252,20 +241,25 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       { when: ({ error }) => error instanceof CachedResponseError },
       'make proxies and load balancers in front of the cluster pass /api/v2/ on without caching',
     ],
-    // The limits of logins and tables are fixed, and far above any response of a cluster.
-    [{ reasons: ['limit'], endpoints: ['login', 'table'] }, NOT_THIS_API],
     [{ reasons: ['decode'] }, NOT_THIS_API],
     [
-      { reasons: ['limit'], when: ({ error }) => error.limit === 'items' },
-      'no cluster has so many (docs/reliability.md): check that the URL is that of a CockroachDB node, and any proxy in between',
-    ],
-    [
       { reasons: ['limit'] },
-      'the response is larger or longer than allowed: raise cluster_api.max_response_bytes if the cluster is that large',
+      'the response is larger or longer than allowed: check that the URL is that of a CockroachDB node, and any proxy in between; raise cluster_api.max_response_bytes if the cluster is that large',
     ],
     ...CONNECTION_RULES,
   ],
 };
+
+/** With TLS 1.3, a client learns that its certificate is missing only from the end of the connection. */
+function explainClosed({ login }: Failure): string {
+  const isTls = login?.urls.every((url) => url.startsWith('https:')) === true;
+  const first = !isTls
+    ? 'write https:// in the URL if it requires TLS'
+    : login.tls.cert_file === undefined
+      ? 'if it requires a client certificate, set cluster_api.tls.cert_file and key_file'
+      : 'check that it trusts the client certificate of cluster_api.tls.cert_file';
+  return `the server closed the connection: ${first}; ${HTTP_PORT}; otherwise check the server and any proxy in between`;
+}
 
 /** Whether the URL has the port of SQL, where no server speaks HTTP. */
 function isSqlPort({ error: { url } }: Failure): boolean {

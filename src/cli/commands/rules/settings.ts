@@ -10,7 +10,7 @@ import {
 } from '../../../config/alert-settings.ts';
 import { findNearest } from '../../../config/issues.ts';
 import type { Config } from '../../../config/keys-and-flags.ts';
-import { usageError } from '../../command.ts';
+import { type CommandError, usageError } from '../../command.ts';
 
 /** A setting: how its value is checked and written, its default and its meaning. */
 export type Setting = readonly [
@@ -96,22 +96,37 @@ export function readSettings(
   const severities: Record<string, string> = {};
   const waits: Record<string, string> = {};
   const labels: Record<string, string> = {};
+  const alertNames = alerts.map(({ name }) => name);
   for (const pair of pairs) {
     const [, key, value = ''] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
     if (key === undefined) throw usageError(`--set ${pair}: write KEY=VALUE`);
     const [group, name = ''] = key.split(/\.(.*)/);
-    if (group === 'severity') severities[checkAlert(name, alerts)] = checkSeverity(key, value);
-    else if (group === 'for') waits[checkWaiting(name, alerts)] = checkDuration(key, value);
-    else if (group === 'label') labels[checkLabel(name)] = value;
-    else {
+    const isOfAlert = group === 'severity' || group === 'for';
+    if (isOfAlert && !alertNames.includes(name)) throw unknown('alert', name, alertNames);
+    let fault: string | undefined;
+    if (group === 'severity') {
+      if (!SEVERITIES.includes(value)) fault = `use ${SEVERITIES.join(', ')}`;
+      severities[name] = value;
+    } else if (group === 'for') {
+      const isWaiting = alerts.some((alert) => alert.name === name && alert.waits);
+      if (!isWaiting) fault = 'this alert fires at once; its expression says when';
+      else if (!DURATION.test(value)) fault = 'not a duration above 0: write 90s, 10m or 2h';
+      waits[name] = value;
+    } else if (group === 'label') {
+      if (OWN_LABELS.includes(name)) {
+        fault = 'alerts are joined and routed by this label; set another';
+      } else if (!/^[a-z_]\w*$/i.test(name)) fault = 'not the name of a label that may be set';
+      labels[name] = value;
+    } else {
       const checked = checkValue(key, value);
       if (configured && key in fixed && checked !== texts[key]) {
         const file = `${isThresholdName(key) ? 'thresholds' : 'links'}.${key}`;
         const there = `${file} is ${texts[key] || 'empty'} with ${configured.file}`;
-        throw usageError(`--set ${pair}: ${there}, for the status page, too: change it there`);
+        fault = `${there}, for the status page, too: change it there`;
       }
       texts[key] = checked;
     }
+    if (fault !== undefined) throw usageError(`--set ${pair}: ${fault}`);
   }
   const limits = THRESHOLD_NAMES.map((name) => [name, Number(texts[name])] as const);
   const [wrong] = findWrongOrders(Object.fromEntries(limits));
@@ -127,12 +142,14 @@ function writeValue(name: string, text: string): string {
   return kind === 'optional regex' && text !== '' ? `,application!~${JSON.stringify(text)}` : text;
 }
 
-/** Texts that may stand before the `=`. */
-const SETTING_KEYS = [...SETTING_NAMES, 'severity.ALERT', 'for.ALERT', 'label.NAME'];
-
 /** The value of a setting, numbers in their shortest form. */
 function checkValue(name: string, value: string): string {
-  const [kind, usual] = SETTINGS[name] ?? unknown('setting', name, SETTING_KEYS);
+  const setting = SETTINGS[name];
+  if (setting === undefined) {
+    const keys = [...SETTING_NAMES, 'severity.ALERT', 'for.ALERT', 'label.NAME'];
+    throw unknown('setting', name, keys);
+  }
+  const [kind, usual] = setting;
   if (kind === 'regex' && value === '') {
     throw usageError(`--set ${name}=: matches nothing; the default is ${usual}`);
   }
@@ -157,38 +174,9 @@ function findTextFault(kind: Setting[0], value: string): string | undefined {
   }
 }
 
-function checkAlert(name: string, alerts: readonly AlertTemplate[]): string {
-  const names = alerts.map((alert) => alert.name);
-  return names.includes(name) ? name : unknown('alert', name, names);
-}
-
-function checkWaiting(name: string, alerts: readonly AlertTemplate[]): string {
-  checkAlert(name, alerts);
-  if (alerts.some((alert) => alert.name === name && alert.waits)) return name;
-  throw usageError(`--set for.${name}: this alert fires at once; its expression says when`);
-}
-
-function checkDuration(key: string, value: string): string {
-  if (DURATION.test(value)) return value;
-  throw usageError(`--set ${key}=${value}: not a duration above 0: write 90s, 10m or 2h`);
-}
-
-function checkSeverity(key: string, value: string): string {
-  if (SEVERITIES.includes(value)) return value;
-  throw usageError(`--set ${key}=${value}: use ${SEVERITIES.join(', ')}`);
-}
-
-function checkLabel(name: string): string {
-  if (OWN_LABELS.includes(name)) {
-    const reason = 'alerts are joined and routed by this label; set another';
-    throw usageError(`--set label.${name}: ${reason}`);
-  }
-  if (/^[a-z_]\w*$/i.test(name)) return name;
-  throw usageError(`--set label.${name}: not the name of a label that may be set`);
-}
-
-function unknown(what: string, word: string, words: readonly string[]): never {
+/** The error for a name that does not exist, with the nearest one. */
+function unknown(what: string, word: string, words: readonly string[]): CommandError {
   const near = findNearest(word, words);
   const hint = near === undefined ? 'see crdb-exporter rules --help' : `did you mean ${near}?`;
-  throw usageError(`--set: there is no ${what} ${JSON.stringify(word)}: ${hint}`);
+  return usageError(`--set: there is no ${what} ${JSON.stringify(word)}: ${hint}`);
 }

@@ -93,7 +93,7 @@ test('a pair is refused with its remedy', () => {
     --set for.CrdbNodeDead=0m: not a duration above 0: write 90s, 10m or 2h
     --set for.CrdbNodeDead=5min: not a duration above 0: write 90s, 10m or 2h
     --set for.CrdbNodeDead=: not a duration above 0: write 90s, 10m or 2h
-    --set for.CrdbWatchdog: this alert fires at once; its expression says when
+    --set for.CrdbWatchdog=5m: this alert fires at once; its expression says when
     --set: there is no alert "CrdbNodeDed": did you mean CrdbNodeDead?
     --set job=(: not a regular expression
     --set job=a(?i): not a regular expression
@@ -102,11 +102,11 @@ test('a pair is refused with its remedy', () => {
     --set runbook_url=https://: not an address that begins with http:// or https://
     --set runbook_url=http://a'b: not an address that begins with http:// or https://
     --set runbook_url=http://a?b: an address with a user, a query or a fragment: remove it
-    --set label.node_id: alerts are joined and routed by this label; set another
-    --set label.severity: alerts are joined and routed by this label; set another
-    --set label.: not the name of a label that may be set
-    --set label.1a: not the name of a label that may be set
-    --set label.a-b: not the name of a label that may be set
+    --set label.node_id=x: alerts are joined and routed by this label; set another
+    --set label.severity=x: alerts are joined and routed by this label; set another
+    --set label.=x: not the name of a label that may be set
+    --set label.1a=x: not the name of a label that may be set
+    --set label.a-b=x: not the name of a label that may be set
     "
   `);
 });
