@@ -3,7 +3,7 @@ import { freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockro
 import { nodes } from '../../collectors/nodes/collector.ts';
 import { nodeDetails } from '../../collectors/nodes/record.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
-import { formatAge, formatBytes, formatCount, formatPercent, toTimestamp } from '../../format.ts';
+import { formatAge, formatBytes, formatCount, formatPercent, toTime } from '../../format.ts';
 import type { Infer } from '../../json/shape.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../../vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
@@ -170,8 +170,8 @@ function toItem(node: Infer<typeof nodeDetails>) {
     cluster_name: node.cluster_name,
     locality: node.locality.tiers.map(({ key = '', value = '' }) => `${key}=${value}`).join(','),
     attrs: node.attrs.attrs,
-    started_at: toTime(node.started_at),
-    updated_at: toTime(node.updated_at),
+    started_at: toTimeOfNanos(node.started_at),
+    updated_at: toTimeOfNanos(node.updated_at),
     num_cpus: node.num_cpus,
     num_vcpus: node.num_vcpus,
     total_system_memory: node.total_system_memory,
@@ -182,9 +182,9 @@ function toItem(node: Infer<typeof nodeDetails>) {
   };
 }
 
-function toTime(nanoseconds = 0): string | null {
-  // A double loses the last digits of nanoseconds since 1970: rounding restores the millisecond.
-  return nanoseconds === 0 ? null : (toTimestamp(Math.round(nanoseconds / 1e6)) ?? null);
+/** A double loses the last digits of nanoseconds since 1970: rounding restores the millisecond. */
+function toTimeOfNanos(nanoseconds = 0): string | null {
+  return toTime(Math.round(nanoseconds / 1e6)) ?? null;
 }
 
 /** How long the process had run when it last wrote its record. */

@@ -94,11 +94,8 @@ function severityOf(replica: Replica): number {
 
 /** The leaseholders with most queries, the hottest first. */
 function takeHottest(replicas: readonly Replica[], count: number): Replica[] {
+  const queriesOf = ({ stats }: Replica): number => stats.queries_per_second ?? 0;
   return replicas.toSorted((a, b) => queriesOf(b) - queriesOf(a)).slice(0, count);
-}
-
-function queriesOf({ stats }: Replica): number {
-  return stats.queries_per_second ?? 0;
 }
 
 /** Seconds between two looks of `--watch`. */

@@ -8,7 +8,7 @@ import { Exporter, type ExporterOptions } from '../../exporter/exporter.ts';
 import { createLog, type Log } from '../../log.ts';
 import type { Build } from '../../metrics/exporter-metrics.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../command.ts';
-import { onStopSignal, type StopSignal } from '../process/signals.ts';
+import { untilStopSignal } from '../process/signals.ts';
 import { createSystemdNotifier, inheritedSockets } from '../process/systemd.ts';
 import { addConfigFlags, configSources, loadCommandConfig } from '../schema-flags.ts';
 
@@ -49,17 +49,7 @@ async function check(command: Command, context: CommandContext): Promise<void> {
 
 /** Runs the exporter until a signal stops it, which may arrive while it starts. */
 async function serve(sources: ConfigSources, build: Build): Promise<void> {
-  const stopped = Promise.withResolvers<StopSignal>();
-  const listening = onStopSignal(stopped.resolve);
-  try {
-    await serveUntil(stopped.promise, sources, build);
-  } catch (error) {
-    listening[Symbol.dispose]();
-    throw error;
-  }
-}
-
-async function serveUntil(stopped: Promise<StopSignal>, sources: ConfigSources, build: Build) {
+  const stopped = untilStopSignal();
   const { config, warnings } = await loadConfig(sources);
   // The web config file is reloaded by its own watcher.
   const load: ExporterOptions['load'] = () =>

@@ -11,7 +11,7 @@ import { users } from '../../collectors/users.ts';
 import { collectorOptions } from '../../config/collector-schema.ts';
 import { parseDuration } from '../../config/values.ts';
 import { grantee } from '../../diagnosis/rules.ts';
-import { formatAge, formatBytes, formatCount, formatList } from '../../format.ts';
+import { formatAge, formatBytes, formatCount, formatList, toTime } from '../../format.ts';
 import { type Infer, object, string } from '../../json/shape.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
@@ -158,7 +158,7 @@ function toSession(element: Infer<ReturnType<typeof sessionDetails>>, nowMs: num
   return {
     ...others,
     id: toHex(element.id),
-    start: toTime(element.start),
+    start: toTime(element.start) ?? null,
     end: undefined,
     status: undefined,
     state: open.state,
@@ -170,10 +170,10 @@ function toSession(element: Infer<ReturnType<typeof sessionDetails>>, nowMs: num
     active_txn:
       transaction === undefined
         ? null
-        : { ...transaction, start: toTime(transaction.start), elapsed_time: undefined },
+        : { ...transaction, start: toTime(transaction.start) ?? null, elapsed_time: undefined },
     active_queries: queries.map((query) => ({
       ...query,
-      start: toTime(query.start),
+      start: toTime(query.start) ?? null,
       elapsed_time: undefined,
       phase: PHASES[query.phase ?? -1] ?? `unknown(${query.phase})`,
     })),
@@ -185,10 +185,6 @@ function toHex(id: unknown): string | undefined {
   if (id === undefined || id === null) return '';
   if (typeof id === 'string') return Buffer.from(id, 'base64').toString('hex');
   return Array.isArray(id) ? Buffer.from(id).toString('hex') : undefined;
-}
-
-function toTime(milliseconds: number | undefined): string | null {
-  return milliseconds === undefined ? null : new Date(milliseconds).toISOString();
 }
 
 /** `users`: GET /users/. */

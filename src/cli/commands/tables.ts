@@ -14,6 +14,7 @@ import {
   formatLine,
   formatNumber,
   formatPercent,
+  toTime,
 } from '../../format.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
@@ -106,7 +107,6 @@ async function readLoads(target: ClusterTarget, output: string) {
 
 /** A table as JSON, with the names of the API where it has one. */
 function toTable(table: KnownTable, loads?: ReadonlyMap<string, TableLoad>) {
-  const { updatedSeconds } = table;
   const load = loads?.get(table.tableId);
   return {
     database: table.database,
@@ -119,8 +119,7 @@ function toTable(table: KnownTable, loads?: ReadonlyMap<string, TableLoad>) {
     range_count: table.ranges,
     column_count: table.columns,
     index_count: table.indexes,
-    last_updated:
-      updatedSeconds === undefined ? null : new Date(updatedSeconds * 1000).toISOString(),
+    last_updated: toTime((table.updatedSeconds ?? 0) * 1000) ?? null,
     ...(loads !== undefined && {
       queries_per_second: load?.queries ?? 0,
       writes_per_second: load?.writes ?? 0,

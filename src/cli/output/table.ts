@@ -86,42 +86,37 @@ export function paint(style: Style, text: string): string {
 }
 
 /**
- * The width of each column; 0 is hidden. Hides the optional columns that do not fit, then shrinks the widest until the row
- * fits. Example: 30 columns for ID (2), NAME (20, shrinks to 11) and SIZE (8, optional): 2 + 11 + 8 and two gaps fit, so
- * NAME gets 16.
+ * The width of each column; 0 is hidden. Optional columns that do not fit are hidden; the space that is left goes to the
+ * columns that shrink, the first ones first. Example: 30 columns for ID (2), NAME (20, shrinks to 11) and SIZE (8,
+ * optional): 2 + 11 + 8 and two gaps fit, and 5 are left, so NAME gets 16.
  */
 function fitWidths(
   columns: readonly TableColumn[],
   lines: readonly (readonly Cell[])[],
   width: number,
 ): readonly number[] {
-  const widths = columns.map(({ shrinks }, index) => {
+  const sizes = columns.map(({ shrinks }, index) => {
     const widest = lines.reduce(
       (most, cells) => Math.max(most, stringWidth(cells[index]?.text ?? '')),
       0,
     );
-    return shrinks ? Math.min(MAX_WIDTH, widest) : widest;
+    if (!shrinks) return { least: widest, most: widest };
+    return { least: Math.min(MIN_WIDTH, widest), most: Math.min(MAX_WIDTH, widest) };
   });
-  const smallest = widths.map((widest, index) =>
-    columns[index]?.shrinks ? Math.min(widest, MIN_WIDTH) : widest,
-  );
-  const isShown = columns.map(({ isOptional }) => !isOptional);
-  const fits = (shown: readonly number[]): boolean =>
-    shown.reduce((sum, each, index) => sum + (isShown[index] ? each + GAP.length : 0), 0) <=
-    width + GAP.length;
-  columns.forEach(({ isOptional }, index) => {
-    isShown[index] = true;
-    if (isOptional && !fits(smallest)) isShown[index] = false;
+  const required = sizes.filter((_, index) => !columns[index]?.isOptional);
+  let left = required.reduce((space, { least }) => space - least - GAP.length, width + GAP.length);
+  const shown = sizes.map(({ least }, index) => {
+    if (!columns[index]?.isOptional) return true;
+    const fits = least + GAP.length <= left;
+    if (fits) left -= least + GAP.length;
+    return fits;
   });
-  while (!fits(widths)) {
-    const shrinkable = widths.map((each, index) =>
-      isShown[index] && each > (smallest[index] ?? 0) ? each : 0,
-    );
-    const widest = shrinkable.indexOf(Math.max(...shrinkable));
-    if (!shrinkable[widest]) break;
-    widths[widest] = (widths[widest] ?? 0) - 1;
-  }
-  return widths.map((each, index) => (isShown[index] ? each : 0));
+  return sizes.map(({ least, most }, index) => {
+    if (!shown[index]) return 0;
+    const more = Math.min(most - least, Math.max(0, left));
+    left -= more;
+    return least + more;
+  });
 }
 
 function drawRow(
