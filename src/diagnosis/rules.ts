@@ -54,6 +54,8 @@ const CONNECTION_RULES: readonly Rule[] = [
         'UNABLE_TO_GET_ISSUER_CERT',
         'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
         'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+        // Every CA that cockroach creates has the same name.
+        'CERT_SIGNATURE_FAILURE',
         'INVALID_CA',
       ],
     },
