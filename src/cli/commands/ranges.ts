@@ -94,8 +94,9 @@ function severityOf(replica: Replica): number {
 
 /** The leaseholders with most queries, the hottest first. */
 function takeHottest(replicas: readonly Replica[], count: number): Replica[] {
-  const queriesOf = ({ stats }: Replica): number => stats.queries_per_second ?? 0;
-  return replicas.toSorted((a, b) => queriesOf(b) - queriesOf(a)).slice(0, count);
+  return replicas
+    .toSorted((a, b) => (b.stats.queries_per_second ?? 0) - (a.stats.queries_per_second ?? 0))
+    .slice(0, count);
 }
 
 /** Seconds between two looks of `--watch`. */
