@@ -69,14 +69,14 @@ export class ClusterApi {
         list: 'nodes',
         element,
         envelope: offsetEnvelope,
+        onHeaders: (response) => void ({ dateMs } = response),
         onElement(node) {
           identify(identity, typed(nodeIdentity, node));
           assertWithin(stats, 'nodes', 'nodes', identity.processes.size, MAX_NODES);
-          request.onNode(typed(request.shape, node));
+          request.onNode(typed(request.shape, node), dateMs);
         },
       });
       this.#listings.checkPage(page.response, offset === 0);
-      ({ dateMs } = page.response);
       return page.envelope.next;
     });
     this.#listings.listed(stats, identity);

@@ -62,11 +62,11 @@ const nodeShape = object({
   locality: localityShape,
 });
 
-/** How nodes are listed; `limit` is their number per page. */
+/** How nodes are listed; `limit` is their number per page, `dateMs` the Date header of the page that holds the node. */
 export interface NodesRequest<S extends ObjectShape> {
   readonly limit: number;
   readonly shape: S;
-  readonly onNode: (node: Infer<S>) => void;
+  readonly onNode: (node: Infer<S>, dateMs: number | undefined) => void;
 }
 
 /** The part of the cluster API that lists nodes. */

@@ -21,8 +21,8 @@ interface AnsweringApi {
   readonly requests: readonly string[];
 }
 
-/** The cluster API over documents in memory: real paths, paging and decoding, no socket. */
-export function answering(answer: Answer, dateMs?: number): AnsweringApi {
+/** The cluster API over documents in memory: real paths, paging and decoding, no socket. A second response has the second date. */
+export function answering(answer: Answer, ...datesMs: readonly number[]): AnsweringApi {
   const requests: string[] = [];
   const textOf = (path: string): Buffer => {
     requests.push(path);
@@ -31,6 +31,7 @@ export function answering(answer: Answer, dateMs?: number): AnsweringApi {
   };
   const session: Pick<ApiLogin, 'get'> = {
     async get({ path, onHeaders, onChunk, onEnd }) {
+      const dateMs = datesMs[requests.length] ?? datesMs.at(-1);
       onHeaders?.({ status: 200, dateMs });
       onChunk(textOf(path));
       return onEnd({ status: 200, dateMs, url: 'http://a' });

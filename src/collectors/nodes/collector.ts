@@ -8,15 +8,14 @@ import { LIVENESS_STATUSES } from '../../vocabulary.ts';
 import { type CollectorResult, defineCollector, gaugeOf } from '../collector.ts';
 import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './jobs.ts';
 import { NODE } from './keyed.ts';
-import { MEASUREMENT_FAMILIES, nodeKeys, storeKeys, writeMeasurements } from './measurements.ts';
 import {
-  copyNode,
-  countValues,
-  type NodeRecord,
-  type NodeStatus,
-  nodeShape,
+  MEASUREMENT_FAMILIES,
+  nodeKeys,
   selectKeys,
-} from './record.ts';
+  storeKeys,
+  writeMeasurements,
+} from './measurements.ts';
+import { copyNode, type NodeRecord, type NodeStatus, nodeShape } from './record.ts';
 
 /** Liveness, identity and size of the nodes: true of a node even when its record is old. */
 const families = {
@@ -157,14 +156,14 @@ export const nodes = defineCollector({
     const { dateMs } = await api.nodes(context, {
       limit: context.options.page_limit,
       shape: nodeShape(nodeKeys(selected), storeKeys(selected)),
-      onNode(element) {
-        const node = copyNode(element);
-        if (node === undefined) return;
+      onNode(element, answeredMs) {
+        const node = copyNode(element, answeredMs);
+        if (node.id <= 0) return;
         byId.set(node.id, node);
         if (element.locality.tiers.length > MAX_TIERS) context.limits.add('items');
         stores += node.stores.size;
         assertWithin(context, 'nodes', 'stores', stores, MAX_STORES);
-        values += countValues(node);
+        for (const { size } of [node.metrics, ...node.stores.values()]) values += size;
         assertWithin(context, 'nodes', 'values', values, MAX_NODE_VALUES);
       },
     });
@@ -174,11 +173,7 @@ export const nodes = defineCollector({
     const { state } = context;
     state.lastBackupSeconds = Math.max(state.lastBackupSeconds, lastBackupSeconds(records));
     return {
-      nodes: records.map((node) => ({
-        ...node,
-        isFresh: isFresh(node),
-        recordAgeSeconds: recordAge(node, dateMs),
-      })),
+      nodes: records.map((node) => ({ ...node, isFresh: isFresh(node) })),
       selected,
       lastBackupSeconds: state.lastBackupSeconds,
       answeredMs: dateMs,
@@ -208,11 +203,6 @@ export interface NodesResult extends CollectorResult {
   readonly lastBackupSeconds: number;
   /** When the server answered, by its clock, ms since the epoch; undefined when it sent no Date. */
   readonly answeredMs?: number | undefined;
-}
-
-function recordAge({ updatedSeconds }: NodeRecord, dateMs: number | undefined): number | undefined {
-  if (dateMs === undefined || updatedSeconds === 0) return undefined;
-  return Math.max(0, dateMs / 1000 - updatedSeconds);
 }
 
 /** Writes the samples of the cluster as a whole. */

@@ -4,22 +4,16 @@ import type { NodeRecord, NodeStatus } from './record.ts';
 
 // Families of the cluster as a whole that nodes report in their metrics: jobs, backups, an open upgrade.
 
-/** Jobs by the value of the label `job_type`: the names that CockroachDB gives them in its metrics. */
-const JOBS: Readonly<Record<string, readonly string[]>> = {
-  backup: ['backup'],
-  changefeed: ['changefeed'],
-  import: ['import'],
-  restore: ['restore'],
-  row_level_ttl: ['row_level_ttl'],
-  // Servers run these under two names.
-  schema_change: ['schema_change', 'new_schema_change'],
-  logical_replication: ['logical_replication'],
-};
-
-/** 1 on the node that counts paused jobs and protected data for the whole cluster. */
-const STATISTICS = 'jobs.poll_jobs_stats.currently_running';
-const FROM_STATISTICS =
-  'Of the node that runs the job poll_jobs_stats: a former one keeps its numbers until it restarts. Absent while no node with a fresh record runs it.';
+/** Values of the label `job_type`, which are also the names of the jobs in the metrics of CockroachDB. */
+const JOB_TYPES = [
+  'backup',
+  'changefeed',
+  'import',
+  'restore',
+  'row_level_ttl',
+  'schema_change',
+  'logical_replication',
+];
 
 /** The jobs that replicate from another cluster, by kind. */
 const REPLICATION_JOBS = {
@@ -28,6 +22,11 @@ const REPLICATION_JOBS = {
 } as const;
 const REPLICATION_KINDS = ['physical', 'logical'] as const;
 type ReplicationKind = (typeof REPLICATION_KINDS)[number];
+
+/** 1 on the node that counts paused jobs and protected data for the whole cluster. */
+const STATISTICS = 'jobs.poll_jobs_stats.currently_running';
+const FROM_STATISTICS =
+  'Of the node that runs the job poll_jobs_stats: a former one keeps its numbers until it restarts. Absent while no node with a fresh record runs it.';
 
 const LAST_BACKUP = 'schedules.BACKUP.last-completed-time';
 const PRESERVE_DOWNGRADE = 'cluster.preserve-downgrade-option.last-updated';
@@ -38,12 +37,22 @@ export const CLUSTER_KEYS: readonly string[] = [
   PRESERVE_DOWNGRADE,
   STATISTICS,
   ...REPLICATION_KINDS.map(replicatedTimeKey),
-  ...[...Object.values(JOBS).flat(), REPLICATION_JOBS.physical].flatMap((name) =>
-    ['currently_running', 'currently_paused', 'protected_age_sec'].map(
-      (metric) => `jobs.${name}.${metric}`,
-    ),
-  ),
+  ...[...JOB_TYPES, REPLICATION_JOBS.physical].flatMap((type) => [
+    ...jobKeys(type, 'currently_running'),
+    ...jobKeys(type, 'currently_paused'),
+    ...jobKeys(type, 'protected_age_sec'),
+  ]),
 ];
+
+/** Servers run changes of schemas under two names. */
+function jobKeys(type: string, metric: string): readonly string[] {
+  const names = type === 'schema_change' ? [type, 'new_schema_change'] : [type];
+  return names.map((name) => `jobs.${name}.${metric}`);
+}
+
+function replicatedTimeKey(kind: ReplicationKind): string {
+  return `${kind}_replication.replicated_time_seconds`;
+}
 
 const families = {
   lastBackup: gauge({
@@ -109,23 +118,26 @@ interface JobStatus {
 
 export function readJobs(all: readonly NodeStatus[]): JobsStatus {
   const fresh = all.filter(({ isFresh }) => isFresh);
-  const counting = chooseCounting(all, fresh);
-  const running = (name: string) => valuesOf(fresh, `jobs.${name}.currently_running`);
-  const paused = (name: string) => largest(valuesOf(counting, `jobs.${name}.currently_paused`));
+  // Example: node 1 counted 3 paused jobs, then the job poll_jobs_stats moved to node 2, which counts 0. Node 1 still
+  // reports 3, and node 2 alone is right. Old servers do not tell which node counts.
+  const isTold = all.some(({ metrics }) => metrics.has(STATISTICS));
+  const counting = isTold ? fresh.filter(({ metrics }) => metrics.get(STATISTICS) === 1) : fresh;
+  const running = (type: string) => sum(valuesOf(fresh, jobKeys(type, 'currently_running')));
+  const paused = (type: string) =>
+    sum(
+      jobKeys(type, 'currently_paused').flatMap((key) => largest(valuesOf(counting, [key])) ?? []),
+    );
   const lagOf = (kind: ReplicationKind): number | undefined => {
-    const name = REPLICATION_JOBS[kind];
-    const exists = Boolean(sum(running(name))) || Boolean(paused(name));
-    return exists ? smallestLag(fresh, kind) : undefined;
+    const job = REPLICATION_JOBS[kind];
+    return running(job) || paused(job) ? smallestLag(fresh, replicatedTimeKey(kind)) : undefined;
   };
   return {
-    preserveDowngradeSeconds: largest(valuesOf(fresh, PRESERVE_DOWNGRADE)) || undefined,
-    jobs: Object.entries(JOBS).map(([type, names]) => ({
+    preserveDowngradeSeconds: largest(valuesOf(fresh, [PRESERVE_DOWNGRADE])) || undefined,
+    jobs: JOB_TYPES.map((type) => ({
       type,
-      running: sum(names.flatMap(running)),
-      paused: sum(names.flatMap((name) => paused(name) ?? [])),
-      protectedAgeSeconds: largest(
-        names.flatMap((name) => valuesOf(counting, `jobs.${name}.protected_age_sec`)),
-      ),
+      running: running(type),
+      paused: paused(type),
+      protectedAgeSeconds: largest(valuesOf(counting, jobKeys(type, 'protected_age_sec'))),
     })),
     lagSeconds: { physical: lagOf('physical'), logical: lagOf('logical') },
   };
@@ -151,39 +163,21 @@ export function writeJobSamples(
   }
 }
 
-/**
- * The nodes whose numbers of paused jobs and protected data count. Example: node 1 counted 3 paused jobs, then the job
- * poll_jobs_stats moved to node 2, which counts 0. Node 1 still reports 3, and node 2 alone is right.
- */
-function chooseCounting<Node extends NodeRecord>(
-  all: readonly Node[],
-  fresh: readonly Node[],
-): readonly Node[] {
-  const isReported = all.some(({ metrics }) => metrics.has(STATISTICS));
-  return isReported ? fresh.filter(({ metrics }) => metrics.get(STATISTICS) === 1) : fresh;
-}
-
-/** The lag behind the newest time that a node has set; undefined when none has. */
-function smallestLag(nodes: readonly NodeRecord[], kind: ReplicationKind): number | undefined {
-  const lags = nodes.map(({ metrics, updatedSeconds }) => {
-    // 0 means that nothing was replicated.
-    const replicatedSeconds = metrics.get(replicatedTimeKey(kind)) || -Infinity;
-    return Math.max(0, updatedSeconds - replicatedSeconds);
+/** The lag behind the newest replicated time of all nodes; 0 means that nothing was replicated. */
+function smallestLag(nodes: readonly NodeRecord[], key: string): number | undefined {
+  const lags = nodes.flatMap(({ metrics, updatedSeconds }) => {
+    const replicatedSeconds = metrics.get(key) ?? 0;
+    return replicatedSeconds === 0 ? [] : Math.max(0, updatedSeconds - replicatedSeconds);
   });
-  const lag = Math.min(...lags);
-  return lag === Infinity ? undefined : lag;
+  return lags.length === 0 ? undefined : Math.min(...lags);
 }
 
-function replicatedTimeKey(kind: ReplicationKind): string {
-  return `${kind}_replication.replicated_time_seconds`;
+/** Values that the nodes sent under these keys. */
+function valuesOf(nodes: readonly NodeRecord[], keys: readonly string[]): readonly number[] {
+  return nodes.flatMap(({ metrics }) => keys.flatMap((key) => metrics.get(key) ?? []));
 }
 
-/** Values that the nodes sent under this key. */
-function valuesOf(nodes: readonly NodeRecord[], key: string): readonly number[] {
-  return nodes.flatMap(({ metrics }) => metrics.get(key) ?? []);
-}
-
-/** Undefined without values, as below. */
+/** Undefined without values, as the sum below. */
 function largest(values: readonly number[]): number | undefined {
   return values.length === 0 ? undefined : Math.max(...values);
 }

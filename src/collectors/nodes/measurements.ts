@@ -3,7 +3,7 @@ import { type Family, gauge, untyped } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { CLUSTER_KEYS } from './jobs.ts';
 import { type KeyedSeries, NODE, NODE_METRICS, STORE_METRICS } from './keyed.ts';
-import { isSelected, type NodeRecord } from './record.ts';
+import type { NodeRecord } from './record.ts';
 
 // The families read from the metrics of a node and of its stores, by their CockroachDB keys.
 
@@ -56,6 +56,19 @@ export const MEASUREMENT_FAMILIES: readonly Family[] = [
   ...new Set([...NODE_METRICS, ...STORE_METRICS].map(({ family }) => family)),
   ...Object.values(families),
 ];
+
+/** Reads a list of keys, each exact or a prefix with a trailing `*`. */
+export function selectKeys(patterns: readonly string[]): KeyFilter {
+  const prefixes = patterns.filter((pattern) => pattern.endsWith('*'));
+  return {
+    keys: patterns.filter((pattern) => !prefixes.includes(pattern)),
+    prefixes: prefixes.map((prefix) => prefix.slice(0, -1)),
+  };
+}
+
+function isSelected({ keys, prefixes }: KeyFilter, key: string): boolean {
+  return keys.includes(key) || prefixes.some((prefix) => key.startsWith(prefix));
+}
 
 /** The metrics to read of a node: those of the families and the selected ones. */
 export function nodeKeys(selected: KeyFilter): KeyFilter {

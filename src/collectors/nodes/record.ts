@@ -12,19 +12,6 @@ import {
 } from '../../json/shape.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
 
-/** Reads a list of keys, each exact or a prefix with a trailing `*`. */
-export function selectKeys(patterns: readonly string[]): KeyFilter {
-  const prefixes = patterns.filter((pattern) => pattern.endsWith('*'));
-  return {
-    keys: patterns.filter((pattern) => !prefixes.includes(pattern)),
-    prefixes: prefixes.map((prefix) => prefix.slice(0, -1)),
-  };
-}
-
-export function isSelected({ keys, prefixes }: KeyFilter, key: string): boolean {
-  return keys.includes(key) || prefixes.some((prefix) => key.startsWith(prefix));
-}
-
 const netAddress = object({ address_field: nameText() });
 
 /** The description of a node, beside its metrics. */
@@ -68,8 +55,8 @@ export const nodeDetails = object({
 
 type NodeElement = Infer<ReturnType<typeof nodeShape>>;
 
-/** A node; its texts are valid label values, '' where the server sent none. */
-export interface NodeRecord {
+/** A node as of one poll; its texts are valid label values, '' where the server sent none. */
+export interface NodeStatus {
   readonly id: number;
   /** Undefined when the server sent no integer. */
   readonly livenessCode: number | undefined;
@@ -83,31 +70,26 @@ export interface NodeRecord {
   /** Both times are 0 when the server sent none. */
   readonly startedSeconds: number;
   readonly updatedSeconds: number;
+  /** By the clock of the server that answered; undefined when it sent no Date. */
+  readonly recordAgeSeconds?: number | undefined;
+  /** False when the node no longer writes its record: its measurements are old. */
+  readonly isFresh: boolean;
   readonly cpus: number | undefined;
   readonly memoryBytes: number | undefined;
   readonly metrics: ReadonlyMap<string, number>;
-  /** The metrics of each store, by its id, ascending. */
+  /** The metrics of each store, by its id. */
   readonly stores: ReadonlyMap<string, ReadonlyMap<string, number>>;
 }
 
-/** A node as of one poll. */
-export interface NodeStatus extends NodeRecord {
-  /** False when the node no longer writes its record: its measurements are old. */
-  readonly isFresh: boolean;
-  /** By the clock of the server that answered; undefined when it sent no Date. */
-  readonly recordAgeSeconds?: number | undefined;
-}
+/** A node whose record may be old. */
+export type NodeRecord = Omit<NodeStatus, 'isFresh'>;
 
-const STORE_ID = /^[1-9][0-9]{0,15}$/;
-/** Far above the longest key, of some 80 characters. */
-const MAX_KEY_LENGTH = 128;
-
-/** Copies a node from the element, which the decoder reuses for the next one; undefined without a valid id. */
-export function copyNode(node: NodeElement): NodeRecord | undefined {
-  const id = node.node_id ?? 0;
-  if (id <= 0) return undefined;
+/** Copies a node from the element, which the decoder reuses for the next one. `dateMs` is when the server sent it. */
+export function copyNode(node: NodeElement, dateMs: number | undefined): NodeRecord {
+  const updatedSeconds = toSeconds(node.updated_at);
+  const hasAge = dateMs !== undefined && updatedSeconds > 0;
   return {
-    id,
+    id: node.node_id ?? 0,
     livenessCode: node.liveness_status,
     address: cleanLabelValue(node.address.address_field ?? ''),
     sqlAddress: cleanLabelValue(node.sql_address.address_field ?? ''),
@@ -116,12 +98,13 @@ export function copyNode(node: NodeElement): NodeRecord | undefined {
     clusterName: cleanLabelValue(node.cluster_name ?? ''),
     tiers: copyTiers(node.locality),
     startedSeconds: toSeconds(node.started_at),
-    updatedSeconds: toSeconds(node.updated_at),
+    updatedSeconds,
+    recordAgeSeconds: hasAge ? Math.max(0, dateMs / 1000 - updatedSeconds) : undefined,
     // Virtual CPUs, if the server sends them, respect the limit of the cgroup; the CPUs of the host do not.
     cpus: positive(node.num_vcpus) ?? positive(node.num_cpus),
     memoryBytes: positive(node.total_system_memory),
-    metrics: copyValues(node.metrics),
-    stores: copyStores(node.store_metrics),
+    metrics: node.metrics,
+    stores: node.store_metrics,
   };
 }
 
@@ -131,32 +114,12 @@ function toSeconds(nanoseconds = 0): number {
 }
 
 /** `25.4`, or `25.4-8` for a step between releases; '' when the server sent none. */
-function formatVersion({
-  major_val: major = 0,
-  minor_val: minor = 0,
-  internal = 0,
-}: NodeElement['ServerVersion']): string {
+function formatVersion(version: NodeElement['ServerVersion']): string {
+  const { major_val: major = 0, minor_val: minor = 0, internal = 0 } = version;
   if (major === 0) return '';
   return internal > 0 ? `${major}.${minor}-${internal}` : `${major}.${minor}`;
 }
 
 function positive(value: number | undefined): number | undefined {
   return value !== undefined && value > 0 ? value : undefined;
-}
-
-function copyStores(stores: NodeElement['store_metrics']): NodeRecord['stores'] {
-  const sorted = [...stores]
-    .filter(([id]) => STORE_ID.test(id))
-    .toSorted(([a], [b]) => Number(a) - Number(b));
-  return new Map(sorted.map(([id, values]) => [id, copyValues(values)]));
-}
-
-/** A prefix is also that of keys that are too long to be any of CockroachDB's. */
-function copyValues(values: NodeElement['metrics']): NodeRecord['metrics'] {
-  return new Map([...values].filter(([key]) => key.length <= MAX_KEY_LENGTH));
-}
-
-/** The values of a node and its stores. */
-export function countValues({ metrics, stores }: NodeRecord): number {
-  return [...stores.values()].reduce((count, { size }) => count + size, metrics.size);
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { nodes } from '../../../src/collectors/nodes/collector.ts';
 import { answering, poll } from '../support.ts';
-import { NOW_NS, OPTIONS, pollNodes, recordOf } from './records.ts';
+import { NOW_MS, NOW_NS, OPTIONS, pollNodes, recordOf } from './records.ts';
 
 describe('liveness', () => {
   test('every status is counted, also statuses without nodes', async () => {
@@ -154,6 +154,14 @@ describe('the age of a record', () => {
       recordOf(4, { updated_at: undefined }),
     ]);
     expect(of(family)).toEqual(['{node_id="1"} 5', '{node_id="2"} 600', '{node_id="3"} 0']);
+  });
+
+  test('is measured when its page is sent, not when the last page is', async () => {
+    const answer = (path: string): object =>
+      path.endsWith('offset=0') ? { nodes: [recordOf(1)], next: 1 } : { nodes: [recordOf(2)] };
+    const { api } = answering(answer, NOW_MS, NOW_MS + 20_000);
+    const polled = await poll(nodes, api, { options: OPTIONS, state: nodes.createState() });
+    expect(polled.of(family)).toEqual(['{node_id="1"} 5', '{node_id="2"} 25']);
   });
 
   test('is absent when the response has no Date', async () => {
