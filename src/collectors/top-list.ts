@@ -6,7 +6,7 @@ export interface Ranked<Id extends number | string = number> {
 
 /** The value of a listed entry counts this many times, so that two entries of nearly equal value do not take turns. */
 const MEMBER_BONUS = 1.2;
-/** An entry that is above the last of the list in this number of scans in a row is listed, too. */
+/** An entry that is above the last of the list in this number of scans in a row counts as a member, too. */
 const MIN_SCANS_ABOVE = 3;
 
 /**
@@ -82,19 +82,15 @@ export class TopList<Entry extends Ranked> {
   /** Ends the scan. Returns the entries of the new list, largest first. */
   end(): readonly Entry[] {
     this.#cut();
-    const ranked = rank(this.#added, (id) => this.#members.has(id));
-    let list = ranked.slice(0, this.#length).toSorted(byValue);
-    for (const entry of ranked.slice(this.#length).toSorted(byValue)) {
-      const scansAbove = (this.#scansAbove.get(entry.id) ?? 0) + 1;
-      const lowest = list.at(-1)?.value ?? Infinity;
-      if (scansAbove < MIN_SCANS_ABOVE || entry.value <= lowest) continue;
-      list = [...list.slice(0, -1), entry].toSorted(byValue);
-    }
-    const members = new Set(list.map(({ id }) => id));
-    const lowest = list.length < this.#length ? Infinity : (list.at(-1)?.value ?? Infinity);
-    const above = ranked.filter(({ id, value }) => value > lowest && !members.has(id));
-    this.#scansAbove = new Map(above.map(({ id }) => [id, (this.#scansAbove.get(id) ?? 0) + 1]));
-    this.#members = members;
+    const before = this.#scansAbove;
+    const countsAsMember = (id: number) =>
+      this.#members.has(id) || (before.get(id) ?? 0) + 1 >= MIN_SCANS_ABOVE;
+    const ranked = rank(this.#added, countsAsMember);
+    const list = ranked.slice(0, this.#length).toSorted(byValue);
+    const lowest = list.at(-1)?.value ?? Infinity;
+    const above = ranked.slice(this.#length).filter(({ value }) => value > lowest);
+    this.#scansAbove = new Map(above.map(({ id }) => [id, (before.get(id) ?? 0) + 1]));
+    this.#members = new Set(list.map(({ id }) => id));
     this.#added = [];
     return list;
   }
