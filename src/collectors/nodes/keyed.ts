@@ -18,262 +18,213 @@ const COUNTER_NOTES =
 
 const OWN_COUNT_NOTES = 'CrdbScanDisagrees compares the range scan with it.';
 
-const SQL_KINDS = ['select', 'insert', 'update', 'delete', 'ddl'];
-const SQL_OUTCOMES = {
-  committed: 'sql.txn.commit.count',
-  rolled_back: 'sql.txn.rollback.count',
-  aborted: 'sql.txn.abort.count',
-};
-
 /** The families of a node that are one metric each, or one by kind. */
 export const NODE_METRICS: readonly KeyedSeries[] = [
-  keyed(NODE, 'clock-offset.meannanos', {
-    name: 'crdb_node_clock_offset_seconds',
+  keyed(NODE, 'clock-offset.meannanos', 'crdb_node_clock_offset_seconds', {
     help: 'Mean offset of the clock of the node to those of its peers in seconds.',
   }),
-  keyed(NODE, 'sys.cpu.combined.percent-normalized', {
-    name: 'crdb_node_cpu_ratio',
+  keyed(NODE, 'sys.cpu.combined.percent-normalized', 'crdb_node_cpu_ratio', {
     help: 'CPU used by the node process, 0 to 1 of all its CPUs.',
     unit: 'ratio, 0 to 1',
   }),
-  keyed(NODE, 'sys.cpu.host.combined.percent-normalized', {
-    name: 'crdb_node_host_cpu_ratio',
+  keyed(NODE, 'sys.cpu.host.combined.percent-normalized', 'crdb_node_host_cpu_ratio', {
     help: 'CPU used on the whole machine of the node, 0 to 1 of all its CPUs.',
     unit: 'ratio, 0 to 1',
   }),
-  keyed(NODE, 'sys.rss', {
-    name: 'crdb_node_resident_memory_bytes',
+  keyed(NODE, 'sys.rss', 'crdb_node_resident_memory_bytes', {
     help: 'Resident memory of the node process in bytes.',
   }),
-  keyed(NODE, 'sys.runnable.goroutines.per.cpu', {
-    name: 'crdb_node_runnable_goroutines_per_cpu',
+  keyed(NODE, 'sys.runnable.goroutines.per.cpu', 'crdb_node_runnable_goroutines_per_cpu', {
     help: 'Goroutines waiting for a CPU, per CPU; above 30 the node is overloaded.',
   }),
-  keyed(NODE, 'sql.conns', {
-    name: 'crdb_node_sql_connections',
+  keyed(NODE, 'sql.conns', 'crdb_node_sql_connections', {
     help: 'Open SQL connections of the node.',
   }),
-  keyed(NODE, 'sql.service.latency-p99', {
-    name: 'crdb_node_sql_service_latency_p99_seconds',
+  keyed(NODE, 'sql.service.latency-p99', 'crdb_node_sql_service_latency_p99_seconds', {
     help: '99th percentile of recent SQL statement latency in seconds; 0 without statements.',
   }),
-  keyed(NODE, 'liveness.heartbeatlatency-p99', {
-    name: 'crdb_node_liveness_heartbeat_p99_seconds',
+  keyed(NODE, 'liveness.heartbeatlatency-p99', 'crdb_node_liveness_heartbeat_p99_seconds', {
     help: '99th percentile of recent liveness heartbeat latency in seconds; 0 without heartbeats.',
   }),
-  keyed(NODE, 'requests.slow.distsender', {
-    name: 'crdb_node_slow_requests',
+  keyed(NODE, 'requests.slow.distsender', 'crdb_node_slow_requests', {
     help: 'KV requests sent by the node that have been stuck for a long time.',
   }),
-  keyed(NODE, 'sys.fd.open', {
-    name: 'crdb_node_open_file_descriptors',
+  keyed(NODE, 'sys.fd.open', 'crdb_node_open_file_descriptors', {
     help: 'Open file descriptors of the node process.',
   }),
-  keyed(NODE, 'sys.fd.softlimit', {
-    name: 'crdb_node_file_descriptor_limit',
+  keyed(NODE, 'sys.fd.softlimit', 'crdb_node_file_descriptor_limit', {
     help: 'Maximum number of open file descriptors of the node process.',
   }),
-  keyed(NODE, 'changefeed.running', {
-    name: 'crdb_node_changefeeds_running',
+  keyed(NODE, 'changefeed.running', 'crdb_node_changefeeds_running', {
     help: 'Changefeeds running on the node.',
   }),
-  keyed(NODE, 'changefeed.max_behind_nanos', {
-    name: 'crdb_node_changefeed_max_behind_seconds',
+  keyed(NODE, 'changefeed.max_behind_nanos', 'crdb_node_changefeed_max_behind_seconds', {
     help: 'Lag of the slowest changefeed of the node in seconds.',
   }),
-  keyed(NODE, 'sql.query.count', {
-    name: 'crdb_node_sql_queries_total',
+  keyed(NODE, 'sql.query.count', 'crdb_node_sql_queries_total', {
     help: 'SQL statements executed by the node.',
     notes: 'From 25.1 on statements that were started, those of transaction control included.',
   }),
-  keyed(NODE, 'sql.failure.count', {
-    name: 'crdb_node_sql_failures_total',
+  keyed(NODE, 'sql.failure.count', 'crdb_node_sql_failures_total', {
     help: 'SQL statements that failed on the node.',
   }),
-  keyed(NODE, 'liveness.heartbeatfailures', {
-    name: 'crdb_node_liveness_heartbeat_failures_total',
+  keyed(NODE, 'liveness.heartbeatfailures', 'crdb_node_liveness_heartbeat_failures_total', {
     help: 'Failed liveness heartbeats of the node.',
   }),
-  keyed(NODE, 'schedules.BACKUP.failed', {
-    name: 'crdb_node_backup_schedule_failures_total',
+  keyed(NODE, 'schedules.BACKUP.failed', 'crdb_node_backup_schedule_failures_total', {
     help: 'Scheduled backups that failed on the node.',
   }),
-  keyed(NODE, 'changefeed.failures', {
-    name: 'crdb_node_changefeed_failures_total',
+  keyed(NODE, 'changefeed.failures', 'crdb_node_changefeed_failures_total', {
     help: 'Changefeeds that failed permanently on the node.',
   }),
-  ...keyedBy(NODE, 'kind', kindsOf('sql.*.count', SQL_KINDS), {
-    name: 'crdb_node_sql_statements_total',
+  keyed(NODE, 'sql.*.count', 'crdb_node_sql_statements_total', {
     help: 'SQL statements executed by the node, by kind.',
+    by: [
+      'kind',
+      { select: 'select', insert: 'insert', update: 'update', delete: 'delete', ddl: 'ddl' },
+    ],
   }),
-  ...keyedBy(NODE, 'outcome', SQL_OUTCOMES, {
-    name: 'crdb_node_sql_transactions_total',
+  keyed(NODE, 'sql.txn.*.count', 'crdb_node_sql_transactions_total', {
     help: 'SQL transactions ended by the node, by outcome.',
+    by: ['outcome', { committed: 'commit', rolled_back: 'rollback', aborted: 'abort' }],
     notes: 'rolled_back counts ROLLBACK statements.',
   }),
-  keyed(NODE, 'sql.txn.contended.count', {
-    name: 'crdb_node_sql_contended_transactions_total',
+  keyed(NODE, 'sql.txn.contended.count', 'crdb_node_sql_contended_transactions_total', {
     help: 'SQL transactions of the node that had to wait for another transaction.',
   }),
-  keyed(NODE, 'sql.conn.failures', {
-    name: 'crdb_node_sql_connection_failures_total',
+  keyed(NODE, 'sql.conn.failures', 'crdb_node_sql_connection_failures_total', {
     help: 'SQL connections to the node that failed.',
   }),
-  keyed(NODE, 'sql.mem.root.current', {
-    name: 'crdb_node_sql_memory_bytes',
+  keyed(NODE, 'sql.mem.root.current', 'crdb_node_sql_memory_bytes', {
     help: 'Memory that SQL holds on the node in bytes.',
   }),
-  keyed(NODE, 'changefeed.emitted_bytes', {
-    name: 'crdb_node_changefeed_emitted_bytes_total',
+  keyed(NODE, 'changefeed.emitted_bytes', 'crdb_node_changefeed_emitted_bytes_total', {
     help: 'Bytes that changefeeds of the node emitted.',
   }),
-  keyed(NODE, 'changefeed.error_retries', {
-    name: 'crdb_node_changefeed_retries_total',
+  keyed(NODE, 'changefeed.error_retries', 'crdb_node_changefeed_retries_total', {
     help: 'Retries of changefeeds of the node after an error.',
   }),
-  ...keyedBy(NODE, 'state', kindsOf('rpc.connection.*', ['healthy', 'unhealthy']), {
-    name: 'crdb_node_rpc_connections',
+  keyed(NODE, 'rpc.connection.*', 'crdb_node_rpc_connections', {
     help: 'RPC connections of the node to its peers, by state.',
+    by: ['state', { healthy: 'healthy', unhealthy: 'unhealthy' }],
     notes:
       'Connections, several for each peer. Those to a dead peer stay unhealthy until it is decommissioned. Unhealthy on some nodes only while all are live: a network partition.',
   }),
-];
+].flat();
 
 /** The families of a store that are one metric each, or one by kind. */
 export const STORE_METRICS: readonly KeyedSeries[] = [
-  keyed(STORE, 'capacity', {
-    name: 'crdb_store_capacity_bytes',
+  keyed(STORE, 'capacity', 'crdb_store_capacity_bytes', {
     help: 'Size of the store in bytes.',
     notes: 'Servers send the metrics of their stores from 23.2 on.',
   }),
-  keyed(STORE, 'capacity.available', {
-    name: 'crdb_store_available_bytes',
+  keyed(STORE, 'capacity.available', 'crdb_store_available_bytes', {
     help: 'Free space available to the store in bytes.',
   }),
-  keyed(STORE, 'capacity.used', {
-    name: 'crdb_store_used_bytes',
+  keyed(STORE, 'capacity.used', 'crdb_store_used_bytes', {
     help: 'Disk space used by the store in bytes.',
     notes: 'Not capacity less available space where others use the disk, too.',
   }),
-  keyed(STORE, 'storage.l0-sublevels', {
-    name: 'crdb_store_l0_sublevels',
+  keyed(STORE, 'storage.l0-sublevels', 'crdb_store_l0_sublevels', {
     help: 'Sublevels in level 0 of the storage engine; high when compaction falls behind writes.',
   }),
-  keyed(STORE, 'storage.write-stalls', {
-    name: 'crdb_store_write_stalls_total',
+  keyed(STORE, 'storage.write-stalls', 'crdb_store_write_stalls_total', {
     help: 'Write stalls: times that the storage engine delayed writes to wait for compaction.',
   }),
-  keyed(STORE, 'storage.disk-slow', {
-    name: 'crdb_store_disk_slow_total',
+  keyed(STORE, 'storage.disk-slow', 'crdb_store_disk_slow_total', {
     help: 'Disk operations of the store that took too long.',
   }),
-  keyed(STORE, 'storage.disk-stalled', {
-    name: 'crdb_store_disk_stalled_total',
+  keyed(STORE, 'storage.disk-stalled', 'crdb_store_disk_stalled_total', {
     help: 'Disk operations of the store that appeared to hang.',
   }),
-  ...keyedBy(STORE, 'kind', kindsOf('requests.slow.*', ['latch', 'lease', 'raft']), {
-    name: 'crdb_store_slow_requests',
+  keyed(STORE, 'requests.slow.*', 'crdb_store_slow_requests', {
     help: 'Requests stuck for a long time in the store, by what they wait for: latch, lease or raft.',
+    by: ['kind', { latch: 'latch', lease: 'lease', raft: 'raft' }],
   }),
-  keyed(STORE, 'livebytes', {
-    name: 'crdb_store_live_bytes',
+  keyed(STORE, 'livebytes', 'crdb_store_live_bytes', {
     help: 'Bytes of the replicas of the store that are neither deleted nor overwritten.',
   }),
-  keyed(STORE, 'raftlog.behind', {
-    name: 'crdb_store_raft_log_behind',
+  keyed(STORE, 'raftlog.behind', 'crdb_store_raft_log_behind', {
     help: 'Raft log entries that followers of the ranges led by the store are behind.',
   }),
-  keyed(STORE, 'storage.wal.fsync.latency-p99', {
-    name: 'crdb_store_wal_fsync_p99_seconds',
+  keyed(STORE, 'storage.wal.fsync.latency-p99', 'crdb_store_wal_fsync_p99_seconds', {
     help: '99th percentile of recent write-ahead log sync latency in seconds; 0 without syncs.',
   }),
-  keyed(STORE, 'raft.process.logcommit.latency-p99', {
-    name: 'crdb_store_raft_log_commit_p99_seconds',
+  keyed(STORE, 'raft.process.logcommit.latency-p99', 'crdb_store_raft_log_commit_p99_seconds', {
     help: '99th percentile of recent Raft log commit latency in seconds; 0 without commits.',
   }),
-  keyed(STORE, 'range.snapshots.rcvd-bytes', {
-    name: 'crdb_store_snapshot_received_bytes_total',
+  keyed(STORE, 'range.snapshots.rcvd-bytes', 'crdb_store_snapshot_received_bytes_total', {
     help: 'Bytes of range snapshots received by the store.',
   }),
-  keyed(STORE, 'leases.transfers.success', {
-    name: 'crdb_store_lease_transfers_total',
+  keyed(STORE, 'leases.transfers.success', 'crdb_store_lease_transfers_total', {
     help: 'Successful lease transfers by the store.',
   }),
-  ...keyedBy(STORE, 'state', kindsOf('queue.replicate.*', ['pending', 'purgatory']), {
-    name: 'crdb_store_replicate_queue',
+  keyed(STORE, 'queue.replicate.*', 'crdb_store_replicate_queue', {
     help: 'Replicas in the replicate queue of the store, by state.',
+    by: ['state', { pending: 'pending', purgatory: 'purgatory' }],
     notes: 'purgatory: no allocation satisfies the constraints.',
   }),
-  keyed(STORE, 'ranges.decommissioning', {
-    name: 'crdb_store_decommissioning_ranges',
+  keyed(STORE, 'ranges.decommissioning', 'crdb_store_decommissioning_ranges', {
     help: 'Ranges led by the store that have a replica on a decommissioning node.',
   }),
-  keyed(STORE, 'leases.preferences.violating', {
-    name: 'crdb_store_lease_preference_violations',
+  keyed(STORE, 'leases.preferences.violating', 'crdb_store_lease_preference_violations', {
     help: 'Leases held by the store against the lease preferences.',
   }),
-  keyed(STORE, 'replicas', {
-    name: 'crdb_store_replicas',
+  keyed(STORE, 'replicas', 'crdb_store_replicas', {
     help: "Replicas on the store by the node's own count.",
     notes: OWN_COUNT_NOTES,
   }),
-  keyed(STORE, 'replicas.leaseholders', {
-    name: 'crdb_store_leaseholders',
+  keyed(STORE, 'replicas.leaseholders', 'crdb_store_leaseholders', {
     help: "Valid leases held by the store, by the node's own count.",
     notes: 'crdb_range_leases are the last known leases, valid or not.',
   }),
-  keyed(STORE, 'ranges.unavailable', {
-    name: 'crdb_store_unavailable_ranges',
+  keyed(STORE, 'ranges.unavailable', 'crdb_store_unavailable_ranges', {
     help: "Unavailable ranges that the store reports, by the node's own count.",
     notes: OWN_COUNT_NOTES,
   }),
-  keyed(STORE, 'ranges.underreplicated', {
-    name: 'crdb_store_underreplicated_ranges',
+  keyed(STORE, 'ranges.underreplicated', 'crdb_store_underreplicated_ranges', {
     help: "Under-replicated ranges that the store reports, by the node's own count.",
     notes: OWN_COUNT_NOTES,
   }),
-  keyed(STORE, 'ranges.overreplicated', {
-    name: 'crdb_store_overreplicated_ranges',
+  keyed(STORE, 'ranges.overreplicated', 'crdb_store_overreplicated_ranges', {
     help: "Over-replicated ranges that the store reports, by the node's own count.",
     notes: 'Each range is counted by one store.',
   }),
-  keyed(STORE, 'kv.concurrency.lock_wait_queue_waiters', {
-    name: 'crdb_store_lock_waiters',
+  keyed(STORE, 'kv.concurrency.lock_wait_queue_waiters', 'crdb_store_lock_waiters', {
     help: 'Requests that wait for the lock of another transaction in the store.',
   }),
-  keyed(STORE, 'admission.io.overload', {
-    name: 'crdb_store_io_overload_ratio',
+  keyed(STORE, 'admission.io.overload', 'crdb_store_io_overload_ratio', {
     help: 'I/O overload of the store; from 1 on it throttles writes.',
     unit: 'ratio',
   }),
-];
+].flat();
 
-/** A family whose value is one metric. */
+interface Definition extends Pick<OwnDefinition, 'help' | 'unit' | 'notes'> {
+  /** A further label, and for each of its values the text in place of `*` in the key. */
+  readonly by?: readonly [label: string, values: Readonly<Record<string, string>>];
+}
+
+/** A family whose value is one metric, or one for each value of a further label. */
 function keyed(
   owner: typeof NODE | typeof STORE,
-  key: string,
-  { notes = '', ...definition }: OwnDefinition,
-  labels: readonly string[] = owner.labels,
-): KeyedSeries {
-  const type = definition.name.endsWith('_total') ? counter : gauge;
-  const allNotes = type === counter ? `${notes} ${COUNTER_NOTES}`.trim() : notes;
-  const field = `${owner.source} ${key}`;
-  return { key, family: type({ ...definition, labels, field, notes: allNotes }), labels: {} };
-}
-
-/** A family with one metric for each value of a further label. */
-function keyedBy(
-  owner: typeof NODE | typeof STORE,
-  label: string,
-  keys: Readonly<Record<string, string>>,
-  definition: OwnDefinition,
+  pattern: string,
+  name: string,
+  { notes = '', by, ...definition }: Definition,
 ): readonly KeyedSeries[] {
-  const all = Object.values(keys);
-  const { family } = keyed(owner, all.join(', '), definition, [...owner.labels, label]);
-  return Object.entries(keys).map(([value, key]) => ({ key, family, labels: { [label]: value } }));
-}
-
-/** The keys of these kinds, by kind; `*` in the pattern stands for the kind. */
-function kindsOf(pattern: string, kinds: readonly string[]): Record<string, string> {
-  return Object.fromEntries(kinds.map((kind) => [kind, pattern.replace('*', kind)]));
+  const [label, values = {}] = by ?? [];
+  const series =
+    label === undefined
+      ? [{ key: pattern, labels: {} }]
+      : Object.entries(values).map(([value, text]) => {
+          return { key: pattern.replace('*', text), labels: { [label]: value } };
+        });
+  const isCounter = name.endsWith('_total');
+  const family = (isCounter ? counter : gauge)({
+    ...definition,
+    name,
+    labels: label === undefined ? owner.labels : [...owner.labels, label],
+    field: `${owner.source} ${series.map(({ key }) => key).join(', ')}`,
+    notes: isCounter ? `${notes} ${COUNTER_NOTES}`.trim() : notes,
+  });
+  return series.map(({ key, labels }) => ({ family, key, labels }));
 }
