@@ -31,10 +31,8 @@ const SECRET_KEYS = [
 
 /** Lines kept while nobody reads standard output; beyond that the newest are dropped. */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
-/** A line that is longer is cut, since texts of servers can be of any length. In UTF-16 code units. */
-const MAX_LINE_LENGTH = 2_048;
-/** A text that is cut keeps so much at least: enough to find it. */
-const MIN_CUT_LENGTH = 32;
+/** A value that is longer is cut, since texts of servers can be of any length. In UTF-16 code units. */
+const MAX_VALUE_LENGTH = 2_000;
 const MAX_CAUSES = 5;
 
 /** A logger that writes each line at once, in this thread, so that the last words before a crash are not lost. */
@@ -96,40 +94,24 @@ function describeError(error: Error): string {
 }
 
 function shortenJson(line: string): string {
-  if (line.length <= MAX_LINE_LENGTH) return line;
-  return `${shorten(JSON.parse(line), (fields) => JSON.stringify(fields))}\n`;
+  if (line.length <= MAX_VALUE_LENGTH) return line;
+  const fields: Record<string, unknown> = JSON.parse(line);
+  const shortened = Object.entries(fields).map(([key, value]) => [key, shorten(value)]);
+  return `${JSON.stringify(Object.fromEntries(shortened))}\n`;
 }
 
 function jsonToLogfmt(line: string): string {
   const { time, level, msg, ...others }: Record<string, unknown> = JSON.parse(line);
-  return `${shorten({ time, level, msg, ...others }, writeLogfmt)}\n`;
-}
-
-function writeLogfmt(fields: Readonly<Record<string, unknown>>): string {
-  return Object.entries(fields)
+  const fields = Object.entries({ time, level, msg, ...others })
     .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${logfmtKey(key)}=${logfmtValue(value)}`)
-    .join(' ');
+    .map(([key, value]) => `${logfmtKey(key)}=${logfmtValue(shorten(value))}`);
+  return `${fields.join(' ')}\n`;
 }
 
-/** The fields as text; in one that is too long, the longest values are cut until it fits. */
-function shorten(
-  fields: Record<string, unknown>,
-  write: (fields: Readonly<Record<string, unknown>>) => string,
-): string {
-  let text = write(fields);
-  while (text.length > MAX_LINE_LENGTH) {
-    const texts = Object.entries(fields).map(
-      ([key, value]) =>
-        [key, typeof value === 'string' ? value : JSON.stringify(value ?? '')] as const,
-    );
-    const [key, value] = texts.toSorted(([, a], [, b]) => b.length - a.length)[0] ?? ['', ''];
-    if (value.length <= MIN_CUT_LENGTH) break;
-    // Half of it at least, because escaped characters are written longer than they are.
-    fields[key] = `${value.slice(0, Math.max(MIN_CUT_LENGTH - 1, Math.floor(value.length / 2)))}…`;
-    text = write(fields);
-  }
-  return text;
+/** The value, or the beginning of its text. */
+function shorten(value: unknown): unknown {
+  const text = typeof value === 'string' ? value : JSON.stringify(value);
+  return text.length <= MAX_VALUE_LENGTH ? value : `${text.slice(0, MAX_VALUE_LENGTH)}…`;
 }
 
 function logfmtKey(key: string): string {
