@@ -104,8 +104,9 @@ export type ThresholdName = keyof typeof THRESHOLDS;
 /** The limit of each, in its unit: `cpu` 0.9, `backup_hours` 26. */
 export type Thresholds = Readonly<Record<ThresholdName, number>>;
 
-const LIMITS = section(THRESHOLDS);
-export const DEFAULT_THRESHOLDS: Thresholds = v.parse(LIMITS, {});
+/** `thresholds` of the configuration file. */
+export const THRESHOLD_SECTION = section(THRESHOLDS);
+export const DEFAULT_THRESHOLDS: Thresholds = v.parse(THRESHOLD_SECTION, {});
 
 export function isThresholdName(name: string): name is ThresholdName {
   return Object.hasOwn(THRESHOLDS, name);
@@ -129,22 +130,6 @@ export function findWrongOrders(limits: Readonly<Record<string, number | undefin
     return [{ critical, message: `${worse} must be ${order} than ${warning} (${limit})` }];
   });
 }
-
-/** `thresholds` of the configuration file. */
-export const THRESHOLD_SECTION = v.pipe(
-  LIMITS,
-  v.rawCheck(({ dataset, addIssue }) => {
-    if (!dataset.typed) return;
-    const input = dataset.value;
-    for (const { critical, message } of findWrongOrders(input)) {
-      const value = input[critical];
-      addIssue({
-        message,
-        path: [{ type: 'object', origin: 'value', input, key: critical, value }],
-      });
-    }
-  }),
-);
 
 /** The meaning of a threshold, as a sentence. */
 export function describeThreshold(name: ThresholdName): string {

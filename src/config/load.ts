@@ -1,6 +1,7 @@
 import os from 'node:os';
 import path from 'node:path';
 import { messageOf } from '../format.ts';
+import { findWrongOrders } from './alert-settings.ts';
 import { canEveryoneRead, type Environment, Secret } from './files.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';
 import {
@@ -62,6 +63,10 @@ function freezeDeep<T>(value: T): Readonly<T> {
 /** Reports keys that contradict each other, as a username without a password. */
 function checkConfig(root: Section<FileConfig>): void {
   checkShard(root.member('shard'));
+  const thresholds = root.member('thresholds');
+  for (const { critical, message } of findWrongOrders(thresholds.values)) {
+    thresholds.report(message, critical);
+  }
   const clusters = root.member('clusters').items();
   checkNames(clusters);
   for (const cluster of clusters) checkCluster(cluster, root.values.collectors);
@@ -141,10 +146,12 @@ function checkLogin(api: AnySection): void {
 }
 
 function checkTls(tls: Section<TlsConfig>): void {
-  const pair = ['cert_file', 'key_file'] as const;
-  for (const [present, missing] of [pair, pair.toReversed()]) {
-    if (!present || !missing || !tls.has(present) || tls.has(missing)) continue;
-    tls.report(`${present} without ${missing}: a client certificate needs both`, present);
+  const needsBoth = 'a client certificate needs both';
+  if (tls.has('cert_file') && !tls.has('key_file')) {
+    tls.report(`cert_file without key_file: ${needsBoth}`, 'cert_file');
+  }
+  if (tls.has('key_file') && !tls.has('cert_file')) {
+    tls.report(`key_file without cert_file: ${needsBoth}`, 'key_file');
   }
   if (tls.values.insecure_skip_verify) {
     const message = 'node certificates are not verified, so anyone on the network path can read';

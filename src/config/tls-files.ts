@@ -34,8 +34,6 @@ async function readPem<T>(
  * expired.
  */
 export async function readIdentity(config: TlsSection) {
-  const { cert, cert_file = cert, key: inlineKey, key_file: keyFile = inlineKey } = config.values;
-  if (cert_file === undefined || keyFile === undefined) return undefined;
   const certificates = await readPem(config, 'cert', parseCertificates);
   const key = await readPem(config, 'key', parsePrivateKey);
   if (!certificates || !key) return undefined;

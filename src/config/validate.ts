@@ -97,8 +97,7 @@ export class Section<T> {
 
   /** Where a value is written, or the map where it is not. */
   positionOf(key?: keyof T & string): Position {
-    const isWritten = key !== undefined && this.has(key);
-    return this.#document.positionOf(isWritten ? [...this.#path, key] : this.#path);
+    return this.#document.positionOf(key === undefined ? this.#path : [...this.#path, key]);
   }
 
   /** Reports a problem of a key, or of the whole map. */

@@ -64,7 +64,9 @@ test('what is wrong with each cluster is reported with its place and its remedy'
     exporter.yml:17:94: clusters[14].cluster_api.virtual_cluster: "a b" is not the name of a virtual cluster
     exporter.yml:18:71: clusters[15].cluster_api.tls.ca_file: cannot read the file nope.crt: there is no such file
     exporter.yml:19:73: clusters[16].cluster_api.tls.cert_file: cert_file without key_file: a client certificate needs both
+    exporter.yml:19:73: clusters[16].cluster_api.tls.cert_file: the file client holds no certificate in PEM form
     exporter.yml:20:72: clusters[17].cluster_api.tls.key_file: key_file without cert_file: a client certificate needs both
+    exporter.yml:20:72: clusters[17].cluster_api.tls.key_file: the file client holds no private key in PEM form
     exporter.yml:21:28: clusters[18].cloud_api: the key "cluster_id" is missing: set it (or --cloud.cluster-id)
     exporter.yml:21:28: clusters[18].cloud_api: a token is missing: set token_file, token_env or token
     exporter.yml:22:56: clusters[19].cloud_api.token_env: 5 is not text: put it in quotes
