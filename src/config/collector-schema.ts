@@ -9,7 +9,6 @@ import {
   duration,
   integer,
   key,
-  type KeyMeta,
   list,
   MIN_TIMEOUT_SECONDS,
   rejectIf,
@@ -36,36 +35,6 @@ export interface CollectorOptions {
 const MIN_INTERVAL_SECONDS = 1;
 /** Below this, not even the series of the whole cluster would fit. */
 const MIN_SERIES = 500;
-
-/** A key of a collector, its type, and its default as it is written in a file. */
-type Setting = readonly [name: string, schema: v.GenericSchema, usual: unknown, meta: KeyMeta];
-
-/** The keys that every collector has, and its options. */
-function listSettings(collector: CollectorOptions): readonly Setting[] {
-  const { name, enabledByDefault, intervalSeconds, timeoutSeconds, maxDuty } = collector;
-  const interval = duration(MIN_INTERVAL_SECONDS);
-  const help = {
-    enabled: `Poll ${name}.`,
-    interval: `Interval between the starts of two polls of ${name}.`,
-    timeout: `Maximum duration of one poll of ${name}.`,
-    maxAge: 'Age at which data is no longer exported; default: min(3 × interval, interval + 10m).',
-    maxDuty: `Largest share of the time that responses to polls of ${name} may take; beyond it the interval gets longer. Timeouts do not count.`,
-    maxSeries: `Maximum series of ${name} per cluster; above it the least important ones are dropped and counted.`,
-  };
-  const timeout = duration(MIN_TIMEOUT_SECONDS);
-  return [
-    ['enabled', boolean, enabledByDefault, { help: help.enabled, flag: `collector.${name}` }],
-    ['interval', interval, writeDuration(intervalSeconds), { help: help.interval }],
-    ['timeout', timeout, writeDuration(timeoutSeconds), { help: help.timeout }],
-    ['max_age', interval, undefined, { help: help.maxAge }],
-    ['max_duty', share, maxDuty, { help: help.maxDuty }],
-    ['max_series', integer(MIN_SERIES), 250_000, { help: help.maxSeries }],
-    ...Object.entries(collector.options).map(([option, spec]): Setting => {
-      const usual = spec.kind === 'duration' ? writeDuration(spec.default) : spec.default;
-      return [option, optionSchema(spec), usual, { help: spec.help }];
-    }),
-  ];
-}
 
 /** The settings of one collector, those that every collector has and its own options. Times are seconds. */
 export interface CollectorConfig extends Readonly<Partial<OptionValues<OptionSpecs>>> {
@@ -99,27 +68,58 @@ export function collectorOptions<Options>(
 export function commonCollectors(
   collectors: readonly CollectorOptions[],
 ): v.GenericSchema<unknown, Readonly<Record<string, CollectorConfig>>> {
-  return collectorBlock(collectors, (schema, usual) => v.optional(schema, usual));
+  return collectorSections(collectors, (schema, usual) => v.optional(schema, usual));
 }
 
 /** `collectors` of a cluster: the settings that differ from those for all. */
 export function clusterCollectors(
   collectors: readonly CollectorOptions[],
 ): v.GenericSchema<unknown, Readonly<Record<string, Partial<CollectorConfig>>>> {
-  return collectorBlock(collectors, (schema) => v.exactOptional(schema));
+  return collectorSections(collectors, (schema) => v.exactOptional(schema));
 }
 
-function collectorBlock(
-  collectors: readonly CollectorOptions[],
-  toOptional: (schema: v.GenericSchema, usual: unknown) => v.GenericSchema,
-) {
-  const sections = collectors.map((collector) => {
-    const entries = listSettings(collector).map(([name, schema, usual, meta]) => {
-      return [name, key(toOptional(schema, usual), meta)];
-    });
-    return [collector.name, v.nullish(section(Object.fromEntries(entries)), {})];
-  });
+/** A schema that may be absent, with its default as it is written in a file. */
+type ToOptional = (schema: v.GenericSchema, usual?: unknown) => v.GenericSchema;
+
+function collectorSections(collectors: readonly CollectorOptions[], optional: ToOptional) {
+  const sections = collectors.map((collector) => [
+    collector.name,
+    v.nullish(collectorSection(collector, optional), {}),
+  ]);
   return section(Object.fromEntries(sections));
+}
+
+/** The keys that every collector has, and its options. */
+function collectorSection(collector: CollectorOptions, optional: ToOptional) {
+  const { name, enabledByDefault, intervalSeconds, timeoutSeconds, maxDuty } = collector;
+  const interval = duration(MIN_INTERVAL_SECONDS);
+  const timeout = duration(MIN_TIMEOUT_SECONDS);
+  const options = Object.entries(collector.options).map(([option, spec]) => {
+    const usual = spec.kind === 'duration' ? writeDuration(spec.default) : spec.default;
+    return [option, key(optional(optionSchema(spec), usual), { help: spec.help })];
+  });
+  return section({
+    enabled: key(optional(boolean, enabledByDefault), {
+      flag: `collector.${name}`,
+      help: `Poll ${name}.`,
+    }),
+    interval: key(optional(interval, writeDuration(intervalSeconds)), {
+      help: `Interval between the starts of two polls of ${name}.`,
+    }),
+    timeout: key(optional(timeout, writeDuration(timeoutSeconds)), {
+      help: `Maximum duration of one poll of ${name}.`,
+    }),
+    max_age: key(optional(interval), {
+      help: 'Age at which data is no longer exported; default: min(3 × interval, interval + 10m).',
+    }),
+    max_duty: key(optional(share, maxDuty), {
+      help: `Largest share of the time that responses to polls of ${name} may take; beyond it the interval gets longer. Timeouts do not count.`,
+    }),
+    max_series: key(optional(integer(MIN_SERIES), 250_000), {
+      help: `Maximum series of ${name} per cluster; above it the least important ones are dropped and counted.`,
+    }),
+    ...Object.fromEntries(options),
+  });
 }
 
 function optionSchema(spec: OptionSpec): v.GenericSchema {
