@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { clusterCollectors, type CollectorOptions } from './collector-schema.ts';
-import { type Environment, findSecretFault, Secret } from './files.ts';
+import { findSecretFault, Secret } from './files.ts';
 import { quote } from './issues.ts';
 import {
   anyText,
@@ -67,28 +67,26 @@ function findUrlConflict(urls: readonly string[]): string | undefined {
   return isMixed ? 'http:// and https:// are mixed: use one of them for all nodes' : undefined;
 }
 
-function tlsSection(folder: string) {
-  return section({
-    ca_file: key(v.optional(filePath(folder)), {
-      flag: 'cluster.ca-file',
-      help: 'CA certificates that verify the nodes, instead of those of the operating system and of Node.js.',
-    }),
-    cert_file: key(v.optional(filePath(folder)), {
-      flag: 'cluster.cert-file',
-      help: 'Client certificate; needs the key file.',
-    }),
-    key_file: key(v.optional(filePath(folder)), {
-      flag: 'cluster.key-file',
-      help: 'Key of the client certificate.',
-    }),
-    server_name: key(v.optional(text('host')), {
-      help: 'Name expected in the certificates of the nodes; default: the host of the URL.',
-    }),
-    insecure_skip_verify: key(v.optional(boolean, false), {
-      help: 'Accept any certificate of a node. For tests only.',
-    }),
-  });
-}
+const TLS = section({
+  ca_file: key(v.optional(filePath), {
+    flag: 'cluster.ca-file',
+    help: 'CA certificates that verify the nodes, instead of those of the operating system and of Node.js.',
+  }),
+  cert_file: key(v.optional(filePath), {
+    flag: 'cluster.cert-file',
+    help: 'Client certificate; needs the key file.',
+  }),
+  key_file: key(v.optional(filePath), {
+    flag: 'cluster.key-file',
+    help: 'Key of the client certificate.',
+  }),
+  server_name: key(v.optional(text('host')), {
+    help: 'Name expected in the certificates of the nodes; default: the host of the URL.',
+  }),
+  insecure_skip_verify: key(v.optional(boolean, false), {
+    help: 'Accept any certificate of a node. For tests only.',
+  }),
+});
 
 /** A password or token itself. Its messages never show it. */
 const secretText = v.pipe(
@@ -102,57 +100,34 @@ const secretText = v.pipe(
   v.metadata({ valueType: 'secret' }),
 );
 
-/** The folder and the variables that values of a file refer to. */
-export interface SchemaContext {
-  /** The folder that relative paths are relative to. */
-  readonly folder: string;
-  readonly env: Environment;
-}
-
-function secretFile({ folder }: SchemaContext) {
-  return v.pipe(
-    filePath(folder),
-    v.transform((file) => new Secret('', { file })),
-  );
-}
-
-function secretVariable({ env }: SchemaContext) {
-  return v.pipe(
-    text('variable'),
-    v.transform((variable) => new Secret(env[variable] ?? '', { variable })),
-  );
-}
-
-function loginKeys(context: SchemaContext) {
-  return {
-    username: key(v.optional(text('user')), {
-      flag: 'cluster.username',
-      help: 'SQL user to log in as; without user and token, the cluster must be insecure.',
-    }),
-    password: key(v.optional(secretText), {
-      variable: 'CRDB_EXPORTER_CLUSTER_PASSWORD',
-      help: 'Password of the user; better kept in a file.',
-    }),
-    password_file: key(v.optional(secretFile(context)), {
-      flag: 'cluster.password-file',
-      help: 'File with the password, read at every login.',
-    }),
-    password_env: key(v.optional(secretVariable(context)), {
-      help: 'Environment variable with the password.',
-    }),
-    token: key(v.optional(secretText), {
-      variable: 'CRDB_EXPORTER_CLUSTER_TOKEN',
-      help: 'Session token instead of user and password; better kept in a file.',
-    }),
-    token_file: key(v.optional(secretFile(context)), {
-      flag: 'cluster.token-file',
-      help: 'File with a session token.',
-    }),
-    token_env: key(v.optional(secretVariable(context)), {
-      help: 'Environment variable with a session token.',
-    }),
-  };
-}
+const LOGIN_KEYS = {
+  username: key(v.optional(text('user')), {
+    flag: 'cluster.username',
+    help: 'SQL user to log in as; without user and token, the cluster must be insecure.',
+  }),
+  password: key(v.optional(secretText), {
+    variable: 'CRDB_EXPORTER_CLUSTER_PASSWORD',
+    help: 'Password of the user; better kept in a file.',
+  }),
+  password_file: key(v.optional(filePath), {
+    flag: 'cluster.password-file',
+    help: 'File with the password, read at every login.',
+  }),
+  password_env: key(v.optional(text('variable')), {
+    help: 'Environment variable with the password.',
+  }),
+  token: key(v.optional(secretText), {
+    variable: 'CRDB_EXPORTER_CLUSTER_TOKEN',
+    help: 'Session token instead of user and password; better kept in a file.',
+  }),
+  token_file: key(v.optional(filePath), {
+    flag: 'cluster.token-file',
+    help: 'File with a session token.',
+  }),
+  token_env: key(v.optional(text('variable')), {
+    help: 'Environment variable with a session token.',
+  }),
+};
 
 /** A name, or nothing. */
 const virtualCluster = v.pipe(
@@ -161,69 +136,67 @@ const virtualCluster = v.pipe(
   v.metadata({ valueType: 'name' }),
 );
 
-function clusterApiSection(context: SchemaContext) {
-  return section({
-    urls: key(clusterUrls, {
-      flag: 'cluster.url',
-      help: 'URLs of nodes of the cluster; the next one is used when one fails. /api/v2 is added when missing.',
-    }),
-    ...loginKeys(context),
-    virtual_cluster: key(v.optional(virtualCluster, 'system'), {
-      flag: 'cluster.virtual-cluster',
-      help: 'Virtual cluster that answers (header X-Cockroach-Tenant): only system has nodes and ranges; "" sends none.',
-    }),
-    tls: v.nullish(tlsSection(context.folder), {}),
-    timeout: key(v.optional(duration(MIN_TIMEOUT_SECONDS), '30s'), {
-      help: 'Maximum time until the response headers.',
-    }),
-    max_concurrent_requests: key(v.optional(integer(1), 4), {
-      help: 'Maximum concurrent requests to this cluster.',
-    }),
-    max_response_bytes: key(v.optional(bytes(1), '2GiB'), {
-      help: 'Maximum size of a response, after decompression.',
-    }),
-    min_rate: key(v.optional(bytes(0), '16KiB'), {
-      help: 'Minimum average transfer rate per second, enforced after 15s.',
-    }),
-    compression: key(v.optional(boolean, false), {
-      help: 'Request gzip: saves network, costs the database node CPU.',
-    }),
-  });
-}
+const CLUSTER_API = section({
+  urls: key(clusterUrls, {
+    flag: 'cluster.url',
+    help: 'URLs of nodes of the cluster; the next one is used when one fails. /api/v2 is added when missing.',
+  }),
+  ...LOGIN_KEYS,
+  virtual_cluster: key(v.optional(virtualCluster, 'system'), {
+    flag: 'cluster.virtual-cluster',
+    help: 'Virtual cluster that answers (header X-Cockroach-Tenant): only system has nodes and ranges; "" sends none.',
+  }),
+  tls: v.nullish(TLS, {}),
+  timeout: key(v.optional(duration(MIN_TIMEOUT_SECONDS), '30s'), {
+    help: 'Maximum time until the response headers.',
+  }),
+  max_concurrent_requests: key(v.optional(integer(1), 4), {
+    help: 'Maximum concurrent requests to this cluster.',
+  }),
+  max_response_bytes: key(v.optional(bytes(1), '2GiB'), {
+    help: 'Maximum size of a response, after decompression.',
+  }),
+  min_rate: key(v.optional(bytes(0), '16KiB'), {
+    help: 'Minimum average transfer rate per second, enforced after 15s.',
+  }),
+  compression: key(v.optional(boolean, false), {
+    help: 'Request gzip: saves network, costs the database node CPU.',
+  }),
+});
 
-function cloudApiSection(context: SchemaContext) {
-  const idForm = 'the id of a cluster, as 35c4abb2-bb66-46d7-afed-25ebef5ed2aa';
-  const id = textLike(/^[\w-]+$/, idForm, 'id');
-  const versionForm = 'a version of the Cloud API: write it as 2024-09-16';
-  const version = textLike(/^\d{4}-\d{2}-\d{2}$/, versionForm, 'date');
-  return section({
-    url: key(v.optional(apiUrl('https://cockroachlabs.cloud'), 'https://cockroachlabs.cloud'), {
-      flag: 'cloud.url',
-      help: 'Base URL of the Cloud API.',
-    }),
-    cluster_id: key(id, {
-      flag: 'cloud.cluster-id',
-      help: 'Id of the cluster in CockroachDB Cloud.',
-    }),
-    token: key(v.optional(secretText), {
-      variable: 'CRDB_EXPORTER_CLOUD_TOKEN',
-      help: 'API key of a service account; better kept in a file.',
-    }),
-    token_file: key(v.optional(secretFile(context)), {
-      flag: 'cloud.token-file',
-      help: 'File with the API key of a service account.',
-    }),
-    token_env: key(v.optional(secretVariable(context)), {
-      help: 'Environment variable with the API key.',
-    }),
-    api_version: key(v.optional(version, '2024-09-16'), {
+const CLOUD_ID = 'the id of a cluster, as 35c4abb2-bb66-46d7-afed-25ebef5ed2aa';
+const CLOUD_VERSION = 'a version of the Cloud API: write it as 2024-09-16';
+
+const CLOUD_API = section({
+  url: key(v.optional(apiUrl('https://cockroachlabs.cloud'), 'https://cockroachlabs.cloud'), {
+    flag: 'cloud.url',
+    help: 'Base URL of the Cloud API.',
+  }),
+  cluster_id: key(textLike(/^[\w-]+$/, CLOUD_ID, 'id'), {
+    flag: 'cloud.cluster-id',
+    help: 'Id of the cluster in CockroachDB Cloud.',
+  }),
+  token: key(v.optional(secretText), {
+    variable: 'CRDB_EXPORTER_CLOUD_TOKEN',
+    help: 'API key of a service account; better kept in a file.',
+  }),
+  token_file: key(v.optional(filePath), {
+    flag: 'cloud.token-file',
+    help: 'File with the API key of a service account.',
+  }),
+  token_env: key(v.optional(text('variable')), {
+    help: 'Environment variable with the API key.',
+  }),
+  api_version: key(
+    v.optional(textLike(/^\d{4}-\d{2}-\d{2}$/, CLOUD_VERSION, 'date'), '2024-09-16'),
+    {
       help: 'Version of the Cloud API, sent in the header Cc-Version.',
-    }),
-  });
-}
+    },
+  ),
+});
 
 /** One member of the list `clusters`. */
-export function clusterSection(context: SchemaContext, collectors: readonly CollectorOptions[]) {
+export function clusterSection(collectors: readonly CollectorOptions[]) {
   const name = textLike(
     /^[^\p{C}\p{Z}](?:[^\p{C}]{0,126}[^\p{C}\p{Z}])?$/u,
     'a name of at most 128 printable characters without a space at either end',
@@ -240,8 +213,8 @@ export function clusterSection(context: SchemaContext, collectors: readonly Coll
     poll: key(v.optional(boolean, true), {
       help: 'Poll this cluster at intervals; if false, only /probe queries it.',
     }),
-    cluster_api: v.optional(clusterApiSection(context)),
-    cloud_api: v.optional(cloudApiSection(context)),
+    cluster_api: v.optional(CLUSTER_API),
+    cloud_api: v.optional(CLOUD_API),
     collectors: v.nullish(clusterCollectors(collectors), {}),
   });
 }

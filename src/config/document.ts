@@ -1,3 +1,4 @@
+import { dirname, resolve } from 'node:path';
 import {
   isAlias,
   isCollection,
@@ -38,12 +39,19 @@ interface Member {
 export class SourceDocument {
   input: Container = {};
   readonly issues: ConfigIssues;
+  /** Relative paths of the file are relative to this; those of flags and variables are absolute. */
+  readonly folder: string;
   readonly #start: Position;
   /** The members of each map and list. A map that several aliases name is one object, and has one position. */
   readonly #members = new WeakMap<object, Map<string, Member>>();
 
-  constructor(issues: ConfigIssues, start: Position = { source: 'command line', path: '' }) {
+  constructor(
+    issues: ConfigIssues,
+    start: Position = { source: 'command line', path: '' },
+    folder = '',
+  ) {
     this.issues = issues;
+    this.folder = folder;
     this.#start = start;
   }
 
@@ -130,7 +138,7 @@ export async function readDocument(
         : (EXPLANATIONS[code] ?? message.replace(/(?<=\S): .*$/s, ''));
     issues.report(positionAt(pos[0]), `not valid YAML: ${reason}`);
   }
-  const document = new SourceDocument(issues, positionOf(yaml.contents));
+  const document = new SourceDocument(issues, positionOf(yaml.contents), dirname(resolve(file)));
   const value = readTree(yaml.contents, document, positionOf) ?? {};
   if (isMap(value)) document.input = value;
   else if (issues.problems.length === 0) {

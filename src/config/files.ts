@@ -84,11 +84,9 @@ export class Secret {
     return text;
   }
 
-  /** The key `name` as a configuration file gives it: a file or variable is named, a text is masked. */
-  describe(name: string): readonly [key: string, value: string] {
-    const { file, variable } = this.#source;
-    if (file !== undefined) return [`${name}_file`, file];
-    return variable === undefined ? [name, MASK] : [`${name}_env`, variable];
+  /** Whether the configuration has the text itself. */
+  get isText(): boolean {
+    return this.#source.file === undefined && this.#source.variable === undefined;
   }
 
   /** True for the same text from any source, or the same file with any content: it is read every time. */

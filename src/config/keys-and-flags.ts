@@ -1,7 +1,6 @@
-import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { link, LINK_SECTION, THRESHOLD_SECTION } from './alert-settings.ts';
-import { clusterSection, type SchemaContext } from './cluster-schema.ts';
+import { clusterSection } from './cluster-schema.ts';
 import {
   type CollectorConfig,
   type CollectorOptions,
@@ -37,25 +36,23 @@ type ListenAddress =
 const ADDRESS = /^(?:\[([0-9A-Fa-f:.%\w]+)\]|([^\s:/[\]]*)):(\d{1,5})$|^unix:(.+)$/;
 
 /** `:10137`, `127.0.0.1:10137`, `[::1]:10137` or `unix:/run/crdb-exporter.sock`. */
-function listenAddress(folder: string) {
-  return v.pipe(
-    anyText,
-    v.regex(
-      ADDRESS,
-      invalid('is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path'),
-    ),
-    v.check(
-      (address) => Number(ADDRESS.exec(address)?.[3] ?? 0) <= 65_535,
-      invalid('has a port that is too large: at most 65535'),
-    ),
-    v.transform((address) => parseAddress(address, folder)),
-    v.metadata({ valueType: 'address', format: formatListenAddress }),
-  );
-}
+const listenAddress = v.pipe(
+  anyText,
+  v.regex(
+    ADDRESS,
+    invalid('is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path'),
+  ),
+  v.check(
+    (address) => Number(ADDRESS.exec(address)?.[3] ?? 0) <= 65_535,
+    invalid('has a port that is too large: at most 65535'),
+  ),
+  v.transform(parseAddress),
+  v.metadata({ valueType: 'address', format: formatListenAddress }),
+);
 
-function parseAddress(address: string, folder: string): ListenAddress {
+function parseAddress(address: string): ListenAddress {
   const [, six, host, port, socket] = ADDRESS.exec(address) ?? [];
-  if (socket !== undefined) return { path: resolve(folder, socket) };
+  if (socket !== undefined) return { path: socket };
   return { host: six ?? (host === '' ? undefined : host), port: Number(port) };
 }
 
@@ -66,44 +63,43 @@ function formatListenAddress(address: ListenAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-function webSection(folder: string) {
-  const telemetryPath = textLike(
-    // Everything else is taken by the other pages.
-    /^\/(?!-\/|sd\/|(?:probe|config|api\/status)$)[\w.~-]+(?:\/[\w.~-]+)*$/,
-    'a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken',
-    'path',
-  );
-  return section({
-    listen_address: key(v.optional(filledList(listenAddress(folder)), [':10137']), {
-      help: 'Addresses to listen on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
-    }),
-    external_url: key(v.optional(link(''), ''), {
-      help: 'URL by which users reach the exporter; pages are then refused under other names than its host, localhost, the host name and addresses.',
-    }),
-    telemetry_path: key(v.optional(telemetryPath, '/metrics'), {
-      help: 'Path of the metrics.',
-    }),
-    config_file: key(v.optional(optionalFilePath(folder)), {
-      flag: 'web.config.file',
-      help: 'File with TLS, users, headers and rate limit, in the format of the Prometheus exporter toolkit.',
-    }),
-    enable_lifecycle: key(v.optional(boolean, false), {
-      help: 'Allow reloads by a POST to /-/reload; SIGHUP always reloads.',
-    }),
-    max_requests: key(v.optional(integer(0), 40), {
-      help: 'Maximum concurrent scrapes of the metrics; excess requests get 503. 0: no limit.',
-    }),
-    max_probes: key(v.optional(integer(0), 10), {
-      help: 'Maximum different waits of /probe for each cluster; excess requests get 503, those for the same collectors share one. 0: no limit.',
-    }),
-    protect_probes: key(v.optional(boolean, false), {
-      help: 'Require a password for /-/healthy and /-/ready too, and count them towards the rate limit.',
-    }),
-    systemd_socket: key(v.optional(boolean, false), {
-      help: 'Require sockets from systemd, which replace the addresses whenever there are any.',
-    }),
-  });
-}
+const telemetryPath = textLike(
+  // Everything else is taken by the other pages.
+  /^\/(?!-\/|sd\/|(?:probe|config|api\/status)$)[\w.~-]+(?:\/[\w.~-]+)*$/,
+  'a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken',
+  'url-path',
+);
+
+const WEB = section({
+  listen_address: key(v.optional(filledList(listenAddress), [':10137']), {
+    help: 'Addresses to listen on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
+  }),
+  external_url: key(v.optional(link(''), ''), {
+    help: 'URL by which users reach the exporter; pages are then refused under other names than its host, localhost, the host name and addresses.',
+  }),
+  telemetry_path: key(v.optional(telemetryPath, '/metrics'), {
+    help: 'Path of the metrics.',
+  }),
+  config_file: key(v.optional(optionalFilePath), {
+    flag: 'web.config.file',
+    help: 'File with TLS, users, headers and rate limit, in the format of the Prometheus exporter toolkit.',
+  }),
+  enable_lifecycle: key(v.optional(boolean, false), {
+    help: 'Allow reloads by a POST to /-/reload; SIGHUP always reloads.',
+  }),
+  max_requests: key(v.optional(integer(0), 40), {
+    help: 'Maximum concurrent scrapes of the metrics; excess requests get 503. 0: no limit.',
+  }),
+  max_probes: key(v.optional(integer(0), 10), {
+    help: 'Maximum different waits of /probe for each cluster; excess requests get 503, those for the same collectors share one. 0: no limit.',
+  }),
+  protect_probes: key(v.optional(boolean, false), {
+    help: 'Require a password for /-/healthy and /-/ready too, and count them towards the rate limit.',
+  }),
+  systemd_socket: key(v.optional(boolean, false), {
+    help: 'Require sockets from systemd, which replace the addresses whenever there are any.',
+  }),
+});
 
 const LOG = section({
   level: key(v.optional(choice(['debug', 'info', 'warn', 'error']), 'info'), {
@@ -146,20 +142,17 @@ const RELOAD = section({
 const NO_CLUSTER =
   'no cluster is configured: list one under clusters, or give --cluster.url; `crdb-exporter demo` needs neither';
 
-/** The configuration file; relative paths in it are relative to the folder, by default the working folder. */
-export function configSchema(
-  collectors: readonly CollectorOptions[],
-  { folder = '', env = {} }: Partial<SchemaContext> = {},
-) {
+/** The configuration file. */
+export function configSchema(collectors: readonly CollectorOptions[]) {
   const clusters = v.pipe(
     v.array(
-      clusterSection({ folder, env }, collectors),
+      clusterSection(collectors),
       ({ input }) => `${show(input)} is not a list of clusters: begin each with "- name:"`,
     ),
     v.minLength(1, NO_CLUSTER),
   );
   const entries = {
-    web: v.nullish(webSection(folder), {}),
+    web: v.nullish(WEB, {}),
     log: v.nullish(LOG, {}),
     shard: v.nullish(SHARD, {}),
     config: v.nullish(RELOAD, {}),
@@ -215,7 +208,7 @@ export function describeConfig(
   { clusters, ...others }: Config,
   collectors: readonly CollectorOptions[],
 ): object {
-  const schema = clusterSection({ folder: '', env: {} }, collectors);
+  const schema = clusterSection(collectors);
   const described = clusters.map((cluster) => {
     const { http, https, noProxy } = cluster.proxy;
     const proxy = { http: http?.toJSON(), https: https?.toJSON(), no_proxy: noProxy };
@@ -232,8 +225,8 @@ function describeMap({ entries = {} }: AnySchema, values: object): object {
     const value = byKey.get(name);
     if (value === undefined) return [];
     if (!(value instanceof Secret)) return [[name, describe(unwrap(schema), value)]];
-    // The secret names its file or variable itself.
-    return /_(?:file|env)$/.test(name) ? [] : [value.describe(name)];
+    // The key of the file or variable is another one.
+    return value.isText ? [[name, String(value)]] : [];
   });
   return Object.fromEntries(described);
 }

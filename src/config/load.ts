@@ -1,5 +1,4 @@
 import os from 'node:os';
-import path from 'node:path';
 import { messageOf } from '../format.ts';
 import { findWrongOrders } from './alert-settings.ts';
 import { canEveryoneRead, type Environment, Secret } from './files.ts';
@@ -12,7 +11,7 @@ import {
   type FileConfig,
   type ProxyConfig,
 } from './keys-and-flags.ts';
-import { findFile, readSources, type WrittenSources } from './sources.ts';
+import { readSources, type WrittenSources } from './sources.ts';
 import { readClientTls, type TlsConfig } from './tls-files.ts';
 import { type AnySection, type Section, validate } from './validate.ts';
 import { isLoopback } from './values.ts';
@@ -44,12 +43,10 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const document = await readSources(sources, issues);
   // After a file that cannot be read or errors of syntax, problems of values would only follow from these errors.
   issues.throwIfAny();
-  const file = findFile(sources);
-  const folder = file === undefined ? '' : path.dirname(path.resolve(file));
-  const { root, output } = validate(configSchema(collectors, { folder, env }), document);
+  const { root, output } = validate(configSchema(collectors), document);
   checkConfig(root);
   if (checkedFiles === 'all') await checkWebConfig(root.member('web'), issues);
-  if (checkedFiles !== 'none') await checkFiles(root);
+  if (checkedFiles !== 'none') await checkFiles(root, env);
   const config = output && completeConfig(output, root, sources, issues);
   if (config === undefined || issues.problems.length > 0) throw new ConfigError(issues.problems);
   return { config: freezeDeep(config), warnings: issues.warnings };
@@ -185,26 +182,37 @@ async function checkWebConfig(
 }
 
 /** Reads secrets and TLS files once: they are read again when they are used, and what is wrong with them is reported now. */
-async function checkFiles(root: Section<FileConfig>): Promise<void> {
+async function checkFiles(root: Section<FileConfig>, env: Environment): Promise<void> {
   for (const cluster of root.member('clusters').items()) {
     const tls = cluster.member('cluster_api').member('tls');
     await readClientTls(tls.values, tls);
-    for (const [api, name] of listSecrets(cluster)) {
-      for (const key of writtenKeys(api, name)) await checkSecretFile(api, key, key === name);
+    for (const [api, name] of listSecrets(cluster)) await checkSecret(api, name, env);
+  }
+}
+
+async function checkSecret(api: AnySection, name: string, env: Environment): Promise<void> {
+  for (const key of writtenKeys(api, name)) {
+    const secret = readSecret({ [key]: api.values[key] }, name, env);
+    if (secret === undefined) continue;
+    await secret.reveal().catch((error: unknown) => api.report(messageOf(error), key));
+    const { line, source } = api.positionOf(key);
+    const file = secret.isText && line !== undefined ? source : secret.file;
+    if (file !== undefined && (await canEveryoneRead(file))) {
+      api.warn(`every user can read the secret in ${file}: run \`chmod o-r ${file}\``, key);
     }
   }
 }
 
-/** `isText`: the secret itself is written, so that the file with it is the configuration. */
-async function checkSecretFile(api: AnySection, key: string, isText: boolean): Promise<void> {
-  const secret = api.values[key];
-  if (!(secret instanceof Secret)) return;
-  await secret.reveal().catch((error: unknown) => api.report(messageOf(error), key));
-  const { line, source } = api.positionOf(key);
-  const file = isText && line !== undefined ? source : secret.file;
-  if (file !== undefined && (await canEveryoneRead(file))) {
-    api.warn(`every user can read the secret in ${file}: run \`chmod o-r ${file}\``, key);
-  }
+/** The secret that one of three keys gives, as `password`, `password_file` and `password_env`. */
+function readSecret(
+  api: Readonly<Record<string, unknown>>,
+  name: string,
+  env: Environment,
+): Secret | undefined {
+  const { [name]: text, [`${name}_file`]: file, [`${name}_env`]: variable } = api;
+  if (text instanceof Secret) return text;
+  if (typeof file === 'string') return new Secret('', { file });
+  return typeof variable === 'string' ? new Secret(env[variable] ?? '', { variable }) : undefined;
 }
 
 /** The configuration with the secrets, proxies and collectors of each cluster. */
@@ -235,13 +243,13 @@ function completeConfig(
       ...cluster,
       cluster_api: cluster_api && {
         ...cluster_api,
-        password: cluster_api.password ?? cluster_api.password_file ?? cluster_api.password_env,
-        token: cluster_api.token ?? cluster_api.token_file ?? cluster_api.token_env,
+        password: readSecret(cluster_api, 'password', env),
+        token: readSecret(cluster_api, 'token', env),
       },
       cloud_api: cloud_api && {
         ...cloud_api,
         // A missing token was reported.
-        token: cloud_api.token ?? cloud_api.token_file ?? cloud_api.token_env ?? new Secret(''),
+        token: readSecret(cloud_api, 'token', env) ?? new Secret(''),
       },
       proxy: readProxies(urls, env, issues),
       collectors: Object.fromEntries(entries),

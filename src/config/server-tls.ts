@@ -85,25 +85,23 @@ const pem = v.pipe(
 );
 
 /** The keys of `tls_server_config`, as the Prometheus exporter toolkit defines them. */
-export function tlsServerSection(folder: string) {
-  return section({
-    cert_file: v.optional(optionalFilePath(folder)),
-    cert: v.optional(pem),
-    key_file: v.optional(optionalFilePath(folder)),
-    key: v.optional(pem),
-    client_ca_file: v.optional(optionalFilePath(folder)),
-    client_ca: v.optional(pem),
-    client_auth_type: v.optional(clientAuthType, 'NoClientCert'),
-    client_allowed_sans: v.optional(list(text()), []),
-    min_version: v.optional(meaningOf(MIN_VERSIONS), 'TLS12'),
-    max_version: v.optional(meaningOf(MAX_VERSIONS), 'TLS13'),
-    cipher_suites: v.optional(list(meaningOf(CIPHER_SUITES)), []),
-    prefer_server_cipher_suites: v.optional(boolean, true),
-    curve_preferences: v.optional(list(meaningOf(CURVES)), []),
-  });
-}
+export const TLS_SERVER = section({
+  cert_file: v.optional(optionalFilePath),
+  cert: v.optional(pem),
+  key_file: v.optional(optionalFilePath),
+  key: v.optional(pem),
+  client_ca_file: v.optional(optionalFilePath),
+  client_ca: v.optional(pem),
+  client_auth_type: v.optional(clientAuthType, 'NoClientCert'),
+  client_allowed_sans: v.optional(list(text()), []),
+  min_version: v.optional(meaningOf(MIN_VERSIONS), 'TLS12'),
+  max_version: v.optional(meaningOf(MAX_VERSIONS), 'TLS13'),
+  cipher_suites: v.optional(list(meaningOf(CIPHER_SUITES)), []),
+  prefer_server_cipher_suites: v.optional(boolean, true),
+  curve_preferences: v.optional(list(meaningOf(CURVES)), []),
+});
 
-type TlsServerConfig = v.InferOutput<ReturnType<typeof tlsServerSection>>;
+type TlsServerConfig = v.InferOutput<typeof TLS_SERVER>;
 
 /** How the exporter serves TLS. */
 export interface ServerTls {

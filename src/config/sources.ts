@@ -1,11 +1,10 @@
-import { resolve } from 'node:path';
 import * as v from 'valibot';
 import type { CollectorOptions } from './collector-schema.ts';
 import { readDocument, SourceDocument } from './document.ts';
 import type { Environment } from './files.ts';
 import { type ConfigIssues, findNearest, isMap, UsageError } from './issues.ts';
 import { configSchema } from './keys-and-flags.ts';
-import { type AnySchema, type KeyMeta, unwrap } from './values.ts';
+import { type AnySchema, type KeyMeta, makeAbsolute, unwrap } from './values.ts';
 
 /** A key as the command line and the documentation see it. */
 export interface ConfigKey extends KeyMeta {
@@ -166,9 +165,7 @@ function parseText(valueType: string | undefined, text: string): unknown {
   if (valueType === 'boolean' && /^(?:true|false)$/.test(text)) return text === 'true';
   const isNumeric = valueType === 'integer' || valueType === 'number';
   if (isNumeric && text.trim() !== '' && Number.isFinite(Number(text))) return Number(text);
-  if (valueType === 'path' && text !== '') return resolve(text);
-  if (valueType !== 'address') return text;
-  return text.replace(/^unix:(.+)$/s, (_, socket: string) => `unix:${resolve(socket)}`);
+  return makeAbsolute(valueType, text, '');
 }
 
 /**

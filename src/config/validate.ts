@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Path, SourceDocument } from './document.ts';
 import { type Container, findNearest, isContainer, isMap, type Position, quote } from './issues.ts';
-import { type AnySchema, formatKeys, unwrap } from './values.ts';
+import { type AnySchema, formatKeys, makeAbsolute, unwrap } from './values.ts';
 
 /** Values of which any, also of a list, may be missing because it was not valid. */
 type Draft<T> = {
@@ -22,7 +22,7 @@ export function validate<S extends v.GenericSchema>(
   document: SourceDocument,
 ): Validated<v.InferOutput<S>> {
   const { input, issues } = document;
-  dropUnknownKeys(schema, input, document, []);
+  prepareInput(schema, input, document, []);
   const result = v.safeParse(schema, input, { abortPipeEarly: true });
   for (const { path: items = [], message } of result.issues ?? []) {
     const path = items.map(({ key }) => (typeof key === 'number' ? key : String(key)));
@@ -35,8 +35,10 @@ export function validate<S extends v.GenericSchema>(
   return { root, output: result.success ? result.output : undefined };
 }
 
-/** Reports and removes keys that the schema does not have: valibot would stop at the first one of a map. */
-function dropUnknownKeys(
+/**
+ * Makes paths absolute. Reports and removes keys that the schema does not have: valibot would stop at the first one of a map.
+ */
+function prepareInput(
   { entries, item }: AnySchema,
   container: Container,
   document: SourceDocument,
@@ -49,7 +51,11 @@ function dropUnknownKeys(
       const inner = unwrap(member);
       // valibot takes an empty list for a map without keys, but reports one with a member.
       if (Array.isArray(value) && value.length === 0 && inner.entries) container[name] = [null];
-      else if (isContainer(value)) dropUnknownKeys(inner, value, document, memberPath);
+      else if (isContainer(value)) prepareInput(inner, value, document, memberPath);
+      else if (typeof value === 'string') {
+        const { valueType } = v.getMetadata(inner);
+        container[name] = makeAbsolute(valueType, value, document.folder);
+      }
     } else if (entries !== undefined && !Array.isArray(container)) {
       const known = Object.keys(entries);
       const nearest = findNearest(name, known);

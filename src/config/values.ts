@@ -240,21 +240,21 @@ export function textLike(pattern: RegExp, expects: string, name?: string): v.Gen
   return v.pipe(text(name), v.regex(pattern, invalid(`is not ${expects}`)));
 }
 
-/** A file, made absolute: relative paths are relative to the folder of the configuration. */
-export function filePath(folder: string) {
-  return v.pipe(
-    text('path'),
-    v.transform((file) => resolve(folder, file)),
-  );
-}
+/** A file, whose path `makeAbsolute` has made absolute. */
+export const filePath = text('path');
 
 /** An empty text means no file, as templates and other exporters write it. */
-export function optionalFilePath(folder: string) {
-  return v.pipe(
-    anyText,
-    v.transform((file) => (file === '' ? undefined : resolve(folder, file))),
-    v.metadata({ valueType: 'path' }),
-  );
+export const optionalFilePath = v.pipe(
+  anyText,
+  v.transform((file) => (file === '' ? undefined : file)),
+  v.metadata({ valueType: 'path' }),
+);
+
+/** A path relative to the folder, or the one of a socket in an address, made absolute; texts of other types stay as they are. */
+export function makeAbsolute(valueType: unknown, written: string, folder: string): string {
+  if (valueType === 'path') return written === '' ? '' : resolve(folder, written);
+  if (valueType !== 'address') return written;
+  return written.replace(/^unix:(.+)$/s, (_, socket: string) => `unix:${resolve(folder, socket)}`);
 }
 
 /** One of several words. */

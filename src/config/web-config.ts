@@ -1,8 +1,7 @@
-import { dirname, resolve } from 'node:path';
 import * as v from 'valibot';
 import { readDocument } from './document.ts';
 import { type ConfigIssue, ConfigIssues, isContainer, isMap } from './issues.ts';
-import { readServerTls, type ServerTls, tlsServerSection } from './server-tls.ts';
+import { readServerTls, type ServerTls, TLS_SERVER } from './server-tls.ts';
 import { type Section, validate } from './validate.ts';
 import { boolean, duration, integer, section } from './values.ts';
 
@@ -93,14 +92,12 @@ const RATE_LIMIT = section({
   burst: v.optional(integer(0), 0),
 });
 
-function webConfigSchema(folder: string) {
-  return section({
-    tls_server_config: v.nullish(tlsServerSection(folder), {}),
-    http_server_config: v.nullish(HTTP_SERVER, {}),
-    basic_auth_users: v.optional(users),
-    rate_limit: v.nullish(RATE_LIMIT, {}),
-  });
-}
+const WEB_CONFIG = section({
+  tls_server_config: v.nullish(TLS_SERVER, {}),
+  http_server_config: v.nullish(HTTP_SERVER, {}),
+  basic_auth_users: v.optional(users),
+  rate_limit: v.nullish(RATE_LIMIT, {}),
+});
 
 /** The settings and faults of a web config file. */
 export interface WebConfigReading {
@@ -119,7 +116,7 @@ export async function readWebConfig(file: string | undefined): Promise<WebConfig
   if (file === undefined) return { config: NO_WEB_CONFIG, files: [], problems, warnings };
   const document = await readDocument(file, 'the web config file', issues);
   if (problems.length > 0) return { config: NO_WEB_CONFIG, files: [file], problems, warnings };
-  const { root } = validate(webConfigSchema(dirname(resolve(file))), document);
+  const { root } = validate(WEB_CONFIG, document);
   const tls = root.member('tls_server_config');
   const { cert_file, key_file, client_ca_file } = tls.values;
   const named = [cert_file, key_file, client_ca_file].filter((each) => each !== undefined);
@@ -127,9 +124,7 @@ export async function readWebConfig(file: string | undefined): Promise<WebConfig
   return { config, files: [file, ...named], problems, warnings };
 }
 
-async function complete(
-  root: Section<v.InferOutput<ReturnType<typeof webConfigSchema>>>,
-): Promise<WebConfig> {
+async function complete(root: Section<v.InferOutput<typeof WEB_CONFIG>>): Promise<WebConfig> {
   // An empty header counts as not set, as in the toolkit.
   const headers = Object.entries(root.member('http_server_config').values.headers ?? {}).filter(
     ([, value]) => value !== '',
