@@ -1,5 +1,4 @@
-import type { HttpClient } from '../http/client.ts';
-import { abortable } from '../http/deadlines.ts';
+import { abortable, type HttpClient } from '../http/client.ts';
 import { recordLimit, RequestError, toRequestError } from '../http/errors.ts';
 import { createPollStats } from '../http/poll-stats.ts';
 import { bufferBody, type HttpRequest } from '../http/request.ts';

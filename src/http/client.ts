@@ -1,12 +1,12 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConnectionOptions } from 'node:tls';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { BreakerState, Endpoint, RetryReason } from '../vocabulary.ts';
 import { performRequest, type RequestOptions } from './attempt.ts';
-import { abortable, delay } from './deadlines.ts';
-import { RequestError, toRequestError } from './errors.ts';
+import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
 import { Health, type HealthOptions, type Upstream } from './health.ts';
-import { type HttpRequest, targetOf } from './request.ts';
+import type { HttpRequest } from './request.ts';
 import {
   goesToNextUrl,
   isRefusal,
@@ -203,6 +203,8 @@ export class HttpClient implements AsyncDisposable {
     const turn = Promise.withResolvers<void>();
     const done = this.#slots(() => {
       turn.resolve();
+      // A request that is never sent proves nothing about the URL, but has used up a trial (`tryAcquire`).
+      stats.signal.throwIfAborted();
       return work();
     });
     const what = `${endpoint}: waiting for a free slot`;
@@ -216,12 +218,7 @@ export class HttpClient implements AsyncDisposable {
     previous: RequestError | undefined,
   ): Promise<Tried<T>> {
     const { request } = call;
-    const { endpoint, stats } = request;
-    // A request that is never sent proves nothing about the URL, but has used up a trial (`tryAcquire`).
-    if (stats.signal.aborted) {
-      const what = `${endpoint} at ${upstream.name}`;
-      throw toRequestError(stats.signal.reason, what, targetOf(request, upstream));
-    }
+    const { stats } = request;
     const attempt = this.#health.begin(upstream, request);
     try {
       const response = await performRequest(request, attempt, this.#agent, this.#options);
@@ -253,7 +250,7 @@ function createAgent({
     connections: maxConcurrentRequests,
     pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
-    // deadlines.ts watches headers and chunks; undici's timers are coarse.
+    // attempt.ts watches headers and chunks; undici's timers are coarse.
     headersTimeout: 0,
     bodyTimeout: 0,
     connect,
@@ -267,4 +264,31 @@ function createAgent({
     requestTls: connect,
     connectTimeout: timeout,
   });
+}
+
+/**
+ * Waits for shared work (a slot, a login) no longer than `signal` allows. The work itself goes on for others that wait
+ * for it.
+ */
+export function abortable<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  what: string,
+  target: RequestTarget = {},
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(toRequestError(signal.reason, what, target));
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+export async function delay(
+  ms: number,
+  signal: AbortSignal,
+  what: string,
+  target: RequestTarget = {},
+): Promise<void> {
+  await abortable(sleep(ms, undefined, { signal }), signal, what, target);
 }

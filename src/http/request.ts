@@ -1,5 +1,4 @@
 import type { Endpoint } from '../vocabulary.ts';
-import type { RequestTarget } from './errors.ts';
 import type { PollStats } from './poll-stats.ts';
 
 export interface HttpRequest<T = unknown> {
@@ -48,14 +47,6 @@ export interface HttpResponse {
   readonly ageSeconds?: number | undefined;
   /** The configured URL that answered. */
   readonly url?: string;
-}
-
-/** A failure of the request at this URL names these. */
-export function targetOf(
-  { endpoint, node }: HttpRequest,
-  { url }: Attempt['upstream'],
-): RequestTarget {
-  return { endpoint, node, url: url.href };
 }
 
 /** The outcome of one request; reported once for each that was sent. */

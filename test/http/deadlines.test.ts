@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { abortable, delay, watchDeadlines } from '../../src/http/deadlines.ts';
+import { watchDeadlines } from '../../src/http/attempt.ts';
+import { abortable, delay } from '../../src/http/client.ts';
 
 const DEADLINES = { headersMs: 1_500, idleMs: 500, minBytesPerSecond: 100, rateGraceMs: 1_000 };
 
