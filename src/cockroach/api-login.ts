@@ -1,6 +1,6 @@
 import { abortable, type HttpClient } from '../http/client.ts';
-import { recordLimit, RequestError, toRequestError } from '../http/errors.ts';
-import { createPollStats } from '../http/poll-stats.ts';
+import { RequestError, toRequestError } from '../http/errors.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { bufferBody, type HttpRequest } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
 import { object, string } from '../json/shape.ts';
@@ -69,13 +69,31 @@ export class ApiLogin {
 
   /** Sends a request with the token. If the token is refused, sends the request once more with a new token. */
   async get<T>(request: ApiRequest<T>): Promise<T> {
-    const { endpoint, stats } = request;
+    const token = await this.#getToken(request);
     try {
-      return await abortable(this.#authorize(request), stats.signal, endpoint, request);
+      return await this.#send(request, token);
     } catch (error) {
-      recordLimit(stats, error);
-      throw error;
+      const isRefused = error instanceof RequestError && error.reason === 'auth';
+      if (!isRefused || request.sendsCookie === true || !this.#dropRefused(token)) throw error;
     }
+    return this.#send(request, await this.#getToken(request));
+  }
+
+  /** The token to send, if any; waits for a login no longer than the poll does. */
+  async #getToken(request: ApiRequest<unknown>): Promise<string | undefined> {
+    const { username, secret } = this.#options;
+    if (secret === undefined || this.#token !== undefined) return this.#token;
+    let token: Promise<string>;
+    if (username === undefined) token = readReadyToken(secret);
+    else {
+      this.#pending ??= secret()
+        .then((password) => this.#logIn(username, password, request.stats))
+        .finally(() => {
+          this.#pending = undefined;
+        });
+      token = this.#pending;
+    }
+    return abortable(token, request.stats.signal, request.endpoint, request);
   }
 
   /** Ends the session of the token if a login created it. Waits for a login that has begun. */
@@ -86,7 +104,7 @@ export class ApiLogin {
     const login = Promise.resolve(this.#pending).catch(() => undefined);
     await abortable(login, signal, 'logout: waiting for the login', { endpoint: 'logout' });
     if (this.#token === undefined) return;
-    const headers = sessionHeaders(this.#token);
+    const headers = tokenHeaders(this.#token);
     this.#token = undefined;
     await http.send({
       endpoint: 'logout',
@@ -98,28 +116,15 @@ export class ApiLogin {
     });
   }
 
-  async #authorize<T>(request: ApiRequest<T>): Promise<T> {
-    const { secret, username } = this.#options;
-    if (secret === undefined) return this.#send(request);
-    if (username === undefined) return this.#send(request, await readReadyToken(secret));
-    const token = await this.#getToken(username, secret);
-    try {
-      return await this.#send(request, token);
-    } catch (error) {
-      const isRefused = error instanceof RequestError && error.reason === 'auth';
-      if (!isRefused || request.sendsCookie === true || !this.#dropRefused(token)) throw error;
-    }
-    return this.#send(request, await this.#getToken(username, secret));
-  }
-
   #send<T>({ sendsCookie, ...request }: ApiRequest<T>, token?: string): Promise<T> {
-    const headers = sendsCookie === true ? sessionCookie(token) : sessionHeaders(token);
     const sentToken = sendsCookie !== true;
+    const headers = token === undefined ? {} : tokenHeaders(token, sendsCookie);
     return this.#options.http.send({ ...request, method: 'GET', headers, sentToken });
   }
 
-  /** Drops a refused token, so that the next request logs in. Returns false within a minute of the last time. */
-  #dropRefused(token: string): boolean {
+  /** Drops a refused token, so that the next request logs in. Returns false if none can, or within a minute of the last time. */
+  #dropRefused(token: string | undefined): boolean {
+    if (this.#options.username === undefined) return false;
     // Another request has replaced it meanwhile.
     if (token !== this.#token) return true;
     const nowMs = this.#options.monotonicMs();
@@ -129,18 +134,8 @@ export class ApiLogin {
     return true;
   }
 
-  async #getToken(username: string, password: () => Promise<string>): Promise<string> {
-    if (this.#token !== undefined) return this.#token;
-    this.#pending ??= password()
-      .then((text) => this.#logIn(username, text))
-      .finally(() => {
-        this.#pending = undefined;
-      });
-    return this.#pending;
-  }
-
   /** Sends POST /login/ with a form, as servers do not understand a JSON body; throws the last failure during its pause. */
-  async #logIn(username: string, password: string): Promise<string> {
+  async #logIn(username: string, password: string, { limits }: PollStats): Promise<string> {
     const { http, loginTimeoutMs, loginTried, loginFailed, monotonicMs } = this.#options;
     const failed = this.#failedLogin;
     const isPaused = failed?.password === password && monotonicMs() < failed.pausedUntilMs;
@@ -154,7 +149,7 @@ export class ApiLogin {
         path: '/login/',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: new URLSearchParams({ username, password }).toString(),
-        stats: createPollStats(signal, monotonicMs() + loginTimeoutMs),
+        stats: { ...createPollStats(signal, monotonicMs() + loginTimeoutMs), limits },
         retryOn500: true,
         ...bufferBody(MAX_RESPONSE_BYTES, readToken),
       });
@@ -173,16 +168,10 @@ export class ApiLogin {
   }
 }
 
-type Headers = Readonly<Record<string, string>>;
-
-/** Servers read the first header. The second one has the name in the first documents of the API. */
-function sessionHeaders(token: string | undefined): Headers {
-  if (token === undefined) return {};
+/** Servers read the cookie, or the first header. The second one has the name in the first documents of the API. */
+function tokenHeaders(token: string, isCookie = false): Readonly<Record<string, string>> {
+  if (isCookie) return { cookie: `session=${token}` };
   return { 'X-Cockroach-API-Session': token, 'X-Service-API-Session': token };
-}
-
-function sessionCookie(token: string | undefined): Headers {
-  return token === undefined ? {} : { cookie: `session=${token}` };
 }
 
 async function readReadyToken(read: () => Promise<string>): Promise<string> {

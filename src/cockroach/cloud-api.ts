@@ -1,5 +1,5 @@
 import type { HttpClient } from '../http/client.ts';
-import { recordLimit, RequestError, wasRefused } from '../http/errors.ts';
+import { RequestError, wasRefused } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
 import { bufferBody, type HttpRequest } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
@@ -128,28 +128,23 @@ export class CloudControl {
       ...(body && { 'content-type': 'application/json' }),
     };
     const isRead = method === 'GET';
-    try {
-      return await http.send({
-        endpoint,
-        method,
-        path: `/api/v1/clusters/${encodeURIComponent(clusterId)}${path}`,
-        headers,
-        ...(body && { body: JSON.stringify(body) }),
-        stats,
-        // A change may be refused for its content; a read sends nothing but the token.
-        sentToken: isRead,
-        ...bufferBody(MAX_ANSWER_BYTES, (bytes, { status }) => {
-          stats.items += 1;
-          if (status === NO_CONTENT && !isRead) return undefined;
-          const { value, wrongTypes } = decodeValue(bytes, shape);
-          decodeErrors(endpoint, wrongTypes);
-          return value;
-        }),
-      });
-    } catch (error) {
-      recordLimit(stats, error);
-      throw error;
-    }
+    return http.send({
+      endpoint,
+      method,
+      path: `/api/v1/clusters/${encodeURIComponent(clusterId)}${path}`,
+      headers,
+      ...(body && { body: JSON.stringify(body) }),
+      stats,
+      // A change may be refused for its content; a read sends nothing but the token.
+      sentToken: isRead,
+      ...bufferBody(MAX_ANSWER_BYTES, (bytes, { status }) => {
+        stats.items += 1;
+        if (status === NO_CONTENT && !isRead) return undefined;
+        const { value, wrongTypes } = decodeValue(bytes, shape);
+        decodeErrors(endpoint, wrongTypes);
+        return value;
+      }),
+    });
   }
 }
 

@@ -50,6 +50,7 @@ export class BreakerOpenError extends RequestError {
 /** A request on its way through attempts at several URLs. */
 interface Call<T> {
   readonly request: HttpRequest<T>;
+  readonly maxAttempts: number;
   attempts: number;
   /** A part of the body arrived, and may have been handed on: the body of another response cannot follow it. */
   hasBody: boolean;
@@ -75,10 +76,7 @@ export interface UrlState {
  */
 export class HttpClient implements AsyncDisposable {
   readonly #options: HttpClientOptions;
-  readonly #maxAttempts: number;
   #agent: Dispatcher;
-  /** Agents with older TLS settings, until their requests have ended. */
-  readonly #retired = new Set<Dispatcher>();
   readonly #health: Health;
   readonly #slots: LimitFunction;
   readonly #budget = new RetryBudget();
@@ -86,7 +84,6 @@ export class HttpClient implements AsyncDisposable {
   constructor(options: HttpClientOptions) {
     const { urls, maxConcurrentRequests } = options;
     this.#options = options;
-    this.#maxAttempts = Math.max(MAX_ATTEMPTS, urls.length);
     this.#agent = createAgent(options);
     this.#health = new Health(urls, options);
     this.#slots = pLimit(maxConcurrentRequests);
@@ -94,8 +91,9 @@ export class HttpClient implements AsyncDisposable {
 
   /** Sends a request, and again where that may help (retry.ts). */
   async send<T>(request: HttpRequest<T>): Promise<T> {
-    const { stats } = request;
-    const call: Call<T> = { request, attempts: 0, hasBody: false };
+    const { stats, isSentOnce } = request;
+    const maxAttempts = isSentOnce === true ? 1 : Math.max(MAX_ATTEMPTS, this.#options.urls.length);
+    const call: Call<T> = { request, maxAttempts, attempts: 0, hasBody: false };
     let before: RequestError | undefined;
     this.#budget.deposit();
     for (let retries = 0; ; retries += 1) {
@@ -132,37 +130,19 @@ export class HttpClient implements AsyncDisposable {
   useTls(tls: HttpClientOptions['tls']): void {
     const old = this.#agent;
     this.#agent = createAgent({ ...this.#options, tls });
-    this.#retired.add(old);
-    void old.close().finally(() => this.#retired.delete(old));
+    void old.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#slots.clearQueue();
-    await Promise.all([this.#agent, ...this.#retired].map((agent) => agent.destroy()));
-  }
-
-  /** Waits out a short pause that the servers requested; during a long one, fails as the request did that started it. */
-  async #waitForPause(request: HttpRequest): Promise<void> {
-    const { endpoint, stats } = request;
-    const what = `${endpoint}: waiting for Retry-After`;
-    let pause = this.#health.pauseOf(request);
-    while (pause !== undefined) {
-      const leftMs = pause.untilMs - this.#options.monotonicMs();
-      if (leftMs > MAX_WAIT_MS) throw pause.error;
-      await delay(Math.min(Math.ceil(leftMs), PAUSE_CHECK_MS), stats.signal, what, request);
-      pause = this.#health.pauseOf(request);
-    }
-  }
-
-  #maxAttemptsOf({ isSentOnce }: HttpRequest): number {
-    return isSentOnce === true ? 1 : this.#maxAttempts;
+    await this.#agent.destroy();
   }
 
   /** Rejects with the failure when a retry is no use. */
   async #waitToRetry<T>(error: RequestError, call: Call<T>, retries: number): Promise<void> {
-    const { request, attempts, hasBody } = call;
+    const { request, maxAttempts, attempts, hasBody } = call;
     const { endpoint, stats } = request;
-    if (hasBody || attempts >= this.#maxAttemptsOf(request)) throw error;
+    if (hasBody || attempts >= maxAttempts) throw error;
     const { random, monotonicMs } = this.#options;
     const pausedMs = (this.#health.pauseOf(request)?.untilMs ?? -Infinity) - monotonicMs();
     const retry = planRetry(error, request, { retries, pausedMs, random });
@@ -177,7 +157,7 @@ export class HttpClient implements AsyncDisposable {
     const refusals = new Map<Upstream, RequestError>();
     let previous: RequestError | undefined;
     for (const upstream of this.#health.order(request)) {
-      if (call.attempts >= this.#maxAttemptsOf(request)) break;
+      if (call.attempts >= call.maxAttempts) break;
       if (!this.#health.tryAcquire(upstream, request)) continue;
       call.attempts += 1;
       const tried = await this.#inSlot(request, () => this.#attempt(upstream, call, previous));
@@ -190,11 +170,19 @@ export class HttpClient implements AsyncDisposable {
       if (isRefusal(request, previous)) refusals.set(upstream, previous);
     }
     if (previous !== undefined) throw previous;
-    if (this.#health.pauseOf(request) === undefined) {
-      throw new BreakerOpenError(request.endpoint, this.#health.blockedMs(request));
-    }
     await this.#waitForPause(request);
     return this.#tryUrls(call);
+  }
+
+  /** Waits for a part of a short pause; during a long one, fails as the request did that started it. */
+  async #waitForPause(request: HttpRequest): Promise<void> {
+    const { endpoint, stats } = request;
+    const pause = this.#health.pauseOf(request);
+    if (pause === undefined) throw new BreakerOpenError(endpoint, this.#health.blockedMs(request));
+    const leftMs = pause.untilMs - this.#options.monotonicMs();
+    if (leftMs > MAX_WAIT_MS) throw pause.error;
+    const what = `${endpoint}: waiting for Retry-After`;
+    await delay(Math.min(Math.ceil(leftMs), PAUSE_CHECK_MS), stats.signal, what, request);
   }
 
   /** Runs `work` once a slot is free; a poll that is over does not wait for its turn. */
@@ -228,6 +216,8 @@ export class HttpClient implements AsyncDisposable {
       if (!(error instanceof RequestError)) throw error;
       const { hasBody } = attempt;
       call.hasBody = hasBody;
+      // A limit without a name is that of the decoder: the response was too large or too deep.
+      if (error.reason === 'limit') stats.limits.add(error.limit ?? 'bytes');
       const isUrlSilent = this.#health.failed(attempt, error, pauseSeconds(error));
       const isOver = stats.signal.aborted;
       const goesOn = !isOver && goesToNextUrl({ request, error, hasBody, isUrlSilent, previous });

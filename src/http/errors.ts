@@ -238,9 +238,3 @@ function describe(error: unknown, code: string): string {
     .replace(/^ssl\/tls alert handshake failure$/, 'the server refused the TLS handshake');
   return code === '' || message.includes(code) ? cut(message) : `${cut(message)} (${code})`;
 }
-
-/** Records the limit that a response exceeded; one whose failure names none was too large or too deep to decode. */
-export function recordLimit({ limits }: { readonly limits: Set<Limit> }, failure: unknown): void {
-  const isLimit = failure instanceof RequestError && failure.reason === 'limit';
-  if (isLimit) limits.add(failure.limit ?? 'bytes');
-}
