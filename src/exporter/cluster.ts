@@ -12,11 +12,7 @@ import { type CollectorConfig, collectorOptions } from '../config/collector-sche
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
-import {
-  type ProblemFinder,
-  type StartedProblem,
-  createProblemFinder,
-} from '../findings/watch-problems.ts';
+import type { UrlState } from '../http/client.ts';
 import type { PollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
@@ -27,7 +23,6 @@ import type { Clock } from '../polling/schedule.ts';
 import type { Api } from '../vocabulary.ts';
 import { type Clients, createClients } from './clients.ts';
 import { measureCluster } from './cluster-metrics.ts';
-import { ProblemLog } from './problem-log.ts';
 
 /** All clusters of an exporter share this. */
 export interface ClusterContext {
@@ -57,8 +52,6 @@ export class Cluster {
   /** Progress of the running (or last) range scan, in nodes. */
   scan = { done: 0, planned: 0 };
   readonly #context: ClusterContext;
-  readonly #problemLog: ProblemLog;
-  readonly #findProblems: ProblemFinder;
   /** Collectors keep these from poll to poll: lease sequences, first-seen times, the last backup … */
   readonly #states = new Map<Collector, object>();
   /** The last poll that noticed another cluster behind the URLs. */
@@ -102,8 +95,6 @@ export class Cluster {
     this.#context = context;
     this.shard = shard;
     this.clients = clients;
-    this.#problemLog = new ProblemLog(context.log, context.clock.wallMs, previous?.watchProblems);
-    this.#findProblems = createProblemFinder(config, (api) => clients[api]?.http);
     this.pollers = this.#createPollers(previous?.pollers ?? []);
     clients.cluster?.listings.onReplaced((poll, names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
@@ -118,10 +109,8 @@ export class Cluster {
     return this.clients.cluster?.tls.failure() === undefined;
   }
 
-  /** The problems of watching it, as the log has them. */
-  get watchProblems(): readonly StartedProblem[] {
-    return this.#problemLog.problems;
-  }
+  /** The state of each URL of an API. */
+  readonly upstreams = (api: Api): readonly UrlState[] => this.clients[api]?.http.upstreams() ?? [];
 
   /** The last result of a collector, while it is young enough to be shown. */
   result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined {
@@ -252,10 +241,7 @@ export class Cluster {
       findRemedy: createRemedyFinder(this.config),
       clock,
       random,
-      pollEnded: () => {
-        this.#problemLog.update(this.#findProblems(this, collector, this.watchProblems));
-        pollEnded?.(this, collector);
-      },
+      pollEnded: () => pollEnded?.(this, collector),
     };
   }
 

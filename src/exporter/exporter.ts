@@ -17,6 +17,7 @@ import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-
 import { startWebServer, type WebServer } from '../web/server/web-server.ts';
 import { History } from '../web/status/history.ts';
 import { Clusters } from './clusters.ts';
+import { logChanges } from './problem-log.ts';
 
 /** `/-/ready` does not wait longer than this for first polls. */
 const READY_AFTER_MS = 60_000;
@@ -97,8 +98,13 @@ export class Exporter {
       metrics: this.#metrics,
       clock,
       random,
-      pollEnded: (cluster, { name }) =>
-        this.#history.ofCluster(cluster.name).record(cluster, name, clock.wallMs()),
+      pollEnded: (cluster, { name }) => {
+        const history = this.#history.ofCluster(cluster.name);
+        const before = history.problems;
+        history.record(cluster, name, clock.wallMs());
+        const log = options.log.child({ cluster: cluster.name });
+        logChanges(log, before, history.problems, clock.wallMs());
+      },
     });
   }
 

@@ -1,7 +1,10 @@
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
+import { diagnose } from '../diagnosis/diagnose.ts';
 import { capitalize, formatDuration, formatList, quoteArgument, toTime } from '../format.ts';
+import type { UrlState } from '../http/client.ts';
 import type { Poller } from '../polling/poller.ts';
-import type { ClusterView, CollectorStatus, Problem } from './status.ts';
-import type { StartedProblem } from './watch-problems.ts';
+import { type Api, APIS } from '../vocabulary.ts';
+import type { ClusterView, CollectorStatus, PollCause, Problem } from './status.ts';
 
 export function readCollector(cluster: string, poller: Poller): CollectorStatus {
   const { collector, outcome, isPolling } = poller;
@@ -29,91 +32,156 @@ export function readCollector(cluster: string, poller: Poller): CollectorStatus 
   };
 }
 
+const NO_REMEDY = 'Check the log of the exporter.';
+
 /** The remedy as sentences. */
 function formatAdvice(remedy: string | undefined, cluster: string): string {
-  if (remedy === undefined) return 'Check the log of the exporter.';
+  if (remedy === undefined) return NO_REMEDY;
   const sentence = `${capitalize(remedy.replace(/;$/, ''))}.`;
   return `${sentence} \`crdb-exporter diagnose --cluster ${quoteArgument(cluster)}\` checks every step.`;
 }
 
-const SQL_FIRST = 'First run a SQL query: the database may still work. ';
-
-/** The part of a failed poll that its cluster knows. */
-interface FailureContext {
-  readonly cluster: string;
-  readonly isApiDown: boolean;
-  /** The nodes before the cluster API was down, as a sentence after a space; empty while nothing was ever seen. */
-  readonly lastSeen: string;
-}
-
-/** Problems of watching a cluster: causes of failed polls in the words of the log, slow polls, and limits. */
+/**
+ * Problems of the polls of a cluster: failures, one for each cause, slow polls, and limits. `previous` are the problems
+ * after the last poll, `lastSeen` a sentence about the nodes before the cluster API was down.
+ */
 export function pollProblems(
-  { name, collectors, apis }: Pick<ClusterView, 'name' | 'collectors' | 'apis'>,
-  watchProblems: readonly StartedProblem[],
-  lastSeen: FailureContext['lastSeen'] = '',
+  { collectors, apis }: Pick<ClusterView, 'collectors' | 'apis'>,
+  previous: readonly Problem[],
+  lastSeen = '',
 ): readonly Problem[] {
-  const failures = watchProblems.filter(({ reason }) => reason !== undefined);
-  const down = apis.filter(({ isUp }) => isUp === false).map(({ api }) => api);
-  const main = down.map((api) => failures.find((failure) => failure.api === api));
-  // Warnings of single polls have findings about what they read. Polls that fail at all URLs have one finding.
-  const warnings = watchProblems.filter(
-    ({ reason, affects, key }) =>
-      reason === undefined &&
-      affects.length === 0 &&
-      !(down.includes('cluster') && key.startsWith('URL ')),
-  );
+  const failures = groupByCause(collectors, previous);
+  const down = apis.filter(({ isUp }) => isUp === false);
+  const main = down.map(({ api }) => failures.find(({ cause }) => cause.api === api));
   return [
-    ...failures.flatMap((failure) => {
-      const failing = collectors.filter((collector) => failure.affects.includes(collector.name));
-      const isApiDown = main.includes(failure);
-      return failing.length === 0
-        ? []
-        : [describeFailure(failure, failing, { cluster: name, isApiDown, lastSeen })];
-    }),
+    ...failures.map((failure) => describeFailure(failure, main.includes(failure), lastSeen)),
     ...collectors.filter(({ error }) => error === undefined).flatMap(describeLimits),
-    ...warnings.map(({ key, message, remedy, alert, sinceMs }) => ({
-      key,
-      about: 'exporter' as const,
-      alert,
-      level: 'warning' as const,
-      text: `${capitalize(message)}.`,
-      next: formatAdvice(remedy, name),
-      since: toTime(sinceMs),
-    })),
   ];
 }
 
+/** The collectors that fail of one cause. */
+interface Failure {
+  readonly cause: PollCause;
+  readonly failing: readonly CollectorStatus[];
+}
+
+/**
+ * Groups failing collectors by reason and remedy. A poll that an open circuit breaker has blocked has the cause that it had
+ * before. Example: connections of nodes and sessions are refused, which is one cause. Then the poll of sessions is blocked,
+ * and the cause still affects both.
+ */
+function groupByCause(
+  collectors: readonly CollectorStatus[],
+  previous: readonly Problem[],
+): readonly Failure[] {
+  const failing = collectors.flatMap((collector) => {
+    const { api, error } = collector;
+    return error === undefined ? [] : [{ collector, cause: { ...error, api } }];
+  });
+  const known = [...failing.filter(({ cause }) => cause.reason !== 'breaker_open'), ...previous];
+  const polls = failing.map(({ collector, cause }) => {
+    if (cause.reason !== 'breaker_open') return { collector, cause };
+    const { name, api } = collector;
+    const before = previous.find((problem) => problem.cause && problem.affects?.includes(name));
+    const first = known.find((problem) => problem.cause?.api === api);
+    return { collector, cause: (before ?? first)?.cause ?? cause };
+  });
+  const groups = [...Map.groupBy(polls, ({ cause }) => keyOf(cause)).values()];
+  return groups.flatMap((group) => {
+    const affected = group.map(({ collector }) => collector);
+    return group.slice(0, 1).map(({ cause }) => ({ cause, failing: affected }));
+  });
+}
+
+/** Causes that differ in numbers alone are one: `no response within 5 s` and `… 30 s`. */
+function keyOf({ api, reason, message, advice }: PollCause): string {
+  const text = advice === NO_REMEDY ? message : advice;
+  return `${api} ${reason} ${text.replaceAll(/\d+/g, 'N')}`;
+}
+
+const SQL_FIRST = 'First run a SQL query: the database may still work. ';
+
 /** One problem for all collectors that fail of one cause; `isApiDown` for the first cause of an API that is down. */
 function describeFailure(
-  { message, remedy, reason, api, sinceMs }: StartedProblem,
-  failing: readonly CollectorStatus[],
-  { cluster, isApiDown, lastSeen }: FailureContext,
+  { cause, failing }: Failure,
+  isApiDown: boolean,
+  lastSeen: string,
 ): Problem {
-  const names = formatList(failing.map(({ name }) => name));
+  const { api, reason, message, advice } = cause;
+  const affects = failing.map(({ name }) => name);
+  const names = formatList(affects);
   const hasData = failing.every((collector) => collector.hasData);
   const isRejected = reason === 'auth' || reason === 'forbidden';
   const isClusterDown = isApiDown && api === 'cluster';
   const dataAlert = hasData ? undefined : 'CrdbDataStale';
   const usualAlert = isClusterDown ? 'CrdbClusterApiDown' : dataAlert;
-  const advice = formatAdvice(remedy, cluster);
-  const subject = failing.length === 1 ? `Collector ${names} is` : `Collectors ${names} are`;
+  const who = failing.length === 1 ? `Collector ${names} is` : `Collectors ${names} are`;
   const data = hasData ? 'older data is shown' : 'there is no current data';
   const cloudDown = `The Cloud API is failing: ${message}.`;
   const clusterDown = `The exporter cannot see the cluster: its API is failing: ${message}.${lastSeen}`;
   return {
-    key: isApiDown ? `api ${api}` : `collector ${failing[0]?.name}`,
+    key: keyOf(cause),
     about: 'exporter',
     alert: isRejected ? 'CrdbAccessRejected' : usualAlert,
     text: isApiDown
       ? isClusterDown
         ? clusterDown
         : cloudDown
-      : `${subject} failing, ${data}: ${message}.`,
+      : `${who} failing, ${data}: ${message}.`,
     next: isApiDown
       ? `${isClusterDown ? SQL_FIRST : ''}${advice} Failing collectors: ${names}.`
       : advice,
-    since: toTime(sinceMs),
+    cause,
+    affects,
   };
+}
+
+/** The warnings of the last polls, for the log: what they mean for users has problems of its own. */
+export function pollWarnings(pollers: readonly Poller[]): readonly Problem[] {
+  return pollers.flatMap(({ collector: { name }, outcome: { warnings = [] } }) =>
+    [...warnings].map((message) => ({
+      key: `${name}: ${message}`,
+      about: 'exporter' as const,
+      text: `${capitalize(message)}.`,
+      next: '',
+      affects: [name],
+    })),
+  );
+}
+
+/** A cluster with the state of its URLs. */
+export interface PolledUrls {
+  readonly config: ClusterConfig;
+  readonly pollers: readonly Poller[];
+  readonly upstreams: (api: Api) => readonly UrlState[];
+}
+
+/** The URLs that fail while others work, so that no poll does. When none works, the list stays as it was. */
+export function urlProblems(
+  { config, pollers, upstreams }: PolledUrls,
+  previous: readonly Problem[],
+): readonly Problem[] {
+  return APIS.flatMap((api) => {
+    const collectors = pollers.map(({ collector }) => collector).filter((it) => it.api === api);
+    const [first] = collectors;
+    const urls = upstreams(api);
+    const isOneUsed = urls.some(({ state }) => state === 'closed');
+    return urls.flatMap(({ name, state, lastFailure }) => {
+      const key = `URL ${name}`;
+      if (!isOneUsed) return previous.find((problem) => problem.key === key) ?? [];
+      if (first === undefined || state === 'closed') return [];
+      const failure = diagnose(lastFailure, first, config);
+      if (failure === undefined) return [];
+      return {
+        key,
+        about: 'exporter' as const,
+        level: 'warning' as const,
+        text: `One of ${urls.length} URLs fails, the others are used: ${failure.cause}.`,
+        next: formatAdvice(failure.remedy, config.name),
+        affects: collectors.map((collector) => collector.name),
+      };
+    });
+  });
 }
 
 /** CrdbExporterSaturated means that a poll takes most of its interval, or that max_duty has stretched it very far. */

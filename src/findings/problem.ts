@@ -10,21 +10,17 @@ export function toFindings(
   nowMs: number,
 ): readonly Finding[] {
   return problems
-    .map(({ key, about, alert, level, normalSeconds = 0, text, next, since, rangeIds }) => {
+    .map(({ level, normalSeconds = 0, since, ...problem }) => {
+      const { key, alert } = problem;
       const startMs = since === undefined ? sinceMs(key) : Date.parse(since);
       const elapsedMs = nowMs - startMs;
       // A clock that was set back lets a problem begin in the future: it is old, not new.
       const isNormal = elapsedMs >= 0 && elapsedMs < normalSeconds * 1000;
       const severity = level ?? (alert === undefined ? 'info' : ALERT_SEVERITIES[alert]);
       return {
-        key,
-        about,
-        alert,
+        ...problem,
         level: isNormal ? ('info' as const) : severity,
-        text,
-        next,
         since: toTimestamp(startMs) ?? '',
-        rangeIds,
       };
     })
     .toSorted(bySeverity);

@@ -12,7 +12,6 @@ import { rangeProblems } from './range-problems.ts';
 import { refuseDecommission, type StopEvidence } from './safe-to-stop.ts';
 import { sessionProblems } from './sessions.ts';
 import type { ClusterView, CollectorStatus, Problem } from './status.ts';
-import type { StartedProblem } from './watch-problems.ts';
 
 /** The facts that the problems follow from, beside what is shown. */
 export interface ClusterEvidence {
@@ -26,16 +25,16 @@ export interface ClusterEvidence {
   /** Write stalls per minute by node id. */
   readonly writeStalls: ReadonlyMap<number, number>;
   readonly stop: StopEvidence;
-  /** The problems of reading the ranges. */
-  readonly scanProblems: readonly Problem[];
-  /** The problems of watching the cluster, as the log has them. */
-  readonly watchProblems: readonly StartedProblem[];
+  /** The problems of watching the cluster that no single result shows. */
+  readonly watchProblems: readonly Problem[];
+  /** The problems after the last poll. */
+  readonly previous: readonly Problem[];
 }
 
 /** The problems of a cluster and of watching it, as the page, /api/status and the commands show them. */
 export function findProblems(
   view: ClusterView,
-  { results, writeStalls, stop, scanProblems, watchProblems, thresholds }: ClusterEvidence,
+  { results, writeStalls, stop, watchProblems, previous, thresholds }: ClusterEvidence,
   nowMs: number,
 ): readonly Problem[] {
   const { nodes, ranges, sessions } = results;
@@ -53,7 +52,8 @@ export function findProblems(
     ` Last seen ${formatAgo(seenAt, nowMs)}: ${formatLiveNodes(view.nodes)} nodes live.`;
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
   return [
-    ...pollProblems(view, watchProblems, lastSeen),
+    ...pollProblems(view, previous, lastSeen),
+    ...watchProblems,
     ...from('nodes', [
       ...findIn(view.nodes, (list) => nodeProblems(list, refuseDecommission(stop), thresholds)),
       ...findIn(nodes, (result) => loadProblems(result, { thresholds, writeStalls })),
@@ -61,7 +61,6 @@ export function findProblems(
     ]),
     ...from('ranges', [
       ...findIn(view.ranges, (scan) => rangeProblems(scan, isBlind, view.nodes?.list.length)),
-      ...(nodes && ranges ? scanProblems : []),
       ...findIn(ranges, (result) => rangeLoadProblems(result, nodes?.nodes ?? [], thresholds)),
     ]),
     ...from('sessions', [

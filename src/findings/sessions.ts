@@ -1,6 +1,10 @@
+import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
+import { SESSION_STATES } from '../collectors/sessions/session.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
-import { formatNodes, quoteArgument, toTime } from '../format.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
+import { grantee } from '../diagnosis/rules.ts';
+import { formatCount, formatNodes, quoteArgument, toTime } from '../format.ts';
 import type { ApplicationStatus, Problem, SessionsStatus } from './status.ts';
 
 /** Applications whose transactions may take long, as the setting batch_applications of the rules. */
@@ -77,4 +81,33 @@ function findOldSeconds(
     return oldestIdleTransactionSeconds;
   const limit = isBatch ? thresholds.batch_transaction_age : thresholds.transaction_age;
   return oldestTransactionSeconds > limit ? oldestTransactionSeconds : undefined;
+}
+
+/**
+ * The problem that the user sees no sessions of others although clients are connected. Without the name of the user, only
+ * an empty list shows it.
+ */
+export function findHiddenSessions(
+  { cluster_api: login }: ClusterConfig,
+  listed: SessionsResult,
+  known: NodesResult,
+): Problem | undefined {
+  const user = login?.username?.toLowerCase();
+  const seen =
+    user === undefined
+      ? 'The list of sessions is empty'
+      : `The user ${user} sees only its own sessions`;
+  const fresh = known.nodes.filter(({ isFresh }) => isFresh);
+  const connections = fresh.reduce((sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0), 0);
+  const others = listed.applications.filter((application) => application.user !== user);
+  const seesOthers = others.some((counts) => SESSION_STATES.some((state) => counts[state] > 0));
+  if (seesOthers || connections === 0 || listed.failedNodes.size > 0) return undefined;
+  return {
+    key: 'own sessions',
+    about: 'exporter',
+    alert: 'CrdbSessionsHidden',
+    text: `${seen}, although the nodes count ${formatCount(connections)} connections.`,
+    next: `Run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`,
+    affects: ['sessions'],
+  };
 }

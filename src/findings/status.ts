@@ -20,7 +20,7 @@ export interface ClusterStatus extends Omit<ClusterReading, 'findings'> {
 }
 
 /** A finding with complete commands and its links; a link that is not configured is absent. */
-export interface FindingStatus extends Omit<Finding, 'rangeIds'> {
+export interface FindingStatus extends Omit<Finding, 'rangeIds' | 'cause' | 'affects'> {
   readonly mayBeOlder: boolean;
   readonly runbookUrl?: string | undefined;
   readonly dashboardUrl?: string | undefined;
@@ -50,7 +50,7 @@ export interface ClusterView {
   readonly collectors: readonly CollectorStatus[];
 }
 
-/** A problem or a notable condition. */
+/** A problem or a notable condition, as log, page, JSON and commands show it. */
 export interface Problem {
   /** The key stays the same for as long as the problem lasts. */
   readonly key: string;
@@ -69,6 +69,18 @@ export interface Problem {
   readonly since?: string | undefined;
   /** The ranges that the text names. */
   readonly rangeIds?: readonly number[] | undefined;
+  /** Why polls fail. */
+  readonly cause?: PollCause | undefined;
+  /** The collectors whose polls it concerns: such a problem is logged when it begins and when it ends. */
+  readonly affects?: readonly string[] | undefined;
+}
+
+/** Why polls fail, with the remedy as sentences. */
+export interface PollCause {
+  readonly api: Api;
+  readonly reason: FailureReason;
+  readonly message: string;
+  readonly advice: string;
 }
 
 /** A problem with its severity and start. */
@@ -235,7 +247,5 @@ export interface CollectorStatus {
   readonly bytes: number | undefined;
   readonly series: number;
   readonly limits: readonly Limit[];
-  readonly error:
-    | { readonly reason: FailureReason; readonly message: string; readonly advice: string }
-    | undefined;
+  readonly error: Omit<PollCause, 'api'> | undefined;
 }

@@ -47,14 +47,14 @@ describe('the log', () => {
       yaml: `${COLLECTORS}clusters: [{ name: sim, cluster_api: { urls: ["${dead}", "${simulator.clusterUrl}"], ${login} } }]\n`,
       intervalSeconds: 0.2,
     });
-    await exporter.until(() => exporter.log().includes('one of 2 URLs fails'));
+    await exporter.until(() => exporter.log().includes('One of 2 URLs fails'));
     await exporter.until(
       (scrape) => (scrape.value('crdb_exporter_polls_total', { collector: 'nodes' }) ?? 0) > 4,
     );
     const warnings = linesOf(exporter).filter((line) => line.startsWith('level=warn'));
     expect(warnings).toEqual([
       expect.stringMatching(
-        /^level=warn msg="one of 2 URLs fails, the others are used: login at .*ECONNREFUSED.*" cluster=sim hint="nothing listens there/,
+        /^level=warn msg="One of 2 URLs fails, the others are used: login at .*ECONNREFUSED.*" cluster=sim hint="Nothing listens there/,
       ),
     ]);
     const [found, ...others] = await findings(exporter);

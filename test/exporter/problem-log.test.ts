@@ -1,71 +1,59 @@
 import { expect, test } from 'vitest';
-import { ProblemLog } from '../../src/exporter/problem-log.ts';
+import { logChanges } from '../../src/exporter/problem-log.ts';
+import type { Finding } from '../../src/findings/status.ts';
 import { createLog } from '../../src/log.ts';
 
-const LATE = {
+const URL_FAILS: Finding = {
+  key: 'URL a',
+  about: 'exporter',
+  level: 'warning',
+  text: 'One URL fails.',
+  next: 'Start it.',
+  since: '2026-03-01T12:00:00.000Z',
+  affects: ['nodes', 'ranges'],
+};
+const LATE: Finding = {
+  ...URL_FAILS,
   key: 'late',
-  message: 'no answer',
-  remedy: 'wait',
-  reason: 'timeout',
-  api: 'cluster',
+  text: 'No answer.',
+  next: '',
   affects: ['nodes'],
-} as const;
-const URL_FAILS = { key: 'URL a', message: 'one URL fails', remedy: 'start it', affects: [] };
+  cause: { api: 'cluster', reason: 'timeout', message: 'no answer', advice: '' },
+};
+const DEAD: Finding = { ...URL_FAILS, key: 'nodes dead', about: 'nodes', affects: undefined };
 
-/** A log with a clock, and what it has logged since the last look. */
-function prepare() {
+/** What is logged when the problems before become those after, 20 minutes after their start. */
+function logged(before: readonly Finding[], after: readonly Finding[]) {
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };
   const log = createLog({ level: 'debug', format: 'json', destination });
-  const clock = { nowMs: 0 };
-  const wallMs = (): number => clock.nowMs;
-  return {
-    clock,
-    log: new ProblemLog(log, wallMs),
-    after: (previous: ProblemLog) => new ProblemLog(log, wallMs, previous.problems),
-    logged: () =>
-      lines.splice(0).map((line) => {
-        const { time, ...rest } = JSON.parse(line);
-        expect(time).toBeTypeOf('string');
-        return rest;
-      }),
-  };
+  logChanges(log, before, after, Date.parse(URL_FAILS.since) + 20 * 60_000);
+  return lines.map((line) => {
+    const { time, ...rest } = JSON.parse(line);
+    expect(time).toBeTypeOf('string');
+    return rest;
+  });
 }
 
-test('a problem is logged once and when it is over, also across a reload', () => {
-  const { clock, log, logged, after } = prepare();
-  clock.nowMs = 1_000;
-  log.update([LATE]);
-  const cause = { reason: 'timeout', hint: 'wait', msg: 'no answer' };
-  expect(logged()).toEqual([{ level: 'warn', collector: 'nodes', ...cause }]);
+test('a problem of watching a cluster is logged once and when it is over', () => {
+  expect(logged([], [LATE, URL_FAILS, DEAD])).toEqual([
+    { level: 'warn', collector: 'nodes', reason: 'timeout', msg: 'No answer.' },
+    { level: 'warn', hint: 'Start it.', msg: 'One URL fails.' },
+  ]);
   const both = { ...LATE, affects: ['nodes', 'ranges'] };
-  log.update([both]);
-  const next = after(log);
-  next.update([both]);
-  expect(logged()).toEqual([]);
-  expect(next.problems).toEqual([{ ...both, sinceMs: 1_000 }]);
-  clock.nowMs = 1_201_000;
-  next.update([]);
-  const over = { affects: 'nodes, ranges', reason: 'timeout' };
-  expect(logged()).toEqual([{ level: 'info', ...over, msg: 'recovered after 20 min: no answer' }]);
-  expect(next.problems).toEqual([]);
-});
-
-test('a collector that fails of another cause has not recovered', () => {
-  const { log, logged } = prepare();
-  log.update([LATE]);
-  log.update([{ ...LATE, key: 'refused', reason: 'network' }]);
-  expect(logged().map(({ level, reason }) => [level, reason])).toEqual([
-    ['warn', 'timeout'],
-    ['warn', 'network'],
+  expect(logged([LATE, URL_FAILS], [both, URL_FAILS])).toEqual([]);
+  expect(logged([both, URL_FAILS, DEAD], [])).toEqual([
+    {
+      level: 'info',
+      affects: 'nodes, ranges',
+      reason: 'timeout',
+      msg: 'recovered after 20 min: No answer.',
+    },
+    { level: 'info', affects: 'nodes, ranges', msg: 'recovered after 20 min: One URL fails.' },
   ]);
 });
 
-test('what fails no poll names no collector', () => {
-  const { clock, log, logged } = prepare();
-  for (let poll = 0; poll < 2; poll++) log.update([URL_FAILS]);
-  expect(logged()).toEqual([{ level: 'warn', hint: 'start it', msg: 'one URL fails' }]);
-  clock.nowMs += 600_000;
-  log.update([]);
-  expect(logged()).toEqual([{ level: 'info', msg: 'recovered after 10 min: one URL fails' }]);
+test('a collector that fails of another cause has not recovered', () => {
+  const refused = { ...LATE, key: 'refused' };
+  expect(logged([LATE, URL_FAILS], [refused]).map(({ level }) => level)).toEqual(['warn']);
 });

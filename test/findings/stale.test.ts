@@ -22,7 +22,7 @@ test('nothing of a cluster that cannot be seen looks current', { timeout: 60_000
   await using scene = await openRefused();
   const { findings, safeToStop } = await readCluster(scene);
   const [first, ...others] = findings;
-  expect(first).toMatchObject({ key: 'api cluster', level: 'critical' });
+  expect(first).toMatchObject({ alert: 'CrdbClusterApiDown', level: 'critical' });
   expect(first?.text).toMatch(
     /^The exporter cannot see the cluster: .* Last seen \d+ m?s ago: 4 of 5 nodes live\.$/,
   );
@@ -50,7 +50,7 @@ test('a URL that has worked needs no hint at its port', { timeout: 60_000 }, asy
   await using scene = await openScene({ intervalSeconds: 0.3 });
   await scene.simulators.get('demo')?.close();
   const next = async () =>
-    (await readCluster(scene)).findings.find(({ key }) => key === 'api cluster')?.next;
+    (await readCluster(scene)).findings.find(({ alert }) => alert === 'CrdbClusterApiDown')?.next;
   await expect.poll(next, { timeout: 20_000 }).toContain('check that the node is up');
   expect(await next()).not.toContain('the port');
 });

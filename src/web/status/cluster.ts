@@ -6,32 +6,24 @@ import { ranges } from '../../collectors/ranges/collector.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
 import { tables } from '../../collectors/tables/collector.ts';
 import type { Thresholds } from '../../config/alert-settings.ts';
-import type { ClusterConfig } from '../../config/keys-and-flags.ts';
 import { readAssistant } from '../../findings/assistant.ts';
 import { isDown, readNodes } from '../../findings/nodes.ts';
-import { readCollector } from '../../findings/polls.ts';
+import { type PolledUrls, readCollector, urlProblems } from '../../findings/polls.ts';
 import { isProblem, toFindings } from '../../findings/problem.ts';
 import { findProblems } from '../../findings/problems.ts';
 import { readRanges } from '../../findings/ranges.ts';
 import { decideSafeToStop, type StopEvidence } from '../../findings/safe-to-stop.ts';
 import { readSessions } from '../../findings/sessions.ts';
 import type { ClusterReading, ClusterView, Problem, SqlLoad } from '../../findings/status.ts';
-import type { StartedProblem } from '../../findings/watch-problems.ts';
 import type { RenderedFamily } from '../../metrics/exposition.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import type { Poller } from '../../polling/poller.ts';
 import type { Api } from '../../vocabulary.ts';
 
 /** A configured cluster with the results of its polls. No page queries a cluster, only /probe does. */
-export interface ClusterSource {
+export interface ClusterSource extends PolledUrls {
   readonly name: string;
   /** False: only /probe polls it. */
   readonly isPolled: boolean;
-  /** The configuration may have the address of the DB Console. */
-  readonly config: Pick<ClusterConfig, 'console_url'>;
-  readonly pollers: readonly Poller[];
-  /** The problems of watching it, as the log has them. */
-  readonly watchProblems: readonly StartedProblem[];
   /** The last result of a collector; undefined while it is too old to be shown. */
   result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
   lastResult<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
@@ -44,28 +36,26 @@ export interface ClusterSource {
   pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
 }
 
-/** The parts of a cluster that its reading follows from. */
-export type ReadableCluster = Pick<
-  ClusterSource,
-  'name' | 'isPolled' | 'pollers' | 'watchProblems' | 'isUp' | 'result'
->;
-
 /** The knowledge of a cluster beside the results of its last polls. */
 export interface ReadingContext {
   readonly nowMs: number;
   readonly thresholds: Thresholds;
   /** When this exporter first saw the state or the problem of a key. */
   readonly sinceMs: (key: string) => number;
-  /** The problems of reading the ranges, by the scans before. */
+  /** The problems after the last poll. */
+  readonly previous?: readonly Problem[];
+  /** The problem that ranges are read wrongly, by the scans before. */
   readonly scanProblems?: readonly Problem[];
+  /** The problem that the user sees no sessions of others. */
+  readonly hiddenSessions?: Problem | undefined;
   /** Write stalls per minute by node id. */
   readonly writeStalls?: ReadonlyMap<number, number> | undefined;
   readonly sqlLoad?: SqlLoad | undefined;
 }
 
 /** Reads the results of the last polls. */
-export function readCluster(cluster: ReadableCluster, context: ReadingContext): ClusterReading {
-  const { nowMs, thresholds, sinceMs, scanProblems = [], writeStalls = new Map() } = context;
+export function readCluster(cluster: ClusterSource, context: ReadingContext): ClusterReading {
+  const { nowMs, thresholds, sinceMs, previous = [], writeStalls = new Map() } = context;
   const results = {
     nodes: cluster.result(nodes),
     ranges: cluster.result(ranges),
@@ -73,8 +63,8 @@ export function readCluster(cluster: ReadableCluster, context: ReadingContext): 
   };
   const stop = readStopEvidence(cluster, nowMs);
   const view = readView(cluster, results, stop, context);
-  const { watchProblems } = cluster;
-  const evidence = { results, writeStalls, stop, scanProblems, watchProblems, thresholds };
+  const watchProblems = findWatchProblems(cluster, results, context);
+  const evidence = { results, writeStalls, stop, watchProblems, previous, thresholds };
   const findings = toFindings(findProblems(view, evidence, nowMs), sinceMs, nowMs);
   const problems = findings.filter(isProblem);
   const isReadWrongly = findings.some(({ alert }) => alert === 'CrdbScanDisagrees');
@@ -88,26 +78,17 @@ export function readCluster(cluster: ReadableCluster, context: ReadingContext): 
   return { ...view, state, since, findings };
 }
 
-/** Reads a cluster without its results, and says why. */
-export function readUnreadable(
-  cluster: ReadableCluster,
-  reason: string,
-  context: ReadingContext,
-): ClusterReading {
-  const key = 'unreadable results';
-  const unreadable = {
-    key,
-    message: `the results of this cluster cannot be shown: ${reason}`,
-    remedy: 'report this message',
-    affects: [],
-    sinceMs: context.sinceMs(key),
-  };
-  const { name, isPolled, pollers } = cluster;
-  const watchProblems = [...cluster.watchProblems, unreadable];
-  const isUp = (api: Api) => cluster.isUp(api);
-  const known = { name, isPolled, pollers, watchProblems, isUp, result: () => undefined };
-  const reading = readCluster(known, { ...context, sqlLoad: undefined });
-  return { ...reading, state: reading.state === 'healthy' ? 'unknown' : reading.state };
+/** The problems of watching a cluster that no single result shows; URLs that all fail have one in the failed polls. */
+function findWatchProblems(
+  cluster: ClusterSource,
+  results: Parameters<typeof findProblems>[1]['results'],
+  { previous = [], scanProblems = [], hiddenSessions }: ReadingContext,
+): readonly Problem[] {
+  return [
+    ...(cluster.isUp('cluster') === false ? [] : urlProblems(cluster, previous)),
+    ...(hiddenSessions === undefined ? [] : [hiddenSessions]),
+    ...(results.nodes && results.ranges ? scanProblems : []),
+  ];
 }
 
 /** Collectors whose data the health of a cluster follows from. */
@@ -123,7 +104,7 @@ function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): b
 }
 
 function readView(
-  cluster: ReadableCluster,
+  cluster: ClusterSource,
   results: Parameters<typeof findProblems>[1]['results'],
   stop: StopEvidence,
   { sqlLoad }: ReadingContext,
@@ -148,7 +129,7 @@ function readView(
 }
 
 /** Nobody stops or removes a node because of data that may have changed: those of polls that fail are left out. */
-function readStopEvidence(cluster: ReadableCluster, nowMs: number): StopEvidence {
+function readStopEvidence(cluster: ClusterSource, nowMs: number): StopEvidence {
   const pollerOf = (name: string) =>
     cluster.pollers.find(
       ({ collector, outcome }) => collector.name === name && outcome.state !== 'failing',

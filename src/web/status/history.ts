@@ -1,11 +1,17 @@
 import { nodes as nodesCollector, type NodesResult } from '../../collectors/nodes/collector.ts';
 import { ranges as rangesCollector } from '../../collectors/ranges/collector.ts';
+import { sessions as sessionsCollector } from '../../collectors/sessions/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
+import { pollWarnings } from '../../findings/polls.ts';
+import { toFindings } from '../../findings/problem.ts';
 import { readSqlLoad, readWriteStalls } from '../../findings/rates.ts';
 import { ScanHistory } from '../../findings/scan-check.ts';
-import type { ClusterReading, SqlLoad } from '../../findings/status.ts';
-import { messageOf } from '../../format.ts';
-import { type ClusterSource, readCluster, readUnreadable, type ReadingContext } from './cluster.ts';
+import { findHiddenSessions } from '../../findings/sessions.ts';
+import type { ClusterReading, Finding, Problem, SqlLoad } from '../../findings/status.ts';
+import { type ClusterSource, readCluster } from './cluster.ts';
+
+/** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
+const MIN_CONTRADICTIONS = 3;
 
 /** The age of the problems of a cluster, and what is compared between its polls, in bounded memory. */
 export class ClusterHistory {
@@ -14,6 +20,10 @@ export class ClusterHistory {
   #nodes: NodesResult | undefined;
   #writeStalls: ReadonlyMap<number, number> = new Map();
   #sqlLoad: SqlLoad | undefined;
+  /** Polls of sessions in a row that saw none of others although clients are connected. */
+  #contradictions = 0;
+  #hiddenSessions: Problem | undefined;
+  #problems: readonly Finding[] = [];
   /** Start of the current state and of each current problem, ms. */
   #since: ReadonlyMap<string, number> = new Map();
   /** When each collector was polled for the first time, ms. */
@@ -27,27 +37,21 @@ export class ClusterHistory {
 
   /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
   read(cluster: ClusterSource, nowMs: number): ClusterReading {
-    return readCluster(cluster, this.#context(nowMs));
-  }
-
-  /** Reads the cluster for the status: one whose results cannot be read takes no other cluster away. */
-  readSafely(cluster: ClusterSource, nowMs: number): ClusterReading {
-    try {
-      return this.read(cluster, nowMs);
-    } catch (error) {
-      return readUnreadable(cluster, messageOf(error), this.#context(nowMs));
-    }
-  }
-
-  #context(nowMs: number): ReadingContext {
-    return {
+    return readCluster(cluster, {
       nowMs,
       thresholds: this.#settings().thresholds,
       sinceMs: (key) => this.#since.get(key) ?? nowMs,
+      previous: this.#problems,
       scanProblems: this.#scans.problems(),
+      hiddenSessions: this.#contradictions < MIN_CONTRADICTIONS ? undefined : this.#hiddenSessions,
       writeStalls: this.#writeStalls,
       sqlLoad: this.#sqlLoad,
-    };
+    });
+  }
+
+  /** The problems after the last poll, with those that are only logged. */
+  get problems(): readonly Finding[] {
+    return this.#problems;
   }
 
   /** Whether the first polls after the start found it already: it may be older. */
@@ -60,8 +64,11 @@ export class ClusterHistory {
   record(cluster: ClusterSource, collector: string, nowMs: number): void {
     this.#recordResult(cluster, collector);
     const { state, findings } = this.read(cluster, nowMs);
+    const sinceMs = (key: string): number => this.#since.get(key) ?? nowMs;
+    const warnings = toFindings(pollWarnings(cluster.pollers), sinceMs, nowMs);
+    this.#problems = [...findings, ...warnings];
     if (!this.#firstPolls.has(collector)) this.#firstPolls.set(collector, nowMs);
-    const keys = [state, ...findings.map(({ key }) => key)];
+    const keys = [state, ...this.#problems.map(({ key }) => key)];
     this.#since = new Map(keys.map((key) => [key, this.#since.get(key) ?? nowMs]));
   }
 
@@ -76,11 +83,20 @@ export class ClusterHistory {
       this.#recordNodes(listed);
       this.#scans.addCounts(last.atMs, listed);
     }
+    if (collector === sessionsCollector.name) this.#recordSessions(cluster);
     if (collector === rangesCollector.name) {
       const result = cluster.result(rangesCollector);
       const startMs = last.atMs - last.durationSeconds * 1000;
       if (result !== undefined) this.#scans.addScan({ result, startMs, endMs: last.atMs });
     }
+  }
+
+  #recordSessions(cluster: ClusterSource): void {
+    const listed = cluster.result(sessionsCollector);
+    const known = cluster.result(nodesCollector);
+    if (listed === undefined || known === undefined) return;
+    this.#hiddenSessions = findHiddenSessions(cluster.config, listed, known);
+    this.#contradictions = this.#hiddenSessions === undefined ? 0 : this.#contradictions + 1;
   }
 
   /** Reads the rates when a poll found newer records: a poll between two records finds the same ones. */

@@ -45,18 +45,20 @@ function readClusterStatus(
   const flag = clusterFlag(clusters().length, name);
   const { links } = findingSettings();
   const history = histories.ofCluster(name);
-  const { findings, ...reading } = history.readSafely(cluster, nowMs);
+  const { findings, ...reading } = history.read(cluster, nowMs);
   const ofExporter = toFindings(problems(), () => nowMs, nowMs);
   return {
     ...reading,
     consoleUrl,
     mayBeOlder: history.isFromFirstPolls(reading.since, startedMs),
-    findings: [...ofExporter, ...findings].toSorted(bySeverity).map(({ rangeIds, ...finding }) => ({
-      ...finding,
-      ...linkFinding({ ...finding, rangeIds }, links, { name, consoleUrl }),
-      mayBeOlder: history.isFromFirstPolls(finding.since, startedMs),
-      next: completeCommands(finding.next, flag),
-    })),
+    findings: [...ofExporter, ...findings]
+      .toSorted(bySeverity)
+      .map(({ rangeIds, cause: _cause, affects: _affects, ...finding }) => ({
+        ...finding,
+        ...linkFinding({ ...finding, rangeIds }, links, { name, consoleUrl }),
+        mayBeOlder: history.isFromFirstPolls(finding.since, startedMs),
+        next: completeCommands(finding.next, flag),
+      })),
   };
 }
 

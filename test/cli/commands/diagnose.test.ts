@@ -135,7 +135,7 @@ describe('what is wrong is found with its remedy:', () => {
     const { code, of } = await diagnose({}, { clusterApi: login });
     expect(code).toBe(1);
     expect(of('GET /sessions/')).toMatchObject({ verdict: 'failed' });
-    expect(of('GET /sessions/')?.advice).toBe('run GRANT SYSTEM VIEWACTIVITYREDACTED TO watcher;');
+    expect(of('GET /sessions/')?.advice).toBe('Run GRANT SYSTEM VIEWACTIVITYREDACTED TO watcher;');
   });
 
   test('http:// where https:// is spoken', async () => {

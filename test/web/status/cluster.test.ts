@@ -2,12 +2,16 @@ import { describe, expect, test } from 'vitest';
 import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts';
 import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
-import type { Poller } from '../../../src/polling/poller.ts';
 import { readCluster } from '../../../src/web/status/cluster.ts';
-import { ClusterHistory, History } from '../../../src/web/status/history.ts';
-import { readStatus } from '../../../src/web/status/status.ts';
-import { preparePoller } from '../../polling/prepare-poller.ts';
-import { node, nodesResult, polledCluster, rangesResult, sessionsResult } from './results.ts';
+import { ClusterHistory } from '../../../src/web/status/history.ts';
+import {
+  node,
+  nodesResult,
+  polledCluster,
+  pollersOf,
+  rangesResult,
+  sessionsResult,
+} from './results.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 const HOUR_AGO = '2026-03-01T11:00:00.000Z';
@@ -27,19 +31,6 @@ function down(id: number, livenessCode: number, recordSeconds: number) {
 function assistantIn(status: string, health: string): NonNullable<CloudResult['assistant']> {
   const times = { createdMs: 0, updatedMs: 0, statusSinceMs: atHourAgo() };
   return { id: 'a', clusterId: 'c', status, health, region: 'us-east1', ...times };
-}
-
-/** Pollers by the names of their collectors: `ok`, `waiting`, or `failing` without data. */
-function pollersOf(states: Readonly<Record<string, string>>): Promise<readonly Poller[]> {
-  const pollers = Object.entries(states).map(async ([name, state]) => {
-    const collect = (): void => {
-      if (state === 'failing') throw new Error('broken');
-    };
-    const { poller, poll } = preparePoller(collect, {}, { name });
-    if (state !== 'waiting') await poll();
-    return poller;
-  });
-  return Promise.all(pollers);
 }
 
 describe('the state of a cluster', () => {
@@ -156,27 +147,4 @@ describe('the history of a cluster', () => {
     history.record(calm, 'nodes', 40);
     expect(sinces()).toEqual([10, 99]);
   });
-});
-
-function broken(): never {
-  throw new RangeError('Invalid time value');
-}
-
-test('a cluster whose results cannot be read is unknown, and others are shown', () => {
-  const good = polledCluster({ pollers: [], isUp: true });
-  const { clusters } = readStatus({
-    version: '1.0.0',
-    clusters: () => [{ ...good, name: 'odd', result: broken }, good],
-    findingSettings: () => DEFAULT_FINDING_SETTINGS,
-    history: new History(() => DEFAULT_FINDING_SETTINGS),
-    describedConfig: () => ({}),
-    problems: () => [],
-    startedMs: 0,
-    wallMs: () => 1_000,
-  });
-  expect(clusters.map(({ state }) => state)).toEqual(['unknown', 'unknown']);
-  expect(clusters.map(({ findings }) => findings.map(({ level, text }) => [level, text]))).toEqual([
-    [['warning', 'The results of this cluster cannot be shown: Invalid time value.']],
-    [],
-  ]);
 });

@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { cloud } from '../../../src/collectors/cloud.ts';
 import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import { nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
 import { pollProblems } from '../../../src/findings/polls.ts';
@@ -7,51 +6,23 @@ import { toFindings } from '../../../src/findings/problem.ts';
 import { rangeProblems } from '../../../src/findings/range-problems.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
 import type { CollectorStatus, RangesStatus } from '../../../src/findings/status.ts';
-import { failedPolls } from '../../../src/findings/watch-problems.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../../src/vocabulary.ts';
-import { orders } from '../../support/collectors.ts';
 import { expectGolden } from '../../support/golden.ts';
-import { node, nodesResult, RANGES, sessionsResult } from './results.ts';
+import { collectorStatus, node, nodesResult, RANGES, sessionsResult } from './results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const NOW_MS = Date.parse(NOW);
 const UPDATE = 'npx vitest run -u test/web/status/findings.test.ts';
 
-function collector(name: string, more: Partial<CollectorStatus> = {}): CollectorStatus {
-  return {
-    name,
-    api: 'cluster',
-    state: 'ok',
-    isPolling: false,
-    hasData: true,
-    lastSuccessAt: NOW,
-    nextPollAt: NOW,
-    intervalSeconds: 30,
-    configuredIntervalSeconds: 30,
-    durationSeconds: 1,
-    items: 1,
-    bytes: 1,
-    series: 1,
-    limits: [],
-    error: undefined,
-    ...more,
-  };
-}
-
 function failing(name: string, reason: FailureReason, more: Partial<CollectorStatus> = {}) {
-  const error = { reason, message: `${name} failed`, advice: '' };
-  return collector(name, { error, state: 'failing', ...more });
+  const error = { reason, message: `${name} failed`, advice: `Repair ${name}.` };
+  return collectorStatus(name, { error, state: 'failing', ...more });
 }
 
 /** The problems of polls while these APIs are down. */
 function polled(collectors: readonly CollectorStatus[], ...down: readonly Api[]) {
-  const pollers = collectors.map(({ name, api, state, error }) => ({
-    collector: api === 'cloud' ? { ...cloud, name } : { ...orders, name },
-    outcome: { state, error: error && { ...error, remedy: `repair ${name}` } },
-  }));
-  const watchProblems = failedPolls(pollers, []).map((one) => ({ ...one, sinceMs: NOW_MS - 9 }));
   const apis = down.map((api) => ({ api, isUp: false }));
-  return pollProblems({ name: 'shop one', collectors, apis }, watchProblems);
+  return pollProblems({ collectors, apis }, []);
 }
 
 /** So many ranges with each problem, of which so many are listed. */
@@ -104,18 +75,13 @@ test('every finding that there is matches the golden file', async () => {
       [
         failing('nodes', 'breaker_open'),
         failing('ranges', 'timeout', { hasData: false, limits: ['duration'] }),
-        collector('sessions', { limits: ['bytes', 'series'] }),
+        collectorStatus('sessions', { limits: ['bytes', 'series'] }),
         failing('cloud', 'auth', { api: 'cloud' }),
       ],
       'cluster',
       'cloud',
     ),
     ...polled([failing('nodes', 'http'), failing('users', 'http', { hasData: false })]),
-    ...pollProblems({ name: 'shop one', collectors: [collector('nodes')], apis: [] }, [
-      { key: 'URL a', message: 'one fails', affects: [], sinceMs: NOW_MS - 1 },
-      { key: 'URL b', message: 'one fails', remedy: 'run it;', affects: [], sinceMs: 0 },
-      { key: 'nodes: odd', message: 'it is odd', affects: ['nodes'], sinceMs: 0 },
-    ]),
   ];
   const findings = toFindings(issues, () => NOW_MS - 3_599_999, NOW_MS);
   await expectGolden(
@@ -187,19 +153,21 @@ function alertsOf(api: Api, ...all: readonly CollectorStatus[]) {
 
 describe('findings of collectors', () => {
   test('are one for each cause, and the first of an API that is down is about the API', () => {
-    expect(alertsOf('cluster', collector('nodes'))).toEqual([]);
+    expect(alertsOf('cluster', collectorStatus('nodes'))).toEqual([]);
     expect(alertsOf('cluster', failing('nodes', 'timeout'))).toEqual([
-      ['api cluster', 'CrdbClusterApiDown'],
+      ['cluster timeout Repair nodes.', 'CrdbClusterApiDown'],
     ]);
     for (const reason of ['auth', 'forbidden'] as const) {
       const all = [failing('nodes', 'breaker_open'), failing('ranges', reason)];
-      expect(alertsOf('cluster', ...all)).toEqual([['api cluster', 'CrdbAccessRejected']]);
+      expect(alertsOf('cluster', ...all)).toEqual([
+        [`cluster ${reason} Repair ranges.`, 'CrdbAccessRejected'],
+      ]);
     }
     const others = [failing('users', 'decode'), failing('cloud', 'http', { api: 'cloud' })];
     expect(alertsOf('cluster', failing('nodes', 'http'), ...others)).toEqual([
-      ['api cluster', 'CrdbClusterApiDown'],
-      ['collector users', undefined],
-      ['collector cloud', undefined],
+      ['cluster http Repair nodes.', 'CrdbClusterApiDown'],
+      ['cluster decode Repair users.', undefined],
+      ['cloud http Repair cloud.', undefined],
     ]);
   });
 
@@ -207,6 +175,7 @@ describe('findings of collectors', () => {
     const [shown, none] = [true, false].map((hasData) =>
       alertsOf('cloud', failing('cloud', 'http', { api: 'cloud', hasData })),
     );
-    expect([shown, none]).toEqual([[['api cloud', undefined]], [['api cloud', 'CrdbDataStale']]]);
+    const key = 'cloud http Repair cloud.';
+    expect([shown, none]).toEqual([[[key, undefined]], [[key, 'CrdbDataStale']]]);
   });
 });

@@ -1,17 +1,22 @@
 import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import type { CollectorResult } from '../../../src/collectors/collector.ts';
-import type { NodesResult } from '../../../src/collectors/nodes/collector.ts';
+import {
+  nodes as nodesCollector,
+  type NodesResult,
+} from '../../../src/collectors/nodes/collector.ts';
 import { LOADS, QUERIES } from '../../../src/collectors/ranges/replica.ts';
 import type { RangesResult } from '../../../src/collectors/ranges/result.ts';
 import type { ScannedNode } from '../../../src/collectors/ranges/result.ts';
-import type { SessionsResult } from '../../../src/collectors/sessions/collector.ts';
+import { sessions, type SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
-import type { RangesStatus } from '../../../src/findings/status.ts';
-import { failedPolls } from '../../../src/findings/watch-problems.ts';
+import type { ClusterConfig } from '../../../src/config/keys-and-flags.ts';
+import { loadConfig } from '../../../src/config/load.ts';
+import type { CollectorStatus, RangesStatus } from '../../../src/findings/status.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import type { ClusterSource } from '../../../src/web/status/cluster.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
+import { preparePoller } from '../../polling/prepare-poller.ts';
 
 export type Node = NodesResult['nodes'][number];
 
@@ -113,6 +118,7 @@ interface Polled {
   readonly pollers: readonly Poller[];
   readonly isPolled?: boolean;
   readonly isUp: boolean | undefined;
+  readonly config?: ClusterConfig;
   readonly results?: {
     readonly nodes?: NodesResult;
     readonly ranges?: RangesResult;
@@ -121,20 +127,76 @@ interface Polled {
   };
 }
 
+const NOON = '2026-03-01T12:00:00.000Z';
+
+/** A collector whose last poll succeeded at noon. */
+export function collectorStatus(
+  name: string,
+  more: Partial<CollectorStatus> = {},
+): CollectorStatus {
+  return {
+    name,
+    api: 'cluster',
+    state: 'ok',
+    isPolling: false,
+    hasData: true,
+    lastSuccessAt: NOON,
+    nextPollAt: NOON,
+    intervalSeconds: 30,
+    configuredIntervalSeconds: 30,
+    durationSeconds: 1,
+    items: 1,
+    bytes: 1,
+    series: 1,
+    limits: [],
+    error: undefined,
+    ...more,
+  };
+}
+
+/** Pollers by the names of their collectors: `ok`, `waiting`, or `failing` without data. */
+export function pollersOf(states: Readonly<Record<string, string>>): Promise<readonly Poller[]> {
+  const pollers = Object.entries(states).map(async ([name, state]) => {
+    const collect = (): void => {
+      if (state === 'failing') throw new Error('broken');
+    };
+    const { poller, poll } = preparePoller(collect, {}, { name });
+    if (state !== 'waiting') await poll();
+    return poller;
+  });
+  return Promise.all(pollers);
+}
+
+/** A cluster whose API needs no login, or the one of this user. */
+export async function clusterConfig(username?: string): Promise<ClusterConfig> {
+  const login = username === undefined ? {} : { 'cluster.username': username };
+  const { config } = await loadConfig({
+    flags: { 'cluster.url': ['http://127.0.0.1:9'], ...login },
+    env: username === undefined ? {} : { CRDB_EXPORTER_CLUSTER_PASSWORD: 'secret' },
+    collectors: [nodesCollector, sessions],
+  });
+  const [cluster] = config.clusters;
+  if (cluster === undefined) throw new Error('no cluster');
+  return cluster;
+}
+
+const CONFIG = await clusterConfig();
+
 /** The cluster `shop` with these pollers and results. */
 export function polledCluster({
   pollers,
   isPolled = true,
   isUp,
   results = {},
+  config = CONFIG,
 }: Polled): ClusterSource {
   const byName = new Map<string, CollectorResult>(Object.entries(results));
   return {
     name: 'shop',
     isPolled,
     pollers,
-    config: { console_url: undefined },
-    watchProblems: failedPolls(pollers, []).map((problem) => ({ ...problem, sinceMs: 0 })),
+    config: { ...config, name: 'shop' },
+    upstreams: () => [],
     result<R extends CollectorResult>(collector: {
       readonly name: string;
       collect(...args: never): Promise<R>;

@@ -20,7 +20,7 @@ import {
   formatComparison,
   isOutside,
 } from '../../../findings/scan-check.ts';
-import { findHiddenSessions } from '../../../findings/watch-problems.ts';
+import { findHiddenSessions } from '../../../findings/sessions.ts';
 import {
   formatBytes,
   formatCount,
@@ -227,8 +227,8 @@ function describeSessions(
   const detail = `${formatCount(sum(Array.from(found.nodes.values(), sizeOf)))} sessions`;
   const hidden = known && findHiddenSessions(config, found, known);
   if (hidden !== undefined) {
-    const { message, remedy: advice, alert } = hidden;
-    return { verdict: 'failed', detail: `${detail}; ${message}`, advice, alert };
+    const { text, next, alert } = hidden;
+    return { verdict: 'failed', detail: `${detail}; ${text}`, advice: next, alert };
   }
   const failed = [...found.failedNodes].filter((id) => id > 0).toSorted((a, b) => a - b);
   if (failed.length === 0) return ok(detail);
