@@ -7,6 +7,7 @@ import type {
   DependentRanges,
   RangesStatus,
   RangeStatus,
+  ScanCheck,
   TablesWithoutQuorum,
   TableStatus,
 } from './status.ts';
@@ -15,6 +16,7 @@ export function readRanges(
   { scanned, failed, skipped, summary }: RangesResult,
   tables: TablesResult | undefined,
   downNodes: readonly number[] = [],
+  scanCheck?: ScanCheck,
 ): RangesStatus {
   const found = [...(summary?.problems ?? [])].filter(([, { ranges }]) => ranges > 0);
   const oldest = found.flatMap(([problem, { listed }]) =>
@@ -29,6 +31,7 @@ export function readRanges(
     nodes: { scanned: scanned.length, failed: failed.length, skipped },
     failedNodes: failed.map(({ nodeId }) => nodeId),
     downSinceScan,
+    scanCheck,
     problems: Object.fromEntries(found.map(([problem, { ranges }]) => [problem, ranges])),
     tables: summary === undefined ? [] : readTables(summary, tables),
     withoutQuorum: readTablesWithoutQuorum(summary, tables),

@@ -1,7 +1,7 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/result.ts';
 import { formatCount, formatList } from '../format.ts';
-import type { Problem } from './status.ts';
+import type { Problem, ReadAndCounted, ScanCheck } from './status.ts';
 
 // A range scan against the nodes' own counts: a defect in reading the ranges shows as a difference that does not pass.
 
@@ -13,6 +13,7 @@ interface StoreCounts {
   readonly nodeId: number;
   readonly storeId: number;
   readonly replicas: number | undefined;
+  readonly leases: number | undefined;
   readonly unavailable: number | undefined;
   readonly underreplicated: number | undefined;
 }
@@ -37,6 +38,7 @@ export function countsOf({ nodes }: NodesResult): Counts {
       nodeId,
       storeId: Number(storeId),
       replicas: values.get('replicas'),
+      leases: values.get('replicas.leaseholders'),
       unavailable: values.get('ranges.unavailable'),
       underreplicated: values.get('ranges.underreplicated'),
     })),
@@ -94,6 +96,38 @@ export function formatComparison({ name, read, least, most }: Comparison): strin
   const range =
     least === most ? formatCount(most) : `${formatCount(least)} to ${formatCount(most)}`;
   return `${name}: ${formatCount(read)} read, ${range} counted`;
+}
+
+/** Sums up what a scan read and what the nodes count, of the stores of the nodes that were read. */
+export function checkScan(
+  { scanned, summary }: RangesResult,
+  nodes: NodesResult,
+): ScanCheck | undefined {
+  const byNode = new Map(scanned.map(({ nodeId, stores }) => [nodeId, stores]));
+  const counted = Array.from(countsOf(nodes).values()).filter(
+    ({ nodeId, replicas }) => byNode.has(nodeId) && replicas !== undefined,
+  );
+  if (summary === undefined || counted.length === 0) return undefined;
+  const total = (key: 'replicas' | 'leases'): ReadAndCounted => {
+    const read = counted.map(({ nodeId, storeId }) => byNode.get(nodeId)?.get(storeId)?.[key] ?? 0);
+    return { read: sum(read), counted: sum(counted.map((store) => store[key] ?? NaN)) };
+  };
+  const leases = total('leases');
+  return {
+    replicas: total('replicas'),
+    leases: Number.isNaN(leases.counted) ? undefined : leases,
+  };
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}
+
+/** `900 replicas read, the nodes count 900; 300 leases read, the nodes count 299 valid ones`. */
+export function formatScanCheck({ replicas, leases }: ScanCheck): string {
+  const ofReplicas = `${formatCount(replicas.read)} replicas read, the nodes count ${formatCount(replicas.counted)}`;
+  if (leases === undefined) return ofReplicas;
+  return `${ofReplicas}; ${formatCount(leases.read)} leases read, the nodes count ${formatCount(leases.counted)} valid ones`;
 }
 
 /** Counts from this long before a scan, and until this long after it, are compared with it. */

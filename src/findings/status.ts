@@ -119,12 +119,24 @@ export interface NodeStatus {
   readonly isStale: boolean;
 }
 
+/** A number that a scan read, and the last count of the nodes. */
+export type ReadAndCounted = Readonly<Record<'read' | 'counted', number>>;
+
+/** The last scan beside the counts of the nodes that were read, for information. */
+export interface ScanCheck {
+  readonly replicas: ReadAndCounted;
+  /** A node counts valid leases, and a scan reads the last known ones. Undefined where a node does not count them. */
+  readonly leases: ReadAndCounted | undefined;
+}
+
 /** The ranges of a cluster by its last scan. */
 export interface RangesStatus {
   readonly nodes: { readonly scanned: number; readonly failed: number; readonly skipped: number };
   readonly failedNodes: readonly number[];
   /** Nodes that went down after the scan had read them: it shows nothing of that yet. */
   readonly downSinceScan: readonly number[];
+  /** The scan beside the nodes' own counts; undefined while no node that was read has a fresh record. */
+  readonly scanCheck: ScanCheck | undefined;
   readonly problems: Readonly<Record<string, number>>;
   readonly tables: readonly TableStatus[];
   readonly withoutQuorum: TablesWithoutQuorum;

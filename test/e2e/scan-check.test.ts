@@ -105,7 +105,11 @@ describe('an exporter that reads all ranges', { timeout: 60_000 }, () => {
     await exporter.until(
       (scrape) => (scrape.value('crdb_exporter_polls_total', { collector: 'ranges' }) ?? 0) >= 5,
     );
-    const { findings } = await untilStatus(exporter, (one) => one.ranges !== undefined);
+    const { findings, ranges } = await untilStatus(exporter, (one) => one.ranges !== undefined);
+    expect(ranges?.scanCheck?.replicas).toEqual({ read: 900, counted: 900 });
+    expect((await exporter.get('/')).text).toMatch(
+      /900 replicas read, the nodes count 900; \d+ leases/,
+    );
     expect(findings.map(({ alert }) => alert)).not.toContain('CrdbScanDisagrees');
     expect(await diagnose(simulator, proxy.url)).toMatchObject({
       verdict: 'ok',

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { NodesResult } from '../../src/collectors/nodes/collector.ts';
 import type { RangesResult } from '../../src/collectors/ranges/result.ts';
 import {
+  checkScan,
   compareScan,
   type Comparison,
   countsOf,
@@ -91,6 +92,18 @@ describe('a scan and the counts of the nodes', () => {
     const { summary, ...failed } = read(10);
     expect(summary?.ranges).toBeGreaterThan(0);
     expect(storesOf(failed, counted(1_000))).toEqual([]);
+  });
+
+  test('are summed up for the page, with leases only where all of these stores count them', () => {
+    const scan = read(900, 990);
+    const own = { 'replicas.leaseholders': 5 };
+    const replicas = { read: 1_890, counted: 2_000 };
+    expect(checkScan(scan, counted(own, own))).toEqual({
+      replicas,
+      leases: { read: 0, counted: 10 },
+    });
+    expect(checkScan(scan, counted(own, 1_000))).toEqual({ replicas, leases: undefined });
+    expect(checkScan(scan, counted())).toBeUndefined();
   });
 
   test.each(['unavailable', 'underreplicated'] as const)(

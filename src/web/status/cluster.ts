@@ -13,6 +13,7 @@ import { isProblem, toFindings } from '../../findings/problem.ts';
 import { findProblems } from '../../findings/problems.ts';
 import { readRanges } from '../../findings/ranges.ts';
 import { decideSafeToStop, type StopEvidence } from '../../findings/safe-to-stop.ts';
+import { checkScan } from '../../findings/scan-check.ts';
 import { readSessions } from '../../findings/sessions.ts';
 import type { ClusterReading, ClusterView, Problem, SqlLoad } from '../../findings/status.ts';
 import type { RenderedFamily } from '../../metrics/exposition.ts';
@@ -119,7 +120,14 @@ function readView(
     isPolled,
     apis: Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) })),
     nodes: nodesStatus,
-    ranges: results.ranges && readRanges(results.ranges, cluster.result(tables), downNodes),
+    ranges:
+      results.ranges &&
+      readRanges(
+        results.ranges,
+        cluster.result(tables),
+        downNodes,
+        results.nodes && checkScan(results.ranges, results.nodes),
+      ),
     safeToStop: decideSafeToStop(stop),
     sessions: results.sessions && readSessions(results.sessions),
     assistant: cloudResult && readAssistant(cloudResult),

@@ -54,6 +54,10 @@ export const HURT: ClusterStatus = {
     nodes: { scanned: 3, failed: 1, skipped: 1 },
     failedNodes: [2],
     downSinceScan: [4],
+    scanCheck: {
+      replicas: { read: 1_800, counted: 2_036 },
+      leases: { read: 601, counted: 600 },
+    },
     problems: { unavailable: 2, underreplicated: 4_567 },
     withoutQuorum: WITHOUT_QUORUM,
     tables: ['rides', 'users'].map((name, at) => ({

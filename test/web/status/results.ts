@@ -217,6 +217,7 @@ export const RANGES: RangesStatus = {
   nodes: { scanned: 3, failed: 0, skipped: 0 },
   failedNodes: [],
   downSinceScan: [],
+  scanCheck: undefined,
   problems: {},
   tables: [],
   withoutQuorum: { tables: [], otherRanges: 0 },

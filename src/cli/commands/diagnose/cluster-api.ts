@@ -15,9 +15,11 @@ import { writeDuration } from '../../../config/values.ts';
 import type { Clients } from '../../../exporter/clients.ts';
 import { nodeProblems, readNodes } from '../../../findings/nodes.ts';
 import {
+  checkScan,
   compareScan,
   countsOf,
   formatComparison,
+  formatScanCheck,
   isOutside,
 } from '../../../findings/scan-check.ts';
 import { findHiddenSessions } from '../../../findings/sessions.ts';
@@ -181,15 +183,14 @@ async function compareCounts(
 ): Promise<Verdict> {
   const after = await collectOnce(nodes, { config, api, stats: createPollStats(signal) });
   const { stores, problems } = compareScan(scanned, [countsOf(before), countsOf(after)]);
-  if (stores.length === 0) {
+  const check = checkScan(scanned, after);
+  if (check === undefined) {
     const detail = 'no node that was read sends current counts of its stores';
     return { verdict: 'skipped', detail: `${detail}: releases before 23.2 do not` };
   }
-  const counted = sum(stores.map(({ most }) => most));
-  const total = `${formatCount(sum(stores.map(({ read }) => read)))} replicas read, the nodes count ${formatCount(counted)}`;
   const wrong = stores.filter(isOutside).slice(0, MAX_WRONG).map(formatComparison);
   const listed = wrong.length === 0 ? [] : [`wrong: ${formatList(wrong)}`];
-  const detail = [total, ...problems.map(formatComparison), ...listed].join('; ');
+  const detail = [formatScanCheck(check), ...problems.map(formatComparison), ...listed].join('; ');
   if (![...stores, ...problems].some(isOutside)) return ok(detail);
   const advice =
     'do not rely on figures of ranges: see the runbook of CrdbScanDisagrees, and run this again to be sure';

@@ -1,5 +1,6 @@
 import { reportUrl } from '../../../findings/problem.ts';
 import { systemRangeName } from '../../../findings/range-problems.ts';
+import { formatScanCheck } from '../../../findings/scan-check.ts';
 import type {
   Finding,
   HotRangeStatus,
@@ -37,12 +38,13 @@ function readFrom({ scanned, failed, skipped }: RangesStatus['nodes']): string {
 
 /** Range problems by number, and the ranges with the oldest of the worst ones. */
 export function problemRanges(
-  { problems, oldest, nodes, downSinceScan, withoutQuorum }: RangesStatus,
+  { problems, oldest, nodes, downSinceScan, scanCheck, withoutQuorum }: RangesStatus,
   findings: readonly Finding[],
   nowMs: number,
   { flag, consoleUrl }: RangeDetails,
 ): Html {
-  const read = html`<p class="quiet">${readFrom(nodes)}</p>
+  const check = scanCheck === undefined ? '' : ` ${formatScanCheck(scanCheck)}.`;
+  const read = html`<p class="quiet">${readFrom(nodes)}${check}</p>
     ${
       downSinceScan.length > 0 &&
       html`<p class="old">
