@@ -3,7 +3,6 @@ import type { Environment } from '../config/files.ts';
 import { findNearest, ConfigError, UsageError } from '../config/issues.ts';
 import { quoteArgument } from '../format.ts';
 import { canScan } from '../json/scanner.ts';
-import type { Build } from '../metrics/exporter-metrics.ts';
 import { readBuild } from './build.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { ignoreBrokenPipes, note, outputFailure } from './output/standard-output.ts';
@@ -127,17 +126,15 @@ async function runProgram(argv: readonly string[], env: Environment, onRunning: 
   const args = isCompletion ? argv : expandSwitches(argv);
   const build = readBuild();
   if (args.includes('--version') && !isCompletion) {
-    process.stdout.write(describeBuild(build));
+    const { version, revision, nodeVersion, platform } = build;
+    const details = `revision ${revision}, Node.js ${nodeVersion}, ${platform}`;
+    process.stdout.write(`crdb-exporter ${version} (${details})\n`);
     return exitCode;
   }
   const program = await createProgram(args, { env, build, setExitCode });
   setImmediate(onRunning);
   await program.parseAsync(args, { from: 'user' });
   return exitCode;
-}
-
-function describeBuild({ version, revision, nodeVersion, platform }: Build): string {
-  return `crdb-exporter ${version} (revision ${revision}, Node.js ${nodeVersion}, ${platform})\n`;
 }
 
 /** An option of the exporter, all of which have a dot, or one before which a command means nothing. */

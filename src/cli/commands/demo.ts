@@ -118,8 +118,13 @@ async function findFreePort(host: string | undefined, wanted: number, taken = 0)
   throw new CommandError(`no free port among the ${MAX_PORT_ATTEMPTS} from ${wanted}`);
 }
 
+/** The addresses, and the events of the scenario with the time at which each can be seen. */
 function describeDemo({ addresses }: Exporter, simulator: Simulator): string {
   const [exporter = ''] = addresses;
+  const events = simulator.events.map(
+    ({ second, text }) => `  in ${`${second} s`.padEnd(6)} ${text}`,
+  );
+  const cycle = `What happens, again every ${CYCLE_SECONDS / 60} minutes:`;
   return [
     'A simulated CockroachDB cluster and the exporter that monitors it:',
     '',
@@ -129,15 +134,8 @@ function describeDemo({ addresses }: Exporter, simulator: Simulator): string {
     `  Cloud API            ${simulator.cloudUrl}`,
     `  Log in there as      ${simulator.username} / ${simulator.password}`,
     '',
-    ...describeEvents(simulator),
+    ...(events.length === 0 ? [] : [cycle, '', ...events, '']),
     'Press Ctrl-C to stop both.',
     '',
   ].join('\n');
-}
-
-/** The events of the scenario, with the time at which each can be seen. */
-function describeEvents({ events }: Simulator): readonly string[] {
-  if (events.length === 0) return [];
-  const lines = events.map(({ second, text }) => `  in ${`${second} s`.padEnd(6)} ${text}`);
-  return [`What happens, again every ${CYCLE_SECONDS / 60} minutes:`, '', ...lines, ''];
 }

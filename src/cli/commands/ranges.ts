@@ -138,7 +138,12 @@ async function printReports(
     });
     const unread = [...missing.failed.keys(), ...missing.skipped].toSorted((a, b) => a - b);
     const reports = toReports(replicas, unread);
-    await writeReports(reports, options.output);
+    if (options.output === 'json') await writeJson({ ranges: reports }, 'json');
+    else {
+      for (const report of reports) {
+        await (options.output === 'ndjson' ? writeJson(report, 'ndjson') : printReport(report));
+      }
+    }
     noteMissingNodes(missing);
     const isWhole = reportMissing(ids, reports, unread);
     const hasProblem = reports.some(({ problems }) => problems.length > 0);
@@ -202,13 +207,6 @@ function reportMissing(
       : 'it was merged or dropped, or only nodes that were not read hold it';
   note(`no live node holds range ${formatList(missing)}: ${why}`);
   return false;
-}
-
-async function writeReports(reports: readonly RangeReport[], output: ListingOptions['output']) {
-  if (output === 'json') return writeJson({ ranges: reports }, output);
-  for (const report of reports) {
-    await (output === 'ndjson' ? writeJson(report, output) : printReport(report));
-  }
 }
 
 async function printReport(report: RangeReport): Promise<void> {

@@ -8,7 +8,6 @@ import { addExamples, type CommandContext, CommandError } from '../command.ts';
 import { addConfigFileFlag, configSources, loadCommandConfig } from '../schema-flags.ts';
 import {
   type AlertTemplate,
-  type ConfiguredSettings,
   readSettings,
   SETTINGS,
   SEVERITIES,
@@ -40,23 +39,21 @@ export function define(command: Command, context: CommandContext): void {
   command.addHelpText('after', () => `\nSettings:\n${describeSettings()}`);
   command.action(
     async ({ set, output }: { readonly set: readonly string[]; readonly output?: string }) => {
-      const configured = await readConfigured(command, context);
+      const file = findFile(configSources(command, context));
+      const configured =
+        file === undefined ? undefined : { ...(await loadCommandConfig(command, context)), file };
       const text = writeRules(readSettings(set, listAlerts(), configured));
-      if (output === undefined) process.stdout.write(text);
-      else writeTo(output, text);
+      if (output === undefined) {
+        process.stdout.write(text);
+        return;
+      }
+      try {
+        writeFileSync(output, text);
+      } catch (error) {
+        throw new CommandError(`cannot write ${output}: ${explainFileError(error, 'folder')}`);
+      }
     },
   );
-}
-
-/** The limits and links of the configuration file, if there is one. */
-async function readConfigured(
-  command: Command,
-  context: CommandContext,
-): Promise<ConfiguredSettings | undefined> {
-  const file = findFile(configSources(command, context));
-  if (file === undefined) return undefined;
-  const { thresholds, links } = await loadCommandConfig(command, context);
-  return { file, thresholds, links };
 }
 
 function describeSettings(): string {
@@ -153,12 +150,4 @@ function setDashboard(rule: RuleNode, url: string): void {
   const board = DASHBOARDS[String(rule.getIn(['labels', 'component']))] ?? 'crdb-overview';
   const cluster = '{{ with $labels.crdb_cluster }}?var-cluster={{ . | urlquery }}{{ end }}';
   rule.setIn(['annotations', 'dashboard_url'], `${url}/d/${board}${cluster}`);
-}
-
-function writeTo(file: string, text: string): void {
-  try {
-    writeFileSync(file, text);
-  } catch (error) {
-    throw new CommandError(`cannot write ${file}: ${explainFileError(error, 'folder')}`);
-  }
 }

@@ -36,16 +36,8 @@ export function define(command: Command): void {
 /** Runs the simulator until a signal stops it. */
 async function simulate(flags: Partial<SimulatorOptions>): Promise<void> {
   const stopped = untilStopSignal();
-  const simulator = await start(flags);
-  process.stdout.write(describeAccess(simulator));
-  await stopped;
-  await simulator.close();
-}
-
-async function start(flags: Partial<SimulatorOptions>): Promise<Simulator> {
-  try {
-    return await startSimulator({ survival: MULTI_REGION, ...flags });
-  } catch (error) {
+  const starting = startSimulator({ survival: MULTI_REGION, ...flags });
+  const simulator = await starting.catch((error: unknown) => {
     const message = messageOf(error);
     if (error instanceof RangeError) throw new CommandError(message, EXIT.usage, error);
     if (error instanceof Error && 'syscall' in error && error.syscall === 'listen') {
@@ -53,7 +45,10 @@ async function start(flags: Partial<SimulatorOptions>): Promise<Simulator> {
       throw new CommandError(text, EXIT.failed, error);
     }
     throw error;
-  }
+  });
+  process.stdout.write(describeAccess(simulator));
+  await stopped;
+  await simulator.close();
 }
 
 function describeAccess(simulator: Simulator): string {
@@ -68,10 +63,10 @@ function describeAccess(simulator: Simulator): string {
   ].join('\n');
 }
 
-/** The option that chooses the events in the simulated cluster. */
 /** The database bank is multi-region with the survival goal ZONE, the default: non-voters outside of its home region. */
 export const MULTI_REGION = { bank: 'zone' } as const;
 
+/** The option that chooses the events in the simulated cluster. */
 export function scenarioOption(): Option {
   return new Option('--scenario <name>', 'Events in the simulated cluster.')
     .choices(['incident', 'calm'])

@@ -78,7 +78,10 @@ export async function checkClusterApi(
     });
     if (login.reason !== undefined) return;
   }
-  const { result: known, reason } = await list.poll(nodes, api, describeNodes);
+  const { result: known, reason } = await list.poll(nodes, api, ({ nodes: all }) => {
+    const builds = new Set(all.map(({ buildTag }) => buildTag));
+    return ok(`${all.length} nodes of ${[...builds].join(', ')}`);
+  });
   if (reason === 'auth') return;
   if (known !== undefined) addNodes(list, known, options.thresholds);
   await checkRanges(list, api, known, options);
@@ -88,11 +91,6 @@ export async function checkClusterApi(
     if (DESCRIBED.has(collector) || collector.api === 'cloud') continue;
     await list.poll(collector, api, (_, items) => ok(`${formatCount(items)} items`));
   }
-}
-
-function describeNodes({ nodes: all }: NodesResult): Verdict {
-  const builds = new Set(all.map(({ buildTag }) => buildTag));
-  return ok(`${all.length} nodes of ${[...builds].join(', ')}`);
 }
 
 /** Adds the problems of the nodes, in the words of the status page, and the difference of the clocks. */
