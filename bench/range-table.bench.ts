@@ -45,22 +45,22 @@ function tableStore(): Store {
       const slot = table.put(id);
       table.sequences[slot] = sequence;
       table.problems[slot] = (table.problems[slot] ?? 0) | 1;
-      table.presence[slot] = 1;
+      table.found[slot] = 1;
     },
     bytes: () => bytesOf(table),
   };
 }
 
 function mapStore(): Store {
-  const map = new Map<number, { sequence: number; problems: number; presence: number }>();
+  const map = new Map<number, { sequence: number; problems: number; found: number }>();
   return {
     update(id, sequence) {
       const range = map.get(id);
-      if (range === undefined) map.set(id, { sequence, problems: 1, presence: 1 });
+      if (range === undefined) map.set(id, { sequence, problems: 1, found: 1 });
       else {
         range.sequence = sequence;
         range.problems |= 1;
-        range.presence = 1;
+        range.found = 1;
       }
     },
   };

@@ -82,7 +82,6 @@ export const ranges = defineCollector({
         ? assignLocalNode(state.localNodeId)
         : await assignNodes(api, context, shards);
     const scan = new RangeScan(context, assignment);
-    await scan.begin();
     const { toScan, toSkip, isAssigned } = assignment;
     const reading = await readNodes(context, toScan, async (nodeId, firstUrl) =>
       scan.commit(await readNode({ api, context, nodeId, firstUrl, isAssigned })),

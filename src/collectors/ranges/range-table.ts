@@ -53,8 +53,8 @@ export class RangeTable {
   problems!: Uint16Array;
   /** Kind of the lease that a replica holds in this scan, as an index in LEASE_KINDS. */
   leases!: Uint8Array;
-  /** Above 0: replicas seen in this scan, up to 15. Below 0: complete scans since a replica was seen. */
-  presence!: Int8Array;
+  /** Replicas seen in this scan, up to 15. */
+  found!: Uint8Array;
   /** Number of the table index where the range begins. */
   tableIndexes!: Uint16Array;
   /** Ids of up to 8 nodes that hold the range, without gaps: those of slot 5 are from 40 on. The reporting ones come first. */
@@ -78,7 +78,7 @@ export class RangeTable {
     this.sequences = new Uint32Array(capacity);
     this.problems = new Uint16Array(capacity);
     this.leases = new Uint8Array(capacity);
-    this.presence = new Int8Array(capacity);
+    this.found = new Uint8Array(capacity);
     this.tableIndexes = new Uint16Array(capacity);
     this.nodes = new Uint16Array(capacity * HOLDER_COLUMNS);
     this.reporting = new Uint8Array(capacity);
@@ -115,13 +115,13 @@ export class RangeTable {
   *reserve(size: number): Work {
     if (size <= this.maxSize) return;
     const capacity = Math.max(this.capacity * GROWTH, size / MAX_LOAD);
-    yield* this.#rebuild(Math.ceil(capacity), -Infinity);
+    yield* this.#rebuild(Math.ceil(capacity), false);
   }
 
-  /** Drops the ranges whose presence is not above `expired`; so many are left. */
-  *prune(expired: number, left: number): Work {
+  /** Drops the ranges without a replica in this scan and without a holder; so many are left. */
+  *prune(left: number): Work {
     const capacity = Math.ceil((left * GROWTH) / MAX_LOAD);
-    yield* this.#rebuild(Math.max(MIN_CAPACITY, capacity), expired);
+    yield* this.#rebuild(Math.max(MIN_CAPACITY, capacity), true);
   }
 
   /** Records that the node reports the range: behind those that did before, in the place of a holder that moves away. */
@@ -202,20 +202,20 @@ export class RangeTable {
   }
 
   /** Old slots are in the order of the hash, and so are the new ones: memory is walked, not jumped through. */
-  *#rebuild(capacity: number, expired: number): Work {
-    const { ids, sequences, problems, leases, presence, tableIndexes } = this;
+  *#rebuild(capacity: number, isPruned: boolean): Work {
+    const { ids, sequences, problems, leases, found, tableIndexes } = this;
     const { nodes, reporting, lastHolders, intended, marks } = this;
     this.#allocate(capacity);
     yield* walk(ids.length, (first, end) => {
       for (let from = first; from < end; from += 1) {
         const id = ids[from] ?? 0;
-        const present = presence[from] ?? 0;
-        if (id === 0 || present <= expired) continue;
+        const isGone = found[from] === 0 && nodes[from * HOLDER_COLUMNS] === 0;
+        if (id === 0 || (isPruned && isGone)) continue;
         const to = this.put(id);
         this.sequences[to] = sequences[from] ?? 0;
         this.problems[to] = problems[from] ?? 0;
         this.leases[to] = leases[from] ?? 0;
-        this.presence[to] = present;
+        this.found[to] = found[from] ?? 0;
         this.tableIndexes[to] = tableIndexes[from] ?? 0;
         for (let column = 0; column < HOLDER_COLUMNS; column += 1) {
           const node = nodes[from * HOLDER_COLUMNS + column] ?? 0;

@@ -120,11 +120,8 @@ export class RangeScan {
   constructor(context: ScanContext, assignment: Assignment) {
     this.#context = context;
     this.#assignment = assignment;
-  }
-
-  async begin(): Promise<void> {
-    const { state, options } = this.#context;
-    await inSlices(state.known.beginScan());
+    const { state, options } = context;
+    state.known.beginScan();
     state.hot.begin(options.hot_ranges);
     state.problems.begin();
     state.tables.begin();

@@ -40,10 +40,10 @@ interface Asked {
 
 /** Memory of the columns of a table. */
 export function bytesOf(table: RangeTable): number {
-  const { ids, sequences, problems, leases, presence, tableIndexes } = table;
+  const { ids, sequences, problems, leases, found, tableIndexes } = table;
   const { nodes, reporting, lastHolders, intended, marks } = table;
   const holders = [nodes, reporting, lastHolders, intended, marks];
-  return [ids, sequences, problems, leases, presence, tableIndexes, ...holders].reduce(
+  return [ids, sequences, problems, leases, found, tableIndexes, ...holders].reduce(
     (sum, { byteLength }) => sum + byteLength,
     0,
   );
