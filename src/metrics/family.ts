@@ -19,7 +19,7 @@ export interface Family<L extends string = string> {
   readonly help: string;
   readonly labels: readonly L[];
   /** How two values of one label set become one. */
-  readonly merge: 'sum' | 'max' | 'min' | 'last';
+  readonly merge: 'sum' | 'last';
   /** Unit of the values, for the reference. */
   readonly unit:
     | 'count'

@@ -15,13 +15,6 @@ interface Entry extends FamilySamples {
   readonly labelText: (labels: LabelValues<string>) => string;
 }
 
-const MERGE: Readonly<Record<Family['merge'], (before: number, now: number) => number>> = {
-  sum: (before, now) => before + now,
-  max: Math.max,
-  min: Math.min,
-  last: (_before, now) => now,
-};
-
 /** The samples of one poll. Written once, then rendered; a label set can be in it only once. */
 export class SampleSet {
   /** Label text that every sample begins with. */
@@ -101,7 +94,7 @@ export class SampleSet {
       if (list !== undefined) this.#listSamples.push({ family, list, labels });
       return;
     }
-    samples.set(key, MERGE[family.merge](before, value));
+    samples.set(key, family.merge === 'sum' ? before + value : value);
     this.#duplicates.set(family.name, (this.#duplicates.get(family.name) ?? 0) + 1);
   }
 

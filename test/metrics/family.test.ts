@@ -34,7 +34,7 @@ describe('a family', () => {
       name: 'crdb_x_seconds',
       help: HELP,
       labels: ['a', 'b'],
-      merge: 'max',
+      merge: 'sum',
       unit: 'ratio',
       field: 'x',
       request: 'GET /x/',

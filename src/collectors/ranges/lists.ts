@@ -148,8 +148,6 @@ function byAge(a: ProblemRange, b: ProblemRange): number {
   return a.firstSeenSeconds - b.firstSeenSeconds || a.rangeId - b.rangeId;
 }
 
-/** Tables of a scan that have a load of their own, before the most loaded ones are chosen. */
-const MAX_TABLES = 65_000;
 const NO_LOAD: TableLoad = { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 };
 
 /** The lists of tables that are shown, from scan to scan. */
@@ -167,25 +165,15 @@ export class TopTables {
 
   add({ replicas, from, to }: ReplicaSlice): void {
     for (let index = from; index < to; index += 1) {
-      const load = this.#loadOf(tableOf(replicas.tableIndexes[index] ?? 0));
+      const tableId = tableOf(replicas.tableIndexes[index] ?? 0);
+      let load = this.#loads.get(tableId);
+      if (load === undefined) this.#loads.set(tableId, (load = { ...NO_LOAD }));
       load.cpuNanos += replicas.cpuNanos[index] ?? 0;
       if (replicas.leases[index] === NO_LEASE) continue;
       load.ranges += 1;
       load.queries += replicas.queries[index] ?? 0;
       load.writes += replicas.writes[index] ?? 0;
     }
-  }
-
-  /** The load of a table; of the tables beyond MAX_TABLES together. */
-  #loadOf(tableId: number): TableLoad {
-    const known = this.#loads.get(tableId);
-    if (known !== undefined) return known;
-    if (tableId !== UNKNOWN_TABLE && this.#loads.size >= MAX_TABLES) {
-      return this.#loadOf(UNKNOWN_TABLE);
-    }
-    const load = { ...NO_LOAD };
-    this.#loads.set(tableId, load);
-    return load;
   }
 
   /** Ends the scan. `problemsByTable` has distinct ranges by table id, then by index of REPORTED_PROBLEMS. */

@@ -18,11 +18,7 @@ import {
 import type { ScannedNode, StoreTotals } from './result.ts';
 
 /** The response holds ranges of another node than the one that was requested. */
-export class WrongNodeError extends CollectError {
-  constructor(message: string, options?: ErrorOptions) {
-    super('decode', message, options);
-  }
-}
+export class WrongNodeError extends CollectError {}
 
 /** A store while its node is read. */
 interface ReadStore {
@@ -106,8 +102,8 @@ export class NodeReplicas {
     if (this.#isNodeOpen) this.nodeId = nodeId;
     this.#isNodeOpen = false;
     if (nodeId !== this.nodeId) {
-      const name = nameOf(this.nodeId);
-      return new WrongNodeError(`${name}: the response holds ranges of node ${nodeId}`);
+      const message = `${nameOf(this.nodeId)}: the response holds ranges of node ${nodeId}`;
+      return new WrongNodeError('decode', message);
     }
     if (rangeId > MAX_RANGE_ID) {
       const message = `the range id ${rangeId} is above ${MAX_RANGE_ID}`;
@@ -171,7 +167,12 @@ export class NodeReplicas {
     this.#addLoad(totals, load);
     const queries = load[QUERIES] || 0;
     const cpuNanos = load[CPU_NANOS] || 0;
-    if (holdsLease) this.#addHeldLease(queries, cpuNanos);
+    if (holdsLease) {
+      const bucket = QUERY_BOUNDS.findIndex((upper) => queries <= upper);
+      this.#byQueries[bucket] = (this.#byQueries[bucket] ?? 0) + 1;
+      this.#maxQueries = Math.max(this.#maxQueries ?? 0, queries);
+      this.#maxCpuNanos = Math.max(this.#maxCpuNanos ?? 0, cpuNanos);
+    }
     const { replicas } = this;
     const index = replicas.append();
     replicas.rangeIds[index] = rangeId;
@@ -203,13 +204,6 @@ export class NodeReplicas {
       sums[index] = (sums[index] ?? 0) + value;
       if (index > WRITES) this.#isDetailed = true;
     }
-  }
-
-  #addHeldLease(queries: number, cpuNanos: number): void {
-    const bucket = QUERY_BOUNDS.findIndex((upper) => queries <= upper);
-    this.#byQueries[bucket] = (this.#byQueries[bucket] ?? 0) + 1;
-    this.#maxQueries = Math.max(this.#maxQueries ?? 0, queries);
-    this.#maxCpuNanos = Math.max(this.#maxCpuNanos ?? 0, cpuNanos);
   }
 }
 

@@ -53,8 +53,11 @@ export async function readNodes(
   readAndCommit: (nodeId: number, firstUrl: number) => Promise<ScannedNode>,
 ): Promise<ReadNodes> {
   const { state, signal, options, urls, reasonOf, scanProgress } = context;
-  const isBefore = (nodeId: number): boolean => nodeId < state.firstNodeId;
-  const order = nodeIds.toSorted((a, b) => Number(isBefore(a)) - Number(isBefore(b)));
+  const { firstNodeId } = state;
+  const order = [
+    ...nodeIds.filter((nodeId) => nodeId >= firstNodeId),
+    ...nodeIds.filter((nodeId) => nodeId < firstNodeId),
+  ];
   const nodes: ScannedNode[] = [];
   const failed: FailedNode[] = [];
   const interrupted: number[] = [];

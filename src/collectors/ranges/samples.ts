@@ -27,8 +27,8 @@ const MAX_SHOWN_REPLICAS = 7;
 
 /** Writes the samples of a scan; of a failed one only the state of the nodes. */
 export function* writeSamples(result: RangesResult, set: SampleSet): Iterable<undefined> {
-  const { shard, scanned, failed, skipped, summary } = result;
-  writeScanNodes(set, shard, { scanned, failed, skipped });
+  const { shard, scanned, summary } = result;
+  writeScanNodes(set, result);
   if (summary === undefined) return;
   for (const node of scanned) {
     writeStores(set, node);
@@ -43,20 +43,16 @@ export function* writeSamples(result: RangesResult, set: SampleSet): Iterable<un
 }
 
 /** Writes how many nodes were read, and which; the node beside an exporter has no known id before its first response. */
-function writeScanNodes(
-  set: SampleSet,
-  shard: string,
-  { scanned, failed, skipped }: Pick<RangesResult, 'scanned' | 'failed' | 'skipped'>,
-): void {
+function writeScanNodes(set: SampleSet, { shard, scanned, failed, skipped }: RangesResult): void {
   set.set(families.scanNodes, { state: 'scanned', shard }, scanned.length);
   set.set(families.scanNodes, { state: 'failed', shard }, failed.length);
   set.set(families.scanNodes, { state: 'skipped', shard }, skipped);
-  const unread = failed.filter(({ wasQueried, nodeId }) => wasQueried && nodeId !== 0);
-  for (const nodes of [scanned, unread]) {
-    for (const { nodeId } of nodes) {
-      const success = nodes === scanned ? 1 : 0;
-      set.set(families.scanNodeSuccess, { node_id: String(nodeId) }, success);
-    }
+  for (const { nodeId } of scanned) {
+    set.set(families.scanNodeSuccess, { node_id: String(nodeId) }, 1);
+  }
+  for (const { nodeId, wasQueried } of failed) {
+    const success = wasQueried && nodeId !== 0 ? 0 : undefined;
+    set.set(families.scanNodeSuccess, { node_id: String(nodeId) }, success);
   }
 }
 
@@ -96,7 +92,7 @@ function writeLoad(set: SampleSet, shard: string, nodes: readonly ScannedNode[])
 
 function largest(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : known.reduce((most, value) => Math.max(most, value));
+  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 /** Writes the counts of distinct ranges; some need a view of all ranges. */
@@ -182,15 +178,15 @@ function writeDependence(set: SampleSet, { problems, domains }: ScanSummary): vo
   if (domains === undefined) return;
   const { nodes, localities, unknownVoters } = domains;
   for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of nodes) {
-    const labels = { node_id: String(nodeId) };
-    set.set(families.nodeDependent, { ...labels, effect: 'quorum' }, quorum);
-    set.set(families.nodeDependent, { ...labels, effect: 'all_replicas' }, allReplicas);
-    set.set(families.nodeDependent, { ...labels, effect: 'without_quorum' }, withoutQuorum);
+    const effects = { quorum, all_replicas: allReplicas, without_quorum: withoutQuorum };
+    for (const [effect, ranges] of Object.entries(effects)) {
+      set.set(families.nodeDependent, { node_id: String(nodeId), effect }, ranges);
+    }
   }
   for (const { tier, locality, quorum, allReplicas } of localities) {
-    const labels = { tier, locality };
-    set.set(families.localityDependent, { ...labels, effect: 'quorum' }, quorum);
-    set.set(families.localityDependent, { ...labels, effect: 'all_replicas' }, allReplicas);
+    for (const [effect, ranges] of Object.entries({ quorum, all_replicas: allReplicas })) {
+      set.set(families.localityDependent, { tier, locality, effect }, ranges);
+    }
   }
   set.set(families.unknownVoters, { scope: 'node' }, unknownVoters.node);
   set.set(families.unknownVoters, { scope: 'locality' }, unknownVoters.locality);
