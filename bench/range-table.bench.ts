@@ -43,9 +43,9 @@ function tableStore(): Store {
     update(id, sequence) {
       reserveNow(table);
       const slot = table.put(id);
-      table.sequences[slot] = sequence;
-      table.problems[slot] = (table.problems[slot] ?? 0) | 1;
-      table.found[slot] = 1;
+      table.columns.sequences[slot] = sequence;
+      table.columns.problems[slot] = (table.columns.problems[slot] ?? 0) | 1;
+      table.columns.found[slot] = 1;
     },
     bytes: () => bytesOf(table),
   };

@@ -48,7 +48,7 @@ export class KnownRanges {
 
   /** Clears what the last scan reported. The sequences and holders stay, as the next scan is compared with them. */
   beginScan(): void {
-    const { found, problems, leases, reporting } = this.table;
+    const { found, problems, leases, reporting } = this.table.columns;
     // Of 5,000,000 ranges these are 27 MB, which takes a few milliseconds.
     for (const column of [found, problems, leases, reporting]) column.fill(0);
   }
@@ -81,20 +81,20 @@ export class KnownRanges {
     return added;
   }
 
-  #commitReplicas(nodeId: number, columns: ReplicaColumns, from: number, to: number): void {
+  #commitReplicas(nodeId: number, replicas: ReplicaColumns, from: number, to: number): void {
     const { table } = this;
+    const { found, tableIndexes, problems: problemsColumn } = table.columns;
     for (let index = from; index < to; index += 1) {
-      const slot = table.put(columns.rangeIds[index] ?? 0);
-      const replicas = table.found[slot] ?? 0;
-      if (replicas === 0) {
-        const tableIndex = columns.tableIndexes[index] ?? 0;
-        table.tableIndexes[slot] = this.tableIndexes.numberOf(tableIndex);
+      const slot = table.put(replicas.rangeIds[index] ?? 0);
+      const foundBefore = found[slot] ?? 0;
+      if (foundBefore === 0) {
+        tableIndexes[slot] = this.tableIndexes.numberOf(replicas.tableIndexes[index] ?? 0);
       }
-      table.found[slot] = Math.min(replicas + 1, MAX_REPLICAS);
-      const problems = columns.problems[index] ?? 0;
+      found[slot] = Math.min(foundBefore + 1, MAX_REPLICAS);
+      const problems = replicas.problems[index] ?? 0;
       // Writing a 0, too, would fetch one more cache line of a large table for each replica.
-      if (problems !== 0) table.problems[slot] = (table.problems[slot] ?? 0) | problems;
-      this.#commitLease(slot, columns.leases[index] ?? NO_LEASE, columns.sequences[index] ?? 0);
+      if (problems !== 0) problemsColumn[slot] = (problemsColumn[slot] ?? 0) | problems;
+      this.#commitLease(slot, replicas.leases[index] ?? NO_LEASE, replicas.sequences[index] ?? 0);
       table.addHolder(slot, nodeId);
     }
   }
@@ -106,7 +106,7 @@ export class KnownRanges {
    */
   #commitLease(slot: number, lease: number, reportedSequence: number): void {
     if (lease === NO_LEASE && reportedSequence === 0) return;
-    const { leases, sequences, marks } = this.table;
+    const { leases, sequences, marks } = this.table.columns;
     const knownSequence = sequences[slot] ?? 0;
     const sequence = reportedSequence <= MAX_SEQUENCE ? reportedSequence : 0;
     if (lease !== NO_LEASE) {
@@ -121,7 +121,7 @@ export class KnownRanges {
 
   /** Offers the ranges that have, or should have, at least `minReplicas` replicas. */
   *offerSamples(minReplicas: number, offer: (range: SampledRange) => void): Work {
-    const { ids, found, intended, problems, tableIndexes } = this.table;
+    const { ids, found, intended, problems, tableIndexes } = this.table.columns;
     const offerSlots = (from: number, to: number): void => {
       for (let slot = from; slot < to; slot += 1) {
         if (found[slot] === 0) continue;
@@ -142,7 +142,7 @@ export class KnownRanges {
   reportingNodes(rangeId: number): readonly number[] {
     const slot = this.table.put(rangeId);
     const count = this.table.readHolders(slot, this.#holders);
-    return this.#holders.slice(0, Math.min(count, this.table.reporting[slot] ?? 0));
+    return this.#holders.slice(0, Math.min(count, this.table.columns.reporting[slot] ?? 0));
   }
 
   /**
@@ -175,7 +175,7 @@ export class KnownRanges {
     to: number,
   ): number {
     const { table } = this;
-    const { ids, found, tableIndexes, sequences, marks } = table;
+    const { ids, found, tableIndexes, sequences, marks } = table.columns;
     let gone = 0;
     for (let slot = from; slot < to; slot += 1) {
       if (ids[slot] === 0) continue;
@@ -196,7 +196,7 @@ export class KnownRanges {
   }
 
   #count(counts: RangeCounts, slot: number, replicas: number): void {
-    const { leases, problems: problemsColumn, tableIndexes } = this.table;
+    const { leases, problems: problemsColumn, tableIndexes } = this.table.columns;
     counts.ranges += 1;
     increase(counts.byReplicas, replicas);
     increase(counts.byLeaseKind, leases[slot] ?? NO_LEASE);
@@ -215,7 +215,8 @@ export class KnownRanges {
    */
   #settle(slot: number, found: number, domains: FailureDomains): number | undefined {
     const { table } = this;
-    const reporting = table.reporting[slot] ?? 0;
+    const { problems, tableIndexes, reporting: reportingColumn } = table.columns;
+    const reporting = reportingColumn[slot] ?? 0;
     const count = table.readHolders(slot, this.#holders);
     // The nodes that held it before and do not report it now; most ranges have none.
     const former = count > reporting ? this.#holders.slice(reporting, count) : NO_NODES;
@@ -237,8 +238,8 @@ export class KnownRanges {
       unplaced,
       down: down.length,
       history,
-      problems: table.problems[slot] ?? 0,
-      tableIndex: table.tableIndexes[slot] ?? 0,
+      problems: problems[slot] ?? 0,
+      tableIndex: tableIndexes[slot] ?? 0,
     });
     table.remember(slot, after, unplaced > 0);
     // It has all of its replicas without the nodes that are down.

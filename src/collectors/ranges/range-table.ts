@@ -37,59 +37,47 @@ export interface ReplicaHistory {
   readonly wasUnderreplicated: boolean;
 }
 
+/** The columns of so many slots. */
+function createColumns(capacity: number) {
+  return {
+    /** Id by slot, 0 where the slot is free. */
+    ids: new Uint32Array(capacity),
+    /** Sequence of the last lease, 0 while it is not known. It outlives scans. */
+    sequences: new Uint32Array(capacity),
+    /** A bit for each of PROBLEMS that a replica reports in this scan. */
+    problems: new Uint16Array(capacity),
+    /** Kind of the lease that a replica holds in this scan, as an index in LEASE_KINDS. */
+    leases: new Uint8Array(capacity),
+    /** Replicas seen in this scan, up to 15. */
+    found: new Uint8Array(capacity),
+    /** Number of the table index where the range begins. */
+    tableIndexes: new Uint16Array(capacity),
+    /** Ids of up to 8 nodes that hold the range, without gaps: those of slot 5 are from 40 on. The reporting ones come first. */
+    nodes: new Uint16Array(capacity * HOLDER_COLUMNS),
+    /** Number of the `nodes` that report the range in this scan. */
+    reporting: new Uint8Array(capacity),
+    /** Number of nodes that held the range in the last complete scan. */
+    lastHolders: new Uint8Array(capacity),
+    /** Number of its replicas when it last had all of them in two scans; 0 while that is not known. */
+    intended: new Uint8Array(capacity),
+    /** HAS_OLD_SEQUENCE and the other marks. */
+    marks: new Uint8Array(capacity),
+  };
+}
+
 /**
  * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in a Map, would take
  * three to four times the memory. A slot is valid until the next `reserve` or `prune`, and so are the columns. Example:
- * `const slot = table.put(1234)`, then `table.sequences[slot] = 7`.
+ * `const slot = table.put(1234)`, then `table.columns.sequences[slot] = 7`.
  */
 export class RangeTable {
   /** Number of ids. */
   size = 0;
-  /** Id by slot, 0 where the slot is free. */
-  ids!: Uint32Array;
-  /** Sequence of the last lease, 0 while it is not known. It outlives scans. */
-  sequences!: Uint32Array;
-  /** A bit for each of PROBLEMS that a replica reports in this scan. */
-  problems!: Uint16Array;
-  /** Kind of the lease that a replica holds in this scan, as an index in LEASE_KINDS. */
-  leases!: Uint8Array;
-  /** Replicas seen in this scan, up to 15. */
-  found!: Uint8Array;
-  /** Number of the table index where the range begins. */
-  tableIndexes!: Uint16Array;
-  /** Ids of up to 8 nodes that hold the range, without gaps: those of slot 5 are from 40 on. The reporting ones come first. */
-  nodes!: Uint16Array;
-  /** Number of the `nodes` that report the range in this scan. */
-  reporting!: Uint8Array;
-  /** Number of nodes that held the range in the last complete scan. */
-  lastHolders!: Uint8Array;
-  /** Number of its replicas when it last had all of them in two scans; 0 while that is not known. */
-  intended!: Uint8Array;
-  /** HAS_OLD_SEQUENCE and the other marks. */
-  marks!: Uint8Array;
-
-  constructor() {
-    this.#allocate(MIN_CAPACITY);
-  }
-
-  #allocate(capacity: number): void {
-    this.size = 0;
-    this.ids = new Uint32Array(capacity);
-    this.sequences = new Uint32Array(capacity);
-    this.problems = new Uint16Array(capacity);
-    this.leases = new Uint8Array(capacity);
-    this.found = new Uint8Array(capacity);
-    this.tableIndexes = new Uint16Array(capacity);
-    this.nodes = new Uint16Array(capacity * HOLDER_COLUMNS);
-    this.reporting = new Uint8Array(capacity);
-    this.lastHolders = new Uint8Array(capacity);
-    this.intended = new Uint8Array(capacity);
-    this.marks = new Uint8Array(capacity);
-  }
+  columns = createColumns(MIN_CAPACITY);
 
   /** Number of slots. */
   get capacity(): number {
-    return this.ids.length;
+    return this.columns.ids.length;
   }
 
   /** Number of ids that fit before the table must grow. */
@@ -98,14 +86,15 @@ export class RangeTable {
   }
 
   has(id: number): boolean {
-    return this.ids[this.#find(id)] === id;
+    return this.columns.ids[this.#find(id)] === id;
   }
 
   /** Slot of the id, whose values are 0 when it was not there; `reserve` must have made the table large enough for it. */
   put(id: number): number {
     const slot = this.#find(id);
-    if (this.ids[slot] !== id) {
-      this.ids[slot] = id;
+    const { ids } = this.columns;
+    if (ids[slot] !== id) {
+      ids[slot] = id;
       this.size += 1;
     }
     return slot;
@@ -126,7 +115,7 @@ export class RangeTable {
 
   /** Records that the node reports the range: behind those that did before, in the place of a holder that moves away. */
   addHolder(slot: number, nodeId: number): void {
-    const { nodes, reporting, marks } = this;
+    const { nodes, reporting, marks } = this.columns;
     const first = slot * HOLDER_COLUMNS;
     const next = reporting[slot] ?? 0;
     const columns = nodeId <= MAX_NODE_ID ? HOLDER_COLUMNS : 0;
@@ -145,9 +134,10 @@ export class RangeTable {
 
   /** Fills `holders` with the nodes that hold the range, the reporting ones first, and returns their number. */
   readHolders(slot: number, holders: number[]): number {
+    const { nodes } = this.columns;
     let count = 0;
     for (; count < HOLDER_COLUMNS; count += 1) {
-      const nodeId = this.nodes[slot * HOLDER_COLUMNS + count] ?? 0;
+      const nodeId = nodes[slot * HOLDER_COLUMNS + count] ?? 0;
       if (nodeId === 0) break;
       holders[count] = nodeId;
     }
@@ -156,42 +146,45 @@ export class RangeTable {
 
   /** Replaces the holders behind those that report the range. */
   replaceFormer(slot: number, former: readonly number[]): void {
-    const reporting = this.reporting[slot] ?? 0;
-    for (let column = reporting; column < HOLDER_COLUMNS; column += 1) {
-      this.nodes[slot * HOLDER_COLUMNS + column] = former[column - reporting] ?? 0;
+    const { nodes, reporting } = this.columns;
+    const first = reporting[slot] ?? 0;
+    for (let column = first; column < HOLDER_COLUMNS; column += 1) {
+      nodes[slot * HOLDER_COLUMNS + column] = former[column - first] ?? 0;
     }
   }
 
   hasHolders(slot: number): boolean {
-    return this.nodes[slot * HOLDER_COLUMNS] !== 0;
+    return this.columns.nodes[slot * HOLDER_COLUMNS] !== 0;
   }
 
   /** Whether a node without a column reports the range, or did when the range was found last. */
   hasUnplaced(slot: number): boolean {
-    return ((this.marks[slot] ?? 0) & HAS_UNPLACED) !== 0;
+    return ((this.columns.marks[slot] ?? 0) & HAS_UNPLACED) !== 0;
   }
 
   historyOf(slot: number): ReplicaHistory {
+    const { lastHolders, intended, marks } = this.columns;
     return {
-      lastHolders: this.lastHolders[slot] ?? 0,
-      intended: this.intended[slot] ?? 0,
-      wasUnderreplicated: ((this.marks[slot] ?? 0) & WAS_UNDERREPLICATED) !== 0,
+      lastHolders: lastHolders[slot] ?? 0,
+      intended: intended[slot] ?? 0,
+      wasUnderreplicated: ((marks[slot] ?? 0) & WAS_UNDERREPLICATED) !== 0,
     };
   }
 
   /** Keeps the history of the range, and whether one of its holders has no column. */
   remember(slot: number, history: ReplicaHistory, hasUnplaced: boolean): void {
-    this.lastHolders[slot] = Math.min(history.lastHolders, MAX_COUNT);
-    this.intended[slot] = Math.min(history.intended, MAX_COUNT);
-    this.marks[slot] =
-      ((this.marks[slot] ?? 0) & HAS_OLD_SEQUENCE) |
+    const { lastHolders, intended, marks } = this.columns;
+    lastHolders[slot] = Math.min(history.lastHolders, MAX_COUNT);
+    intended[slot] = Math.min(history.intended, MAX_COUNT);
+    marks[slot] =
+      ((marks[slot] ?? 0) & HAS_OLD_SEQUENCE) |
       (history.wasUnderreplicated ? WAS_UNDERREPLICATED : 0) |
       (hasUnplaced ? HAS_UNPLACED : 0);
   }
 
   /** Slot of the id, or the free slot where it belongs. */
   #find(id: number): number {
-    const ids = this.ids;
+    const { ids } = this.columns;
     let slot = Math.floor(mix(id) * (ids.length / 0x1_0000_0000));
     for (;;) {
       const found = ids[slot];
@@ -203,29 +196,30 @@ export class RangeTable {
 
   /** Old slots are in the order of the hash, and so are the new ones: memory is walked, not jumped through. */
   *#rebuild(capacity: number, isPruned: boolean): Work {
-    const { ids, sequences, problems, leases, found, tableIndexes } = this;
-    const { nodes, reporting, lastHolders, intended, marks } = this;
-    this.#allocate(capacity);
-    yield* walk(ids.length, (first, end) => {
+    const before = this.columns;
+    const after = createColumns(capacity);
+    this.columns = after;
+    this.size = 0;
+    yield* walk(before.ids.length, (first, end) => {
       for (let from = first; from < end; from += 1) {
-        const id = ids[from] ?? 0;
-        const isGone = found[from] === 0 && nodes[from * HOLDER_COLUMNS] === 0;
+        const id = before.ids[from] ?? 0;
+        const isGone = before.found[from] === 0 && before.nodes[from * HOLDER_COLUMNS] === 0;
         if (id === 0 || (isPruned && isGone)) continue;
         const to = this.put(id);
-        this.sequences[to] = sequences[from] ?? 0;
-        this.problems[to] = problems[from] ?? 0;
-        this.leases[to] = leases[from] ?? 0;
-        this.found[to] = found[from] ?? 0;
-        this.tableIndexes[to] = tableIndexes[from] ?? 0;
+        after.sequences[to] = before.sequences[from] ?? 0;
+        after.problems[to] = before.problems[from] ?? 0;
+        after.leases[to] = before.leases[from] ?? 0;
+        after.found[to] = before.found[from] ?? 0;
+        after.tableIndexes[to] = before.tableIndexes[from] ?? 0;
         for (let column = 0; column < HOLDER_COLUMNS; column += 1) {
-          const node = nodes[from * HOLDER_COLUMNS + column] ?? 0;
-          if (node === 0) break;
-          this.nodes[to * HOLDER_COLUMNS + column] = node;
+          const nodeId = before.nodes[from * HOLDER_COLUMNS + column] ?? 0;
+          if (nodeId === 0) break;
+          after.nodes[to * HOLDER_COLUMNS + column] = nodeId;
         }
-        this.reporting[to] = reporting[from] ?? 0;
-        this.lastHolders[to] = lastHolders[from] ?? 0;
-        this.intended[to] = intended[from] ?? 0;
-        this.marks[to] = marks[from] ?? 0;
+        after.reporting[to] = before.reporting[from] ?? 0;
+        after.lastHolders[to] = before.lastHolders[from] ?? 0;
+        after.intended[to] = before.intended[from] ?? 0;
+        after.marks[to] = before.marks[from] ?? 0;
       }
     });
   }

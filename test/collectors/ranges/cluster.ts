@@ -39,14 +39,8 @@ interface Asked {
 }
 
 /** Memory of the columns of a table. */
-export function bytesOf(table: RangeTable): number {
-  const { ids, sequences, problems, leases, found, tableIndexes } = table;
-  const { nodes, reporting, lastHolders, intended, marks } = table;
-  const holders = [nodes, reporting, lastHolders, intended, marks];
-  return [ids, sequences, problems, leases, found, tableIndexes, ...holders].reduce(
-    (sum, { byteLength }) => sum + byteLength,
-    0,
-  );
+export function bytesOf({ columns }: RangeTable): number {
+  return Object.values(columns).reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
 /** A node whose pages were read and held nothing. */

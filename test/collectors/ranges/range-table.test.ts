@@ -12,19 +12,19 @@ interface Value {
 function write(table: RangeTable, id: number, value: Value): void {
   Array.from(table.reserve(table.size + 1));
   const slot = table.put(id);
-  table.sequences[slot] = value.sequence;
-  table.problems[slot] = value.problems;
-  table.found[slot] = value.found;
+  table.columns.sequences[slot] = value.sequence;
+  table.columns.problems[slot] = value.problems;
+  table.columns.found[slot] = value.found;
 }
 
 function contentOf(table: RangeTable): Map<number, Value> {
   const content = new Map<number, Value>();
-  for (const [slot, id] of table.ids.entries()) {
+  for (const [slot, id] of table.columns.ids.entries()) {
     if (id === 0) continue;
     content.set(id, {
-      sequence: table.sequences[slot] ?? -1,
-      problems: table.problems[slot] ?? NaN,
-      found: table.found[slot] ?? NaN,
+      sequence: table.columns.sequences[slot] ?? -1,
+      problems: table.columns.problems[slot] ?? NaN,
+      found: table.columns.found[slot] ?? NaN,
     });
   }
   return content;
@@ -99,13 +99,13 @@ describe('the holders of a range', () => {
         const table = new RangeTable();
         const slot = table.put(1);
         for (const nodeIds of history) {
-          table.reporting.fill(0);
+          table.columns.reporting.fill(0);
           for (const nodeId of nodeIds) table.addHolder(slot, nodeId);
         }
         const holders: number[] = [];
         const count = table.readHolders(slot, holders);
         const reporting = new Set(history.at(-1));
-        expect(table.reporting[slot]).toBe(reporting.size);
+        expect(table.columns.reporting[slot]).toBe(reporting.size);
         expect(new Set(holders.slice(0, reporting.size))).toEqual(reporting);
         expect(new Set(holders)).toEqual(new Set(history.flat()));
         expect(holders).toHaveLength(count);
