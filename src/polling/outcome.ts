@@ -1,7 +1,6 @@
 import { CollectError, type PollFailure } from '../collectors/collector.ts';
 import { messageOf } from '../format.ts';
 import { toRequestError } from '../http/errors.ts';
-import type { PollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import type { FailureReason, Limit } from '../vocabulary.ts';
 
@@ -30,15 +29,6 @@ export interface Outcome {
   readonly error?: PollFailure | undefined;
   /** Warnings of the last polls. A failed poll resolves no warning, because it may have ended before the check. */
   readonly warnings?: ReadonlySet<string>;
-}
-
-export function describePoll(
-  { items, pages, bytes, limits, answering }: PollStats,
-  atMs: number,
-  durationSeconds: number,
-): LastPoll {
-  const answerMs = answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
-  return { atMs, durationSeconds, answerSeconds: answerMs / 1000, items, pages, bytes, limits };
 }
 
 /** The failure of a poll by an error of the exporter itself, which no response should be able to cause. */

@@ -18,7 +18,7 @@ import { fitBudget } from '../metrics/series-budget.ts';
 import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { Limit } from '../vocabulary.ts';
-import { describePoll, failureReason, type Outcome, unexpectedFailure } from './outcome.ts';
+import { failureReason, type Outcome, unexpectedFailure } from './outcome.ts';
 import { type Clock, maxAgeSeconds, Schedule, STRETCHED, stretchInterval } from './schedule.ts';
 
 export interface PollerOptions {
@@ -70,7 +70,7 @@ export class Poller {
     this.configuredIntervalSeconds = settings.interval;
     this.#options = options;
     this.#previous = previous;
-    this.#published = previous === undefined ? undefined : previous.#published;
+    if (previous !== undefined) this.#published = previous.#published;
     this.#outcome = previous?.outcome ?? { state: 'waiting' };
     this.#schedule = new Schedule(options.clock, options.random);
     this.#labels = { collector: collector.name, shard };
@@ -172,7 +172,7 @@ export class Poller {
     const published = this.#published;
     const { lastSuccessMs } = this.#outcome;
     try {
-      await this.#pollOrSkip(stop).finally(() => {
+      await this.#poll(stop).finally(() => {
         this.#polling = undefined;
       });
       pollEnded();
@@ -186,16 +186,6 @@ export class Poller {
     }
   }
 
-  async #pollOrSkip(stop: AbortSignal): Promise<void> {
-    // Its last poll may still be running, and both share one state.
-    await this.#previous?.settled();
-    this.#previous = undefined;
-    const startedAt = this.#schedule.start();
-    const blockedMs = this.#options.http.blockedMs();
-    if (blockedMs === 0) await this.#poll(stop, startedAt);
-    else this.#skip(blockedMs);
-  }
-
   /** False when the signal aborted instead. */
   async #sleep(delayMs: number, stop: AbortSignal): Promise<boolean> {
     this.#nextPollMs = this.#options.clock.wallMs() + delayMs;
@@ -204,13 +194,20 @@ export class Poller {
     return !stop.aborted;
   }
 
-  async #poll(stop: AbortSignal, startedAt: number): Promise<void> {
-    const { clock, metrics, settings } = this.#options;
+  /** Polls, unless all URLs fail. */
+  async #poll(stop: AbortSignal): Promise<void> {
+    // Its last poll may still be running, and both share one state.
+    await this.#previous?.settled();
+    this.#previous = undefined;
+    const startedAt = this.#schedule.start();
+    const { clock, http, metrics, settings } = this.#options;
+    const blockedMs = http.blockedMs();
+    if (blockedMs > 0) return this.#skip(blockedMs);
     const timeoutMs = settings.timeout * 1000;
     // Keep this reference: AbortSignal.any alone would let it be garbage-collected.
     const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
     const signal = AbortSignal.any([stop, deadline]);
-    const stats = createPollStats(signal, this.#options.clock.monotonicMs() + timeoutMs);
+    const stats = createPollStats(signal, clock.monotonicMs() + timeoutMs);
     const warnings = new Set<string>();
     const failure = await this.#collect(stats, warnings);
     const tookMs = clock.monotonicMs() - startedAt;
@@ -219,7 +216,11 @@ export class Poller {
     metrics.pollFinished(this.#labels, failure?.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
     if (overruns > 0) metrics.pollSkipped(this.#labels, 'overrun', overruns);
-    this.#conclude(failure, describePoll(stats, clock.wallMs(), tookMs / 1000), warnings);
+    const { answering, items, pages, bytes, limits } = stats;
+    const answerMs = answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
+    const counts = { answerSeconds: answerMs / 1000, items, pages, bytes, limits };
+    const last = { atMs: clock.wallMs(), durationSeconds: tookMs / 1000, ...counts };
+    this.#conclude(failure, last, warnings);
   }
 
   /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */
