@@ -1,7 +1,6 @@
 import { abortable, type HttpClient } from '../http/client.ts';
 import { RequestError, toRequestError } from '../http/errors.ts';
-import { createPollStats, type PollStats } from '../http/poll-stats.ts';
-import { bufferBody, type HttpRequest } from '../http/request.ts';
+import { bufferBody, createPollStats, type HttpRequest, type PollStats } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
 import { object, string } from '../json/shape.ts';
 

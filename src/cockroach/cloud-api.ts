@@ -1,7 +1,6 @@
 import type { HttpClient } from '../http/client.ts';
 import { RequestError, wasRefused } from '../http/errors.ts';
-import type { PollStats } from '../http/poll-stats.ts';
-import { bufferBody, type HttpRequest } from '../http/request.ts';
+import { bufferBody, type HttpRequest, type PollStats } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
 import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';

@@ -1,6 +1,5 @@
 import { RequestError } from '../http/errors.ts';
-import { addStats, createPollStats, type PollStats } from '../http/poll-stats.ts';
-import { bufferBody } from '../http/request.ts';
+import { addStats, bufferBody, createPollStats, type PollStats } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
 import { PageParser } from '../json/page-parser.ts';
 import { type Infer, object, type ObjectShape, typed } from '../json/shape.ts';
@@ -28,7 +27,7 @@ import {
   type NodesRequest,
 } from './node.ts';
 
-export type { PollStats } from '../http/poll-stats.ts';
+export type { PollStats } from '../http/request.ts';
 
 /**
  * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element; the element is reused

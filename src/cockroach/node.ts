@@ -1,6 +1,5 @@
 import { RequestError } from '../http/errors.ts';
-import type { PollStats } from '../http/poll-stats.ts';
-import type { HttpResponse } from '../http/request.ts';
+import type { HttpResponse, PollStats } from '../http/request.ts';
 import { array, type Infer, integer, nameText, object, type ObjectShape } from '../json/shape.ts';
 import { cleanLabelValue } from '../metrics/label-text.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../vocabulary.ts';

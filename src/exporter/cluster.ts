@@ -13,7 +13,7 @@ import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
 import type { UrlState } from '../http/client.ts';
-import type { PollStats } from '../http/poll-stats.ts';
+import type { PollStats } from '../http/request.ts';
 import type { Log } from '../log.ts';
 import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import type { RenderedFamily } from '../metrics/exposition.ts';

@@ -9,8 +9,13 @@ import {
   statusError,
   toRequestError,
 } from './errors.ts';
-import { recordAnswer } from './poll-stats.ts';
-import type { Attempt, FinishedRequest, HttpRequest, HttpResponse } from './request.ts';
+import {
+  type Attempt,
+  type FinishedRequest,
+  type HttpRequest,
+  type HttpResponse,
+  recordAnswer,
+} from './request.ts';
 
 /** Enough of an error's body to recognize the known texts. */
 const MAX_ERROR_TEXT = 4096;

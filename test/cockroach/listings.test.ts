@@ -5,7 +5,7 @@ import {
   readTokenPages,
 } from '../../src/cockroach/listings.ts';
 import { RequestError } from '../../src/http/errors.ts';
-import type { PollStats } from '../../src/http/poll-stats.ts';
+import type { PollStats } from '../../src/http/request.ts';
 import { integer, object } from '../../src/json/shape.ts';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';

@@ -7,7 +7,7 @@ import {
   type PollFailure,
 } from '../../src/collectors/collector.ts';
 import { toRequestError } from '../../src/http/errors.ts';
-import { createPollStats } from '../../src/http/poll-stats.ts';
+import { createPollStats } from '../../src/http/request.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../src/metrics/snapshot.ts';
 import { inSlices } from '../../src/time-slice.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { recordAnswer, type PollStats } from '../../src/http/poll-stats.ts';
+import { recordAnswer, type PollStats } from '../../src/http/request.ts';
 import { object } from '../../src/json/shape.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
 import { serve } from '../support/http-server.ts';

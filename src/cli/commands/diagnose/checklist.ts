@@ -8,7 +8,7 @@ import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
 import { createRemedyFinder, diagnose, type FindRemedy } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatDuration, messageOf } from '../../../format.ts';
-import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
+import { createPollStats, type PollStats } from '../../../http/request.ts';
 import { failureReason } from '../../../polling/outcome.ts';
 import type { AlertName, Api, FailureReason } from '../../../vocabulary.ts';
 import { collectOnce, type PollTarget, RequestRecorder } from '../../cluster-target.ts';

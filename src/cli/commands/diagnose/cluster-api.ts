@@ -30,7 +30,7 @@ import {
   formatList,
   formatNodes,
 } from '../../../format.ts';
-import { createPollStats } from '../../../http/poll-stats.ts';
+import { createPollStats } from '../../../http/request.ts';
 import { stretchInterval } from '../../../polling/schedule.ts';
 import { collectOnce } from '../../cluster-target.ts';
 import { withProgress } from '../../output/standard-output.ts';
