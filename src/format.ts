@@ -31,31 +31,31 @@ export function formatPercent(ratio: number): string {
   return `${Math.round(ratio * 100)} %`;
 }
 
-/** An age in its two largest units, for a table: `3h12m`, `41s`, `0.3s`. */
+/** An age in its two largest units, for a table: `3h12m`, `41s`, `300ms`. */
 export function formatAge(seconds: number): string {
-  if (seconds < 10) return `${Number(seconds.toFixed(1))}s`;
-  return twoUnits(Math.round(seconds), ['d', 'h', 'm', 's']).join('');
+  return formatDuration(seconds).replace('min', 'm').replaceAll(' ', '');
 }
 
 /** A duration in its two largest units, for a sentence: `18 min`, `3 h 12 min`, `4.5 s`, `30 ms`. */
 export function formatDuration(seconds: number): string {
   if (seconds > 0 && seconds <= 0.999) return `${Math.ceil(seconds * 1000)} ms`;
   if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
-  return twoUnits(Math.round(seconds), [' d', ' h', ' min', ' s']).join(' ');
-}
-
-const UNIT_SECONDS = [86_400, 3600, 60, 1] as const;
-
-/** The largest unit, and the next one if it is not 0; nothing for 0. */
-function twoUnits(seconds: number, names: readonly string[]): readonly string[] {
-  const first = UNIT_SECONDS.findIndex((size) => seconds >= size);
-  let rest = seconds;
-  return UNIT_SECONDS.slice(0, first + 2).flatMap((size, at) => {
-    const count = Math.floor(rest / size);
-    rest -= count * size;
-    return count === 0 ? [] : [`${count}${names[at]}`];
+  let left = Math.round(seconds);
+  const first = UNITS.findIndex(([, size]) => left >= size);
+  const parts = UNITS.slice(first, first + 2).flatMap(([name, size]) => {
+    const count = Math.floor(left / size);
+    left -= count * size;
+    return count === 0 ? [] : [`${count} ${name}`];
   });
+  return parts.join(' ');
 }
+
+const UNITS = [
+  ['d', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const;
 
 /** RFC 3339; undefined for what is no time: dates end 8.64e15 ms before and after 1970. */
 export function toTimestamp(milliseconds: number): string | undefined {
