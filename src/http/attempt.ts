@@ -11,39 +11,15 @@ import {
 } from './errors.ts';
 import {
   type Attempt,
-  type FinishedRequest,
   type HttpRequest,
   type HttpResponse,
   recordAnswer,
+  type RequestDeadlines,
+  type RequestOptions,
 } from './request.ts';
 
 /** Enough of an error's body to recognize the known texts. */
 const MAX_ERROR_TEXT = 4096;
-
-/** How long one request may take, part by part. */
-export interface RequestDeadlines {
-  /** From the start until the response's headers. */
-  readonly headersMs: number;
-  /** The deadline to the headers after a request that got no response: 5 s, or 16 s where the last response took 8 s. */
-  readonly headersAfterSilenceMs: number;
-  /** Between two chunks of the response. */
-  readonly idleMs: number;
-  /** On the average, once `rateGraceMs` have passed; 0 = any. */
-  readonly minBytesPerSecond: number;
-  readonly rateGraceMs: number;
-}
-
-export interface RequestOptions {
-  readonly deadlines: RequestDeadlines;
-  readonly maxResponseBytes: number;
-  /** Request gzip: saves network, costs the database node CPU. */
-  readonly compression: boolean;
-  readonly userAgent: string;
-  /** Sent with every request. */
-  readonly headers?: Readonly<Record<string, string>>;
-  readonly requestFinished: (request: FinishedRequest) => void;
-  readonly monotonicMs: () => number;
-}
 
 /** Sends one request to one URL; redirects are not followed. Rejects with a RequestError, whatever went wrong. */
 export async function performRequest<T>(

@@ -3,10 +3,10 @@ import type { ConnectionOptions } from 'node:tls';
 import pLimit, { type LimitFunction } from 'p-limit';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
 import type { BreakerState, Endpoint, RetryReason } from '../vocabulary.ts';
-import { performRequest, type RequestOptions } from './attempt.ts';
+import { performRequest } from './attempt.ts';
 import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
 import { Health, type HealthOptions, type Upstream } from './health.ts';
-import type { HttpRequest } from './request.ts';
+import type { HttpRequest, RequestOptions } from './request.ts';
 import {
   goesToNextUrl,
   isRefusal,

@@ -77,6 +77,32 @@ export interface FinishedRequest {
   readonly bytes: number;
 }
 
+/** How long one request may take, part by part. */
+export interface RequestDeadlines {
+  /** From the start until the response's headers. */
+  readonly headersMs: number;
+  /** The deadline to the headers after a request that got no response: 5 s, or 16 s where the last response took 8 s. */
+  readonly headersAfterSilenceMs: number;
+  /** Between two chunks of the response. */
+  readonly idleMs: number;
+  /** On the average, once `rateGraceMs` have passed; 0 = any. */
+  readonly minBytesPerSecond: number;
+  readonly rateGraceMs: number;
+}
+
+/** Options of every request of a client. */
+export interface RequestOptions {
+  readonly deadlines: RequestDeadlines;
+  readonly maxResponseBytes: number;
+  /** Request gzip: saves network, costs the database node CPU. */
+  readonly compression: boolean;
+  readonly userAgent: string;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly requestFinished: (request: FinishedRequest) => void;
+  readonly monotonicMs: () => number;
+}
+
 /** One try of a request at one URL, with what has been received. */
 export interface Attempt {
   /** The configured URL, and its host:port. */
