@@ -1,4 +1,4 @@
-import { type Infer, object, nameText, string, time } from '../json/shape.ts';
+import { object, nameText, string, time } from '../json/shape.ts';
 import { gauge } from '../metrics/family.ts';
 import { cleanLabelValue } from '../metrics/label-text.ts';
 import { defineCollector, CollectError, type CollectorResult } from './collector.ts';
@@ -117,16 +117,25 @@ export const cloud = defineCollector({
       delete state.seen;
       return { assistant: undefined };
     }
-    const assistant = toAssistant(found);
+    const clean = (text = '') => cleanLabelValue(text);
+    const id = clean(found.id);
     // Valid JSON of another kind, as an error with status 200, is no assistant.
-    if (assistant.id === '') {
-      throw new CollectError('decode', 'assistant: the response names no assistant');
-    }
-    const { id, status } = assistant;
+    if (id === '') throw new CollectError('decode', 'assistant: the response names no assistant');
+    const status = clean(found.status).toLowerCase();
     if (state.seen?.id !== id || state.seen.status !== status) {
       state.seen = { id, status, sinceMs: nowMs() };
     }
-    return { assistant: { ...assistant, statusSinceMs: state.seen.sinceMs } };
+    const assistant = {
+      id,
+      clusterId: clean(found.cluster_id),
+      region: clean(found.deployed_region),
+      status,
+      health: clean(found.health).toLowerCase(),
+      createdMs: found.created_at,
+      updatedMs: found.updated_at,
+      statusSinceMs: state.seen.sinceMs,
+    };
+    return { assistant };
   },
 
   samples({ assistant }, set) {
@@ -143,16 +152,3 @@ export const cloud = defineCollector({
     set.states(families.health, {}, 'health', HEALTHS, assistant?.health);
   },
 });
-
-function toAssistant(found: Infer<typeof assistantShape>): Omit<AssistantStatus, 'statusSinceMs'> {
-  const { id = '', cluster_id = '', deployed_region = '', status = '', health = '' } = found;
-  return {
-    id: cleanLabelValue(id),
-    clusterId: cleanLabelValue(cluster_id),
-    region: cleanLabelValue(deployed_region),
-    status: cleanLabelValue(status.toLowerCase()),
-    health: cleanLabelValue(health.toLowerCase()),
-    createdMs: found.created_at,
-    updatedMs: found.updated_at,
-  };
-}
