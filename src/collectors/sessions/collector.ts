@@ -231,7 +231,10 @@ function countAge(buckets: Map<number, number>, ageSeconds: number): void {
   }
 }
 
-/** No session in the response means none in the cluster only if some node answered. Throws when all of them failed. */
+/**
+ * No session in the response means none in the cluster only if some node answered. Throws when all of them failed. Example:
+ * nodes 1 and 2 are live and 3 is dead. Errors of 2 and 3 leave node 1, which has no session; errors of 1 and 2 leave none.
+ */
 async function assertNodeAnswered(
   api: ClusterApi,
   context: Context,

@@ -235,7 +235,11 @@ export async function discoverTables(
 /** The label of what has no series of its own. */
 const OTHER = 'other';
 
-/** Summarizes the discovered tables: shows the watched ones, the largest `max` and those that other collectors name by id. */
+/**
+ * Summarizes the discovered tables: shows the watched ones, the largest `max` and those that other collectors name by id.
+ * Example with `max` 1: of the tables A (40 bytes), B (30), C (20) and D (10), where C is watched and D has a hot range, the
+ * shown ones are C, A and D, and the others have 30.
+ */
 export function summarizeTables(
   all: readonly KnownTable[],
   watched: readonly TableName[],

@@ -95,16 +95,6 @@ test.each([{}, [], { zone_config: {}, columns: [] }])('%j describes no table', a
 });
 
 test.each([
-  [0, ''],
-  [-1, ''],
-  [null, ''],
-  [106, '106'],
-])('descriptor_id %s is the table_id "%s"', async (id, expected) => {
-  const { of } = await pollTables(() => detailsOf({ descriptor_id: id }), ['movr.rides']);
-  expect(of('crdb_table_info')[0]).toContain(`table_id="${expected}"`);
-});
-
-test.each([
   [undefined, 'unknown'],
   [0, 'unknown'],
   [1, 'cluster'],
