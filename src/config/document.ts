@@ -178,7 +178,7 @@ function readTree(
 
   /** The keys of a map win over those that `<<` takes over, and of several maps the first. */
   function readMap({ items }: YAMLMap): Container {
-    // Without a prototype `__proto__` is a key like others.
+    // `__proto__` is a key like others in an object without a prototype.
     const map: Container = { __proto__: null };
     const members = document.members(map);
     const merged: Container[] = [];

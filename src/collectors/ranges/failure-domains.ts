@@ -35,7 +35,7 @@ interface ReplicaCount {
   readonly isMissingSome: boolean;
 }
 
-/** What becomes of a range that a complete scan did not find. */
+/** The judgement on a range that a complete scan did not find. */
 interface UnreportedRange {
   /** The node with the lowest id of those that held it, if it is lost. */
   readonly lostOn: number | undefined;
@@ -165,7 +165,7 @@ export class FailureDomains implements Dependence {
     // whose replica types have been read, has 4 as well.
     const isNumberKnown =
       lastHolders === 0 ? this.#votersOf(tableIndex, found) !== undefined : found === lastHolders;
-    // Of 5 replicas 3 were found, so 2 have moved. While it is not known that they are 5, an even number shows that one has.
+    // Example: 3 of 5 replicas were found, so 2 have moved. While it is not known that they are 5, an even number shows that one has.
     const moved = found < intended ? intended - found : 1 - (found % 2);
     const live = found + (isNumberKnown ? 0 : moved);
     return { live, intended: live, isMissingSome };

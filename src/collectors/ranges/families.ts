@@ -25,7 +25,7 @@ const WITHOUT_QUORUM =
 const UPPER_BOUND =
   'Which replica is a voter is not known, so each missing or failing one counts as a voter while voters are left: an upper bound. A lower bound where crdb_ranges_of_unknown_voters is above 0.';
 
-// What has loads: the begin of their names, the end of their HELP and what they share.
+// Stores, hot ranges and tables have loads. These are the begin of their names, the end of their HELP and what they share.
 const STORE = {
   name: 'crdb_store',
   help: 'the store, summed over its replicas',

@@ -35,7 +35,7 @@ export interface CheckResult extends Verdict {
 /** The target of most checks. */
 export const CLUSTER_API = 'cluster API';
 
-/** What a check has cost. */
+/** The cost of a check. */
 interface CheckCost {
   /** Why it failed; undefined when it succeeded. */
   readonly reason: FailureReason | undefined;
