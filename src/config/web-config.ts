@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { readDocument } from './document.ts';
 import { type ConfigIssue, ConfigIssues, isContainer, isMap } from './issues.ts';
 import { readServerTls, type ServerTls, TLS_SERVER } from './server-tls.ts';
-import { type Section, validate } from './validate.ts';
+import { validate } from './validate.ts';
 import { boolean, duration, integer, section } from './values.ts';
 
 /**
@@ -120,22 +120,16 @@ export async function readWebConfig(file: string | undefined): Promise<WebConfig
   const tls = root.member('tls_server_config');
   const { cert_file, key_file, client_ca_file } = tls.values;
   const named = [cert_file, key_file, client_ca_file].filter((each) => each !== undefined);
-  const config = await complete(root);
-  return { config, files: [file, ...named], problems, warnings };
-}
-
-async function complete(root: Section<v.InferOutput<typeof WEB_CONFIG>>): Promise<WebConfig> {
-  // An empty header counts as not set, as in the toolkit.
-  const headers = Object.entries(root.member('http_server_config').values.headers ?? {}).filter(
-    ([, value]) => value !== '',
-  );
+  const headers = Object.entries(root.member('http_server_config').values.headers ?? {});
   const limit = root.member('rate_limit');
   const { interval = 0, burst = 0 } = limit.values;
   if (interval > 0 && burst === 0) limit.warn('burst 0 rejects every request: set burst');
-  return {
-    tls: await readServerTls(root.member('tls_server_config')),
-    headers: Object.fromEntries(headers),
+  const config = {
+    tls: await readServerTls(tls),
+    // An empty header counts as not set, as in the toolkit.
+    headers: Object.fromEntries(headers.filter(([, value]) => value !== '')),
     users: new Map(Object.entries(root.values.basic_auth_users ?? {})),
     rateLimit: interval === 0 ? undefined : { intervalSeconds: interval, burst },
   };
+  return { config, files: [file, ...named], problems, warnings };
 }

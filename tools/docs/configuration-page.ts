@@ -14,7 +14,7 @@ or by a setting of the editor.
   A flag overrides its variable, the variable overrides the file, the file overrides the default. \`--flag\` turns a switch
   on and \`--no-flag\` off. A flag that may be repeated is a list separated by commas in its variable.
 - **One cluster without a file.** The flags \`--cluster.*\` and \`--cloud.*\`, and their variables, describe one cluster. Beside a
-  file these are errors; variables with secrets only cause a warning (use \`password_env\` in the file).
+  file these are errors, but for variables with secrets: the file may name them, as in \`password_env\`.
 - **Values.** Durations are \`500ms\`, \`30s\` or \`1m30s\`, sizes \`16KiB\` or \`2GiB\`. Paths are relative to the file. Unknown keys are
   errors. YAML anchors, aliases and merge keys (\`<<: *name\`) work. Unknown \`CRDB_EXPORTER_…\` variables cause a warning if they resemble a known one.
 - **Secrets.** No flag takes a secret. Name a file or a variable instead. The exporter warns when every user of the machine can read a
