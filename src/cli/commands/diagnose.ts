@@ -31,7 +31,7 @@ const EXPIRES_SOON_DAYS = 30;
 const DAY_MS = 86_400_000;
 
 /** The names of checks are aligned up to this width. */
-const MAX_NAME_WIDTH = 28;
+const NAME_WIDTH = 28;
 
 /** `diagnose`: every step from the configuration to the metrics, and how to fix those that fail. */
 export function define(command: Command, context: CommandContext): void {
@@ -163,14 +163,14 @@ interface ClusterReport {
 }
 
 function drawReport({ cluster, findings }: ClusterReport): string {
-  const longest = Math.max(0, ...findings.map(({ check }) => check.length));
-  const width = Math.min(MAX_NAME_WIDTH, longest);
   const lines = [paint('bold', `Cluster ${cluster}`)];
   for (const [target, results] of Map.groupBy(findings, (result) => result.target)) {
     lines.push(`  ${target}`);
     for (const { check, verdict, detail, advice, alert, runbook } of results) {
       const [mark, style] = MARKS[verdict];
-      lines.push(`    ${paint(style, mark)} ${formatLine(`${check.padEnd(width)}  ${detail}`)}`);
+      lines.push(
+        `    ${paint(style, mark)} ${formatLine(`${check.padEnd(NAME_WIDTH)}  ${detail}`)}`,
+      );
       if (advice !== undefined) lines.push(`      ${paint('bold', '→')} ${formatLine(advice)}`);
       if (alert !== undefined) lines.push(`        see ${runbook ?? alert}`);
     }

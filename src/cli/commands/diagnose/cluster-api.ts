@@ -30,7 +30,6 @@ import {
   formatList,
   formatNodes,
 } from '../../../format.ts';
-import { createPollStats } from '../../../http/request.ts';
 import { stretchInterval } from '../../../polling/schedule.ts';
 import { collectOnce } from '../../cluster-target.ts';
 import { withProgress } from '../../output/standard-output.ts';
@@ -66,12 +65,8 @@ export async function checkClusterApi(
   { api, session }: NonNullable<Clients['cluster']>,
   options: Options,
 ): Promise<void> {
-  const { username, token } = list.config.cluster_api ?? {};
-  if (username === undefined) {
-    const none = 'no user or token: correct for an insecure cluster only';
-    const detail = token ? 'a session token is configured' : none;
-    list.add('login', { verdict: 'skipped', detail });
-  } else {
+  const { username } = list.config.cluster_api ?? {};
+  if (username !== undefined) {
     const login = await list.run('login', CLUSTER_API, nodes, async (stats) => {
       await session.get({ ...HEALTH, stats });
       return ok(`as ${username}`);
@@ -142,7 +137,10 @@ async function checkRanges(
   );
   const { result } = poll;
   if (result?.summary === undefined) return;
-  await list.run('own counts', CLUSTER_API, nodes, () => compareCounts(list, api, before, result));
+  await list.run('own counts', CLUSTER_API, nodes, async (stats) => {
+    const after = await collectOnce(nodes, { config: list.config, api, stats });
+    return compareCounts(result, before, after);
+  });
   // Waiting for a node that does not respond does not count as load.
   if (result.failed.length > 0) return;
   const read = countReplicas(result);
@@ -173,13 +171,7 @@ function countReplicas({ scanned }: RangesResult): number {
 }
 
 /** Compares the replicas that were read with the nodes' own counts before and after. */
-async function compareCounts(
-  { config, signal }: Checklist,
-  api: ClusterApi,
-  before: NodesResult,
-  scanned: RangesResult,
-): Promise<Verdict> {
-  const after = await collectOnce(nodes, { config, api, stats: createPollStats(signal) });
+function compareCounts(scanned: RangesResult, before: NodesResult, after: NodesResult): Verdict {
   const { stores, problems } = compareScan(scanned, [countsOf(before), countsOf(after)]);
   const check = checkScan(scanned, after);
   if (check === undefined) {
@@ -204,17 +196,22 @@ function judgeCost(
   const settings = collectors['ranges'] ?? { interval: 60, max_duty: 1, timeout: Infinity };
   const { interval, timeout } = settings;
   const detail = `${replicas} replicas, ${formatBytes(bytes)} in ${formatDuration(seconds)}, every ${writeDuration(interval)}`;
-  const fitting = Math.ceil(stretchInterval(settings, seconds));
-  const advice = `set collectors.ranges.interval to ${writeDuration(fitting)}; until then the exporter extends it automatically`;
   // A scan that times out gives no complete numbers.
   if (seconds > timeout) {
-    const longer = `set collectors.ranges.timeout to ${writeDuration(Math.ceil(2 * seconds))}, or divide the nodes among shards`;
-    return { verdict: 'failed', detail: `${detail}: longer than its timeout`, advice: longer };
+    const longer = writeDuration(Math.ceil(2 * seconds));
+    return {
+      verdict: 'failed',
+      detail: `${detail}: longer than its timeout`,
+      advice: `set collectors.ranges.timeout to ${longer}, or divide the nodes among shards`,
+    };
   }
-  if (fitting > interval) {
-    return { verdict: 'warning', detail: `${detail}: more than its share of the time`, advice };
-  }
-  return ok(detail);
+  const fitting = Math.ceil(stretchInterval(settings, seconds));
+  if (fitting <= interval) return ok(detail);
+  return {
+    verdict: 'warning',
+    detail: `${detail}: more than its share of the time`,
+    advice: `set collectors.ranges.interval to ${writeDuration(fitting)}; until then the exporter extends it automatically`,
+  };
 }
 
 /** Whether the user sees the sessions of others, and those of which nodes are missing. */
