@@ -117,7 +117,6 @@ export const cloud = defineCollector({
       delete state.seen;
       return { assistant: undefined };
     }
-    const clean = (text = '') => cleanLabelValue(text);
     const id = clean(found.id);
     // Valid JSON of another kind, as an error with status 200, is no assistant.
     if (id === '') throw new CollectError('decode', 'assistant: the response names no assistant');
@@ -152,3 +151,7 @@ export const cloud = defineCollector({
     set.states(families.health, {}, 'health', HEALTHS, assistant?.health);
   },
 });
+
+function clean(text = ''): string {
+  return cleanLabelValue(text);
+}

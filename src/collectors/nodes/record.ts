@@ -14,32 +14,27 @@ import { cleanLabelValue } from '../../metrics/label-text.ts';
 
 const netAddress = object({ address_field: nameText() });
 
-/** The description of a node, beside its metrics. */
-const identity = {
-  node_id: integer(),
-  liveness_status: integer(),
-  address: netAddress,
-  sql_address: netAddress,
-  build_tag: nameText(),
-  cluster_name: nameText(),
-  ServerVersion: object({
-    major_val: integer(),
-    minor_val: integer(),
-    patch: integer(),
-    internal: integer(),
-  }),
-  locality: localityShape,
-  started_at: integer(),
-  updated_at: integer(),
-  num_cpus: number(),
-  num_vcpus: number(),
-  total_system_memory: integer(),
-};
-
 /** A node with some of its thousands of metrics. */
 export function nodeShape(nodeKeys: KeyFilter, storeKeys: KeyFilter) {
   return object({
-    ...identity,
+    node_id: integer(),
+    liveness_status: integer(),
+    address: netAddress,
+    sql_address: netAddress,
+    build_tag: nameText(),
+    cluster_name: nameText(),
+    ServerVersion: object({
+      major_val: integer(),
+      minor_val: integer(),
+      patch: integer(),
+      internal: integer(),
+    }),
+    locality: localityShape,
+    started_at: integer(),
+    updated_at: integer(),
+    num_cpus: number(),
+    num_vcpus: number(),
+    total_system_memory: integer(),
     metrics: selected(nodeKeys, number()),
     store_metrics: record(selected(storeKeys, number())),
   });

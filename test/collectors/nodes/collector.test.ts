@@ -157,9 +157,12 @@ describe('the age of a record', () => {
   });
 
   test('is measured when its page is sent, not when the last page is', async () => {
-    const answer = (path: string): object =>
-      path.endsWith('offset=0') ? { nodes: [recordOf(1)], next: 1 } : { nodes: [recordOf(2)] };
-    const { api } = answering(answer, NOW_MS, NOW_MS + 20_000);
+    const { api } = answering(
+      (path) =>
+        path.endsWith('=0') ? { nodes: [recordOf(1)], next: 1 } : { nodes: [recordOf(2)] },
+      NOW_MS,
+      NOW_MS + 20_000,
+    );
     const polled = await poll(nodes, api, { options: OPTIONS, state: nodes.createState() });
     expect(polled.of(family)).toEqual(['{node_id="1"} 5', '{node_id="2"} 25']);
   });
