@@ -2,6 +2,7 @@ import type { Command } from 'commander';
 import type { CloudApi } from '../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import {
+  CollectError,
   type CollectorPoll,
   collectorPoll,
   type CollectorResult,
@@ -14,6 +15,7 @@ import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Operation } from '../diagnosis/failure.ts';
 import { type Clients, createClients } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';
+import { RequestError } from '../http/errors.ts';
 import { createPollStats, type FinishedRequest, type PollStats } from '../http/request.ts';
 import { createLog, type Log } from '../log.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
@@ -77,7 +79,9 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
         if (signal.aborted && stats.mayHaveChanged && operation.verification !== undefined) {
           note(`cancelled: the service may have made the change: check ${operation.verification}`);
         }
-        const diagnosis = diagnose(error, operation, config, stats);
+        const failure =
+          error instanceof CollectError ? new RequestError(error.reason, error.message) : error;
+        const diagnosis = diagnose(failure, operation, config, stats);
         if (diagnosis === undefined) throw error;
         throw new CommandError(`${diagnosis.cause}; ${diagnosis.remedy}`, EXIT.failed, error);
       }

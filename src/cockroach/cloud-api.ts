@@ -151,6 +151,8 @@ export class CloudControl {
 function isNone(error: unknown): boolean {
   if (!(error instanceof RequestError) || error.status !== 404) return false;
   const message = readMessage(error.serverText);
+  // A page for browsers comes from another server.
+  if (message.trimStart().startsWith('<')) return false;
   return !/cluster/i.test(message) || /assistant/i.test(message);
 }
 

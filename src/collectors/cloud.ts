@@ -118,8 +118,7 @@ export const cloud = defineCollector({
       return { assistant: undefined };
     }
     const id = clean(found.id);
-    // Valid JSON of another kind, as an error with status 200, is no assistant.
-    if (id === '') throw new CollectError('decode', 'assistant: the response names no assistant');
+    if (id === '') throw noAssistant();
     const status = clean(found.status).toLowerCase();
     if (state.seen?.id !== id || state.seen.status !== status) {
       state.seen = { id, status, sinceMs: nowMs() };
@@ -151,6 +150,11 @@ export const cloud = defineCollector({
     set.states(families.health, {}, 'health', HEALTHS, assistant?.health);
   },
 });
+
+/** Valid JSON of another kind, as an error with status 200, is no assistant. */
+export function noAssistant(): CollectError {
+  return new CollectError('decode', 'assistant: the response names no assistant');
+}
 
 function clean(text = ''): string {
   return cleanLabelValue(text);

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
-import { refusing } from '../support/http-server.ts';
+import { good, refusing } from '../support/http-server.ts';
 import { configFlag, PROCESS_TIMEOUT_MS, runHere, start, writeTemporary } from './run.ts';
 
 const PAGE = readFileSync(path.join(import.meta.dirname, '../../docs/commands.md'), 'utf8');
@@ -13,16 +13,20 @@ let files: Readonly<Record<string, string>>;
 beforeAll(async () => {
   simulator = await startSimulator({ nodes: 5, ranges: 20, sessions: 8, metricKeys: 'useful' });
   const bad = await writeTemporary('bad.yml', 'clusters: []\nwebb: {}\n');
+  const { url } = await good();
+  const cloud_api = { url, cluster_id: '35c4abb2-bb66-46d7-afed-25ebef5ed2aa', token: 't' };
+  const other = { name: 'other', cluster_api: { urls: [url] }, cloud_api };
   files = {
     GOOD: await configFlag(simulator),
     BAD: `--config.file=${bad}`,
     DOWN: `--cluster.url=${await refusing()}`,
+    OTHER: `--config.file=${await writeTemporary('other.yml', JSON.stringify({ clusters: [other] }))}`,
   };
 });
 
 afterAll(() => simulator.close());
 
-/** GOOD, BAD and DOWN stand for a configuration, for one with errors, and for a cluster that does not answer. */
+/** GOOD, BAD, DOWN and OTHER: a configuration, one with errors, a cluster that does not answer, servers of something else. */
 const CASES: readonly (readonly [code: number, command: string])[] = [
   [0, '--help'],
   [0, '--version'],
@@ -43,6 +47,8 @@ const CASES: readonly (readonly [code: number, command: string])[] = [
   [1, 'ranges 99 GOOD'],
   [1, 'ranges 5 GOOD'],
   [1, 'table movr nowhere GOOD'],
+  [1, 'table movr rides OTHER'],
+  [1, 'cloud assistant get OTHER'],
   [1, 'cloud rename-database nowhere rides --yes GOOD'],
   [2, ''],
   [2, 'serve BAD'],

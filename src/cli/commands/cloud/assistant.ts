@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { assistantDetails, cloud } from '../../../collectors/cloud.ts';
+import { assistantDetails, cloud, noAssistant } from '../../../collectors/cloud.ts';
 import { diagnose } from '../../../diagnosis/diagnose.ts';
 import { formatAge, formatLine } from '../../../format.ts';
 import { RequestError } from '../../../http/errors.ts';
@@ -74,10 +74,13 @@ export function defineAssistant(parent: Command, context: CommandContext): void 
 
 async function getAssistant(target: ClusterTarget<'cloud'>, options: Options): Promise<void> {
   const assistant = await target.api.assistant(target.stats, assistantDetails);
-  if (assistant !== undefined) return printAssistant(assistant, options);
-  throw new CommandError(
-    'the cluster has no migration assistant: create one with `cloud assistant provision`',
-  );
+  if (assistant === undefined) {
+    throw new CommandError(
+      'the cluster has no migration assistant: create one with `cloud assistant provision`',
+    );
+  }
+  if (!assistant.id) throw noAssistant();
+  await printAssistant(assistant, options);
 }
 
 async function provisionAssistant(
