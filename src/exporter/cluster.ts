@@ -52,8 +52,6 @@ export class Cluster {
   /** Progress of the running (or last) range scan, in nodes. */
   scan = { done: 0, planned: 0 };
   readonly #context: ClusterContext;
-  /** Collectors keep these from poll to poll: lease sequences, first-seen times, the last backup … */
-  readonly #states = new Map<Collector, object>();
   /** The last poll that noticed another cluster behind the URLs. */
   #replacedBy: PollStats | undefined;
   readonly #stop = new AbortController();
@@ -99,8 +97,9 @@ export class Cluster {
     clients.cluster?.listings.onReplaced((poll, names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
       this.#replacedBy = poll;
-      // States are emptied in place, so that the poll that noticed it goes on with an empty one.
-      for (const [it, state] of this.#states) Object.assign(state, it.createState());
+      for (const poller of this.pollers) {
+        if (poller.collector.api === 'cluster') poller.resetState();
+      }
     });
   }
 
@@ -196,26 +195,19 @@ export class Cluster {
       // Success without a request would prove nothing about the cluster.
       if (collector.isIdle?.(options) === true) return [];
       const before = previous.find((poller) => poller.collector.name === collector.name);
-      // The state is valid while the options stay the same.
-      const state = before?.stateFor(options) ?? collector.createState();
-      return new Poller(this.#pollerOptions(collector, settings, options, state), before);
+      return new Poller(this.#pollerOptions(collector, settings, options), before);
     });
   }
 
   /**
-   * Binds a collector to its API client, its options and its state. The poller of an earlier configuration is no parameter:
+   * Binds a collector to its API client and its options. The poller of an earlier configuration is no parameter:
    * functions that are made here live as long as the new one, and keep all parameters in memory.
    */
-  #pollerOptions(
-    collector: Collector,
-    settings: CollectorConfig,
-    options: unknown,
-    state: unknown,
-  ): PollerOptions {
+  #pollerOptions(collector: Collector, settings: CollectorConfig, options: unknown): PollerOptions {
     const { clock, log, metrics, random, pollEnded } = this.#context;
     const isLocal = collector.isLocal?.(options) === true;
     const shard = isLocal ? this.shard.name : String(this.shard.index);
-    const contextOf = (poll: Poll) =>
+    const completePoll = (poll: Poll, state: unknown) =>
       collectorPoll(poll, {
         options,
         state,
@@ -229,13 +221,12 @@ export class Cluster {
         },
       });
     return {
-      ...this.#bind(collector, state, contextOf),
+      ...this.#bind(collector, completePoll),
       cluster: this.name,
       collector,
       settings,
       shard,
       options,
-      state,
       metrics: metrics.cluster(this.name),
       log,
       findRemedy: createRemedyFinder(this.config),
@@ -247,22 +238,20 @@ export class Cluster {
 
   #bind(
     collector: Collector,
-    state: unknown,
-    contextOf: (poll: Poll) => CollectorPoll<unknown, unknown>,
+    completePoll: (poll: Poll, state: unknown) => CollectorPoll<unknown, unknown>,
   ): Pick<PollerOptions, 'http' | 'collect'> {
     const { cluster, cloud } = this.clients;
     if (collector.api === 'cloud' && cloud !== undefined) {
       const { api, http } = cloud;
-      return { http, collect: (poll) => collector.collect(api, contextOf(poll)) };
+      return { http, collect: (poll, state) => collector.collect(api, completePoll(poll, state)) };
     }
     if (collector.api !== 'cluster' || cluster === undefined) {
       throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
     }
     const { api, http } = cluster;
-    if (typeof state === 'object' && state !== null) this.#states.set(collector, state);
-    const collect = async (poll: Poll) => {
+    const collect = async (poll: Poll, state: unknown) => {
       const before = this.#replacedBy;
-      const result = await collector.collect(api, contextOf(poll));
+      const result = await collector.collect(api, completePoll(poll, state));
       // The stats of a request are `poll` itself: Poller and collectorPoll add to it, and copy nothing.
       if (this.#replacedBy === before || this.#replacedBy === poll) return result;
       // The poll may have read both clusters.

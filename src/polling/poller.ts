@@ -27,12 +27,10 @@ export interface PollerOptions {
   readonly settings: CollectorConfig;
   /** Value of the label `shard`. */
   readonly shard: string;
-  /** Options and state of the collector: the state outlives a poll, and a reload that keeps the options. */
   readonly options: unknown;
-  readonly state: unknown;
   readonly http: Pick<HttpClient, 'blockedMs'>;
   /** The collector bound to its API client. */
-  readonly collect: (context: Poll) => Promise<CollectorResult>;
+  readonly collect: (poll: Poll, state: unknown) => Promise<CollectorResult>;
   readonly metrics: ClusterMetrics;
   readonly log: Log;
   readonly clock: Clock;
@@ -48,6 +46,8 @@ export class Poller {
   readonly shard: string;
   readonly configuredIntervalSeconds: number;
   readonly #options: PollerOptions;
+  /** The collector keeps this from poll to poll, also across a reload that keeps its options. */
+  readonly #state: unknown;
   readonly #schedule: Schedule;
   readonly #log: Log;
   readonly #labels: { readonly collector: string; readonly shard: string };
@@ -69,6 +69,9 @@ export class Poller {
     this.shard = shard;
     this.configuredIntervalSeconds = settings.interval;
     this.#options = options;
+    const isContinued =
+      previous !== undefined && isDeepStrictEqual(previous.#options.options, options.options);
+    this.#state = isContinued ? previous.#state : collector.createState();
     this.#previous = previous;
     if (previous !== undefined) this.#published = previous.#published;
     this.#outcome = previous?.outcome ?? { state: 'waiting' };
@@ -78,9 +81,10 @@ export class Poller {
     options.metrics.preparePolls(this.#labels);
   }
 
-  /** The state of the collector, if these are the options that it was made with. */
-  stateFor(options: unknown): unknown {
-    return isDeepStrictEqual(options, this.#options.options) ? this.#options.state : undefined;
+  /** Empties the state in place: a running poll goes on with it. */
+  resetState(): void {
+    const empty = this.collector.createState();
+    if (typeof this.#state === 'object' && this.#state !== null) Object.assign(this.#state, empty);
   }
 
   get outcome(): Outcome {
@@ -229,7 +233,8 @@ export class Poller {
     try {
       const warn = (text: string): unknown => warnings.add(text);
       // The collector gets the same object as its requests: a cluster recognizes by it the poll that noticed a replacement.
-      result = await this.#options.collect(Object.assign(stats, { reasonOf: failureReason, warn }));
+      const poll = Object.assign(stats, { reasonOf: failureReason, warn });
+      result = await this.#options.collect(poll, this.#state);
     } catch (cause) {
       if (cause instanceof BreakerOpenError) this.#schedule.retryIn(cause.retryInMs);
       return { reason: failureReason(cause), message: messageOf(cause), cause };

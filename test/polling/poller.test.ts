@@ -216,8 +216,19 @@ test('a new poller shows what the previous one showed, and polls when that has e
   gate.resolve();
   await Promise.all([old, fresh]);
   expect(order).toEqual(['old', 'new']);
-  expect(first.poller.stateFor({ page: 1 })).toBe('the state');
-  expect(first.poller.stateFor({ page: 2 })).toBeUndefined();
+});
+
+test('the state of a collector lasts while its options stay the same, and is emptied in place', async () => {
+  const states: { polls: number }[] = [];
+  const collect = (_poll: unknown, _clock: unknown, state: unknown) =>
+    states.push(Object.assign(Object(state), { polls: 5 }));
+  const first = preparePoller(collect, {}, { options: { page: 1 } });
+  const second = preparePoller(collect, {}, { options: { page: 1 }, previous: first.poller });
+  const third = preparePoller(collect, {}, { options: { page: 2 }, previous: second.poller });
+  for (const { poll } of [first, second, third]) await poll();
+  expect(states.map((state) => states.indexOf(state))).toEqual([0, 0, 2]);
+  second.poller.resetState();
+  expect(states.map(({ polls }) => polls)).toEqual([0, 0, 5]);
 });
 
 test('polls of its own come an interval after each other, or after one on demand', async () => {

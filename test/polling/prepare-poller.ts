@@ -34,6 +34,7 @@ export interface PreparedPoller {
 
 interface PollerExtras {
   readonly previous?: Poller;
+  readonly options?: unknown;
   /** Of the collector. */
   readonly name?: string;
   /** Called with the samples that it has written. */
@@ -49,9 +50,9 @@ export function keyOf(name: string, more: Readonly<Record<string, string>> = {})
 
 /** A poller with an interval of a minute, whose collector does as the test says. */
 export function preparePoller(
-  collect: (context: Poll, clock: { nowMs: number }) => unknown,
+  collect: (context: Poll, clock: { nowMs: number }, state: unknown) => unknown,
   settings: Partial<CollectorConfig> = {},
-  { previous, name = 'orders', written, reported }: PollerExtras = {},
+  { previous, options, name = 'orders', written, reported }: PollerExtras = {},
 ): PreparedPoller {
   const clock = { nowMs: 1_000 };
   const http = { blocked: 0 };
@@ -67,6 +68,7 @@ export function preparePoller(
       collector: {
         ...collector,
         name,
+        createState: () => ({ polls: 0 }),
         samples(result, set) {
           collector.samples(result, set);
           written?.(set);
@@ -82,10 +84,9 @@ export function preparePoller(
         ...settings,
       },
       shard: '0',
-      options: { page: 1 },
-      state: 'the state',
+      options,
       http: { blockedMs: () => http.blocked },
-      collect: async (context) => Object(await collect(context, clock)),
+      collect: async (context, state) => Object(await collect(context, clock, state)),
       metrics,
       log,
       clock: clocks,
