@@ -139,14 +139,7 @@ function newestRecord(nodes: readonly RecordAge[], answered: number | undefined)
     .map(({ updatedSeconds }) => updatedSeconds)
     .toSorted((a, b) => a - b);
   const latest = (answered ?? -Infinity) + MAX_CLOCK_LEAD_SECONDS;
-  return times.findLast((seconds) => seconds <= latest) ?? median(times);
-}
-
-/** 0 for an empty list, which must be sorted. */
-function median(sorted: readonly number[]): number {
-  const middle = sorted.length / 2;
-  const [low = 0, high = low] = sorted.slice(Math.ceil(middle) - 1, Math.floor(middle) + 1);
-  return (low + high) / 2;
+  return times.findLast((seconds) => seconds <= latest) ?? times[Math.floor(times.length / 2)] ?? 0;
 }
 
 /** How old a response may be; also a fast proxy keeps one for a moment. */

@@ -46,7 +46,7 @@ export async function performRequest<T>(
     if (response.statusCode < 200 || response.statusCode > 299) {
       throw await readFailure(request, response, what, target);
     }
-    const head = readHead(response, url);
+    const head = readHead(response);
     request.onHeaders?.(head);
     const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
     const body = unpack(response, options.compression, what, target);
@@ -168,10 +168,10 @@ function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 
-function readHead({ statusCode, headers }: Dispatcher.ResponseData, { href }: URL): HttpResponse {
+function readHead({ statusCode, headers }: Dispatcher.ResponseData): HttpResponse {
   const dateMs = Date.parse(headerText(headers, 'date')) || undefined;
   const ageSeconds = Number(/^\d+$/.exec(headerText(headers, 'age')) ?? 0);
-  return { status: statusCode, dateMs, ageSeconds, url: href };
+  return { status: statusCode, dateMs, ageSeconds };
 }
 
 /**

@@ -214,13 +214,12 @@ export class HttpClient implements AsyncDisposable {
       return { response };
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
-      const { hasBody } = attempt;
-      call.hasBody = hasBody;
+      call.hasBody = attempt.hasBody;
       // A limit without a name is that of the decoder: the response was too large or too deep.
       if (error.reason === 'limit') stats.limits.add(error.limit ?? 'bytes');
       const isUrlSilent = this.#health.failed(attempt, error, pauseSeconds(error));
-      const isOver = stats.signal.aborted;
-      const goesOn = !isOver && goesToNextUrl({ request, error, hasBody, isUrlSilent, previous });
+      const isOver = stats.signal.aborted || attempt.hasBody;
+      const goesOn = !isOver && (isUrlSilent || goesToNextUrl(request, error, previous));
       return { error, goesOn };
     }
   }

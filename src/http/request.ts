@@ -63,8 +63,6 @@ export interface HttpResponse {
   readonly dateMs: number | undefined;
   /** The header Age: how long a cache has kept the response. */
   readonly ageSeconds?: number | undefined;
-  /** The configured URL that answered. */
-  readonly url?: string;
 }
 
 /** The outcome of one request; reported once for each that was sent. */

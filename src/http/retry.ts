@@ -26,26 +26,17 @@ const FIRST_BACKOFF_MS = 200;
 /** A request does not wait for a longer pause: the poll fails, and the pause of its URL or endpoint goes on (breaker.ts). */
 export const MAX_WAIT_MS = 5_000;
 
-/** How an attempt failed, and what came before. */
-interface FailedAttempt {
-  readonly request: HttpRequest;
-  readonly error: RequestError;
-  /** A part of the body was handed on: the body of another response cannot follow it. */
-  readonly hasBody: boolean;
-  /** There was no response in time, and the URL seems to respond to nothing else either. */
-  readonly isUrlSilent: boolean;
-  /** The failure at the URL before, in the same round through the URLs. */
-  readonly previous: RequestError | undefined;
-}
-
 /**
  * Whether another URL may do better now. A single gateway may answer 500, 401 or 403 to everything; two of them speak for
- * the cluster. An endpoint or node that hangs at a URL that responds to others would cost its time again at each URL.
+ * the cluster: `previous` is the failure at the URL before. An endpoint or node that hangs at a URL that responds to others
+ * would cost its time again at each URL.
  */
-export function goesToNextUrl(failed: FailedAttempt): boolean {
-  const { request, error, hasBody, isUrlSilent, previous } = failed;
-  if (hasBody) return false;
-  if (missedDeadline(error) || isNodeTimeout(error, request)) return isUrlSilent;
+export function goesToNextUrl(
+  request: HttpRequest,
+  error: RequestError,
+  previous: RequestError | undefined,
+): boolean {
+  if (missedDeadline(error) || isNodeTimeout(error, request)) return false;
   const isGatewayFault =
     isRefusal(request, error) || (error.status === 500 && request.retryOn500 === true);
   if (isGatewayFault) return previous?.status !== error.status;

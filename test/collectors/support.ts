@@ -34,7 +34,7 @@ export function answering(answer: Answer, ...datesMs: readonly number[]): Answer
       const dateMs = datesMs[requests.length] ?? datesMs.at(-1);
       onHeaders?.({ status: 200, dateMs });
       onChunk(textOf(path));
-      return onEnd({ status: 200, dateMs, url: 'http://a' });
+      return onEnd({ status: 200, dateMs });
     },
   };
   return { api: new ClusterApi(session, () => undefined), requests };
