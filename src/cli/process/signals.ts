@@ -14,7 +14,7 @@ const SAME_SIGNAL_MS = 500;
  * Calls back at the first signal that stops the process. From then on a second signal ends it at once, as does a stop
  * that hangs. Disposing stops listening.
  */
-export function onStopSignal(callback: (signal: StopSignal, exitCode: number) => void): Disposable {
+function onStopSignal(callback: (signal: StopSignal, exitCode: number) => void): Disposable {
   const listeners = new DisposableStack();
   let firstAtMs: number | undefined;
   const onSignal = (signal: StopSignal): void => {
