@@ -85,32 +85,3 @@ export function runbookUrl(
 export function reportUrl(consoleUrl: string, rangeId: number): string {
   return `${consoleUrl.replace(/\/$/, '')}/#/reports/range/${rangeId}`;
 }
-
-/** Alerts that the page does not evaluate, and why. */
-export const NOT_CHECKED: Readonly<Record<string, string>> = {
-  CrdbBackupFailing: 'needs the last hours',
-  CrdbBackupUnknown: 'needs the last day',
-  CrdbCertificateExpiring: 'needs the last 30 days',
-  CrdbChangefeedFailing: 'needs the last hours',
-  CrdbClusterNameShared: 'needs all exporters',
-  CrdbConfigReloadFailed: 'is of the exporter, not of a cluster',
-  CrdbDiskFillsFast: 'needs the last half hour',
-  CrdbExporterClockWrong: 'is of the exporter, not of a cluster',
-  CrdbExporterDown: 'only Prometheus sees it',
-  CrdbExportersDisagree: 'needs all exporters',
-  CrdbHeartbeatSlow: 'needs the last five minutes',
-  CrdbIdleTransactions: 'needs the last five minutes',
-  CrdbLatencyHigh: 'needs the last day',
-  CrdbMonitoringBlind: 'only Prometheus sees it',
-  CrdbNodeFlapping: 'needs the last hours',
-  CrdbNodeLivenessFlapping: 'needs the last half hour',
-  CrdbNodeMemoryGrows: 'needs the last minutes',
-  CrdbSessionStorm: 'needs the last hours',
-  CrdbShardsMissing: 'needs all shards',
-  CrdbSqlFailing: 'needs the last minutes',
-  CrdbSqlStopped: 'needs the last day',
-  CrdbStoreDiskFillsSoon: 'needs the last hours',
-  CrdbStoreDiskSlow: 'needs the last minutes',
-  CrdbStoreDiskStalled: 'needs the last minutes',
-  CrdbWatchdog: 'always fires',
-};

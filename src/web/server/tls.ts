@@ -8,8 +8,7 @@ import type { Log } from '../../log.ts';
 import type { Connections } from './connections.ts';
 import type { WebConfigWatcher } from './web-config-watcher.ts';
 
-/** One name of any type, as Node writes it: quoted as JSON when it contains a comma, a quote or a control character. */
-const NAME = /([^:,"]+):(?:("(?:[^"\\]|\\.)*")|([^,"]*))(?:, (?=.)|$)/sy;
+/** Types of names that rules for clients can name. */
 const COMPARED_TYPES: ReadonlySet<string> = new Set(['DNS', 'email', 'URI', 'IP Address']);
 
 /** A server whose certificate, CAs and rules for clients follow the web config file. */
@@ -72,27 +71,14 @@ function hasAcceptedCertificate(socket: TLSSocket, { clientAuth, allowedSans }: 
 }
 
 /**
- * The DNS, e-mail, URI and IP names of `DNS:a, IP Address:1.2.3.4, DirName:…`. Parses the whole text from its start, so
- * that the value of one name is never taken for another name; no names if any part has another form.
+ * The DNS, e-mail, URI and IP names of `DNS:a, IP Address:1.2.3.4, DirName:…`. Node quotes names with unusual characters and
+ * escapes their commas, so that the value of a name is never taken for another name; a quoted name is never accepted.
  */
 export function parseSans(text: string): readonly string[] {
-  const names: string[] = [];
-  NAME.lastIndex = 0;
-  while (NAME.lastIndex < text.length) {
-    const [, type = '', quoted, plain] = NAME.exec(text) ?? [];
-    const name = quoted === undefined ? plain : unquote(quoted);
-    if (name === undefined) return [];
-    if (COMPARED_TYPES.has(type) && name !== '') names.push(name);
-  }
-  return names;
-}
-
-function unquote(quoted: string): string | undefined {
-  try {
-    return String(JSON.parse(quoted));
-  } catch {
-    return undefined;
-  }
+  return text.split(', ').flatMap((entry) => {
+    const [, type = '', name = ''] = /^([^:]*):([^"].*)$/s.exec(entry) ?? [];
+    return COMPARED_TYPES.has(type) ? [name] : [];
+  });
 }
 
 /** An IPv6 address can be written in several ways. */

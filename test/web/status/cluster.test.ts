@@ -3,7 +3,7 @@ import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts';
 import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import { readCluster } from '../../../src/web/status/cluster.ts';
-import { ClusterHistory } from '../../../src/web/status/history.ts';
+import { ClusterHistory } from '../../../src/web/status/cluster.ts';
 import {
   node,
   nodesResult,

@@ -91,7 +91,6 @@ export function table<T>(
   label: string,
   items: readonly T[],
   columns: readonly (Column<T> | false)[],
-  details: (item: T) => Part = () => undefined,
 ): Html {
   const shown = columns.filter((column) => column !== false);
   return html`<div class="scroll" tabindex="0" role="group" aria-label="${label}">
@@ -105,13 +104,12 @@ export function table<T>(
         ${items.map(
           (item) =>
             html`<tr>
-                ${shown.map(([title, cell, kind], index) =>
-                  index === 0
-                    ? html`<th scope="row" class="${kind}">${cell(item)}</th>`
-                    : html`<td data-title="${title}" class="${kind}">${cell(item)}</td>`,
-                )}
-              </tr>
-              ${details(item)}`,
+              ${shown.map(([title, cell, kind], index) =>
+                index === 0
+                  ? html`<th scope="row" class="${kind}">${cell(item)}</th>`
+                  : html`<td data-title="${title}" class="${kind}">${cell(item)}</td>`,
+              )}
+            </tr>`,
         )}
       </tbody>
     </table>

@@ -1,5 +1,5 @@
 import { formatLiveNodes } from '../../../findings/nodes.ts';
-import { clusterFlag, isProblem, NOT_CHECKED } from '../../../findings/problem.ts';
+import { clusterFlag, isProblem } from '../../../findings/problem.ts';
 import type {
   ClusterStatus,
   CollectorStatus,
@@ -173,16 +173,14 @@ const MAX_UNFOLDED = 6;
 function findingList({ findings, state }: ClusterStatus, nowMs: number): Html {
   const [first, more] = [findings.slice(0, MAX_UNFOLDED), findings.slice(MAX_UNFOLDED)];
   const none = state === 'unknown' ? 'There is not enough data yet.' : 'No problems found.';
-  const unchecked = Object.keys(NOT_CHECKED).filter((name) => name !== 'CrdbWatchdog');
   return html`<section class="findings" aria-labelledby="findings-title">
     <h3 id="findings-title">Findings</h3>
     ${first.length === 0 && html`<p class="quiet">${none}</p>`}
     ${
       state === 'healthy' &&
-      html`<details class="unchecked">
-        <summary>${unchecked.length} alerts are not checked here</summary>
-        <p class="quiet">Prometheus evaluates them: ${unchecked.join(', ')}.</p>
-      </details>`
+      html`<p class="quiet">
+        Alerts that need a history or several exporters are evaluated by Prometheus alone.
+      </p>`
     }
     <ul>
       ${first.map((finding) => findingItem(finding, nowMs))}

@@ -16,7 +16,6 @@ import {
   MAX_ROWS,
   relativeTime,
   table,
-  withCode,
 } from './html.ts';
 
 /** Nodes that are drawn; of larger clusters only those that are not healthy, and the others are counted. */
@@ -131,20 +130,11 @@ export function assistantState(assistant: AssistantStatus, nowMs: number): Html 
   </p>`;
 }
 
-/** The collectors with the age of their data and their errors, each error once. */
+/** The collectors with the age of their data; the findings have their errors. */
 export function collectorTable(collectors: readonly CollectorStatus[], nowMs: number): Html {
-  const firstWith = ({ error }: CollectorStatus) =>
-    error && collectors.find((other) => other.error?.message === error.message);
   const columns: readonly Column<CollectorStatus>[] = [
     ['Collector', ({ name }) => name],
-    [
-      'State',
-      (collector) => {
-        const first = firstWith(collector);
-        return html`${icon(collector.state)}
-        ${collector.state}${first && first !== collector && `, as ${first.name}`}`;
-      },
-    ],
+    ['State', ({ state, error }) => html`${icon(state)} ${state}${error && `: ${error.reason}`}`],
     [
       'Data',
       ({ lastSuccessAt: at, intervalSeconds, configuredIntervalSeconds }) => {
@@ -167,18 +157,5 @@ export function collectorTable(collectors: readonly CollectorStatus[], nowMs: nu
       },
     ],
   ];
-  return table(
-    'Collectors',
-    collectors,
-    columns,
-    (collector) =>
-      collector.error &&
-      firstWith(collector) === collector &&
-      html`<tr class="error">
-        <td colspan="${columns.length}">
-          <b>${collector.error.reason}:</b> ${collector.error.message}.
-          <span class="advice">${withCode(collector.error.advice)}</span>
-        </td>
-      </tr>`,
-  );
+  return table('Collectors', collectors, columns);
 }
