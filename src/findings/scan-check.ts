@@ -71,7 +71,7 @@ export function compareScan(
   );
   const problems = (['unavailable', 'underreplicated'] as const).flatMap((problem) => {
     const counted = counts.map((own) => {
-      const total = names.reduce((sum, name) => sum + (own.get(name)?.[problem] ?? NaN), 0);
+      const total = sum(names.map((name) => own.get(name)?.[problem] ?? NaN));
       return Number.isNaN(total) ? undefined : total;
     });
     if (counted.at(-1) === undefined) return [];
