@@ -12,20 +12,13 @@ import {
   MAX_NODES,
   offsetEnvelope,
   type RangeRoute,
-  rangesPath,
   readNumberedPages,
   readOffsetPages,
   readTokenPages,
   sessionsEnvelope,
   tablesEnvelope,
 } from './listings.ts';
-import {
-  type ClusterIdentity,
-  identify,
-  nodeIdentity,
-  NodeListings,
-  type NodesRequest,
-} from './node.ts';
+import { ClusterIdentity, nodeIdentity, NodeListings, type NodesRequest } from './node.ts';
 
 export type { PollStats } from '../http/request.ts';
 
@@ -58,7 +51,7 @@ export class ClusterApi {
     request: NodesRequest<S>,
   ): Promise<{ readonly dateMs: number | undefined }> {
     let dateMs: number | undefined;
-    const identity: ClusterIdentity = { names: new Set(), processes: new Set() };
+    const identity = new ClusterIdentity();
     const element = object({ ...nodeIdentity.fields, ...request.shape.fields });
     await readOffsetPages(stats, 'nodes', async (offset) => {
       const page = await this.#readPage(stats, {
@@ -70,7 +63,7 @@ export class ClusterApi {
         envelope: offsetEnvelope,
         onHeaders: (response) => void ({ dateMs } = response),
         onElement(node) {
-          identify(identity, typed(nodeIdentity, node));
+          identity.add(typed(nodeIdentity, node));
           assertWithin(stats, 'nodes', 'nodes', identity.processes.size, MAX_NODES);
           request.onNode(typed(request.shape, node), dateMs);
         },
@@ -104,12 +97,18 @@ export class ClusterApi {
       readonly onPageEnd?: () => Promise<void>;
     },
   ): Promise<void> {
-    const { nodeId, route, headersMs, firstUrl } = request;
+    const { nodeId, route, headersMs, rangeIds, firstUrl } = request;
     let limit = request.limit ?? 0;
+    const list = `/nodes/${route === 'gateway' ? nodeId : 'local'}/ranges/`;
     return readOffsetPages(stats, `ranges of node ${nodeId}`, async (offset) => {
+      const query = [
+        ...(route === 'proxy' ? [`remote_node_id=${nodeId}`] : []),
+        ...(rangeIds ? [`ranges=${rangeIds.join(',')}`] : []),
+        ...(limit > 0 ? [`limit=${limit}&offset=${offset}`] : []),
+      ].join('&');
       const page = await this.#readPage(stats, {
         endpoint: 'node_ranges',
-        path: rangesPath(request, limit > 0 ? `limit=${limit}&offset=${offset}` : ''),
+        path: query === '' ? list : `${list}?${query}`,
         firstUrl,
         ...(headersMs !== undefined && { headersMs }),
         ...(route !== 'local' && { node: nodeId, proxied: route === 'proxy' }),
@@ -140,9 +139,9 @@ export class ClusterApi {
     /** Nodes whose sessions are missing; 0 where the server named none. */
     const failedNodes = new Set<number>();
     let internalPrefix: string | undefined;
-    const query = new URLSearchParams({ exclude_closed_sessions: 'true' });
-    query.set('limit', String(request.limit));
-    if (request.username !== undefined) query.set('username', request.username);
+    const { limit, username } = request;
+    const fixed = { exclude_closed_sessions: 'true', limit: String(limit) };
+    const query = new URLSearchParams({ ...fixed, ...(username !== undefined && { username }) });
     await readTokenPages(stats, 'sessions', async (start) => {
       if (start !== undefined) query.set('start', start);
       let dateMs: number | undefined;

@@ -134,24 +134,6 @@ export function assertWithin(
 /** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
 export type RangeRoute = 'gateway' | 'proxy' | 'local';
 
-/** The path of a list of ranges; `page` is its limit and offset, or empty. */
-export function rangesPath(
-  request: {
-    readonly nodeId: number;
-    readonly route: RangeRoute;
-    readonly rangeIds?: readonly number[];
-  },
-  page: string,
-): string {
-  const { nodeId, route, rangeIds } = request;
-  const remote = route === 'proxy' && `remote_node_id=${nodeId}`;
-  const query = [remote, rangeIds && `ranges=${rangeIds.join(',')}`, page]
-    .filter(Boolean)
-    .join('&');
-  const path = `/nodes/${route === 'gateway' ? nodeId : 'local'}/ranges/`;
-  return query === '' ? path : `${path}?${query}`;
-}
-
 /** A range as jsonpb writes it: integers of 64 bits as strings, enums as integers. */
 export const describedRange = object({
   state: object({

@@ -165,20 +165,17 @@ export type ReplacedListener = (
 ) => void;
 
 /** Who the nodes of a listing are; those of another cluster differ. */
-export interface ClusterIdentity {
-  readonly names: Set<string>;
+export class ClusterIdentity {
+  readonly names = new Set<string>();
   /** Every process with its node id, address and start. */
-  readonly processes: Set<string>;
-}
+  readonly processes = new Set<string>();
 
-/** Adds a node. Elements without an id are no nodes. Texts of servers are cut: they stay in memory, and names are logged. */
-export function identify(
-  { names, processes }: ClusterIdentity,
-  { node_id: id = 0, address, started_at: start, cluster_name: name = '' }: ListedNode,
-): void {
-  if (id <= 0) return;
-  names.add(cleanLabelValue(name));
-  processes.add(`${id} ${start} ${cleanLabelValue(address.address_field ?? '')}`);
+  /** Adds a node; elements without an id are none. Texts of servers are cut: they stay in memory, and names are logged. */
+  add({ node_id: id = 0, address, started_at: start, cluster_name: name = '' }: ListedNode): void {
+    if (id <= 0) return;
+    this.names.add(cleanLabelValue(name));
+    this.processes.add(`${id} ${start} ${cleanLabelValue(address.address_field ?? '')}`);
+  }
 }
 
 /** The earlier listings of the nodes of one cluster show whether a cache or another cluster answers now. */

@@ -1,9 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import {
   CachedResponseError,
-  type ClusterIdentity,
+  ClusterIdentity,
   freshnessOf,
-  identify,
   listNodes,
   livenessOf,
   NodeListings,
@@ -145,9 +144,9 @@ interface Process {
 }
 
 function identityOf(...processes: readonly Process[]): ClusterIdentity {
-  const identity: ClusterIdentity = { names: new Set(), processes: new Set() };
+  const identity = new ClusterIdentity();
   for (const { id, start = 7, host = 'a', name = 'east' } of processes) {
-    identify(identity, {
+    identity.add({
       node_id: id,
       started_at: start,
       address: { address_field: host },
