@@ -72,7 +72,18 @@ export type OwnDefinition = Pick<
   'name' | 'help' | 'unit' | 'field' | 'notes'
 >;
 
-const UNIT = /_(seconds|bytes|ratio)$/;
+/** The unit of a name that ends so, before `_total`. */
+const UNITS: readonly (readonly [end: string, unit: Family['unit']])[] = [
+  ['_cpu_seconds_per_second', 'CPU seconds per second'],
+  ['_bytes_per_second', 'bytes per second'],
+  ['_per_second', 'per second'],
+  ['_timestamp_seconds', 'Unix time in seconds'],
+  ['_seconds', 'seconds'],
+  ['_bytes', 'bytes'],
+  ['_info', 'always 1'],
+];
+const OPEN_METRICS_UNIT = /_(seconds|bytes|ratio)$/;
+
 /** A value that may go up and down. */
 export const gauge = definer('gauge');
 
@@ -89,8 +100,25 @@ export const untyped = definer('untyped');
 export const gaugeHistogram = definer('gaugehistogram');
 
 function definer(type: Family['type']) {
-  return <const L extends string = never>(definition: FamilyDefinition<L>): Family<L> =>
-    define(type, definition);
+  return <const L extends string = never>(definition: FamilyDefinition<L>): Family<L> => {
+    const { name, help, labels = [], merge = 'last', list } = definition;
+    const withoutTotal = name.replace(/_total$/, '');
+    const unit = UNITS.find(([end]) => withoutTotal.endsWith(end))?.[1] ?? 'count';
+    return {
+      name,
+      type,
+      help,
+      labels,
+      merge,
+      unit: definition.unit ?? unit,
+      openMetricsUnit: OPEN_METRICS_UNIT.exec(baseName({ name, type }))?.[1],
+      field: definition.field,
+      request: definition.request,
+      notes: definition.notes ?? '',
+      importance: definition.importance ?? (list === undefined ? importanceOf(labels) : 'list'),
+      list,
+    };
+  };
 }
 
 /**
@@ -101,7 +129,7 @@ export function histogram<const L extends string = never>({
   buckets,
   ...definition
 }: FamilyDefinition<L> & { readonly buckets: readonly number[] }) {
-  return { ...define('histogram', definition), buckets };
+  return { ...definer('histogram')(definition), buckets };
 }
 
 /** Suffixes that belong to the samples of a family in OpenMetrics, not to its name. */
@@ -113,42 +141,6 @@ const SAMPLE_SUFFIXES: Partial<Record<Family['type'], string>> = {
 /** The name that OpenMetrics gives the family. */
 export function baseName({ name, type }: Pick<Family, 'name' | 'type'>): string {
   return name.slice(0, name.length - (SAMPLE_SUFFIXES[type] ?? '').length);
-}
-
-function define<L extends string>(
-  type: Family['type'],
-  definition: FamilyDefinition<L>,
-): Family<L> {
-  const { name, help, labels = [], merge = 'last', list } = definition;
-  return {
-    name,
-    type,
-    help,
-    labels,
-    merge,
-    unit: definition.unit ?? unitOf(name),
-    openMetricsUnit: UNIT.exec(baseName({ name, type }))?.[1],
-    field: definition.field,
-    request: definition.request,
-    notes: definition.notes ?? '',
-    importance: definition.importance ?? (list === undefined ? importanceOf(labels) : 'list'),
-    list,
-  };
-}
-
-const UNITS: readonly (readonly [end: string, unit: Family['unit']])[] = [
-  ['_cpu_seconds_per_second', 'CPU seconds per second'],
-  ['_bytes_per_second', 'bytes per second'],
-  ['_per_second', 'per second'],
-  ['_timestamp_seconds', 'Unix time in seconds'],
-  ['_seconds', 'seconds'],
-  ['_bytes', 'bytes'],
-  ['_info', 'always 1'],
-];
-
-function unitOf(name: string): Family['unit'] {
-  const base = name.replace(/_total$/, '');
-  return UNITS.find(([end]) => base.endsWith(end))?.[1] ?? 'count';
 }
 
 /** The subject of a family with these labels, when it is no list. */

@@ -203,10 +203,10 @@ export class KnownRanges {
     const problems = problemsColumn[slot] ?? 0;
     if (problems === 0) return;
     const tableId = this.tableIndexes.tableOf(tableIndexes[slot] ?? 0);
-    const ofTable = counts.problemsByTable.get(tableId) ?? REPORTED_PROBLEMS.map(() => 0);
-    counts.problemsByTable.set(tableId, ofTable);
+    const tableCounts = counts.problemsByTable.get(tableId) ?? REPORTED_PROBLEMS.map(() => 0);
+    counts.problemsByTable.set(tableId, tableCounts);
     countProblems(counts.byProblem, problems);
-    countProblems(ofTable, problems);
+    countProblems(tableCounts, problems);
   }
 
   /**

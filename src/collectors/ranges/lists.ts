@@ -152,9 +152,10 @@ const NO_LOAD: TableLoad = { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 };
 
 /** The lists of tables that are shown, from scan to scan. */
 export class TopTables {
-  readonly #byQueries = new TopList<Ranked>();
-  readonly #byCpu = new TopList<Ranked>();
-  readonly #byRanges = new TopList<Ranked>();
+  readonly #byLoad = (['queries', 'cpuNanos', 'ranges'] as const).map((measure) => ({
+    measure,
+    list: new TopList<Ranked>(),
+  }));
   readonly #byProblems = new TopList<Ranked>();
   /** The loads of this scan by table id; 0 is for ranges outside of tables. */
   #loads = new Map<number, TableLoad>();
@@ -179,11 +180,11 @@ export class TopTables {
   /** Ends the scan. `problemsByTable` has distinct ranges by table id, then by index of REPORTED_PROBLEMS. */
   end(problemsByTable: ReadonlyMap<number, readonly number[]>, length: number): ShownTables {
     const loads = this.#loads;
-    const loaded = interleave([
-      endList(this.#byQueries, length, loads, ({ queries }) => queries),
-      endList(this.#byCpu, length, loads, ({ cpuNanos }) => cpuNanos),
-      endList(this.#byRanges, length, loads, ({ ranges }) => ranges),
-    ]);
+    const loaded = interleave(
+      this.#byLoad.map(({ list, measure }) =>
+        endList(list, length, loads, (load) => load[measure]),
+      ),
+    );
     const worst = endList(this.#byProblems, length, problemsByTable, (counts) =>
       counts.reduce((total, count) => total + count, 0),
     );

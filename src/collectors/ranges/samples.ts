@@ -56,7 +56,6 @@ function writeScanNodes(set: SampleSet, { shard, scanned, failed, skipped }: Ran
   }
 }
 
-/** Writes the sums of the stores of a node. */
 function writeStores(set: SampleSet, { nodeId, stores, isDetailed }: ScannedNode): void {
   for (const [storeId, store] of stores) {
     const labels = { node_id: String(nodeId), store_id: String(storeId) };
@@ -77,7 +76,6 @@ function writeStores(set: SampleSet, { nodeId, stores, isDetailed }: ScannedNode
   }
 }
 
-/** Writes the load of the lease-holding replicas. */
 function writeLoad(set: SampleSet, shard: string, nodes: readonly ScannedNode[]): void {
   let cumulative = 0;
   QUERY_BOUNDS.forEach((bound, index) => {
@@ -114,7 +112,6 @@ function writeRangeCounts(set: SampleSet, shard: string, summary: ScanSummary): 
   set.set(families.byReplicas, { replicas: 'other', shard }, ranges - shown);
 }
 
-/** Writes the hottest ranges. */
 function writeHotRanges(set: SampleSet, shard: string, hot: readonly HotRange[]): void {
   for (const range of hot) {
     const labels = { ...labelsOf(range), shard };
@@ -155,7 +152,6 @@ function replicaLabels({ rangeId, nodeId, storeId }: ListedRange) {
   };
 }
 
-/** Writes the load and the problems of the tables that are shown. */
 function writeTables(set: SampleSet, shard: string, summary: ScanSummary): void {
   const { tables, hasTableCpu } = summary;
   for (const [tableId, load] of tables.loads) {
