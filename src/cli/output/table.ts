@@ -87,36 +87,38 @@ export function paint(style: Style, text: string): string {
 
 /**
  * The width of each column; 0 is hidden. Optional columns that do not fit are hidden; the space that is left goes to the
- * columns that shrink, the first ones first. Example: 30 columns for ID (2), NAME (20, shrinks to 11) and SIZE (8,
- * optional): 2 + 11 + 8 and two gaps fit, and 5 are left, so NAME gets 16.
+ * columns that shrink, so that a long name does not cut a short one. Example: 30 columns for ID (2), NAME (20, shrinks to
+ * 11) and SIZE (8, optional): 2 + 11 + 8 and two gaps fit, and 5 are left, so NAME gets 16.
  */
 function fitWidths(
   columns: readonly TableColumn[],
   lines: readonly (readonly Cell[])[],
   width: number,
 ): readonly number[] {
-  const sizes = columns.map(({ shrinks }, index) => {
+  const sizes = columns.map(({ shrinks, isOptional }, index) => {
     const widest = lines.reduce(
       (most, cells) => Math.max(most, stringWidth(cells[index]?.text ?? '')),
       0,
     );
-    if (!shrinks) return { least: widest, most: widest };
-    return { least: Math.min(MIN_WIDTH, widest), most: Math.min(MAX_WIDTH, widest) };
+    const least = shrinks ? Math.min(MIN_WIDTH, widest) : widest;
+    const most = shrinks ? Math.min(MAX_WIDTH, widest) : widest;
+    return { least, more: most - least, isOptional, width: 0 };
   });
-  const required = sizes.filter((_, index) => !columns[index]?.isOptional);
-  let left = required.reduce((space, { least }) => space - least - GAP.length, width + GAP.length);
-  const shown = sizes.map(({ least }, index) => {
-    if (!columns[index]?.isOptional) return true;
-    const fits = least + GAP.length <= left;
-    if (fits) left -= least + GAP.length;
-    return fits;
-  });
-  return sizes.map(({ least, most }, index) => {
-    if (!shown[index]) return 0;
-    const more = Math.min(most - least, Math.max(0, left));
-    left -= more;
-    return least + more;
-  });
+  let left = width + GAP.length;
+  const show = (size: (typeof sizes)[number]): void => {
+    size.width = size.least;
+    left -= size.least + GAP.length;
+  };
+  sizes.filter(({ isOptional }) => !isOptional).forEach(show);
+  for (const size of sizes) {
+    if (size.isOptional && size.least + GAP.length <= left) show(size);
+  }
+  for (const size of sizes.toSorted((a, b) => a.more - b.more)) {
+    const added = size.width === 0 ? 0 : Math.min(size.more, Math.max(0, left));
+    size.width += added;
+    left -= added;
+  }
+  return sizes.map((size) => size.width);
 }
 
 function drawRow(

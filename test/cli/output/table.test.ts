@@ -40,6 +40,16 @@ describe('a table', () => {
     ]);
   });
 
+  test('in a narrow terminal shrinks a long text before a short one', async () => {
+    const columns = [
+      { title: 'NAME', shrinks: true },
+      { title: 'STATE', shrinks: true },
+    ] as const;
+    const rows = [['x'.repeat(40), 'idle in transaction']];
+    const lines = await draw(columns, rows, 33);
+    expect(lines[1]).toBe('xxxxxx…xxxxx  idle in transaction');
+  });
+
   test('in a narrow terminal hides the last optional columns that do not fit', async () => {
     const isOptional = true;
     const columns = [
