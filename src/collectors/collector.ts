@@ -88,7 +88,7 @@ export class CollectError extends Error {
   }
 }
 
-/** The first of the failures with the reason that most of them have. */
+/** The first of the failures with the reason that most of them have. Example: of timeout, auth and auth the second. */
 export function mostFrequent<Failure extends { readonly reason: FailureReason }>(
   failures: readonly Failure[],
 ): Failure | undefined {
@@ -165,9 +165,9 @@ export function defineCollector<
 export function gaugeOf<const L extends string>(shared: Partial<FamilyDefinition<L>>) {
   return <Source>(
     value: (source: Source) => number | undefined,
-    { notes, ...own }: OwnDefinition,
+    { notes, ...definition }: OwnDefinition,
   ) => {
     const allNotes = [shared.notes, notes].filter(Boolean).join(' ');
-    return { value, family: gauge({ ...shared, ...own, notes: allNotes }) };
+    return { value, family: gauge({ ...shared, ...definition, notes: allNotes }) };
   };
 }

@@ -101,9 +101,11 @@ function byValue(a: Ranked, b: Ranked): number {
   return b.value - a.value || a.id - b.id;
 }
 
-/** The items of several lists, each once: the first of every list before the second of any. */
+/** The items of several lists, each once: the first of every list before the second of any. [1, 2] and [3, 1] give 1, 3, 2. */
 export function interleave<T>(lists: readonly (readonly T[])[]): readonly T[] {
   const longest = Math.max(0, ...lists.map(({ length }) => length));
-  const rows = Array.from({ length: longest }, (_, at) => lists.flatMap((list) => list[at] ?? []));
+  const rows = Array.from({ length: longest }, (_, index) =>
+    lists.flatMap((list) => list[index] ?? []),
+  );
   return [...new Set(rows.flat())];
 }

@@ -93,7 +93,7 @@ export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: Ke
   const labels = { node_id: String(node.id) };
   const { metrics, stores, updatedSeconds } = node;
   writeKeyed(set, NODE_METRICS, labels, metrics);
-  const untilExpiry = LICENSE_KEYS.map((key) => metrics.get(key)).find((it) => it !== undefined);
+  const [untilExpiry] = LICENSE_KEYS.flatMap((key) => metrics.get(key) ?? []);
   // 0 seconds mean that there is no license; an expired one has less.
   if (untilExpiry) set.set(families.licenseExpiry, labels, updatedSeconds + untilExpiry);
   for (const [key, value] of metrics) {
