@@ -1,8 +1,4 @@
 import { livenessOf } from '../cockroach/node.ts';
-import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
-import { type JobsStatus, readJobs } from '../collectors/nodes/jobs.ts';
-import type { RangesResult } from '../collectors/ranges/result.ts';
-import type { Thresholds } from '../config/alert-settings.ts';
 import {
   capitalize,
   formatDuration,
@@ -12,36 +8,10 @@ import {
   formatRanges,
 } from '../format.ts';
 import { findHotRange, findHotspots } from './hotspots.ts';
-import type { Problem } from './status.ts';
+import type { Check, Facts } from './node-checks.ts';
 
-/** The facts that the checks of all nodes read; `fresh` are those with fresh records. */
-interface NodesFacts {
-  readonly thresholds: Thresholds;
-  readonly nowSeconds: number;
-  readonly nodes: readonly NodeStatus[];
-  readonly fresh: readonly NodeStatus[];
-  readonly jobs: JobsStatus;
-  /** Unix time; 0 without one. */
-  readonly lastBackupSeconds: number;
-}
-
-/** The facts that the checks of ranges read; the nodes are empty while they are not known. */
-interface RangesFacts {
-  readonly thresholds: Thresholds;
-  readonly ranges: RangesResult;
-  readonly nodes: readonly NodeStatus[];
-}
-
-/** A condition of a cluster. */
-interface ClusterCheck<Facts> extends Pick<
-  Problem,
-  'key' | 'about' | 'alert' | 'level' | 'normalSeconds' | 'next'
-> {
-  /** The text of the problem, with its severity where the alert has two; undefined while all is well. */
-  readonly find: (facts: Facts) => string | Pick<Problem, 'text' | 'level'> | undefined;
-}
-
-const NODES_CHECKS: readonly ClusterCheck<NodesFacts>[] = [
+/** The checks of the nodes together, of jobs, backups and an open upgrade. */
+export const CLUSTER_CHECKS: readonly Check[] = [
   {
     key: 'license',
     about: 'nodes',
@@ -96,7 +66,6 @@ const NODES_CHECKS: readonly ClusterCheck<NodesFacts>[] = [
     next: 'Check the network between these nodes and the others.',
   },
   {
-    key: 'CrdbChangefeedPaused',
     about: 'jobs',
     alert: 'CrdbChangefeedPaused',
     normalSeconds: 900,
@@ -104,14 +73,13 @@ const NODES_CHECKS: readonly ClusterCheck<NodesFacts>[] = [
     next: 'Resume or cancel them; see SHOW JOBS.',
   },
   {
-    key: 'CrdbJobPaused',
     about: 'jobs',
     alert: 'CrdbJobPaused',
     normalSeconds: 900,
     find: (facts) => findPaused(facts, (type) => type !== 'changefeed'),
     next: 'Resume or cancel them; see SHOW JOBS.',
   },
-  ...(['physical', 'logical'] as const).map((kind): ClusterCheck<NodesFacts> => ({
+  ...(['physical', 'logical'] as const).map((kind): Check => ({
     key: `${kind} lag`,
     about: 'jobs',
     alert: 'CrdbReplicationLag',
@@ -149,13 +117,14 @@ const NODES_CHECKS: readonly ClusterCheck<NodesFacts>[] = [
   },
 ];
 
-const RANGES_CHECKS: readonly ClusterCheck<RangesFacts>[] = [
+/** The checks of ranges and their load, some of them only while the nodes are known. */
+export const RANGES_CHECKS: readonly Check[] = [
   {
     key: 'hot range',
     about: 'ranges',
     alert: 'CrdbHotRange',
     normalSeconds: 1800,
-    find: ({ ranges, thresholds }) => findHotRange(ranges.scanned, thresholds),
+    find: ({ ranges, thresholds }) => ranges && findHotRange(ranges.scanned, thresholds),
     next: 'See the hottest ranges: probably one key or an ascending key.',
   },
   {
@@ -171,7 +140,8 @@ const RANGES_CHECKS: readonly ClusterCheck<RangesFacts>[] = [
     about: 'nodes',
     alert: 'CrdbNodeHotspot',
     normalSeconds: 1800,
-    find: ({ ranges, nodes, thresholds }) => findHotspots(ranges.scanned, nodes, thresholds),
+    find: ({ ranges, nodes, thresholds }) =>
+      ranges && findHotspots(ranges.scanned, nodes, thresholds),
     next: 'Compare the hottest ranges and lease preferences, and check that leases are rebalanced.',
   },
   {
@@ -181,12 +151,12 @@ const RANGES_CHECKS: readonly ClusterCheck<RangesFacts>[] = [
     level: 'critical',
     normalSeconds: 7200,
     // One or two nodes cannot hold three replicas.
-    find({ ranges: { scanned, summary }, nodes, thresholds }) {
+    find({ ranges, nodes, thresholds }) {
       const leases = sum(
-        scanned.flatMap((node) => [...node.stores.values()]),
+        ranges?.scanned.flatMap((node) => [...node.stores.values()]) ?? [],
         'leases',
       );
-      const count = summary?.problems.get('underreplicated')?.ranges ?? 0;
+      const count = ranges?.summary?.problems.get('underreplicated')?.ranges ?? 0;
       if (nodes.length < 3 || count <= thresholds.underreplicated * leases) return undefined;
       const share = formatPercent(leases > 0 ? Math.min(1, count / leases) : 1);
       return `${formatRanges(count)}, ${share} of all, ${count === 1 ? 'has' : 'have'} too few live replicas.`;
@@ -195,36 +165,8 @@ const RANGES_CHECKS: readonly ClusterCheck<RangesFacts>[] = [
   },
 ];
 
-/** Problems of the nodes together, of jobs, backups and an open upgrade. */
-export function clusterProblems(
-  { nodes, lastBackupSeconds }: NodesResult,
-  nowMs: number,
-  thresholds: Thresholds,
-): readonly Problem[] {
-  const fresh = nodes.filter(({ isFresh }) => isFresh);
-  const facts = { nodes, fresh, jobs: readJobs(nodes), lastBackupSeconds, thresholds };
-  return run(NODES_CHECKS, { ...facts, nowSeconds: nowMs / 1000 });
-}
-
-/** Problems of ranges and their load, some of them only while the nodes are known. */
-export function rangeLoadProblems(
-  ranges: RangesResult,
-  nodes: readonly NodeStatus[],
-  thresholds: Thresholds,
-): readonly Problem[] {
-  return run(RANGES_CHECKS, { ranges, nodes, thresholds });
-}
-
-function run<Facts>(checks: readonly ClusterCheck<Facts>[], facts: Facts): readonly Problem[] {
-  return checks.flatMap(({ find, ...check }) => {
-    const found = find(facts);
-    if (found === undefined) return [];
-    return [{ ...check, ...(typeof found === 'string' ? { text: found } : found) }];
-  });
-}
-
 /** Stores with little free space: critical below a tenth, and below 5 GiB unless 30 percent are free. */
-function findFullStores({ fresh, thresholds }: NodesFacts) {
+function findFullStores({ fresh, thresholds }: Facts) {
   const low = fresh.flatMap(({ id, stores }) =>
     [...stores.values()].flatMap((store) => {
       const available = store.get('capacity.available') ?? NaN;
@@ -244,7 +186,7 @@ function findFullStores({ fresh, thresholds }: NodesFacts) {
 }
 
 /** Free space of the others once they hold the data of the largest node; three nodes cannot take over those of a fourth. */
-function findScarceCapacity({ fresh, thresholds }: NodesFacts): string | undefined {
+function findScarceCapacity({ fresh, thresholds }: Facts): string | undefined {
   const sizes = fresh
     .map(({ stores }) => {
       const list = [...stores.values()];
@@ -261,7 +203,7 @@ function findScarceCapacity({ fresh, thresholds }: NodesFacts): string | undefin
 
 /** Paused jobs that keep old data. */
 function findPaused(
-  { jobs: { jobs }, thresholds }: NodesFacts,
+  { jobs: { jobs }, thresholds }: Facts,
   isChosen: (type: string) => boolean,
 ): string | undefined {
   const paused = jobs.flatMap(({ type, paused: count = 0, protectedAgeSeconds: age = 0 }) =>
@@ -273,7 +215,8 @@ function findPaused(
 }
 
 /** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
-function findQuorumAtRisk({ ranges: { summary }, thresholds }: RangesFacts): string | undefined {
+function findQuorumAtRisk({ ranges, thresholds }: Facts): string | undefined {
+  const summary = ranges?.summary;
   if (summary?.domains === undefined) return undefined;
   const tiers = [...Map.groupBy(summary.domains.localities, ({ tier }) => tier).values()];
   const [widest = []] = tiers.toSorted((a, b) => b.length - a.length);

@@ -1,4 +1,6 @@
-import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
+import type { NodeStatus } from '../collectors/nodes/collector.ts';
+import type { JobsStatus } from '../collectors/nodes/jobs.ts';
+import type { RangesResult } from '../collectors/ranges/result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
 import {
@@ -12,183 +14,217 @@ import {
 import type { AlertName } from '../vocabulary.ts';
 import type { Problem } from './status.ts';
 
-/** The facts that the checks of single nodes read beside the node. */
-export interface NodeFacts {
+/** The facts that checks read; nothing is found in what is not known. */
+export interface Facts {
   readonly thresholds: Thresholds;
+  readonly nowSeconds: number;
+  readonly nodes: readonly NodeStatus[];
+  /** The nodes with fresh records. */
+  readonly fresh: readonly NodeStatus[];
+  readonly jobs: JobsStatus;
+  /** Unix time; 0 without one. */
+  readonly lastBackupSeconds: number;
   /** Write stalls per minute by node id. */
-  readonly writeStalls?: ReadonlyMap<number, number>;
-  readonly sessions?: SessionsResult | undefined;
-  /** Whether a job is running that may use all CPUs for hours. */
-  readonly isHeavyJobRunning?: boolean;
+  readonly writeStalls: ReadonlyMap<number, number>;
+  readonly ranges: RangesResult | undefined;
+  readonly sessions: SessionsResult | undefined;
 }
 
-/** A condition of single nodes. Its problem names the nodes: `Nodes 3 and 4: up to 97 % of all CPUs are used.` */
-interface NodeCheck {
+/** A condition of a cluster. The key of its problem is the name of the alert, unless that has several conditions. */
+export interface Check extends Pick<
+  Problem,
+  'about' | 'alert' | 'level' | 'normalSeconds' | 'next'
+> {
   readonly alert: AlertName;
-  /** The key of its problem, where an alert has several conditions; else the name of the alert. */
   readonly key?: string;
-  /** Until the condition has lasted this long, as the alert demands, the finding is information. */
-  readonly normalSeconds: number;
-  /** The measured value; undefined, NaN or -Infinity when it is not known, which are over no limit. */
-  readonly read: (node: NodeStatus, facts: NodeFacts) => number | undefined;
-  readonly isOver: (value: number, thresholds: Thresholds) => boolean;
-  /** The sentence about the worst value. */
-  readonly text: (worst: number) => string;
-  readonly next: string;
+  /** The text of the problem, with its severity where the alert has two; undefined while all is well. */
+  readonly find: (facts: Facts) => string | Pick<Problem, 'text' | 'level'> | undefined;
+}
+
+/**
+ * Finds the nodes, all or those with fresh records, at which a value is over its limit: `Nodes 3 and 4: up to 97 % of all
+ * CPUs are used.` A value that is not known (undefined, NaN or -Infinity) is over no limit; `text` is about the worst one.
+ */
+function atNodes(
+  which: 'nodes' | 'fresh',
+  read: (node: NodeStatus, facts: Facts) => number | undefined,
+  isOver: (value: number, thresholds: Thresholds) => boolean,
+  text: (worst: number) => string,
+): Check['find'] {
+  return (facts) => {
+    const over = facts[which].flatMap((node) => {
+      const value = read(node, facts);
+      return value !== undefined && isOver(value, facts.thresholds) ? [{ id: node.id, value }] : [];
+    });
+    if (over.length === 0) return undefined;
+    const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
+    return `${capitalize(formatNodes(over.map(({ id }) => id)))}: ${text(worst)}.`;
+  };
 }
 
 /** The checks of what a node reports. */
-const LOAD_CHECKS: readonly NodeCheck[] = [
+export const NODE_CHECKS: readonly Check[] = [
   {
+    about: 'nodes',
     alert: 'CrdbClockOffsetHigh',
     normalSeconds: 300,
-    read: ({ metrics }) => Math.abs(metrics.get('clock-offset.meannanos') ?? NaN) / 1e9,
-    isOver: (offset, { clock_offset }) => offset > clock_offset,
-    text: (offset) => `the clock is up to ${Math.round(offset * 1000)} ms off those of the others`,
+    find: atNodes(
+      'fresh',
+      ({ metrics }) => Math.abs(metrics.get('clock-offset.meannanos') ?? NaN) / 1e9,
+      (offset, { clock_offset }) => offset > clock_offset,
+      (offset) => `the clock is up to ${Math.round(offset * 1000)} ms off those of the others`,
+    ),
     next: 'Check the time service: a node stops itself at 80 percent of --max-offset (400 ms by default).',
   },
   {
+    about: 'nodes',
     alert: 'CrdbNodeMemoryHigh',
     normalSeconds: 1800,
-    read: ({ metrics, memoryBytes }) => ratio(metrics.get('sys.rss'), memoryBytes),
-    isOver: (share, { memory }) => share > memory,
-    text: (share) => `the process uses ${formatPercent(share)} of the memory`,
+    find: atNodes(
+      'fresh',
+      ({ metrics, memoryBytes }) => ratio(metrics.get('sys.rss'), memoryBytes),
+      (share, { memory }) => share > memory,
+      (share) => `the process uses ${formatPercent(share)} of the memory`,
+    ),
     next: 'Compare --cache and --max-sql-memory with the memory of the machine: the kernel may kill the node.',
   },
   {
+    about: 'nodes',
     alert: 'CrdbFileDescriptorsHigh',
     normalSeconds: 900,
-    read: ({ metrics }) => ratio(metrics.get('sys.fd.open'), metrics.get('sys.fd.softlimit')),
-    isOver: (share, { file_descriptors }) => share > file_descriptors,
-    text: (share) => `${formatPercent(share)} of the file descriptors are open`,
+    find: atNodes(
+      'fresh',
+      ({ metrics }) => ratio(metrics.get('sys.fd.open'), metrics.get('sys.fd.softlimit')),
+      (share, { file_descriptors }) => share > file_descriptors,
+      (share) => `${formatPercent(share)} of the file descriptors are open`,
+    ),
     next: 'Raise the limit (nofile) or look for a connection leak.',
   },
   {
+    about: 'nodes',
     alert: 'CrdbRequestsStuck',
     normalSeconds: 600,
-    read: countSlowRequests,
-    isOver: (count) => count > 0,
-    text: (count) => `up to ${formatCount(count)} requests are stuck`,
+    find: atNodes(
+      'fresh',
+      countSlowRequests,
+      (count) => count > 0,
+      (count) => `up to ${formatCount(count)} requests are stuck`,
+    ),
     next: 'Look for ranges without a quorum or lease, stalled disks and long transactions.',
   },
   {
+    about: 'nodes',
     alert: 'CrdbStoreOverloaded',
     normalSeconds: 600,
-    read: (node) => largestOfStores(node, 'storage.l0-sublevels'),
-    isOver: (sublevels, { l0_sublevels }) => sublevels >= l0_sublevels,
-    text: (sublevels) => `a store has ${formatCount(sublevels)} L0 sublevels and throttles writes`,
+    find: atNodes(
+      'fresh',
+      (node) => largestOfStores(node, 'storage.l0-sublevels'),
+      (sublevels, { l0_sublevels }) => sublevels >= l0_sublevels,
+      (sublevels) => `a store has ${formatCount(sublevels)} L0 sublevels and throttles writes`,
+    ),
     next: 'Check disk throughput and bulk writes.',
   },
   {
+    about: 'nodes',
     alert: 'CrdbStoreOverloaded',
     key: 'io overload',
     normalSeconds: 600,
-    read: (node) => largestOfStores(node, 'admission.io.overload'),
-    isOver: (overload) => overload >= 1,
-    text: (overload) =>
-      `a store has an I/O overload of ${formatNumber(overload)} and throttles writes`,
+    find: atNodes(
+      'fresh',
+      (node) => largestOfStores(node, 'admission.io.overload'),
+      (overload) => overload >= 1,
+      (overload) => `a store has an I/O overload of ${formatNumber(overload)} and throttles writes`,
+    ),
     next: 'Check disk throughput and bulk writes.',
   },
   {
+    about: 'nodes',
     alert: 'CrdbPurgatory',
     normalSeconds: 1800,
-    read: (node) => largestOfStores(node, 'queue.replicate.purgatory'),
-    isOver: (count) => count > 0,
-    text: () => 'replicas of ranges have no store that satisfies their constraints',
+    find: atNodes(
+      'fresh',
+      (node) => largestOfStores(node, 'queue.replicate.purgatory'),
+      (count) => count > 0,
+      () => 'replicas of ranges have no store that satisfies their constraints',
+    ),
     next: 'Look for nodes that are down or full, and for contradicting zone constraints.',
   },
   {
+    about: 'nodes',
     alert: 'CrdbChangefeedLagging',
     normalSeconds: 900,
-    read: ({ metrics }) => Math.abs(metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9,
-    isOver: (seconds, { changefeed_lag }) => seconds > changefeed_lag,
-    text: (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
+    find: atNodes(
+      'fresh',
+      ({ metrics }) => Math.abs(metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9,
+      (seconds, { changefeed_lag }) => seconds > changefeed_lag,
+      (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
+    ),
     next: 'Normal during an initial scan; otherwise check the sink and the load.',
   },
   {
+    about: 'nodes',
     alert: 'CrdbStoreOverloaded',
     key: 'write stalls',
     normalSeconds: 600,
-    read: ({ id }, { writeStalls }) => writeStalls?.get(id),
-    isOver: (count, { write_stalls }) => count > write_stalls,
-    text: (count) => `a store stops all its writes ${formatNumber(count)} times a minute`,
+    find: atNodes(
+      'fresh',
+      ({ id }, { writeStalls }) => writeStalls.get(id),
+      (count, { write_stalls }) => count > write_stalls,
+      (count) => `a store stops all its writes ${formatNumber(count)} times a minute`,
+    ),
     next: 'Check disk throughput and bulk writes.',
   },
   {
+    about: 'nodes',
     alert: 'CrdbNodeCpuHigh',
     normalSeconds: 3600,
-    read: ({ metrics }, { isHeavyJobRunning }) =>
-      isHeavyJobRunning ? undefined : metrics.get('sys.cpu.combined.percent-normalized'),
-    isOver: (share, { cpu }) => share > cpu,
-    text: (share) => `up to ${formatPercent(share)} of all CPUs are used`,
+    find: atNodes(
+      'fresh',
+      ({ metrics }, facts) =>
+        isHeavyJobRunning(facts) ? undefined : metrics.get('sys.cpu.combined.percent-normalized'),
+      (share, { cpu }) => share > cpu,
+      (share) => `up to ${formatPercent(share)} of all CPUs are used`,
+    ),
     next: 'Compare the hottest ranges and the running statements.',
   },
 ];
 
 /** The checks of the sessions of a node, against its CPUs and its memory. */
-const SESSION_CHECKS: readonly NodeCheck[] = [
+export const SESSION_CHECKS: readonly Check[] = [
   {
+    about: 'nodes',
     alert: 'CrdbStatementConcurrencyHigh',
     normalSeconds: 900,
-    read({ id, cpus }, { sessions, thresholds }) {
-      const executing = sessions?.nodes.get(id)?.executing ?? 0;
-      return executing > thresholds.statements ? ratio(executing, cpus) : undefined;
-    },
-    isOver: (share, { statements_per_cpu }) => share > statements_per_cpu,
-    text: (share) => `up to ${formatNumber(share)} statements per CPU are executing`,
+    find: atNodes(
+      'nodes',
+      ({ id, cpus }, { sessions, thresholds }) => {
+        const executing = sessions?.nodes.get(id)?.executing ?? 0;
+        return executing > thresholds.statements ? ratio(executing, cpus) : undefined;
+      },
+      (share, { statements_per_cpu }) => share > statements_per_cpu,
+      (share) => `up to ${formatNumber(share)} statements per CPU are executing`,
+    ),
     next: 'Limit the connection pools: more concurrency only adds latency.',
   },
   {
+    about: 'nodes',
     alert: 'CrdbSessionMemoryHigh',
     normalSeconds: 600,
-    read: ({ id, memoryBytes }, { sessions }) =>
-      ratio(sessions?.nodes.get(id)?.allocBytes, memoryBytes),
-    isOver: (share, { session_memory }) => share > session_memory,
-    text: (share) => `SQL sessions use ${formatPercent(share)} of the memory`,
+    find: atNodes(
+      'nodes',
+      ({ id, memoryBytes }, { sessions }) =>
+        ratio(sessions?.nodes.get(id)?.allocBytes, memoryBytes),
+      (share, { session_memory }) => share > session_memory,
+      (share) => `SQL sessions use ${formatPercent(share)} of the memory`,
+    ),
     next: '`crdb-exporter sessions --sort memory` lists the largest first.',
   },
 ];
 
-/** Jobs that may use all CPUs for hours. */
-const HEAVY_JOBS = ['backup', 'import', 'restore'];
-
-/** Problems of the load of single nodes, by their fresh records and their write stalls per minute. */
-export function loadProblems(
-  { nodes }: NodesResult,
-  facts: Pick<NodeFacts, 'thresholds' | 'writeStalls'>,
-): readonly Problem[] {
-  const fresh = nodes.filter(({ isFresh }) => isFresh);
-  const isHeavyJobRunning = fresh.some(({ metrics }) =>
-    HEAVY_JOBS.some((job) => (metrics.get(`jobs.${job}.currently_running`) ?? 0) > 0),
-  );
-  return checkNodes(LOAD_CHECKS, fresh, { ...facts, isHeavyJobRunning });
-}
-
-/** Problems of the sessions of single nodes. */
-export function sessionLoadProblems(
-  sessions: SessionsResult,
-  nodes: NodesResult | undefined,
-  thresholds: Thresholds,
-): readonly Problem[] {
-  return checkNodes(SESSION_CHECKS, nodes?.nodes ?? [], { sessions, thresholds });
-}
-
-function checkNodes(
-  checks: readonly NodeCheck[],
-  nodes: readonly NodeStatus[],
-  facts: NodeFacts,
-): readonly Problem[] {
-  return checks.flatMap(({ alert, key = alert, normalSeconds, read, isOver, text, next }) => {
-    const over = nodes.flatMap((node) => {
-      const value = read(node, facts);
-      return value !== undefined && isOver(value, facts.thresholds) ? [{ id: node.id, value }] : [];
-    });
-    if (over.length === 0) return [];
-    const names = capitalize(formatNodes(over.map(({ id }) => id)));
-    const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
-    const sentence = `${names}: ${text(worst)}.`;
-    return [{ key, about: 'nodes', alert, normalSeconds, text: sentence, next } as const];
-  });
+/** Whether a job is running that may use all CPUs for hours. */
+function isHeavyJobRunning({ fresh }: Facts): boolean {
+  const keys = ['backup', 'import', 'restore'].map((job) => `jobs.${job}.currently_running`);
+  return fresh.some(({ metrics }) => keys.some((key) => (metrics.get(key) ?? 0) > 0));
 }
 
 function countSlowRequests({ metrics, stores }: NodeStatus): number {

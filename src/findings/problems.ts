@@ -1,11 +1,12 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
+import { readJobs } from '../collectors/nodes/jobs.ts';
 import type { RangesResult } from '../collectors/ranges/result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
 import { formatDuration } from '../format.ts';
 import { assistantProblems } from './assistant.ts';
-import { clusterProblems, rangeLoadProblems } from './cluster-checks.ts';
-import { loadProblems, sessionLoadProblems } from './node-checks.ts';
+import { CLUSTER_CHECKS, RANGES_CHECKS } from './cluster-checks.ts';
+import { type Check, type Facts, NODE_CHECKS, SESSION_CHECKS } from './node-checks.ts';
 import { formatLiveNodes, nodeProblems } from './nodes.ts';
 import { pollProblems } from './polls.ts';
 import { rangeProblems } from './range-problems.ts';
@@ -37,7 +38,7 @@ export function findProblems(
   { results, writeStalls, stop, watchProblems, previous, thresholds }: ClusterEvidence,
   nowMs: number,
 ): readonly Problem[] {
-  const { nodes, ranges, sessions } = results;
+  const facts = readFacts(results, { thresholds, writeStalls, nowMs });
   const isBlind = view.apis.some(({ api, isUp }) => api === 'cluster' && isUp === false);
   const sourceOf = (collector: string) => view.collectors.find(({ name }) => name === collector);
   const from = (collector: string, problems: readonly Problem[]): readonly Problem[] => {
@@ -56,19 +57,40 @@ export function findProblems(
     ...watchProblems,
     ...from('nodes', [
       ...findIn(view.nodes, (list) => nodeProblems(list, refuseDecommission(stop), thresholds)),
-      ...findIn(nodes, (result) => loadProblems(result, { thresholds, writeStalls })),
-      ...findIn(nodes, (result) => clusterProblems(result, nowMs, thresholds)),
+      ...runChecks([...NODE_CHECKS, ...CLUSTER_CHECKS], facts),
     ]),
     ...from('ranges', [
       ...findIn(view.ranges, (scan) => rangeProblems(scan, isBlind, view.nodes?.list.length)),
-      ...findIn(ranges, (result) => rangeLoadProblems(result, nodes?.nodes ?? [], thresholds)),
+      ...runChecks(RANGES_CHECKS, facts),
     ]),
     ...from('sessions', [
       ...findIn(view.sessions, (list) => sessionProblems(list, view.name, polledAt, thresholds)),
-      ...findIn(sessions, (list) => sessionLoadProblems(list, nodes, thresholds)),
+      ...runChecks(SESSION_CHECKS, facts),
     ]),
     ...from('cloud', findIn(view.assistant, assistantProblems)),
   ];
+}
+
+/** Reads the facts of checks from the results of polls. */
+export function readFacts(
+  { nodes, ranges, sessions }: ClusterEvidence['results'],
+  { nowMs, ...given }: Pick<Facts, 'thresholds' | 'writeStalls'> & { readonly nowMs: number },
+): Facts {
+  const { nodes: list = [], lastBackupSeconds = 0 } = nodes ?? {};
+  const fresh = list.filter(({ isFresh }) => isFresh);
+  const jobs = readJobs(list);
+  const nowSeconds = nowMs / 1000;
+  return { ...given, nowSeconds, nodes: list, fresh, jobs, lastBackupSeconds, ranges, sessions };
+}
+
+/** The problems that these checks find. */
+export function runChecks(checks: readonly Check[], facts: Facts): readonly Problem[] {
+  return checks.flatMap((check) => {
+    const { find, alert, key = alert, ...shown } = check;
+    const found = find(facts);
+    if (found === undefined) return [];
+    return [{ ...shown, alert, key, ...(typeof found === 'string' ? { text: found } : found) }];
+  });
 }
 
 /** No problem of what is not known. */

@@ -3,10 +3,12 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../src/cli/commands/rules/settings.ts';
 import { DEFAULT_THRESHOLDS } from '../../src/config/alert-settings.ts';
-import { clusterProblems, rangeLoadProblems } from '../../src/findings/cluster-checks.ts';
-import { loadProblems, sessionLoadProblems } from '../../src/findings/node-checks.ts';
+import { CLUSTER_CHECKS, RANGES_CHECKS } from '../../src/findings/cluster-checks.ts';
+import { NODE_CHECKS, SESSION_CHECKS } from '../../src/findings/node-checks.ts';
 import { toFindings } from '../../src/findings/problem.ts';
+import { type ClusterEvidence, readFacts, runChecks } from '../../src/findings/problems.ts';
 import { BATCH_APPLICATIONS } from '../../src/findings/sessions.ts';
+import type { Problem } from '../../src/findings/status.ts';
 import { ALERT_SEVERITIES } from '../../src/vocabulary.ts';
 import { readRules } from '../rules/rule-set.ts';
 import {
@@ -62,20 +64,25 @@ describe('each alert', () => {
   });
 });
 
+const CHECKS = [...NODE_CHECKS, ...CLUSTER_CHECKS, ...RANGES_CHECKS, ...SESSION_CHECKS];
+
+/** What all checks find in these results, at a node 1 with so many write stalls a minute. */
+function check(results: Partial<ClusterEvidence['results']>, stalls = 1): readonly Problem[] {
+  const known = { nodes: undefined, ranges: undefined, sessions: undefined, ...results };
+  const writeStalls = new Map([[1, stalls]]);
+  const given = { thresholds: DEFAULT_THRESHOLDS, writeStalls, nowMs: NOW_MS };
+  return runChecks(CHECKS, readFacts(known, given));
+}
+
 /** What is found when the last backup ended so many hours ago. */
 function ended(hours: number) {
   const lastBackupSeconds = NOW_MS / 1000 - hours * 3600;
-  const result = { ...nodesResult(node(1)), lastBackupSeconds };
-  return clusterProblems(result, NOW_MS, DEFAULT_THRESHOLDS);
+  return check({ nodes: { ...nodesResult(node(1)), lastBackupSeconds } });
 }
 
 /** What is found at a live node with these metrics, besides a calm one. */
 function found(more: Partial<Node>, others: readonly Node[] = [node(2)]) {
-  const result = nodesResult(node(1, { memoryBytes: 100, ...more }), ...others);
-  return [
-    ...loadProblems(result, { thresholds: DEFAULT_THRESHOLDS, writeStalls: new Map([[1, 1]]) }),
-    ...clusterProblems(result, NOW_MS, DEFAULT_THRESHOLDS),
-  ];
+  return check({ nodes: nodesResult(node(1, { memoryBytes: 100, ...more }), ...others) });
 }
 
 function metrics(values: Readonly<Record<string, number>>): Partial<Node> {
@@ -102,7 +109,7 @@ function compare(
   const nodes = [cpu, 0.3, 0.3].map((value, at) =>
     node(at + 1, { ...metrics({ [key]: value }), ...(at === 0 && more) }),
   );
-  return rangeLoadProblems({ ...rangesResult(0), scanned }, nodes, DEFAULT_THRESHOLDS);
+  return check({ nodes: nodesResult(...nodes), ranges: { ...rangesResult(0), scanned } });
 }
 
 /** What is found when so many of 100 ranges are under-replicated. */
@@ -110,20 +117,14 @@ function many(count: number, nodeCount = 3) {
   const problems = new Map([['underreplicated', { ranges: count, listed: [] }] as const]);
   const nodes = Array.from({ length: nodeCount }, (_, at) => node(at + 1));
   const ranges = scannedRanges({ problems }, [scannedStore(1, 100)]);
-  return rangeLoadProblems(ranges, nodes, DEFAULT_THRESHOLDS);
-}
-
-/** The problems of a node with so many write stalls a minute. */
-function stalled(count: number) {
-  const writeStalls = new Map([[1, count]]);
-  return loadProblems(nodesResult(node(1)), { thresholds: DEFAULT_THRESHOLDS, writeStalls });
+  return check({ nodes: nodesResult(...nodes), ranges });
 }
 
 /** The problems when the hottest range of a node has this load. */
 function textsOf(load: Partial<ReturnType<typeof scannedStore>>): readonly string[] {
   const scanned = [{ ...scannedStore(1, 1), ...load }];
   const ranges = { ...rangesResult(0), scanned };
-  return rangeLoadProblems(ranges, [], DEFAULT_THRESHOLDS).map(({ text }) => text);
+  return check({ ranges }).map(({ text }) => text);
 }
 
 /** Values on both sides of the threshold of an alert. */
@@ -185,12 +186,8 @@ const CONDITIONS: Readonly<
     }),
   ],
   CrdbUpgradeNotFinalized: [
-    metrics({
-      'cluster.preserve-downgrade-option.last-updated': NOW_MS / 1000 - 8 * 86_400,
-    }),
-    metrics({
-      'cluster.preserve-downgrade-option.last-updated': NOW_MS / 1000 - 6 * 86_400,
-    }),
+    metrics({ 'cluster.preserve-downgrade-option.last-updated': NOW_MS / 1000 - 8 * 86_400 }),
+    metrics({ 'cluster.preserve-downgrade-option.last-updated': NOW_MS / 1000 - 6 * 86_400 }),
   ],
   CrdbJobPaused: [
     metrics({ 'jobs.restore.currently_paused': 1, 'jobs.restore.protected_age_sec': 3_601 }),
@@ -260,12 +257,10 @@ describe('a finding', () => {
   });
 
   test('of write stalls counts those of a minute', () => {
-    expect(stalled(1)).toEqual([]);
-    expect(stalled(4)).toMatchObject([
-      {
-        alert: 'CrdbStoreOverloaded',
-        text: 'Node 1: a store stops all its writes 4 times a minute.',
-      },
+    const nodes = nodesResult(node(1));
+    expect(check({ nodes })).toEqual([]);
+    expect(check({ nodes }, 4).map(({ text }) => text)).toEqual([
+      'Node 1: a store stops all its writes 4 times a minute.',
     ]);
   });
 
@@ -295,11 +290,9 @@ describe('a finding', () => {
   });
 
   test('of sessions compares them with their node', () => {
-    const listed = nodesResult(node(0, { memoryBytes: 100, cpus: 8 }));
+    const listed = nodesResult(node(0, { memoryBytes: 100, cpus: 8, isFresh: false }));
     const of = (tally: Parameters<typeof sessionsResult>[0]) =>
-      sessionLoadProblems(sessionsResult(tally), listed, DEFAULT_THRESHOLDS).map(
-        ({ alert }) => alert,
-      );
+      check({ nodes: listed, sessions: sessionsResult(tally) }).map(({ alert }) => alert);
     expect(of({ app: { executing: 33 } })).toEqual(['CrdbStatementConcurrencyHigh']);
     expect(of({ app: { executing: 32 } })).toEqual([]);
     expect(of({ app: { allocBytes: 21 } })).toEqual(['CrdbSessionMemoryHigh']);
