@@ -5,7 +5,7 @@ import {
   type CollectorWith,
 } from '../../../collectors/collector.ts';
 import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
-import { createRemedyFinder, diagnose, type FindRemedy } from '../../../diagnosis/diagnose.ts';
+import { createRemedyFinder, diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatDuration, messageOf } from '../../../format.ts';
 import { createPollStats, type PollStats } from '../../../http/request.ts';
@@ -49,13 +49,11 @@ export class Checklist {
   readonly signal: AbortSignal;
   readonly recorder: RequestRecorder;
   readonly results: CheckResult[] = [];
-  readonly #findRemedy: FindRemedy;
 
   constructor(config: ClusterConfig, signal: AbortSignal, isVerbose = false) {
     this.config = config;
     this.signal = signal;
     this.recorder = new RequestRecorder(isVerbose);
-    this.#findRemedy = createRemedyFinder(config);
   }
 
   /** Adds a result, of the cluster API unless it is of another target. */
@@ -71,11 +69,10 @@ export class Checklist {
     const hasWorked = this.results.some(
       ({ target, verdict }) => target === CLUSTER_API && verdict === 'ok',
     );
+    const request = diagnose(error, operation, this.config, { hasWorked });
+    if (request !== undefined) return { detail: request.cause, advice: request.remedy };
     const failure = { reason: failureReason(error), message, cause: error, hasWorked };
-    return {
-      detail: diagnose(error, operation, this.config)?.cause ?? message,
-      advice: this.#findRemedy(operation, failure),
-    };
+    return { detail: message, advice: createRemedyFinder(this.config)(operation, failure) };
   }
 
   /** Adds what `work` found, after the size and time of its responses, or why it failed with the verdict `failed`. */
