@@ -35,6 +35,7 @@ export async function performRequest<T>(
   const deadlines = { ...options.deadlines, headersMs: attempt.headersMs };
   const watch = watchDeadlines(stats.signal, deadlines, what, target);
   let failure: RequestError | undefined;
+  let bytes = 0;
   try {
     const response = await dispatcher.request({
       ...describeRequest(request, url, options),
@@ -53,17 +54,17 @@ export async function performRequest<T>(
     const take = (chunk: Uint8Array): void => {
       attempt.hasBody = true;
       watch.chunkArrived(chunk.length);
-      if (attempt.bytes + chunk.length > maxBytes) {
+      if (bytes + chunk.length > maxBytes) {
         const text = `${what}: the response is larger than ${maxBytes} bytes`;
         throw new RequestError('limit', text, { ...target, limit: 'bytes' });
       }
-      attempt.bytes += chunk.length;
+      bytes += chunk.length;
       request.onChunk(chunk);
     };
     // Zlib uses its buffers again.
     await readBody(body, take, { frees: body === response.body });
     stats.pages += 1;
-    stats.bytes += attempt.bytes;
+    stats.bytes += bytes;
     return request.onEnd(head);
   } catch (error) {
     // The abort's own reason is more precise than the library's AbortError.
@@ -72,7 +73,7 @@ export async function performRequest<T>(
     throw failure;
   } finally {
     watch.stop();
-    const { code, bytes, startMs } = attempt;
+    const { code, startMs } = attempt;
     const endMs = options.monotonicMs();
     options.requestFinished({ endpoint, seconds: (endMs - startMs) / 1000, code, bytes });
     const isAnswer = code !== 'error' && !(failure && isIncomplete(failure, request));

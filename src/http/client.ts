@@ -8,13 +8,14 @@ import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
 import { Health, type HealthOptions, type Upstream } from './health.ts';
 import type { HttpRequest, RequestOptions } from './request.ts';
 import {
+  backoffMs,
   goesToNextUrl,
   isRefusal,
   MAX_ATTEMPTS,
   MAX_WAIT_MS,
   pauseSeconds,
-  planRetry,
   RetryBudget,
+  retryReason,
 } from './retry.ts';
 
 /** The time for TCP and TLS together; a black-holed host must not use up the time that the next URL needs. */
@@ -142,13 +143,14 @@ export class HttpClient implements AsyncDisposable {
   async #waitToRetry<T>(error: RequestError, call: Call<T>, retries: number): Promise<void> {
     const { request, maxAttempts, attempts, hasBody } = call;
     const { endpoint, stats } = request;
-    if (hasBody || attempts >= maxAttempts) throw error;
-    const { random, monotonicMs } = this.#options;
-    const pausedMs = (this.#health.pauseOf(request)?.untilMs ?? -Infinity) - monotonicMs();
-    const retry = planRetry(error, request, { retries, pausedMs, random });
-    if (retry === undefined || !this.#budget.withdraw()) throw error;
-    this.#options.requestRetried(endpoint, retry.reason);
-    await delay(retry.waitMs, stats.signal, `${endpoint}: waiting for a retry`, request);
+    const { random, monotonicMs, requestRetried } = this.#options;
+    const reason = retryReason(error, request);
+    const pausedMs = (this.#health.pauseOf(request)?.untilMs ?? 0) - monotonicMs();
+    const isLast = hasBody || attempts >= maxAttempts || pausedMs > MAX_WAIT_MS;
+    if (reason === undefined || isLast || !this.#budget.withdraw()) throw error;
+    requestRetried(endpoint, reason);
+    const what = `${endpoint}: waiting for a retry`;
+    await delay(backoffMs(retries, random), stats.signal, what, request);
   }
 
   /** Tries the URLs in turn, until one returns a response that no other URL would improve. */

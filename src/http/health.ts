@@ -163,7 +163,6 @@ export class Health {
       headersMs: this.#headersMs(upstream, endpoint, request),
       startMs,
       code: 'error',
-      bytes: 0,
       hasBody: false,
       onHeaders: () => {
         const nowMs = this.#options.monotonicMs();

@@ -111,8 +111,6 @@ export interface Attempt {
   /** By the clock of the client. */
   readonly startMs: number;
   code: FinishedRequest['code'];
-  /** Decoded bytes that were handed on. */
-  bytes: number;
   /** A part of the body arrived. */
   hasBody: boolean;
 }

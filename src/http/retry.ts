@@ -10,7 +10,7 @@ import type { HttpRequest } from './request.ts';
 
 // The whole policy of what is sent more than once. A failed request
 // 1. goes to the next URL at once (`goesToNextUrl`), as long as there is one;
-// 2. is sent again after a short wait (`planRetry`), if the budget of retries allows it;
+// 2. is sent again after a short wait (`retryReason`), if the budget of retries allows it;
 // 3. fails. The next poll begins at another URL (health.ts).
 // A response with Retry-After pauses its URL, endpoint or node for so long (`pauseSeconds`; health.ts chooses which).
 // Example with two URLs: A refuses the connection, so B gets the request at once. B responds 503: some 100 ms later the
@@ -56,7 +56,7 @@ export function isRefusal({ endpoint, sentToken }: HttpRequest, { reason }: Requ
  * stands for a dead target or a missing privilege. What changes something is only sent again if the server has surely
  * not begun with it: 429, or no connection.
  */
-function retryReason(error: RequestError, request: HttpRequest): RetryReason | undefined {
+export function retryReason(error: RequestError, request: HttpRequest): RetryReason | undefined {
   if (isNodeTimeout(error, request)) return undefined;
   if (request.method !== 'GET' && !wasRefused(error)) return undefined;
   if (error.status === TOO_MANY_REQUESTS) return 'throttled';
@@ -70,26 +70,9 @@ export function pauseSeconds({ status, retryAfterSeconds }: RequestError): numbe
   return Math.min(retryAfterSeconds, MAX_PAUSE_SECONDS);
 }
 
-interface RetryCircumstances {
-  /** So many were made before. */
-  readonly retries: number;
-  /** A pause that the servers requested lasts this much longer, ms. */
-  readonly pausedMs: number;
-  readonly random: () => number;
-}
-
-/**
- * The reason for a retry, and the wait before it; undefined when there is to be none. The wait is drawn from 0 to 200 ms,
- * then from 0 to 400 ms, and is no shorter than a pause that the servers requested.
- */
-export function planRetry(
-  error: RequestError,
-  request: HttpRequest,
-  { retries, pausedMs, random }: RetryCircumstances,
-): { readonly reason: RetryReason; readonly waitMs: number } | undefined {
-  const reason = retryReason(error, request);
-  const waitMs = Math.max(random() * FIRST_BACKOFF_MS * 2 ** retries, pausedMs);
-  return reason === undefined || waitMs > MAX_WAIT_MS ? undefined : { reason, waitMs };
+/** The wait before a retry: a random part of 200 ms, then of 400 ms; `retries` were made before. */
+export function backoffMs(retries: number, random: () => number): number {
+  return random() * FIRST_BACKOFF_MS * 2 ** retries;
 }
 
 /** In the long run at most one retry in ten requests, so that retries never double the load of an outage. */

@@ -124,12 +124,10 @@ export class Poller {
   async run(stop: AbortSignal): Promise<void> {
     const schedule = this.#schedule;
     let delayMs = schedule.firstDelayMs();
-    let last = schedule.startedAtMs;
     while (await this.#sleep(delayMs, stop)) {
       // A poll on demand may have run meanwhile: then the interval counts from that one.
-      const isDone = schedule.startedAtMs !== last && this.#polling === undefined;
-      if (!isDone) await this.#start(stop);
-      last = schedule.startedAtMs;
+      const isDue = schedule.isDue(this.intervalSeconds * 1000);
+      if (isDue || this.#polling !== undefined) await this.#start(stop);
       delayMs = schedule.nextDelayMs(this.intervalSeconds * 1000);
     }
   }
@@ -148,10 +146,7 @@ export class Poller {
   async pollNow(stop: AbortSignal, waitMs: number): Promise<void> {
     const isDue = this.#schedule.isDue(this.intervalSeconds * 1000);
     if (this.#polling === undefined && !isDue) return;
-    const ended = new AbortController();
-    const waited = sleep(waitMs, undefined, { ref: false, signal: ended.signal });
-    await Promise.race([this.#start(stop), waited.catch(() => undefined)]);
-    ended.abort();
+    await Promise.race([this.#start(stop), sleep(waitMs, undefined, { ref: false })]);
   }
 
   #current() {

@@ -27,15 +27,6 @@ describe('one URL', () => {
     );
   });
 
-  test('is not sent a request again after a pause of more than five seconds', async () => {
-    await using server = await answering(503);
-    // 0 ms, then 12.6 times 200 ms, doubled.
-    const randoms = [0, 12.6];
-    await using client = connect([server.url], { random: () => randoms.shift() ?? 0 });
-    await expect(ask(client)).rejects.toMatchObject({ status: 503 });
-    expect(server.requests).toHaveLength(2);
-  });
-
   test('is healthy again after each success', async () => {
     await using server = await answering(503, 503, 200, 503, 503, 200);
     await using client = connect([server.url]);
