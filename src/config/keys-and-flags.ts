@@ -213,30 +213,28 @@ export function describeConfig(
     const { http, https, noProxy } = cluster.proxy;
     const proxy = { http: http?.toJSON(), https: https?.toJSON(), no_proxy: noProxy };
     const isUsed = http !== undefined || https !== undefined;
-    return { ...describeMap(schema, cluster), ...(isUsed && { proxy_of_environment: proxy }) };
+    return { ...Object(describe(schema, cluster)), ...(isUsed && { proxy_of_environment: proxy }) };
   });
-  return { ...describeMap(configSchema(collectors), others), clusters: described };
+  return { ...Object(describe(configSchema(collectors), others)), clusters: described };
 }
 
-/** The keys of a section in its order; without those that have no value. */
-function describeMap({ entries = {} }: AnySchema, values: object): object {
-  const byKey = new Map<string, unknown>(Object.entries(values));
-  const described = Object.entries(entries).flatMap(([name, schema]) => {
-    const value = byKey.get(name);
-    if (value === undefined) return [];
-    if (!(value instanceof Secret)) return [[name, describe(unwrap(schema), value)]];
-    // The key of the file or variable is another one.
-    return value.isText ? [[name, String(value)]] : [];
+/** A value as it is written in a file; a section has the keys of its schema that have a value. */
+function describe(schema: AnySchema, value: unknown): unknown {
+  const { entries, item } = unwrap(schema);
+  if (value instanceof Secret) return String(value);
+  if (item !== undefined && Array.isArray(value)) {
+    return value.map((member: unknown) => describe(item, member));
+  }
+  if (entries === undefined) {
+    const { format } = v.getMetadata(unwrap(schema));
+    return typeof format === 'function' ? format(value) : value;
+  }
+  const values = new Map<string, unknown>(Object.entries(Object(value)));
+  const described = Object.entries(entries).flatMap(([name, entry]) => {
+    const member = values.get(name);
+    // A secret in a file or a variable is described by the key that names these.
+    if (member === undefined || (member instanceof Secret && !member.isText)) return [];
+    return [[name, describe(entry, member)]];
   });
   return Object.fromEntries(described);
-}
-
-function describe(schema: AnySchema, value: unknown): unknown {
-  const { entries, item } = schema;
-  if (item !== undefined && Array.isArray(value)) {
-    return value.map((member: unknown) => describe(unwrap(item), member));
-  }
-  if (entries !== undefined) return describeMap(schema, Object(value));
-  const { format } = v.getMetadata(schema);
-  return typeof format === 'function' ? format(value) : value;
 }
