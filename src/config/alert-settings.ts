@@ -1,6 +1,5 @@
 import * as v from 'valibot';
-import { show } from './issues.ts';
-import { invalid, key, rejectIf, section, unquoteHint } from './values.ts';
+import { findUrlFault, invalid, key, rejectIf, section, showUrl, unquoteHint } from './values.ts';
 
 // Alerts and findings share thresholds and links. Each is declared once, here: the configuration file, `rules --set`, the
 // rules in the chart and the findings read it.
@@ -144,22 +143,13 @@ export function findThresholdFault(name: ThresholdName, value: unknown): string 
 /** Where docs/runbooks is published, unless a link says otherwise. */
 export const RUNBOOK_URL = 'https://github.com/crdb-exporter/crdb-exporter/blob/main/docs/runbooks';
 
-/** Why a text cannot be the address before the path of a page. */
-export function findLinkFault(text: string): string | undefined {
-  if (!/^https?:\/\/[^\s'{}]+$/.test(text)) {
-    return 'not an address that begins with http:// or https://';
-  }
-  const isBase = /^https?:\/\/[^/?#@]+(\/[^?#]*)?$/.test(text);
-  return isBase ? undefined : 'an address with a user, a query or a fragment: remove it';
-}
-
 /** An address without a slash at its end; an empty text stands for `usual`. */
 export function link(usual: string) {
   return v.pipe(
     v.string(invalid('is not an address: put it in quotes')),
     rejectIf((text) => {
-      const fault = text === '' ? undefined : findLinkFault(text);
-      return fault && `${show(text)} is ${fault}`;
+      const fault = text === '' ? undefined : findUrlFault(text);
+      return fault && `${showUrl(text)} ${fault}`;
     }),
     v.transform((text) => (text === '' ? usual : text.replace(/\/$/, ''))),
     v.metadata({ valueType: 'url' }),

@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { clusterCollectors, type CollectorOptions } from './collector-schema.ts';
 import { findSecretFault, Secret } from './files.ts';
-import { quote } from './issues.ts';
 import {
   anyText,
   boolean,
@@ -9,6 +8,7 @@ import {
   duration,
   filePath,
   filledList,
+  findUrlFault,
   integer,
   invalid,
   key,
@@ -16,20 +16,18 @@ import {
   NOT_TEXT,
   rejectIf,
   section,
+  showUrl,
   text,
   textLike,
 } from './values.ts';
-
-// The keys of a cluster and of the collectors: see schema.ts.
 
 /** A URL without a slash at the end, to which `end` is added when missing. */
 function apiUrl(example: string, end = '') {
   return v.pipe(
     text(),
     rejectIf((url) => {
-      const fault = findFault(url, example);
-      // Everything before an @ may be a password.
-      return fault && `${quote(url.replace(/^.*@/s, '<secret>@'))} ${fault}`;
+      const fault = findUrlFault(url, example);
+      return fault && `${showUrl(url)} ${fault}`;
     }),
     // Editors know the pattern and not the check.
     v.metadata({ valueType: 'url', pattern: '^https?://[^@?#]+$' }),
@@ -39,19 +37,6 @@ function apiUrl(example: string, end = '') {
       return base.endsWith(end) ? base : `${base}${end}`;
     }),
   );
-}
-
-function findFault(value: string, example: string): string | undefined {
-  if (!/^https?:\/\//i.test(value)) {
-    return `does not begin with https:// or http://: write it as ${example}`;
-  }
-  if (!URL.canParse(value)) return `is not a valid URL: write it as ${example}`;
-  const { username, password } = new URL(value);
-  if (username !== '' || password !== '') {
-    return 'holds a user or a password: move them to username and password_file';
-  }
-  if (!/[?#]/.test(value)) return undefined;
-  return 'has a query or a fragment: remove everything from the ? or # on';
 }
 
 /** The bases of the cluster API of the nodes of one cluster. */

@@ -50,7 +50,7 @@ export class Cluster {
   readonly pollers: readonly Poller[];
   readonly shard: Config['shard'];
   /** Progress of the running (or last) range scan, in nodes. */
-  scan = { done: 0, planned: 0 };
+  readonly scan = { done: 0, planned: 0 };
   readonly #context: ClusterContext;
   /** The last poll that noticed another cluster behind the URLs. */
   #replacedBy: PollStats | undefined;
@@ -216,9 +216,7 @@ export class Cluster {
         nowMs: clock.wallMs,
         urls: this.config.cluster_api?.urls.length ?? 1,
         namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
-        scanProgress: (done, planned) => {
-          this.scan = { done, planned };
-        },
+        scanProgress: (done, planned) => Object.assign(this.scan, { done, planned }),
       });
     return {
       ...this.#bind(collector, completePoll),

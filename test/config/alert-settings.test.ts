@@ -23,10 +23,10 @@ test('limits and links that cannot be used are reported with their remedy', asyn
     exporter.yml:7:17: thresholds.scan_minutes: 1.5 is not a whole number of minutes
     exporter.yml:1:13: thresholds.heartbeat_critical: 3 must be more than heartbeat (5)
     exporter.yml:1:41: thresholds.disk_critical: 0.9 must be less than disk (0.8)
-    exporter.yml:1:23: links.runbook_url: "wiki" is not an address that begins with http:// or https://
+    exporter.yml:1:23: links.runbook_url: "wiki" does not begin with https:// or http://: write it as https://host/path
     exporter.yml:1:29: links.dashboards_url: unknown key "dashboards_url"; did you mean "dashboard_url"?
-    exporter.yml:1:23: links.runbook_url: "https://wiki/?page=a" is an address with a user, a query or a fragment: remove it
-    exporter.yml:1:62: links.dashboard_url: "https://<secret>@g" is an address with a user, a query or a fragment: remove it
+    exporter.yml:1:23: links.runbook_url: "https://wiki/?page=a" has a query or a fragment: remove everything from the ? or # on
+    exporter.yml:1:62: links.dashboard_url: "<secret>@g" holds a user or a password: remove them, or move them to username and password_file
     "
   `);
 });

@@ -51,9 +51,9 @@ test('what is wrong with each cluster is reported with its place and its remedy'
     exporter.yml:11:61: clusters[8].cluster_api.urls[2]: "crdb:8080" does not begin with https:// or http://: write it as https://crdb-1:8080
     exporter.yml:11:74: clusters[8].cluster_api.urls[3]: "ftp://crdb" does not begin with https:// or http://: write it as https://crdb-1:8080
     exporter.yml:11:88: clusters[8].cluster_api.urls[4]: "xhttp://crdb" does not begin with https:// or http://: write it as https://crdb-1:8080
-    exporter.yml:12:39: clusters[9].cluster_api.urls[0]: "<secret>@crdb:8080" holds a user or a password: move them to username and password_file
-    exporter.yml:12:71: clusters[9].cluster_api.urls[1]: "<secret>@a:1" holds a user or a password: move them to username and password_file
-    exporter.yml:12:89: clusters[9].cluster_api.urls[2]: "<secret>@b:1" holds a user or a password: move them to username and password_file
+    exporter.yml:12:39: clusters[9].cluster_api.urls[0]: "<secret>@crdb:8080" holds a user or a password: remove them, or move them to username and password_file
+    exporter.yml:12:71: clusters[9].cluster_api.urls[1]: "<secret>@a:1" holds a user or a password: remove them, or move them to username and password_file
+    exporter.yml:12:89: clusters[9].cluster_api.urls[2]: "<secret>@b:1" holds a user or a password: remove them, or move them to username and password_file
     exporter.yml:13:39: clusters[10].cluster_api.urls[0]: "<secret>@crdb:8080" does not begin with https:// or http://: write it as https://crdb-1:8080
     exporter.yml:13:63: clusters[10].cluster_api.urls[1]: "https://a:1/?x=1" has a query or a fragment: remove everything from the ? or # on
     exporter.yml:13:83: clusters[10].cluster_api.urls[2]: "https://b:1/#f" has a query or a fragment: remove everything from the ? or # on

@@ -1,7 +1,6 @@
 import {
   DEFAULT_THRESHOLDS,
   describeThreshold,
-  findLinkFault,
   findThresholdFault,
   findWrongOrders,
   isThresholdName,
@@ -10,6 +9,7 @@ import {
 } from '../../../config/alert-settings.ts';
 import { findNearest } from '../../../config/issues.ts';
 import type { Config } from '../../../config/keys-and-flags.ts';
+import { findUrlFault } from '../../../config/values.ts';
 import { type CommandError, usageError } from '../../command.ts';
 
 /** A setting: how its value is checked and written, its default and its meaning. */
@@ -164,7 +164,7 @@ function checkValue(name: string, value: string): string {
 
 function findTextFault(kind: Setting[0], value: string): string | undefined {
   if (value === '' && kind.startsWith('optional')) return undefined;
-  if (kind.endsWith('url')) return findLinkFault(value);
+  if (kind.endsWith('url')) return findUrlFault(value);
   try {
     // Prometheus checks it more strictly; a flag at its beginning is not known here.
     void new RegExp(value.replace(/^\(\?[a-z]+\)/, ''), 'u');
