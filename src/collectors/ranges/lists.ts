@@ -148,6 +148,8 @@ function byAge(a: ProblemRange, b: ProblemRange): number {
   return a.firstSeenSeconds - b.firstSeenSeconds || a.rangeId - b.rangeId;
 }
 
+/** Tables with a load of their own in a scan: those of 1,500,000 tables would fill the memory. The rest counts together. */
+const MAX_TABLES = 65_000;
 const NO_LOAD: TableLoad = { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 };
 
 /** The lists of tables that are shown, from scan to scan. */
@@ -166,7 +168,8 @@ export class TopTables {
 
   add({ replicas, from, to }: ReplicaSlice): void {
     for (let index = from; index < to; index += 1) {
-      const tableId = tableOf(replicas.tableIndexes[index] ?? 0);
+      let tableId = tableOf(replicas.tableIndexes[index] ?? 0);
+      if (this.#loads.size >= MAX_TABLES && !this.#loads.has(tableId)) tableId = UNKNOWN_TABLE;
       let load = this.#loads.get(tableId);
       if (load === undefined) this.#loads.set(tableId, (load = { ...NO_LOAD }));
       load.cpuNanos += replicas.cpuNanos[index] ?? 0;
