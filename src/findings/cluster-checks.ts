@@ -96,8 +96,8 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     about: 'jobs',
     alert: 'CrdbBackupTooOld',
     normalSeconds: 600,
-    find({ lastBackupSeconds, nowSeconds, thresholds }) {
-      const age = nowSeconds - lastBackupSeconds;
+    find({ lastBackupSeconds, nowMs, thresholds }) {
+      const age = nowMs / 1000 - lastBackupSeconds;
       if (lastBackupSeconds === 0 || age <= thresholds.backup_hours * 3600) return undefined;
       return `The last scheduled backup ended ${formatDuration(age)} ago.`;
     },
@@ -108,8 +108,8 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     about: 'nodes',
     alert: 'CrdbUpgradeNotFinalized',
     normalSeconds: 3600,
-    find({ jobs: { preserveDowngradeSeconds }, nowSeconds, thresholds }) {
-      const age = nowSeconds - (preserveDowngradeSeconds ?? nowSeconds);
+    find({ jobs: { preserveDowngradeSeconds = Infinity }, nowMs, thresholds }) {
+      const age = nowMs / 1000 - preserveDowngradeSeconds;
       if (age <= thresholds.finalize_days * 86_400) return undefined;
       return `The upgrade has not been finalized for ${formatDuration(age)}.`;
     },

@@ -17,7 +17,7 @@ import type { Problem } from './status.ts';
 /** The facts that checks read; nothing is found in what is not known. */
 export interface Facts {
   readonly thresholds: Thresholds;
-  readonly nowSeconds: number;
+  readonly nowMs: number;
   readonly nodes: readonly NodeStatus[];
   /** The nodes with fresh records. */
   readonly fresh: readonly NodeStatus[];

@@ -2,7 +2,6 @@ import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { readJobs } from '../collectors/nodes/jobs.ts';
 import type { RangesResult } from '../collectors/ranges/result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
-import type { Thresholds } from '../config/alert-settings.ts';
 import { formatDuration } from '../format.ts';
 import { assistantProblems } from './assistant.ts';
 import { CLUSTER_CHECKS, RANGES_CHECKS } from './cluster-checks.ts';
@@ -14,17 +13,15 @@ import { refuseDecommission, type StopEvidence } from './safe-to-stop.ts';
 import { sessionProblems } from './sessions.ts';
 import type { ClusterView, CollectorStatus, Problem } from './status.ts';
 
-/** The facts that the problems follow from, beside what is shown. */
-export interface ClusterEvidence {
-  readonly thresholds: Thresholds;
-  /** The current results of polls; absent while there are none. */
-  readonly results: {
-    readonly nodes: NodesResult | undefined;
-    readonly ranges: RangesResult | undefined;
-    readonly sessions: SessionsResult | undefined;
-  };
-  /** Write stalls per minute by node id. */
-  readonly writeStalls: ReadonlyMap<number, number>;
+/** The current results of polls; undefined while there are none. */
+export interface Results {
+  readonly nodes: NodesResult | undefined;
+  readonly ranges: RangesResult | undefined;
+  readonly sessions: SessionsResult | undefined;
+}
+
+/** What problems follow from beside the facts. */
+interface ClusterEvidence {
   readonly stop: StopEvidence;
   /** The problems of watching the cluster that no single result shows. */
   readonly watchProblems: readonly Problem[];
@@ -35,10 +32,10 @@ export interface ClusterEvidence {
 /** The problems of a cluster and of watching it, as the page, /api/status and the commands show them. */
 export function findProblems(
   view: ClusterView,
-  { results, writeStalls, stop, watchProblems, previous, thresholds }: ClusterEvidence,
-  nowMs: number,
+  facts: Facts,
+  { stop, watchProblems, previous }: ClusterEvidence,
 ): readonly Problem[] {
-  const facts = readFacts(results, { thresholds, writeStalls, nowMs });
+  const { thresholds, nowMs } = facts;
   const isBlind = view.apis.some(({ api, isUp }) => api === 'cluster' && isUp === false);
   const sourceOf = (collector: string) => view.collectors.find(({ name }) => name === collector);
   const from = (collector: string, problems: readonly Problem[]): readonly Problem[] => {
@@ -73,14 +70,22 @@ export function findProblems(
 
 /** Reads the facts of checks from the results of polls. */
 export function readFacts(
-  { nodes, ranges, sessions }: ClusterEvidence['results'],
-  { nowMs, ...given }: Pick<Facts, 'thresholds' | 'writeStalls'> & { readonly nowMs: number },
+  { nodes, ranges, sessions }: Results,
+  { nowMs, thresholds, writeStalls }: Pick<Facts, 'nowMs' | 'thresholds' | 'writeStalls'>,
 ): Facts {
   const { nodes: list = [], lastBackupSeconds = 0 } = nodes ?? {};
   const fresh = list.filter(({ isFresh }) => isFresh);
-  const jobs = readJobs(list);
-  const nowSeconds = nowMs / 1000;
-  return { ...given, nowSeconds, nodes: list, fresh, jobs, lastBackupSeconds, ranges, sessions };
+  return {
+    nowMs,
+    thresholds,
+    writeStalls,
+    nodes: list,
+    fresh,
+    jobs: readJobs(list),
+    lastBackupSeconds,
+    ranges,
+    sessions,
+  };
 }
 
 /** The problems that these checks find. */

@@ -6,7 +6,7 @@ import { DEFAULT_THRESHOLDS } from '../../src/config/alert-settings.ts';
 import { CLUSTER_CHECKS, RANGES_CHECKS } from '../../src/findings/cluster-checks.ts';
 import { NODE_CHECKS, SESSION_CHECKS } from '../../src/findings/node-checks.ts';
 import { toFindings } from '../../src/findings/problem.ts';
-import { type ClusterEvidence, readFacts, runChecks } from '../../src/findings/problems.ts';
+import { readFacts, type Results, runChecks } from '../../src/findings/problems.ts';
 import { BATCH_APPLICATIONS } from '../../src/findings/sessions.ts';
 import type { Problem } from '../../src/findings/status.ts';
 import { ALERT_SEVERITIES } from '../../src/vocabulary.ts';
@@ -33,14 +33,15 @@ const NOT_CHECKED = `
   CrdbMonitoringBlind CrdbNodeFlapping CrdbNodeLivenessFlapping CrdbNodeMemoryGrows
   CrdbSessionStorm CrdbShardsMissing CrdbSqlFailing CrdbSqlStopped CrdbStoreDiskFillsSoon
   CrdbStoreDiskSlow CrdbStoreDiskStalled CrdbWatchdog
-`.match(/\w+/g);
+`
+  .split(/\s+/)
+  .filter((name) => name !== '');
 
 const alerts = [...new Set(rules.flatMap(({ alert }) => alert ?? []))].toSorted();
 
 describe('each alert', () => {
   test('has a finding, or stands in the list of those that the page does not check', () => {
-    const listed = [...Object.keys(ALERT_SEVERITIES), ...(NOT_CHECKED ?? [])];
-    expect(listed.toSorted()).toEqual(alerts);
+    expect([...Object.keys(ALERT_SEVERITIES), ...NOT_CHECKED].toSorted()).toEqual(alerts);
   });
 
   test('with a finding is named by what makes it', () => {
@@ -67,7 +68,7 @@ describe('each alert', () => {
 const CHECKS = [...NODE_CHECKS, ...CLUSTER_CHECKS, ...RANGES_CHECKS, ...SESSION_CHECKS];
 
 /** What all checks find in these results, at a node 1 with so many write stalls a minute. */
-function check(results: Partial<ClusterEvidence['results']>, stalls = 1): readonly Problem[] {
+function check(results: Partial<Results>, stalls = 1): readonly Problem[] {
   const known = { nodes: undefined, ranges: undefined, sessions: undefined, ...results };
   const writeStalls = new Map([[1, stalls]]);
   const given = { thresholds: DEFAULT_THRESHOLDS, writeStalls, nowMs: NOW_MS };
@@ -91,6 +92,15 @@ function metrics(values: Readonly<Record<string, number>>): Partial<Node> {
 
 function store(values: Readonly<Record<string, number>>): Partial<Node> {
   return { stores: new Map([['1', new Map(Object.entries(values))]]) };
+}
+
+/** A node of a cluster whose replication is so many seconds behind. */
+function replicated(seconds: number): Partial<Node> {
+  const key = 'logical_replication.replicated_time_seconds';
+  return metrics({
+    'jobs.logical_replication.currently_running': 1,
+    [key]: 1_700_000_100 - seconds,
+  });
 }
 
 /** The hotspots when the first of three live nodes has this load and CPU. */
@@ -175,16 +185,7 @@ const CONDITIONS: Readonly<
     store({ capacity: 100e9, 'capacity.available': 70e9 }),
     [2, 3, 4].map((id) => node(id, store({ capacity: 100e9, 'capacity.available': 25e9 }))),
   ],
-  CrdbReplicationLag: [
-    metrics({
-      'jobs.logical_replication.currently_running': 1,
-      'logical_replication.replicated_time_seconds': 1_700_000_100 - 601,
-    }),
-    metrics({
-      'jobs.logical_replication.currently_running': 1,
-      'logical_replication.replicated_time_seconds': 1_700_000_100 - 600,
-    }),
-  ],
+  CrdbReplicationLag: [replicated(601), replicated(600)],
   CrdbUpgradeNotFinalized: [
     metrics({ 'cluster.preserve-downgrade-option.last-updated': NOW_MS / 1000 - 8 * 86_400 }),
     metrics({ 'cluster.preserve-downgrade-option.last-updated': NOW_MS / 1000 - 6 * 86_400 }),
@@ -241,13 +242,10 @@ describe('a finding', () => {
   });
 
   test('of a hotspot compares the live nodes of a region', () => {
-    expect(compare([121, 0], 0.3)).toMatchObject([
-      {
-        alert: 'CrdbNodeHotspot',
-        normalSeconds: 1800,
-        text: expect.stringMatching(/^Node 1 carries up to 3/),
-      },
-    ]);
+    const texts = compare([121, 0], 0.3).map(
+      (one) => `${one.alert} ${one.normalSeconds} ${one.text}`,
+    );
+    expect(texts).toEqual([expect.stringMatching(/^CrdbNodeHotspot 1800 Node 1 carries up to 3/)]);
     expect(compare([120, 0], 0.3)).toEqual([]);
     expect(compare([40, 31], 0.51)).toHaveLength(1);
     expect(compare([40, 31], 0.5)).toEqual([]);

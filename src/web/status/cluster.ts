@@ -10,7 +10,7 @@ import { readAssistant } from '../../findings/assistant.ts';
 import { isDown, readNodes } from '../../findings/nodes.ts';
 import { type PolledUrls, pollWarnings, readCollector, urlProblems } from '../../findings/polls.ts';
 import { isProblem, toFindings } from '../../findings/problem.ts';
-import { findProblems } from '../../findings/problems.ts';
+import { findProblems, readFacts, type Results } from '../../findings/problems.ts';
 import { readRanges } from '../../findings/ranges.ts';
 import { readSqlLoad, readWriteStalls } from '../../findings/rates.ts';
 import { decideSafeToStop, type StopEvidence } from '../../findings/safe-to-stop.ts';
@@ -63,7 +63,7 @@ export interface ReadingContext {
 
 /** Reads the results of the last polls. */
 export function readCluster(cluster: ClusterSource, context: ReadingContext): ClusterReading {
-  const { nowMs, thresholds, sinceMs, previous = [], writeStalls = new Map() } = context;
+  const { nowMs, sinceMs, previous = [], writeStalls = new Map() } = context;
   const results = {
     nodes: cluster.result(nodes),
     ranges: cluster.result(ranges),
@@ -72,8 +72,9 @@ export function readCluster(cluster: ClusterSource, context: ReadingContext): Cl
   const stop = readStopEvidence(cluster, nowMs);
   const view = readView(cluster, results, stop, context);
   const watchProblems = findWatchProblems(cluster, results, context);
-  const evidence = { results, writeStalls, stop, watchProblems, previous, thresholds };
-  const findings = toFindings(findProblems(view, evidence, nowMs), sinceMs, nowMs);
+  const facts = readFacts(results, { ...context, writeStalls });
+  const found = findProblems(view, facts, { stop, watchProblems, previous });
+  const findings = toFindings(found, sinceMs, nowMs);
   const problems = findings.filter(isProblem);
   const isReadWrongly = findings.some(({ alert }) => alert === 'CrdbScanDisagrees');
   const isSeen = isVisible(view) && !isReadWrongly;
@@ -89,7 +90,7 @@ export function readCluster(cluster: ClusterSource, context: ReadingContext): Cl
 /** The problems of watching a cluster that no single result shows; URLs that all fail have one in the failed polls. */
 function findWatchProblems(
   cluster: ClusterSource,
-  results: Parameters<typeof findProblems>[1]['results'],
+  results: Results,
   { previous = [], scanProblems = [], hiddenSessions }: ReadingContext,
 ): readonly Problem[] {
   return [
@@ -113,7 +114,7 @@ function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): b
 
 function readView(
   cluster: ClusterSource,
-  results: Parameters<typeof findProblems>[1]['results'],
+  results: Results,
   stop: StopEvidence,
   { sqlLoad }: ReadingContext,
 ): ClusterView {
