@@ -137,7 +137,7 @@ async function printReports(
       },
     });
     const unread = [...missing.failed.keys(), ...missing.skipped].toSorted((a, b) => a - b);
-    const reports = toReports(replicas, unread);
+    const reports = rangeIds.flatMap((id) => toReport(id, replicas, unread) ?? []);
     if (options.output === 'json') await writeJson({ ranges: reports }, 'json');
     else {
       for (const report of reports) {
@@ -145,10 +145,15 @@ async function printReports(
       }
     }
     noteMissingNodes(missing);
-    const isWhole = reportMissing(ids, reports, unread);
+    const unknown = rangeIds.filter((id) => !reports.some(({ range_id }) => range_id === id));
+    if (unknown.length > 0) {
+      const why = unread.length === 0 ? 'never existed' : 'only nodes that were not read hold it';
+      const text = `no live node holds range ${formatList(unknown)}`;
+      note(`${text}: it was merged or dropped, or ${why}`);
+    }
     const hasProblem = reports.some(({ problems }) => problems.length > 0);
     if (!options.watch || !(hasProblem || missing.failed.size > 0)) {
-      return isWhole ? EXIT.ok : EXIT.failed;
+      return unknown.length === 0 ? EXIT.ok : EXIT.failed;
     }
     await wait(WATCH_SECONDS * 1000, undefined, { signal: target.stats.signal });
   }
@@ -171,42 +176,30 @@ interface RangeReport {
   }[];
 }
 
-function toReports(replicas: readonly Replica[], unread: readonly number[]): RangeReport[] {
-  const sorted = replicas.toSorted(
-    (a, b) =>
-      (a.range_id ?? 0) - (b.range_id ?? 0) ||
-      (a.node_id ?? 0) - (b.node_id ?? 0) ||
-      (a.store_id ?? 0) - (b.store_id ?? 0),
-  );
-  const byRange = Map.groupBy(sorted, ({ range_id }) => range_id ?? 0);
-  return Array.from(byRange, ([rangeId, list]) => ({
+/** The report on a range; undefined when no node that was read holds it. */
+function toReport(
+  rangeId: number,
+  all: readonly Replica[],
+  unread: readonly number[],
+): RangeReport | undefined {
+  const replicas = all
+    .filter(({ range_id }) => range_id === rangeId)
+    .toSorted(
+      (a, b) => (a.node_id ?? 0) - (b.node_id ?? 0) || (a.store_id ?? 0) - (b.store_id ?? 0),
+    );
+  const [first] = replicas;
+  if (first === undefined) return undefined;
+  return {
     range_id: rangeId,
-    table_id: list[0]?.table_id ?? null,
-    index_id: list[0]?.index_id ?? null,
-    replicas: list,
+    table_id: first.table_id,
+    index_id: first.index_id,
+    replicas,
     unread_nodes: unread,
-    problems: [...new Set(list.flatMap(({ problems }) => problems))].map((name) => {
+    problems: [...new Set(replicas.flatMap(({ problems }) => problems))].map((name) => {
       const { what = '', next = '' } = PROBLEM_ISSUES[name] ?? PROBLEM_ISSUES['other'] ?? {};
       return { name, meaning: what, next };
     }),
-  }));
-}
-
-/** Prints which ranges no node holds; returns whether all were found. */
-function reportMissing(
-  ids: readonly number[],
-  reports: readonly RangeReport[],
-  unread: readonly number[],
-): boolean {
-  const found = new Set(reports.map(({ range_id }) => range_id));
-  const missing = ids.filter((id) => !found.has(id));
-  if (missing.length === 0) return true;
-  const why =
-    unread.length === 0
-      ? 'it was merged or dropped, or never existed'
-      : 'it was merged or dropped, or only nodes that were not read hold it';
-  note(`no live node holds range ${formatList(missing)}: ${why}`);
-  return false;
+  };
 }
 
 async function printReport(report: RangeReport): Promise<void> {
