@@ -83,7 +83,7 @@ interface State {
 type Context = CollectorPoll<OptionValues<typeof OPTIONS>, State>;
 
 export interface SessionsResult extends CollectorResult {
-  /** Open sessions by node id, in ascending order. */
+  /** Open sessions by node id, in ascending order, without the failed nodes. */
   readonly nodes: ReadonlyMap<number, NodeTally>;
   /** How many are at most as old as the bound, by bound in seconds; the last one, Infinity, counts all. */
   readonly byAge: ReadonlyMap<number, number>;
@@ -137,7 +137,10 @@ export const sessions = defineCollector({
     state.pairs = chooseListed(pairs, state.pairs, options.max_applications, PAIR_RANKINGS);
     state.users = chooseListed(byUser, state.users, options.max_users, USER_RANKINGS);
     return {
-      nodes: new Map([...count.nodes].toSorted(([a], [b]) => a - b)),
+      // A node may fail after some pages of its sessions: these are no numbers of the node.
+      nodes: new Map(
+        [...count.nodes].filter(([id]) => !failedNodes.has(id)).toSorted(([a], [b]) => a - b),
+      ),
       byAge: count.byAge,
       queriesByAge: count.queriesByAge,
       applications: listApplications(pairs, state.pairs, state.users),
