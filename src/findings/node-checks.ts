@@ -37,19 +37,23 @@ export interface Check extends Pick<
 > {
   readonly alert: AlertName;
   readonly key?: string;
-  /** The text of the problem, with its severity where the alert has two; undefined while all is well. */
-  readonly find: (facts: Facts) => string | Pick<Problem, 'text' | 'level'> | undefined;
+  /** The text of the problem, with its severity and wait where the alert has two; undefined while all is well. */
+  readonly find: (
+    facts: Facts,
+  ) => string | Pick<Problem, 'text' | 'level' | 'normalSeconds'> | undefined;
 }
 
 /**
  * Finds the nodes, all or those with fresh records, at which a value is over its limit: `Nodes 3 and 4: up to 97 % of all
  * CPUs are used.` A value that is not known (undefined, NaN or -Infinity) is over no limit; `text` is about the worst one.
+ * `critical` is the critical rule of the alert, where it has one.
  */
 function atNodes(
   which: 'nodes' | 'fresh',
   read: (node: NodeStatus, facts: Facts) => number | undefined,
   isOver: (value: number, thresholds: Thresholds) => boolean,
   text: (worst: number) => string,
+  critical?: { readonly isOver: typeof isOver; readonly normalSeconds: number },
 ): Check['find'] {
   return (facts) => {
     const over = facts[which].flatMap((node) => {
@@ -58,7 +62,10 @@ function atNodes(
     });
     if (over.length === 0) return undefined;
     const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
-    return `${capitalize(formatNodes(over.map(({ id }) => id)))}: ${text(worst)}.`;
+    const sentence = `${capitalize(formatNodes(over.map(({ id }) => id)))}: ${text(worst)}.`;
+    return critical?.isOver(worst, facts.thresholds)
+      ? { text: sentence, level: 'critical', normalSeconds: critical.normalSeconds }
+      : sentence;
   };
 }
 
@@ -85,6 +92,7 @@ export const NODE_CHECKS: readonly Check[] = [
       ({ metrics, memoryBytes }) => ratio(metrics.get('sys.rss'), memoryBytes),
       (share, { memory }) => share > memory,
       (share) => `the process uses ${formatPercent(share)} of the memory`,
+      { isOver: (share, { memory_critical }) => share > memory_critical, normalSeconds: 120 },
     ),
     next: 'Compare --cache and --max-sql-memory with the memory of the machine: the kernel may kill the node.',
   },
@@ -158,6 +166,10 @@ export const NODE_CHECKS: readonly Check[] = [
       ({ metrics }) => Math.abs(metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9,
       (seconds, { changefeed_lag }) => seconds > changefeed_lag,
       (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
+      {
+        isOver: (seconds, { changefeed_lag_critical }) => seconds > changefeed_lag_critical,
+        normalSeconds: 900,
+      },
     ),
     next: 'Normal during an initial scan; otherwise check the sink and the load.',
   },

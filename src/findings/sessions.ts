@@ -97,11 +97,11 @@ export function findHiddenSessions(
     user === undefined
       ? 'The list of sessions is empty'
       : `The user ${user} sees only its own sessions`;
-  const fresh = known.nodes.filter(({ isFresh }) => isFresh);
-  const connections = fresh.reduce((sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0), 0);
+  const read = known.nodes.filter(({ id, isFresh }) => isFresh && !listed.failedNodes.has(id));
+  const connections = read.reduce((sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0), 0);
   const others = listed.applications.filter((application) => application.user !== user);
   const seesOthers = others.some((counts) => SESSION_STATES.some((state) => counts[state] > 0));
-  if (seesOthers || connections === 0 || listed.failedNodes.size > 0) return undefined;
+  if (seesOthers || connections === 0) return undefined;
   return {
     key: 'own sessions',
     about: 'exporter',

@@ -176,9 +176,9 @@ const CONDITIONS: Readonly<
     metrics({ seconds_until_license_expiry: 22 * 86_400 }),
   ],
   CrdbPartitionSuspected: [
-    metrics({ 'rpc.connection.unhealthy': 1 }),
-    metrics({ 'rpc.connection.unhealthy': 0 }),
-    [node(2, metrics({ 'rpc.connection.unhealthy': 0 }))],
+    metrics({ 'rpc.connection.unhealthy': 2, 'rpc.connection.healthy': 1 }),
+    metrics({ 'rpc.connection.unhealthy': 1, 'rpc.connection.healthy': 2 }),
+    [node(2), node(3, { livenessCode: 1 })],
   ],
   CrdbClusterCapacity: [
     store({ capacity: 100e9, 'capacity.available': 30e9 }),
@@ -212,10 +212,16 @@ describe('a finding', () => {
   });
 
   test('is information until its alert would fire, and has its severity then', () => {
-    const problems = found(metrics({ 'sys.rss': 99 }));
-    const levelAfter = (seconds: number) =>
-      toFindings(problems, () => NOW_MS - seconds * 1000, NOW_MS).map(({ level }) => level);
-    expect([levelAfter(1_799), levelAfter(1_800)]).toEqual([['info'], ['warning']]);
+    const levels = (values: Readonly<Record<string, number>>, ...waits: readonly number[]) =>
+      waits
+        .flatMap((seconds) =>
+          toFindings(found(metrics(values)), () => NOW_MS - seconds * 1000, NOW_MS),
+        )
+        .map(({ level }) => level);
+    expect(levels({ 'sys.rss': 97 }, 1_799, 1_800)).toEqual(['info', 'warning']);
+    expect(levels({ 'sys.rss': 98 }, 119, 120)).toEqual(['info', 'critical']);
+    const lag = { 'changefeed.max_behind_nanos': 14_401e9 };
+    expect(levels(lag, 899, 900)).toEqual(['info', 'critical']);
   });
 
   test('waits as long as its alert', () => {

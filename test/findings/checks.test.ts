@@ -42,7 +42,8 @@ function found(
   });
 }
 
-const BLIND = found([700, undefined, 534], { watcher: 2, other: 0 });
+/** The connections of the last node are not counted: its sessions are missing. */
+const BLIND = found([700, undefined, 534, 9], { watcher: 2, other: 0 }, [3]);
 
 /** Records polls of sessions of this user, or without a login, and reads what is wrong with the list after each. */
 async function prepare(username?: string) {
@@ -69,7 +70,7 @@ test('a user that sees only its own sessions is reported at the third contradict
 
 test.each([
   ['nobody is connected', found([0, undefined], { watcher: 1 })],
-  ['the sessions of a node are missing', found([9], { watcher: 1 }, [3])],
+  ['the sessions of the node with connections are missing', found([0, 9], { watcher: 1 }, [1])],
   ['others have sessions', found([9], { watcher: 1, other: 1, third: 0 })],
   [
     'only nodes are known',
