@@ -20,7 +20,7 @@ export interface Results {
   readonly sessions: SessionsResult | undefined;
 }
 
-/** What problems follow from beside the facts. */
+/** The evidence of problems beside the facts. */
 interface ClusterEvidence {
   readonly stop: StopEvidence;
   /** The problems of watching the cluster that no single result shows. */
