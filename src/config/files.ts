@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { readFile, stat } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { inspect, isDeepStrictEqual } from 'node:util';
 import { messageOf } from '../format.ts';
 
@@ -189,29 +190,26 @@ export async function watchFiles<T>(options: FileWatchOptions<T>): Promise<FileW
     return reloaded;
   }
 
-  /** The digest of the last check. A file that is being written is half there: a change must have stood for one check. */
-  let seen = digest;
-  async function check(): Promise<void> {
-    const found = await digestFiles(files());
-    if (found !== digest && found === seen) await reload().then(() => onChange?.(current), onError);
-    seen = found;
+  const over = new AbortController();
+  const { signal } = over;
+  async function follow(): Promise<void> {
+    let seen = digest;
+    while (await sleep(everyMs, true, { ref: false, signal }).catch(() => false)) {
+      const found = await digestFiles(files());
+      // A file that is being written is half there: a change must have stood for one check.
+      const isStable = found === seen;
+      seen = found;
+      if (found !== digest && isStable) await reload().then(() => onChange?.(current), onError);
+    }
   }
 
-  let timer: NodeJS.Timeout | undefined;
-  let isOver = false;
-  function schedule(): void {
-    if (!isOver) timer = setTimeout(() => void check().then(schedule), everyMs).unref();
-  }
-  if (everyMs !== undefined && files().length > 0) schedule();
+  if (everyMs !== undefined && files().length > 0) void follow();
   return {
     current: () => current,
     failure: () => failure,
     reload,
     onReload: (listener) => listeners.push(listener),
-    [Symbol.dispose]() {
-      isOver = true;
-      clearTimeout(timer);
-    },
+    [Symbol.dispose]: () => over.abort(),
   };
 }
 

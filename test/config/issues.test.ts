@@ -5,7 +5,6 @@ import {
   findNearest,
   formatIssues,
   quote,
-  show,
 } from '../../src/config/issues.ts';
 
 function at(line: number, column: number) {
@@ -35,25 +34,10 @@ test('issues are listed in the order of the file, those of flags first, each onc
   expect(() => issues.throwIfAny()).toThrow(new ConfigError(issues.problems));
 });
 
-describe('a value in a message', () => {
-  test.each([
-    ['text', '"text"'],
-    ['postgres://me:hunter2@crdb/x', '"postgres://<secret>@crdb/x"'],
-    [1.5, '1.5'],
-    [false, 'false'],
-    [null, 'nothing'],
-    [undefined, 'nothing'],
-    [[1], 'a list'],
-    [{ a: 1 }, 'a map'],
-  ])('%j is shown as %s', (value, shown) => {
-    expect(show(value)).toBe(shown);
-  });
-
-  test('is cut after 80 characters', () => {
-    const eighty = 'ab'.repeat(40);
-    expect(quote(eighty)).toBe(`"${eighty}"`);
-    expect(quote(`${eighty}c`)).toBe(`"${eighty}…"`);
-  });
+test('a value in a message is cut after 80 characters', () => {
+  const eighty = 'ab'.repeat(40);
+  expect(quote(eighty)).toBe(`"${eighty}"`);
+  expect(quote(`${eighty}c`)).toBe(`"${eighty}…"`);
 });
 
 describe('the word that was probably meant', () => {
