@@ -90,6 +90,13 @@ function metrics(values: Readonly<Record<string, number>>): Partial<Node> {
   return { metrics: new Map(Object.entries(values)) };
 }
 
+/** The severity of a problem so many seconds after it was first seen. */
+function levels(problems: Parameters<typeof toFindings>[0], ...waits: readonly number[]) {
+  return waits.map(
+    (seconds) => toFindings(problems, () => NOW_MS - seconds * 1000, NOW_MS)[0]?.level,
+  );
+}
+
 function store(values: Readonly<Record<string, number>>): Partial<Node> {
   return { stores: new Map([['1', new Map(Object.entries(values))]]) };
 }
@@ -137,19 +144,21 @@ function textsOf(load: Partial<ReturnType<typeof scannedStore>>): readonly strin
   return check({ ranges }).map(({ text }) => text);
 }
 
+/** A node on either side of the threshold of an alert that reads one metric. */
+function sides(key: string, above: number, below: number) {
+  return [metrics({ [key]: above }), metrics({ [key]: below })] as const;
+}
+
 /** Values on both sides of the threshold of an alert. */
 const CONDITIONS: Readonly<
   Record<string, readonly [above: Partial<Node>, below: Partial<Node>, others?: readonly Node[]]>
 > = {
-  CrdbClockOffsetHigh: [
-    metrics({ 'clock-offset.meannanos': -310e6 }),
-    metrics({ 'clock-offset.meannanos': 300e6 }),
-  ],
+  CrdbClockOffsetHigh: sides('clock-offset.meannanos', -310e6, 300e6),
   CrdbNodeCpuHigh: [
     metrics({ 'sys.cpu.combined.percent-normalized': 0.91 }),
     metrics({ 'sys.cpu.combined.percent-normalized': 0.99, 'jobs.backup.currently_running': 1 }),
   ],
-  CrdbNodeMemoryHigh: [metrics({ 'sys.rss': 91 }), metrics({ 'sys.rss': 90 })],
+  CrdbNodeMemoryHigh: sides('sys.rss', 91, 90),
   CrdbFileDescriptorsHigh: [
     metrics({ 'sys.fd.open': 81, 'sys.fd.softlimit': 100 }),
     metrics({ 'sys.fd.open': 80, 'sys.fd.softlimit': 100 }),
@@ -167,14 +176,8 @@ const CONDITIONS: Readonly<
     store({ 'queue.replicate.purgatory': 1 }),
     store({ 'queue.replicate.purgatory': 0 }),
   ],
-  CrdbChangefeedLagging: [
-    metrics({ 'changefeed.max_behind_nanos': 601e9 }),
-    metrics({ 'changefeed.max_behind_nanos': 600e9 }),
-  ],
-  CrdbLicenseExpiring: [
-    metrics({ seconds_until_license_expiry: 20 * 86_400 }),
-    metrics({ seconds_until_license_expiry: 22 * 86_400 }),
-  ],
+  CrdbChangefeedLagging: sides('changefeed.max_behind_nanos', 601e9, 600e9),
+  CrdbLicenseExpiring: sides('seconds_until_license_expiry', 20 * 86_400, 22 * 86_400),
   CrdbPartitionSuspected: [
     metrics({ 'rpc.connection.unhealthy': 2, 'rpc.connection.healthy': 1 }),
     metrics({ 'rpc.connection.unhealthy': 1, 'rpc.connection.healthy': 2 }),
@@ -212,16 +215,11 @@ describe('a finding', () => {
   });
 
   test('is information until its alert would fire, and has its severity then', () => {
-    const levels = (values: Readonly<Record<string, number>>, ...waits: readonly number[]) =>
-      waits
-        .flatMap((seconds) =>
-          toFindings(found(metrics(values)), () => NOW_MS - seconds * 1000, NOW_MS),
-        )
-        .map(({ level }) => level);
-    expect(levels({ 'sys.rss': 97 }, 1_799, 1_800)).toEqual(['info', 'warning']);
-    expect(levels({ 'sys.rss': 98 }, 119, 120)).toEqual(['info', 'critical']);
-    const lag = { 'changefeed.max_behind_nanos': 14_401e9 };
-    expect(levels(lag, 899, 900)).toEqual(['info', 'critical']);
+    const memory = (used: number) => found(metrics({ 'sys.rss': used }));
+    expect(levels(memory(97), 1_799, 1_800)).toEqual(['info', 'warning']);
+    expect(levels(memory(98), 119, 120)).toEqual(['info', 'critical']);
+    const lagging = found(metrics({ 'changefeed.max_behind_nanos': 14_401e9 }));
+    expect(levels(lagging, 899, 900)).toEqual(['info', 'critical']);
   });
 
   test('waits as long as its alert', () => {
@@ -241,10 +239,10 @@ describe('a finding', () => {
     ['5 GiB are free, of little', 20, 5, []],
     ['less than 5 GiB are free', 20, 4.9, ['critical']],
     ['31 percent are free, less than 5 GiB', 10, 3.1, []],
-  ] as const)('of a store in which %s', (_what, capacity, available, levels) => {
+  ] as const)('of a store in which %s', (_what, capacity, available, severities) => {
     const full = store({ capacity: capacity * 2 ** 30, 'capacity.available': available * 2 ** 30 });
     const problems = toFindings(found(full), () => NOW_MS, NOW_MS);
-    expect(problems.map(({ level }) => level)).toEqual(levels);
+    expect(problems.map(({ level }) => level)).toEqual(severities);
   });
 
   test('of a hotspot compares the live nodes of a region', () => {
@@ -283,9 +281,7 @@ describe('a finding', () => {
     expect(many(11, 2)).toEqual([]);
     const [problem] = many(11);
     expect(problem?.text).toBe('11 ranges, 11 % of all, have too few live replicas.');
-    const levelAfter = (seconds: number) =>
-      toFindings(many(11), () => NOW_MS - seconds * 1000, NOW_MS).map(({ level }) => level);
-    expect([levelAfter(7_199), levelAfter(7_200)]).toEqual([['info'], ['critical']]);
+    expect(levels(many(11), 7_199, 7_200)).toEqual(['info', 'critical']);
   });
 
   test('of an old backup counts from its end', () => {
