@@ -124,10 +124,12 @@ export class Poller {
   async run(stop: AbortSignal): Promise<void> {
     const schedule = this.#schedule;
     let delayMs = schedule.firstDelayMs();
+    let last = schedule.startedAtMs;
     while (await this.#sleep(delayMs, stop)) {
       // A poll on demand may have run meanwhile: then the interval counts from that one.
-      const isDue = schedule.isDue(this.intervalSeconds * 1000);
-      if (isDue || this.#polling !== undefined) await this.#start(stop);
+      const isDone = schedule.startedAtMs !== last && this.#polling === undefined;
+      if (!isDone) await this.#start(stop);
+      last = schedule.startedAtMs;
       delayMs = schedule.nextDelayMs(this.intervalSeconds * 1000);
     }
   }

@@ -30,6 +30,11 @@ export class Schedule {
     this.#random = random;
   }
 
+  /** Start of the last poll, monotonic ms. */
+  get startedAtMs(): number | undefined {
+    return this.#startedAtMs;
+  }
+
   /** Delay of the first poll after the start of the process. */
   firstDelayMs(): number {
     return this.#random() * FIRST_POLL_SPREAD_MS;
