@@ -188,14 +188,11 @@ export async function confirm(
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw usageError('this session is not interactive: add --yes to confirm');
   }
-  if (!(await ask(target.stats.signal))) throw new CommandError('nothing was changed');
-}
-
-async function ask(signal: AbortSignal): Promise<boolean> {
-  const { default: confirmation } = await import('@inquirer/confirm');
+  const { default: askToConfirm } = await import('@inquirer/confirm');
+  const { signal } = target.stats;
   try {
     const question = { message: 'Continue?', default: false };
-    return await confirmation(question, { output: process.stderr, signal });
+    if (await askToConfirm(question, { output: process.stderr, signal })) return;
   } catch (error) {
     // Ctrl-C, or the end of the input.
     if (error instanceof Error && /^(?:ExitPrompt|AbortPrompt)Error$/.test(error.name)) {
@@ -203,4 +200,5 @@ async function ask(signal: AbortSignal): Promise<boolean> {
     }
     throw error;
   }
+  throw new CommandError('nothing was changed');
 }

@@ -100,7 +100,8 @@ async function checkUrl(list: Checklist, url: string, http: HttpClient): Promise
   const isUnverified = list.config.cluster_api?.tls.insecure_skip_verify ?? false;
   let certificate: Verdict | undefined;
   const onConnected = (message: unknown): void => {
-    const { socket } = Object(message);
+    if (typeof message !== 'object' || message === null || !('socket' in message)) return;
+    const { socket } = message;
     if (socket instanceof TLSSocket) certificate = judgeCertificate(socket, isUnverified);
   };
   subscribe(CONNECTED, onConnected);

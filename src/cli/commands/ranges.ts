@@ -125,7 +125,7 @@ async function printReports(
   options: ListingOptions & { readonly watch?: true },
 ): Promise<number> {
   const names = await readTableNames(target);
-  const rangeIds = [...new Set(ids)];
+  const rangeIds = [...new Set(ids)].toSorted((a, b) => a - b);
   for (;;) {
     const replicas: Replica[] = [];
     const missing = await readRanges(target, options.output, {
