@@ -22,6 +22,10 @@ export class SampleSet {
   readonly #families = new Map<string, Entry>();
   readonly #duplicates = new Map<string, number>();
   readonly #listSamples: ListSample[] = [];
+  /** How many samples were merged into another one, by family name. */
+  readonly duplicates: ReadonlyMap<string, number> = this.#duplicates;
+  /** The samples of lists in the order of writing, without those that were merged into another one. */
+  readonly listSamples: readonly ListSample[] = this.#listSamples;
 
   /** `{ crdb_cluster: name }` for all that belongs to a cluster, `{}` for what belongs to the process. */
   constructor(constantLabels: { readonly crdb_cluster?: string }) {
@@ -67,16 +71,6 @@ export class SampleSet {
 
   get series(): number {
     return [...this.#families.values()].reduce((sum, { samples }) => sum + samples.size, 0);
-  }
-
-  /** How many samples were merged into another one, by family name. */
-  get duplicates(): ReadonlyMap<string, number> {
-    return this.#duplicates;
-  }
-
-  /** The samples of lists in the order of writing, without those that were merged into another one. */
-  get listSamples(): readonly ListSample[] {
-    return this.#listSamples;
   }
 
   /** The families in the order of their first sample. */

@@ -105,8 +105,8 @@ export class FailureDomains implements Dependence {
     const found = reporting + unplaced;
     const { lastHolders, intended } = history;
     const count = this.#countReplicas(range, found);
-    // It has found one replica of a range that had another number of them in the scan before. Example: the scan reads the
-    // nodes 1 and 2, then range 7 is split off on the nodes 1, 2 and 3, then the scan finds 7 on node 3 alone.
+    // The scan may have found one replica of a range that has more. Example: the scan reads the nodes 1 and 2, then range 7
+    // is split off on the nodes 1, 2 and 3, then the scan finds 7 on node 3 alone.
     const isNewOfCluster = lastHolders === 0 && this.#isFirst;
     const isPartlyFound = found === 1 && lastHolders !== 1 && !isNewOfCluster;
     const isShort = isUnderreplicated(problems);

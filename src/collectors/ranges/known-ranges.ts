@@ -242,7 +242,7 @@ export class KnownRanges {
       tableIndex: tableIndexes[slot] ?? 0,
     });
     table.remember(slot, after, unplaced > 0);
-    // It has all of its replicas without the nodes that are down.
+    // A range that has all of its replicas elsewhere does not need those on nodes that are down.
     const isShort = history.wasUnderreplicated || after.wasUnderreplicated;
     const remembered = after.intended === reporting && !isShort ? NO_NODES : down;
     if (remembered.length < former.length) table.replaceFormer(slot, remembered);
