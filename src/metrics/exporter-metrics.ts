@@ -256,11 +256,10 @@ function withoutUnset(metrics: readonly CollectedMetric[]): readonly CollectedMe
   );
   return metrics
     .filter(({ name }) => isMeasured || !name.startsWith(EVENT_LOOP_LAG))
-    .filter(({ type, values }) => String(type) !== 'gauge' || !values.some(isUnset));
-}
-
-function isUnset({ labels, value }: MetricValueWithName<string>): boolean {
-  return value === 0 && Object.keys(labels).length === 0;
+    .filter(({ type, values: [first] }) => {
+      const isUnset = first?.value === 0 && Object.keys(first.labels).length === 0;
+      return String(type) !== 'gauge' || !isUnset;
+    });
 }
 
 /** The content of the header of a metric. */
