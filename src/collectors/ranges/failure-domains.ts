@@ -47,9 +47,14 @@ export function isUnderreplicated(problems: number): boolean {
   return (problems & UNDERREPLICATED) !== 0;
 }
 
+interface CountedLocality extends LocalityDomain {
+  /** Replicas inside of the range that is being added. */
+  inside: number;
+}
+
 /** A live node and its localities, from broad to narrow. */
 interface LiveNode extends NodeDomain {
-  readonly localities: readonly LocalityDomain[];
+  readonly localities: readonly CountedLocality[];
 }
 
 /** Number of voters of ranges with the number of a table index and so many replicas; undefined while it is not known. */
@@ -67,11 +72,9 @@ export class FailureDomains implements Dependence {
   readonly #votersOf: VotersOf;
   /** The members by node id; an array finds them faster than a Map. `undefined`: no member; `null`: not live. */
   readonly #members: (LiveNode | null | undefined)[] = [];
-  /** Number of localities of the node with most. */
-  #tiers = 0;
   readonly #isFirst: boolean;
-  /** The reporting holders of the range that is being added. */
-  readonly #reporting: (LiveNode | null | undefined)[] = [];
+  /** Scratch space for the localities of the range that is being added. */
+  readonly #touched: CountedLocality[] = [];
 
   /** `isFirst`: no scan of this exporter has been complete before. */
   constructor(
@@ -82,12 +85,11 @@ export class FailureDomains implements Dependence {
     this.#isFirst = isFirst;
     this.#votersOf = votersOf;
     const nodes = new Map<number, NodeDomain>();
-    const byPrefix = new Map<string, LocalityDomain>();
+    const byPrefix = new Map<string, CountedLocality>();
     for (const nodeId of toScan) {
       const domains = localityDomains(localities.get(nodeId) ?? [], byPrefix);
       const node: LiveNode = { quorum: 0, allReplicas: 0, withoutQuorum: 0, localities: domains };
       nodes.set(nodeId, node);
-      this.#tiers = Math.max(this.#tiers, domains.length);
       this.#members[nodeId] = node;
     }
     for (const nodeId of toSkip) this.#members[nodeId] = null;
@@ -193,36 +195,28 @@ export class FailureDomains implements Dependence {
    * two or more replicas of it, but not all.
    */
   #addToDomains({ holders, reporting }: LiveRange, live: number, spare: number): boolean {
+    let touched = 0;
     for (let index = 0; index < reporting; index += 1) {
       const node = this.#members[holders[index] ?? 0];
-      this.#reporting[index] = node;
-      if (spare > 0 || !node) continue;
-      increase(node, 1, live, spare);
+      if (!node) continue;
+      if (spare <= 0) increase(node, 1, live, spare);
       if (spare < 0) node.withoutQuorum += 1;
-    }
-    let isSplit = false;
-    for (let tier = 0; tier < this.#tiers; tier += 1) {
-      if (this.#addToTier(tier, reporting, live, spare)) isSplit = true;
-    }
-    return isSplit;
-  }
-
-  #addToTier(tier: number, reporting: number, live: number, spare: number): boolean {
-    const nodes = this.#reporting;
-    let isSplit = false;
-    for (let index = 0; index < reporting; index += 1) {
-      const domain = nodes[index]?.localities[tier];
-      if (domain === undefined) continue;
-      let inside = 0;
-      for (let other = 0; other < reporting; other += 1) {
-        if (nodes[other]?.localities[tier] !== domain) continue;
-        // The first holder of the domain has added it for all.
-        if (other < index) break;
-        inside += 1;
+      for (const locality of node.localities) {
+        if (locality.inside === 0) {
+          this.#touched[touched] = locality;
+          touched += 1;
+        }
+        locality.inside += 1;
       }
-      if (inside === 0) continue;
-      increase(domain, inside, live, spare);
+    }
+    let isSplit = false;
+    for (let index = 0; index < touched; index += 1) {
+      const locality = this.#touched[index];
+      if (locality === undefined) continue;
+      const { inside } = locality;
+      increase(locality, inside, live, spare);
       if (inside > 1 && inside < live) isSplit = true;
+      locality.inside = 0;
     }
     return isSplit;
   }
@@ -239,14 +233,14 @@ function increase(domain: FailureDomain, inside: number, live: number, spare: nu
 
 function localityDomains(
   tiers: readonly Tier[],
-  byPrefix: Map<string, LocalityDomain>,
-): readonly LocalityDomain[] {
+  byPrefix: Map<string, CountedLocality>,
+): readonly CountedLocality[] {
   let prefix = '';
   return tiers.map(({ key, value }) => {
     prefix += `${prefix === '' ? '' : ','}${key}=${value}`;
     const known = byPrefix.get(prefix);
     if (known !== undefined) return known;
-    const domain = { tier: key, locality: prefix, quorum: 0, allReplicas: 0 };
+    const domain = { tier: key, locality: prefix, quorum: 0, allReplicas: 0, inside: 0 };
     byPrefix.set(prefix, domain);
     return domain;
   });
