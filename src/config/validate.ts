@@ -35,6 +35,26 @@ export function validate<S extends v.GenericSchema>(
   return { root, output: result.success ? result.output : undefined };
 }
 
+/** Former keys, with the version that removed them and what to do. */
+const REMOVED_KEYS: ReadonlyMap<string, string> = new Map([
+  [
+    'max_series',
+    'in 0.1.0: each collector has a limit of its own, 250000 by default; remove the key, or set collectors.nodes.max_series',
+  ],
+  [
+    'session_headers',
+    'in 0.1.0: the token is sent in X-Cockroach-API-Session and X-Service-API-Session; remove the key',
+  ],
+]);
+
+function explainUnknownKey(name: string, known: readonly string[]): string {
+  const removed = REMOVED_KEYS.get(name);
+  if (removed !== undefined) return `the key ${quote(name)} was removed ${removed}`;
+  const nearest = findNearest(name, known);
+  const remedy = nearest ? `did you mean ${quote(nearest)}?` : `expected ${formatKeys(known)}`;
+  return `unknown key ${quote(name)}; ${remedy}`;
+}
+
 /**
  * Makes paths absolute. Reports and removes keys that the schema does not have: valibot would stop at the first one of a map.
  */
@@ -57,10 +77,7 @@ function prepareInput(
         container[name] = makeAbsolute(valueType, value, document.folder);
       }
     } else if (entries !== undefined && !Array.isArray(container)) {
-      const known = Object.keys(entries);
-      const nearest = findNearest(name, known);
-      const remedy = nearest ? `did you mean ${quote(nearest)}?` : `expected ${formatKeys(known)}`;
-      const message = `unknown key ${quote(name)}; ${remedy}`;
+      const message = explainUnknownKey(name, Object.keys(entries));
       document.issues.report(document.positionOf(memberPath, 'key'), message);
       delete container[name];
     }

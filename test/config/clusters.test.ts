@@ -38,7 +38,7 @@ test('what is wrong with each cluster is reported with its place and its remedy'
   const problems = await problemsOf(loadText(BAD, { files: { client: 'x' } }));
   expect(`\n${problems.join('\n')}\n`).toMatchInlineSnapshot(`
     "
-    exporter.yml:1:1: max_series: unknown key "max_series"; expected web, log, shard, config, thresholds, links, clusters, collectors
+    exporter.yml:1:1: max_series: the key "max_series" was removed in 0.1.0: each collector has a limit of its own, 250000 by default; remove the key, or set collectors.nodes.max_series
     exporter.yml:4:13: clusters[1].name: the name "a1" is taken by the cluster in line 3: names must differ
     exporter.yml:5:5: clusters[2]: the key "name" is missing: set it (or --cluster.name)
     exporter.yml:6:5: clusters[3]: a cluster needs cluster_api or cloud_api or both
@@ -60,7 +60,7 @@ test('what is wrong with each cluster is reported with its place and its remedy'
     exporter.yml:14:38: clusters[11].cluster_api.urls: "https://<secret>@crdb:8080" is not a list: write it as [value, value]
     exporter.yml:15:38: clusters[12].cluster_api.urls: http:// and https:// are mixed: use one of them for all nodes
     exporter.yml:16:38: clusters[13].cluster_api.urls: a URL is listed twice: remove one
-    exporter.yml:17:55: clusters[14].cluster_api.session_headers: unknown key "session_headers"; expected urls, username, password, password_file, password_env, token, token_file, token_env, virtual_cluster, tls, timeout, max_concurrent_requests, max_response_bytes, min_rate, compression
+    exporter.yml:17:55: clusters[14].cluster_api.session_headers: the key "session_headers" was removed in 0.1.0: the token is sent in X-Cockroach-API-Session and X-Service-API-Session; remove the key
     exporter.yml:17:94: clusters[14].cluster_api.virtual_cluster: "a b" is not the name of a virtual cluster
     exporter.yml:18:71: clusters[15].cluster_api.tls.ca_file: cannot read the file nope.crt: there is no such file
     exporter.yml:19:73: clusters[16].cluster_api.tls.cert_file: cert_file without key_file: a client certificate needs both
