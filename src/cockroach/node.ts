@@ -37,7 +37,7 @@ export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
 export const DEAD: ReadonlySet<string> = new Set(['dead', 'decommissioned']);
 
 /** The records are large and little of them is read, but the server prepares them in full. */
-const PAGE_LIMIT = 200;
+export const PAGE_LIMIT = 200;
 
 /** Tiers of a node that are read: real clusters have two or three, and every range is counted for each. */
 export const MAX_TIERS = 16;
@@ -176,6 +176,11 @@ export class ClusterIdentity {
     this.names.add(cleanLabelValue(name));
     this.processes.add(`${id} ${start} ${cleanLabelValue(address.address_field ?? '')}`);
   }
+
+  /** Whether no name, or no process, is one of the other listing. */
+  isOtherThan({ names, processes }: ClusterIdentity): boolean {
+    return names.isDisjointFrom(this.names) || processes.isDisjointFrom(this.processes);
+  }
 }
 
 /** The earlier listings of the nodes of one cluster show whether a cache or another cluster answers now. */
@@ -222,10 +227,7 @@ export class NodeListings {
     this.#identity = identity;
     // While nodes are restarted one by one with another name, both names are there for a while.
     if (before === undefined) return;
-    const isOtherCluster =
-      before.names.isDisjointFrom(identity.names) ||
-      before.processes.isDisjointFrom(identity.processes);
-    if (!isOtherCluster) return;
+    if (!identity.isOtherThan(before)) return;
     const [from = '', to = ''] = [before, identity].map(({ names }) => [...names].join(', '));
     this.#replaced(stats, { before: from, after: to });
   }

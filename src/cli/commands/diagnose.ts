@@ -1,6 +1,8 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { TLSSocket } from 'node:tls';
 import { type Command, Option } from 'commander';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import { ClusterIdentity, nodeIdentity, PAGE_LIMIT } from '../../cockroach/node.ts';
 import { cloud } from '../../collectors/cloud.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
@@ -8,6 +10,7 @@ import { isLoopback } from '../../config/values.ts';
 import { runbookUrl } from '../../findings/problem.ts';
 import { formatJson, formatLine } from '../../format.ts';
 import type { HttpClient } from '../../http/client.ts';
+import type { Infer } from '../../json/shape.ts';
 import { chooseCluster, openClients } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { writeOut } from '../output/standard-output.ts';
@@ -75,12 +78,16 @@ async function checkCluster(
 ): Promise<void> {
   const { config, recorder } = list;
   const { cluster_api, cloud_api } = config;
+  const identities: ClusterIdentity[] = [];
   let isReachable = false;
   for (const url of cluster_api?.urls ?? []) {
     // Each URL alone: with several, the clients would silently fail over to the next.
     const alone = { ...config, cluster_api: cluster_api && { ...cluster_api, urls: [url] } };
     await using clients = await openClients({ ...alone, cloud_api: undefined }, context, recorder);
-    if (clients.cluster && (await checkUrl(list, url, clients.cluster.http))) isReachable = true;
+    if (!clients.cluster || !(await checkUrl(list, url, clients.cluster.http))) continue;
+    isReachable = true;
+    if (cluster_api?.urls.length === 1) continue;
+    identities.push(await checkIdentity(list, url, clients.cluster.api, identities[0]));
   }
   await using clients = await openClients(config, context, recorder);
   if (clients.cluster !== undefined && isReachable) {
@@ -91,6 +98,25 @@ async function checkCluster(
   await list.poll(cloud, clients.cloud.api, ({ assistant }) =>
     ok(assistant === undefined ? 'there is none' : `${assistant.status}, ${assistant.health}`),
   );
+}
+
+/** Whether a URL leads to the same cluster as the first one: ranges are read from all of them in turn. */
+async function checkIdentity(
+  list: Checklist,
+  url: string,
+  api: ClusterApi,
+  first: ClusterIdentity | undefined,
+): Promise<ClusterIdentity> {
+  const identity = new ClusterIdentity();
+  await list.run('same cluster', new URL(url).origin, nodes, async (stats) => {
+    const onNode = (node: Infer<typeof nodeIdentity>): void => identity.add(node);
+    await api.nodes(stats, { limit: PAGE_LIMIT, shape: nodeIdentity, onNode });
+    if (first === undefined || !identity.isOtherThan(first)) return ok('');
+    const detail = 'its nodes are those of another cluster than at the first URL';
+    const advice = 'configure it as a cluster of its own: figures of both would be mixed';
+    return { verdict: 'failed', detail, advice };
+  });
+  return identity;
 }
 
 /** Whether the API answers at a URL without a login, under the right scheme, and what certificate it shows. */

@@ -179,6 +179,16 @@ describe('what is wrong is found with its remedy:', () => {
     expect(of('GET /nodes/')).toBeUndefined();
   });
 
+  test('a URL of another cluster', async () => {
+    await using east = await simulate({ insecure: true });
+    await using west = await simulate({ insecure: true, clusterName: 'west' });
+    const urls = [east, west].map(({ clusterUrl }) => `--cluster.url=${clusterUrl}`);
+    const { code, findings } = await diagnoseBy(...urls);
+    expect(code).toBe(1);
+    const found = findings.filter(({ check }) => check === 'same cluster');
+    expect(found.map(({ verdict }) => verdict)).toEqual(['ok', 'failed']);
+  });
+
   test('a clock that is off', async () => {
     await using server = await serve((_request, response) => {
       response.setHeader('date', 'Sat, 01 Jan 2000 00:00:00 GMT');
