@@ -9,6 +9,7 @@ import {
 } from '../format.ts';
 import { findHotRange, findHotspots } from './hotspots.ts';
 import type { Check, Facts } from './node-checks.ts';
+import { sum } from './rates.ts';
 
 /** The checks of the nodes together, of jobs, backups and an open upgrade. */
 export const CLUSTER_CHECKS: readonly Check[] = [
@@ -156,10 +157,8 @@ export const RANGES_CHECKS: readonly Check[] = [
     normalSeconds: 7200,
     // One or two nodes cannot hold three replicas.
     find({ ranges, nodes, thresholds }) {
-      const leases = sum(
-        ranges?.scanned.flatMap((node) => [...node.stores.values()]) ?? [],
-        'leases',
-      );
+      const stores = (ranges?.scanned ?? []).flatMap((node) => [...node.stores.values()]);
+      const leases = sum(stores.map((store) => store.leases));
       const count = ranges?.summary?.problems.get('underreplicated')?.ranges ?? 0;
       if (nodes.length < 3 || count <= thresholds.underreplicated * leases) return undefined;
       const share = formatPercent(leases > 0 ? Math.min(1, count / leases) : 1);
@@ -194,13 +193,14 @@ function findScarceCapacity({ fresh, thresholds }: Facts): string | undefined {
   const sizes = fresh
     .map(({ stores }) => {
       const list = [...stores.values()];
-      const total = (key: string) => list.reduce((all, store) => all + (store.get(key) ?? 0), 0);
+      const total = (key: string) => sum(list.map((store) => store.get(key) ?? 0));
       return { capacity: total('capacity'), available: total('capacity.available') };
     })
     .filter(({ capacity }) => capacity > 0);
   if (sizes.length <= 3) return undefined;
   const largest = Math.max(...sizes.map(({ capacity }) => capacity));
-  const free = (sum(sizes, 'available') - largest) / (sum(sizes, 'capacity') - largest);
+  const available = sum(sizes.map((size) => size.available));
+  const free = (available - largest) / (sum(sizes.map((size) => size.capacity)) - largest);
   if (free >= thresholds.capacity) return undefined;
   return `Without the largest node the others would be full but for ${formatPercent(Math.max(0, free))}.`;
 }
@@ -229,8 +229,4 @@ function findQuorumAtRisk({ ranges, thresholds }: Facts): string | undefined {
   if (widest.length < 3 || risky.length === 0) return undefined;
   const names = formatList(risky.map(({ locality }) => locality));
   return `Some ranges would lose their quorum with ${names}.`;
-}
-
-function sum<Key extends string>(list: readonly Readonly<Record<Key, number>>[], key: Key): number {
-  return list.reduce((all, each) => all + each[key], 0);
 }

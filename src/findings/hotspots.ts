@@ -4,6 +4,7 @@ import { QUERIES } from '../collectors/ranges/replica.ts';
 import type { RangesResult } from '../collectors/ranges/result.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
 import { capitalize, formatNodes, formatNumber } from '../format.ts';
+import { sum } from './rates.ts';
 
 /** A node with fewer leases is no hotspot of leases: a multiple of little means nothing. */
 const MIN_LEASES = 100;
@@ -65,10 +66,6 @@ export function findHotRange(
   const byCpu = `${formatNumber(cpu)} CPU seconds`;
   const load = hasCpu ? byCpu : `${formatNumber(queries)} queries`;
   return isHot ? `A range has ${load} per second.` : undefined;
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((all, value) => all + value, 0);
 }
 
 function median(values: readonly number[]): number {

@@ -69,6 +69,7 @@ function rateOf({ before, now, seconds }: TwoRecords, key: string): number {
   return ((now.metrics.get(key) ?? NaN) - (before.metrics.get(key) ?? NaN)) / seconds;
 }
 
-function sum(values: readonly number[]): number {
+/** The sum of these numbers. */
+export function sum(values: readonly number[]): number {
   return values.reduce((all, value) => all + value, 0);
 }

@@ -1,6 +1,7 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/result.ts';
 import { formatCount, formatList } from '../format.ts';
+import { sum } from './rates.ts';
 import type { Problem, ReadAndCounted, ScanCheck } from './status.ts';
 
 // A range scan against the nodes' own counts: a defect in reading the ranges shows as a difference that does not pass.
@@ -117,10 +118,6 @@ export function checkScan(
     replicas: total('replicas'),
     leases: Number.isNaN(leases.counted) ? undefined : leases,
   };
-}
-
-function sum(numbers: readonly number[]): number {
-  return numbers.reduce((total, number) => total + number, 0);
 }
 
 /** `900 replicas read, the nodes count 900; 300 leases read, the nodes count 299 valid ones`. */

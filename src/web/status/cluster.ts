@@ -173,7 +173,8 @@ const MIN_CONTRADICTIONS = 3;
 
 /** The age of the problems of a cluster, and what is compared between its polls, in bounded memory. */
 export class ClusterHistory {
-  readonly #scans = new ScanHistory();
+  #scans = new ScanHistory();
+  #cluster: ClusterSource | undefined;
   /** The last nodes with new records. */
   #nodes: NodesResult | undefined;
   #writeStalls: ReadonlyMap<number, number> = new Map();
@@ -220,6 +221,9 @@ export class ClusterHistory {
 
   /** Records the state after a poll of this collector. */
   record(cluster: ClusterSource, collector: string, nowMs: number): void {
+    // Another configuration may lead to another cluster, which counts other replicas.
+    if (this.#cluster !== cluster) this.#scans = new ScanHistory();
+    this.#cluster = cluster;
     this.#recordResult(cluster, collector);
     const { state, findings } = this.read(cluster, nowMs);
     const sinceMs = (key: string): number => this.#since.get(key) ?? nowMs;

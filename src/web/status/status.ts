@@ -94,21 +94,16 @@ const MAX_CACHE_ENTRIES = 20;
 
 /**
  * Renders a response once per key and state of the clusters; all requests share it. A state lasts until a poll begins or
- * ends or a cluster is replaced, at most a second because pages show ages.
+ * ends, at most a second because pages show ages.
  */
-export function createRenderCache<T = Buffer>(source: StatusSource) {
-  const rendered = new Map<string, T>();
-  let shown: readonly unknown[] = [];
-
-  return (key: string, render: () => T): T => {
-    const second = Math.floor(source.wallMs() / 1000);
-    const state = [second, readVersion(source), ...source.clusters()];
-    const isSame = state.length === shown.length && state.every((value, at) => value === shown[at]);
-    const known = isSame ? rendered.get(key) : undefined;
-    if (known !== undefined) return known;
-    if (!isSame || rendered.size >= MAX_CACHE_ENTRIES) rendered.clear();
+export function createRenderCache(source: StatusSource) {
+  const rendered = new Map<string, Buffer>();
+  let shown = '';
+  return (key: string, render: () => Buffer): Buffer => {
+    const state = `${Math.floor(source.wallMs() / 1000)} ${readVersion(source)}`;
+    if (state !== shown || rendered.size >= MAX_CACHE_ENTRIES) rendered.clear();
     shown = state;
-    const response = render();
+    const response = rendered.get(key) ?? render();
     rendered.set(key, response);
     return response;
   };
