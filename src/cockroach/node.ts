@@ -156,8 +156,6 @@ export const nodeIdentity = object({
   cluster_name: nameText(),
 });
 
-type ListedNode = Infer<typeof nodeIdentity>;
-
 /** `stats` are those of the poll that noticed it. */
 export type ReplacedListener = (
   stats: PollStats,
@@ -171,7 +169,12 @@ export class ClusterIdentity {
   readonly processes = new Set<string>();
 
   /** Adds a node; elements without an id are none. Texts of servers are cut: they stay in memory, and names are logged. */
-  add({ node_id: id = 0, address, started_at: start, cluster_name: name = '' }: ListedNode): void {
+  add({
+    node_id: id = 0,
+    address,
+    started_at: start,
+    cluster_name: name = '',
+  }: Infer<typeof nodeIdentity>): void {
     if (id <= 0) return;
     this.names.add(cleanLabelValue(name));
     this.processes.add(`${id} ${start} ${cleanLabelValue(address.address_field ?? '')}`);

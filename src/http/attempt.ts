@@ -114,17 +114,13 @@ function unpack(
 ): Readable {
   const encoding = headerText(headers, 'content-encoding').toLowerCase();
   if (encoding === '' || encoding === 'identity') return body;
-  const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
   // Errors reach the reader through the stream that is returned.
+  const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
   if (isGzip && acceptsGzip) return pipeline(body, createGunzip(), () => undefined);
   body.on('error', () => undefined).destroy();
-  const name = isGzip ? 'gzip' : 'another one';
   const requested = acceptsGzip ? 'gzip' : 'identity';
-  throw new RequestError(
-    'decode',
-    `${what}: the content-encoding is ${name}, although ${requested} was requested: look for a proxy that changes it`,
-    target,
-  );
+  const text = `the content-encoding is not ${requested}, as requested: look for a proxy that changes it`;
+  throw new RequestError('decode', `${what}: ${text}`, target);
 }
 
 /** Whether no response arrived, or only a part of one. */

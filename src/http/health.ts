@@ -252,16 +252,16 @@ export class Health {
   }
 
   /**
-   * Decides what is silent: only the endpoint or node, if the URL has responded to another request in the second half of the
-   * wait, and else perhaps the URL. Returns whether it may be the URL. Example: node 3 gets a request at 0 s, and has not
-   * responded at 30 s. If the URL sent the list of node 1 at 20 s, node 3 is paused for 300 s, with a `max_duty` of 0.1. If
-   * the URL sent nothing after 10 s, node 3 is read again in the next scan.
+   * Decides what is silent: only the endpoint or node, if headers arrived, or a response to another request in the second
+   * half of the wait, and else perhaps the URL. Returns whether it may be the URL. Example: node 3 gets a request at 0 s, and
+   * has not responded at 30 s. If the URL sent the list of node 1 at 20 s, node 3 is paused for 300 s, with a `max_duty` of
+   * 0.1. If the URL sent nothing after 10 s, node 3 is read again in the next scan.
    */
-  #recordSilence({ upstream, endpoint, request, startMs }: TrackedAttempt): boolean {
+  #recordSilence({ upstream, endpoint, request, startMs, code }: TrackedAttempt): boolean {
     const waitedMs = this.#options.monotonicMs() - startMs;
     endpoint.silences += 1;
     const isNode = request.node !== undefined;
-    if (upstream.respondedAtMs >= startMs + waitedMs / 2) {
+    if (code !== 'error' || upstream.respondedAtMs >= startMs + waitedMs / 2) {
       if (isNode) this.#pauseNode(endpoint, request, waitedMs);
       return false;
     }
