@@ -30,6 +30,7 @@ import {
   formatList,
   formatNodes,
 } from '../../../format.ts';
+import { createPollStats } from '../../../http/request.ts';
 import { stretchInterval } from '../../../polling/schedule.ts';
 import { collectOnce } from '../../cluster-target.ts';
 import { withProgress } from '../../output/standard-output.ts';
@@ -67,8 +68,8 @@ export async function checkClusterApi(
 ): Promise<void> {
   const { username } = list.config.cluster_api ?? {};
   if (username !== undefined) {
-    const login = await list.run('login', CLUSTER_API, nodes, async (stats) => {
-      await session.get({ ...HEALTH, stats });
+    const login = await list.run('login', CLUSTER_API, nodes, async ({ signal }) => {
+      await session.get({ ...HEALTH, stats: createPollStats(signal) });
       return ok(`as ${username}`);
     });
     if (login.reason !== undefined) return;
