@@ -36,6 +36,7 @@ export function findProblems(
   { stop, watchProblems, previous }: ClusterEvidence,
 ): readonly Problem[] {
   const { thresholds, nowMs } = facts;
+  const { nodes, ranges, sessions, assistant } = view;
   const isBlind = view.apis.some(({ api, isUp }) => api === 'cluster' && isUp === false);
   const sourceOf = (collector: string) => view.collectors.find(({ name }) => name === collector);
   const from = (collector: string, problems: readonly Problem[]): readonly Problem[] => {
@@ -45,26 +46,26 @@ export function findProblems(
   };
   const seenAt = sourceOf('nodes')?.lastSuccessAt;
   const lastSeen =
-    view.nodes &&
+    nodes &&
     seenAt &&
-    ` Last seen ${formatAgo(seenAt, nowMs)}: ${formatLiveNodes(view.nodes)} nodes live.`;
+    ` Last seen ${formatAgo(seenAt, nowMs)}: ${formatLiveNodes(nodes)} nodes live.`;
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
   return [
     ...pollProblems(view, previous, lastSeen),
     ...watchProblems,
     ...from('nodes', [
-      ...findIn(view.nodes, (list) => nodeProblems(list, refuseDecommission(stop), thresholds)),
+      ...(nodes ? nodeProblems(nodes, refuseDecommission(stop), thresholds) : []),
       ...runChecks([...NODE_CHECKS, ...CLUSTER_CHECKS], facts),
     ]),
     ...from('ranges', [
-      ...findIn(view.ranges, (scan) => rangeProblems(scan, isBlind, view.nodes?.list.length)),
+      ...(ranges ? rangeProblems(ranges, isBlind, nodes?.list.length) : []),
       ...runChecks(RANGES_CHECKS, facts),
     ]),
     ...from('sessions', [
-      ...findIn(view.sessions, (list) => sessionProblems(list, view.name, polledAt, thresholds)),
+      ...(sessions ? sessionProblems(sessions, view.name, polledAt, thresholds) : []),
       ...runChecks(SESSION_CHECKS, facts),
     ]),
-    ...from('cloud', findIn(view.assistant, assistantProblems)),
+    ...from('cloud', assistant ? assistantProblems(assistant) : []),
   ];
 }
 
@@ -96,14 +97,6 @@ export function runChecks(checks: readonly Check[], facts: Facts): readonly Prob
     if (found === undefined) return [];
     return [{ ...shown, alert, key, ...(typeof found === 'string' ? { text: found } : found) }];
   });
-}
-
-/** No problem of what is not known. */
-function findIn<Part>(
-  part: Part | undefined,
-  find: (part: Part) => readonly Problem[],
-): readonly Problem[] {
-  return part === undefined ? [] : find(part);
 }
 
 /** A problem as it was last seen: nothing is recommended on old data. */

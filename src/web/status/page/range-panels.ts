@@ -54,7 +54,9 @@ export function problemRanges(
     }`;
   const counts = Object.entries(problems);
   if (counts.length === 0)
-    return html`<p>No range${nodes.failed > 0 && ' that was read'} has a problem.</p>
+    return html`<p>
+        The last scan found no problem${nodes.failed > 0 && ' in the ranges that it read'}.
+      </p>
       ${read}`;
   /** The level of the finding about this problem. */
   const levelOf = (problem: string) =>
