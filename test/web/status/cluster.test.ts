@@ -1,15 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import type { CloudResult } from '../../../src/collectors/cloud.ts';
-import { DEFAULT_FINDING_SETTINGS } from '../../../src/config/alert-settings.ts';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
-import { readCluster } from '../../../src/web/status/cluster.ts';
-import { ClusterHistory } from '../../../src/web/status/cluster.ts';
+import {
+  DEFAULT_FINDING_SETTINGS,
+  DEFAULT_THRESHOLDS,
+} from '../../../src/config/alert-settings.ts';
+import { ClusterHistory, readCluster } from '../../../src/web/status/cluster.ts';
+import { scannedNode } from '../../collectors/ranges/cluster.ts';
+import { preparePoller } from '../../polling/prepare-poller.ts';
 import {
   node,
   nodesResult,
   polledCluster,
   pollersOf,
   rangesResult,
+  scannedRanges,
   sessionsResult,
 } from './results.ts';
 
@@ -146,5 +150,35 @@ describe('the history of a cluster', () => {
     expect([4, 5, 20, 21].map(isFromFirst)).toEqual([false, true, true, false]);
     history.record(calm, 'nodes', 40);
     expect(sinces()).toEqual([10, 99]);
+  });
+
+  test('compares no scan with the counts of another configuration', async () => {
+    const stores = new Map([['1', new Map([['replicas', 1_000]])]]);
+    const results = {
+      nodes: nodesResult(node(1, { stores })),
+      ranges: scannedRanges({}, [scannedNode(1)]),
+    };
+    const polled = [
+      preparePoller(() => ({}), {}, { name: 'ranges' }),
+      preparePoller(() => ({}), {}, { name: 'nodes' }),
+    ];
+    const cluster = polledCluster({
+      pollers: polled.map(({ poller }) => poller),
+      isUp: true,
+      results,
+    });
+    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    const alertsAfter = async (shown: typeof cluster, minute: number) => {
+      for (const [at, { clock, poll, poller }] of polled.entries()) {
+        clock.nowMs = minute * 60_000 + at * 15_000;
+        await poll();
+        history.record(shown, poller.collector.name, clock.nowMs);
+      }
+      return history.problems.flatMap(({ alert }) => alert ?? []);
+    };
+    const alerts: (readonly string[])[] = [];
+    for (const minute of [0, 1, 2, 3]) alerts.push(await alertsAfter(cluster, minute));
+    expect(alerts).toEqual([[], [], ['CrdbScanDisagrees'], ['CrdbScanDisagrees']]);
+    expect(await alertsAfter({ ...cluster }, 4)).toEqual([]);
   });
 });
