@@ -35,14 +35,6 @@ interface ReplicaCount {
   readonly isMissingSome: boolean;
 }
 
-/** The judgement on a range that a complete scan did not find. */
-interface UnreportedRange {
-  /** The node with the lowest id of those that held it, if it is lost. */
-  readonly lostOn: number | undefined;
-  /** The nodes that may hold it still; the next scans look for it while there is one. */
-  readonly holders: readonly number[];
-}
-
 export function isUnderreplicated(problems: number): boolean {
   return (problems & UNDERREPLICATED) !== 0;
 }
@@ -122,26 +114,6 @@ export class FailureDomains implements Dependence {
       intended: isConfirmed && !count.isMissingSome ? found : intended,
       wasUnderreplicated: isShort,
     };
-  }
-
-  /**
-   * Judges a range that no live node reports by the nodes that held it before. Nodes drop a range, as in a merge, only with a
-   * quorum of its replicas. Example: nodes 1, 2 and 3 held it. If 1 and 2 are down, node 3 alone cannot have dropped it, so
-   * the range is lost. If only node 1 is down, nodes 2 and 3 are a quorum, so the range was dropped.
-   */
-  judgeUnreported(
-    former: readonly number[],
-    { intended, wasUnderreplicated }: ReplicaHistory,
-  ): UnreportedRange {
-    const down = former.filter((nodeId) => this.isDown(nodeId));
-    const live = former.filter((nodeId) => Boolean(this.#members[nodeId])).length;
-    const replicas = live + down.length;
-    if (down.length === 0 || live >= quorumOf(intended > 1 ? intended : replicas)) {
-      return { lostOn: undefined, holders: [] };
-    }
-    // A scan that has just seen the split of a range knows one of its holders. The others may be live.
-    const areOthersUnknown = replicas === 1 && intended === 0 && !wasUnderreplicated;
-    return { lostOn: areOthersUnknown ? undefined : Math.min(...down), holders: down };
   }
 
   /**
@@ -251,7 +223,7 @@ function isUnavailable(problems: number): boolean {
 }
 
 /** The number of replicas that make a majority: 2 of 3, 3 of 4. */
-function quorumOf(replicas: number): number {
+export function quorumOf(replicas: number): number {
   return Math.floor(replicas / 2) + 1;
 }
 

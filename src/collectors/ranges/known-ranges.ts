@@ -1,6 +1,7 @@
 import { PROBLEMS, REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import { CollectError } from '../collector.ts';
 import { type FailureDomains, isUnderreplicated } from './failure-domains.ts';
+import { judgeUnreported } from './lost-ranges.ts';
 import { HAS_OLD_SEQUENCE, RangeTable, walk, type Work } from './range-table.ts';
 import {
   countProblems,
@@ -227,7 +228,7 @@ export class KnownRanges {
       // The id of a ninth holder is not kept, so it may be live: such a range is never lost.
       const { lostOn, holders } = hasUnplaced
         ? { lostOn: undefined, holders: down }
-        : domains.judgeUnreported(former, history);
+        : judgeUnreported(former, domains, history);
       if (holders.length < former.length) table.replaceFormer(slot, holders);
       return lostOn;
     }
