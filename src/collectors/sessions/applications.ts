@@ -23,7 +23,10 @@ function splitPair(pair: Pair): readonly [application: string, user: string] {
   return [application, user];
 }
 
-/** Clients choose the names of applications: a session of a further pair counts for the application `other` of its user. */
+/**
+ * Clients choose the names of applications: a session of a further pair counts for the application `other` of its user, and
+ * beyond twice as many pairs for `other` of `other`, as a faulty server may send another user with each session.
+ */
 const MAX_PAIRS = 20_000;
 
 /** Adds an open session to its pair. Returns false when there are too many pairs. */
@@ -32,9 +35,14 @@ export function countSession(
   pair: Pair,
   session: SessionTally,
 ): boolean {
-  const isCounted = pairs.size < MAX_PAIRS || pairs.has(pair);
-  addTo(pairs, isCounted ? pair : `${OTHER}\n${splitPair(pair)[1]}`, session);
-  return isCounted;
+  if (pairs.size < MAX_PAIRS || pairs.has(pair)) {
+    addTo(pairs, pair, session);
+    return true;
+  }
+  const otherOfUser = `${OTHER}\n${splitPair(pair)[1]}`;
+  const hasPlace = pairs.size < 2 * MAX_PAIRS || pairs.has(otherOfUser);
+  addTo(pairs, hasPlace ? otherOfUser : `${OTHER}\n${OTHER}`, session);
+  return false;
 }
 
 /** The open sessions by user. */

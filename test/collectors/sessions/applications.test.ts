@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { countSession, type Pair } from '../../../src/collectors/sessions/applications.ts';
+import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
 import { pollListing, queryOf, sessionOf, sessionsOf, transactionOf } from './listing.ts';
 
 describe('a pair of application and user', () => {
@@ -102,6 +104,12 @@ test('sessions of pairs beyond 20,000 are counted as other of their user, which 
     '{application="other",user="movr"} 2000000',
   ]);
   expect([...limits]).toEqual(['items']);
+});
+
+test('pairs are bounded, however many users a server sends', () => {
+  const pairs = new Map<Pair, SessionTally>();
+  for (let user = 0; user < 50_000; user += 1) countSession(pairs, `rides\n${user}`, createTally());
+  expect(pairs.size).toBe(40_001);
 });
 
 test('names that differ by a number become one by a rewrite', async () => {
