@@ -78,7 +78,7 @@ async function checkCluster(
 ): Promise<void> {
   const { config, recorder } = list;
   const { cluster_api, cloud_api } = config;
-  const identities: ClusterIdentity[] = [];
+  let first: ClusterIdentity | undefined;
   let isReachable = false;
   for (const url of cluster_api?.urls ?? []) {
     // Each URL alone: with several, the clients would silently fail over to the next.
@@ -87,7 +87,8 @@ async function checkCluster(
     if (!clients.cluster || !(await checkUrl(list, url, clients.cluster.http))) continue;
     isReachable = true;
     if (cluster_api?.urls.length === 1) continue;
-    identities.push(await checkIdentity(list, url, clients.cluster.api, identities[0]));
+    const identity = await checkIdentity(list, url, clients.cluster.api, first);
+    first ??= identity;
   }
   await using clients = await openClients(config, context, recorder);
   if (clients.cluster !== undefined && isReachable) {
@@ -100,15 +101,18 @@ async function checkCluster(
   );
 }
 
-/** Whether a URL leads to the same cluster as the first one: ranges are read from all of them in turn. */
+/**
+ * Checks whether a URL leads to the same cluster as the first one: ranges are read from all of them in turn. Returns the
+ * identity of its cluster; undefined when it does not list the nodes.
+ */
 async function checkIdentity(
   list: Checklist,
   url: string,
   api: ClusterApi,
   first: ClusterIdentity | undefined,
-): Promise<ClusterIdentity> {
+): Promise<ClusterIdentity | undefined> {
   const identity = new ClusterIdentity();
-  await list.run('same cluster', new URL(url).origin, nodes, async (stats) => {
+  const { reason } = await list.run('same cluster', new URL(url).origin, nodes, async (stats) => {
     const onNode = (node: Infer<typeof nodeIdentity>): void => identity.add(node);
     await api.nodes(stats, { limit: PAGE_LIMIT, shape: nodeIdentity, onNode });
     if (first === undefined || !identity.isOtherThan(first)) return ok('');
@@ -116,7 +120,7 @@ async function checkIdentity(
     const advice = 'configure it as a cluster of its own: figures of both would be mixed';
     return { verdict: 'failed', detail, advice };
   });
-  return identity;
+  return reason === undefined ? identity : undefined;
 }
 
 /** Whether the API answers at a URL without a login, under the right scheme, and what certificate it shows. */

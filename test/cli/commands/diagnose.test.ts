@@ -179,14 +179,17 @@ describe('what is wrong is found with its remedy:', () => {
     expect(of('GET /nodes/')).toBeUndefined();
   });
 
-  test('a URL of another cluster', async () => {
+  test('a URL of another cluster than the first one that lists its nodes', async () => {
+    await using broken = await serve(({ url }, response) => {
+      response.writeHead(url?.includes('/nodes/') ? 500 : 200).end('{}');
+    });
     await using east = await simulate({ insecure: true });
     await using west = await simulate({ insecure: true, clusterName: 'west' });
-    const urls = [east, west].map(({ clusterUrl }) => `--cluster.url=${clusterUrl}`);
-    const { code, findings } = await diagnoseBy(...urls);
+    const all = [broken.url, east.clusterUrl, west.clusterUrl];
+    const { code, findings } = await diagnoseBy(...all.map((url) => `--cluster.url=${url}`));
     expect(code).toBe(1);
     const found = findings.filter(({ check }) => check === 'same cluster');
-    expect(found.map(({ verdict }) => verdict)).toEqual(['ok', 'failed']);
+    expect(found.map(({ verdict }) => verdict)).toEqual(['failed', 'ok', 'failed']);
   });
 
   test('a clock that is off', async () => {
