@@ -258,7 +258,12 @@ export class Health {
    * 0.1. If the URL sent nothing after 10 s, node 3 is read again in the next scan.
    */
   #recordSilence({ upstream, endpoint, request, startMs, code }: TrackedAttempt): boolean {
-    const waitedMs = this.#options.monotonicMs() - startMs;
+    const { deadlines, monotonicMs } = this.#options;
+    const waitedMs = monotonicMs() - startMs;
+    // A poll that ends soon after the request was sent proves nothing. Example: a scan exceeds its timeout while two healthy
+    // nodes prepare their lists, which would open the URL.
+    const isSoon = waitedMs < deadlines.headersAfterSilenceMs / 2;
+    if (request.stats.signal.aborted && isSoon) return false;
     endpoint.silences += 1;
     const isNode = request.node !== undefined;
     if (code !== 'error' || upstream.respondedAtMs >= startMs + waitedMs / 2) {

@@ -188,6 +188,15 @@ describe('the silence of an endpoint', () => {
     expect(states()).toEqual(['closed', 'closed']);
     expect([order(), order(USERS)]).toEqual(['ba', 'ab']);
   });
+
+  test.each([
+    [49, 'closed'],
+    [50, 'open'],
+  ])('of two nodes in a scan that was over after %i ms leaves the URL %s', (ms, state) => {
+    const { silence, states } = create(2);
+    for (const node of [3, 4]) silence(0, { ...OVER, endpoint: 'node_ranges', node }, ms);
+    expect(states()).toEqual([state, 'closed']);
+  });
 });
 
 type World = ReturnType<typeof create>;
