@@ -258,20 +258,18 @@ export class Health {
    * 0.1. If the URL sent nothing after 10 s, node 3 is read again in the next scan.
    */
   #recordSilence({ upstream, endpoint, request, startMs, code }: TrackedAttempt): boolean {
-    const { deadlines, monotonicMs } = this.#options;
-    const waitedMs = monotonicMs() - startMs;
-    // A poll that ends soon after the request was sent proves nothing. Example: a scan exceeds its timeout while two healthy
-    // nodes prepare their lists, which would open the URL.
-    const isSoon = waitedMs < deadlines.headersAfterSilenceMs / 2;
-    if (request.stats.signal.aborted && isSoon) return false;
+    const waitedMs = this.#options.monotonicMs() - startMs;
     endpoint.silences += 1;
     const isNode = request.node !== undefined;
     if (code !== 'error' || upstream.respondedAtMs >= startMs + waitedMs / 2) {
       if (isNode) this.#pauseNode(endpoint, request, waitedMs);
       return false;
     }
-    // The only URL stays in use when nodes are silent, as other requests need it.
-    if (isNode && this.#isOnlyUrl) return false;
+    // The only URL stays in use when nodes are silent, as other requests need it. A scan that ends soon after a request was
+    // sent proves nothing of the URL: two healthy nodes may prepare their lists when it exceeds its timeout.
+    const { headersAfterSilenceMs } = this.#options.deadlines;
+    const isCutShort = request.stats.signal.aborted && waitedMs < headersAfterSilenceMs / 2;
+    if (isNode && (this.#isOnlyUrl || isCutShort)) return false;
     const name = isNode ? `node ${request.node}` : request.endpoint;
     const isSecond = upstream.silentName !== undefined && upstream.silentName !== name;
     // An endpoint that hangs for ever cannot open the breaker again alone.
