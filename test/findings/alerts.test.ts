@@ -224,6 +224,9 @@ describe('a finding', () => {
 
   test('waits as long as its alert', () => {
     const waits = Object.values(CONDITIONS).flatMap(([above, , others]) => found(above, others));
+    // A license does not recover within the time that its alert waits.
+    const withoutWait = waits.filter((one) => !one.normalSeconds).map(({ alert }) => alert);
+    expect(withoutWait).toEqual(['CrdbLicenseExpiring']);
     for (const { alert, normalSeconds } of waits.filter((one) => one.normalSeconds)) {
       const rule = rules.find((one) => one.alert === alert);
       const [, count, unit] = /^(\d+)([mh])$/.exec(rule?.for ?? '') ?? [];

@@ -241,3 +241,24 @@ describe('a holder without a column', () => {
     expect(domains.unknownVoters.node).toBe(1);
   });
 });
+
+test('the columns of a node keep all values of replicas beyond their first capacity', () => {
+  const columns = new ReplicaColumns();
+  const names = [
+    'rangeIds',
+    'storeIds',
+    'problems',
+    'leases',
+    'sequences',
+    'tableIndexes',
+  ] as const;
+  const loads = ['queries', 'writes', 'cpuNanos'] as const;
+  const expected = Array.from({ length: 3_000 }, (_, at) => at % 200);
+  for (const value of expected) {
+    const index = columns.append();
+    for (const name of [...names, ...loads]) columns[name][index] = value;
+  }
+  for (const name of [...names, ...loads]) {
+    expect(Array.from(columns[name].subarray(0, columns.length))).toEqual(expected);
+  }
+});
