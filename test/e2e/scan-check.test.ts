@@ -107,9 +107,8 @@ describe('an exporter that reads all ranges', { timeout: 60_000 }, () => {
     );
     const { findings, ranges } = await untilStatus(exporter, (one) => one.ranges !== undefined);
     expect(ranges?.scanCheck?.replicas).toEqual({ read: 900, counted: 900 });
-    expect((await exporter.get('/')).text).toMatch(
-      /900 replicas read, the nodes count 900; \d+ leases/,
-    );
+    const { text } = await exporter.get('/');
+    expect(text).toMatch(/900 replicas read, the nodes count 900; \d+ leases/);
     expect(findings.map(({ alert }) => alert)).not.toContain('CrdbScanDisagrees');
     expect(await diagnose(simulator, proxy.url)).toMatchObject({
       verdict: 'ok',

@@ -98,10 +98,8 @@ describe('a scan and the counts of the nodes', () => {
     const scan = read(900, 990);
     const own = { 'replicas.leaseholders': 5 };
     const replicas = { read: 1_890, counted: 2_000 };
-    expect(checkScan(scan, counted(own, own))).toEqual({
-      replicas,
-      leases: { read: 0, counted: 10 },
-    });
+    const leases = { read: 0, counted: 10 };
+    expect(checkScan(scan, counted(own, own))).toEqual({ replicas, leases });
     expect(checkScan(scan, counted(own, 1_000))).toEqual({ replicas, leases: undefined });
     expect(checkScan(scan, counted())).toBeUndefined();
   });
