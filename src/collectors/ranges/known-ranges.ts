@@ -228,7 +228,7 @@ export class KnownRanges {
       // The id of a ninth holder is not kept, so it may be live: such a range is never lost.
       const { lostOn, holders } = hasUnplaced
         ? { lostOn: undefined, holders: down }
-        : judgeUnreported(former, domains, history);
+        : judgeUnreported(former, down, domains, history);
       if (holders.length < former.length) table.replaceFormer(slot, holders);
       return lostOn;
     }

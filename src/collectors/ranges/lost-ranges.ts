@@ -12,16 +12,16 @@ interface UnreportedRange {
 }
 
 /**
- * Judges a range that no live node reports by the nodes that held it before. Nodes drop a range, as in a merge, only with a
+ * Judges a range that no live node reports by the nodes that held it before, and those of them that are down. Nodes drop a range, as in a merge, only with a
  * quorum of its replicas. Example: nodes 1, 2 and 3 held it. If 1 and 2 are down, node 3 alone cannot have dropped it, so
  * the range is lost. If only node 1 is down, nodes 2 and 3 are a quorum, so the range was dropped.
  */
 export function judgeUnreported(
   former: readonly number[],
+  down: readonly number[],
   domains: FailureDomains,
   { intended, wasUnderreplicated }: ReplicaHistory,
 ): UnreportedRange {
-  const down = former.filter((nodeId) => domains.isDown(nodeId));
   const live = former.filter((nodeId) => domains.nodes.has(nodeId)).length;
   const replicas = live + down.length;
   if (down.length === 0 || live >= quorumOf(intended > 1 ? intended : replicas)) {

@@ -92,7 +92,7 @@ export class KnownVoters {
       const sinceMs = this.#samples.get(key)?.sinceMs;
       if (sinceMs !== undefined && !hasPassed(REFRESH_AGE_MS, sinceMs, nowMs)) return;
       if (range.isMissingSome) urgent.add(key);
-      // The range that was requested last may have given no sample, so any other one is better.
+      // The range that was requested last may have given no answer, so another range is better.
       const other = chosen.get(key);
       const isOtherBetter = other !== undefined && other.rangeId !== this.#lastRequested.get(key);
       if (!isOtherBetter) chosen.set(key, range);
