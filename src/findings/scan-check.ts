@@ -51,21 +51,29 @@ function nameOf(nodeId: number, storeId: number): string {
   return `n${nodeId} s${storeId}`;
 }
 
+/** The stores with a count of replicas, of the nodes that were read, and what the scan read of each. */
+function pairStores({ scanned, summary }: RangesResult, counts: Counts = new Map()) {
+  const byNode = new Map(scanned.map(({ nodeId, stores }) => [nodeId, stores]));
+  return Array.from(counts, ([name, counted]) => {
+    const stores = byNode.get(counted.nodeId);
+    if (summary === undefined || stores === undefined || counted.replicas === undefined) return [];
+    return [{ name, counted, read: stores.get(counted.storeId) }];
+  }).flat();
+}
+
 /**
  * Compares a scan with counts from around it, oldest first: the replicas of each store and, when all nodes were read and
  * each store that was read has a fresh count, the ranges with a problem. A store that the scan did not find has 0 replicas.
  */
 export function compareScan(
-  { scanned, failed, summary }: RangesResult,
+  result: RangesResult,
   counts: readonly Counts[],
 ): Readonly<Record<'stores' | 'problems', readonly Comparison[]>> {
-  const byNode = new Map(scanned.map(({ nodeId, stores }) => [nodeId, stores]));
-  const stores = Array.from(counts.at(-1) ?? [], ([name, { nodeId, storeId, replicas }]) => {
-    const read = byNode.get(nodeId);
-    if (summary === undefined || read === undefined || replicas === undefined) return [];
+  const { scanned, failed, summary } = result;
+  const stores = pairStores(result, counts.at(-1)).map(({ name, read }) => {
     const counted = counts.map((own) => own.get(name)?.replicas);
-    return [compare(name, read.get(storeId)?.replicas ?? 0, counted)];
-  }).flat();
+    return compare(name, read?.replicas ?? 0, counted);
+  });
   if (stores.length === 0 || failed.length > 0) return { stores, problems: [] };
   const names = scanned.flatMap(({ nodeId, stores: read }) =>
     Array.from(read.keys(), (storeId) => nameOf(nodeId, storeId)),
@@ -100,19 +108,13 @@ export function formatComparison({ name, read, least, most }: Comparison): strin
 }
 
 /** Sums up what a scan read and what the nodes count, of the stores of the nodes that were read. */
-export function checkScan(
-  { scanned, summary }: RangesResult,
-  nodes: NodesResult,
-): ScanCheck | undefined {
-  const byNode = new Map(scanned.map(({ nodeId, stores }) => [nodeId, stores]));
-  const counted = Array.from(countsOf(nodes).values()).filter(
-    ({ nodeId, replicas }) => byNode.has(nodeId) && replicas !== undefined,
-  );
-  if (summary === undefined || counted.length === 0) return undefined;
-  const total = (key: 'replicas' | 'leases'): ReadAndCounted => {
-    const read = counted.map(({ nodeId, storeId }) => byNode.get(nodeId)?.get(storeId)?.[key] ?? 0);
-    return { read: sum(read), counted: sum(counted.map((store) => store[key] ?? NaN)) };
-  };
+export function checkScan(result: RangesResult, counts: Counts | undefined): ScanCheck | undefined {
+  const stores = pairStores(result, counts);
+  if (stores.length === 0) return undefined;
+  const total = (key: 'replicas' | 'leases'): ReadAndCounted => ({
+    read: sum(stores.map(({ read }) => read?.[key] ?? 0)),
+    counted: sum(stores.map(({ counted }) => counted[key] ?? NaN)),
+  });
   const leases = total('leases');
   return {
     replicas: total('replicas'),

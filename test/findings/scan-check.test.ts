@@ -99,9 +99,9 @@ describe('a scan and the counts of the nodes', () => {
     const own = { 'replicas.leaseholders': 5 };
     const replicas = { read: 1_890, counted: 2_000 };
     const leases = { read: 0, counted: 10 };
-    expect(checkScan(scan, counted(own, own))).toEqual({ replicas, leases });
-    expect(checkScan(scan, counted(own, 1_000))).toEqual({ replicas, leases: undefined });
-    expect(checkScan(scan, counted())).toBeUndefined();
+    expect(checkScan(scan, countsOf(counted(own, own)))).toEqual({ replicas, leases });
+    expect(checkScan(scan, countsOf(counted(own, 1_000)))).toEqual({ replicas, leases: undefined });
+    expect(checkScan(scan, countsOf(counted()))).toBeUndefined();
   });
 
   test.each(['unavailable', 'underreplicated'] as const)(

@@ -14,7 +14,7 @@ import { findProblems, readFacts, type Results } from '../../findings/problems.t
 import { readRanges } from '../../findings/ranges.ts';
 import { readSqlLoad, readWriteStalls } from '../../findings/rates.ts';
 import { decideSafeToStop, type StopEvidence } from '../../findings/safe-to-stop.ts';
-import { checkScan, ScanHistory } from '../../findings/scan-check.ts';
+import { checkScan, countsOf, ScanHistory } from '../../findings/scan-check.ts';
 import { findHiddenSessions, readSessions } from '../../findings/sessions.ts';
 import type {
   ClusterReading,
@@ -134,7 +134,7 @@ function readView(
         results.ranges,
         cluster.result(tables),
         downNodes,
-        results.nodes && checkScan(results.ranges, results.nodes),
+        results.nodes && checkScan(results.ranges, countsOf(results.nodes)),
       ),
     safeToStop: decideSafeToStop(stop),
     sessions: results.sessions && readSessions(results.sessions),

@@ -14,6 +14,7 @@ import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
 import { writeDuration } from '../../../config/values.ts';
 import type { Clients } from '../../../exporter/clients.ts';
 import { nodeProblems, readNodes } from '../../../findings/nodes.ts';
+import { sum } from '../../../findings/rates.ts';
 import {
   checkScan,
   compareScan,
@@ -173,8 +174,9 @@ function countReplicas({ scanned }: RangesResult): number {
 
 /** Compares the replicas that were read with the nodes' own counts before and after. */
 function compareCounts(scanned: RangesResult, before: NodesResult, after: NodesResult): Verdict {
-  const { stores, problems } = compareScan(scanned, [countsOf(before), countsOf(after)]);
-  const check = checkScan(scanned, after);
+  const counts = [countsOf(before), countsOf(after)];
+  const { stores, problems } = compareScan(scanned, counts);
+  const check = checkScan(scanned, counts.at(-1));
   if (check === undefined) {
     const detail = 'no node that was read sends current counts of its stores';
     return { verdict: 'skipped', detail: `${detail}: releases before 23.2 do not` };
@@ -249,8 +251,4 @@ function describeTables(
   if (discovery === undefined) return ok(details.join());
   const names = `names and sizes of ${formatCount(discovery.all.length)} tables`;
   return ok([names, ...details].join(', '));
-}
-
-function sum(values: readonly number[]): number {
-  return values.reduce((total, value) => total + value, 0);
 }
