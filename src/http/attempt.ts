@@ -225,8 +225,8 @@ const SLICE_MS = 2;
 /**
  * Frees the memory of received chunks. A buffer may hold several chunks, which arrive one after the other, so it is freed when
  * a chunk of another buffer arrives. Chunks of less than half of the pool of Node.js may lie in the pool, which is never freed.
- * Without this the 45 MB of a page wait for the garbage collector: 25 mark-compacts in a benchmark instead of 2, and
- * nearly twice the CPU time of all threads.
+ * Chunks that are not freed wait for the garbage collector: a page of 45 MB cost 25 mark-compacts in a benchmark instead of
+ * 2, and nearly twice the CPU time of all threads.
  */
 function createReleaser(): (chunk: Uint8Array) => void {
   let last: ArrayBufferLike | undefined;
