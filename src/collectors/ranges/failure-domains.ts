@@ -27,14 +27,6 @@ export interface LiveRange {
   readonly tableIndex: number;
 }
 
-/** How many replicas of a range are live, and how many it should have. */
-interface ReplicaCount {
-  readonly live: number;
-  readonly intended: number;
-  /** Whether the range is under-replicated, or was in the last scan and has not got more replicas since. */
-  readonly isMissingSome: boolean;
-}
-
 export function isUnderreplicated(problems: number): boolean {
   return (problems & UNDERREPLICATED) !== 0;
 }
@@ -93,60 +85,59 @@ export class FailureDomains implements Dependence {
     return this.#members[nodeId] === null;
   }
 
-  /** Adds a range that has a live replica. Returns the history of the range for the next scan. */
+  /** Adds a range that has a live replica. Returns its history for the next scan, the same object when nothing has changed. */
   addRange(range: LiveRange): ReplicaHistory {
     const { reporting, unplaced, history, problems } = range;
     const found = reporting + unplaced;
-    const { lastHolders, intended } = history;
-    const count = this.#countReplicas(range, found);
+    const { lastHolders, intended, wasUnderreplicated } = history;
+    // One replica reports this for all. While that replica moves, none does.
+    const isShort = isUnderreplicated(problems);
+    const isMissingSome = isShort || (wasUnderreplicated && found <= lastHolders);
     // The scan may have found one replica of a range that has more. Example: the scan reads the nodes 1 and 2, then range 7
     // is split off on the nodes 1, 2 and 3, then the scan finds 7 on node 3 alone.
     const isNewOfCluster = lastHolders === 0 && this.#isFirst;
     const isPartlyFound = found === 1 && lastHolders !== 1 && !isNewOfCluster;
-    const isShort = isUnderreplicated(problems);
     if (!isPartlyFound || isUnavailable(problems) || (isShort && lastHolders > 1)) {
-      this.#addReplicas(range, count);
+      this.#addReplicas(range, found, isMissingSome);
     }
     // One scan does not prove the number: a replica may have moved, or the range may have been split off.
     const isConfirmed = found === lastHolders || (found === 1 && !isPartlyFound);
-    return {
-      lastHolders: found,
-      intended: isConfirmed && !count.isMissingSome ? found : intended,
-      wasUnderreplicated: isShort,
-    };
+    const after = isConfirmed && !isMissingSome ? found : intended;
+    const isSame = found === lastHolders && after === intended && isShort === wasUnderreplicated;
+    return isSame ? history : { lastHolders: found, intended: after, wasUnderreplicated: isShort };
   }
 
-  /**
-   * Counts the replicas of a range of which a scan found `found`. Example: the range had 3 replicas in two scans, and this
-   * scan finds 2. One has moved while the scan ran, so that 3 are live. If the range is reported as under-replicated, one
-   * is missing, so that 2 of 3 are live.
-   */
-  #countReplicas({ tableIndex, problems, history }: LiveRange, found: number): ReplicaCount {
-    const { lastHolders, intended, wasUnderreplicated } = history;
-    // One replica reports this for all. While that replica moves, none does.
-    const isMissingSome =
-      isUnderreplicated(problems) || (wasUnderreplicated && found <= lastHolders);
+  /** Returns how many replicas a range of which a scan found `found` should have. */
+  #countIntended(
+    { tableIndex, problems, history }: LiveRange,
+    found: number,
+    isMissingSome: boolean,
+  ): number {
+    const { lastHolders, intended } = history;
     if (isMissingSome) {
       // While it is not known how many it should have, that is 3 when 1 or 2 were found, and 5 when 3 or 4 were.
       const isKnown = intended > 1 || (intended === 1 && found === 1);
-      const expected = isKnown ? intended : found + 1 + (found % 2);
-      return { live: found, intended: Math.max(expected, found), isMissingSome };
+      return Math.max(isKnown ? intended : found + 1 + (found % 2), found);
     }
-    if (isUnavailable(problems)) {
-      return { live: found, intended: Math.max(found, intended), isMissingSome };
-    }
+    if (isUnavailable(problems)) return Math.max(found, intended);
     // The first scan finds 4 replicas: all of them, or 4 of 5 while one moves. They are all if a range of the same table,
     // whose replica types have been read, has 4 as well.
     const isNumberKnown =
       lastHolders === 0 ? this.#votersOf(tableIndex, found) !== undefined : found === lastHolders;
     // Example: 3 of 5 replicas were found, so 2 have moved. While it is not known that they are 5, an even number shows that one has.
     const moved = found < intended ? intended - found : 1 - (found % 2);
-    const live = found + (isNumberKnown ? 0 : moved);
-    return { live, intended: live, isMissingSome };
+    return found + (isNumberKnown ? 0 : moved);
   }
 
-  #addReplicas(range: LiveRange, { live, intended, isMissingSome }: ReplicaCount): void {
+  /**
+   * Adds a range of which a scan found `found` replicas. Example: the range had 3 replicas in two scans, and this scan finds
+   * 2. One has moved while the scan ran, so that 3 are live. If the range is reported as under-replicated, one is missing, so
+   * that 2 of 3 are live.
+   */
+  #addReplicas(range: LiveRange, found: number, isMissingSome: boolean): void {
     const { unplaced, down } = range;
+    const intended = this.#countIntended(range, found, isMissingSome);
+    const live = isMissingSome || isUnavailable(range.problems) ? found : intended;
     const voters = this.#votersOf(range.tableIndex, intended);
     // A new replica is a holder before it is a voter. Example: of nodes 1, 2 and 3 the last is down, and 4 gets a replica:
     // there are three holders, and yet one of three voters is missing while the range is under-replicated.

@@ -2,7 +2,13 @@ import { PROBLEMS, REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import { CollectError } from '../collector.ts';
 import { type FailureDomains, isUnderreplicated } from './failure-domains.ts';
 import { judgeUnreported } from './lost-ranges.ts';
-import { HAS_OLD_SEQUENCE, RangeTable, walk, type Work } from './range-table.ts';
+import {
+  HAS_OLD_SEQUENCE,
+  RangeTable,
+  type ReplicaHistory,
+  walk,
+  type Work,
+} from './range-table.ts';
 import {
   countProblems,
   LEASE_KINDS,
@@ -21,6 +27,7 @@ const MAX_GONE_SHARE = 1 / 8;
 const MAX_SEQUENCE = 0xffff_ffff;
 const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
 const NO_NODES: readonly number[] = [];
+const NO_HISTORY: ReplicaHistory = { lastHolders: 0, intended: 0, wasUnderreplicated: false };
 
 /** Gets each range that is lost, with the lowest id of the nodes that held it. */
 type OnLost = (range: Omit<ListedRange, 'storeId'>) => void;
@@ -46,6 +53,16 @@ export class KnownRanges {
   leaseChanges = 0;
   /** Scratch space for the holders of one range; entries beyond the returned count are stale. */
   readonly #holders: number[] = [];
+  /** Scratch space for one range: an object for each would be a third of the garbage of a scan. */
+  readonly #range = {
+    holders: this.#holders,
+    reporting: 0,
+    unplaced: 0,
+    down: 0,
+    history: NO_HISTORY,
+    problems: 0,
+    tableIndex: 0,
+  };
 
   /** Clears what the last scan reported. The sequences and holders stay, as the next scan is compared with them. */
   beginScan(): void {
@@ -233,16 +250,17 @@ export class KnownRanges {
       return lostOn;
     }
     const unplaced = hasUnplaced ? Math.max(0, found - reporting) : 0;
-    const after = domains.addRange({
-      holders: this.#holders,
-      reporting,
-      unplaced,
-      down: down.length,
-      history,
-      problems: problems[slot] ?? 0,
-      tableIndex: tableIndexes[slot] ?? 0,
-    });
-    table.remember(slot, after, unplaced > 0);
+    const range = this.#range;
+    range.reporting = reporting;
+    range.unplaced = unplaced;
+    range.down = down.length;
+    range.history = history;
+    range.problems = problems[slot] ?? 0;
+    range.tableIndex = tableIndexes[slot] ?? 0;
+    const after = domains.addRange(range);
+    if (after !== history || hasUnplaced !== unplaced > 0) {
+      table.remember(slot, after, unplaced > 0);
+    }
     // A range that has all of its replicas elsewhere does not need those on nodes that are down.
     const isShort = history.wasUnderreplicated || after.wasUnderreplicated;
     const remembered = after.intended === reporting && !isShort ? NO_NODES : down;

@@ -168,10 +168,12 @@ export class NodeReplicas {
     const queries = load[QUERIES] || 0;
     const cpuNanos = load[CPU_NANOS] || 0;
     if (holdsLease) {
-      const bucket = QUERY_BOUNDS.findIndex((upper) => queries <= upper);
+      let bucket = 0;
+      while (queries > (QUERY_BOUNDS[bucket] ?? Infinity)) bucket += 1;
       this.#byQueries[bucket] = (this.#byQueries[bucket] ?? 0) + 1;
-      this.#maxQueries = Math.max(this.#maxQueries ?? 0, queries);
-      this.#maxCpuNanos = Math.max(this.#maxCpuNanos ?? 0, cpuNanos);
+      // Setting a fraction each time would allocate it.
+      if (queries > (this.#maxQueries ?? -1)) this.#maxQueries = queries;
+      if (cpuNanos > (this.#maxCpuNanos ?? -1)) this.#maxCpuNanos = cpuNanos;
     }
     const { replicas } = this;
     const index = replicas.append();

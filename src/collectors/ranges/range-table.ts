@@ -74,6 +74,7 @@ export class RangeTable {
   /** Number of ids. */
   size = 0;
   columns = createColumns(MIN_CAPACITY);
+  #history: ReplicaHistory = { lastHolders: 0, intended: 0, wasUnderreplicated: false };
 
   /** Number of slots. */
   get capacity(): number {
@@ -162,13 +163,19 @@ export class RangeTable {
     return ((this.columns.marks[slot] ?? 0) & HAS_UNPLACED) !== 0;
   }
 
+  /** The same object for a run of ranges with an equal history, which most have: garbage is collected less often. */
   historyOf(slot: number): ReplicaHistory {
-    const { lastHolders, intended, marks } = this.columns;
-    return {
-      lastHolders: lastHolders[slot] ?? 0,
-      intended: intended[slot] ?? 0,
-      wasUnderreplicated: ((marks[slot] ?? 0) & WAS_UNDERREPLICATED) !== 0,
-    };
+    const { columns } = this;
+    const lastHolders = columns.lastHolders[slot] ?? 0;
+    const intended = columns.intended[slot] ?? 0;
+    const wasUnderreplicated = ((columns.marks[slot] ?? 0) & WAS_UNDERREPLICATED) !== 0;
+    const before = this.#history;
+    const isEqual =
+      before.lastHolders === lastHolders &&
+      before.intended === intended &&
+      before.wasUnderreplicated === wasUnderreplicated;
+    if (!isEqual) this.#history = { lastHolders, intended, wasUnderreplicated };
+    return this.#history;
   }
 
   /** Keeps the history of the range, and whether one of its holders has no column. */
