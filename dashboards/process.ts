@@ -50,7 +50,7 @@ export const processRow: Row = {
     }),
     graph('Event-loop lag p99', {
       about:
-        'Delay of the event loop (nodejs_eventloop_lag_p99_seconds). Orange: scrapes become slow.',
+        'Time between two measurements of the event loop (nodejs_eventloop_lag_p99_seconds), 0.02 s when it is idle. Orange: scrapes become slow.',
       queries: `max by (instance) (nodejs_eventloop_lag_p99_seconds{${OF_PROCESS}})`,
       unit: 's',
       legend: '{{instance}}',
