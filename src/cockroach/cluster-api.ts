@@ -28,7 +28,7 @@ export type { PollStats } from '../http/request.ts';
  */
 export class ClusterApi {
   readonly #session: Pick<ApiLogin, 'get'>;
-  /** Fields or elements of a wrong shape. Also called for those that are wrong beside others. */
+  /** Called with the number of fields and elements of a wrong shape in a response, also with 0. */
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
   readonly #listings: NodeListings;
 

@@ -82,7 +82,10 @@ const THRESHOLDS = {
   disk_latency: shortSeconds(0.1, '99th percentile of a sync, seconds; CrdbStoreDiskSlow.'),
   disk_slow: number(5, 'Slow operations in 10 minutes; CrdbStoreDiskSlow.'),
   underreplicated: share(0.1, 'Share of all ranges (critical); CrdbRangesUnderreplicated.'),
-  quorum_risk: share(0.1, 'Share of all ranges, above it it is intended; CrdbQuorumAtRisk.'),
+  quorum_risk: share(
+    0.1,
+    'Share of all ranges; a larger one is taken for intended; CrdbQuorumAtRisk.',
+  ),
   scan_minutes: minutes(
     15,
     'Minutes that range scans are compared over, three of their intervals at least; CrdbScanDisagrees.',

@@ -169,7 +169,7 @@ function parseText(valueType: string | undefined, text: string): unknown {
 }
 
 /**
- * Replaces a value of the document. A collector of a cluster then has that for all. Example: `--no-collector.users` sets
+ * Replaces a value of the document. One for the collectors of all clusters also removes that of each cluster. Example: `--no-collector.users` sets
  * `collectors.users.enabled`, and removes it from `clusters[0].collectors.users`.
  */
 function applyOverride(document: SourceDocument, { key, value, source }: Override): void {

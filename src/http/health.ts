@@ -103,9 +103,12 @@ export class Health {
   }
 
   /**
-   * The lowest rank comes first: -2 for a half-open URL, so that it is soon known whether it works again; -1 where the
-   * last request to this endpoint succeeded; the time where it failed, so that the oldest failure comes first; the largest
-   * number for an open URL. Requests to nodes may take long, and a silent table proves nothing, so others try half-open URLs.
+   * The lowest rank comes first:
+   * -2 for a half-open URL, so that it is soon known whether it works again. Only requests that prove this try it: those to
+   *    nodes may take long, and one of many tables may be silent alone;
+   * -1 where the last request to this endpoint succeeded;
+   * the time where it failed, so that the oldest failure comes first;
+   * the largest number for an open URL.
    */
   #rank(upstream: Upstream, request: HttpRequest): number {
     const { state } = upstream.breaker;
@@ -252,8 +255,8 @@ export class Health {
   }
 
   /**
-   * Decides what is silent: only the endpoint or node, if headers arrived, or a response to another request in the second
-   * half of the wait, and else perhaps the URL. Returns whether it may be the URL. Example: node 3 gets a request at 0 s, and
+   * Decides what is silent. If headers arrived, or a response to another request in the second half of the wait, it is only
+   * the endpoint or the node; otherwise it may be the URL. Returns whether it may be the URL. Example: node 3 gets a request at 0 s, and
    * has not responded at 30 s. If the URL sent the list of node 1 at 20 s, node 3 is paused for 300 s, with a `max_duty` of
    * 0.1. If the URL sent nothing after 10 s, node 3 is read again in the next scan.
    */

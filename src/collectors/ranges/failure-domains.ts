@@ -24,7 +24,7 @@ export interface LiveRange {
   /** A bit for each of PROBLEMS. */
   readonly problems: number;
   /** Number of its table index. */
-  readonly tableIndex: number;
+  readonly tableIndexNumber: number;
 }
 
 export function isUnderreplicated(problems: number): boolean {
@@ -42,7 +42,7 @@ interface LiveNode extends NodeDomain {
 }
 
 /** Number of voters of ranges with the number of a table index and so many replicas; undefined while it is not known. */
-export type VotersOf = (tableIndex: number, replicas: number) => number | undefined;
+export type VotersOf = (tableIndexNumber: number, replicas: number) => number | undefined;
 
 /**
  * The members of a cluster during one complete scan, and what depends on each of them and on each locality. Example: a
@@ -109,7 +109,7 @@ export class FailureDomains implements Dependence {
 
   /** Returns how many replicas a range of which a scan found `found` should have. */
   #countIntended(
-    { tableIndex, problems, history }: LiveRange,
+    { tableIndexNumber, problems, history }: LiveRange,
     found: number,
     isMissingSome: boolean,
   ): number {
@@ -123,7 +123,9 @@ export class FailureDomains implements Dependence {
     // The first scan finds 4 replicas: all of them, or 4 of 5 while one moves. They are all if a range of the same table,
     // whose replica types have been read, has 4 as well.
     const isNumberKnown =
-      lastHolders === 0 ? this.#votersOf(tableIndex, found) !== undefined : found === lastHolders;
+      lastHolders === 0
+        ? this.#votersOf(tableIndexNumber, found) !== undefined
+        : found === lastHolders;
     // Example: 3 of 5 replicas were found, so 2 have moved. While it is not known that they are 5, an even number shows that one has.
     const moved = found < intended ? intended - found : 1 - (found % 2);
     return found + (isNumberKnown ? 0 : moved);
@@ -138,7 +140,7 @@ export class FailureDomains implements Dependence {
     const { unplaced, down } = range;
     const intended = this.#countIntended(range, found, isMissingSome);
     const live = isMissingSome || isUnavailable(range.problems) ? found : intended;
-    const voters = this.#votersOf(range.tableIndex, intended);
+    const voters = this.#votersOf(range.tableIndexNumber, intended);
     // A new replica is a holder before it is a voter. Example: of nodes 1, 2 and 3 the last is down, and 4 gets a replica:
     // there are three holders, and yet one of three voters is missing while the range is under-replicated.
     const missing = Math.max(0, intended - live, isMissingSome ? down : 0);

@@ -36,7 +36,7 @@ type OnLost = (range: Omit<ListedRange, 'storeId'>) => void;
 export interface SampledRange {
   readonly rangeId: number;
   /** Number of its table index. */
-  readonly tableIndex: number;
+  readonly tableIndexNumber: number;
   /** Number of replicas that it was found with, or should have. */
   readonly replicas: number;
   readonly isMissingSome: boolean;
@@ -61,7 +61,7 @@ export class KnownRanges {
     down: 0,
     history: NO_HISTORY,
     problems: 0,
-    tableIndex: 0,
+    tableIndexNumber: 0,
   };
 
   /** Clears what the last scan reported. The sequences and holders stay, as the next scan is compared with them. */
@@ -147,10 +147,10 @@ export class KnownRanges {
         const isMissingSome = isUnderreplicated(problems[slot] ?? 0);
         const least = intended[slot] === 0 && isMissingSome ? replicas + 1 : replicas;
         if (least < minReplicas) continue;
-        const tableIndex = tableIndexes[slot] ?? 0;
+        const tableIndexNumber = tableIndexes[slot] ?? 0;
         // Ranges of many tables share the last number, so that one cannot stand for all.
-        if (this.tableIndexes.get(tableIndex) === undefined) continue;
-        offer({ rangeId: ids[slot] ?? 0, tableIndex, replicas, isMissingSome });
+        if (this.tableIndexes.get(tableIndexNumber) === undefined) continue;
+        offer({ rangeId: ids[slot] ?? 0, tableIndexNumber, replicas, isMissingSome });
       }
     };
     yield* walk(this.table.capacity, offerSlots);
@@ -256,7 +256,7 @@ export class KnownRanges {
     range.down = down.length;
     range.history = history;
     range.problems = problems[slot] ?? 0;
-    range.tableIndex = tableIndexes[slot] ?? 0;
+    range.tableIndexNumber = tableIndexes[slot] ?? 0;
     const after = domains.addRange(range);
     if (after !== history || hasUnplaced !== unplaced > 0) {
       table.remember(slot, after, unplaced > 0);

@@ -114,7 +114,7 @@ export class RangeTable {
     yield* this.#rebuild(Math.max(MIN_CAPACITY, capacity), true);
   }
 
-  /** Records that the node reports the range: behind those that did before, in the place of a holder that moves away. */
+  /** Puts the node behind those that report the range already. A former holder in that place takes the node's old one. */
   addHolder(slot: number, nodeId: number): void {
     const { nodes, reporting, marks } = this.columns;
     const first = slot * HOLDER_COLUMNS;

@@ -156,8 +156,8 @@ export interface Dependence {
   readonly nodes: ReadonlyMap<number, NodeDomain>;
   readonly localities: readonly LocalityDomain[];
   /**
-   * Ranges whose voters are not known, or that have a holder without a column, where the figures are lower bounds for
-   * that: of nodes while a replica is missing, of localities where one holds two or more replicas, but not all.
+   * Ranges for which the figures are lower bounds, because their voters or some of their holders are not known. `node`: a
+   * replica is missing. `locality`: one locality holds two or more replicas, but not all.
    */
   readonly unknownVoters: { readonly node: number; readonly locality: number };
 }

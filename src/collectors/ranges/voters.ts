@@ -24,8 +24,11 @@ const NON_VOTER = 5;
 const KEY_STEP = 1024;
 
 /** Ranges of one table index share a zone configuration, so that one with as many replicas stands for all. */
-function keyOf({ tableIndex, replicas }: Pick<SampledRange, 'tableIndex' | 'replicas'>): number {
-  return tableIndex * KEY_STEP + replicas;
+function keyOf({
+  tableIndexNumber,
+  replicas,
+}: Pick<SampledRange, 'tableIndexNumber' | 'replicas'>): number {
+  return tableIndexNumber * KEY_STEP + replicas;
 }
 
 /** Also true of a time in the future: the clock was set back, and nobody knows how much time has passed. */
@@ -50,8 +53,8 @@ export class KnownVoters {
   /** Why the last request failed; undefined after one that succeeded. */
   #failure: string | undefined;
 
-  readonly votersOf: VotersOf = (tableIndex, replicas) =>
-    this.#samples.get(keyOf({ tableIndex, replicas }))?.voters;
+  readonly votersOf: VotersOf = (tableIndexNumber, replicas) =>
+    this.#samples.get(keyOf({ tableIndexNumber, replicas }))?.voters;
 
   /**
    * Finds out, after all nodes were read, how many voters the ranges have, with few requests. A failure leaves the voters
@@ -81,7 +84,7 @@ export class KnownVoters {
   }
 
   /**
-   * Chooses a range for each table index and number of replicas of which the voters are not known, or have been for long:
+   * Chooses a range for each table index and number of replicas of which the voters are not known, or were read more than 30 minutes ago:
    * where a replica is missing first, then what is not known, then the oldest.
    */
   async #choose(known: KnownRanges, nowMs: number): Promise<readonly SampledRange[]> {

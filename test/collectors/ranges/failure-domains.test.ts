@@ -61,7 +61,7 @@ function judge(
   const domains = new FailureDomains({ toScan: NODES, toSkip: [], localities }, isFirst, known);
   const history = { lastHolders, intended, wasUnderreplicated };
   const seen = { holders: NODES, reporting: count - unplaced, unplaced, down, history };
-  const after = domains.addRange({ ...seen, problems, tableIndex: 7 });
+  const after = domains.addRange({ ...seen, problems, tableIndexNumber: 7 });
   const bySize = [domains.nodes.get(1), ...domains.localities.toReversed()];
   const smallest = (effect: keyof FailureDomain): number => {
     const losing = bySize.filter((domain) => domain?.[effect] === 1).length;
