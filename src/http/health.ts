@@ -103,12 +103,10 @@ export class Health {
   }
 
   /**
-   * The lowest rank comes first:
-   * -2 for a half-open URL, so that it is soon known whether it works again. Only requests that prove this try it: those to
-   *    nodes may take long, and one of many tables may be silent alone;
-   * -1 where the last request to this endpoint succeeded;
-   * the time where it failed, so that the oldest failure comes first;
-   * the largest number for an open URL.
+   * The lowest rank comes first: -2 for a half-open URL, so that it is soon known whether it works again; -1 where the
+   * last request to this endpoint succeeded; the time where it failed, so that the oldest failure comes first; the largest
+   * number for an open URL. Requests to nodes may take long, and one of many tables may be silent alone: these try no
+   * half-open URL first.
    */
   #rank(upstream: Upstream, request: HttpRequest): number {
     const { state } = upstream.breaker;
