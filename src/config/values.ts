@@ -192,19 +192,24 @@ function write({ units, parts }: Quantity, value: number): string {
   return `${all / size}${unit}`;
 }
 
-function quantity(form: Quantity, min: number): v.GenericSchema<string, number> {
+function quantity(form: Quantity, min: number, max = Infinity): v.GenericSchema<string, number> {
   const { valueType, pattern, expected } = form;
+  const tooLarge = invalid(`is too large: at most ${write(form, max)}`);
   return v.pipe(
     v.string(invalid(expected)),
     v.regex(pattern, invalid(expected)),
     v.check((written) => read(form, written) >= min, tooSmall(write(form, min))),
+    v.check((written) => read(form, written) <= max, tooLarge),
     v.transform((written) => read(form, written)),
     v.metadata({ valueType, format: (value: number) => write(form, value) }),
   );
 }
 
+/** Timers of Node.js wait at most 24 days, and twice the interval may pass between the first polls. */
+const MAX_DURATION_SECONDS = 10 * 86_400;
+
 export function duration(min: number): v.GenericSchema<string, number> {
-  return quantity(DURATION, min);
+  return quantity(DURATION, min, MAX_DURATION_SECONDS);
 }
 
 export function bytes(min: number): v.GenericSchema<string, number> {

@@ -30,7 +30,7 @@ collectors:
       - { regex: a }
       - b
       - { regexp: a, replacement: 5 }
-  users: { max_series: 499 }
+  users: { max_series: 499, interval: 1y }
   tables: { tables: [rides, a.b.c.d, movr.rides] }
 `;
 
@@ -70,6 +70,7 @@ test('each wrong value is reported at its place, with what it should be', async 
     exporter.yml:27:11: collectors.sessions.application_rewrite[4].regexp: unknown key "regexp"; did you mean "regex"?
     exporter.yml:27:35: collectors.sessions.application_rewrite[4].replacement: 5 is not text: put it in quotes
     exporter.yml:28:24: collectors.users.max_series: 499 is too small: at least 500
+    exporter.yml:28:39: collectors.users.interval: "1y" is too large: at most 10d
     exporter.yml:29:22: collectors.tables.tables[0]: "rides" is not database.schema.table, or database.table in the schema public, as movr.public.rides
     exporter.yml:29:29: collectors.tables.tables[1]: "a.b.c.d" is not database.schema.table, or database.table in the schema public, as movr.public.rides
     "

@@ -213,6 +213,8 @@ test('a new poller shows what the previous one showed, and polls when that has e
   );
   expect(second.poller.intervalSeconds).toBe(90);
   const fresh = second.poll();
+  await new Promise(setImmediate);
+  expect(order).toEqual([]);
   gate.resolve();
   await Promise.all([old, fresh]);
   expect(order).toEqual(['old', 'new']);
@@ -231,11 +233,18 @@ test('the state of a collector lasts while its options stay the same, and is emp
   expect(states.map(({ polls }) => polls)).toEqual([0, 0, 5]);
 });
 
-test('polls of its own come an interval after each other, or after one on demand', async () => {
+test.each([
+  [1, 57_000],
+  [1e-9, 9.5 * 86_400_000],
+])('polls of its own with a duty of %d come %d ms after each other', async (max_duty, delayMs) => {
   const stop = new AbortController();
-  const { poller, ended } = preparePoller(() => undefined);
+  const { poller, ended } = preparePoller(
+    ({ answering }) => answering.push({ startMs: 0, endMs: 1_000 }),
+    { max_duty },
+  );
   const running = poller.run(stop.signal);
-  await expect.poll(() => [ended.polls, poller.nextPollMs]).toEqual([1, START_MS + 58_000]);
+  const nextPollMs = START_MS + 1_000 + delayMs;
+  await expect.poll(() => [ended.polls, poller.nextPollMs]).toEqual([1, nextPollMs]);
   stop.abort();
   await running;
   expect(poller.nextPollMs).toBeUndefined();

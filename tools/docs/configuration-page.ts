@@ -15,7 +15,7 @@ or by a setting of the editor.
   on and \`--no-flag\` off. A flag that may be repeated is a list separated by commas in its variable.
 - **One cluster without a file.** The flags \`--cluster.*\` and \`--cloud.*\`, and their variables, describe one cluster. Beside a
   file these are errors, but for variables with secrets: the file may name them, as in \`password_env\`.
-- **Values.** Durations are \`500ms\`, \`30s\` or \`1m30s\`, sizes \`16KiB\` or \`2GiB\`. Paths are relative to the file. Unknown keys are
+- **Values.** Durations are \`500ms\`, \`30s\` or \`1m30s\`, at most \`10d\`, sizes \`16KiB\` or \`2GiB\`. Paths are relative to the file. Unknown keys are
   errors. YAML anchors, aliases and merge keys (\`<<: *name\`) work. Unknown \`CRDB_EXPORTER_…\` variables cause a warning if they resemble a known one.
 - **Secrets.** No flag takes a secret. Name a file or a variable instead. The exporter warns when every user of the machine can read a
   secret. Files are at most 1 MiB.
