@@ -1,5 +1,5 @@
 import { abortable, type HttpClient } from '../http/client.ts';
-import { RequestError, toRequestError } from '../http/errors.ts';
+import { RequestError } from '../http/errors.ts';
 import { bufferBody, createPollStats, type HttpRequest, type PollStats } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
 import { object, string } from '../json/shape.ts';
@@ -153,8 +153,8 @@ export class ApiLogin {
         ...bufferBody(MAX_RESPONSE_BYTES, readToken),
       });
       return this.#token;
-    } catch (thrown) {
-      const error = toRequestError(thrown, 'login');
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
       loginFailed(error);
       const isRefused = error.reason === 'auth' || error.reason === 'forbidden';
       const pauseMs = isRefused ? REFUSED_PAUSE_MS : UNUSABLE_PAUSE_MS;

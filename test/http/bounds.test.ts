@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { ask, connect } from '../support/http-client.ts';
@@ -53,7 +54,7 @@ describe('bounds', () => {
       drip();
     });
     await using client = connect([server.url], {
-      deadlines: { minBytesPerSecond: 10_000, rateGraceMs: 100 },
+      deadlines: { minBytesPerSecond: 10_000, rateGraceMs: 1_000, idleMs: 600 },
     });
     const asked = ask(client);
     await expect(asked).rejects.toMatchObject({ reason: 'timeout' });
@@ -111,10 +112,13 @@ describe('bounds', () => {
       response.write('x'.repeat(300_000));
       if (request.url?.includes('long') === true) response.end();
     });
-    await using client = connect([server.url]);
+    await using client = connect([server.url], { deadlines: { idleMs: 60_000 } });
+    const { signal } = new AbortController();
+    const refused = { reason: 'http', status: 418 };
     for (const path of ['/long/', '/endless/', '/long/']) {
-      await expect(ask(client, { path })).rejects.toMatchObject({ reason: 'http', status: 418 });
+      await expect(ask(client, { path, signal })).rejects.toMatchObject(refused);
     }
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('a redirect is not followed', async () => {

@@ -96,48 +96,6 @@ describe.concurrent('silence', () => {
     expect(first.requests).toHaveLength(5);
     expect(states(client)).toEqual(['closed', 'closed']);
   });
-
-  test.for([
-    ['that is half open leaves', [NODES, SESSIONS], 500, 600],
-    ['leaves', [], 300, 1_000],
-  ] as const)(
-    'of a URL %s time for the next one before the poll is over',
-    async ([_what, before, headersAfterSilenceMs, pollMs], { expect }) => {
-      await using first = await breakable();
-      await using second = await good();
-      first.faults.set('', 'silence');
-      let now = 0;
-      await using client = connect([first.url, second.url], {
-        deadlines: { headersMs: 1_000, headersAfterSilenceMs },
-        breakerOpenMs: 1_000,
-        monotonicMs: () => now,
-      });
-      for (const request of before) await ask(client, request);
-      now = 1_000;
-      const endsAtMs = now + pollMs;
-      const signal = AbortSignal.timeout(pollMs);
-      expect(await ask(client, { endsAtMs, signal })).toBe('{"fine":true}');
-      expect(first.requests).toHaveLength(before.length + 1);
-    },
-  );
-
-  test('of one endpoint’s trial does not keep another endpoint from trying', async ({ expect }) => {
-    await using server = await breakable();
-    server.faults.set('', 'silence');
-    let now = 0;
-    await using client = connect([server.url], {
-      ...IMPATIENT,
-      breakerOpenMs: 1_000,
-      monotonicMs: () => now,
-    });
-    for (const request of [NODES, SESSIONS]) await ask(client, request).catch(() => undefined);
-    server.faults.clear();
-    server.faults.set('/sessions/', 'silence');
-    now = 1_000;
-    const [sessions, nodes] = await Promise.allSettled([ask(client, SESSIONS), ask(client, NODES)]);
-    expect([sessions.status, nodes.status]).toEqual(['rejected', 'fulfilled']);
-    expect(states(client)).toEqual(['closed']);
-  });
 });
 
 const FINE = '{"fine":true}';

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { RequestError } from '../../src/http/errors.ts';
 import { Health } from '../../src/http/health.ts';
+import type { HttpRequest } from '../../src/http/request.ts';
 import {
   create,
   endingIn,
@@ -49,12 +50,14 @@ describe('the order of the URLs', () => {
     expect(order()).toBe('acb');
   });
 
-  test('ends with those that are open, and begins with a half-open one, but for nodes', () => {
+  test('ends with those that are open, and begins with a half-open one, but for nodes and tables', () => {
     const { order, upstream, clock } = create(3);
     upstream(1).breaker.open(clock.now);
-    expect([order(OF_NODE_3), order(USERS)]).toEqual(['acb', 'acb']);
+    const table: HttpRequest = { ...REQUEST, endpoint: 'table', isPart: true };
+    const orders = () => [OF_NODE_3, table, USERS].map((request) => order(request));
+    expect(orders()).toEqual(['acb', 'acb', 'acb']);
     clock.now += 10_000;
-    expect([order(OF_NODE_3), order(USERS)]).toEqual(['acb', 'bac']);
+    expect(orders()).toEqual(['acb', 'acb', 'bac']);
   });
 });
 
@@ -62,12 +65,14 @@ describe('a breaker', () => {
   test('is open for its time from the start of the request that opened it, and then half open', () => {
     const { health, upstream, clock, silence, answer } = create(1);
     expect(health.tryAcquire(upstream(0), REQUEST)).toBe(true);
-    upstream(0).breaker.open(clock.now - 4_000);
+    // The failure of an earlier request may come later.
+    for (const agoMs of [4_000, 5_000]) upstream(0).breaker.open(clock.now - agoMs);
     expect(health.tryAcquire(upstream(0), REQUEST)).toBe(false);
     expect([health.failedMs(), health.blockedMs(REQUEST)]).toEqual([6_000, 6_000]);
     clock.now += 6_000;
     expect(upstream(0).breaker.state).toBe('half_open');
-    expect(health.tryAcquire(upstream(0), REQUEST)).toBe(true);
+    const tries = [REQUEST, USERS].map((request) => health.tryAcquire(upstream(0), request));
+    expect(tries).toEqual([true, true]);
     // One endpoint may be silent for reasons of its own, the second one opens the URL again.
     silence(0);
     expect(upstream(0).breaker.state).toBe('half_open');
@@ -85,6 +90,13 @@ describe('a breaker', () => {
     expect([health.failedMs(), health.blockedMs(REQUEST)]).toEqual([6_000, 6_000]);
     health.begin(upstream(1), REQUEST).endpoint.breaker.open(clock.now - 2_000);
     expect([health.blockedMs(REQUEST), health.blockedMs(USERS)]).toEqual([8_000, 6_000]);
+    for (const [request, ms] of [
+      [REQUEST, 3_000],
+      [USERS, 2_000],
+    ] as const) {
+      health.begin(upstream(1), request).endpoint.breaker.startPause(LATE, ms);
+    }
+    expect(health.pauseOf()?.untilMs).toBe(clock.now + 3_000);
   });
 
   test.each<readonly [string, RequestError, number | 'error', string, string]>([
@@ -218,6 +230,10 @@ describe('the silence of a node', () => {
     expect(left()).toEqual([10_000, 0, 0]);
     world.clock.now += 9_999;
     expect(left()).toEqual([1, 0, 0]);
+    world.clock.now += 1;
+    // The trial keeps others away until there is a response.
+    expect(world.health.tryAcquire(world.upstream(0), OF_NODE_3)).toBe(true);
+    expect(left()).toEqual([5_000, 0, 0]);
     world.answer(0, OF_NODE_3);
     expect(left()).toEqual([0, 0, 0]);
   });

@@ -217,4 +217,7 @@ test('the types are read beside the API with the token in a cookie, and with no 
     expect(path).toMatch(/^\/_status\/ranges\/\d\?range_ids=\d+(&range_ids=\d+)*$/);
     expect(headers['x-cockroach-api-session']).toBeUndefined();
   }
+  simulator.fault({ endpoint: 'range_types', kind: 'status', status: 503, times: 1 });
+  await pollRanges(cluster.api);
+  expect(simulator.requests.count('range_types')).toBe(asked.length + 1);
 });
