@@ -42,13 +42,14 @@ export function* writeSamples(result: RangesResult, set: SampleSet): Iterable<un
   writeDependence(set, summary);
 }
 
-/** Writes how many nodes were read, and which; the node beside an exporter has no known id before its first response. */
+/** Writes how many nodes were read, and which; the node beside an exporter has no known id before it lists a range. */
 function writeScanNodes(set: SampleSet, { shard, scanned, failed, skipped }: RangesResult): void {
   set.set(families.scanNodes, { state: 'scanned', shard }, scanned.length);
   set.set(families.scanNodes, { state: 'failed', shard }, failed.length);
   set.set(families.scanNodes, { state: 'skipped', shard }, skipped);
   for (const { nodeId } of scanned) {
-    set.set(families.scanNodeSuccess, { node_id: String(nodeId) }, 1);
+    const success = nodeId === 0 ? undefined : 1;
+    set.set(families.scanNodeSuccess, { node_id: String(nodeId) }, success);
   }
   for (const { nodeId, wasQueried } of failed) {
     const success = wasQueried && nodeId !== 0 ? 0 : undefined;

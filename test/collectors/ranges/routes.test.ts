@@ -119,17 +119,16 @@ describe('route local', () => {
       { nodeId: 'local', route: 'local', firstUrl: 0, offset: 'none' },
     ]);
     expect(of('crdb_range_replicas')).toEqual(['{node_id="7",store_id="7"} 1']);
-  });
-
-  test('exports nothing about the whole cluster', async () => {
-    const { of } = await pollRanges(fakeCluster([node(7)]).api, LOCAL);
+    // Nothing is said about the whole cluster.
     expect(of('crdb_ranges')).toEqual([]);
     expect(of('crdb_ranges_by_replicas')).toEqual([]);
     expect(of('crdb_ranges_by_lease_kind')).toHaveLength(3);
     expect(of('crdb_range_problem_ranges')).toHaveLength(12);
   });
 
-  test('fails without a node id before the first response, with it later', async () => {
+  test('knows the id of its node from the first range on', async () => {
+    const empty = await pollRanges(fakeCluster([{ nodeId: 7, ranges: [] }]).api, LOCAL);
+    expect(empty.of('crdb_range_scan_node_success')).toEqual([]);
     const cluster = fakeCluster([{ nodeId: 7, ranges: new RequestError('network', 'refused') }]);
     const state = ranges.createState();
     const early = await pollRanges(cluster.api, { ...LOCAL, state, context: { shard: 'local' } });
