@@ -249,10 +249,14 @@ export class Cluster {
     const { api, http } = cluster;
     const collect = async (poll: Poll, state: unknown) => {
       const before = this.#replacedBy;
-      const result = await collector.collect(api, completePoll(poll, state));
       // The stats of a request are `poll` itself: Poller and collectorPoll add to it, and copy nothing.
-      if (this.#replacedBy === before || this.#replacedBy === poll) return result;
-      // The poll may have read both clusters.
+      const mayMixClusters = () => this.#replacedBy !== before && this.#replacedBy !== poll;
+      try {
+        const result = await collector.collect(api, completePoll(poll, state));
+        if (!mayMixClusters()) return result;
+      } finally {
+        if (mayMixClusters()) this.#poller(collector)?.resetState();
+      }
       throw new CollectError('other', 'the cluster was replaced during the poll');
     };
     return { http, collect };

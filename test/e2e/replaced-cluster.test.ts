@@ -1,34 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
-import { startTestExporter, type TestExporter } from '../support/exporter.ts';
+import { startTestExporter } from '../support/exporter.ts';
 import { serve } from '../support/http-server.ts';
-
-/** A proxy in front of a cluster that can be pointed at another one. */
-interface SwitchingProxy extends AsyncDisposable {
-  readonly url: string;
-  pointAt(simulator: Simulator): void;
-}
-
-async function openProxy(first: Simulator): Promise<SwitchingProxy> {
-  let target = first.clusterUrl;
-  const { url, [Symbol.asyncDispose]: close } = await serve((request, response) => {
-    const { method = 'GET', headers } = request;
-    const onward = httpRequest(`${target}${request.url}`, { method, headers }, (answer) => {
-      response.writeHead(answer.statusCode ?? 502, answer.headers);
-      answer.pipe(response);
-    });
-    onward.on('error', () => response.destroy());
-    request.pipe(onward);
-  });
-  return {
-    url,
-    pointAt: (simulator) => {
-      target = simulator.clusterUrl;
-    },
-    [Symbol.asyncDispose]: close,
-  };
-}
 
 function simulate(clusterName: string, seed: number): Promise<Simulator> {
   return startSimulator({
@@ -40,11 +14,6 @@ function simulate(clusterName: string, seed: number): Promise<Simulator> {
     faultyNodes: false,
     insecure: true,
   });
-}
-
-function startAt(url: string): Promise<TestExporter> {
-  const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${url}"] }\n`;
-  return startTestExporter({ intervalSeconds: 0.3, yaml });
 }
 
 const BACKUP = 'crdb_backup_last_completed_timestamp_seconds';
@@ -61,15 +30,37 @@ test('another cluster behind the same URL inherits neither lease changes nor a b
   for (const nodeId of [1, 2, 3]) {
     west.world.setMetric(nodeId, 'schedules.BACKUP.last-completed-time', 0);
   }
-  await using proxy = await openProxy(east);
-  await using exporter = await startAt(proxy.url);
+  let target = east.clusterUrl;
+  const held: (() => void)[] = [];
+  let holdsRanges = false;
+  await using proxy = await serve((request, response) => {
+    const { method = 'GET', headers, url = '' } = request;
+    const address = `${target}${url}`;
+    const forward = () => {
+      const onward = httpRequest(address, { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      onward.on('error', () => response.destroy());
+      request.pipe(onward);
+    };
+    if (holdsRanges && url.includes('/ranges/')) held.push(forward);
+    else forward();
+  });
+  const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${proxy.url}"] }\n`;
+  await using exporter = await startTestExporter({ intervalSeconds: 0.3, yaml });
   await exporter.until(
     (scrape) => scrape.value(BACKUP) !== undefined && scrape.value(LEASES) === 0,
   );
-  proxy.pointAt(west);
+  // A scan has begun; it reads the first nodes of east and the others of west.
+  holdsRanges = true;
+  await exporter.until(() => held.length > 0);
+  target = west.clusterUrl;
   const isWest = { cluster_name: 'west' };
   await exporter.until((scrape) => scrape.all('crdb_node_info', isWest).length === 3);
   expect((await exporter.scrape()).value(BACKUP)).toBeUndefined();
+  holdsRanges = false;
+  for (const forward of held) forward();
   const polls = { collector: 'ranges' };
   const before = (await exporter.scrape()).value('crdb_exporter_polls_total', polls) ?? 0;
   const seen = await exporter.until(
