@@ -12,16 +12,22 @@ async function reloadFindings(exporter: TestExporter): Promise<readonly string[]
     .map(({ level, text }) => `${level}: ${text}`);
 }
 
-test('a reload that leaves changed web settings without effect names them', async () => {
+test('a reload applies the level of the log, logs warnings and names web settings that stay', async () => {
   await using simulator = await simulate();
   const cluster = `clusters:\n${clusterYaml(simulator)}`;
   await using running = await watch(cluster);
   const { exporter } = running;
-  const changed = await running.reload(`web: { telemetry_path: /m, max_requests: 7 }\n${cluster}`);
+  const unverified = clusterYaml(simulator, { more: ', tls: { insecure_skip_verify: true }' });
+  const web = 'web: { telemetry_path: /m, max_requests: 7 }';
+  const changed = await running.reload(`${web}\nclusters:\n${unverified}`);
   const note = 'web settings take effect at the next start: web.telemetry_path, web.max_requests';
   expect(changed).toEqual({ status: 200, text: `configuration reloaded; ${note}\n` });
   expect(exporter.log()).toContain(note);
-  expect(await running.reload(cluster)).toEqual({ status: 200, text: 'configuration reloaded\n' });
+  expect(exporter.log()).toContain('node certificates are not verified');
+  expect((await exporter.get('/config')).text).not.toContain('telemetry_path: /m\n');
+  const silent = await running.reload(`log: { level: error }\n${cluster}`);
+  expect(silent).toEqual({ status: 200, text: 'configuration reloaded\n' });
+  expect(exporter.log().match(/configuration reloaded/g)).toHaveLength(1);
 });
 
 test('a failed reload is a finding until one succeeds', async () => {

@@ -1,13 +1,18 @@
 import { describe, expect, test } from 'vitest';
 import type { Status } from '../../src/findings/status.ts';
+import { onlyCollectors } from '../support/collectors.ts';
 import { clusterYaml } from '../support/exporter.ts';
 import { simulate, watch } from './reload-support.ts';
+
+const LAST_RELOAD = 'crdb_exporter_config_last_reload_success_timestamp_seconds';
 
 describe('a reload', () => {
   test('forgets the history of a removed cluster and keeps that of the others', async () => {
     await using first = await simulate();
     await using second = await simulate();
-    const stays = `clusters:\n${clusterYaml(first, { name: 'stays' })}`;
+    // With several collectors the state, and so its age, changes with their first polls.
+    const only = onlyCollectors({ nodes: {} });
+    const stays = `${only}clusters:\n${clusterYaml(first, { name: 'stays' })}`;
     const both = `${stays}${clusterYaml(second, { name: 'goes' })}`;
     await using running = await watch(both);
     const { exporter } = running;
@@ -121,17 +126,20 @@ describe('a reload', () => {
     await using simulator = await simulate();
     await using running = await watch(`clusters:\n${clusterYaml(simulator)}`);
     const { exporter } = running;
-    await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
+    const before = await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
+    const lastReload = before.value(LAST_RELOAD) ?? NaN;
     const answer = await running.reload('clusters: []\nnonsense: 1\n');
     expect(answer.status).toBe(400);
     expect(answer.text).toContain('exporter.yml:2:1: nonsense: unknown key');
     const after = await exporter.scrape();
     expect(after.value('crdb_exporter_config_last_reload_successful')).toBe(0);
+    expect(after.value(LAST_RELOAD)).toBe(lastReload);
     expect(after.all('crdb_nodes').length).toBeGreaterThan(0);
     expect(exporter.log()).toMatch(/level=error .*nonsense/);
     await running.reload(`clusters:\n${clusterYaml(simulator)}`);
     const mended = await exporter.scrape();
     expect(mended.value('crdb_exporter_config_last_reload_successful')).toBe(1);
+    expect(mended.value(LAST_RELOAD)).toBeGreaterThan(lastReload);
   });
 });
 

@@ -40,23 +40,6 @@ describe.concurrent('an endpoint that fails', () => {
   );
 });
 
-describe.concurrent('a table that takes too long', () => {
-  test('does not keep the others from being read', async ({ expect }) => {
-    await using server = await breakable();
-    server.faults.set('/slow', 'silence');
-    await using client = createTestClient({
-      urls: [server.url],
-      ...IMPATIENT,
-      breakerOpenMs: 60_000,
-    });
-    for (let poll = 0; poll < 4; poll += 1) {
-      const question = { database: 'db', table: `slow${poll}`, shape: object({}) };
-      const read = client.api.table(testStats(), question);
-      await expect(read).rejects.toMatchObject({ reason: 'timeout' });
-    }
-  });
-});
-
 describe.concurrent('silence', () => {
   test('of two endpoints without an answer in between opens the URL', async ({ expect }) => {
     await using server = await breakable();

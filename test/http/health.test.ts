@@ -14,6 +14,7 @@ import {
   USERS,
 } from './clocked.ts';
 
+const TABLE: HttpRequest = { ...REQUEST, endpoint: 'table', isPart: true };
 /** A request whose poll is over. */
 const OVER = { ...REQUEST, stats: { ...REQUEST.stats, signal: AbortSignal.abort() } };
 
@@ -53,8 +54,7 @@ describe('the order of the URLs', () => {
   test('ends with those that are open, and begins with a half-open one, but for nodes and tables', () => {
     const { order, upstream, clock } = create(3);
     upstream(1).breaker.open(clock.now);
-    const table: HttpRequest = { ...REQUEST, endpoint: 'table', isPart: true };
-    const orders = () => [OF_NODE_3, table, USERS].map((request) => order(request));
+    const orders = () => [OF_NODE_3, TABLE, USERS].map((request) => order(request));
     expect(orders()).toEqual(['acb', 'acb', 'acb']);
     clock.now += 10_000;
     expect(orders()).toEqual(['acb', 'acb', 'bac']);
@@ -199,6 +199,12 @@ describe('the silence of an endpoint', () => {
     }
     expect(states()).toEqual(['closed', 'closed']);
     expect([order(), order(USERS)]).toEqual(['ba', 'ab']);
+  });
+
+  test('of tables does not keep other tables from being read', () => {
+    const { silence, health, upstream } = create(1);
+    for (let tables = 0; tables < 4; tables += 1) silence(0, TABLE);
+    expect(health.tryAcquire(upstream(0), TABLE)).toBe(true);
   });
 
   test.each([

@@ -19,13 +19,12 @@ export function watchWebConfig(file: string | undefined, everyMs: number, log: L
     everyMs,
     async read(previous) {
       const reading = await readWebConfig(file);
-      // A file that is named but missing may appear later, and the last valid content may come back.
-      files = [...new Set([...reading.files, ...files])];
+      // Also after an error: a file that is named but missing may appear later.
+      ({ files } = reading);
       const { config, problems } = reading;
       if (problems.length > 0) throw new ConfigError(problems);
       const restarts = findRestarts(file ?? '', previous?.config ?? config, config);
       if (restarts.length > 0) throw new ConfigError(restarts);
-      ({ files } = reading);
       return reading;
     },
     onChange({ warnings }) {

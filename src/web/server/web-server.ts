@@ -16,7 +16,6 @@ const http = process.getBuiltinModule('node:http');
 /** Longer than the usual scrape interval, so that Prometheus keeps its connection. */
 const KEEP_ALIVE_MS = 90_000;
 const MAX_HEADER_BYTES = 16 * 1024;
-const MAX_HEADERS = 100;
 /** The user and the group may connect. */
 const SOCKET_MODE = 0o660;
 const DROP_LOG_INTERVAL_MS = 60_000;
@@ -91,7 +90,6 @@ function createServer(
     : http.createServer(limits);
   server.on('request', connections.handle(app));
   server.on('checkExpectation', connections.handle(refuseExpectation));
-  server.maxHeadersCount = MAX_HEADERS;
   server.on('connection', (socket) => connections.add(socket));
   return server;
 }

@@ -2,7 +2,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAuthority, type Identity } from '../../support/certificates.ts';
 import { fetchPath } from '../fetch-path.ts';
-import { manyTrees, type Orchard, SLEEPER, startOrchard, until } from '../orchard.ts';
+import { manyTrees, type Orchard, SLEEPER, startOrchard, until, WEB_CONFIG } from '../orchard.ts';
 
 const [authority, others] = await Promise.all([createAuthority(), createAuthority('others')]);
 const client = { name: 'prometheus', usage: 'client' } as const;
@@ -13,11 +13,13 @@ const [server, renewed, accepted, foreign] = await Promise.all([
   others.issue(client),
 ]);
 
+const TLS =
+  'tls_server_config: { cert_file: server.crt, key_file: server.key, client_ca_file: ca.crt, client_auth_type: RequireAndVerifyClientCert }\n';
+
 /** Accepts the clients of `authority`. */
 function start(): Promise<Orchard> {
   return startOrchard({
-    webConfig:
-      'tls_server_config: { cert_file: server.crt, key_file: server.key, client_ca_file: ca.crt, client_auth_type: RequireAndVerifyClientCert }\n',
+    webConfig: TLS,
     files: { 'server.crt': server.cert, 'server.key': server.key, 'ca.crt': authority.cert },
     collectors: [manyTrees(3), SLEEPER],
   });
@@ -48,6 +50,9 @@ describe('when the CA of clients is replaced', () => {
     await write('ca.crt', others.cert);
     await until(() => isServed(foreign));
     expect(await isServed(accepted)).toBe(false);
+    // The certificate has no such name.
+    await write(WEB_CONFIG, TLS.replace(' }', ', client_allowed_sans: [prometheus] }'));
+    await until(async () => !(await isServed(foreign)));
   });
 
   test('an idle connection of the old one is closed, but by no other change', async () => {

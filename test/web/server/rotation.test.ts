@@ -15,8 +15,8 @@ const TLS_SECTION = 'tls_server_config:\n  cert_file: server.crt\n  key_file: se
 const authority = await createAuthority();
 const [first, second] = await Promise.all([issue(), issue()]);
 
-function issue(): Promise<Identity> {
-  return authority.issue({ name: 'exporter', sans: ['ip:127.0.0.1'] });
+function issue(days = 1): Promise<Identity> {
+  return authority.issue({ name: 'exporter', sans: ['ip:127.0.0.1'], days });
 }
 
 function filesOf({ cert, key }: Identity): Record<string, string> {
@@ -81,6 +81,10 @@ describe('while the exporter runs', () => {
     await write('server.key', second.key);
     await until(async () => (await servedBy(url)) === bare(second));
     expect(log()).toContain('keeping the previous one');
+    const expired = await issue(-1);
+    await write('server.crt', expired.cert);
+    await write('server.key', expired.key);
+    await until(() => log().includes('the certificate expired at'));
   });
 
   test('another file may be named, and one that is missing may come later', async () => {
