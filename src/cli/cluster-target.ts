@@ -79,15 +79,27 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
         if (signal.aborted && stats.mayHaveChanged && operation.verification !== undefined) {
           note(`cancelled: the service may have made the change: check ${operation.verification}`);
         }
-        const failure =
-          error instanceof CollectError ? new RequestError(error.reason, error.message) : error;
-        const diagnosis = diagnose(failure, operation, config, stats);
-        if (diagnosis === undefined) throw error;
-        throw new CommandError(`${diagnosis.cause}; ${diagnosis.remedy}`, EXIT.failed, error);
+        const { mayHaveChanged } = stats;
+        const { hasResponse: hasWorked } = recorder;
+        throw explainFailure(error, operation, config, { mayHaveChanged, hasWorked });
       }
     });
     context.setExitCode(exitCode);
   });
+}
+
+/** A failed request as one sentence with its remedy; any other error stays as it is. */
+export function explainFailure(
+  error: unknown,
+  operation: Operation,
+  config: ClusterConfig,
+  before: Parameters<typeof diagnose>[3],
+): unknown {
+  const failure =
+    error instanceof CollectError ? new RequestError(error.reason, error.message) : error;
+  const diagnosis = diagnose(failure, operation, config, before);
+  if (diagnosis === undefined) return error;
+  return new CommandError(`${diagnosis.cause}; ${diagnosis.remedy}`, EXIT.failed, error);
 }
 
 /** The cluster that `--cluster` names, or the only one. */
@@ -128,6 +140,11 @@ export class RequestRecorder extends ClusterMetrics {
   last(endpoint: Endpoint): FinishedRequest | undefined {
     return this.#last.get(endpoint);
   }
+
+  /** Whether a server has answered: then scheme and port are right. */
+  get hasResponse(): boolean {
+    return [...this.#last.values()].some(({ code }) => code !== 'error');
+  }
 }
 
 /**
@@ -161,19 +178,28 @@ export async function openClients(
 }
 
 /** One poll of a collector outside of the exporter: without the state of earlier polls, and without shards. */
-export function collectOnce<A extends Api, Result extends CollectorResult>(
+export async function collectOnce<A extends Api, Result extends CollectorResult>(
   collector: CollectorWith<A, Result>,
   { config, api, stats }: PollTarget<A>,
   chosen: Partial<CollectorPoll<unknown, unknown>> = {},
 ): Promise<Result> {
-  const poll = Object.assign(stats, { reasonOf: failureReason, warn: () => undefined });
+  const warnings = new Set<string>();
+  const warn = (text: string): void => {
+    // Several nodes may fail in the same way; what was cancelled is no failure.
+    if (!warnings.has(text) && !stats.signal.aborted) chosen.warn?.(text);
+    warnings.add(text);
+  };
+  const poll = Object.assign(stats, { reasonOf: failureReason, warn });
   const context = collectorPoll(poll, {
     options: collectorOptions(config, collector),
     state: collector.createState(),
     urls: config.cluster_api?.urls.length ?? 1,
     ...chosen,
+    warn,
   });
-  return collector.collect(api, context);
+  const result = await collector.collect(api, context);
+  stats.signal.throwIfAborted();
+  return result;
 }
 
 /** Prints the change, as `delete the migration assistant`, and continues when the user agrees or `--yes` is set. */

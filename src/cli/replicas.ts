@@ -7,7 +7,7 @@ import {
   LEASE_KINDS,
   tableIndexOf,
 } from '../collectors/ranges/replica.ts';
-import type { RangesResult } from '../collectors/ranges/result.ts';
+import type { FailedNode, RangesResult } from '../collectors/ranges/result.ts';
 import { discoverTables, formatTableName } from '../collectors/tables/table.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
 import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnose.ts';
@@ -25,7 +25,7 @@ import {
   record,
   string,
 } from '../json/shape.ts';
-import { type ClusterTarget, collectOnce } from './cluster-target.ts';
+import { type ClusterTarget, collectOnce, explainFailure } from './cluster-target.ts';
 import { CommandError } from './command.ts';
 import { note, withProgress } from './output/standard-output.ts';
 import { type Column, numberColumn } from './output/table.ts';
@@ -168,7 +168,7 @@ export async function readRanges(
           },
         });
       } catch (error) {
-        const failure = diagnose(error, ranges, config);
+        const failure = diagnose(error, ranges, config, { hasWorked: true });
         if (failure === undefined || stats.signal.aborted) throw error;
         failed.set(nodeId, failure);
         if (failed.size === toScan.length) throw error;
@@ -220,8 +220,11 @@ export function noteScanCost(nodes: number, replicas: number): void {
   note(`reads all ranges of ${nodes} nodes${size}; Ctrl-C cancels`);
 }
 
-/** One scan of all nodes by the collector, whatever the route and the shards of the exporter. */
-export function scanAllNodes(
+/**
+ * One scan of all nodes by the collector, whatever the route and the shards of the exporter. Prints which nodes it could
+ * not read, and the remedy.
+ */
+export async function scanAllNodes(
   target: ClusterTarget,
   output: string,
   { top_tables = 0 } = {},
@@ -229,9 +232,20 @@ export function scanAllNodes(
   const configured = collectorOptions(target.config, ranges);
   const route = configured.route === 'local' ? 'auto' : configured.route;
   const options = { ...configured, page_limit: 0, route, top_tables };
-  return withProgress('nodes', output, (_advance, scanProgress) =>
+  // The commands that scan have listed nodes or tables before.
+  const before = { hasWorked: true };
+  const result = await withProgress('nodes', output, (_advance, scanProgress) =>
     collectOnce(ranges, target, { options, warn: note, scanProgress }),
-  );
+  ).catch((error: unknown) => {
+    throw explainFailure(error, ranges, target.config, before);
+  });
+  const remedyOf = ({ cause }: FailedNode) =>
+    diagnose(cause, ranges, target.config, before)?.remedy ?? 'see `diagnose`';
+  for (const [remedy, nodes] of Map.groupBy(result.failed, remedyOf)) {
+    const ids = nodes.map(({ nodeId }) => nodeId);
+    note(`the ranges of ${formatNodes(ids)} are missing: ${remedy}`);
+  }
+  return result;
 }
 
 /** Parser of the ids of things: whole numbers from 1. */

@@ -184,7 +184,7 @@ describe('the process', { timeout: PROCESS_TIMEOUT_MS }, () => {
     );
   });
 
-  test.each(['reference', 'serve --help'])(
+  test.each(['reference', 'serve --help', '--version'])(
     'a reader that stops reading %s is no error',
     async (args) => {
       const script = `"$0" src/main.ts ${args} | head -n 1; echo "status \${PIPESTATUS[0]}"`;

@@ -95,12 +95,11 @@ async function printTables(
 
 /** Reads the ranges of all nodes; the loads by table id are those of crdb_range_table_*. */
 async function readLoads(target: ClusterTarget, output: string) {
-  const { summary, skipped, failure } = await scanAllNodes(target, output, {
+  const { summary, skipped, failed, failure } = await scanAllNodes(target, output, {
     top_tables: Infinity,
   });
-  if (summary === undefined) {
-    throw failure?.cause ?? new CommandError(failure?.message ?? 'no ranges were read');
-  }
+  if (summary === undefined) throw new CommandError(failure?.message ?? 'no ranges were read');
+  if (failed.length > 0) note('the loads are too low: they lack those nodes');
   if (skipped > 0) note(`nodes that are not live were skipped: ${skipped}; see \`nodes\``);
   return summary.tables.loads;
 }

@@ -143,7 +143,8 @@ describe('the migration assistant', () => {
     expect(code).toBe(0);
     expect(out).toMatch(/^status +RUNNING$/m);
     expect(out).toMatch(/^password +<secret>$/m);
-    expect(out + err).not.toContain(ASSISTANT_PASSWORD);
+    expect(out).not.toContain(ASSISTANT_PASSWORD);
+    expect(err).toMatch(/deploy a migration assistant in the first region of the cluster on .*\n$/);
   });
 
   test('shows its password only with --show-password', async () => {
@@ -159,10 +160,11 @@ describe('the migration assistant', () => {
 
   test('reports why provisioning failed', async () => {
     simulator.world.failNextProvisioning();
-    const { code, out, err } = await cloud('assistant', 'provision', '--yes', '--wait');
+    const flags = ['--region', 'us-west2', '--yes', '--wait'];
+    const { code, out, err } = await cloud('assistant', 'provision', ...flags);
     expect(code).toBe(1);
     expect(out).toMatch(/^status +FAILED$/m);
-    expect(err).toContain('provisioning failed: provisioning failed: quota exceeded');
+    expect(err).toMatch(/ in us-west2 on cluster sim .*\n.*failed: provisioning failed: quota exc/);
   });
 
   test('is waited for across transient failures', async () => {

@@ -138,13 +138,6 @@ describe('what is wrong is found with its remedy:', () => {
     expect(of('GET /sessions/')?.advice).toBe('Run GRANT SYSTEM VIEWACTIVITYREDACTED TO watcher;');
   });
 
-  test('http:// where https:// is spoken', async () => {
-    const { code, of } = await diagnose({ quirks: { redirectToHttps: true } });
-    expect(code).toBe(1);
-    expect(of('GET /health/')?.detail).toContain('HTTP 307');
-    expect(of('GET /health/')?.advice).toContain('write https:// in the URL');
-  });
-
   test.each([401, 403])('a proxy that rejects every request with %d', async (status) => {
     await using proxy = await serve((_, response) => response.writeHead(status).end());
     const { code, of } = await diagnoseBy(`--cluster.url=${proxy.url}`);
@@ -202,10 +195,16 @@ describe('what is wrong is found with its remedy:', () => {
     expect(of('clock')?.advice).toContain('NTP');
   });
 
-  test('nodes that are down', async () => {
+  test('nodes that are down, and one that cannot be read', async () => {
     await using simulator = await simulate({ nodes: 4 });
     simulator.world.killNode(4);
-    const { code, of } = await diagnoseBy(await configFlag(simulator));
+    simulator.fault({ kind: 'status', status: 500, endpoint: 'node_ranges', node: 2 });
+    const { code, of } = await diagnoseBy('--scan', await configFlag(simulator));
+    expect(of(ranges.request)).toMatchObject({
+      verdict: 'warning',
+      detail: expect.stringContaining('on nodes 1 and 3; not read: node 2;'),
+      advice: expect.stringContaining('the log of the node that answered'),
+    });
     expect(code).toBe(0);
     expect(of('nodes')).toMatchObject({ verdict: 'warning', detail: 'Node 4 is dead.' });
     expect(of('GET /sessions/')?.detail).toContain('none from node 4');
@@ -244,7 +243,8 @@ describe('what is wrong is found with its remedy:', () => {
   test('no list of the tables, where it is demanded', async () => {
     const quirks = { tableMetadata: false };
     const { code, of } = await diagnose({ quirks });
-    expect([code, of('GET /table_metadata/')?.verdict]).toEqual([0, 'skipped']);
+    const verdicts = ['GET /table_metadata/', tables.request].map((check) => of(check)?.verdict);
+    expect([code, ...verdicts]).toEqual([0, 'skipped', 'skipped']);
     const more = 'collectors: { tables: { discover: true } }\n';
     const demanded = await diagnose({ quirks }, { more });
     expect([demanded.code, demanded.of(tables.request)?.verdict]).toEqual([1, 'failed']);

@@ -158,13 +158,13 @@ crdb-exporter: do not stop node 4: 1 range would lose the quorum
     expect(err).toContain(told);
   });
 
-  test('calls no node safe while one cannot be read', async () => {
+  test('calls no node safe while one cannot be read, and says what helps', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
-    simulator.fault({ endpoint: 'node_ranges', node: 2, kind: 'status', status: 500 });
+    simulator.fault({ endpoint: 'node_ranges', node: 2, kind: 'status', status: 403 });
     const config = await configFlag(simulator);
     const { code, out, err } = await runHere(['nodes', '--safe-to-stop', config]);
     expect([code, out]).toEqual([1, '']);
-    expect(err).toContain('HTTP 500');
+    expect(err).toContain('node 2 are missing: run GRANT SYSTEM VIEWCLUSTERMETADATA TO exporter;');
     expect(err).toContain('not known: the ranges of node 2 could not be read\n');
   });
 });

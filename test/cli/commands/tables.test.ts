@@ -66,6 +66,19 @@ describe('tables', () => {
     }
   });
 
+  test.each([
+    [0, { node: 2 }, 'the loads are too low: they lack those nodes\n'],
+    [1, {}, 'ranges: 3 of 3 nodes were not read; '],
+  ])('with the remedy of ranges that cannot be read: exit code %i', async (code, where, told) => {
+    const forbidden = { kind: 'status', status: 403, endpoint: 'node_ranges' } as const;
+    const fault = simulator.fault({ ...forbidden, ...where });
+    const run = await runHere(['tables', '--load', config]);
+    fault.remove();
+    expect(run.code).toBe(code);
+    expect(run.err).toContain('are missing: run GRANT SYSTEM VIEWCLUSTERMETADATA TO exporter;');
+    expect(run.err).toContain(told);
+  });
+
   test('are none of a database that the user may not see', async () => {
     const { code, err } = await runHere(['tables', '--database', 'nothing', config]);
     expect(code).toBe(1);

@@ -146,7 +146,8 @@ async function waitUntilRunning(target: ClusterTarget<'cloud'>, first: Assistant
   try {
     while (!FINAL_STATUSES.has(current?.status ?? '')) {
       await sleep(POLL_MS, undefined, { signal });
-      current = (await pollAssistant(target)) ?? current;
+      const found = await pollAssistant(target);
+      if (found !== undefined) current = found;
     }
     return current;
   } catch (error) {

@@ -121,7 +121,7 @@ export class Checklist {
         throw failure.cause ?? new CollectError(failure.reason, failure.message);
       }
       const found = describe(result, stats.items);
-      const isWarning = warnings.length > 0 && found.verdict === 'ok';
+      const isWarning = warnings.length > 0 && found.verdict !== 'failed';
       const detail = [found.detail, ...warnings].filter(Boolean).join('; ');
       return { ...found, detail, verdict: isWarning ? 'warning' : found.verdict };
     };

@@ -135,7 +135,7 @@ async function checkRanges(
   const options = { ...collectorOptions(list.config, ranges), page_limit: 0 };
   const shards = { index: 0, count: 1, onlyNode: scan ? undefined : smallest.id };
   const poll = await withProgress('nodes', output, (_advance, scanProgress) =>
-    list.poll(ranges, api, describeScan, { options, shards, scanProgress }),
+    list.poll(ranges, api, (found) => describeScan(list, found), { options, shards, scanProgress }),
   );
   const { result } = poll;
   if (result?.summary === undefined) return;
@@ -158,12 +158,15 @@ async function checkRanges(
   list.add('range scan', cost, 'load');
 }
 
-function describeScan(result: RangesResult): Verdict {
+function describeScan(list: Checklist, result: RangesResult): Verdict {
   const { scanned, failed } = result;
   const where = formatNodes(scanned.map(({ nodeId }) => nodeId));
-  const unread =
-    failed.length === 0 ? '' : `; not read: ${formatNodes(failed.map(({ nodeId }) => nodeId))}`;
-  return ok(`${formatCount(countReplicas(result))} replicas on ${where}${unread}`);
+  const detail = `${formatCount(countReplicas(result))} replicas on ${where}`;
+  const [first] = failed;
+  if (first === undefined) return ok(detail);
+  const unread = formatNodes(failed.map(({ nodeId }) => nodeId));
+  const { advice } = list.explain(ranges, first.cause);
+  return { verdict: 'warning', detail: `${detail}; not read: ${unread}`, advice };
 }
 
 function countReplicas({ scanned }: RangesResult): number {
@@ -247,8 +250,9 @@ function describeTables(
     const verdict = isOld ? 'skipped' : name === undefined ? 'warning' : 'failed';
     list.add(check, { verdict, ...list.explain(tables, failure.cause) });
   }
-  const details = read.length > 0 ? [`details of ${formatCount(read.length)}`] : [];
-  if (discovery === undefined) return ok(details.join());
-  const names = `names and sizes of ${formatCount(discovery.all.length)} tables`;
-  return ok([names, ...details].join(', '));
+  const names = discovery && `names and sizes of ${formatCount(discovery.all.length)} tables`;
+  const details = read.length > 0 ? `details of ${formatCount(read.length)}` : undefined;
+  const detail = [names, details].filter(Boolean).join(', ');
+  if (detail !== '') return ok(detail);
+  return { verdict: 'skipped', detail: 'no table is listed or configured' };
 }
