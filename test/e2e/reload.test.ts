@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Status } from '../../src/findings/status.ts';
+import { logIn } from '../simulator/client.ts';
 import { onlyCollectors } from '../support/collectors.ts';
 import { clusterYaml } from '../support/exporter.ts';
 import { simulate, watch } from './reload-support.ts';
@@ -84,6 +85,23 @@ describe('a reload', () => {
     const after = await running.exporter.scrape();
     expect(after.all('crdb_nodes').length).toBeGreaterThan(0);
     expect(after.value('crdb_up')).toBe(1);
+  });
+
+  test('takes over a password or token that the file has changed', async () => {
+    await using simulator = await simulate();
+    const { username, password, clusterUrl } = simulator;
+    const yaml = (login: string): string =>
+      `clusters:\n  - name: c\n    cluster_api: { urls: ["${clusterUrl}"], ${login} }\n`;
+    const user = `username: ${username}, password`;
+    await using running = await watch(yaml('token: wrong'));
+    const upAfter = async (login: string, up: number): Promise<void> => {
+      await running.reload(yaml(login));
+      await running.exporter.until((scrape) => scrape.value('crdb_up') === up);
+    };
+    await upAfter(`token: "${await logIn(simulator)}"`, 1);
+    await upAfter(`${user}: wrong`, 0);
+    await upAfter(`${user}: "${password}"`, 1);
+    expect(simulator.requests.count('login')).toBe(3);
   });
 
   test('that changes the interval of a cluster forgets nothing', async () => {
