@@ -140,6 +140,18 @@ describe('a reload', () => {
     expect(after.all('crdb_up')).toEqual([]);
   });
 
+  test('that names another cluster of the Cloud API exports nothing of the old one', async () => {
+    await using simulator = await simulate();
+    const { cloudUrl, cloudToken } = simulator;
+    const yaml = (id: string): string =>
+      `clusters:\n  - name: c\n    cloud_api: { url: "${cloudUrl}", cluster_id: ${id}, token: "${cloudToken}" }\n`;
+    await using running = await watch(yaml(simulator.cloudClusterId));
+    await running.exporter.until((scrape) => scrape.value('crdb_up') === 1);
+    simulator.fault({ endpoint: 'assistant', kind: 'hang' });
+    await running.reload(yaml('other'));
+    expect((await running.exporter.scrape()).all('crdb_up')).toEqual([]);
+  });
+
   test('of an invalid file keeps the running configuration and reports the error everywhere', async () => {
     await using simulator = await simulate();
     await using running = await watch(`clusters:\n${clusterYaml(simulator)}`);
