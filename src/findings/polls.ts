@@ -15,6 +15,7 @@ export function readCollector(cluster: string, poller: Poller): CollectorStatus 
     state: outcome.state,
     isPolling,
     hasData: poller.snapshot !== undefined,
+    isPartial: poller.result?.failure && true,
     lastSuccessAt: toTime(outcome.lastSuccessMs),
     nextPollAt: isPolling ? undefined : toTime(poller.nextPollMs),
     intervalSeconds: poller.intervalSeconds,
@@ -113,10 +114,12 @@ function describeFailure(
   const hasData = failing.every((collector) => collector.hasData);
   const isRejected = reason === 'auth' || reason === 'forbidden';
   const isClusterDown = isApiDown && api === 'cluster';
-  const dataAlert = hasData ? undefined : 'CrdbDataStale';
+  const isPartial = failing.some((collector) => collector.isPartial);
+  const dataAlert = hasData && !isPartial ? undefined : 'CrdbDataStale';
   const usualAlert = isClusterDown ? 'CrdbClusterApiDown' : dataAlert;
   const who = failing.length === 1 ? `Collector ${names} is` : `Collectors ${names} are`;
-  const data = hasData ? 'older data is shown' : 'there is no current data';
+  const shown = isPartial ? 'only part of the data is shown' : 'older data is shown';
+  const data = hasData ? shown : 'there is no current data';
   const cloudDown = `The Cloud API is failing: ${message}.`;
   const clusterDown = `The exporter cannot see the cluster: its API is failing: ${message}.${lastSeen}`;
   return {

@@ -248,6 +248,8 @@ export interface CollectorStatus {
   readonly isPolling: boolean;
   /** False when all data is too old to be shown. */
   readonly hasData: boolean;
+  /** The poll that found the data failed: of ranges, when most nodes were not read, it is which nodes those are. */
+  readonly isPartial?: true | undefined;
   readonly lastSuccessAt: string | undefined;
   /** When the next poll begins; absent while one is running, and where only /probe polls. */
   readonly nextPollAt: string | undefined;

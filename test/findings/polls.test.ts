@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { pollProblems, pollWarnings } from '../../src/findings/polls.ts';
+import { pollProblems, pollWarnings, readCollector } from '../../src/findings/polls.ts';
 import type { CollectorStatus, Problem } from '../../src/findings/status.ts';
 import { preparePoller } from '../polling/prepare-poller.ts';
 import { collectorStatus } from '../web/status/results.ts';
@@ -57,15 +57,20 @@ test('a poll that a breaker stopped stays with its cause, or has the first one o
   ]);
 });
 
+test('data that a failed poll has published is no older data', async () => {
+  const failure = { reason: 'http', message: '2 of 3 nodes were not read' };
+  const { poller, poll } = preparePoller(() => ({ failure }));
+  await poll();
+  const [found] = pollProblems({ collectors: [readCollector('shop', poller)], apis: [] }, []);
+  expect(found?.text).toContain('failing, only part of the data is shown: 2 of 3 nodes');
+  expect(found?.alert).toBe('CrdbDataStale');
+});
+
 test('warnings of polls are problems that are only logged', async () => {
   const { poller, poll } = preparePoller((context) => {
     for (const text of ['slow', 'odd']) context.warn(text);
   });
   await poll();
-  const found = pollWarnings([poller]).map((one) => [one.text, one.affects]);
-  const affects = [poller.collector.name];
-  expect(found).toEqual([
-    ['Slow.', affects],
-    ['Odd.', affects],
-  ]);
+  const found = pollWarnings([poller]).map(({ text, affects }) => `${affects?.join()}: ${text}`);
+  expect(found).toEqual(['orders: Slow.', 'orders: Odd.']);
 });
