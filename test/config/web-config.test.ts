@@ -31,7 +31,7 @@ tls_server_config:
   client_allowed_sans: [a.example, 10.0.0.1]
   min_version: TLS10
   max_version: TLS13
-  cipher_suites: [TLS_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256]
+  cipher_suites: [TLS_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256, TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA, TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA, TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA, TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA]
   prefer_server_cipher_suites: false
   curve_preferences: [CurveP256, CurveP384, CurveP521, X25519]
 http_server_config:
@@ -49,7 +49,8 @@ rate_limit: { interval: 1m30s, burst: 5 }
       ca: String(new X509Certificate(FILES['ca.crt'])),
       minVersion: 'TLSv1.2',
       maxVersion: 'TLSv1.3',
-      ciphers: 'ECDHE-RSA-AES128-GCM-SHA256',
+      ciphers:
+        'ECDHE-RSA-AES128-GCM-SHA256:ECDHE-RSA-AES128-SHA:ECDHE-RSA-AES256-SHA:ECDHE-ECDSA-AES128-SHA:ECDHE-ECDSA-AES256-SHA',
       honorCipherOrder: false,
       ecdhCurve: 'P-256:P-384:P-521:X25519',
     });

@@ -188,6 +188,7 @@ describe('fan-out errors', () => {
     nodes: [
       { node_id: 1, liveness_status: 3 },
       { node_id: 2, liveness_status: 1 },
+      { node_id: 5, liveness_status: 3 },
     ],
   };
 
@@ -222,15 +223,15 @@ describe('fan-out errors', () => {
     const answer = (path: string): object =>
       path.startsWith('/nodes/')
         ? { nodes: [...listed.nodes, decommissioned, dead, { node_id: 0 }, { node_id: 'x' }] }
-        : listingOf([], { errors: [errorOf(1), errorOf(2)] });
+        : listingOf([], { errors: [errorOf(1), errorOf(2), errorOf(5)] });
     await expect(pollListing(answer)).rejects.toThrow('all nodes reported errors');
   });
 
   test('of some nodes leave an empty cluster with failed nodes', async () => {
     const { of, requests } = await pollListing((path) =>
-      path.startsWith('/nodes/') ? listed : listingOf([], { errors: [errorOf(2)] }),
+      path.startsWith('/nodes/') ? listed : listingOf([], { errors: [errorOf(2), errorOf(5)] }),
     );
-    expect(of('crdb_session_fanout_errors')).toEqual(['{node_id="2"} 1']);
+    expect(of('crdb_session_fanout_errors')).toEqual(['{node_id="2"} 1', '{node_id="5"} 1']);
     expect(requests.slice(1)).toEqual(['/nodes/?limit=200&offset=0']);
   });
 
