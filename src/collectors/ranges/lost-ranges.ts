@@ -15,7 +15,7 @@ interface UnreportedRange {
  * Judges a range that no live node reports by the nodes that held it before, and those of them that are down. Nodes drop a
  * range, as in a merge, only with a quorum of its replicas. Example: nodes 1, 2 and 3 held it. If 1 and 2 are down, node 3
  * alone cannot have dropped it, so the range is lost. If only node 1 is down, nodes 2 and 3 are a quorum, so the range was
- * dropped. That is also true if the last scan found it on node 1 alone, because it was dropped between node 1 and node 2.
+ * dropped.
  */
 export function judgeUnreported(
   former: readonly number[],
@@ -25,9 +25,7 @@ export function judgeUnreported(
 ): UnreportedRange {
   const live = former.filter((nodeId) => domains.nodes.has(nodeId)).length;
   const replicas = live + down.length;
-  const droppedBefore = wasUnderreplicated ? 0 : Math.max(0, intended - replicas);
-  const quorum = quorumOf(intended > 1 ? intended : replicas);
-  if (down.length === 0 || live + droppedBefore >= quorum) {
+  if (down.length === 0 || live >= quorumOf(intended > 1 ? intended : replicas)) {
     return { lostOn: undefined, holders: [] };
   }
   // A scan that has just seen the split of a range knows one of its holders. The others may be live.

@@ -163,7 +163,7 @@ export class RangeTable {
     return ((this.columns.marks[slot] ?? 0) & HAS_UNPLACED) !== 0;
   }
 
-  /** The same object for a run of ranges with an equal history, which most have: garbage is collected less often. */
+  /** Returns one object for a run of ranges with an equal history, which most have: garbage is collected less often. */
   historyOf(slot: number): ReplicaHistory {
     const { columns } = this;
     const lastHolders = columns.lastHolders[slot] ?? 0;
