@@ -75,6 +75,7 @@ export class Breaker {
 
   /** Opens it from the start of a request on, whatever came before. */
   open(sentAtMs: number): void {
+    this.#failures = this.#maxFailures;
     this.#failedUntilMs = Math.max(this.#failedUntilMs, sentAtMs + this.#options.breakerOpenMs);
   }
 

@@ -92,8 +92,8 @@ export class HttpClient implements AsyncDisposable {
 
   /** Sends a request, and again where that may help (retry.ts). */
   async send<T>(request: HttpRequest<T>): Promise<T> {
-    const maxAttempts =
-      request.isSentOnce === true ? 1 : Math.max(MAX_ATTEMPTS, this.#options.urls.length);
+    const { stats, isSentOnce } = request;
+    const maxAttempts = isSentOnce === true ? 1 : Math.max(MAX_ATTEMPTS, this.#options.urls.length);
     const call: Call<T> = { request, maxAttempts, attempts: 0, hasBody: false };
     let before: RequestError | undefined;
     this.#budget.deposit();
@@ -101,7 +101,7 @@ export class HttpClient implements AsyncDisposable {
       try {
         return await this.#tryUrls(call);
       } catch (error) {
-        if (!(error instanceof RequestError)) throw error;
+        if (!(error instanceof RequestError) || stats.signal.aborted) throw error;
         // The failure that led to a retry matters more than that it could not be sent.
         if (error.reason === 'breaker_open' && before !== undefined) throw before;
         before = error;
@@ -129,11 +129,13 @@ export class HttpClient implements AsyncDisposable {
 
   /** For connections from now on; requests in flight end on theirs. */
   useTls(tls: HttpClientOptions['tls']): void {
-    // Connections without a request are closed when they have been idle for a time.
+    const old = this.#agent;
     this.#agent = createAgent({ ...this.#options, tls });
+    void old.close();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#slots.clearQueue();
     await this.#agent.destroy();
   }
 
@@ -226,10 +228,18 @@ export class HttpClient implements AsyncDisposable {
 }
 
 /** A pool of connections; the time to the headers of a response includes connecting. */
-function createAgent({ tls, proxy }: HttpClientOptions): Dispatcher {
-  const connect = { ...tls, timeout: CONNECT_TIMEOUT_MS, minVersion: 'TLSv1.2' as const };
+function createAgent({
+  tls,
+  proxy,
+  maxConcurrentRequests,
+  deadlines,
+}: HttpClientOptions): Dispatcher {
+  const timeout = Math.min(CONNECT_TIMEOUT_MS, deadlines.headersMs);
+  const connect = { ...tls, timeout, minVersion: 'TLSv1.2' as const };
   const pool = {
     allowH2: false,
+    connections: maxConcurrentRequests,
+    pipelining: 1,
     keepAliveTimeout: KEEP_ALIVE_MS,
     // attempt.ts watches headers and chunks; undici's timers are coarse.
     headersTimeout: 0,
@@ -243,7 +253,7 @@ function createAgent({ tls, proxy }: HttpClientOptions): Dispatcher {
     httpsProxy: proxy.url,
     noProxy: proxy.exceptions,
     requestTls: connect,
-    connectTimeout: CONNECT_TIMEOUT_MS,
+    connectTimeout: timeout,
   });
 }
 

@@ -211,7 +211,7 @@ export class Health {
    * or none). Returns whether the URL seems to respond to no request at all.
    */
   failed(attempt: TrackedAttempt, error: RequestError, pauseSeconds?: number): boolean {
-    const { upstream, endpoint, request, startMs } = attempt;
+    const { upstream, endpoint, request, startMs, code } = attempt;
     if (error.scope !== 'none') upstream.lastFailure = error;
     if (pauseSeconds !== undefined) {
       this.#startPause(attempt, error, pauseSeconds);
@@ -222,7 +222,7 @@ export class Health {
       return false;
     }
     let isUrlSilent = false;
-    if (error.scope === 'none') this.succeeded(attempt);
+    if (error.scope === 'none' && code !== 'error') this.succeeded(attempt);
     else if (error.scope === 'endpoint' && request.isPart !== true) {
       endpoint.breaker.failed(startMs);
       if (isSilence(attempt, error)) isUrlSilent = this.#recordSilence(attempt);
@@ -282,6 +282,7 @@ export class Health {
   /** Fails requests for a silent node until `waitedMs` is no more than its share of the time. */
   #pauseNode({ breaker }: EndpointHealth, { endpoint, node }: HttpRequest, waitedMs: number): void {
     const pauseMs = Math.min(waitedMs / this.#options.maxDuty, MAX_NODE_PAUSE_MS);
+    if (pauseMs === 0) return;
     const text = `${endpoint} of node ${node}: no response; paused for ${Math.ceil(pauseMs / 1000)} s`;
     breaker.startPause(new RequestError('timeout', text, { endpoint, node }), pauseMs);
   }

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { codeOf } from '../../src/http/errors.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { ask, connect } from '../support/http-client.ts';
@@ -105,5 +105,14 @@ describe('the certificate of the exporter', () => {
     expect(await underWay).toBe('{"old":true}');
     expect(await ask(client)).toBe('{"fine":true}');
     expect(shown).toEqual(['first', 'second', 'second']);
+  });
+
+  test('connections of the replaced one are closed', async () => {
+    await using node = await serveTls(demanding);
+    await using client = connect([node.url], { tls: { ...CHECKED, ca, ...first } });
+    await ask(client);
+    const socket = node.requests[0]?.socket;
+    client.http.useTls({ ...CHECKED, ca, ...second });
+    await vi.waitFor(() => expect(socket?.destroyed).toBe(true), { timeout: 20_000 });
   });
 });
