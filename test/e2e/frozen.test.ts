@@ -127,7 +127,8 @@ describe.concurrent(
         simulator.requests.entries.filter(
           (each) => each.endpoint === 'node_ranges' && each.node === node,
         ).length;
-      expect(asked(3)).toBeLessThan(asked(1) / 1.5);
+      // On a busy machine the nodes are paused a scan or two later.
+      await expect.poll(() => asked(1) / asked(3), { timeout: 20_000 }).toBeGreaterThan(1.5);
       expect(failures(seen, 'nodes')).toBe(0);
     });
   },
