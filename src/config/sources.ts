@@ -169,8 +169,8 @@ function parseText(valueType: string | undefined, text: string): unknown {
 }
 
 /**
- * Replaces a value of the document. One for the collectors of all clusters also removes that of each cluster. Example: `--no-collector.users` sets
- * `collectors.users.enabled`, and removes it from `clusters[0].collectors.users`.
+ * Replaces a value of the document. One for the collectors of all clusters also removes that of each cluster. Example:
+ * `--no-collector.users` sets `collectors.users.enabled`, and removes it from `clusters[0].collectors.users`.
  */
 function applyOverride(document: SourceDocument, { key, value, source }: Override): void {
   const steps = key.path.split('.');

@@ -205,8 +205,8 @@ function quantity(form: Quantity, min: number, max = Infinity): v.GenericSchema<
   );
 }
 
-/** Timers of Node.js wait at most 24 days, and twice the interval may pass between the first polls. */
-const MAX_DURATION_SECONDS = 10 * 86_400;
+/** Timers of Node.js wait at most 24 days, and fire at once beyond. Between the first two polls twice the interval may pass. */
+export const MAX_DURATION_SECONDS = 10 * 86_400;
 
 export function duration(min: number): v.GenericSchema<string, number> {
   return quantity(DURATION, min, MAX_DURATION_SECONDS);

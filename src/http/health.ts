@@ -254,9 +254,9 @@ export class Health {
 
   /**
    * Decides what is silent. If headers arrived, or a response to another request in the second half of the wait, it is only
-   * the endpoint or the node; otherwise it may be the URL. Returns whether it may be the URL. Example: node 3 gets a request at 0 s, and
-   * has not responded at 30 s. If the URL sent the list of node 1 at 20 s, node 3 is paused for 300 s, with a `max_duty` of
-   * 0.1. If the URL sent nothing after 10 s, node 3 is read again in the next scan.
+   * the endpoint or the node; otherwise it may be the URL. Returns whether it may be the URL. Example: node 3 gets a request
+   * at 0 s, and has not responded at 30 s. If the URL sent the list of node 1 at 20 s, node 3 is paused for 300 s, with a
+   * `max_duty` of 0.1. If the URL sent nothing after 10 s, node 3 is read again in the next scan.
    */
   #recordSilence({ upstream, endpoint, request, startMs, code }: TrackedAttempt): boolean {
     const waitedMs = this.#options.monotonicMs() - startMs;

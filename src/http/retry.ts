@@ -27,9 +27,9 @@ const FIRST_BACKOFF_MS = 200;
 export const MAX_WAIT_MS = 5_000;
 
 /**
- * Whether another URL may do better now. One gateway may wrongly answer 500, 401 or 403 to everything. If
- * two URLs give the same status, it is that of the cluster: `previous` is the failure at the URL before. An endpoint or node that hangs at a URL that responds to others
- * would cost its time again at each URL.
+ * Whether another URL may do better now. One gateway may wrongly answer 500, 401 or 403 to everything. If two URLs give the
+ * same status, it is that of the cluster: `previous` is the failure at the URL before. An endpoint or node that hangs at a
+ * URL that responds to others would cost its time again at each URL.
  */
 export function goesToNextUrl(
   request: HttpRequest,

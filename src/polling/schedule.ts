@@ -1,3 +1,5 @@
+import { MAX_DURATION_SECONDS } from '../config/values.ts';
+
 /** The wall clock is for timestamps only, the monotonic one for every interval and age. */
 export interface Clock {
   readonly wallMs: () => number;
@@ -80,9 +82,6 @@ export class Schedule {
 /** The warning of a collector whose interval is longer than the configured one. */
 export const STRETCHED = 'responses are slow: max_duty stretches the interval';
 
-/** Timers of Node.js wait at most 24 days, and fire at once beyond. Between the first two polls twice the interval may pass. */
-const MAX_STRETCHED_SECONDS = 10 * 86_400;
-
 /**
  * The interval in seconds at which responses take no more than their share of the time. Example: with `max_duty: 0.1`
  * responses of 9 s stretch an interval of 60 s to 90 s. Waiting for what never responds puts no load on the cluster and
@@ -92,7 +91,7 @@ export function stretchInterval(
   { interval, max_duty }: { readonly interval: number; readonly max_duty: number },
   answerSeconds = 0,
 ): number {
-  return Math.max(interval, Math.min(answerSeconds / max_duty, MAX_STRETCHED_SECONDS));
+  return Math.max(interval, Math.min(answerSeconds / max_duty, MAX_DURATION_SECONDS));
 }
 
 /** Age beyond which data is no longer shown: three intervals, but at most one and ten minutes. */

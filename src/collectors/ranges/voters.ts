@@ -84,8 +84,8 @@ export class KnownVoters {
   }
 
   /**
-   * Chooses a range for each table index and number of replicas of which the voters are not known, or were read more than 30 minutes ago:
-   * where a replica is missing first, then what is not known, then the oldest.
+   * Chooses a range for each table index and number of replicas of which the voters are not known, or were read more than
+   * 30 minutes ago: where a replica is missing first, then what is not known, then the oldest.
    */
   async #choose(known: KnownRanges, nowMs: number): Promise<readonly SampledRange[]> {
     const chosen = new Map<number, SampledRange>();
