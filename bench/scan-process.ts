@@ -33,14 +33,14 @@ async function scan(): Promise<Scanned> {
   const context = {
     ...contextOf({ route: 'proxy' }, state),
     ...createPollStats(AbortSignal.timeout(600_000)),
-    warn: (text: string) => console.log(text),
   };
   const cost = await measure(async () => {
     const result = await ranges.collect(client.api, context);
-    if (result.failure !== undefined) throw new Error(result.failure.message);
+    if (result.failure !== undefined) throw result.failure;
     const steps = ranges.samples(result, samples);
     if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
   });
+  for (const text of context.warnings) console.log(text);
   return {
     cost,
     bytes: context.bytes,

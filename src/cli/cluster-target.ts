@@ -2,7 +2,6 @@ import type { Command } from 'commander';
 import type { CloudApi } from '../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import {
-  CollectError,
   type CollectorPoll,
   collectorPoll,
   type CollectorResult,
@@ -15,11 +14,9 @@ import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Operation } from '../diagnosis/failure.ts';
 import { type Clients, createClients } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';
-import { RequestError } from '../http/errors.ts';
 import { createPollStats, type FinishedRequest, type PollStats } from '../http/request.ts';
 import { createLog, type Log } from '../log.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
-import { failureReason } from '../polling/outcome.ts';
 import { SYSTEM_CLOCK } from '../polling/schedule.ts';
 import type { Api, Endpoint, RetryReason } from '../vocabulary.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
@@ -95,9 +92,7 @@ export function explainFailure(
   config: ClusterConfig,
   before: Parameters<typeof diagnose>[3],
 ): unknown {
-  const failure =
-    error instanceof CollectError ? new RequestError(error.reason, error.message) : error;
-  const diagnosis = diagnose(failure, operation, config, before);
+  const diagnosis = diagnose(error, operation, config, before);
   if (diagnosis === undefined) return error;
   return new CommandError(`${diagnosis.cause}; ${diagnosis.remedy}`, EXIT.failed, error);
 }
@@ -183,19 +178,11 @@ export async function collectOnce<A extends Api, Result extends CollectorResult>
   { config, api, stats }: PollTarget<A>,
   chosen: Partial<CollectorPoll<unknown, unknown>> = {},
 ): Promise<Result> {
-  const warnings = new Set<string>();
-  const warn = (text: string): void => {
-    // Several nodes may fail in the same way; what was cancelled is no failure.
-    if (!warnings.has(text) && !stats.signal.aborted) chosen.warn?.(text);
-    warnings.add(text);
-  };
-  const poll = Object.assign(stats, { reasonOf: failureReason, warn });
-  const context = collectorPoll(poll, {
+  const context = collectorPoll(stats, {
     options: collectorOptions(config, collector),
     state: collector.createState(),
     urls: config.cluster_api?.urls.length ?? 1,
     ...chosen,
-    warn,
   });
   const result = await collector.collect(api, context);
   stats.signal.throwIfAborted();

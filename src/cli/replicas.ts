@@ -235,12 +235,13 @@ export async function scanAllNodes(
   // The commands that scan have listed nodes or tables before.
   const before = { hasWorked: true };
   const result = await withProgress('nodes', output, (_advance, scanProgress) =>
-    collectOnce(ranges, target, { options, warn: note, scanProgress }),
+    collectOnce(ranges, target, { options, scanProgress }),
   ).catch((error: unknown) => {
     throw explainFailure(error, ranges, target.config, before);
   });
-  const remedyOf = ({ cause }: FailedNode) =>
-    diagnose(cause, ranges, target.config, before)?.remedy ?? 'see `diagnose`';
+  for (const text of target.stats.warnings) note(text);
+  const remedyOf = ({ failure }: FailedNode) =>
+    diagnose(failure, ranges, target.config, before)?.remedy ?? 'see `diagnose`';
   for (const [remedy, nodes] of Map.groupBy(result.failed, remedyOf)) {
     const ids = nodes.map(({ nodeId }) => nodeId);
     note(`the ranges of ${formatNodes(ids)} are missing: ${remedy}`);

@@ -20,6 +20,7 @@ import {
 } from './listings.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings, type NodesRequest } from './node.ts';
 
+export { failureOf, RequestError } from '../http/errors.ts';
 export type { PollStats } from '../http/request.ts';
 
 /**

@@ -1,7 +1,8 @@
+import { RequestError } from '../cockroach/cluster-api.ts';
 import { object, nameText, string, time } from '../json/shape.ts';
 import { gauge } from '../metrics/family.ts';
 import { cleanLabelValue } from '../metrics/label-text.ts';
-import { defineCollector, CollectError, type CollectorResult } from './collector.ts';
+import { defineCollector, type CollectorResult } from './collector.ts';
 
 /** The fields that are read; the address and the credentials of the response are left out. */
 export const assistantShape = object({
@@ -152,8 +153,8 @@ export const cloud = defineCollector({
 });
 
 /** Valid JSON of another kind, as an error with status 200, is no assistant. */
-export function noAssistant(): CollectError {
-  return new CollectError('decode', 'assistant: the response names no assistant');
+export function noAssistant(): RequestError {
+  return new RequestError('decode', 'assistant: the response names no assistant');
 }
 
 function clean(text = ''): string {

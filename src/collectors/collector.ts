@@ -1,5 +1,5 @@
 import type { CloudApi } from '../cockroach/cloud-api.ts';
-import type { ClusterApi, PollStats } from '../cockroach/cluster-api.ts';
+import type { ClusterApi, PollStats, RequestError } from '../cockroach/cluster-api.ts';
 import type { OptionSpecs, OptionValues } from '../collector-options.ts';
 import {
   type Family,
@@ -8,17 +8,10 @@ import {
   type OwnDefinition,
 } from '../metrics/family.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
-import type { Api, FailureReason } from '../vocabulary.ts';
+import type { Api } from '../vocabulary.ts';
 
-/** One poll: its deadline, what it has received, and how it reports what it met. */
-export interface Poll extends PollStats {
-  readonly reasonOf: (error: unknown) => FailureReason;
-  /** Logs a problem that does not fail the poll: once, not at every poll that has it. */
-  readonly warn: (text: string) => void;
-}
-
-/** A poll with what its collector needs besides the API. */
-export interface CollectorPoll<Options, State> extends Poll {
+/** One poll, with what its collector needs besides the API. */
+export interface CollectorPoll<Options, State> extends PollStats {
   readonly options: Options;
   /** The collector's state of this cluster from poll to poll; its members are replaced when another cluster answers. */
   readonly state: State;
@@ -41,11 +34,11 @@ export interface CollectorPoll<Options, State> extends Poll {
 }
 
 /**
- * Completes a poll: what is not chosen is that of the only exporter of a cluster with one URL. Adds to `poll` and returns it:
- * a cluster recognizes by this object the poll that noticed a replacement.
+ * Adds to a poll what its collector needs, and returns it: the requests count in this object. What is not chosen is that of
+ * the only exporter of a cluster with one URL.
  */
 export function collectorPoll<Options, State>(
-  poll: Poll,
+  poll: PollStats,
   chosen: Pick<CollectorPoll<Options, State>, 'options' | 'state'> &
     Partial<CollectorPoll<Options, State>>,
 ): CollectorPoll<Options, State> {
@@ -60,38 +53,16 @@ export function collectorPoll<Options, State>(
   });
 }
 
-export interface PollFailure {
-  readonly reason: FailureReason;
-  readonly message: string;
-  /** How to fix it; the poller adds it where it is known. */
-  readonly remedy?: string | undefined;
-  /** The error of the request. */
-  readonly cause?: unknown;
-}
-
 /** Members that every result may have beside its data. */
 export interface CollectorResult {
   /** The poll failed, but what it found is published. */
-  readonly failure?: PollFailure | undefined;
+  readonly failure?: RequestError | undefined;
   /** Ids of the tables that it names, so that the tables collector exports their names. */
   readonly tableIds?: readonly string[];
 }
 
-/** A poll that found nothing useful, for a reason that is no failed request. */
-export class CollectError extends Error {
-  override readonly name = 'CollectError';
-  readonly reason: FailureReason;
-
-  constructor(reason: FailureReason, message: string, options?: ErrorOptions) {
-    super(message, options);
-    this.reason = reason;
-  }
-}
-
 /** The first of the failures with the reason that most of them have. Example: of timeout, auth and auth the second. */
-export function mostFrequent<Failure extends { readonly reason: FailureReason }>(
-  failures: readonly Failure[],
-): Failure | undefined {
+export function mostFrequent(failures: readonly RequestError[]): RequestError | undefined {
   const byReason = [...Map.groupBy(failures, ({ reason }) => reason).values()];
   return byReason.toSorted((a, b) => b.length - a.length)[0]?.[0];
 }

@@ -1,5 +1,5 @@
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { codeOf, RequestError, toRequestError } from '../http/errors.ts';
+import { codeOf, RequestError } from '../http/errors.ts';
 import type { Api, FailureReason } from '../vocabulary.ts';
 import type { Failure, Operation, Rule } from './failure.ts';
 import { RULES } from './rules.ts';
@@ -43,40 +43,30 @@ function hold(conditions: Rule[0], failure: Failure): boolean {
   );
 }
 
-/** The remedy of a failed poll; `cause` is what the collector threw, unless only a reason and a message are known. */
+/** The remedy of a failed poll; `hasWorked`: an earlier poll of the collector succeeded. */
 export type FindRemedy = (
-  operation: Operation,
-  failure: {
-    readonly reason: FailureReason;
-    readonly message: string;
-    readonly cause?: unknown;
-    readonly hasWorked?: boolean;
-  },
+  collector: Operation,
+  failure: RequestError,
+  hasWorked: boolean,
 ) => string | undefined;
 
 /** For the polls of one cluster; those that an open circuit breaker skips get the remedy of its cause. */
 export function createRemedyFinder(config: ClusterConfig): FindRemedy {
   const outages = new Map<Api, RequestError>();
-  return (operation, { reason, message, cause, hasWorked }) => {
-    if (reason === 'other') return undefined;
+  return (collector, failure, hasWorked) => {
+    if (failure.reason === 'other') return undefined;
     const remedyOf = (error: RequestError) =>
-      diagnose(error, operation, config, { hasWorked })?.remedy;
-    const outage = outages.get(operation.api);
-    if (reason === 'breaker_open' && outage !== undefined) {
+      diagnose(error, collector, config, { hasWorked })?.remedy;
+    const outage = outages.get(collector.api);
+    if (failure.reason === 'breaker_open' && outage !== undefined) {
       return `the last failure was: ${toLine(outage.message)}; ${remedyOf(outage)}`;
     }
-    const thrown = toRequestError(requestErrorOf(cause) ?? cause, operation.name);
-    const request = thrown.reason === reason ? thrown : new RequestError(reason, message);
+    // A scan sums up the failures of its nodes; its cause is one of them.
+    const request = failure.cause instanceof RequestError ? failure.cause : failure;
     // Only these open circuit breakers.
-    if (request.scope !== 'none') outages.set(operation.api, request);
+    if (request.scope !== 'none') outages.set(collector.api, request);
     return remedyOf(request);
   };
-}
-
-/** The failed request that an error is about, looked for along its causes. */
-function requestErrorOf(error: unknown): RequestError | undefined {
-  if (error instanceof RequestError) return error;
-  return error instanceof Error ? requestErrorOf(error.cause) : undefined;
 }
 
 /** The Cloud API writes its errors for people; the errors of a cluster follow from the request. */

@@ -2,17 +2,16 @@ import { once } from 'node:events';
 import {
   type Collector,
   collectorPoll,
-  CollectError,
   type CollectorPoll,
   type CollectorResult,
   type CollectorWith,
-  type Poll,
 } from '../collectors/collector.ts';
 import { type CollectorConfig, collectorOptions } from '../config/collector-schema.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
 import type { UrlState } from '../http/client.ts';
+import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/request.ts';
 import type { Log } from '../log.ts';
 import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
@@ -207,7 +206,7 @@ export class Cluster {
     const { clock, log, metrics, random, pollEnded } = this.#context;
     const isLocal = collector.isLocal?.(options) === true;
     const shard = isLocal ? this.shard.name : String(this.shard.index);
-    const completePoll = (poll: Poll, state: unknown) =>
+    const completePoll = (poll: PollStats, state: unknown) =>
       collectorPoll(poll, {
         options,
         state,
@@ -236,7 +235,7 @@ export class Cluster {
 
   #bind(
     collector: Collector,
-    completePoll: (poll: Poll, state: unknown) => CollectorPoll<unknown, unknown>,
+    completePoll: (poll: PollStats, state: unknown) => CollectorPoll<unknown, unknown>,
   ): Pick<PollerOptions, 'http' | 'collect'> {
     const { cluster, cloud } = this.clients;
     if (collector.api === 'cloud' && cloud !== undefined) {
@@ -247,7 +246,7 @@ export class Cluster {
       throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
     }
     const { api, http } = cluster;
-    const collect = async (poll: Poll, state: unknown) => {
+    const collect = async (poll: PollStats, state: unknown) => {
       const before = this.#replacedBy;
       // The stats of a request are `poll` itself: Poller and collectorPoll add to it, and copy nothing.
       const mayMixClusters = () => this.#replacedBy !== before && this.#replacedBy !== poll;
@@ -257,7 +256,7 @@ export class Cluster {
       } finally {
         if (mayMixClusters()) this.#poller(collector)?.resetState();
       }
-      throw new CollectError('other', 'the cluster was replaced during the poll');
+      throw new RequestError('other', 'the cluster was replaced during the poll');
     };
     return { http, collect };
   }

@@ -8,7 +8,7 @@ import type { ClusterView, CollectorStatus, PollCause, Problem } from './status.
 
 export function readCollector(cluster: string, poller: Poller): CollectorStatus {
   const { collector, outcome, isPolling } = poller;
-  const { last, error } = outcome;
+  const { last, error, remedy } = outcome;
   return {
     name: collector.name,
     api: collector.api,
@@ -28,7 +28,7 @@ export function readCollector(cluster: string, poller: Poller): CollectorStatus 
     error: error && {
       reason: error.reason,
       message: error.message,
-      advice: formatAdvice(error.remedy, cluster),
+      advice: formatAdvice(remedy, cluster),
     },
   };
 }

@@ -1,3 +1,4 @@
+import { messageOf } from '../format.ts';
 import { JsonError } from '../json/errors.ts';
 import type { Endpoint, FailureReason, Limit } from '../vocabulary.ts';
 
@@ -149,6 +150,13 @@ export function toRequestError(
   const text = reason === 'decode' ? `broken gzip (${message})` : message;
   const cause = withoutLongText(error, code);
   return new RequestError(reason, `${what}: ${text}`, { ...target, cause });
+}
+
+/** Why a poll failed: the failed request that was thrown, or any other error with its own message. */
+export function failureOf(error: unknown): RequestError {
+  if (error instanceof RequestError) return error;
+  const { reason } = toRequestError(error, 'poll');
+  return new RequestError(reason, messageOf(error), { cause: error });
 }
 
 /** Cuts what a server may have written: a certificate can have a thousand names, all of which OpenSSL repeats. */

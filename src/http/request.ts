@@ -13,6 +13,8 @@ export interface PollStats {
   /** Decoded bytes of responses. */
   bytes: number;
   readonly limits: Set<Limit>;
+  /** What was odd and did not fail the poll. */
+  readonly warnings: Set<string>;
   /** Whether a request that changes something was begun and not answered, so that the change may have been made. */
   mayHaveChanged: boolean;
   /** When responses that arrived were prepared and received, monotonic ms: disjoint, in order. */
@@ -137,6 +139,7 @@ export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollSta
     items: 0,
     bytes: 0,
     limits: new Set(),
+    warnings: new Set(),
     mayHaveChanged: false,
     answering: [],
   };

@@ -1,8 +1,7 @@
-import { CollectError, type PollFailure } from '../collectors/collector.ts';
 import { messageOf } from '../format.ts';
-import { toRequestError } from '../http/errors.ts';
+import { failureOf, RequestError } from '../http/errors.ts';
 import type { Log } from '../log.ts';
-import type { FailureReason, Limit } from '../vocabulary.ts';
+import type { Limit } from '../vocabulary.ts';
 
 /** A poll that ran. */
 interface LastPoll {
@@ -26,21 +25,23 @@ export interface Outcome {
   /** Wall clock, ms; undefined before the first success. */
   readonly lastSuccessMs?: number | undefined;
   /** Why the last poll failed or was skipped; undefined after a success. */
-  readonly error?: PollFailure | undefined;
+  readonly error?: RequestError | undefined;
+  /** How to fix that, where it is known. */
+  readonly remedy?: string | undefined;
   /** Warnings of the last polls. A failed poll resolves no warning, because it may have ended before the check. */
   readonly warnings?: ReadonlySet<string>;
 }
 
-/** The failure of a poll by an error of the exporter itself, which no response should be able to cause. */
-export function unexpectedFailure(cause: unknown, what: string, log: Log): PollFailure {
-  const stack = cause instanceof Error ? cause.stack : undefined;
-  log.debug({ err: cause, stack }, 'unexpected error');
-  const remedy =
+/** An error of the exporter itself, which no response should be able to cause. */
+export class UnexpectedError extends RequestError {
+  readonly remedy =
     'the other collectors are not affected; report it with the line "unexpected error" of --log.level=debug';
-  return { reason: failureReason(cause), message: `${what}: ${messageOf(cause)}`, remedy, cause };
-}
 
-/** Why a collector failed, by what it threw. */
-export function failureReason(error: unknown): FailureReason {
-  return error instanceof CollectError ? error.reason : toRequestError(error, 'poll').reason;
+  constructor(cause: unknown, what: string, log: Log) {
+    super(failureOf(cause).reason, `${what}: ${messageOf(cause)}`, { cause });
+    log.debug(
+      { err: cause, stack: cause instanceof Error ? cause.stack : undefined },
+      'unexpected error',
+    );
+  }
 }

@@ -1,15 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import {
-  type Collector,
-  type CollectorResult,
-  type Poll,
-  type PollFailure,
-} from '../collectors/collector.ts';
+import type { Collector, CollectorResult } from '../collectors/collector.ts';
 import type { CollectorConfig } from '../config/collector-schema.ts';
 import type { FindRemedy } from '../diagnosis/diagnose.ts';
-import { messageOf } from '../format.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';
+import { failureOf, RequestError } from '../http/errors.ts';
 import { createPollStats, type PollStats } from '../http/request.ts';
 import type { Log } from '../log.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
@@ -18,7 +13,7 @@ import { fitBudget } from '../metrics/series-budget.ts';
 import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { Limit } from '../vocabulary.ts';
-import { failureReason, type Outcome, unexpectedFailure } from './outcome.ts';
+import { type Outcome, UnexpectedError } from './outcome.ts';
 import { type Clock, maxAgeSeconds, Schedule, STRETCHED, stretchInterval } from './schedule.ts';
 
 export interface PollerOptions {
@@ -30,7 +25,7 @@ export interface PollerOptions {
   readonly options: unknown;
   readonly http: Pick<HttpClient, 'blockedMs'>;
   /** The collector bound to its API client. */
-  readonly collect: (poll: Poll, state: unknown) => Promise<CollectorResult>;
+  readonly collect: (poll: PollStats, state: unknown) => Promise<CollectorResult>;
   readonly metrics: ClusterMetrics;
   readonly log: Log;
   readonly clock: Clock;
@@ -180,7 +175,7 @@ export class Poller {
     } catch (error) {
       this.#published = published;
       this.#outcome = { ...this.#outcome, lastSuccessMs };
-      const failure = unexpectedFailure(error, 'the result cannot be shown', this.#log);
+      const failure = new UnexpectedError(error, 'the result cannot be shown', this.#log);
       metrics.pollFailed(this.#labels, failure.reason);
       this.#conclude(failure, this.#outcome.last);
       pollEnded();
@@ -209,8 +204,7 @@ export class Poller {
     const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
     const signal = AbortSignal.any([stop, deadline]);
     const stats = createPollStats(signal, clock.monotonicMs() + timeoutMs);
-    const warnings = new Set<string>();
-    const failure = await this.#collect(stats, warnings);
+    const failure = await this.#collect(stats);
     const tookMs = clock.monotonicMs() - startedAt;
     if (stop.aborted) return;
     if (deadline.aborted) stats.limits.add('duration');
@@ -221,26 +215,23 @@ export class Poller {
     const answerMs = answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
     const counts = { answerSeconds: answerMs / 1000, items, pages, bytes, limits };
     const last = { atMs: clock.wallMs(), durationSeconds: tookMs / 1000, ...counts };
-    this.#conclude(failure, last, warnings);
+    this.#conclude(failure, last, stats.warnings);
   }
 
   /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */
-  async #collect(stats: PollStats, warnings: Set<string>): Promise<PollFailure | undefined> {
+  async #collect(stats: PollStats): Promise<RequestError | undefined> {
     let result: CollectorResult;
     try {
-      const warn = (text: string): unknown => warnings.add(text);
-      // The collector gets the same object as its requests: a cluster recognizes by it the poll that noticed a replacement.
-      const poll = Object.assign(stats, { reasonOf: failureReason, warn });
-      result = await this.#options.collect(poll, this.#state);
-    } catch (cause) {
-      if (cause instanceof BreakerOpenError) this.#schedule.retryIn(cause.retryInMs);
-      return { reason: failureReason(cause), message: messageOf(cause), cause };
+      result = await this.#options.collect(stats, this.#state);
+    } catch (error) {
+      if (error instanceof BreakerOpenError) this.#schedule.retryIn(error.retryInMs);
+      return failureOf(error);
     }
     try {
       await this.#publish(result, stats.limits);
       return result.failure;
     } catch (error) {
-      return unexpectedFailure(error, 'the result cannot be exported', this.#log);
+      return new UnexpectedError(error, 'the result cannot be exported', this.#log);
     }
   }
 
@@ -264,30 +255,32 @@ export class Poller {
     this.#schedule.retryIn(blockedMs);
     const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(blockedMs / 1000)} s`;
     this.#options.metrics.pollSkipped(this.#labels, 'breaker_open');
-    this.#conclude({ reason: 'breaker_open', message }, this.#outcome.last);
+    this.#conclude(new RequestError('breaker_open', message), this.#outcome.last);
   }
 
   #conclude(
-    failure: PollFailure | undefined,
+    error: RequestError | undefined,
     last: Outcome['last'],
     warnings: ReadonlySet<string> = new Set(),
   ): void {
     const before = this.#outcome;
     const hasWorked = before.lastSuccessMs !== undefined;
-    const remedy = failure && this.#options.findRemedy(this.collector, { ...failure, hasWorked });
-    const error = failure && { ...failure, remedy: failure.remedy ?? remedy };
-    const { settings } = this.#options;
+    const { settings, findRemedy } = this.#options;
+    const remedy =
+      error instanceof UnexpectedError
+        ? error.remedy
+        : error && findRemedy(this.collector, error, hasWorked);
     const isStretched = stretchInterval(settings, last?.answerSeconds) > settings.interval;
     const all = isStretched ? new Set([...warnings, STRETCHED]) : warnings;
     this.#outcome = {
       state: error === undefined ? 'ok' : 'failing',
       error,
+      remedy,
       last,
       lastSuccessMs: error === undefined ? last?.atMs : before.lastSuccessMs,
       warnings: error === undefined ? all : all.union(before.warnings ?? new Set()),
     };
-    if (error !== undefined)
-      this.#log.debug({ reason: error.reason, hint: error.remedy }, error.message);
+    if (error !== undefined) this.#log.debug({ reason: error.reason, hint: remedy }, error.message);
     else if (before.state === 'waiting') this.#log.info('collector succeeded');
   }
 }

@@ -1,11 +1,10 @@
-import {
-  CollectError,
-  type CloudCollector,
-  type ClusterCollector,
-  type Collector,
-  type CollectorResult,
+import type {
+  CloudCollector,
+  ClusterCollector,
+  Collector,
+  CollectorResult,
 } from '../../src/collectors/collector.ts';
-import { toRequestError } from '../../src/http/errors.ts';
+import { failureOf } from '../../src/http/errors.ts';
 
 /** A poll as an onlooker sees it; times are monotonic milliseconds. */
 export interface ObservedPoll {
@@ -40,10 +39,7 @@ export function observe(
         return result;
       } catch (error) {
         poll.result = 'failed';
-        poll.reason =
-          error instanceof CollectError
-            ? error.reason
-            : toRequestError(error, collector.name).reason;
+        poll.reason = failureOf(error).reason;
         throw error;
       } finally {
         poll.endedAt = now();

@@ -4,9 +4,8 @@ import {
   collectorPoll,
   type CollectorPoll,
   type CollectorResult,
-  type PollFailure,
 } from '../../src/collectors/collector.ts';
-import { toRequestError } from '../../src/http/errors.ts';
+import type { RequestError } from '../../src/http/errors.ts';
 import { createPollStats } from '../../src/http/request.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../src/metrics/snapshot.ts';
@@ -47,7 +46,7 @@ interface PolledCollector<Api, Options, State, Result extends CollectorResult> {
 }
 
 export interface Polled {
-  readonly failure: PollFailure | undefined;
+  readonly failure: RequestError | undefined;
   readonly warnings: readonly string[];
   readonly limits: ReadonlySet<string>;
   /** Sample lines, in the order of writing. */
@@ -70,13 +69,7 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
   },
 ): Promise<Polled & { readonly result: Result }> {
   const samples = new SampleSet({});
-  const warnings: string[] = [];
   const stats = createPollStats(given.signal ?? AbortSignal.timeout(20_000));
-  const context = {
-    ...stats,
-    warn: (text: string) => warnings.push(text),
-    reasonOf: (error: unknown) => toRequestError(error, 'poll').reason,
-  };
   const { options, state, nowMs = 0, namedTables } = given;
   const chosen = {
     options,
@@ -84,7 +77,7 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
     nowMs: () => nowMs,
     namedTables: () => new Set(namedTables),
   };
-  const result = await collector.collect(api, collectorPoll(context, chosen));
+  const result = await collector.collect(api, collectorPoll(stats, chosen));
   const steps = collector.samples(result, samples);
   if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
   const { failure } = result;
@@ -94,7 +87,7 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
   return {
     result,
     failure,
-    warnings,
+    warnings: [...stats.warnings],
     limits: stats.limits,
     lines,
     samples,

@@ -1,11 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { CollectError } from '../../src/collectors/collector.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { nodes } from '../../src/collectors/nodes/collector.ts';
 import { users } from '../../src/collectors/users.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createRemedyFinder, type FindRemedy } from '../../src/diagnosis/diagnose.ts';
-import { RequestError } from '../../src/http/errors.ts';
+import { failureOf, RequestError } from '../../src/http/errors.ts';
 import { startSimulator } from '../../src/simulator/index.ts';
 import { configFlag, runHere } from '../cli/run.ts';
 import { createAuthority } from '../support/certificates.ts';
@@ -103,33 +102,30 @@ describe('the remedy of a failed poll', () => {
   test.each(COLLECTORS.map((collector) => [collector.name, collector]))(
     'of %s names its privilege when it is forbidden',
     async (_name, collector) => {
-      const failure = { reason: 'forbidden', message: 'HTTP 403' } as const;
-      const remedy = (await remedies())(collector, failure);
+      const failure = new RequestError('forbidden', 'HTTP 403');
+      const remedy = (await remedies())(collector, failure, false);
       expect(remedy).toContain(collector.privilege);
     },
   );
 
   test('is that of the last failure while a circuit breaker is open', async () => {
     const find = await remedies();
-    const skipped = { reason: 'breaker_open', message: 'poll skipped' } as const;
-    expect(find(users, skipped)).toContain('failed several times in a row');
+    const skipped = new RequestError('breaker_open', 'poll skipped');
+    expect(find(users, skipped, false)).toContain('failed several times in a row');
     const message = 'nodes at crdb:8080: connect ECONNREFUSED';
     const error = new RequestError('network', message, {
       cause: Object.assign(new Error(message), { code: 'ECONNREFUSED' }),
     });
-    const remedy = find(nodes, { reason: 'network', message, cause: error });
+    const remedy = find(nodes, error, false);
     expect(remedy).toMatch(/^nothing listens there/);
-    const forbidden = { reason: 'forbidden', message: 'HTTP 403' } as const;
-    find(users, forbidden);
-    expect(find(users, skipped)).toBe(`the last failure was: ${message}; ${remedy}`);
+    find(users, new RequestError('forbidden', 'HTTP 403'), false);
+    expect(find(users, skipped, false)).toBe(`the last failure was: ${message}; ${remedy}`);
   });
 
   test('names the SQL port if the URL has it', async () => {
     const find = await remedies();
-    const remedyAt = (url: string): string | undefined => {
-      const cause = new RequestError('timeout', 'no headers', { url });
-      return find(nodes, { reason: 'timeout', message: cause.message, cause });
-    };
+    const remedyAt = (url: string): string | undefined =>
+      find(nodes, new RequestError('timeout', 'no headers', { url }), false);
     expect(remedyAt('https://crdb:26257/api/v2')).toContain('26257 is the SQL port');
     expect(remedyAt('https://crdb:8080/api/v2')).not.toContain('26257');
   });
@@ -137,13 +133,12 @@ describe('the remedy of a failed poll', () => {
   test('follows from the request that failed first, when a collector sums its failures up', async () => {
     const find = await remedies();
     const cause = new RequestError('timeout', 'no headers', { endpoint: 'node_ranges', node: 3 });
-    const summary = new CollectError('timeout', '2 of 3 nodes were not read', { cause });
-    const failure = { reason: 'timeout', message: summary.message, cause: summary } as const;
-    expect(find(nodes, failure)).toMatch(/^a node may be frozen/);
+    const summary = new RequestError('timeout', '2 of 3 nodes were not read', { cause });
+    expect(find(nodes, summary, false)).toMatch(/^a node may be frozen/);
   });
 
   test('is unknown for a defect of the exporter', async () => {
-    const failure = { reason: 'other', message: 'x is not a function' } as const;
-    expect((await remedies())(nodes, { ...failure, cause: new TypeError() })).toBeUndefined();
+    const failure = failureOf(new TypeError('x is not a function'));
+    expect((await remedies())(nodes, failure, false)).toBeUndefined();
   });
 });

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { pollProblems, pollWarnings, readCollector } from '../../src/findings/polls.ts';
 import type { CollectorStatus, Problem } from '../../src/findings/status.ts';
+import { RequestError } from '../../src/http/errors.ts';
 import { preparePoller } from '../polling/prepare-poller.ts';
 import { collectorStatus } from '../web/status/results.ts';
 
@@ -58,7 +59,7 @@ test('a poll that a breaker stopped stays with its cause, or has the first one o
 });
 
 test('data that a failed poll has published is no older data', async () => {
-  const failure = { reason: 'http', message: '2 of 3 nodes were not read' };
+  const failure = new RequestError('http', '2 of 3 nodes were not read');
   const { poller, poll } = preparePoller(() => ({ failure }));
   await poll();
   const [found] = pollProblems({ collectors: [readCollector('shop', poller)], apis: [] }, []);
@@ -68,7 +69,7 @@ test('data that a failed poll has published is no older data', async () => {
 
 test('warnings of polls are problems that are only logged', async () => {
   const { poller, poll } = preparePoller((context) => {
-    for (const text of ['slow', 'odd']) context.warn(text);
+    for (const text of ['slow', 'odd']) context.warnings.add(text);
   });
   await poll();
   const found = pollWarnings([poller]).map(({ text, affects }) => `${affects?.join()}: ${text}`);

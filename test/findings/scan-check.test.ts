@@ -9,6 +9,7 @@ import {
   isOutside,
   ScanHistory,
 } from '../../src/findings/scan-check.ts';
+import { RequestError } from '../../src/http/errors.ts';
 import { scannedNode } from '../collectors/ranges/cluster.ts';
 import { node, nodesResult, scannedRanges } from '../web/status/results.ts';
 
@@ -122,7 +123,7 @@ describe('a scan and the counts of the nodes', () => {
       expect(wrongIn(scan(79), own)).toEqual([name]);
       expect(wrongIn(scan(121), own)).toEqual([name]);
       expect(wrongIn(scan(0), counted(1_000, 1_000), own)).toEqual([]);
-      const failed = [{ nodeId: 2, wasQueried: true, reason: 'http', message: '' } as const];
+      const failed = [{ nodeId: 2, wasQueried: true, failure: new RequestError('http', '') }];
       expect(wrongIn({ ...scan(0), failed }, own)).toEqual([]);
       expect(compareScan(scan(0), [countsOf(counted({ [key]: 60 }))]).problems).toEqual([]);
     },

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { BreakerOpenError } from '../../src/http/client.ts';
+import { RequestError } from '../../src/http/errors.ts';
 import { keyOf, preparePoller, START_MS } from './prepare-poller.ts';
 
 test('a poll is described by what it read and how long the answers took', async () => {
@@ -45,7 +46,8 @@ test('a failed poll keeps the data and says why', async () => {
   expect(poller.snapshot).toBe(snapshot);
   expect(poller.outcome).toMatchObject({
     state: 'failing',
-    error: { reason: 'other', message: 'odd', remedy: 'fix Error: odd' },
+    error: new RequestError('other', 'odd'),
+    remedy: 'fix odd',
     last: { atMs: START_MS + 61_000, durationSeconds: 0 },
     lastSuccessMs: outcome.lastSuccessMs,
   });
@@ -56,11 +58,11 @@ test('a failed poll keeps the data and says why', async () => {
 });
 
 test('a result may be published although its poll failed', async () => {
-  const failure = { reason: 'http', message: 'half of it', cause: 'HTTP 500' };
+  const failure = new RequestError('http', 'half of it');
   const { poller, poll } = preparePoller(() => ({ failure }));
   await poll();
   expect(poller.result).toEqual({ failure });
-  expect(poller.outcome.error).toEqual({ ...failure, remedy: 'fix HTTP 500' });
+  expect(poller.outcome).toMatchObject({ error: failure, remedy: 'fix half of it' });
 });
 
 test.each([
@@ -78,7 +80,8 @@ test.each([
   const message = `all URLs fail; poll skipped, next attempt in ${seconds} s`;
   expect(poller.outcome).toEqual({
     state: 'failing',
-    error: { reason: 'breaker_open', message, remedy: 'fix undefined' },
+    error: new RequestError('breaker_open', message),
+    remedy: `fix ${message}`,
     last,
     lastSuccessMs,
     warnings: new Set(),
@@ -176,8 +179,8 @@ test('a poll that the end of the process stops is not counted', async () => {
 test('a warning lasts until a poll without it succeeds', async () => {
   let texts: readonly string[] = ['a', 'b'];
   let isBroken = false;
-  const { poller, clock, poll } = preparePoller(({ warn }) => {
-    for (const text of texts) warn(text);
+  const { poller, clock, poll } = preparePoller(({ warnings }) => {
+    for (const text of texts) warnings.add(text);
     if (isBroken) throw new Error('broken');
   });
   const next = async (): Promise<readonly string[]> => {

@@ -1,5 +1,5 @@
-import type { Poll } from '../../src/collectors/collector.ts';
 import type { CollectorConfig } from '../../src/config/collector-schema.ts';
+import type { PollStats } from '../../src/http/request.ts';
 import { createLog } from '../../src/log.ts';
 import { ClusterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { gauge } from '../../src/metrics/family.ts';
@@ -50,7 +50,7 @@ export function keyOf(name: string, more: Readonly<Record<string, string>> = {})
 
 /** A poller with an interval of a minute, whose collector does as the test says. */
 export function preparePoller(
-  collect: (context: Poll, clock: { nowMs: number }, state: unknown) => unknown,
+  collect: (context: PollStats, clock: { nowMs: number }, state: unknown) => unknown,
   settings: Partial<CollectorConfig> = {},
   { previous, options, name = 'orders', written, reported }: PollerExtras = {},
 ): PreparedPoller {
@@ -95,7 +95,7 @@ export function preparePoller(
         ended.polls += 1;
         reported?.(ended.polls);
       },
-      findRemedy: (_collector, { cause }) => `fix ${String(cause)}`,
+      findRemedy: (_collector, { message }) => `fix ${message}`,
     },
     previous,
   );

@@ -75,7 +75,8 @@ function isAny(): boolean {
 function reportFailures({ name, pollers }: Cluster): number {
   const failed = pollers.filter(({ outcome }) => outcome.state !== 'ok');
   for (const { collector, outcome } of failed) {
-    const { message = 'no poll ended', remedy } = outcome.error ?? {};
+    const { error, remedy } = outcome;
+    const { message = 'no poll ended' } = error ?? {};
     const advice = remedy === undefined ? '' : `; ${remedy}`;
     note(`the collector ${collector.name} failed: ${message}${advice}`);
   }

@@ -1,5 +1,5 @@
+import { RequestError } from '../../cockroach/cluster-api.ts';
 import { PROBLEMS, REPORTED_PROBLEMS } from '../../vocabulary.ts';
-import { CollectError } from '../collector.ts';
 import { type FailureDomains, isUnderreplicated } from './failure-domains.ts';
 import { judgeUnreported } from './lost-ranges.ts';
 import {
@@ -85,7 +85,7 @@ export class KnownRanges {
     if (size > MAX_RANGES) {
       const most = MAX_RANGES.toLocaleString('en');
       const message = `the nodes of this exporter have more than ${most} ranges: divide the nodes among shards, which know their own ranges only`;
-      throw new CollectError('limit', `ranges of node ${nodeId}: ${message}`);
+      throw new RequestError('limit', `ranges of node ${nodeId}: ${message}`);
     }
     yield* table.reserve(size);
     yield* walk(length, (from, to) => this.#commitReplicas(nodeId, replicas, from, to));

@@ -1,6 +1,6 @@
+import { RequestError } from '../../cockroach/cluster-api.ts';
 import { isId } from '../../cockroach/node.ts';
 import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
-import { CollectError } from '../collector.ts';
 import { MAX_RANGE_ID } from './range-table.ts';
 import {
   countProblems,
@@ -18,7 +18,7 @@ import {
 import type { ScannedNode, StoreTotals } from './result.ts';
 
 /** The response holds ranges of another node than the one that was requested. */
-export class WrongNodeError extends CollectError {}
+export class WrongNodeError extends RequestError {}
 
 /** A store while its node is read. */
 interface ReadStore {
@@ -93,27 +93,26 @@ export class NodeReplicas {
     this.#isPageBegin = true;
   }
 
-  /** Adds one element, unless it lacks an id. Returns why the response is not that of the node. */
-  add(replica: Replica): CollectError | undefined {
+  /** Adds one element, unless it lacks an id. Throws when the response is not that of the node. */
+  add(replica: Replica): void {
     const { source_node_id: nodeId, source_store_id: storeId } = replica;
     const rangeId = replica.desc.range_id;
     this.elements += 1;
-    if (!isId(nodeId) || !isId(storeId) || !isId(rangeId)) return undefined;
+    if (!isId(nodeId) || !isId(storeId) || !isId(rangeId)) return;
     if (this.#isNodeOpen) this.nodeId = nodeId;
     this.#isNodeOpen = false;
     if (nodeId !== this.nodeId) {
       const message = `${nameOf(this.nodeId)}: the response holds ranges of node ${nodeId}`;
-      return new WrongNodeError('decode', message);
+      throw new WrongNodeError('decode', message);
     }
     if (rangeId > MAX_RANGE_ID) {
       const message = `the range id ${rangeId} is above ${MAX_RANGE_ID}`;
-      return new CollectError('decode', `${nameOf(nodeId)}: ${message}`);
+      throw new RequestError('decode', `${nameOf(nodeId)}: ${message}`);
     }
     const store = this.#stores.get(storeId) ?? this.#addStore(storeId);
     this.#watchOrder(store, storeId, rangeId);
     if (this.#isRepeated(store, storeId, rangeId)) this.repeated += 1;
     else this.#count(replica, rangeId, storeId, store.totals);
-    return undefined;
   }
 
   #addStore(storeId: number): ReadStore {

@@ -1,13 +1,11 @@
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import { type ClusterApi, failureOf, RequestError } from '../../cockroach/cluster-api.ts';
 import {
   assertWithin,
   MAX_NODE_REPLICAS,
   MAX_NODE_STORES,
   type RangeRoute,
-  statusOf,
 } from '../../cockroach/listings.ts';
-import { messageOf } from '../../format.ts';
-import { CollectError, type CollectorPoll, mostFrequent, type PollFailure } from '../collector.ts';
+import { type CollectorPoll, mostFrequent } from '../collector.ts';
 import { nameOf, NodeReplicas, WrongNodeError } from './node-replicas.ts';
 import { replicaShape } from './replica.ts';
 import type { FailedNode, ScannedNode } from './result.ts';
@@ -52,7 +50,7 @@ export async function readNodes(
   nodeIds: readonly number[],
   readAndCommit: (nodeId: number, firstUrl: number) => Promise<ScannedNode>,
 ): Promise<ReadNodes> {
-  const { state, signal, options, urls, reasonOf, scanProgress } = context;
+  const { state, signal, options, urls, scanProgress } = context;
   const { firstNodeId } = state;
   const order = [
     ...nodeIds.filter((nodeId) => nodeId >= firstNodeId),
@@ -72,9 +70,8 @@ export async function readNodes(
       try {
         nodes.push(await readAndCommit(nodeId, firstUrl));
       } catch (error) {
-        const failure = { reason: reasonOf(error), message: messageOf(error), cause: error };
         if (signal.aborted) interrupted.push(nodeId);
-        else failed.push({ nodeId, wasQueried: true, ...failure });
+        else failed.push({ nodeId, wasQueried: true, failure: failureOf(error) });
       }
       scanProgress(nodes.length + failed.length, order.length);
     }
@@ -85,7 +82,8 @@ export async function readNodes(
   const unfinished = new Set([...interrupted, ...order.slice(begun)]);
   for (const nodeId of unfinished) {
     const message = `ranges of node ${nodeId}: the scan ran out of time`;
-    failed.push({ nodeId, wasQueried: interrupted.includes(nodeId), reason: 'timeout', message });
+    const failure = new RequestError('timeout', message);
+    failed.push({ nodeId, wasQueried: interrupted.includes(nodeId), failure });
   }
   state.scans += 1;
   state.firstNodeId = nextFirst(order, unfinished, options.concurrency);
@@ -116,32 +114,34 @@ function nextFirst(
 }
 
 /** Why too little was read to publish sums: half of the nodes would halve them. */
-export function scanFailure({ nodes, failed }: ReadNodes): PollFailure | undefined {
+export function scanFailure({ nodes, failed }: ReadNodes): RequestError | undefined {
   const planned = nodes.length + failed.length;
   if (nodes.length * 2 >= planned) return undefined;
-  const example = mostFrequent(failed);
-  const message = `ranges: ${failed.length} of ${planned} nodes were not read; ${example?.message}`;
-  return { reason: example?.reason ?? 'other', message, cause: example?.cause };
+  const cause = mostFrequent(failed.map(({ failure }) => failure));
+  const message = `ranges: ${failed.length} of ${planned} nodes were not read; ${cause?.message}`;
+  return new RequestError(cause?.reason ?? 'other', message, { cause });
 }
 
 /** A scan that publishes is a success; what it lacks is logged and counted in crdb_range_scan_nodes. */
 export function logFailures(
-  { warn, state, options }: Pick<NodesContext, 'warn' | 'state' | 'options'>,
+  { warnings, state, options }: Pick<NodesContext, 'warnings' | 'state' | 'options'>,
   { failed, timedOut }: ReadNodes,
 ): void {
   if (options.page_limit > 0 && state.unpaged.size > 0) {
     // The warning is given in each scan from then on, so that it is logged once.
-    warn(
+    warnings.add(
       'the servers list the stores of a node in another order on each page, so such nodes are read in one response: set collectors.ranges.page_limit to 0',
     );
   }
-  for (const { nodeId, wasQueried, reason, message } of failed) {
+  for (const { nodeId, wasQueried, failure } of failed) {
+    const { reason, message } = failure;
     if (!wasQueried || (timedOut && reason === 'timeout')) continue;
     // The message would name the duration of the pause, which changes from scan to scan.
-    warn(reason === 'timeout' ? `ranges of node ${nodeId}: the node does not respond` : message);
+    const silent = `ranges of node ${nodeId}: the node does not respond`;
+    warnings.add(reason === 'timeout' ? silent : message);
   }
   if (!timedOut) return;
-  warn(
+  warnings.add(
     'the scan exceeded its timeout, the next one continues where it stopped: raise collectors.ranges.timeout or concurrency, or divide the nodes among shards',
   );
 }
@@ -160,7 +160,7 @@ interface NodeRequest {
   readonly isAssigned: (nodeId: number) => boolean;
 }
 
-/** Reads all ranges of one node; rejects with a CollectError or like the API. */
+/** Reads all ranges of one node. Rejects like the API. */
 export async function readNode(request: NodeRequest): Promise<NodeReplicas> {
   const { options, state } = request.context;
   if (options.route !== 'auto') return readByRoute(request, options.route);
@@ -171,7 +171,7 @@ export async function readNode(request: NodeRequest): Promise<NodeReplicas> {
       if (node.stores > 0) return node;
     } catch (error) {
       if (error instanceof WrongNodeError) state.gatewayOnly = true;
-      else if (!NO_PROXY.has(statusOf(error))) throw error;
+      else if (!(error instanceof RequestError) || !NO_PROXY.has(error.status)) throw error;
     }
   }
   return readByRoute(request, 'gateway');
@@ -190,11 +190,13 @@ async function readByRoute(request: NodeRequest, route: RangeRoute): Promise<Nod
   const node = await readList(request, route, 0);
   if (node.fault !== undefined) {
     const message = `${nameOf(nodeId)}: the response was cut, and the order of the stores changed before the rest: look for a proxy that limits it`;
-    throw new CollectError('decode', message);
+    throw new RequestError('decode', message);
   }
   if (node.repeated > 0) {
     api.decodeErrors('node_ranges', node.repeated);
-    context.warn(`${nameOf(nodeId)}: replicas come twice in one response; each counts once`);
+    context.warnings.add(
+      `${nameOf(nodeId)}: replicas come twice in one response; each counts once`,
+    );
   }
   return node;
 }
@@ -207,8 +209,6 @@ async function readList(
 ): Promise<NodeReplicas> {
   const name = nameOf(nodeId);
   const node = new NodeReplicas(nodeId, route === 'local', isAssigned);
-  /** Why the response is not that of the node; the API would pass it on as an error of the request. */
-  let wrong: CollectError | undefined;
   try {
     await api.nodeRanges(context, {
       nodeId,
@@ -218,9 +218,7 @@ async function readList(
       firstUrl,
       shape: replicaShape,
       onRange(replica) {
-        wrong = node.add(replica);
-        // An error is thrown through the API, so that the rest of a wrong response is not read.
-        if (wrong !== undefined) throw wrong;
+        node.add(replica);
         assertWithin(context, name, 'replicas', node.elements, MAX_NODE_REPLICAS);
         assertWithin(context, name, 'stores', node.stores, MAX_NODE_STORES);
       },
@@ -231,9 +229,9 @@ async function readList(
     });
   } catch (error) {
     if (node.fault === 'order changed') return node;
-    throw wrong ?? error;
+    throw error;
   }
   if (node.elements === 0 || node.stores > 0) return node;
   const message = `${name}: none of ${node.elements} elements names its node, store and range`;
-  throw new CollectError('decode', message);
+  throw new RequestError('decode', message);
 }

@@ -1,4 +1,5 @@
-import type { FailureReason, RangeProblem } from '../../vocabulary.ts';
+import type { RequestError } from '../../cockroach/cluster-api.ts';
+import type { RangeProblem } from '../../vocabulary.ts';
 import type { CollectorResult } from '../collector.ts';
 
 /** The ranges, as a scan of the nodes of this shard has found them. */
@@ -46,10 +47,7 @@ export interface FailedNode {
   readonly nodeId: number;
   /** False when the scan ran out of time before it began with this node. */
   readonly wasQueried: boolean;
-  readonly reason: FailureReason;
-  readonly message: string;
-  /** The error of the request. */
-  readonly cause?: unknown;
+  readonly failure: RequestError;
 }
 
 /** The distinct ranges of one scan, counted. */

@@ -1,9 +1,9 @@
-import type { ClusterApi, PollStats } from '../../cockroach/cluster-api.ts';
+import { type ClusterApi, type PollStats, RequestError } from '../../cockroach/cluster-api.ts';
 import { assertWithin, MAX_STORES } from '../../cockroach/listings.ts';
 import { listNodes, type NodeList } from '../../cockroach/node.ts';
 import { inSlices } from '../../time-slice.ts';
 import { PROBLEMS, type RangeProblem } from '../../vocabulary.ts';
-import type { CollectorPoll, PollFailure } from '../collector.ts';
+import type { CollectorPoll } from '../collector.ts';
 import { FailureDomains } from './failure-domains.ts';
 import { KnownRanges } from './known-ranges.ts';
 import { HotRanges, ProblemRanges, TopTables } from './lists.ts';
@@ -26,16 +26,12 @@ export interface Assignment extends NodeList {
   /** Whether these are all nodes of the cluster, so that what is known of all ranges can be said. */
   readonly isWholeCluster: boolean;
   /** Why no node can be queried, by any shard. */
-  readonly failure: PollFailure | undefined;
+  readonly failure: RequestError | undefined;
   /** Whether this exporter scans a node other than the one that it is reading. */
   readonly isAssigned: (nodeId: number) => boolean;
 }
 
-/** Zeros would look like a cluster without problems. */
-const NO_NODE: PollFailure = {
-  reason: 'other',
-  message: 'ranges: no node is live, draining or decommissioning',
-};
+const NO_NODE = 'ranges: no node is live, draining or decommissioning';
 
 /** Lists the nodes of a shard. Rejects like the API. */
 export async function assignNodes(
@@ -53,7 +49,8 @@ export async function assignNodes(
     toSkip: toSkip.filter(isOfShard),
     localities,
     isWholeCluster,
-    failure: toScan.length === 0 ? NO_NODE : undefined,
+    // Zeros would look like a cluster without problems.
+    failure: toScan.length === 0 ? new RequestError('other', NO_NODE) : undefined,
     isAssigned: (nodeId) => isWholeCluster || assigned.has(nodeId),
   };
 }

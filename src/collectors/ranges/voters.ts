@@ -78,7 +78,7 @@ export class KnownVoters {
     // A sample that could not be taken again is still used.
     const lacksSome = chosen.some((range) => !this.#samples.has(keyOf(range)));
     if (this.#failure === undefined || !lacksSome) return;
-    context.warn(
+    context.warnings.add(
       `the voters of ranges with 4 or more replicas are not known (${this.#failure}): crdb_node_dependent_ranges and crdb_locality_dependent_ranges may be too low; let a proxy pass GET /_status/ranges/ and run GRANT SYSTEM VIEWCLUSTERMETADATA for the user`,
     );
   }

@@ -1,12 +1,11 @@
+import { failureOf, type RequestError } from '../../cockroach/cluster-api.ts';
 import type { OptionSpecs, OptionValues } from '../../collector-options.ts';
-import { messageOf } from '../../format.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import {
   defineCollector,
   type CollectorPoll,
   type CollectorResult,
   mostFrequent,
-  type PollFailure,
 } from '../collector.ts';
 import { DATABASE_GAUGES, families, TABLE_FAMILIES, TABLE_GAUGES } from './families.ts';
 import {
@@ -71,11 +70,12 @@ export const tables = defineCollector({
     async function attempt<T>(name: string | undefined, read: () => Promise<T>) {
       try {
         return await read();
-      } catch (cause) {
-        const failure = { reason: context.reasonOf(cause), message: messageOf(cause), cause };
+      } catch (error) {
+        const failure = failureOf(error);
+        const { reason, message } = failure;
         missing.push({ name, failure });
-        if (name !== undefined) context.warn(`table ${name} is missing: ${failure.message}`);
-        else if (failure.reason === 'forbidden') context.warn(`tables: ${failure.message}`);
+        if (name !== undefined) context.warnings.add(`table ${name} is missing: ${message}`);
+        else if (reason === 'forbidden') context.warnings.add(`tables: ${message}`);
         return undefined;
       }
     }
@@ -91,14 +91,14 @@ export const tables = defineCollector({
       if (details !== undefined) read.push(details);
     }
     if (all?.length === 0) {
-      context.warn(
+      context.warnings.add(
         'tables: the user sees no table: GRANT CONNECT ON DATABASE … to it for the names and sizes of tables',
       );
     }
     const failure = chooseFailure(context, missing, read.length > 0);
     const known = [...(all ?? []), ...read];
     // A poll that found nothing has nothing to publish.
-    if (failure !== undefined && known.length === 0) throw failure.cause;
+    if (failure !== undefined && known.length === 0) throw failure;
     return {
       tables: read,
       names: new Map(known.map((table) => [table.tableId, formatTableName(table)])),
@@ -153,7 +153,7 @@ export interface TablesResult extends CollectorResult {
 interface MissingTable {
   /** `movr.public.rides`; undefined for the list of all. */
   readonly name: string | undefined;
-  readonly failure: PollFailure;
+  readonly failure: RequestError;
 }
 
 function writeFigures(set: SampleSet, table: TableName & TableFigures): void {
@@ -168,7 +168,7 @@ function chooseFailure(
   { options, signal }: Context,
   missing: readonly MissingTable[],
   hasRead: boolean,
-): PollFailure | undefined {
+): RequestError | undefined {
   const list = missing.find(({ name }) => name === undefined)?.failure;
   const isRefused = list?.reason === 'not_available' || list?.reason === 'forbidden';
   if (list !== undefined && !(options.discover === 'auto' && isRefused)) return list;

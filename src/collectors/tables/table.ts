@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { ClusterApi, PollStats } from '../../cockroach/cluster-api.ts';
+import { type ClusterApi, type PollStats, RequestError } from '../../cockroach/cluster-api.ts';
 import {
   array,
   boolean,
@@ -14,7 +14,6 @@ import {
   time,
 } from '../../json/shape.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
-import { CollectError } from '../collector.ts';
 
 /** A table as it is requested; the names are also the labels. */
 export interface TableName {
@@ -99,7 +98,7 @@ export async function readTable(
 ): Promise<Infer<typeof tableShape>> {
   const found = await api.table(stats, { database, table, shape: tableShape });
   if (found.columns.length > 0) return found;
-  throw new CollectError('decode', 'table: the response describes no table');
+  throw new RequestError('decode', 'table: the response describes no table');
 }
 
 /** Levels at which a zone configuration is defined, indexed by zone_config_level. */

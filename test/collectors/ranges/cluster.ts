@@ -1,15 +1,10 @@
 import type { ApiRequest } from '../../../src/cockroach/api-login.ts';
 import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
-import {
-  CollectError,
-  collectorPoll,
-  type CollectorPoll,
-  type PollFailure,
-} from '../../../src/collectors/collector.ts';
+import { collectorPoll, type CollectorPoll } from '../../../src/collectors/collector.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import type { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
 import type { ScannedNode } from '../../../src/collectors/ranges/result.ts';
-import { toRequestError, RequestError } from '../../../src/http/errors.ts';
+import { RequestError } from '../../../src/http/errors.ts';
 import { type PollStats, createPollStats } from '../../../src/http/request.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../../src/metrics/snapshot.ts';
@@ -232,7 +227,8 @@ export interface PollGiven {
 }
 
 export interface Polled {
-  readonly failure: PollFailure | undefined;
+  readonly failure: RequestError | undefined;
+  readonly warnings: readonly string[];
   readonly tableIds: readonly string[] | undefined;
   /** Sample lines, in the order of writing. */
   readonly lines: readonly string[];
@@ -243,14 +239,8 @@ export interface Polled {
 
 /** A context of one poll; its scan begins with `state`. */
 export function contextOf<S>(options: Partial<Options>, state: S): CollectorPoll<Options, S> {
-  const poll = {
-    ...createPollStats(AbortSignal.timeout(20_000)),
-    warn: () => undefined,
-    reasonOf: (error: unknown) =>
-      error instanceof CollectError ? error.reason : toRequestError(error, 'poll').reason,
-  };
   const chosen = { options: { ...OPTIONS, ...options }, state, nowMs: () => 1_000_000 };
-  return collectorPoll(poll, chosen);
+  return collectorPoll(createPollStats(AbortSignal.timeout(20_000)), chosen);
 }
 
 /** One poll of the collector, as the poller would do it. */
@@ -267,7 +257,8 @@ export async function pollRanges(api: ClusterApi, given: PollGiven = {}): Promis
   const lines = renderFamilies(sheet)
     .flatMap((rendered) => rendered.lines.toString().split('\n'))
     .filter((line) => line !== '');
-  return { failure, tableIds, lines, context, of: (family) => linesOf(lines, family) };
+  const warnings = [...context.warnings];
+  return { failure, warnings, tableIds, lines, context, of: (family) => linesOf(lines, family) };
 }
 
 function linesOf(lines: readonly string[], family: string): readonly string[] {

@@ -112,7 +112,7 @@ describe('the choice of nodes', () => {
   test('a cluster without any node to query is a failure, not an empty cluster', async () => {
     const cluster = fakeCluster([{ nodeId: 1, status: 1 }]);
     const { lines, failure } = await pollRanges(cluster.api);
-    expect(failure).toEqual({
+    expect(failure).toMatchObject({
       reason: 'other',
       message: 'ranges: no node is live, draining or decommissioning',
     });
@@ -159,13 +159,7 @@ test('a node whose ranges would be more than 5,000,000 is not read, and leaves n
   ];
   state.known.table.size = MAX_RANGES;
   state.firstNodeId = 2;
-  const warnings: string[] = [];
-  const context = { warn: (text: string) => warnings.push(text) };
-  const { of } = await pollRanges(cluster.api, {
-    state,
-    context,
-    options: { concurrency: 1 },
-  });
+  const { of, warnings } = await pollRanges(cluster.api, { state, options: { concurrency: 1 } });
   expect(warnings).toEqual([
     'ranges of node 2: the nodes of this exporter have more than 5,000,000 ranges: divide the nodes among shards, which know their own ranges only',
   ]);

@@ -101,7 +101,7 @@ describe('a scan that runs out of time', () => {
     const { nodes, failed, timedOut } = await run({ nodeIds: [1, 2, 3, 4], cutAfter: 3 });
     expect(timedOut).toBe(true);
     expect(ids(nodes)).toEqual([1, 2]);
-    expect(failed.map(({ nodeId, wasQueried, reason }) => [nodeId, wasQueried, reason])).toEqual([
+    expect(failed.map((node) => [node.nodeId, node.wasQueried, node.failure.reason])).toEqual([
       [3, true, 'timeout'],
       [4, false, 'timeout'],
     ]);
@@ -161,10 +161,9 @@ function cutAt(nodeId: string) {
 describe('the poll of a scan that runs out of time', () => {
   test('exports what it read when that is enough, and reports the limit', async () => {
     const { cluster, signal } = cutAt('3');
-    const warnings: string[] = [];
-    const { of, failure, context } = await pollRanges(cluster.api, {
+    const { of, failure, context, warnings } = await pollRanges(cluster.api, {
       options: { concurrency: 1 },
-      context: { signal, warn: (text) => warnings.push(text) },
+      context: { signal },
     });
     expect(failure).toBeUndefined();
     expect(warnings).toEqual([
@@ -187,12 +186,10 @@ function silence(seconds: number): RequestError {
 }
 
 test('a node that does not answer is a warning, the same in each scan', async () => {
-  const warnings: string[] = [];
   const cluster = fakeCluster([{ nodeId: 1 }, { nodeId: 2 }, { nodeId: 3, ranges: silence(60) }]);
-  const context = { warn: (text: string) => warnings.push(text) };
-  await pollRanges(cluster.api, { context });
+  const first = await pollRanges(cluster.api);
   cluster.nodes = [...cluster.nodes.slice(0, 2), { nodeId: 3, ranges: silence(59) }];
-  await pollRanges(cluster.api, { context });
+  const second = await pollRanges(cluster.api);
   const text = 'ranges of node 3: the node does not respond';
-  expect(warnings).toEqual([text, text]);
+  expect([first.warnings, second.warnings]).toEqual([[text], [text]]);
 });

@@ -37,12 +37,6 @@ describe('nodes whose stores come in another order with each request', () => {
   );
 });
 
-/** The warnings of polls. */
-function recordWarnings() {
-  const warnings: string[] = [];
-  return { warnings, context: { warn: (text: string) => void warnings.push(text) } };
-}
-
 test('each node is one request, whose headers may take longer than other requests may', async () => {
   await using simulator = await startSimulator({
     ...WORLD,
@@ -85,12 +79,13 @@ const ORDER_CHANGED =
 /** Scans of a node with these pages, which are its whole list to a request without a limit. */
 async function scanPages(pages: readonly string[], whole: string, scans = 1) {
   const cluster = fakeCluster([{ nodeId: 1, pages: pages.map(list), ranges: list(whole) }]);
-  const { warnings, context } = recordWarnings();
+  const warnings: string[] = [];
   const state = ranges.createState();
   let lines: readonly string[] = [];
   for (let each = 0; each < scans; each += 1) {
     const options = { page_limit: 2 };
-    const { of } = await pollRanges(cluster.api, { state, context, options });
+    const { of, warnings: found } = await pollRanges(cluster.api, { state, options });
+    warnings.push(...found);
     lines = of('crdb_range_replicas').map((line) => line.replace('node_id="1",', ''));
   }
   const asked = cluster.asked.map(({ offset }) => offset).join(' ');
@@ -134,8 +129,7 @@ describe('a node that is read in pages', () => {
 
 test('replicas that come twice in one response count once, with a warning and wrong elements', async () => {
   const cluster = fakeCluster([{ nodeId: 1, ranges: list('1:1 1:2 1:2 1:1') }]);
-  const { warnings, context } = recordWarnings();
-  const { of } = await pollRanges(cluster.api, { context });
+  const { of, warnings } = await pollRanges(cluster.api);
   expect(of('crdb_range_replicas')).toEqual(['{node_id="1",store_id="1"} 2']);
   expect(warnings).toEqual([
     'ranges of node 1: replicas come twice in one response; each counts once',

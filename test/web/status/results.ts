@@ -12,6 +12,7 @@ import { createTally, type SessionTally } from '../../../src/collectors/sessions
 import type { ClusterConfig } from '../../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { CollectorStatus, RangesStatus } from '../../../src/findings/status.ts';
+import { RequestError } from '../../../src/http/errors.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import type { ClusterSource } from '../../../src/web/status/cluster.ts';
@@ -76,8 +77,7 @@ export function rangesResult(failed: number): RangesResult {
     failed: Array.from({ length: failed }, (_, at) => ({
       nodeId: at + 1,
       wasQueried: true,
-      reason: 'http' as const,
-      message: 'HTTP 500',
+      failure: new RequestError('http', 'HTTP 500'),
     })),
     skipped: 0,
   };

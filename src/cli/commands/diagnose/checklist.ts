@@ -1,15 +1,14 @@
-import {
-  CollectError,
-  type CollectorPoll,
-  type CollectorResult,
-  type CollectorWith,
+import type {
+  CollectorPoll,
+  CollectorResult,
+  CollectorWith,
 } from '../../../collectors/collector.ts';
 import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
-import { createRemedyFinder, diagnose } from '../../../diagnosis/diagnose.ts';
+import { diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatDuration, messageOf } from '../../../format.ts';
+import { failureOf, RequestError } from '../../../http/errors.ts';
 import { createPollStats, type PollStats } from '../../../http/request.ts';
-import { failureReason } from '../../../polling/outcome.ts';
 import type { AlertName, Api, FailureReason } from '../../../vocabulary.ts';
 import { collectOnce, type PollTarget, RequestRecorder } from '../../cluster-target.ts';
 
@@ -64,15 +63,13 @@ export class Checklist {
   /** Why an operation failed, and the remedy. Rethrows when the command was cancelled. */
   explain(operation: Operation, error: unknown): Omit<Verdict, 'verdict'> {
     if (this.signal.aborted) throw error;
-    const message = messageOf(error);
     // Once the API has answered, its address is right.
     const hasWorked = this.results.some(
       ({ target, verdict }) => target === CLUSTER_API && verdict === 'ok',
     );
     const request = diagnose(error, operation, this.config, { hasWorked });
-    if (request !== undefined) return { detail: request.cause, advice: request.remedy };
-    const failure = { reason: failureReason(error), message, cause: error, hasWorked };
-    return { detail: message, advice: createRemedyFinder(this.config)(operation, failure) };
+    if (request === undefined) return { detail: messageOf(error) };
+    return { detail: request.cause, advice: request.remedy };
   }
 
   /** Adds what `work` found, after the size and time of its responses, or why it failed with the verdict `failed`. */
@@ -93,7 +90,7 @@ export class Checklist {
       const detail = [stats.bytes > 0 ? size : '', found.detail].filter(Boolean).join('; ');
       this.add(check, { ...found, detail }, target);
     } catch (error) {
-      reason = failureReason(error);
+      reason = failureOf(error).reason;
       const name = reason === 'tls' ? 'TLS' : check;
       this.add(name, { verdict: failed, ...this.explain(operation, error) }, target);
     }
@@ -111,18 +108,16 @@ export class Checklist {
     chosen: Partial<CollectorPoll<unknown, unknown>> = {},
   ): Promise<CheckCost & { readonly result: R | undefined }> {
     const { config } = this;
-    const warnings: string[] = [];
-    const warn = (text: string): void => void warnings.push(text);
     let result: R | undefined;
     const work = async (stats: PollStats): Promise<Verdict> => {
-      result = await collectOnce(collector, { config, api, stats }, { warn, ...chosen });
+      result = await collectOnce(collector, { config, api, stats }, chosen);
       const { failure } = result;
-      if (failure !== undefined) {
-        throw failure.cause ?? new CollectError(failure.reason, failure.message);
-      }
+      // A scan sums up the failures of its nodes; its cause is one of them.
+      if (failure?.cause instanceof RequestError) throw failure.cause;
+      if (failure !== undefined) throw failure;
       const found = describe(result, stats.items);
-      const isWarning = warnings.length > 0 && found.verdict !== 'failed';
-      const detail = [found.detail, ...warnings].filter(Boolean).join('; ');
+      const isWarning = stats.warnings.size > 0 && found.verdict !== 'failed';
+      const detail = [found.detail, ...stats.warnings].filter(Boolean).join('; ');
       return { ...found, detail, verdict: isWarning ? 'warning' : found.verdict };
     };
     const target = collector.api === 'cluster' ? CLUSTER_API : 'Cloud API';

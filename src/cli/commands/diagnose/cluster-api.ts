@@ -165,7 +165,7 @@ function describeScan(list: Checklist, result: RangesResult): Verdict {
   const [first] = failed;
   if (first === undefined) return ok(detail);
   const unread = formatNodes(failed.map(({ nodeId }) => nodeId));
-  const { advice } = list.explain(ranges, first.cause);
+  const { advice } = list.explain(ranges, first.failure);
   return { verdict: 'warning', detail: `${detail}; not read: ${unread}`, advice };
 }
 
@@ -248,7 +248,7 @@ function describeTables(
     // Releases before 24.3 do not list their tables, which is no fault of anybody.
     const isOld = failure.reason === 'not_available' && name === undefined;
     const verdict = isOld ? 'skipped' : name === undefined ? 'warning' : 'failed';
-    list.add(check, { verdict, ...list.explain(tables, failure.cause) });
+    list.add(check, { verdict, ...list.explain(tables, failure) });
   }
   const names = discovery && `names and sizes of ${formatCount(discovery.all.length)} tables`;
   const details = read.length > 0 ? `details of ${formatCount(read.length)}` : undefined;
