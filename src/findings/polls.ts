@@ -4,7 +4,7 @@ import { capitalize, formatDuration, formatList, quoteArgument, toTime } from '.
 import type { UrlState } from '../http/client.ts';
 import type { Poller } from '../polling/poller.ts';
 import { type Api, APIS } from '../vocabulary.ts';
-import type { ClusterView, CollectorStatus, PollCause, Problem } from './status.ts';
+import type { ClusterView, CollectorStatus, Problem } from './status.ts';
 
 export function readCollector(cluster: string, poller: Poller): CollectorStatus {
   const { collector, outcome, isPolling } = poller;
@@ -53,62 +53,55 @@ export function pollProblems(
 ): readonly Problem[] {
   const failures = groupByCause(collectors, previous);
   const down = apis.filter(({ isUp }) => isUp === false);
-  const main = down.map(({ api }) => failures.find(({ cause }) => cause.api === api));
+  const main = down.map(({ api }) => failures.find(([first]) => first?.api === api));
   return [
-    ...failures.map((failure) => describeFailure(failure, main.includes(failure), lastSeen)),
+    ...failures.flatMap((failing) => describeFailure(failing, main.includes(failing), lastSeen)),
     ...collectors.filter(({ error }) => error === undefined).flatMap(describeLimits),
   ];
 }
 
-/** The collectors that fail of one cause. */
-interface Failure {
-  readonly cause: PollCause;
-  readonly failing: readonly CollectorStatus[];
-}
-
 /**
- * Groups failing collectors by reason and remedy. A poll that an open circuit breaker has blocked has the cause that it had
+ * Groups failing collectors by reason and remedy. A poll that an open circuit breaker has blocked gets the cause that it had
  * before. Example: connections of nodes and sessions are refused, which is one cause. Then the poll of sessions is blocked,
  * and the cause still affects both.
  */
 function groupByCause(
   collectors: readonly CollectorStatus[],
   previous: readonly Problem[],
-): readonly Failure[] {
-  const failing = collectors.flatMap((collector) => {
-    const { api, error } = collector;
-    return error === undefined ? [] : [{ collector, cause: { ...error, api } }];
+): readonly (readonly CollectorStatus[])[] {
+  const before = previous.filter(({ cause }) => cause !== undefined);
+  const failing = collectors.filter(({ error }) => error !== undefined);
+  const withCauses = failing.map((collector) => {
+    if (collector.error?.reason !== 'breaker_open') return collector;
+    const sameApi = collectors.filter(({ api }) => api === collector.api);
+    const cause =
+      before.find(({ affects }) => affects?.includes(collector.name))?.cause ??
+      sameApi.find(({ error }) => error !== undefined && error.reason !== 'breaker_open')?.error ??
+      before.find(({ affects }) => sameApi.some(({ name }) => affects?.includes(name)))?.cause;
+    return { ...collector, error: cause ?? collector.error };
   });
-  const known = [...failing.filter(({ cause }) => cause.reason !== 'breaker_open'), ...previous];
-  const polls = failing.map(({ collector, cause }) => {
-    if (cause.reason !== 'breaker_open') return { collector, cause };
-    const { name, api } = collector;
-    const before = previous.find((problem) => problem.cause && problem.affects?.includes(name));
-    const first = known.find((problem) => problem.cause?.api === api);
-    return { collector, cause: (before ?? first)?.cause ?? cause };
-  });
-  const groups = [...Map.groupBy(polls, ({ cause }) => keyOf(cause)).values()];
-  return groups.flatMap((group) => {
-    const affected = group.map(({ collector }) => collector);
-    return group.slice(0, 1).map(({ cause }) => ({ cause, failing: affected }));
-  });
+  return [...Map.groupBy(withCauses, keyOf).values()];
 }
 
 /** Causes that differ in numbers alone are one: `no response within 5 s` and `… 30 s`. */
-function keyOf({ api, reason, message, advice }: PollCause): string {
+function keyOf({ api, error }: CollectorStatus): string {
+  const { reason, message, advice } = error ?? {};
   const text = advice === NO_REMEDY ? message : advice;
-  return `${api} ${reason} ${text.replaceAll(/\d+/g, 'N')}`;
+  return `${api} ${reason} ${text?.replaceAll(/\d+/g, 'N')}`;
 }
 
 const SQL_FIRST = 'First run a SQL query: the database may still work. ';
 
 /** One problem for all collectors that fail of one cause; `isApiDown` for the first cause of an API that is down. */
 function describeFailure(
-  { cause, failing }: Failure,
+  failing: readonly CollectorStatus[],
   isApiDown: boolean,
   lastSeen: string,
-): Problem {
-  const { api, reason, message, advice } = cause;
+): readonly Problem[] {
+  const [first] = failing;
+  if (first?.error === undefined) return [];
+  const { api, error: cause } = first;
+  const { reason, message, advice } = cause;
   const affects = failing.map(({ name }) => name);
   const names = formatList(affects);
   const hasData = failing.every((collector) => collector.hasData);
@@ -122,8 +115,8 @@ function describeFailure(
   const data = hasData ? shown : 'there is no current data';
   const cloudDown = `The Cloud API is failing: ${message}.`;
   const clusterDown = `The exporter cannot see the cluster: its API is failing: ${message}.${lastSeen}`;
-  return {
-    key: keyOf(cause),
+  const problem: Problem = {
+    key: keyOf(first),
     about: 'exporter',
     alert: isRejected ? 'CrdbAccessRejected' : usualAlert,
     text: isApiDown
@@ -137,6 +130,7 @@ function describeFailure(
     cause,
     affects,
   };
+  return [problem];
 }
 
 /** The warnings of the last polls, for the log: what they mean for users has problems of its own. */

@@ -1,7 +1,7 @@
 import { type FindingSettings, RUNBOOK_URL } from '../config/alert-settings.ts';
 import { quoteArgument, toTimestamp } from '../format.ts';
 import { ALERT_SEVERITIES, type AlertName, SEVERITIES } from '../vocabulary.ts';
-import type { Finding, FindingStatus, Problem } from './status.ts';
+import type { Finding, Problem } from './status.ts';
 
 /** The problems with their severities, the worst first; `sinceMs` is when the exporter first saw the problem of a key. */
 export function toFindings(
@@ -60,7 +60,7 @@ export function linkFinding(
   { about, alert, rangeIds = [] }: Pick<Finding, 'about' | 'alert' | 'rangeIds'>,
   links: FindingSettings['links'],
   { name, consoleUrl }: { readonly name: string; readonly consoleUrl?: string | undefined },
-): Pick<FindingStatus, 'runbookUrl' | 'dashboardUrl' | 'rangeReports'> {
+): Pick<Finding, 'runbookUrl' | 'dashboardUrl' | 'rangeReports'> {
   const { dashboard_url: dashboards } = links;
   const board = `${dashboards}/d/${DASHBOARDS[about]}?var-cluster=${encodeURIComponent(name)}`;
   return {

@@ -12,19 +12,10 @@ export interface Status {
 }
 
 /** A cluster as page and JSON show it. */
-export interface ClusterStatus extends Omit<ClusterReading, 'findings'> {
+export interface ClusterStatus extends ClusterReading {
   readonly consoleUrl?: string | undefined;
   /** True when the first polls found the state: it may be older. */
   readonly mayBeOlder: boolean;
-  readonly findings: readonly FindingStatus[];
-}
-
-/** A finding with complete commands and its links; a link that is not configured is absent. */
-export interface FindingStatus extends Omit<Finding, 'rangeIds' | 'cause' | 'affects'> {
-  readonly mayBeOlder: boolean;
-  readonly runbookUrl?: string | undefined;
-  readonly dashboardUrl?: string | undefined;
-  readonly rangeReports?: readonly { readonly rangeId: number; readonly url: string }[] | undefined;
 }
 
 /** A cluster with what is wrong. */
@@ -70,23 +61,27 @@ export interface Problem {
   /** The ranges that the text names. */
   readonly rangeIds?: readonly number[] | undefined;
   /** Why polls fail. */
-  readonly cause?: PollCause | undefined;
+  readonly cause?: PollFailure | undefined;
   /** The collectors whose polls it concerns: such a problem is logged when it begins and when it ends. */
   readonly affects?: readonly string[] | undefined;
 }
 
 /** Why polls fail, with the remedy as sentences. */
-export interface PollCause {
-  readonly api: Api;
+export interface PollFailure {
   readonly reason: FailureReason;
   readonly message: string;
   readonly advice: string;
 }
 
-/** A problem with its severity and start. */
+/** A problem with its severity and start; page and JSON add links, as far as they are configured, and name no cause. */
 export interface Finding extends Omit<Problem, 'level' | 'normalSeconds' | 'since'> {
   readonly level: Severity;
   readonly since: string;
+  /** True when the first polls found it. */
+  readonly mayBeOlder?: boolean | undefined;
+  readonly runbookUrl?: string | undefined;
+  readonly dashboardUrl?: string | undefined;
+  readonly rangeReports?: readonly { readonly rangeId: number; readonly url: string }[] | undefined;
 }
 
 /** SQL as its users notice it. Rates are those of the nodes that are counted; absent until each has written two records. */
@@ -261,5 +256,5 @@ export interface CollectorStatus {
   readonly bytes: number | undefined;
   readonly series: number;
   readonly limits: readonly Limit[];
-  readonly error: Omit<PollCause, 'api'> | undefined;
+  readonly error: PollFailure | undefined;
 }

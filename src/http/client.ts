@@ -53,14 +53,11 @@ interface Call<T> {
   readonly request: HttpRequest<T>;
   readonly maxAttempts: number;
   attempts: number;
+  /** Another URL may do better than the last attempt. */
+  goesOn: boolean;
   /** A part of the body arrived, and may have been handed on: the body of another response cannot follow it. */
   hasBody: boolean;
 }
-
-/** How an attempt ended. */
-type Tried<T> =
-  | { readonly response: T }
-  | { readonly error: RequestError; readonly goesOn: boolean };
 
 /** The state of a configured URL. */
 export interface UrlState {
@@ -94,7 +91,7 @@ export class HttpClient implements AsyncDisposable {
   async send<T>(request: HttpRequest<T>): Promise<T> {
     const { stats, isSentOnce } = request;
     const maxAttempts = isSentOnce === true ? 1 : Math.max(MAX_ATTEMPTS, this.#options.urls.length);
-    const call: Call<T> = { request, maxAttempts, attempts: 0, hasBody: false };
+    const call: Call<T> = { request, maxAttempts, attempts: 0, goesOn: false, hasBody: false };
     let before: RequestError | undefined;
     this.#budget.deposit();
     for (let retries = 0; ; retries += 1) {
@@ -162,14 +159,16 @@ export class HttpClient implements AsyncDisposable {
       if (call.attempts >= call.maxAttempts) break;
       if (!this.#health.tryAcquire(upstream, request)) continue;
       call.attempts += 1;
-      const tried = await this.#inSlot(request, () => this.#attempt(upstream, call, previous));
-      if ('response' in tried) {
+      call.goesOn = false;
+      try {
+        const response = await this.#inSlot(request, () => this.#attempt(upstream, call, previous));
         for (const [url, error] of refusals) this.#health.refused(url, error);
-        return tried.response;
+        return response;
+      } catch (error) {
+        if (!(error instanceof RequestError) || !call.goesOn) throw error;
+        previous = error;
+        if (isRefusal(request, error)) refusals.set(upstream, error);
       }
-      if (!tried.goesOn) throw tried.error;
-      previous = tried.error;
-      if (isRefusal(request, previous)) refusals.set(upstream, previous);
     }
     if (previous !== undefined) throw previous;
     await this.#waitForPause(request);
@@ -206,14 +205,14 @@ export class HttpClient implements AsyncDisposable {
     upstream: Upstream,
     call: Call<T>,
     previous: RequestError | undefined,
-  ): Promise<Tried<T>> {
+  ): Promise<T> {
     const { request } = call;
     const { stats } = request;
     const attempt = this.#health.begin(upstream, request);
     try {
       const response = await performRequest(request, attempt, this.#agent, this.#options);
       this.#health.succeeded(attempt);
-      return { response };
+      return response;
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       call.hasBody = attempt.hasBody;
@@ -221,8 +220,8 @@ export class HttpClient implements AsyncDisposable {
       if (error.reason === 'limit') stats.limits.add(error.limit ?? 'bytes');
       const isUrlSilent = this.#health.failed(attempt, error, pauseSeconds(error));
       const isOver = stats.signal.aborted || attempt.hasBody;
-      const goesOn = !isOver && (isUrlSilent || goesToNextUrl(request, error, previous));
-      return { error, goesOn };
+      call.goesOn = !isOver && (isUrlSilent || goesToNextUrl(request, error, previous));
+      throw error;
     }
   }
 }

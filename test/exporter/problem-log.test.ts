@@ -18,7 +18,7 @@ const LATE: Finding = {
   text: 'No answer.',
   next: '',
   affects: ['nodes'],
-  cause: { api: 'cluster', reason: 'timeout', message: 'no answer', advice: '' },
+  cause: { reason: 'timeout', message: 'no answer', advice: '' },
 };
 const DEAD: Finding = { ...URL_FAILS, key: 'nodes dead', about: 'nodes', affects: undefined };
 

@@ -1,12 +1,6 @@
 import { formatLiveNodes } from '../../../findings/nodes.ts';
 import { clusterFlag, isProblem } from '../../../findings/problem.ts';
-import type {
-  ClusterStatus,
-  CollectorStatus,
-  Finding,
-  FindingStatus,
-  Status,
-} from '../../../findings/status.ts';
+import type { ClusterStatus, CollectorStatus, Finding, Status } from '../../../findings/status.ts';
 import { formatList } from '../../../format.ts';
 import {
   formatTime,
@@ -197,7 +191,7 @@ function findingList({ findings, state }: ClusterStatus, nowMs: number): Html {
   </section>`;
 }
 
-function findingItem(finding: FindingStatus, nowMs: number): Html {
+function findingItem(finding: Finding, nowMs: number): Html {
   const { about, alert, level, text, next } = finding;
   const subject = about === 'exporter' ? `${level}, of the exporter` : level;
   return html`<li class="${level}">
@@ -213,7 +207,7 @@ function findingItem(finding: FindingStatus, nowMs: number): Html {
 }
 
 /** The links of a finding, as far as they are configured. */
-function linkList({ runbookUrl, dashboardUrl, rangeReports = [] }: FindingStatus): Html {
+function linkList({ runbookUrl, dashboardUrl, rangeReports = [] }: Finding): Html {
   const links = [
     ['Runbook', runbookUrl] as const,
     ['Dashboard', dashboardUrl] as const,
@@ -235,10 +229,7 @@ function formatLevels(findings: readonly Finding[]): string {
 }
 
 /** `for 5 min`; what the first polls found may have lasted longer. */
-function duration(
-  { since, mayBeOlder }: Pick<ClusterStatus, 'since' | 'mayBeOlder'>,
-  nowMs: number,
-) {
+function duration({ since, mayBeOlder }: Pick<Finding, 'since' | 'mayBeOlder'>, nowMs: number) {
   return html`for ${mayBeOlder && 'at least '}${relativeTime(since, nowMs)}`;
 }
 
