@@ -248,7 +248,8 @@ export class Cluster {
     const { api, http } = cluster;
     const collect = async (poll: PollStats, state: unknown) => {
       const before = this.#replacedBy;
-      // The stats of a request are `poll` itself: Poller and collectorPoll add to it, and copy nothing.
+      // Example: a poll of nodes lists another cluster at 10 s. All of its list is of that one, so it is published. A scan from
+      // 5 s to 40 s has read nodes of both, so it fails. Requests report `poll` itself, which is never copied.
       const mayMixClusters = () => this.#replacedBy !== before && this.#replacedBy !== poll;
       try {
         const result = await collector.collect(api, completePoll(poll, state));

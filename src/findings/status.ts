@@ -67,7 +67,7 @@ export interface Problem {
 }
 
 /** Why polls fail, with the remedy as sentences. */
-export interface PollFailure {
+interface PollFailure {
   readonly reason: FailureReason;
   readonly message: string;
   readonly advice: string;
