@@ -21,7 +21,7 @@ export const safeToStop: Row = {
   panels: [
     stat('Nodes that may stop', {
       about:
-        'Live nodes of which one may stop now (recorded by rules.yml). 0: a range has lost its quorum or all its live replicas already, a node is draining, or ranges depend on each node. Not known: no exporter has read all nodes lately, or a node is down that none has read; the status page says why.',
+        'Live nodes of which one may stop now (recorded by rules.yml). 0: a range has lost its quorum or all its live replicas already, a node is draining, or ranges depend on each node. Not known: no exporter has read all nodes lately, scans disagree with the nodes, or a node is down that none has read; the status page says why.',
       queries: `count(max by (node_id) (${SAFE}}) == 1) or 0 * max(${SAFE}})`,
       unit: 'short',
       steps: ['red', [1, 'green']],

@@ -15,6 +15,8 @@ export interface StopEvidence {
         readonly durationSeconds: number;
         /** The effective interval between two scans. */
         readonly intervalSeconds: number;
+        /** True while scans disagree with the nodes' own counts, as in the alert CrdbScanDisagrees. */
+        readonly disagrees: boolean;
       }
     | undefined;
   /** The last list of nodes, by id; undefined while it is older than its max_age. */
@@ -78,6 +80,7 @@ function readCurrent({ scan, statuses }: StopEvidence): CurrentScan | string {
   if (scan.ageSeconds > maxAgeSeconds) {
     return `the last range scan ended ${formatDuration(scan.ageSeconds)} ago`;
   }
+  if (scan.disagrees) return "range scans disagree with the nodes' own counts";
   if (statuses === undefined) return 'there is no current list of nodes';
   const { domains, problems } = summary;
   const read = [...domains.nodes.keys()];

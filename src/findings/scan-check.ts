@@ -198,8 +198,8 @@ export class ScanHistory {
         key: 'scan disagrees',
         about: 'exporter',
         alert: 'CrdbScanDisagrees',
-        text: `The ranges are read wrongly: ${wrong.length} of the last scans disagree with the nodes' own counts. ${formatList(named.map(formatComparison))}.`,
-        next: 'Do not rely on figures of ranges; `crdb-exporter diagnose --scan` compares a scan with the counts of the nodes.',
+        text: `${wrong.length} of the last scans disagree with the nodes' own counts. ${formatList(named.map(formatComparison))}.`,
+        next: 'Do not rely on figures of ranges, also not on 0; `crdb-exporter diagnose --scan` compares a scan with the counts of the nodes.',
       },
     ];
   }

@@ -76,13 +76,22 @@ describe('an exporter that reads the ranges of a node wrongly', { timeout: 60_00
     await using simulator = await simulate(2);
     await using proxy = await openLossyProxy(new URL(simulator.clusterUrl).origin, keep);
     await using exporter = await watch(simulator, proxy.url);
-    const { findings, state } = await untilStatus(exporter, (cluster) =>
+    const { findings, state, safeToStop } = await untilStatus(exporter, (cluster) =>
       cluster.findings.some(({ level }) => level === 'warning'),
     );
     // On a slow machine there may be information about slow polls, too.
     const warnings = findings.filter(({ level }) => level === 'warning');
     expect(warnings).toMatchObject([{ alert: 'CrdbScanDisagrees', about: 'exporter' }]);
     expect(state).toBe('unknown');
+    const reason = "range scans disagree with the nodes' own counts";
+    expect(safeToStop).toMatchObject({ answer: 'unknown', nodes: [], reason });
+    const flag = await configFlag({ ...simulator, clusterUrls: [proxy.url] });
+    const command = await runHere(['nodes', '--safe-to-stop', flag]);
+    expect(command).toMatchObject({
+      code: 1,
+      out: '',
+      err: expect.stringContaining(`not known: ${reason}`),
+    });
     const wrong = [...(warnings[0]?.text.matchAll(/n2 s(\d): [\d,]+ read, \d+ counted/g) ?? [])];
     expect(wrong.map(([, store]) => Number(store))).toEqual(stores);
     expect((await exporter.get('/')).text).toContain('CrdbScanDisagrees');

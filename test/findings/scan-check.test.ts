@@ -194,7 +194,7 @@ describe('scans of a cluster', () => {
       {
         alert: 'CrdbScanDisagrees',
         about: 'exporter',
-        text: "The ranges are read wrongly: 2 of the last scans disagree with the nodes' own counts. n1 s1: 3,000 read, 2,000 counted.",
+        text: "2 of the last scans disagree with the nodes' own counts. n1 s1: 3,000 read, 2,000 counted.",
       },
     ]);
   });

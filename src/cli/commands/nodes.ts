@@ -2,10 +2,12 @@ import type { Command } from 'commander';
 import { freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import { nodeDetails } from '../../collectors/nodes/record.ts';
+import { sum } from '../../findings/rates.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
+import { compareScan, countsOf, isOutside } from '../../findings/scan-check.ts';
 import { formatAge, formatBytes, formatCount, formatPercent, toTime } from '../../format.ts';
 import type { Infer } from '../../json/shape.ts';
-import { LIVENESS_BY_CODE, type LivenessStatus } from '../../vocabulary.ts';
+import { LIVENESS_BY_CODE } from '../../vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
@@ -114,9 +116,7 @@ async function printNodes(
     await listing.close();
     return EXIT.ok;
   }
-  const statuses = new Map(records.map(({ node, age }) => [node.node_id ?? 0, livenessOf(age)]));
-  const replicas = records.reduce((sum, { node }) => sum + (sumOf(node, 'replicas') ?? 0), 0);
-  const safe = await findSafeNodes(target, options.output, statuses, replicas);
+  const safe = await findSafeNodes(target, options.output);
   for (const node of list) {
     if (safe.has(node.node_id ?? 0)) listing.add({ ...node, dependent_ranges: 0 });
   }
@@ -133,21 +133,20 @@ const LOST_UNKNOWN =
  * The nodes of which one may stop now. Scans the ranges of all nodes, after printing what that costs, unless the result
  * could prove nothing. Prints why the other nodes may not stop.
  */
-async function findSafeNodes(
-  target: ClusterTarget,
-  output: string,
-  before: ReadonlyMap<number, LivenessStatus>,
-  replicas: number,
-): Promise<ReadonlySet<number>> {
-  if (![...before.values()].every((status) => REACHABLE.has(status))) {
+async function findSafeNodes(target: ClusterTarget, output: string): Promise<ReadonlySet<number>> {
+  const before = await collectOnce(nodes, target);
+  if (!before.nodes.every((node) => REACHABLE.has(livenessOf(node)))) {
     note(LOST_UNKNOWN);
     return new Set();
   }
-  noteScanCost(before.size, replicas);
+  const stores = before.nodes.flatMap((node) => [...node.stores.values()]);
+  noteScanCost(before.nodes.length, sum(stores.map((store) => store.get('replicas') ?? 0)));
   const result = await scanAllNodes(target, output);
   const after = await collectOnce(nodes, target);
   const statuses = new Map(after.nodes.map((node) => [node.id, livenessOf(node)]));
-  const scan = { result, ageSeconds: 0, durationSeconds: 0, intervalSeconds: 0 };
+  const compared = compareScan(result, [countsOf(before), countsOf(after)]);
+  const disagrees = [...compared.stores, ...compared.problems].some(isOutside);
+  const scan = { result, ageSeconds: 0, durationSeconds: 0, intervalSeconds: 0, disagrees };
   const { answer, nodes: safe, reason, decisions } = decideSafeToStop({ scan, statuses });
   for (const { nodeId, answer: decision, reason: refusal } of decisions) {
     if (decision === 'no') note(`do not stop node ${nodeId}: ${refusal}`);

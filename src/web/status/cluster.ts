@@ -69,7 +69,7 @@ export function readCluster(cluster: ClusterSource, context: ReadingContext): Cl
     ranges: cluster.result(ranges),
     sessions: cluster.result(sessions),
   };
-  const stop = readStopEvidence(cluster, nowMs);
+  const stop = readStopEvidence(cluster, context);
   const view = readView(cluster, results, stop, context);
   const watchProblems = findWatchProblems(cluster, results, context);
   const facts = readFacts(results, { ...context, writeStalls });
@@ -145,7 +145,10 @@ function readView(
 }
 
 /** Nobody stops or removes a node because of data that may have changed: those of polls that fail are left out. */
-function readStopEvidence(cluster: ClusterSource, nowMs: number): StopEvidence {
+function readStopEvidence(
+  cluster: ClusterSource,
+  { nowMs, scanProblems = [] }: ReadingContext,
+): StopEvidence {
   const pollerOf = (name: string) =>
     cluster.pollers.find(
       ({ collector, outcome }) => collector.name === name && outcome.state !== 'failing',
@@ -164,6 +167,7 @@ function readStopEvidence(cluster: ClusterSource, nowMs: number): StopEvidence {
             ageSeconds: (nowMs - lastSuccessMs) / 1000,
             durationSeconds: last?.durationSeconds ?? 0,
             intervalSeconds: scanner.intervalSeconds,
+            disagrees: scanProblems.length > 0,
           },
   };
 }
