@@ -194,5 +194,5 @@ function uptimeOf({ started_at: started, updated_at: updated, metrics }: Node): 
 
 function sumOf({ store_metrics: stores }: Pick<Node, 'store_metrics'>, key: string) {
   const values = Object.values(stores ?? {}).flatMap((metrics) => metrics[key] ?? []);
-  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
+  return values.length === 0 ? undefined : sum(values);
 }

@@ -145,10 +145,7 @@ function readView(
 }
 
 /** Nobody stops or removes a node because of data that may have changed: those of polls that fail are left out. */
-function readStopEvidence(
-  cluster: ClusterSource,
-  { nowMs, scanProblems = [] }: ReadingContext,
-): StopEvidence {
+function readStopEvidence(cluster: ClusterSource, context: ReadingContext): StopEvidence {
   const pollerOf = (name: string) =>
     cluster.pollers.find(
       ({ collector, outcome }) => collector.name === name && outcome.state !== 'failing',
@@ -164,10 +161,10 @@ function readStopEvidence(
         ? undefined
         : {
             result,
-            ageSeconds: (nowMs - lastSuccessMs) / 1000,
+            ageSeconds: (context.nowMs - lastSuccessMs) / 1000,
             durationSeconds: last?.durationSeconds ?? 0,
             intervalSeconds: scanner.intervalSeconds,
-            disagrees: scanProblems.length > 0,
+            disagrees: (context.scanProblems ?? []).length > 0,
           },
   };
 }
