@@ -23,11 +23,9 @@ import { nearestTests } from './nearest.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
 const WORKERS = 2;
-/** A test that fails once and then passes says nothing of the mutant. */
-const ATTEMPTS = 3;
 /** Tests that run before the other near ones. */
 const NEAREST = 5;
-/** Near tests are short. One that fails because of another in the same process passes when it is run again, alone. */
+/** Near tests are short. */
 const FAST = ['--no-isolate', '--testTimeout=12000', '--hookTimeout=12000'];
 /** Tests that take this much longer than without a mutant do not end. */
 const [SLOWER, GRACE_SECONDS] = [4, 30];
@@ -63,8 +61,6 @@ interface Report {
     readonly assertionResults: readonly { readonly status: string }[];
   }[];
 }
-
-type Verdict = 'passed' | 'time limit' | { readonly failed: readonly string[] };
 
 const { values: options } = parseArgs({
   options: {
@@ -138,13 +134,13 @@ function createCopy(name: string): Copy {
 
 /** Runs all tests without a mutant, which notes how long each takes. */
 async function measureBaseline(): Promise<void> {
-  const killers = await Promise.all(
+  const shares = await Promise.all(
     copies.map((copy, index) => {
       const share = tests.filter((_, place) => place % WORKERS === index);
-      return findKiller(copy, share);
+      return findFailing(copy, share);
     }),
   );
-  const failed = killers.filter((killer) => killer !== undefined);
+  const failed = shares.flat();
   if (failed.length > 0) throw new Error(`fails before anything is changed: ${failed.join(', ')}`);
   console.log(`all tests pass; they take ${Math.round(usualSeconds(tests))} s`);
 }
@@ -153,18 +149,16 @@ async function measureBaseline(): Promise<void> {
 async function work(copy: Copy): Promise<void> {
   for (const mutant of queue) {
     if (results.taken >= count) return;
-    await withMutant(copy, mutant, async () => {
-      if (await isRejected(copy)) results.rejected += 1;
-      else if (results.taken < count) {
-        results.taken += 1;
-        const near = nearestTests(mutant.file, seconds);
-        const killer =
-          (await findKiller(copy, near.slice(0, NEAREST), FAST)) ??
-          (await findKiller(copy, near.slice(NEAREST), FAST));
-        if (!killer) survivors.push(mutant);
-        else print(mutant, killer);
-      }
-    });
+    if (await withMutant(copy, mutant, () => isRejected(copy))) results.rejected += 1;
+    else if (results.taken < count) {
+      results.taken += 1;
+      const near = nearestTests(mutant.file, seconds);
+      const killer =
+        (await findKiller(copy, mutant, near.slice(0, NEAREST), FAST)) ??
+        (await findKiller(copy, mutant, near.slice(NEAREST), FAST));
+      if (killer === undefined) survivors.push(mutant);
+      else print(mutant, killer);
+    }
   }
 }
 
@@ -173,65 +167,75 @@ async function workOnSurvivors(copy: Copy): Promise<void> {
   for (const mutant of later) {
     const near = nearestTests(mutant.file, seconds);
     const others = tests.filter((test) => !near.includes(test));
-    await withMutant(copy, mutant, async () => {
-      print(mutant, await findKiller(copy, others));
-    });
+    print(mutant, await findKiller(copy, mutant, others));
   }
 }
 
-async function withMutant(
+async function withMutant<T>(
   { folder }: Copy,
   { file, source }: Mutant,
-  judge: () => Promise<void>,
-): Promise<void> {
+  judge: () => Promise<T>,
+): Promise<T> {
   const place = path.join(folder, file);
   const original = readFileSync(place);
   writeFileSync(place, source);
-  await judge();
+  const result = await judge();
   writeFileSync(place, original);
+  return result;
 }
 
 async function isRejected({ folder }: Copy): Promise<boolean> {
   return (await run('tsc', TSC.split(' '), { folder, limitMs: Infinity })) !== 0;
 }
 
+/** The test files that fail twice with a mutant, and pass without it. */
 async function findKiller(
   copy: Copy,
+  mutant: Mutant,
   files: readonly string[],
   flags: readonly string[] = [],
 ): Promise<string | undefined> {
-  if (files.length === 0) return undefined;
-  for (let attempt = 0; attempt < ATTEMPTS; attempt += 1) {
-    const verdict = await runTests(copy, files, flags);
-    if (verdict === 'passed') return undefined;
-    if (verdict === 'time limit') return verdict;
-    const again = await runTests(copy, verdict.failed, flags);
-    if (again !== 'passed') return verdict.failed.join(', ');
-  }
-  return undefined;
+  const failed = await withMutant(copy, mutant, () => findFailing(copy, files, flags));
+  if (failed.length === 0) return undefined;
+  if ((await runTests(copy, failed, flags)).length === 0) return failed.join(', ');
+  const others = files.filter((file) => !failed.includes(file));
+  return findKiller(copy, mutant, others, flags);
 }
 
+/** The first test files that fail twice. One that passes the second time has failed by chance. */
+async function findFailing(
+  copy: Copy,
+  files: readonly string[],
+  flags: readonly string[] = [],
+): Promise<readonly string[]> {
+  const failed = files.length === 0 ? [] : await runTests(copy, files, flags);
+  if (failed.length === 0) return [];
+  if ((await runTests(copy, failed, flags)).length > 0) return failed;
+  const others = files.filter((file) => !failed.includes(file));
+  return findFailing(copy, others, flags);
+}
+
+/** Resolves to the test files that failed, all of them at the time limit: none when all passed. */
 async function runTests(
   copy: Copy,
   files: readonly string[],
   more: readonly string[],
-): Promise<Verdict> {
+): Promise<readonly string[]> {
   const report = path.join(copy.temporary, 'report.json');
   rmSync(report, { force: true });
   const flags = ['--project=together', '--maxWorkers=1', '--bail=1', '--reporter=json', ...more];
   const args = ['run', ...flags, `--outputFile=${report}`, ...files];
   const limitMs = 1000 * (GRACE_SECONDS + SLOWER * usualSeconds(files));
   const status = await run('vitest', args, { ...copy, limitMs });
-  if (status === null) return 'time limit';
-  if (!existsSync(report)) return { failed: files };
+  if (status === null || !existsSync(report)) return files;
   const { testResults }: Report = JSON.parse(readFileSync(report, 'utf8'));
   if (status === 0) {
     for (const { name, startTime, endTime } of testResults)
       seconds.set(path.relative(copy.folder, name), (endTime - startTime) / 1000);
-    return 'passed';
+    return [];
   }
   const failed = testResults.filter(isFailed).map(({ name }) => path.relative(copy.folder, name));
-  return { failed: failed.length > 0 ? failed : files };
+  return failed.length > 0 ? failed : files;
 }
 
 function usualSeconds(files: readonly string[]): number {
