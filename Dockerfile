@@ -17,6 +17,7 @@ COPY tsconfig.json tsconfig.build.json ./
 COPY bin bin
 COPY tools/release tools/release
 COPY src src
+COPY simulator simulator
 COPY config/image config/image
 ARG REVISION=unknown
 RUN node tools/release/build.ts \

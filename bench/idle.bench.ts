@@ -5,7 +5,7 @@ import { once } from 'node:events';
 import { copyFileSync, cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { startSimulator } from '../src/simulator/index.ts';
+import { startSimulator } from '../simulator/index.ts';
 import { describeSpread, residentMib, spreadOf } from './cost.ts';
 import { optionsOfImage } from './image-options.ts';
 import { report } from './rows.ts';
@@ -24,7 +24,7 @@ execFileSync(path.join(ROOT, 'node_modules', '.bin', 'tsc'), [
   dist,
 ]);
 const isNoModule = (file: string): boolean => !file.endsWith('.ts');
-cpSync(path.join(ROOT, 'src'), dist, { recursive: true, filter: isNoModule });
+cpSync(path.join(ROOT, 'src'), path.join(dist, 'src'), { recursive: true, filter: isNoModule });
 symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
 copyFileSync(path.join(ROOT, 'package.json'), path.join(folder, 'package.json'));
 
@@ -39,7 +39,7 @@ clusters:
 `,
 );
 const options = optionsOfImage();
-const main = path.join(dist, 'main.js');
+const main = path.join(dist, 'src', 'main.js');
 const child = spawn(process.execPath, [...options, main, `--config.file=${config}`], {
   stdio: ['ignore', 'inherit', 'inherit'],
 });

@@ -2,7 +2,7 @@
 // with 1 when its memory, sockets or timers grow.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { type Simulator, startSimulator } from '../src/simulator/index.ts';
+import { type Simulator, startSimulator } from '../simulator/index.ts';
 import { readScrape } from '../test/support/exporter.ts';
 import { optionsOfImage } from './image-options.ts';
 import { startProcess } from './process.ts';

@@ -1,4 +1,4 @@
-// `npm run measure`: size and dependencies of src without the simulator, and what a maintainer has to decode.
+// `npm run measure`: size and dependencies of src, and what a maintainer has to decode.
 // `--verbose` lists what is counted. The forms of a failure and of a page of ranges cannot be counted by a program.
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
@@ -20,7 +20,7 @@ interface Import {
 }
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
-  .filter((name) => name.endsWith('.ts') && !name.startsWith('simulator'))
+  .filter((name) => name.endsWith('.ts'))
   .map(readSource);
 const byName = new Map(files.map((file) => [file.name, file]));
 

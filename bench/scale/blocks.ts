@@ -1,17 +1,17 @@
-import type { Quirks } from '../../src/simulator/quirks.ts';
-import { encodeJson } from '../../src/simulator/wire/encoding.ts';
-import { rangeElement } from '../../src/simulator/wire/range.ts';
-import { tableKey } from '../../src/simulator/world/keys.ts';
-import type { Lease, LeaseKind } from '../../src/simulator/world/leases.ts';
-import { loadOf, type ReplicaLoad } from '../../src/simulator/world/load.ts';
+import type { Quirks } from '../../simulator/quirks.ts';
+import { encodeJson } from '../../simulator/wire/encoding.ts';
+import { rangeElement } from '../../simulator/wire/range.ts';
+import { tableKey } from '../../simulator/world/keys.ts';
+import type { Lease, LeaseKind } from '../../simulator/world/leases.ts';
+import { loadOf, type ReplicaLoad } from '../../simulator/world/load.ts';
 import {
   makeReplica,
   RANGE_PROBLEMS,
   REPLICA_PROBLEMS,
   type Problem,
   type Range,
-} from '../../src/simulator/world/ranges.ts';
-import type { WorldState } from '../../src/simulator/world/state.ts';
+} from '../../simulator/world/ranges.ts';
+import type { WorldState } from '../../simulator/world/state.ts';
 import { FIRST_NODE_ID, FIRST_RANGE_ID, FIRST_STORE_ID, REPLICATION } from './layout.ts';
 
 /** Elements of a block; a multiple of the replication, so that the same elements hold leases in every block. */

@@ -1,9 +1,9 @@
-import type { Quirks } from '../../src/simulator/quirks.ts';
-import { encodeJson } from '../../src/simulator/wire/encoding.ts';
-import { nodeElement } from '../../src/simulator/wire/node.ts';
-import type { ClusterNode } from '../../src/simulator/world/nodes.ts';
-import { recordOf } from '../../src/simulator/world/records.ts';
-import type { WorldState } from '../../src/simulator/world/state.ts';
+import type { Quirks } from '../../simulator/quirks.ts';
+import { encodeJson } from '../../simulator/wire/encoding.ts';
+import { nodeElement } from '../../simulator/wire/node.ts';
+import type { ClusterNode } from '../../simulator/world/nodes.ts';
+import { recordOf } from '../../simulator/world/records.ts';
+import type { WorldState } from '../../simulator/world/state.ts';
 import { nodeIdAt, storeIdAt, type Layout } from './layout.ts';
 
 /** Placeholder for the metrics, which are inserted as rendered bytes. */

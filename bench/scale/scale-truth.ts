@@ -1,4 +1,4 @@
-import { forEachProblem, type StoreTruth } from '../../src/simulator/truth/range-truth.ts';
+import { forEachProblem, type StoreTruth } from '../../simulator/truth/range-truth.ts';
 import { BLOCK_ELEMENTS, type ElementFacts } from './blocks.ts';
 import { nodeIdAt, storeIdAt, type Layout } from './layout.ts';
 import { blockAt, type Blocks } from './range-pages.ts';

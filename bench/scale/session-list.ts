@@ -4,13 +4,13 @@ import {
   decodeProgress,
   encodeProgress,
   newProgress,
-} from '../../src/simulator/cluster/session-paging.ts';
-import type { Quirks } from '../../src/simulator/quirks.ts';
-import { encodeJson } from '../../src/simulator/wire/encoding.ts';
-import { sessionElement } from '../../src/simulator/wire/session.ts';
-import { isInternal, sessionsOfNode } from '../../src/simulator/world/session-list.ts';
-import { INTERNAL_PREFIX } from '../../src/simulator/world/sessions.ts';
-import type { WorldState } from '../../src/simulator/world/state.ts';
+} from '../../simulator/cluster/session-paging.ts';
+import type { Quirks } from '../../simulator/quirks.ts';
+import { encodeJson } from '../../simulator/wire/encoding.ts';
+import { sessionElement } from '../../simulator/wire/session.ts';
+import { isInternal, sessionsOfNode } from '../../simulator/world/session-list.ts';
+import { INTERNAL_PREFIX } from '../../simulator/world/sessions.ts';
+import type { WorldState } from '../../simulator/world/state.ts';
 import { FIRST_NODE_ID, nodeIdAt, type Layout } from './layout.ts';
 import { writeDigits } from './range-pages.ts';
 

@@ -1,24 +1,24 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { login } from '../../src/simulator/cluster/login.ts';
-import { goInteger } from '../../src/simulator/cluster/page.ts';
+import { login } from '../../simulator/cluster/login.ts';
+import { goInteger } from '../../simulator/cluster/page.ts';
 import {
   callerOf,
   isRefusal,
   type ClusterRequest,
   type ClusterServer,
-} from '../../src/simulator/cluster/request.ts';
-import { matchRoute } from '../../src/simulator/cluster/routes.ts';
-import { createStoreOrder } from '../../src/simulator/cluster/store-order.ts';
-import { createTokens } from '../../src/simulator/cluster/tokens.ts';
-import { internalError, unknownPath, type Answer } from '../../src/simulator/http/answer.ts';
-import { openListener } from '../../src/simulator/http/listener.ts';
-import { sendAnswer } from '../../src/simulator/http/send.ts';
-import { readBody } from '../../src/simulator/http/serve.ts';
-import { resolveOptions, type Listen } from '../../src/simulator/options.ts';
-import { quirksOf } from '../../src/simulator/quirks.ts';
-import type { ClusterNode } from '../../src/simulator/world/nodes.ts';
-import { createWorld, type World } from '../../src/simulator/world/world.ts';
+} from '../../simulator/cluster/request.ts';
+import { matchRoute } from '../../simulator/cluster/routes.ts';
+import { createStoreOrder } from '../../simulator/cluster/store-order.ts';
+import { createTokens } from '../../simulator/cluster/tokens.ts';
+import { internalError, unknownPath, type Answer } from '../../simulator/http/answer.ts';
+import { openListener } from '../../simulator/http/listener.ts';
+import { sendAnswer } from '../../simulator/http/send.ts';
+import { readBody } from '../../simulator/http/serve.ts';
+import { resolveOptions, type Listen } from '../../simulator/options.ts';
+import { quirksOf } from '../../simulator/quirks.ts';
+import type { ClusterNode } from '../../simulator/world/nodes.ts';
+import { createWorld, type World } from '../../simulator/world/world.ts';
 import { type Block, makeBlock } from './blocks.ts';
 import { FIRST_NODE_ID, layoutOf, REPLICATION, type Layout, type ScaleOptions } from './layout.ts';
 import { createNodeList, type NodeList } from './node-list.ts';

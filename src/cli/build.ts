@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { findPackageJSON } from 'node:module';
 import path from 'node:path';
 import type { Build } from '../metrics/exporter-metrics.ts';
 
-const ROOT = path.join(import.meta.dirname, '..', '..');
+/** The folder of the checkout, of the package or of the image; compiled code lies one folder deeper, in dist. */
+export const ROOT = path.dirname(findPackageJSON('..', import.meta.url) ?? '');
 
 /** Version and revision of the running program: from package.json, and from the checkout or the build. */
 export function readBuild(): Build {

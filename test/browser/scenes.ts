@@ -1,8 +1,4 @@
-import {
-  startSimulator,
-  type Simulator,
-  type SimulatorOptions,
-} from '../../src/simulator/index.ts';
+import { startSimulator, type Simulator, type SimulatorOptions } from '../../simulator/index.ts';
 import { everyCollector } from '../support/collectors.ts';
 import {
   startTestExporter,

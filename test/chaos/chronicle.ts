@@ -1,4 +1,4 @@
-import type { Simulator } from '../../src/simulator/index.ts';
+import type { Simulator } from '../../simulator/index.ts';
 import { type Expectations, expectAll } from './oracle/oracle.ts';
 
 /** What was true from when on, in monotonic milliseconds. */

@@ -1,4 +1,4 @@
-import type { Simulator } from '../../src/simulator/index.ts';
+import type { Simulator } from '../../simulator/index.ts';
 
 type SetQuirk = Simulator['setQuirk'];
 

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { ASSISTANT_PASSWORD, SQL_MARKER } from '../../src/simulator/index.ts';
+import { ASSISTANT_PASSWORD, SQL_MARKER } from '../../simulator/index.ts';
 import { checkPlan, checkScrape } from './scrape-checks.ts';
 import type { Setting } from './setting.ts';
 

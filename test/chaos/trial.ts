@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { createRandom } from '../../src/simulator/random.ts';
+import { createRandom } from '../../simulator/random.ts';
 import { setQuirk } from './quirks.ts';
 import { expectRecovery, heal } from './recovery.ts';
 import { type ScrapedText, Scraper } from './scraper.ts';

@@ -1,5 +1,5 @@
-import type { Simulator } from '../../src/simulator/index.ts';
-import type { Random } from '../../src/simulator/random.ts';
+import type { Simulator } from '../../simulator/index.ts';
+import type { Random } from '../../simulator/random.ts';
 import { WALL_OFFSETS_MS } from './clocks.ts';
 import type { Weather } from './proxy.ts';
 import { QUIRK_NAMES } from './quirks.ts';

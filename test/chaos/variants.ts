@@ -1,5 +1,5 @@
+import type { Simulator } from '../../simulator/index.ts';
 import type { ClusterConfig, Config } from '../../src/config/keys-and-flags.ts';
-import type { Simulator } from '../../src/simulator/index.ts';
 import { onlyCollectors } from '../support/collectors.ts';
 import type { Plan } from './scrape-checks.ts';
 import type { ReloadTo } from './troubles.ts';

@@ -1,5 +1,5 @@
-import type { Simulator } from '../../src/simulator/index.ts';
-import type { Random } from '../../src/simulator/random.ts';
+import type { Simulator } from '../../simulator/index.ts';
+import type { Random } from '../../simulator/random.ts';
 
 const PROBLEMS = [
   'unavailable',

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { startSimulator } from '../../src/simulator/index.ts';
+import { startSimulator } from '../../simulator/index.ts';
 import { structureOf, writeCommandsPage } from '../../tools/docs/commands-page.ts';
 import { describeSimulator, PAGE_SIMULATOR } from '../../tools/docs/commands-simulator.ts';
 import { PROCESS_TIMEOUT_MS, runHere, writeTemporary } from './run.ts';

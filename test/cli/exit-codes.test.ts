@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { good, refusing } from '../support/http-server.ts';
 import { configFlag, PROCESS_TIMEOUT_MS, runHere, start, writeTemporary } from './run.ts';
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startSimulator } from '../../src/simulator/index.ts';
+import { startSimulator } from '../../simulator/index.ts';
 import { clusterYaml } from '../support/exporter.ts';
 import { configFlag, runHere, writeTemporary } from './run.ts';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { PROCESS_TIMEOUT_MS, run, writeTemporary } from './run.ts';
 

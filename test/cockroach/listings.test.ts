@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { startSimulator } from '../../simulator/index.ts';
 import {
   readNumberedPages,
   readOffsetPages,
@@ -7,7 +8,6 @@ import {
 import { RequestError } from '../../src/http/errors.ts';
 import type { PollStats } from '../../src/http/request.ts';
 import { integer, object } from '../../src/json/shape.ts';
-import { startSimulator } from '../../src/simulator/index.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
 
 /** What became of a listing: why it failed, or undefined, and the limits that it reached. */

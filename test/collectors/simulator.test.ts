@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
+import { startSimulator, type Truth } from '../../simulator/index.ts';
 import { nodes } from '../../src/collectors/nodes/collector.ts';
 import { sessions } from '../../src/collectors/sessions/collector.ts';
 import { tables } from '../../src/collectors/tables/collector.ts';
 import { users } from '../../src/collectors/users.ts';
 import { cleanLabelValue } from '../../src/metrics/label-text.ts';
-import { startSimulator, type Truth } from '../../src/simulator/index.ts';
 import { simulatedApi } from './ranges/simulated.ts';
 import { poll, type Polled } from './support.ts';
 

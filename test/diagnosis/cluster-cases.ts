@@ -1,4 +1,4 @@
-import type { Simulator, SimulatorOptions } from '../../src/simulator/index.ts';
+import type { Simulator, SimulatorOptions } from '../../simulator/index.ts';
 
 type Options = Partial<SimulatorOptions>;
 type Fault = Parameters<Simulator['fault']>[0];

@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { startSimulator } from '../../simulator/index.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { nodes } from '../../src/collectors/nodes/collector.ts';
 import { users } from '../../src/collectors/users.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { createRemedyFinder, type FindRemedy } from '../../src/diagnosis/diagnose.ts';
 import { failureOf, RequestError } from '../../src/http/errors.ts';
-import { startSimulator } from '../../src/simulator/index.ts';
 import { configFlag, runHere } from '../cli/run.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { refusing, serve } from '../support/http-server.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { createServer as createTlsServer, type SecureVersion } from 'node:tls';
 import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
-import { startSimulator } from '../../src/simulator/index.ts';
+import { startSimulator } from '../../simulator/index.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { onlyCollectors } from '../support/collectors.ts';
 import { startTestExporter, type TestExporter } from '../support/exporter.ts';

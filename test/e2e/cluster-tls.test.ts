@@ -1,10 +1,10 @@
 import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { startSimulator } from '../../simulator/index.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { formatIssues } from '../../src/config/issues.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { startSimulator } from '../../src/simulator/index.ts';
 import { makeFolder } from '../config/folder.ts';
 import { type Authority, createAuthority } from '../support/certificates.ts';
 import { onlyCollectors } from '../support/collectors.ts';

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import { startSimulator } from '../../src/simulator/index.ts';
+import { startSimulator } from '../../simulator/index.ts';
 import { clusterYaml, type Scrape, startTestExporter } from '../support/exporter.ts';
 
 const LEAVING = 5;

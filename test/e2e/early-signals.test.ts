@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { PROCESS_TIMEOUT_MS, startProgram } from '../cli/run.ts';
 import { MAIN, preload, startExporterProcess } from './process-support.ts';
 

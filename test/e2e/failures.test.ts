@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { startSimulator, type Simulator } from '../../simulator/index.ts';
 import type { Config } from '../../src/config/keys-and-flags.ts';
-import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 
 function simulate(): Promise<Simulator> {

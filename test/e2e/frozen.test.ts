@@ -1,6 +1,6 @@
 import { describe, type ExpectStatic, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import type { Config } from '../../src/config/keys-and-flags.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import {
   clusterYaml,
   type Scrape,

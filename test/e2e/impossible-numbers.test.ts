@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { startSimulator } from '../../src/simulator/index.ts';
+import { startSimulator } from '../../simulator/index.ts';
 import { clusterYaml, startTestExporter } from '../support/exporter.ts';
 import { serve, type TestServer } from '../support/http-server.ts';
 

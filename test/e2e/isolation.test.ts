@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
+import { startSimulator, type Simulator } from '../../simulator/index.ts';
 import {
   clusterYaml,
   type Scrape,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startSimulator } from '../../src/simulator/index.ts';
+import { startSimulator } from '../../simulator/index.ts';
 import { onlyCollectors } from '../support/collectors.ts';
 import { startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { refusing } from '../support/http-server.ts';

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import { connect } from 'node:net';
 import { describe, expect, test } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { PROCESS_TIMEOUT_MS, type Running } from '../cli/run.ts';
 import { readScrape, type Scrape } from '../support/exporter.ts';
 import { freePort } from '../support/http-server.ts';

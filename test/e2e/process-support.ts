@@ -1,5 +1,5 @@
 import path from 'node:path';
-import type { Simulator } from '../../src/simulator/index.ts';
+import type { Simulator } from '../../simulator/index.ts';
 import { type Running, startProgram } from '../cli/run.ts';
 
 export const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { PROCESS_TIMEOUT_MS, type Running } from '../cli/run.ts';
 import { addressOf, startExporterProcess } from './process-support.ts';
 

@@ -1,6 +1,6 @@
 import { request as forward } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { serve, type TestServer } from '../support/http-server.ts';
 import { hasProgram } from '../support/programs.ts';

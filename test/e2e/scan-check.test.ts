@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import type { Status } from '../../src/findings/status.ts';
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
 import { configFlag, runHere } from '../cli/run.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { type Keep, openLossyProxy } from '../support/lossy-proxy.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { defaultCollectors } from '../support/collectors.ts';
 import {
   clusterYaml,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { type Simulator, startSimulator } from '../../src/simulator/index.ts';
+import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { startTestExporter, type TestExporter } from '../support/exporter.ts';
 
 /** A standby, whose tables are those of virtual cluster 3. */

@@ -1,9 +1,9 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
+import { startSimulator } from '../../simulator/index.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import type { Config } from '../../src/config/keys-and-flags.ts';
-import { startSimulator } from '../../src/simulator/index.ts';
 import { clusterYaml, startTestExporter } from '../support/exporter.ts';
 
 test('an exporter forgets the clusters of earlier configurations when it is reloaded, though it never polls', async () => {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Simulator } from '../../src/simulator/index.ts';
+import type { Simulator } from '../../simulator/index.ts';
 import type { Scene } from '../browser/scenes.ts';
 import { hasProgram } from '../support/programs.ts';
 import { readCluster, readStatus } from '../web/status/read-status.ts';

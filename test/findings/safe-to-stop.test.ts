@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Simulator } from '../../simulator/index.ts';
 import type { Status } from '../../src/findings/status.ts';
 import { formatList } from '../../src/format.ts';
-import type { Simulator } from '../../src/simulator/index.ts';
 import type { Scene } from '../browser/scenes.ts';
 import { hasProgram } from '../support/programs.ts';
 import { readCluster, readStatus } from '../web/status/read-status.ts';

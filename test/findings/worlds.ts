@@ -1,6 +1,6 @@
+import type { Simulator } from '../../simulator/index.ts';
 import type { CollectorConfig } from '../../src/config/collector-schema.ts';
 import type { Config } from '../../src/config/keys-and-flags.ts';
-import type { Simulator } from '../../src/simulator/index.ts';
 import { openScene, type Scene, type SceneOptions } from '../browser/scenes.ts';
 import type { ParsedSample } from '../metrics/parse-exposition.ts';
 import { testRules } from '../rules/promtool.ts';

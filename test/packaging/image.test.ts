@@ -48,7 +48,7 @@ describe('the Dockerfile', () => {
     const launcher = readFileSync(path.join(ROOT, 'config/image/crdb-exporter'), 'utf8');
     const [, command = ''] = /^exec (.+) "\$@"$/m.exec(launcher) ?? [];
     const [node, ...words] = command.split(' ');
-    expect([node, words.at(-1)]).toEqual(['/usr/local/bin/node', '/app/dist/main.js']);
+    expect([node, words.at(-1)]).toEqual(['/usr/local/bin/node', '/app/dist/src/main.js']);
     const { status, stderr } = spawnSync(process.execPath, [...words.slice(0, -1), '--eval', '0']);
     expect([status, String(stderr)]).toEqual([0, '']);
   });
@@ -79,9 +79,11 @@ describe('the Dockerfile', () => {
           cpSync(path.join(ROOT, name), path.join(target, path.basename(name)));
         }
       }
-      cpSync(path.join(ROOT, 'src'), path.join(image, 'app/dist'), { recursive: true });
+      for (const folder of ['src', 'simulator']) {
+        cpSync(path.join(ROOT, folder), path.join(image, 'app/dist', folder), { recursive: true });
+      }
       symlinkSync(path.join(ROOT, 'node_modules'), path.join(image, 'app/node_modules'));
-      const main = path.join(image, 'app/dist/main.ts');
+      const main = path.join(image, 'app/dist/src/main.ts');
       const { stdout } = spawnSync(process.execPath, [main, 'rules'], { encoding: 'utf8' });
       expect(stdout).toBe(readFileSync(path.join(ROOT, 'config/prometheus/rules.yml'), 'utf8'));
     } finally {

@@ -42,7 +42,7 @@ function expand(entry: string): readonly string[] {
 
 /** The published files of a source file: a module with its declarations, or the file itself. */
 function builtFrom(source: string): readonly string[] {
-  const target = source.replace(/^src/, 'dist');
+  const target = path.join('dist', source);
   if (source.endsWith('.d.ts')) return [];
   if (!source.endsWith('.ts')) return [target];
   return [target.replace(/\.ts$/, '.js'), target.replace(/\.ts$/, '.d.ts')];
@@ -62,11 +62,13 @@ beforeAll(() => {
 }, 120_000);
 
 describe('the tarball', () => {
-  test('contains only the files of package.json and dist/ built from src/', () => {
+  test('contains only the files of package.json and dist/ built from src/ and simulator/', () => {
     const { files = [] } = readManifest(ROOT);
-    const sources = listFiles('src').filter((file) => !file.startsWith('src/json/scanner/'));
+    const sources = [...listFiles('src'), ...listFiles('simulator')].filter(
+      (file) => !file.startsWith('src/json/scanner/'),
+    );
     const built = sources.flatMap(builtFrom);
-    expect(built).toContain('dist/json/scanner.wasm');
+    expect(built).toContain('dist/src/json/scanner.wasm');
     const expected = [
       ...ALWAYS_PACKED,
       ...files.flatMap((name) =>
@@ -112,7 +114,7 @@ describe('the installed package', () => {
   });
 
   test('explains at its start that Node.js lacks WebAssembly', () => {
-    const main = path.join(installed.modules, 'crdb-exporter', 'dist', 'main.js');
+    const main = path.join(installed.modules, 'crdb-exporter', 'dist', 'src', 'main.js');
     const { status, stderr } = spawnSync(process.execPath, ['--jitless', main, 'check'], {
       encoding: 'utf8',
     });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startSimulator } from '../../src/simulator/index.ts';
+import { startSimulator } from '../../simulator/index.ts';
 import { findOldNode, hasProgram } from '../support/programs.ts';
 import { ROOT, type Running, runProgram } from './installed.ts';
 

@@ -1,4 +1,4 @@
-import type { Simulator } from '../../src/simulator/index.ts';
+import type { Simulator } from '../../simulator/index.ts';
 
 /** A response. */
 export interface Answered<Body> {

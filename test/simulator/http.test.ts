@@ -1,7 +1,7 @@
 import { get } from 'node:https';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
+import { startSimulator, type Simulator } from '../../simulator/index.ts';
 import { TEST_CERTIFICATE, TEST_KEY } from './certificate.ts';
 import { ask, clusterClient, failureOf } from './client.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { startSimulator } from '../../src/simulator/index.ts';
+import { startSimulator } from '../../simulator/index.ts';
 import { clusterClient, type NodesBody } from './client.ts';
 
 const START_MS = 1_800_000_000_000;

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
+import { startSimulator, type Simulator } from '../../simulator/index.ts';
 import { ask, logIn } from './client.ts';
 
 const NO_ACCOUNT = 'the provided credentials did not match any account on the server\n';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
+import { startSimulator, type Simulator } from '../../simulator/index.ts';
 import { clusterClient, type NodesBody, type WireNode } from './client.ts';
 
 const START_MS = 1_800_000_000_000;

@@ -5,7 +5,7 @@ import {
   startSimulator,
   type Quirks,
   type Simulator,
-} from '../../src/simulator/index.ts';
+} from '../../simulator/index.ts';
 import {
   ask,
   clusterClient,

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startSimulator, type Simulator } from '../../src/simulator/index.ts';
+import { startSimulator, type Simulator } from '../../simulator/index.ts';
 import { clusterClient, type RangesBody, type WireRange } from './client.ts';
 
 const ONE_REPLICA = ['unavailable', 'underreplicated', 'overreplicated', 'range_too_large'];

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startSimulator, type Simulator, type Truth } from '../../src/simulator/index.ts';
+import { startSimulator, type Simulator, type Truth } from '../../simulator/index.ts';
 import { clusterClient, type NodesBody } from './client.ts';
 
 const START_MS = 1_800_000_000_000;

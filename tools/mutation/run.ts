@@ -17,7 +17,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
-import { createRandom } from '../../src/simulator/random.ts';
+import { createRandom } from '../../simulator/random.ts';
 import { listMutants, type Mutant } from './mutants.ts';
 import { nearestTests } from './nearest.ts';
 
@@ -111,8 +111,7 @@ function list(pattern: string): readonly string[] {
 
 function drawMutants(seed: number): readonly Mutant[] {
   const files = list('src/**/*.ts').filter(
-    (file) =>
-      file.startsWith(options.only) && !/^src\/(?:simulator|json\/scanner)\/|\.d\.ts$/.test(file),
+    (file) => file.startsWith(options.only) && !/^src\/json\/scanner\/|\.d\.ts$/.test(file),
   );
   const random = createRandom(seed);
   return files

@@ -26,7 +26,7 @@ function compile(): void {
 
 /** Copies files that the program reads at run time; none may have the name of a module. */
 function copyAssets(): void {
-  cpSync(path.join(ROOT, 'src'), DIST, {
+  cpSync(path.join(ROOT, 'src'), path.join(DIST, 'src'), {
     recursive: true,
     force: false,
     errorOnExist: true,

@@ -1,6 +1,12 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { Command } from 'commander';
+import {
+  CYCLE_SECONDS,
+  type Simulator,
+  type SimulatorOptions,
+  startSimulator,
+} from '../../../simulator/index.ts';
 import { COLLECTORS } from '../../collectors/index.ts';
 import type { Config } from '../../config/keys-and-flags.ts';
 import { loadConfig } from '../../config/load.ts';
@@ -8,12 +14,6 @@ import type { Exporter } from '../../exporter/exporter.ts';
 import { messageOf } from '../../format.ts';
 import { createLog } from '../../log.ts';
 import type { Build } from '../../metrics/exporter-metrics.ts';
-import {
-  CYCLE_SECONDS,
-  type Simulator,
-  type SimulatorOptions,
-  startSimulator,
-} from '../../simulator/index.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
 import { runExporter } from './serve.ts';

@@ -9,10 +9,10 @@ import { formatJson } from '../../format.ts';
 import { processFamilies } from '../../metrics/exporter-families.ts';
 import type { ProcessMetric } from '../../metrics/exporter-metrics.ts';
 import type { Family } from '../../metrics/family.ts';
+import { ROOT } from '../build.ts';
 import { addExamples, usageError } from '../command.ts';
 
-/** Beside src or dist: in a checkout, in the package and in the image. */
-const PAGE = path.join(import.meta.dirname, '../../../docs/metrics.md');
+const PAGE = path.join(ROOT, 'docs/metrics.md');
 
 /** One metric, as the reference describes it. */
 export interface CatalogueEntry extends ProcessMetric {

@@ -4,6 +4,7 @@ import { type Command, Option } from 'commander';
 import { parseYaml, visitYaml } from '../../config/document.ts';
 import { explainFileError } from '../../config/files.ts';
 import { findFile } from '../../config/sources.ts';
+import { ROOT } from '../build.ts';
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
 import { addConfigFileFlag, configSources, loadCommandConfig } from '../schema-flags.ts';
 import {
@@ -14,11 +15,8 @@ import {
   type Settings,
 } from './rules/settings.ts';
 
-/**
- * The rules, in which `${name}` stands for a setting, or for a text at the end of the file. It lies below `config` in a
- * checkout, in the package and in the image: beside src or dist.
- */
-const TEMPLATE = path.join(import.meta.dirname, '../../../config/prometheus/rules.template.yml');
+/** The rules, in which `${name}` stands for a setting, or for a text at the end of the file. */
+const TEMPLATE = path.join(ROOT, 'config/prometheus/rules.template.yml');
 
 /** `rules`: prints the recording and alerting rules. */
 export function define(command: Command, context: CommandContext): void {

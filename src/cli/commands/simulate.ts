@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { type Simulator, type SimulatorOptions, startSimulator } from '../../../simulator/index.ts';
 import { messageOf } from '../../format.ts';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../simulator/index.ts';
 import { addExamples, CommandError, EXIT } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
 

@@ -1,4 +1,4 @@
-import type { Simulator } from '../../../src/simulator/index.ts';
+import type { Simulator } from '../../../simulator/index.ts';
 
 /** The correct values at one moment, by sample. */
 export type Expected = Map<string, number>;

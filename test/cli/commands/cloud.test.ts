@@ -1,9 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
-import {
-  ASSISTANT_PASSWORD,
-  type Simulator,
-  startSimulator,
-} from '../../../src/simulator/index.ts';
+import { ASSISTANT_PASSWORD, type Simulator, startSimulator } from '../../../simulator/index.ts';
 import { configFlag, PROCESS_TIMEOUT_MS, runHere, start, writeTemporary } from '../run.ts';
 
 const PEM = '-----BEGIN CERTIFICATE-----\nc29tZSBieXRlcw==\n-----END CERTIFICATE-----\n';

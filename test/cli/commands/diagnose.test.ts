@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { ASSISTANT_PASSWORD, SQL_MARKER, startSimulator } from '../../../simulator/index.ts';
 import { cloud } from '../../../src/collectors/cloud.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { tables } from '../../../src/collectors/tables/collector.ts';
-import { ASSISTANT_PASSWORD, SQL_MARKER, startSimulator } from '../../../src/simulator/index.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { refusing, serve } from '../../support/http-server.ts';
 import { configFlag, runHere, writeTemporary } from '../run.ts';

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type Simulator, SQL_MARKER, startSimulator } from '../../../src/simulator/index.ts';
+import { type Simulator, SQL_MARKER, startSimulator } from '../../../simulator/index.ts';
 import { configFlag, runHere } from '../run.ts';
 
 let simulator: Simulator;

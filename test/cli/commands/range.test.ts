@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { startSimulator } from '../../../src/simulator/index.ts';
+import { startSimulator } from '../../../simulator/index.ts';
 import { configFlag, runHere } from '../run.ts';
 
 const QUIET = { frozen: true, faultyNodes: false, metricKeys: 'useful', seed: 7 } as const;

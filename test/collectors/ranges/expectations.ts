@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { Truth } from '../../../src/simulator/index.ts';
+import type { Truth } from '../../../simulator/index.ts';
 import type { Polled } from './cluster.ts';
 
 /** Sample values of a family, by label text without braces. */

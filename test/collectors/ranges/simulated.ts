@@ -1,4 +1,4 @@
-import type { Simulator } from '../../../src/simulator/index.ts';
+import type { Simulator } from '../../../simulator/index.ts';
 import { createTestClient, type TestClient } from '../../support/cluster.ts';
 
 /** The cluster API over real sockets to a simulator. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { startSimulator, type Truth } from '../../../simulator/index.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
-import { startSimulator, type Truth } from '../../../src/simulator/index.ts';
 import { type Polled, pollRanges } from './cluster.ts';
 import {
   expectDependence,

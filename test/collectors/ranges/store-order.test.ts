@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { startSimulator } from '../../../simulator/index.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
-import { startSimulator } from '../../../src/simulator/index.ts';
 import { fakeCluster, pollRanges, replica } from './cluster.ts';
 import { expectDependence, expectRanges, expectStores } from './expectations.ts';
 import { simulatedApi } from './simulated.ts';

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { startSimulator } from '../../../simulator/index.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
-import { startSimulator } from '../../../src/simulator/index.ts';
 import { fakeCluster, pollRanges, replica, statusError } from './cluster.ts';
 import { valuesOf } from './expectations.ts';
 import { simulatedApi } from './simulated.ts';

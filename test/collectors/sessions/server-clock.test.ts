@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
+import { startSimulator } from '../../../simulator/index.ts';
 import { sessions } from '../../../src/collectors/sessions/collector.ts';
-import { startSimulator } from '../../../src/simulator/index.ts';
 import { simulatedApi } from '../ranges/simulated.ts';
 import { poll } from '../support.ts';
 import { NOW_MS, OPTIONS } from './listing.ts';

@@ -1,8 +1,8 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { startSimulator, type Simulator } from '../../../simulator/index.ts';
 import type { Config } from '../../../src/config/keys-and-flags.ts';
-import { startSimulator, type Simulator } from '../../../src/simulator/index.ts';
 import { everyCollector } from '../../support/collectors.ts';
 import { clusterYaml, startTestExporter, withCollectors } from '../../support/exporter.ts';
 import { eventually, type Prometheus, startPrometheus } from '../../support/prometheus.ts';

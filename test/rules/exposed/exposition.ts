@@ -1,4 +1,4 @@
-import { startSimulator } from '../../../src/simulator/index.ts';
+import { startSimulator } from '../../../simulator/index.ts';
 import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import { everyCollector } from '../../support/collectors.ts';
 import { clusterYaml, startTestExporter } from '../../support/exporter.ts';

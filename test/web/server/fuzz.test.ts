@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { optionsOfImage } from '../../../bench/image-options.ts';
-import { startSimulator } from '../../../src/simulator/index.ts';
+import { startSimulator } from '../../../simulator/index.ts';
 import { PROCESS_TIMEOUT_MS, startProgram } from '../../cli/run.ts';
 import { addressOf, MAIN } from '../../e2e/process-support.ts';
 import { sendFuzz } from './fuzz.ts';

@@ -1,5 +1,5 @@
 import net from 'node:net';
-import { createRandom, type Random } from '../../../src/simulator/random.ts';
+import { createRandom, type Random } from '../../../simulator/random.ts';
 
 const METHODS = [
   'GET',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { ASSISTANT_PASSWORD, SQL_MARKER } from '../../../simulator/index.ts';
 import { COLLECTORS } from '../../../src/collectors/index.ts';
 import type { Status } from '../../../src/findings/status.ts';
-import { ASSISTANT_PASSWORD, SQL_MARKER } from '../../../src/simulator/index.ts';
 import { openScene, type Scene } from '../../browser/scenes.ts';
 import { orders } from '../../support/collectors.ts';
 import { serve } from '../../support/http-server.ts';
