@@ -67,7 +67,7 @@ export interface Quirks {
   /** Table and database names in double quotes are supported. */
   quotedNames: boolean;
   /** GET /_status/ranges/{id}, which is not part of the API v2: a proxy may not pass it on. */
-  rangeTypes: 'works' | 'forbidden' | 'missing';
+  rangeDescriptors: 'works' | 'forbidden' | 'missing';
   /** GET /table_metadata/, since 24.3. */
   tableMetadata: boolean;
   /** Time since the server last computed the list of tables. */
@@ -114,7 +114,7 @@ const REAL: Quirks = {
   deadNode: 'at-once',
   deadNodeDelayMs: 4000,
   quotedNames: false,
-  rangeTypes: 'works',
+  rangeDescriptors: 'works',
   tableMetadata: true,
   tableCacheAgeMs: 60_000,
   cloudRateLimit: true,

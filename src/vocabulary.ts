@@ -13,7 +13,7 @@ export const CLUSTER_ENDPOINTS = [
   'users',
   'table',
   'table_metadata',
-  'range_types',
+  'range_descriptors',
 ] as const;
 
 /** Operations of both APIs; values of the label `endpoint`, never paths. */

@@ -3,7 +3,7 @@ import type { Account } from '../options.ts';
 import { describeTable, listUsers } from './catalog.ts';
 import { login, logout } from './login.ts';
 import { health, ready, statusVars, listNodes } from './nodes.ts';
-import { describeRanges } from './range-types.ts';
+import { describeRanges } from './range-descriptors.ts';
 import { listNodeRanges } from './ranges.ts';
 import {
   callerOf,
@@ -26,7 +26,7 @@ export type ClusterEndpoint =
   | 'users'
   | 'table'
   | 'table_metadata'
-  | 'range_types'
+  | 'range_descriptors'
   | 'health'
   | 'vars'
   | 'other';
@@ -47,7 +47,7 @@ const ROUTES: readonly Route[] = [
   { endpoint: 'table', pattern: /^\/api\/v2\/databases\/([^/]+)\/tables\/([^/]+)\/$/ },
   { endpoint: 'table_metadata', pattern: /^\/api\/v2\/table_metadata\/$/ },
   { endpoint: 'health', pattern: /^\/(?:health|api\/v2\/health\/)$/ },
-  { endpoint: 'range_types', pattern: /^\/_status\/ranges\/([^/]+)$/ },
+  { endpoint: 'range_descriptors', pattern: /^\/_status\/ranges\/([^/]+)$/ },
   { endpoint: 'vars', pattern: /^\/_status\/vars$/ },
 ];
 
@@ -83,14 +83,14 @@ export async function answerLocally(
     case 'users':
     case 'table':
     case 'table_metadata':
-    case 'range_types':
+    case 'range_descriptors':
       break;
   }
   const refusal = isSystem ? refuseTenant(server, endpoint) : refuseVirtual(endpoint);
   if (refusal !== undefined) return refusal;
   if (endpoint === 'login') return login(server, request);
   if (endpoint === 'logout') return logout(server, request);
-  if (endpoint === 'range_types') return describeRanges(server, request, parts[0] ?? '');
+  if (endpoint === 'range_descriptors') return describeRanges(server, request, parts[0] ?? '');
   return answerAuthenticated(server, request, endpoint, parts);
 }
 

@@ -35,7 +35,7 @@ export function clusterService(
 function targetOf(received: ReceivedRequest, gateway: number): number {
   const { endpoint, parts } = matchRoute(received.url.pathname);
   const inPath =
-    endpoint === 'node_ranges' || endpoint === 'range_types' ? Number(parts[0]) : Number.NaN;
+    endpoint === 'node_ranges' || endpoint === 'range_descriptors' ? Number(parts[0]) : Number.NaN;
   const target = inPath || Number(received.url.searchParams.get('remote_node_id'));
   return Number.isInteger(target) && target > 0 ? target : gateway;
 }

@@ -224,7 +224,7 @@ export class ClusterApi {
    * GET /_status/ranges/{node_id}, beside the API v2 and no part of it: the types of the replicas of these ranges. 0 is a
    * voter, 5 a non-voter, undefined no integer.
    */
-  async rangeTypes(
+  async rangeDescriptors(
     stats: PollStats,
     request: {
       /** Ends the request before the poll's own deadline does. */
@@ -240,7 +240,7 @@ export class ClusterApi {
     const query = request.rangeIds.map((id) => `range_ids=${id}`).join('&');
     const requestStats = createPollStats(AbortSignal.any([stats.signal, request.deadline]));
     await this.#readPage(requestStats, {
-      endpoint: 'range_types',
+      endpoint: 'range_descriptors',
       path: `/_status/ranges/${request.nodeId}?${query}`,
       isBesideApi: true,
       sendsCookie: true,

@@ -117,7 +117,7 @@ const UNKNOWN: readonly (World & { readonly reason: string })[] = [
             ranges: 60,
             replication: 5,
             faultyNodes: false,
-            quirks: { rangeTypes: 'forbidden' },
+            quirks: { rangeDescriptors: 'forbidden' },
           },
         },
       }),

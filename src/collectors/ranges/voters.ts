@@ -116,7 +116,7 @@ export class KnownVoters {
     try {
       for (const [nodeId, ranges] of rangesByNode(known, chosen)) {
         for (const range of ranges) this.#lastRequested.set(keyOf(range), range.rangeId);
-        await api.rangeTypes(context, {
+        await api.rangeDescriptors(context, {
           deadline,
           nodeId,
           rangeIds: ranges.map(({ rangeId }) => rangeId),

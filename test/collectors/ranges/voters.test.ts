@@ -170,7 +170,7 @@ describe('dependent ranges of a multi-region cluster', () => {
           survival: { movr, bank },
         });
         await using cluster = simulatedApi(simulator);
-        if (!isRead) simulator.setQuirk('rangeTypes', 'forbidden');
+        if (!isRead) simulator.setQuirk('rangeDescriptors', 'forbidden');
         const state = ranges.createState();
         await pollRanges(cluster.api, { state });
         await pollRanges(cluster.api, { state });
@@ -206,7 +206,9 @@ test('the types are read beside the API with the token in a cookie, and with no 
   await using cluster = simulatedApi(simulator);
   const polled = await pollRanges(cluster.api);
   expect(unknown(polled)).toEqual(['{scope="node"} 0', '{scope="locality"} 0']);
-  const asked = simulator.requests.entries.filter(({ endpoint }) => endpoint === 'range_types');
+  const asked = simulator.requests.entries.filter(
+    ({ endpoint }) => endpoint === 'range_descriptors',
+  );
   expect(asked.length).toBeGreaterThan(0);
   expect(asked.length).toBeLessThanOrEqual(5);
   // The simulator takes no other secret here than the cookie, and shows none in its log.
@@ -214,7 +216,7 @@ test('the types are read beside the API with the token in a cookie, and with no 
     expect(path).toMatch(/^\/_status\/ranges\/\d\?range_ids=\d+(&range_ids=\d+)*$/);
     expect(headers['x-cockroach-api-session']).toBeUndefined();
   }
-  simulator.fault({ endpoint: 'range_types', kind: 'status', status: 503, times: 1 });
+  simulator.fault({ endpoint: 'range_descriptors', kind: 'status', status: 503, times: 1 });
   await pollRanges(cluster.api);
-  expect(simulator.requests.count('range_types')).toBe(asked.length + 1);
+  expect(simulator.requests.count('range_descriptors')).toBe(asked.length + 1);
 });

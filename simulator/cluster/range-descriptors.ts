@@ -18,12 +18,12 @@ export async function describeRanges(
   request: ClusterRequest,
   nodeId: string,
 ): Promise<Reply> {
-  if (server.quirks.rangeTypes === 'missing') return textAnswer(404, '404 page not found\n');
+  if (server.quirks.rangeDescriptors === 'missing') return textAnswer(404, '404 page not found\n');
   const caller: Account | Reply = callerOfCookie(server, request);
   if (typeof caller === 'string' || isRefusal(caller)) return caller;
   const refusal = refuseUnprivileged(server, caller);
   if (refusal !== undefined) return refusal;
-  if (server.quirks.rangeTypes === 'forbidden') {
+  if (server.quirks.rangeDescriptors === 'forbidden') {
     return textAnswer(403, 'user not allowed to access this endpoint');
   }
   const id = nodeId === 'local' ? request.node.id : goInteger(nodeId);
@@ -74,5 +74,7 @@ function rangeInfo(range: Range, nodeId: number, storeId: number): object {
     sourceNodeId: nodeId,
     sourceStoreId: storeId,
     leaseHistory: [],
+    isLeaseholder: range.leases.at(-1)?.storeId === storeId,
+    leaseValid: range.leases.at(-1)?.storeId === storeId,
   };
 }
