@@ -67,6 +67,8 @@ export interface RangeCounts {
 export interface ScanSummary extends Omit<RangeCounts, 'byProblem'> {
   /** The ranges that depend on each node; only known when this exporter read every node of the cluster that is not known to be down. */
   readonly domains?: Dependence | undefined;
+  /** What the scan shows of the cluster as a whole; undefined for a shard, and while a node to be read was not. */
+  readonly cluster?: ClusterScan | undefined;
   /** It lacks `no_live_replica` when `domains` is absent, and while some nodes that are down have never been read. */
   readonly problems: ReadonlyMap<RangeProblem, ProblemSummary>;
   /** Lease changes since the start of the exporter. */
@@ -76,6 +78,39 @@ export interface ScanSummary extends Omit<RangeCounts, 'byProblem'> {
   readonly tables: ShownTables;
   /** All nodes send the CPU of their replicas; else the sums of tables lack some. */
   readonly hasTableCpu: boolean;
+}
+
+/** What a scan of all nodes shows of the cluster as a whole. */
+export interface ClusterScan {
+  /** Ranges whose replicas are not verified: which nodes may stop is not known while there are some. */
+  readonly unverified: number;
+  /** Ranges that serve nothing now, confirmed: no majority of replicas with a Raft leader, or no lease. */
+  readonly servingNothing: number;
+  readonly keySpace: KeySpaceStatus;
+  /** Undefined where descriptors are refused or disabled. */
+  readonly dependence: Dependence | undefined;
+  readonly descriptors: DescriptorStatus;
+  /** Ranges that no live node reports and whose last descriptor has no replica on one; undefined while it is not known. */
+  readonly lost: number | undefined;
+}
+
+/** Whether the ranges of a scan join from the first key to the last. */
+export interface KeySpaceStatus {
+  /** Nothing is missing. */
+  readonly isComplete: boolean;
+  /** The last three complete scans ended with the same gap: ranges are missing that no node reports. */
+  readonly isGapConfirmed: boolean;
+}
+
+/** The state of reading descriptors. */
+export interface DescriptorStatus {
+  readonly state: 'read' | 'refused' | 'disabled';
+  /** Why the last request was refused. */
+  readonly refusal: RequestError | undefined;
+  /** Ranges whose descriptor is to be read now. */
+  readonly due: number;
+  /** Ranges that are read in a minute, as measured; undefined before the first request. */
+  readonly perMinute: number | undefined;
 }
 
 /** The ranges that have a problem. */
@@ -107,6 +142,8 @@ export interface HotRange extends ListedRange {
 /** A range with a problem, and the lowest node, and on it the lowest store, that reports it. */
 export interface ProblemRange extends ListedRange {
   readonly firstSeenSeconds: number;
+  /** All nodes of its last descriptor, voters first; only of a range without a live replica. */
+  readonly lastNodes?: readonly number[];
 }
 
 /** Load of the ranges that begin in a table: of lease-holding replicas, except the CPU, which is of all replicas. */
@@ -153,6 +190,8 @@ export interface Dependence {
   /** The live nodes by id. */
   readonly nodes: ReadonlyMap<number, NodeDomain>;
   readonly localities: readonly LocalityDomain[];
+  /** Ranges whose last descriptor names the member, lost ones included, by id of each member that is not live. */
+  readonly downReplicas?: ReadonlyMap<number, number>;
   /**
    * Ranges for which the figures are lower bounds, because their voters or some of their holders are not known. `node`: a
    * replica is missing. `locality`: one locality holds two or more replicas, but not all.
