@@ -1,5 +1,6 @@
 import { workloadSteps } from './workload-incident.ts';
 import type { Range } from './world/ranges.ts';
+import { isVoter } from './world/replica-types.ts';
 import type { World } from './world/world.ts';
 
 /** Changes to the world over time. */
@@ -160,7 +161,7 @@ function pinnedRange(world: World): Step[] {
 /** Puts the replicas of the range where they are now. */
 function placementOf(world: World, { id, replicas }: Range): () => void {
   const nodesOf = (areVoters: boolean): number[] =>
-    replicas.filter(({ isVoter }) => isVoter === areVoters).map(({ nodeId }) => nodeId);
+    replicas.filter((each) => isVoter(each) === areVoters).map(({ nodeId }) => nodeId);
   const [voters, nonVoters] = [nodesOf(true), nodesOf(false)];
   return () => world.placeRange(id, voters, nonVoters);
 }

@@ -61,6 +61,8 @@ export interface ClusterNode {
   /** False once its decommissioning has finished: the server deletes the record then. */
   hasRecord: boolean;
   process: ProcessState;
+  /** It came back, and its replicas have not learned yet what their ranges are now. */
+  isBehind: boolean;
   silentOn: Silence;
   startedAtMs: number;
   /** The last record, kept until the next one is due. */
@@ -119,6 +121,7 @@ function generateNode(
     membership: 'active',
     hasRecord: true,
     process: 'up',
+    isBehind: false,
     silentOn: 'nothing',
     startedAtMs: Math.floor(startMs - DAY_MS * (2 + 28 * random.next())),
     written: undefined,

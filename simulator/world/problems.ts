@@ -1,23 +1,28 @@
 import { countsAsLive, type ClusterNode } from './nodes.ts';
 import type { Problem, Range, Replica } from './ranges.ts';
+import { hasMajority, REPLICA_TYPE, votesAfter } from './replica-types.ts';
+import type { WorldState } from './state.ts';
+import { neededNonVoters, neededVoters } from './wanted-replicas.ts';
 
 /**
- * The problems that this replica reports. Problems of the range come from one replica only: the
- * leaseholder's when its node is live, else the first live one of the descriptor.
+ * The problems that this replica reports, by the range as it knows it. Problems of the range come from one replica only:
+ * the leaseholder's when its node is live, else the first live one of the descriptor. They depend on the liveness of nodes
+ * and not on who reaches whom.
  */
-export function problemsOf(
-  range: Range,
-  replica: Replica,
-  nodes: ReadonlyMap<number, ClusterNode>,
-): Set<Problem> {
+export function problemsOf(state: WorldState, range: Range, replica: Replica): Set<Problem> {
   const problems = new Set<Problem>(replica.flags);
-  const reporter = nodes.get(replica.nodeId);
-  if (reporter === undefined) return problems;
-  const live = range.replicas.filter((each) => seesAsLive(reporter, nodes.get(each.nodeId)));
-  if (reportingReplica(range, live) !== replica) return problems;
-  if (!hasQuorum(range, live)) problems.add('unavailable');
-  if (live.length < range.wantedReplicas) problems.add('underreplicated');
-  if (live.length > range.wantedReplicas) problems.add('overreplicated');
+  const viewer = state.nodes.get(replica.nodeId);
+  if (viewer === undefined) return problems;
+  const isLive = ({ nodeId }: { readonly nodeId: number }): boolean =>
+    seesAsLive(viewer, state.nodes.get(nodeId));
+  if (reportingStore(range, isLive) !== replica.storeId) return problems;
+  if (!hasMajority(range.replicas, isLive)) problems.add('unavailable');
+  const live = range.replicas.filter(isLive);
+  const spareVoters = live.filter(votesAfter).length - neededVoters(state, range);
+  const nonVoters = live.filter(({ type }) => type === REPLICA_TYPE.nonVoter).length;
+  const spareNonVoters = nonVoters - neededNonVoters(state, range);
+  if (spareVoters < 0 || spareNonVoters < 0) problems.add('underreplicated');
+  else if (spareVoters > 0 || spareNonVoters > 0) problems.add('overreplicated');
   for (const problem of range.forced) problems.add(problem);
   return problems;
 }
@@ -29,21 +34,11 @@ function seesAsLive(viewer: ClusterNode, node: ClusterNode | undefined): boolean
   return countsAsLive(node);
 }
 
-function reportingReplica(range: Range, live: readonly Replica[]): Replica | undefined {
-  const holder = range.leases.at(-1)?.storeId;
-  return live.find((each) => each.storeId === holder) ?? live[0];
-}
-
-/** Whether the voters among these replicas are a quorum of the range. */
-export function hasQuorum({ replicas }: Range, live: readonly Replica[]): boolean {
-  return countVoters(live) >= quorumOf(countVoters(replicas));
-}
-
-function countVoters(replicas: readonly Replica[]): number {
-  return replicas.filter(({ isVoter }) => isVoter).length;
-}
-
-/** The number of voters for a quorum. */
-export function quorumOf(voters: number): number {
-  return Math.floor(voters / 2) + 1;
+function reportingStore(
+  { leases, replicas }: Range,
+  isLive: (place: { readonly nodeId: number }) => boolean,
+): number | undefined {
+  const holder = leases.at(-1);
+  if (holder !== undefined && isLive(holder)) return holder.storeId;
+  return replicas.find(isLive)?.storeId;
 }

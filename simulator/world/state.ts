@@ -1,6 +1,7 @@
 import type { Account, SimulatorOptions } from '../options.ts';
 import { createAccounts } from './accounts.ts';
 import { createAssistant, type AssistantState } from './assistant.ts';
+import type { HeldReplica } from './held-replicas.ts';
 import { type Lease, leasesKnownTo } from './leases.ts';
 import { generateNodes, type ClusterNode, clientNodeIds } from './nodes.ts';
 import { generateRanges, type Range, type Replica } from './ranges.ts';
@@ -19,6 +20,10 @@ export interface WorldState {
   readonly nodes: Map<number, ClusterNode>;
   /** By id, ascending. */
   readonly ranges: Map<number, Range>;
+  /** The id of the next range to be split off; ids of merged ranges are not used again. */
+  nextRangeId: number;
+  /** Replicas that their ranges no longer name, on nodes that were cut off then, with the range as they know it. */
+  removed: HeldReplica[];
   readonly tables: Table[];
   readonly accounts: Account[];
   /** The clients that reconnect automatically. */
@@ -48,12 +53,15 @@ export function createState(options: SimulatorOptions): WorldState {
   const nodes = generateNodes(options, startMs);
   const tables = createTables();
   const extraTables = createExtraTables(options.extraTables);
+  const ranges = generateRanges(options, nodes, tables, startMs);
   return {
     options,
     now: options.frozen ? () => startMs : options.now,
     startMs,
     nodes: new Map(nodes.map((node) => [node.id, node])),
-    ranges: generateRanges(options, nodes, tables, startMs),
+    ranges,
+    nextRangeId: ranges.size + 1,
+    removed: [],
     tables: [...tables, ...extraTables],
     accounts: createAccounts(options),
     slots: generateSlots(options, clientNodeIds(options)),

@@ -142,3 +142,39 @@ export interface SessionsBody {
 export function holdsLease(replica: WireRange): boolean {
   return replica.lease_history?.at(-1)?.replica.store_id === replica.source_store_id;
 }
+
+/** A range as a node that holds it describes it. */
+export interface WireDescribedRange {
+  readonly span: { readonly startKey: string; readonly endKey: string };
+  readonly state: {
+    readonly state: {
+      readonly desc: {
+        readonly rangeId: string;
+        readonly startKey: string;
+        readonly endKey: string;
+        readonly internalReplicas: readonly {
+          readonly nodeId: number;
+          readonly storeId: number;
+          readonly replicaId: number;
+          readonly type: number;
+        }[];
+        readonly nextReplicaId: number;
+        readonly generation: string;
+      };
+    };
+  };
+  readonly isLeaseholder: boolean;
+  readonly leaseValid: boolean;
+}
+
+/** What a node of an insecure cluster says of these ranges, at its own URL if it has one. */
+export async function describeRanges(
+  simulator: Simulator,
+  nodeId: number,
+  rangeIds: readonly number[],
+): Promise<readonly WireDescribedRange[]> {
+  const query = rangeIds.map((id) => `range_ids=${id}`).join('&');
+  const gateway = simulator.clusterUrls[nodeId - 1] ?? simulator.clusterUrl;
+  const url = `${gateway}/_status/ranges/${nodeId}?${query}`;
+  return (await ask<{ ranges: WireDescribedRange[] }>(url)).json().ranges;
+}

@@ -177,9 +177,9 @@ describe('dependent ranges of a multi-region cluster', () => {
         for (const nodeId of down) simulator.world.killNode(nodeId);
         const polled = await pollRanges(cluster.api, { state });
         const found = valuesOf(polled, 'crdb_node_dependent_ranges');
-        const { real } = simulator.truth().dependence;
+        const { nodes } = simulator.truth().dependence;
         const uncertain = valuesOf(polled, 'crdb_ranges_of_unknown_voters')['scope="node"'] ?? NaN;
-        for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of Object.entries(real.nodes)) {
+        for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of Object.entries(nodes)) {
           const valueOf = (effect: string) => found[`node_id="${nodeId}",effect="${effect}"`];
           expect(valueOf('all_replicas')).toBe(allReplicas);
           expect(valueOf('without_quorum')).toBe(withoutQuorum);
