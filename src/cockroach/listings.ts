@@ -1,6 +1,6 @@
 import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/request.ts';
-import { array, integer, nameText, object, optional, raw, string } from '../json/shape.ts';
+import { array, integer, nameText, object, optional, raw } from '../json/shape.ts';
 
 /** A longer listing comes from a server that never ends; the largest real one has some tens of pages. */
 const MAX_PAGES = 1_000;
@@ -133,12 +133,3 @@ export function assertWithin(
 
 /** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
 export type RangeRoute = 'gateway' | 'proxy' | 'local';
-
-/** A range as jsonpb writes it: integers of 64 bits as strings, enums as integers. */
-export const describedRange = object({
-  state: object({
-    state: object({
-      desc: object({ rangeId: string(), internalReplicas: array(object({ type: integer() })) }),
-    }),
-  }),
-});

@@ -2,7 +2,7 @@ import { rangeElement } from '../../src/cli/replicas.ts';
 import { loginResponse } from '../../src/cockroach/api-login.ts';
 import { CA_CERT, DATABASES, errorBody } from '../../src/cockroach/cloud-api.ts';
 import { offsetEnvelope, sessionsEnvelope, tablesEnvelope } from '../../src/cockroach/listings.ts';
-import { describedRange } from '../../src/cockroach/listings.ts';
+import { describedRange } from '../../src/cockroach/range-descriptor.ts';
 import { assistantDetails, assistantShape } from '../../src/collectors/cloud.ts';
 import { nodeDetails, nodeShape } from '../../src/collectors/nodes/record.ts';
 import { LOADS, replicaShape } from '../../src/collectors/ranges/replica.ts';
