@@ -35,6 +35,7 @@ export function jobMetrics(
     metrics[`jobs.${job}.currently_running`] = 0;
     metrics[`jobs.${job}.currently_paused`] = 0;
     metrics[`jobs.${job}.protected_age_sec`] = 0;
+    metrics[`jobs.${job}.resume_failed`] = 0;
   }
   const now = atMs / 1000;
   const [first, second = first] = [...state.nodes.values()].filter(countsAsLive);
