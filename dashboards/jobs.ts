@@ -38,8 +38,8 @@ export const jobsRow = (limit: Limit): Row => ({
     }),
     graph('Changefeed lag', {
       about:
-        'Lag of the slowest changefeed of each node (crdb_node_changefeed_max_behind_seconds). Above the dashed line: see CrdbChangefeedLagging. Not of nodes where a changefeed scans whole tables (crdb_node_changefeed_backfills): its lag is none until it ends.',
-      queries: `max by (node_id) (crdb_node_changefeed_max_behind_seconds{${S}} unless crdb_node_changefeed_backfills{${S}} > 0)`,
+        'Lag of the slowest changefeed of each node (crdb_node_changefeed_max_behind_seconds). Above the dashed line: see CrdbChangefeedLagging. Not while a changefeed scans whole tables (crdb_node_changefeed_backfills): what nodes then report is no lag.',
+      queries: `max by (node_id) (crdb_node_changefeed_max_behind_seconds{${S}}) unless on () max(crdb_node_changefeed_backfills{${S}}) > 0`,
       unit: 's',
       legend: 'n{{node_id}}',
       steps: ['green', [limit('changefeed_lag'), 'orange']],
@@ -47,7 +47,7 @@ export const jobsRow = (limit: Limit): Row => ({
       height: 4,
     }),
     graph('Failed jobs', {
-      about: 'Jobs that failed for good, by type (crdb_node_job_failures_total).',
+      about: 'Jobs that failed for good, by type (crdb_node_job_failures_total): CrdbJobFailing.',
       queries: `sum by (job_type) (max by (node_id, job_type) (increase(crdb_node_job_failures_total{${S}}[$__rate_interval])))`,
       unit: 'short',
       legend: '{{job_type}}',

@@ -14,6 +14,7 @@ export const CLUSTER_ENDPOINTS = [
   'table',
   'table_metadata',
   'range_descriptors',
+  'jobs',
 ] as const;
 
 /** Operations of both APIs; values of the label `endpoint`, never paths. */
@@ -80,6 +81,7 @@ export const ALERT_SEVERITIES = {
   CrdbHotRange: 'warning',
   CrdbJobPaused: 'warning',
   CrdbLicenseExpiring: 'warning',
+  CrdbLicenseMissing: 'warning',
   CrdbMigrationAssistantFailing: 'warning',
   CrdbMultipleNodesDown: 'critical',
   CrdbNodeCpuHigh: 'warning',

@@ -258,6 +258,35 @@ export class ClusterApi {
     return stats.bytes;
   }
 
+  /**
+   * GET /_admin/v1/jobs, beside the API v2 and no part of it: the newest jobs first, of all users with the privilege VIEWJOB,
+   * else those of the user. Without `status` of every status.
+   */
+  async jobs<S extends ObjectShape>(
+    stats: PollStats,
+    request: {
+      readonly limit: number;
+      readonly status?: string;
+      readonly shape: S;
+      /** `dateMs` is the Date header of the response. */
+      readonly onJob: (job: Infer<S>, dateMs: number | undefined) => void;
+    },
+  ): Promise<void> {
+    const { limit, status } = request;
+    let dateMs: number | undefined;
+    await this.#readPage(stats, {
+      endpoint: 'jobs',
+      path: `/_admin/v1/jobs?limit=${limit}${status === undefined ? '' : `&status=${status}`}`,
+      isBesideApi: true,
+      sendsCookie: true,
+      list: 'jobs',
+      element: request.shape,
+      envelope: object({}),
+      onHeaders: (response) => void ({ dateMs } = response),
+      onElement: (job) => request.onJob(job, dateMs),
+    });
+  }
+
   /** One page of a listing, decoded while it arrives. */
   #readPage<S extends ObjectShape, E extends ObjectShape>(
     stats: PollStats,

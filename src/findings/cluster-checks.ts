@@ -33,7 +33,22 @@ export const CLUSTER_CHECKS: readonly Check[] = [
         text: `The license ${days <= 0 ? 'has expired' : expires}.`,
       };
     },
-    next: 'After the grace period the cluster throttles transactions; renew with SET CLUSTER SETTING enterprise.license.',
+    next: 'Renew it with SET CLUSTER SETTING enterprise.license. With a free or trial license the cluster throttles transactions after the grace period; with a paid one it does not.',
+  },
+  {
+    key: 'no license',
+    about: 'nodes',
+    alert: 'CrdbLicenseMissing',
+    normalSeconds: 3600,
+    // A cluster of one node needs none.
+    find({ fresh }) {
+      const known = fresh.flatMap(
+        ({ metrics }) => metrics.get('seconds_until_license_expiry') ?? [],
+      );
+      const isMissing = known.length > 1 && known.every((seconds) => seconds === 0);
+      return isMissing ? 'The cluster has no license.' : undefined;
+    },
+    next: 'From 24.3 on a cluster of several nodes needs one: 7 days after its start, or 30 after the upgrade, each node refuses transactions while 5 are open. SET CLUSTER SETTING enterprise.license.',
   },
   {
     key: 'full stores',
@@ -118,7 +133,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       if (age <= thresholds.finalize_days * 86_400) return undefined;
       return `The upgrade has not been finalized for ${formatDuration(age)}.`;
     },
-    next: 'When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option.',
+    next: 'It may be longer: nodes count anew when they start. When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option.',
   },
 ];
 

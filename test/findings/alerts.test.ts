@@ -28,6 +28,7 @@ const rules = readRules().flatMap((group) => group.rules);
 /** Alerts that need a history, all exporters, or are of the exporter itself. */
 const NOT_CHECKED = `
   CrdbBackupFailing CrdbBackupUnknown CrdbCertificateExpiring CrdbChangefeedFailing
+  CrdbChangefeedRetrying CrdbJobFailing CrdbStoreMissing
   CrdbClusterNameShared CrdbConfigReloadFailed CrdbDiskFillsFast CrdbExporterClockWrong
   CrdbExporterDown CrdbExportersDisagree CrdbHeartbeatSlow CrdbIdleTransactions CrdbLatencyHigh
   CrdbMonitoringBlind CrdbNodeFlapping CrdbNodeLivenessFlapping CrdbNodeMemoryGrows
@@ -175,9 +176,15 @@ const CONDITIONS: Readonly<
   CrdbPurgatory: [
     store({ 'queue.replicate.purgatory': 1 }),
     store({ 'queue.replicate.purgatory': 0 }),
+    [node(2), node(3)],
   ],
   CrdbChangefeedLagging: sides('changefeed.max_behind_nanos', 601e9, 600e9),
   CrdbLicenseExpiring: sides('seconds_until_license_expiry', 20 * 86_400, 22 * 86_400),
+  CrdbLicenseMissing: [
+    metrics({ seconds_until_license_expiry: 0 }),
+    metrics({ seconds_until_license_expiry: 90 * 86_400 }),
+    [node(2, { metrics: new Map([['seconds_until_license_expiry', 0]]) })],
+  ],
   CrdbPartitionSuspected: [
     metrics({ 'rpc.connection.unhealthy': 2, 'rpc.connection.healthy': 1 }),
     metrics({ 'rpc.connection.unhealthy': 1, 'rpc.connection.healthy': 2 }),

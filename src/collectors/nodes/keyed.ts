@@ -72,11 +72,11 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   keyed(NODE, 'changefeed.max_behind_nanos', 'crdb_node_changefeed_max_behind_seconds', {
     help: 'Lag of the slowest changefeed of the node in seconds.',
     notes:
-      'No lag while crdb_node_changefeed_backfills is not 0. 0 for a changefeed that is paused or only retries.',
+      'No lag while crdb_node_changefeed_backfills of any node is not 0. 0 for a changefeed that is paused or only retries.',
   }),
   keyed(NODE, 'changefeed.backfill_count', 'crdb_node_changefeed_backfills', {
     help: 'Scans of whole tables that changefeeds of the node are running.',
-    notes: 'Until they end, crdb_node_changefeed_max_behind_seconds is no lag.',
+    notes: 'Until they end, crdb_node_changefeed_max_behind_seconds of any node is no lag.',
   }),
   keyed(NODE, 'sql.query.count', 'crdb_node_sql_queries_total', {
     help: 'SQL statements that succeeded on the node.',
