@@ -13,7 +13,7 @@ export const BATCH_APPLICATIONS = /backup|restore|dump|import|export|migrat|etl|
 
 export function readSessions({ nodes, failedNodes, applications }: SessionsResult): SessionsStatus {
   const total = (state: 'active' | 'idle_in_transaction' | 'idle') =>
-    [...nodes.values()].reduce((sum, tally) => sum + tally[state], 0);
+    sum([...nodes.values()].map((tally) => tally[state]));
   return {
     active: total('active'),
     idleInTransaction: total('idle_in_transaction'),
@@ -97,7 +97,7 @@ export function findHiddenSessions(
   known: NodesResult,
 ): Problem | undefined {
   const read = known.nodes.filter(({ id, isFresh }) => isFresh && !listed.failedNodes.has(id));
-  const connections = read.reduce((sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0), 0);
+  const connections = sum(read.map(({ metrics }) => metrics.get('sql.conns') ?? 0));
   if (connections === 0) return undefined;
   const counts = new Map<string, number>();
   for (const application of listed.applications) {
