@@ -68,6 +68,10 @@ export interface Quirks {
   quotedNames: boolean;
   /** GET /_status/ranges/{id}, which is not part of the API v2: a proxy may not pass it on. */
   rangeDescriptors: 'works' | 'forbidden' | 'missing';
+  /** GET /_status/connectivity, since 23.2: 403, 404 or 501 elsewhere, or where a proxy does not pass it on. */
+  connectivity: 'works' | 'forbidden' | 'missing' | 'not-offered';
+  /** What nodes say of every fourth connection, which was never made: old servers call it an error, and their text tells. */
+  idleConnections: 'none' | 'missing' | 'unknown' | 'establishing' | 'old-error';
   /** GET /table_metadata/, since 24.3. */
   tableMetadata: boolean;
   /** Time since the server last computed the list of tables. */
@@ -115,6 +119,8 @@ const REAL: Quirks = {
   deadNodeDelayMs: 4000,
   quotedNames: false,
   rangeDescriptors: 'works',
+  connectivity: 'works',
+  idleConnections: 'none',
   tableMetadata: true,
   tableCacheAgeMs: 60_000,
   cloudRateLimit: true,
@@ -136,6 +142,7 @@ const DOCUMENTED: Quirks = {
   storeMetrics: false,
   problemMembers: 8,
   statsMembers: 2,
+  connectivity: 'missing',
   ignoreRemoteNode: true,
   quotedNames: true,
   tableMetadata: false,
@@ -151,6 +158,7 @@ export const OLD_RELEASE: Partial<Quirks> = {
   storeMetrics: false,
   problemMembers: 8,
   statsMembers: 2,
+  connectivity: 'missing',
   tableMetadata: false,
 };
 

@@ -12,6 +12,7 @@ import { rangeElement } from '../wire/range.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import { churnRanges } from '../world/range-actions.ts';
 import type { Range, Replica } from '../world/ranges.ts';
+import { canReach } from '../world/reachability.ts';
 import { slicePage, goInteger, listBody } from './page.ts';
 import type { ClusterRequest, ClusterServer } from './request.ts';
 
@@ -57,7 +58,7 @@ export async function reach(
   if (to === undefined) return internalError();
   if (to === from && to.process !== 'frozen') return undefined;
   if (to.process === 'frozen') return 'silence';
-  if (to.process === 'up' && from.process === 'up') return undefined;
+  if (canReach(server.world.state, from.id, to.id)) return undefined;
   if (server.quirks.deadNode === 'hang') return 'silence';
   if (server.quirks.deadNode === 'after-delay') {
     await wait(server.quirks.deadNodeDelayMs, undefined, { ref: false });

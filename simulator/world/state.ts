@@ -17,6 +17,8 @@ export interface WorldState {
   readonly now: () => number;
   readonly startMs: number;
   readonly nodes: Map<number, ClusterNode>;
+  /** Pairs of nodes that do not reach each other (`pairKey`), although both are up. */
+  readonly cutPairs: Set<string>;
   /** By id, ascending. */
   readonly ranges: Map<number, Range>;
   readonly tables: Table[];
@@ -53,6 +55,7 @@ export function createState(options: SimulatorOptions): WorldState {
     now: options.frozen ? () => startMs : options.now,
     startMs,
     nodes: new Map(nodes.map((node) => [node.id, node])),
+    cutPairs: new Set(),
     ranges: generateRanges(options, nodes, tables, startMs),
     tables: [...tables, ...extraTables],
     accounts: createAccounts(options),
