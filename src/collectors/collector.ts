@@ -25,6 +25,8 @@ export interface CollectorPoll<Options, State> extends PollStats {
   };
   /** Wall clock, ms since the epoch. */
   readonly nowMs: () => number;
+  /** How long the poll may still take, ms; Infinity without a limit. */
+  readonly leftMs: () => number;
   /** Number of configured URLs. */
   readonly urls: number;
   /** Ids of the tables that the latest results of other collectors name. */
@@ -46,6 +48,7 @@ export function collectorPoll<Options, State>(
     shard: '0',
     shards: { index: 0, count: 1 },
     nowMs: Date.now,
+    leftMs: () => Infinity,
     urls: 1,
     namedTables: () => new Set<string>(),
     scanProgress: () => undefined,
@@ -103,6 +106,10 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   ): Promise<Result>;
   /** Writes a result as samples. A generator may yield where other work can run. */
   samples(result: Result, set: SampleSet): Iterable<unknown> | void;
+  /**
+   * Writes what is exported at all times; `result` is undefined before the first poll has ended, and while polls fail.
+   */
+  lastingSamples?(result: Result | undefined, set: SampleSet): void;
 }
 
 /** A collector by its API and its result: what its options and its state are does not matter. */

@@ -213,6 +213,7 @@ export class Cluster {
         shard,
         shards: this.shard,
         nowMs: clock.wallMs,
+        leftMs: () => (poll.endsAtMs ?? Infinity) - clock.monotonicMs(),
         urls: this.config.cluster_api?.urls.length ?? 1,
         namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
         scanProgress: (done, planned) => Object.assign(this.scan, { done, planned }),

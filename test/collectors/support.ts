@@ -66,15 +66,17 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
     readonly nowMs?: number;
     readonly namedTables?: readonly string[];
     readonly signal?: AbortSignal;
+    readonly leftMs?: () => number;
   },
 ): Promise<Polled & { readonly result: Result }> {
   const samples = new SampleSet({});
   const stats = createPollStats(given.signal ?? AbortSignal.timeout(20_000));
-  const { options, state, nowMs = 0, namedTables } = given;
+  const { options, state, nowMs = 0, leftMs, namedTables } = given;
   const chosen = {
     options,
     state,
     nowMs: () => nowMs,
+    ...(leftMs && { leftMs }),
     namedTables: () => new Set(namedTables),
   };
   const result = await collector.collect(api, collectorPoll(stats, chosen));
