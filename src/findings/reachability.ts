@@ -89,7 +89,7 @@ export function readReachability(
     failed: pairs.map(({ nodeId, peerId }) => ({ nodeId, peerId })),
     failedCount: unreachable.length,
     unaskedNodes,
-    slowest,
+    slowest: slowest[0],
   };
 }
 

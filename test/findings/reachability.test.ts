@@ -16,7 +16,7 @@ function connections(failed: readonly string[], more: Partial<NetworkResult> = {
     const [nodeId = 0, peerId = 0] = text.split(' -> ').map(Number);
     return { nodeId, peerId, error: 'secret' };
   });
-  const none = { unaskedNodes: [], maxPairs: 50, peers: new Map(), slowest: undefined };
+  const none = { unaskedNodes: [], maxPairs: 50, peers: new Map(), slowest: [] };
   return { ...none, checked: true, unreachable, ...more };
 }
 
@@ -121,7 +121,7 @@ test('the finding is that of the last list, and of the counts only where there i
 
 test('page and JSON get the first pairs, the slowest one, and no text of a server', () => {
   const slowest = { nodeId: 1, peerId: 3, seconds: 0.08 };
-  const result = connections(['1 -> 2', '2 -> 1'], { maxPairs: 1, slowest });
+  const result = connections(['1 -> 2', '2 -> 1'], { maxPairs: 1, slowest: [slowest] });
   expect(readReachability(ok(result), undefined)).toEqual({
     answer: 'unreachable',
     reason: 'nodes 1 and 2 do not reach each other',

@@ -158,9 +158,8 @@ export async function readNetwork(
   } catch (error) {
     const failure = failureOf(error);
     if (NOT_OFFERED.has(failure.status)) {
-      return withoutData(
-        `the server does not offer /_status/connectivity (HTTP ${failure.status})`,
-      );
+      const refused = `the server does not offer /_status/connectivity (HTTP ${failure.status})`;
+      return withoutData(`${refused}: it exists from version 23.2 on, and a proxy must pass it on`);
     }
     const isSilence = failure.reason === 'timeout' || failure.status === GATEWAY_TIMEOUT;
     if (!isSilence || context.signal.aborted) throw error;
@@ -171,13 +170,7 @@ export async function readNetwork(
 }
 
 function withoutData(noData: string): NetworkResult {
-  const none = {
-    unaskedNodes: [],
-    unreachable: [],
-    maxPairs: 0,
-    peers: new Map(),
-    slowest: undefined,
-  };
+  const none = { unaskedNodes: [], unreachable: [], maxPairs: 0, peers: new Map(), slowest: [] };
   return { ...none, noData, checked: undefined };
 }
 

@@ -47,8 +47,8 @@ export interface NodeConnections {
   readonly peers: NodePeers;
   /** Those to live peers that have failed; none of a node that is not live. */
   readonly failed: readonly FailedConnection[];
-  /** The slowest one to a live peer. */
-  readonly slowest: TimedConnection | undefined;
+  /** Those to live peers with the longest round trips. */
+  readonly slowest: readonly TimedConnection[];
 }
 
 /** Counts the connections of a node to its peers by their ids, as the server sends them. */
@@ -62,6 +62,9 @@ export function countConnections(
   const seconds = all.flatMap((peer) => peer.seconds ?? []).toSorted((a, b) => a - b);
   const betweenLive = live.has(nodeId) ? all.filter(({ peerId }) => live.has(peerId)) : [];
   const failed = betweenLive.filter(({ state }) => state === 'error');
+  const timed = betweenLive.flatMap(({ peerId, seconds: time }) =>
+    time === undefined ? [] : [{ nodeId, peerId, seconds: time }],
+  );
   return {
     peers: {
       established: count('established'),
@@ -72,11 +75,7 @@ export function countConnections(
       maxSeconds: seconds.at(-1),
     },
     failed: failed.map(({ peerId, error }) => ({ nodeId, peerId, error: error || undefined })),
-    slowest: findSlowest(
-      betweenLive.flatMap(({ peerId, seconds: time }) =>
-        time === undefined ? [] : [{ nodeId, peerId, seconds: time }],
-      ),
-    ),
+    slowest: findSlowest(timed),
   };
 }
 
@@ -98,13 +97,22 @@ export function mergeConnections(
     unaskedNodes,
     unreachable: nodes.flatMap(([, { failed }]) => failed.toSorted((a, b) => a.peerId - b.peerId)),
     peers: new Map(nodes.map(([id, { peers }]) => [id, peers])),
-    slowest: findSlowest(nodes.flatMap(([, { slowest }]) => slowest ?? [])),
+    slowest: findSlowest(nodes.flatMap(([, { slowest }]) => slowest)),
   };
 }
 
-function findSlowest(connections: readonly TimedConnection[]): TimedConnection | undefined {
-  const [first, ...others] = connections;
-  return others.reduce((most, next) => (most && most.seconds >= next.seconds ? most : next), first);
+const MAX_SLOWEST = 10;
+
+/** Both nodes of a pair measure the round trip: the longer time counts. */
+function findSlowest(connections: readonly TimedConnection[]): readonly TimedConnection[] {
+  const longest = connections.toSorted((a, b) => b.seconds - a.seconds);
+  const byPair = new Map<string, TimedConnection>();
+  for (const connection of longest) {
+    const pair = [connection.nodeId, connection.peerId].toSorted((a, b) => a - b).join(' ');
+    if (!byPair.has(pair)) byPair.set(pair, connection);
+    if (byPair.size === MAX_SLOWEST) break;
+  }
+  return [...byPair.values()];
 }
 
 /** The middle of ascending numbers, or the mean of the two in the middle. */

@@ -40,6 +40,6 @@ export interface NetworkResult extends CollectorResult {
   readonly maxPairs: number;
   /** By node id, of the nodes that were asked. */
   readonly peers: ReadonlyMap<number, NodePeers>;
-  /** The established connection between live nodes with the longest round trip. */
-  readonly slowest: TimedConnection | undefined;
+  /** The established connections between live nodes with the longest round trips, ten at most, each pair of nodes once. */
+  readonly slowest: readonly TimedConnection[];
 }
