@@ -37,6 +37,8 @@ export interface CollectorPoll<Options, State> extends PollStats {
   readonly namedTables: () => ReadonlySet<string>;
   /** Reports the progress of a scan of nodes. */
   readonly scanProgress: (done: number, planned: number) => void;
+  /** Reports the progress of reading all descriptors, in requests. */
+  readonly descriptorProgress: (done: number, planned: number) => void;
 }
 
 /**
@@ -58,6 +60,7 @@ export function collectorPoll<Options, State>(
     urls: 1,
     namedTables: () => new Set<string>(),
     scanProgress: () => undefined,
+    descriptorProgress: () => undefined,
     ...chosen,
   });
 }
