@@ -86,10 +86,13 @@ export const RESPONSES: readonly ServerResponse[] = [
     shapes: [offsetEnvelope],
     lists: { ranges: [describedRange] },
     sources: {
-      'pkg/server/serverpb/status.proto': ['next'],
+      'pkg/server/serverpb/status.proto': [
+        'next',
+        ...under('ranges[].', 'isLeaseholder leaseValid'),
+      ],
       'pkg/roachpb/metadata.proto': under(
         'ranges[].state.state.desc.',
-        'rangeId internalReplicas[].type',
+        'rangeId generation internalReplicas[].nodeId internalReplicas[].type',
       ),
     },
   },
