@@ -85,5 +85,5 @@ it('is `unavailable` without a majority of live voters', async () => {
   world.killNode(3);
   expect(await problemsOf(simulator)).toEqual(['underreplicated']);
   world.killNode(2, 'unavailable');
-  expect(await problemsOf(simulator)).toEqual(['unavailable', 'underreplicated']);
+  expect(await problemsOf(simulator)).toEqual(['no_raft_leader', 'unavailable', 'underreplicated']);
 });
