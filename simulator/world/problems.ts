@@ -12,7 +12,7 @@ import { neededNonVoters, neededVoters } from './wanted-replicas.ts';
  * and not on who reaches whom; whether a replica knows a leader depends on that.
  */
 export function problemsOf(state: WorldState, range: Range, replica: Replica): Set<Problem> {
-  const problems = new Set<Problem>(replica.flags);
+  const problems = new Set<Problem>([...replica.flags, ...replica.passing]);
   const viewer = state.nodes.get(replica.nodeId);
   if (viewer === undefined) return problems;
   if (!replica.quiescent && !knowsLeader(state, range, replica)) problems.add('no_raft_leader');
