@@ -119,6 +119,7 @@ function makeRange(
     leases: makeLeases(state, element),
     wantedVoters: REPLICATION,
     wantedReplicas: REPLICATION,
+    goal: undefined,
     queriesPerSecond: element % 4 === 0 ? 0 : (element * 37) % 211,
     extraCpuNanos: 0,
     forced: new Set(),

@@ -75,6 +75,7 @@ function listReplicas(
   const texts = page.items.map(({ range, replica }) =>
     encodeJson(rangeElement(state, quirks, range, replica)),
   );
+  for (const { replica } of page.items) replica.passing.clear();
   if (quirks.rangeChurn && page.next !== undefined) churnRanges(state);
   const elements = texts.map((text) => () => text);
   return jsonAnswer(200, listBody('ranges', elements, page.next, '[]'));

@@ -23,6 +23,17 @@ export function heldReplicas(state: WorldState, rangeIds?: Iterable<number>): He
   return [...held, ...removed].toSorted((a, b) => a.range.id - b.range.id);
 }
 
+/** The replicas on one store, without a look at the others. */
+export function heldByStore(state: WorldState, store: number): HeldReplica[] {
+  const held = state.removed.filter(({ replica }) => replica.storeId === store);
+  for (const range of state.ranges.values()) {
+    const replica = range.replicas.find(({ storeId }) => storeId === store);
+    if (replica === undefined || replica.knows === 'nothing') continue;
+    held.push({ range: replica.knows ?? range, replica });
+  }
+  return held;
+}
+
 function heldOf(range: Range): HeldReplica[] {
   return range.replicas.flatMap((replica) =>
     replica.knows === 'nothing' ? [] : [{ range: replica.knows ?? range, replica }],

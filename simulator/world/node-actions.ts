@@ -5,7 +5,7 @@ import { deadStatus, expectDeath, expectReturn, expiredStatus, liveStatus } from
 import { isReachable, type ClusterNode, type Silence } from './nodes.ts';
 import { makeReplica, type Range } from './ranges.ts';
 import { recordOf } from './records.ts';
-import { isChanging } from './replica-types.ts';
+import { isMoving } from './replication.ts';
 import { nodeOf, type WorldState } from './state.ts';
 
 /** Changes to a node. */
@@ -143,7 +143,7 @@ function finish(state: WorldState, node: ClusterNode, keepsRecord: boolean): voi
 
 function moveReplicaAway(state: WorldState, range: Range, node: ClusterNode): void {
   const leaving = range.replicas.find((replica) => replica.nodeId === node.id);
-  if (leaving === undefined || isChanging(range.replicas)) return;
+  if (leaving === undefined || isMoving(range)) return;
   if (leadersOf(state, range).length === 0) return;
   const taken = new Set(range.replicas.map((replica) => replica.nodeId));
   const free = [...state.nodes.values()].filter(

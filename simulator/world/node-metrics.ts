@@ -104,7 +104,8 @@ export function histogramOf(key: string, p99: number, count: number): Record<str
 }
 
 function gauges(state: WorldState, node: ClusterNode, atMs: number): Record<string, number> {
-  const nodes = [...state.nodes.values()];
+  // Nobody still calls members that died long ago.
+  const nodes = [...state.nodes.values()].filter(({ isRelic }) => !isRelic);
   const live = nodes.filter(countsAsLive).length;
   const cpu = 0.25 * wave('cpu', node.id, atMs);
   const secure = state.options.insecure ? 0 : Math.floor(state.startMs / 1000) + 300 * DAY_SECONDS;

@@ -3,7 +3,7 @@ import { createAccounts } from './accounts.ts';
 import { createAssistant, type AssistantState } from './assistant.ts';
 import type { HeldReplica } from './held-replicas.ts';
 import { type Lease, leasesKnownTo } from './leases.ts';
-import { generateNodes, type ClusterNode, clientNodeIds } from './nodes.ts';
+import { generateNodes, generateRelics, type ClusterNode, clientNodeIds } from './nodes.ts';
 import { generateRanges, type Range, type Replica } from './ranges.ts';
 import { generateSlots, type Slot } from './session-plan.ts';
 import type { Session } from './sessions.ts';
@@ -58,7 +58,9 @@ export function createState(options: SimulatorOptions): WorldState {
     options,
     now: options.frozen ? () => startMs : options.now,
     startMs,
-    nodes: new Map(nodes.map((node) => [node.id, node])),
+    nodes: new Map(
+      [...nodes, ...generateRelics(options, nodes, startMs)].map((node) => [node.id, node]),
+    ),
     ranges,
     nextRangeId: ranges.size + 1,
     removed: [],
@@ -82,6 +84,11 @@ export function nodeOf(state: WorldState, id: number): ClusterNode {
   const node = state.nodes.get(id);
   if (node === undefined) throw new RangeError(`node ${id} is not in this world`);
   return node;
+}
+
+/** The ids of the nodes, without members that died before the world began. */
+export function nodeIdsOf(state: WorldState): number[] {
+  return [...state.nodes.values()].filter(({ isRelic }) => !isRelic).map(({ id }) => id);
 }
 
 /** The nodes with a status record, by id. */
