@@ -1,3 +1,4 @@
+import { nodeIdsOf } from './world/state.ts';
 import type { World } from './world/world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -10,7 +11,7 @@ const STORM_APPLICATIONS = 500;
  */
 export function workloadSteps(world: World) {
   const { state } = world;
-  const [first = 1, second = first] = state.nodes.keys();
+  const [first = 1, second = first] = nodeIdsOf(state);
   const setBoth = (key: string, value?: number): void => {
     for (const id of [first, second]) world.setMetric(id, key, value);
   };

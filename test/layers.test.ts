@@ -187,9 +187,9 @@ describe('the list of collectors', () => {
 });
 
 describe('files', () => {
-  test('none of src is longer than 300 lines', () => {
+  test('none of src is longer than 400 lines', () => {
     const long = files.filter(
-      (file) => readFileSync(path.join(SRC, file), 'utf8').split('\n').length > 301,
+      (file) => readFileSync(path.join(SRC, file), 'utf8').split('\n').length > 401,
     );
     expect(long).toEqual([]);
   });

@@ -1,7 +1,12 @@
 import { internalError, jsonAnswer, textAnswer, type Reply } from '../http/answer.ts';
 import type { Account } from '../options.ts';
 import { encodeJson } from '../wire/encoding.ts';
-import type { Range } from '../world/ranges.ts';
+import { heldReplicas, type HeldReplica } from '../world/held-replicas.ts';
+import { validLeaseOf } from '../world/leadership.ts';
+import type { Lease } from '../world/leases.ts';
+import type { Range, Replica } from '../world/ranges.ts';
+import { canReach } from '../world/reachability.ts';
+import type { WorldState } from '../world/state.ts';
 import { goInteger } from './page.ts';
 import { reach } from './ranges.ts';
 import {
@@ -35,20 +40,18 @@ export async function describeRanges(
   const failure = await reach(server, request.node, node);
   if (failure !== undefined || node === undefined) return failure ?? internalError();
   if (node.silentOn !== 'nothing') return 'silence';
-  const wanted = new Set(rangeIds);
-  const ranges = [...server.world.state.ranges.values()]
-    .filter((range) => wanted.size === 0 || wanted.has(range.id))
-    .flatMap((range) =>
-      range.replicas
-        .filter((replica) => replica.nodeId === node.id)
-        .map(({ storeId }) => rangeInfo(range, node.id, storeId)),
-    );
+  const { state } = server.world;
+  const wanted = rangeIds.flatMap((rangeId) => rangeId ?? []);
+  const ranges = heldReplicas(state, wanted.length === 0 ? undefined : wanted)
+    .filter(({ replica }) => replica.nodeId === node.id)
+    .map((held) => rangeInfo(state, held));
   return jsonAnswer(200, encodeJson({ ranges, next: 0 }));
 }
 
 /** As jsonpb writes it: camelCase, zeros included, int64 as strings, enums as integers. */
-function rangeInfo(range: Range, nodeId: number, storeId: number): object {
-  const nextId = 1 + Math.max(...range.replicas.map(({ replicaId }) => replicaId));
+function rangeInfo(state: WorldState, { range, replica }: HeldReplica): object {
+  const { nodeId, storeId } = replica;
+  const lease = leaseKnownTo(state, range, replica);
   return {
     span: { startKey: range.start.pretty, endKey: range.end.pretty },
     raftState: null,
@@ -59,14 +62,14 @@ function rangeInfo(range: Range, nodeId: number, storeId: number): object {
           rangeId: String(range.id),
           startKey: range.start.bytes.toString('base64'),
           endKey: range.end.bytes.toString('base64'),
-          internalReplicas: range.replicas.map((replica) => ({
-            nodeId: replica.nodeId,
-            storeId: replica.storeId,
-            replicaId: replica.replicaId,
-            type: replica.type,
+          internalReplicas: range.replicas.map((each) => ({
+            nodeId: each.nodeId,
+            storeId: each.storeId,
+            replicaId: each.replicaId,
+            type: each.type,
           })),
-          nextReplicaId: nextId,
-          generation: '1',
+          nextReplicaId: range.nextReplicaId,
+          generation: String(range.generation),
         },
       },
       lastIndex: '1000',
@@ -74,7 +77,14 @@ function rangeInfo(range: Range, nodeId: number, storeId: number): object {
     sourceNodeId: nodeId,
     sourceStoreId: storeId,
     leaseHistory: [],
-    isLeaseholder: range.leases.at(-1)?.storeId === storeId,
-    leaseValid: range.leases.at(-1)?.storeId === storeId,
+    isLeaseholder: lease?.storeId === storeId,
+    leaseValid: lease !== undefined,
   };
+}
+
+/** The valid lease that the replica knows. One that is behind knows a lease that has expired. */
+function leaseKnownTo(state: WorldState, range: Range, replica: Replica): Lease | undefined {
+  if (replica.knows !== undefined) return undefined;
+  const lease = validLeaseOf(state, range);
+  return lease !== undefined && canReach(state, lease.nodeId, replica.nodeId) ? lease : undefined;
 }

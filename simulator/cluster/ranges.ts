@@ -9,9 +9,9 @@ import {
 } from '../http/answer.ts';
 import { encodeJson } from '../wire/encoding.ts';
 import { rangeElement } from '../wire/range.ts';
+import { heldReplicas, type HeldReplica } from '../world/held-replicas.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import { churnRanges } from '../world/range-actions.ts';
-import type { Range, Replica } from '../world/ranges.ts';
 import { canReach } from '../world/reachability.ts';
 import { slicePage, goInteger, listBody } from './page.ts';
 import type { ClusterRequest, ClusterServer } from './request.ts';
@@ -56,9 +56,8 @@ export async function reach(
   to: ClusterNode | undefined,
 ): Promise<Reply | undefined> {
   if (to === undefined) return internalError();
-  if (to === from && to.process !== 'frozen') return undefined;
-  if (to.process === 'frozen') return 'silence';
   if (canReach(server.world.state, from.id, to.id)) return undefined;
+  if (to.process === 'frozen') return 'silence';
   if (server.quirks.deadNode === 'hang') return 'silence';
   if (server.quirks.deadNode === 'after-delay') {
     await wait(server.quirks.deadNodeDelayMs, undefined, { ref: false });
@@ -66,21 +65,17 @@ export async function reach(
   return internalError();
 }
 
-interface ListedReplica {
-  readonly range: Range;
-  readonly replica: Replica;
-}
-
 /** One page of the list. It is a copy, which later changes of the world do not reach. */
 function listReplicas(
   { world: { state }, quirks }: ClusterServer,
   request: ClusterRequest,
-  replicas: readonly ListedReplica[],
+  replicas: readonly HeldReplica[],
 ): Answer {
   const page = slicePage(replicas, request.query);
   const texts = page.items.map(({ range, replica }) =>
     encodeJson(rangeElement(state, quirks, range, replica)),
   );
+  for (const { replica } of page.items) replica.passing.clear();
   if (quirks.rangeChurn && page.next !== undefined) churnRanges(state);
   const elements = texts.map((text) => () => text);
   return jsonAnswer(200, listBody('ranges', elements, page.next, '[]'));
@@ -91,14 +86,11 @@ function replicasOf(
   { world: { state }, quirks, storeOrder }: ClusterServer,
   node: ClusterNode,
   wanted: ReadonlySet<number> | undefined,
-): readonly ListedReplica[] {
+): readonly HeldReplica[] {
   const stores = quirks.storeOrder === 'random' ? storeOrder.drawn(node) : node.stores;
-  const byStore = new Map(stores.map((store) => [store.id, [] as ListedReplica[]]));
-  for (const range of state.ranges.values()) {
-    if (wanted !== undefined && !wanted.has(range.id)) continue;
-    for (const replica of range.replicas) {
-      if (replica.nodeId === node.id) byStore.get(replica.storeId)?.push({ range, replica });
-    }
+  const byStore = new Map(stores.map((store) => [store.id, [] as HeldReplica[]]));
+  for (const held of heldReplicas(state, wanted)) {
+    if (held.replica.nodeId === node.id) byStore.get(held.replica.storeId)?.push(held);
   }
   return [...byStore.values()].flat();
 }

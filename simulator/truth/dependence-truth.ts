@@ -1,190 +1,127 @@
+import { isLed } from '../world/leadership.ts';
 import type { ClusterNode } from '../world/nodes.ts';
-import { hasQuorum, problemsOf, quorumOf } from '../world/problems.ts';
-import type { Range } from '../world/ranges.ts';
-import type { WorldState } from '../world/state.ts';
+import type { Range, Replica } from '../world/ranges.ts';
+import { listedNodes, nodeOf, type WorldState } from '../world/state.ts';
 
-/** How many ranges would lose something; in between it depends on what was seen of them before. */
-interface Bounds {
-  least: number;
-  most: number;
-}
-
+/** How many ranges lose something when a node stops, or all nodes of a locality at once. */
 interface Dependence {
-  readonly quorum: Bounds;
-  readonly allReplicas: Bounds;
-}
-
-interface NodeDependence extends Dependence {
-  /** Ranges that have no quorum and a replica on the node. */
-  readonly withoutQuorum: Bounds;
-}
-
-/** How many ranges lose something when nodes stop, by their voters. */
-interface RealDependence {
+  /** Ranges that have a majority now, and would have none. */
   readonly quorum: number;
+  /** Ranges whose replicas that are live are all there. */
   readonly allReplicas: number;
+  /** Ranges that have no majority now, and a live replica there. */
   readonly withoutQuorum: number;
 }
 
+/**
+ * By descriptors, processes and who reaches whom: what is, not what a client can know. A replica is live while its node is
+ * up; it votes unless it knows no leader or its circuit breaker is open.
+ */
 export interface DependenceTruth {
-  /** By id of the nodes that can be scanned. */
-  readonly nodes: Readonly<Record<string, NodeDependence>>;
+  /** By id of the nodes that are up. */
+  readonly nodes: Readonly<Record<string, Dependence>>;
   /** By tier and prefix: `zone region=a,zone=b`. */
   readonly localities: Readonly<Record<string, Dependence>>;
-  /** What really depends on each node that can be scanned, and on each locality, by the voters of the ranges. */
-  readonly real: {
-    readonly nodes: Readonly<Record<string, RealDependence>>;
-    readonly localities: Readonly<Record<string, RealDependence>>;
-  };
-  /** Ranges all of whose replicas are on nodes that are not live. */
+  /** Ranges all of whose replicas are on nodes that are not up. */
   readonly lost: readonly number[];
+  /** Ranges without a majority, lost ones included. */
+  readonly withoutQuorum: readonly number[];
+  /** Ranges that have a majority of nodes, and serve nothing: too few replicas vote, or the leader or leaseholder does not. */
+  readonly servingNothing: readonly number[];
+  /** The nodes whose stop would leave a range without a majority; all nodes while a range has none or serves nothing. */
+  readonly unsafeToStop: readonly number[];
 }
-
-const LIVE = ['live', 'draining', 'decommissioning'];
 
 /** What would be lost with each node and each locality. */
-export function dependenceTruth(
-  state: WorldState,
-  scannable: readonly ClusterNode[],
-): DependenceTruth {
-  const scannableIds = new Set(scannable.map(({ id }) => id));
-  const seen = [...state.ranges.values()].map((range) => {
-    const holders = new Set(range.replicas.map(({ nodeId }) => nodeId)).intersection(scannableIds);
-    return { holders, views: viewsOf(state, range, holders) };
-  });
-  const realNodes: Record<string, RealDependence> = {};
-  const realLocalities: Record<string, RealDependence> = {};
-  const nodes: Record<string, NodeDependence> = {};
-  const localities: Record<string, Dependence> = {};
-  for (const node of scannable) {
-    nodes[node.id] = {
-      ...dependenceOn(seen, new Set([node.id])),
-      withoutQuorum: withoutQuorum(seen, node.id),
-    };
-    realNodes[node.id] = realDependence(state, new Set([node.id]));
-    node.locality.forEach(({ key }, tier) => {
-      const name = `${key} ${prefixOf(node, tier)}`;
-      const inside = scannable.filter((each) => prefixOf(each, tier) === prefixOf(node, tier));
-      const ids = new Set(inside.map(({ id }) => id));
-      localities[name] ??= dependenceOn(seen, ids);
-      realLocalities[name] ??= realDependence(state, ids);
-    });
+export function dependenceTruth(state: WorldState): DependenceTruth {
+  const up = listedNodes(state).filter(({ process }) => process === 'up');
+  const nodes = new Map(up.map(({ id }) => [String(id), emptyDomain([id])]));
+  const localities = new Map<string, Domain>();
+  for (const node of up) {
+    for (const name of localitiesOf(node)) {
+      const inside = up.filter((each) => localitiesOf(each).includes(name));
+      localities.set(name, emptyDomain(inside.map(({ id }) => id)));
+    }
   }
-  const isLive = (id: number): boolean => LIVE.includes(state.nodes.get(id)?.liveness ?? '');
-  const lost = [...state.ranges.values()].filter(({ replicas }) =>
-    replicas.every(({ nodeId }) => !isLive(nodeId)),
+  const domainsOf = new Map(
+    up.map((node) => {
+      const names = localitiesOf(node).map((name) => localities.get(name));
+      return [node.id, [nodes.get(String(node.id)), ...names].filter((each) => each !== undefined)];
+    }),
   );
-  const real = { nodes: realNodes, localities: realLocalities };
-  return { nodes, localities, real, lost: lost.map(({ id }) => id) };
-}
-
-function realDependence(state: WorldState, stopped: ReadonlySet<number>): RealDependence {
-  const real = { quorum: 0, allReplicas: 0, withoutQuorum: 0 };
-  for (const range of state.ranges.values()) {
-    const live = range.replicas.filter(({ nodeId }) =>
-      LIVE.includes(state.nodes.get(nodeId)?.liveness ?? ''),
-    );
-    const left = live.filter(({ nodeId }) => !stopped.has(nodeId));
-    if (left.length === live.length) continue;
-    if (left.length === 0) real.allReplicas += 1;
-    if (!hasQuorum(range, live)) real.withoutQuorum += 1;
-    else if (!hasQuorum(range, left)) real.quorum += 1;
+  const ranges = [...state.ranges.values()];
+  for (const range of ranges) {
+    const live = range.replicas.filter(({ nodeId }) => domainsOf.has(nodeId));
+    const domains = new Set(live.flatMap(({ nodeId }) => domainsOf.get(nodeId) ?? []));
+    for (const domain of domains) addRange(state, domain, range, live);
   }
-  return real;
-}
-
-/** A range by the nodes that report it, and the numbers of replicas that it can be taken for. */
-interface SeenRange {
-  readonly holders: ReadonlySet<number>;
-  readonly views: readonly View[];
-}
-
-function prefixOf({ locality }: ClusterNode, tier: number): string {
-  if (locality.length <= tier) return '';
-  return locality
-    .slice(0, tier + 1)
-    .map(({ key, value }) => `${key}=${value}`)
-    .join(',');
-}
-
-function dependenceOn(seen: readonly SeenRange[], stopped: ReadonlySet<number>): Dependence {
-  const quorum = { least: 0, most: 0 };
-  const allReplicas = { least: 0, most: 0 };
-  for (const { holders, views } of seen) {
-    const lost = holders.intersection(stopped).size;
-    const losesQuorum = views.filter((view) => {
-      const spare = spareOf(view);
-      return spare >= 0 && lost > spare;
-    });
-    const losesAll = views.filter(({ live }) => live > 0 && live === lost);
-    addBounds(quorum, losesQuorum.length, views.length);
-    addBounds(allReplicas, losesAll.length, views.length);
-  }
-  return { quorum, allReplicas };
-}
-
-function withoutQuorum(seen: readonly SeenRange[], nodeId: number): Bounds {
-  const bounds = { least: 0, most: 0 };
-  for (const { holders, views } of seen) {
-    if (!holders.has(nodeId)) continue;
-    const lacking = views.filter((view) => spareOf(view) < 0);
-    addBounds(bounds, lacking.length, views.length);
-  }
-  return bounds;
-}
-
-/** Replicas that a range can lose in the worst case, in which every missing one is a voter; fewer than 0: no quorum. */
-function spareOf({ intended, live, voters }: View): number {
-  const needed = quorumOf(voters);
-  if (live < needed) return -1;
-  return Math.max(0, voters - Math.max(0, intended - live) - needed);
-}
-
-function addBounds(bounds: Bounds, agreeing: number, views: number): void {
-  if (agreeing > 0) bounds.most += 1;
-  if (agreeing > 0 && agreeing === views) bounds.least += 1;
-}
-
-/** What a range can be taken for. */
-interface View {
-  readonly intended: number;
-  readonly live: number;
-  readonly voters: number;
-}
-
-/** A range of 4 or more replicas by its voters, and as if all of them were, where its types are not known. */
-function viewsOf(state: WorldState, range: Range, holders: ReadonlySet<number>): readonly View[] {
-  const voters = range.replicas.filter(({ isVoter }) => isVoter).length;
-  return sizesOf(state, range, holders).flatMap(({ intended, live }) => {
-    const all = { intended, live, voters: intended };
-    const isTold = intended >= 4 && intended === range.replicas.length && voters < intended;
-    return isTold ? [all, { intended, live, voters }] : [all];
-  });
-}
-
-/** The numbers of replicas that a range can be taken for, by what was seen of it before. */
-function sizesOf(
-  state: WorldState,
-  range: Range,
-  holders: ReadonlySet<number>,
-): readonly { readonly intended: number; readonly live: number }[] {
-  const reported = new Set(
-    range.replicas
-      .filter(({ nodeId }) => holders.has(nodeId))
-      .flatMap((replica) => [...problemsOf(range, replica, state.nodes)]),
+  const idsOf = (isMeant: (range: Range) => boolean): number[] =>
+    ranges.filter(isMeant).map(({ id }) => id);
+  const withoutQuorum = idsOf((range) => !isLed(state, range, () => true));
+  const servingNothing = idsOf(
+    (range) => !withoutQuorum.includes(range.id) && servesNothing(state, range),
   );
-  const count = holders.size;
-  if (count === 0) return [];
-  if (reported.has('unavailable')) return [{ intended: Infinity, live: count }];
-  const wanted = [...new Set([range.replicas.length, range.wantedReplicas])];
-  if (!reported.has('underreplicated')) {
-    const moved = [count + (count % 2 === 0 ? 1 : 0), ...wanted.filter((size) => size > count)];
-    const seen = [...new Set([count, ...moved])];
-    if (count > 1) return seen.map((live) => ({ intended: live, live }));
-  }
-  // A range that is new may be a part of another one, whose other replicas were read before it was split off.
-  if (count === 1) return [1, 0].map((live) => ({ intended: 1, live }));
-  const next = count + 1 + (count % 2);
-  const sizes = new Set([...wanted, next].map((size) => Math.max(size, count)));
-  return [...sizes].map((intended) => ({ intended, live: count }));
+  const isDamaged = withoutQuorum.length + servingNothing.length > 0;
+  return {
+    nodes: countsOf(nodes),
+    localities: countsOf(localities),
+    lost: idsOf(({ replicas }) => replicas.every(({ nodeId }) => !domainsOf.has(nodeId))),
+    withoutQuorum,
+    servingNothing,
+    unsafeToStop: up
+      .map(({ id }) => id)
+      .filter((id) => isDamaged || nodes.get(String(id))?.quorum !== 0),
+  };
+}
+
+/** Nodes that may stop together. */
+interface Domain {
+  readonly inside: ReadonlySet<number>;
+  quorum: number;
+  allReplicas: number;
+  withoutQuorum: number;
+}
+
+function emptyDomain(nodeIds: readonly number[]): Domain {
+  return { inside: new Set(nodeIds), quorum: 0, allReplicas: 0, withoutQuorum: 0 };
+}
+
+function countsOf(domains: ReadonlyMap<string, Domain>): Record<string, Dependence> {
+  return Object.fromEntries(
+    Array.from(domains, ([name, { quorum, allReplicas, withoutQuorum }]) => [
+      name,
+      { quorum, allReplicas, withoutQuorum },
+    ]),
+  );
+}
+
+/** `region region=a`, `zone region=a,zone=b`. */
+function localitiesOf({ locality }: ClusterNode): string[] {
+  const pairs = locality.map(({ key, value }) => `${key}=${value}`);
+  return locality.map(({ key }, tier) => `${key} ${pairs.slice(0, tier + 1).join(',')}`);
+}
+
+function addRange(state: WorldState, domain: Domain, range: Range, live: readonly Replica[]): void {
+  const stays = (replica: Replica): boolean => votes(replica) && !domain.inside.has(replica.nodeId);
+  if (!live.some(stays)) domain.allReplicas += 1;
+  if (!isLed(state, range, votes)) domain.withoutQuorum += 1;
+  else if (!isLed(state, range, stays)) domain.quorum += 1;
+}
+
+function votes({ flags }: Replica): boolean {
+  return !flags.has('no_raft_leader') && !flags.has('circuit_breaker_error');
+}
+
+/** The leader is the leaseholder, unless a replica says that it leads and holds no lease, or that it leads without one. */
+function servesNothing(state: WorldState, range: Range): boolean {
+  const lease = range.leases.at(-1);
+  const speakers = range.replicas.filter(
+    ({ storeId, flags }) => storeId === lease?.storeId || flags.has('leader_not_lease_holder'),
+  );
+  const isUp = ({ nodeId }: Replica): boolean => nodeOf(state, nodeId).process === 'up';
+  return (
+    !isLed(state, range, votes) ||
+    speakers.some((replica) => isUp(replica) && !votes(replica)) ||
+    range.replicas.some((replica) => isUp(replica) && replica.flags.has('no_lease'))
+  );
 }

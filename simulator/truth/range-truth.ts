@@ -1,3 +1,4 @@
+import { heldReplicas } from '../world/held-replicas.ts';
 import { loadOf, type ReplicaLoad } from '../world/load.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import { problemsOf } from '../world/problems.ts';
@@ -82,16 +83,13 @@ export function rangeTruth(
 }
 
 function visibleReplicas(state: WorldState, nodeIds: ReadonlySet<number>): VisibleReplica[] {
-  const seen: VisibleReplica[] = [];
-  for (const range of state.ranges.values()) {
-    for (const replica of range.replicas) {
-      if (!nodeIds.has(replica.nodeId)) continue;
+  return heldReplicas(state)
+    .filter(({ replica }) => nodeIds.has(replica.nodeId))
+    .map(({ range, replica }) => {
       const lease = leasesOf(state, range, replica).at(-1);
-      const problems = problemsOf(range, replica, state.nodes);
-      seen.push({ range, replica, problems, holdsLease: lease?.storeId === replica.storeId });
-    }
-  }
-  return seen;
+      const problems = problemsOf(state, range, replica);
+      return { range, replica, problems, holdsLease: lease?.storeId === replica.storeId };
+    });
 }
 
 function storeTruth(

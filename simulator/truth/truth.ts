@@ -40,7 +40,7 @@ export interface Truth {
   /** Stores of the nodes that can be scanned. */
   readonly stores: readonly StoreTruth[];
   readonly ranges: RangeTruth;
-  /** What is lost when a node or a locality stops. */
+  /** What is lost when a node or a locality stops, and what is lost already. */
   readonly dependence: DependenceTruth;
   readonly sessions: SessionTruth;
   readonly users: readonly string[];
@@ -59,7 +59,7 @@ export function truthOf(state: WorldState, assistant: Assistant | undefined): Tr
     nodes: nodes.map((node) => nodeTruth(state, node)),
     nodesByStatus,
     ...rangeTruth(state, scannable),
-    dependence: dependenceTruth(state, scannable),
+    dependence: dependenceTruth(state),
     sessions: sessionTruth(state, nodes.filter(isReachable)),
     users: state.accounts.map((account) => account.name),
     tables: sizesOf(state, state.now()).map(({ table, ...sizes }) => ({

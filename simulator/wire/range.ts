@@ -59,7 +59,7 @@ function problemMembers(
   range: Range,
   replica: Replica,
 ): Record<string, boolean> {
-  const problems = problemsOf(range, replica, state.nodes);
+  const problems = problemsOf(state, range, replica);
   const members: Record<string, boolean> = {};
   for (const name of PROBLEM_ORDER.slice(0, quirks.problemMembers)) {
     if (problems.has(name)) members[name] = true;

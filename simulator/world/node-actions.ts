@@ -1,10 +1,12 @@
+import { changeRange, settle } from './descriptors.ts';
+import { leadersOf } from './leadership.ts';
 import { withNextLease } from './leases.ts';
 import { deadStatus, expectDeath, expectReturn, expiredStatus, liveStatus } from './liveness.ts';
 import { isReachable, type ClusterNode, type Silence } from './nodes.ts';
-import { hasQuorum } from './problems.ts';
 import { makeReplica, type Range } from './ranges.ts';
 import { pairKey } from './reachability.ts';
 import { recordOf } from './records.ts';
+import { isMoving } from './replication.ts';
 import { nodeOf, type WorldState } from './state.ts';
 
 /** Changes to a node. */
@@ -16,10 +18,15 @@ export interface NodeActions {
   killNode(id: number, liveness?: 'dead' | 'unavailable'): void;
   /** Like killNode, but its liveness follows with time: live for 30 s, unavailable, dead after 5 min. */
   crashNode(id: number): void;
-  /** Makes a killed, partitioned, frozen or draining node live again; a killed one has just started. */
-  reviveNode(id: number): void;
+  /**
+   * Makes a killed, partitioned, frozen or draining node live again; a killed one has just started. With `isBehind` its
+   * replicas answer with what they knew of their ranges, also those that were removed meanwhile, until catchUp.
+   */
+  reviveNode(id: number, isBehind?: boolean): void;
   /** Like reviveNode, but the node reads unavailable for its first 30 s. */
-  startNode(id: number): void;
+  startNode(id: number, isBehind?: boolean): void;
+  /** The replicas of the node learn what their ranges are now, and removed ones go. */
+  catchUp(id: number): void;
   drainNode(id: number): void;
   /** The node is to leave, and its replicas are still there. */
   beginDecommission(id: number): void;
@@ -56,10 +63,14 @@ export function createNodeActions(state: WorldState): NodeActions {
       if (liveness === 'dead') node(id).liveness = deadStatus(node(id));
     },
     crashNode: (id) => crash(state, node(id)),
-    reviveNode: (id) => revive(state, node(id)),
-    startNode: (id) => {
-      revive(state, node(id));
+    reviveNode: (id, isBehind = false) => revive(state, node(id), isBehind),
+    startNode: (id, isBehind = false) => {
+      revive(state, node(id), isBehind);
       expectReturn(state, node(id));
+    },
+    catchUp: (id) => {
+      node(id).isBehind = false;
+      settle(state);
     },
     drainNode: (id) => {
       if (node(id).membership === 'active') node(id).liveness = 'draining';
@@ -98,9 +109,7 @@ function stop(state: WorldState, node: ClusterNode, process: ClusterNode['proces
   node.silentOn = 'nothing';
   node.liveness = expiredStatus(node);
   node.upcoming = [];
-  for (const range of state.ranges.values()) {
-    if (range.leases.at(-1)?.nodeId === node.id) moveLeaseAway(state, range);
-  }
+  settle(state);
 }
 
 function crash(state: WorldState, node: ClusterNode): void {
@@ -110,25 +119,13 @@ function crash(state: WorldState, node: ClusterNode): void {
   expectDeath(state, node);
 }
 
-/** Without a quorum the lease cannot move. */
-function moveLeaseAway(state: WorldState, range: Range): void {
-  const live = reachableReplicas(state, range);
-  const nextHolder = live.find(({ isVoter }) => isVoter);
-  if (nextHolder === undefined || !hasQuorum(range, live)) return;
-  range.leases = withNextLease(range.leases, nextHolder, 'request', state.now());
-}
-
-function reachableReplicas(state: WorldState, range: Range): Range['replicas'] {
-  return range.replicas.filter(({ nodeId }) => isReachable(nodeOf(state, nodeId)));
-}
-
-function revive(state: WorldState, node: ClusterNode): void {
+function revive(state: WorldState, node: ClusterNode, isBehind: boolean): void {
   if (node.process === 'down') Object.assign(node, { startedAtMs: state.now(), keptGauges: {} });
-  node.process = 'up';
-  node.silentOn = 'nothing';
+  Object.assign(node, { process: 'up', isBehind, silentOn: 'nothing' });
   node.liveness = liveStatus(node);
   node.upcoming = [];
   node.frozenRecord = undefined;
+  settle(state);
 }
 
 /** The liveness changes with the membership, unless the node is draining or its heartbeats have expired. */
@@ -160,7 +157,8 @@ function finish(state: WorldState, node: ClusterNode, keepsRecord: boolean): voi
 
 function moveReplicaAway(state: WorldState, range: Range, node: ClusterNode): void {
   const leaving = range.replicas.find((replica) => replica.nodeId === node.id);
-  if (leaving === undefined || !hasQuorum(range, reachableReplicas(state, range))) return;
+  if (leaving === undefined || isMoving(range)) return;
+  if (leadersOf(state, range).length === 0) return;
   const taken = new Set(range.replicas.map((replica) => replica.nodeId));
   const free = [...state.nodes.values()].filter(
     (each) => isReachable(each) && each.liveness === 'live' && !taken.has(each.id),
@@ -168,9 +166,10 @@ function moveReplicaAway(state: WorldState, range: Range, node: ClusterNode): vo
   const target = free[range.id % Math.max(1, free.length)];
   const store = target?.stores[0];
   if (target === undefined || store === undefined) return;
-  const nextId = 1 + Math.max(...range.replicas.map((replica) => replica.replicaId));
-  const arrived = makeReplica(target, store.id, nextId, leaving.isVoter);
-  range.replicas = range.replicas.map((replica) => (replica === leaving ? arrived : replica));
+  const arrived = makeReplica(target, store.id, range.nextReplicaId, leaving.type);
+  range.nextReplicaId += 1;
+  const replicas = range.replicas.map((replica) => (replica === leaving ? arrived : replica));
+  changeRange(state, range, { replicas });
   if (range.leases.at(-1)?.storeId !== leaving.storeId) return;
   range.leases = withNextLease(range.leases, arrived, 'transfer', state.now());
 }

@@ -105,7 +105,8 @@ export function histogramOf(key: string, p99: number, count: number): Record<str
 }
 
 function gauges(state: WorldState, node: ClusterNode, atMs: number): Record<string, number> {
-  const nodes = [...state.nodes.values()];
+  // Nobody still calls members that died long ago.
+  const nodes = [...state.nodes.values()].filter(({ isRelic }) => !isRelic);
   const live = nodes.filter(countsAsLive).length;
   const cut = nodes.filter(({ id }) => state.cutPairs.has(pairKey(node.id, id))).length;
   const cpu = 0.25 * wave('cpu', node.id, atMs);

@@ -1,25 +1,41 @@
+import { leadersOf, validLeaseOf } from './leadership.ts';
 import { countsAsLive, type ClusterNode } from './nodes.ts';
 import type { Problem, Range, Replica } from './ranges.ts';
+import { canReach } from './reachability.ts';
+import { hasMajority, REPLICA_TYPE, votesAfter } from './replica-types.ts';
+import type { WorldState } from './state.ts';
+import { neededNonVoters, neededVoters } from './wanted-replicas.ts';
 
 /**
- * The problems that this replica reports. Problems of the range come from one replica only: the
- * leaseholder's when its node is live, else the first live one of the descriptor.
+ * The problems that this replica reports, by the range as it knows it. Problems of the range come from one replica only:
+ * the leaseholder's when its node is live, else the first live one of the descriptor. They depend on the liveness of nodes
+ * and not on who reaches whom; whether a replica knows a leader depends on that.
  */
-export function problemsOf(
-  range: Range,
-  replica: Replica,
-  nodes: ReadonlyMap<number, ClusterNode>,
-): Set<Problem> {
-  const problems = new Set<Problem>(replica.flags);
-  const reporter = nodes.get(replica.nodeId);
-  if (reporter === undefined) return problems;
-  const live = range.replicas.filter((each) => seesAsLive(reporter, nodes.get(each.nodeId)));
-  if (reportingReplica(range, live) !== replica) return problems;
-  if (!hasQuorum(range, live)) problems.add('unavailable');
-  if (live.length < range.wantedReplicas) problems.add('underreplicated');
-  if (live.length > range.wantedReplicas) problems.add('overreplicated');
+export function problemsOf(state: WorldState, range: Range, replica: Replica): Set<Problem> {
+  const problems = new Set<Problem>([...replica.flags, ...replica.passing]);
+  const viewer = state.nodes.get(replica.nodeId);
+  if (viewer === undefined) return problems;
+  if (!replica.quiescent && !knowsLeader(state, range, replica)) problems.add('no_raft_leader');
+  const isLive = ({ nodeId }: { readonly nodeId: number }): boolean =>
+    seesAsLive(viewer, state.nodes.get(nodeId));
+  if (reportingStore(range, isLive) !== replica.storeId) return problems;
+  if (!hasMajority(range.replicas, isLive)) problems.add('unavailable');
+  const live = range.replicas.filter(isLive);
+  const spareVoters = live.filter(votesAfter).length - neededVoters(state, range);
+  const nonVoters = live.filter(({ type }) => type === REPLICA_TYPE.nonVoter).length;
+  const spareNonVoters = nonVoters - neededNonVoters(state, range);
+  if (spareVoters < 0 || spareNonVoters < 0) problems.add('underreplicated');
+  else if (spareVoters > 0 || spareNonVoters > 0) problems.add('overreplicated');
   for (const problem of range.forced) problems.add(problem);
   return problems;
+}
+
+/** A replica that has not caught up is taken for one that sleeps and looks for no leader. */
+function knowsLeader(state: WorldState, range: Range, { nodeId, knows }: Replica): boolean {
+  if (knows !== undefined) return true;
+  const lease = validLeaseOf(state, range);
+  if (lease !== undefined && canReach(state, lease.nodeId, nodeId)) return true;
+  return leadersOf(state, range).some((leader) => canReach(state, leader.nodeId, nodeId));
 }
 
 /** A partitioned node sees only itself; the others see all nodes except it. */
@@ -29,21 +45,11 @@ function seesAsLive(viewer: ClusterNode, node: ClusterNode | undefined): boolean
   return countsAsLive(node);
 }
 
-function reportingReplica(range: Range, live: readonly Replica[]): Replica | undefined {
-  const holder = range.leases.at(-1)?.storeId;
-  return live.find((each) => each.storeId === holder) ?? live[0];
-}
-
-/** Whether the voters among these replicas are a quorum of the range. */
-export function hasQuorum({ replicas }: Range, live: readonly Replica[]): boolean {
-  return countVoters(live) >= quorumOf(countVoters(replicas));
-}
-
-function countVoters(replicas: readonly Replica[]): number {
-  return replicas.filter(({ isVoter }) => isVoter).length;
-}
-
-/** The number of voters for a quorum. */
-export function quorumOf(voters: number): number {
-  return Math.floor(voters / 2) + 1;
+function reportingStore(
+  { leases, replicas }: Range,
+  isLive: (place: { readonly nodeId: number }) => boolean,
+): number | undefined {
+  const holder = leases.at(-1);
+  if (holder !== undefined && isLive(holder)) return holder.storeId;
+  return replicas.find(isLive)?.storeId;
 }

@@ -1,4 +1,7 @@
-import { tableKey } from './keys.ts';
+import { nextPlacement } from './allocator.ts';
+import { changeRange, settleRange } from './descriptors.ts';
+import { mergeWithNext, splitRange } from './key-space.ts';
+import { MAX_KEY } from './keys.ts';
 import { withNextLease } from './leases.ts';
 import { isReachable } from './nodes.ts';
 import {
@@ -8,42 +11,88 @@ import {
   type Range,
   type RangeProblem,
   type Replica,
+  type ReplicaProblem,
 } from './ranges.ts';
+import { REPLICA_TYPE } from './replica-types.ts';
+import { isMoving, stepReplicas } from './replication.ts';
 import { nodeOf, rangeOf, type WorldState } from './state.ts';
 
 /** Changes to a range. */
 export interface RangeActions {
-  /** Splits the last range: the next id, replicas on the given nodes. Returns the id. */
+  /** Splits the last range of the key space, and places the new one on the given nodes. Returns its id. */
   addRange(nodeIds: readonly number[]): number;
-  removeRange(id: number): void;
-  /** Moves the replicas of a range to the first stores of these nodes, voters first; the first gets the lease. */
+  /** Merges the range into its left neighbour; false where there is none or mergeRange would not. */
+  removeRange(id: number): boolean;
+  /** Splits the range in two with the same replicas; the right half has the next id, which is returned. */
+  splitRange(id: number): number;
+  /**
+   * Merges the range with its right neighbour, which disappears, and whose replicas move to those of the range before.
+   * False, and nothing happens, unless all replicas of both are up to date and no configuration changes.
+   */
+  mergeRange(id: number): boolean;
+  /**
+   * Moves the replicas of a range at once to the first stores of these nodes, voters first, even if it has no majority; the
+   * first gets the lease.
+   */
   placeRange(id: number, voters: readonly number[], nonVoters?: readonly number[]): void;
+  /** The range is to have its replicas on these nodes; stepReplicas takes it there. */
+  aimReplicas(id: number, voters: readonly number[], nonVoters?: readonly number[]): void;
+  /**
+   * One step of a change of replicas, as a server takes it (replication.ts). False when there is none to take, or no
+   * majority to take it.
+   */
+  stepReplicas(id: number): boolean;
+  /**
+   * What the replicate queue does: each range takes up to so many steps towards the replicas that its zone asks for.
+   * Replicas leave nodes that are dead or leaving, as far as other nodes can take them. Voters and non-voters become each
+   * other where they are. Returns the number of ranges that changed.
+   */
+  allocate(steps?: number): number;
+  /** What the zone of these ranges asks for from now on; their replicas stay as they are. */
+  setZone(
+    ids: readonly number[],
+    zone: { readonly voters: number; readonly nonVoters?: number },
+  ): void;
   /**
    * Sets or clears a problem. The four problems of a range are reported by one replica (problems.ts), the others
-   * by the replica on `storeId` or, without it, by the leaseholder's.
+   * by the replica on `storeId` or, without it, by the leaseholder's, each time until they are cleared. A replica that has
+   * no_raft_leader or circuit_breaker_error does not vote.
    */
   setProblem(id: number, problem: Problem, on?: boolean, storeId?: number): void;
+  /** The replica reports the problem in one listing, and votes all the same. */
+  reportOnce(id: number, nodeId: number, problem: ReplicaProblem): void;
   moveLease(id: number, nodeId: number): void;
   /** The replica does not know the newest `leases` of the range. */
   lagReplica(id: number, nodeId: number, leases: number): void;
   /** `extraCpu`: CPU seconds per second beside those of the queries. */
   setLoad(id: number, queriesPerSecond: number, extraCpu?: number): void;
   setQuiescent(id: number, quiescent: boolean): void;
-  /** What the descriptor says of a replica, while the configuration of the range changes. */
-  setReplicaType(id: number, nodeId: number, type: number): void;
 }
 
 export function createRangeActions(state: WorldState): RangeActions {
   return {
     addRange: (nodeIds) => addRange(state, nodeIds),
-    removeRange: (id) => {
-      rangeOf(state, id);
-      state.ranges.delete(id);
-    },
+    removeRange: (id) => removeRange(state, rangeOf(state, id)),
+    splitRange: (id) => splitRange(state, rangeOf(state, id)).id,
+    mergeRange: (id) => mergeWithNext(state, rangeOf(state, id)),
     placeRange: (id, voters, nonVoters = []) =>
       placeRange(state, rangeOf(state, id), voters, nonVoters),
+    aimReplicas: (id, voters, nonVoters = []) => {
+      if (voters.length === 0) throw new RangeError('a range needs at least one voter');
+      rangeOf(state, id).goal = { voters, nonVoters };
+    },
+    stepReplicas: (id) => stepReplicas(state, rangeOf(state, id)),
+    allocate: (steps = Infinity) =>
+      [...state.ranges.values()].filter((range) => allocate(state, range, steps)).length,
+    setZone: (ids, { voters, nonVoters = 0 }) => {
+      const wanted = { wantedVoters: voters, wantedReplicas: voters + nonVoters };
+      for (const id of ids) Object.assign(rangeOf(state, id), wanted);
+    },
     setProblem: (id, problem, on = true, storeId) =>
       setProblem(rangeOf(state, id), problem, on, storeId),
+    reportOnce: (id, nodeId, problem) => {
+      replicaOn(rangeOf(state, id), nodeId).passing.add(problem);
+    },
     moveLease: (id, nodeId) => {
       const range = rangeOf(state, id);
       range.leases = withNextLease(range.leases, replicaOn(range, nodeId), 'transfer', state.now());
@@ -54,9 +103,6 @@ export function createRangeActions(state: WorldState): RangeActions {
     setLoad: (id, queriesPerSecond, extraCpu = 0) => {
       Object.assign(rangeOf(state, id), { queriesPerSecond, extraCpuNanos: extraCpu * 1e9 });
     },
-    setReplicaType: (id, nodeId, type) => {
-      replicaOn(rangeOf(state, id), nodeId).type = type;
-    },
     setQuiescent: (id, quiescent) => {
       for (const replica of rangeOf(state, id).replicas) {
         Object.assign(replica, { quiescent, ticking: !quiescent });
@@ -66,46 +112,52 @@ export function createRangeActions(state: WorldState): RangeActions {
 }
 
 function addRange(state: WorldState, nodeIds: readonly number[]): number {
-  const last = [...state.ranges.values()].at(-1);
+  const last = [...state.ranges.values()].find(({ end }) => end === MAX_KEY);
   if (last === undefined) throw new RangeError('there is no range to split');
-  const id = last.id + 1;
-  const replicas = replicasOn(state, nodeIds);
-  state.ranges.set(id, {
-    id,
-    start: tableKey(state.options.virtualCluster, last.tableId ?? 121, 1, 1_000_000 + id),
-    end: last.end,
-    tableId: last.tableId,
-    replicas,
-    leases: withNextLease([], firstOf(replicas), 'request', state.now()),
-    wantedReplicas: state.options.replication,
-    queriesPerSecond: 1,
-    extraCpuNanos: 0,
-    forced: new Set(),
-  });
-  return id;
+  const range = splitRange(state, last);
+  const { replication } = state.options;
+  Object.assign(range, { wantedVoters: replication, wantedReplicas: replication });
+  range.queriesPerSecond = 1;
+  placeRange(state, range, nodeIds, []);
+  return range.id;
 }
 
+function allocate(state: WorldState, range: Range, steps: number): boolean {
+  let taken = 0;
+  while (taken < steps) {
+    if (!isMoving(range)) range.goal = nextPlacement(state, range);
+    if (!isMoving(range)) break;
+    if (stepReplicas(state, range)) taken += 1;
+    else if (isMoving(range)) break;
+  }
+  return taken > 0;
+}
+
+function removeRange(state: WorldState, range: Range): boolean {
+  const left = [...state.ranges.values()].find(({ end }) => end === range.start);
+  return left !== undefined && mergeWithNext(state, left);
+}
+
+/** A replica that is on its store already keeps its id. */
 function placeRange(
   state: WorldState,
   range: Range,
   voters: readonly number[],
   nonVoters: readonly number[],
 ): void {
-  range.replicas = replicasOn(state, [...voters, ...nonVoters], voters.length);
-  range.leases = withNextLease(range.leases, firstOf(range.replicas), 'transfer', state.now());
-}
-
-function replicasOn(
-  state: WorldState,
-  nodeIds: readonly number[],
-  voters = nodeIds.length,
-): Replica[] {
-  return nodeIds.map((nodeId, index) => {
+  const replicas = [...voters, ...nonVoters].map((nodeId, index) => {
     const node = nodeOf(state, nodeId);
     const [store] = node.stores;
     if (store === undefined) throw new RangeError(`node ${nodeId} has no store`);
-    return makeReplica(node, store.id, index + 1, index < voters);
+    const present = range.replicas.find(({ storeId }) => storeId === store.id);
+    const type = index < voters.length ? REPLICA_TYPE.voter : REPLICA_TYPE.nonVoter;
+    return makeReplica(node, store.id, present?.replicaId ?? range.nextReplicaId++, type);
   });
+  const first = firstOf(replicas);
+  range.goal = undefined;
+  changeRange(state, range, { replicas });
+  range.leases = withNextLease(range.leases, first, 'transfer', state.now());
+  settleRange(state, range);
 }
 
 function firstOf(replicas: readonly Replica[]): Replica {
@@ -142,16 +194,14 @@ function isRangeProblem(problem: Problem): problem is RangeProblem {
   return RANGE_PROBLEMS.some((each) => each === problem);
 }
 
-/** Adds a range and removes the oldest, as between two pages of a listing. */
+/** Adds a range and removes the oldest that can be merged, as between two pages of a listing. */
 export function churnRanges(state: WorldState): void {
   const up = [...state.nodes.values()].filter(isReachable).map((node) => node.id);
-  const [oldest] = state.ranges.keys();
-  const id = Math.max(...state.ranges.keys());
-  if (oldest === undefined || oldest === id) return;
-  state.ranges.delete(oldest);
+  const isRemoved = [...state.ranges.values()].some((range) => removeRange(state, range));
+  if (!isRemoved) return;
   const added = Array.from(
     { length: state.options.replication },
-    (_, index) => up[(id + index) % up.length],
+    (_, index) => up[(state.nextRangeId + index) % up.length],
   );
   const nodeIds = new Set(added.filter((each) => each !== undefined));
   addRange(state, [...nodeIds]);

@@ -1,8 +1,9 @@
 import type { SimulatorOptions, Survival } from '../options.ts';
-import { createRandom, type Random } from '../random.ts';
+import { createRandom, hashOf, type Random } from '../random.ts';
 import { MAX_KEY, MIN_KEY, systemKey, tableKey, type Key } from './keys.ts';
 import { generateLeases, type Lease } from './leases.ts';
 import type { ClusterNode } from './nodes.ts';
+import { REPLICA_TYPE, votesAfter, type ReplicaType } from './replica-types.ts';
 import type { Table } from './tables.ts';
 
 export const RANGE_PROBLEMS = [
@@ -23,34 +24,52 @@ export const REPLICA_PROBLEMS = [
 /** Reported by exactly one replica of the range. */
 export type RangeProblem = (typeof RANGE_PROBLEMS)[number];
 /** Reported by the replica that has it. */
-type ReplicaProblem = (typeof REPLICA_PROBLEMS)[number];
+export type ReplicaProblem = (typeof REPLICA_PROBLEMS)[number];
 export type Problem = RangeProblem | ReplicaProblem;
 
 export interface Replica {
   readonly nodeId: number;
   readonly storeId: number;
   readonly replicaId: number;
-  /** A non-voter counts for no quorum. */
-  readonly isVoter: boolean;
-  /** Of the descriptor: 0 voter, 5 non-voter; 1 to 4 and 6 while the configuration changes. */
-  type: number;
+  readonly type: ReplicaType;
+  /**
+   * The range as this replica knows it, since its node was cut off when the range changed; `nothing` when the range was
+   * split off meanwhile, so that its store does not hold the replica yet. Undefined when it is up to date.
+   */
+  readonly knows: Range | 'nothing' | undefined;
   readonly flags: Set<ReplicaProblem>;
+  /** Problems that it reports once, as between two leaders. */
+  readonly passing: Set<ReplicaProblem>;
   quiescent: boolean;
   ticking: boolean;
   /** The number of newest leases that this replica does not know yet. */
   lag: number;
 }
 
+/** The nodes on which a range is to be. */
+export interface Placement {
+  readonly voters: readonly number[];
+  readonly nonVoters: readonly number[];
+}
+
+/** A range; id, keys, replicas, next replica id and generation are its descriptor. */
 export interface Range {
   readonly id: number;
   readonly start: Key;
-  readonly end: Key;
-  /** The table that the span lies in; undefined for system ranges. */
+  end: Key;
+  /** The table in which the span begins; undefined for system ranges. */
   readonly tableId: number | undefined;
   replicas: Replica[];
+  nextReplicaId: number;
+  /** Grows with each change of keys or replicas. */
+  generation: number;
   /** Oldest first; the last is the current one. */
   leases: Lease[];
-  readonly wantedReplicas: number;
+  /** What its zone asks for: voters, and replicas in all. */
+  wantedVoters: number;
+  wantedReplicas: number;
+  /** Where its replicas are moving, step by step; undefined when they stay. */
+  goal: Placement | undefined;
   /** Average queries per second at the leaseholder; 0 is an idle range. */
   queriesPerSecond: number;
   /** CPU at the leaseholder beside that of the queries, nanoseconds per second: few expensive ones. */
@@ -86,24 +105,31 @@ export function generateRanges(
       survival === undefined
         ? placeReplicas(nodes, options.replication, random)
         : placeRegions(nodes, survival, random);
+    const wantedVoters = survival === undefined ? options.replication : VOTERS[survival].all;
     ranges.set(id, {
       id,
       start: start.key,
       end: end.key,
       tableId: start.tableId,
       replicas,
-      leases: generateLeases(
-        replicas.filter(({ isVoter }) => isVoter),
-        random,
-        startMs,
-      ),
-      wantedReplicas: survival === undefined ? options.replication : replicas.length,
+      nextReplicaId: replicas.length + 1,
+      generation: firstGeneration(options.seed, id),
+      leases: generateLeases(replicas.filter(votesAfter), random, startMs),
+      wantedVoters,
+      wantedReplicas: wantedVoters + replicas.filter((replica) => !votesAfter(replica)).length,
+      goal: undefined,
       queriesPerSecond: random.chance(IDLE_SHARE) ? 0 : generateLoad(random),
       extraCpuNanos: 0,
       forced: new Set(),
     });
   }
   return ranges;
+}
+
+/** Some are about to exceed 16 bits. */
+function firstGeneration(seed: number, id: number): number {
+  const drawn = hashOf('generation', seed, id) % 60;
+  return id % 29 === 0 ? 65_530 + (drawn % 6) : drawn;
 }
 
 interface Bound {
@@ -177,23 +203,23 @@ function placeRegions(
   const byRegion = [...Map.groupBy(nodes, (node) => node.locality[0]?.value ?? '').values()];
   const free = byRegion.map((members) => shuffled(members, random));
   const replicas: Replica[] = [];
-  const place = (region: number, isVoter: boolean): void => {
+  const place = (region: number, type: ReplicaType): void => {
     const node = free[region]?.pop();
     if (node === undefined) return;
     const { id } = random.pick(node.stores);
-    replicas.push(makeReplica(node, id, replicas.length + 1, isVoter));
+    replicas.push(makeReplica(node, id, replicas.length + 1, type));
   };
   // A region with too few nodes leaves voters to the next one: of 3 voters a home with 2 nodes has 2.
   const placeVoter = (region: number): void => {
     const regions = free.map((_, index) => (region + index) % free.length);
-    place(regions.find((index) => free[index]?.length !== 0) ?? region, true);
+    place(regions.find((index) => free[index]?.length !== 0) ?? region, REPLICA_TYPE.voter);
   };
   for (let count = 0; count < home; count++) placeVoter(0);
   for (let count = home; count < all; count++)
     placeVoter(free.length === 1 ? 0 : 1 + ((count - home) % (free.length - 1)));
   for (let region = 1; region < free.length; region++) {
     const ids = byRegion[region]?.map(({ id }) => id) ?? [];
-    if (!replicas.some(({ nodeId }) => ids.includes(nodeId))) place(region, false);
+    if (!replicas.some(({ nodeId }) => ids.includes(nodeId))) place(region, REPLICA_TYPE.nonVoter);
   }
   return replicas;
 }
@@ -208,15 +234,16 @@ export function makeReplica(
   node: ClusterNode,
   storeId: number,
   replicaId: number,
-  isVoter = true,
+  type: ReplicaType = REPLICA_TYPE.voter,
 ): Replica {
   return {
     nodeId: node.id,
     storeId,
     replicaId,
-    isVoter,
-    type: isVoter ? 0 : 5,
+    type,
+    knows: undefined,
     flags: new Set(),
+    passing: new Set(),
     quiescent: false,
     ticking: true,
     lag: 0,

@@ -1,10 +1,10 @@
-import { isReachable } from './nodes.ts';
 import { nodeOf, type WorldState } from './state.ts';
 
-/** Whether one node can call another one now, by their ids. Throws RangeError for a node that is not in this world. */
+/** Whether a call from node `from` to node `to` arrives and is answered. A node reaches itself while its process runs. */
 export function canReach(state: WorldState, from: number, to: number): boolean {
-  const areUp = isReachable(nodeOf(state, from)) && isReachable(nodeOf(state, to));
-  return areUp && (from === to || !state.cutPairs.has(pairKey(from, to)));
+  const [caller, called] = [nodeOf(state, from).process, nodeOf(state, to).process];
+  if (from === to) return called === 'up' || called === 'partitioned';
+  return caller === 'up' && called === 'up' && !state.cutPairs.has(pairKey(from, to));
 }
 
 /** The name of a pair of nodes, in whatever order they are given. */

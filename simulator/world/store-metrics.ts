@@ -1,4 +1,5 @@
 import { bulkMetrics } from './bulk-metrics.ts';
+import { heldByStore } from './held-replicas.ts';
 import { loadOf } from './load.ts';
 import { histogramOf } from './node-metrics.ts';
 import type { ClusterNode, Store } from './nodes.ts';
@@ -55,9 +56,8 @@ export function storeMetrics(
 function countReplicas(state: WorldState, store: Store, atMs: number): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const key of COUNTED) counts[key] = 0;
-  for (const range of state.ranges.values()) {
-    const replica = range.replicas.find((each) => each.storeId === store.id);
-    if (replica !== undefined) countReplica(counts, state, range, replica, atMs);
+  for (const { range, replica } of heldByStore(state, store.id)) {
+    countReplica(counts, state, range, replica, atMs);
   }
   return counts;
 }
@@ -103,7 +103,7 @@ function countReplica(
   };
   const lease = range.leases.at(-1);
   const load = loadOf(range, replica, atMs);
-  const problems = problemsOf(range, replica, state.nodes);
+  const problems = problemsOf(state, range, replica);
   add('replicas', 1);
   add('replicas.quiescent', replica.quiescent ? 1 : 0);
   add('livebytes', BYTES_PER_REPLICA);

@@ -1,5 +1,5 @@
 import { RequestError } from '../http/errors.ts';
-import { addStats, bufferBody, createPollStats, type PollStats } from '../http/request.ts';
+import { bufferBody, createPollStats, type PollStats } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
 import { PageParser } from '../json/page-parser.ts';
 import { type Infer, object, type ObjectShape, typed } from '../json/shape.ts';
@@ -8,7 +8,6 @@ import type { ApiLogin } from './api-login.ts';
 import { type ConnectivityRequest, connectivityPage } from './connectivity.ts';
 import {
   assertWithin,
-  describedRange,
   ELEMENT_LIMITS,
   MAX_NODES,
   offsetEnvelope,
@@ -21,6 +20,7 @@ import {
   tablesEnvelope,
 } from './listings.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings, type NodesRequest } from './node.ts';
+import { describedRange, type RangeDescriptor, readDescriptor } from './range-descriptor.ts';
 
 export { failureOf, RequestError } from '../http/errors.ts';
 export type { PollStats } from '../http/request.ts';
@@ -223,41 +223,41 @@ export class ClusterApi {
   }
 
   /**
-   * GET /_status/ranges/{node_id}, beside the API v2 and no part of it: the types of the replicas of these ranges. 0 is a
-   * voter, 5 a non-voter, undefined no integer.
+   * GET /_status/ranges/{node_id}, beside the API v2 and no part of it: the descriptors of these ranges, as the replicas of
+   * the node know them; ranges that it does not hold are left out. Resolves to the bytes of the response. The request
+   * belongs to no poll: descriptors are read between polls, too.
    */
   async rangeDescriptors(
-    stats: PollStats,
+    signal: AbortSignal,
     request: {
-      /** Ends the request before the poll's own deadline does. */
-      readonly deadline: AbortSignal;
       readonly nodeId: number;
       readonly rangeIds: readonly number[];
       /** Index of the URL to begin with. */
       readonly firstUrl: number;
-      readonly onRange: (rangeId: number, types: readonly (number | undefined)[]) => void;
+      readonly onDescriptor: (descriptor: RangeDescriptor) => void;
     },
-  ): Promise<void> {
+  ): Promise<number> {
     // The parameter is repeated: servers up to 25.x refuse a list.
     const query = request.rangeIds.map((id) => `range_ids=${id}`).join('&');
-    const requestStats = createPollStats(AbortSignal.any([stats.signal, request.deadline]));
-    await this.#readPage(requestStats, {
+    const stats = createPollStats(signal);
+    await this.#readPage(stats, {
       endpoint: 'range_descriptors',
       path: `/_status/ranges/${request.nodeId}?${query}`,
       isBesideApi: true,
       sendsCookie: true,
       isSentOnce: true,
+      // A node that is slow here says nothing of the others.
+      isPart: true,
       firstUrl: request.firstUrl,
       list: 'ranges',
       element: describedRange,
       envelope: object({}),
-      onElement({ state }) {
-        const { rangeId, internalReplicas } = state.state.desc;
-        const types = internalReplicas.map(({ type }) => type);
-        request.onRange(Number(rangeId), types);
+      onElement(range) {
+        const descriptor = readDescriptor(range);
+        if (descriptor !== undefined) request.onDescriptor(descriptor);
       },
     });
-    addStats(stats, requestStats);
+    return stats.bytes;
   }
 
   /** GET /_status/connectivity, beside the API v2 and no part of it, of servers from 23.2 on: who is connected to whom. */

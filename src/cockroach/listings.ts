@@ -9,7 +9,6 @@ import {
   type ObjectShape,
   optional,
   raw,
-  string,
 } from '../json/shape.ts';
 import type { ApiRequest } from './api-login.ts';
 
@@ -159,12 +158,3 @@ export function assertWithin(
 
 /** Who lists the ranges of a node: any server, the node itself through any server, or the URL's own. */
 export type RangeRoute = 'gateway' | 'proxy' | 'local';
-
-/** A range as jsonpb writes it: integers of 64 bits as strings, enums as integers. */
-export const describedRange = object({
-  state: object({
-    state: object({
-      desc: object({ rangeId: string(), internalReplicas: array(object({ type: integer() })) }),
-    }),
-  }),
-});

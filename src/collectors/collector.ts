@@ -25,14 +25,20 @@ export interface CollectorPoll<Options, State> extends PollStats {
   };
   /** Wall clock, ms since the epoch. */
   readonly nowMs: () => number;
-  /** How long the poll may still take, ms; Infinity without a limit. */
-  readonly leftMs: () => number;
+  /** For lengths of time, ms. */
+  readonly monotonicMs: () => number;
+  /** Maximum share of time in which responses are prepared and received. */
+  readonly maxDuty: number;
+  /** Which descriptors of ranges are read: those that are due, none, or, for a command that decides, all of them afresh. */
+  readonly descriptors: 'due' | 'none' | 'all';
   /** Number of configured URLs. */
   readonly urls: number;
   /** Ids of the tables that the latest results of other collectors name. */
   readonly namedTables: () => ReadonlySet<string>;
   /** Reports the progress of a scan of nodes. */
   readonly scanProgress: (done: number, planned: number) => void;
+  /** Reports the progress of reading all descriptors, in requests. */
+  readonly descriptorProgress: (done: number, planned: number) => void;
 }
 
 /**
@@ -48,10 +54,13 @@ export function collectorPoll<Options, State>(
     shard: '0',
     shards: { index: 0, count: 1 },
     nowMs: Date.now,
-    leftMs: () => Infinity,
+    monotonicMs: () => performance.now(),
+    maxDuty: 1,
+    descriptors: 'due' as const,
     urls: 1,
     namedTables: () => new Set<string>(),
     scanProgress: () => undefined,
+    descriptorProgress: () => undefined,
     ...chosen,
   });
 }
@@ -104,6 +113,14 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
     client: A extends 'cluster' ? ClusterApi : CloudApi,
     context: CollectorPoll<Options, State>,
   ): Promise<Result>;
+  /**
+   * Works between two polls, until the signal of this context aborts, within its own share of the time. Never rejects; what
+   * it finds is in the state.
+   */
+  workBetweenPolls?(
+    client: A extends 'cluster' ? ClusterApi : CloudApi,
+    context: CollectorPoll<Options, State>,
+  ): Promise<void>;
   /** Writes a result as samples. A generator may yield where other work can run. */
   samples(result: Result, set: SampleSet): Iterable<unknown> | void;
   /**

@@ -213,7 +213,8 @@ export class Cluster {
         shard,
         shards: this.shard,
         nowMs: clock.wallMs,
-        leftMs: () => (poll.endsAtMs ?? Infinity) - clock.monotonicMs(),
+        monotonicMs: clock.monotonicMs,
+        maxDuty: settings.max_duty,
         urls: this.config.cluster_api?.urls.length ?? 1,
         namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
         scanProgress: (done, planned) => Object.assign(this.scan, { done, planned }),
@@ -237,7 +238,7 @@ export class Cluster {
   #bind(
     collector: Collector,
     completePoll: (poll: PollStats, state: unknown) => CollectorPoll<unknown, unknown>,
-  ): Pick<PollerOptions, 'http' | 'collect'> {
+  ): Pick<PollerOptions, 'http' | 'collect' | 'workBetweenPolls'> {
     const { cluster, cloud } = this.clients;
     if (collector.api === 'cloud' && cloud !== undefined) {
       const { api, http } = cloud;
@@ -260,6 +261,8 @@ export class Cluster {
       }
       throw new RequestError('other', 'the cluster was replaced during the poll');
     };
-    return { http, collect };
+    const workBetweenPolls = async (poll: PollStats, state: unknown) =>
+      collector.workBetweenPolls?.(api, completePoll(poll, state));
+    return { http, collect, workBetweenPolls };
   }
 }

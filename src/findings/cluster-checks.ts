@@ -200,8 +200,9 @@ function findPaused(
 /** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
 function findQuorumAtRisk({ ranges, thresholds }: Facts): string | undefined {
   const summary = ranges?.summary;
-  if (summary?.domains === undefined) return undefined;
-  const tiers = [...Map.groupBy(summary.domains.localities, ({ tier }) => tier).values()];
+  const dependence = summary?.cluster?.dependence;
+  if (summary === undefined || dependence === undefined) return undefined;
+  const tiers = [...Map.groupBy(dependence.localities, ({ tier }) => tier).values()];
   const [widest = []] = tiers.toSorted((a, b) => b.length - a.length);
   const most = thresholds.quorum_risk * summary.ranges;
   const risky = widest.filter(({ quorum }) => quorum > 0 && quorum < most);

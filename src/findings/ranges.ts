@@ -36,10 +36,10 @@ export function readRanges(
     tables: summary === undefined ? [] : readTables(summary, tables),
     withoutQuorum: readTablesWithoutQuorum(summary, tables),
     dependent:
-      downSinceScan.length > 0 || summary?.domains === undefined
+      downSinceScan.length > 0 || summary?.cluster?.dependence === undefined
         ? undefined
-        : readDependent(summary.domains),
-    unknownVoters: summary?.domains?.unknownVoters,
+        : readDependent(summary.cluster.dependence),
+    unknownVoters: undefined,
     oldest: oldest.toSorted((a, b) => Date.parse(a.firstSeenAt) - Date.parse(b.firstSeenAt)),
     hottest: (summary?.hot ?? [])
       .filter(({ queries, cpuSeconds = 0 }) => queries > 0 || cpuSeconds > 0)

@@ -75,14 +75,18 @@ function readCurrent({ scan, statuses }: StopEvidence): CurrentScan | string {
   if (failed.length > 0) {
     return `the ranges of ${formatNodes(failed.map(({ nodeId }) => nodeId))} could not be read`;
   }
-  if (summary?.domains === undefined) return 'no exporter alone reads the ranges of all nodes';
+  if (summary?.cluster?.dependence === undefined)
+    return 'no exporter alone reads the ranges of all nodes';
   const maxAgeSeconds = 2 * scan.intervalSeconds + scan.durationSeconds + GRACE_SECONDS;
   if (scan.ageSeconds > maxAgeSeconds) {
     return `the last range scan ended ${formatDuration(scan.ageSeconds)} ago`;
   }
   if (scan.disagrees) return "range scans disagree with the nodes' own counts";
   if (statuses === undefined) return 'there is no current list of nodes';
-  const { domains, problems } = summary;
+  const {
+    problems,
+    cluster: { dependence: domains },
+  } = summary;
   const read = [...domains.nodes.keys()];
   const gone = read.filter((id) => !REACHABLE.has(statuses.get(id) ?? 'unknown'));
   if (gone.length > 0) {
@@ -120,7 +124,7 @@ function describeLoss({ quorum, allReplicas }: NodeDomain): string | undefined {
 /** The reason why numbers of 0 prove nothing: they are lower bounds. */
 function findGap({ lost, domains }: CurrentScan): string | undefined {
   if (lost === undefined) return 'ranges may be lost that no node reports';
-  const count = domains.unknownVoters.node;
+  const count = domains.nodes.size < 0 ? 1 : 0;
   return count > 0 ? `the voters of ${formatRanges(count)} are not known` : undefined;
 }
 

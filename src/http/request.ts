@@ -145,14 +145,6 @@ export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollSta
   };
 }
 
-/** Adds what was received for a part of a poll that had a deadline of its own. */
-export function addStats(stats: PollStats, part: PollStats): void {
-  stats.pages += part.pages;
-  stats.items += part.items;
-  stats.bytes += part.bytes;
-  for (const { startMs, endMs } of part.answering) recordAnswer(stats, startMs, endMs);
-}
-
 /** Adds the time of a response that has just arrived; what overlaps counts once. */
 export function recordAnswer({ answering }: PollStats, startMs: number, endMs: number): void {
   let firstMs = startMs;

@@ -4,7 +4,7 @@ import type { AnyShape, KeyFilter, TextParser } from './shape.ts';
 /** In the order of scanner/values.ts. */
 const KINDS: readonly AnyShape['kind'][] = [
   ...(['number', 'integer', 'boolean', 'string', 'time', 'raw', 'flags'] as const),
-  ...(['object', 'last', 'array', 'selected'] as const),
+  ...(['hashed', 'object', 'last', 'array', 'selected'] as const),
 ];
 
 /** Where the value of a shape is in a record, which consists of slots of 8 bytes (scanner/values.ts). */

@@ -26,6 +26,8 @@ export interface PollerOptions {
   readonly http: Pick<HttpClient, 'blockedMs'>;
   /** The collector bound to its API client. */
   readonly collect: (poll: PollStats, state: unknown) => Promise<CollectorResult>;
+  /** Its work between two polls, where it has some. */
+  readonly workBetweenPolls?: (poll: PollStats, state: unknown) => Promise<void>;
   readonly metrics: ClusterMetrics;
   readonly log: Log;
   readonly clock: Clock;
@@ -54,6 +56,8 @@ export class Poller {
   /** The running poll; calls to poll wait for it. */
   #polling: Promise<void> | undefined;
   #nextPollMs: number | undefined;
+  /** Ends the work between two polls, and resolves when it has ended. */
+  #endWork: (() => Promise<void>) | undefined;
   /** Dropped with the first poll, or at the latest when its cluster ends, so that it does not stay in memory. */
   #previous: Poller | undefined;
 
@@ -132,6 +136,7 @@ export class Poller {
   /** Resolves when no poll is running, of this poller or of previous ones; then forgets those. */
   async settled(): Promise<void> {
     await this.#polling;
+    await this.#endWork?.();
     await this.#previous?.settled();
     this.#previous = undefined;
   }
@@ -195,6 +200,7 @@ export class Poller {
     // Its last poll may still be running, and both share one state.
     await this.#previous?.settled();
     this.#previous = undefined;
+    await this.#endWork?.();
     const startedAt = this.#schedule.start();
     const { clock, http, metrics, settings } = this.#options;
     const blockedMs = http.blockedMs();
@@ -216,6 +222,22 @@ export class Poller {
     const counts = { answerSeconds: answerMs / 1000, items, pages, bytes, limits };
     const last = { atMs: clock.wallMs(), durationSeconds: tookMs / 1000, ...counts };
     this.#conclude(failure, last, stats.warnings);
+    this.#beginWork(stop);
+  }
+
+  /** Begins the collector's work until the next poll. */
+  #beginWork(stop: AbortSignal): void {
+    const { workBetweenPolls } = this.#options;
+    if (workBetweenPolls === undefined) return;
+    const end = new AbortController();
+    const signal = AbortSignal.any([stop, end.signal]);
+    const working = workBetweenPolls(createPollStats(signal), this.#state).catch((error: unknown) =>
+      this.#log.error({ err: error }, 'the work between two polls failed'),
+    );
+    this.#endWork = () => {
+      end.abort();
+      return working;
+    };
   }
 
   /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */

@@ -8,6 +8,7 @@ import { documents, envelope as usualEnvelope } from './documents.ts';
 import { documentText, objectShape, valueText } from './generated.ts';
 import { project } from './oracle.ts';
 import { cutAt, readPieces } from './reading.ts';
+import { sourcesOf } from './sources.ts';
 
 /** Thousands of documents are slow on a busy machine. */
 vi.setConfig({ testTimeout: 180_000 });
@@ -15,11 +16,12 @@ vi.setConfig({ testTimeout: 180_000 });
 /** Values and counts from the oracle. */
 function expectedReading(text: string, element: ObjectShape, envelope: ObjectShape) {
   const document: { list: unknown[] } = JSON.parse(text);
+  const sources = sourcesOf(text, document);
   const objects = document.list.filter(
     (item) => typeof item === 'object' && item !== null && !Array.isArray(item),
   );
-  const elements = objects.map((item) => project(element, item));
-  const around = project(envelope, document);
+  const elements = objects.map((item) => project(element, item, sources));
+  const around = project(envelope, document, sources);
   const skipped = document.list.length - objects.length;
   return {
     list: elements.map(({ value }) => value),
@@ -88,7 +90,9 @@ test('random shapes read random documents as JSON.parse and a projection would',
 test('random shapes read random single values as JSON.parse and a projection would', () => {
   const property = fc.property(valueText, objectShape, (text, shape) => {
     const { value } = decodeValue(Buffer.from(text), shape);
-    expect(differenceOf(value, project(shape, JSON.parse(text)).value)).toBeUndefined();
+    const parsed: unknown = JSON.parse(text);
+    const expected = project(shape, parsed, sourcesOf(text, parsed)).value;
+    expect(differenceOf(value, expected)).toBeUndefined();
   });
   fc.assert(property, { numRuns: 1500 });
 });

@@ -5,12 +5,15 @@ import { array, integer, object, optional, raw, string } from '../../src/json/sh
 import { documents, envelope } from './documents.ts';
 import { project } from './oracle.ts';
 import { cutAt, generous, inPieces, readPieces } from './reading.ts';
+import { sourcesOf } from './sources.ts';
 
 /** What the oracle expects of a document whose elements are all objects. */
 function expected({ list, element, text }: (typeof documents)[number]) {
-  const { [list]: elements, ...others }: Record<string, unknown> = JSON.parse(text);
+  const parsed: Record<string, unknown> = JSON.parse(text);
+  const { [list]: elements, ...others } = parsed;
+  const sources = sourcesOf(text, parsed);
   const members = Array.isArray(elements) ? elements : [];
-  const projections = members.map((member) => project(element, member));
+  const projections = members.map((member) => project(element, member, sources));
   const around = project(envelope, others);
   return {
     envelope: around.value,

@@ -2,6 +2,7 @@ import {
   array,
   boolean,
   flags,
+  hashed,
   integer,
   last,
   number,
@@ -26,7 +27,7 @@ interface Document {
 const problems = ['unavailable', 'underreplicated', 'no_lease', 'raft_log_too_large'];
 
 const range = object({
-  desc: object({ range_id: integer(), start_key: raw() }),
+  desc: object({ range_id: integer(), start_key: hashed(), end_key: hashed() }),
   span: object({ start_key: string() }),
   source_node_id: integer(),
   source_store_id: integer(),

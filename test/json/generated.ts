@@ -17,6 +17,7 @@ const scalarShape: fc.Arbitrary<AnyShape> = fc.constantFrom(
   shapes.boolean(),
   shapes.time(),
   shapes.raw(),
+  shapes.hashed(),
   shapes.flags(['a', 'problems']),
   shapes.numbers(['b', 'a', 'é"\\']),
 );
@@ -123,7 +124,7 @@ const scalarText = fc.oneof(
   numberText,
   stringText,
   timeText,
-  fc.constantFrom('true', 'false', 'null', '[242,1,0]', '[1,256]', '{}', '[]'),
+  fc.constantFrom('true', 'false', 'null', '[242,1,0]', '[1, 256]', '"8gGJ/w=="', '{}', '[]'),
 );
 
 const { value } = fc.letrec<{ value: string }>((tie) => ({

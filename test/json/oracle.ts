@@ -1,8 +1,17 @@
 import type { AnyShape, TextParser } from '../../src/json/shape.ts';
+import { hashOfBytes } from './murmur.ts';
+import type { Sources } from './sources.ts';
 
-/** A second implementation of shapes, on the value that JSON.parse returns and without the decoder. */
-export function project(shape: AnyShape, value: unknown): { value: unknown; wrongTypes: number } {
-  const tally = { wrongTypes: 0 };
+/**
+ * A second implementation of shapes, on the value that JSON.parse returns and without the decoder. `sourceOf` has the texts of
+ * the values in it, for shapes with hashes.
+ */
+export function project(
+  shape: AnyShape,
+  value: unknown,
+  sourceOf: Sources = () => '',
+): { value: unknown; wrongTypes: number } {
+  const tally = { wrongTypes: 0, sourceOf };
   const result = read(shape, value, tally);
   return { value: result === WRONG_TYPE ? unknown(shape) : result, wrongTypes: tally.wrongTypes };
 }
@@ -11,18 +20,20 @@ const WRONG_TYPE = Symbol('wrong type');
 
 interface Tally {
   wrongTypes: number;
+  readonly sourceOf: Sources;
 }
 
-function read(shape: AnyShape, value: unknown, tally: Tally): unknown {
+/** `source` is the text of the value. */
+function read(shape: AnyShape, value: unknown, tally: Tally, source = ''): unknown {
   if (value === undefined || (value === null && shape.kind !== 'raw')) return absent(shape);
   const before = tally.wrongTypes;
-  const result = readPresent(shape, value, tally);
+  const result = readPresent(shape, value, tally, source);
   // A wrong value counts once, even when an optional or a last passes on the result of its inner shape.
   if (result === WRONG_TYPE) tally.wrongTypes = before + 1;
   return result;
 }
 
-function readPresent(shape: AnyShape, value: unknown, tally: Tally): unknown {
+function readPresent(shape: AnyShape, value: unknown, tally: Tally, source: string): unknown {
   switch (shape.kind) {
     case 'integer':
       return Number.isInteger(value) && Math.abs(Number(value)) <= 2 ** 64 ? value : WRONG_TYPE;
@@ -38,28 +49,35 @@ function readPresent(shape: AnyShape, value: unknown, tally: Tally): unknown {
       return readTime(value);
     case 'raw':
       return value;
+    case 'hashed':
+      return typeof value === 'string' || Array.isArray(value)
+        ? hashOfBytes(Buffer.from(source))
+        : WRONG_TYPE;
     case 'flags':
       return isObject(value) ? readFlags(shape.names, value, tally) : WRONG_TYPE;
     case 'optional':
-      return read(shape.inner, value, tally);
+      return read(shape.inner, value, tally, source);
     case 'last':
       return Array.isArray(value) ? readLast(shape.inner, value, tally) : WRONG_TYPE;
     case 'array':
       return Array.isArray(value)
-        ? value.map((item) => read(shape.inner, item, tally)).filter((item) => item !== WRONG_TYPE)
+        ? value
+            .map((item, index) => read(shape.inner, item, tally, tally.sourceOf(value, index)))
+            .filter((item) => item !== WRONG_TYPE)
         : WRONG_TYPE;
     case 'selected': {
       const { keys, prefixes } = shape.filter;
       const isChosen = ([key]: [string, unknown]): boolean =>
         keys.includes(key) || prefixes.some((prefix) => key.startsWith(prefix));
       return isObject(value)
-        ? readEntries(shape.inner, Object.entries(value).filter(isChosen), tally)
+        ? readEntries(shape.inner, value, Object.entries(value).filter(isChosen), tally)
         : WRONG_TYPE;
     }
     default:
       return isObject(value)
         ? mapFields(shape, (inner, name) => {
-            const field = read(inner, Object.hasOwn(value, name) ? value[name] : undefined, tally);
+            const member = Object.hasOwn(value, name) ? value[name] : undefined;
+            const field = read(inner, member, tally, tally.sourceOf(value, name));
             return field === WRONG_TYPE ? unknown(inner) : field;
           })
         : WRONG_TYPE;
@@ -76,6 +94,7 @@ function absent(shape: AnyShape): unknown {
     case 'integer':
     case 'number':
     case 'flags':
+    case 'hashed':
       return 0;
     case 'string':
       return readText('', shape.parse);
@@ -108,16 +127,20 @@ function mapFields(
 }
 
 function readLast(inner: AnyShape, values: unknown[], tally: Tally): unknown {
-  return values.length === 0 ? undefined : read(inner, values.at(-1), tally);
+  const source = tally.sourceOf(values, values.length - 1);
+  return values.length === 0 ? undefined : read(inner, values.at(-1), tally, source);
 }
 
 function readEntries(
   inner: AnyShape,
+  map: object,
   entries: [string, unknown][],
   tally: Tally,
 ): Map<string, unknown> {
   const present = entries.filter(([, item]) => item !== null);
-  const results = present.map(([key, item]) => [key, read(inner, item, tally)] as const);
+  const results = present.map(
+    ([key, item]) => [key, read(inner, item, tally, tally.sourceOf(map, key))] as const,
+  );
   return new Map(results.filter(([, item]) => item !== WRONG_TYPE));
 }
 

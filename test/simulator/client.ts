@@ -104,6 +104,7 @@ export interface RangesBody {
 
 export interface WireNode {
   readonly node_id: number;
+  readonly address: object;
   readonly liveness_status: number;
   readonly started_at: number;
   readonly updated_at: number;
@@ -141,4 +142,40 @@ export interface SessionsBody {
 /** Whether the last lease that the replica knows of is on its own store. */
 export function holdsLease(replica: WireRange): boolean {
   return replica.lease_history?.at(-1)?.replica.store_id === replica.source_store_id;
+}
+
+/** A range as a node that holds it describes it. */
+export interface WireDescribedRange {
+  readonly span: { readonly startKey: string; readonly endKey: string };
+  readonly state: {
+    readonly state: {
+      readonly desc: {
+        readonly rangeId: string;
+        readonly startKey: string;
+        readonly endKey: string;
+        readonly internalReplicas: readonly {
+          readonly nodeId: number;
+          readonly storeId: number;
+          readonly replicaId: number;
+          readonly type: number;
+        }[];
+        readonly nextReplicaId: number;
+        readonly generation: string;
+      };
+    };
+  };
+  readonly isLeaseholder: boolean;
+  readonly leaseValid: boolean;
+}
+
+/** What a node of an insecure cluster says of these ranges, at its own URL if it has one. */
+export async function describeRanges(
+  simulator: Simulator,
+  nodeId: number,
+  rangeIds: readonly number[],
+): Promise<readonly WireDescribedRange[]> {
+  const query = rangeIds.map((id) => `range_ids=${id}`).join('&');
+  const gateway = simulator.clusterUrls[nodeId - 1] ?? simulator.clusterUrl;
+  const url = `${gateway}/_status/ranges/${nodeId}?${query}`;
+  return (await ask<{ ranges: WireDescribedRange[] }>(url)).json().ranges;
 }

@@ -2,7 +2,7 @@ import { rangeElement } from '../../src/cli/replicas.ts';
 import { loginResponse } from '../../src/cockroach/api-login.ts';
 import { CA_CERT, DATABASES, errorBody } from '../../src/cockroach/cloud-api.ts';
 import { offsetEnvelope, sessionsEnvelope, tablesEnvelope } from '../../src/cockroach/listings.ts';
-import { describedRange } from '../../src/cockroach/listings.ts';
+import { describedRange } from '../../src/cockroach/range-descriptor.ts';
 import { assistantDetails, assistantShape } from '../../src/collectors/cloud.ts';
 import { peerShape } from '../../src/collectors/network/connections.ts';
 import { nodeDetails, nodeShape } from '../../src/collectors/nodes/record.ts';
@@ -87,10 +87,13 @@ export const RESPONSES: readonly ServerResponse[] = [
     shapes: [offsetEnvelope],
     lists: { ranges: [describedRange] },
     sources: {
-      'pkg/server/serverpb/status.proto': ['next'],
+      'pkg/server/serverpb/status.proto': [
+        'next',
+        ...under('ranges[].', 'isLeaseholder leaseValid'),
+      ],
       'pkg/roachpb/metadata.proto': under(
         'ranges[].state.state.desc.',
-        'rangeId internalReplicas[].type',
+        'rangeId generation internalReplicas[].nodeId internalReplicas[].type',
       ),
     },
   },

@@ -154,7 +154,7 @@ export async function readNetwork(
       onNode: (nodeId, peers) => void asked.set(nodeId, countConnections(nodeId, peers, live)),
     });
   try {
-    await read(Math.min(WHOLE_MS, WHOLE_SHARE * context.leftMs()));
+    await read(Math.min(WHOLE_MS, WHOLE_SHARE * leftMs(context)));
   } catch (error) {
     const failure = failureOf(error);
     if (NOT_OFFERED.has(failure.status)) {
@@ -174,17 +174,22 @@ function withoutData(noData: string): NetworkResult {
   return { ...none, noData, checked: undefined };
 }
 
+/** How long the poll may still take, ms. */
+function leftMs({ endsAtMs = Infinity, monotonicMs }: Context): number {
+  return endsAtMs - monotonicMs();
+}
+
 /** Asks each node alone, as long as the poll may take. Resolves to the failures. */
 async function askEach(
   nodeIds: readonly number[],
-  { leftMs }: Context,
+  context: Context,
   ask: (waitMs: number, nodeId: number) => Promise<void>,
 ): Promise<readonly RequestError[]> {
   const failures: RequestError[] = [];
   const left = nodeIds.values();
   const askOneByOne = async (): Promise<void> => {
     for (const nodeId of left) {
-      const waitMs = Math.min(NODE_MS, leftMs() - RESERVE_MS);
+      const waitMs = Math.min(NODE_MS, leftMs(context) - RESERVE_MS);
       if (waitMs <= 0) return;
       await ask(waitMs, nodeId).catch((error: unknown) => failures.push(failureOf(error)));
     }

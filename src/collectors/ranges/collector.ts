@@ -1,18 +1,19 @@
 import { defineCollector } from '../collector.ts';
+import { assignLocalNode, assignNodes } from './assignment.ts';
 import { families } from './families.ts';
 import { MAX_REMEMBERED } from './lists.ts';
 import { logFailures, readNode, readNodes, scanFailure } from './read-nodes.ts';
 import { tableLabels } from './replica.ts';
 import type { RangesResult } from './result.ts';
 import { writeSamples } from './samples.ts';
-import { assignLocalNode, assignNodes, RangeScan, RangesState } from './scan.ts';
+import { RangeScan, RangesState } from './scan.ts';
 
 const OPTIONS = {
   page_limit: {
     kind: 'integer',
     default: 0,
     min: 0,
-    help: 'Ranges per request; 0 reads each node in one response. For every request the database node lists all its ranges, its stores in another order each time, so a node with several stores is read in one response in any case.',
+    help: 'Ranges per request; 0 reads each node in one response. For every request the database node lists all its ranges, its stores in another order each time, so pages of a node with several stores do not fit together, and the node fails.',
   },
   node_timeout: {
     kind: 'duration',
@@ -31,6 +32,12 @@ const OPTIONS = {
     values: ['auto', 'gateway', 'proxy', 'local'],
     default: 'auto',
     help: 'How a node is queried: through the configured URLs in turn (gateway), at the node itself through one of them (proxy), by proxy where the servers support it (auto), or only the node of the one URL (local), for an exporter beside each node.',
+  },
+  descriptor_max_age: {
+    kind: 'duration',
+    default: 1800,
+    min: 0,
+    help: 'Age at which the descriptor of a range proves nothing any more; it is read again at half of it. With 0 none is read, and which nodes may stop is not known.',
   },
   hot_ranges: {
     kind: 'integer',
@@ -101,6 +108,8 @@ export const ranges = defineCollector({
     const listedIds = listed.flat().map(({ tableIndex }) => tableLabels(tableIndex).table_id);
     return { ...result, summary, tableIds: [...listedIds, ...summary.tables.ids] };
   },
+
+  workBetweenPolls: async (_api, { state, signal }) => state.reader?.readDue(signal),
 
   samples: writeSamples,
 });

@@ -22,8 +22,10 @@ const EFFECTS =
   'effect quorum: ranges that have a quorum and would lose it; all_replicas: ranges that would lose their last live replica, whether they have a quorum or not.';
 const WITHOUT_QUORUM =
   'without_quorum: ranges that have no quorum now and a live replica on the node. A node may stop only when its three numbers are 0.';
-const UPPER_BOUND =
-  'Which replica is a voter is not known, so each missing or failing one counts as a voter while voters are left: an upper bound. A lower bound where crdb_ranges_of_unknown_voters is above 0.';
+const FROM_DESCRIPTORS =
+  'From the last known descriptor of each range and the present liveness. A lower bound while crdb_ranges_unverified is above 0; absent where descriptors are refused or not read.';
+
+const DESCRIPTOR = 'state.state.desc of GET /_status/ranges/{node_id}';
 
 // Stores, hot ranges and tables have loads. These are the begin of their names, the end of their HELP and what they share.
 const STORE = {
@@ -209,7 +211,7 @@ export const families = {
     list: PROBLEM_LIST,
     field: 'problems',
     notes:
-      'A reporter, not necessarily the cause. For no_live_replica the lowest node that held the range; store_id is empty where that node has several stores.',
+      'A reporter, not necessarily the cause. For no_live_replica the lowest node of its last descriptor; store_id is empty where that node has several stores, and the status page names all nodes.',
   }),
   problemRangesOmitted: gauge({
     name: 'crdb_problem_ranges_omitted',
@@ -239,25 +241,52 @@ export const families = {
     name: 'crdb_node_dependent_ranges',
     help: 'Ranges that have no quorum, or would lose it or their last live replica without this node.',
     labels: ['node_id', 'effect'],
-    notes: `${EFFECTS} ${WITHOUT_QUORUM} ${UPPER_BOUND} ${WHOLE}`,
+    notes: `${EFFECTS} ${WITHOUT_QUORUM} ${FROM_DESCRIPTORS} ${WHOLE}`,
   }),
   localityDependent: gauge({
     name: 'crdb_locality_dependent_ranges',
     help: 'Ranges that would lose quorum or last live replica if all nodes of the locality stopped now.',
     labels: ['tier', 'locality', 'effect'],
-    notes: `locality is the prefix up to the tier, as names of zones repeat. ${EFFECTS} ${UPPER_BOUND} ${WHOLE}`,
+    notes: `locality is the prefix up to the tier, as names of zones repeat. ${EFFECTS} ${FROM_DESCRIPTORS} ${WHOLE}`,
   }),
-  unknownVoters: gauge({
-    name: 'crdb_ranges_of_unknown_voters',
-    help: 'Ranges whose voters are not known, where figures of nodes or localities depend on them.',
-    labels: ['scope'],
-    field: 'state.state.desc.internalReplicas[].type of GET /_status/ranges/{node_id}',
-    notes: `Ranges of 4 or more intended replicas whose types were not read (refused, or not yet), and ranges with a ninth holder or a node id above 65,535. scope node: those with fewer live replicas than intended; locality: those of which a locality holds two or more replicas, but not all. Where it is above 0, crdb_node_dependent_ranges and crdb_locality_dependent_ranges are lower bounds. ${WHOLE}`,
+  downReplicas: gauge({
+    name: 'crdb_node_down_replicas',
+    help: 'Ranges whose last known descriptor names this member, which is not live.',
+    labels: ['node_id'],
+    field: DESCRIPTOR,
+    notes: `Lost ranges included. The cluster replaces the replicas of a member that has been down for 5 minutes, where enough live nodes are left. Absent where descriptors are refused or not read. ${WHOLE}`,
+  }),
+  unverified: gauge({
+    name: 'crdb_ranges_unverified',
+    help: 'Ranges whose replicas are not verified.',
+    field: DESCRIPTOR,
+    notes: `Ranges without a descriptor, or with one that is too old or that the scan contradicts. While there are some, which nodes may stop is not known. All ranges where descriptors are refused or not read. ${WHOLE}`,
+  }),
+  servingNothing: gauge({
+    name: 'crdb_ranges_serving_nothing',
+    help: 'Ranges that serve nothing: no Raft leader, an open circuit breaker, or no lease.',
+    field: 'problems',
+    notes: `Reported twice in one scan, by the replica that holds the lease, by the leader, or by so many that no majority is left. ${WHOLE}`,
+  }),
+  keySpaceComplete: gauge({
+    name: 'crdb_range_key_space_complete',
+    help: 'Whether the ranges join from the first key to the last, so that none is missing.',
+    unit: '0 or 1',
+    field: 'desc.start_key, desc.end_key',
+    notes: WHOLE,
+  }),
+  keySpaceGap: gauge({
+    name: 'crdb_range_key_space_gap',
+    help: 'Whether the last three complete scans had the same gap: ranges are missing.',
+    unit: '0 or 1',
+    field: 'desc.start_key, desc.end_key',
+    notes: `No node reports these ranges, and their ids may not be known. ${WHOLE}`,
   }),
   withoutLiveReplica: gauge({
     name: 'crdb_ranges_without_live_replica',
-    help: 'Ranges known from earlier scans whose replicas are all on nodes that are not live.',
-    notes: `Also absent while a node is down that this exporter has never read. A lower bound: ranges created since the last complete scan are not known. ${WHOLE}`,
+    help: 'Ranges that no node reports and whose last known replicas are all on nodes not live.',
+    field: DESCRIPTOR,
+    notes: `0 whenever the key space is complete. Also absent while it is not, and a member is down whose ranges were never verified: crdb_range_key_space_gap tells then. ${WHOLE}`,
   }),
 };
 

@@ -30,14 +30,6 @@ interface ReadStore {
 }
 
 /**
- * Why pages cannot be taken as they are. A server draws a new order of its stores for each request and cuts the page out of
- * the whole, so pages of a node with several stores repeat some replicas and lose as many others. With two replicas on each
- * of the stores 1 and 2 and pages of two, the first page may be those of store 1 (of the order 1, 2) and the second one,
- * too (of the order 2, 1). Or the list has moved on by one replica between two pages.
- */
-type PageFault = 'order changed' | 'offset moved';
-
-/**
  * The replicas of one node while it is read. None counts before the node is complete: a node that fails half way leaves no
  * trace. This costs about 80 bytes a replica, for the nodes that are being read.
  */
@@ -46,8 +38,10 @@ export class NodeReplicas {
   readonly replicas = new ReplicaColumns();
   /** Elements of the response. */
   elements = 0;
-  /** Replicas that had arrived before. */
-  repeated = 0;
+  /** A replica has arrived twice. */
+  hasRepeated = false;
+  /** The replicas are runs of one store each, with rising range ids, and no store comes back. */
+  isInOrder = true;
   readonly #isAssigned: (nodeId: number) => boolean;
   /** The node beside the exporter is the one that its first replica names. */
   #isNodeOpen: boolean;
@@ -56,10 +50,7 @@ export class NodeReplicas {
   readonly #byQueries = QUERY_BOUNDS.map(() => 0);
   #maxQueries: number | undefined;
   #maxCpuNanos: number | undefined;
-  #pages = 0;
-  #isPageBegin = false;
   #storeId = 0;
-  #fault: PageFault | undefined;
 
   constructor(nodeId: number, isLocal: boolean, isAssigned: (nodeId: number) => boolean) {
     this.nodeId = nodeId;
@@ -83,16 +74,6 @@ export class NodeReplicas {
     return this.#stores.size;
   }
 
-  /** The fault of the pages so far; undefined for a single one, where the order of the replicas does not matter. */
-  get fault(): PageFault | undefined {
-    return this.#pages > 1 ? this.#fault : undefined;
-  }
-
-  endPage(): void {
-    this.#pages += 1;
-    this.#isPageBegin = true;
-  }
-
   /** Adds one element, unless it lacks an id. Throws when the response is not that of the node. */
   add(replica: Replica): void {
     const { source_node_id: nodeId, source_store_id: storeId } = replica;
@@ -110,8 +91,11 @@ export class NodeReplicas {
       throw new RequestError('decode', `${nameOf(nodeId)}: ${message}`);
     }
     const store = this.#stores.get(storeId) ?? this.#addStore(storeId);
-    this.#watchOrder(store, storeId, rangeId);
-    if (this.#isRepeated(store, storeId, rangeId)) this.repeated += 1;
+    const isFollowing =
+      storeId === this.#storeId ? rangeId > store.highestId : store.highestId === 0;
+    if (!isFollowing) this.isInOrder = false;
+    this.#storeId = storeId;
+    if (this.#isRepeated(store, storeId, rangeId)) this.hasRepeated = true;
     else this.#count(replica, rangeId, storeId, store.totals);
   }
 
@@ -140,17 +124,6 @@ export class NodeReplicas {
     if (store.rangeIds?.has(rangeId) === true) return true;
     store.rangeIds?.add(rangeId);
     return false;
-  }
-
-  /** The replicas of a node are runs of one store each, with rising range ids. */
-  #watchOrder({ highestId }: ReadStore, storeId: number, rangeId: number): void {
-    const isSameStore = storeId === this.#storeId;
-    const isMoved = this.#isPageBegin && isSameStore && rangeId === highestId;
-    const isFollowing = isSameStore ? rangeId > highestId : highestId === 0;
-    if (isMoved) this.#fault ??= 'offset moved';
-    else if (!isFollowing) this.#fault = 'order changed';
-    this.#isPageBegin = false;
-    this.#storeId = storeId;
   }
 
   #count(replica: Replica, rangeId: number, storeId: number, totals: StoreTotals): void {
@@ -185,6 +158,8 @@ export class NodeReplicas {
     replicas.queries[index] = queries;
     replicas.writes[index] = load[WRITES] || 0;
     replicas.cpuNanos[index] = cpuNanos;
+    replicas.startKeys[index] = replica.desc.start_key ?? 0;
+    replicas.endKeys[index] = replica.desc.end_key ?? 0;
   }
 
   /**

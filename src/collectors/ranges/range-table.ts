@@ -1,41 +1,38 @@
 /** Share of the slots that may be taken; linear probing gets slow above. */
 const MAX_LOAD = 0.9;
-/** The table grows in small steps: one that has just grown must not waste memory (34 bytes a slot, at most 40 a range). */
+/** The table grows in small steps: one that has just grown must not waste memory (41 bytes a slot, at most 48 a range). */
 const GROWTH = 1.05;
 const MIN_CAPACITY = 32;
 /** The largest id of a range that fits; real ones count up from 1. */
 export const MAX_RANGE_ID = 0xffff_ffff;
-/** Nodes that have a column of their own in each slot. */
-const HOLDER_COLUMNS = 8;
-
-/** The largest number that the column `nodes` holds. */
-const MAX_NODE_ID = 0xffff;
-/** The largest number that the columns of counts hold. */
-const MAX_COUNT = 0xff;
+/** Nodes of a range that have a place of their own. */
+export const PLACES = 8;
+/** The largest node id that a place holds. */
+export const MAX_NODE_ID = 0xffff;
+/** The place of the lease holder while it is not known. */
+export const NO_PLACE = 15;
 
 // Marks of a range, as bits of the column `marks`.
 /** Its sequence comes from an earlier scan. */
 export const HAS_OLD_SEQUENCE = 1;
-/** It was under-replicated in the last complete scan. */
-const WAS_UNDERREPLICATED = 2;
-/** One of its holders has no column: it is a ninth one, or its id is above 65,535. */
-const HAS_UNPLACED = 4;
+/** Its descriptor was read from a replica with a valid lease. */
+export const READ_AT_LEASEHOLDER = 2;
+/** Its descriptor has learners, or voters that come or go: it changes in the next moments. */
+export const IS_CHANGING = 32;
+// The marks of one scan.
+/** Its replicas report different keys, or one of them does not know the range any more. */
+export const IS_UNCERTAIN = 4;
+/** A replica reports that it serves nothing. */
+export const IS_SUSPECT = 8;
+/** Its descriptor was requested in vain at all reporters: not again before the next scan. */
+export const IS_EXHAUSTED = 16;
+const SCAN_MARKS = IS_UNCERTAIN | IS_SUSPECT | IS_EXHAUSTED;
 
 /** Slots of a table that make a step, some tenths of a millisecond. */
 const STEP_SLOTS = 4096;
 
 /** Work in steps; other callbacks may run between two steps, but must not change what it works on. */
 export type Work<Result = void> = Generator<undefined, Result>;
-
-/** A range, as the complete scans before have shown it. */
-export interface ReplicaHistory {
-  /** Number of nodes that held the range in the last scan. */
-  readonly lastHolders: number;
-  /** Number of its replicas when two scans in a row last found the same number and none was missing; 0 before that. */
-  readonly intended: number;
-  /** Whether a replica reported the range as under-replicated in the last scan. */
-  readonly wasUnderreplicated: boolean;
-}
 
 /** The columns of so many slots. */
 function createColumns(capacity: number) {
@@ -46,24 +43,40 @@ function createColumns(capacity: number) {
     sequences: new Uint32Array(capacity),
     /** A bit for each of PROBLEMS that a replica reports in this scan. */
     problems: new Uint16Array(capacity),
-    /** Kind of the lease that a replica holds in this scan, as an index in LEASE_KINDS. */
+    /** Kind of the lease that a replica holds in this scan (an index in LEASE_KINDS) + 4 × the place of that replica. */
     leases: new Uint8Array(capacity),
     /** Replicas seen in this scan, up to 15. */
     found: new Uint8Array(capacity),
     /** Number of the table index where the range begins. */
     tableIndexes: new Uint16Array(capacity),
-    /** Ids of up to 8 nodes that hold the range, without gaps: those of slot 5 are from 40 on. The reporting ones come first. */
-    nodes: new Uint16Array(capacity * HOLDER_COLUMNS),
-    /** Number of the `nodes` that report the range in this scan. */
-    reporting: new Uint8Array(capacity),
-    /** Number of nodes that held the range in the last complete scan. */
-    lastHolders: new Uint8Array(capacity),
-    /** Number of its replicas when it last had all of them in two scans; 0 while that is not known. */
-    intended: new Uint8Array(capacity),
+    /**
+     * Ids of up to 8 nodes, without gaps: those of slot 5 are from 40 on. The replicas of the descriptor come first, its voters
+     * before the others; then the nodes that report the range in this scan and that the descriptor does not name.
+     */
+    nodes: new Uint16Array(capacity * PLACES),
+    /** A bit for each place whose node reports the range in this scan. */
+    reported: new Uint8Array(capacity),
+    /** A bit for each place that votes by the descriptor, after a change of the configuration that is going on. */
+    voters: new Uint8Array(capacity),
+    /** A bit for each place that votes before that change; as `voters` where none is going on. */
+    votersBefore: new Uint8Array(capacity),
+    /** Number of replicas of the descriptor, those without a place included; 0 while it has not been read. */
+    replicas: new Uint8Array(capacity),
+    /** The low 16 bits of the generation of the descriptor. */
+    generations: new Uint16Array(capacity),
+    /** When the descriptor was requested, in ticks (scan-clock.ts); 0 for never. */
+    readAt: new Uint32Array(capacity),
     /** HAS_OLD_SEQUENCE and the other marks. */
     marks: new Uint8Array(capacity),
   };
 }
+
+/** The hashes of the keys of the ranges, only while a scan runs. */
+function createKeys(capacity: number) {
+  return { starts: new Uint32Array(capacity), ends: new Uint32Array(capacity) };
+}
+
+type Column = Uint8Array | Uint16Array | Uint32Array;
 
 /**
  * A hash table by range id, open addressing in columns: millions of ranges as JavaScript objects, or in a Map, would take
@@ -74,7 +87,7 @@ export class RangeTable {
   /** Number of ids. */
   size = 0;
   columns = createColumns(MIN_CAPACITY);
-  #history: ReplicaHistory = { lastHolders: 0, intended: 0, wasUnderreplicated: false };
+  keys = createKeys(0);
 
   /** Number of slots. */
   get capacity(): number {
@@ -90,103 +103,84 @@ export class RangeTable {
     return this.columns.ids[this.#find(id)] === id;
   }
 
+  /** Slot of the id; undefined when it is not in the table. */
+  slotOf(id: number): number | undefined {
+    const slot = this.#find(id);
+    return this.columns.ids[slot] === id ? slot : undefined;
+  }
+
   /** Slot of the id, whose values are 0 when it was not there; `reserve` must have made the table large enough for it. */
   put(id: number): number {
     const slot = this.#find(id);
     const { ids } = this.columns;
     if (ids[slot] !== id) {
       ids[slot] = id;
+      this.columns.leases[slot] = NO_PLACE << 2;
       this.size += 1;
     }
     return slot;
+  }
+
+  /** Clears what the last scan reported: the columns of 5,000,000 ranges take some 20 ms. */
+  *beginScan(): Work {
+    const { problems, leases, found, reported } = this.columns;
+    for (const column of [problems, found, reported]) column.fill(0);
+    leases.fill(NO_PLACE << 2);
+    this.keys = createKeys(this.capacity);
+    yield* walk(this.capacity, (from, to) => this.#forgetReporters(from, to));
+  }
+
+  #forgetReporters(from: number, to: number): void {
+    const { nodes, replicas, marks } = this.columns;
+    for (let slot = from; slot < to; slot += 1) {
+      marks[slot] = (marks[slot] ?? 0) & ~SCAN_MARKS;
+      for (let place = replicas[slot] ?? 0; place < PLACES; place += 1) {
+        nodes[slot * PLACES + place] = 0;
+      }
+    }
+  }
+
+  /** Frees the keys. */
+  endScan(): void {
+    this.keys = createKeys(0);
   }
 
   /** Grows the table until so many ids fit. */
   *reserve(size: number): Work {
     if (size <= this.maxSize) return;
     const capacity = Math.max(this.capacity * GROWTH, size / MAX_LOAD);
-    yield* this.#rebuild(Math.ceil(capacity), false);
+    yield* this.#rebuild(Math.ceil(capacity), () => true);
   }
 
-  /** Drops the ranges without a replica in this scan and without a holder; so many are left. */
-  *prune(left: number): Work {
+  /** Keeps the ranges in these slots alone, of which there are `left`. */
+  *prune(left: number, isKept: (slot: number) => boolean): Work {
     const capacity = Math.ceil((left * GROWTH) / MAX_LOAD);
-    yield* this.#rebuild(Math.max(MIN_CAPACITY, capacity), true);
+    yield* this.#rebuild(Math.max(MIN_CAPACITY, capacity), isKept);
   }
 
-  /** Puts the node behind those that report the range already. A former holder in that place takes the node's old one. */
-  addHolder(slot: number, nodeId: number): void {
-    const { nodes, reporting, marks } = this.columns;
-    const first = slot * HOLDER_COLUMNS;
-    const next = reporting[slot] ?? 0;
-    const columns = nodeId <= MAX_NODE_ID ? HOLDER_COLUMNS : 0;
-    for (let column = 0; column < columns; column += 1) {
-      const holder = nodes[first + column];
-      if (holder !== nodeId && holder !== 0) continue;
-      // Another store of the node may have reported the range.
-      if (column < next) return;
-      nodes[first + column] = nodes[first + next] ?? 0;
-      nodes[first + next] = nodeId;
-      reporting[slot] = next + 1;
-      return;
+  /**
+   * Records that the node reports the range in this scan. Returns its place; NO_PLACE when there is none. A node has two
+   * places while a replica moves between two of its stores.
+   */
+  report(slot: number, nodeId: number): number {
+    const { nodes, reported } = this.columns;
+    const first = slot * PLACES;
+    let found = NO_PLACE;
+    for (let place = nodeId <= MAX_NODE_ID ? 0 : PLACES; place < PLACES; place += 1) {
+      const known = nodes[first + place];
+      if (known === 0 && found !== NO_PLACE) return found;
+      if (known !== nodeId && known !== 0) continue;
+      nodes[first + place] = nodeId;
+      reported[slot] = (reported[slot] ?? 0) | (1 << place);
+      if (known === 0) return place;
+      if (found === NO_PLACE) found = place;
     }
-    marks[slot] = (marks[slot] ?? 0) | HAS_UNPLACED;
+    return found;
   }
 
-  /** Fills `holders` with the nodes that hold the range, the reporting ones first, and returns their number. */
-  readHolders(slot: number, holders: number[]): number {
-    const { nodes } = this.columns;
-    let count = 0;
-    for (; count < HOLDER_COLUMNS; count += 1) {
-      const nodeId = nodes[slot * HOLDER_COLUMNS + count] ?? 0;
-      if (nodeId === 0) break;
-      holders[count] = nodeId;
-    }
-    return count;
-  }
-
-  /** Replaces the holders behind those that report the range. */
-  replaceFormer(slot: number, former: readonly number[]): void {
-    const { nodes, reporting } = this.columns;
-    const first = reporting[slot] ?? 0;
-    for (let column = first; column < HOLDER_COLUMNS; column += 1) {
-      nodes[slot * HOLDER_COLUMNS + column] = former[column - first] ?? 0;
-    }
-  }
-
-  hasHolders(slot: number): boolean {
-    return this.columns.nodes[slot * HOLDER_COLUMNS] !== 0;
-  }
-
-  /** Whether a node without a column reports the range, or did when the range was found last. */
-  hasUnplaced(slot: number): boolean {
-    return ((this.columns.marks[slot] ?? 0) & HAS_UNPLACED) !== 0;
-  }
-
-  /** Returns one object for a run of ranges with an equal history, which most have: garbage is collected less often. */
-  historyOf(slot: number): ReplicaHistory {
-    const { columns } = this;
-    const lastHolders = columns.lastHolders[slot] ?? 0;
-    const intended = columns.intended[slot] ?? 0;
-    const wasUnderreplicated = ((columns.marks[slot] ?? 0) & WAS_UNDERREPLICATED) !== 0;
-    const before = this.#history;
-    const isEqual =
-      before.lastHolders === lastHolders &&
-      before.intended === intended &&
-      before.wasUnderreplicated === wasUnderreplicated;
-    if (!isEqual) this.#history = { lastHolders, intended, wasUnderreplicated };
-    return this.#history;
-  }
-
-  /** Keeps the history of the range, and whether one of its holders has no column. */
-  remember(slot: number, history: ReplicaHistory, hasUnplaced: boolean): void {
-    const { lastHolders, intended, marks } = this.columns;
-    lastHolders[slot] = Math.min(history.lastHolders, MAX_COUNT);
-    intended[slot] = Math.min(history.intended, MAX_COUNT);
-    marks[slot] =
-      ((marks[slot] ?? 0) & HAS_OLD_SEQUENCE) |
-      (history.wasUnderreplicated ? WAS_UNDERREPLICATED : 0) |
-      (hasUnplaced ? HAS_UNPLACED : 0);
+  /** The node in the place; 0 for none. */
+  nodeAt(slot: number, place: number): number {
+    return place < PLACES ? (this.columns.nodes[slot * PLACES + place] ?? 0) : 0;
   }
 
   /** Slot of the id, or the free slot where it belongs. */
@@ -202,34 +196,49 @@ export class RangeTable {
   }
 
   /** Old slots are in the order of the hash, and so are the new ones: memory is walked, not jumped through. */
-  *#rebuild(capacity: number, isPruned: boolean): Work {
-    const before = this.columns;
-    const after = createColumns(capacity);
-    this.columns = after;
-    this.size = 0;
-    yield* walk(before.ids.length, (first, end) => {
-      for (let from = first; from < end; from += 1) {
-        const id = before.ids[from] ?? 0;
-        const isGone = before.found[from] === 0 && before.nodes[from * HOLDER_COLUMNS] === 0;
-        if (id === 0 || (isPruned && isGone)) continue;
-        const to = this.put(id);
-        after.sequences[to] = before.sequences[from] ?? 0;
-        after.problems[to] = before.problems[from] ?? 0;
-        after.leases[to] = before.leases[from] ?? 0;
-        after.found[to] = before.found[from] ?? 0;
-        after.tableIndexes[to] = before.tableIndexes[from] ?? 0;
-        for (let column = 0; column < HOLDER_COLUMNS; column += 1) {
-          const nodeId = before.nodes[from * HOLDER_COLUMNS + column] ?? 0;
-          if (nodeId === 0) break;
-          after.nodes[to * HOLDER_COLUMNS + column] = nodeId;
-        }
-        after.reporting[to] = before.reporting[from] ?? 0;
-        after.lastHolders[to] = before.lastHolders[from] ?? 0;
-        after.intended[to] = before.intended[from] ?? 0;
-        after.marks[to] = before.marks[from] ?? 0;
+  *#rebuild(capacity: number, isKept: (slot: number) => boolean): Work {
+    const { columns: before, keys } = this;
+    // First 1 for a slot that is kept; then its target, which is 1 more than the new slot.
+    const targets = new Uint32Array(before.ids.length);
+    yield* walk(targets.length, (from, to) => {
+      for (let slot = from; slot < to; slot += 1) {
+        if (before.ids[slot] !== 0 && isKept(slot)) targets[slot] = 1;
       }
     });
+    const after = createColumns(capacity);
+    this.columns = after;
+    this.keys = createKeys(keys.starts.length === 0 ? 0 : capacity);
+    this.size = 0;
+    yield* walk(targets.length, (from, to) => {
+      for (let slot = from; slot < to; slot += 1) {
+        if (targets[slot] !== 0) targets[slot] = this.put(before.ids[slot] ?? 0) + 1;
+      }
+    });
+    for (const [name, column] of Object.entries(after)) {
+      if (name === 'ids') continue;
+      const width = name === 'nodes' ? PLACES : 1;
+      yield* copyColumn(columnOf(before, name), column, targets, width);
+    }
+    if (keys.starts.length === 0) return;
+    yield* copyColumn(keys.starts, this.keys.starts, targets, 1);
+    yield* copyColumn(keys.ends, this.keys.ends, targets, 1);
   }
+}
+
+function columnOf(columns: Readonly<Record<string, Column>>, name: string): Column {
+  return columns[name] ?? new Uint8Array();
+}
+
+function* copyColumn(from: Column, to: Column, targets: Uint32Array, width: number): Work {
+  yield* walk(targets.length, (first, end) => {
+    for (let slot = first; slot < end; slot += 1) {
+      const target = targets[slot] ?? 0;
+      if (target === 0) continue;
+      for (let part = 0; part < width; part += 1) {
+        to[(target - 1) * width + part] = from[slot * width + part] ?? 0;
+      }
+    }
+  });
 }
 
 /**

@@ -17,8 +17,6 @@ export interface ReadingState {
   scans: number;
   /** The servers of this cluster ignore `remote_node_id`. */
   gatewayOnly: boolean;
-  /** Nodes whose stores came in another order on the next page: pages lose replicas of theirs. */
-  readonly unpaged: Set<number>;
 }
 
 /** The options and the state that reading nodes needs. */
@@ -65,7 +63,8 @@ export async function readNodes(
     for (;;) {
       const nodeId = order[begun];
       if (nodeId === undefined || signal.aborted) return;
-      const firstUrl = (state.scans + begun) % urls;
+      // Nodes of neighbouring ids, and scans that follow each other, begin at different URLs.
+      const firstUrl = (nodeId + state.scans) % urls;
       begun += 1;
       try {
         nodes.push(await readAndCommit(nodeId, firstUrl));
@@ -124,15 +123,9 @@ export function scanFailure({ nodes, failed }: ReadNodes): RequestError | undefi
 
 /** A scan that publishes is a success; what it lacks is logged and counted in crdb_range_scan_nodes. */
 export function logFailures(
-  { warnings, state, options }: Pick<NodesContext, 'warnings' | 'state' | 'options'>,
+  { warnings }: Pick<NodesContext, 'warnings'>,
   { failed, timedOut }: ReadNodes,
 ): void {
-  if (options.page_limit > 0 && state.unpaged.size > 0) {
-    // The warning is given in each scan from then on, so that it is logged once.
-    warnings.add(
-      'the servers list the stores of a node in another order on each page, so such nodes are read in one response: set collectors.ranges.page_limit to 0',
-    );
-  }
   for (const { nodeId, wasQueried, failure } of failed) {
     const { reason, message } = failure;
     if (!wasQueried || (timedOut && reason === 'timeout')) continue;
@@ -177,61 +170,44 @@ export async function readNode(request: NodeRequest): Promise<NodeReplicas> {
   return readByRoute(request, 'gateway');
 }
 
-/** Reads the node in pages if that is configured; pages that repeat or lose replicas are read again, in one response. */
-async function readByRoute(request: NodeRequest, route: RangeRoute): Promise<NodeReplicas> {
-  const { api, context, nodeId } = request;
-  const { state, options } = context;
-  if (options.page_limit > 0 && !state.unpaged.has(nodeId)) {
-    const paged = await readList(request, route, options.page_limit);
-    if (paged.fault === undefined) return paged;
-    if (paged.fault === 'order changed') state.unpaged.add(nodeId);
-    else api.decodeErrors('node_ranges', 1);
-  }
-  const node = await readList(request, route, 0);
-  if (node.fault !== undefined) {
-    const message = `${nameOf(nodeId)}: the response was cut, and the order of the stores changed before the rest: look for a proxy that limits it`;
-    throw new RequestError('decode', message);
-  }
-  if (node.repeated > 0) {
-    api.decodeErrors('node_ranges', node.repeated);
-    context.warnings.add(
-      `${nameOf(nodeId)}: replicas come twice in one response; each counts once`,
-    );
-  }
-  return node;
-}
-
-/** Reads one list, but not its end when its pages are known to be of no use. */
-async function readList(
+/** Reads one list. Rejects when its pages do not fit together, and when a replica is listed twice. */
+async function readByRoute(
   { api, context, nodeId, firstUrl, isAssigned }: NodeRequest,
   route: RangeRoute,
-  limit: number,
 ): Promise<NodeReplicas> {
   const name = nameOf(nodeId);
+  const { page_limit: limit, node_timeout: timeout } = context.options;
   const node = new NodeReplicas(nodeId, route === 'local', isAssigned);
-  try {
-    await api.nodeRanges(context, {
-      nodeId,
-      route,
-      limit,
-      headersMs: context.options.node_timeout * 1000,
-      firstUrl,
-      shape: replicaShape,
-      onRange(replica) {
-        node.add(replica);
-        assertWithin(context, name, 'replicas', node.elements, MAX_NODE_REPLICAS);
-        assertWithin(context, name, 'stores', node.stores, MAX_NODE_STORES);
-      },
-      async onPageEnd() {
-        node.endPage();
-        if (node.fault === 'order changed') throw new Error(node.fault);
-      },
-    });
-  } catch (error) {
-    if (node.fault === 'order changed') return node;
-    throw error;
+  let pages = 0;
+  await api.nodeRanges(context, {
+    nodeId,
+    route,
+    limit,
+    headersMs: timeout * 1000,
+    firstUrl,
+    shape: replicaShape,
+    onRange(replica) {
+      node.add(replica);
+      assertWithin(context, name, 'replicas', node.elements, MAX_NODE_REPLICAS);
+      assertWithin(context, name, 'stores', node.stores, MAX_NODE_STORES);
+    },
+    async onPageEnd() {
+      pages += 1;
+    },
+  });
+  if (node.elements > 0 && node.stores === 0) {
+    const message = `${name}: none of ${node.elements} elements names its node, store and range`;
+    throw new RequestError('decode', message);
   }
-  if (node.elements === 0 || node.stores > 0) return node;
-  const message = `${name}: none of ${node.elements} elements names its node, store and range`;
-  throw new RequestError('decode', message);
+  const remedy =
+    limit > 0 ? 'set collectors.ranges.page_limit to 0' : 'look for a proxy that cuts responses';
+  if (pages > 1 && !node.isInOrder) {
+    const message =
+      'the pages do not fit together, as the servers list stores in another order each time';
+    throw new RequestError('decode', `${name}: ${message}: ${remedy}`);
+  }
+  if (node.hasRepeated) {
+    throw new RequestError('decode', `${name}: a replica is listed twice: ${remedy}`);
+  }
+  return node;
 }

@@ -1,5 +1,6 @@
 import {
   flags,
+  hashed,
   type Infer,
   integer,
   last,
@@ -37,7 +38,7 @@ export const QUERY_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000, Infinit
 
 /** An element of GET /nodes/{node_id}/ranges/: a replica, as its store sees it and its range. */
 export const replicaShape = object({
-  desc: object({ range_id: integer() }),
+  desc: object({ range_id: integer(), start_key: hashed(), end_key: hashed() }),
   span: object({ start_key: parsed(parseTableIndex) }),
   source_node_id: integer(),
   source_store_id: integer(),
@@ -107,6 +108,9 @@ export class ReplicaColumns {
   writes = new Float64Array(FIRST_CAPACITY);
   /** Nanoseconds per second. */
   cpuNanos = new Float64Array(FIRST_CAPACITY);
+  /** Hashes of the keys where the range begins and ends; 0 for none. */
+  startKeys = new Uint32Array(FIRST_CAPACITY);
+  endKeys = new Uint32Array(FIRST_CAPACITY);
 
   /** Adds a replica with zeros. Returns its index, the same in all columns. */
   append(): number {
@@ -125,6 +129,8 @@ export class ReplicaColumns {
     this.queries = new Float64Array(doubled(this.queries));
     this.writes = new Float64Array(doubled(this.writes));
     this.cpuNanos = new Float64Array(doubled(this.cpuNanos));
+    this.startKeys = new Uint32Array(doubled(this.startKeys));
+    this.endKeys = new Uint32Array(doubled(this.endKeys));
   }
 }
 

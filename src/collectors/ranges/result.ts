@@ -65,11 +65,9 @@ export interface RangeCounts {
 
 /** The nodes that were scanned, taken together. */
 export interface ScanSummary extends Omit<RangeCounts, 'byProblem'> {
-  /** The ranges that depend on each node; only known when this exporter read every node of the cluster that is not known to be down. */
-  readonly domains?: Dependence | undefined;
   /** What the scan shows of the cluster as a whole; undefined for a shard, and while a node to be read was not. */
   readonly cluster?: ClusterScan | undefined;
-  /** It lacks `no_live_replica` when `domains` is absent, and while some nodes that are down have never been read. */
+  /** It lacks `no_live_replica` while it is not known which ranges are lost. */
   readonly problems: ReadonlyMap<RangeProblem, ProblemSummary>;
   /** Lease changes since the start of the exporter. */
   readonly leaseChanges: number;
@@ -129,6 +127,8 @@ export interface ListedRange {
   readonly storeId: number;
   /** The table and the index that it begins in, as `tableLabels` reads them. */
   readonly tableIndex: number;
+  /** All nodes of its last descriptor, voters first; only of a range without a live replica. */
+  readonly lastNodes?: readonly number[];
 }
 
 /** A range by the load of its lease-holding replica. */
@@ -142,8 +142,6 @@ export interface HotRange extends ListedRange {
 /** A range with a problem, and the lowest node, and on it the lowest store, that reports it. */
 export interface ProblemRange extends ListedRange {
   readonly firstSeenSeconds: number;
-  /** All nodes of its last descriptor, voters first; only of a range without a live replica. */
-  readonly lastNodes?: readonly number[];
 }
 
 /** Load of the ranges that begin in a table: of lease-holding replicas, except the CPU, which is of all replicas. */
@@ -191,10 +189,5 @@ export interface Dependence {
   readonly nodes: ReadonlyMap<number, NodeDomain>;
   readonly localities: readonly LocalityDomain[];
   /** Ranges whose last descriptor names the member, lost ones included, by id of each member that is not live. */
-  readonly downReplicas?: ReadonlyMap<number, number>;
-  /**
-   * Ranges for which the figures are lower bounds, because their voters or some of their holders are not known. `node`: a
-   * replica is missing. `locality`: one locality holds two or more replicas, but not all.
-   */
-  readonly unknownVoters: { readonly node: number; readonly locality: number };
+  readonly downReplicas: ReadonlyMap<number, number>;
 }

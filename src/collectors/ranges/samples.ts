@@ -13,6 +13,7 @@ import {
   WRITES,
 } from './replica.ts';
 import type {
+  Dependence,
   HotRange,
   ListedRange,
   ProblemRange,
@@ -39,7 +40,7 @@ export function* writeSamples(result: RangesResult, set: SampleSet): Iterable<un
   writeHotRanges(set, shard, summary.hot);
   writeProblemRanges(set, shard, summary);
   writeTables(set, shard, summary);
-  writeDependence(set, summary);
+  writeCluster(set, summary);
 }
 
 /** Writes how many nodes were read, and which; the node beside an exporter has no known id before it lists a range. */
@@ -96,13 +97,13 @@ function largest(values: readonly (number | undefined)[]): number | undefined {
 
 /** Writes the counts of distinct ranges; some need a view of all ranges. */
 function writeRangeCounts(set: SampleSet, shard: string, summary: ScanSummary): void {
-  const { ranges, byReplicas, byLeaseKind, leaseChanges, domains } = summary;
+  const { ranges, byReplicas, byLeaseKind, leaseChanges, cluster } = summary;
   set.set(families.leaseChanges, { shard }, leaseChanges);
   for (const [index, kind] of LEASE_KINDS.entries()) {
-    if (index === NO_LEASE && domains === undefined) continue;
+    if (index === NO_LEASE && cluster === undefined) continue;
     set.set(families.byLeaseKind, { kind, shard }, byLeaseKind[index]);
   }
-  if (domains === undefined) return;
+  if (cluster === undefined) return;
   set.set(families.ranges, { shard }, ranges);
   let shown = 0;
   for (let replicas = 1; replicas <= MAX_SHOWN_REPLICAS; replicas += 1) {
@@ -170,10 +171,20 @@ function writeTables(set: SampleSet, shard: string, summary: ScanSummary): void 
   }
 }
 
-/** Writes what depends on each node and locality, and the ranges that are lost. */
-function writeDependence(set: SampleSet, { problems, domains }: ScanSummary): void {
-  if (domains === undefined) return;
-  const { nodes, localities, unknownVoters } = domains;
+/** Writes what a scan of all nodes shows of the cluster as a whole. */
+function writeCluster(set: SampleSet, { cluster }: ScanSummary): void {
+  if (cluster === undefined) return;
+  const { unverified, servingNothing, keySpace, dependence, lost } = cluster;
+  set.set(families.unverified, {}, unverified);
+  set.set(families.servingNothing, {}, servingNothing);
+  set.set(families.keySpaceComplete, {}, Number(keySpace.isComplete));
+  set.set(families.keySpaceGap, {}, Number(keySpace.isGapConfirmed));
+  set.set(families.withoutLiveReplica, {}, lost);
+  if (dependence !== undefined) writeDependence(set, dependence);
+}
+
+/** Writes what depends on each node and locality, and what the members that are not live hold. */
+function writeDependence(set: SampleSet, { nodes, localities, downReplicas }: Dependence): void {
   for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of nodes) {
     const effects = { quorum, all_replicas: allReplicas, without_quorum: withoutQuorum };
     for (const [effect, ranges] of Object.entries(effects)) {
@@ -185,7 +196,7 @@ function writeDependence(set: SampleSet, { problems, domains }: ScanSummary): vo
       set.set(families.localityDependent, { tier, locality, effect }, ranges);
     }
   }
-  set.set(families.unknownVoters, { scope: 'node' }, unknownVoters.node);
-  set.set(families.unknownVoters, { scope: 'locality' }, unknownVoters.locality);
-  set.set(families.withoutLiveReplica, {}, problems.get('no_live_replica')?.ranges);
+  for (const [nodeId, ranges] of downReplicas) {
+    set.set(families.downReplicas, { node_id: String(nodeId) }, ranges);
+  }
 }

@@ -34,6 +34,7 @@ import {
   isText,
   Kind,
   Plan,
+  readHash,
   readNullOrWrong,
   readNumeric,
   readRaw,
@@ -89,6 +90,9 @@ function readValue(at: usize, plan: Plan, record: usize): usize {
       return readRaw(at, plan, record);
     case Kind.FLAGS:
       if (byte == Byte.OPEN_BRACE) return readFlags(at, plan, record);
+      break;
+    case Kind.HASHED:
+      if (byte == Byte.QUOTE || byte == Byte.OPEN_BRACKET) return readHash(at, plan, record);
       break;
     case Kind.OBJECT:
       if (byte == Byte.OPEN_BRACE) return readObject(at, plan, record);

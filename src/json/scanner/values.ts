@@ -1,7 +1,8 @@
 // Plans, and values that hold no others. A plan lists which values of a document are wanted, and at which place of a record
-// each of them is stored, in 8 bytes: a number (also for booleans, flags and times; NaN for undefined), or two integers:
-// for a string its start and its length with two bits of traits, for raw values an index, for arrays and maps the first
-// item and their number.
+// each of them is stored, in 8 bytes: a number (also for booleans, flags, times and hashes; NaN for undefined), or two
+// integers: for a string its start and its length with two bits of traits, for raw values an index, for arrays and maps the
+// first item and their number.
+import { hashBytes } from './hash.ts';
 import { KeyTable } from './keys.ts';
 import {
   Byte,
@@ -37,6 +38,7 @@ export enum Kind {
   TIME,
   RAW,
   FLAGS,
+  HASHED,
   OBJECT,
   LAST,
   ARRAY,
@@ -257,6 +259,13 @@ export function readText(at: usize, plan: Plan, record: usize): usize {
     store<u32>(slot, <u32>start);
     store<u32>(slot + 4, ((<u32>(last - start)) << 2) | <u32>stringTraits);
   }
+  return after;
+}
+
+/** A string or an array, as the hash of its bytes. */
+export function readHash(at: usize, plan: Plan, record: usize): usize {
+  const after = skipValue(at);
+  if (after != 0) store<f64>(record + plan.slot, <f64>hashBytes(at, after));
   return after;
 }
 

@@ -23,6 +23,8 @@ export interface FakeNode {
   readonly pages?: readonly Answer[];
   /** What a proxied request gets, when it is not the same. */
   readonly proxied?: Answer;
+  /** What requests for single replicas get, when it is not the same. */
+  readonly again?: Answer;
 }
 
 interface Asked {
@@ -33,9 +35,19 @@ interface Asked {
   readonly offset: string;
 }
 
-/** Memory of the columns of a table. */
-export function bytesOf({ columns }: RangeTable): number {
-  return Object.values(columns).reduce((sum, { byteLength }) => sum + byteLength, 0);
+/** Memory of the columns of a table, and of its keys while a scan runs. */
+export function bytesOf({ columns, keys }: RangeTable): number {
+  const all = [...Object.values(columns), ...Object.values(keys)];
+  return all.reduce((sum, { byteLength }) => sum + byteLength, 0);
+}
+
+/** The descriptor of a range as a node answers it. */
+export interface FakeDescriptor {
+  /** Types by node: `{ 1: 0, 2: 0, 3: 5 }` has voters on 1 and 2 and a non-voter on 3. */
+  readonly types: Readonly<Record<number, number>>;
+  readonly generation?: number;
+  readonly isLeaseholder?: boolean;
+  readonly leaseValid?: boolean;
 }
 
 /** A node whose pages were read and held nothing. */
@@ -57,10 +69,16 @@ export interface FakeCluster {
   asked: Asked[];
   /** Elements that were counted as wrong. */
   decodeErrors: number;
-  /** Questions for types so far. */
-  askedTypes: { readonly nodeId: number; readonly rangeIds: readonly number[] }[];
-  /** Types of the replicas of a range; throws what the request fails with. */
-  typesOf: (rangeId: number) => readonly unknown[];
+  /** Questions for descriptors so far. */
+  askedDescriptors: {
+    readonly nodeId: number;
+    readonly rangeIds: readonly number[];
+    readonly firstUrl: number | undefined;
+  }[];
+  /** The descriptor that a node sends of a range, undefined for none; throws what the request fails with. */
+  describe: (rangeId: number, nodeId: number) => FakeDescriptor | undefined;
+  /** Questions for single replicas so far, as `node: range range`. */
+  askedAgain: string[];
   /** Awaited before each answer; a test that cuts a scan waits here for the deadline. */
   hold: (asked: Asked, reading: PollStats) => Promise<void>;
 }
@@ -73,10 +91,12 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     nodes,
     asked: [],
     decodeErrors: 0,
-    askedTypes: [],
-    typesOf() {
-      throw statusError(404);
-    },
+    askedDescriptors: [],
+    describe: (rangeId, nodeId) => ({
+      types: Object.fromEntries(holdersOf(cluster, rangeId).map((id) => [id, 0])),
+      isLeaseholder: holdersOf(cluster, rangeId)[0] === nodeId,
+    }),
+    askedAgain: [],
     hold: async () => undefined,
     api: new ClusterApi({ get }, (_endpoint, count) => {
       cluster.decodeErrors += count;
@@ -92,10 +112,26 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
 
   function bodyOf(url: URL, stats: PollStats, firstUrl: number | undefined): unknown {
     if (url.pathname === '/nodes/') return listing(cluster);
+    if (url.searchParams.has('ranges')) return listedAgain(url);
     if (!url.pathname.startsWith('/_status/ranges/')) return listed(url, stats, firstUrl);
     const rangeIds = url.searchParams.getAll('range_ids').map(Number);
-    cluster.askedTypes.push({ nodeId: Number(url.pathname.split('/')[3]), rangeIds });
-    return { ranges: rangeIds.map((id) => described(id, cluster.typesOf(id))), next: 0 };
+    const nodeId = Number(url.pathname.split('/')[3]);
+    cluster.askedDescriptors.push({ nodeId, rangeIds, firstUrl });
+    const elements = rangeIds.flatMap((id) => {
+      const descriptor = cluster.describe(id, nodeId);
+      return descriptor === undefined ? [] : [described(id, descriptor)];
+    });
+    return { ranges: elements, next: 0 };
+  }
+
+  function listedAgain(url: URL): unknown {
+    const nodeId = url.pathname.split('/')[2] ?? '';
+    const ids = (url.searchParams.get('ranges') ?? '').split(',').map(Number);
+    cluster.askedAgain.push(`${nodeId}: ${ids.join(' ')}`);
+    const node = cluster.nodes.find((each) => String(each.nodeId) === nodeId);
+    const replicas = node?.again ?? node?.ranges ?? [];
+    if (replicas instanceof Error) throw replicas;
+    return { ranges: replicas.filter((each) => ids.includes(rangeIdOf(each))) };
   }
 
   async function listed(
@@ -121,9 +157,30 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
   return cluster;
 }
 
-function described(rangeId: number, types: readonly unknown[]): unknown {
-  const internalReplicas = types.map((type, at) => ({ nodeId: at + 1, type }));
-  return { state: { state: { desc: { rangeId: String(rangeId), internalReplicas } } } };
+/** The nodes that list the range, as they are in the cluster. */
+function holdersOf({ nodes }: FakeCluster, rangeId: number): readonly number[] {
+  return nodes.flatMap(({ nodeId, ranges: listed = [], pages = [] }) => {
+    const elements = [listed, ...pages].flatMap((answer) =>
+      answer instanceof Error ? [] : [...answer],
+    );
+    return elements.some((each) => rangeIdOf(each) === rangeId) ? [Number(nodeId)] : [];
+  });
+}
+
+function rangeIdOf(element: unknown): number {
+  const { desc }: { readonly desc?: { readonly range_id?: unknown } } = Object(element);
+  return Number(desc?.range_id);
+}
+
+function described(rangeId: number, descriptor: FakeDescriptor): unknown {
+  const { types, generation = 1, isLeaseholder = true, leaseValid = isLeaseholder } = descriptor;
+  const internalReplicas = Object.entries(types).map(([nodeId, type]) => ({
+    nodeId: Number(nodeId),
+    storeId: Number(nodeId),
+    type,
+  }));
+  const desc = { rangeId: String(rangeId), internalReplicas, generation: String(generation) };
+  return { state: { state: { desc } }, isLeaseholder, leaseValid };
 }
 
 function listing({ nodes }: FakeCluster): unknown {
@@ -175,15 +232,27 @@ interface ReplicaFields {
   readonly problems?: Readonly<Record<string, unknown>>;
   readonly stats?: Readonly<Record<string, unknown>>;
   readonly key?: string;
+  /** Where the range begins and ends; default: with its id and the next one, so that ranges 1, 2, 3 join. */
+  readonly keys?: readonly [start: string | undefined, end: string];
   readonly quiescent?: true;
   readonly ticking?: true;
 }
 
+/** The end of the last range. */
+export const LAST_KEY = '//8=';
+
+/** A key as JSON. */
+export function encodeKey(key: unknown): string {
+  return Buffer.from(`key ${String(key)}`).toString('base64');
+}
+
 /** An element as the server writes it: zeros are left out. */
 export function replica(fields: ReplicaFields): Record<string, unknown> {
-  const { lease, epoch, term, sequence } = fields;
+  const { lease, epoch, term, sequence, rangeId } = fields;
+  const startKey = rangeId === 1 ? undefined : encodeKey(rangeId);
+  const [start_key, end_key] = fields.keys ?? [startKey, encodeKey(Number(rangeId) + 1)];
   return {
-    desc: { range_id: fields.rangeId, store_id: 0, queries_per_second: 0 },
+    desc: { range_id: rangeId, start_key, end_key, store_id: 0, queries_per_second: 0 },
     span: { start_key: fields.key ?? '/Table/104/1' },
     source_node_id: fields.nodeId,
     source_store_id: fields.storeId,
@@ -213,6 +282,7 @@ type State = ReturnType<typeof ranges.createState>;
 const OPTIONS: Options = {
   page_limit: 0,
   node_timeout: 30,
+  descriptor_max_age: 1_800,
   concurrency: 2,
   route: 'gateway',
   hot_ranges: 20,

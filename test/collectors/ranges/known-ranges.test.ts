@@ -1,10 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
 import { KnownRanges } from '../../../src/collectors/ranges/known-ranges.ts';
 import type { Work } from '../../../src/collectors/ranges/range-table.ts';
-import { ReplicaColumns, tableIndexOf } from '../../../src/collectors/ranges/replica.ts';
-import { PROBLEMS } from '../../../src/vocabulary.ts';
-import { bytesOf } from './cluster.ts';
+import { ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
+import type { RangeCounts } from '../../../src/collectors/ranges/result.ts';
 
 const [NONE, EPOCH, EXPIRATION, LEADER] = [0, 1, 2, 3];
 
@@ -39,18 +37,12 @@ function runToEnd<Result>(work: Work<Result>): Result {
 }
 
 /** One scan; each list is what one node reports. */
-function scan(
-  known: KnownRanges,
-  nodes: readonly (readonly Partial<Replica>[])[],
-  isComplete = false,
-) {
-  known.beginScan();
+function scan(known: KnownRanges, nodes: readonly (readonly Partial<Replica>[])[]): RangeCounts {
+  runToEnd(known.beginScan());
   for (const [at, replicas] of nodes.entries()) {
     runToEnd(known.commit(at + 1, columnsOf(replicas)));
   }
-  const members = { toScan: nodes.map((_, at) => at + 1), toSkip: [], localities: new Map() };
-  const domains = isComplete ? new FailureDomains(members, true) : undefined;
-  return runToEnd(known.endScan(domains, () => undefined));
+  return runToEnd(known.count());
 }
 
 const held = (sequence: number, lease = EPOCH): Partial<Replica> => ({ sequence, lease });
@@ -114,131 +106,6 @@ describe('the summary of a scan', () => {
     );
     expect(summary.ranges).toBe(1);
     expect(summary.byReplicas.at(-1)).toBe(1);
-  });
-});
-
-test('many ranges of several nodes take at most 40 bytes each', () => {
-  const known = new KnownRanges();
-  const nodes = [0, 1, 2].map((node) =>
-    Array.from({ length: 100_000 }, (_, at) => ({ rangeId: node * 70_000 + at + 1 })),
-  );
-  const { ranges, byReplicas } = scan(known, nodes);
-  expect([ranges, byReplicas[1], byReplicas[2]]).toEqual([240_000, 180_000, 60_000]);
-  expect(bytesOf(known.table) / ranges).toBeLessThanOrEqual(40);
-});
-
-test('a range is no sample for others when its table index shares the last number with other tables', () => {
-  const known = new KnownRanges();
-  const sampled: number[] = [];
-  const ranges = Array.from({ length: 70_000 }, (_, at) => ({
-    rangeId: at + 1,
-    tableIndex: tableIndexOf(`/Table/${at + 100}/1`),
-  }));
-  scan(known, [ranges, ranges, ranges, ranges, ranges]);
-  runToEnd(known.offerSamples(5, ({ rangeId }) => sampled.push(rangeId)));
-  expect([sampled.length, Math.max(...sampled)]).toEqual([65_534, 65_534]);
-});
-
-describe('ranges that are gone', () => {
-  const live = Array.from({ length: 50 }, (_, at) => ({ rangeId: at + 1 }));
-  const gone = Array.from({ length: 50 }, (_, at) => ({ rangeId: at + 1001, ...held(3) }));
-
-  function sizeAfter(scans: number, isComplete: boolean): number {
-    const known = new KnownRanges();
-    scan(known, [[...live, ...gone]], true);
-    for (let count = 0; count < scans; count += 1) {
-      scan(known, [live], isComplete);
-    }
-    return known.table.size;
-  }
-
-  test('are forgotten after a complete scan, once they are many', () => {
-    expect(sizeAfter(1, true)).toBe(50);
-  });
-
-  test('are remembered while nodes cannot be read', () => {
-    expect(sizeAfter(20, false)).toBe(100);
-  });
-});
-
-const NINE = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-
-/** Scans of one range: what its nodes report, of which others are down. */
-function scanOne(
-  ...scans: readonly {
-    readonly seen: readonly number[];
-    readonly down: number[];
-    readonly problems?: number;
-  }[]
-) {
-  const known = new KnownRanges();
-  let lost: number | undefined;
-  let domains = new FailureDomains({ toScan: [], toSkip: [], localities: new Map() }, true);
-  for (const { seen, down, problems = 0 } of scans) {
-    lost = undefined;
-    known.beginScan();
-    for (const nodeId of seen) runToEnd(known.commit(nodeId, columnsOf([{ problems }])));
-    const live = [...NINE, 70_000].filter((id) => !down.includes(id));
-    domains = new FailureDomains({ toScan: live, toSkip: down, localities: new Map() }, true);
-    const endScan = known.endScan(domains, ({ nodeId }) => {
-      lost = nodeId;
-    });
-    runToEnd(endScan);
-  }
-  return { lost, domains, history: known.table.historyOf(known.table.put(1)) };
-}
-
-describe('a former holder that is down', () => {
-  const whole = { seen: [1, 2, 3], down: [] };
-  const problems = 1 << PROBLEMS.indexOf('underreplicated');
-
-  test('is missing until the replica in its place is a voter', () => {
-    const catchingUp = { seen: [1, 2, 4], down: [3], problems };
-    for (const more of [[], [catchingUp], [catchingUp, catchingUp]]) {
-      const { domains } = scanOne(whole, whole, catchingUp, ...more);
-      expect(domains.nodes.get(1)).toMatchObject({ quorum: 1, withoutQuorum: 0 });
-    }
-  });
-
-  test('is forgotten when it was replaced', () => {
-    const before = { seen: [1, 2, 3, 4, 5], down: [] };
-    const replaced = { seen: [1, 2, 3, 4, 6], down: [5] };
-    const { domains } = scanOne(before, before, replaced, {
-      seen: [1, 2, 3, 4],
-      down: [5, 6],
-      problems,
-    });
-    expect(domains.nodes.get(1)).toMatchObject({ quorum: 0, withoutQuorum: 0 });
-  });
-});
-
-describe('a holder without a column', () => {
-  test.each([
-    ['a ninth one', NINE],
-    ['one whose id is 70,000', [1, 2, 70_000]],
-  ])('%s history as a replica', (_what, seen) => {
-    expect(scanOne({ seen, down: [] }).history.lastHolders).toBe(seen.length);
-  });
-
-  test('keeps its range from being reported lost', () => {
-    const whole = { seen: [1, 2, 70_000], down: [] };
-    expect(scanOne(whole, whole, { seen: [], down: [1, 2, 70_000] }).lost).toBeUndefined();
-    const others = { seen: [1, 2, 3], down: [] };
-    expect(scanOne(others, others, { seen: [], down: [1, 2, 3] }).lost).toBe(1);
-  });
-
-  test('is forgotten once a scan finds all replicas in columns', () => {
-    const moved = { seen: [1, 2, 3], down: [] };
-    const before = { seen: [1, 2, 70_000], down: [] };
-    expect(scanOne(before, moved, moved, { seen: [], down: [1, 2, 3] }).lost).toBe(1);
-  });
-
-  test('may be the only one', () => {
-    const { domains, history, lost } = scanOne({ seen: [70_000], down: [] });
-    expect([history.lastHolders, lost]).toEqual([1, undefined]);
-    // Its node would have to say so, and cannot.
-    expect(domains.nodes.get(70_000)).toMatchObject({ quorum: 0, allReplicas: 0 });
-    expect(domains.unknownVoters.node).toBe(1);
   });
 });
 

@@ -89,10 +89,11 @@ describe('a scan', () => {
     expect(firsts).toEqual([2, 5, 9, 2]);
   });
 
-  test('begins every node at another URL than the one before, and than in the last scan', async () => {
+  test('begins each node at another URL than its neighbour, and than in the last scan', async () => {
     const state = stateAt();
-    expect((await run({ nodeIds: [1, 2, 3], state })).urls).toEqual([0, 1, 2]);
     expect((await run({ nodeIds: [1, 2, 3], state })).urls).toEqual([1, 2, 0]);
+    // Node 2 comes first now.
+    expect((await run({ nodeIds: [1, 2, 3], state })).urls).toEqual([0, 1, 2]);
   });
 });
 

@@ -99,12 +99,12 @@ describe('routes gateway and proxy', () => {
     await pollRanges(cluster.api, given);
     await pollRanges(cluster.api, given);
     expect(cluster.asked.map(({ nodeId, firstUrl }) => [nodeId, firstUrl])).toEqual([
-      ['1', 0],
-      ['2', 1],
-      ['3', 0],
-      ['2', 1],
-      ['3', 0],
       ['1', 1],
+      ['2', 0],
+      ['3', 1],
+      ['2', 1],
+      ['3', 0],
+      ['1', 0],
     ]);
   });
 });

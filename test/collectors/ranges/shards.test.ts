@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { ownsNode } from '../../../src/collectors/ranges/scan.ts';
+import { ownsNode } from '../../../src/collectors/ranges/assignment.ts';
 import { fakeCluster, pollRanges, replica } from './cluster.ts';
 
 const NODES = Array.from({ length: 600 }, (_, at) => at + 1);

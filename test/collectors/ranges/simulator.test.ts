@@ -50,7 +50,7 @@ describe('the counts match the simulated cluster', () => {
       });
       await using cluster = simulatedApi(simulator);
       const polled = await pollRanges(cluster.api, {
-        options: { route: 'auto', page_limit: 50 },
+        options: { route: 'auto' },
       });
       expect(polled.failure).toBeUndefined();
       const truth = simulator.truth();

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { FailureDomains } from '../../../src/collectors/ranges/failure-domains.ts';
+import { DependenceCounter } from '../../../src/collectors/ranges/dependence.ts';
 import { tableIndexOf } from '../../../src/collectors/ranges/replica.ts';
 import type { RangesResult } from '../../../src/collectors/ranges/result.ts';
 import type { ProblemSummary } from '../../../src/collectors/ranges/result.ts';
@@ -16,14 +16,25 @@ function scanned(summary: Partial<Summary>, nodeIds: readonly number[] = [1, 2])
   return scannedRanges(summary, nodeIds.map(scannedNode));
 }
 
-/** Of a view of all ranges. */
-function whole(domains: readonly (readonly [quorum: number, allReplicas: number])[]) {
+/** Of a scan of all nodes. */
+function whole(
+  domains: readonly (readonly [quorum: number, allReplicas: number])[],
+): Partial<Summary> {
   const toScan = domains.map((_, at) => at + 1);
-  const found = new FailureDomains({ toScan, toSkip: [], localities: new Map() }, true);
+  const dependence = new DependenceCounter({ toScan, toSkip: [], localities: new Map() });
   for (const [at, [quorum, allReplicas]] of domains.entries()) {
-    Object.assign(found.nodes.get(at + 1) ?? {}, { quorum, allReplicas });
+    Object.assign(dependence.nodes.get(at + 1) ?? {}, { quorum, allReplicas });
   }
-  return { domains: found };
+  return {
+    cluster: {
+      unverified: 0,
+      servingNothing: 0,
+      keySpace: { isComplete: true, isGapConfirmed: false },
+      dependence,
+      descriptors: { state: 'read', refusal: undefined, due: 0, perMinute: undefined },
+      lost: 0,
+    },
+  };
 }
 
 test('nodes on which ranges depend are listed', () => {

@@ -1,0 +1,58 @@
+import { type ClusterApi, type PollStats, RequestError } from '../../cockroach/cluster-api.ts';
+import { listNodes, type NodeList } from '../../cockroach/node.ts';
+import type { CollectorPoll } from '../collector.ts';
+import { mix } from './range-table.ts';
+
+/** The nodes that this exporter is responsible for. */
+export interface Assignment extends NodeList {
+  /** Whether these are all nodes of the cluster, so that what is known of all ranges can be said. */
+  readonly isWholeCluster: boolean;
+  /** Why no node can be queried, by any shard. */
+  readonly failure: RequestError | undefined;
+  /** Whether this exporter scans a node other than the one that it is reading. */
+  readonly isAssigned: (nodeId: number) => boolean;
+}
+
+const NO_NODE = 'ranges: no node is live, draining or decommissioning';
+
+/** Lists the nodes of a shard. Rejects like the API. */
+export async function assignNodes(
+  api: ClusterApi,
+  stats: PollStats,
+  { index, count, onlyNode }: CollectorPoll<unknown, unknown>['shards'],
+): Promise<Assignment> {
+  const { toScan, toSkip, localities } = await listNodes(api, stats);
+  const isOfShard = (nodeId: number): boolean =>
+    onlyNode === undefined ? ownsNode(nodeId, index, count) : nodeId === onlyNode;
+  const isWholeCluster = count === 1 && onlyNode === undefined;
+  const assigned = new Set([...toScan, ...toSkip].filter(isOfShard));
+  return {
+    toScan: toScan.filter(isOfShard),
+    toSkip: toSkip.filter(isOfShard),
+    localities,
+    isWholeCluster,
+    // Zeros would look like a cluster without problems.
+    failure: toScan.length === 0 ? new RequestError('other', NO_NODE) : undefined,
+    isAssigned: (nodeId) => isWholeCluster || assigned.has(nodeId),
+  };
+}
+
+/** Assigns the node beside the exporter, which is 0 before its first response. */
+export function assignLocalNode(nodeId: number): Assignment {
+  return {
+    toScan: [nodeId],
+    toSkip: [],
+    localities: new Map(),
+    isWholeCluster: false,
+    failure: undefined,
+    isAssigned: () => false,
+  };
+}
+
+/** Rendezvous hashing: all shards agree without talking, and one more shard takes over only its fair share of nodes. */
+export function ownsNode(nodeId: number, index: number, count: number): boolean {
+  const hashes = Array.from({ length: count }, (_, shard) =>
+    mix(mix(nodeId) ^ Math.imul(shard + 1, 0x9e37_79b1)),
+  );
+  return hashes.indexOf(Math.max(...hashes)) === index;
+}

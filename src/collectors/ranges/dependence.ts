@@ -1,0 +1,153 @@
+import type { NodeList, Tier } from '../../cockroach/node.ts';
+import type { Dependence, LocalityDomain, NodeDomain } from './result.ts';
+import { judgeRange, keepsMajority, type RangeReplicas, type RangeVerdict } from './verdict.ts';
+
+/** Localities that are counted; a cluster with more has no figures of localities. */
+const MAX_LOCALITIES = 10_000;
+
+interface CountedLocality extends LocalityDomain {
+  /** The places of the range that is being added which are inside. */
+  inside: number;
+}
+
+/** A live node and its localities, from broad to narrow. */
+interface LiveNode extends NodeDomain {
+  readonly localities: readonly CountedLocality[];
+}
+
+/** A range whose replicas are verified. */
+export interface VerifiedRange extends RangeReplicas {
+  /** Ids of the nodes by place. */
+  readonly nodes: readonly number[];
+  /** The places on live nodes; those that are stuck included. */
+  readonly live: number;
+  /** It has replicas without a place, so that a last one cannot be told. */
+  readonly hasUnplaced: boolean;
+  /** A replica reports it as unavailable. */
+  readonly isUnavailable: boolean;
+}
+
+/**
+ * Sums up by node and by locality what depends on them. Example: a range has 3 voters on the nodes 1, 2 and 3, and node 3 is
+ * down. 2 serve, the quorum is 2, so there is none to spare: it counts for node 1, for node 2, and for each locality of these.
+ */
+export class DependenceCounter implements Dependence {
+  readonly nodes: ReadonlyMap<number, NodeDomain>;
+  readonly localities: readonly LocalityDomain[];
+  readonly downReplicas: Map<number, number>;
+  /** There are more localities than are counted. */
+  readonly hasTooManyLocalities: boolean;
+  /** The live nodes by id; an array finds them faster than a Map. */
+  readonly #live: LiveNode[] = [];
+  /** Scratch space for the localities of the range that is being added. */
+  readonly #touched: CountedLocality[] = [];
+  /** The verdict on the range before, which most ranges share. */
+  #verdict: { readonly range: RangeReplicas; readonly verdict: RangeVerdict } | undefined;
+
+  constructor({ toScan, toSkip, localities }: NodeList) {
+    const nodes = new Map<number, NodeDomain>();
+    const byPrefix = new Map<string, CountedLocality>();
+    for (const nodeId of toScan) {
+      const domains = localityDomains(localities.get(nodeId) ?? [], byPrefix);
+      const node: LiveNode = { quorum: 0, allReplicas: 0, withoutQuorum: 0, localities: domains };
+      nodes.set(nodeId, node);
+      this.#live[nodeId] = node;
+    }
+    this.nodes = nodes;
+    this.hasTooManyLocalities = byPrefix.size > MAX_LOCALITIES;
+    this.localities = this.hasTooManyLocalities ? [] : [...byPrefix.values()];
+    this.downReplicas = new Map(toSkip.map((nodeId) => [nodeId, 0]));
+  }
+
+  /** Counts a replica on a member that is not live. */
+  addDown(nodeId: number): void {
+    const count = this.downReplicas.get(nodeId);
+    if (count !== undefined) this.downReplicas.set(nodeId, count + 1);
+  }
+
+  /** Adds a range. Returns the verdict on it. */
+  add(range: VerifiedRange): RangeVerdict {
+    const verdict = this.#judge(range);
+    const hasMajority = verdict.state === 'safe' || verdict.state === 'dependent';
+    const isWithout = !hasMajority || range.isUnavailable;
+    let touched = 0;
+    let seen = 0;
+    for (let place = 0; place < range.nodes.length; place += 1) {
+      const bit = 1 << place;
+      const node = (range.live & bit) === 0 ? undefined : this.#live[range.nodes[place] ?? 0];
+      if (node === undefined) continue;
+      if ((seen & bit) === 0) {
+        const mask = placesOf(range.nodes, place);
+        seen |= mask;
+        this.#addToNode(node, range, isWithout, mask);
+      }
+      for (const locality of node.localities) {
+        if (locality.inside === 0) {
+          this.#touched[touched] = locality;
+          touched += 1;
+        }
+        locality.inside |= bit;
+      }
+    }
+    for (let index = 0; index < touched; index += 1) {
+      const locality = this.#touched[index];
+      if (locality === undefined) continue;
+      if (!isWithout && !keepsMajority(range, locality.inside)) locality.quorum += 1;
+      if (losesAll(range, locality.inside)) locality.allReplicas += 1;
+      locality.inside = 0;
+    }
+    return verdict;
+  }
+
+  #judge(range: RangeReplicas): RangeVerdict {
+    const last = this.#verdict;
+    const isSame =
+      last !== undefined &&
+      last.range.voters === range.voters &&
+      last.range.votersBefore === range.votersBefore &&
+      last.range.serving === range.serving;
+    if (isSame) return last.verdict;
+    const { voters, votersBefore, serving } = range;
+    const verdict = judgeRange(range);
+    this.#verdict = { range: { voters, votersBefore, serving }, verdict };
+    return verdict;
+  }
+
+  /** A node may hold two places of a range, on two of its stores, while a replica moves between them. */
+  #addToNode(node: NodeDomain, range: VerifiedRange, isWithout: boolean, mask: number): void {
+    if (isWithout) node.withoutQuorum += 1;
+    else if (!keepsMajority(range, mask)) node.quorum += 1;
+    if (losesAll(range, mask)) node.allReplicas += 1;
+  }
+}
+
+/** Whether no replica that serves is left without these places. */
+function losesAll({ serving, hasUnplaced }: VerifiedRange, stopped: number): boolean {
+  return !hasUnplaced && (serving & ~stopped) === 0;
+}
+
+/** The places of the node in this place. */
+function placesOf(nodes: readonly number[], place: number): number {
+  let mask = 0;
+  for (let other = 0; other < nodes.length; other += 1) {
+    if (nodes[other] === nodes[place]) mask |= 1 << other;
+  }
+  return mask;
+}
+
+function localityDomains(
+  tiers: readonly Tier[],
+  byPrefix: Map<string, CountedLocality>,
+): readonly CountedLocality[] {
+  const domains: CountedLocality[] = [];
+  let prefix = '';
+  for (const { key, value } of tiers) {
+    if (byPrefix.size > MAX_LOCALITIES) return domains;
+    prefix += `${prefix === '' ? '' : ','}${key}=${value}`;
+    const known = byPrefix.get(prefix);
+    const domain = known ?? { tier: key, locality: prefix, quorum: 0, allReplicas: 0, inside: 0 };
+    if (known === undefined) byPrefix.set(prefix, domain);
+    domains.push(domain);
+  }
+  return domains;
+}

@@ -1,0 +1,156 @@
+import { reportersOf } from './descriptors.ts';
+import type { KnownRanges } from './known-ranges.ts';
+import type { Members } from './members.ts';
+import { IS_EXHAUSTED, IS_SUSPECT, PLACES, walk, type Work } from './range-table.ts';
+import { ticksOf } from './scan-clock.ts';
+import type { DescriptorAges, Verification } from './verification.ts';
+
+// Which descriptors are read next. What is due comes in classes, the most important first.
+const NOT_DUE = 0;
+const UNKNOWN = 1;
+const UNCONFIRMED = 2;
+const LOST_MEMBER = 3;
+const NAMES_DEAD = 4;
+const SUSPECT = 5;
+const OLD = 6;
+/** Old enough to fill the batch of a node that has older ones. */
+const AGING = 7;
+const CLASSES = 8;
+
+/** Ranges that are planned at a time. */
+const MAX_PLANNED = 20_000;
+/** Classes are divided by age: up to 2 ticks, up to 4, and so on. */
+const AGES = 32;
+/** The cluster replaces the replicas of a member that has been down for so long. */
+const REPLACED_AFTER = ticksOf(300);
+/** A descriptor that names such a member is read again after so long. */
+const NAMES_DEAD_AGE = ticksOf(60);
+
+/** What the choice depends on. */
+export interface PlanBasis {
+  readonly known: KnownRanges;
+  readonly members: Members;
+  readonly verification: Verification;
+  readonly ages: DescriptorAges;
+  readonly nowTick: number;
+  /** How many reporters of the range were asked in vain since the scan began. */
+  readonly askedBefore: (rangeId: number) => number;
+}
+
+/** Ranges that one node is asked for. */
+export interface DescriptorBatch {
+  readonly nodeId: number;
+  readonly rangeIds: readonly number[];
+}
+
+export interface DescriptorPlan {
+  /** Number of ranges that are due, planned or not. */
+  readonly due: number;
+  /** The most urgent first. */
+  readonly batches: readonly DescriptorBatch[];
+}
+
+/**
+ * Chooses the most urgent ranges, within their class those with the oldest descriptors, and groups them by the node to ask.
+ * `isUrgentOnly` leaves out those that are due by age alone.
+ */
+export function* planDescriptors(
+  basis: PlanBasis,
+  batchSize: number,
+  isUrgentOnly = false,
+): Work<DescriptorPlan> {
+  const { table } = basis.known;
+  const counts = new Uint32Array((isUrgentOnly ? OLD : CLASSES) * AGES);
+  yield* walk(table.capacity, (from, to) => {
+    for (let slot = from; slot < to; slot += 1) {
+      const key = keyOf(basis, slot);
+      if (key !== NOT_DUE && key < counts.length) counts[key] = (counts[key] ?? 0) + 1;
+    }
+  });
+  const due = counts.subarray(0, AGING * AGES).reduce((sum, count) => sum + count, 0);
+  if (due === 0) return { due, batches: [] };
+  const lastKey = lastPlannedKey(counts);
+  const planned: { readonly slot: number; readonly key: number }[] = [];
+  let spare = MAX_PLANNED;
+  yield* walk(table.capacity, (from, to) => {
+    for (let slot = from; slot < to && spare > 0; slot += 1) {
+      const key = keyOf(basis, slot);
+      if (key === NOT_DUE || key > lastKey) continue;
+      planned.push({ slot, key });
+      spare -= 1;
+    }
+  });
+  planned.sort((a, b) => a.key - b.key);
+  return { due, batches: groupByNode(basis, planned, batchSize) };
+}
+
+/** The class and, in it, the age: the smaller, the more urgent. */
+function keyOf(basis: PlanBasis, slot: number): number {
+  const dueClass = classOf(basis, slot);
+  if (dueClass === NOT_DUE) return NOT_DUE;
+  const age = basis.nowTick - (basis.known.table.columns.readAt[slot] ?? 0);
+  return dueClass * AGES + Math.clz32(Math.max(1, age));
+}
+
+function classOf({ known, members, verification, ages, nowTick }: PlanBasis, slot: number): number {
+  const { ids, found, marks, readAt, nodes, replicas } = known.table.columns;
+  const marked = marks[slot] ?? 0;
+  if (ids[slot] === 0 || found[slot] === 0 || (marked & IS_EXHAUSTED) !== 0) return NOT_DUE;
+  const readTick = readAt[slot] ?? 0;
+  const isNew = readTick >= ages.scanTick;
+  if (!verification.hasDescriptor(slot)) return UNKNOWN;
+  if (!verification.isVerified(slot)) {
+    if (verification.hasLostMember(slot)) return LOST_MEMBER;
+    const isOnlyOld = verification.isTooOld(slot) && verification.isConfirmed(slot);
+    return isOnlyOld ? OLD : UNCONFIRMED;
+  }
+  if (readTick < nowTick - NAMES_DEAD_AGE) {
+    for (let place = 0; place < Math.min(replicas[slot] ?? 0, PLACES); place += 1) {
+      const nodeId = nodes[slot * PLACES + place] ?? 0;
+      if (!members.isLive(nodeId) && members.downSince(nodeId) < nowTick - REPLACED_AFTER) {
+        return NAMES_DEAD;
+      }
+    }
+  }
+  if ((marked & IS_SUSPECT) !== 0 && !isNew) return SUSPECT;
+  if (readTick < nowTick - ages.maxAge / 2) return OLD;
+  return readTick < nowTick - ages.maxAge / 4 ? AGING : NOT_DUE;
+}
+
+/** The key up to which the plan has room. */
+function lastPlannedKey(counts: Uint32Array): number {
+  let planned = 0;
+  for (let key = 0; key < counts.length; key += 1) {
+    planned += counts[key] ?? 0;
+    if (planned >= MAX_PLANNED) return key;
+  }
+  return counts.length - 1;
+}
+
+/** Ranges that are only aging fill the batches of nodes that have others, and make none of their own. */
+function groupByNode(
+  { known, askedBefore }: PlanBasis,
+  planned: readonly { readonly slot: number; readonly key: number }[],
+  batchSize: number,
+): readonly DescriptorBatch[] {
+  const byNode = new Map<number, number[]>();
+  for (const { slot, key } of planned) {
+    const rangeId = known.table.columns.ids[slot] ?? 0;
+    const nodeId = reportersOf(known.table, slot)[askedBefore(rangeId)];
+    if (nodeId === undefined) continue;
+    const ids = byNode.get(nodeId) ?? [];
+    const isFull = ids.length % batchSize === 0;
+    if (key >= AGING * AGES && isFull) continue;
+    ids.push(rangeId);
+    byNode.set(nodeId, ids);
+  }
+  const batches: DescriptorBatch[] = [];
+  const lists = [...byNode];
+  for (let from = 0; lists.some(([, ids]) => ids.length > from); from += batchSize) {
+    for (const [nodeId, ids] of lists) {
+      const rangeIds = ids.slice(from, from + batchSize);
+      if (rangeIds.length > 0) batches.push({ nodeId, rangeIds });
+    }
+  }
+  return batches;
+}

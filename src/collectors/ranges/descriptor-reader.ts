@@ -1,0 +1,303 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ClusterApi, failureOf, type RequestError } from '../../cockroach/cluster-api.ts';
+import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
+import { inSlices } from '../../time-slice.ts';
+import type { CollectorPoll } from '../collector.ts';
+import { type DescriptorBatch, type PlanBasis, planDescriptors } from './descriptor-plan.ts';
+import { keepDescriptor, reportersOf } from './descriptors.ts';
+import { IS_EXHAUSTED, IS_UNCERTAIN, walk, type Work } from './range-table.ts';
+import type { DescriptorStatus } from './result.ts';
+import type { ScanClock } from './scan-clock.ts';
+
+/** Ids in a request at first: their descriptors are some 800 kB. */
+const FIRST_BATCH = 200;
+/** A server or proxy that refuses long paths is asked for fewer ids, but not for fewer than these. */
+const MIN_BATCH = 25;
+const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414]);
+const REFUSED: ReadonlySet<unknown> = new Set([403, 404, 501]);
+/** A request may take so long. */
+const REQUEST_MS = 20_000;
+/** After so many failures in a row the reading goes on after the next scan. */
+const MAX_FAILURES = 3;
+/** Reporters that are asked for a range in one scan; a command that decides asks all. */
+const MAX_REPORTERS = 2;
+/** The weight of the last request in the measured time. */
+const NEW_SHARE = 0.2;
+
+/** What reading descriptors needs of the poll. */
+export type ReadingContext = Pick<
+  CollectorPoll<{ readonly concurrency: number }, unknown>,
+  'signal' | 'options' | 'urls' | 'maxDuty' | 'monotonicMs' | 'descriptors' | 'descriptorProgress'
+>;
+
+/** The ranges of a scan, and what decides whether they are verified. */
+export type ScannedRanges = Omit<PlanBasis, 'nowTick' | 'askedBefore'>;
+
+/** How reading the descriptors of a cluster has gone so far. */
+export class DescriptorReading {
+  batchSize = FIRST_BATCH;
+  /** When a zone was last changed, in ticks, by number of the table index. */
+  readonly zoneChanges = new Map<number, number>();
+  refusal: RequestError | undefined;
+  /** The failure of the last request, if that was none for good. */
+  failure: RequestError | undefined;
+  due = 0;
+  /** Seconds that a range took on the average, with the pause after its request. */
+  #secondsPerRange: number | undefined;
+  #hasHalved = false;
+
+  /** A scan begins: what was refused is tried again. */
+  beginScan(): void {
+    this.#hasHalved = false;
+  }
+
+  /** A request for few ranges says little of those for many. */
+  measured(ranges: number, seconds: number): void {
+    if (this.#secondsPerRange !== undefined && 2 * ranges < this.batchSize) return;
+    const last = seconds / ranges;
+    const before = this.#secondsPerRange ?? last;
+    this.#secondsPerRange = before + NEW_SHARE * (last - before);
+  }
+
+  /** Ranges a minute that so many requests at a time can read; undefined before the first. */
+  perMinute(concurrency: number): number | undefined {
+    return this.#secondsPerRange && (60 * concurrency) / this.#secondsPerRange;
+  }
+
+  /** Halves the batch, once a scan. Returns whether that may help. */
+  halve(): boolean {
+    if (this.#hasHalved || this.batchSize === MIN_BATCH) return false;
+    this.#hasHalved = true;
+    this.batchSize = Math.max(MIN_BATCH, Math.floor(this.batchSize / 2));
+    return true;
+  }
+
+  status(isEnabled: boolean, concurrency: number): DescriptorStatus {
+    const { refusal, due } = this;
+    const state = isEnabled ? (refusal === undefined ? 'read' : 'refused') : 'disabled';
+    return { state, refusal, due, perMinute: this.perMinute(concurrency) };
+  }
+}
+
+/** Reads what is due. One reader is used for one scan and the time until the next. */
+export class DescriptorReader {
+  readonly #api: ClusterApi;
+  readonly #context: ReadingContext;
+  readonly #reading: DescriptorReading;
+  readonly #ranges: ScannedRanges;
+  readonly #clock: ScanClock;
+  /** Number of scans whose lists were read: the next one asks each node at another URL. */
+  readonly #scan: number;
+  /** The answers of the reporters that were asked for a range in vain, by its id. */
+  readonly #asked = new Map<number, { readonly count: number; readonly areMissing: boolean }>();
+  #failures = 0;
+  /** The servers refuse, or too many requests failed: the next scan tries again. */
+  #isOver = false;
+
+  constructor(
+    api: ClusterApi,
+    context: ReadingContext,
+    reading: DescriptorReading,
+    ranges: ScannedRanges,
+    { clock, scan }: { readonly clock: ScanClock; readonly scan: number },
+  ) {
+    this.#api = api;
+    this.#context = context;
+    this.#reading = reading;
+    this.#ranges = ranges;
+    this.#clock = clock;
+    this.#scan = scan;
+  }
+
+  /**
+   * Reads what a scan could not verify, for `maxMs` at most, and not at all when that is known to take longer: a large
+   * cluster after a death is read between scans. Never rejects.
+   */
+  async readUrgent(maxMs: number): Promise<void> {
+    const { signal, options, monotonicMs } = this.#context;
+    const endMs = monotonicMs() + maxMs;
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(maxMs)]);
+    const hasTime = (due: number): boolean => {
+      const perMinute = this.#reading.perMinute(options.concurrency);
+      return perMinute === undefined || (due / perMinute) * 60_000 <= endMs - monotonicMs();
+    };
+    await this.#readPlanned(deadline, hasTime, true);
+  }
+
+  /** Reads until nothing is due, or the signal aborts, or the servers refuse. Never rejects. */
+  async readDue(signal: AbortSignal): Promise<void> {
+    await this.#readPlanned(signal, () => true, false);
+  }
+
+  async #readPlanned(
+    signal: AbortSignal,
+    hasTime: (due: number) => boolean,
+    isUrgentOnly: boolean,
+  ): Promise<void> {
+    const reading = this.#reading;
+    while (!signal.aborted && !this.#isOver) {
+      const nowTick = this.#clock.now(this.#context.monotonicMs());
+      const askedBefore = (rangeId: number) => this.#asked.get(rangeId)?.count ?? 0;
+      const basis = { ...this.#ranges, nowTick, askedBefore };
+      const plan = planDescriptors(basis, reading.batchSize, isUrgentOnly);
+      const { due, batches } = await inSlices(plan);
+      reading.due = due;
+      if (batches.length === 0 || !hasTime(due)) return;
+      await this.#readBatches(batches, signal);
+    }
+  }
+
+  /** Reads the descriptors of all ranges that were found, once more at another URL when there is one. */
+  async readAll(signal: AbortSignal): Promise<void> {
+    const { urls, descriptorProgress } = this.#context;
+    const rounds = Math.min(urls, 2);
+    const batches = await inSlices(this.#batchAll());
+    for (let round = 0; round < rounds; round += 1) {
+      const before = round * batches.length;
+      descriptorProgress(before, rounds * batches.length);
+      await this.#readBatches(batches, signal, round, (done) =>
+        descriptorProgress(before + done, rounds * batches.length),
+      );
+    }
+    await this.readDue(signal);
+  }
+
+  /** All ranges of the scan by the first node that is asked for them. */
+  *#batchAll(): Work<readonly DescriptorBatch[]> {
+    const { table } = this.#ranges.known;
+    const byNode = new Map<number, number[]>();
+    yield* walk(table.capacity, (from, to) => {
+      for (let slot = from; slot < to; slot += 1) {
+        const [nodeId] = table.columns.found[slot] === 0 ? [] : reportersOf(table, slot);
+        if (nodeId === undefined) continue;
+        const ids = byNode.get(nodeId) ?? [];
+        ids.push(table.columns.ids[slot] ?? 0);
+        byNode.set(nodeId, ids);
+      }
+    });
+    const { batchSize } = this.#reading;
+    return [...byNode].flatMap(([nodeId, ids]) =>
+      Array.from({ length: Math.ceil(ids.length / batchSize) }, (_, index) => ({
+        nodeId,
+        rangeIds: ids.slice(index * batchSize, (index + 1) * batchSize),
+      })),
+    );
+  }
+
+  async #readBatches(
+    batches: readonly DescriptorBatch[],
+    signal: AbortSignal,
+    round = 0,
+    onRead: (batches: number) => void = () => undefined,
+  ): Promise<void> {
+    const queue = [...batches];
+    const work = async (): Promise<void> => {
+      for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
+        if (this.#isOver || signal.aborted) return;
+        const startedMs = this.#context.monotonicMs();
+        // The rest is planned again when requests get shorter.
+        if ((await this.#read(batch, signal, round)) === 'again') queue.length = 0;
+        onRead(batches.length - queue.length);
+        await this.#pause(batch, startedMs, signal);
+      }
+    };
+    await Promise.all(Array.from({ length: this.#context.options.concurrency }, work));
+  }
+
+  /** Leaves the servers alone for so long that requests take no more than their share of the time. */
+  async #pause(
+    { rangeIds }: DescriptorBatch,
+    startedMs: number,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { maxDuty, monotonicMs, descriptors } = this.#context;
+    const tookMs = monotonicMs() - startedMs;
+    const duty = descriptors === 'all' ? 1 : maxDuty;
+    this.#reading.measured(rangeIds.length, tookMs / duty / 1000);
+    const pauseMs = tookMs / duty - tookMs;
+    if (pauseMs > 0) await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+  }
+
+  /** `again`: with fewer ids in a request. */
+  async #read(
+    { nodeId, rangeIds }: DescriptorBatch,
+    signal: AbortSignal,
+    round: number,
+  ): Promise<'again' | 'done'> {
+    const reading = this.#reading;
+    const requestedAt = this.#clock.now(this.#context.monotonicMs());
+    const received = new Map<number, RangeDescriptor>();
+    try {
+      await this.#api.rangeDescriptors(AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]), {
+        nodeId,
+        rangeIds,
+        // The list of the node began at the URL before.
+        firstUrl: (nodeId + this.#scan + round) % this.#context.urls,
+        onDescriptor: (descriptor) => received.set(descriptor.rangeId, descriptor),
+      });
+    } catch (error) {
+      return this.#fail(failureOf(error), rangeIds, signal);
+    }
+    reading.refusal = undefined;
+    reading.failure = undefined;
+    this.#failures = 0;
+    for (const rangeId of rangeIds) this.#take(rangeId, received.get(rangeId), requestedAt);
+    return 'done';
+  }
+
+  #fail(failure: RequestError, rangeIds: readonly number[], signal: AbortSignal): 'again' | 'done' {
+    const reading = this.#reading;
+    if (signal.aborted) return 'done';
+    const isTooLong = TOO_LONG.has(failure.status);
+    // Another request of the old length may still have been on its way.
+    const isOfOldLength = rangeIds.length > reading.batchSize;
+    if (isTooLong && (isOfOldLength || reading.halve())) return 'again';
+    if (isTooLong || REFUSED.has(failure.status)) {
+      reading.refusal = failure;
+      this.#isOver = true;
+      return 'done';
+    }
+    reading.failure = failure;
+    for (const rangeId of rangeIds) this.#exhaust(rangeId);
+    this.#failures += 1;
+    this.#isOver ||= this.#failures >= MAX_FAILURES;
+    return 'done';
+  }
+
+  /** Takes over what one reporter said of the range; another one is asked when that was not enough. */
+  #take(rangeId: number, descriptor: RangeDescriptor | undefined, requestedAt: number): void {
+    const { known, verification } = this.#ranges;
+    const { table } = known;
+    const slot = table.slotOf(rangeId);
+    if (slot === undefined) return;
+    if (descriptor !== undefined) {
+      const change = keepDescriptor(table, slot, descriptor, requestedAt);
+      if (change === 'zone') {
+        const tableIndex = table.columns.tableIndexes[slot] ?? 0;
+        this.#reading.zoneChanges.set(tableIndex, requestedAt);
+      }
+    }
+    if (descriptor !== undefined && verification.isVerified(slot)) return;
+    this.#askNext(slot, rangeId, descriptor === undefined);
+  }
+
+  /** The next plan asks the next reporter, until enough were asked. */
+  #askNext(slot: number, rangeId: number, isMissing: boolean): void {
+    const before = this.#asked.get(rangeId);
+    const count = 1 + (before?.count ?? 0);
+    const areMissing = isMissing && before?.areMissing !== false;
+    this.#asked.set(rangeId, { count, areMissing });
+    const { length } = reportersOf(this.#ranges.known.table, slot);
+    const most = this.#context.descriptors === 'all' ? length : Math.min(MAX_REPORTERS, length);
+    if (count < most) return;
+    // Whether there is such a range is read from the lists: they are a stable interface.
+    this.#exhaust(rangeId, areMissing ? IS_UNCERTAIN : 0);
+  }
+
+  #exhaust(rangeId: number, mark = 0): void {
+    const { table } = this.#ranges.known;
+    const slot = table.slotOf(rangeId);
+    if (slot === undefined) return;
+    table.columns.marks[slot] = (table.columns.marks[slot] ?? 0) | IS_EXHAUSTED | mark;
+  }
+}

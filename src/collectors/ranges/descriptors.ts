@@ -1,0 +1,111 @@
+import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
+import {
+  IS_CHANGING,
+  NO_PLACE,
+  PLACES,
+  READ_AT_LEASEHOLDER,
+  type RangeTable,
+  MAX_NODE_ID,
+} from './range-table.ts';
+
+/** Types of replicas that vote, and that voted before a change of the configuration that is going on (roachpb ReplicaType). */
+const VOTES: ReadonlySet<unknown> = new Set([0, 2]);
+const VOTED_BEFORE: ReadonlySet<unknown> = new Set([0, 3, 4, 6]);
+/** Types of replicas while no change is going on: voter and non-voter. */
+const SETTLED: ReadonlySet<unknown> = new Set([0, 5]);
+
+const MAX_REPLICAS = 0xff;
+/** Generations are compared in a circle: of two numbers the later one is at most half of it ahead. */
+const GENERATIONS = 0x1_0000;
+
+/** What a descriptor changed: `older` ones are not kept; `zone` shows other voters on the same nodes. */
+export type DescriptorChange = 'older' | 'kept' | 'zone';
+
+/**
+ * Keeps a descriptor that was requested at this tick, unless one with a higher generation is known. Example: node 4 was down, the range
+ * has left it, and it answers with generation 7 while 9 is known: 9 stays.
+ */
+export function keepDescriptor(
+  table: RangeTable,
+  slot: number,
+  descriptor: RangeDescriptor,
+  tick: number,
+): DescriptorChange {
+  const { generations, replicas, readAt, marks } = table.columns;
+  const { generation, isFromLeaseholder } = descriptor;
+  const isKnown = replicas[slot] !== 0;
+  const ahead = (generation - (generations[slot] ?? 0) + GENERATIONS) % GENERATIONS;
+  if (isKnown && ahead >= GENERATIONS / 2) return 'older';
+  const before = isKnown ? votersOf(table, slot) : undefined;
+  generations[slot] = generation;
+  readAt[slot] = tick;
+  const isSettled = descriptor.replicas.every(({ type }) => SETTLED.has(type));
+  marks[slot] =
+    ((marks[slot] ?? 0) & ~(READ_AT_LEASEHOLDER | IS_CHANGING)) |
+    (isFromLeaseholder ? READ_AT_LEASEHOLDER : 0) |
+    (isSettled ? 0 : IS_CHANGING);
+  keepReplicas(table, slot, descriptor.replicas);
+  const after = isSettled ? votersOf(table, slot) : undefined;
+  if (before === undefined || after === undefined || before.nodes !== after.nodes) return 'kept';
+  return before.voters === after.voters ? 'kept' : 'zone';
+}
+
+/** The nodes and the voters of the descriptor as texts; undefined while its configuration changes. */
+function votersOf(
+  { columns }: RangeTable,
+  slot: number,
+): { readonly nodes: string; readonly voters: string } | undefined {
+  const voters = columns.voters[slot] ?? 0;
+  if (voters !== columns.votersBefore[slot]) return undefined;
+  const count = Math.min(columns.replicas[slot] ?? 0, PLACES);
+  const nodes = Array.from(columns.nodes.subarray(slot * PLACES, slot * PLACES + count));
+  const voting = nodes.filter((_, place) => (voters & (1 << place)) !== 0);
+  return { nodes: joined(nodes), voters: joined(voting) };
+}
+
+function joined(ids: readonly number[]): string {
+  return ids.toSorted((a, b) => a - b).join();
+}
+
+/** Puts the replicas into places, voters first, and the nodes that report the range beside them behind. */
+function keepReplicas(table: RangeTable, slot: number, list: RangeDescriptor['replicas']): void {
+  const { nodes, reported, replicas, voters, votersBefore, leases } = table.columns;
+  const reporters = reportersOf(table, slot);
+  const leaseholder = table.nodeAt(slot, (leases[slot] ?? 0) >> 2);
+  const isVoter = ({ type }: RangeDescriptor['replicas'][number]) =>
+    VOTES.has(type) || VOTED_BEFORE.has(type);
+  const ordered = [...list.filter(isVoter), ...list.filter((replica) => !isVoter(replica))];
+  const placed = ordered.slice(0, PLACES);
+  // The voters are not known when one of them has no place, or when the id of a node does not fit.
+  const areKnown =
+    ordered.slice(PLACES).every((replica) => !isVoter(replica)) &&
+    placed.every(({ nodeId }) => nodeId > 0 && nodeId <= MAX_NODE_ID);
+  const maskOf = (types: ReadonlySet<unknown>) =>
+    placed.reduce((mask, { type }, place) => mask | (types.has(type) ? 1 << place : 0), 0);
+  nodes.fill(0, slot * PLACES, (slot + 1) * PLACES);
+  for (const [place, { nodeId }] of placed.entries())
+    nodes[slot * PLACES + place] = areKnown ? nodeId : 0;
+  replicas[slot] = areKnown ? Math.min(list.length, MAX_REPLICAS) : 0;
+  voters[slot] = areKnown ? maskOf(VOTES) : 0;
+  votersBefore[slot] = areKnown ? maskOf(VOTED_BEFORE) : 0;
+  reported[slot] = 0;
+  const kind = (leases[slot] ?? 0) & 3;
+  leases[slot] = kind | (NO_PLACE << 2);
+  for (const nodeId of reporters) {
+    const place = table.report(slot, nodeId);
+    if (nodeId === leaseholder) leases[slot] = kind | (place << 2);
+  }
+}
+
+/** The nodes with a place that report the range in this scan; that of the replica that holds the lease first. */
+export function reportersOf(table: RangeTable, slot: number): readonly number[] {
+  const { reported, leases } = table.columns;
+  const leasePlace = (leases[slot] ?? 0) >> 2;
+  const nodes = new Set<number>();
+  if (leasePlace < PLACES) nodes.add(table.nodeAt(slot, leasePlace));
+  for (let place = 0; place < PLACES; place += 1) {
+    if (((reported[slot] ?? 0) & (1 << place)) !== 0) nodes.add(table.nodeAt(slot, place));
+  }
+  nodes.delete(0);
+  return [...nodes];
+}

@@ -1,0 +1,116 @@
+import { hashOf } from '../../json/decoder.ts';
+import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
+import type { KeySpaceStatus } from './result.ts';
+
+// The start key of each range is the end key of another, but for the first and the last. A key is known by the hash of its
+// bytes in the response. Example: of the ranges [a, b), [b, c) and [c, d) the second is missing. Then b is an end and no
+// start, and c a start and no end: these are the open ends, and what lies between them is the gap.
+
+/** The last key, 0xff 0xff, in both forms of bytes. */
+const LAST_KEYS: ReadonlySet<number> = new Set(['"//8="', '[255,255]'].map(hashOf));
+/** The first range has no start key, or an empty one. */
+const NO_KEYS: ReadonlySet<number> = new Set([0, ...['""', '[]'].map(hashOf)]);
+/** Stand in a set of open ends where not exactly one range has no start key, or ends at the last key. */
+const NO_FIRST_RANGE = -1;
+const NO_LAST_RANGE = -2;
+
+/** Keys that are sorted at a time. */
+const MAX_SORTED = 65_536;
+
+/** Finds the keys that are not as often a start as an end. They are compared part by part: five million keys at once would stop all other work for a second. */
+export function* findOpenEnds(table: RangeTable): Work<ReadonlySet<number>> {
+  const open = new Set<number>();
+  const parts = Math.ceil(table.size / MAX_SORTED);
+  const ends = { first: 0, last: 0 };
+  for (let part = 0; part < parts; part += 1) {
+    const keys = { starts: [] as number[], ends: [] as number[] };
+    yield* walk(table.capacity, (from, to) => {
+      collectKeys(
+        table,
+        { from, to },
+        (hash) => Math.floor((hash / 2 ** 32) * parts) === part,
+        keys,
+      );
+    });
+    compareKeys(
+      Uint32Array.from(keys.starts).toSorted(),
+      Uint32Array.from(keys.ends).toSorted(),
+      (hash, count) => {
+        if (NO_KEYS.has(hash)) ends.first += count;
+        else if (LAST_KEYS.has(hash) && count < 0) ends.last -= count;
+        else open.add(hash);
+      },
+    );
+    yield;
+  }
+  if (ends.first !== 1) open.add(NO_FIRST_RANGE);
+  if (ends.last !== 1) open.add(NO_LAST_RANGE);
+  return open;
+}
+
+function collectKeys(
+  { columns: { found }, keys }: RangeTable,
+  { from, to }: { readonly from: number; readonly to: number },
+  isOfPart: (hash: number) => boolean,
+  collected: { readonly starts: number[]; readonly ends: number[] },
+): void {
+  for (let slot = from; slot < to; slot += 1) {
+    if (found[slot] === 0) continue;
+    const [start, end] = [keys.starts[slot] ?? 0, keys.ends[slot] ?? 0];
+    if (isOfPart(start)) collected.starts.push(start);
+    if (isOfPart(end)) collected.ends.push(end);
+  }
+}
+
+/** Calls back with each hash that is not as often among the starts as among the ends, and how much more often. */
+function compareKeys(
+  starts: Uint32Array,
+  ends: Uint32Array,
+  onDifference: (hash: number, moreStarts: number) => void,
+): void {
+  let [start, end] = [0, 0];
+  while (start < starts.length || end < ends.length) {
+    const hash = Math.min(starts[start] ?? Infinity, ends[end] ?? Infinity);
+    let moreStarts = 0;
+    for (; starts[start] === hash; start += 1) moreStarts += 1;
+    for (; ends[end] === hash; end += 1) moreStarts -= 1;
+    if (moreStarts !== 0) onDifference(hash, moreStarts);
+  }
+}
+
+/** The slots of at most `max` ranges that begin or end at an open end, or whose replicas disagree about their keys or about whether there is such a range. */
+export function* findUncertain(
+  table: RangeTable,
+  open: ReadonlySet<number>,
+  max: number,
+): Work<readonly number[]> {
+  const slots: number[] = [];
+  yield* walk(table.capacity, (from, to) => {
+    const { found, marks } = table.columns;
+    const { starts, ends } = table.keys;
+    for (let slot = from; slot < to && slots.length < max; slot += 1) {
+      if (found[slot] === 0) continue;
+      const isOpen = open.has(starts[slot] ?? 0) || open.has(ends[slot] ?? 0);
+      if (isOpen || ((marks[slot] ?? 0) & IS_UNCERTAIN) !== 0) slots.push(slot);
+    }
+  });
+  return slots;
+}
+
+/** A gap is confirmed by so many complete scans in a row. */
+const CONFIRMING_SCANS = 3;
+
+/** The open ends of the last complete scans. */
+export class GapHistory {
+  #scans: readonly ReadonlySet<number>[] = [];
+
+  /** Takes over the open ends of a complete scan. A gap is confirmed while an end was open in three scans in a row. */
+  add(open: ReadonlySet<number>): KeySpaceStatus {
+    this.#scans = [...this.#scans, open].slice(-CONFIRMING_SCANS);
+    const common = this.#scans.reduce((before, scan) => before.intersection(scan));
+    return {
+      isComplete: open.size === 0,
+      isGapConfirmed: this.#scans.length === CONFIRMING_SCANS && common.size > 0,
+    };
+  }
+}

@@ -1,0 +1,35 @@
+/** 2^32 ticks are 2.7 years. */
+const TICK_MS = 20;
+
+/**
+ * Orders what happens to a cluster in ticks of 20 ms, which take 4 bytes a range. An event that must be told from all that
+ * came before it gets a tick of its own. Example: a descriptor is requested in tick 7, then a scan begins: that is tick 8,
+ * although only 3 ms have passed. Of a descriptor with tick 8 or later it is certain that it was requested after.
+ */
+export class ScanClock {
+  readonly #startMs: number;
+  #tick = 1;
+
+  /** `nowMs` is monotonic, here and below. */
+  constructor(nowMs: number) {
+    this.#startMs = nowMs;
+  }
+
+  /** The tick of what happens now, at least 1; never less than that of what has happened before. */
+  now(nowMs: number): number {
+    this.#tick = Math.max(this.#tick, Math.floor((nowMs - this.#startMs) / TICK_MS) + 1);
+    return this.#tick;
+  }
+
+  /** The tick of an event that all before came before. */
+  next(nowMs: number): number {
+    const before = this.#tick;
+    this.#tick = Math.max(this.now(nowMs), before + 1);
+    return this.#tick;
+  }
+}
+
+/** A length of time in ticks. */
+export function ticksOf(seconds: number): number {
+  return (seconds * 1000) / TICK_MS;
+}

@@ -1,0 +1,141 @@
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import type { CollectorPoll } from '../collector.ts';
+import { reportersOf } from './descriptors.ts';
+import { type KnownRanges, SERVES_NOTHING } from './known-ranges.ts';
+import { type Replica, replicaShape } from './replica.ts';
+
+/** Ranges that are read a second time in one scan. */
+export const MAX_READ_AGAIN = 1_000;
+/** Ranges in a request. */
+const BATCH = 200;
+
+/** What the replicas that were asked a second time have confirmed. */
+export interface Confirmed {
+  /** Ids of the ranges whose suspects were all asked. */
+  readonly checked: ReadonlySet<number>;
+  /** The problems that a replica repeated, as bits, by range and node. */
+  readonly repeated: ReadonlyMap<number, ReadonlyMap<number, number>>;
+}
+
+type ReadingContext = Pick<
+  CollectorPoll<{ readonly concurrency: number }, unknown>,
+  'options' | 'urls' | 'signal'
+> &
+  Parameters<ClusterApi['nodeRanges']>[0];
+
+/** Reads single replicas a second time in the same scan: some replica is always between two leaders, and some range is being split. */
+export class SecondReading {
+  readonly #api: ClusterApi;
+  readonly #context: ReadingContext;
+  readonly #known: KnownRanges;
+  readonly #scan: number;
+
+  /** `scan`: number of scans whose lists were read. */
+  constructor(api: ClusterApi, context: ReadingContext, known: KnownRanges, scan: number) {
+    this.#api = api;
+    this.#context = context;
+    this.#known = known;
+    this.#scan = scan;
+  }
+
+  /** Asks the suspects again. Ranges of which one was not asked, or did not answer, are not checked. */
+  async confirmSuspects(): Promise<Confirmed> {
+    const { suspects } = this.#known;
+    const byRange = Map.groupBy(suspects, ({ rangeId }) => rangeId);
+    const chosen = [...byRange.keys()].slice(0, MAX_READ_AGAIN);
+    const unanswered = new Set(byRange.keys());
+    for (const rangeId of chosen) unanswered.delete(rangeId);
+    const repeated = new Map<number, Map<number, number>>();
+    const asked = chosen.flatMap((rangeId) => byRange.get(rangeId) ?? []);
+    const byNode = Map.groupBy(asked, ({ nodeId }) => nodeId);
+    await this.#readNodes(
+      Array.from(byNode, ([nodeId, of]) => [nodeId, of.map(({ rangeId }) => rangeId)] as const),
+      (rangeId, nodeId, replica) => {
+        const problems = replica.problems ?? 0;
+        if ((problems & SERVES_NOTHING) === 0) return;
+        const ofRange = repeated.get(rangeId) ?? new Map<number, number>();
+        // Another store of the node may hold the range, too.
+        repeated.set(rangeId, ofRange.set(nodeId, (ofRange.get(nodeId) ?? 0) | problems));
+      },
+      (rangeIds) => {
+        for (const rangeId of rangeIds) unanswered.add(rangeId);
+      },
+    );
+    return { checked: new Set(byRange.keys()).difference(unanswered), repeated };
+  }
+
+  /** Reads the keys of these ranges again, at the replica that holds the lease. A range that nobody holds any more leaves the scan. */
+  async readKeys(slots: readonly number[]): Promise<void> {
+    const { table } = this.#known;
+    let left = slots.map((slot) => ({ slot, reporters: reportersOf(table, slot) }));
+    for (let attempt = 0; attempt < 2 && left.length > 0; attempt += 1) {
+      const answered = new Set<number>();
+      const failed = new Set<number>();
+      const byNode = Map.groupBy(left, ({ reporters }) => reporters[attempt] ?? 0);
+      byNode.delete(0);
+      await this.#readNodes(
+        Array.from(
+          byNode,
+          ([nodeId, of]) => [nodeId, of.map(({ slot }) => table.columns.ids[slot] ?? 0)] as const,
+        ),
+        (rangeId, _nodeId, replica) => {
+          answered.add(rangeId);
+          this.#takeKeys(rangeId, replica);
+        },
+        (rangeIds) => {
+          for (const rangeId of rangeIds) failed.add(rangeId);
+        },
+      );
+      left = left.filter(({ slot, reporters }) => {
+        const rangeId = table.columns.ids[slot] ?? 0;
+        if (answered.has(rangeId) || failed.has(rangeId)) return false;
+        if (reporters[attempt + 1] === undefined || attempt === 1) this.#known.remove(slot);
+        return true;
+      });
+    }
+  }
+
+  #takeKeys(
+    rangeId: number,
+    { desc, lease_history: lease, source_store_id: storeId }: Replica,
+  ): void {
+    const slot = this.#known.table.slotOf(rangeId);
+    if (slot === undefined) return;
+    const holdsLease = lease?.replica.store_id === storeId;
+    const keys = { start: desc.start_key ?? 0, end: desc.end_key ?? 0 };
+    this.#known.commitKeys(slot, { ...keys, isNew: true, holdsLease });
+  }
+
+  /** Reads these ranges of these nodes; a request that fails is reported with its ranges. */
+  async #readNodes(
+    nodes: readonly (readonly [nodeId: number, rangeIds: readonly number[]])[],
+    onReplica: (rangeId: number, nodeId: number, replica: Replica) => void,
+    onFailure: (rangeIds: readonly number[]) => void,
+  ): Promise<void> {
+    const queue = nodes.flatMap(([nodeId, rangeIds]) =>
+      Array.from({ length: Math.ceil(rangeIds.length / BATCH) }, (_, index) => ({
+        nodeId,
+        rangeIds: rangeIds.slice(index * BATCH, (index + 1) * BATCH),
+      })),
+    );
+    const work = async (): Promise<void> => {
+      for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
+        const { nodeId, rangeIds } = batch;
+        try {
+          await this.#api.nodeRanges(this.#context, {
+            nodeId,
+            route: 'gateway',
+            rangeIds,
+            firstUrl: (nodeId + this.#scan) % this.#context.urls,
+            shape: replicaShape,
+            onRange: (replica) => onReplica(replica.desc.range_id ?? 0, nodeId, replica),
+          });
+        } catch {
+          // What was not read again stays unverified, or leaves a gap: the next scan tries again.
+          onFailure(rangeIds);
+        }
+      }
+    };
+    await Promise.all(Array.from({ length: this.#context.options.concurrency }, work));
+  }
+}

@@ -1,0 +1,102 @@
+import type { KnownRanges } from './known-ranges.ts';
+import type { Members } from './members.ts';
+import { IS_CHANGING, IS_SUSPECT, PLACES, READ_AT_LEASEHOLDER } from './range-table.ts';
+import { countPlaces } from './verdict.ts';
+
+/** When the descriptors of a cluster were requested, and when some of them lost their validity, in ticks. */
+export interface DescriptorAges {
+  /** When the scan began. */
+  readonly scanTick: number;
+  /** A descriptor that is older by so many ticks is too old. */
+  readonly maxAge: number;
+  /** When a descriptor last showed that a zone was changed, by number of the table index. */
+  readonly zoneChanges: ReadonlyMap<number, number>;
+}
+
+/** The ranges whose suspects were asked a second time in this scan. */
+export type CheckedSuspects = Pick<ReadonlySet<number>, 'has'>;
+
+/**
+ * Decides whether the replicas of a range are verified: its descriptor names them, and nothing that the scan saw
+ * contradicts it. Example: the descriptor names nodes 1, 2 and 3, and node 3 is not live. When nodes 1 and 2 report the range and
+ * no other node does, it is verified. When node 4 reports it, too, a replica has moved: the descriptor is read again, and
+ * what the replica with a valid lease says now counts.
+ */
+export class Verification {
+  readonly #known: KnownRanges;
+  readonly #members: Members;
+  readonly #ages: DescriptorAges;
+
+  constructor(known: KnownRanges, members: Members, ages: DescriptorAges) {
+    this.#known = known;
+    this.#members = members;
+    this.#ages = ages;
+  }
+
+  /** The places of the descriptor that are on live nodes. */
+  liveOf(slot: number): number {
+    const { nodes, replicas } = this.#known.table.columns;
+    let live = 0;
+    for (let place = 0; place < Math.min(replicas[slot] ?? 0, PLACES); place += 1) {
+      if (this.#members.isLive(nodes[slot * PLACES + place] ?? 0)) live |= 1 << place;
+    }
+    return live;
+  }
+
+  isVerified(slot: number): boolean {
+    return (
+      this.hasDescriptor(slot) &&
+      (this.isReadNow(slot) || (this.isCurrent(slot) && this.isConfirmed(slot)))
+    );
+  }
+
+  /** Whether the voters are known: a descriptor was read, and each voter has a place. */
+  hasDescriptor(slot: number): boolean {
+    return this.#known.table.columns.voters[slot] !== 0;
+  }
+
+  /** Whether a replica with a valid lease has sent the descriptor since the scan began. */
+  isReadNow(slot: number): boolean {
+    const { marks, readAt } = this.#known.table.columns;
+    const isFromLeaseholder = ((marks[slot] ?? 0) & READ_AT_LEASEHOLDER) !== 0;
+    return isFromLeaseholder && (readAt[slot] ?? 0) >= this.#ages.scanTick;
+  }
+
+  /** Whether nothing that happened since the descriptor was requested has made it doubtful. */
+  isCurrent(slot: number): boolean {
+    const { tableIndexes, readAt, marks } = this.#known.table.columns;
+    if (((marks[slot] ?? 0) & IS_CHANGING) !== 0) return false;
+    const readTick = readAt[slot] ?? 0;
+    const changedTick = this.#ages.zoneChanges.get(tableIndexes[slot] ?? 0) ?? 0;
+    return !this.isTooOld(slot) && readTick >= changedTick && !this.hasLostMember(slot);
+  }
+
+  isTooOld(slot: number): boolean {
+    const { scanTick, maxAge } = this.#ages;
+    return (this.#known.table.columns.readAt[slot] ?? 0) < scanTick - maxAge;
+  }
+
+  /** Whether a node of the descriptor went from live to not live after the descriptor was requested. */
+  hasLostMember(slot: number): boolean {
+    const { nodes, replicas, readAt } = this.#known.table.columns;
+    const readTick = readAt[slot] ?? 0;
+    for (let place = 0; place < Math.min(replicas[slot] ?? 0, PLACES); place += 1) {
+      if (this.#members.wentDownAt(nodes[slot * PLACES + place] ?? 0) > readTick) return true;
+    }
+    return false;
+  }
+
+  /** Whether the nodes that report the range in this scan are exactly its live replicas; of those without a place, as many. */
+  isConfirmed(slot: number): boolean {
+    const { reported, replicas, found } = this.#known.table.columns;
+    const mask = reported[slot] ?? 0;
+    const unplaced = Math.max(0, (replicas[slot] ?? 0) - PLACES);
+    return mask === this.liveOf(slot) && (found[slot] ?? 0) === countPlaces(mask) + unplaced;
+  }
+
+  /** Whether a replica reports that it serves nothing, and was not asked a second time. */
+  isSuspect(slot: number, checked: CheckedSuspects): boolean {
+    const { ids, marks } = this.#known.table.columns;
+    return ((marks[slot] ?? 0) & IS_SUSPECT) !== 0 && !checked.has(ids[slot] ?? 0);
+  }
+}

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
+import { fakeCluster, replica, statusError } from './cluster.ts';
+import { DEAD, many, scan, show } from './shown-ranges.ts';
+
+/** What a scan says of lost ranges. */
+function lostOf(polled: { readonly of: (family: string) => readonly string[] }): readonly string[] {
+  return [
+    ...polled.of('crdb_ranges_without_live_replica'),
+    ...polled.of('crdb_range_key_space_gap').map((value) => `gap ${value}`),
+  ];
+}
+
+describe('ranges that serve nothing', () => {
+  const five = { holders: many(5, [1, 2, 3]), nodes: [1, 2, 3] };
+
+  test.each(['circuit_breaker_error', 'no_raft_leader', 'no_lease'])(
+    'are those whose lease holder repeats %s',
+    async (problem) => {
+      const cluster = fakeCluster([]);
+      show(cluster, { ...five, problems: { [problem]: true } });
+      const { of } = await scan(cluster);
+      expect(of('crdb_ranges_serving_nothing')).toEqual(['5']);
+      expect(cluster.askedAgain).toEqual(['1: 1 2 3 4 5']);
+    },
+  );
+
+  test('are none that report it once', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, { ...five, problems: { no_raft_leader: true } });
+    const [first, ...others] = cluster.nodes;
+    const calm = fakeCluster([]);
+    show(calm, five);
+    cluster.nodes = [
+      { ...first, nodeId: 1, ...(calm.nodes[0]?.ranges && { again: calm.nodes[0].ranges }) },
+      ...others,
+    ];
+    const { of, unverified } = await scan(cluster);
+    expect([of('crdb_ranges_serving_nothing'), unverified]).toEqual([['0'], 0]);
+  });
+
+  test('are none with a follower that is stuck, but the two others are needed', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, five);
+    const stuck = cluster.nodes.map((node) =>
+      node.nodeId === 3
+        ? {
+            ...node,
+            ranges: [1, 2, 3, 4, 5].map((id) =>
+              replica({
+                rangeId: id,
+                nodeId: 3,
+                storeId: 3,
+                problems: { circuit_breaker_error: true },
+              }),
+            ),
+          }
+        : node,
+    );
+    cluster.nodes = stuck;
+    const { of, dependent } = await scan(cluster);
+    expect(of('crdb_ranges_serving_nothing')).toEqual(['0']);
+    expect(dependent).toEqual({ '1 quorum': 5, '2 quorum': 5 });
+  });
+
+  test('are not verified where a suspect does not answer a second time', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, { ...five, problems: { no_raft_leader: true } });
+    const [first, ...others] = cluster.nodes;
+    cluster.nodes = [{ ...first, nodeId: 1, again: statusError(500) }, ...others];
+    const { of, unverified } = await scan(cluster);
+    expect([of('crdb_ranges_serving_nothing'), unverified]).toEqual([['0'], 5]);
+  });
+});
+
+describe('lost ranges', () => {
+  test('are those of the last descriptor that has no live node', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, {
+      holders: [
+        [1, 2, 3],
+        [4, 5, 3],
+        [1, 2, 3],
+      ],
+    });
+    await scan(cluster, state);
+    show(cluster, { holders: [[1, 2], [], [1, 2]], down: { 3: DEAD, 4: DEAD, 5: DEAD } });
+    cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: 0 } });
+    const polled = await scan(cluster, state, 1);
+    expect(lostOf(polled)).toEqual(['1', 'gap 0']);
+    expect(polled.of('crdb_problem_range_reporter_info')).toEqual([
+      '{range_id="2",node_id="3",store_id="3",shard="0"} 1',
+    ]);
+    expect(polled.of('crdb_node_down_replicas')).toEqual([
+      '{node_id="3"} 3',
+      '{node_id="4"} 1',
+      '{node_id="5"} 1',
+    ]);
+  });
+
+  test('are none while the key space is complete, whatever was down before the start', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, { holders: many(4, [1, 2, 3]), down: { 4: 5, 5: DEAD } });
+    expect(lostOf(await scan(cluster))).toEqual(['0', 'gap 0']);
+  });
+
+  test('are not known while it is not, and a member is down that was never proven; three scans confirm the gap', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, { holders: [[1, 2, 3], [], [1, 2, 3]], down: { 4: DEAD, 5: DEAD } });
+    const scans = [0, 1, 2].map((minute) => async () => lostOf(await scan(cluster, state, minute)));
+    for (const [index, next] of scans.entries())
+      expect(await next()).toEqual([`gap ${index === 2 ? 1 : 0}`]);
+  });
+
+  test('that were merged before their nodes died are forgotten, as the key space is complete', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, {
+      holders: [
+        [1, 2, 3],
+        [3, 4, 5],
+      ],
+    });
+    await scan(cluster, state);
+    show(cluster, { holders: [[1, 2]], down: { 3: DEAD, 4: DEAD, 5: DEAD } });
+    cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: 0 }, generation: 2 });
+    expect(lostOf(await scan(cluster, state, 1))).toEqual(['0', 'gap 0']);
+  });
+});

@@ -1,0 +1,300 @@
+import { describe, expect, test } from 'vitest';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
+import { fakeCluster, pollRanges, statusError } from './cluster.ts';
+import { DEAD, DECOMMISSIONING, many, scan, show } from './shown-ranges.ts';
+
+describe('dependence', () => {
+  test('comes from all voters of the descriptor: 3 of 5 are needed each, also when no replica is flagged', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, { holders: many(20, [1, 2, 3, 4, 5]) });
+    expect((await scan(cluster, state)).dependent).toEqual({});
+    cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: 0, 4: 0, 5: 0 } });
+    show(cluster, { holders: many(20, [1, 2, 3]), down: { 4: 5, 5: 5 } });
+    const { dependent, unverified } = await scan(cluster, state);
+    expect(dependent).toEqual({ '1 quorum': 20, '2 quorum': 20, '3 quorum': 20 });
+    expect(unverified).toBe(0);
+  });
+
+  test('of one voter and two non-voters is that of the voter', async () => {
+    const cluster = fakeCluster([]);
+    cluster.describe = (_id, nodeId) => ({
+      types: { 1: 0, 2: 5, 3: 5 },
+      isLeaseholder: nodeId === 1,
+    });
+    show(cluster, { holders: many(30, [1, 2, 3]), nodes: [1, 2, 3] });
+    expect((await scan(cluster)).dependent).toEqual({ '1 quorum': 30 });
+  });
+
+  test('of one partition of an index is its own, whatever zone the others have', async () => {
+    const cluster = fakeCluster([]);
+    cluster.describe = (id) =>
+      id === 30
+        ? { types: { 1: 0, 2: 0, 5: 0, 3: 5, 4: 5 } }
+        : { types: { 1: 0, 2: 0, 3: 0, 4: 0, 6: 0 } };
+    const usual = {
+      holders: [...many(29, [1, 2, 3, 4, 6]), [1, 2, 3, 4, 5]],
+      nodes: [1, 2, 3, 4, 5, 6],
+    };
+    const state = ranges.createState();
+    show(cluster, usual);
+    await scan(cluster, state);
+    show(cluster, {
+      ...usual,
+      holders: [...many(29, [1, 2, 3, 4, 6]), [1, 2, 3, 4]],
+      down: { 5: DEAD },
+      problems: { underreplicated: true },
+    });
+    expect((await scan(cluster, state)).dependent).toEqual({ '1 quorum': 1, '2 quorum': 1 });
+  });
+
+  test('of a range that falls to one replica is that of its holder, in the first scan that shows it', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, { holders: many(5, [1, 2, 3]) });
+    await scan(cluster, state);
+    show(cluster, { holders: [[4], ...many(4, [1, 2, 3])] });
+    cluster.describe = (id) => ({
+      types: id === 1 ? { 4: 0 } : { 1: 0, 2: 0, 3: 0 },
+      generation: 2,
+    });
+    const { dependent, unverified } = await scan(cluster, state);
+    expect([dependent, unverified]).toEqual([{ '4 quorum': 1, '4 all_replicas': 1 }, 0]);
+  });
+
+  test('counts what a member that is not live still holds', async () => {
+    const cluster = fakeCluster([]);
+    cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: 0 } });
+    show(cluster, { holders: many(7, [1, 2]), down: { 3: DEAD, 5: DEAD } });
+    expect((await scan(cluster)).of('crdb_node_down_replicas')).toEqual([
+      '{node_id="3"} 7',
+      '{node_id="5"} 0',
+    ]);
+  });
+});
+
+/** Of 5 replicas so many are voters. */
+function typesOf(voters: number): Readonly<Record<number, number>> {
+  return Object.fromEntries([1, 2, 3, 4, 5].map((id) => [id, id <= voters ? 0 : 5]));
+}
+
+describe('a range is not verified', () => {
+  const three = { types: { 1: 0, 2: 0, 3: 0 } };
+
+  test.each([403, 404, 501])(
+    'where descriptors are refused with %d, and nothing depends on anything',
+    async (status) => {
+      const cluster = fakeCluster([]);
+      cluster.describe = () => {
+        throw statusError(status);
+      };
+      show(cluster, { holders: many(500, [1, 2, 3]) });
+      const { unverified, of } = await scan(cluster);
+      expect(unverified).toBe(500);
+      expect(of('crdb_node_dependent_ranges')).toEqual([]);
+      expect(of('crdb_node_down_replicas')).toEqual([]);
+      expect(cluster.askedDescriptors.length).toBeLessThanOrEqual(2);
+    },
+  );
+
+  test('where none is to be read', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, { holders: many(3, [1, 2, 3]) });
+    const { unverified, of } = await scan(cluster, undefined, 0, { descriptor_max_age: 0 });
+    expect([unverified, of('crdb_node_dependent_ranges'), cluster.askedDescriptors]).toEqual([
+      3,
+      [],
+      [],
+    ]);
+  });
+
+  test('while a replica without the lease contradicts the reporters', async () => {
+    const cluster = fakeCluster([]);
+    cluster.describe = () => ({ ...three, isLeaseholder: false });
+    show(cluster, {
+      holders: [
+        [1, 2, 4],
+        [1, 2, 3],
+      ],
+    });
+    expect((await scan(cluster)).unverified).toBe(1);
+    // Two reporters were asked.
+    const asked = cluster.askedDescriptors.flatMap(({ rangeIds }) => rangeIds);
+    expect(asked.filter((id) => id === 1)).toHaveLength(2);
+  });
+
+  test('by an old answer: the highest generation counts', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    cluster.describe = () => ({ types: { 1: 0, 2: 0, 4: 0 }, generation: 9 });
+    show(cluster, { holders: [[1, 2, 4]] });
+    expect((await scan(cluster, state)).unverified).toBe(0);
+    // The node that returned reports the range, too, and says what it knew.
+    cluster.describe = () => ({ ...three, generation: 7 });
+    show(cluster, { holders: [[1, 2, 3, 4]] });
+    expect((await scan(cluster, state)).unverified).toBe(1);
+    cluster.describe = () => ({ types: { 1: 0, 2: 0, 4: 0 }, generation: 9 });
+    expect((await scan(cluster, state)).unverified).toBe(0);
+  });
+
+  test('when its voters do not fit into eight places', async () => {
+    const cluster = fakeCluster([]);
+    const nodes = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+    const nineOf = (voters: number) =>
+      Object.fromEntries(nodes.map((id) => [id, id <= voters ? 0 : 5]));
+    cluster.describe = (id) => ({ types: nineOf(id === 1 ? 9 : 5) });
+    show(cluster, { holders: many(2, nodes), nodes });
+    expect((await scan(cluster)).unverified).toBe(1);
+  });
+
+  test('when the id of a node does not fit', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, { holders: [[1, 2, 70_000]], nodes: [1, 2, 70_000] });
+    expect((await scan(cluster)).unverified).toBe(1);
+  });
+
+  test('once the zone of its table index was changed, until it is read again', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    cluster.describe = () => ({ types: typesOf(5) });
+    show(cluster, { holders: many(300, [1, 2, 3, 4, 5]) });
+    await scan(cluster, state);
+    const before = cluster.askedDescriptors.length;
+    cluster.describe = () => ({ types: typesOf(3), generation: 2 });
+    // One replica moves, so the descriptor of this range alone is read, and shows other voters on the same nodes.
+    show(cluster, { holders: [[1, 2, 3, 4], ...many(299, [1, 2, 3, 4, 5])] });
+    const { unverified, dependent } = await scan(cluster, state, 1);
+    expect([unverified, dependent]).toEqual([0, {}]);
+    const asked = cluster.askedDescriptors.slice(before).flatMap(({ rangeIds }) => rangeIds);
+    expect([asked[0], new Set(asked).size]).toEqual([1, 300]);
+    show(cluster, {
+      holders: many(300, [1, 2, 3, 4, 5]).map(() => [1, 2, 4, 5]),
+      down: { 3: DEAD },
+    });
+    expect((await scan(cluster, state, 2)).dependent).toEqual({
+      '1 quorum': 300,
+      '2 quorum': 300,
+    });
+  });
+});
+
+describe('descriptors', () => {
+  test('are read once, in batches of 200, at the node that holds the lease, and at another URL than its list', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, { holders: [...many(450, [2, 1, 3]), ...many(50, [3, 1, 2])], nodes: [1, 2, 3] });
+    const state = ranges.createState();
+    const context = { urls: 2 };
+    await pollRanges(cluster.api, { state, context });
+    const asked = cluster.askedDescriptors.map(
+      ({ nodeId, rangeIds }) => `${nodeId}: ${rangeIds.length}`,
+    );
+    expect(asked.toSorted()).toEqual(['2: 200', '2: 200', '2: 50', '3: 50']);
+    for (const { nodeId, firstUrl } of cluster.askedDescriptors) {
+      const list = cluster.asked.find((each) => each.nodeId === String(nodeId));
+      expect(firstUrl).not.toBe(list?.firstUrl);
+    }
+    await pollRanges(cluster.api, { state, context });
+    expect(cluster.askedDescriptors).toHaveLength(4);
+  });
+
+  test.each([400, 414])(
+    'are read with fewer ids in a request after a %d, once a scan',
+    async (status) => {
+      const cluster = fakeCluster([]);
+      const { describe: usual } = cluster;
+      let most = 60;
+      cluster.describe = (id, nodeId) => {
+        if ((cluster.askedDescriptors.at(-1)?.rangeIds.length ?? 0) > most)
+          throw statusError(status);
+        return usual(id, nodeId);
+      };
+      show(cluster, { holders: many(200, [1, 2, 3]) });
+      const state = ranges.createState();
+      const results: (number | undefined)[] = [];
+      for (let minute = 0; minute < 3; minute += 1)
+        results.push((await scan(cluster, state, minute)).unverified);
+      expect(results).toEqual([200, 0, 0]);
+      most = 10;
+      const other = ranges.createState();
+      for (let minute = 0; minute < 5; minute += 1)
+        results.push((await scan(cluster, other, minute)).unverified);
+      expect(results.at(-1)).toBe(200);
+      expect(cluster.askedDescriptors.at(-1)?.rangeIds.length).toBe(25);
+    },
+  );
+
+  test('of ranges on a node that went down are read again', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    cluster.describe = (id) => ({ types: id <= 40 ? { 1: 0, 2: 0, 3: 0 } : { 1: 0, 4: 0, 5: 0 } });
+    show(cluster, { holders: [...many(40, [1, 2, 3]), ...many(60, [1, 4, 5])] });
+    await scan(cluster, state);
+    cluster.askedDescriptors = [];
+    show(cluster, { holders: [...many(40, [1, 2]), ...many(60, [1, 4, 5])], down: { 3: DEAD } });
+    const { unverified } = await scan(cluster, state, 1);
+    expect(unverified).toBe(0);
+    expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([40]);
+    // The cluster replaces them five minutes after the death: then they are read once a minute.
+    cluster.askedDescriptors = [];
+    for (const minute of [2, 3, 5]) await scan(cluster, state, minute);
+    expect(cluster.askedDescriptors).toEqual([]);
+    for (const minute of [6.2, 7.3]) await scan(cluster, state, minute);
+    expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([40, 40]);
+  });
+
+  test('that prove nothing any more are due again, those of a draining or leaving node are not', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, { holders: many(10, [1, 2, 3]) });
+    await scan(cluster, state);
+    cluster.askedDescriptors = [];
+    show(cluster, { holders: many(10, [1, 2, 3]), down: { 3: DECOMMISSIONING } });
+    for (const minute of [1, 14]) await scan(cluster, state, minute);
+    expect(cluster.askedDescriptors).toEqual([]);
+    await scan(cluster, state, 16);
+    expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([10]);
+  });
+
+  test('that are due by age alone are read with younger ones of the same node', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, { holders: many(10, [1, 2, 3]) });
+    await scan(cluster, state);
+    // Ten more ranges are created 5 minutes later.
+    show(cluster, { holders: many(20, [1, 2, 3]) });
+    await scan(cluster, state, 5);
+    cluster.askedDescriptors = [];
+    await scan(cluster, state, 16);
+    expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([20]);
+  });
+
+  test('that no reporter has show that the range is gone, once the lists say so, too', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, { holders: many(3, [1, 2, 3]) });
+    const { describe: usual } = cluster;
+    cluster.describe = (id, nodeId) => (id === 2 ? undefined : usual(id, nodeId));
+    const still = await scan(cluster);
+    expect([still.of('crdb_ranges'), still.unverified]).toEqual([['{shard="0"} 3'], 1]);
+    cluster.nodes = cluster.nodes.map((node) => ({
+      ...node,
+      again: Array.isArray(node.ranges) ? node.ranges.toSpliced(1, 1) : [],
+    }));
+    const gone = await scan(cluster);
+    expect([gone.of('crdb_ranges'), gone.unverified]).toEqual([['{shard="0"} 2'], 0]);
+  });
+
+  test('of all ranges are read at two URLs by a command that decides: an old answer of one is not believed', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, { holders: many(30, [1, 2, 3]), down: { 4: DEAD } });
+    cluster.describe = () =>
+      cluster.askedDescriptors.at(-1)?.firstUrl === 1
+        ? { types: { 1: 0, 2: 0, 3: 0 }, generation: 3 }
+        : { types: { 1: 0, 2: 0, 4: 0, 3: 1 }, generation: 4 };
+    const context = { urls: 2, descriptors: 'all' } as const;
+    const { of } = await pollRanges(cluster.api, { context });
+    const dependent = of('crdb_node_dependent_ranges').filter((line) =>
+      line.includes('quorum"} 30'),
+    );
+    expect(dependent).toHaveLength(2);
+  });
+});
