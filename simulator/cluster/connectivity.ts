@@ -12,7 +12,7 @@ import { callerOfCookie, isRefusal, type ClusterRequest, type ClusterServer } fr
 const STATUS = { unknown: 0, established: 1, establishing: 2, error: 3 } as const;
 
 /** Refusals by the quirk `connectivity`. */
-const REFUSALS = { forbidden: 403, missing: 404, 'not-offered': 501 } as const;
+const REFUSALS = { forbidden: 403, missing: 404, unimplemented: 501 } as const;
 
 /**
  * GET /_status/connectivity of the old mux, since 23.2: how each node sees its connections; with `node_id` that node alone.

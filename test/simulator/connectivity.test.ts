@@ -121,7 +121,7 @@ test('the list needs a session but no privilege, and servers may not have it', a
   const refusals = [
     ['forbidden', 403],
     ['missing', 404],
-    ['not-offered', 501],
+    ['unimplemented', 501],
   ] as const;
   for (const [quirk, status] of refusals) {
     simulator.setQuirk('connectivity', quirk);

@@ -148,7 +148,7 @@ test('there is no data where the server does not offer the list, or the cluster 
   for (const [quirk, status] of [
     ['forbidden', 403],
     ['missing', 404],
-    ['not-offered', 501],
+    ['unimplemented', 501],
   ] as const) {
     simulator.setQuirk('connectivity', quirk);
     const { lines, result } = await pollNetwork(simulator);
