@@ -66,8 +66,12 @@ export interface Quirks {
   deadNodeDelayMs: number;
   /** Table and database names in double quotes are supported. */
   quotedNames: boolean;
-  /** GET /_status/ranges/{id}, which is not part of the API v2: a proxy may not pass it on. */
-  rangeDescriptors: 'works' | 'forbidden' | 'missing';
+  /** GET /_status/ranges/{id}, which is not part of the API v2: a proxy may not pass it on. 403, 404 or 501 else. */
+  rangeDescriptors: 'works' | 'forbidden' | 'missing' | 'unimplemented';
+  /** More ids than this in one request for descriptors are refused; 0 for no maximum. */
+  maxDescriptorIds: number;
+  /** How they are refused: by the server, or by a proxy for which the URL is too long. */
+  tooManyIds: 400 | 414;
   /** GET /table_metadata/, since 24.3. */
   tableMetadata: boolean;
   /** Time since the server last computed the list of tables. */
@@ -115,6 +119,8 @@ const REAL: Quirks = {
   deadNodeDelayMs: 4000,
   quotedNames: false,
   rangeDescriptors: 'works',
+  maxDescriptorIds: 0,
+  tooManyIds: 400,
   tableMetadata: true,
   tableCacheAgeMs: 60_000,
   cloudRateLimit: true,
