@@ -6,7 +6,8 @@ import { logFailures, readNode, readNodes, scanFailure } from './read-nodes.ts';
 import { tableLabels } from './replica.ts';
 import type { RangesResult } from './result.ts';
 import { writeSamples } from './samples.ts';
-import { RangeScan, RangesState } from './scan.ts';
+import { RangesState } from './scan-state.ts';
+import { RangeScan } from './scan.ts';
 
 const OPTIONS = {
   page_limit: {
