@@ -4,12 +4,14 @@ import { decodeValue } from '../json/decoder.ts';
 import { PageParser } from '../json/page-parser.ts';
 import { type Infer, object, type ObjectShape, typed } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';
-import type { ApiLogin, ApiRequest } from './api-login.ts';
+import type { ApiLogin } from './api-login.ts';
+import { type ConnectivityRequest, connectivityPage } from './connectivity.ts';
 import {
   assertWithin,
   ELEMENT_LIMITS,
   MAX_NODES,
   offsetEnvelope,
+  type PageRequest,
   type RangeRoute,
   readNumberedPages,
   readOffsetPages,
@@ -258,24 +260,18 @@ export class ClusterApi {
     return stats.bytes;
   }
 
+  /** GET /_status/connectivity, beside the API v2 and no part of it, of servers from 23.2 on: who is connected to whom. */
+  async connectivity<Peer>(stats: PollStats, request: ConnectivityRequest<Peer>): Promise<void> {
+    await this.#readPage(stats, connectivityPage(request));
+  }
+
   /** One page of a listing, decoded while it arrives. */
   #readPage<S extends ObjectShape, E extends ObjectShape>(
     stats: PollStats,
-    {
-      list,
-      element,
-      envelope,
-      onElement,
-      ...request
-    }: Omit<ApiRequest<unknown>, 'stats' | 'onChunk' | 'onEnd'> & {
-      /** Member of the response that holds the elements. */
-      readonly list: string;
-      readonly element: S;
-      readonly envelope: E;
-      readonly onElement: (element: Infer<S>) => void;
-    },
+    { list, isMap = false, element, envelope, onElement, ...request }: PageRequest<S, E>,
   ) {
-    const parser = new PageParser({ list, element, envelope, onElement, ...ELEMENT_LIMITS });
+    const layout = { list, isMap, element, envelope, onElement };
+    const parser = new PageParser({ ...layout, ...ELEMENT_LIMITS });
     const { endpoint } = request;
     return this.#session.get({
       ...request,

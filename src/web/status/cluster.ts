@@ -1,6 +1,7 @@
 import { livenessOf } from '../../cockroach/node.ts';
 import { cloud } from '../../collectors/cloud.ts';
 import type { CollectorResult, CollectorWith } from '../../collectors/collector.ts';
+import { network } from '../../collectors/network/collector.ts';
 import { nodes, type NodesResult } from '../../collectors/nodes/collector.ts';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
@@ -13,16 +14,11 @@ import { isProblem, toFindings } from '../../findings/problem.ts';
 import { findProblems, readFacts, type Results } from '../../findings/problems.ts';
 import { readRanges } from '../../findings/ranges.ts';
 import { readSqlLoad, readWriteStalls } from '../../findings/rates.ts';
+import { readNetwork, readReachability } from '../../findings/reachability.ts';
 import { decideSafeToStop, type StopEvidence } from '../../findings/safe-to-stop.ts';
 import { checkScan, countsOf, ScanHistory } from '../../findings/scan-check.ts';
 import { findHiddenSessions, readSessions } from '../../findings/sessions.ts';
-import type {
-  ClusterReading,
-  ClusterView,
-  Finding,
-  Problem,
-  SqlLoad,
-} from '../../findings/status.ts';
+import type { ClusterReading, ClusterView, Finding, Problem } from '../../findings/status.ts';
 import type { RenderedFamily } from '../../metrics/exposition.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import type { Api } from '../../vocabulary.ts';
@@ -58,7 +54,7 @@ export interface ReadingContext {
   readonly hiddenSessions?: Problem | undefined;
   /** Write stalls per minute by node id. */
   readonly writeStalls?: ReadonlyMap<number, number> | undefined;
-  readonly sqlLoad?: SqlLoad | undefined;
+  readonly sqlLoad?: ClusterView['sqlLoad'];
 }
 
 /** Reads the results of the last polls. */
@@ -66,6 +62,7 @@ export function readCluster(cluster: ClusterSource, context: ReadingContext): Cl
   const { nowMs, sinceMs, previous = [], writeStalls = new Map() } = context;
   const results = {
     nodes: cluster.result(nodes),
+    network: readNetwork(cluster.pollers, cluster.result(network)),
     ranges: cluster.result(ranges),
     sessions: cluster.result(sessions),
   };
@@ -128,6 +125,7 @@ function readView(
     isPolled,
     apis: Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) })),
     nodes: nodesStatus,
+    network: readReachability(results.network, results.nodes?.nodes),
     ranges:
       results.ranges &&
       readRanges(
@@ -179,7 +177,7 @@ export class ClusterHistory {
   /** The last nodes with new records. */
   #nodes: NodesResult | undefined;
   #writeStalls: ReadonlyMap<number, number> = new Map();
-  #sqlLoad: SqlLoad | undefined;
+  #sqlLoad: ClusterView['sqlLoad'];
   /** Polls of sessions in a row that saw none of others although clients are connected. */
   #contradictions = 0;
   #hiddenSessions: Problem | undefined;
