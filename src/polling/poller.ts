@@ -209,7 +209,7 @@ export class Poller {
     // Keep this reference: AbortSignal.any alone would let it be garbage-collected.
     const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
     const signal = AbortSignal.any([stop, deadline]);
-    const stats = createPollStats(signal, clock.monotonicMs() + timeoutMs);
+    const stats = createPollStats(signal);
     const failure = await this.#collect(stats);
     const tookMs = clock.monotonicMs() - startedAt;
     if (stop.aborted) return;
