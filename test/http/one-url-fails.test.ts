@@ -10,7 +10,7 @@ const NODES_OF_CLUSTER = 9;
 interface World extends AsyncDisposable {
   readonly client: TestClient;
   readonly servers: readonly TestServer[];
-  /** Lets the second URL answer all requests for nodes, or everything, so, or well without an answer. */
+  /** Lets the second URL answer all requests for nodes, or everything, so, or with undefined well. */
   ail(answer: Ailment | undefined, scope?: 'node lists' | 'everything'): void;
   /** An interval passes. */
   pass(): void;
@@ -19,7 +19,8 @@ interface World extends AsyncDisposable {
 }
 
 interface Ailment {
-  readonly status: number;
+  /** Absent for no response at all. */
+  readonly status?: number;
   readonly retryAfter?: string;
 }
 
@@ -35,6 +36,7 @@ async function createWorld(): Promise<World> {
         const isSick = at === 1 && (isAll || request.url?.includes('/ranges/') === true);
         if (isSick && ailment !== undefined) {
           const { status, retryAfter } = ailment;
+          if (status === undefined) return;
           response.writeHead(status, retryAfter === undefined ? {} : { 'retry-after': retryAfter });
         }
         response.end('{"fine":true}');
@@ -43,7 +45,7 @@ async function createWorld(): Promise<World> {
   );
   const client = connect(
     servers.map(({ url }) => url),
-    { monotonicMs: () => now, breakerOpenMs: 27_000 },
+    { monotonicMs: () => now, breakerOpenMs: 27_000, deadlines: { headersMs: 300 } },
   );
   return {
     client,
@@ -117,6 +119,35 @@ describe('one of three URLs that fails every list of a node', () => {
     expect(world.client.http.upstreams().map(({ state }) => state)).toEqual(
       Array.from({ length: 3 }, () => 'closed'),
     );
+  });
+});
+
+describe('one of three URLs that responds to nothing', () => {
+  test('costs one wait in each interval, and no node', async () => {
+    await using world = await createWorld();
+    const [, silent] = world.servers;
+    world.ail({}, 'everything');
+    for (let interval = 1; interval <= 3; interval += 1) {
+      for (const request of [SESSIONS, NODES]) {
+        expect(await ask(world.client, { ...request, firstUrl: 1 })).toBe('{"fine":true}');
+      }
+      for (let scan = 0; scan < 3; scan += 1) expect(await world.scan()).toEqual([]);
+      expect(silent?.requests).toHaveLength(interval);
+      world.pass();
+    }
+    world.ail(undefined);
+    await ask(world.client, NODES);
+    expect(world.client.http.upstreams().map(({ state }) => state)).toEqual(
+      Array.from({ length: 3 }, () => 'closed'),
+    );
+  });
+
+  test('and is asked for the list of a node first does so, too', async () => {
+    await using world = await createWorld();
+    const [, silent] = world.servers;
+    world.ail({}, 'everything');
+    expect([await world.scan(), await world.scan()]).toEqual([[], []]);
+    expect(silent?.requests).toHaveLength(1);
   });
 });
 
