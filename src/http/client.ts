@@ -212,7 +212,7 @@ export class HttpClient implements AsyncDisposable {
     const turn = Promise.withResolvers<void>();
     const done = this.#slots(() => {
       turn.resolve();
-      // A request that is never sent proves nothing about the URL, but has used up a trial (`tryAcquire`).
+      // A request that is never sent proves nothing.
       stats.signal.throwIfAborted();
       return work();
     });

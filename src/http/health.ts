@@ -116,9 +116,11 @@ export class Health {
     return Math.max(0, timeMs - this.#options.monotonicMs());
   }
 
-  /** Whether the breaker of another URL is closed. */
-  #hasOther(upstream: Upstream): boolean {
-    return this.upstreams.some((each) => each !== upstream && each.breaker.state === 'closed');
+  /** Whether any URL but these works. */
+  #hasOther(...upstreams: readonly Upstream[]): boolean {
+    return this.upstreams.some(
+      (each) => !upstreams.includes(each) && each.breaker.state === 'closed',
+    );
   }
 
   /** Creates the attempt that is sent now. The trial of a URL is short while another one works, but not that of a node. */
@@ -152,8 +154,9 @@ export class Health {
     const { request, upstream, startMs, code } = attempt;
     const target = this.#target(request);
     const isPause = pauseSeconds(error) !== undefined;
+    const isFault = error.scope !== 'none' || code === 'error' || isPause;
+    if (!isFault) this.succeeded(attempt);
     if (code !== 'error') upstream.breaker.succeeded();
-    if (code !== 'error' && error.scope === 'none' && !isPause) this.succeeded(attempt);
     // The next request of this kind begins at another URL.
     target.failedAtMs.set(upstream, this.#options.monotonicMs());
     if (error.scope === 'none') return false;
@@ -204,12 +207,9 @@ export class Health {
       const seconds = pauseSeconds(error);
       return seconds === undefined ? [] : [{ upstream, error, ms: seconds * 1000 }];
     });
-    const isOtherFree = this.upstreams.some(
-      (each) =>
-        each.breaker.state === 'closed' && pauses.every(({ upstream }) => upstream !== each),
-    );
+    const hasOther = this.#hasOther(...pauses.map(({ upstream }) => upstream));
     const { urls = [], targets = [] } = Object.groupBy(pauses, ({ error }) =>
-      isOtherFree || error.status === TOO_MANY_REQUESTS ? 'urls' : 'targets',
+      hasOther || error.status === TOO_MANY_REQUESTS ? 'urls' : 'targets',
     );
     for (const { upstream, error, ms } of urls) {
       upstream.lastFailure = error;
