@@ -82,11 +82,12 @@ export class Health {
 
   /**
    * The lowest comes first: a half-open URL, so that it is soon known whether it works again; one where the last request
-   * to this endpoint or node did not fail; the oldest failure. Requests to nodes may take long: they try a half-open URL last.
+   * to this endpoint or node did not fail; the oldest failure. Requests of which there are many, and which may take long, try
+   * a half-open URL last.
    */
   #rank(upstream: Upstream, request: HttpRequest): number {
-    const isTrial = upstream.breaker.state === 'half_open';
-    if (isTrial) return request.node === undefined ? -2 : Number.MAX_VALUE;
+    const isOneOfMany = request.node !== undefined || request.isPart === true;
+    if (upstream.breaker.state === 'half_open') return isOneOfMany ? Number.MAX_VALUE : -2;
     return this.#target(request).failedAtMs.get(upstream) ?? -1;
   }
 

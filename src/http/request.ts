@@ -38,7 +38,7 @@ export interface HttpRequest<T = unknown> {
   readonly proxied?: boolean;
   /** To the headers of the response, where that is not the time that the client allows. */
   readonly headersMs?: number;
-  /** About one of many tables or URLs: its failure says nothing of the endpoint. */
+  /** About one of many tables, nodes or URLs: its failure says nothing of the endpoint. */
   readonly isPart?: boolean;
   /** Index of the URL to begin with, among those that work. */
   readonly firstUrl?: number;

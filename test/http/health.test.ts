@@ -50,13 +50,13 @@ describe('the order of the URLs', () => {
     expect(order()).toBe('acb');
   });
 
-  test('begins with a half-open one, which comes last for nodes, and has no open one', () => {
+  test('begins with a half-open one, which comes last for nodes and tables, and has no open one', () => {
     const { order, upstream, clock } = create(3);
     upstream(1).breaker.open(clock.now);
-    const orders = () => [{ ...OF_NODE_3, firstUrl: 2 }, USERS].map((request) => order(request));
-    expect(orders()).toEqual(['ca', 'ac']);
+    const requests = [{ ...OF_NODE_3, firstUrl: 2 }, TABLE, USERS];
+    expect(requests.map((request) => order(request))).toEqual(['ca', 'ac', 'ac']);
     clock.now += 10_000;
-    expect(orders()).toEqual(['cab', 'bac']);
+    expect(requests.map((request) => order(request))).toEqual(['cab', 'acb', 'bac']);
   });
 
   test('of a request for one URL is that URL, unless it is open', () => {
