@@ -1,10 +1,10 @@
 import { internalError, jsonAnswer, textAnswer, type Reply } from '../http/answer.ts';
 import type { Account } from '../options.ts';
 import { encodeJson } from '../wire/encoding.ts';
-import { heldReplicas, type HeldReplica } from '../world/held-replicas.ts';
+import { heldReplicas } from '../world/held-replicas.ts';
 import { validLeaseOf } from '../world/leadership.ts';
 import type { Lease } from '../world/leases.ts';
-import type { Range, Replica } from '../world/ranges.ts';
+import type { HeldReplica, Range, Replica } from '../world/ranges.ts';
 import { canReach } from '../world/reachability.ts';
 import type { WorldState } from '../world/state.ts';
 import { goInteger } from './page.ts';

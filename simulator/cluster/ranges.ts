@@ -9,9 +9,10 @@ import {
 } from '../http/answer.ts';
 import { encodeJson } from '../wire/encoding.ts';
 import { rangeElement } from '../wire/range.ts';
-import { heldReplicas, type HeldReplica } from '../world/held-replicas.ts';
+import { heldReplicas } from '../world/held-replicas.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import { churnRanges } from '../world/range-actions.ts';
+import type { HeldReplica } from '../world/ranges.ts';
 import { canReach } from '../world/reachability.ts';
 import { slicePage, goInteger, listBody } from './page.ts';
 import type { ClusterRequest, ClusterServer } from './request.ts';

@@ -72,7 +72,7 @@ export interface Fault {
   readonly stored: Map<string, StoredAnswer>;
 }
 
-export interface StoredAnswer {
+interface StoredAnswer {
   readonly answer: Answer;
   readonly atMs: number;
 }

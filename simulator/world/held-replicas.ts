@@ -1,11 +1,5 @@
-import type { Range, Replica } from './ranges.ts';
+import type { HeldReplica, Range } from './ranges.ts';
 import type { WorldState } from './state.ts';
-
-/** A replica on a store, with the range as that replica knows it. */
-export interface HeldReplica {
-  readonly range: Range;
-  readonly replica: Replica;
-}
 
 /**
  * The replicas on all stores, or those of some ranges, by range id: those of the descriptors, and those that were removed

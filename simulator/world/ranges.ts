@@ -78,6 +78,12 @@ export interface Range {
   readonly forced: Set<RangeProblem>;
 }
 
+/** A replica on a store, with the range as that replica knows it. */
+export interface HeldReplica {
+  readonly range: Range;
+  readonly replica: Replica;
+}
+
 const SYSTEM_KEYS: readonly Key[] = [
   systemKey('NodeLiveness', 'liveness-'),
   systemKey('NodeLivenessMax', 'liveness.'),

@@ -1,10 +1,9 @@
 import type { Account, SimulatorOptions } from '../options.ts';
 import { createAccounts } from './accounts.ts';
 import { createAssistant, type AssistantState } from './assistant.ts';
-import type { HeldReplica } from './held-replicas.ts';
 import { type Lease, leasesKnownTo } from './leases.ts';
 import { generateNodes, generateRelics, type ClusterNode, clientNodeIds } from './nodes.ts';
-import { generateRanges, type Range, type Replica } from './ranges.ts';
+import { generateRanges, type HeldReplica, type Range, type Replica } from './ranges.ts';
 import { generateSlots, type Slot } from './session-plan.ts';
 import type { Session } from './sessions.ts';
 import { createExtraTables, createTables, type Table } from './tables.ts';

@@ -1,34 +1,9 @@
 import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/request.ts';
-import {
-  array,
-  type Infer,
-  integer,
-  nameText,
-  object,
-  type ObjectShape,
-  optional,
-  raw,
-} from '../json/shape.ts';
-import type { ApiRequest } from './api-login.ts';
+import { array, integer, nameText, object, optional, raw } from '../json/shape.ts';
 
 /** A longer listing comes from a server that never ends; the largest real one has some tens of pages. */
 const MAX_PAGES = 1_000;
-
-/** The request of one page of a listing, and how its elements are read. */
-export interface PageRequest<S extends ObjectShape, E extends ObjectShape> extends Omit<
-  ApiRequest<unknown>,
-  'stats' | 'onChunk' | 'onEnd'
-> {
-  /** Member of the response that holds the elements. */
-  readonly list: string;
-  /** The elements are the values of a map. */
-  readonly isMap?: boolean;
-  readonly element: S;
-  readonly envelope: E;
-  /** Called with the key in a map. */
-  readonly onElement: (element: Infer<S>, key: string) => void;
-}
 
 // These shapes are those of the members that a page has beside its elements.
 

@@ -31,9 +31,10 @@ export function answering(answer: Answer, ...datesMs: readonly number[]): Answer
   const session: Pick<ApiLogin, 'get'> = {
     async get({ path, onHeaders, onChunk, onEnd }) {
       const dateMs = datesMs[requests.length] ?? datesMs.at(-1);
-      onHeaders?.({ status: 200, dateMs });
+      const response = { status: 200, url: 'memory', sentMs: 0, arrivedMs: 0, dateMs };
+      onHeaders?.(response);
       onChunk(textOf(path));
-      return onEnd({ status: 200, dateMs });
+      return onEnd(response);
     },
   };
   return { api: new ClusterApi(session, () => undefined), requests };

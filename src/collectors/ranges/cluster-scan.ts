@@ -8,7 +8,7 @@ import { findOpenEnds, findUncertain } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
 import { walk } from './range-table.ts';
 import type { ClusterScan } from './result.ts';
-import type { ScanContext } from './scan.ts';
+import type { ScanContext } from './scan-state.ts';
 import { MAX_READ_AGAIN, SecondReading } from './second-reading.ts';
 
 /** How long the end of a scan waits for descriptors; what is left is read until the next scan. */
