@@ -5,11 +5,17 @@ import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { formatDuration } from '../format.ts';
 import { assistantProblems } from './assistant.ts';
 import { CLUSTER_CHECKS, RANGES_CHECKS } from './cluster-checks.ts';
-import { type Check, type Facts, NODE_CHECKS, SESSION_CHECKS } from './node-checks.ts';
+import type { DeadEvidence } from './dead-nodes.ts';
+import {
+  type Check,
+  type Facts,
+  findHeavyJob,
+  NODE_CHECKS,
+  SESSION_CHECKS,
+} from './node-checks.ts';
 import { formatLiveNodes, nodeProblems } from './nodes.ts';
 import { pollProblems } from './polls.ts';
 import { rangeProblems } from './range-problems.ts';
-import { refuseDecommission, type StopEvidence } from './safe-to-stop.ts';
 import { sessionProblems } from './sessions.ts';
 import type { ClusterView, CollectorStatus, Problem } from './status.ts';
 
@@ -22,7 +28,7 @@ export interface Results {
 
 /** The evidence of problems beside the facts. */
 interface ClusterEvidence {
-  readonly stop: StopEvidence;
+  readonly dead: DeadEvidence;
   /** The problems of watching the cluster that no single result shows. */
   readonly watchProblems: readonly Problem[];
   /** The problems after the last poll. */
@@ -33,7 +39,7 @@ interface ClusterEvidence {
 export function findProblems(
   view: ClusterView,
   facts: Facts,
-  { stop, watchProblems, previous }: ClusterEvidence,
+  { dead, watchProblems, previous }: ClusterEvidence,
 ): readonly Problem[] {
   const { thresholds, nowMs } = facts;
   const { nodes, ranges, sessions, assistant } = view;
@@ -54,11 +60,13 @@ export function findProblems(
     ...pollProblems(view, previous, lastSeen),
     ...watchProblems,
     ...from('nodes', [
-      ...(nodes ? nodeProblems(nodes, refuseDecommission(stop), thresholds) : []),
+      ...(nodes ? nodeProblems(nodes, dead, thresholds) : []),
       ...runChecks([...NODE_CHECKS, ...CLUSTER_CHECKS], facts),
     ]),
     ...from('ranges', [
-      ...(ranges ? rangeProblems(ranges, isBlind, nodes?.list.length) : []),
+      ...(ranges
+        ? rangeProblems(ranges, view.name, { isApiDown: isBlind, nodeCount: nodes?.list.length })
+        : []),
       ...runChecks(RANGES_CHECKS, facts),
     ]),
     ...from('sessions', [
@@ -83,6 +91,7 @@ export function readFacts(
     nodes: list,
     fresh,
     jobs: readJobs(list),
+    isHeavyJobRunning: findHeavyJob(fresh),
     lastBackupSeconds,
     ranges,
     sessions,
