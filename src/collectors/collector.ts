@@ -69,6 +69,8 @@ export function collectorPoll<Options, State>(
 export interface CollectorResult {
   /** The poll failed, but what it found is published. */
   readonly failure?: RequestError | undefined;
+  /** Why a poll that succeeded has no data: `the server does not offer it`. Logged when it begins. */
+  readonly noData?: string | undefined;
   /** Ids of the tables that it names, so that the tables collector exports their names. */
   readonly tableIds?: readonly string[];
 }
