@@ -2,7 +2,12 @@ import { DEAD, livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/result.ts';
 import { formatNodes, formatRanges } from '../format.ts';
-import { findDamage, findScanDoubt, type StopEvidence } from './safe-to-stop.ts';
+import {
+  describeDisagreement,
+  findDamage,
+  findScanDoubt,
+  type StopEvidence,
+} from './safe-to-stop.ts';
 
 /** Whether the number of ranges that name a member falls; absent while nobody knows. */
 type Trends = ReadonlyMap<number, 'falls' | 'stays'>;
@@ -23,9 +28,7 @@ export function readDeadEvidence(evidence: StopEvidence, trends: Trends): DeadEv
   return {
     replicas: result?.summary?.cluster?.dependence?.downReplicas,
     trends,
-    doubt:
-      findScanDoubt(evidence) ??
-      (evidence.scan?.disagrees ? "range scans disagree with the nodes' own counts" : undefined),
+    doubt: findScanDoubt(evidence) ?? describeDisagreement(evidence),
     damage: result && findDamage(result),
   };
 }

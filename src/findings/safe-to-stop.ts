@@ -3,6 +3,7 @@ import type { ClusterScan, NodeDomain, RangesResult } from '../collectors/ranges
 import { formatCount, formatDuration, formatNodes, formatRanges } from '../format.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
 import { sum } from './rates.ts';
+import type { Reachability } from './reachability.ts';
 import type { SafeToStopStatus, StopDecision } from './status.ts';
 
 /** The knowledge of a cluster when somebody wants to stop or to remove a node. */
@@ -11,8 +12,7 @@ export interface StopEvidence {
   readonly scan: ScanEvidence | undefined;
   /** The last list of nodes, by id; undefined while it is older than its max_age, or polls fail. */
   readonly statuses: ReadonlyMap<number, LivenessStatus> | undefined;
-  /** Why live nodes may not reach each other; undefined when they do. */
-  readonly reachDoubt: string | undefined;
+  readonly reachability: Reachability;
 }
 
 /** A range scan with its age. */
@@ -110,12 +110,23 @@ function describeLeaving(replicas: number): string | undefined {
 
 /** The first reason why nobody can say yes. */
 function findDoubt(evidence: StopEvidence): string | undefined {
-  const { scan, reachDoubt } = evidence;
   return (
     findScanDoubt(evidence) ??
-    reachDoubt ??
-    (scan?.disagrees ? "range scans disagree with the nodes' own counts" : undefined)
+    describeReach(evidence.reachability) ??
+    describeDisagreement(evidence)
   );
+}
+
+function describeReach(reachability: Reachability): string | undefined {
+  if ('reason' in reachability) return reachability.reason;
+  return reachability.answer === 'reached'
+    ? undefined
+    : 'nobody tells whether live nodes reach each other';
+}
+
+/** A scan that differs from what the nodes themselves count proves nothing. */
+export function describeDisagreement({ scan }: StopEvidence): string | undefined {
+  return scan?.disagrees ? "range scans disagree with the nodes' own counts" : undefined;
 }
 
 /** Why the last scan does not show the replicas of all ranges as they are now; undefined when it does. */

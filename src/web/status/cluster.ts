@@ -13,6 +13,7 @@ import { type PolledUrls, readCollector, urlProblems } from '../../findings/poll
 import { isProblem, toFindings } from '../../findings/problem.ts';
 import { findProblems, readFacts, type Results } from '../../findings/problems.ts';
 import { readRanges } from '../../findings/ranges.ts';
+import { findUnreachable } from '../../findings/reachability.ts';
 import { decideSafeToStop, type StopEvidence } from '../../findings/safe-to-stop.ts';
 import { checkScan, countsOf } from '../../findings/scan-check.ts';
 import { readSessions } from '../../findings/sessions.ts';
@@ -154,7 +155,7 @@ function readStopEvidence(cluster: ClusterSource, context: ReadingContext): Stop
   const { lastSuccessMs, last } = scanner?.outcome ?? {};
   return {
     statuses: listed && new Map(listed.map((node) => [node.id, livenessOf(node)])),
-    reachDoubt: undefined,
+    reachability: findUnreachable(undefined, listed),
     scan:
       scanner === undefined || result === undefined || lastSuccessMs === undefined
         ? undefined
