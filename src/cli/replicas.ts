@@ -129,6 +129,8 @@ interface ReplicasRequest {
 
 /** The nodes whose replicas are not in the output. */
 export interface MissingNodes {
+  /** The nodes that were queried. */
+  readonly live: ReadonlySet<number>;
   /** The nodes that were not queried, because they are not live. */
   readonly skipped: readonly number[];
   /** The failures of the others, whose replicas are missing or incomplete, by node. */
@@ -180,7 +182,7 @@ export async function readRanges(
     if (rangeIds !== undefined) await Promise.all(toScan.map(read));
     else for (const [index, nodeId] of toScan.entries()) await read(nodeId, index);
   });
-  return { skipped, failed };
+  return { live: new Set(toScan), skipped, failed };
 }
 
 /**
