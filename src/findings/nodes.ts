@@ -35,10 +35,10 @@ export function readNodes(
   };
 }
 
-/** Undefined where a store does not count them. */
+/** Undefined where a store does not count them, or none is sent. */
 function countReplicas({ stores }: NodesResult['nodes'][number]): number | undefined {
   const count = sum(Array.from(stores.values(), (store) => store.get('replicas') ?? NaN));
-  return Number.isNaN(count) ? undefined : count;
+  return stores.size === 0 || Number.isNaN(count) ? undefined : count;
 }
 
 /** The problems of nodes by their liveness; `what` follows `Node 3 is` or `Nodes 3 and 4 are`. */
@@ -195,7 +195,7 @@ function livenessProblems(
       const problem = { ...usual, key: `nodes ${group}`, about: 'nodes' } as const;
       const isNeeded = group === status;
       const text = `${describeNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} ${what}${isNeeded ? '' : `, and no range needs ${nodes.length === 1 ? 'it' : 'them'}`}.`;
-      const left = status === 'decommissioning' ? ` ${describeLeft(nodes)}` : '';
+      const left = status === 'decommissioning' ? describeLeft(nodes) : '';
       if (!isDown(first)) return [{ ...problem, text: `${text}${left}` }];
       const isDead = DEAD.has(status);
       const advice = isNeeded ? adviseReturn(ids, evidence) : adviseRemoval(ids);
@@ -218,7 +218,8 @@ function livenessProblems(
 function describeLeft(nodes: readonly NodeStatus[]): string {
   const left = sum(nodes.map(({ replicas = 0 }) => replicas));
   if (nodes.every(({ replicas }) => replicas === undefined)) return '';
-  return `${formatCount(left)} ${left === 1 ? 'replica has' : 'replicas have'} not left ${nodes.length === 1 ? 'it' : 'them'} yet.`;
+  const have = left === 1 ? 'replica has' : 'replicas have';
+  return ` ${formatCount(left)} ${have} not left ${nodes.length === 1 ? 'it' : 'them'} yet.`;
 }
 
 /** Members that are gone for good are information. */

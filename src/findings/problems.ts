@@ -64,9 +64,7 @@ export function findProblems(
       ...runChecks([...NODE_CHECKS, ...CLUSTER_CHECKS], facts),
     ]),
     ...from('ranges', [
-      ...(ranges
-        ? rangeProblems(ranges, view.name, { isApiDown: isBlind, nodeCount: nodes?.list.length })
-        : []),
+      ...(ranges ? rangeProblems(ranges, isBlind, nodes?.list.length) : []),
       ...runChecks(RANGES_CHECKS, facts),
     ]),
     ...from('sessions', [

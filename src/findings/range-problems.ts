@@ -1,11 +1,4 @@
-import {
-  formatCount,
-  formatList,
-  formatNodes,
-  formatRanges,
-  formatTable,
-  quoteArgument,
-} from '../format.ts';
+import { formatCount, formatList, formatNodes, formatRanges, formatTable } from '../format.ts';
 import type { Problem, ProblemRangeStatus, RangesStatus, RangeStatus } from './status.ts';
 
 /** Ranges that are named in a finding; the table of the page has more. */
@@ -89,20 +82,15 @@ export const PROBLEM_ISSUES: Readonly<
 /** Problems of replicas that may serve nothing; whether the range does is asked before it is said. */
 const STUCK: readonly string[] = ['no_lease', 'no_raft_leader', 'circuit_breaker_error'];
 
-/** The cluster whose ranges are read. */
-interface RangesContext {
-  /** Its API is down, which explains nodes that were not read. */
-  readonly isApiDown: boolean;
-  readonly nodeCount: number | undefined;
-}
-
-/** The problems that replicas report, those that a scan proves, and nodes that were not read. */
+/**
+ * The problems that replicas report, those that a scan proves, and nodes that were not read unless their API is down, which
+ * explains them.
+ */
 export function rangeProblems(
-  ranges: RangesStatus,
-  cluster: string,
-  { isApiDown, nodeCount = Infinity }: RangesContext,
+  { problems, oldest, nodes, failedNodes, verification }: RangesStatus,
+  isApiDown: boolean,
+  nodeCount = Infinity,
 ): readonly Problem[] {
-  const { problems, oldest, nodes, failedNodes, verification } = ranges;
   const reported = Object.entries(PROBLEM_ISSUES).flatMap(([problem, { what, ...issue }]) => {
     const count = problems[problem] ?? 0;
     if (count === 0) return [];
@@ -122,7 +110,7 @@ export function rangeProblems(
         about: 'ranges' as const,
         level: isSmall ? ('info' as const) : undefined,
         text: `${formatRanges(count)} ${what}. ${places}.`,
-        next: `${issue.next}${problem === 'no_live_replica' ? detailsOf(named[0], cluster) : ''}`,
+        next: `${issue.next}${problem === 'no_live_replica' ? detailsOf(named[0]) : ''}`,
         since: listed[0]?.firstSeenAt,
         rangeIds: named.map(({ rangeId }) => rangeId),
       },
@@ -135,7 +123,7 @@ export function rangeProblems(
     about: 'exporter',
     alert: 'CrdbRangeScanIncomplete',
     text: `The ranges of ${nodes.failed} of ${nodes.failed + nodes.scanned} nodes were not read (${formatNodes(failedNodes)}): the counts are lower bounds.`,
-    next: 'Check whether these nodes hang; `crdb-exporter ranges NODE` reads one.',
+    next: `Check whether these nodes hang; \`crdb-exporter ranges ${failedNodes[0] ?? ''}\` reads one.`,
   };
   return [...found, unread];
 }
@@ -174,9 +162,9 @@ function proven(verification: RangesStatus['verification']): readonly Problem[] 
 }
 
 /** The command with all that is known of the range. */
-function detailsOf(range: ProblemRangeStatus | undefined, cluster: string): string {
+function detailsOf(range: ProblemRangeStatus | undefined): string {
   if (range === undefined) return '';
-  return ` \`crdb-exporter range ${range.rangeId} --cluster ${quoteArgument(cluster)}\` shows what is known.`;
+  return ` \`crdb-exporter range ${range.rangeId}\` shows what is known.`;
 }
 
 /** `r7 of movr.public.users on node 1`, a lost one `was on nodes 4, 5 and 6`. */

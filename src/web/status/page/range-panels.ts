@@ -154,16 +154,9 @@ const KEY_SPACE = {
 } as const;
 
 /** How far the scan proves what the panel says. */
-function proofOf({
-  unverified,
-  reason,
-  due,
-  perMinute = 0,
-  keySpace,
-  servingNothing,
-}: Verification) {
-  const progress = `${formatCount(due)} to be read, ${formatCount(Math.round(perMinute))} a minute`;
-  const rate = perMinute > 0 ? ` Descriptors: ${progress}.` : '';
+function proofOf({ unverified, reason, perMinute = 0, keySpace, servingNothing }: Verification) {
+  const speed = formatCount(Math.round(perMinute));
+  const rate = perMinute > 0 ? ` Descriptors are read at ${speed} a minute.` : '';
   const verified =
     reason === undefined ? 'The replicas of all ranges are verified.' : `${capitalize(reason)}.`;
   const isBound = unverified > 0 && reason !== undefined;
