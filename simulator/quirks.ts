@@ -72,6 +72,10 @@ export interface Quirks {
   maxDescriptorIds: number;
   /** How they are refused: by the server, or by a proxy for which the URL is too long. */
   tooManyIds: 400 | 414;
+  /** GET /_status/connectivity, since 23.2: 403, 404 or 501 elsewhere, or where a proxy does not pass it on. */
+  connectivity: 'works' | 'forbidden' | 'missing' | 'unimplemented';
+  /** What nodes say of every fourth connection, which was never made: old servers call it an error, and their text tells. */
+  idleConnections: 'none' | 'missing' | 'unknown' | 'establishing' | 'old-error';
   /** GET /table_metadata/, since 24.3. */
   tableMetadata: boolean;
   /** Time since the server last computed the list of tables. */
@@ -119,6 +123,8 @@ const REAL: Quirks = {
   deadNodeDelayMs: 4000,
   quotedNames: false,
   rangeDescriptors: 'works',
+  connectivity: 'works',
+  idleConnections: 'none',
   maxDescriptorIds: 0,
   tooManyIds: 400,
   tableMetadata: true,
@@ -142,6 +148,7 @@ const DOCUMENTED: Quirks = {
   storeMetrics: false,
   problemMembers: 8,
   statsMembers: 2,
+  connectivity: 'missing',
   ignoreRemoteNode: true,
   quotedNames: true,
   tableMetadata: false,
@@ -157,6 +164,7 @@ export const OLD_RELEASE: Partial<Quirks> = {
   storeMetrics: false,
   problemMembers: 8,
   statsMembers: 2,
+  connectivity: 'missing',
   tableMetadata: false,
 };
 

@@ -50,6 +50,11 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
   },
   restart: { members: 'node', act: (world, m) => world.restartNode(integerMember(m, 'node')) },
   partition: { members: 'node', act: (world, m) => world.partition(integerMember(m, 'node')) },
+  'partition-pair': {
+    members: 'nodes (two ids that do not reach each other; both stay live)',
+    act: (world, m) => world.partitionPair(...pairMember(m)),
+  },
+  'heal-pair': { members: 'nodes', act: (world, m) => world.healPair(...pairMember(m)) },
   freeze: {
     members: 'node, silentOn? ranges|ranges-and-sessions (then it stays live)',
     act: (world, m) =>
@@ -193,6 +198,12 @@ export function actOnWorld(world: World, name: string, members: Members): unknow
     if (error instanceof RangeError) throw new ControlError(error.message, { cause: error });
     throw error;
   }
+}
+
+function pairMember(members: Members): readonly [number, number] {
+  const [a, b, ...others] = integersMember(members, 'nodes');
+  if (a !== undefined && b !== undefined && others.length === 0) return [a, b];
+  throw new ControlError('nodes: not two ids');
 }
 
 function replicationKind(members: Members): 'physical' | 'logical' {

@@ -17,6 +17,8 @@ export interface WorldState {
   readonly now: () => number;
   readonly startMs: number;
   readonly nodes: Map<number, ClusterNode>;
+  /** Pairs of nodes that do not reach each other (`pairKey`), although both are up. */
+  readonly cutPairs: Set<string>;
   /** By id, ascending. */
   readonly ranges: Map<number, Range>;
   /** The id of the next range to be split off; ids of merged ranges are not used again. */
@@ -63,6 +65,7 @@ export function createState(options: SimulatorOptions): WorldState {
     ranges,
     nextRangeId: ranges.size + 1,
     removed: [],
+    cutPairs: new Set(),
     tables: [...tables, ...extraTables],
     accounts: createAccounts(options),
     slots: generateSlots(options, clientNodeIds(options)),

@@ -123,6 +123,10 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   ): Promise<void>;
   /** Writes a result as samples. A generator may yield where other work can run. */
   samples(result: Result, set: SampleSet): Iterable<unknown> | void;
+  /**
+   * Writes what is exported at all times; `result` is undefined before the first poll has ended, and while polls fail.
+   */
+  lastingSamples?(result: Result | undefined, set: SampleSet): void;
 }
 
 /** A collector by its API and its result: what its options and its state are does not matter. */

@@ -1,4 +1,3 @@
-import { livenessOf } from '../cockroach/node.ts';
 import {
   capitalize,
   formatDuration,
@@ -49,26 +48,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     normalSeconds: 3600,
     find: findScarceCapacity,
     next: 'Add nodes or disk space.',
-  },
-  {
-    key: 'partition',
-    about: 'nodes',
-    alert: 'CrdbPartitionSuspected',
-    normalSeconds: 300,
-    // Example: of 3 nodes 1 is not live; that explains less than 2 of 3 failing connections of a live node.
-    find({ nodes, fresh }) {
-      const live = nodes.filter((node) => livenessOf(node) === 'live').length;
-      const unexplained = (nodes.length - live + 1) / nodes.length;
-      const apart = fresh.filter((node) => {
-        const unhealthy = node.metrics.get('rpc.connection.unhealthy') ?? 0;
-        const all = unhealthy + (node.metrics.get('rpc.connection.healthy') ?? 0);
-        return livenessOf(node) === 'live' && unhealthy / all >= unexplained;
-      });
-      if (apart.length === 0) return undefined;
-      const names = capitalize(formatNodes(apart.map(({ id }) => id)));
-      return `${names} ${apart.length === 1 ? 'does' : 'do'} not reach all nodes that are up.`;
-    },
-    next: 'Check the network between these nodes and the others.',
   },
   {
     about: 'jobs',

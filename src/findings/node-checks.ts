@@ -12,6 +12,7 @@ import {
   formatPercent,
 } from '../format.ts';
 import type { AlertName } from '../vocabulary.ts';
+import type { NetworkEvidence } from './reachability.ts';
 import type { Problem } from './status.ts';
 
 /** The facts that checks read; nothing is found in what is not known. */
@@ -28,6 +29,8 @@ export interface Facts {
   readonly lastBackupSeconds: number;
   /** Write stalls per minute by node id. */
   readonly writeStalls: ReadonlyMap<number, number>;
+  /** Undefined where the collector does not run. */
+  readonly network: NetworkEvidence | undefined;
   readonly ranges: RangesResult | undefined;
   readonly sessions: SessionsResult | undefined;
 }

@@ -16,12 +16,15 @@ import {
 import { formatLiveNodes, nodeProblems } from './nodes.ts';
 import { pollProblems } from './polls.ts';
 import { rangeProblems } from './range-problems.ts';
+import { hasConnections, type NetworkEvidence, PARTITION } from './reachability.ts';
 import { sessionProblems } from './sessions.ts';
 import type { ClusterView, CollectorStatus, Problem } from './status.ts';
 
 /** The current results of polls; undefined while there are none. */
 export interface Results {
   readonly nodes: NodesResult | undefined;
+  /** Undefined where the collector does not run. */
+  readonly network: NetworkEvidence | undefined;
   readonly ranges: RangesResult | undefined;
   readonly sessions: SessionsResult | undefined;
 }
@@ -63,6 +66,7 @@ export function findProblems(
       ...(nodes ? nodeProblems(nodes, dead, thresholds) : []),
       ...runChecks([...NODE_CHECKS, ...CLUSTER_CHECKS], facts),
     ]),
+    ...from(hasConnections(facts.network) ? 'network' : 'nodes', runChecks([PARTITION], facts)),
     ...from('ranges', [
       ...(ranges ? rangeProblems(ranges, isBlind, nodes?.list.length) : []),
       ...runChecks(RANGES_CHECKS, facts),
@@ -77,7 +81,7 @@ export function findProblems(
 
 /** Reads the facts of checks from the results of polls. */
 export function readFacts(
-  { nodes, ranges, sessions }: Results,
+  { nodes, network, ranges, sessions }: Partial<Results>,
   { nowMs, thresholds, writeStalls }: Pick<Facts, 'nowMs' | 'thresholds' | 'writeStalls'>,
 ): Facts {
   const { nodes: list = [], lastBackupSeconds = 0 } = nodes ?? {};
@@ -91,6 +95,7 @@ export function readFacts(
     jobs: readJobs(list),
     isHeavyJobRunning: findHeavyJob(fresh),
     lastBackupSeconds,
+    network,
     ranges,
     sessions,
   };

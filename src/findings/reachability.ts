@@ -1,8 +1,12 @@
 import { livenessOf } from '../cockroach/node.ts';
+import { network } from '../collectors/network/collector.ts';
 import type { Connection, NetworkResult } from '../collectors/network/result.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
-import { formatCount, formatNodes } from '../format.ts';
+import { capitalize, formatCount, formatNodes } from '../format.ts';
 import type { Outcome } from '../polling/outcome.ts';
+import type { Poller } from '../polling/poller.ts';
+import type { Check } from './node-checks.ts';
+import type { ReachabilityStatus } from './status.ts';
 
 /** What the collector `network` knows. */
 export interface NetworkEvidence {
@@ -10,6 +14,20 @@ export interface NetworkEvidence {
   readonly state: Outcome['state'];
   /** The last result; undefined while there is none that is young enough. */
   readonly result: NetworkResult | undefined;
+}
+
+/** What the collector knows, by its last result; undefined where it does not run. */
+export function readNetwork(
+  pollers: readonly Pick<Poller, 'collector' | 'outcome'>[],
+  result: NetworkResult | undefined,
+): NetworkEvidence | undefined {
+  const poller = pollers.find(({ collector: { name } }) => name === network.name);
+  return poller && { state: poller.outcome.state, result };
+}
+
+/** Whether there is a list of the connections between the nodes. */
+export function hasConnections(evidence: NetworkEvidence | undefined): boolean {
+  return evidence?.result?.checked !== undefined;
 }
 
 /**
@@ -22,15 +40,15 @@ export type Reachability =
 
 /**
  * Finds out whether live nodes reach each other: by the collector `network` where it has data to get, else by the unhealthy
- * connections that nodes count. `network` is undefined where the collector does not run, `nodes` while there is no current
+ * connections that nodes count. `evidence` is undefined where the collector does not run, `nodes` while there is no current
  * list. The alert CrdbPartitionSuspected has the same conditions.
  */
 export function findUnreachable(
-  network: NetworkEvidence | undefined,
+  evidence: NetworkEvidence | undefined,
   nodes: readonly NodeStatus[] | undefined,
 ): Reachability {
-  if (network === undefined) return compareCounts(nodes);
-  const { state, result } = network;
+  if (evidence === undefined) return compareCounts(nodes);
+  const { state, result } = evidence;
   const none = 'there is no current list of the connections between nodes';
   if (state !== 'ok' || result === undefined) return { answer: 'unknown', reason: none };
   const { checked, unreachable, unaskedNodes } = result;
@@ -41,6 +59,38 @@ export function findUnreachable(
   if (checked) return { answer: 'reached' };
   const reason = `${formatNodes(unaskedNodes)} did not tell which nodes ${unaskedNodes.length === 1 ? 'it reaches' : 'they reach'}`;
   return { answer: 'unknown', reason };
+}
+
+/** The check of the last result, however the polls since then ended: while they fail, the problem is marked as old. */
+export const PARTITION: Check = {
+  key: 'partition',
+  about: 'nodes',
+  alert: 'CrdbPartitionSuspected',
+  normalSeconds: 300,
+  find({ network: evidence, nodes }) {
+    const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
+    return found.answer === 'unreachable' ? `${capitalize(found.reason)}.` : undefined;
+  },
+  next: 'Check the network between these nodes: `crdb-exporter network` prints the errors. What a third node holds together is lost with it.',
+};
+
+/** The last result as page and JSON show it; undefined while neither connections nor nodes are known. */
+export function readReachability(
+  evidence: NetworkEvidence | undefined,
+  nodes: readonly NodeStatus[] | undefined,
+): ReachabilityStatus | undefined {
+  if (evidence === undefined && nodes === undefined) return undefined;
+  const found = findUnreachable(evidence, nodes);
+  if (evidence?.state !== 'ok' || evidence.result?.checked === undefined) return found;
+  const { unreachable, maxPairs, unaskedNodes, slowest } = evidence.result;
+  const pairs = unreachable.slice(0, maxPairs);
+  return {
+    ...found,
+    failed: pairs.map(({ nodeId, peerId }) => ({ nodeId, peerId })),
+    failedCount: unreachable.length,
+    unaskedNodes,
+    slowest: slowest[0],
+  };
 }
 
 /** Compares the share of unhealthy connections of each live node with the nodes that are not live. */

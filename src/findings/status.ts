@@ -33,6 +33,7 @@ export interface ClusterView {
   readonly isPolled: boolean;
   readonly apis: readonly { readonly api: Api; readonly isUp: boolean | undefined }[];
   readonly nodes: NodesStatus | undefined;
+  readonly network: ReachabilityStatus | undefined;
   readonly ranges: RangesStatus | undefined;
   readonly safeToStop: SafeToStopStatus;
   readonly sessions: SessionsStatus | undefined;
@@ -116,6 +117,23 @@ export interface NodeStatus {
   readonly replicas?: number | undefined;
   /** Gone for good: dead for more than a week without a range that needs it, or an old record without a liveness. */
   readonly isRetired?: true | undefined;
+}
+
+/** Whether the live nodes of a cluster reach each other; the other members only where each node lists its connections. */
+export interface ReachabilityStatus {
+  /** unreachable: two live nodes do not. unknown: nobody can tell. unchecked: nothing tells, neither lists nor counts. */
+  readonly answer: 'reached' | 'unreachable' | 'unknown' | 'unchecked';
+  /** A sentence without its capital letter; absent for reached and unchecked. */
+  readonly reason?: string | undefined;
+  /** The first failed connections between live nodes, each in its direction. */
+  readonly failed?: readonly { readonly nodeId: number; readonly peerId: number }[] | undefined;
+  readonly failedCount?: number | undefined;
+  /** Live nodes that could not be asked. */
+  readonly unaskedNodes?: readonly number[] | undefined;
+  /** The longest round trip between two live nodes. */
+  readonly slowest?:
+    | { readonly nodeId: number; readonly peerId: number; readonly seconds: number }
+    | undefined;
 }
 
 /** A number that a scan read, and the last count of the nodes. */

@@ -21,9 +21,8 @@ export interface TimedConnection extends Connection {
   readonly seconds: number;
 }
 
-/** The connections of one node. */
-export interface NodePeers {
-  readonly byState: Readonly<Record<PeerState, number>>;
+/** The connections of one node, by state. */
+export interface NodePeers extends Readonly<Record<PeerState, number>> {
   /** Round-trip times to its established peers, seconds; undefined without one that has a time. */
   readonly medianSeconds: number | undefined;
   readonly maxSeconds: number | undefined;
@@ -37,8 +36,10 @@ export interface NetworkResult extends CollectorResult {
   readonly unaskedNodes: readonly number[];
   /** All failed connections between two live nodes, by node and peer ascending. */
   readonly unreachable: readonly FailedConnection[];
+  /** The metrics name so many of them. */
+  readonly maxPairs: number;
   /** By node id, of the nodes that were asked. */
   readonly peers: ReadonlyMap<number, NodePeers>;
-  /** The established connection between live nodes with the longest round trip. */
-  readonly slowest: TimedConnection | undefined;
+  /** The established connections between live nodes with the longest round trips, ten at most, each pair of nodes once. */
+  readonly slowest: readonly TimedConnection[];
 }

@@ -84,11 +84,11 @@ export const ranges = defineCollector({
   createState: () => new RangesState(),
 
   async collect(api, context): Promise<RangesResult> {
-    const { options, state, shard, shards } = context;
+    const { options, state, shard } = context;
     const assignment =
       options.route === 'local'
         ? assignLocalNode(state.localNodeId)
-        : await assignNodes(api, context, shards);
+        : await assignNodes(api, context);
     const scan = new RangeScan(context, assignment);
     const { toScan, toSkip, isAssigned } = assignment;
     const reading = await readNodes(context, toScan, async (nodeId, firstUrl) =>

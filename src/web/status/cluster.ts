@@ -1,6 +1,7 @@
 import { livenessOf } from '../../cockroach/node.ts';
 import { cloud } from '../../collectors/cloud.ts';
 import type { CollectorResult, CollectorWith } from '../../collectors/collector.ts';
+import { network } from '../../collectors/network/collector.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
@@ -13,7 +14,12 @@ import { type PolledUrls, readCollector, urlProblems } from '../../findings/poll
 import { isProblem, toFindings } from '../../findings/problem.ts';
 import { findProblems, readFacts, type Results } from '../../findings/problems.ts';
 import { readRanges } from '../../findings/ranges.ts';
-import { findUnreachable } from '../../findings/reachability.ts';
+import {
+  findUnreachable,
+  type NetworkEvidence,
+  readNetwork,
+  readReachability,
+} from '../../findings/reachability.ts';
 import { decideSafeToStop, type StopEvidence } from '../../findings/safe-to-stop.ts';
 import { checkScan, countsOf } from '../../findings/scan-check.ts';
 import { readSessions } from '../../findings/sessions.ts';
@@ -63,10 +69,11 @@ export function readCluster(cluster: ClusterSource, context: ReadingContext): Cl
   const { nowMs, sinceMs, previous = [], writeStalls = new Map() } = context;
   const results = {
     nodes: cluster.result(nodes),
+    network: readNetwork(cluster.pollers, cluster.result(network)),
     ranges: cluster.result(ranges),
     sessions: cluster.result(sessions),
   };
-  const stop = readStopEvidence(cluster, context);
+  const stop = readStopEvidence(cluster, results.network, context);
   const dead = readDeadEvidence(stop, context.trends ?? new Map());
   const view = readView(cluster, results, { stop, dead }, context);
   const watchProblems = findWatchProblems(cluster, results, context);
@@ -127,6 +134,7 @@ function readView(
     isPolled,
     apis: Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) })),
     nodes: nodesStatus,
+    network: readReachability(results.network, results.nodes?.nodes),
     ranges:
       results.ranges &&
       readRanges(
@@ -144,7 +152,11 @@ function readView(
 }
 
 /** Nobody stops or removes a node because of data that may have changed: those of polls that fail are left out. */
-function readStopEvidence(cluster: ClusterSource, context: ReadingContext): StopEvidence {
+function readStopEvidence(
+  cluster: ClusterSource,
+  evidence: NetworkEvidence | undefined,
+  context: ReadingContext,
+): StopEvidence {
   const pollerOf = (name: string) =>
     cluster.pollers.find(
       ({ collector, outcome }) => collector.name === name && outcome.state !== 'failing',
@@ -155,7 +167,7 @@ function readStopEvidence(cluster: ClusterSource, context: ReadingContext): Stop
   const { lastSuccessMs, last } = scanner?.outcome ?? {};
   return {
     statuses: listed && new Map(listed.map((node) => [node.id, livenessOf(node)])),
-    reachability: findUnreachable(undefined, listed),
+    reachability: findUnreachable(evidence, listed),
     scan:
       scanner === undefined || result === undefined || lastSuccessMs === undefined
         ? undefined

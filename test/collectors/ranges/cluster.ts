@@ -107,7 +107,7 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     const url = new URL(`http://fake${path}`);
     const body = await bodyOf(url, stats, firstUrl);
     onChunk(Buffer.from(JSON.stringify(body)));
-    return onEnd({ status: 200, dateMs: undefined });
+    return onEnd({ status: 200, url: 'fake', sentMs: 0, arrivedMs: 0, dateMs: undefined });
   }
 
   function bodyOf(url: URL, stats: PollStats, firstUrl: number | undefined): unknown {

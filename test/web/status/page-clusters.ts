@@ -50,6 +50,17 @@ export const HURT: ClusterStatus = {
     builds: ['v25.4.2', 'v25.4.3'],
     list: NODES,
   },
+  network: {
+    answer: 'unreachable',
+    reason: 'nodes 1 and 2 do not reach each other',
+    failed: [
+      { nodeId: 1, peerId: 2 },
+      { nodeId: 2, peerId: 1 },
+    ],
+    failedCount: 2,
+    unaskedNodes: [],
+    slowest: { nodeId: 1, peerId: 3, seconds: 0.0821 },
+  },
   ranges: {
     nodes: { scanned: 3, failed: 1, skipped: 1 },
     failedNodes: [2],
@@ -212,6 +223,7 @@ export const CALM: ClusterStatus = {
   name: 'calm',
   apis: [{ api: 'cluster', isUp: true }],
   nodes: { byStatus: { live: 1 }, builds: ['v25.4.2'], list: NODES.slice(0, 1) },
+  network: { answer: 'reached', slowest: { nodeId: 1, peerId: 3, seconds: 0.0821 } },
   ranges: HURT.ranges && {
     ...HURT.ranges,
     nodes: { scanned: 1, failed: 0, skipped: 0 },
@@ -237,6 +249,7 @@ export const CALM: ClusterStatus = {
 export const PARTIAL: ClusterStatus = {
   ...CALM,
   name: 'partial',
+  network: { answer: 'unknown', reason: 'node 2 did not tell which nodes it reaches' },
   ranges: CALM.ranges && {
     ...CALM.ranges,
     nodes: { scanned: 1, failed: 2, skipped: 0 },

@@ -4,9 +4,16 @@ import type {
   CollectorStatus,
   NodesStatus,
   NodeStatus,
+  ReachabilityStatus,
   SessionsStatus,
 } from '../../../findings/status.ts';
-import { formatBytes, formatCount, formatDuration, formatNumber } from '../../../format.ts';
+import {
+  capitalize,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatNumber,
+} from '../../../format.ts';
 import {
   type Column,
   html,
@@ -74,6 +81,19 @@ export function nodeList({ list }: NodesStatus, nowMs: number, lastSeenAt?: stri
         </section>`;
       })}
   </div>`;
+}
+
+/** Who does not reach whom, or how slow the slowest pair is. */
+export function reachability({ answer, reason = '', slowest }: ReachabilityStatus): Html | false {
+  if (answer === 'unchecked') return false;
+  if (answer === 'unreachable') return html`<p>${icon('warning')} ${capitalize(reason)}.</p>`;
+  if (answer === 'unknown') {
+    const text = `Whether all nodes reach each other is not known: ${reason}.`;
+    return html`<p>${icon('unknown')} ${text}</p>`;
+  }
+  const { nodeId, peerId, seconds = 0 } = slowest ?? {};
+  const time = `: a round trip takes at most ${formatDuration(seconds)}, between nodes ${nodeId} and ${peerId}`;
+  return html`<p class="quiet">All live nodes reach each other${slowest && time}.</p>`;
 }
 
 function nodeItem(node: NodeStatus, nowMs: number, lastSeenAt: string | undefined): Html {
