@@ -5,12 +5,18 @@ import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { formatDuration } from '../format.ts';
 import { assistantProblems } from './assistant.ts';
 import { CLUSTER_CHECKS, RANGES_CHECKS } from './cluster-checks.ts';
-import { type Check, type Facts, NODE_CHECKS, SESSION_CHECKS } from './node-checks.ts';
+import type { DeadEvidence } from './dead-nodes.ts';
+import {
+  type Check,
+  type Facts,
+  findHeavyJob,
+  NODE_CHECKS,
+  SESSION_CHECKS,
+} from './node-checks.ts';
 import { formatLiveNodes, nodeProblems } from './nodes.ts';
 import { pollProblems } from './polls.ts';
 import { rangeProblems } from './range-problems.ts';
 import { hasConnections, type NetworkEvidence, PARTITION } from './reachability.ts';
-import { refuseDecommission, type StopEvidence } from './safe-to-stop.ts';
 import { sessionProblems } from './sessions.ts';
 import type { ClusterView, CollectorStatus, Problem } from './status.ts';
 
@@ -25,7 +31,7 @@ export interface Results {
 
 /** The evidence of problems beside the facts. */
 interface ClusterEvidence {
-  readonly stop: StopEvidence;
+  readonly dead: DeadEvidence;
   /** The problems of watching the cluster that no single result shows. */
   readonly watchProblems: readonly Problem[];
   /** The problems after the last poll. */
@@ -36,7 +42,7 @@ interface ClusterEvidence {
 export function findProblems(
   view: ClusterView,
   facts: Facts,
-  { stop, watchProblems, previous }: ClusterEvidence,
+  { dead, watchProblems, previous }: ClusterEvidence,
 ): readonly Problem[] {
   const { thresholds, nowMs } = facts;
   const { nodes, ranges, sessions, assistant } = view;
@@ -57,7 +63,7 @@ export function findProblems(
     ...pollProblems(view, previous, lastSeen),
     ...watchProblems,
     ...from('nodes', [
-      ...(nodes ? nodeProblems(nodes, refuseDecommission(stop), thresholds) : []),
+      ...(nodes ? nodeProblems(nodes, dead, thresholds) : []),
       ...runChecks([...NODE_CHECKS, ...CLUSTER_CHECKS], facts),
     ]),
     ...from(hasConnections(facts.network) ? 'network' : 'nodes', runChecks([PARTITION], facts)),
@@ -87,6 +93,7 @@ export function readFacts(
     nodes: list,
     fresh,
     jobs: readJobs(list),
+    isHeavyJobRunning: findHeavyJob(fresh),
     lastBackupSeconds,
     network,
     ranges,

@@ -1,5 +1,5 @@
 import type { ClusterStatus } from '../../../src/findings/status.ts';
-import { WITHOUT_QUORUM } from './results.ts';
+import { VERIFIED, WITHOUT_QUORUM } from './results.ts';
 
 // Clusters as the status page shows them.
 
@@ -84,7 +84,15 @@ export const HURT: ClusterStatus = {
       { name: 'n2', quorum: 17, lastReplica: 3, withoutQuorum: 2 },
       { name: 'region=us-east1,zone=b', quorum: 5, lastReplica: 0 },
     ],
-    unknownVoters: { node: 1, locality: 3 },
+    verification: {
+      ...VERIFIED,
+      unverified: 186,
+      reason: '186 ranges are not verified: 180 descriptors are to be read, in about 1 s',
+      due: 180,
+      keySpace: 'incomplete',
+      servingNothing: 1,
+      lost: undefined,
+    },
     oldest: ['unavailable', 'underreplicated'].map((problem, at) => ({
       rangeId: 77 + at,
       nodeId: 1 + at,
@@ -181,7 +189,7 @@ export const LARGE: ClusterStatus = {
     oldest: repeat(HURT.ranges.oldest),
     hottest: repeat(HURT.ranges.hottest),
     dependent: repeat(HURT.ranges.dependent ?? []),
-    unknownVoters: { node: 0, locality: 0 },
+    verification: VERIFIED,
   },
   sessions: HURT.sessions && {
     ...HURT.sessions,
@@ -226,7 +234,7 @@ export const CALM: ClusterStatus = {
     oldest: [],
     hottest: [],
     dependent: [],
-    unknownVoters: { node: 0, locality: 0 },
+    verification: VERIFIED,
   },
   safeToStop: { answer: 'yes', nodes: [1, 3], decisions: [] },
   sessions: HURT.sessions && { ...HURT.sessions, applications: [] },
@@ -246,7 +254,7 @@ export const PARTIAL: ClusterStatus = {
     ...CALM.ranges,
     nodes: { scanned: 1, failed: 2, skipped: 0 },
     dependent: undefined,
-    unknownVoters: undefined,
+    verification: undefined,
   },
   safeToStop: { answer: 'unknown', nodes: [], reason: 'there is no scan', decisions: [] },
   assistant: undefined,

@@ -97,7 +97,9 @@ export async function checkClusterApi(
 /** Adds the problems of the nodes, in the words of the status page, and the difference of the clocks. */
 function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds): void {
   // Only a scan of all nodes would show whether a dead node is still needed.
-  const problems = nodeProblems(readNodes(result), 'ranges may need it', thresholds);
+  const unread = { replicas: undefined, trends: new Map(), damage: undefined };
+  const evidence = { ...unread, doubt: 'ranges may need it' };
+  const problems = nodeProblems(readNodes(result), evidence, thresholds);
   for (const { text, next, alert } of problems) {
     list.add('nodes', { verdict: 'warning', detail: text, advice: next, alert });
   }
