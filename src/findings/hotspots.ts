@@ -32,23 +32,43 @@ export function findHotspots(
     return [{ id, region, cpu, leases, queries }];
   });
   const regions = [...Map.groupBy(loads, ({ region }) => region).values()];
-  const hot = regions.flatMap((members) =>
-    members.flatMap((node) => {
-      const others = members.filter((member) => member !== node);
-      if (others.length === 0) return [];
-      const timesMean = (key: 'leases' | 'queries') =>
-        node[key] / Math.max(1, sum(others.map((other) => other[key])) / others.length);
-      const [leases, queries] = [timesMean('leases'), timesMean('queries')];
-      const cpuExcess = (node.cpu ?? 0) - median(members.flatMap(({ cpu }) => cpu ?? []));
-      const hasLeases = leases > thresholds.lease_imbalance && node.leases > MIN_LEASES;
-      const hasQueries = queries > thresholds.load_imbalance && cpuExcess > thresholds.hotspot_cpu;
-      return hasLeases || hasQueries ? [{ id: node.id, excess: hasLeases ? leases : queries }] : [];
-    }),
-  );
+  const hot = regions.flatMap((members) => findHotMembers(members, thresholds));
   if (hot.length === 0) return undefined;
   const worst = Math.max(...hot.map(({ excess }) => excess));
   const names = capitalize(formatNodes(hot.map(({ id }) => id)));
   return `${names} ${hot.length === 1 ? 'carries' : 'carry'} up to ${formatNumber(worst)} times the load of the other nodes in the region.`;
+}
+
+/** The load of a node in its region. */
+interface NodeLoad {
+  readonly id: number;
+  readonly cpu: number | undefined;
+  readonly leases: number;
+  readonly queries: number;
+}
+
+/** The hotspots of a region, with the multiple of the mean load of the others. */
+function findHotMembers(
+  members: readonly NodeLoad[],
+  thresholds: Thresholds,
+): readonly { readonly id: number; readonly excess: number }[] {
+  if (members.length < 2) return [];
+  const medianCpu = median(members.flatMap(({ cpu }) => cpu ?? []));
+  const total = {
+    leases: sum(members.map(({ leases }) => leases)),
+    queries: sum(members.map(({ queries }) => queries)),
+  };
+  return members.flatMap((node) => {
+    const timesMean = (key: 'leases' | 'queries') => {
+      const meanOfOthers = (total[key] - node[key]) / (members.length - 1);
+      return node[key] / Math.max(1, meanOfOthers);
+    };
+    const [leases, queries] = [timesMean('leases'), timesMean('queries')];
+    const hasLeases = leases > thresholds.lease_imbalance && node.leases > MIN_LEASES;
+    const cpuExcess = (node.cpu ?? 0) - medianCpu;
+    const hasQueries = queries > thresholds.load_imbalance && cpuExcess > thresholds.hotspot_cpu;
+    return hasLeases || hasQueries ? [{ id: node.id, excess: hasLeases ? leases : queries }] : [];
+  });
 }
 
 /** Finds a range with more load than one CPU core serves well: by CPU where the servers send it, else by queries. */

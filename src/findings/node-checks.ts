@@ -72,6 +72,13 @@ function atNodes(
   };
 }
 
+const findBusyNodes = atNodes(
+  'fresh',
+  ({ metrics }) => metrics.get('sys.cpu.combined.percent-normalized'),
+  (share, { cpu }) => share > cpu,
+  (share) => `up to ${formatPercent(share)} of all CPUs are used`,
+);
+
 /** The checks of what a node reports. */
 export const NODE_CHECKS: readonly Check[] = [
   {
@@ -193,13 +200,7 @@ export const NODE_CHECKS: readonly Check[] = [
     about: 'nodes',
     alert: 'CrdbNodeCpuHigh',
     normalSeconds: 3600,
-    find: atNodes(
-      'fresh',
-      ({ metrics }, facts) =>
-        isHeavyJobRunning(facts) ? undefined : metrics.get('sys.cpu.combined.percent-normalized'),
-      (share, { cpu }) => share > cpu,
-      (share) => `up to ${formatPercent(share)} of all CPUs are used`,
-    ),
+    find: (facts) => (isHeavyJobRunning(facts) ? undefined : findBusyNodes(facts)),
     next: 'Compare the hottest ranges and the running statements.',
   },
 ];

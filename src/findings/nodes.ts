@@ -82,17 +82,35 @@ function isMany(list: NodesStatus['list'], { nodes_down }: Thresholds): boolean 
   return down >= MANY_NODES && down >= nodes_down * list.length;
 }
 
-/** Localities of several nodes that are all down, without those inside of another one: `region=us-east1`. */
+/**
+ * Localities of several nodes that are all down, without those inside of another one. Example: the nodes 1 to 3 of
+ * `region=us-east1,zone=b` and node 4 of `region=us-east1,zone=c` are all that is in this region, and down: it is
+ * `region=us-east1`.
+ */
 function findLostLocalities(list: readonly NodeStatus[]): readonly string[] {
-  const prefixes = list.flatMap(({ locality }) => {
-    const tiers = locality === '' ? [] : locality.split(',');
-    return tiers.map((_, at) => tiers.slice(0, at + 1).join(','));
-  });
-  const lost = [...new Set(prefixes)].filter((prefix) => {
-    const nodes = list.filter(({ locality }) => `${locality},`.startsWith(`${prefix},`));
-    return nodes.length >= MANY_NODES && nodes.every(isDown);
-  });
-  return lost.filter((prefix) => !lost.some((other) => prefix.startsWith(`${other},`)));
+  const counts = new Map<string, { nodes: number; down: number }>();
+  for (const node of list) {
+    for (const prefix of prefixesOf(node.locality)) {
+      const count = counts.get(prefix) ?? { nodes: 0, down: 0 };
+      count.nodes += 1;
+      if (isDown(node)) count.down += 1;
+      counts.set(prefix, count);
+    }
+  }
+  const isLost = (prefix: string): boolean => {
+    const { nodes = 0, down = 0 } = counts.get(prefix) ?? {};
+    return nodes >= MANY_NODES && down === nodes;
+  };
+  // What is inside of a lost locality is inside of a lost one with one tier less.
+  return [...counts.keys()].filter(
+    (prefix) => isLost(prefix) && !isLost(prefix.slice(0, Math.max(0, prefix.lastIndexOf(',')))),
+  );
+}
+
+/** `region=us-east1` and `region=us-east1,zone=b` of the latter; none of an empty locality. */
+function prefixesOf(locality: string): readonly string[] {
+  const tiers = locality === '' ? [] : locality.split(',');
+  return tiers.map((_, at) => tiers.slice(0, at + 1).join(','));
 }
 
 /** Nodes whose process or machine is down: their last record is about as old as that. */
@@ -109,6 +127,8 @@ export function nodeProblems(
   const about = 'nodes';
   const areManyDown = isMany(list, thresholds);
   const canRebuild = (byStatus['live'] ?? 0) >= MIN_LIVE || list.length < MIN_LIVE;
+  const lost = areManyDown ? findLostLocalities(list) : [];
+  const where = lost.length === 0 ? '' : ` Localities without a live node: ${formatList(lost)}.`;
   const byLiveness = Object.entries(LIVENESS_PROBLEMS).flatMap(([status, { what, ...usual }]) => {
     const nodes = list.filter((node) => node.status === status);
     const [first] = nodes;
@@ -116,8 +136,6 @@ export function nodeProblems(
     const problem = { ...usual, key: `nodes ${status}`, about } as const;
     const text = `${describeNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} ${what}.`;
     if (!isDown(first)) return [{ ...problem, text }];
-    const lost = areManyDown ? findLostLocalities(list) : [];
-    const where = lost.length === 0 ? '' : ` Localities without a live node: ${formatList(lost)}.`;
     const isDead = DEAD.has(status);
     return [
       {

@@ -26,7 +26,8 @@ export function readRanges(
       firstSeenAt: toTime(range.firstSeenSeconds * 1000) ?? '',
     })),
   );
-  const downSinceScan = downNodes.filter((id) => scanned.some(({ nodeId }) => nodeId === id));
+  const read = new Set(scanned.map(({ nodeId }) => nodeId));
+  const downSinceScan = downNodes.filter((id) => read.has(id));
   return {
     nodes: { scanned: scanned.length, failed: failed.length, skipped },
     failedNodes: failed.map(({ nodeId }) => nodeId),
