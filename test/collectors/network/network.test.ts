@@ -175,6 +175,22 @@ test('when one node keeps the list back, each live node is asked alone', async (
   expect(asked.map(({ node }) => node)).toEqual([1, 1, 2, 3, 4]);
 });
 
+test('a node that keeps the list back makes no URL of several a silent one', async () => {
+  await using simulator = await startSimulator({ ...CALM, gateways: 3 });
+  simulator.fault({ endpoint: 'connectivity', kind: 'hang', times: 1 });
+  await using client = simulatedApi(simulator);
+  const times = [300];
+  const leftMs = () => times.shift() ?? Infinity;
+  const { result } = await poll(network, client.api, {
+    options: OPTIONS,
+    state: undefined,
+    leftMs,
+  });
+  expect(result.checked).toBe(true);
+  const states = client.http.upstreams().map(({ state }) => state);
+  expect(states).toEqual(['closed', 'closed', 'closed']);
+});
+
 test('a live node that does not respond alone either was not asked, and the others were', async () => {
   await using simulator = await startSimulator(CALM);
   simulator.fault({ endpoint: 'connectivity', kind: 'hang', times: 1 });
