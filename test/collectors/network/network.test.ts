@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../../simulator/index.ts';
 import { collectorPoll } from '../../../src/collectors/collector.ts';
-import { network, readNetwork } from '../../../src/collectors/network/collector.ts';
+import { network, readConnections } from '../../../src/collectors/network/collector.ts';
 import { createPollStats } from '../../../src/http/request.ts';
 import { simulatedApi } from '../ranges/simulated.ts';
 import { answering, poll } from '../support.ts';
@@ -100,7 +100,7 @@ test('a command reads the texts, too', async () => {
   await using client = simulatedApi(simulator);
   const chosen = { options: OPTIONS, state: undefined };
   const context = collectorPoll(createPollStats(AbortSignal.timeout(20_000)), chosen);
-  const { unreachable: failed } = await readNetwork(client.api, context, { showsErrors: true });
+  const { unreachable: failed } = await readConnections(client.api, context, { showsErrors: true });
   expect(failed[0]).toMatchObject({ nodeId: 2, peerId: 3 });
   expect(failed[0]?.error).toContain('crdb-3.example.internal:26257: initial connection');
 });
