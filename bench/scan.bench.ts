@@ -16,7 +16,7 @@ const ROUNDS = Number(process.argv[2] ?? 7);
 /** Pages read beside each scan. */
 const PAGES = 9;
 const TARGET_SHARE = 0.85;
-const MAX_BYTES = 40;
+const MAX_BYTES = 48;
 /** Above idle and the table of ranges. */
 const MAX_MIB = 100;
 const MIB = 1024 * 1024;
