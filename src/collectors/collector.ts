@@ -33,6 +33,8 @@ export interface CollectorPoll<Options, State> extends PollStats {
   readonly descriptors: 'due' | 'none' | 'all';
   /** Number of configured URLs. */
   readonly urls: number;
+  /** Index of the URL that a list of nodes begins with; a command that compares two lists reads them at different URLs. */
+  readonly firstUrl: number;
   /** Ids of the tables that the latest results of other collectors name. */
   readonly namedTables: () => ReadonlySet<string>;
   /** Reports the progress of a scan of nodes. */
@@ -58,6 +60,7 @@ export function collectorPoll<Options, State>(
     maxDuty: 1,
     descriptors: 'due' as const,
     urls: 1,
+    firstUrl: 0,
     namedTables: () => new Set<string>(),
     scanProgress: () => undefined,
     descriptorProgress: () => undefined,

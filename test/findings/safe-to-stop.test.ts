@@ -210,6 +210,19 @@ const UNKNOWN: readonly (World & { readonly reason: string })[] = [
     reason: 'descriptors of ranges are not read: set descriptor_max_age of the collector ranges',
   },
   {
+    title: 'two live nodes do not reach each other, and the third one reaches both',
+    open: () => openChanged(3, ({ world }) => world.partitionPair(2, 3)),
+    reason: 'nodes 2 and 3 do not reach each other',
+  },
+  {
+    title: 'nodes cannot be asked for their connections',
+    open: () =>
+      openChanged(3, (simulator) => {
+        simulator.fault({ endpoint: 'connectivity', kind: 'status', status: 500 });
+      }),
+    reason: 'there is no current list of the connections between nodes',
+  },
+  {
     title: 'a node has gone down since the scan',
     open: () =>
       openChanged(5, ({ world }) => world.killNode(5), changing('ranges', { interval: 600 })),

@@ -1,9 +1,11 @@
 import type { Command } from 'commander';
 import { freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
+import { network } from '../../collectors/network/collector.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import { nodeDetails } from '../../collectors/nodes/record.ts';
+import { diagnose } from '../../diagnosis/diagnose.ts';
 import { sum } from '../../findings/rates.ts';
-import { findUnreachable } from '../../findings/reachability.ts';
+import { findUnreachable, type NetworkEvidence } from '../../findings/reachability.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { compareScan, countsOf, isOutside } from '../../findings/scan-check.ts';
 import { formatAge, formatBytes, formatCount, formatPercent, toTime } from '../../format.ts';
@@ -127,8 +129,9 @@ async function printNodes(
 }
 
 /**
- * The nodes of which one may stop now. Scans the ranges of all nodes and reads their descriptors, after printing what that
- * costs, and decides like the status page. Prints why the other nodes may not stop.
+ * The nodes of which one may stop now. Scans the ranges of all nodes, reads their descriptors and who reaches whom, after
+ * printing what that costs, and decides like the status page. The lists of nodes before and after the scan come from
+ * different URLs. Prints why the other nodes may not stop.
  */
 async function findSafeNodes(target: ClusterTarget, output: string): Promise<ReadonlySet<number>> {
   const before = await collectOnce(nodes, target);
@@ -139,9 +142,12 @@ async function findSafeNodes(target: ClusterTarget, output: string): Promise<Rea
   const startMs = performance.now();
   const result = await scanAllNodes(target, output, { descriptors: 'all' });
   const endMs = performance.now();
-  const after = await collectOnce(nodes, target);
-  const reachability = findUnreachable(undefined, after.nodes);
-  if (reachability.answer === 'unchecked') note('connections not checked: no node counts them');
+  const evidence = await readConnections(target);
+  const urls = target.config.cluster_api?.urls.length ?? 1;
+  const after = await collectOnce(nodes, target, { firstUrl: 1 % urls });
+  const reachability = findUnreachable(evidence, after.nodes);
+  if (reachability.answer === 'unchecked')
+    note('connections not checked: the server lists none, and no node counts them');
   const compared = compareScan(result, [countsOf(before), countsOf(after)]);
   const {
     answer,
@@ -165,6 +171,19 @@ async function findSafeNodes(target: ClusterTarget, output: string): Promise<Rea
   if (answer !== 'yes')
     note(`${answer === 'no' ? 'no node may stop now' : 'not known'}: ${reason}`);
   return new Set(safe);
+}
+
+/** Reads who reaches whom; one that fails proves nothing. */
+async function readConnections(target: ClusterTarget): Promise<NetworkEvidence> {
+  try {
+    return { state: 'ok', result: await collectOnce(network, target) };
+  } catch (error) {
+    target.stats.signal.throwIfAborted();
+    const failure = diagnose(error, network, target.config, { hasWorked: true });
+    if (failure === undefined) throw error;
+    note(`connections: ${failure.cause}; ${failure.remedy}`);
+    return { state: 'failing', result: undefined };
+  }
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */

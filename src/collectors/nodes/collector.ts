@@ -156,6 +156,7 @@ export const nodes = defineCollector({
     let values = 0;
     const { dateMs } = await api.nodes(context, {
       limit: context.options.page_limit,
+      firstUrl: context.firstUrl,
       shape: nodeShape(nodeKeys(selected), storeKeys(selected)),
       onNode(element, answeredMs) {
         const node = copyNode(element, answeredMs, localities);

@@ -219,6 +219,28 @@ crdb-exporter: do not stop node 4: 1 range would lose the quorum
     ]);
   });
 
+  test('says that it is not known while two live nodes do not reach each other', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    simulator.world.partitionPair(2, 3);
+    const config = await configFlag(simulator);
+    const { code, err } = await runHere(['nodes', '--safe-to-stop', config]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('not known: nodes 2 and 3 do not reach each other\n'),
+    ]);
+  });
+
+  test('says yes where nothing tells who reaches whom, and says so', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    simulator.fault({ endpoint: 'connectivity', kind: 'status', status: 404 });
+    const nodes = [1, 2, 3].map((node_id) => ({ node_id, liveness_status: 3 }));
+    const body = JSON.stringify({ nodes });
+    simulator.fault({ endpoint: 'nodes', kind: 'status', status: 200, body });
+    const config = await configFlag(simulator);
+    const { code, err } = await runHere(['nodes', '--safe-to-stop', config]);
+    expect([code, err]).toEqual([0, expect.stringContaining('connections not checked: ')]);
+  });
+
   test('reads the descriptor of each range', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
     const config = await configFlag(simulator);
