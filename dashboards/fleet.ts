@@ -23,7 +23,7 @@ const clusters = (limit: Limit): Row => ({
   panels: [
     table('Clusters', {
       about:
-        'One row per cluster; the name leads to its dashboards. Health is recorded by rules.yml: unknown means that no exporter sees the cluster, or that there is no current data: first run a SQL query, the database may still work. At risk: ranges that would lose their quorum with the worst node (crdb_node_dependent_ranges), a lower bound while crdb_ranges_of_unknown_voters is not 0.',
+        'One row per cluster; the name leads to its dashboards. Health is recorded by rules.yml: unknown means that no exporter sees the cluster, or that there is no current data: first run a SQL query, the database may still work. At risk: ranges that would lose their quorum with the worst node (crdb_node_dependent_ranges), a lower bound while ranges are not verified (crdb_ranges_unverified).',
       labels: { crdb_cluster: CLUSTER },
       values: [
         { title: 'health', unit: 'none', states: HEALTH, expr: CODE },

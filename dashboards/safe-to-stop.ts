@@ -2,13 +2,21 @@ import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, toBoard } from './lib/links.ts';
 import { stat } from './lib/panels.ts';
-import { YES_NO } from './lib/style.ts';
+import { type States, YES_NO } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { S } from './lib/variables.ts';
 
 const NODES = `crdb_node_dependent_ranges{${S}`;
 const SAFE = `crdb_cluster_node_id:crdb_safe_to_stop:bool{crdb_cluster="$cluster"`;
 const LOCALITIES = `crdb_locality_dependent_ranges{${S}`;
+
+/** Complete less twice a confirmed gap. */
+const KEY_SPACE: States = {
+  '-2': ['gap', 'red'],
+  '-1': ['gap', 'red'],
+  0: ['incomplete', 'orange'],
+  1: ['complete', 'green'],
+};
 
 /** Ranges by node, the nodes with most. */
 function dependent(effect: string): string {
@@ -20,23 +28,49 @@ export const safeToStop: Row = {
   title: 'Safe to stop',
   panels: [
     stat('Nodes that may stop', {
+      width: 5,
       about:
-        'Live nodes of which one may stop now (recorded by rules.yml). 0: a range has lost its quorum or all its live replicas already, a node is draining, or ranges depend on each node. Not known: no exporter has read all nodes lately, scans disagree with the nodes, or a node is down that none has read; the status page says why.',
+        'Live nodes of which one may stop now (recorded by rules.yml). 0: ranges are without a quorum, lost or serve nothing, a node is draining, or ranges depend on each node. Not known: no exporter has read all nodes lately, ranges are not verified, keys are missing, or live nodes may not reach each other; the status page says why.',
       queries: `count(max by (node_id) (${SAFE}}) == 1) or 0 * max(${SAFE}})`,
       unit: 'short',
       steps: ['red', [1, 'green']],
       empty: 'not known',
     }),
     stat('Lost ranges', {
+      width: 5,
       about:
-        'Ranges known from earlier scans that no live node holds (crdb_ranges_without_live_replica). Red: see the runbook of CrdbRangesLost. No data: also while a node is down that was never read.',
+        'Ranges that no live node reports, and whose last known replicas are all on nodes that are not live (crdb_ranges_without_live_replica). Red: see the runbook of CrdbRangesLost. No data: keys are missing, and what a node held that is down is not known.',
       queries: `max(crdb_ranges_without_live_replica{${S}})`,
+      unit: 'short',
+      steps: ['green', [1, 'red']],
+    }),
+    stat('Key space', {
+      width: 5,
+      about:
+        'Whether the ranges of the last scan join from the first key to the last (crdb_range_key_space_complete): then none is missing, whatever is down. A gap (crdb_range_key_space_gap): three scans in a row ended with the same one, see the runbook of CrdbRangesLost.',
+      queries: `max(crdb_range_key_space_complete{${S}}) - 2 * max(crdb_range_key_space_gap{${S}})`,
+      unit: 'short',
+      states: KEY_SPACE,
+      empty: 'not known',
+    }),
+    stat('Unverified ranges', {
+      width: 5,
+      about:
+        'Ranges of the last scan whose replicas are not verified by their descriptors (crdb_ranges_unverified): while there are some, no node is said to be safe to stop. The number falls while descriptors are read, and stays where the server refuses them.',
+      queries: `max(crdb_ranges_unverified{${S}})`,
+      unit: 'short',
+      steps: ['green', [1, 'orange']],
+    }),
+    stat('Ranges serving nothing', {
+      about:
+        'Ranges that serve nothing now, confirmed by a second question (crdb_ranges_serving_nothing): no Raft leader, no lease or an open circuit breaker. See the runbook of CrdbRangesWithoutLease.',
+      queries: `max(crdb_ranges_serving_nothing{${S}})`,
       unit: 'short',
       steps: ['green', [1, 'red']],
     }),
     table('Dependent ranges by node', {
       about:
-        'Whether the node may stop now (recorded by rules.yml; empty: not known), and the ranges that would lose their quorum or their last live replica, or have no quorum now (crdb_node_dependent_ranges). Lower bounds while crdb_ranges_of_unknown_voters with scope node is not 0.',
+        'Whether the node may stop now (recorded by rules.yml; empty: not known), and the ranges that would lose their quorum or their last live replica, or have no quorum now (crdb_node_dependent_ranges). Lower bounds while ranges are not verified.',
       labels: {
         node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
       },
@@ -60,7 +94,7 @@ export const safeToStop: Row = {
     }),
     table('Dependent ranges by locality', {
       about:
-        'Ranges that would lose their quorum, or their last live replica, if all nodes of the locality stopped now (crdb_locality_dependent_ranges). Small numbers above 0: see CrdbQuorumAtRisk. Lower bounds while crdb_ranges_of_unknown_voters with scope locality is not 0.',
+        'Ranges that would lose their quorum, or their last live replica, if all nodes of the locality stopped now (crdb_locality_dependent_ranges). Small numbers above 0: see CrdbQuorumAtRisk. Lower bounds while ranges are not verified.',
       labels: { tier: 'tier', locality: 'locality' },
       values: [
         {
@@ -79,6 +113,30 @@ export const safeToStop: Row = {
       evidence: [`crdb_node_dependent_ranges{${S}}`, 'tier'],
       width: 8,
     }),
+    table('Replicas on nodes that are down', {
+      about:
+        'Ranges whose last known descriptor names a member that is not live (crdb_node_down_replicas). The cluster replaces them 5 minutes after the death where enough live nodes are left; else add a node. 0 and may go: cockroach node decommission only removes the node from the list (recorded by rules.yml).',
+      labels: {
+        node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
+      },
+      values: [
+        {
+          title: 'ranges',
+          steps: ['text', [1, 'orange']],
+          expr: `topk(100, max by (node_id) (crdb_node_down_replicas{${S}}))`,
+        },
+        {
+          title: 'may go',
+          states: YES_NO,
+          expr: `max by (node_id) (crdb_cluster_node_id:crdb_may_decommission:bool{crdb_cluster="$cluster"})`,
+        },
+      ],
+      join: 'node_id',
+      sortBy: 'ranges',
+      empty: 'no node is down',
+      evidence: [`crdb_node_dependent_ranges{${S}}`, 'node_id'],
+      width: 8,
+    }),
     graph('Dependent ranges over time', {
       about:
         'Ranges that would lose their quorum with the worst node, and with the worst locality of each tier (crdb_node_dependent_ranges, crdb_locality_dependent_ranges).',
@@ -87,7 +145,7 @@ export const safeToStop: Row = {
         { expr: `max by (tier) (${LOCALITIES}, effect="quorum"})`, legend: 'worst {{tier}}' },
       ],
       unit: 'short',
-      width: 12,
+      width: 24,
     }),
   ],
 };

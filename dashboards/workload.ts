@@ -66,6 +66,30 @@ export const workloadRow = (limit: Limit): Row => ({
       legend: 'n{{node_id}}',
       steps: ['green', [1, 'orange']],
     }),
+    graph('Unreachable peers', {
+      about:
+        'A line for each failed connection while both nodes are live (crdb_node_unreachable_peer_info, crdb_network_unreachable_pairs): CrdbPartitionSuspected. `crdb-exporter network` prints the errors. No data: the server does not list connections.',
+      queries: `max by (node_id, peer_node_id) (crdb_node_unreachable_peer_info{${CHOSEN}})`,
+      unit: 'short',
+      legend: 'n{{node_id}} not n{{peer_node_id}}',
+      empty: 'none',
+      evidence: [`crdb_network_unreachable_pairs{${S}}`, 'node_id'],
+    }),
+    graph('Round trip to peers', {
+      about:
+        'Median and longest time to another node (crdb_node_peer_latency_median_seconds, crdb_node_peer_latency_max_seconds). That between regions is normal; a rise is not.',
+      queries: [
+        {
+          expr: `max by (node_id) (crdb_node_peer_latency_max_seconds{${CHOSEN}})`,
+          legend: 'n{{node_id}} longest',
+        },
+        {
+          expr: `max by (node_id) (crdb_node_peer_latency_median_seconds{${CHOSEN}})`,
+          legend: 'n{{node_id}} median',
+        },
+      ],
+      unit: 's',
+    }),
     graph('Replication lag', {
       about:
         'Lag of replication from another cluster (crdb_replication_lag_seconds). Above the dashed line: CrdbReplicationLag. No data: nothing is replicated.',

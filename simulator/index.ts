@@ -1,4 +1,5 @@
 export { ASSISTANT_PASSWORD } from './cloud/operations.ts';
+export { createServerIdentity } from './http/certificates.ts';
 export type { SimulatorOptions } from './options.ts';
 export { NEW_RELEASE, OLD_RELEASE, type Quirks } from './quirks.ts';
 export { CYCLE_SECONDS } from './scenario.ts';

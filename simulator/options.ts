@@ -30,6 +30,13 @@ export interface SimulatorOptions {
   readonly nodes: number;
   readonly ranges: number;
   readonly sessions: number;
+  /**
+   * Members beside the nodes that died more than a year before the start and hold nothing, with the ids that follow: the
+   * first, third, … were being decommissioned (status 5), the others are dead (status 1).
+   */
+  readonly relics: number;
+  /** The relics have addresses of nodes, which returned there with a new id. */
+  readonly relicsAtNodes: boolean;
   /** 1 or 2 by seed when undefined. */
   readonly storesPerNode: number | undefined;
   readonly clusterName: string;
@@ -95,6 +102,8 @@ const DEFAULTS: SimulatorOptions = {
   nodes: 9,
   ranges: 600,
   sessions: 120,
+  relics: 0,
+  relicsAtNodes: false,
   storesPerNode: undefined,
   clusterName: 'simulated',
   replication: 3,
@@ -134,6 +143,7 @@ export function resolveOptions(given: Partial<SimulatorOptions>): SimulatorOptio
   requireAtLeast('ranges', options.ranges, 1);
   requireAtLeast('sessions', options.sessions, 0);
   requireAtLeast('replication', options.replication, 1);
+  requireAtLeast('relics', options.relics, 0);
   requireAtLeast('extraTables', options.extraTables, 0);
   requireAtLeast('gateways', options.gateways, 1);
   requireAtLeast('storesPerNode', options.storesPerNode ?? 1, 1);

@@ -66,8 +66,16 @@ export interface Quirks {
   deadNodeDelayMs: number;
   /** Table and database names in double quotes are supported. */
   quotedNames: boolean;
-  /** GET /_status/ranges/{id}, which is not part of the API v2: a proxy may not pass it on. */
-  rangeDescriptors: 'works' | 'forbidden' | 'missing';
+  /** GET /_status/ranges/{id}, which is not part of the API v2: a proxy may not pass it on. 403, 404 or 501 else. */
+  rangeDescriptors: 'works' | 'forbidden' | 'missing' | 'unimplemented';
+  /** More ids than this in one request for descriptors are refused; 0 for no maximum. */
+  maxDescriptorIds: number;
+  /** How they are refused: by the server, or by a proxy for which the URL is too long. */
+  tooManyIds: 400 | 414;
+  /** GET /_status/connectivity, since 23.2: 403, 404 or 501 elsewhere, or where a proxy does not pass it on. */
+  connectivity: 'works' | 'forbidden' | 'missing' | 'unimplemented';
+  /** What nodes say of every fourth connection, which was never made: old servers call it an error, and their text tells. */
+  idleConnections: 'none' | 'missing' | 'unknown' | 'establishing' | 'old-error';
   /** GET /table_metadata/, since 24.3. */
   tableMetadata: boolean;
   /** Time since the server last computed the list of tables. */
@@ -115,6 +123,10 @@ const REAL: Quirks = {
   deadNodeDelayMs: 4000,
   quotedNames: false,
   rangeDescriptors: 'works',
+  connectivity: 'works',
+  idleConnections: 'none',
+  maxDescriptorIds: 0,
+  tooManyIds: 400,
   tableMetadata: true,
   tableCacheAgeMs: 60_000,
   cloudRateLimit: true,
@@ -136,6 +148,7 @@ const DOCUMENTED: Quirks = {
   storeMetrics: false,
   problemMembers: 8,
   statsMembers: 2,
+  connectivity: 'missing',
   ignoreRemoteNode: true,
   quotedNames: true,
   tableMetadata: false,
@@ -151,6 +164,7 @@ export const OLD_RELEASE: Partial<Quirks> = {
   storeMetrics: false,
   problemMembers: 8,
   statsMembers: 2,
+  connectivity: 'missing',
   tableMetadata: false,
 };
 

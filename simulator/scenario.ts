@@ -1,6 +1,7 @@
 import { workloadSteps } from './workload-incident.ts';
 import type { Range } from './world/ranges.ts';
 import { isVoter } from './world/replica-types.ts';
+import { nodeIdsOf } from './world/state.ts';
 import type { World } from './world/world.ts';
 
 /** Changes to the world over time. */
@@ -88,7 +89,7 @@ function createSteps(world: World): Step[] {
 /** One node dies; meanwhile another one is unavailable for a minute, and ranges on both lose their quorum. */
 function nodeFailures(world: World): Step[] {
   const { state } = world;
-  const [first, second] = [...state.nodes.keys()]
+  const [first, second] = nodeIdsOf(state)
     .filter((id) => id > state.options.gateways)
     .toReversed();
   const steps: Step[] = [];
@@ -115,7 +116,7 @@ function nodeFailures(world: World): Step[] {
 /** A node dies while it is decommissioned, with the last replica of a range; when it is started again, it may stay. */
 function interruptedDecommission(world: World): Step[] {
   const { state } = world;
-  const others = [...state.nodes.keys()].filter((id) => id > state.options.gateways);
+  const others = nodeIdsOf(state).filter((id) => id > state.options.gateways);
   const node = others.length < LEAVING_AMONG ? undefined : others.at(-3);
   const range = tableRanges(world).at(-2);
   if (node === undefined || range === undefined) return [];
@@ -148,7 +149,9 @@ function interruptedDecommission(world: World): Step[] {
 /** A range with a single replica, on the node that is unavailable for a minute: nobody reports it then. */
 function pinnedRange(world: World): Step[] {
   const { state } = world;
-  const node = [...state.nodes.keys()].filter((id) => id > state.options.gateways).at(-2);
+  const node = nodeIdsOf(state)
+    .filter((id) => id > state.options.gateways)
+    .at(-2);
   const range = tableRanges(world).at(-1);
   if (node === undefined || range === undefined) return [];
   const placeAsBefore = placementOf(world, range);

@@ -12,6 +12,7 @@ import { serve, type Service } from './http/serve.ts';
 import { resolveOptions, type SimulatorOptions } from './options.ts';
 import { quirksOf, setNamedQuirk, type Quirks } from './quirks.ts';
 import { calmScenario, incidentScenario, type Scenario } from './scenario.ts';
+import { dependenceTruth } from './truth/dependence-truth.ts';
 import { truthOf, type Truth } from './truth/truth.ts';
 import { advanceLiveness } from './world/liveness.ts';
 import { createWorld, type World } from './world/world.ts';
@@ -44,6 +45,8 @@ export interface Simulator extends AsyncDisposable {
   readonly world: SimulatedWorld;
   readonly requests: RequestLog;
   truth(): Truth;
+  /** The part of the truth that says what may stop; it costs less than all of it. */
+  dependence(): Truth['dependence'];
   /** Applies the rule's effect to requests in its scope; the first matching rule wins. */
   fault(rule: FaultRule): FaultHandle;
   clearFaults(): void;
@@ -120,7 +123,7 @@ function createParts(options: SimulatorOptions): Parts {
 
 function createControls(
   parts: Parts,
-): Pick<Simulator, 'world' | 'requests' | 'truth' | 'fault' | 'clearFaults'> {
+): Pick<Simulator, 'world' | 'requests' | 'truth' | 'dependence' | 'fault' | 'clearFaults'> {
   const { world, requests, faults } = parts;
   return {
     world,
@@ -128,6 +131,10 @@ function createControls(
     truth: () => {
       advance(parts);
       return truthOf(world.state, world.assistant());
+    },
+    dependence: () => {
+      advance(parts);
+      return dependenceTruth(world.state);
     },
     fault: (rule) => faults.add(rule),
     clearFaults: () => faults.clear(),

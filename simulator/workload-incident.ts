@@ -1,3 +1,4 @@
+import { nodeIdsOf } from './world/state.ts';
 import type { World } from './world/world.ts';
 
 const HOUR_MS = 3_600_000;
@@ -10,10 +11,7 @@ const STORM_APPLICATIONS = 500;
  */
 export function workloadSteps(world: World) {
   const { state } = world;
-  const [first = 1, second = first] = state.nodes.keys();
-  const setBoth = (key: string, value?: number): void => {
-    for (const id of [first, second]) world.setMetric(id, key, value);
-  };
+  const [first = 1, second = first, third] = nodeIdsOf(state);
   const PURGATORY = 'queue.replicate.purgatory';
   return [
     {
@@ -46,27 +44,24 @@ export function workloadSteps(world: World) {
       apply: () => world.setMetric(first, PURGATORY, 4, 'stores'),
     },
     { second: 225, apply: () => world.setMetric(first, PURGATORY, undefined, 'stores') },
-    {
-      second: 215,
-      text: `nodes ${first} and ${second} do not reach each other`,
-      apply: () => {
-        setBoth('rpc.connection.unhealthy', 2);
-        // Two of ten: both connections to one of five nodes, of which each counts itself.
-        setBoth('rpc.connection.healthy', 8);
-      },
-    },
-    {
-      second: 275,
-      apply: () => {
-        setBoth('rpc.connection.unhealthy');
-        setBoth('rpc.connection.healthy');
-      },
-    },
+    ...(third === undefined ? [] : partitionSteps(world, second, third)),
     {
       second: 140,
       text: `${STORM_APPLICATIONS} applications connect at once`,
       apply: () => openStorm(world, first),
     },
+  ];
+}
+
+/** The first node reaches both: a scan by way of it goes on. */
+function partitionSteps(world: World, a: number, b: number) {
+  return [
+    {
+      second: 215,
+      text: `nodes ${a} and ${b} do not reach each other`,
+      apply: () => world.partitionPair(a, b),
+    },
+    { second: 275, apply: () => world.healPair(a, b) },
   ];
 }
 

@@ -14,6 +14,7 @@ export const CLUSTER_ENDPOINTS = [
   'table',
   'table_metadata',
   'range_descriptors',
+  'connectivity',
   'jobs',
 ] as const;
 

@@ -1,10 +1,10 @@
 import { internalError, jsonAnswer, textAnswer, type Reply } from '../http/answer.ts';
 import type { Account } from '../options.ts';
 import { encodeJson } from '../wire/encoding.ts';
-import { heldReplicas, type HeldReplica } from '../world/held-replicas.ts';
+import { heldReplicas } from '../world/held-replicas.ts';
 import { validLeaseOf } from '../world/leadership.ts';
 import type { Lease } from '../world/leases.ts';
-import type { Range, Replica } from '../world/ranges.ts';
+import type { HeldReplica, Range, Replica } from '../world/ranges.ts';
 import { canReach } from '../world/reachability.ts';
 import type { WorldState } from '../world/state.ts';
 import { goInteger } from './page.ts';
@@ -23,16 +23,20 @@ export async function describeRanges(
   request: ClusterRequest,
   nodeId: string,
 ): Promise<Reply> {
-  if (server.quirks.rangeDescriptors === 'missing') return textAnswer(404, '404 page not found\n');
+  const { rangeDescriptors, maxDescriptorIds, tooManyIds } = server.quirks;
+  if (rangeDescriptors === 'missing') return textAnswer(404, '404 page not found');
+  if (rangeDescriptors === 'unimplemented') return textAnswer(501, 'Not Available on Tenants');
+  const texts = request.query.getAll('range_ids');
+  if (maxDescriptorIds > 0 && texts.length > maxDescriptorIds)
+    return textAnswer(tooManyIds, 'too many range_ids');
   const caller: Account | Reply = callerOfCookie(server, request);
   if (typeof caller === 'string' || isRefusal(caller)) return caller;
   const refusal = refuseUnprivileged(server, caller);
   if (refusal !== undefined) return refusal;
-  if (server.quirks.rangeDescriptors === 'forbidden') {
+  if (rangeDescriptors === 'forbidden')
     return textAnswer(403, 'user not allowed to access this endpoint');
-  }
   const id = nodeId === 'local' ? request.node.id : goInteger(nodeId);
-  const rangeIds = request.query.getAll('range_ids').map(goInteger);
+  const rangeIds = texts.map(goInteger);
   if (id === undefined || rangeIds.includes(undefined)) {
     return textAnswer(400, 'parsing "range_ids": invalid syntax');
   }

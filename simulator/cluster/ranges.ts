@@ -9,9 +9,10 @@ import {
 } from '../http/answer.ts';
 import { encodeJson } from '../wire/encoding.ts';
 import { rangeElement } from '../wire/range.ts';
-import { heldReplicas, type HeldReplica } from '../world/held-replicas.ts';
+import { heldReplicas } from '../world/held-replicas.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import { churnRanges } from '../world/range-actions.ts';
+import type { HeldReplica } from '../world/ranges.ts';
 import { canReach } from '../world/reachability.ts';
 import { slicePage, goInteger, listBody } from './page.ts';
 import type { ClusterRequest, ClusterServer } from './request.ts';
@@ -75,6 +76,7 @@ function listReplicas(
   const texts = page.items.map(({ range, replica }) =>
     encodeJson(rangeElement(state, quirks, range, replica)),
   );
+  for (const { replica } of page.items) replica.passing.clear();
   if (quirks.rangeChurn && page.next !== undefined) churnRanges(state);
   const elements = texts.map((text) => () => text);
   return jsonAnswer(200, listBody('ranges', elements, page.next, '[]'));

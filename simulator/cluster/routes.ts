@@ -1,6 +1,7 @@
 import { textAnswer, unknownPath, jsonAnswer, type Answer, type Reply } from '../http/answer.ts';
 import type { Account } from '../options.ts';
 import { describeTable, listUsers } from './catalog.ts';
+import { describeConnections } from './connectivity.ts';
 import { listJobs } from './jobs.ts';
 import { login, logout } from './login.ts';
 import { health, ready, statusVars, listNodes } from './nodes.ts';
@@ -28,6 +29,7 @@ export type ClusterEndpoint =
   | 'table'
   | 'table_metadata'
   | 'range_descriptors'
+  | 'connectivity'
   | 'jobs'
   | 'health'
   | 'vars'
@@ -50,6 +52,7 @@ const ROUTES: readonly Route[] = [
   { endpoint: 'table_metadata', pattern: /^\/api\/v2\/table_metadata\/$/ },
   { endpoint: 'health', pattern: /^\/(?:health|api\/v2\/health\/)$/ },
   { endpoint: 'range_descriptors', pattern: /^\/_status\/ranges\/([^/]+)$/ },
+  { endpoint: 'connectivity', pattern: /^\/_status\/connectivity$/ },
   { endpoint: 'jobs', pattern: /^\/_admin\/v1\/jobs$/ },
   { endpoint: 'vars', pattern: /^\/_status\/vars$/ },
 ];
@@ -87,6 +90,7 @@ export async function answerLocally(
     case 'table':
     case 'table_metadata':
     case 'range_descriptors':
+    case 'connectivity':
     case 'jobs':
       break;
   }
@@ -95,6 +99,7 @@ export async function answerLocally(
   if (endpoint === 'login') return login(server, request);
   if (endpoint === 'logout') return logout(server, request);
   if (endpoint === 'range_descriptors') return describeRanges(server, request, parts[0] ?? '');
+  if (endpoint === 'connectivity') return describeConnections(server, request);
   if (endpoint === 'jobs') return listJobs(server, request);
   return answerAuthenticated(server, request, endpoint, parts);
 }

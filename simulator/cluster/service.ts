@@ -36,7 +36,9 @@ function targetOf(received: ReceivedRequest, gateway: number): number {
   const { endpoint, parts } = matchRoute(received.url.pathname);
   const inPath =
     endpoint === 'node_ranges' || endpoint === 'range_descriptors' ? Number(parts[0]) : Number.NaN;
-  const target = inPath || Number(received.url.searchParams.get('remote_node_id'));
+  const { searchParams } = received.url;
+  const inQuery = endpoint === 'connectivity' ? 'node_id' : 'remote_node_id';
+  const target = inPath || Number(searchParams.get(inQuery));
   return Number.isInteger(target) && target > 0 ? target : gateway;
 }
 

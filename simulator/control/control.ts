@@ -104,7 +104,7 @@ function describe(): object {
     'GET /truth': 'the correct result of every collector at this moment',
     'GET /requests': 'the requests received so far',
     'POST /faults':
-      'kind, and by kind ms, bytes, bytesPerSecond, status, body, retryAfter, location; api? endpoint? node? skip? times? probability?',
+      'kind, and by kind ms, bytes, bytesPerSecond, status, body, retryAfter, location; api? endpoint? node? gateway? skip? times? probability?',
     'DELETE /faults': 'removes all faults',
     'POST /quirks':
       'quirk names and values, such as loginToken good|newline|cjk|long|empty|refused',

@@ -25,6 +25,8 @@ const KINDS = [
   'gzip-bomb',
   'empty',
   'no-content',
+  'cached',
+  'old',
 ] as const;
 
 /** A fault rule from a JSON object with the members of FaultRule. */
@@ -37,6 +39,7 @@ function parseScope(members: Members): FaultScope {
     api: choiceMember(members, 'api', ['cluster', 'cloud'] as const),
     endpoint: textMember(members, 'endpoint'),
     node: numberMember(members, 'node'),
+    gateway: numberMember(members, 'gateway'),
     skip: numberMember(members, 'skip'),
     times: numberMember(members, 'times'),
     probability: numberMember(members, 'probability'),

@@ -27,10 +27,14 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
     act: (world, m) => world.crashNode(integerMember(m, 'node')),
   },
   start: {
-    members: 'node (unavailable at first, unlike after revive)',
-    act: (world, m) => world.startNode(integerMember(m, 'node')),
+    members: 'node, isBehind? (unavailable at first, unlike after revive)',
+    act: (world, m) => world.startNode(integerMember(m, 'node'), m.get('isBehind') === true),
   },
-  revive: { members: 'node', act: (world, m) => world.reviveNode(integerMember(m, 'node')) },
+  revive: {
+    members: 'node, isBehind? (with what its replicas knew, until catch-up)',
+    act: (world, m) => world.reviveNode(integerMember(m, 'node'), m.get('isBehind') === true),
+  },
+  'catch-up': { members: 'node', act: (world, m) => world.catchUp(integerMember(m, 'node')) },
   drain: { members: 'node', act: (world, m) => world.drainNode(integerMember(m, 'node')) },
   decommission: {
     members: 'node, finished?',
@@ -46,6 +50,11 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
   },
   restart: { members: 'node', act: (world, m) => world.restartNode(integerMember(m, 'node')) },
   partition: { members: 'node', act: (world, m) => world.partition(integerMember(m, 'node')) },
+  'partition-pair': {
+    members: 'nodes (two ids that do not reach each other; both stay live)',
+    act: (world, m) => world.partitionPair(...pairMember(m)),
+  },
+  'heal-pair': { members: 'nodes', act: (world, m) => world.healPair(...pairMember(m)) },
   freeze: {
     members: 'node, silentOn? ranges|ranges-and-sessions (then it stays live)',
     act: (world, m) =>
@@ -86,7 +95,40 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
   },
   'remove-range': {
     members: 'range',
-    act: (world, m) => world.removeRange(integerMember(m, 'range')),
+    act: (world, m) => ({ isRemoved: world.removeRange(integerMember(m, 'range')) }),
+  },
+  'split-range': {
+    members: 'range',
+    act: (world, m) => ({ range: world.splitRange(integerMember(m, 'range')) }),
+  },
+  'merge-range': {
+    members: 'range (with its right neighbour)',
+    act: (world, m) => ({ isMerged: world.mergeRange(integerMember(m, 'range')) }),
+  },
+  zone: {
+    members: 'ranges (ids), voters, nonVoters?',
+    act: (world, m) =>
+      world.setZone(integersMember(m, 'ranges'), {
+        voters: integerMember(m, 'voters'),
+        nonVoters: numberMember(m, 'nonVoters') ?? 0,
+      }),
+  },
+  'aim-replicas': {
+    members: 'range, nodes (ids), nonVoters? (ids)',
+    act: (world, m) =>
+      world.aimReplicas(
+        integerMember(m, 'range'),
+        integersMember(m, 'nodes'),
+        m.has('nonVoters') ? integersMember(m, 'nonVoters') : [],
+      ),
+  },
+  'step-replicas': {
+    members: 'range',
+    act: (world, m) => ({ isStep: world.stepReplicas(integerMember(m, 'range')) }),
+  },
+  allocate: {
+    members: 'steps? (replicas go where the zones want them)',
+    act: (world, m) => ({ ranges: world.allocate(numberMember(m, 'steps')) }),
   },
   'open-session': {
     members: 'node, application?, user?, state? active|idle_in_transaction|idle, transactionAgeMs?',
@@ -161,6 +203,12 @@ export function actOnWorld(world: World, name: string, members: Members): unknow
     if (error instanceof RangeError) throw new ControlError(error.message, { cause: error });
     throw error;
   }
+}
+
+function pairMember(members: Members): readonly [number, number] {
+  const [a, b, ...others] = integersMember(members, 'nodes');
+  if (a !== undefined && b !== undefined && others.length === 0) return [a, b];
+  throw new ControlError('nodes: not two ids');
 }
 
 function replicationKind(members: Members): 'physical' | 'logical' {

@@ -1,4 +1,5 @@
 import { createRandom } from '../random.ts';
+import type { Answer } from './answer.ts';
 import type { LoggedRequest } from './request-log.ts';
 
 /** The effect of a fault on a request. */
@@ -35,7 +36,11 @@ export type FaultEffect =
   | { readonly kind: 'gzip-bomb' }
   /** Status 200 and no body. */
   | { readonly kind: 'empty' }
-  | { readonly kind: 'no-content' };
+  | { readonly kind: 'no-content' }
+  /** A cache: repeats the first good response to each GET with its Date and an Age, whatever happens to the node. */
+  | { readonly kind: 'cached' }
+  /** Repeats the first good response to each GET as if it were new. */
+  | { readonly kind: 'old' };
 
 /** The requests that an effect applies to; an absent member matches everything. */
 export interface FaultScope {
@@ -43,6 +48,8 @@ export interface FaultScope {
   readonly endpoint?: string;
   /** The requested node, by address, path or remote_node_id. */
   readonly node?: number;
+  /** The node whose address receives the request. */
+  readonly gateway?: number;
   /** The number of matching requests to skip first. */
   readonly skip?: number;
   /** The maximum number of affected requests. */
@@ -58,15 +65,28 @@ export interface FaultHandle {
   remove(): void;
 }
 
+/** A fault that applies to a request. */
+export interface Fault {
+  readonly effect: FaultEffect;
+  /** Responses that it repeats, by gateway and path. */
+  readonly stored: Map<string, StoredAnswer>;
+}
+
+interface StoredAnswer {
+  readonly answer: Answer;
+  readonly atMs: number;
+}
+
 export interface Faults {
   add(rule: FaultRule): FaultHandle;
   clear(): void;
-  /** The effect of the first rule that applies to the request; counts it. */
-  take(request: LoggedRequest): FaultEffect | undefined;
+  /** The first fault that applies to the request; counts it. */
+  take(request: LoggedRequest): Fault | undefined;
 }
 
 interface Installed {
   readonly rule: FaultRule;
+  readonly stored: Fault['stored'];
   seen: number;
   hits: number;
 }
@@ -76,7 +96,7 @@ export function createFaults(seed: number): Faults {
   const installed = new Set<Installed>();
   return {
     add: (rule) => {
-      const fault: Installed = { rule, seen: 0, hits: 0 };
+      const fault: Installed = { rule, stored: new Map(), seen: 0, hits: 0 };
       installed.add(fault);
       return {
         get hits(): number {
@@ -93,7 +113,7 @@ export function createFaults(seed: number): Faults {
         if (!matches(fault.rule, request) || !isDue(fault)) continue;
         if (!random.chance(fault.rule.probability ?? 1)) continue;
         fault.hits++;
-        return fault.rule;
+        return { effect: fault.rule, stored: fault.stored };
       }
       return undefined;
     },
@@ -104,7 +124,8 @@ function matches(rule: FaultScope, request: LoggedRequest): boolean {
   return (
     (rule.api ?? request.api) === request.api &&
     (rule.endpoint ?? request.endpoint) === request.endpoint &&
-    (rule.node ?? request.node) === request.node
+    (rule.node ?? request.node) === request.node &&
+    (rule.gateway ?? request.gateway) === request.gateway
   );
 }
 

@@ -4,6 +4,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import { internalError, type Reply } from './answer.ts';
 import { dripped, applyEffect, stalled } from './fault-effects.ts';
 import type { FaultEffect, Faults } from './faults.ts';
+import { isRepeating, repeated } from './repeated-answers.ts';
 import { loggedHeaders, type LoggedRequest, type RequestRecorder } from './request-log.ts';
 import { sendAnswer, type Transport } from './send.ts';
 
@@ -64,9 +65,14 @@ async function handle(
   });
   const closed = new AbortController();
   response.once('close', () => closed.abort());
-  const effect = service.faults.take(entry);
+  const fault = service.faults.take(entry);
+  const effect = fault?.effect;
   if (effect?.kind === 'slow') await wait(effect.ms, undefined, { signal: closed.signal });
-  const original = await answerOrError(service, received, entry);
+  const answer = (): Promise<Reply> => answerOrError(service, received, entry);
+  const original =
+    fault !== undefined && isRepeating(fault.effect)
+      ? await repeated(fault, entry, answer, service.headerNow())
+      : await answer();
   const reply = effect === undefined ? original : applyEffect(effect, original);
   response.setHeader('Date', new Date(service.headerNow()).toUTCString());
   const transport = transportFor(effect, closed.signal, service.compresses() && wantsGzip(request));

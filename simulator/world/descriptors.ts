@@ -39,7 +39,7 @@ function dropReplaced(state: WorldState, { id, replicas }: Range): void {
 }
 
 /** The range as it is now, for a replica that will not learn of changes; it serves nobody. */
-export function snapshotOf(range: Range): Range {
+function snapshotOf(range: Range): Range {
   const replicas = range.replicas.map((replica): Replica => ({ ...replica, knows: undefined }));
   return { ...range, replicas, queriesPerSecond: 0, extraCpuNanos: 0, forced: new Set() };
 }

@@ -1,11 +1,5 @@
-import type { Range, Replica } from './ranges.ts';
+import type { HeldReplica, Range } from './ranges.ts';
 import type { WorldState } from './state.ts';
-
-/** A replica on a store, with the range as that replica knows it. */
-export interface HeldReplica {
-  readonly range: Range;
-  readonly replica: Replica;
-}
 
 /**
  * The replicas on all stores, or those of some ranges, by range id: those of the descriptors, and those that were removed
@@ -21,6 +15,17 @@ export function heldReplicas(state: WorldState, rangeIds?: Iterable<number>): He
   const removed = state.removed.filter(({ range }) => wanted?.has(range.id) !== false);
   if (removed.length === 0 && wanted === undefined) return held;
   return [...held, ...removed].toSorted((a, b) => a.range.id - b.range.id);
+}
+
+/** The replicas on one store, without a look at the others. */
+export function heldByStore(state: WorldState, store: number): HeldReplica[] {
+  const held = state.removed.filter(({ replica }) => replica.storeId === store);
+  for (const range of state.ranges.values()) {
+    const replica = range.replicas.find(({ storeId }) => storeId === store);
+    if (replica === undefined || replica.knows === 'nothing') continue;
+    held.push({ range: replica.knows ?? range, replica });
+  }
+  return held;
 }
 
 function heldOf(range: Range): HeldReplica[] {

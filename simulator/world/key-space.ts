@@ -2,7 +2,7 @@ import { changeRange, hears, settleRange } from './descriptors.ts';
 import { splitKey } from './keys.ts';
 import { leadersOf } from './leadership.ts';
 import { makeReplica, type Range, type Replica } from './ranges.ts';
-import { isChanging } from './replica-types.ts';
+import { isMoving } from './replication.ts';
 import { nodeOf, type WorldState } from './state.ts';
 
 /** Splits the range; the right half has the next id. Stores that are cut off do not hold it yet. */
@@ -24,6 +24,7 @@ export function splitRange(state: WorldState, range: Range): Range {
     end,
     replicas,
     leases: range.leases.slice(-1),
+    goal: undefined,
     extraCpuNanos: 0,
     forced: new Set(),
   };
@@ -47,7 +48,7 @@ export function mergeWithNext(state: WorldState, range: Range): boolean {
 }
 
 function isWhole(state: WorldState, range: Range): boolean {
-  if (isChanging(range.replicas) || leadersOf(state, range).length === 0) return false;
+  if (isMoving(range) || leadersOf(state, range).length === 0) return false;
   return range.replicas.every(
     (replica) => replica.knows === undefined && hears(state, range, replica),
   );

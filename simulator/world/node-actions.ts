@@ -4,8 +4,9 @@ import { withNextLease } from './leases.ts';
 import { deadStatus, expectDeath, expectReturn, expiredStatus, liveStatus } from './liveness.ts';
 import { isReachable, type ClusterNode, type Silence } from './nodes.ts';
 import { makeReplica, type Range } from './ranges.ts';
+import { pairKey } from './reachability.ts';
 import { recordOf } from './records.ts';
-import { isChanging } from './replica-types.ts';
+import { isMoving } from './replication.ts';
 import { nodeOf, type WorldState } from './state.ts';
 
 /** Changes to a node. */
@@ -40,6 +41,12 @@ export interface NodeActions {
   restartNode(id: number): void;
   /** The process runs and its own address responds, but other nodes cannot reach it. */
   partition(id: number): void;
+  /**
+   * Two nodes do not reach each other. Both stay live, as where a third node reaches both: nobody marks them down, and what
+   * the third one holds together is lost with it.
+   */
+  partitionPair(a: number, b: number): void;
+  healPair(a: number, b: number): void;
   /**
    * The process accepts calls and never responds, and its liveness expires. With `silentOn` only those calls hang:
    * the node stays live, writes its record and serves everything else.
@@ -78,6 +85,13 @@ export function createNodeActions(state: WorldState): NodeActions {
       Object.assign(node(id), { startedAtMs: state.now(), silentOn: 'nothing', keptGauges: {} });
     },
     partition: (id) => stop(state, node(id), 'partitioned'),
+    partitionPair: (a, b) => {
+      if (node(a) === node(b)) throw new RangeError(`node ${a} is no pair`);
+      state.cutPairs.add(pairKey(a, b));
+    },
+    healPair: (a, b) => {
+      state.cutPairs.delete(pairKey(a, b));
+    },
     freezeNode: (id, silentOn) => {
       if (silentOn === undefined) stop(state, node(id), 'frozen');
       else node(id).silentOn = silentOn;
@@ -143,7 +157,7 @@ function finish(state: WorldState, node: ClusterNode, keepsRecord: boolean): voi
 
 function moveReplicaAway(state: WorldState, range: Range, node: ClusterNode): void {
   const leaving = range.replicas.find((replica) => replica.nodeId === node.id);
-  if (leaving === undefined || isChanging(range.replicas)) return;
+  if (leaving === undefined || isMoving(range)) return;
   if (leadersOf(state, range).length === 0) return;
   const taken = new Set(range.replicas.map((replica) => replica.nodeId));
   const free = [...state.nodes.values()].filter(

@@ -2,6 +2,7 @@ import { fractionOf } from '../random.ts';
 import { bulkMetrics } from './bulk-metrics.ts';
 import { jobMetrics } from './job-metrics.ts';
 import { countsAsLive, type ClusterNode } from './nodes.ts';
+import { pairKey } from './reachability.ts';
 import type { WorldState } from './state.ts';
 
 /** Counters by their growth per second since the process started. */
@@ -117,8 +118,10 @@ export function histogramOf(key: string, p99: number, count: number): Record<str
 }
 
 function gauges(state: WorldState, node: ClusterNode, atMs: number): Record<string, number> {
-  const nodes = [...state.nodes.values()];
+  // Nobody still calls members that died long ago.
+  const nodes = [...state.nodes.values()].filter(({ isRelic }) => !isRelic);
   const live = nodes.filter(countsAsLive).length;
+  const cut = nodes.filter(({ id }) => state.cutPairs.has(pairKey(node.id, id))).length;
   const cpu = 0.25 * wave('cpu', node.id, atMs);
   const secure = state.options.insecure ? 0 : Math.floor(state.startMs / 1000) + 300 * DAY_SECONDS;
   return {
@@ -147,8 +150,8 @@ function gauges(state: WorldState, node: ClusterNode, atMs: number): Record<stri
     'liveness.livenodes': live,
     'clock-offset.meannanos': Math.round(2e6 * (fractionOf('clock', node.id) - 0.5)),
     'clock-offset.stddevnanos': 57_812,
-    'rpc.connection.healthy': 2 * live,
-    'rpc.connection.unhealthy': nodes.length - live,
+    'rpc.connection.healthy': 2 * (live - cut),
+    'rpc.connection.unhealthy': nodes.length - live + 2 * cut,
     'gossip.connections.incoming': 2,
     'gossip.connections.outgoing': 1,
     'gossip.connections.refused': 0,

@@ -47,6 +47,8 @@ export interface NodeRecord {
 
 export interface ClusterNode {
   readonly id: number;
+  /** It died before the world began. */
+  readonly isRelic: boolean;
   readonly stores: readonly Store[];
   readonly locality: readonly { readonly key: string; readonly value: string }[];
   readonly host: string;
@@ -92,6 +94,41 @@ export function generateNodes(options: SimulatorOptions, startMs: number): Clust
   return nodes;
 }
 
+const RELIC_AGE_MS = 400 * DAY_MS;
+
+/** Members that died long ago, for a world with these nodes. */
+export function generateRelics(
+  options: SimulatorOptions,
+  nodes: readonly ClusterNode[],
+  startMs: number,
+): ClusterNode[] {
+  const random = createRandom(options.seed ^ 0x72656c69);
+  const firstStore = 1 + nodes.flatMap(({ stores }) => stores).length;
+  return Array.from({ length: options.relics }, (_, index): ClusterNode => {
+    const id = options.nodes + 1 + index;
+    const diedMs = startMs - RELIC_AGE_MS - index * DAY_MS;
+    const isLeaving = index % 2 === 0;
+    const store = generateStore(firstStore + index, random);
+    const node = generateNode(id, [store], random, diedMs);
+    return {
+      ...node,
+      isRelic: true,
+      host: options.relicsAtNodes ? (nodes[index % nodes.length]?.host ?? node.host) : node.host,
+      buildTag: 'v20.1.17',
+      serverVersion: { major: 20, minor: 1, internal: 0 },
+      process: 'down',
+      liveness: isLeaving ? 'decommissioned' : 'dead',
+      membership: isLeaving ? 'decommissioning' : 'active',
+      frozenRecord: {
+        startedAtMs: node.startedAtMs,
+        updatedAtMs: diedMs,
+        metrics: { 'sys.uptime': Math.floor((diedMs - node.startedAtMs) / 1000) },
+        stores: new Map([[store.id, { capacity: store.capacityBytes, replicas: 0 }]]),
+      },
+    };
+  });
+}
+
 function generateStore(id: number, random: Random): Store {
   return { id, capacityBytes: 512 * GIBIBYTE, usedShare: 0.25 + 0.35 * random.next() };
 }
@@ -106,6 +143,7 @@ function generateNode(
   const zone = `${region}-${'bcd'[Math.floor((id - 1) / REGIONS.length) % 3] ?? 'b'}`;
   return {
     id,
+    isRelic: false,
     stores,
     locality: [
       { key: 'region', value: region },

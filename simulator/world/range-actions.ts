@@ -1,3 +1,4 @@
+import { nextPlacement } from './allocator.ts';
 import { changeRange, settleRange } from './descriptors.ts';
 import { mergeWithNext, splitRange } from './key-space.ts';
 import { MAX_KEY } from './keys.ts';
@@ -10,8 +11,10 @@ import {
   type Range,
   type RangeProblem,
   type Replica,
+  type ReplicaProblem,
 } from './ranges.ts';
 import { REPLICA_TYPE } from './replica-types.ts';
+import { isMoving, stepReplicas } from './replication.ts';
 import { nodeOf, rangeOf, type WorldState } from './state.ts';
 
 /** Changes to a range. */
@@ -32,6 +35,19 @@ export interface RangeActions {
    * first gets the lease.
    */
   placeRange(id: number, voters: readonly number[], nonVoters?: readonly number[]): void;
+  /** The range is to have its replicas on these nodes; stepReplicas takes it there. */
+  aimReplicas(id: number, voters: readonly number[], nonVoters?: readonly number[]): void;
+  /**
+   * One step of a change of replicas, as a server takes it (replication.ts). False when there is none to take, or no
+   * majority to take it.
+   */
+  stepReplicas(id: number): boolean;
+  /**
+   * What the replicate queue does: each range takes up to so many steps towards the replicas that its zone asks for.
+   * Replicas leave nodes that are dead or leaving, as far as other nodes can take them. Voters and non-voters become each
+   * other where they are. Returns the number of ranges that changed.
+   */
+  allocate(steps?: number): number;
   /** What the zone of these ranges asks for from now on; their replicas stay as they are. */
   setZone(
     ids: readonly number[],
@@ -39,9 +55,12 @@ export interface RangeActions {
   ): void;
   /**
    * Sets or clears a problem. The four problems of a range are reported by one replica (problems.ts), the others
-   * by the replica on `storeId` or, without it, by the leaseholder's.
+   * by the replica on `storeId` or, without it, by the leaseholder's, each time until they are cleared. A replica that has
+   * no_raft_leader or circuit_breaker_error does not vote.
    */
   setProblem(id: number, problem: Problem, on?: boolean, storeId?: number): void;
+  /** The replica reports the problem in one listing, and votes all the same. */
+  reportOnce(id: number, nodeId: number, problem: ReplicaProblem): void;
   moveLease(id: number, nodeId: number): void;
   /** The replica does not know the newest `leases` of the range. */
   lagReplica(id: number, nodeId: number, leases: number): void;
@@ -58,12 +77,22 @@ export function createRangeActions(state: WorldState): RangeActions {
     mergeRange: (id) => mergeWithNext(state, rangeOf(state, id)),
     placeRange: (id, voters, nonVoters = []) =>
       placeRange(state, rangeOf(state, id), voters, nonVoters),
+    aimReplicas: (id, voters, nonVoters = []) => {
+      if (voters.length === 0) throw new RangeError('a range needs at least one voter');
+      rangeOf(state, id).goal = { voters, nonVoters };
+    },
+    stepReplicas: (id) => stepReplicas(state, rangeOf(state, id)),
+    allocate: (steps = Infinity) =>
+      [...state.ranges.values()].filter((range) => allocate(state, range, steps)).length,
     setZone: (ids, { voters, nonVoters = 0 }) => {
       const wanted = { wantedVoters: voters, wantedReplicas: voters + nonVoters };
       for (const id of ids) Object.assign(rangeOf(state, id), wanted);
     },
     setProblem: (id, problem, on = true, storeId) =>
       setProblem(rangeOf(state, id), problem, on, storeId),
+    reportOnce: (id, nodeId, problem) => {
+      replicaOn(rangeOf(state, id), nodeId).passing.add(problem);
+    },
     moveLease: (id, nodeId) => {
       const range = rangeOf(state, id);
       range.leases = withNextLease(range.leases, replicaOn(range, nodeId), 'transfer', state.now());
@@ -93,6 +122,17 @@ function addRange(state: WorldState, nodeIds: readonly number[]): number {
   return range.id;
 }
 
+function allocate(state: WorldState, range: Range, steps: number): boolean {
+  let taken = 0;
+  while (taken < steps) {
+    if (!isMoving(range)) range.goal = nextPlacement(state, range);
+    if (!isMoving(range)) break;
+    if (stepReplicas(state, range)) taken += 1;
+    else if (isMoving(range)) break;
+  }
+  return taken > 0;
+}
+
 function removeRange(state: WorldState, range: Range): boolean {
   const left = [...state.ranges.values()].find(({ end }) => end === range.start);
   return left !== undefined && mergeWithNext(state, left);
@@ -114,6 +154,7 @@ function placeRange(
     return makeReplica(node, store.id, present?.replicaId ?? range.nextReplicaId++, type);
   });
   const first = firstOf(replicas);
+  range.goal = undefined;
   changeRange(state, range, { replicas });
   range.leases = withNextLease(range.leases, first, 'transfer', state.now());
   settleRange(state, range);

@@ -24,7 +24,7 @@ export const REPLICA_PROBLEMS = [
 /** Reported by exactly one replica of the range. */
 export type RangeProblem = (typeof RANGE_PROBLEMS)[number];
 /** Reported by the replica that has it. */
-type ReplicaProblem = (typeof REPLICA_PROBLEMS)[number];
+export type ReplicaProblem = (typeof REPLICA_PROBLEMS)[number];
 export type Problem = RangeProblem | ReplicaProblem;
 
 export interface Replica {
@@ -38,10 +38,18 @@ export interface Replica {
    */
   readonly knows: Range | 'nothing' | undefined;
   readonly flags: Set<ReplicaProblem>;
+  /** Problems that it reports once, as between two leaders. */
+  readonly passing: Set<ReplicaProblem>;
   quiescent: boolean;
   ticking: boolean;
   /** The number of newest leases that this replica does not know yet. */
   lag: number;
+}
+
+/** The nodes on which a range is to be. */
+export interface Placement {
+  readonly voters: readonly number[];
+  readonly nonVoters: readonly number[];
 }
 
 /** A range; id, keys, replicas, next replica id and generation are its descriptor. */
@@ -60,12 +68,20 @@ export interface Range {
   /** What its zone asks for: voters, and replicas in all. */
   wantedVoters: number;
   wantedReplicas: number;
+  /** Where its replicas are moving, step by step; undefined when they stay. */
+  goal: Placement | undefined;
   /** Average queries per second at the leaseholder; 0 is an idle range. */
   queriesPerSecond: number;
   /** CPU at the leaseholder beside that of the queries, nanoseconds per second: few expensive ones. */
   extraCpuNanos: number;
   /** Problems set by setProblem. */
   readonly forced: Set<RangeProblem>;
+}
+
+/** A replica on a store, with the range as that replica knows it. */
+export interface HeldReplica {
+  readonly range: Range;
+  readonly replica: Replica;
 }
 
 const SYSTEM_KEYS: readonly Key[] = [
@@ -107,6 +123,7 @@ export function generateRanges(
       leases: generateLeases(replicas.filter(votesAfter), random, startMs),
       wantedVoters,
       wantedReplicas: wantedVoters + replicas.filter((replica) => !votesAfter(replica)).length,
+      goal: undefined,
       queriesPerSecond: random.chance(IDLE_SHARE) ? 0 : generateLoad(random),
       extraCpuNanos: 0,
       forced: new Set(),
@@ -232,6 +249,7 @@ export function makeReplica(
     type,
     knows: undefined,
     flags: new Set(),
+    passing: new Set(),
     quiescent: false,
     ticking: true,
     lag: 0,

@@ -16,7 +16,7 @@ interface Typed {
 }
 
 /** Whether the replica votes in the old configuration of a range; in the only one, unless two are joint. */
-export function votesBefore({ type }: Typed): boolean {
+function votesBefore({ type }: Typed): boolean {
   const { voter, outgoing, demotingToLearner, demotingToNonVoter } = REPLICA_TYPE;
   return [voter, outgoing, demotingToLearner, demotingToNonVoter].some((each) => each === type);
 }

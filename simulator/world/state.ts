@@ -1,10 +1,9 @@
 import type { Account, SimulatorOptions } from '../options.ts';
 import { createAccounts } from './accounts.ts';
 import { createAssistant, type AssistantState } from './assistant.ts';
-import type { HeldReplica } from './held-replicas.ts';
 import { type Lease, leasesKnownTo } from './leases.ts';
-import { generateNodes, type ClusterNode, clientNodeIds } from './nodes.ts';
-import { generateRanges, type Range, type Replica } from './ranges.ts';
+import { generateNodes, generateRelics, type ClusterNode, clientNodeIds } from './nodes.ts';
+import { generateRanges, type HeldReplica, type Range, type Replica } from './ranges.ts';
 import { generateSlots, type Slot } from './session-plan.ts';
 import type { Session } from './sessions.ts';
 import { createExtraTables, createTables, type Table } from './tables.ts';
@@ -28,6 +27,8 @@ export interface WorldState {
   readonly now: () => number;
   readonly startMs: number;
   readonly nodes: Map<number, ClusterNode>;
+  /** Pairs of nodes that do not reach each other (`pairKey`), although both are up. */
+  readonly cutPairs: Set<string>;
   /** By id, ascending. */
   readonly ranges: Map<number, Range>;
   /** The id of the next range to be split off; ids of merged ranges are not used again. */
@@ -70,10 +71,13 @@ export function createState(options: SimulatorOptions): WorldState {
     options,
     now: options.frozen ? () => startMs : options.now,
     startMs,
-    nodes: new Map(nodes.map((node) => [node.id, node])),
+    nodes: new Map(
+      [...nodes, ...generateRelics(options, nodes, startMs)].map((node) => [node.id, node]),
+    ),
     ranges,
     nextRangeId: ranges.size + 1,
     removed: [],
+    cutPairs: new Set(),
     tables: [...tables, ...extraTables],
     accounts: createAccounts(options),
     slots: generateSlots(options, clientNodeIds(options)),
@@ -95,6 +99,11 @@ export function nodeOf(state: WorldState, id: number): ClusterNode {
   const node = state.nodes.get(id);
   if (node === undefined) throw new RangeError(`node ${id} is not in this world`);
   return node;
+}
+
+/** The ids of the nodes, without members that died before the world began. */
+export function nodeIdsOf(state: WorldState): number[] {
+  return [...state.nodes.values()].filter(({ isRelic }) => !isRelic).map(({ id }) => id);
 }
 
 /** The nodes with a status record, by id. */

@@ -1,5 +1,5 @@
 import { bulkMetrics } from './bulk-metrics.ts';
-import { heldReplicas } from './held-replicas.ts';
+import { heldByStore } from './held-replicas.ts';
 import { loadOf } from './load.ts';
 import { histogramOf } from './node-metrics.ts';
 import type { ClusterNode, Store } from './nodes.ts';
@@ -56,8 +56,8 @@ export function storeMetrics(
 function countReplicas(state: WorldState, store: Store, atMs: number): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const key of COUNTED) counts[key] = 0;
-  for (const { range, replica } of heldReplicas(state)) {
-    if (replica.storeId === store.id) countReplica(counts, state, range, replica, atMs);
+  for (const { range, replica } of heldByStore(state, store.id)) {
+    countReplica(counts, state, range, replica, atMs);
   }
   return counts;
 }

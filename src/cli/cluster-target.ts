@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
 import type { CloudApi } from '../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import { assertOneCluster } from '../cockroach/identity.ts';
 import {
   type CollectorPoll,
   collectorPoll,
@@ -44,8 +45,8 @@ const HOW_TO_CONFIGURE: Readonly<Record<Api, string>> = {
 
 /**
  * Adds the options that choose a cluster, `--yes` for an operation that changes something, and makes `work` the action of the
- * command. The session that it created is logged out. A failed request becomes one sentence with its remedy; a signal or a broken pipe ends it early with its own
- * exit code.
+ * command. It fails when the URLs lead to different clusters. The session that it created is logged out. A failed request
+ * becomes one sentence with its remedy; a signal or a broken pipe ends it early with its own exit code.
  */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- commander does not type the arguments
 export function addClusterAction<A extends Api, Args extends unknown[]>(
@@ -70,6 +71,9 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
       }
       const stats = createPollStats(signal);
       try {
+        if (operation.api === 'cluster' && clients.cluster !== undefined) {
+          await assertOneCluster(clients.cluster.api, stats, config.cluster_api?.urls.length ?? 1);
+        }
         return (await work({ config, api: client.api, stats }, ...args)) ?? EXIT.ok;
       } catch (error) {
         // A change that was cancelled before its answer may have been made.

@@ -75,6 +75,10 @@ const COMMANDS: Readonly<
       'show a table: size, zone configuration, grants, CREATE TABLE statement',
       async () => ({ define: (await import('./commands/tables.ts')).defineTable }),
     ],
+    network: [
+      'list who does not reach whom, and the slowest connections between the nodes',
+      () => import('./commands/network.ts'),
+    ],
     users: [
       'list the SQL users',
       async () => ({ define: (await import('./commands/sessions.ts')).defineUsers }),

@@ -129,6 +129,8 @@ interface ReplicasRequest {
 
 /** The nodes whose replicas are not in the output. */
 export interface MissingNodes {
+  /** The nodes that were queried. */
+  readonly live: ReadonlySet<number>;
   /** The nodes that were not queried, because they are not live. */
   readonly skipped: readonly number[];
   /** The failures of the others, whose replicas are missing or incomplete, by node. */
@@ -180,7 +182,7 @@ export async function readRanges(
     if (rangeIds !== undefined) await Promise.all(toScan.map(read));
     else for (const [index, nodeId] of toScan.entries()) await read(nodeId, index);
   });
-  return { skipped, failed };
+  return { live: new Set(toScan), skipped, failed };
 }
 
 /**
@@ -213,21 +215,29 @@ export function noteMissingNodes({ skipped, failed }: MissingNodes): void {
 /** The size of a replica in a listing; most of it is the history of leases. */
 const TYPICAL_REPLICA_BYTES = 1_500;
 
-/** Prints what a scan of all nodes costs, by the replicas that they last reported. */
-export function noteScanCost(nodes: number, replicas: number): void {
+/** The size of a descriptor with what the server sends beside it. */
+const TYPICAL_DESCRIPTOR_BYTES = 4_000;
+
+/** Prints what a scan of all nodes costs, by the replicas and the leases that they last reported. */
+export function noteScanCost(nodes: number, replicas: number, descriptors = 0): void {
   const bytes = formatBytes(replicas * TYPICAL_REPLICA_BYTES);
   const size = replicas === 0 ? '' : `: about ${formatCount(replicas)} replicas, ${bytes}`;
-  note(`reads all ranges of ${nodes} nodes${size}; Ctrl-C cancels`);
+  const read = formatBytes(descriptors * TYPICAL_DESCRIPTOR_BYTES);
+  const more = descriptors === 0 ? '' : `, and ${formatCount(descriptors)} descriptors, ${read}`;
+  note(`reads all ranges of ${nodes} nodes${size}${more}; Ctrl-C cancels`);
 }
 
 /**
- * One scan of all nodes by the collector, whatever the route and the shards of the exporter. Prints which nodes it could
- * not read, and the remedy.
+ * One scan of all nodes by the collector, whatever the route and the shards of the exporter; `descriptors: 'all'` also reads
+ * the descriptor of each range, from its leaseholder. Prints which nodes it could not read, and the remedy.
  */
 export async function scanAllNodes(
   target: ClusterTarget,
   output: string,
-  { top_tables = 0 } = {},
+  {
+    top_tables = 0,
+    descriptors = 'none',
+  }: { readonly top_tables?: number; readonly descriptors?: 'none' | 'all' } = {},
 ): Promise<RangesResult> {
   const configured = collectorOptions(target.config, ranges);
   const route = configured.route === 'local' ? 'auto' : configured.route;
@@ -235,7 +245,7 @@ export async function scanAllNodes(
   // The commands that scan have listed nodes or tables before.
   const before = { hasWorked: true };
   const result = await withProgress('nodes', output, (_advance, scanProgress) =>
-    collectOnce(ranges, target, { options, scanProgress }),
+    collectOnce(ranges, target, { options, scanProgress, descriptors }),
   ).catch((error: unknown) => {
     throw explainFailure(error, ranges, target.config, before);
   });

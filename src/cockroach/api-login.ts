@@ -1,8 +1,16 @@
 import { abortable, type HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
-import { bufferBody, createPollStats, type HttpRequest, type PollStats } from '../http/request.ts';
+import { POLICY } from '../http/policy.ts';
+import {
+  bufferBody,
+  createPollStats,
+  type HttpRequest,
+  type HttpResponse,
+  type PollStats,
+} from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
 import { object, string } from '../json/shape.ts';
+import { CachedResponses } from './cached-responses.ts';
 
 interface ApiLoginOptions {
   readonly http: HttpClient;
@@ -17,7 +25,7 @@ interface ApiLoginOptions {
   readonly monotonicMs: () => number;
 }
 
-/** A GET of the cluster API, to which ApiLogin adds the token. */
+/** A GET of the cluster API, to which ApiLogin adds the token. A response that a cache has kept is a failure. */
 export interface ApiRequest<T> extends Omit<
   HttpRequest<T>,
   'method' | 'headers' | 'body' | 'sentToken'
@@ -26,10 +34,6 @@ export interface ApiRequest<T> extends Omit<
   readonly sendsCookie?: boolean;
 }
 
-/** Pause after a refused login: the same password is hardly accepted later, and each login costs the server a slow hash. */
-const REFUSED_PAUSE_MS = 60_000;
-/** Pause after any other response without a token: the requests to hundreds of nodes would each log in. */
-const UNUSABLE_PAUSE_MS = 5_000;
 const LOGIN = { endpoint: 'login' } as const;
 /** Maximum size of the response to a login or logout. */
 const MAX_RESPONSE_BYTES = 64 * 1024;
@@ -61,6 +65,7 @@ export class ApiLogin {
   #failedLogin: FailedLogin | undefined;
   /** When a refused token was last dropped, monotonic ms. */
   #droppedAtMs = -Infinity;
+  readonly #responses = new CachedResponses();
 
   constructor(options: ApiLoginOptions) {
     this.#options = options;
@@ -73,7 +78,9 @@ export class ApiLogin {
       return await this.#send(request, token);
     } catch (error) {
       const isRefused = error instanceof RequestError && error.reason === 'auth';
-      if (!isRefused || request.sendsCookie === true || !this.#dropRefused(token)) throw error;
+      // One URL may lead to another cluster, which knows no such token.
+      const provesNothing = request.sendsCookie === true || request.onlyUrl !== undefined;
+      if (!isRefused || provesNothing || !this.#dropRefused(token)) throw error;
     }
     return this.#send(request, await this.#getToken(request));
   }
@@ -118,7 +125,11 @@ export class ApiLogin {
   #send<T>({ sendsCookie, ...request }: ApiRequest<T>, token?: string): Promise<T> {
     const sentToken = sendsCookie !== true;
     const headers = token === undefined ? {} : tokenHeaders(token, sendsCookie);
-    return this.#options.http.send({ ...request, method: 'GET', headers, sentToken });
+    const onHeaders = (response: HttpResponse): void => {
+      this.#responses.check(request, response);
+      request.onHeaders?.(response);
+    };
+    return this.#options.http.send({ ...request, method: 'GET', headers, sentToken, onHeaders });
   }
 
   /** Drops a refused token, so that the next request logs in. Returns false if none can, or within a minute of the last time. */
@@ -127,7 +138,7 @@ export class ApiLogin {
     // Another request has replaced it meanwhile.
     if (token !== this.#token) return true;
     const nowMs = this.#options.monotonicMs();
-    if (nowMs - this.#droppedAtMs < REFUSED_PAUSE_MS) return false;
+    if (nowMs - this.#droppedAtMs < POLICY.refusedLoginPauseMs) return false;
     this.#droppedAtMs = nowMs;
     this.#token = undefined;
     return true;
@@ -148,7 +159,7 @@ export class ApiLogin {
         path: '/login/',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: new URLSearchParams({ username, password }).toString(),
-        stats: { ...createPollStats(signal, monotonicMs() + loginTimeoutMs), limits },
+        stats: { ...createPollStats(signal), limits },
         retryOn500: true,
         ...bufferBody(MAX_RESPONSE_BYTES, readToken),
       });
@@ -157,7 +168,7 @@ export class ApiLogin {
       if (!(error instanceof RequestError)) throw error;
       loginFailed(error);
       const isRefused = error.reason === 'auth' || error.reason === 'forbidden';
-      const pauseMs = isRefused ? REFUSED_PAUSE_MS : UNUSABLE_PAUSE_MS;
+      const pauseMs = isRefused ? POLICY.refusedLoginPauseMs : POLICY.uselessLoginPauseMs;
       // The breakers of the URL and of the endpoint know the other failures.
       if (error.scope === 'none') {
         this.#failedLogin = { error, password, pausedUntilMs: monotonicMs() + pauseMs };

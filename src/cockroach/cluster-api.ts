@@ -1,10 +1,12 @@
 import { RequestError } from '../http/errors.ts';
 import { bufferBody, createPollStats, type PollStats } from '../http/request.ts';
 import { decodeValue } from '../json/decoder.ts';
-import { PageParser } from '../json/page-parser.ts';
 import { type Infer, object, type ObjectShape, typed } from '../json/shape.ts';
 import type { Endpoint } from '../vocabulary.ts';
-import type { ApiLogin, ApiRequest } from './api-login.ts';
+import type { ApiLogin } from './api-login.ts';
+import { type ConnectivityRequest, connectivityPage } from './connectivity.ts';
+import { ClusterIdentity, nodeIdentity, NodeListings } from './identity.ts';
+import { type JobsRequest, jobsPage } from './jobs-page.ts';
 import {
   assertWithin,
   ELEMENT_LIMITS,
@@ -17,7 +19,8 @@ import {
   sessionsEnvelope,
   tablesEnvelope,
 } from './listings.ts';
-import { ClusterIdentity, nodeIdentity, NodeListings, type NodesRequest } from './node.ts';
+import type { NodesRequest } from './node.ts';
+import { type PageRequest, readPage } from './page.ts';
 import { describedRange, type RangeDescriptor, readDescriptor } from './range-descriptor.ts';
 
 export { failureOf, RequestError } from '../http/errors.ts';
@@ -44,8 +47,8 @@ export class ClusterApi {
   }
 
   /**
-   * GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last response. Rejects when a cache
-   * answers, and when there is no node: the one that answers is always listed.
+   * GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last response. Rejects when there is
+   * no node: the one that answers is always listed.
    */
   async nodes<S extends ObjectShape>(
     stats: PollStats,
@@ -54,10 +57,12 @@ export class ClusterApi {
     let dateMs: number | undefined;
     const identity = new ClusterIdentity();
     const element = object({ ...nodeIdentity.fields, ...request.shape.fields });
+    const { firstUrl = 0 } = request;
     await readOffsetPages(stats, 'nodes', async (offset) => {
       const page = await this.#readPage(stats, {
         endpoint: 'nodes',
         path: `/nodes/?limit=${request.limit}&offset=${offset}`,
+        firstUrl,
         retryOn500: true,
         list: 'nodes',
         element,
@@ -69,11 +74,37 @@ export class ClusterApi {
           request.onNode(typed(request.shape, node), dateMs);
         },
       });
-      this.#listings.checkPage(page.response, offset === 0);
       return page.envelope.next;
     });
     this.#listings.listed(stats, identity);
     return { dateMs };
+  }
+
+  /**
+   * The first node that a URL lists, by GET /nodes/?limit=1&offset=0; `urlIndex` counts from 0. Undefined when the URL does
+   * not answer so now. Rejects when the poll is over.
+   */
+  async identityAt(
+    stats: PollStats,
+    urlIndex: number,
+  ): Promise<{ readonly url: string; readonly identity: ClusterIdentity } | undefined> {
+    const identity = new ClusterIdentity();
+    try {
+      const { response } = await this.#readPage(stats, {
+        endpoint: 'nodes',
+        path: '/nodes/?limit=1&offset=0',
+        onlyUrl: urlIndex,
+        isPart: true,
+        list: 'nodes',
+        element: nodeIdentity,
+        envelope: offsetEnvelope,
+        onElement: (node) => identity.add(node),
+      });
+      return identity.processes.size === 0 ? undefined : { url: response.url, identity };
+    } catch (error) {
+      if (!(error instanceof RequestError) || stats.signal.aborted) throw error;
+      return undefined;
+    }
   }
 
   /**
@@ -258,71 +289,20 @@ export class ClusterApi {
     return stats.bytes;
   }
 
-  /**
-   * GET /_admin/v1/jobs, beside the API v2 and no part of it: the newest jobs first, of all users with the privilege VIEWJOB,
-   * else those of the user. Without `status` of every status.
-   */
-  async jobs<S extends ObjectShape>(
-    stats: PollStats,
-    request: {
-      readonly limit: number;
-      readonly status?: string;
-      readonly shape: S;
-      /** `dateMs` is the Date header of the response. */
-      readonly onJob: (job: Infer<S>, dateMs: number | undefined) => void;
-    },
-  ): Promise<void> {
-    const { limit, status } = request;
-    let dateMs: number | undefined;
-    await this.#readPage(stats, {
-      endpoint: 'jobs',
-      path: `/_admin/v1/jobs?limit=${limit}${status === undefined ? '' : `&status=${status}`}`,
-      isBesideApi: true,
-      sendsCookie: true,
-      list: 'jobs',
-      element: request.shape,
-      envelope: object({}),
-      onHeaders: (response) => void ({ dateMs } = response),
-      onElement: (job) => request.onJob(job, dateMs),
-    });
+  /** GET /_status/connectivity, beside the API v2 and no part of it, of servers from 23.2 on: who is connected to whom. */
+  async connectivity<Peer>(stats: PollStats, request: ConnectivityRequest<Peer>): Promise<void> {
+    await this.#readPage(stats, connectivityPage(request));
   }
 
-  /** One page of a listing, decoded while it arrives. */
+  /** GET /_admin/v1/jobs, beside the API v2 and no part of it: the newest jobs first. */
+  async jobs<S extends ObjectShape>(stats: PollStats, request: JobsRequest<S>): Promise<void> {
+    await this.#readPage(stats, jobsPage(request));
+  }
+
   #readPage<S extends ObjectShape, E extends ObjectShape>(
     stats: PollStats,
-    {
-      list,
-      element,
-      envelope,
-      onElement,
-      ...request
-    }: Omit<ApiRequest<unknown>, 'stats' | 'onChunk' | 'onEnd'> & {
-      /** Member of the response that holds the elements. */
-      readonly list: string;
-      readonly element: S;
-      readonly envelope: E;
-      readonly onElement: (element: Infer<S>) => void;
-    },
+    request: PageRequest<S, E>,
   ) {
-    const parser = new PageParser({ list, element, envelope, onElement, ...ELEMENT_LIMITS });
-    const { endpoint } = request;
-    return this.#session.get({
-      ...request,
-      stats,
-      onChunk: (chunk) => parser.write(chunk),
-      onEnd: (response) => {
-        const page = parser.end();
-        // Valid JSON of something else is no empty listing: zeros would be invented.
-        if (!page.hasList) {
-          const text = `${endpoint}: the response has no \`${list}\``;
-          throw new RequestError('decode', text, { endpoint, node: request.node });
-        }
-        stats.items += page.elements;
-        if (page.limitHit) stats.limits.add('bytes');
-        this.decodeErrors(endpoint, page.skipped + page.wrongTypes);
-        // All elements that the response held, skipped ones included.
-        return { elements: page.elements + page.skipped, envelope: page.envelope, response };
-      },
-    });
+    return readPage(this.#session, this.decodeErrors, stats, request);
   }
 }

@@ -1,5 +1,4 @@
-import { RequestError } from '../http/errors.ts';
-import type { HttpResponse, PollStats } from '../http/request.ts';
+import type { PollStats } from '../http/request.ts';
 import { array, type Infer, integer, nameText, object, type ObjectShape } from '../json/shape.ts';
 import { cleanLabelValue } from '../metrics/label-text.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../vocabulary.ts';
@@ -21,6 +20,8 @@ export interface NodeList {
   readonly toSkip: readonly number[];
   /** By node id, from broad to narrow. */
   readonly localities: ReadonlyMap<number, readonly Tier[]>;
+  /** Tiers were left out because of a limit. */
+  readonly areLocalitiesCut?: true | undefined;
 }
 
 /** A request to any other node fails after seconds, or never ends. */
@@ -40,19 +41,53 @@ export const DEAD: ReadonlySet<string> = new Set(['dead', 'decommissioned']);
 export const PAGE_LIMIT = 200;
 
 /** Tiers of a node that are read: real clusters have two or three, and every range is counted for each. */
-export const MAX_TIERS = 16;
+const MAX_TIERS = 6;
+/** Characters of `region=us-east1,zone=b`; they stay in memory for each node. */
+const MAX_LOCALITY_LENGTH = 256;
+/** Localities of a cluster that are read: `region=us-east1` and `region=us-east1,zone=b` are two. */
+const MAX_LOCALITIES = 10_000;
 
 /** The locality of a node, as it sends it. */
 export const localityShape = object({
   tiers: array(object({ key: nameText(), value: nameText() })),
 });
 
-/** Copies the locality of a node; its texts become valid label values. */
-export function copyTiers({ tiers }: Infer<typeof localityShape>): readonly Tier[] {
-  return tiers.slice(0, MAX_TIERS).map(({ key = '', value = '' }) => ({
-    key: cleanLabelValue(key),
-    value: cleanLabelValue(value),
-  }));
+/** Copies the localities of the nodes of one list, as far as they are within the limits. */
+export class LocalityReader {
+  /** Whether a tier was left out because of a limit. */
+  isCut = false;
+  /** The last tier of each locality. */
+  readonly #tiers = new Map<string, Tier>();
+
+  /**
+   * Copies the tiers of a node, whose texts become valid label values; without the first one that is over a limit and those
+   * after it.
+   */
+  copyTiers({ tiers }: Infer<typeof localityShape>): readonly Tier[] {
+    const copied: Tier[] = [];
+    let locality = '';
+    for (const { key = '', value = '' } of tiers) {
+      const tier = { key: cleanLabelValue(key), value: cleanLabelValue(value) };
+      // No clean text has a line break.
+      locality += `\n${tier.key}\n${tier.value}`;
+      const known = this.#tiers.get(locality);
+      if (known === undefined && this.#isOverLimit(copied.length, locality)) {
+        this.isCut = true;
+        break;
+      }
+      this.#tiers.set(locality, known ?? tier);
+      copied.push(known ?? tier);
+    }
+    return copied;
+  }
+
+  #isOverLimit(tiersBefore: number, locality: string): boolean {
+    return (
+      tiersBefore === MAX_TIERS ||
+      locality.length > 1 + MAX_LOCALITY_LENGTH ||
+      this.#tiers.size === MAX_LOCALITIES
+    );
+  }
 }
 
 const nodeShape = object({
@@ -61,9 +96,13 @@ const nodeShape = object({
   locality: localityShape,
 });
 
-/** How nodes are listed; `limit` is their number per page, `dateMs` the Date header of the page that holds the node. */
+/**
+ * How nodes are listed; `limit` is their number per page, `firstUrl` the index of the URL to begin with, `dateMs` the Date
+ * header of the page that holds the node.
+ */
 export interface NodesRequest<S extends ObjectShape> {
   readonly limit: number;
+  readonly firstUrl?: number;
   readonly shape: S;
   readonly onNode: (node: Infer<S>, dateMs: number | undefined) => void;
 }
@@ -73,13 +112,22 @@ interface NodesApi {
   nodes<S extends ObjectShape>(stats: PollStats, request: NodesRequest<S>): Promise<unknown>;
 }
 
-/** Lists the nodes, by ids, liveness and locality only. Rejects like the API. */
-export async function listNodes(api: NodesApi, stats: PollStats): Promise<NodeList> {
+/**
+ * Lists the nodes, by ids, liveness and locality only. A scan passes another `firstUrl` each time, the index of the URL to
+ * begin with. Rejects like the API.
+ */
+export async function listNodes(
+  api: NodesApi,
+  stats: PollStats,
+  { firstUrl = 0 } = {},
+): Promise<NodeList> {
   const toScan = new Set<number>();
   const toSkip = new Set<number>();
   const localities = new Map<number, readonly Tier[]>();
+  const reader = new LocalityReader();
   await api.nodes(stats, {
     limit: PAGE_LIMIT,
+    firstUrl,
     shape: nodeShape,
     onNode({ node_id: id, liveness_status: livenessCode, locality }) {
       if (!isId(id)) return;
@@ -87,10 +135,15 @@ export async function listNodes(api: NodesApi, stats: PollStats): Promise<NodeLi
       toScan.delete(id);
       toSkip.delete(id);
       (REACHABLE.has(livenessOf({ livenessCode })) ? toScan : toSkip).add(id);
-      localities.set(id, copyTiers(locality));
+      localities.set(id, reader.copyTiers(locality));
     },
   });
-  return { toScan: ascending(toScan), toSkip: ascending(toSkip), localities };
+  return {
+    toScan: ascending(toScan),
+    toSkip: ascending(toSkip),
+    localities,
+    areLocalitiesCut: reader.isCut || undefined,
+  };
 }
 
 function ascending(ids: ReadonlySet<number>): readonly number[] {
@@ -140,106 +193,4 @@ function newestRecord(nodes: readonly RecordAge[], answered: number | undefined)
     .toSorted((a, b) => a - b);
   const latest = (answered ?? -Infinity) + MAX_CLOCK_LEAD_SECONDS;
   return times.findLast((seconds) => seconds <= latest) ?? times[Math.floor(times.length / 2)] ?? 0;
-}
-
-/** How old a response may be; also a fast proxy keeps one for a moment. */
-const MAX_RESPONSE_AGE_SECONDS = 5;
-
-/** A response that a cache has kept: the numbers are those of another time. */
-export class CachedResponseError extends RequestError {}
-
-/** The fields of a node that tell one cluster from another. */
-export const nodeIdentity = object({
-  node_id: integer(),
-  address: object({ address_field: nameText() }),
-  started_at: integer(),
-  cluster_name: nameText(),
-});
-
-/** `stats` are those of the poll that noticed it. */
-export type ReplacedListener = (
-  stats: PollStats,
-  names: { readonly before: string; readonly after: string },
-) => void;
-
-/** Who the nodes of a listing are; those of another cluster differ. */
-export class ClusterIdentity {
-  readonly names = new Set<string>();
-  /** Every process with its node id, address and start. */
-  readonly processes = new Set<string>();
-
-  /** Adds a node; elements without an id are none. Texts of servers are cut: they stay in memory, and names are logged. */
-  add({
-    node_id: id = 0,
-    address,
-    started_at: start,
-    cluster_name: name = '',
-  }: Infer<typeof nodeIdentity>): void {
-    if (id <= 0) return;
-    this.names.add(cleanLabelValue(name));
-    this.processes.add(`${id} ${start} ${cleanLabelValue(address.address_field ?? '')}`);
-  }
-
-  /** Whether no name, or no process, is one of the other listing. */
-  isOtherThan({ names, processes }: ClusterIdentity): boolean {
-    return names.isDisjointFrom(this.names) || processes.isDisjointFrom(this.processes);
-  }
-}
-
-/** The earlier listings of the nodes of one cluster show whether a cache or another cluster answers now. */
-export class NodeListings {
-  readonly #monotonicMs: () => number;
-  #replaced: ReplacedListener = () => undefined;
-  /** The newest first page, by its Date. */
-  #firstPage: { readonly dateMs: number; readonly arrivedMs: number } | undefined;
-  #identity: ClusterIdentity | undefined;
-
-  constructor(monotonicMs = () => performance.now()) {
-    this.#monotonicMs = monotonicMs;
-  }
-
-  /** Called when the cluster has another name, or none of its processes was there before. */
-  onReplaced(listener: ReplacedListener): void {
-    this.#replaced = listener;
-  }
-
-  /** Throws when a page that arrives now is no answer of a server. */
-  checkPage({ dateMs, ageSeconds = 0 }: HttpResponse, isFirst: boolean): void {
-    if (ageSeconds > MAX_RESPONSE_AGE_SECONDS) {
-      throw cached(`the response was kept for ${ageSeconds} s (header Age)`);
-    }
-    if (!isFirst || dateMs === undefined) return;
-    const nowMs = this.#monotonicMs();
-    if (this.#firstPage?.dateMs !== dateMs) {
-      this.#firstPage = { dateMs, arrivedMs: nowMs };
-      return;
-    }
-    const ageMs = nowMs - this.#firstPage.arrivedMs;
-    if (ageMs <= MAX_RESPONSE_AGE_SECONDS * 1000) return;
-    throw cached(`the same response as ${Math.round(ageMs / 1000)} s ago (header Date)`);
-  }
-
-  /** Takes note of a complete listing. Throws when it has no node: the one that answers is always listed. */
-  listed(stats: PollStats, identity: ClusterIdentity): void {
-    if (identity.processes.size === 0) {
-      throw new RequestError('decode', 'nodes: the response lists no node with an id', {
-        endpoint: 'nodes',
-      });
-    }
-    const before = this.#identity;
-    this.#identity = identity;
-    // While nodes are restarted one by one with another name, both names are there for a while.
-    if (before === undefined) return;
-    if (!identity.isOtherThan(before)) return;
-    const [from = '', to = ''] = [before, identity].map(({ names }) => [...names].join(', '));
-    this.#replaced(stats, { before: from, after: to });
-  }
-}
-
-function cached(what: string): CachedResponseError {
-  return new CachedResponseError(
-    'decode',
-    `nodes: ${what}: a cache in front of the cluster answered`,
-    { endpoint: 'nodes' },
-  );
 }

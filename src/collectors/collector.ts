@@ -33,10 +33,14 @@ export interface CollectorPoll<Options, State> extends PollStats {
   readonly descriptors: 'due' | 'none' | 'all';
   /** Number of configured URLs. */
   readonly urls: number;
+  /** Index of the URL that a list of nodes begins with; a command that compares two lists reads them at different URLs. */
+  readonly firstUrl: number;
   /** Ids of the tables that the latest results of other collectors name. */
   readonly namedTables: () => ReadonlySet<string>;
   /** Reports the progress of a scan of nodes. */
   readonly scanProgress: (done: number, planned: number) => void;
+  /** Reports the progress of reading all descriptors, in requests. */
+  readonly descriptorProgress: (done: number, planned: number) => void;
 }
 
 /**
@@ -56,8 +60,10 @@ export function collectorPoll<Options, State>(
     maxDuty: 1,
     descriptors: 'due' as const,
     urls: 1,
+    firstUrl: 0,
     namedTables: () => new Set<string>(),
     scanProgress: () => undefined,
+    descriptorProgress: () => undefined,
     ...chosen,
   });
 }
@@ -66,6 +72,8 @@ export function collectorPoll<Options, State>(
 export interface CollectorResult {
   /** The poll failed, but what it found is published. */
   readonly failure?: RequestError | undefined;
+  /** Why a poll that succeeded has no data: `the server does not offer it`. Logged when it begins. */
+  readonly noData?: string | undefined;
   /** Ids of the tables that it names, so that the tables collector exports their names. */
   readonly tableIds?: readonly string[];
 }
@@ -118,6 +126,10 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   ): Promise<void>;
   /** Writes a result as samples. A generator may yield where other work can run. */
   samples(result: Result, set: SampleSet): Iterable<unknown> | void;
+  /**
+   * Writes what is exported at all times; `result` is undefined before the first poll has ended, and while polls fail.
+   */
+  lastingSamples?(result: Result | undefined, set: SampleSet): void;
 }
 
 /** A collector by its API and its result: what its options and its state are does not matter. */

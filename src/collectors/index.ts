@@ -1,5 +1,6 @@
 import { cloud } from './cloud.ts';
 import type { Collector } from './collector.ts';
+import { network } from './network/collector.ts';
 import { nodes } from './nodes/collector.ts';
 import { ranges } from './ranges/collector.ts';
 import { sessions } from './sessions/collector.ts';
@@ -7,4 +8,12 @@ import { tables } from './tables/collector.ts';
 import { users } from './users.ts';
 
 /** Every collector there is, in the order of the documentation. All that names collectors follows from this list. */
-export const COLLECTORS: readonly Collector[] = [nodes, ranges, sessions, users, tables, cloud];
+export const COLLECTORS: readonly Collector[] = [
+  nodes,
+  ranges,
+  sessions,
+  network,
+  users,
+  tables,
+  cloud,
+];

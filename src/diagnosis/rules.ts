@@ -1,6 +1,7 @@
-import { CachedResponseError } from '../cockroach/node.ts';
+import { CachedResponseError } from '../cockroach/cached-responses.ts';
+import { SeveralClustersError } from '../cockroach/identity.ts';
 import { exceededPoll, NOT_HTTP, wasNotSent } from '../http/errors.ts';
-import { pauseSeconds } from '../http/retry.ts';
+import { pauseSeconds } from '../http/policy.ts';
 import type { Api } from '../vocabulary.ts';
 import type { Failure, Rule } from './failure.ts';
 
@@ -241,7 +242,11 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     ],
     [
       { when: ({ error }) => error instanceof CachedResponseError },
-      'make proxies and load balancers in front of the cluster pass /api/v2/ on without caching',
+      'make proxies and load balancers in front of the cluster pass /api/v2/ and /_status/ on without caching',
+    ],
+    [
+      { when: ({ error }) => error instanceof SeveralClustersError },
+      'configure the other cluster as one of its own',
     ],
     [{ reasons: ['decode'] }, NOT_THIS_API],
     [

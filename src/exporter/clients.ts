@@ -2,7 +2,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { ApiLogin } from '../cockroach/api-login.ts';
 import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
 import { ClusterApi } from '../cockroach/cluster-api.ts';
-import { NodeListings } from '../cockroach/node.ts';
+import { NodeListings } from '../cockroach/identity.ts';
 import { type FileWatch, watchFiles } from '../config/files.ts';
 import type {
   CloudApiConfig,
@@ -14,14 +14,13 @@ import { type ClientTls, readClientTls } from '../config/tls-files.ts';
 import { isLoopback } from '../config/values.ts';
 import { HttpClient, type HttpClientOptions } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
+import { POLICY } from '../http/policy.ts';
 import type { Log } from '../log.ts';
 import type { Build, ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import type { Clock } from '../polling/schedule.ts';
 import { type Api, CLUSTER_ENDPOINTS } from '../vocabulary.ts';
 
 const DEADLINES = {
-  /** Limits the wait for headers after a request without a response: the full timeout would hold a slot at every poll. */
-  headersAfterSilenceMs: 5_000,
   /** Limits the time between two chunks of a response. */
   idleMs: 15_000,
   /** Before the minimum rate of a response is enforced. */
@@ -30,9 +29,6 @@ const DEADLINES = {
 /** A request to the Cloud API has this time: its responses are small. */
 const CLOUD_TIMEOUT_MS = 30_000;
 const CLOUD_MAX_REQUESTS = 2;
-/** Circuit breakers stay open for a little less than an interval, so that the next poll is a trial. */
-const BREAKER_SHARE_OF_INTERVAL = 0.9;
-const MAX_BREAKER_INTERVAL_MS = 30_000;
 /** How long a logout, and a login before it that is under way, may delay the end of the process. */
 const LOGOUT_MS = 3_500;
 /** The share applies where no collector reads single nodes. */
@@ -141,7 +137,7 @@ async function createCluster(
     loginFailed: (error) => metrics.loginFailed(loginFailureReason(error)),
     monotonicMs: options.clock.monotonicMs,
   });
-  const listings = new NodeListings(options.clock.monotonicMs);
+  const listings = new NodeListings();
   const api = new ClusterApi(session, metrics.decodeErrors, listings);
   return { api, listings, http, session, tls };
 }
@@ -181,7 +177,8 @@ async function common(
     monotonicMs: clock.monotonicMs,
     random,
     maxDuty,
-    breakerOpenMs: BREAKER_SHARE_OF_INTERVAL * Math.min(...intervals, MAX_BREAKER_INTERVAL_MS),
+    breakerOpenMs:
+      POLICY.breakerShareOfInterval * Math.min(...intervals, POLICY.maxBreakerIntervalMs),
     requestFinished: (request) => metrics.requestFinished({ ...request, api }),
     requestRetried: (endpoint, reason) => metrics.requestRetried(api, endpoint, reason),
   } satisfies Partial<HttpClientOptions>;

@@ -15,7 +15,7 @@ import { createRoutes } from '../web/routes.ts';
 import type { WebServerOptions } from '../web/server/app.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
 import { startWebServer, type WebServer } from '../web/server/web-server.ts';
-import { History } from '../web/status/cluster.ts';
+import { History } from '../web/status/history.ts';
 import { Clusters } from './clusters.ts';
 import { logChanges } from './problem-log.ts';
 

@@ -1,4 +1,3 @@
-import { livenessOf } from '../cockroach/node.ts';
 import {
   capitalize,
   formatDuration,
@@ -10,6 +9,7 @@ import {
 import { findHotRange, findHotspots } from './hotspots.ts';
 import type { Check, Facts } from './node-checks.ts';
 import { sum } from './rates.ts';
+import { findUnreachable } from './reachability.ts';
 
 /** The checks of the nodes together, of jobs, backups and an open upgrade. */
 export const CLUSTER_CHECKS: readonly Check[] = [
@@ -66,26 +66,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     next: 'Add nodes or disk space.',
   },
   {
-    key: 'partition',
-    about: 'nodes',
-    alert: 'CrdbPartitionSuspected',
-    normalSeconds: 300,
-    // Example: of 3 nodes 1 is not live; that explains less than 2 of 3 failing connections of a live node.
-    find({ nodes, fresh }) {
-      const live = nodes.filter((node) => livenessOf(node) === 'live').length;
-      const unexplained = (nodes.length - live + 1) / nodes.length;
-      const apart = fresh.filter((node) => {
-        const unhealthy = node.metrics.get('rpc.connection.unhealthy') ?? 0;
-        const all = unhealthy + (node.metrics.get('rpc.connection.healthy') ?? 0);
-        return livenessOf(node) === 'live' && unhealthy / all >= unexplained;
-      });
-      if (apart.length === 0) return undefined;
-      const names = capitalize(formatNodes(apart.map(({ id }) => id)));
-      return `${names} ${apart.length === 1 ? 'does' : 'do'} not reach all nodes that are up.`;
-    },
-    next: 'Check the network between these nodes and the others.',
-  },
-  {
     about: 'jobs',
     alert: 'CrdbChangefeedPaused',
     normalSeconds: 900,
@@ -136,6 +116,19 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     next: 'It may be longer: nodes count anew when they start. When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option.',
   },
 ];
+
+/** The check of the last result, however the polls since then ended: while they fail, the problem is marked as old. */
+export const PARTITION: Check = {
+  key: 'partition',
+  about: 'nodes',
+  alert: 'CrdbPartitionSuspected',
+  normalSeconds: 300,
+  find({ network: evidence, nodes }) {
+    const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
+    return found.answer === 'unreachable' ? `${capitalize(found.reason)}.` : undefined;
+  },
+  next: 'Check the network between these nodes: `crdb-exporter network` prints the errors. What a third node holds together is lost with it.',
+};
 
 /** The checks of ranges and their load, some of them only while the nodes are known. */
 export const RANGES_CHECKS: readonly Check[] = [

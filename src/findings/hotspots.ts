@@ -32,21 +32,25 @@ export function findHotspots(
     return [{ id, region, cpu, leases, queries }];
   });
   const regions = [...Map.groupBy(loads, ({ region }) => region).values()];
-  const hot = regions.flatMap((members) =>
-    members.flatMap((node) => {
-      const others = members.filter((member) => member !== node);
-      if (others.length === 0) return [];
-      const timesMean = (key: 'leases' | 'queries') =>
-        node[key] / Math.max(1, sum(others.map((other) => other[key])) / others.length);
-      const [leases, queries] = [timesMean('leases'), timesMean('queries')];
-      const cpuExcess = (node.cpu ?? 0) - median(members.flatMap(({ cpu }) => cpu ?? []));
-      const hasLeases = leases > thresholds.lease_imbalance && node.leases > MIN_LEASES;
-      const hasQueries = queries > thresholds.load_imbalance && cpuExcess > thresholds.hotspot_cpu;
-      return hasLeases || hasQueries ? [{ id: node.id, excess: hasLeases ? leases : queries }] : [];
-    }),
-  );
+  const hot = regions.flatMap((members) => {
+    const others = members.length - 1;
+    if (others === 0) return [];
+    const leasesOfAll = sum(members.map(({ leases }) => leases));
+    const queriesOfAll = sum(members.map(({ queries }) => queries));
+    const usualCpu = median(members.flatMap(({ cpu }) => cpu ?? []));
+    return members.flatMap(({ id, leases, queries, cpu = 0 }) => {
+      const timesLeases = leases / Math.max(1, (leasesOfAll - leases) / others);
+      const timesQueries = queries / Math.max(1, (queriesOfAll - queries) / others);
+      const hasLeases = timesLeases > thresholds.lease_imbalance && leases > MIN_LEASES;
+      const isBusy = cpu - usualCpu > thresholds.hotspot_cpu;
+      const hasQueries = timesQueries > thresholds.load_imbalance && isBusy;
+      return hasLeases || hasQueries
+        ? [{ id, excess: hasLeases ? timesLeases : timesQueries }]
+        : [];
+    });
+  });
   if (hot.length === 0) return undefined;
-  const worst = Math.max(...hot.map(({ excess }) => excess));
+  const worst = hot.reduce((most, { excess }) => Math.max(most, excess), 0);
   const names = capitalize(formatNodes(hot.map(({ id }) => id)));
   return `${names} ${hot.length === 1 ? 'carries' : 'carry'} up to ${formatNumber(worst)} times the load of the other nodes in the region.`;
 }

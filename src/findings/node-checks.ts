@@ -12,6 +12,7 @@ import {
   formatPercent,
 } from '../format.ts';
 import type { AlertName } from '../vocabulary.ts';
+import type { NetworkEvidence } from './reachability.ts';
 import type { Problem } from './status.ts';
 
 /** The facts that checks read; nothing is found in what is not known. */
@@ -22,10 +23,14 @@ export interface Facts {
   /** The nodes with fresh records. */
   readonly fresh: readonly NodeStatus[];
   readonly jobs: JobsStatus;
+  /** A backup, an import or a restore is running, which may use all CPUs for hours. */
+  readonly isHeavyJobRunning: boolean;
   /** Unix time; 0 without one. */
   readonly lastBackupSeconds: number;
   /** Write stalls per minute by node id. */
   readonly writeStalls: ReadonlyMap<number, number>;
+  /** Undefined where the collector does not run. */
+  readonly network: NetworkEvidence | undefined;
   readonly ranges: RangesResult | undefined;
   readonly sessions: SessionsResult | undefined;
 }
@@ -200,8 +205,8 @@ export const NODE_CHECKS: readonly Check[] = [
     normalSeconds: 3600,
     find: atNodes(
       'fresh',
-      ({ metrics }, facts) =>
-        isHeavyJobRunning(facts) ? undefined : metrics.get('sys.cpu.combined.percent-normalized'),
+      ({ metrics }, { isHeavyJobRunning }) =>
+        isHeavyJobRunning ? undefined : metrics.get('sys.cpu.combined.percent-normalized'),
       (share, { cpu }) => share > cpu,
       (share) => `up to ${formatPercent(share)} of all CPUs are used`,
     ),
@@ -242,7 +247,7 @@ export const SESSION_CHECKS: readonly Check[] = [
 ];
 
 /** Whether a job is running that may use all CPUs for hours. */
-function isHeavyJobRunning({ fresh }: Facts): boolean {
+export function findHeavyJob(fresh: Facts['fresh']): boolean {
   const keys = ['backup', 'import', 'restore'].map((job) => `jobs.${job}.currently_running`);
   return fresh.some(({ metrics }) => keys.some((key) => (metrics.get(key) ?? 0) > 0));
 }

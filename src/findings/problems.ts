@@ -4,25 +4,34 @@ import type { RangesResult } from '../collectors/ranges/result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { formatDuration } from '../format.ts';
 import { assistantProblems } from './assistant.ts';
-import { CLUSTER_CHECKS, RANGES_CHECKS } from './cluster-checks.ts';
-import { type Check, type Facts, NODE_CHECKS, SESSION_CHECKS } from './node-checks.ts';
+import { CLUSTER_CHECKS, PARTITION, RANGES_CHECKS } from './cluster-checks.ts';
+import type { DeadEvidence } from './dead-nodes.ts';
+import {
+  type Check,
+  type Facts,
+  findHeavyJob,
+  NODE_CHECKS,
+  SESSION_CHECKS,
+} from './node-checks.ts';
 import { formatLiveNodes, nodeProblems } from './nodes.ts';
 import { pollProblems } from './polls.ts';
 import { rangeProblems } from './range-problems.ts';
-import { refuseDecommission, type StopEvidence } from './safe-to-stop.ts';
+import { hasConnections, type NetworkEvidence } from './reachability.ts';
 import { sessionProblems } from './sessions.ts';
 import type { ClusterView, CollectorStatus, Problem } from './status.ts';
 
 /** The current results of polls; undefined while there are none. */
 export interface Results {
   readonly nodes: NodesResult | undefined;
+  /** Undefined where the collector does not run. */
+  readonly network: NetworkEvidence | undefined;
   readonly ranges: RangesResult | undefined;
   readonly sessions: SessionsResult | undefined;
 }
 
 /** The evidence of problems beside the facts. */
 interface ClusterEvidence {
-  readonly stop: StopEvidence;
+  readonly dead: DeadEvidence;
   /** The problems of watching the cluster that no single result shows. */
   readonly watchProblems: readonly Problem[];
   /** The problems after the last poll. */
@@ -33,7 +42,7 @@ interface ClusterEvidence {
 export function findProblems(
   view: ClusterView,
   facts: Facts,
-  { stop, watchProblems, previous }: ClusterEvidence,
+  { dead, watchProblems, previous }: ClusterEvidence,
 ): readonly Problem[] {
   const { thresholds, nowMs } = facts;
   const { nodes, ranges, sessions, assistant } = view;
@@ -54,9 +63,10 @@ export function findProblems(
     ...pollProblems(view, previous, lastSeen),
     ...watchProblems,
     ...from('nodes', [
-      ...(nodes ? nodeProblems(nodes, refuseDecommission(stop), thresholds) : []),
+      ...(nodes ? nodeProblems(nodes, dead, thresholds) : []),
       ...runChecks([...NODE_CHECKS, ...CLUSTER_CHECKS], facts),
     ]),
+    ...from(hasConnections(facts.network) ? 'network' : 'nodes', runChecks([PARTITION], facts)),
     ...from('ranges', [
       ...(ranges ? rangeProblems(ranges, isBlind, nodes?.list.length) : []),
       ...runChecks(RANGES_CHECKS, facts),
@@ -71,7 +81,7 @@ export function findProblems(
 
 /** Reads the facts of checks from the results of polls. */
 export function readFacts(
-  { nodes, ranges, sessions }: Results,
+  { nodes, network, ranges, sessions }: Partial<Results>,
   { nowMs, thresholds, writeStalls }: Pick<Facts, 'nowMs' | 'thresholds' | 'writeStalls'>,
 ): Facts {
   const { nodes: list = [], lastBackupSeconds = 0 } = nodes ?? {};
@@ -83,7 +93,9 @@ export function readFacts(
     nodes: list,
     fresh,
     jobs: readJobs(list),
+    isHeavyJobRunning: findHeavyJob(fresh),
     lastBackupSeconds,
+    network,
     ranges,
     sessions,
   };

@@ -15,7 +15,7 @@ export const PROBLEM_ISSUES: Readonly<
   no_live_replica: {
     alert: 'CrdbRangesLost',
     what: 'without a live replica: all nodes that held them are down',
-    next: 'Bring back one of the nodes that held them; `crdb-exporter range ID` shows what is known.',
+    next: 'Bring back one of the nodes that held them, and decommission none of them.',
   },
   unavailable: {
     alert: 'CrdbRangesUnavailable',
@@ -40,7 +40,7 @@ export const PROBLEM_ISSUES: Readonly<
   underreplicated: {
     alert: 'CrdbRangesUnderreplicated',
     what: 'with fewer live replicas than configured',
-    next: 'Bring the nodes back; the cluster then adds replicas automatically.',
+    next: 'Start the nodes that are down. 5 min after the death of a node the cluster rebuilds its replicas on others, where enough live nodes with space are left.',
   },
   raft_log_too_large: {
     ...PERSISTENT,
@@ -79,9 +79,15 @@ export const PROBLEM_ISSUES: Readonly<
   },
 };
 
-/** The problems that replicas report; nodes that were not read have a problem unless their API is down, which explains them. */
+/** Problems of replicas that may serve nothing; whether the range does is asked before it is said. */
+const STUCK: readonly string[] = ['no_lease', 'no_raft_leader', 'circuit_breaker_error'];
+
+/**
+ * The problems that replicas report, those that a scan proves, and nodes that were not read unless their API is down, which
+ * explains them.
+ */
 export function rangeProblems(
-  { problems, oldest, nodes, failedNodes }: RangesStatus,
+  { problems, oldest, nodes, failedNodes, verification }: RangesStatus,
   isApiDown: boolean,
   nodeCount = Infinity,
 ): readonly Problem[] {
@@ -94,35 +100,80 @@ export function rangeProblems(
     const places = formatList([...named.map(describePosition), ...more]);
     // One or two nodes cannot hold three replicas: that has no alert.
     const isSmall = problem === 'underreplicated' && nodeCount < 3;
+    // The ranges that serve nothing have a problem of their own: a replica is stuck beside others that serve.
+    const isStuck = STUCK.includes(problem) && verification !== undefined;
     return [
       {
         ...issue,
+        ...(isStuck && NORMAL),
         key: `ranges ${problem}`,
         about: 'ranges' as const,
         level: isSmall ? ('info' as const) : undefined,
         text: `${formatRanges(count)} ${what}. ${places}.`,
+        next: `${issue.next}${problem === 'no_live_replica' ? detailsOf(named[0]) : ''}`,
         since: listed[0]?.firstSeenAt,
         rangeIds: named.map(({ rangeId }) => rangeId),
       },
     ];
   });
-  if (nodes.failed === 0 || isApiDown) return reported;
+  const found = [...proven(verification), ...reported];
+  if (nodes.failed === 0 || isApiDown) return found;
   const unread: Problem = {
     key: 'unread nodes',
     about: 'exporter',
     alert: 'CrdbRangeScanIncomplete',
     text: `The ranges of ${nodes.failed} of ${nodes.failed + nodes.scanned} nodes were not read (${formatNodes(failedNodes)}): the counts are lower bounds.`,
-    next: 'Check whether these nodes hang; `crdb-exporter ranges NODE` reads one.',
+    next: `Check whether these nodes hang; \`crdb-exporter ranges ${failedNodes[0] ?? ''}\` reads one.`,
   };
-  return [...reported, unread];
+  return [...found, unread];
 }
 
-/** `r7 of movr.public.users on node 1`. */
+/** What no replica reports. */
+function proven(verification: RangesStatus['verification']): readonly Problem[] {
+  const { keySpace, servingNothing = 0, lost = 0, descriptors, reason } = verification ?? {};
+  const about = 'ranges' as const;
+  const gap: Problem = {
+    key: 'key space gap',
+    about,
+    alert: 'CrdbRangesLost',
+    text: 'Ranges are missing that no node reports: three scans in a row found the same gap in the keys.',
+    next: 'Start the nodes that are down, and decommission none of them: they may hold the only replicas.',
+  };
+  const stuck: Problem = {
+    key: 'ranges serving nothing',
+    about,
+    alert: 'CrdbRangesWithoutLease',
+    text: `${formatRanges(servingNothing)} ${servingNothing === 1 ? 'serves' : 'serve'} nothing: requests wait or fail. A replica confirmed it when it was asked again.`,
+    next: 'Check the nodes that hold their replicas for missed heartbeats and stalled disks, and the network between them. `crdb-exporter ranges --problems` lists them.',
+  };
+  const unread: Problem = {
+    key: 'descriptors',
+    about: 'exporter',
+    text: `Which nodes may stop is not known: ${reason}.`,
+    next: 'Replicas and voters of ranges are read from their descriptors alone.',
+    level: 'info',
+  };
+  return [
+    // Lost ranges whose ids are known have that alert already.
+    ...(keySpace === 'gap' && lost === 0 ? [gap] : []),
+    ...(servingNothing > 0 ? [stuck] : []),
+    ...(descriptors === 'refused' ? [unread] : []),
+  ];
+}
+
+/** The command with all that is known of the range. */
+function detailsOf(range: ProblemRangeStatus | undefined): string {
+  if (range === undefined) return '';
+  return ` \`crdb-exporter range ${range.rangeId}\` shows what is known.`;
+}
+
+/** `r7 of movr.public.users on node 1`, a lost one `was on nodes 4, 5 and 6`. */
 function describePosition(range: ProblemRangeStatus): string {
-  const { rangeId, table, nodeId } = range;
+  const { rangeId, table, nodeId, lastNodes = [] } = range;
   const name = systemRangeName(range);
   const named = table === '' ? `r${rangeId}` : `r${rangeId} of ${formatTable(table)}`;
-  return `${name === undefined ? named : `r${rangeId} (${name})`} on node ${nodeId}`;
+  const where = lastNodes.length === 0 ? `on node ${nodeId}` : `was on ${formatNodes(lastNodes)}`;
+  return `${name === undefined ? named : `r${rangeId} (${name})`} ${where}`;
 }
 
 /** The first ranges of a cluster, by id: all requests need them. */

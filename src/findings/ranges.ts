@@ -1,8 +1,14 @@
 import { labelOfTable, tableLabels, UNKNOWN_TABLE } from '../collectors/ranges/replica.ts';
-import type { Dependence, ListedRange, RangesResult } from '../collectors/ranges/result.ts';
+import type {
+  ClusterScan,
+  Dependence,
+  ListedRange,
+  RangesResult,
+} from '../collectors/ranges/result.ts';
 import type { TablesResult } from '../collectors/tables/collector.ts';
 import { toTime } from '../format.ts';
 import { PROBLEMS } from '../vocabulary.ts';
+import { describeUnverified } from './safe-to-stop.ts';
 import type {
   DependentRanges,
   RangesStatus,
@@ -10,6 +16,7 @@ import type {
   ScanCheck,
   TablesWithoutQuorum,
   TableStatus,
+  VerificationStatus,
 } from './status.ts';
 
 export function readRanges(
@@ -24,9 +31,12 @@ export function readRanges(
       problem,
       ...describeRange(range, tables),
       firstSeenAt: toTime(range.firstSeenSeconds * 1000) ?? '',
+      lastNodes: range.lastNodes,
     })),
   );
-  const downSinceScan = downNodes.filter((id) => scanned.some(({ nodeId }) => nodeId === id));
+  const read = new Set(scanned.map(({ nodeId }) => nodeId));
+  const downSinceScan = downNodes.filter((id) => read.has(id));
+  const dependence = summary?.cluster?.dependence;
   return {
     nodes: { scanned: scanned.length, failed: failed.length, skipped },
     failedNodes: failed.map(({ nodeId }) => nodeId),
@@ -36,10 +46,8 @@ export function readRanges(
     tables: summary === undefined ? [] : readTables(summary, tables),
     withoutQuorum: readTablesWithoutQuorum(summary, tables),
     dependent:
-      downSinceScan.length > 0 || summary?.cluster?.dependence === undefined
-        ? undefined
-        : readDependent(summary.cluster.dependence),
-    unknownVoters: undefined,
+      downSinceScan.length > 0 || dependence === undefined ? undefined : readDependent(dependence),
+    verification: summary?.cluster && readVerification(summary.cluster),
     oldest: oldest.toSorted((a, b) => Date.parse(a.firstSeenAt) - Date.parse(b.firstSeenAt)),
     hottest: (summary?.hot ?? [])
       .filter(({ queries, cpuSeconds = 0 }) => queries > 0 || cpuSeconds > 0)
@@ -52,7 +60,26 @@ export function readRanges(
   };
 }
 
-/** Example: 3 unavailable ranges of table 104 and a lost one of it are 4 ranges; lost ones beyond the list have no table. */
+function readVerification(cluster: ClusterScan): VerificationStatus {
+  const { unverified, servingNothing, keySpace, descriptors, lost } = cluster;
+  const { state, due, perMinute } = descriptors;
+  const incomplete = keySpace.isGapConfirmed ? 'gap' : 'incomplete';
+  return {
+    unverified,
+    reason: describeUnverified(cluster),
+    due,
+    perMinute,
+    descriptors: state,
+    keySpace: keySpace.isComplete ? 'complete' : incomplete,
+    servingNothing,
+    lost,
+  };
+}
+
+/**
+ * Example: 3 unavailable ranges of table 104 and a lost one of it are 4 ranges; lost ones beyond the list have no table. Of
+ * 5 ranges that have no majority by their descriptors, 3 are reported as unavailable: the other 2 may belong to any table.
+ */
 function readTablesWithoutQuorum(
   summary: RangesResult['summary'],
   tables: TablesResult | undefined,
@@ -69,12 +96,17 @@ function readTablesWithoutQuorum(
   };
   for (const { tableIndex } of listed) count(tableLabels(tableIndex).table_id, 1);
   count('', Math.max(0, lost - listed.length));
+  const domains = [...(summary?.cluster?.dependence?.nodes.values() ?? [])];
+  const without = domains.reduce((most, domain) => Math.max(most, domain.withoutQuorum), 0);
+  const unnamedRanges = Math.max(0, without - (summary?.problems.get('unavailable')?.ranges ?? 0));
+  count('', unnamedRanges);
   const damaged = [...counts].filter(([id, ranges]) => id !== '' && ranges > 0);
   return {
     tables: damaged
       .map(([id, ranges]) => ({ id, name: tables?.names.get(id), ranges }))
       .toSorted((a, b) => b.ranges - a.ranges),
     otherRanges: counts.get('') ?? 0,
+    unnamedRanges,
   };
 }
 

@@ -1,146 +1,169 @@
 import { REACHABLE } from '../cockroach/node.ts';
-import type { Dependence, NodeDomain, RangesResult } from '../collectors/ranges/result.ts';
-import { formatDuration, formatNodes, formatRanges } from '../format.ts';
+import type { ClusterScan, NodeDomain, RangesResult } from '../collectors/ranges/result.ts';
+import { formatCount, formatDuration, formatNodes, formatRanges } from '../format.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
-import type { SafeToStopStatus } from './status.ts';
+import { sum } from './rates.ts';
+import type { Reachability } from './reachability.ts';
+import type { SafeToStopStatus, StopDecision } from './status.ts';
 
-/** The knowledge of a cluster when somebody wants to stop a node. */
+/** The knowledge of a cluster when somebody wants to stop or to remove a node. */
 export interface StopEvidence {
-  /** The last range scan; undefined while it is too old to be shown. */
-  readonly scan:
-    | {
-        readonly result: RangesResult;
-        /** The scan ended so long ago. */
-        readonly ageSeconds: number;
-        readonly durationSeconds: number;
-        /** The effective interval between two scans. */
-        readonly intervalSeconds: number;
-        /** True while scans disagree with the nodes' own counts, as in the alert CrdbScanDisagrees. */
-        readonly disagrees: boolean;
-      }
-    | undefined;
-  /** The last list of nodes, by id; undefined while it is older than its max_age. */
+  /** The last range scan; undefined while it is too old to be shown, or polls fail. */
+  readonly scan: ScanEvidence | undefined;
+  /** The last list of nodes, by id; undefined while it is older than its max_age, or polls fail. */
   readonly statuses: ReadonlyMap<number, LivenessStatus> | undefined;
+  readonly reachability: Reachability;
 }
 
-/** The summary of a scan that shows the cluster as it is now. */
-interface CurrentScan {
-  readonly domains: Dependence;
-  readonly statuses: ReadonlyMap<number, LivenessStatus>;
-  readonly unavailable: number;
-  readonly underreplicated: number;
-  /** Undefined while a node is down whose ranges nobody knows. */
-  readonly lost: number | undefined;
+/** A range scan with its age. */
+export interface ScanEvidence {
+  readonly result: RangesResult;
+  /** The scan ended so long ago. */
+  readonly ageSeconds: number;
+  readonly durationSeconds: number;
+  /** The effective interval between two scans. */
+  readonly intervalSeconds: number;
+  /** True while scans disagree with the nodes' own counts, as in the alert CrdbScanDisagrees. */
+  readonly disagrees: boolean;
 }
 
 /** A poll may be later than two intervals and a scan by so much. */
 const GRACE_SECONDS = 30;
 
 /**
- * Decides which nodes may stop now. The recording rule crdb_cluster_node_id:crdb_safe_to_stop:bool has the same conditions
- * in the same order: yes is 1, no is 0, unknown has no series.
+ * Decides which nodes may stop now, one at a time. The recording rule crdb_cluster_node_id:crdb_safe_to_stop:bool has the
+ * same conditions: yes is 1, no is 0, unknown has no series. A node may not stop because of damage, of another node that
+ * drains, or of its own ranges; else it is not known for the first doubt; else it may stop. One pass over the nodes.
  *
- * Example: 3 nodes hold 60 ranges with 3 replicas each. While all are live, each may stop: 2 of 3 replicas are left,
- * quorum 2. When node 3 is down, nodes 1 and 2 may not: 60 ranges would lose their quorum. When node 2 is down, too,
- * node 1 may not, although no range can lose a quorum any more: 60 ranges have none, and their last live replica is there.
+ * Example: 3 nodes hold 60 ranges with 3 voters each. While all are live, each may stop: 2 of 3 voters are left, a
+ * majority. When node 3 is down, nodes 1 and 2 may not: 60 ranges would lose their majority. When node 2 is down, too,
+ * node 1 may not, although no range can lose a majority any more: 60 ranges have none.
  */
 export function decideSafeToStop(evidence: StopEvidence): SafeToStopStatus {
-  const scan = readCurrent(evidence);
-  if (typeof scan === 'string')
-    return { answer: 'unknown', nodes: [], reason: scan, decisions: [] };
-  const draining = [...scan.statuses].filter(([, status]) => status === 'draining');
-  const reasonAgainst = (drainingNodes: readonly number[]) =>
-    findDamage(scan) ?? describeDraining(drainingNodes);
-  const ids = draining.map(([id]) => id);
-  const gap = findGap(scan);
-  const decisions = Array.from(scan.domains.nodes, ([nodeId, domain]) => {
-    const refusal = reasonAgainst(ids.filter((id) => id !== nodeId)) ?? describeLoss(domain);
-    if (refusal !== undefined) return { nodeId, answer: 'no' as const, reason: refusal };
-    return gap === undefined
-      ? { nodeId, answer: 'yes' as const }
-      : { nodeId, answer: 'unknown' as const, reason: gap };
+  const { scan, statuses } = evidence;
+  const cluster = scan?.result.summary?.cluster;
+  const doubt = findDoubt(evidence);
+  if (scan === undefined || cluster === undefined) {
+    const damage = scan && findDamage(scan.result);
+    const reason = [doubt, damage].filter((text) => text !== undefined).join('; ');
+    return { answer: 'unknown', nodes: [], reason, decisions: [] };
+  }
+  const draining = [...(statuses ?? [])].flatMap(([id, status]) =>
+    status === 'draining' ? [id] : [],
+  );
+  const againstAll = findDamage(scan.result) ?? describeDraining(draining, 2);
+  const againstOthers = againstAll ?? describeDraining(draining, 1);
+  const decisions = scan.result.scanned.map(({ nodeId, stores }): StopDecision => {
+    const status = statuses?.get(nodeId);
+    const shared = status === 'draining' ? againstAll : againstOthers;
+    const replicas = () => sum(Array.from(stores.values(), (store) => store.replicas));
+    const refusal =
+      shared ??
+      describeLoss(cluster.dependence?.nodes.get(nodeId)) ??
+      (status === 'decommissioning' ? describeLeaving(replicas()) : undefined);
+    if (refusal !== undefined) return { nodeId, answer: 'no', reason: refusal };
+    return doubt === undefined
+      ? { nodeId, answer: 'yes' }
+      : { nodeId, answer: 'unknown', reason: doubt };
   });
-  const nodes = decisions.filter(({ answer }) => answer === 'yes').map(({ nodeId }) => nodeId);
+  const nodes = decisions.flatMap(({ answer, nodeId }) => (answer === 'yes' ? [nodeId] : []));
   if (nodes.length > 0) return { answer: 'yes', nodes, decisions };
   if (decisions.some(({ answer }) => answer === 'unknown'))
-    return { answer: 'unknown', nodes, reason: gap, decisions };
-  const reason = reasonAgainst(ids) ?? 'each live node holds ranges that depend on it';
+    return { answer: 'unknown', nodes, reason: doubt, decisions };
+  const reason = againstOthers ?? 'each live node holds ranges that depend on it';
   return { answer: 'no', nodes, reason, decisions };
 }
 
-/** Reads a scan that shows the cluster as it is now, or why it does not. */
-function readCurrent({ scan, statuses }: StopEvidence): CurrentScan | string {
-  if (scan === undefined) return 'there is no current range scan';
-  const { summary, failed } = scan.result;
-  if (failed.length > 0) {
-    return `the ranges of ${formatNodes(failed.map(({ nodeId }) => nodeId))} could not be read`;
-  }
-  if (summary?.cluster?.dependence === undefined)
-    return 'no exporter alone reads the ranges of all nodes';
-  const maxAgeSeconds = 2 * scan.intervalSeconds + scan.durationSeconds + GRACE_SECONDS;
-  if (scan.ageSeconds > maxAgeSeconds) {
-    return `the last range scan ended ${formatDuration(scan.ageSeconds)} ago`;
-  }
-  if (scan.disagrees) return "range scans disagree with the nodes' own counts";
-  if (statuses === undefined) return 'there is no current list of nodes';
-  const {
-    problems,
-    cluster: { dependence: domains },
-  } = summary;
-  const read = [...domains.nodes.keys()];
-  const gone = read.filter((id) => !REACHABLE.has(statuses.get(id) ?? 'unknown'));
-  if (gone.length > 0) {
-    return `${formatNodes(gone)} went down after the last range scan: wait for the next one`;
-  }
-  return {
-    domains,
-    statuses,
-    unavailable: problems.get('unavailable')?.ranges ?? 0,
-    underreplicated: problems.get('underreplicated')?.ranges ?? 0,
-    lost: problems.get('no_live_replica')?.ranges,
-  };
+/** The damage that forbids every stop, as a clause; undefined while none was seen. The counts of ranges are lower bounds. */
+export function findDamage({ summary }: RangesResult): string | undefined {
+  const { cluster } = summary ?? {};
+  const unavailable = summary?.problems.get('unavailable')?.ranges ?? 0;
+  const domains = [...(cluster?.dependence?.nodes.values() ?? [])];
+  if (unavailable > 0 || domains.some(({ withoutQuorum }) => withoutQuorum > 0))
+    return 'ranges are without a quorum';
+  const { lost = 0, keySpace, servingNothing = 0 } = cluster ?? {};
+  if (lost > 0) return `${formatRanges(lost)} ${lost === 1 ? 'has' : 'have'} no live replica`;
+  if (keySpace?.isGapConfirmed) return 'ranges are missing that no node reports';
+  if (servingNothing === 0) return undefined;
+  return `${formatRanges(servingNothing)} ${servingNothing === 1 ? 'serves' : 'serve'} nothing`;
 }
 
-/** The damage that forbids every stop: ranges that are without quorum or lost already. */
-function findDamage({ domains, unavailable, lost = 0 }: CurrentScan): string | undefined {
-  const without = [...domains.nodes.values()].some(({ withoutQuorum }) => withoutQuorum > 0);
-  // The number is a lower bound, and another one than that of the ranges that report it themselves.
-  if (unavailable > 0 || without) return 'ranges are without a quorum';
-  return lost > 0 ? `${formatRanges(lost)} without a live replica` : undefined;
-}
-
-function describeDraining(nodes: readonly number[]): string | undefined {
-  if (nodes.length === 0) return undefined;
+/** Nothing while fewer nodes than `least` are draining: a node that drains alone may stop. */
+function describeDraining(nodes: readonly number[], least: number): string | undefined {
+  if (nodes.length < least) return undefined;
   return `${formatNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} draining`;
 }
 
-/** The ranges that would be lost with this node. */
-function describeLoss({ quorum, allReplicas }: NodeDomain): string | undefined {
+/** The ranges that would be lost with this node; those without a quorum are damage. */
+function describeLoss({ quorum = 0, allReplicas = 0 }: Partial<NodeDomain> = {}) {
   if (quorum > 0) return `${formatRanges(quorum)} would lose the quorum`;
   if (allReplicas === 0) return undefined;
   return `${formatRanges(allReplicas)} would lose the last live replica`;
 }
 
-/** The reason why numbers of 0 prove nothing: they are lower bounds. */
-function findGap({ lost, domains }: CurrentScan): string | undefined {
-  if (lost === undefined) return 'ranges may be lost that no node reports';
-  const count = domains.nodes.size < 0 ? 1 : 0;
-  return count > 0 ? `the voters of ${formatRanges(count)} are not known` : undefined;
+/** A node that is being decommissioned leaves when it has no replica any more. */
+function describeLeaving(replicas: number): string | undefined {
+  if (replicas === 0) return undefined;
+  const text = replicas === 1 ? 'replica has' : 'replicas have';
+  return `${formatCount(replicas)} ${text} not left it yet`;
 }
 
-/**
- * Why dead nodes must not be decommissioned; undefined when they may be: a complete scan that began after their death
- * shows that no range needs them. The alert CrdbNodeDead has the same conditions in its text.
- *
- * Example: 5 nodes hold 60 ranges with 3 replicas each, and node 4 dies. While one of its ranges has 2 live replicas, it
- * may not: when a second node dies, the disk of node 4 is what brings the range back. When all have 3 again, it may.
- */
-export function refuseDecommission(evidence: StopEvidence): string | undefined {
-  // A scan that began before the death read the node, or failed to.
-  const scan = readCurrent(evidence);
-  if (typeof scan === 'string') return scan;
-  if (scan.lost === undefined) return 'ranges may be lost that no node reports';
-  const { underreplicated: count } = scan;
-  const few = `${formatRanges(count)} ${count === 1 ? 'has' : 'have'} too few replicas`;
-  return findDamage(scan) ?? (count > 0 ? few : undefined);
+/** The first reason why nobody can say yes. */
+function findDoubt(evidence: StopEvidence): string | undefined {
+  return (
+    findScanDoubt(evidence) ??
+    describeReach(evidence.reachability) ??
+    describeDisagreement(evidence)
+  );
+}
+
+function describeReach(reachability: Reachability): string | undefined {
+  if ('reason' in reachability) return reachability.reason;
+  return reachability.answer === 'reached'
+    ? undefined
+    : 'nobody tells whether live nodes reach each other';
+}
+
+/** A scan that differs from what the nodes themselves count proves nothing. */
+export function describeDisagreement({ scan }: StopEvidence): string | undefined {
+  return scan?.disagrees ? "range scans disagree with the nodes' own counts" : undefined;
+}
+
+/** Why the last scan does not show the replicas of all ranges as they are now; undefined when it does. */
+export function findScanDoubt({ scan, statuses }: StopEvidence): string | undefined {
+  if (scan === undefined) return 'there is no current range scan';
+  const { summary, failed, scanned } = scan.result;
+  if (failed.length > 0)
+    return `the ranges of ${formatNodes(failed.map(({ nodeId }) => nodeId))} could not be read`;
+  if (summary?.cluster === undefined) return 'no exporter alone reads the ranges of all nodes';
+  const maxAgeSeconds = 2 * scan.intervalSeconds + scan.durationSeconds + GRACE_SECONDS;
+  if (scan.ageSeconds > maxAgeSeconds)
+    return `the last range scan ended ${formatDuration(scan.ageSeconds)} ago`;
+  if (statuses === undefined) return 'there is no current list of nodes';
+  const gone = scanned.flatMap(({ nodeId }) =>
+    REACHABLE.has(statuses.get(nodeId) ?? 'unknown') ? [] : [nodeId],
+  );
+  if (gone.length > 0)
+    return `${formatNodes(gone)} went down after the last range scan: wait for the next one`;
+  const unverified = describeUnverified(summary.cluster);
+  if (unverified !== undefined || summary.cluster.keySpace.isComplete) return unverified;
+  return 'the keys of the ranges that were read do not join: ranges may be missing that no node reports';
+}
+
+/** Why replicas are not verified, and until when; undefined when all are. */
+export function describeUnverified({ unverified, descriptors }: ClusterScan): string | undefined {
+  const { state, refusal, due, perMinute = 0 } = descriptors;
+  if (state === 'disabled')
+    return 'descriptors of ranges are not read: set descriptor_max_age of the collector ranges';
+  if (state === 'refused') {
+    const why = refusal?.status === undefined ? '' : ` (${refusal.status})`;
+    return `descriptors of ranges are refused${why}: GRANT SYSTEM VIEWCLUSTERMETADATA to the user, and let the path /_status/ranges/ pass through proxies`;
+  }
+  if (unverified === 0) return undefined;
+  const ranges = `${formatRanges(unverified)} ${unverified === 1 ? 'is' : 'are'} not verified`;
+  if (due === 0) return `${ranges}: wait for the next scan`;
+  const toRead = `${ranges}: ${formatCount(due)} ${due === 1 ? 'descriptor is' : 'descriptors are'} to be read`;
+  if (!(perMinute > 0)) return toRead;
+  const seconds = Math.max(1, Math.ceil((60 * due) / perMinute));
+  return `${toRead}, in about ${formatDuration(seconds)}`;
 }

@@ -33,6 +33,7 @@ export interface ClusterView {
   readonly isPolled: boolean;
   readonly apis: readonly { readonly api: Api; readonly isUp: boolean | undefined }[];
   readonly nodes: NodesStatus | undefined;
+  readonly network: ReachabilityStatus | undefined;
   readonly ranges: RangesStatus | undefined;
   readonly safeToStop: SafeToStopStatus;
   readonly sessions: SessionsStatus | undefined;
@@ -112,6 +113,27 @@ export interface NodeStatus {
   readonly recordAt: string | undefined;
   /** True when other nodes write their records and this one does not. */
   readonly isStale: boolean;
+  /** As the node counts them; undefined while its record is stale. */
+  readonly replicas?: number | undefined;
+  /** Gone for good: dead for more than a week without a range that needs it, or an old record without a liveness. */
+  readonly isRetired?: true | undefined;
+}
+
+/** Whether the live nodes of a cluster reach each other; the other members only where each node lists its connections. */
+export interface ReachabilityStatus {
+  /** unreachable: two live nodes do not. unknown: nobody can tell. unchecked: nothing tells, neither lists nor counts. */
+  readonly answer: 'reached' | 'unreachable' | 'unknown' | 'unchecked';
+  /** A sentence without its capital letter; absent for reached and unchecked. */
+  readonly reason?: string | undefined;
+  /** The first failed connections between live nodes, each in its direction. */
+  readonly failed?: readonly { readonly nodeId: number; readonly peerId: number }[] | undefined;
+  readonly failedCount?: number | undefined;
+  /** Live nodes that could not be asked. */
+  readonly unaskedNodes?: readonly number[] | undefined;
+  /** The longest round trip between two live nodes. */
+  readonly slowest?:
+    | { readonly nodeId: number; readonly peerId: number; readonly seconds: number }
+    | undefined;
 }
 
 /** A number that a scan read, and the last count of the nodes. */
@@ -136,10 +158,30 @@ export interface RangesStatus {
   readonly tables: readonly TableStatus[];
   readonly withoutQuorum: TablesWithoutQuorum;
   readonly dependent: readonly DependentRanges[] | undefined;
-  readonly unknownVoters: { readonly node: number; readonly locality: number } | undefined;
+  /** What the scan proves of the cluster as a whole; undefined where this exporter did not read every node that is up. */
+  readonly verification: VerificationStatus | undefined;
   /** Oldest first; of each problem as many as the collector lists. */
   readonly oldest: readonly ProblemRangeStatus[];
   readonly hottest: readonly HotRangeStatus[];
+}
+
+/** How far a scan proves that no range is missing, and which replicas vote. */
+export interface VerificationStatus {
+  /** Ranges whose replicas are not verified: which nodes may stop is not known while there are some. */
+  readonly unverified: number;
+  /** Why they are not, and until when. */
+  readonly reason: string | undefined;
+  /** Descriptors of ranges that are to be read now, and how many are read in a minute. */
+  readonly due: number;
+  readonly perMinute: number | undefined;
+  /** Whether the server gives descriptors. */
+  readonly descriptors: 'read' | 'refused' | 'disabled';
+  /** complete: no range is missing. gap: three scans in a row ended with the same gap. */
+  readonly keySpace: 'complete' | 'incomplete' | 'gap';
+  /** Ranges that serve nothing now. */
+  readonly servingNothing: number;
+  /** Ranges that no live node reports; undefined while it is not known. */
+  readonly lost: number | undefined;
 }
 
 export interface RangeStatus {
@@ -155,6 +197,8 @@ export interface RangeStatus {
 export interface ProblemRangeStatus extends RangeStatus {
   readonly problem: string;
   readonly firstSeenAt: string;
+  /** The nodes of its last descriptor, voters first; only of a range without a live replica. */
+  readonly lastNodes?: readonly number[] | undefined;
 }
 
 export interface HotRangeStatus extends RangeStatus {
@@ -178,6 +222,8 @@ export interface TablesWithoutQuorum {
   readonly tables: readonly Pick<TableStatus, 'id' | 'name' | 'ranges'>[];
   /** Ranges outside of tables, and those whose table is not known. */
   readonly otherRanges: number;
+  /** Of these, ranges that only descriptors show: they may belong to any table. */
+  readonly unnamedRanges: number;
 }
 
 /** The ranges that depend on a node or on a locality: what would happen to them if it stopped now. */
@@ -201,7 +247,7 @@ export interface SafeToStopStatus {
 }
 
 /** Whether one node may stop; the reason follows `Node 3 may not stop: ` or `Not known: `. */
-interface StopDecision {
+export interface StopDecision {
   readonly nodeId: number;
   readonly answer: SafeToStopStatus['answer'];
   readonly reason?: string | undefined;

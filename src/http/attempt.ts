@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import { readBody } from './body.ts';
 import {
   isNodeTimeout,
   RequestError,
@@ -10,30 +11,47 @@ import {
   toRequestError,
 } from './errors.ts';
 import {
-  type Attempt,
+  type FinishedRequest,
   type HttpRequest,
   type HttpResponse,
   recordAnswer,
   type RequestDeadlines,
   type RequestOptions,
 } from './request.ts';
+import type { Upstream } from './upstream.ts';
+
+/** One request to one URL, with what has arrived of the response. */
+export interface Attempt<T = unknown> {
+  readonly request: HttpRequest<T>;
+  readonly upstream: Upstream;
+  /** How long it waits for the headers. */
+  readonly headersMs: number;
+  /** By the clock of the client. */
+  readonly startMs: number;
+  /** Those of the URL when it was sent. */
+  readonly arrivalsBefore: number;
+  code: FinishedRequest['code'];
+  /** A part of the body arrived. */
+  hasBody: boolean;
+}
 
 /** Enough of an error's body to recognize the known texts. */
 const MAX_ERROR_TEXT = 4096;
 
 /** Sends one request to one URL; redirects are not followed. Rejects with a RequestError, whatever went wrong. */
 export async function performRequest<T>(
-  request: HttpRequest<T>,
-  attempt: Attempt,
+  attempt: Attempt<T>,
   dispatcher: Dispatcher,
   options: RequestOptions,
 ): Promise<T> {
+  const { request, upstream } = attempt;
   const { endpoint, node, stats } = request;
-  const { url, name } = attempt.upstream;
+  const { url, name } = upstream;
   const what = `${endpoint} at ${name}`;
   const target = { endpoint, node, url: url.href };
   const deadlines = { ...options.deadlines, headersMs: attempt.headersMs };
   const watch = watchDeadlines(stats.signal, deadlines, what, target);
+  let received: Readable | undefined;
   let failure: RequestError | undefined;
   let bytes = 0;
   try {
@@ -42,17 +60,19 @@ export async function performRequest<T>(
       signal: watch.signal,
     });
     watch.headersArrived();
+    received = response.body;
     attempt.code = response.statusCode;
-    attempt.onHeaders();
+    upstream.arrivals += 1;
     if (response.statusCode < 200 || response.statusCode > 299) {
       throw await readFailure(request, response, what, target);
     }
-    const head = readHead(response);
+    const head = readHead(response, attempt, options.monotonicMs());
     request.onHeaders?.(head);
     const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
     const body = unpack(response, options.compression, what, target);
     const take = (chunk: Uint8Array): void => {
       attempt.hasBody = true;
+      upstream.arrivals += 1;
       watch.chunkArrived(chunk.length);
       if (bytes + chunk.length > maxBytes) {
         const text = `${what}: the response is larger than ${maxBytes} bytes`;
@@ -67,6 +87,8 @@ export async function performRequest<T>(
     stats.bytes += bytes;
     return request.onEnd(head);
   } catch (error) {
+    // The rest of a refused response is not read. Destroying it is an error of its own.
+    received?.on('error', () => undefined).destroy();
     // The abort's own reason is more precise than the library's AbortError.
     const isAbort = watch.signal.aborted && !(error instanceof RequestError);
     failure = toRequestError(isAbort ? watch.signal.reason : error, what, target);
@@ -117,7 +139,6 @@ function unpack(
   // Errors reach the reader through the stream that is returned.
   const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
   if (isGzip && acceptsGzip) return pipeline(body, createGunzip(), () => undefined);
-  body.on('error', () => undefined).destroy();
   const requested = acceptsGzip ? 'gzip' : 'identity';
   const text = `the content-encoding is not ${requested}, as requested: look for a proxy that changes it`;
   throw new RequestError('decode', `${what}: ${text}`, target);
@@ -165,10 +186,14 @@ function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 
-function readHead({ statusCode, headers }: Dispatcher.ResponseData): HttpResponse {
+function readHead(
+  { statusCode, headers }: Dispatcher.ResponseData,
+  { upstream, startMs }: Attempt,
+  arrivedMs: number,
+): HttpResponse {
   const dateMs = Date.parse(headerText(headers, 'date')) || undefined;
   const ageSeconds = Number(/^\d+$/.exec(headerText(headers, 'age')) ?? 0);
-  return { status: statusCode, dateMs, ageSeconds };
+  return { status: statusCode, url: upstream.name, sentMs: startMs, arrivedMs, dateMs, ageSeconds };
 }
 
 /**
@@ -177,7 +202,7 @@ function readHead({ statusCode, headers }: Dispatcher.ResponseData): HttpRespons
  */
 export function watchDeadlines(
   parent: AbortSignal,
-  deadlines: Omit<RequestDeadlines, 'headersAfterSilenceMs'>,
+  deadlines: RequestDeadlines,
   what: string,
   target: RequestTarget = {},
 ) {
@@ -214,64 +239,4 @@ export function watchDeadlines(
       parent.removeEventListener('abort', onParentAbort);
     },
   };
-}
-
-/**
- * How long chunks may be worked on before other callbacks get their turn. A socket hands on up to 2 MB at a time, which
- * takes some 3 ms as a rule, but ten times as long while the code is cold or the machine is busy.
- */
-const SLICE_MS = 2;
-
-/**
- * Frees the memory of received chunks. A buffer may hold several chunks, which arrive one after the other, so it is freed when
- * a chunk of another buffer arrives. Chunks of less than half of the pool of Node.js may lie in the pool, which is never freed.
- * Chunks that are not freed wait for the garbage collector: a page of 45 MB cost 25 mark-compacts in a benchmark instead of
- * 2, and nearly twice the CPU time of all threads.
- */
-function createReleaser(): (chunk: Uint8Array) => void {
-  let last: ArrayBufferLike | undefined;
-  let isPooled = true;
-  return ({ buffer, length }) => {
-    if (buffer !== last) {
-      if (last instanceof ArrayBuffer && !isPooled) last.transfer(0);
-      last = buffer;
-      isPooled = true;
-    }
-    if (2 * length > Buffer.poolSize) isPooled = false;
-  };
-}
-
-/**
- * Hands a body on as it arrives, in chunks that are only valid during the call. Listens to events instead of iterating: a
- * promise for each chunk of a 40 MB page would cost more than reading it. `frees`: nobody else needs the chunks, so their
- * memory is freed.
- */
-export function readBody(
-  stream: Readable,
-  onChunk: (chunk: Uint8Array) => void,
-  { frees = false } = {},
-): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const release = frees ? createReleaser() : () => undefined;
-    let workedMs = 0;
-    stream.on('data', (chunk: Buffer) => {
-      const startedAt = performance.now();
-      try {
-        onChunk(chunk);
-      } catch (error) {
-        reject(error);
-        stream.destroy();
-      }
-      release(chunk);
-      workedMs += performance.now() - startedAt;
-      if (workedMs <= SLICE_MS) return;
-      workedMs = 0;
-      stream.pause();
-      setImmediate(() => stream.resume());
-    });
-    stream.on('error', reject);
-    stream.on('end', resolve);
-    const early = Object.assign(new Error('the response ended early'), { code: 'ECONNRESET' });
-    stream.on('close', () => reject(early));
-  });
 }

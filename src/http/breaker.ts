@@ -1,7 +1,5 @@
 import type { BreakerState } from '../vocabulary.ts';
-
-/** After a pause one request is sent in this time, until one of them succeeds. */
-const TRIAL_MS = 5_000;
+import { POLICY } from './policy.ts';
 
 export interface BreakerOptions {
   /** How long it stays open, from the start of the request that opened it. */
@@ -10,7 +8,7 @@ export interface BreakerOptions {
   readonly monotonicMs: () => number;
 }
 
-/** A pause that a server requested by Retry-After. */
+/** A pause that a server requested by Retry-After, or that a node is given after it did not respond. */
 export interface Pause {
   readonly sinceMs: number;
   readonly untilMs: number;
@@ -19,9 +17,9 @@ export interface Pause {
 }
 
 /**
- * Keeps requests away from what failed several times in a row, or what requested a pause. Example: three requests to an
- * endpoint fail, the last one was sent at 20 s. With `breakerOpenMs` of 9 s no request is sent until 29 s; then it is half
- * open: one success closes it, one failure opens it again.
+ * Keeps requests away from what failed several times in a row, or what is paused. Example: three requests to an endpoint
+ * fail, the last one was sent at 20 s. With `breakerOpenMs` of 9 s no request is sent until 29 s; then it is half open: one
+ * success closes it, one failure opens it again.
  */
 export class Breaker {
   readonly #maxFailures: number;
@@ -57,9 +55,10 @@ export class Breaker {
     return isOver ? undefined : this.#pause;
   }
 
-  /** Call when a request is let through: after a pause it is a trial, and the next one is let through 5 s later. */
-  requestBegun(): void {
-    this.#pause &&= { ...this.#pause, untilMs: this.#options.monotonicMs() + TRIAL_MS };
+  /** Call when a request is sent: after a pause it is a trial, and the next one is let through 5 s later. */
+  requestSent(): void {
+    const untilMs = this.#options.monotonicMs() + POLICY.trialIntervalMs;
+    this.#pause &&= { ...this.#pause, untilMs };
   }
 
   /** Closes it, unless there is a pause. */

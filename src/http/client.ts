@@ -1,37 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ConnectionOptions } from 'node:tls';
 import pLimit, { type LimitFunction } from 'p-limit';
-import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import type { Dispatcher } from 'undici';
 import type { BreakerState, Endpoint, RetryReason } from '../vocabulary.ts';
+import { type AgentOptions, createAgent } from './agents.ts';
 import { performRequest } from './attempt.ts';
 import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
-import { Health, type HealthOptions, type Upstream } from './health.ts';
+import { Health, type HealthOptions } from './health.ts';
+import { backoffMs, goesToNextUrl, POLICY, RetryBudget, retryReason } from './policy.ts';
 import type { HttpRequest, RequestOptions } from './request.ts';
-import {
-  backoffMs,
-  goesToNextUrl,
-  isRefusal,
-  MAX_ATTEMPTS,
-  MAX_WAIT_MS,
-  pauseSeconds,
-  RetryBudget,
-  retryReason,
-} from './retry.ts';
+import { ReusedConnections } from './reused-connections.ts';
+import type { Upstream } from './upstream.ts';
 
-/** The time for TCP and TLS together; a black-holed host must not use up the time that the next URL needs. */
-const CONNECT_TIMEOUT_MS = 5_000;
-const KEEP_ALIVE_MS = 60_000;
-/** A pause may end before its time, with the response to a trial. */
-const PAUSE_CHECK_MS = 100;
-
-export interface HttpClientOptions extends RequestOptions, Omit<HealthOptions, 'deadlines'> {
+export interface HttpClientOptions extends RequestOptions, HealthOptions, AgentOptions {
+  readonly deadlines: RequestOptions['deadlines'];
   readonly urls: readonly string[];
-  readonly tls: Omit<ConnectionOptions, 'port'>;
-  /** Where requests go before they go to their URL, except for these hosts, separated by commas. */
-  readonly proxy?: { readonly url: string; readonly exceptions: string } | undefined;
-  readonly maxConcurrentRequests: number;
   readonly random: () => number;
-  /** Called when a request is about to be sent again. */
+  /** Called when a request is sent again. */
   readonly requestRetried: (endpoint: Endpoint, reason: RetryReason) => void;
 }
 
@@ -53,10 +37,14 @@ interface Call<T> {
   readonly request: HttpRequest<T>;
   readonly maxAttempts: number;
   attempts: number;
-  /** Another URL may do better than the last attempt. */
+  /** The failure that is worth a retry, until it is sent. */
+  retry: { readonly error: RequestError; readonly reason: RetryReason } | undefined;
+  /** Whether another URL may do better than the last attempt. */
   goesOn: boolean;
   /** A part of the body arrived, and may have been handed on: the body of another response cannot follow it. */
   hasBody: boolean;
+  /** How often it was sent again after the reset of a reused connection. */
+  resets: number;
 }
 
 /** The state of a configured URL. */
@@ -78,6 +66,7 @@ export class HttpClient implements AsyncDisposable {
   readonly #health: Health;
   readonly #slots: LimitFunction;
   readonly #budget = new RetryBudget();
+  readonly #reused = new ReusedConnections();
 
   constructor(options: HttpClientOptions) {
     const { urls, maxConcurrentRequests } = options;
@@ -87,21 +76,25 @@ export class HttpClient implements AsyncDisposable {
     this.#slots = pLimit(maxConcurrentRequests);
   }
 
-  /** Sends a request, and again where that may help (retry.ts). */
+  /** Sends a request, and again where that may help (policy.ts). */
   async send<T>(request: HttpRequest<T>): Promise<T> {
-    const { stats, isSentOnce } = request;
-    const maxAttempts = isSentOnce === true ? 1 : Math.max(MAX_ATTEMPTS, this.#options.urls.length);
-    const call: Call<T> = { request, maxAttempts, attempts: 0, goesOn: false, hasBody: false };
-    let before: RequestError | undefined;
+    const call: Call<T> = {
+      request,
+      maxAttempts: request.isSentOnce === true ? 1 : this.#health.maxAttempts,
+      attempts: 0,
+      retry: undefined,
+      goesOn: false,
+      hasBody: false,
+      resets: 0,
+    };
     this.#budget.deposit();
     for (let retries = 0; ; retries += 1) {
       try {
         return await this.#tryUrls(call);
       } catch (error) {
-        if (!(error instanceof RequestError) || stats.signal.aborted) throw error;
+        if (!(error instanceof RequestError) || request.stats.signal.aborted) throw error;
         // The failure that led to a retry matters more than that it could not be sent.
-        if (error.reason === 'breaker_open' && before !== undefined) throw before;
-        before = error;
+        if (call.retry !== undefined) throw call.retry.error;
         await this.#waitToRetry(error, call, retries);
       }
     }
@@ -134,45 +127,72 @@ export class HttpClient implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#slots.clearQueue();
     await this.#agent.destroy();
+    this.#reused[Symbol.dispose]();
   }
 
   /** Rejects with the failure when a retry is no use. */
   async #waitToRetry<T>(error: RequestError, call: Call<T>, retries: number): Promise<void> {
     const { request, maxAttempts, attempts, hasBody } = call;
-    const { endpoint, stats } = request;
-    const { random, monotonicMs, requestRetried } = this.#options;
+    const { random, monotonicMs } = this.#options;
     const reason = retryReason(error, request);
     const pausedMs = (this.#health.pauseOf(request)?.untilMs ?? 0) - monotonicMs();
-    const isLast = hasBody || attempts >= maxAttempts || pausedMs > MAX_WAIT_MS;
-    if (reason === undefined || isLast || !this.#budget.withdraw()) throw error;
-    requestRetried(endpoint, reason);
-    const what = `${endpoint}: waiting for a retry`;
-    await delay(backoffMs(retries, random), stats.signal, what, request);
+    const isLast = hasBody || attempts >= maxAttempts || pausedMs > POLICY.maxWaitMs;
+    if (reason === undefined || isLast) throw error;
+    call.retry = { error, reason };
+    const what = `${request.endpoint}: waiting for a retry`;
+    await delay(backoffMs(retries, random), request.stats.signal, what, request);
   }
 
-  /** Tries the URLs in turn, until one returns a response that no other URL would improve. */
+  /** Tries the URLs in turn, as soon as one may be used. */
   async #tryUrls<T>(call: Call<T>): Promise<T> {
-    const { request } = call;
-    const refusals = new Map<Upstream, RequestError>();
+    for (;;) {
+      const answered = await this.#inSlot(call.request, () => this.#goThroughUrls(call));
+      if (answered !== undefined) return answered.response;
+      await this.#waitForPause(call.request);
+    }
+  }
+
+  /**
+   * One round through the URLs, until one returns a response that no other URL would improve. Resolves to undefined when
+   * none may be used now.
+   */
+  async #goThroughUrls<T>(call: Call<T>): Promise<{ readonly response: T } | undefined> {
+    const { request, maxAttempts } = call;
+    const failures = new Map<Upstream, RequestError>();
     let previous: RequestError | undefined;
-    for (const upstream of this.#health.order(request)) {
-      if (call.attempts >= call.maxAttempts) break;
-      if (!this.#health.tryAcquire(upstream, request)) continue;
-      call.attempts += 1;
-      call.goesOn = false;
-      try {
-        const response = await this.#inSlot(request, () => this.#attempt(upstream, call, previous));
-        for (const [url, error] of refusals) this.#health.refused(url, error);
-        return response;
-      } catch (error) {
-        if (!(error instanceof RequestError) || !call.goesOn) throw error;
-        previous = error;
-        if (isRefusal(request, error)) refusals.set(upstream, error);
+    let isAnswered = false;
+    try {
+      while (call.attempts < maxAttempts) {
+        const upstream = this.#health.choose(request, failures);
+        if (upstream === undefined) break;
+        this.#payForRetry(call);
+        call.attempts += 1;
+        call.goesOn = false;
+        try {
+          const response = await this.#attempt(upstream, call, previous);
+          isAnswered = true;
+          return { response };
+        } catch (error) {
+          if (!(error instanceof RequestError)) throw error;
+          failures.set(upstream, error);
+          previous = error;
+          if (!call.goesOn) break;
+        }
       }
+    } finally {
+      this.#health.roundEnded(request, failures, isAnswered);
     }
     if (previous !== undefined) throw previous;
-    await this.#waitForPause(request);
-    return this.#tryUrls(call);
+    return undefined;
+  }
+
+  /** Counts a retry that is sent now. Throws the failure before it if the budget is spent. */
+  #payForRetry<T>(call: Call<T>): void {
+    if (call.retry === undefined) return;
+    const { error, reason } = call.retry;
+    if (!this.#budget.withdraw()) throw error;
+    call.retry = undefined;
+    this.#options.requestRetried(call.request.endpoint, reason);
   }
 
   /** Waits for a part of a short pause; during a long one, fails as the request did that started it. */
@@ -181,9 +201,9 @@ export class HttpClient implements AsyncDisposable {
     const pause = this.#health.pauseOf(request);
     if (pause === undefined) throw new BreakerOpenError(endpoint, this.#health.blockedMs(request));
     const leftMs = pause.untilMs - this.#options.monotonicMs();
-    if (leftMs > MAX_WAIT_MS) throw pause.error;
+    if (leftMs > POLICY.maxWaitMs) throw pause.error;
     const what = `${endpoint}: waiting for Retry-After`;
-    await delay(Math.min(Math.ceil(leftMs), PAUSE_CHECK_MS), stats.signal, what, request);
+    await delay(Math.min(Math.ceil(leftMs), POLICY.pauseCheckMs), stats.signal, what, request);
   }
 
   /** Runs `work` once a slot is free; a poll that is over does not wait for its turn. */
@@ -192,7 +212,7 @@ export class HttpClient implements AsyncDisposable {
     const turn = Promise.withResolvers<void>();
     const done = this.#slots(() => {
       turn.resolve();
-      // A request that is never sent proves nothing about the URL, but has used up a trial (`tryAcquire`).
+      // A request that is never sent proves nothing.
       stats.signal.throwIfAborted();
       return work();
     });
@@ -210,50 +230,34 @@ export class HttpClient implements AsyncDisposable {
     const { stats } = request;
     const attempt = this.#health.begin(upstream, request);
     try {
-      const response = await performRequest(request, attempt, this.#agent, this.#options);
+      const response = await performRequest(attempt, this.#agent, this.#options);
       this.#health.succeeded(attempt);
       return response;
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
+      if (attempt.code === 'error' && this.#isFreeToRepeat(call, error)) {
+        call.resets += 1;
+        this.#options.requestRetried(request.endpoint, 'network');
+        return this.#attempt(upstream, call, previous);
+      }
       call.hasBody = attempt.hasBody;
       // A limit without a name is that of the decoder: the response was too large or too deep.
       if (error.reason === 'limit') stats.limits.add(error.limit ?? 'bytes');
-      const isUrlSilent = this.#health.failed(attempt, error, pauseSeconds(error));
+      const isUrlSilent = this.#health.failed(attempt, error);
       const isOver = stats.signal.aborted || attempt.hasBody;
       call.goesOn = !isOver && (isUrlSilent || goesToNextUrl(request, error, previous));
       throw error;
     }
   }
-}
 
-/** A pool of connections; the time to the headers of a response includes connecting. */
-function createAgent({
-  tls,
-  proxy,
-  maxConcurrentRequests,
-  deadlines,
-}: HttpClientOptions): Dispatcher {
-  const timeout = Math.min(CONNECT_TIMEOUT_MS, deadlines.headersMs);
-  const connect = { ...tls, timeout, minVersion: 'TLSv1.2' as const };
-  const pool = {
-    allowH2: false,
-    connections: maxConcurrentRequests,
-    pipelining: 1,
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    // attempt.ts watches headers and chunks; undici's timers are coarse.
-    headersTimeout: 0,
-    bodyTimeout: 0,
-    connect,
-  };
-  if (proxy === undefined) return new Agent(pool);
-  return new EnvHttpProxyAgent({
-    ...pool,
-    httpProxy: proxy.url,
-    httpsProxy: proxy.url,
-    noProxy: proxy.exceptions,
-    requestTls: connect,
-    connectTimeout: timeout,
-  });
+  /**
+   * Whether a reused connection was reset: then the request is sent again at once. That is no attempt and costs no retry, as
+   * long as the pool may have such connections.
+   */
+  #isFreeToRepeat<T>({ request, resets }: Call<T>, error: RequestError): boolean {
+    if (request.method !== 'GET' || request.stats.signal.aborted) return false;
+    return resets < this.#options.maxConcurrentRequests && this.#reused.wasReset(error);
+  }
 }
 
 /**

@@ -33,7 +33,7 @@ export class RequestError extends Error {
   readonly node: number | undefined;
   readonly limit: Limit | undefined;
   readonly status: number | undefined;
-  /** The pause that the server requests by Retry-After, without bounds; retry.ts decides how much of it is kept. */
+  /** The pause that the server requests by Retry-After, without bounds; policy.ts decides how much of it is kept. */
   readonly retryAfterSeconds: number | undefined;
   /** The failure shows that this is unhealthy: the URL, what was requested there (an endpoint or a node), or neither. */
   readonly scope: 'url' | 'endpoint' | 'none';

@@ -40,13 +40,17 @@ export interface HttpRequest<T = unknown> {
   readonly proxied?: boolean;
   /** To the headers of the response, where that is not the time that the client allows. */
   readonly headersMs?: number;
-  /** About one of many tables: its failure says nothing of the others. */
+  /** About one of many tables, nodes or URLs: its failure says nothing of the endpoint. */
   readonly isPart?: boolean;
-  /** Index of the URL to begin with. */
+  /** The server waits for other nodes, without a limit: its silence is that of a node, not of the URL. */
+  readonly waitsForNodes?: boolean;
+  /** Index of the URL to begin with, among those that work. */
   readonly firstUrl?: number;
-  /** A single gateway may answer 500 to everything: try once more at the next URL. */
+  /** Index of the only URL to which it may be sent. */
+  readonly onlyUrl?: number;
+  /** A single gateway may answer 500 to everything: try once more at the next URL. Requests for a node always do. */
   readonly retryOn500?: boolean;
-  /** Never sent again, also not to another URL: the next poll will do. */
+  /** Not sent again after a failure, also not to another URL: the next poll will do. */
   readonly isSentOnce?: boolean;
   /** Maximum of decoded bytes of a successful response, where that is less than the client allows. */
   readonly maxBytes?: number;
@@ -61,6 +65,11 @@ export interface HttpRequest<T = unknown> {
 export interface HttpResponse {
   /** Any 2xx. */
   readonly status: number;
+  /** host:port of the URL that answered. */
+  readonly url: string;
+  /** When the request was sent and the headers arrived, monotonic ms. */
+  readonly sentMs: number;
+  readonly arrivedMs: number;
   /** The header Date, ms since the epoch. */
   readonly dateMs: number | undefined;
   /** The header Age: how long a cache has kept the response. */
@@ -81,8 +90,6 @@ export interface FinishedRequest {
 export interface RequestDeadlines {
   /** From the start until the response's headers. */
   readonly headersMs: number;
-  /** The deadline to the headers after a request that got no response: 5 s, or 16 s where the last response took 8 s. */
-  readonly headersAfterSilenceMs: number;
   /** Between two chunks of the response. */
   readonly idleMs: number;
   /** On the average, once `rateGraceMs` have passed; 0 = any. */
@@ -101,20 +108,6 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly requestFinished: (request: FinishedRequest) => void;
   readonly monotonicMs: () => number;
-}
-
-/** One try of a request at one URL, with what has been received. */
-export interface Attempt {
-  /** The configured URL, and its host:port. */
-  readonly upstream: { readonly url: URL; readonly name: string };
-  /** In place of the configured deadline. */
-  readonly headersMs: number;
-  readonly onHeaders: () => void;
-  /** By the clock of the client. */
-  readonly startMs: number;
-  code: FinishedRequest['code'];
-  /** A part of the body arrived. */
-  hasBody: boolean;
 }
 
 /** The reader of a small response that is parsed as a whole. */

@@ -21,18 +21,25 @@ const MAX_TOKEN_BYTES = 4096;
 const MAX_ITEMS = 200_000;
 
 /** The part of the document that comes next. */
-type Phase = 'start' | 'key' | 'member' | 'element' | 'after element' | 'after member' | 'end';
+type Phase = 'start' | 'key' | 'member' | 'after member' | 'end' | ElementPhase;
+type ElementPhase = 'element key' | 'element' | 'after element';
+
+/** How a list and a map of elements are written. */
+const LIST = { open: OPEN_BRACKET, close: CLOSE_BRACKET, first: 'element', kind: 'array' } as const;
+const MAP = { open: OPEN_BRACE, close: CLOSE_BRACE, first: 'element key', kind: 'object' } as const;
 
 interface Options<Element extends ObjectShape, Envelope extends ObjectShape> {
   /** The member that holds the list; the fields of its elements, and those of the document beside it. */
   readonly list: string;
   readonly element: Element;
   readonly envelope: Envelope;
+  /** The list is a map, `{key: element, …}`. */
+  readonly isMap?: boolean;
   /**
-   * Called synchronously. The element and the objects in it are views, which show the next element afterwards: keep only
-   * primitive values, arrays and maps, and use no other decoder meanwhile. What it throws, `write` or `end` throws.
+   * Called synchronously, in a map with the key. The element and its objects are views, which show the next element later: keep
+   * only primitive values, arrays and maps, and use no other decoder meanwhile. What it throws, `write` or `end` throws.
    */
-  readonly onElement: (element: Infer<Element>) => void;
+  readonly onElement: (element: Infer<Element>, key: string) => void;
   /** A longer element is skipped and counted; a longer envelope member is an error. */
   readonly maxElementBytes: number;
   /** Open brackets within an element or an envelope member, including its own; likewise. */
@@ -45,14 +52,15 @@ interface Options<Element extends ObjectShape, Envelope extends ObjectShape> {
  */
 export class PageParser<Element extends ObjectShape, Envelope extends ObjectShape> {
   readonly #options: Options<Element, Envelope>;
+  readonly #form: typeof LIST | typeof MAP;
   readonly #scanner = sharedScanner();
   readonly #element: RecordReader;
   readonly #members: ReadonlyMap<string, RecordReader>;
   readonly #envelope = new Map<string, unknown>();
   #failure: { readonly error: unknown } | undefined;
   #phase: Phase = 'start';
-  /** The name of the member that comes next. */
-  #memberName = '';
+  /** The name of the member, or the key of the element, that comes next. */
+  #name = '';
   /** The bytes of an incomplete token or value, and their offset in the document. */
   #held: Buffer[] = [];
   #heldBytes = 0;
@@ -74,6 +82,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
 
   constructor(options: Options<Element, Envelope>) {
     this.#options = options;
+    this.#form = options.isMap ? MAP : LIST;
     this.#element = readerOf(options.element, false);
     const members = Object.entries(options.envelope.fields);
     this.#members = new Map(members.map(([name, shape]) => [name, readerOf(shape, true)]));
@@ -93,13 +102,9 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     this.#untilFailure(() => {
       this.#bytesBeforeRetry = 0;
       this.#read(new Uint8Array());
-      if (this.#phase !== 'end') {
-        throw new JsonError(
-          'truncated',
-          this.#origin + this.#heldBytes,
-          'the document is incomplete',
-        );
-      }
+      if (this.#phase === 'end') return;
+      const at = this.#origin + this.#heldBytes;
+      throw new JsonError('truncated', at, 'the document is incomplete');
     });
     const shape = this.#options.envelope;
     // Absent members get their defaults.
@@ -167,14 +172,15 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
       case 'start':
         return this.#readStart(at, end);
       case 'key':
+      case 'element key':
         return this.#readKey(at, end);
       case 'member':
         return this.#readMember(at);
       case 'element':
         return this.#readElement(at);
       case 'after element':
-        if (byte === CLOSE_BRACKET) return this.#go('after member', at + 1);
-        return byte === COMMA ? this.#go('element', at + 1) : this.#scanner.failSyntax(at);
+        if (byte === this.#form.close) return this.#go('after member', at + 1);
+        return byte === COMMA ? this.#go(this.#form.first, at + 1) : this.#scanner.failSyntax(at);
       case 'after member':
         if (byte === CLOSE_BRACE) return this.#go('end', at + 1);
         return byte === COMMA ? this.#go('key', at + 1) : this.#scanner.failSyntax(at);
@@ -201,27 +207,28 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
   #enter(at: number, end: number, close: typeof QUOTE, first: Phase, after: Phase): number {
     const item = this.#scanner.exports.skipBlanks(at + 1);
     if (item >= end) return 0;
-    const isEmpty = this.#scanner.bytes[item] === close;
-    return isEmpty ? this.#go(after, item + 1) : this.#go(first, item);
+    return this.#scanner.bytes[item] === close ? this.#go(after, item + 1) : this.#go(first, item);
   }
 
   #readKey(at: number, end: number): number {
     const value = this.#scanner.readKey(at);
     if (value === 0 || value >= end) return 0;
     const name = this.#scanner.keyText(at + 1, this.#scanner.exports.keyEnd.value);
-    if (name === this.#options.list) return this.#readList(value, end);
-    this.#memberName = name;
-    return this.#go('member', value);
+    const isMember = this.#phase === 'key';
+    if (isMember && name === this.#options.list) return this.#readList(value, end);
+    this.#name = name;
+    return this.#go(isMember ? 'member' : 'element', value);
   }
 
   #readList(at: number, end: number): number {
     const scanner = this.#scanner;
     if (this.#counts.hasList) scanner.fail('duplicate', 'the list occurs twice', at);
     const byte = scanner.bytes[at];
-    const isList = byte === OPEN_BRACKET;
-    if (!isList && byte !== LETTER_N) scanner.fail('type', 'the list is not an array', at);
+    const { open, close, first, kind } = this.#form;
+    const isList = byte === open;
+    if (!isList && byte !== LETTER_N) scanner.fail('type', `the list is not an ${kind}`, at);
     const next = isList
-      ? this.#enter(at, end, CLOSE_BRACKET, 'element', 'after member')
+      ? this.#enter(at, end, close, first, 'after member')
       : this.#go('after member', scanner.read(at));
     this.#counts.hasList = next !== 0;
     return next;
@@ -237,7 +244,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     if (isObject && !isOverLimit) {
       this.#counts.elements++;
       this.#counts.wrongTypes += scanner.wrongTypes;
-      this.#options.onElement(typed(this.#options.element, this.#element.read()));
+      this.#options.onElement(typed(this.#options.element, this.#element.read()), this.#name);
     } else {
       this.#counts.skipped++;
       this.#counts.limitHit ||= isOverLimit;
@@ -247,15 +254,14 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
 
   #readMember(at: number): number {
     const scanner = this.#scanner;
-    const member = this.#members.get(this.#memberName);
+    const member = this.#members.get(this.#name);
     const after = scanner.read(at, member);
-    if (after < 0 && scanner.failure === 'too deep') {
-      scanner.fail('depth', 'a member is nested too deeply', at);
-    }
+    const isTooDeep = after < 0 && scanner.failure === 'too deep';
+    if (isTooDeep) scanner.fail('depth', 'a member is nested too deeply', at);
     if (after !== 0 && member !== undefined) {
       if (after < 0 || after - at > this.#options.maxElementBytes) this.#failTooLarge(at);
       this.#counts.wrongTypes += scanner.wrongTypes;
-      this.#envelope.set(this.#memberName, member.read());
+      this.#envelope.set(this.#name, member.read());
     }
     return this.#go('after member', after);
   }
@@ -283,7 +289,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
       this.#counts.limitHit = true;
       this.#phase = 'after element';
     } else {
-      if (this.#members.has(this.#memberName)) this.#failTooLarge(start);
+      if (this.#members.has(this.#name)) this.#failTooLarge(start);
       this.#phase = 'after member';
     }
     this.#bytesBeforeRetry = 0;

@@ -265,6 +265,8 @@ export class Poller {
     if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
     const { families, dropped } = fitBudget(samples, settings.max_series);
     const snapshot = await renderSnapshot(samples, families);
+    const { noData } = result;
+    if (noData !== this.#published?.result.noData && noData !== undefined) this.#log.info(noData);
     this.#published = { result, snapshot, atMs: clock.monotonicMs() };
     if (dropped.size > 0) limits.add('series');
     for (const [family, count] of dropped) metrics.seriesDropped(family, 'budget', count);

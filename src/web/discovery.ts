@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { livenessOf } from '../cockroach/node.ts';
+import { livenessOf, REACHABLE } from '../cockroach/node.ts';
 import { nodeInfoLabels, nodes } from '../collectors/nodes/collector.ts';
 import {
   readParameters,
@@ -69,13 +69,18 @@ function pollsNodes({ isPolled, pollers }: ClusterSource): boolean {
   return isPolled && pollers.some(({ collector }) => collector.name === nodes.name);
 }
 
-/** A group of targets, as Prometheus' HTTP service discovery takes it. */
+/**
+ * Groups of targets, as Prometheus' HTTP service discovery takes them. A node that is not live is left out when a live one
+ * has its address: a machine that lost its disk came back with another id, and would be scraped twice.
+ */
 function describeNodes(cluster: ClusterSource, port: string) {
   const known = cluster.lastResult(nodes)?.nodes ?? [];
+  const isLive = (node: (typeof known)[number]): boolean => REACHABLE.has(livenessOf(node));
+  const taken = new Set(known.filter(isLive).map(({ address }) => address));
   return known.flatMap((node) => {
     const status = livenessOf(node);
     const host = hostOf(node.address);
-    if (host === undefined) return [];
+    if (host === undefined || (!isLive(node) && taken.has(node.address))) return [];
     const labels = { ...nodeInfoLabels(node), cluster: cluster.name, status };
     const tiers = node.tiers.map(({ key, value }) => [`locality_${key}`, value] as const);
     return [

@@ -173,7 +173,8 @@ test.each<readonly [string, Read, boolean]>([
   ['nodes', nodes, true],
   ['sessions', sessions, true],
   ['users', users, false],
-  ['ranges', ranges, false],
+  ['the ranges of a node', ranges, true],
+  ['its own ranges', localRanges, false],
   ['a table', table, false],
   ['tables', tableMetadata, false],
 ])(
@@ -181,7 +182,7 @@ test.each<readonly [string, Read, boolean]>([
   async (_what, read, isAsked) => {
     await using sick = await serve((_request, response) => response.writeHead(500).end());
     await using good = await serve((_request, response) =>
-      response.end('{"nodes":[{"node_id":1}],"sessions":[]}'),
+      response.end('{"nodes":[{"node_id":1}],"sessions":[],"ranges":[]}'),
     );
     await using client = createTestClient({ urls: [sick.url, good.url] });
     const outcome = await read(client.api, testStats(), () => undefined).catch(() => 'failed');

@@ -26,6 +26,8 @@ function node(token = 'Z29vZA==', answer: Answer = list): Promise<TestServer> {
 }
 
 function list(_request: IncomingMessage, response: ServerResponse): void {
+  // The clock of the test has nothing to do with the server's.
+  response.sendDate = false;
   response.end('{"nodes":[{"node_id":1}],"ranges":[]}');
 }
 

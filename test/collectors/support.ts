@@ -31,9 +31,10 @@ export function answering(answer: Answer, ...datesMs: readonly number[]): Answer
   const session: Pick<ApiLogin, 'get'> = {
     async get({ path, onHeaders, onChunk, onEnd }) {
       const dateMs = datesMs[requests.length] ?? datesMs.at(-1);
-      onHeaders?.({ status: 200, dateMs });
+      const response = { status: 200, url: 'memory', sentMs: 0, arrivedMs: 0, dateMs };
+      onHeaders?.(response);
       onChunk(textOf(path));
-      return onEnd({ status: 200, dateMs });
+      return onEnd(response);
     },
   };
   return { api: new ClusterApi(session, () => undefined), requests };
@@ -56,6 +57,9 @@ export interface Polled {
   readonly samples: SampleSet;
 }
 
+/** The end of a poll that has one, in its monotonic time. */
+const END_MS = 1e9;
+
 /** Polls once as the poller would, with this state and these options. */
 export async function poll<Api, Options, State, Result extends CollectorResult>(
   collector: PolledCollector<Api, Options, State, Result>,
@@ -66,15 +70,19 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
     readonly nowMs?: number;
     readonly namedTables?: readonly string[];
     readonly signal?: AbortSignal;
+    /** How long the poll may still take. */
+    readonly leftMs?: () => number;
   },
 ): Promise<Polled & { readonly result: Result }> {
   const samples = new SampleSet({});
-  const stats = createPollStats(given.signal ?? AbortSignal.timeout(20_000));
-  const { options, state, nowMs = 0, namedTables } = given;
+  const { options, state, nowMs = 0, leftMs, namedTables } = given;
+  const signal = given.signal ?? AbortSignal.timeout(20_000);
+  const stats = createPollStats(signal, leftMs && END_MS);
   const chosen = {
     options,
     state,
     nowMs: () => nowMs,
+    ...(leftMs && { monotonicMs: () => END_MS - leftMs() }),
     namedTables: () => new Set(namedTables),
   };
   const result = await collector.collect(api, collectorPoll(stats, chosen));

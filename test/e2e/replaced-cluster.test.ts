@@ -72,3 +72,18 @@ test('another cluster behind the same URL inherits neither lease changes nor a b
     expect.stringMatching(/before=east .*after=west|after=west .*before=east/),
   ]);
 });
+
+test('a second URL of another cluster fails the scan, and the page names both', async () => {
+  await using east = await simulate('east', 1);
+  await using west = await simulate('west', 2);
+  const urls = [east.clusterUrl, west.clusterUrl].map((url) => JSON.stringify(url)).join(', ');
+  const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: [${urls}] }\n`;
+  await using exporter = await startTestExporter({ intervalSeconds: 0.3, yaml });
+  await exporter.until(
+    (scrape) => scrape.value('crdb_exporter_collector_success', { collector: 'ranges' }) === 0,
+  );
+  const scrape = await exporter.scrape();
+  expect(scrape.all('crdb_ranges')).toEqual([]);
+  const status = await (await fetch(`${exporter.url}/api/status`)).text();
+  expect(status).toMatch(/the URLs lead to different clusters: [^"]*east[^"]*west/);
+});

@@ -3,7 +3,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { SETTINGS } from '../../src/cli/commands/rules/settings.ts';
 import { DEFAULT_THRESHOLDS } from '../../src/config/alert-settings.ts';
-import { CLUSTER_CHECKS, RANGES_CHECKS } from '../../src/findings/cluster-checks.ts';
+import { CLUSTER_CHECKS, PARTITION, RANGES_CHECKS } from '../../src/findings/cluster-checks.ts';
 import { NODE_CHECKS, SESSION_CHECKS } from '../../src/findings/node-checks.ts';
 import { toFindings } from '../../src/findings/problem.ts';
 import { readFacts, type Results, runChecks } from '../../src/findings/problems.ts';
@@ -66,14 +66,13 @@ describe('each alert', () => {
   });
 });
 
-const CHECKS = [...NODE_CHECKS, ...CLUSTER_CHECKS, ...RANGES_CHECKS, ...SESSION_CHECKS];
+const CHECKS = [...NODE_CHECKS, ...CLUSTER_CHECKS, PARTITION, ...RANGES_CHECKS, ...SESSION_CHECKS];
 
 /** What all checks find in these results, at a node 1 with so many write stalls a minute. */
 function check(results: Partial<Results>, stalls = 1): readonly Problem[] {
-  const known = { nodes: undefined, ranges: undefined, sessions: undefined, ...results };
   const writeStalls = new Map([[1, stalls]]);
   const given = { thresholds: DEFAULT_THRESHOLDS, writeStalls, nowMs: NOW_MS };
-  return runChecks(CHECKS, readFacts(known, given));
+  return runChecks(CHECKS, readFacts(results, given));
 }
 
 /** What is found when the last backup ended so many hours ago. */

@@ -5,7 +5,7 @@ import type { Problem } from '../../src/findings/status.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import type { Api } from '../../src/vocabulary.ts';
 import type { ClusterSource } from '../../src/web/status/cluster.ts';
-import { ClusterHistory } from '../../src/web/status/cluster.ts';
+import { ClusterHistory } from '../../src/web/status/history.ts';
 import {
   clusterConfig,
   node,

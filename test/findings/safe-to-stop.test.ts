@@ -45,6 +45,11 @@ interface World {
   readonly open: () => Promise<Scene>;
 }
 
+/** Only some replicas vote: those on the first nodes. */
+function placeVoters({ world }: Simulator, voters: readonly number[], others: readonly number[]) {
+  for (let id = 1; id <= 60; id += 1) world.placeRange(id, voters, others);
+}
+
 /** Worlds in which one of some nodes may stop. */
 const SAFE: readonly (World & { readonly nodes: readonly number[] })[] = [
   { title: 'all nodes are live', open: () => open(3), nodes: [1, 2, 3] },
@@ -54,9 +59,50 @@ const SAFE: readonly (World & { readonly nodes: readonly number[] })[] = [
     nodes: [3, 4],
   },
   {
+    title: 'a member that no range needs has been dead since before the exporter started',
+    open: () => openLate(5, ({ world }) => world.killNode(5), { placed: [1, 2, 3] }),
+    nodes: [1, 2, 3, 4],
+  },
+  {
     title: 'the node itself is draining',
     open: () => openChanged(5, ({ world }) => world.drainNode(4)),
     nodes: [4],
+  },
+  {
+    title: 'one of three replicas votes, on another node',
+    open: () => openLate(3, (simulator) => placeVoters(simulator, [1], [2, 3])),
+    nodes: [2, 3],
+  },
+  {
+    title: 'another node is being decommissioned, and its replicas have not left it yet',
+    open: () => openChanged(5, ({ world }) => world.beginDecommission(1), { placed: [1, 2, 3] }),
+    nodes: [2, 3, 4, 5],
+  },
+  {
+    title: 'of one index most ranges have 5 voters, and one 3, of which one is dead',
+    open: () =>
+      openChanged(
+        6,
+        ({ world }) => {
+          world.placeRange(30, [1, 2, 5], [3, 4]);
+          world.killNode(5);
+        },
+        { placed: [1, 2, 3, 4, 6] },
+      ),
+    nodes: [3, 4, 6],
+  },
+  {
+    title: 'a follower is stuck for good beside two replicas that serve',
+    open: () =>
+      openChanged(
+        5,
+        ({ world, truth }) => {
+          const node = truth().nodes.find(({ nodeId }) => nodeId === 3);
+          world.setProblem(12, 'circuit_breaker_error', true, node?.storeIds[0]);
+        },
+        { placed: [1, 2, 3] },
+      ),
+    nodes: [3, 4, 5],
   },
   { title: 'the scan is nearly too old', open: () => openAged(1_220), nodes: [1, 2, 3] },
 ];
@@ -79,6 +125,29 @@ const UNSAFE: readonly (World & { readonly reason: string })[] = [
     reason: 'ranges are without a quorum',
   },
   {
+    title: 'two of five voters are dead and are being decommissioned, and no range is flagged',
+    open: () =>
+      openChanged(
+        5,
+        ({ world }) => {
+          for (const id of [4, 5]) {
+            world.beginDecommission(id);
+            world.killNode(id);
+          }
+        },
+        { placed: [1, 2, 3, 4, 5] },
+      ),
+    reason: 'each live node holds ranges that depend on it',
+  },
+  {
+    title: 'a table falls to one replica on each node',
+    open: () =>
+      openChanged(3, ({ world }) => {
+        for (let id = 1; id <= 60; id += 1) world.placeRange(id, [1 + (id % 3)]);
+      }),
+    reason: 'each live node holds ranges that depend on it',
+  },
+  {
     title: 'the cluster has one node',
     open: () =>
       open(1, { clusters: { demo: { nodes: 1, ranges: 60, replication: 1, faultyNodes: false } } }),
@@ -87,8 +156,22 @@ const UNSAFE: readonly (World & { readonly reason: string })[] = [
   {
     title: 'a range has no live replica',
     open: openWithLostRange,
-    reason: '1 range without a live replica',
+    reason: '1 range has no live replica',
   },
+  {
+    title: 'a range was lost before the exporter started, and the gap is confirmed',
+    open: () =>
+      openLate(5, ({ world }) => world.killNode(4), { placed: [1, 2, 3], alone: { 12: [4] } }),
+    reason: 'ranges are missing that no node reports',
+  },
+  ...(['circuit_breaker_error', 'no_raft_leader', 'no_lease'] as const).map((problem) => ({
+    title: `5 ranges report ${problem}, and repeat it`,
+    open: () =>
+      openChanged(3, ({ world }) => {
+        for (let id = 1; id <= 5; id += 1) world.setProblem(id, problem);
+      }),
+    reason: '5 ranges serve nothing',
+  })),
   {
     title: 'two nodes are draining',
     open: () =>
@@ -100,28 +183,44 @@ const UNSAFE: readonly (World & { readonly reason: string })[] = [
   },
 ];
 
+const REFUSED =
+  'descriptors of ranges are refused (403): GRANT SYSTEM VIEWCLUSTERMETADATA to the user, and let the path /_status/ranges/ pass through proxies';
+
+/** A cluster of 5 nodes whose server refuses descriptors. */
+function openRefused(change: (simulator: Simulator) => void): Promise<Scene> {
+  const demo = {
+    nodes: 5,
+    ranges: 60,
+    faultyNodes: false,
+    quirks: { rangeDescriptors: 'forbidden' },
+  } as const;
+  return openChanged(5, change, { clusters: { demo } });
+}
+
 /** Worlds in which nobody can tell. */
 const UNKNOWN: readonly (World & { readonly reason: string })[] = [
   {
-    title: 'a node was down before the exporter started',
-    open: () => openLate(5, ({ world }) => world.killNode(5), { placed: [1, 2, 3] }),
-    reason: 'ranges may be lost that no node reports',
+    title: 'descriptors are refused, and one replica votes',
+    open: () => openRefused((simulator) => placeVoters(simulator, [1], [2, 3])),
+    reason: REFUSED,
   },
   {
-    title: 'the voters of under-replicated ranges are not known',
+    title: 'descriptors are not to be read',
+    open: () => open(3, changing('ranges', { descriptor_max_age: 0 })),
+    reason: 'descriptors of ranges are not read: set descriptor_max_age of the collector ranges',
+  },
+  {
+    title: 'two live nodes do not reach each other, and the third one reaches both',
+    open: () => openChanged(3, ({ world }) => world.partitionPair(2, 3)),
+    reason: 'nodes 2 and 3 do not reach each other',
+  },
+  {
+    title: 'nodes cannot be asked for their connections',
     open: () =>
-      openChanged(5, ({ world }) => world.killNode(5), {
-        clusters: {
-          demo: {
-            nodes: 5,
-            ranges: 60,
-            replication: 5,
-            faultyNodes: false,
-            quirks: { rangeDescriptors: 'forbidden' },
-          },
-        },
+      openChanged(3, (simulator) => {
+        simulator.fault({ endpoint: 'connectivity', kind: 'status', status: 500 });
       }),
-    reason: 'the voters of 60 ranges are not known',
+    reason: 'there is no current list of the connections between nodes',
   },
   {
     title: 'a node has gone down since the scan',
@@ -136,6 +235,19 @@ const UNKNOWN: readonly (World & { readonly reason: string })[] = [
         simulator.fault({ endpoint: 'node_ranges', node: 3, kind: 'status', status: 500 });
       }),
     reason: 'the ranges of node 3 could not be read',
+  },
+  {
+    title: 'the ranges of a node cannot be read, and others report that they have no quorum',
+    open: () =>
+      openChanged(
+        5,
+        (simulator) => {
+          simulator.world.setProblem(12, 'unavailable');
+          simulator.fault({ endpoint: 'node_ranges', node: 5, kind: 'status', status: 500 });
+        },
+        { placed: [1, 2, 3] },
+      ),
+    reason: 'the ranges of node 5 could not be read; ranges are without a quorum',
   },
   {
     title: 'the nodes are not polled',

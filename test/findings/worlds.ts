@@ -14,15 +14,25 @@ export function open(nodes: number, more: SceneOptions = {}): Promise<Scene> {
   return openScene({ clusters: { demo }, intervalSeconds: 0.3, ...more });
 }
 
-/** The same after a change of the cluster, whose ranges are on the nodes `placed` alone. */
+/** Where ranges are before a change. */
+interface Placement {
+  /** The nodes that hold all ranges. */
+  readonly placed?: readonly number[];
+  /** The only nodes of single ranges, by range id. */
+  readonly alone?: Readonly<Record<number, readonly number[]>>;
+}
+
+/** The same after a change of the cluster. */
 export async function openChanged(
   nodes: number,
   change: (simulator: Simulator) => void,
-  { placed, ...more }: SceneOptions & { readonly placed?: readonly number[] } = {},
+  { placed, alone = {}, ...more }: SceneOptions & Placement = {},
 ): Promise<Scene> {
   const scene = await open(nodes, more);
   const simulator = simulatorOf(scene);
   if (placed !== undefined) placeAll(simulator, placed);
+  for (const [id, nodeIds] of Object.entries(alone))
+    simulator.world.placeRange(Number(id), nodeIds);
   change(simulator);
   return scene;
 }

@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { describe, expect, test } from 'vitest';
-import { readBody } from '../../src/http/attempt.ts';
+import { readBody } from '../../src/http/body.ts';
 import { ask, connect } from '../support/http-client.ts';
 import { serve } from '../support/http-server.ts';
 

@@ -30,7 +30,7 @@ export const NODES = { endpoint: 'nodes', path: '/nodes/' } as const;
 export const SESSIONS = { endpoint: 'sessions', path: '/sessions/' } as const;
 export const RANGES = { endpoint: 'node_ranges', path: '/ranges/' } as const;
 export const OF_NODE_3 = { ...RANGES, path: '/ranges/3', node: 3 } as const;
-export const IMPATIENT = { deadlines: { headersMs: 500, headersAfterSilenceMs: 500, idleMs: 500 } };
+export const IMPATIENT = { deadlines: { headersMs: 500, idleMs: 500 } };
 
 export function states({ http }: Pick<TestClient, 'http'>): readonly string[] {
   return http.upstreams().map(({ state }) => state);

@@ -119,4 +119,20 @@ describe('retries', () => {
     expect(client.retried.length).toBeLessThanOrEqual(5 + 20);
     expect(client.retried.length).toBeGreaterThan(5);
   });
+
+  test.each([1, 2, 4, 8])(
+    'count when they are sent: %i parallel requests to a server that answers 503',
+    async (parallel) => {
+      await using server = await serve((_request, response) => response.writeHead(503).end());
+      await using client = connect([server.url], { random: () => 0.5 });
+      for (let poll = 0; poll < 3; poll += 1) {
+        await Promise.allSettled(Array.from({ length: parallel }, () => ask(client)));
+      }
+      // Breakers keep some requests, and with them their retries, from being sent.
+      const firsts = server.requests.length - client.retried.length;
+      expect(firsts).toBeLessThanOrEqual(3 * parallel);
+      expect(firsts).toBeGreaterThanOrEqual(Math.min(3, parallel));
+      expect(client.finished).toHaveLength(server.requests.length);
+    },
+  );
 });

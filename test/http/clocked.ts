@@ -1,7 +1,7 @@
 import { RequestError, statusError, toRequestError } from '../../src/http/errors.ts';
 import { Health } from '../../src/http/health.ts';
 import type { HttpRequest } from '../../src/http/request.ts';
-import { pauseSeconds } from '../../src/http/retry.ts';
+import type { Upstream } from '../../src/http/upstream.ts';
 import { testStats } from '../support/cluster.ts';
 
 export const REQUEST: HttpRequest = {
@@ -21,18 +21,24 @@ export function failure(code: string): RequestError {
   return toRequestError(Object.assign(new Error('failed'), { code }), 'nodes');
 }
 
-export function status(code: number): RequestError {
-  return statusError(code, 'nodes', {});
+/** The error of a response with this status, with this Retry-After. */
+export function status(code: number, retryAfterSeconds?: number): RequestError {
+  return statusError(code, 'nodes', { retryAfterSeconds });
+}
+
+/** A request whose poll is over. */
+export function over(request: HttpRequest = REQUEST): HttpRequest {
+  return { ...request, stats: { ...request.stats, signal: AbortSignal.abort() } };
 }
 
 /** The health of the URLs a, b and so on. The clock is the test's. */
-export function create(urls: number, more: { readonly headersAfterSilenceMs?: number } = {}) {
+export function create(urls: number) {
   const clock = { now: 100_000 };
   const health = new Health(
     Array.from({ length: urls }, (_, at) => `http://${'abcdef'[at]}`),
     {
       breakerOpenMs: 10_000,
-      deadlines: { headersMs: 1_000, headersAfterSilenceMs: 100, ...more },
+      deadlines: { headersMs: 30_000 },
       maxDuty: 0.1,
       monotonicMs: () => clock.now,
     },
@@ -46,20 +52,23 @@ export function create(urls: number, more: { readonly headersAfterSilenceMs?: nu
     clock,
     health,
     upstream,
-    order: (request: HttpRequest = REQUEST): string =>
-      health
-        .order(request)
-        .map(({ url }) => url.hostname)
-        .join(''),
+    /** The URLs that a round of this request goes through, as `abc`. */
+    order: (request: HttpRequest = REQUEST): string => {
+      const tried = new Map<Upstream, RequestError>();
+      for (let next = health.choose(request, tried); next; next = health.choose(request, tried)) {
+        tried.set(next, LATE);
+      }
+      return Array.from(tried.keys(), ({ url }) => url.hostname).join('');
+    },
     /** What is left of the pause of these requests. */
     pausedMs: (request: HttpRequest): number =>
       Math.max(0, (health.pauseOf(request)?.untilMs ?? 0) - clock.now),
     states: (): readonly string[] => health.upstreams.map(({ breaker }) => breaker.state),
-    /** A request to this URL that gets headers after 10 ms. */
+    /** A request to this URL that is answered after 10 ms. */
     answer: (at: number, request = REQUEST): void => {
       const attempt = health.begin(upstream(at), request);
       clock.now += 10;
-      attempt.onHeaders();
+      upstream(at).arrivals += 1;
       health.succeeded(attempt);
     },
     /** A request to this URL that fails after 60 ms; with a code after headers. Returns whether the URL seems silent. */
@@ -71,24 +80,21 @@ export function create(urls: number, more: { readonly headersAfterSilenceMs?: nu
     ): boolean => {
       const attempt = health.begin(upstream(at), request);
       clock.now += 60;
-      if (code !== 'error') attempt.onHeaders();
-      return health.failed({ ...attempt, code }, error, pauseSeconds(error));
+      if (code !== 'error') upstream(at).arrivals += 1;
+      return health.failed({ ...attempt, code }, error);
     },
-    /** A request to this URL that gets no headers in so much time. */
-    silence: (at: number, request = REQUEST, ms = 1_000): boolean => {
+    /** A request to this URL that gets no headers in so much time, in which the URL sends other things or not. */
+    silence: (
+      at: number,
+      request = REQUEST,
+      { ms = 30_000, others = false }: { readonly ms?: number; readonly others?: boolean } = {},
+    ): boolean => {
       const attempt = health.begin(upstream(at), request);
       clock.now += ms;
+      if (others) upstream(at).arrivals += 1;
       return health.failed(attempt, LATE);
     },
     deadline: (at: number, request = REQUEST): number =>
       health.begin(upstream(at), request).headersMs,
   };
-}
-
-export function endingIn(
-  ms: number,
-  { now }: { readonly now: number },
-  request = REQUEST,
-): HttpRequest {
-  return { ...request, stats: { ...request.stats, endsAtMs: now + ms } };
 }

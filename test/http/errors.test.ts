@@ -8,7 +8,7 @@ import {
   toRequestError,
   wasNotSent,
 } from '../../src/http/errors.ts';
-import { pauseSeconds } from '../../src/http/retry.ts';
+import { pauseSeconds } from '../../src/http/policy.ts';
 import { JsonError } from '../../src/json/errors.ts';
 
 /** The failure of a request that ends with this code of the system, of TLS or of undici. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RequestError } from '../../src/http/errors.ts';
+import { pauseSeconds } from '../../src/http/policy.ts';
 import type { FinishedRequest, HttpRequest, HttpResponse } from '../../src/http/request.ts';
-import { pauseSeconds } from '../../src/http/retry.ts';
 import { createTestHttp, type TestHttpOptions, testStats } from '../support/cluster.ts';
 import { serve } from '../support/http-server.ts';
 
@@ -83,12 +83,14 @@ describe('a request', () => {
     },
   );
 
-  test('reports its end, and gets status and date of the answer', async () => {
+  test('reports its end, and gets status and date of the answer, with its URL and times', async () => {
     await using server = await serve((_request, response) => {
       response.writeHead(202, { date: 'Thu, 01 Jan 1970 00:01:00 GMT' }).end('{"fine":true}');
     });
-    expect(await send(server.url)).toEqual({
-      outcome: { status: 202, dateMs: 60_000, ageSeconds: 0 },
+    const { host } = new URL(server.url);
+    const head = { status: 202, url: host, sentMs: 7, arrivedMs: 7, dateMs: 60_000, ageSeconds: 0 };
+    expect(await send(server.url, {}, { monotonicMs: () => 7 })).toEqual({
+      outcome: head,
       finished: [{ endpoint: 'nodes', code: 202, bytes: 13, seconds: expect.any(Number) }],
       pages: 1,
       bytes: 13,

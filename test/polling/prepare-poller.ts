@@ -41,6 +41,8 @@ interface PollerExtras {
   readonly written?: (set: SampleSet) => void;
   /** Called when the end of a poll is reported. */
   readonly reported?: (polls: number) => void;
+  /** The collector's work between two polls. */
+  readonly work?: (context: PollStats) => Promise<void>;
 }
 
 /** A counter of the collector, as `counts` names it. */
@@ -52,7 +54,7 @@ export function keyOf(name: string, more: Readonly<Record<string, string>> = {})
 export function preparePoller(
   collect: (context: PollStats, clock: { nowMs: number }, state: unknown) => unknown,
   settings: Partial<CollectorConfig> = {},
-  { previous, options, name = 'orders', written, reported }: PollerExtras = {},
+  { previous, options, name = 'orders', written, reported, work }: PollerExtras = {},
 ): PreparedPoller {
   const clock = { nowMs: 1_000 };
   const http = { blocked: 0 };
@@ -87,6 +89,7 @@ export function preparePoller(
       options,
       http: { blockedMs: () => http.blocked },
       collect: async (context, state) => Object(await collect(context, clock, state)),
+      ...(work !== undefined && { workBetweenPolls: work }),
       metrics,
       log,
       clock: clocks,

@@ -12,30 +12,42 @@ interface World {
   readonly instance?: string;
   /** Dependent ranges by node and effect; the rest is 0. */
   readonly dependent?: Readonly<Record<string, number>>;
-  readonly status?: Readonly<Record<number, 'live' | 'draining' | 'dead'>>;
+  readonly status?: Readonly<Record<number, Status>>;
+  /** Replicas by node, of which each has one on each of two stores. */
+  readonly replicas?: Readonly<Record<number, number>>;
   readonly unavailable?: number;
   readonly lost?: number;
-  readonly unknownVoters?: number;
+  readonly gap?: number;
+  readonly servingNothing?: number;
+  readonly unverified?: number;
+  readonly keySpaceComplete?: number;
+  /** What the collector network exposes; undefined: it has no data to get. */
+  readonly network?: {
+    readonly checked: number;
+    readonly pairs?: number;
+    readonly success?: number;
+  };
+  /** Unhealthy connections of node 1, of 4; undefined where no node counts them. */
+  readonly unhealthy?: number | undefined;
   readonly scanAgeSeconds?: number;
+  /** Success of the last polls of nodes and ranges. */
+  readonly success?: Readonly<Record<string, number>>;
   /** Scans of the last minutes that disagreed with the counts of the nodes. */
   readonly disagreeing?: number;
-  /** Part of the name of a family that is absent. */
-  readonly without?: string;
+  /** Parts of the names of families that are absent. */
+  readonly without?: readonly string[];
 }
+
+type Status = 'live' | 'draining' | 'decommissioning' | 'dead';
+const STATUSES: readonly Status[] = ['live', 'draining', 'decommissioning', 'dead'];
 
 /** What one exporter exposes of a cluster of the nodes 1 and 2. */
 function seriesOf(cluster: string, world: World) {
   const { instance = 'a', dependent = {}, status = { 1: 'live', 2: 'live' } } = world;
-  const {
-    unavailable = 0,
-    lost = 0,
-    unknownVoters = 0,
-    scanAgeSeconds = 100,
-    disagreeing = 0,
-  } = world;
+  const { scanAgeSeconds = 100, disagreeing = 0, network = { checked: 1 } } = world;
   const found: { series: string; values: string }[] = [];
-  const add = (name: string, value: number, labels: string): void => {
-    if (world.without !== undefined && name.includes(world.without)) return;
+  const add = (name: string, value: number | undefined, labels = ''): void => {
+    if (value === undefined || world.without?.some((part) => name.includes(part))) return;
     const series = `${name}{crdb_cluster="${cluster}",instance="${instance}"${labels}}`;
     found.push({ series, values: `${value}x${NOW.minutes}` });
   };
@@ -44,17 +56,33 @@ function seriesOf(cluster: string, world: World) {
       const value = dependent[`${node} ${effect}`] ?? 0;
       add('crdb_node_dependent_ranges', value, `,node_id="${node}",effect="${effect}"`);
     }
+    add('crdb_range_scan_node_success', 1, `,node_id="${node}"`);
+    for (const store of [1, 2]) {
+      const replicas = world.replicas?.[node] ?? 30;
+      add('crdb_range_replicas', replicas, `,node_id="${node}",store_id="${node}${store}"`);
+    }
+    add(
+      'crdb_node_rpc_connections',
+      world.unhealthy && 4 - world.unhealthy,
+      `,node_id="${node}",state="healthy"`,
+    );
+    add('crdb_node_rpc_connections', world.unhealthy, `,node_id="${node}",state="unhealthy"`);
   }
   for (const [node, current] of Object.entries(status)) {
-    for (const one of ['live', 'draining', 'dead']) {
+    for (const one of STATUSES) {
       add('crdb_node_liveness', one === current ? 1 : 0, `,node_id="${node}",status="${one}"`);
     }
   }
-  add('crdb_range_problem_ranges', unavailable, ',problem="unavailable",shard="0"');
+  add('crdb_range_problem_ranges', world.unavailable ?? 0, ',problem="unavailable",shard="0"');
   add('crdb_range_problem_ranges', 7, ',problem="underreplicated",shard="0"');
-  add('crdb_ranges_without_live_replica', lost, '');
-  add('crdb_ranges_of_unknown_voters', unknownVoters, ',scope="node"');
-  add('crdb_ranges_of_unknown_voters', 5, ',scope="locality"');
+  add('crdb_ranges_without_live_replica', world.lost ?? 0);
+  add('crdb_range_key_space_gap', world.gap ?? 0);
+  add('crdb_range_key_space_complete', world.keySpaceComplete ?? 1);
+  add('crdb_ranges_serving_nothing', world.servingNothing ?? 0);
+  add('crdb_ranges_unverified', world.unverified ?? 0);
+  add('crdb_network_checked', network.checked);
+  add('crdb_network_unreachable_pairs', network.pairs ?? 0);
+  add('crdb_exporter_collector_success', network.success ?? 1, ',collector="network",shard="0"');
   // That of the sessions, which is late, does not matter.
   for (const [name, ageSeconds] of Object.entries({ ranges: scanAgeSeconds, sessions: 500 })) {
     const collector = `,collector="${name}",shard="0"`;
@@ -62,6 +90,10 @@ function seriesOf(cluster: string, world: World) {
     add('crdb_exporter_collector_last_success_timestamp_seconds', ended, collector);
     add('crdb_exporter_collector_interval_seconds', 60, collector);
     add('crdb_exporter_collector_duration_seconds', 10, collector);
+  }
+  for (const name of ['nodes', 'ranges']) {
+    const success = world.success?.[name] ?? 1;
+    add('crdb_exporter_collector_success', success, `,collector="${name}",shard="0"`);
   }
   const ends = Array.from({ length: disagreeing }, (_, scan) => 60 * scan);
   if (ends.length > 0) {
@@ -71,6 +103,8 @@ function seriesOf(cluster: string, world: World) {
   return found;
 }
 
+const NO_DATA = ['network'];
+
 /** The answer for node 1 and for node 2 with these exporters: `-` where the rule has no series. */
 const CASES: readonly (readonly [title: string, answer: string, ...worlds: World[]])[] = [
   ['nothing depends on them', '11', {}],
@@ -79,6 +113,8 @@ const CASES: readonly (readonly [title: string, answer: string, ...worlds: World
   ['a range has no quorum', '00', { dependent: { '1 without_quorum': 1 } }],
   ['a range reports that it is unavailable', '00', { unavailable: 1 }],
   ['a range is lost', '00', { lost: 1 }],
+  ['a gap is confirmed', '00', { gap: 1, keySpaceComplete: 0 }],
+  ['a range serves nothing', '00', { servingNothing: 5 }],
   ['a range is unavailable, another is lost', '00', { unavailable: 1, lost: 1 }],
   ['one of two exporters sees a lost range', '00', { lost: 1 }, { instance: 'b' }],
   ['node 2 drains', '01', { status: { 1: 'live', 2: 'draining' } }],
@@ -95,42 +131,108 @@ const CASES: readonly (readonly [title: string, answer: string, ...worlds: World
     { instance: 'b', status: { 1: 'live', 2: 'draining' } },
   ],
   ['both nodes drain', '00', { status: { 1: 'draining', 2: 'draining' } }],
+  ['a node that was not read drains', '00', { status: { 1: 'live', 2: 'live', 3: 'draining' } }],
+  ['node 1 is being decommissioned', '01', { status: { 1: 'decommissioning', 2: 'live' } }],
+  [
+    'node 1 is being decommissioned, and one store is empty',
+    '01',
+    { status: { 1: 'decommissioning', 2: 'live' }, replicas: { 1: 1 } },
+  ],
+  [
+    'node 1 is being decommissioned, and all replicas have left it',
+    '11',
+    { status: { 1: 'decommissioning', 2: 'live' }, replicas: { 1: 0 } },
+  ],
   ['node 2 has gone down', '--', { status: { 1: 'live', 2: 'dead' } }],
+  [
+    'node 2 has gone down, and ranges depend on node 1',
+    '0-',
+    { status: { 1: 'live', 2: 'dead' }, dependent: { '1 quorum': 1 } },
+  ],
   ['node 2 is no longer listed', '--', { status: { 1: 'live' } }],
   ['a node that was not read is down', '11', { status: { 1: 'live', 2: 'live', 3: 'dead' } }],
-  ['voters are not known', '--', { unknownVoters: 1 }],
+  ['ranges are not verified', '--', { unverified: 1 }],
   [
-    'voters are not known, and node 1 has ranges that depend on it',
+    'ranges are not verified, and node 1 has ranges that depend on it',
     '0-',
-    { unknownVoters: 1, dependent: { '1 quorum': 1 } },
+    { unverified: 1, dependent: { '1 quorum': 1 } },
   ],
-  ['voters are not known to one of two exporters', '--', { unknownVoters: 1 }, { instance: 'b' }],
+  ['ranges are not verified by one of two exporters', '--', { unverified: 1 }, { instance: 'b' }],
+  ['descriptors are refused', '--', { unverified: 60, without: ['dependent'] }],
+  ['descriptors are refused, and nothing is unverified', '--', { without: ['dependent'] }],
+  ['descriptors are refused, and a range is lost', '00', { lost: 1, without: ['dependent'] }],
   [
-    'lost ranges are not known, and node 1 has ranges that depend on it',
-    '0-',
-    { without: 'without_live_replica', dependent: { '1 quorum': 1 } },
+    'lost ranges are not known, and keys are missing',
+    '--',
+    { keySpaceComplete: 0, without: ['without_live_replica'] },
   ],
-  ['lost ranges are not known', '--', { without: 'without_live_replica' }],
+  ['lost ranges are not known, but no key is missing', '11', { without: ['without_live_replica'] }],
+  ['keys are missing', '--', { keySpaceComplete: 0 }],
+  ['keys are not compared', '--', { without: ['key_space'] }],
+  ['two live nodes do not reach each other', '--', { network: { checked: 1, pairs: 1 } }],
+  ['a live node could not be asked for its connections', '--', { network: { checked: 0 } }],
+  ['the poll of the network has failed', '--', { network: { checked: 1, success: 0 } }],
   [
-    'lost ranges are not known, and a range has no quorum',
-    '00',
-    { without: 'without_live_replica', unavailable: 1 },
+    'the poll of the network has failed, and its data is gone',
+    '--',
+    { network: { checked: 1, success: 0 }, unhealthy: 1, without: ['crdb_network'] },
   ],
-  ['voters have no figure', '--', { without: 'unknown_voters' }],
-  ['dependent ranges are absent', '--', { without: 'dependent' }],
-  ['the list of nodes is absent', '--', { without: 'liveness' }],
-  ['problems are absent', '--', { without: 'problem' }],
-  ['the end of the scan is absent', '--', { without: 'last_success' }],
+  ['nobody tells who reaches whom', '--', { without: NO_DATA }],
+  [
+    'as many connections as nodes can explain are unhealthy',
+    '11',
+    { unhealthy: 1, without: NO_DATA },
+  ],
+  ['more connections are unhealthy than nodes are down', '--', { unhealthy: 3, without: NO_DATA }],
+  [
+    'more connections are unhealthy than nodes are down, and all nodes were asked',
+    '11',
+    { unhealthy: 3 },
+  ],
+  [
+    'there is no complete scan',
+    '--',
+    { lost: 1, without: ['unverified', 'dependent', 'key_space'] },
+  ],
+  ['the list of nodes is absent', '--', { without: ['liveness'] }],
+  ['the list of nodes is absent, and a range is lost', '00', { lost: 1, without: ['liveness'] }],
+  ['the poll of the nodes has failed', '--', { success: { nodes: 0 } }],
+  [
+    'the poll of the nodes has failed, after node 2 began to drain',
+    '--',
+    { success: { nodes: 0 }, status: { 1: 'live', 2: 'draining' } },
+  ],
+  ['the poll of the ranges has failed', '--', { success: { ranges: 0 }, lost: 1 }],
+  ['the end of the scan is absent', '--', { without: ['last_success'] }],
   ['the scan ended two intervals, its duration and 30 s ago', '11', { scanAgeSeconds: 160 }],
   ['the scan ended a second earlier', '--', { scanAgeSeconds: 161 }],
+  ['the scan ended a second earlier, and a range is lost', '00', { scanAgeSeconds: 161, lost: 1 }],
   ['one scan has disagreed with the counts of the nodes', '11', { disagreeing: 1 }],
   ['two scans of one of two exporters have disagreed', '--', {}, { instance: 'b', disagreeing: 2 }],
-  ['the scan of one of two exporters is too old', '--', { scanAgeSeconds: 161 }, { instance: 'b' }],
+  ['the scan of one of two exporters is too old', '11', { scanAgeSeconds: 161 }, { instance: 'b' }],
+  [
+    'one of two exporters lost a range in a scan that is too old',
+    '11',
+    { scanAgeSeconds: 161, lost: 1 },
+    { instance: 'b' },
+  ],
+  [
+    'both scans are too old, and one exporter lost a range',
+    '00',
+    { scanAgeSeconds: 161, lost: 1 },
+    { instance: 'b', scanAgeSeconds: 161 },
+  ],
+  [
+    'one of two exporters has no complete scan',
+    '11',
+    { without: ['unverified', 'dependent', 'key_space', 'serving'] },
+    { instance: 'b' },
+  ],
   [
     'one of two exporters has just started, and sees more',
     '10',
     {},
-    { instance: 'b', without: 'without_live_replica', dependent: { '2 quorum': 1 } },
+    { instance: 'b', without: ['without_live_replica'], dependent: { '2 quorum': 1 } },
   ],
   [
     'one of two exporters sees a node that is down',

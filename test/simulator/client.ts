@@ -104,6 +104,7 @@ export interface RangesBody {
 
 export interface WireNode {
   readonly node_id: number;
+  readonly address: object;
   readonly liveness_status: number;
   readonly started_at: number;
   readonly updated_at: number;

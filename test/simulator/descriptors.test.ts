@@ -199,6 +199,27 @@ describe('a node that was cut off while its ranges changed', () => {
   });
 });
 
+it.each([
+  ['forbidden', 403],
+  ['missing', 404],
+  ['unimplemented', 501],
+] as const)('is %s by a quirk', async (quirk, status) => {
+  const simulator = await openWorld();
+  simulator.setQuirk('rangeDescriptors', quirk);
+  const url = `${simulator.clusterUrl}/_status/ranges/1?range_ids=1`;
+  expect((await ask(url)).status).toBe(status);
+});
+
+it.each([400, 414] as const)('refuses more ids than a quirk allows with %d', async (status) => {
+  const simulator = await openWorld();
+  simulator.setQuirk('maxDescriptorIds', 2);
+  simulator.setQuirk('tooManyIds', status);
+  const statuses = ['range_ids=1&range_ids=2', 'range_ids=1&range_ids=2&range_ids=3'].map(
+    async (query) => (await ask(`${simulator.clusterUrl}/_status/ranges/1?${query}`)).status,
+  );
+  expect(await Promise.all(statuses)).toEqual([200, status]);
+});
+
 it('refuses a list of ids in one parameter', async () => {
   const simulator = await openWorld();
   const url = `${simulator.clusterUrl}/_status/ranges/1?range_ids=1,2`;

@@ -67,6 +67,83 @@ describe('faults', () => {
   });
 });
 
+describe('repeated responses', () => {
+  const START_MS = 1_800_000_000_000;
+  let nowMs = START_MS;
+  let simulator: Simulator;
+
+  beforeEach(async () => {
+    nowMs = START_MS;
+    simulator = await startSimulator({
+      nodes: 3,
+      gateways: 2,
+      faultyNodes: false,
+      metricKeys: 'useful',
+      insecure: true,
+      sessions: 0,
+      now: () => nowMs,
+    });
+  });
+  afterEach(() => simulator.close());
+
+  /** Liveness of node 3, and the age that the response shows: by its Date, and by its Age. */
+  async function seenAt(url = simulator.clusterUrl, path = '/nodes/') {
+    const { headers, json } = await ask<NodesBody>(`${url}/api/v2${path}`);
+    const node = json().nodes?.find(({ node_id: id }) => id === 3);
+    const seconds = (nowMs - Date.parse(headers.get('date') ?? '')) / 1000;
+    return [node?.liveness_status, seconds, headers.get('age')];
+  }
+
+  function killAndWait(): void {
+    simulator.world.killNode(3);
+    nowMs += 60_000;
+  }
+
+  it('of a cache have the old Date and an Age, for the scope of the fault alone', async () => {
+    const fault = simulator.fault({ kind: 'cached', endpoint: 'nodes', gateway: 1 });
+    expect(await seenAt()).toEqual([3, 0, null]);
+    killAndWait();
+    expect(await seenAt()).toEqual([3, 60, '60']);
+    // Another path is another entry, another gateway another cache.
+    expect(await seenAt(simulator.clusterUrl, '/nodes/?limit=3')).toEqual([1, 0, null]);
+    expect(await seenAt(simulator.clusterUrls[1])).toEqual([1, 0, null]);
+    fault.remove();
+    expect(await seenAt()).toEqual([1, 0, null]);
+  });
+
+  it('of an old answer have a fresh Date', async () => {
+    simulator.fault({ kind: 'old', endpoint: 'nodes' });
+    await seenAt();
+    killAndWait();
+    expect(await seenAt()).toEqual([3, 0, null]);
+  });
+
+  it('go on when the node is gone, and are never those of an error', async () => {
+    simulator.fault({ kind: 'cached', endpoint: 'node_ranges' });
+    const listed = (nodeId: number) =>
+      ask(`${simulator.clusterUrl}/api/v2/nodes/${nodeId}/ranges/`);
+    const { text } = await listed(2);
+    simulator.world.killNode(2);
+    expect(await listed(2)).toMatchObject({ status: 200, text });
+    simulator.world.killNode(3);
+    expect((await listed(3)).status).toBe(500);
+    simulator.world.reviveNode(3);
+    expect((await listed(3)).status).toBe(200);
+  });
+
+  it('affect one gateway by a status with Retry-After', async () => {
+    const headers = { 'Retry-After': '7' };
+    simulator.fault({ kind: 'status', status: 503, headers, gateway: 2, endpoint: 'nodes' });
+    const statuses = await Promise.all(
+      simulator.clusterUrls.map((url) => ask(`${url}/api/v2/nodes/`)),
+    );
+    expect(statuses.map((answer) => [answer.status, answer.headers.get('retry-after')])).toEqual([
+      [200, null],
+      [503, '7'],
+    ]);
+  });
+});
+
 async function bodyOf(url: string): Promise<AsyncIterable<Uint8Array>> {
   const { body } = await fetch(url);
   if (body === null) throw new Error('no body');

@@ -6,6 +6,7 @@ async function openWorld(nodes: number, replication: number): Promise<Simulator>
   const simulator = await startSimulator({
     nodes,
     replication,
+    gateways: nodes,
     ranges: 12,
     storesPerNode: 1,
     sessions: 0,
@@ -85,5 +86,29 @@ it('is `unavailable` without a majority of live voters', async () => {
   world.killNode(3);
   expect(await problemsOf(simulator)).toEqual(['underreplicated']);
   world.killNode(2, 'unavailable');
-  expect(await problemsOf(simulator)).toEqual(['unavailable', 'underreplicated']);
+  expect(await problemsOf(simulator)).toEqual(['no_raft_leader', 'unavailable', 'underreplicated']);
+});
+
+it('repeats a problem of a replica until it is cleared, and reports another one once', async () => {
+  const simulator = await openWorld(3, 3);
+  const { world } = simulator;
+  world.reportOnce(6, 2, 'no_raft_leader');
+  expect(await problemsOf(simulator)).toEqual(['no_raft_leader']);
+  expect(await problemsOf(simulator)).toEqual([]);
+  const [store] = world.state.nodes.get(2)?.stores ?? [];
+  world.setProblem(6, 'circuit_breaker_error', true, store?.id);
+  for (let time = 0; time < 2; time++)
+    expect(await problemsOf(simulator)).toEqual(['circuit_breaker_error']);
+});
+
+it('is `no_raft_leader` on replicas of a partitioned node alone', async () => {
+  const simulator = await openWorld(3, 3);
+  const { world } = simulator;
+  world.partition(1);
+  const listed = async (nodeId: number) => {
+    const url = `${simulator.clusterUrls[nodeId - 1]}/api/v2/nodes/local/ranges/?ranges=6`;
+    return (await ask<RangesBody>(url)).json().ranges[0]?.problems;
+  };
+  expect(await listed(1)).toMatchObject({ no_raft_leader: true });
+  expect(await listed(2)).not.toHaveProperty('no_raft_leader');
 });

@@ -81,3 +81,31 @@ it('counts a job that fails at its node until that restarts', async () => {
   simulator.world.restartNode(2);
   expect(failures()).toEqual([0, 0]);
 });
+
+it('lists members that died long ago with their last record, some at the address of a node', async () => {
+  await using simulator = await startSimulator({
+    nodes: 3,
+    relics: 3,
+    relicsAtNodes: true,
+    faultyNodes: false,
+    metricKeys: 'useful',
+    frozen: true,
+  });
+  const client = await clusterClient(simulator);
+  const nodes = (await client<NodesBody>('/nodes/')).json().nodes ?? [];
+  const YEAR_NS = 365 * 86_400e9;
+  expect(nodes.map((node) => [node.node_id, node.liveness_status])).toEqual([
+    [1, 3],
+    [2, 3],
+    [3, 3],
+    [4, 5],
+    [5, 1],
+    [6, 5],
+  ]);
+  const [first, , , relic] = nodes;
+  expect(relic).toMatchObject({ address: first?.address, build_tag: 'v20.1.17' });
+  expect((first?.updated_at ?? 0) - (relic?.updated_at ?? 0)).toBeGreaterThan(YEAR_NS);
+  const { ranges, dependence } = simulator.truth();
+  expect(ranges).toMatchObject({ unseen: 0, problems: { underreplicated: 0 } });
+  expect([dependence.lost, dependence.unsafeToStop]).toEqual([[], []]);
+});

@@ -106,6 +106,7 @@ describe('GET /nodes/{id}/ranges/', () => {
     const survivors = await page(`/nodes/4/ranges/?ranges=${id}`);
     expect(survivors.ranges[0]?.problems).toEqual({
       unavailable: true,
+      no_raft_leader: true,
       underreplicated: true,
       range_too_large: true,
     });

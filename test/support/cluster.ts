@@ -29,7 +29,6 @@ export interface TestClientOptions extends TestHttpOptions {
 
 const DEADLINES = {
   headersMs: 5_000,
-  headersAfterSilenceMs: 5_000,
   idleMs: 5_000,
   minBytesPerSecond: 0,
   rateGraceMs: 5_000,

@@ -11,20 +11,19 @@ export function connect(
 
 interface TestRequest extends Partial<HttpRequest> {
   readonly signal?: AbortSignal;
-  readonly endsAtMs?: number;
 }
 
 /** One request; resolves to the body that was handed on. */
 export async function ask(
   { http }: TestClient,
-  { signal, endsAtMs, ...request }: TestRequest = {},
+  { signal, ...request }: TestRequest = {},
 ): Promise<string> {
   const chunks: Uint8Array[] = [];
   await http.send({
     endpoint: 'nodes',
     method: 'GET',
     path: '/nodes/',
-    stats: createPollStats(signal ?? AbortSignal.timeout(10_000), endsAtMs),
+    stats: createPollStats(signal ?? AbortSignal.timeout(10_000)),
     onChunk: (chunk) => chunks.push(Buffer.from(chunk)),
     onEnd: () => undefined,
     ...request,

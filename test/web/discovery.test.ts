@@ -100,6 +100,23 @@ describe('/sd/nodes', () => {
     ]);
   });
 
+  test('leaves out a dead node whose address a live one has taken over', async () => {
+    await using simulator = await startSimulator(WORLD);
+    const nodes = ([3, 1, 1, 5] as const).map((liveness_status, at) => ({
+      node_id: at + 1,
+      liveness_status,
+      address: { address_field: ['10.0.0.1:26257', '10.0.0.1:26257', '10.0.0.3:26257', ''][at] },
+    }));
+    const body = JSON.stringify({ nodes });
+    simulator.fault({ endpoint: 'nodes', kind: 'status', status: 200, body });
+    await using exporter = await startTestExporter({
+      yaml: `collectors: { ranges: { enabled: false } }\nclusters:\n${clusterYaml(simulator)}`,
+    });
+    await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
+    const found = await discover(exporter, '/sd/nodes');
+    expect(found.map(({ labels }) => labels['__meta_crdb_node_id'])).toEqual(['1', '3']);
+  });
+
   test('leaves out a cluster that was never known', async () => {
     await using simulator = await startSimulator(WORLD);
     const dead = clusterYaml(

@@ -60,6 +60,11 @@ export const SECTIONS: readonly Section[] = [
     commands: ['table movr rides'],
   },
   {
+    title: 'network',
+    text: 'Who does not reach whom: the failed connections between live nodes with the error of the server, then the ten slowest, each pair of nodes once, with their round-trip times. A live node that could not be asked is named on standard error. Servers have this list from version 23.2 on.',
+    commands: ['network'],
+  },
+  {
     title: 'probe',
     text: 'Polls every enabled collector once and prints the metrics of the cluster as in a scrape.',
     commands: ['probe --no-collector.ranges'],

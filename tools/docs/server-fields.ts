@@ -4,11 +4,12 @@ import { CA_CERT, DATABASES, errorBody } from '../../src/cockroach/cloud-api.ts'
 import { offsetEnvelope, sessionsEnvelope, tablesEnvelope } from '../../src/cockroach/listings.ts';
 import { describedRange } from '../../src/cockroach/range-descriptor.ts';
 import { assistantDetails, assistantShape } from '../../src/collectors/cloud.ts';
+import { peerShape } from '../../src/collectors/network/connections.ts';
 import { nodeDetails, nodeShape } from '../../src/collectors/nodes/record.ts';
 import { LOADS, replicaShape } from '../../src/collectors/ranges/replica.ts';
 import { sessionDetails, sessionShape } from '../../src/collectors/sessions/session.ts';
 import { discoveredShape, tableShape } from '../../src/collectors/tables/table.ts';
-import { type AnyShape, object, string } from '../../src/json/shape.ts';
+import { type AnyShape, object, record, string } from '../../src/json/shape.ts';
 import { REPORTED_PROBLEMS } from '../../src/vocabulary.ts';
 
 /** A response of a server: every shape that reads it, and which file of the server confirms which of its fields. */
@@ -86,11 +87,21 @@ export const RESPONSES: readonly ServerResponse[] = [
     shapes: [offsetEnvelope],
     lists: { ranges: [describedRange] },
     sources: {
-      'pkg/server/serverpb/status.proto': ['next'],
+      'pkg/server/serverpb/status.proto': [
+        'next',
+        ...under('ranges[].', 'isLeaseholder leaseValid'),
+      ],
       'pkg/roachpb/metadata.proto': under(
         'ranges[].state.state.desc.',
-        'rangeId internalReplicas[].type',
+        'rangeId generation internalReplicas[].nodeId internalReplicas[].type',
       ),
+    },
+  },
+  {
+    request: 'GET /_status/connectivity',
+    shapes: [object({ connections: record(object({ peers: record(peerShape(true)) })) })],
+    sources: {
+      'pkg/server/serverpb/status.proto': under('connections.*.peers.*.', 'status latency error'),
     },
   },
   {

@@ -1,8 +1,11 @@
 import type { Command } from 'commander';
 import { freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
+import { network } from '../../collectors/network/collector.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import { nodeDetails } from '../../collectors/nodes/record.ts';
+import { diagnose } from '../../diagnosis/diagnose.ts';
 import { sum } from '../../findings/rates.ts';
+import { findUnreachable, type NetworkEvidence } from '../../findings/reachability.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { compareScan, countsOf, isOutside } from '../../findings/scan-check.ts';
 import { formatAge, formatBytes, formatCount, formatPercent, toTime } from '../../format.ts';
@@ -70,7 +73,7 @@ const DEPENDENT = numberColumn<Node>('DEPENDENT', formatCount, (node) => node.de
 export function define(command: Command, context: CommandContext): void {
   command.option(
     '--safe-to-stop',
-    'Only nodes that may stop now, one at a time. Scans all ranges.',
+    'Only nodes that may stop now, one at a time. Scans all ranges and reads their descriptors.',
   );
   addListingOptions(command, COLUMNS);
   addClusterAction(command, context, nodes, printNodes);
@@ -125,35 +128,62 @@ async function printNodes(
   return safe.size === 0 ? EXIT.failed : EXIT.ok;
 }
 
-/** A command has no memory of earlier scans: it cannot know what only the nodes that are down hold. */
-const LOST_UNKNOWN =
-  "not known: ranges may be lost that no node reports; see the exporter's status page";
-
 /**
- * The nodes of which one may stop now. Scans the ranges of all nodes, after printing what that costs, unless the result
- * could prove nothing. Prints why the other nodes may not stop.
+ * The nodes of which one may stop now. Scans the ranges of all nodes, reads their descriptors and who reaches whom, after
+ * printing what that costs, and decides like the status page. The lists of nodes before and after the scan come from
+ * different URLs. Prints why the other nodes may not stop.
  */
 async function findSafeNodes(target: ClusterTarget, output: string): Promise<ReadonlySet<number>> {
   const before = await collectOnce(nodes, target);
-  if (!before.nodes.every((node) => REACHABLE.has(livenessOf(node)))) {
-    note(LOST_UNKNOWN);
-    return new Set();
-  }
-  const stores = before.nodes.flatMap((node) => [...node.stores.values()]);
-  noteScanCost(before.nodes.length, sum(stores.map((store) => store.get('replicas') ?? 0)));
-  const result = await scanAllNodes(target, output);
-  const after = await collectOnce(nodes, target);
-  const statuses = new Map(after.nodes.map((node) => [node.id, livenessOf(node)]));
+  const read = before.nodes.filter((node) => REACHABLE.has(livenessOf(node)));
+  const stores = read.flatMap((node) => [...node.stores.values()]);
+  const count = (key: string) => sum(stores.map((store) => store.get(key) ?? 0));
+  noteScanCost(read.length, count('replicas'), count('replicas.leaseholders'));
+  const startMs = performance.now();
+  const result = await scanAllNodes(target, output, { descriptors: 'all' });
+  const endMs = performance.now();
+  const evidence = await readConnections(target);
+  const urls = target.config.cluster_api?.urls.length ?? 1;
+  const after = await collectOnce(nodes, target, { firstUrl: 1 % urls });
+  const reachability = findUnreachable(evidence, after.nodes);
+  if (reachability.answer === 'unchecked')
+    note('connections not checked: the server lists none, and no node counts them');
   const compared = compareScan(result, [countsOf(before), countsOf(after)]);
-  const disagrees = [...compared.stores, ...compared.problems].some(isOutside);
-  const scan = { result, ageSeconds: 0, durationSeconds: 0, intervalSeconds: 0, disagrees };
-  const { answer, nodes: safe, reason, decisions } = decideSafeToStop({ scan, statuses });
+  const {
+    answer,
+    nodes: safe,
+    reason,
+    decisions,
+  } = decideSafeToStop({
+    scan: {
+      result,
+      ageSeconds: (performance.now() - endMs) / 1000,
+      durationSeconds: (endMs - startMs) / 1000,
+      intervalSeconds: 0,
+      disagrees: [...compared.stores, ...compared.problems].some(isOutside),
+    },
+    statuses: new Map(after.nodes.map((node) => [node.id, livenessOf(node)])),
+    reachability: reachability.answer === 'unchecked' ? { answer: 'reached' } : reachability,
+  });
   for (const { nodeId, answer: decision, reason: refusal } of decisions) {
     if (decision === 'no') note(`do not stop node ${nodeId}: ${refusal}`);
   }
   if (answer !== 'yes')
     note(`${answer === 'no' ? 'no node may stop now' : 'not known'}: ${reason}`);
   return new Set(safe);
+}
+
+/** Reads who reaches whom; one that fails proves nothing. */
+async function readConnections(target: ClusterTarget): Promise<NetworkEvidence> {
+  try {
+    return { state: 'ok', result: await collectOnce(network, target) };
+  } catch (error) {
+    target.stats.signal.throwIfAborted();
+    const failure = diagnose(error, network, target.config, { hasWorked: true });
+    if (failure === undefined) throw error;
+    note(`connections: ${failure.cause}; ${failure.remedy}`);
+    return { state: 'failing', result: undefined };
+  }
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */

@@ -5,10 +5,12 @@ import { PROBLEM_ISSUES } from '../../findings/range-problems.ts';
 import { formatAge, formatList, formatNodes, toTimestamp } from '../../format.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import { type DescriptorReport, describeReplicas, readDescriptors } from '../described-ranges.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { note, writeJson, writeOut } from '../output/standard-output.ts';
 import { type Column, printTable, textColumns, toRow } from '../output/table.ts';
 import {
+  type MissingNodes,
   noteMissingNodes,
   parseIds,
   readRanges,
@@ -137,19 +139,21 @@ async function printReports(
       },
     });
     const unread = [...missing.failed.keys(), ...missing.skipped].toSorted((a, b) => a - b);
-    const reports = rangeIds.flatMap((id) => toReport(id, replicas, unread) ?? []);
+    const descriptors = await readDescriptors(target, replicas);
+    const reports = rangeIds.flatMap(
+      (id) => toReport(id, replicas, unread, descriptors.get(id)) ?? [],
+    );
     if (options.output === 'json') await writeJson({ ranges: reports }, 'json');
     else {
       for (const report of reports) {
-        await (options.output === 'ndjson' ? writeJson(report, 'ndjson') : printReport(report));
+        const print = () => printReport(report, missing.live);
+        await (options.output === 'ndjson' ? writeJson(report, 'ndjson') : print());
       }
     }
     noteMissingNodes(missing);
     const unknown = rangeIds.filter((id) => !reports.some(({ range_id }) => range_id === id));
     if (unknown.length > 0) {
-      const why = unread.length === 0 ? 'never existed' : 'only nodes that were not read hold it';
-      const text = `no live node holds range ${formatList(unknown)}`;
-      note(`${text}: it was merged or dropped, or ${why}`);
+      note(`no live node reports range ${formatList(unknown)}: ${explainAbsence(missing)}`);
     }
     const hasProblem = reports.some(({ problems }) => problems.length > 0);
     if (!options.watch || !(hasProblem || missing.failed.size > 0)) {
@@ -159,13 +163,25 @@ async function printReports(
   }
 }
 
+/** What may have become of ranges that no node reported. */
+function explainAbsence({ failed, skipped }: MissingNodes): string {
+  const unread = [...failed.keys()];
+  if (unread.length > 0)
+    return `merged or dropped, or only ${formatNodes(unread)} ${unread.length === 1 ? 'holds' : 'hold'} it, which could not be read`;
+  if (skipped.length === 0) return 'it was merged or dropped, or never existed';
+  const are = skipped.length === 1 ? 'is' : 'are';
+  return `merged, dropped, or lost with ${formatNodes(skipped)}, which ${are} not live`;
+}
+
 /** All that the nodes know of one range, as JSON. */
 interface RangeReport {
   readonly range_id: number;
   readonly table_id: number | string | null;
   readonly index_id: number | null;
-  /** The replicas by node. */
+  /** The replicas that are reported, by node. */
   readonly replicas: readonly Replica[];
+  /** All replicas, those on nodes that are not live included; null where it could not be read. */
+  readonly descriptor: DescriptorReport | null;
   /** Nodes that were not read, whose replicas are missing. */
   readonly unread_nodes: readonly number[];
   /** Problems of any replica, each with its meaning and the next step. */
@@ -181,6 +197,7 @@ function toReport(
   rangeId: number,
   all: readonly Replica[],
   unread: readonly number[],
+  descriptor: DescriptorReport | undefined,
 ): RangeReport | undefined {
   const replicas = all
     .filter(({ range_id }) => range_id === rangeId)
@@ -194,6 +211,7 @@ function toReport(
     table_id: first.table_id,
     index_id: first.index_id,
     replicas,
+    descriptor: descriptor ?? null,
     unread_nodes: unread,
     problems: [...new Set(replicas.flatMap(({ problems }) => problems))].map((name) => {
       const { what = '', next = '' } = PROBLEM_ISSUES[name] ?? PROBLEM_ISSUES['other'] ?? {};
@@ -202,7 +220,7 @@ function toReport(
   };
 }
 
-async function printReport(report: RangeReport): Promise<void> {
+async function printReport(report: RangeReport, live: ReadonlySet<number>): Promise<void> {
   const { range_id, table_id, index_id, replicas, unread_nodes: unread, problems } = report;
   const [first] = replicas;
   const place =
@@ -210,6 +228,8 @@ async function printReport(report: RangeReport): Promise<void> {
       ? 'outside of tables'
       : `table ${first?.table ?? table_id}, index ${index_id ?? '-'}`;
   await writeOut(`Range ${range_id}: ${place}\n`);
+  const { descriptor } = report;
+  if (descriptor !== null) await writeOut(`${describeReplicas(descriptor, live)}\n\n`);
   await printTable(
     COLUMNS,
     replicas.map((replica) => toRow(COLUMNS, replica)),

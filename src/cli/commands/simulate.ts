@@ -1,5 +1,13 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../../simulator/index.ts';
+import {
+  createServerIdentity,
+  type Simulator,
+  type SimulatorOptions,
+  startSimulator,
+} from '../../../simulator/index.ts';
 import { messageOf } from '../../format.ts';
 import { addExamples, CommandError, EXIT } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
@@ -22,21 +30,41 @@ export function define(command: Command): void {
     )
     .addOption(scenarioOption())
     .option('--control-listen <address>', 'Address of the control API (default: off).', parseListen)
+    .option('--gateways <count>', 'Number of nodes with a URL of their own.', parseCount, 1)
+    .addOption(
+      new Option('--tls', 'Serve https; its CA is written to a temporary folder.').conflicts(
+        'insecure',
+      ),
+    )
     .option('--insecure', 'Simulate a cluster without login.');
   addListenOptions(command);
   addExamples(
     command,
     'simulate',
     'simulate --nodes 30 --ranges 20000 --scenario calm --listen 127.0.0.1:8080',
+    'simulate --gateways 3 --tls --control-listen 127.0.0.1:10150',
   );
   // The flags have the names of the simulator's options.
-  command.action(() => simulate(command.opts<Partial<SimulatorOptions>>()));
+  command.action((flags: Flags) => {
+    const isDefault = command.getOptionValueSource('cloudListen') === 'default';
+    return simulate(isDefault ? { ...flags, cloudListen: besideGateways(flags) } : flags);
+  });
+}
+
+type Flags = Pick<SimulatorOptions, 'listen' | 'cloudListen' | 'gateways'> &
+  Partial<Omit<SimulatorOptions, 'tls'>> & { readonly tls?: true };
+
+/** The default address of the Cloud API, unless a gateway has it: each one uses the port after that of the one before. */
+function besideGateways({ listen, cloudListen, gateways }: Flags): SimulatorOptions['listen'] {
+  const isTaken = cloudListen.port >= listen.port && cloudListen.port < listen.port + gateways;
+  return isTaken ? { ...cloudListen, port: listen.port + gateways } : cloudListen;
 }
 
 /** Runs the simulator until a signal stops it. */
-async function simulate(flags: Partial<SimulatorOptions>): Promise<void> {
+async function simulate({ tls, ...flags }: Flags): Promise<void> {
   const stopped = untilStopSignal();
-  const starting = startSimulator({ survival: MULTI_REGION, ...flags });
+  const identity = tls && createServerIdentity(namesOf(flags.listen));
+  const starting = startSimulator({ survival: MULTI_REGION, ...flags, tls: identity });
   const simulator = await starting.catch((error: unknown) => {
     const message = messageOf(error);
     if (error instanceof RangeError) throw new CommandError(message, EXIT.usage, error);
@@ -46,19 +74,46 @@ async function simulate(flags: Partial<SimulatorOptions>): Promise<void> {
     }
     throw error;
   });
-  process.stdout.write(describeAccess(simulator));
-  await stopped;
-  await simulator.close();
+  const folder = identity && (await mkdtemp(path.join(tmpdir(), 'crdb-exporter-simulate-')));
+  const caFile = folder && path.join(folder, 'ca.crt');
+  try {
+    if (identity && caFile) await writeFile(caFile, identity.ca);
+    process.stdout.write(describeAccess(simulator, flags.insecure === true, caFile));
+    await stopped;
+    await simulator.close();
+  } finally {
+    if (folder) await rm(folder, { recursive: true });
+  }
 }
 
-function describeAccess(simulator: Simulator): string {
+/** The names by which clients of this machine reach the address, and the address itself. */
+function namesOf({ host }: SimulatorOptions['listen']): string[] {
+  return [...new Set(['localhost', LOOPBACK, '::1', host])];
+}
+
+function describeAccess(
+  simulator: Simulator,
+  isInsecure: boolean,
+  caFile: string | undefined,
+): string {
+  const [first = '', ...others] = simulator.clusterUrls;
+  const flags = [
+    ...simulator.clusterUrls.map((url) => `--cluster.url=${url}`),
+    ...(isInsecure ? [] : [`--cluster.username=${simulator.username}`]),
+    ...(caFile === undefined ? [] : [`--cluster.ca-file=${caFile}`]),
+  ];
   return [
-    `Cluster API    ${simulator.clusterUrl}`,
+    `Cluster API    ${first}`,
+    ...others.map((url) => `               ${url}`),
+    ...(caFile === undefined ? [] : [`CA             ${caFile} (until the simulator ends)`]),
     `Cloud API      ${simulator.cloudUrl}`,
     ...(simulator.controlUrl === undefined ? [] : [`Control        ${simulator.controlUrl}`]),
     `Log in as      ${simulator.username} / ${simulator.password}`,
     `Cloud cluster  ${simulator.cloudClusterId}`,
     `Cloud token    ${simulator.cloudToken}`,
+    '',
+    'To monitor it:',
+    `${isInsecure ? '' : `CRDB_EXPORTER_CLUSTER_PASSWORD=${simulator.password} `}crdb-exporter ${flags.join(' ')}`,
     '',
   ].join('\n');
 }

@@ -1,4 +1,5 @@
 import { type ClusterApi, type PollStats, RequestError } from '../../cockroach/cluster-api.ts';
+import { assertOneCluster } from '../../cockroach/identity.ts';
 import { listNodes, type NodeList } from '../../cockroach/node.ts';
 import type { CollectorPoll } from '../collector.ts';
 import { mix } from './range-table.ts';
@@ -15,13 +16,17 @@ export interface Assignment extends NodeList {
 
 const NO_NODE = 'ranges: no node is live, draining or decommissioning';
 
-/** Lists the nodes of a shard. Rejects like the API. */
+/** Lists the nodes of a shard, each scan at another URL first. Rejects like the API, and when the URLs lead to several clusters. */
 export async function assignNodes(
   api: ClusterApi,
-  stats: PollStats,
-  { index, count, onlyNode }: CollectorPoll<unknown, unknown>['shards'],
+  context: Pick<CollectorPoll<unknown, { readonly scans: number }>, 'urls' | 'shards' | 'state'> &
+    PollStats,
 ): Promise<Assignment> {
-  const { toScan, toSkip, localities } = await listNodes(api, stats);
+  const { urls, state } = context;
+  const { index, count, onlyNode } = context.shards;
+  await assertOneCluster(api, context, urls);
+  const firstUrl = state.scans % urls;
+  const { toScan, toSkip, localities } = await listNodes(api, context, { firstUrl });
   const isOfShard = (nodeId: number): boolean =>
     onlyNode === undefined ? ownsNode(nodeId, index, count) : nodeId === onlyNode;
   const isWholeCluster = count === 1 && onlyNode === undefined;

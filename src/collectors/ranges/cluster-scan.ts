@@ -4,11 +4,11 @@ import { PROBLEMS } from '../../vocabulary.ts';
 import type { Assignment } from './assignment.ts';
 import { DescriptorReader, type ScannedRanges } from './descriptor-reader.ts';
 import { isLost, judgeRanges, type LostRange } from './judge-ranges.ts';
-import { findOpenEnds, findUncertainKeys } from './key-space.ts';
+import { findOpenEnds, findUncertain } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
 import { walk } from './range-table.ts';
 import type { ClusterScan } from './result.ts';
-import type { ScanContext } from './scan.ts';
+import type { ScanContext } from './scan-state.ts';
 import { MAX_READ_AGAIN, SecondReading } from './second-reading.ts';
 
 /** How long the end of a scan waits for descriptors; what is left is read until the next scan. */
@@ -63,7 +63,7 @@ async function readDescriptors(
   const { clock, scans: scan } = state;
   const reader = new DescriptorReader(api, context, state.reading, ranges, { clock, scan });
   if (descriptors === 'all') return reader.readAll(signal);
-  await reader.readDue(AbortSignal.any([signal, AbortSignal.timeout(MAX_READING_MS)]));
+  await reader.readUrgent(MAX_READING_MS);
   state.reader = reader;
   const { failure } = state.reading;
   if (failure !== undefined) context.warnings.add(`descriptors of ranges: ${failure.message}`);
@@ -76,7 +76,7 @@ async function readOpenEnds(
 ): Promise<ReadonlySet<number>> {
   const { table } = known;
   const open = await inSlices(findOpenEnds(table));
-  const uncertain = await inSlices(findUncertainKeys(table, open, MAX_READ_AGAIN));
+  const uncertain = await inSlices(findUncertain(table, open, MAX_READ_AGAIN));
   if (uncertain.length === 0) return open;
   await again.readKeys(uncertain);
   return inSlices(findOpenEnds(table));

@@ -6,7 +6,8 @@ import { logFailures, readNode, readNodes, scanFailure } from './read-nodes.ts';
 import { tableLabels } from './replica.ts';
 import type { RangesResult } from './result.ts';
 import { writeSamples } from './samples.ts';
-import { RangeScan, RangesState } from './scan.ts';
+import { RangesState } from './scan-state.ts';
+import { RangeScan } from './scan.ts';
 
 const OPTIONS = {
   page_limit: {
@@ -83,11 +84,11 @@ export const ranges = defineCollector({
   createState: () => new RangesState(),
 
   async collect(api, context): Promise<RangesResult> {
-    const { options, state, shard, shards } = context;
+    const { options, state, shard } = context;
     const assignment =
       options.route === 'local'
         ? assignLocalNode(state.localNodeId)
-        : await assignNodes(api, context, shards);
+        : await assignNodes(api, context);
     const scan = new RangeScan(context, assignment);
     const { toScan, toSkip, isAssigned } = assignment;
     const reading = await readNodes(context, toScan, async (nodeId, firstUrl) =>

@@ -50,14 +50,21 @@ export interface DescriptorPlan {
   readonly batches: readonly DescriptorBatch[];
 }
 
-/** Chooses the most urgent ranges, within their class those with the oldest descriptors, and groups them by the node to ask. */
-export function* planDescriptors(basis: PlanBasis, batchSize: number): Work<DescriptorPlan> {
+/**
+ * Chooses the most urgent ranges, within their class those with the oldest descriptors, and groups them by the node to ask.
+ * `isUrgentOnly` leaves out those that are due by age alone.
+ */
+export function* planDescriptors(
+  basis: PlanBasis,
+  batchSize: number,
+  isUrgentOnly = false,
+): Work<DescriptorPlan> {
   const { table } = basis.known;
-  const counts = new Uint32Array(CLASSES * AGES);
+  const counts = new Uint32Array((isUrgentOnly ? OLD : CLASSES) * AGES);
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
       const key = keyOf(basis, slot);
-      if (key !== NOT_DUE) counts[key] = (counts[key] ?? 0) + 1;
+      if (key !== NOT_DUE && key < counts.length) counts[key] = (counts[key] ?? 0) + 1;
     }
   });
   const due = counts.subarray(0, AGING * AGES).reduce((sum, count) => sum + count, 0);
@@ -117,7 +124,7 @@ function lastPlannedKey(counts: Uint32Array): number {
     planned += counts[key] ?? 0;
     if (planned >= MAX_PLANNED) return key;
   }
-  return counts.length;
+  return counts.length - 1;
 }
 
 /** Ranges that are only aging fill the batches of nodes that have others, and make none of their own. */

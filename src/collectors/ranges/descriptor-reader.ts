@@ -5,7 +5,7 @@ import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
 import { type DescriptorBatch, type PlanBasis, planDescriptors } from './descriptor-plan.ts';
 import { keepDescriptor, reportersOf } from './descriptors.ts';
-import { IS_EXHAUSTED, walk, type Work } from './range-table.ts';
+import { IS_EXHAUSTED, IS_UNCERTAIN, walk, type Work } from './range-table.ts';
 import type { DescriptorStatus } from './result.ts';
 import type { ScanClock } from './scan-clock.ts';
 
@@ -27,7 +27,7 @@ const NEW_SHARE = 0.2;
 /** What reading descriptors needs of the poll. */
 export type ReadingContext = Pick<
   CollectorPoll<{ readonly concurrency: number }, unknown>,
-  'signal' | 'options' | 'urls' | 'maxDuty' | 'monotonicMs' | 'descriptors'
+  'signal' | 'options' | 'urls' | 'maxDuty' | 'monotonicMs' | 'descriptors' | 'descriptorProgress'
 >;
 
 /** The ranges of a scan, and what decides whether they are verified. */
@@ -51,7 +51,9 @@ export class DescriptorReading {
     this.#hasHalved = false;
   }
 
+  /** A request for few ranges says little of those for many. */
   measured(ranges: number, seconds: number): void {
+    if (this.#secondsPerRange !== undefined && 2 * ranges < this.batchSize) return;
     const last = seconds / ranges;
     const before = this.#secondsPerRange ?? last;
     this.#secondsPerRange = before + NEW_SHARE * (last - before);
@@ -89,6 +91,8 @@ export class DescriptorReader {
   /** The answers of the reporters that were asked for a range in vain, by its id. */
   readonly #asked = new Map<number, { readonly count: number; readonly areMissing: boolean }>();
   #failures = 0;
+  /** The servers refuse, or too many requests failed: the next scan tries again. */
+  #isOver = false;
 
   constructor(
     api: ClusterApi,
@@ -105,26 +109,55 @@ export class DescriptorReader {
     this.#scan = scan;
   }
 
-  /** Reads until nothing is due, or the time is over, or the servers refuse. Never rejects. */
+  /**
+   * Reads what a scan could not verify, for `maxMs` at most, and not at all when that is known to take longer: a large
+   * cluster after a death is read between scans. Never rejects.
+   */
+  async readUrgent(maxMs: number): Promise<void> {
+    const { signal, options, monotonicMs } = this.#context;
+    const endMs = monotonicMs() + maxMs;
+    const deadline = AbortSignal.any([signal, AbortSignal.timeout(maxMs)]);
+    const hasTime = (due: number): boolean => {
+      const perMinute = this.#reading.perMinute(options.concurrency);
+      return perMinute === undefined || (due / perMinute) * 60_000 <= endMs - monotonicMs();
+    };
+    await this.#readPlanned(deadline, hasTime, true);
+  }
+
+  /** Reads until nothing is due, or the signal aborts, or the servers refuse. Never rejects. */
   async readDue(signal: AbortSignal): Promise<void> {
+    await this.#readPlanned(signal, () => true, false);
+  }
+
+  async #readPlanned(
+    signal: AbortSignal,
+    hasTime: (due: number) => boolean,
+    isUrgentOnly: boolean,
+  ): Promise<void> {
     const reading = this.#reading;
-    while (!signal.aborted) {
+    while (!signal.aborted && !this.#isOver) {
       const nowTick = this.#clock.now(this.#context.monotonicMs());
       const askedBefore = (rangeId: number) => this.#asked.get(rangeId)?.count ?? 0;
       const basis = { ...this.#ranges, nowTick, askedBefore };
-      const { due, batches } = await inSlices(planDescriptors(basis, reading.batchSize));
+      const plan = planDescriptors(basis, reading.batchSize, isUrgentOnly);
+      const { due, batches } = await inSlices(plan);
       reading.due = due;
-      if (batches.length === 0 || this.#failures >= MAX_FAILURES) return;
-      if ((await this.#readBatches(batches, signal)) === 'stop') return;
+      if (batches.length === 0 || !hasTime(due)) return;
+      await this.#readBatches(batches, signal);
     }
   }
 
   /** Reads the descriptors of all ranges that were found, once more at another URL when there is one. */
   async readAll(signal: AbortSignal): Promise<void> {
-    const { urls } = this.#context;
-    for (let round = 0; round < Math.min(urls, 2); round += 1) {
-      const batches = await inSlices(this.#batchAll());
-      if ((await this.#readBatches(batches, signal, round)) === 'stop') return;
+    const { urls, descriptorProgress } = this.#context;
+    const rounds = Math.min(urls, 2);
+    const batches = await inSlices(this.#batchAll());
+    for (let round = 0; round < rounds; round += 1) {
+      const before = round * batches.length;
+      descriptorProgress(before, rounds * batches.length);
+      await this.#readBatches(batches, signal, round, (done) =>
+        descriptorProgress(before + done, rounds * batches.length),
+      );
     }
     await this.readDue(signal);
   }
@@ -151,26 +184,24 @@ export class DescriptorReader {
     );
   }
 
-  /** Resolves to `stop` when the servers refuse, or too many requests have failed. */
   async #readBatches(
     batches: readonly DescriptorBatch[],
     signal: AbortSignal,
     round = 0,
-  ): Promise<'stop' | 'done'> {
+    onRead: (batches: number) => void = () => undefined,
+  ): Promise<void> {
     const queue = [...batches];
-    let isOver = false;
     const work = async (): Promise<void> => {
       for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
-        if (isOver || signal.aborted) return;
+        if (this.#isOver || signal.aborted) return;
         const startedMs = this.#context.monotonicMs();
-        const next = await this.#read(batch, signal, round);
-        if (next === 'again') queue.length = 0;
-        isOver ||= next === 'stop';
+        // The rest is planned again when requests get shorter.
+        if ((await this.#read(batch, signal, round)) === 'again') queue.length = 0;
+        onRead(batches.length - queue.length);
         await this.#pause(batch, startedMs, signal);
       }
     };
     await Promise.all(Array.from({ length: this.#context.options.concurrency }, work));
-    return isOver ? 'stop' : 'done';
   }
 
   /** Leaves the servers alone for so long that requests take no more than their share of the time. */
@@ -192,7 +223,7 @@ export class DescriptorReader {
     { nodeId, rangeIds }: DescriptorBatch,
     signal: AbortSignal,
     round: number,
-  ): Promise<'again' | 'stop' | 'done'> {
+  ): Promise<'again' | 'done'> {
     const reading = this.#reading;
     const requestedAt = this.#clock.now(this.#context.monotonicMs());
     const received = new Map<number, RangeDescriptor>();
@@ -214,25 +245,23 @@ export class DescriptorReader {
     return 'done';
   }
 
-  #fail(
-    failure: RequestError,
-    rangeIds: readonly number[],
-    signal: AbortSignal,
-  ): 'again' | 'stop' | 'done' {
+  #fail(failure: RequestError, rangeIds: readonly number[], signal: AbortSignal): 'again' | 'done' {
     const reading = this.#reading;
-    if (signal.aborted) return 'stop';
+    if (signal.aborted) return 'done';
     const isTooLong = TOO_LONG.has(failure.status);
     // Another request of the old length may still have been on its way.
     const isOfOldLength = rangeIds.length > reading.batchSize;
     if (isTooLong && (isOfOldLength || reading.halve())) return 'again';
     if (isTooLong || REFUSED.has(failure.status)) {
       reading.refusal = failure;
-      return 'stop';
+      this.#isOver = true;
+      return 'done';
     }
     reading.failure = failure;
     for (const rangeId of rangeIds) this.#exhaust(rangeId);
     this.#failures += 1;
-    return this.#failures >= MAX_FAILURES ? 'stop' : 'done';
+    this.#isOver ||= this.#failures >= MAX_FAILURES;
+    return 'done';
   }
 
   /** Takes over what one reporter said of the range; another one is asked when that was not enough. */
@@ -252,24 +281,23 @@ export class DescriptorReader {
     this.#askNext(slot, rangeId, descriptor === undefined);
   }
 
-  /** The next plan asks the next reporter. A range that none of those that were asked holds has left the scan. */
+  /** The next plan asks the next reporter, until enough were asked. */
   #askNext(slot: number, rangeId: number, isMissing: boolean): void {
-    const { known } = this.#ranges;
     const before = this.#asked.get(rangeId);
     const count = 1 + (before?.count ?? 0);
     const areMissing = isMissing && before?.areMissing !== false;
     this.#asked.set(rangeId, { count, areMissing });
-    const { length } = reportersOf(known.table, slot);
+    const { length } = reportersOf(this.#ranges.known.table, slot);
     const most = this.#context.descriptors === 'all' ? length : Math.min(MAX_REPORTERS, length);
     if (count < most) return;
-    if (areMissing) known.remove(slot);
-    else this.#exhaust(rangeId);
+    // Whether there is such a range is read from the lists: they are a stable interface.
+    this.#exhaust(rangeId, areMissing ? IS_UNCERTAIN : 0);
   }
 
-  #exhaust(rangeId: number): void {
+  #exhaust(rangeId: number, mark = 0): void {
     const { table } = this.#ranges.known;
     const slot = table.slotOf(rangeId);
     if (slot === undefined) return;
-    table.columns.marks[slot] = (table.columns.marks[slot] ?? 0) | IS_EXHAUSTED;
+    table.columns.marks[slot] = (table.columns.marks[slot] ?? 0) | IS_EXHAUSTED | mark;
   }
 }

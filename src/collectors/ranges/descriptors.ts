@@ -1,5 +1,6 @@
 import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
 import {
+  IS_CHANGING,
   NO_PLACE,
   PLACES,
   READ_AT_LEASEHOLDER,
@@ -38,10 +39,12 @@ export function keepDescriptor(
   const before = isKnown ? votersOf(table, slot) : undefined;
   generations[slot] = generation;
   readAt[slot] = tick;
-  const mark = isFromLeaseholder ? READ_AT_LEASEHOLDER : 0;
-  marks[slot] = ((marks[slot] ?? 0) & ~READ_AT_LEASEHOLDER) | mark;
-  keepReplicas(table, slot, descriptor.replicas);
   const isSettled = descriptor.replicas.every(({ type }) => SETTLED.has(type));
+  marks[slot] =
+    ((marks[slot] ?? 0) & ~(READ_AT_LEASEHOLDER | IS_CHANGING)) |
+    (isFromLeaseholder ? READ_AT_LEASEHOLDER : 0) |
+    (isSettled ? 0 : IS_CHANGING);
+  keepReplicas(table, slot, descriptor.replicas);
   const after = isSettled ? votersOf(table, slot) : undefined;
   if (before === undefined || after === undefined || before.nodes !== after.nodes) return 'kept';
   return before.voters === after.voters ? 'kept' : 'zone';

@@ -1,5 +1,5 @@
 import { hashOf } from '../../json/decoder.ts';
-import { KEYS_DIFFER, type RangeTable, walk, type Work } from './range-table.ts';
+import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
 import type { KeySpaceStatus } from './result.ts';
 
 // The start key of each range is the end key of another, but for the first and the last. A key is known by the hash of its
@@ -78,8 +78,8 @@ function compareKeys(
   }
 }
 
-/** The slots of at most `max` ranges that begin or end at an open end, or whose replicas report different keys. */
-export function* findUncertainKeys(
+/** The slots of at most `max` ranges that begin or end at an open end, or whose replicas disagree about their keys or about whether there is such a range. */
+export function* findUncertain(
   table: RangeTable,
   open: ReadonlySet<number>,
   max: number,
@@ -91,7 +91,7 @@ export function* findUncertainKeys(
     for (let slot = from; slot < to && slots.length < max; slot += 1) {
       if (found[slot] === 0) continue;
       const isOpen = open.has(starts[slot] ?? 0) || open.has(ends[slot] ?? 0);
-      if (isOpen || ((marks[slot] ?? 0) & KEYS_DIFFER) !== 0) slots.push(slot);
+      if (isOpen || ((marks[slot] ?? 0) & IS_UNCERTAIN) !== 0) slots.push(slot);
     }
   });
   return slots;

@@ -3,7 +3,7 @@ import { PROBLEMS, type RangeProblem, REPORTED_PROBLEMS } from '../../vocabulary
 import {
   HAS_OLD_SEQUENCE,
   IS_SUSPECT,
-  KEYS_DIFFER,
+  IS_UNCERTAIN,
   NO_PLACE,
   RangeTable,
   walk,
@@ -129,7 +129,7 @@ export class KnownRanges {
     const { starts, ends } = this.table.keys;
     const { marks, leases } = this.table.columns;
     const differ = !keys.isNew && (starts[slot] !== keys.start || ends[slot] !== keys.end);
-    if (differ) marks[slot] = (marks[slot] ?? 0) | KEYS_DIFFER;
+    if (differ) marks[slot] = (marks[slot] ?? 0) | IS_UNCERTAIN;
     const isHeldElsewhere = !keys.holdsLease && ((leases[slot] ?? 0) & 3) !== NO_LEASE;
     if (!keys.isNew && (!differ || isHeldElsewhere)) return;
     starts[slot] = keys.start;

@@ -17,14 +17,16 @@ export const NO_PLACE = 15;
 export const HAS_OLD_SEQUENCE = 1;
 /** Its descriptor was read from a replica with a valid lease. */
 export const READ_AT_LEASEHOLDER = 2;
+/** Its descriptor has learners, or voters that come or go: it changes in the next moments. */
+export const IS_CHANGING = 32;
 // The marks of one scan.
-/** Its replicas report different keys. */
-export const KEYS_DIFFER = 4;
+/** Its replicas report different keys, or one of them does not know the range any more. */
+export const IS_UNCERTAIN = 4;
 /** A replica reports that it serves nothing. */
 export const IS_SUSPECT = 8;
 /** Its descriptor was requested in vain at all reporters: not again before the next scan. */
 export const IS_EXHAUSTED = 16;
-const SCAN_MARKS = KEYS_DIFFER | IS_SUSPECT | IS_EXHAUSTED;
+const SCAN_MARKS = IS_UNCERTAIN | IS_SUSPECT | IS_EXHAUSTED;
 
 /** Slots of a table that make a step, some tenths of a millisecond. */
 const STEP_SLOTS = 4096;

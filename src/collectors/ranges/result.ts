@@ -163,7 +163,7 @@ export interface ShownTables {
 }
 
 /** Nodes that may stop together, and the ranges that would then be lost to their users. */
-export interface FailureDomain {
+interface FailureDomain {
   /** Ranges that have a quorum and would lose it. */
   quorum: number;
   /** Ranges that would lose their last live replica, whether they have a quorum or not. */

@@ -2,21 +2,11 @@ import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { assertWithin, MAX_STORES } from '../../cockroach/listings.ts';
 import { inSlices } from '../../time-slice.ts';
 import { PROBLEMS, type RangeProblem } from '../../vocabulary.ts';
-import type { CollectorPoll } from '../collector.ts';
 import type { Assignment } from './assignment.ts';
 import { endClusterScan, forgetRanges } from './cluster-scan.ts';
-import {
-  DescriptorReading,
-  type DescriptorReader,
-  type ScannedRanges,
-} from './descriptor-reader.ts';
-import { GapHistory } from './key-space.ts';
-import { KnownRanges } from './known-ranges.ts';
-import { HotRanges, ProblemRanges, TopTables } from './lists.ts';
-import { Members } from './members.ts';
+import type { ScannedRanges } from './descriptor-reader.ts';
 import type { NodeReplicas } from './node-replicas.ts';
 import { walk, type Work } from './range-table.ts';
-import type { ReadingState } from './read-nodes.ts';
 import { QUERIES, WRITES } from './replica.ts';
 import type {
   FailedNode,
@@ -25,46 +15,11 @@ import type {
   ScannedNode,
   ScanSummary,
 } from './result.ts';
-import { ScanClock, ticksOf } from './scan-clock.ts';
+import { ticksOf } from './scan-clock.ts';
+import type { ScanContext } from './scan-state.ts';
 import { Verification } from './verification.ts';
 
 const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
-
-/** State of a scan that the next one continues. */
-export class RangesState implements ReadingState {
-  firstNodeId = 0;
-  scans = 0;
-  gatewayOnly = false;
-  readonly clock = new ScanClock(performance.now());
-  readonly known = new KnownRanges();
-  readonly members = new Members();
-  readonly reading = new DescriptorReading();
-  readonly gaps = new GapHistory();
-  readonly hot = new HotRanges();
-  readonly problems = new ProblemRanges();
-  readonly tables = new TopTables();
-  /** Continues to read descriptors until the next scan; undefined before the first, and for a part of a cluster. */
-  reader: DescriptorReader | undefined;
-  /** The only store of each node that was ever read; 0 of a node with several. */
-  readonly onlyStores = new Map<number, number>();
-  /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
-  localNodeId = 0;
-  /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
-  sendsDetails = false;
-}
-
-/** The options of a scan and what it shares with the other scans of its cluster. */
-export type ScanContext = CollectorPoll<
-  {
-    readonly route: string;
-    readonly concurrency: number;
-    readonly descriptor_max_age: number;
-    readonly hot_ranges: number;
-    readonly problem_ranges: number;
-    readonly top_tables: number;
-  },
-  RangesState
->;
 
 /** Descriptors may be as old as this number of rounds through all ranges takes. */
 const MAX_ROUNDS = 2;

@@ -1,6 +1,6 @@
 import type { KnownRanges } from './known-ranges.ts';
 import type { Members } from './members.ts';
-import { IS_SUSPECT, PLACES, READ_AT_LEASEHOLDER } from './range-table.ts';
+import { IS_CHANGING, IS_SUSPECT, PLACES, READ_AT_LEASEHOLDER } from './range-table.ts';
 import { countPlaces } from './verdict.ts';
 
 /** When the descriptors of a cluster were requested, and when some of them lost their validity, in ticks. */
@@ -64,7 +64,8 @@ export class Verification {
 
   /** Whether nothing that happened since the descriptor was requested has made it doubtful. */
   isCurrent(slot: number): boolean {
-    const { tableIndexes, readAt } = this.#known.table.columns;
+    const { tableIndexes, readAt, marks } = this.#known.table.columns;
+    if (((marks[slot] ?? 0) & IS_CHANGING) !== 0) return false;
     const readTick = readAt[slot] ?? 0;
     const changedTick = this.#ages.zoneChanges.get(tableIndexes[slot] ?? 0) ?? 0;
     return !this.isTooOld(slot) && readTick >= changedTick && !this.hasLostMember(slot);

@@ -164,8 +164,8 @@ export async function readDetails(
 }
 
 /** Undefined for what is no time, and for Go's zero time, the year 1. */
-function toSeconds(time: unknown): number | undefined {
-  const milliseconds = typeof time === 'string' ? Date.parse(time) : Number.NaN;
+function toSeconds(text: unknown): number | undefined {
+  const milliseconds = typeof text === 'string' ? Date.parse(text) : Number.NaN;
   return milliseconds > 0 ? milliseconds / 1000 : undefined;
 }
 

@@ -3,7 +3,7 @@ import type { FindingSettings } from '../../config/alert-settings.ts';
 import { bySeverity, clusterFlag, linkFinding, toFindings } from '../../findings/problem.ts';
 import type { ClusterStatus, Problem, Status } from '../../findings/status.ts';
 import type { ClusterSource } from './cluster.ts';
-import type { History } from './cluster.ts';
+import type { History } from './history.ts';
 
 /** The source of the status page and of /api/status. */
 export interface StatusSource {

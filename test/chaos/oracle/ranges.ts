@@ -33,7 +33,11 @@ export const WHOLE_FAMILIES: ReadonlySet<string> = new Set([
   'crdb_ranges_by_replicas',
   'crdb_node_dependent_ranges',
   'crdb_locality_dependent_ranges',
-  'crdb_ranges_of_unknown_voters',
+  'crdb_node_down_replicas',
+  'crdb_ranges_unverified',
+  'crdb_ranges_serving_nothing',
+  'crdb_range_key_space_complete',
+  'crdb_range_key_space_gap',
   'crdb_ranges_without_live_replica',
 ]);
 /** Put together from the answers of all nodes; the others come from one answer each. */

@@ -1,5 +1,6 @@
+import { existsSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
-import { PROCESS_TIMEOUT_MS, type Running, start, startProgram } from '../run.ts';
+import { PROCESS_TIMEOUT_MS, run, type Running, start, startProgram } from '../run.ts';
 
 const READY = 'Press Ctrl-C to stop both.';
 
@@ -83,5 +84,32 @@ describe('the simulator', { timeout: PROCESS_TIMEOUT_MS }, () => {
     expect(urlOf(out, 'Cloud API')).toMatch(/^http:\/\/\[::1\]:\d+$/);
     running.child.kill('SIGTERM');
     expect(await running.ended).toMatchObject({ code: 0 });
+  });
+
+  test('has several URLs and a CA of its own, and prints the flags to monitor it', async () => {
+    const size = '--nodes 4 --ranges 25 --sessions 3 --scenario calm';
+    const places = '--listen 127.0.0.1:0 --cloud-listen 127.0.0.1:0';
+    await using running = start(`simulate ${size} --gateways 3 --tls ${places}`.split(' '));
+    await running.until('To monitor it:');
+    await running.until('--cluster.ca-file');
+    const { out } = running.seen();
+    const caFile = /^CA +(\S+)/m.exec(out)?.[1] ?? '';
+    expect(existsSync(caFile)).toBe(true);
+    const [, password = '', flags = ''] =
+      /^CRDB_EXPORTER_CLUSTER_PASSWORD=(\S+) crdb-exporter (.*)$/m.exec(out) ?? [];
+    expect(flags.match(/--cluster\.url=https:\/\/127\.0\.0\.1:\d+/g)).toHaveLength(3);
+    await using nodes = start(['nodes', '--output=json', ...flags.split(' ')], {
+      CRDB_EXPORTER_CLUSTER_PASSWORD: password,
+    });
+    const { code, out: listed } = await nodes.ended;
+    expect([code, JSON.parse(listed)]).toMatchObject([0, { nodes: [{}, {}, {}, {}] }]);
+    running.child.kill('SIGTERM');
+    expect(await running.ended).toMatchObject({ code: 0 });
+    expect(existsSync(caFile)).toBe(false);
+  });
+
+  test('refuses TLS for a cluster without login', async () => {
+    const { code, err } = await run(['simulate', '--tls', '--insecure']);
+    expect([code, err]).toEqual([2, expect.stringContaining("'--tls' cannot be used with")]);
   });
 });

@@ -16,7 +16,8 @@ describe('range', () => {
     const replicas = out.split('\n').filter((line) => / ticking /.test(line));
     expect(replicas.map((line) => line.trim().split(/ +/)[0])).toEqual(['2', '4']);
     expect(out).toMatch(/SINCE +NODE +STORE +SEQUENCE\n\d{4}-\d\d-\d\dT/);
-    expect(out).toContain('underreplicated: with fewer live replicas than configured. Bring');
+    expect(out).toContain('underreplicated: with fewer live replicas than configured. Start');
+    expect(out).toContain('\nVoter on nodes 2, 4 and 5; not live: node 5.\n');
     expect(out).not.toContain('/Table/');
   });
 
@@ -27,8 +28,11 @@ describe('range', () => {
     const paths = simulator.requests.entries
       .map(({ path }) => path)
       .filter((path) => path.includes('/ranges/'));
-    expect(paths).toHaveLength(3);
-    expect(paths.every((path) => path.endsWith('ranges=12,13'))).toBe(true);
+    const lists = paths.filter((path) => path.includes('/api/v2/'));
+    expect(lists).toHaveLength(3);
+    expect(lists.every((path) => path.endsWith('ranges=12,13'))).toBe(true);
+    const asked = paths.filter((path) => path.includes('/_status/')).join(' ');
+    expect(asked.match(/range_ids=\d+/g)?.toSorted()).toEqual(['range_ids=12', 'range_ids=13']);
   });
 
   test('as JSON holds every replica and every problem', async () => {
@@ -38,8 +42,12 @@ describe('range', () => {
     const { out } = await runHere(['range', '20', '21', '-o', 'json', config]);
     const { ranges }: { ranges: Record<string, unknown>[] } = JSON.parse(out);
     expect(ranges).toMatchObject([
-      { range_id: 20, problems: [{ name: 'no_lease' }] },
-      { range_id: 21, problems: [] },
+      {
+        range_id: 20,
+        problems: [{ name: 'no_lease' }],
+        descriptor: { replicas: [1, 2, 3].map((id) => ({ node_id: id, type: 'voter' })) },
+      },
+      { range_id: 21, problems: [], descriptor: { is_from_leaseholder: true } },
     ]);
     const lines = (await runHere(['range', '20', '21', '-o', 'ndjson', config])).out.trim();
     expect(lines.split('\n').map((line): unknown => JSON.parse(line))).toEqual(ranges);
@@ -50,12 +58,46 @@ describe('range', () => {
     const config = await configFlag(simulator);
     expect(await runHere(['range', '9999', config])).toMatchObject({
       code: 1,
-      err: 'crdb-exporter: no live node holds range 9999: it was merged or dropped, or never existed\n',
+      err: 'crdb-exporter: no live node reports range 9999: it was merged or dropped, or never existed\n',
     });
     simulator.world.placeRange(20, [3]);
+    const failure = simulator.fault({
+      endpoint: 'node_ranges',
+      node: 3,
+      kind: 'status',
+      status: 500,
+    });
+    expect((await runHere(['range', '20', config])).err).toContain(
+      'no live node reports range 20: merged or dropped, or only node 3 holds it, which could not be read',
+    );
+    failure.remove();
     simulator.world.killNode(3);
-    expect((await runHere(['range', '20', config])).err).toContain('only nodes that were not read');
+    expect((await runHere(['range', '20', config])).err).toContain(
+      'no live node reports range 20: merged, dropped, or lost with node 3, which is not live',
+    );
     expect((await runHere(['range', 'x', config])).code).toBe(2);
+  });
+
+  test('says who does not vote, and what a replica without the lease knows', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 5, ranges: 60 });
+    simulator.world.placeRange(12, [1, 2, 3], [4, 5]);
+    const config = await configFlag(simulator);
+    const { out } = await runHere(['range', '12', config]);
+    expect(out).toContain('\nVoter on nodes 1, 2 and 3, non-voter on nodes 4 and 5.\n');
+  });
+
+  test('says why it is not known who votes', async () => {
+    await using simulator = await startSimulator({
+      ...QUIET,
+      nodes: 3,
+      ranges: 60,
+      quirks: { rangeDescriptors: 'forbidden' },
+    });
+    const { code, out, err } = await runHere(['range', '12', await configFlag(simulator)]);
+    expect([code, out]).toMatchObject([0, expect.not.stringContaining('Voter on')]);
+    expect(err).toMatch(
+      /^crdb-exporter: who votes is not known: .*403.*GRANT SYSTEM VIEWCLUSTERMETADATA/,
+    );
   });
 
   test('is called free of problems only as far as nodes were read', async () => {
@@ -110,25 +152,103 @@ describe('nodes --safe-to-stop', () => {
     const { stores } = simulator.truth();
     const replicas = stores.reduce((sum, store) => sum + store.replicas, 0);
     expect(err)
-      .toBe(`crdb-exporter: reads all ranges of 4 nodes: about ${replicas} replicas, 262 KiB; Ctrl-C cancels
+      .toBe(`crdb-exporter: reads all ranges of 4 nodes: about ${replicas} replicas, 262 KiB, and 60 descriptors, 234 KiB; Ctrl-C cancels
 crdb-exporter: do not stop node 1: 1 range would lose the quorum
 crdb-exporter: do not stop node 4: 1 range would lose the quorum
 `);
   });
 
-  const NOT_KNOWN =
-    "crdb-exporter: not known: ranges may be lost that no node reports; see the exporter's status page\n";
+  test('answers beside a member that has been dead for long, which no range needs', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 4, ranges: 60 });
+    for (let id = 1; id <= 60; id += 1) simulator.world.placeRange(id, [1, 2, 3]);
+    simulator.world.killNode(4);
+    const config = await configFlag(simulator);
+    const { code, out } = await runHere(['nodes', '--safe-to-stop', '-o', 'ndjson', config]);
+    expect([code, out.match(/"node_id":\d/g)]).toEqual([
+      0,
+      [1, 2, 3].map((id) => `"node_id":${id}`),
+    ]);
+  });
 
-  test.each([[3], [3, 2]])('reads nothing while nodes are down: %j', async (...down) => {
+  test.each([
+    ['one of three', [3], 'do not stop node 1: 60 ranges would lose the quorum\n'],
+    ['two of three', [3, 2], 'no node may stop now: ranges are without a quorum\n'],
+  ])('says no while %s nodes are down', async (_, down, told) => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
     for (const node of down) simulator.world.killNode(node);
     const config = await configFlag(simulator);
     const run = await runHere(['nodes', '--safe-to-stop', config]);
-    expect(run).toMatchObject({ code: 1, out: '', err: NOT_KNOWN });
+    expect(run).toMatchObject({ code: 1, out: '', err: expect.stringContaining(told) });
     const json = await runHere(['nodes', '--safe-to-stop', '-o', 'json', config]);
-    expect(json).toMatchObject({ code: 1, out: '{"nodes": [\n]}\n', err: NOT_KNOWN });
-    const paths = simulator.requests.entries.map(({ path }) => path);
-    expect(paths.filter((path) => path.includes('ranges'))).toEqual([]);
+    expect(json).toMatchObject({ code: 1, out: '{"nodes": [\n]}\n' });
+  });
+
+  test('says no for a node whose decommissioning is stuck with replicas', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 5, ranges: 60 });
+    for (let id = 1; id <= 60; id += 1) simulator.world.placeRange(id, [1, 2, 3]);
+    simulator.world.beginDecommission(1);
+    const config = await configFlag(simulator);
+    const { out, err } = await runHere(['nodes', '--safe-to-stop', '-o', 'ndjson', config]);
+    expect(out).not.toContain('"node_id":1,');
+    expect(err).toContain('do not stop node 1: 60 replicas have not left it yet\n');
+  });
+
+  test('knows a voter that alone votes among others, and says so when descriptors are refused', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    for (let id = 1; id <= 60; id += 1) simulator.world.placeRange(id, [1], [2, 3]);
+    const config = await configFlag(simulator);
+    const run = await runHere(['nodes', '--safe-to-stop', '-o', 'ndjson', config]);
+    expect(run.err).toContain('do not stop node 1: 60 ranges would lose the quorum\n');
+    expect(run.out.match(/"node_id":\d/g)).toEqual(['"node_id":2', '"node_id":3']);
+    simulator.setQuirk('rangeDescriptors', 'forbidden');
+    const refused = await runHere(['nodes', '--safe-to-stop', config]);
+    expect(refused).toMatchObject({ code: 1, out: '' });
+    expect(refused.err).toContain(
+      'not known: descriptors of ranges are refused (403): GRANT SYSTEM',
+    );
+  });
+
+  test('says no for each node while a range serves nothing', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 5, ranges: 60 });
+    for (const id of [12, 13]) simulator.world.setProblem(id, 'no_lease');
+    const config = await configFlag(simulator);
+    const { code, err } = await runHere(['nodes', '--safe-to-stop', config]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('no node may stop now: 2 ranges serve nothing\n'),
+    ]);
+  });
+
+  test('says that it is not known while two live nodes do not reach each other', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    simulator.world.partitionPair(2, 3);
+    const config = await configFlag(simulator);
+    const { code, err } = await runHere(['nodes', '--safe-to-stop', config]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('not known: nodes 2 and 3 do not reach each other\n'),
+    ]);
+  });
+
+  test('says yes where nothing tells who reaches whom, and says so', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    simulator.fault({ endpoint: 'connectivity', kind: 'status', status: 404 });
+    const nodes = [1, 2, 3].map((node_id) => ({ node_id, liveness_status: 3 }));
+    const body = JSON.stringify({ nodes });
+    simulator.fault({ endpoint: 'nodes', kind: 'status', status: 200, body });
+    const config = await configFlag(simulator);
+    const { code, err } = await runHere(['nodes', '--safe-to-stop', config]);
+    expect([code, err]).toEqual([0, expect.stringContaining('connections not checked: ')]);
+  });
+
+  test('reads the descriptor of each range', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    const config = await configFlag(simulator);
+    await runHere(['nodes', '--safe-to-stop', config]);
+    const asked = simulator.requests.entries.flatMap(
+      ({ path }) => path.match(/range_ids=\d+/g) ?? [],
+    );
+    expect(new Set(asked).size).toBe(60);
   });
 
   test('sees a node go down while it reads the others', async () => {

@@ -42,7 +42,7 @@ export function bytesOf({ columns, keys }: RangeTable): number {
 }
 
 /** The descriptor of a range as a node answers it. */
-export interface FakeDescriptor {
+interface FakeDescriptor {
   /** Types by node: `{ 1: 0, 2: 0, 3: 5 }` has voters on 1 and 2 and a non-voter on 3. */
   readonly types: Readonly<Record<number, number>>;
   readonly generation?: number;
@@ -107,7 +107,7 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     const url = new URL(`http://fake${path}`);
     const body = await bodyOf(url, stats, firstUrl);
     onChunk(Buffer.from(JSON.stringify(body)));
-    return onEnd({ status: 200, dateMs: undefined });
+    return onEnd({ status: 200, url: 'fake', sentMs: 0, arrivedMs: 0, dateMs: undefined });
   }
 
   function bodyOf(url: URL, stats: PollStats, firstUrl: number | undefined): unknown {

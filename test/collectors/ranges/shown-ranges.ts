@@ -47,7 +47,7 @@ export function many(count: number, ids: readonly number[]): readonly (readonly 
   return Array.from({ length: count }, () => ids);
 }
 
-/** Scans at these minutes; the lines of the last one. */
+/** A scan at this minute, and the work until the next one. */
 export async function scan(
   cluster: FakeCluster,
   state = ranges.createState(),
@@ -57,6 +57,7 @@ export async function scan(
   const context = { monotonicMs: () => performance.now() + minute * MINUTE };
   const polled = await pollRanges(cluster.api, { state, context, options });
   expect(polled.failure).toBeUndefined();
+  await ranges.workBetweenPolls?.(cluster.api, polled.context);
   const dependent = Object.fromEntries(
     polled.of('crdb_node_dependent_ranges').flatMap((line) => {
       const [, id = '', effect = '', count = ''] =

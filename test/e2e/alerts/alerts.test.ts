@@ -27,7 +27,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'team CrdbChangefeedPaused': 'a changefeed is paused and protects old data',
   'team CrdbReplicationLag': 'replication from another cluster stops',
   'team CrdbPurgatory': 'replicas of n1 find no store',
-  'team CrdbPartitionSuspected': 'n1 and n2 do not reach each other',
+  'team CrdbPartitionSuspected': 'n2 and n3 do not reach each other',
 };
 
 /** Alerts that Alertmanager inhibits. */

@@ -156,6 +156,16 @@ export const FAULTS: readonly Fault[] = [
     fires: { 'CrdbPartitionSuspected warning': 5, 'CrdbNodeDead warning': 2 - START },
     play: (exposed) => {
       exposed.status('6', () => 'dead');
+      exposed.change(/network_unreachable_pairs/, {}, becomes(8));
+    },
+  },
+  {
+    fault: 'The same without lists of connections',
+    cluster: 'parted-old',
+    fires: { 'CrdbPartitionSuspected warning': 5, 'CrdbNodeDead warning': 2 - START },
+    play: (exposed) => {
+      exposed.status('6', () => 'dead');
+      exposed.change(/crdb_network/, {}, () => undefined);
       for (const node_id of ['1', '2', '4', '5']) {
         exposed.change(/rpc_connections/, { node_id, state: 'unhealthy' }, becomes(6));
         exposed.change(/rpc_connections/, { node_id, state: 'healthy' }, becomes(6));

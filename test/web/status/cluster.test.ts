@@ -4,7 +4,8 @@ import {
   DEFAULT_FINDING_SETTINGS,
   DEFAULT_THRESHOLDS,
 } from '../../../src/config/alert-settings.ts';
-import { ClusterHistory, readCluster } from '../../../src/web/status/cluster.ts';
+import { readCluster } from '../../../src/web/status/cluster.ts';
+import { ClusterHistory } from '../../../src/web/status/history.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { preparePoller } from '../../polling/prepare-poller.ts';
 import {

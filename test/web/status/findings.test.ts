@@ -8,7 +8,15 @@ import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts
 import type { CollectorStatus, RangesStatus } from '../../../src/findings/status.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../../src/vocabulary.ts';
 import { expectGolden } from '../../support/golden.ts';
-import { collectorStatus, node, nodesResult, RANGES, sessionsResult } from './results.ts';
+import {
+  collectorStatus,
+  node,
+  nodesResult,
+  RANGES,
+  sessionsResult,
+  UNREAD,
+  VERIFIED,
+} from './results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const NOW_MS = Date.parse(NOW);
@@ -59,10 +67,42 @@ test('every finding that there is matches the golden file', async () => {
   const problems = rangesWith(
     Object.fromEntries(PROBLEMS.map((problem, at) => [problem, [1_000 * at + 1, at % 5]])),
   );
+  // No range needs the dead node 2; one may need the node 6, which died while it left.
+  const evidence = {
+    ...UNREAD,
+    replicas: new Map([
+      [2, 0],
+      [6, 186],
+    ]),
+    doubt: undefined,
+  };
   const issues = [
-    ...nodeProblems(readNodes(nodesResult(...nodes)), undefined, DEFAULT_THRESHOLDS),
+    ...nodeProblems(readNodes(nodesResult(...nodes)), evidence, DEFAULT_THRESHOLDS),
     ...rangeProblems(
       { ...problems, nodes: { scanned: 3, failed: 2, skipped: 1 }, failedNodes: [2, 3] },
+      false,
+    ),
+    ...rangeProblems(
+      {
+        ...problems,
+        problems: { no_live_replica: 1, circuit_breaker_error: 2 },
+        oldest: problems.oldest.flatMap((range) =>
+          range.problem === 'no_live_replica' ? { ...range, lastNodes: [4, 5, 6] } : [],
+        ),
+        verification: { ...VERIFIED, servingNothing: 2 },
+      },
+      false,
+    ),
+    ...rangeProblems(
+      {
+        ...RANGES,
+        verification: {
+          ...VERIFIED,
+          keySpace: 'gap',
+          descriptors: 'refused',
+          reason: 'they are refused',
+        },
+      },
       false,
     ),
     ...sessionProblems(

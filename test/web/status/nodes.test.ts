@@ -1,14 +1,10 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import { formatLiveNodes, nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
-import { node, type Node, nodesResult as result } from './results.ts';
+import { node, type Node, nodesResult as result, UNREAD } from './results.ts';
 
 function problemsOf(...nodes: readonly Node[]) {
-  return nodeProblems(
-    readNodes(result(...nodes)),
-    'there is no current range scan',
-    DEFAULT_THRESHOLDS,
-  );
+  return nodeProblems(readNodes(result(...nodes)), UNREAD, DEFAULT_THRESHOLDS);
 }
 
 function textsOf(...nodes: readonly Node[]): readonly string[] {

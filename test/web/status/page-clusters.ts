@@ -1,5 +1,5 @@
 import type { ClusterStatus } from '../../../src/findings/status.ts';
-import { WITHOUT_QUORUM } from './results.ts';
+import { VERIFIED, WITHOUT_QUORUM } from './results.ts';
 
 // Clusters as the status page shows them.
 
@@ -50,6 +50,17 @@ export const HURT: ClusterStatus = {
     builds: ['v25.4.2', 'v25.4.3'],
     list: NODES,
   },
+  network: {
+    answer: 'unreachable',
+    reason: 'nodes 1 and 2 do not reach each other',
+    failed: [
+      { nodeId: 1, peerId: 2 },
+      { nodeId: 2, peerId: 1 },
+    ],
+    failedCount: 2,
+    unaskedNodes: [],
+    slowest: { nodeId: 1, peerId: 3, seconds: 0.0821 },
+  },
   ranges: {
     nodes: { scanned: 3, failed: 1, skipped: 1 },
     failedNodes: [2],
@@ -73,7 +84,15 @@ export const HURT: ClusterStatus = {
       { name: 'n2', quorum: 17, lastReplica: 3, withoutQuorum: 2 },
       { name: 'region=us-east1,zone=b', quorum: 5, lastReplica: 0 },
     ],
-    unknownVoters: { node: 1, locality: 3 },
+    verification: {
+      ...VERIFIED,
+      unverified: 186,
+      reason: '186 ranges are not verified: 180 descriptors are to be read, in about 1 s',
+      due: 180,
+      keySpace: 'incomplete',
+      servingNothing: 1,
+      lost: undefined,
+    },
     oldest: ['unavailable', 'underreplicated'].map((problem, at) => ({
       rangeId: 77 + at,
       nodeId: 1 + at,
@@ -170,7 +189,7 @@ export const LARGE: ClusterStatus = {
     oldest: repeat(HURT.ranges.oldest),
     hottest: repeat(HURT.ranges.hottest),
     dependent: repeat(HURT.ranges.dependent ?? []),
-    unknownVoters: { node: 0, locality: 0 },
+    verification: VERIFIED,
   },
   sessions: HURT.sessions && {
     ...HURT.sessions,
@@ -204,6 +223,7 @@ export const CALM: ClusterStatus = {
   name: 'calm',
   apis: [{ api: 'cluster', isUp: true }],
   nodes: { byStatus: { live: 1 }, builds: ['v25.4.2'], list: NODES.slice(0, 1) },
+  network: { answer: 'reached', slowest: { nodeId: 1, peerId: 3, seconds: 0.0821 } },
   ranges: HURT.ranges && {
     ...HURT.ranges,
     nodes: { scanned: 1, failed: 0, skipped: 0 },
@@ -214,7 +234,7 @@ export const CALM: ClusterStatus = {
     oldest: [],
     hottest: [],
     dependent: [],
-    unknownVoters: { node: 0, locality: 0 },
+    verification: VERIFIED,
   },
   safeToStop: { answer: 'yes', nodes: [1, 3], decisions: [] },
   sessions: HURT.sessions && { ...HURT.sessions, applications: [] },
@@ -229,11 +249,12 @@ export const CALM: ClusterStatus = {
 export const PARTIAL: ClusterStatus = {
   ...CALM,
   name: 'partial',
+  network: { answer: 'unknown', reason: 'node 2 did not tell which nodes it reaches' },
   ranges: CALM.ranges && {
     ...CALM.ranges,
     nodes: { scanned: 1, failed: 2, skipped: 0 },
     dependent: undefined,
-    unknownVoters: undefined,
+    verification: undefined,
   },
   safeToStop: { answer: 'unknown', nodes: [], reason: 'there is no scan', decisions: [] },
   assistant: undefined,

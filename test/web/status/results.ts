@@ -11,6 +11,7 @@ import { sessions, type SessionsResult } from '../../../src/collectors/sessions/
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
 import type { ClusterConfig } from '../../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../../src/config/load.ts';
+import type { DeadEvidence } from '../../../src/findings/dead-nodes.ts';
 import type { CollectorStatus, RangesStatus } from '../../../src/findings/status.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
@@ -220,11 +221,31 @@ export const RANGES: RangesStatus = {
   scanCheck: undefined,
   problems: {},
   tables: [],
-  withoutQuorum: { tables: [], otherRanges: 0 },
+  withoutQuorum: { tables: [], otherRanges: 0, unnamedRanges: 0 },
   dependent: undefined,
-  unknownVoters: undefined,
+  verification: undefined,
   oldest: [],
   hottest: [],
+};
+
+/** Of a scan that proves everything. */
+export const VERIFIED: NonNullable<RangesStatus['verification']> = {
+  unverified: 0,
+  reason: undefined,
+  due: 0,
+  perMinute: 12_000,
+  descriptors: 'read',
+  keySpace: 'complete',
+  servingNothing: 0,
+  lost: 0,
+};
+
+/** Nothing is known of dead nodes. */
+export const UNREAD: DeadEvidence = {
+  replicas: undefined,
+  trends: new Map(),
+  doubt: 'there is no current range scan',
+  damage: undefined,
 };
 
 /** A range of each of two tables, and one elsewhere. */
@@ -234,4 +255,5 @@ export const WITHOUT_QUORUM: RangesStatus['withoutQuorum'] = {
     { id: '107', name: undefined, ranges: 1 },
   ],
   otherRanges: 1,
+  unnamedRanges: 0,
 };

@@ -2,6 +2,8 @@ import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
 import { livenessOf, REACHABLE } from '../../../cockroach/node.ts';
 import type { Collector } from '../../../collectors/collector.ts';
 import { COLLECTORS } from '../../../collectors/index.ts';
+import { network } from '../../../collectors/network/collector.ts';
+import type { NetworkResult } from '../../../collectors/network/result.ts';
 import { nodes, type NodesResult } from '../../../collectors/nodes/collector.ts';
 import { ranges } from '../../../collectors/ranges/collector.ts';
 import type { RangesResult } from '../../../collectors/ranges/result.ts';
@@ -13,8 +15,10 @@ import { collectorOptions } from '../../../config/collector-schema.ts';
 import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
 import { writeDuration } from '../../../config/values.ts';
 import type { Clients } from '../../../exporter/clients.ts';
+import { PARTITION } from '../../../findings/cluster-checks.ts';
 import { nodeProblems, readNodes } from '../../../findings/nodes.ts';
 import { sum } from '../../../findings/rates.ts';
+import { findUnreachable } from '../../../findings/reachability.ts';
 import {
   checkScan,
   compareScan,
@@ -59,7 +63,7 @@ export const HEALTH = {
 } as const;
 
 /** Collectors whose results have a description of their own. */
-const DESCRIBED: ReadonlySet<Collector> = new Set([nodes, ranges, sessions, tables]);
+const DESCRIBED: ReadonlySet<Collector> = new Set([nodes, ranges, sessions, network, tables]);
 
 /** Logs in and polls every collector of the cluster API, those that are disabled, too. */
 export async function checkClusterApi(
@@ -83,6 +87,7 @@ export async function checkClusterApi(
   if (known !== undefined) addNodes(list, known, options.thresholds);
   await checkRanges(list, api, known, options);
   await list.poll(sessions, api, (found) => describeSessions(list, found, known));
+  await list.poll(network, api, describeNetwork);
   await list.poll(tables, api, (found) => describeTables(list, found));
   for (const collector of COLLECTORS) {
     if (DESCRIBED.has(collector) || collector.api === 'cloud') continue;
@@ -93,7 +98,9 @@ export async function checkClusterApi(
 /** Adds the problems of the nodes, in the words of the status page, and the difference of the clocks. */
 function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds): void {
   // Only a scan of all nodes would show whether a dead node is still needed.
-  const problems = nodeProblems(readNodes(result), 'ranges may need it', thresholds);
+  const unread = { replicas: undefined, trends: new Map(), damage: undefined };
+  const evidence = { ...unread, doubt: 'ranges may need it' };
+  const problems = nodeProblems(readNodes(result), evidence, thresholds);
   for (const { text, next, alert } of problems) {
     list.add('nodes', { verdict: 'warning', detail: text, advice: next, alert });
   }
@@ -236,6 +243,17 @@ function describeSessions(
   if (failed.length === 0) return ok(detail);
   const missing = `none from ${formatNodes(failed)}`;
   return { verdict: 'warning', detail: `${detail}; ${missing}`, advice: 'check them with `nodes`' };
+}
+
+/** Whether live nodes reach each other. Servers before 23.2 do not tell, which is no fault of anybody. */
+function describeNetwork(result: NetworkResult): Verdict {
+  if (result.noData !== undefined) return { verdict: 'skipped', detail: result.noData };
+  const found = findUnreachable({ state: 'ok', result }, undefined);
+  if (!('reason' in found)) return ok('all live nodes reach each other');
+  const { next: advice, alert } = PARTITION;
+  return found.answer === 'unreachable'
+    ? { verdict: 'warning', detail: found.reason, advice, alert }
+    : { verdict: 'warning', detail: found.reason, advice: 'check them with `nodes`' };
 }
 
 /** How many tables were read; what could not be read has lines of its own. */

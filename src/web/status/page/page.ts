@@ -12,7 +12,14 @@ import {
   relativeTime,
   withCode,
 } from './html.ts';
-import { assistantState, collectorTable, nodeList, sessionTables, userFigures } from './panels.ts';
+import {
+  assistantState,
+  collectorTable,
+  nodeList,
+  reachability,
+  sessionTables,
+  userFigures,
+} from './panels.ts';
 import { hotRanges, loadedTables, problemRanges, safeToStop } from './range-panels.ts';
 
 /** The words for each state, the worst first. */
@@ -109,9 +116,10 @@ function panels(cluster: ClusterStatus, nowMs: number, clusters: number): readon
   const details = { flag: clusterFlag(clusters, cluster.name), consoleUrl };
   const source = (name: string) => collectors.find((collector) => collector.name === name);
   const lastSeenAt = isPast(cluster) ? source('nodes')?.lastSuccessAt : undefined;
+  const network = !isPast(cluster) && cluster.network && reachability(cluster.network);
   /** Titles, the collectors that the data is from, what is listed, and the content. What lists nothing is one line. */
   const parts = [
-    ['Nodes', 'nodes', nodes?.list, nodes && nodeList(nodes, nowMs, lastSeenAt)],
+    ['Nodes', 'nodes', nodes?.list, nodes && html`${nodeList(nodes, nowMs, lastSeenAt)}${network}`],
     [
       'Problem ranges',
       'ranges',

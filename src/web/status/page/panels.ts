@@ -4,9 +4,16 @@ import type {
   CollectorStatus,
   NodesStatus,
   NodeStatus,
+  ReachabilityStatus,
   SessionsStatus,
 } from '../../../findings/status.ts';
-import { formatBytes, formatCount, formatDuration, formatNumber } from '../../../format.ts';
+import {
+  capitalize,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatNumber,
+} from '../../../format.ts';
 import {
   type Column,
   html,
@@ -32,9 +39,11 @@ export function userFigures({ sqlLoad, ranges, collectors }: ClusterStatus): Htm
   const isPartial = countedNodes > 0 && countedNodes < servingNodes;
   const counted = isPartial && `of ${countedNodes} of ${servingNodes} nodes`;
   const damaged = scan?.withoutQuorum.tables.length ?? 0;
-  // An absence of damaged tables proves nothing when some nodes were not read.
-  const isDamageKnown = scan !== undefined && (scan.nodes.failed === 0 || damaged > 0);
-  const atLeast = scan !== undefined && scan.nodes.failed > 0 ? 'at least ' : '';
+  // No damaged table proves nothing when some nodes were not read, or when ranges are damaged whose table is not known.
+  const isPartOfIt =
+    scan !== undefined && (scan.nodes.failed > 0 || scan.withoutQuorum.unnamedRanges > 0);
+  const isDamageKnown = scan !== undefined && (!isPartOfIt || damaged > 0);
+  const atLeast = isPartOfIt ? 'at least ' : '';
   const figures = [
     ['SQL p99, slowest node', known(load?.latencyP99Seconds, formatDuration)],
     ['Failed statements/s', known(load?.failedStatementsPerSecond, formatNumber), counted],
@@ -74,8 +83,21 @@ export function nodeList({ list }: NodesStatus, nowMs: number, lastSeenAt?: stri
   </div>`;
 }
 
+/** Who does not reach whom, or how slow the slowest pair is. */
+export function reachability({ answer, reason = '', slowest }: ReachabilityStatus): Html | false {
+  if (answer === 'unchecked') return false;
+  if (answer === 'unreachable') return html`<p>${icon('warning')} ${capitalize(reason)}.</p>`;
+  if (answer === 'unknown') {
+    const text = `Whether all nodes reach each other is not known: ${reason}.`;
+    return html`<p>${icon('unknown')} ${text}</p>`;
+  }
+  const { nodeId, peerId, seconds = 0 } = slowest ?? {};
+  const time = `: a round trip takes at most ${formatDuration(seconds)}, between nodes ${nodeId} and ${peerId}`;
+  return html`<p class="quiet">All live nodes reach each other${slowest && time}.</p>`;
+}
+
 function nodeItem(node: NodeStatus, nowMs: number, lastSeenAt: string | undefined): Html {
-  const { id, status, isStale, recordAt } = node;
+  const { id, status, isStale, recordAt, isRetired, replicas } = node;
   // `decommissioned` alone sounds as if nothing was left of the node.
   const state = status === 'decommissioned' ? 'dead, decommissioning begun' : status;
   if (lastSeenAt !== undefined) {
@@ -85,12 +107,19 @@ function nodeItem(node: NodeStatus, nowMs: number, lastSeenAt: string | undefine
   }
   const age =
     isStale && recordAt !== undefined && html`, record ${relativeTime(recordAt, nowMs)} old`;
+  const left =
+    status === 'decommissioning' &&
+    replicas !== undefined &&
+    `, ${formatCount(replicas)} replicas left`;
   const level = nodeLevel(node);
-  return html`<li class="${level}"><b>n${id}</b> ${icon(level)} ${state}${age}</li>`;
+  return html`<li class="${level}">
+    <b>n${id}</b> ${icon(level)} ${state}${age}${isRetired && ', gone for good'}${left}
+  </li>`;
 }
 
 /** Severity of the state of a node, as its colour. */
-function nodeLevel({ status, isStale }: NodeStatus): string {
+function nodeLevel({ status, isStale, isRetired }: NodeStatus): string {
+  if (isRetired) return 'info';
   if (status === 'dead' || status === 'decommissioned') return 'critical';
   if (status === 'unavailable' || status === 'unknown' || isStale) return 'warning';
   return status === 'live' ? 'live' : 'info';

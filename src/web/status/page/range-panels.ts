@@ -7,11 +7,14 @@ import type {
   ProblemRangeStatus,
   RangesStatus,
   SafeToStopStatus,
+  VerificationStatus as Verification,
 } from '../../../findings/status.ts';
 import {
+  capitalize,
   formatBytes,
   formatCount,
   formatList,
+  formatNodes,
   formatNumber,
   formatPercent,
   formatRanges,
@@ -78,15 +81,17 @@ export function problemRanges(
         ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
         ['Problem', ({ problem }) => formatProblem(problem)],
         ['Table', tableAndIndex, 'place'],
-        [
-          'Reported by',
-          ({ nodeId, storeId }) =>
-            `n${nodeId}${storeId > 0 ? ` s${storeId}` : ', store not known'}`,
-        ],
+        ['Reported by', reporterOf],
         ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
       ],
     )}
     ${rangeCommand(rows[0], flag)}${read}`;
+}
+
+/** `n3 s7`; of a lost range, which nobody reports, `was on 4, 5 and 6`. */
+function reporterOf({ nodeId, storeId, lastNodes = [] }: ProblemRangeStatus): string {
+  if (lastNodes.length > 0) return `was on ${formatNodes(lastNodes)}`;
+  return `n${nodeId}${storeId > 0 ? ` s${storeId}` : ', store not known'}`;
 }
 
 /** The tables whose users wait; without some nodes there may be more. */
@@ -117,7 +122,7 @@ function tableAndIndex(range: ProblemRangeStatus | HotRangeStatus): string {
 /** Which nodes may be restarted now, and what would be lost with the others and with a locality. */
 export function safeToStop(
   { answer, nodes, reason }: SafeToStopStatus,
-  { dependent = [], unknownVoters }: RangesStatus,
+  { dependent = [], verification }: RangesStatus,
 ): Html {
   const decision =
     answer === 'yes'
@@ -128,11 +133,8 @@ export function safeToStop(
       : html`<p>
           ${icon('warning')} ${answer === 'no' ? 'No node may stop now' : 'Not known'}: ${reason}.
         </p>`;
-  const unknown = Math.max(unknownVoters?.node ?? 0, unknownVoters?.locality ?? 0);
-  const bounds =
-    unknown > 0 &&
-    html`<p class="quiet">Lower bounds: the voters of ${formatRanges(unknown)} are not known.</p>`;
-  if (dependent.length === 0) return html`${decision}${bounds}`;
+  const proof = verification && proofOf(verification);
+  if (dependent.length === 0) return html`${decision}${proof}`;
   return html`${decision}${table('Dependent ranges', dependent.slice(0, MAX_ROWS), [
     ['If it stopped', ({ name }) => name, 'name'],
     ['Lose quorum', ({ quorum }) => formatCount(quorum), 'number'],
@@ -142,7 +144,26 @@ export function safeToStop(
       ({ withoutQuorum: count }) => (count === undefined ? 'not counted' : formatCount(count)),
       'number',
     ],
-  ])}${bounds}`;
+  ])}${proof}`;
+}
+
+const KEY_SPACE = {
+  complete: 'The ranges cover all keys: none is missing.',
+  incomplete: 'The keys of the ranges do not join: some may be missing.',
+  gap: 'Three scans in a row ended with the same gap in the keys: ranges are missing.',
+} as const;
+
+/** How far the scan proves what the panel says. */
+function proofOf({ unverified, reason, perMinute = 0, keySpace, servingNothing }: Verification) {
+  const speed = formatCount(Math.round(perMinute));
+  const rate = perMinute > 0 ? ` Descriptors are read at ${speed} a minute.` : '';
+  const verified =
+    reason === undefined ? 'The replicas of all ranges are verified.' : `${capitalize(reason)}.`;
+  const isBound = unverified > 0 && reason !== undefined;
+  const stuck = servingNothing > 0 && `${formatRanges(servingNothing)} serving nothing.`;
+  return html`<p class="quiet">
+    ${verified}${rate}${isBound && ' The figures are lower bounds.'} ${KEY_SPACE[keySpace]} ${stuck}
+  </p>`;
 }
 
 function formatProblem(problem: string): string {

@@ -8,28 +8,58 @@ import {
 } from './errors.ts';
 import type { HttpRequest } from './request.ts';
 
-// The whole policy of what is sent more than once. A failed request
+// What is sent more than once, what is left alone, and for how long. A failed request
 // 1. goes to the next URL at once (`goesToNextUrl`), as long as there is one;
 // 2. is sent again after a short wait (`retryReason`), if the budget of retries allows it;
-// 3. fails. The next poll begins at another URL (health.ts).
-// A response with Retry-After pauses its URL, endpoint or node for so long (`pauseSeconds`; health.ts chooses which).
+// 3. fails. The next request of its kind begins at another URL (health.ts).
 // Example with two URLs: A refuses the connection, so B gets the request at once. B responds 503: some 100 ms later the
 // request is sent again, and again to B, because the circuit breaker of A is open. The third attempt is the last one.
 
-/** A server that requests a longer pause gets one request then: a balancer may ask for years. */
-const MAX_PAUSE_SECONDS = 120;
+/** Every number of the policy. */
+export const POLICY = {
+  /**
+   * A request is sent three times at most, or once to each URL. As many failures in a row open the circuit breaker of an
+   * endpoint, of a node and of the only URL: a breaker never cuts the attempts of one request short.
+   */
+  attempts: 3,
+  /** The wait before the first retry is a random part of this, before the second one of twice as much. */
+  backoffMs: 200,
+  /** In the long run at most one retry in ten requests, so that retries never double the load of an outage. */
+  budgetPerRequest: 0.1,
+  /** The retries that a process that has just started may spend. */
+  firstBudget: 5,
+  /** The most retries that can be saved up. */
+  maxBudget: 10,
+  /** Circuit breakers are open for a little less than the shortest interval, so that the next poll is a trial. */
+  breakerShareOfInterval: 0.9,
+  maxBreakerIntervalMs: 30_000,
+  /** A URL that was left alone has this time to respond while another one works. */
+  trialHeadersMs: 5_000,
+  /** The time for TCP and TLS together. */
+  connectMs: 5_000,
+  /** A server that requests a longer pause gets one request then: a balancer may ask for years. */
+  maxPauseSeconds: 120,
+  /** After a pause one request is sent in this time, until one of them succeeds. */
+  trialIntervalMs: 5_000,
+  /** A request does not wait for a longer pause: it fails, and the pause goes on. */
+  maxWaitMs: 5_000,
+  /** How often a request that waits looks whether the pause was ended by the response to a trial. */
+  pauseCheckMs: 100,
+  /** A node that did not respond is left alone no longer than this. */
+  maxNodePauseMs: 300_000,
+  /** After a refused login: the same password is hardly accepted later, and each login costs the server a slow hash. */
+  refusedLoginPauseMs: 60_000,
+  /** After any other response to a login without a token: the requests to hundreds of nodes would each log in. */
+  uselessLoginPauseMs: 5_000,
+} as const;
+
 /** Statuses that do not pass with time: their Retry-After is ignored. */
 const LASTING_STATUSES: ReadonlySet<number | undefined> = new Set([401, 403, 404, 501]);
-/** A request is sent three times at most, or once to each URL. */
-export const MAX_ATTEMPTS = 3;
-const FIRST_BACKOFF_MS = 200;
-/** A request does not wait for a longer pause: the poll fails, and the pause of its URL or endpoint goes on (breaker.ts). */
-export const MAX_WAIT_MS = 5_000;
 
 /**
  * Whether another URL may do better now. One gateway may wrongly answer 500, 401 or 403 to everything. If two URLs give the
- * same status, it is that of the cluster: `previous` is the failure at the URL before. An endpoint or node that hangs at a
- * URL that responds to others would cost its time again at each URL.
+ * same status, it is that of the cluster: `previous` is the failure at the URL before. What hangs would cost its time again
+ * at each URL.
  */
 export function goesToNextUrl(
   request: HttpRequest,
@@ -37,8 +67,8 @@ export function goesToNextUrl(
   previous: RequestError | undefined,
 ): boolean {
   if (missedDeadline(error) || isNodeTimeout(error, request)) return false;
-  const isGatewayFault =
-    isRefusal(request, error) || (error.status === 500 && request.retryOn500 === true);
+  const mayBeGateway = request.retryOn500 === true || request.node !== undefined;
+  const isGatewayFault = isRefusal(request, error) || (error.status === 500 && mayBeGateway);
   if (isGatewayFault) return previous?.status !== error.status;
   // With Retry-After, other URLs may be used meanwhile.
   const isPaused = error.status === TOO_MANY_REQUESTS && error.retryAfterSeconds !== undefined;
@@ -67,27 +97,21 @@ export function retryReason(error: RequestError, request: HttpRequest): RetryRea
 /** The pause that a failure starts, seconds: the server's Retry-After, at most two minutes. Undefined for none. */
 export function pauseSeconds({ status, retryAfterSeconds }: RequestError): number | undefined {
   if (retryAfterSeconds === undefined || LASTING_STATUSES.has(status)) return undefined;
-  return Math.min(retryAfterSeconds, MAX_PAUSE_SECONDS);
+  return Math.min(retryAfterSeconds, POLICY.maxPauseSeconds);
 }
 
 /** The wait before a retry: a random part of 200 ms, then of 400 ms; `retries` were made before. */
 export function backoffMs(retries: number, random: () => number): number {
-  return random() * FIRST_BACKOFF_MS * 2 ** retries;
+  return random() * POLICY.backoffMs * 2 ** retries;
 }
-
-/** In the long run at most one retry in ten requests, so that retries never double the load of an outage. */
-const BUDGET_PER_REQUEST = 0.1;
-/** The retries that a process that has just started may spend, and the most that can be saved up. */
-const FIRST_BUDGET = 5;
-const MAX_BUDGET = 10;
 
 /** Limits the retries of a client. Example: after 40 requests without a retry 9 retries may be sent in a row. */
 export class RetryBudget {
-  #budget = FIRST_BUDGET;
+  #budget: number = POLICY.firstBudget;
 
   /** Call for each request that is not a retry. */
   deposit(): void {
-    this.#budget = Math.min(MAX_BUDGET, this.#budget + BUDGET_PER_REQUEST);
+    this.#budget = Math.min(POLICY.maxBudget, this.#budget + POLICY.budgetPerRequest);
   }
 
   /** True when one retry may be sent; it is then paid for. */

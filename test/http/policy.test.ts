@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RequestError, statusError, toRequestError } from '../../src/http/errors.ts';
+import { backoffMs, RetryBudget, retryReason } from '../../src/http/policy.ts';
 import type { HttpRequest } from '../../src/http/request.ts';
-import { backoffMs, RetryBudget, retryReason } from '../../src/http/retry.ts';
 import { REQUEST } from './clocked.ts';
 
 const OF_NODE = { ...REQUEST, node: 3 };

@@ -1,0 +1,125 @@
+import { internalError, jsonAnswer, textAnswer, type Reply } from '../http/answer.ts';
+import { fractionOf } from '../random.ts';
+import { encodeJson } from '../wire/encoding.ts';
+import type { ClusterNode } from '../world/nodes.ts';
+import { canReach } from '../world/reachability.ts';
+import { listedNodes } from '../world/state.ts';
+import { goInteger } from './page.ts';
+import { reach } from './ranges.ts';
+import { callerOfCookie, isRefusal, type ClusterRequest, type ClusterServer } from './request.ts';
+
+/** As jsonpb writes the enum. */
+const STATUS = { unknown: 0, established: 1, establishing: 2, error: 3 } as const;
+
+/** Refusals by the quirk `connectivity`. */
+const REFUSALS = { forbidden: 403, missing: 404, unimplemented: 501 } as const;
+
+/**
+ * GET /_status/connectivity of the old mux, since 23.2: how each node sees its connections; with `node_id` that node alone.
+ * No privilege is checked. One node that never responds keeps the whole list back: the call has no time limit.
+ */
+export async function describeConnections(
+  server: ClusterServer,
+  request: ClusterRequest,
+): Promise<Reply> {
+  const { connectivity } = server.quirks;
+  if (connectivity !== 'works') {
+    return textAnswer(REFUSALS[connectivity], 'connectivity is not available here');
+  }
+  const caller = callerOfCookie(server, request);
+  if (isRefusal(caller)) return caller;
+  const { state } = server.world;
+  const chosen = request.query.get('node_id') ?? '';
+  if (chosen === '') return describeAll(server, request);
+  const id = chosen === 'local' ? request.node.id : goInteger(chosen);
+  const node = id === undefined ? undefined : state.nodes.get(id);
+  const failure = await reach(server, request.node, node);
+  if (failure !== undefined || node === undefined) return failure ?? internalError();
+  return answer([[node.id, { peers: peersOf(server, node) }]], []);
+}
+
+/** Asks every listed node that is not decommissioned (5); one that fails is in `errorsByNodeId`. */
+async function describeAll(server: ClusterServer, request: ClusterRequest): Promise<Reply> {
+  const nodes = listedNodes(server.world.state).filter(
+    ({ liveness }) => liveness !== 'decommissioned',
+  );
+  const failures = await Promise.all(nodes.map((node) => reach(server, request.node, node)));
+  if (failures.includes('silence')) return 'silence';
+  const asked = nodes.filter((_node, index) => failures[index] === undefined);
+  const failed = nodes.filter((_node, index) => failures[index] !== undefined);
+  return answer(
+    asked.map((node) => [node.id, { peers: peersOf(server, node) }]),
+    failed.map((node) => [node.id, `failed to connect to n${node.id} at ${dialFailure(node)}`]),
+  );
+}
+
+function answer(
+  connections: readonly (readonly [id: number, connectivity: object])[],
+  errors: readonly (readonly [id: number, text: string])[],
+): Reply {
+  const body = {
+    connections: Object.fromEntries(connections),
+    errorsByNodeId: Object.fromEntries(errors),
+  };
+  return jsonAnswer(200, encodeJson(body));
+}
+
+/** The connections of a node to all others that it knows by gossip. */
+function peersOf(server: ClusterServer, node: ClusterNode): object {
+  const peers = listedNodes(server.world.state).filter(({ id }) => id !== node.id);
+  return Object.fromEntries(
+    peers.flatMap((peer) => {
+      const connection = connectionOf(server, node, peer);
+      if (connection === undefined) return [];
+      const { status, latencyMs = 0, error = '' } = connection;
+      const latency = latencyMs === 0 ? '0s' : `${(latencyMs / 1000).toFixed(6)}s`;
+      const locality = { tiers: peer.locality };
+      return [[peer.id, { latency, status, address: addressOf(peer), locality, error }]];
+    }),
+  );
+}
+
+/** The connection of a node to a peer; undefined where the node does not list it. */
+function connectionOf(
+  { world: { state }, quirks }: ClusterServer,
+  node: ClusterNode,
+  peer: ClusterNode,
+): { readonly status: number; readonly latencyMs?: number; readonly error?: string } | undefined {
+  if (!canReach(state, node.id, peer.id)) {
+    return { status: STATUS.error, error: dialFailure(peer) };
+  }
+  // Not all nodes talk to each other.
+  if (quirks.idleConnections !== 'none' && (node.id + peer.id) % 4 === 0) {
+    switch (quirks.idleConnections) {
+      case 'missing':
+        return undefined;
+      case 'old-error':
+        return { status: STATUS.error, error: 'no connection found' };
+      case 'establishing':
+        return { status: STATUS.establishing, error: 'not yet heartbeated' };
+      case 'unknown':
+        return { status: STATUS.unknown };
+    }
+  }
+  return { status: STATUS.established, latencyMs: latencyBetween(node, peer) };
+}
+
+function dialFailure(peer: ClusterNode): string {
+  return `${addressOf(peer)}: initial connection heartbeat failed: grpc: connection error: desc = "transport: Error while dialing: dial tcp: i/o timeout" [code 14/Unavailable]`;
+}
+
+function addressOf({ host }: ClusterNode): string {
+  return `${host}:26257`;
+}
+
+/** Round-trip time between two nodes: below 1 ms in a zone, 1 to 2 ms in a region, 30 to 120 ms between regions. */
+function latencyBetween(a: ClusterNode, b: ClusterNode): number {
+  const share = fractionOf('latency', Math.min(a.id, b.id), Math.max(a.id, b.id));
+  const [sameRegion, sameZone] = ['region', 'zone'].map((key) => tierOf(a, key) === tierOf(b, key));
+  if (sameRegion !== true) return 30 + 90 * share;
+  return sameZone === true ? 0.3 + 0.6 * share : 1 + share;
+}
+
+function tierOf({ locality }: ClusterNode, wanted: string): string | undefined {
+  return locality.find(({ key }) => key === wanted)?.value;
+}

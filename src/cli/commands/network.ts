@@ -1,0 +1,71 @@
+import type { Command } from 'commander';
+import { collectorPoll } from '../../collectors/collector.ts';
+import { network, readConnections } from '../../collectors/network/collector.ts';
+import { collectorOptions } from '../../config/collector-schema.ts';
+import { formatAge, formatNodes } from '../../format.ts';
+import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
+import { addExamples, type CommandContext, CommandError } from '../command.ts';
+import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
+import { note, withProgress } from '../output/standard-output.ts';
+import { type Column, numberColumn } from '../output/table.ts';
+
+/** A connection as it is printed. */
+interface Connection {
+  readonly node_id: number;
+  readonly peer_node_id: number;
+  readonly state: 'error' | 'established';
+  readonly round_trip_seconds: number | null;
+  readonly error: string | null;
+}
+
+const COLUMNS: readonly Column<Connection>[] = [
+  { title: 'NODE', value: (connection) => connection.node_id, format: String },
+  { title: 'PEER', value: (connection) => connection.peer_node_id, format: String },
+  {
+    title: 'STATE',
+    value: (connection) => connection.state,
+    style: (state) => (state === 'error' ? 'red' : 'green'),
+  },
+  numberColumn('ROUND TRIP', formatAge, (connection) => connection.round_trip_seconds),
+  { title: 'ERROR', value: (connection) => connection.error, shrinks: true },
+];
+
+/** `network`: GET /_status/connectivity. */
+export function define(command: Command, context: CommandContext): void {
+  addListingOptions(command, COLUMNS);
+  addClusterAction(command, context, network, printNetwork);
+  addExamples(
+    command,
+    'network --config.file=exporter.yml',
+    'network --output ndjson --config.file=exporter.yml | jq .error',
+  );
+}
+
+async function printNetwork(target: ClusterTarget, options: ListingOptions): Promise<void> {
+  const listing = openListing<Connection>(options, {
+    member: 'connections',
+    columns: COLUMNS,
+    required: ['PEER', 'STATE', 'ERROR'],
+    urgencyOf: ({ round_trip_seconds: seconds }) => seconds ?? Infinity,
+  });
+  const chosen = { options: collectorOptions(target.config, network), state: undefined };
+  const { noData, checked, unaskedNodes, unreachable, slowest } = await withProgress(
+    'connections',
+    options.output,
+    () => readConnections(target.api, collectorPoll(target.stats, chosen), { showsErrors: true }),
+  );
+  if (noData !== undefined) throw new CommandError(noData);
+  for (const { nodeId, peerId, error = null } of unreachable) {
+    const pair = { node_id: nodeId, peer_node_id: peerId };
+    listing.add({ ...pair, state: 'error', round_trip_seconds: null, error });
+  }
+  for (const { nodeId, peerId, seconds } of slowest) {
+    const pair = { node_id: nodeId, peer_node_id: peerId };
+    listing.add({ ...pair, state: 'established', round_trip_seconds: seconds, error: null });
+  }
+  await listing.close({ unasked_nodes: unaskedNodes });
+  if (unaskedNodes.length > 0) {
+    note(`not asked, because there was no response: ${formatNodes(unaskedNodes)}; see \`nodes\``);
+  }
+  if (checked && unreachable.length === 0) note('all live nodes reach each other');
+}

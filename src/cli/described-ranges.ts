@@ -1,0 +1,85 @@
+import { failureOf } from '../cockroach/cluster-api.ts';
+import type { RangeDescriptor } from '../cockroach/range-descriptor.ts';
+import { ranges } from '../collectors/ranges/collector.ts';
+import { diagnose } from '../diagnosis/diagnose.ts';
+import { capitalize, formatNodes } from '../format.ts';
+import type { ClusterTarget } from './cluster-target.ts';
+import { note } from './output/standard-output.ts';
+import type { Replica } from './replicas.ts';
+
+/** Types of replicas by their number in the API. */
+const TYPES = [
+  'voter',
+  'learner',
+  'incoming voter',
+  'outgoing voter',
+  'voter that becomes a learner',
+  'non-voter',
+  'voter that becomes a non-voter',
+] as const;
+
+/** The replicas of a range by its descriptor, as JSON. */
+export interface DescriptorReport {
+  /** The node that sent it. */
+  readonly from_node_id: number;
+  /** False: that replica does not hold the lease, and may not know the last change. */
+  readonly is_from_leaseholder: boolean;
+  readonly replicas: readonly { readonly node_id: number; readonly type: string }[];
+}
+
+/**
+ * Reads the descriptors of ranges, each from the replica that holds the lease, else from the lowest node that reported it.
+ * Prints why some are missing. Rejects only when the command is cancelled.
+ */
+export async function readDescriptors(
+  { api, config, stats }: ClusterTarget,
+  replicas: readonly Replica[],
+): Promise<ReadonlyMap<number, DescriptorReport>> {
+  const holders = new Map<number, number>();
+  for (const { range_id: id = 0, node_id: node = 0, is_leaseholder: holdsLease } of replicas) {
+    if (holdsLease || !holders.has(id)) holders.set(id, node);
+  }
+  const found = new Map<number, DescriptorReport>();
+  const byNode = Map.groupBy(holders.keys(), (id) => holders.get(id) ?? 0);
+  for (const [index, [nodeId, rangeIds]] of [...byNode].entries()) {
+    const onDescriptor = (descriptor: RangeDescriptor): void => {
+      found.set(descriptor.rangeId, toReport(nodeId, descriptor));
+    };
+    const firstUrl = index % (config.cluster_api?.urls.length ?? 1);
+    try {
+      await api.rangeDescriptors(stats.signal, { nodeId, rangeIds, firstUrl, onDescriptor });
+    } catch (error) {
+      stats.signal.throwIfAborted();
+      const { cause, remedy } =
+        diagnose(failureOf(error), ranges, config, { hasWorked: true }) ?? {};
+      note(`who votes is not known: ${cause ?? 'no answer'}; ${remedy ?? 'see `diagnose`'}`);
+    }
+  }
+  return found;
+}
+
+function toReport(nodeId: number, descriptor: RangeDescriptor): DescriptorReport {
+  return {
+    from_node_id: nodeId,
+    is_from_leaseholder: descriptor.isFromLeaseholder,
+    replicas: descriptor.replicas
+      .map(({ nodeId: node_id, type = -1 }) => ({ node_id, type: TYPES[type] ?? `type ${type}` }))
+      .toSorted((a, b) => a.node_id - b.node_id),
+  };
+}
+
+/** `Voter on nodes 1, 2 and 3, non-voter on node 4; not live: node 3.` */
+export function describeReplicas(
+  { replicas, from_node_id: from, is_from_leaseholder: isSure }: DescriptorReport,
+  live: ReadonlySet<number>,
+): string {
+  const byType = Map.groupBy(replicas, ({ type }) => type);
+  const texts = Array.from(
+    byType,
+    ([type, list]) => `${type} on ${formatNodes(list.map(({ node_id: id }) => id))}`,
+  );
+  const down = replicas.map(({ node_id: id }) => id).filter((id) => !live.has(id));
+  const missing = down.length === 0 ? '' : `; not live: ${formatNodes(down)}`;
+  const source = isSure ? '' : ` (as node ${from} knows it, which does not hold the lease)`;
+  return `${capitalize(texts.join(', '))}${missing}${source}.`;
+}

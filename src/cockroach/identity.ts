@@ -1,0 +1,122 @@
+import { RequestError } from '../http/errors.ts';
+import type { PollStats } from '../http/request.ts';
+import { type Infer, integer, nameText, object } from '../json/shape.ts';
+import { cleanLabelValue } from '../metrics/label-text.ts';
+
+/** The fields of a node that tell one cluster from another. */
+export const nodeIdentity = object({
+  node_id: integer(),
+  address: object({ address_field: nameText() }),
+  started_at: integer(),
+  cluster_name: nameText(),
+});
+
+/** `stats` are those of the poll that noticed it. */
+export type ReplacedListener = (
+  stats: PollStats,
+  names: { readonly before: string; readonly after: string },
+) => void;
+
+/** Who the nodes of a listing are; those of another cluster differ. */
+export class ClusterIdentity {
+  readonly names = new Set<string>();
+  /** Every process with its node id, start and address. */
+  readonly processes = new Set<string>();
+  /** The first node: `node 1 at crdb-1:26257`. */
+  firstNode = '';
+
+  /** Adds a node; elements without an id are none. Texts of servers are cut: they stay in memory, and names are logged. */
+  add({
+    node_id: id = 0,
+    address,
+    started_at: start,
+    cluster_name: name = '',
+  }: Infer<typeof nodeIdentity>): void {
+    if (id <= 0) return;
+    const host = cleanLabelValue(address.address_field ?? '');
+    this.firstNode ||= `node ${id} at ${host}`;
+    this.names.add(cleanLabelValue(name));
+    this.processes.add(`${id} ${start} ${host}`);
+  }
+
+  /** Whether no name, or no process, is one of the other listing. */
+  isOtherThan({ names, processes }: ClusterIdentity): boolean {
+    return names.isDisjointFrom(this.names) || processes.isDisjointFrom(this.processes);
+  }
+
+  /** As `node 1 at crdb-1:26257 of the cluster prod`. */
+  toString(): string {
+    const names = [...this.names].filter((name) => name !== '');
+    return names.length === 0
+      ? this.firstNode
+      : `${this.firstNode} of the cluster ${names.join(', ')}`;
+  }
+}
+
+/** The earlier listings of the nodes of one cluster show whether another cluster answers now. */
+export class NodeListings {
+  #replaced: ReplacedListener = () => undefined;
+  #identity: ClusterIdentity | undefined;
+
+  /** Called when the cluster has another name, or none of its processes was there before. */
+  onReplaced(listener: ReplacedListener): void {
+    this.#replaced = listener;
+  }
+
+  /** Takes note of a complete listing. Throws when it has no node: the one that answers is always listed. */
+  listed(stats: PollStats, identity: ClusterIdentity): void {
+    if (identity.processes.size === 0) {
+      throw new RequestError('decode', 'nodes: the response lists no node with an id', {
+        endpoint: 'nodes',
+      });
+    }
+    const before = this.#identity;
+    this.#identity = identity;
+    // While nodes are restarted one by one with another name, both names are there for a while.
+    if (before === undefined) return;
+    if (!identity.isOtherThan(before)) return;
+    const [from = '', to = ''] = [before, identity].map(({ names }) => [...names].join(', '));
+    this.#replaced(stats, { before: from, after: to });
+  }
+}
+
+/** The URLs lead to several clusters. */
+export class SeveralClustersError extends RequestError {}
+
+/** The part of the cluster API that tells who answers at one URL. */
+interface IdentityApi {
+  identityAt(
+    stats: PollStats,
+    urlIndex: number,
+  ): Promise<{ readonly url: string; readonly identity: ClusterIdentity } | undefined>;
+}
+
+/**
+ * Throws a SeveralClustersError when two of the URLs lead to different clusters; figures of both would be mixed. Sends one
+ * request to each URL if there are several. A URL that does not answer is no second cluster. As a node may restart between
+ * two of the requests, they are sent once more before that is said. Rejects when the poll is over.
+ */
+export async function assertOneCluster(
+  api: IdentityApi,
+  stats: PollStats,
+  urlCount: number,
+): Promise<void> {
+  if (urlCount < 2) return;
+  if ((await findTwoClusters(api, stats, urlCount)) === undefined) return;
+  const found = await findTwoClusters(api, stats, urlCount);
+  if (found === undefined) return;
+  const [first, other] = found.map(({ url, identity }) => `${url} (${identity.toString()})`);
+  throw new SeveralClustersError(
+    'other',
+    `the URLs lead to different clusters: ${first} and ${other}: remove the wrong one from cluster_api.urls`,
+    { endpoint: 'nodes' },
+  );
+}
+
+/** The first URL that answers, and the first that lists another cluster. */
+async function findTwoClusters(api: IdentityApi, stats: PollStats, urlCount: number) {
+  const asked = Array.from({ length: urlCount }, (_, index) => api.identityAt(stats, index));
+  const [first, ...others] = (await Promise.all(asked)).filter((found) => found !== undefined);
+  const other = others.find(({ identity }) => first && identity.isOtherThan(first.identity));
+  return first && other && ([first, other] as const);
+}

@@ -1,0 +1,199 @@
+import { type ClusterApi, failureOf, type RequestError } from '../../cockroach/cluster-api.ts';
+import { listNodes } from '../../cockroach/node.ts';
+import type { OptionSpecs, OptionValues } from '../../collector-options.ts';
+import { gauge } from '../../metrics/family.ts';
+import { type CollectorPoll, defineCollector, mostFrequent } from '../collector.ts';
+import {
+  countConnections,
+  mergeConnections,
+  type NodeConnections,
+  peerShape,
+} from './connections.ts';
+import { type NetworkResult, PEER_STATES } from './result.ts';
+
+const OPTIONS = {
+  max_pairs: {
+    kind: 'integer',
+    default: 50,
+    min: 0,
+    max: 1000,
+    help: 'Failed connections with their own series; all are counted.',
+  },
+  max_nodes: {
+    kind: 'integer',
+    default: 200,
+    min: 1,
+    max: 1000,
+    help: 'Largest cluster whose connections are read: the response has an entry for each pair of nodes.',
+  },
+} as const satisfies OptionSpecs;
+
+type Context = CollectorPoll<OptionValues<typeof OPTIONS>, undefined>;
+
+const families = {
+  peers: gauge({
+    name: 'crdb_node_peers',
+    help: 'Other nodes by the state of the connection of the node to them.',
+    labels: ['node_id', 'state'],
+    field: 'connections.peers.status',
+    notes: 'unknown: also connections that were never made. Not all nodes talk to each other.',
+  }),
+  latencyMedian: gauge({
+    name: 'crdb_node_peer_latency_median_seconds',
+    help: 'Median of the round-trip times of the node to its established peers in seconds.',
+    labels: ['node_id'],
+    field: 'connections.peers.latency',
+  }),
+  latencyMax: gauge({
+    name: 'crdb_node_peer_latency_max_seconds',
+    help: 'Longest round-trip time of the node to an established peer in seconds.',
+    labels: ['node_id'],
+    field: 'connections.peers.latency',
+  }),
+  unreachable: gauge({
+    name: 'crdb_node_unreachable_peer_info',
+    help: 'A failed connection of the node to a peer while both are live. Always 1.',
+    labels: ['node_id', 'peer_node_id'],
+    field: 'connections.peers.status',
+    notes: 'For the first max_pairs connections, by node and peer.',
+    list: { name: 'unreachable peers', entry: ['node_id', 'peer_node_id'] },
+  }),
+  unreachablePairs: gauge({
+    name: 'crdb_network_unreachable_pairs',
+    help: 'Failed connections between live nodes.',
+    field: 'connections.peers.status',
+    notes: 'Each direction counts: two nodes that do not reach each other are 2.',
+  }),
+  checked: gauge({
+    name: 'crdb_network_checked',
+    help: 'Whether the last poll asked every live node for its connections.',
+    unit: '0 or 1',
+    notes:
+      '0 also before the first poll has ended, and while polls fail. Absent where there is no data to get: the server does not offer it, or the cluster has more than max_nodes nodes.',
+  }),
+};
+
+/** GET /_status/connectivity: which nodes reach each other, and how fast. */
+export const network = defineCollector({
+  name: 'network',
+  api: 'cluster',
+  help: 'Connections between the nodes: who does not reach whom, and round-trip times.',
+  privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
+  request: 'GET /_status/connectivity',
+  intervalSeconds: 60,
+  timeoutSeconds: 15,
+  maxDuty: 0.25,
+  enabledByDefault: true,
+  families: Object.values(families),
+  options: OPTIONS,
+  scope: 'cluster',
+  inProbe: true,
+  createState: () => undefined,
+
+  collect: (api, context): Promise<NetworkResult> => readConnections(api, context),
+
+  samples({ peers, unreachable, maxPairs, noData }, set) {
+    if (noData !== undefined) return;
+    for (const [id, node] of peers) {
+      const labels = { node_id: String(id) };
+      for (const state of PEER_STATES) set.set(families.peers, { ...labels, state }, node[state]);
+      set.set(families.latencyMedian, labels, node.medianSeconds);
+      set.set(families.latencyMax, labels, node.maxSeconds);
+    }
+    for (const { nodeId, peerId } of unreachable.slice(0, maxPairs)) {
+      const labels = { node_id: String(nodeId), peer_node_id: String(peerId) };
+      set.info(families.unreachable, labels);
+    }
+    set.set(families.unreachablePairs, {}, unreachable.length);
+  },
+
+  lastingSamples(result, set) {
+    const isAbsent = result !== undefined && result.checked === undefined;
+    set.set(families.checked, {}, isAbsent ? undefined : Number(result?.checked ?? false));
+  },
+});
+
+/** The server, or a proxy, does not offer the list. */
+const NOT_OFFERED: ReadonlySet<number | undefined> = new Set([403, 404, 501]);
+/** A balancer did not wait for the whole list. */
+const GATEWAY_TIMEOUT = 504;
+
+/** The whole list may take so long, and at most this share of the poll: the rest is for nodes that are asked alone. */
+const WHOLE_MS = 10_000;
+const WHOLE_SHARE = 2 / 3;
+/** One node may take so long. */
+const NODE_MS = 5_000;
+/** The poll ends so much before its timeout. */
+const RESERVE_MS = 250;
+/** Nodes that are asked at the same time: fewer than a cluster gets requests, as some may be silent. */
+const CONCURRENCY = 3;
+
+/**
+ * Reads the connections of all live nodes: by one request, and if that gets no response, node by node. `showsErrors` reads the
+ * texts of the servers. Rejects when no node could be asked.
+ */
+export async function readConnections(
+  api: ClusterApi,
+  context: Context,
+  { showsErrors = false } = {},
+): Promise<NetworkResult> {
+  const { max_nodes, max_pairs } = context.options;
+  const { toScan, toSkip } = await listNodes(api, context);
+  const members = toScan.length + toSkip.length;
+  if (members > max_nodes) {
+    return withoutData(`the cluster has ${members} nodes, more than max_nodes (${max_nodes})`);
+  }
+  const live = new Set(toScan);
+  const asked = new Map<number, NodeConnections>();
+  const peer = peerShape(showsErrors);
+  const read = (headersMs: number, one: { readonly nodeId?: number } = {}) =>
+    api.connectivity(context, {
+      ...one,
+      headersMs,
+      peer,
+      onNode: (nodeId, peers) => void asked.set(nodeId, countConnections(nodeId, peers, live)),
+    });
+  try {
+    await read(Math.min(WHOLE_MS, WHOLE_SHARE * leftMs(context)));
+  } catch (error) {
+    const failure = failureOf(error);
+    if (NOT_OFFERED.has(failure.status)) {
+      const refused = `the server does not offer /_status/connectivity (HTTP ${failure.status})`;
+      return withoutData(`${refused}: it exists from version 23.2 on, and a proxy must pass it on`);
+    }
+    const isSilence = failure.reason === 'timeout' || failure.status === GATEWAY_TIMEOUT;
+    if (!isSilence || context.signal.aborted) throw error;
+    const failures = await askEach(toScan, context, (waitMs, nodeId) => read(waitMs, { nodeId }));
+    if (asked.size === 0) throw mostFrequent(failures) ?? failure;
+  }
+  return { ...mergeConnections(asked, live), maxPairs: max_pairs };
+}
+
+function withoutData(noData: string): NetworkResult {
+  const none = { unaskedNodes: [], unreachable: [], maxPairs: 0, peers: new Map(), slowest: [] };
+  return { ...none, noData, checked: undefined };
+}
+
+/** How long the poll may still take, ms. */
+function leftMs({ endsAtMs = Infinity, monotonicMs }: Context): number {
+  return endsAtMs - monotonicMs();
+}
+
+/** Asks each node alone, as long as the poll may take. Resolves to the failures. */
+async function askEach(
+  nodeIds: readonly number[],
+  context: Context,
+  ask: (waitMs: number, nodeId: number) => Promise<void>,
+): Promise<readonly RequestError[]> {
+  const failures: RequestError[] = [];
+  const left = nodeIds.values();
+  const askOneByOne = async (): Promise<void> => {
+    for (const nodeId of left) {
+      const waitMs = Math.min(NODE_MS, leftMs(context) - RESERVE_MS);
+      if (waitMs <= 0) return;
+      await ask(waitMs, nodeId).catch((error: unknown) => failures.push(failureOf(error)));
+    }
+  };
+  await Promise.all(Array.from({ length: CONCURRENCY }, askOneByOne));
+  return failures;
+}

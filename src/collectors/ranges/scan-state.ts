@@ -1,0 +1,44 @@
+import type { CollectorPoll } from '../collector.ts';
+import { type DescriptorReader, DescriptorReading } from './descriptor-reader.ts';
+import { GapHistory } from './key-space.ts';
+import { KnownRanges } from './known-ranges.ts';
+import { HotRanges, ProblemRanges, TopTables } from './lists.ts';
+import { Members } from './members.ts';
+import type { ReadingState } from './read-nodes.ts';
+import { ScanClock } from './scan-clock.ts';
+
+/** State of a scan that the next one continues. */
+export class RangesState implements ReadingState {
+  firstNodeId = 0;
+  scans = 0;
+  gatewayOnly = false;
+  readonly clock = new ScanClock(performance.now());
+  readonly known = new KnownRanges();
+  readonly members = new Members();
+  readonly reading = new DescriptorReading();
+  readonly gaps = new GapHistory();
+  readonly hot = new HotRanges();
+  readonly problems = new ProblemRanges();
+  readonly tables = new TopTables();
+  /** Continues to read descriptors until the next scan; undefined before the first, and for a part of a cluster. */
+  reader: DescriptorReader | undefined;
+  /** The only store of each node that was ever read; 0 of a node with several. */
+  readonly onlyStores = new Map<number, number>();
+  /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
+  localNodeId = 0;
+  /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
+  sendsDetails = false;
+}
+
+/** The options of a scan and what it shares with the other scans of its cluster. */
+export type ScanContext = CollectorPoll<
+  {
+    readonly route: string;
+    readonly concurrency: number;
+    readonly descriptor_max_age: number;
+    readonly hot_ranges: number;
+    readonly problem_ranges: number;
+    readonly top_tables: number;
+  },
+  RangesState
+>;

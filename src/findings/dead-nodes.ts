@@ -1,0 +1,129 @@
+import { DEAD, livenessOf } from '../cockroach/node.ts';
+import type { NodeStatus } from '../collectors/nodes/collector.ts';
+import type { RangesResult } from '../collectors/ranges/result.ts';
+import { formatNodes, formatRanges } from '../format.ts';
+import {
+  describeDisagreement,
+  findDamage,
+  findScanDoubt,
+  type StopEvidence,
+} from './safe-to-stop.ts';
+
+/** Whether the number of ranges that name a member falls; absent while nobody knows. */
+type Trends = ReadonlyMap<number, 'falls' | 'stays'>;
+
+/** What is known of the members that are not live, when somebody wants to remove one. */
+export interface DeadEvidence {
+  /** Ranges whose last known descriptor names the member, by id; undefined where descriptors are not read. */
+  readonly replicas: ReadonlyMap<number, number> | undefined;
+  readonly trends: Trends;
+  /** Why ranges may need a member that no descriptor names; undefined when none does. */
+  readonly doubt: string | undefined;
+  /** Ranges that are without a quorum, lost or serve nothing, as a clause. */
+  readonly damage: string | undefined;
+}
+
+export function readDeadEvidence(evidence: StopEvidence, trends: Trends): DeadEvidence {
+  const result = evidence.scan?.result;
+  return {
+    replicas: result?.summary?.cluster?.dependence?.downReplicas,
+    trends,
+    doubt: findScanDoubt(evidence) ?? describeDisagreement(evidence),
+    damage: result && findDamage(result),
+  };
+}
+
+/**
+ * Whether a dead member may be decommissioned: all ranges are verified, none is missing, and none names it. The recording
+ * rule crdb_cluster_node_id:crdb_may_decommission:bool has the same conditions.
+ *
+ * Example: 5 nodes hold 60 ranges with 3 replicas each, and node 4 dies. While a descriptor names node 4, it may not: when
+ * a second node dies, the disk of node 4 is what brings that range back. When none does any more, it may.
+ */
+export function mayDecommission({ replicas, doubt }: DeadEvidence, id: number): boolean {
+  return doubt === undefined && replicas?.get(id) === 0;
+}
+
+/** A member that has been dead for so long, and that no range needs, is information. */
+const RETIRED_SECONDS = 7 * 86_400;
+
+/**
+ * The members that are gone for good and count in no health: dead for more than 7 days without a range that needs them, or
+ * an old record without a liveness.
+ */
+export function findRetired(
+  nodes: readonly NodeStatus[],
+  evidence: DeadEvidence,
+  nowMs: number,
+): ReadonlySet<number> {
+  const retired = nodes.filter((node) => {
+    const status = livenessOf(node);
+    if (status === 'unknown') return !node.isFresh;
+    const ageSeconds = node.recordAgeSeconds ?? nowMs / 1000 - node.updatedSeconds;
+    return DEAD.has(status) && ageSeconds > RETIRED_SECONDS && mayDecommission(evidence, node.id);
+  });
+  return new Set(retired.map(({ id }) => id));
+}
+
+/** Ids that a command names; of more nodes it names none. */
+const MAX_IDS = 20;
+
+/** The next step for dead nodes that no range needs. */
+export function adviseRemoval(ids: readonly number[]): string {
+  const [it, named] = [ids.length === 1 ? 'it' : 'them', ids.length <= MAX_IDS ? ids : []];
+  const command = ['cockroach node decommission', ...named].join(' ');
+  return `Start ${it} again. If ${ids.length === 1 ? 'it' : 'they'} will not come back: \`${command}\` only removes ${it} from the list.`;
+}
+
+/** The next step for dead nodes that ranges may need: never to decommission them. */
+export function adviseReturn(ids: readonly number[], evidence: DeadEvidence): string {
+  const it = ids.length === 1 ? 'it' : 'them';
+  const { damage } = evidence;
+  const counts = ids.map((id) => evidence.replicas?.get(id) ?? 0);
+  const most = counts.reduce((all, count) => Math.max(all, count), 0);
+  const many = `${formatRanges(most)} still ${most === 1 ? 'has' : 'have'} a replica ${ids.length === 1 ? 'there' : `on ${formatNodes([ids[counts.indexOf(most)] ?? 0])}`}`;
+  const keep = `Start ${it} again; do not decommission ${it}:`;
+  if (most === 0) return `${keep} ${damage ?? evidence.doubt ?? 'ranges may need it'}.`;
+  if (damage !== undefined) return `${keep} ${damage}, and ${many}.`;
+  const trends = ids.map((id) => evidence.trends.get(id));
+  if (trends.includes('stays'))
+    return `${keep} ${many}, and their number does not fall. Add a node, so that the cluster can replace them.`;
+  if (trends.every((trend) => trend === 'falls'))
+    return `${keep} ${many}, and their number falls: the cluster is replacing them.`;
+  return `${keep} ${many}. The cluster replaces them 5 minutes after the death where enough live nodes are left; else add a node first.`;
+}
+
+/** The number of ranges that name a member is watched for so long before it counts as one that stays. */
+const TREND_MS = 600_000;
+
+/** Watches from scan to scan whether the cluster replaces the replicas on members that are not live. */
+export class ReplicaTrends {
+  #members: ReadonlyMap<
+    number,
+    { readonly least: number; readonly atMs: number; readonly fell: boolean }
+  > = new Map();
+
+  /** Takes note of a scan; one without descriptors changes nothing. */
+  add({ summary }: RangesResult, atMs: number): void {
+    const counts = summary?.cluster?.dependence?.downReplicas;
+    if (counts === undefined) return;
+    this.#members = new Map(
+      Array.from(counts, ([id, count]) => {
+        const before = this.#members.get(id);
+        if (before === undefined || count > before.least)
+          return [id, { least: count, atMs, fell: false }];
+        return [id, count < before.least ? { least: count, atMs, fell: true } : before];
+      }),
+    );
+  }
+
+  /** `falls`: it became smaller in the last 10 minutes; `stays`: it did not in so long. */
+  read(nowMs: number): Trends {
+    const trends = new Map<number, 'falls' | 'stays'>();
+    for (const [id, { atMs, fell }] of this.#members) {
+      if (nowMs - atMs >= TREND_MS) trends.set(id, 'stays');
+      else if (fell) trends.set(id, 'falls');
+    }
+    return trends;
+  }
+}

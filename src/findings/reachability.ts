@@ -1,0 +1,132 @@
+import { livenessOf } from '../cockroach/node.ts';
+import { network } from '../collectors/network/collector.ts';
+import type { Connection, NetworkResult } from '../collectors/network/result.ts';
+import type { NodeStatus } from '../collectors/nodes/collector.ts';
+import { formatCount, formatNodes } from '../format.ts';
+import type { Outcome } from '../polling/outcome.ts';
+import type { Poller } from '../polling/poller.ts';
+import type { ReachabilityStatus } from './status.ts';
+
+/** What the collector `network` knows. */
+export interface NetworkEvidence {
+  /** The state after its last poll. */
+  readonly state: Outcome['state'];
+  /** The last result; undefined while there is none that is young enough. */
+  readonly result: NetworkResult | undefined;
+}
+
+/** What the collector knows, by its last result; undefined where it does not run. */
+export function readNetwork(
+  pollers: readonly Pick<Poller, 'collector' | 'outcome'>[],
+  result: NetworkResult | undefined,
+): NetworkEvidence | undefined {
+  const poller = pollers.find(({ collector: { name } }) => name === network.name);
+  return poller && { state: poller.outcome.state, result };
+}
+
+/** Whether there is a list of the connections between the nodes. */
+export function hasConnections(evidence: NetworkEvidence | undefined): boolean {
+  return evidence?.result?.checked !== undefined;
+}
+
+/**
+ * Whether all live nodes reach each other. `unreachable`: two of them do not. `unknown`: nobody can tell, for this reason.
+ * `unchecked`: nobody tells, as the server sends neither connections nor their number.
+ */
+export type Reachability =
+  | { readonly answer: 'reached' | 'unchecked' }
+  | { readonly answer: 'unreachable' | 'unknown'; readonly reason: string };
+
+/**
+ * Finds out whether live nodes reach each other: by the collector `network` where it has data to get, else by the unhealthy
+ * connections that nodes count. `evidence` is undefined where the collector does not run, `nodes` while there is no current
+ * list. The alert CrdbPartitionSuspected has the same conditions.
+ */
+export function findUnreachable(
+  evidence: NetworkEvidence | undefined,
+  nodes: readonly NodeStatus[] | undefined,
+): Reachability {
+  if (evidence === undefined) return compareCounts(nodes);
+  const { state, result } = evidence;
+  const none = 'there is no current list of the connections between nodes';
+  if (state !== 'ok' || result === undefined) return { answer: 'unknown', reason: none };
+  const { checked, unreachable, unaskedNodes } = result;
+  if (checked === undefined) return compareCounts(nodes);
+  if (unreachable.length > 0) {
+    return { answer: 'unreachable', reason: describeUnreachable(unreachable) };
+  }
+  if (checked) return { answer: 'reached' };
+  const reason = `${formatNodes(unaskedNodes)} did not tell which nodes ${unaskedNodes.length === 1 ? 'it reaches' : 'they reach'}`;
+  return { answer: 'unknown', reason };
+}
+
+/** The last result as page and JSON show it; undefined while neither connections nor nodes are known. */
+export function readReachability(
+  evidence: NetworkEvidence | undefined,
+  nodes: readonly NodeStatus[] | undefined,
+): ReachabilityStatus | undefined {
+  if (evidence === undefined && nodes === undefined) return undefined;
+  const found = findUnreachable(evidence, nodes);
+  if (evidence?.state !== 'ok' || evidence.result?.checked === undefined) return found;
+  const { unreachable, maxPairs, unaskedNodes, slowest } = evidence.result;
+  const pairs = unreachable.slice(0, maxPairs);
+  return {
+    ...found,
+    failed: pairs.map(({ nodeId, peerId }) => ({ nodeId, peerId })),
+    failedCount: unreachable.length,
+    unaskedNodes,
+    slowest: slowest[0],
+  };
+}
+
+/** Compares the share of unhealthy connections of each live node with the nodes that are not live. */
+function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
+  const apart = findApart(nodes);
+  if (apart === undefined) return { answer: 'unchecked' };
+  if (apart.length === 0) return { answer: 'reached' };
+  const verb = apart.length === 1 ? 'does' : 'do';
+  const reason = `${formatNodes(apart)} ${verb} not reach all nodes that are up`;
+  return { answer: 'unreachable', reason };
+}
+
+/**
+ * Live nodes with more unhealthy connections than the nodes that are not live explain; undefined where no node counts them.
+ * Example: of 3 nodes 1 is not live. That explains less than 2 of 3 failing connections of a live node.
+ */
+function findApart(nodes: readonly NodeStatus[]): readonly number[] | undefined {
+  const live = nodes.filter((node) => livenessOf(node) === 'live');
+  const unexplained = (nodes.length - live.length + 1) / nodes.length;
+  const shares = live.flatMap(({ id, isFresh, metrics }) => {
+    const unhealthy = metrics.get('rpc.connection.unhealthy');
+    const healthy = metrics.get('rpc.connection.healthy');
+    if (!isFresh || unhealthy === undefined || healthy === undefined) return [];
+    return [{ id, share: unhealthy / (unhealthy + healthy) }];
+  });
+  if (shares.length === 0) return undefined;
+  return shares.filter(({ share }) => share >= unexplained).map(({ id }) => id);
+}
+
+/** Pairs that a sentence names; the others are counted. */
+const MAX_PAIRS = 3;
+
+/** `nodes 1 and 2 do not reach each other`; `node 1 does not reach node 2` where the other direction is not known to fail. */
+function describeUnreachable(failed: readonly Connection[]): string {
+  const [first] = failed;
+  if (first === undefined) return 'all live nodes reach each other';
+  const { nodeId, peerId } = first;
+  const keys = new Set(failed.map(keyOf));
+  if (failed.length === 1) return `node ${nodeId} does not reach node ${peerId}`;
+  if (keys.size === 1) return `nodes ${keyOf(first)} do not reach each other`;
+  const shown = [...keys].slice(0, MAX_PAIRS);
+  const more = keys.size - shown.length;
+  const others =
+    more === 0
+      ? ''
+      : `, nor ${more === 1 ? 'does 1 other pair' : `do ${formatCount(more)} other pairs`}`;
+  return `nodes ${shown.join(', ')} do not reach each other${others}`;
+}
+
+/** A pair of nodes without a direction: `1 and 2`. */
+function keyOf({ nodeId, peerId }: Connection): string {
+  return `${Math.min(nodeId, peerId)} and ${Math.max(nodeId, peerId)}`;
+}

@@ -1,0 +1,46 @@
+import type { ConnectionOptions } from 'node:tls';
+import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
+import { POLICY } from './policy.ts';
+
+const KEEP_ALIVE_MS = 60_000;
+
+export interface AgentOptions {
+  readonly tls: Omit<ConnectionOptions, 'port'>;
+  /** Where requests go before they go to their URL, except for these hosts, separated by commas. */
+  readonly proxy?: { readonly url: string; readonly exceptions: string } | undefined;
+  readonly maxConcurrentRequests: number;
+  readonly deadlines: { readonly headersMs: number };
+}
+
+/**
+ * A pool of connections. The time to the headers of a response includes connecting, which has a limit of its own: a
+ * black-holed host must not use up the time that the next URL needs.
+ */
+export function createAgent({
+  tls,
+  proxy,
+  maxConcurrentRequests,
+  deadlines,
+}: AgentOptions): Dispatcher {
+  const timeout = Math.min(POLICY.connectMs, deadlines.headersMs);
+  const connect = { ...tls, timeout, minVersion: 'TLSv1.2' as const };
+  const pool = {
+    allowH2: false,
+    connections: maxConcurrentRequests,
+    pipelining: 1,
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    // attempt.ts watches headers and chunks; undici's timers are coarse.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    connect,
+  };
+  if (proxy === undefined) return new Agent(pool);
+  return new EnvHttpProxyAgent({
+    ...pool,
+    httpProxy: proxy.url,
+    httpsProxy: proxy.url,
+    noProxy: proxy.exceptions,
+    requestTls: connect,
+    connectTimeout: timeout,
+  });
+}

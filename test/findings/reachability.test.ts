@@ -1,0 +1,135 @@
+import { describe, expect, test } from 'vitest';
+import type { NetworkResult } from '../../src/collectors/network/result.ts';
+import { DEFAULT_THRESHOLDS } from '../../src/config/alert-settings.ts';
+import { PARTITION } from '../../src/findings/cluster-checks.ts';
+import { readFacts, runChecks } from '../../src/findings/problems.ts';
+import {
+  findUnreachable,
+  type NetworkEvidence,
+  readReachability,
+} from '../../src/findings/reachability.ts';
+import { node, type Node, nodesResult } from '../web/status/results.ts';
+
+/** Who reaches whom, by `1 -> 2` for each failed connection. */
+function connections(failed: readonly string[], more: Partial<NetworkResult> = {}): NetworkResult {
+  const unreachable = failed.map((text) => {
+    const [nodeId = 0, peerId = 0] = text.split(' -> ').map(Number);
+    return { nodeId, peerId, error: 'secret' };
+  });
+  const none = { unaskedNodes: [], maxPairs: 50, peers: new Map(), slowest: [] };
+  return { ...none, checked: true, unreachable, ...more };
+}
+
+/** A node with so many unhealthy and healthy connections. */
+function counting(id: number, unhealthy: number, healthy: number, more: Partial<Node> = {}): Node {
+  const counts = { 'rpc.connection.unhealthy': unhealthy, 'rpc.connection.healthy': healthy };
+  return node(id, { metrics: new Map(Object.entries(counts)), ...more });
+}
+
+const ok = (result: NetworkResult) => ({ state: 'ok', result }) as const;
+
+describe('where each node lists its connections', () => {
+  test.each([
+    [[], 'reached', undefined],
+    [['1 -> 2', '2 -> 1'], 'unreachable', 'nodes 1 and 2 do not reach each other'],
+    [['3 -> 2'], 'unreachable', 'node 3 does not reach node 2'],
+    [
+      ['1 -> 2', '1 -> 3', '2 -> 1', '3 -> 1'],
+      'unreachable',
+      'nodes 1 and 2, 1 and 3 do not reach each other',
+    ],
+    [
+      ['1 -> 2', '1 -> 3', '1 -> 4', '5 -> 1'],
+      'unreachable',
+      'nodes 1 and 2, 1 and 3, 1 and 4 do not reach each other, nor does 1 other pair',
+    ],
+    [
+      ['1 -> 4', '1 -> 5', '2 -> 4', '2 -> 5', '3 -> 4'],
+      'unreachable',
+      'nodes 1 and 4, 1 and 5, 2 and 4 do not reach each other, nor do 2 other pairs',
+    ],
+  ] as const)('failed connections %j: %s', (failed, answer, reason) => {
+    expect(findUnreachable(ok(connections(failed)), undefined)).toEqual({
+      answer,
+      ...(reason && { reason }),
+    });
+  });
+
+  test('it is not known when a live node could not be asked, and a failed connection is known all the same', () => {
+    const unasked = { checked: false, unaskedNodes: [2, 4] };
+    expect(findUnreachable(ok(connections([], unasked)), undefined)).toEqual({
+      answer: 'unknown',
+      reason: 'nodes 2 and 4 did not tell which nodes they reach',
+    });
+    const failed = findUnreachable(ok(connections(['1 -> 2'], unasked)), undefined);
+    expect(failed.answer).toBe('unreachable');
+  });
+
+  test('it is not known before the first poll, while polls fail, and when the last one is too old', () => {
+    const reason = 'there is no current list of the connections between nodes';
+    const unknown = { answer: 'unknown', reason };
+    // The counts of the nodes do not take its place.
+    const nodes = [counting(1, 0, 4)];
+    expect(findUnreachable({ state: 'waiting', result: undefined }, nodes)).toEqual(unknown);
+    expect(findUnreachable({ state: 'failing', result: connections([]) }, nodes)).toEqual(unknown);
+    expect(findUnreachable({ state: 'ok', result: undefined }, nodes)).toEqual(unknown);
+  });
+});
+
+describe('where there are no lists', () => {
+  const refused = ok(connections([], { checked: undefined, noData: 'refused' }));
+
+  test.each([
+    ['disabled', undefined],
+    ['refused', refused],
+  ])('the unhealthy connections that nodes count tell: %s', (_name, network) => {
+    const dead = counting(3, 0, 0, { livenessCode: 1 });
+    const explained = [counting(1, 1, 2), counting(2, 1, 2), dead];
+    expect(findUnreachable(network, explained)).toEqual({ answer: 'reached' });
+    const apart = [counting(1, 2, 1), counting(2, 1, 2), dead];
+    expect(findUnreachable(network, apart)).toEqual({
+      answer: 'unreachable',
+      reason: 'node 1 does not reach all nodes that are up',
+    });
+  });
+
+  test('nothing tells where nodes count none, or only in old records', () => {
+    expect(findUnreachable(refused, [node(1), node(2)])).toEqual({ answer: 'unchecked' });
+    const stale = [counting(1, 0, 4, { isFresh: false })];
+    expect(findUnreachable(refused, stale)).toEqual({ answer: 'unchecked' });
+    expect(findUnreachable(undefined, undefined)).toEqual({ answer: 'unchecked' });
+  });
+});
+
+test('the finding is that of the last list, and of the counts only where there is none', () => {
+  const apart = nodesResult(counting(1, 2, 0), counting(2, 0, 2));
+  const textOf = (network: NetworkEvidence | undefined) => {
+    const given = { thresholds: DEFAULT_THRESHOLDS, nowMs: 0, writeStalls: new Map() };
+    return runChecks([PARTITION], readFacts({ nodes: apart, network }, given)).map(
+      ({ text }) => text,
+    );
+  };
+  const failed = connections(['1 -> 2', '2 -> 1']);
+  const sentence = 'Nodes 1 and 2 do not reach each other.';
+  expect(textOf(ok(failed))).toEqual([sentence]);
+  // While polls fail, the problem is that of the last one.
+  expect(textOf({ state: 'failing', result: failed })).toEqual([sentence]);
+  expect(textOf(ok(connections([])))).toEqual([]);
+  expect(textOf({ state: 'waiting', result: undefined })).toEqual([]);
+  expect(textOf(undefined)).toEqual(['Node 1 does not reach all nodes that are up.']);
+});
+
+test('page and JSON get the first pairs, the slowest one, and no text of a server', () => {
+  const slowest = { nodeId: 1, peerId: 3, seconds: 0.08 };
+  const result = connections(['1 -> 2', '2 -> 1'], { maxPairs: 1, slowest: [slowest] });
+  expect(readReachability(ok(result), undefined)).toEqual({
+    answer: 'unreachable',
+    reason: 'nodes 1 and 2 do not reach each other',
+    failed: [{ nodeId: 1, peerId: 2 }],
+    failedCount: 2,
+    unaskedNodes: [],
+    slowest,
+  });
+  expect(readReachability(undefined, undefined)).toBeUndefined();
+  expect(readReachability(undefined, [counting(1, 0, 4)])).toEqual({ answer: 'reached' });
+});
