@@ -137,6 +137,12 @@ function many(count: number, nodeCount = 3) {
   return check({ nodes: nodesResult(...nodes), ranges });
 }
 
+/** A locality, on which ranges depend when it is in the zone a. */
+function domain(tier: string, locality: string) {
+  const quorum = locality.startsWith('zone=a') ? 3 : 0;
+  return { tier, locality, quorum, allReplicas: 0, inside: 0 };
+}
+
 /** What is found when ranges depend on the zone a, and on each of its nodes, and zones have so many nodes each. */
 function atRisk(nodesPerZone: number): readonly string[] {
   const tiersOf = (at: number) => {
@@ -149,10 +155,6 @@ function atRisk(nodesPerZone: number): readonly string[] {
   const list = Array.from({ length: 3 * nodesPerZone }, (_, at) =>
     node(at + 1, { tiers: tiersOf(at) }),
   );
-  const domain = (tier: string, locality: string) => {
-    const quorum = locality.startsWith('zone=a') ? 3 : 0;
-    return { tier, locality, quorum, allReplicas: 0, inside: 0 };
-  };
   const localities = [
     ...['a', 'b', 'c'].map((zone) => domain('zone', `zone=${zone}`)),
     ...list.map(({ tiers: [zone, dns] }) => domain('dns', `zone=${zone?.value},dns=${dns?.value}`)),

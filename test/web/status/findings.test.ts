@@ -173,6 +173,28 @@ describe('findings of ranges', () => {
     expect(textsOf(rangesWith({ unavailable: [count, listed] }))).toEqual([text]);
   });
 
+  test('name the system ranges first, and say what they mean, where they serve nothing', () => {
+    const status = rangesWith({ unavailable: [6, 4] });
+    const [first, ...others] = status.oldest;
+    if (first === undefined) throw new Error('no range');
+    const system = [
+      { ...first, rangeId: 1, table: '', nodeId: 3 },
+      { ...first, rangeId: 31, table: 'system.public.web_sessions', nodeId: 3 },
+      { ...first, rangeId: 35, table: '39', nodeId: 3 },
+    ];
+    const oldest = [first, ...others, ...system];
+    const [text] = rangeProblems({ ...status, oldest }, false).map((problem) => problem.text);
+    expect(text).toBe(
+      'No statement and no login works without the system ranges among these. 6 ranges without a quorum of replicas: requests wait. r1 (system: meta ranges) on node 3, r31 of system.public.web_sessions on node 3, r35 of table 39 on node 3 and 3 more.',
+    );
+    const busy = oldest.map((range) => ({ ...range, problem: 'raft_log_too_large' }));
+    const [other] = rangeProblems(
+      { ...status, problems: { raft_log_too_large: 6 }, oldest: busy },
+      false,
+    );
+    expect(other?.text).toContain('too large. r10 of movr.public.users on node 1, ');
+  });
+
   test('tell of nodes that were not read, unless the API is down', () => {
     const partly = {
       ...rangesWith({}),
