@@ -160,6 +160,7 @@ export const RANGES_CHECKS: readonly Check[] = [
   },
   {
     key: 'many underreplicated',
+    worsens: 'ranges underreplicated',
     about: 'ranges',
     alert: 'CrdbRangesUnderreplicated',
     level: 'critical',

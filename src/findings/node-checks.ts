@@ -38,7 +38,7 @@ export interface Facts {
 /** A condition of a cluster. The key of its problem is the name of the alert, unless that has several conditions. */
 export interface Check extends Pick<
   Problem,
-  'about' | 'alert' | 'level' | 'normalSeconds' | 'next'
+  'about' | 'alert' | 'level' | 'normalSeconds' | 'worsens' | 'next'
 > {
   readonly alert: AlertName;
   readonly key?: string;

@@ -5,7 +5,7 @@ import { pollProblems } from '../../../src/findings/polls.ts';
 import { toFindings } from '../../../src/findings/problem.ts';
 import { rangeProblems } from '../../../src/findings/range-problems.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
-import type { CollectorStatus, RangesStatus } from '../../../src/findings/status.ts';
+import type { CollectorStatus, Problem, RangesStatus } from '../../../src/findings/status.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../../src/vocabulary.ts';
 import { expectGolden } from '../../support/golden.ts';
 import {
@@ -131,8 +131,21 @@ test('every finding that there is matches the golden file', async () => {
   );
 });
 
+/** The keys of the findings of problems that began so many seconds ago. */
+function shownAfter(problems: readonly Problem[], seconds: number): readonly string[] {
+  return toFindings(problems, () => NOW_MS - seconds * 1000, NOW_MS).map(({ key }) => key);
+}
+
 describe('a finding', () => {
   const issue = { key: 'k', about: 'nodes', text: 'Text.', next: 'Next.' } as const;
+
+  test('is one for one condition: the milder form, until the other is more than information', () => {
+    const mild = { ...issue, key: 'mild', alert: 'CrdbRangesUnderreplicated' } as const;
+    const worse = { ...issue, level: 'critical', normalSeconds: 60, worsens: 'mild' } as const;
+    expect(shownAfter([mild, worse], 59)).toEqual(['mild']);
+    expect(shownAfter([mild, worse], 60)).toEqual(['k']);
+    expect(shownAfter([worse], 59)).toEqual(['k']);
+  });
 
   test.each([
     [{}, 'info'],
