@@ -9,6 +9,7 @@ import {
 import { findHotRange, findHotspots } from './hotspots.ts';
 import type { Check, Facts } from './node-checks.ts';
 import { sum } from './rates.ts';
+import { findUnreachable } from './reachability.ts';
 
 /** The checks of the nodes together, of jobs, backups and an open upgrade. */
 export const CLUSTER_CHECKS: readonly Check[] = [
@@ -100,6 +101,19 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     next: 'When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option.',
   },
 ];
+
+/** The check of the last result, however the polls since then ended: while they fail, the problem is marked as old. */
+export const PARTITION: Check = {
+  key: 'partition',
+  about: 'nodes',
+  alert: 'CrdbPartitionSuspected',
+  normalSeconds: 300,
+  find({ network: evidence, nodes }) {
+    const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
+    return found.answer === 'unreachable' ? `${capitalize(found.reason)}.` : undefined;
+  },
+  next: 'Check the network between these nodes: `crdb-exporter network` prints the errors. What a third node holds together is lost with it.',
+};
 
 /** The checks of ranges and their load, some of them only while the nodes are known. */
 export const RANGES_CHECKS: readonly Check[] = [

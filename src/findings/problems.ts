@@ -4,7 +4,7 @@ import type { RangesResult } from '../collectors/ranges/result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { formatDuration } from '../format.ts';
 import { assistantProblems } from './assistant.ts';
-import { CLUSTER_CHECKS, RANGES_CHECKS } from './cluster-checks.ts';
+import { CLUSTER_CHECKS, PARTITION, RANGES_CHECKS } from './cluster-checks.ts';
 import type { DeadEvidence } from './dead-nodes.ts';
 import {
   type Check,
@@ -16,7 +16,7 @@ import {
 import { formatLiveNodes, nodeProblems } from './nodes.ts';
 import { pollProblems } from './polls.ts';
 import { rangeProblems } from './range-problems.ts';
-import { hasConnections, type NetworkEvidence, PARTITION } from './reachability.ts';
+import { hasConnections, type NetworkEvidence } from './reachability.ts';
 import { sessionProblems } from './sessions.ts';
 import type { ClusterView, CollectorStatus, Problem } from './status.ts';
 

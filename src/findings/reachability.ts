@@ -2,10 +2,9 @@ import { livenessOf } from '../cockroach/node.ts';
 import { network } from '../collectors/network/collector.ts';
 import type { Connection, NetworkResult } from '../collectors/network/result.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
-import { capitalize, formatCount, formatNodes } from '../format.ts';
+import { formatCount, formatNodes } from '../format.ts';
 import type { Outcome } from '../polling/outcome.ts';
 import type { Poller } from '../polling/poller.ts';
-import type { Check } from './node-checks.ts';
 import type { ReachabilityStatus } from './status.ts';
 
 /** What the collector `network` knows. */
@@ -60,19 +59,6 @@ export function findUnreachable(
   const reason = `${formatNodes(unaskedNodes)} did not tell which nodes ${unaskedNodes.length === 1 ? 'it reaches' : 'they reach'}`;
   return { answer: 'unknown', reason };
 }
-
-/** The check of the last result, however the polls since then ended: while they fail, the problem is marked as old. */
-export const PARTITION: Check = {
-  key: 'partition',
-  about: 'nodes',
-  alert: 'CrdbPartitionSuspected',
-  normalSeconds: 300,
-  find({ network: evidence, nodes }) {
-    const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
-    return found.answer === 'unreachable' ? `${capitalize(found.reason)}.` : undefined;
-  },
-  next: 'Check the network between these nodes: `crdb-exporter network` prints the errors. What a third node holds together is lost with it.',
-};
 
 /** The last result as page and JSON show it; undefined while neither connections nor nodes are known. */
 export function readReachability(

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { NetworkResult } from '../../src/collectors/network/result.ts';
 import { DEFAULT_THRESHOLDS } from '../../src/config/alert-settings.ts';
+import { PARTITION } from '../../src/findings/cluster-checks.ts';
 import { readFacts, runChecks } from '../../src/findings/problems.ts';
 import {
   findUnreachable,
   type NetworkEvidence,
-  PARTITION,
   readReachability,
 } from '../../src/findings/reachability.ts';
 import { node, type Node, nodesResult } from '../web/status/results.ts';

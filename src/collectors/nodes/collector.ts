@@ -35,7 +35,7 @@ const families = {
   }),
   serverVersions: gauge({
     name: 'crdb_server_versions',
-    help: 'Distinct cluster versions supported by the nodes that are not dead, decommissioned or without liveness.',
+    help: 'Distinct cluster versions of the nodes that are not dead, decommissioned or without liveness.',
     field: 'ServerVersion',
   }),
   liveness: gauge({
