@@ -24,15 +24,15 @@ interface Reply {
 }
 
 /**
- * Starts a program of this folder with one argument, as JSON, and these options of Node.js; resolves when it accepts
- * calls.
+ * Starts a program of this folder, or at an absolute path, with one argument, as JSON, and these options of Node.js;
+ * resolves when it accepts calls.
  */
 export async function startProcess(
   program: string,
   argument: unknown = {},
   options: readonly string[] = [],
 ): Promise<OtherProcess> {
-  const child = fork(path.join(import.meta.dirname, program), [JSON.stringify(argument)], {
+  const child = fork(path.resolve(import.meta.dirname, program), [JSON.stringify(argument)], {
     execArgv: ['--expose-gc', ...options],
   });
   const waiting = new Map<number, PromiseWithResolvers<never>>();

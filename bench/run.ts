@@ -16,6 +16,7 @@ const BENCHMARKS = [
   'scrape',
   'snapshot',
   'range-table',
+  'status',
   'idle',
 ];
 const DOCUMENT = path.join(import.meta.dirname, 'README.md');

@@ -19,6 +19,8 @@ export const BLOCK_ELEMENTS = 120;
 const TABLES = 30;
 const LEASES = 5;
 const HOUR_MS = 3_600_000;
+/** A key of a range, in base64, is this text, 7 digits and a quote. */
+export const KEY_START = '"K';
 
 /** The content of an element, without its ids. */
 export interface ElementFacts {
@@ -34,6 +36,9 @@ export interface Block {
   /** The start of each element, and the end. */
   readonly starts: Int32Array;
   readonly rangeIdAt: Int32Array;
+  /** Of the digits in the keys. */
+  readonly startKeyAt: Int32Array;
+  readonly endKeyAt: Int32Array;
   readonly tableIdAt: Int32Array;
   readonly nodeIdAt: Int32Array;
   readonly storeIdAt: Int32Array;
@@ -56,6 +61,8 @@ export function makeBlock(state: WorldState, quirks: Quirks, kind: BlockKind): B
     bytes: Buffer.alloc(0),
     starts: new Int32Array(BLOCK_ELEMENTS + 1),
     rangeIdAt: new Int32Array(BLOCK_ELEMENTS),
+    startKeyAt: new Int32Array(BLOCK_ELEMENTS),
+    endKeyAt: new Int32Array(BLOCK_ELEMENTS),
     tableIdAt: new Int32Array(BLOCK_ELEMENTS),
     nodeIdAt: new Int32Array(BLOCK_ELEMENTS),
     storeIdAt: new Int32Array(BLOCK_ELEMENTS),
@@ -88,8 +95,14 @@ function makeElement(
   const replica = range.replicas[turn];
   if (replica === undefined) throw new RangeError(`no replica for turn ${turn}`);
   const holdsLease = element % REPLICATION === turn;
+  const text = ['start_key', 'end_key'].reduce(
+    // Replaced is the first one, that of the descriptor.
+    (before, member) =>
+      before.replace(new RegExp(`"${member}":"[^"]*"`), `"${member}":${KEY_START}0000000"`),
+    encodeJson(rangeElement(state, quirks, range, replica)),
+  );
   return {
-    text: encodeJson(rangeElement(state, quirks, range, replica)),
+    text,
     fact: {
       holdsLease,
       kind: kindOf(element),
@@ -166,6 +179,8 @@ function markIds(block: Block, element: number, text: string, start: number): vo
     return start + at + member.length;
   };
   block.rangeIdAt[element] = after('"range_id":');
+  block.startKeyAt[element] = after(`"start_key":${KEY_START}`);
+  block.endKeyAt[element] = after(`"end_key":${KEY_START}`);
   block.tableIdAt[element] = after('"start_key":"/Table/');
   block.nodeIdAt[element] = after('"source_node_id":');
   block.storeIdAt[element] = after('"source_store_id":');

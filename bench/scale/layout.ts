@@ -65,7 +65,25 @@ export function rangeIdAt(layout: Layout, node: number, position: number): numbe
   return FIRST_RANGE_ID + Math.floor(node / REPLICATION) * layout.replicasPerNode + position;
 }
 
-/** The node of the group that holds the lease of the range at a position. */
-export function holderAt(node: number, position: number): number {
-  return node - (node % REPLICATION) + (position % REPLICATION);
+export function lastRangeId(layout: Layout): number {
+  return FIRST_RANGE_ID + layout.groups * layout.replicasPerNode - 1;
+}
+
+/** The position of a range in the list of a node; undefined when the node does not hold it. */
+export function positionOf(layout: Layout, node: number, rangeId: number): number | undefined {
+  const position = rangeId - rangeIdAt(layout, node, 0);
+  return position >= 0 && position < layout.replicasPerNode ? position : undefined;
+}
+
+/** The nodes that are dead, from 0. */
+export type DeadNodes = Pick<ReadonlySet<number>, 'has'>;
+
+/** The node of the group that holds the lease of the range at a position: another one while that is dead. */
+export function holderAt(node: number, position: number, dead: DeadNodes): number {
+  const first = node - (node % REPLICATION);
+  for (let turn = position; turn < position + REPLICATION; turn++) {
+    const holder = first + (turn % REPLICATION);
+    if (!dead.has(holder)) return holder;
+  }
+  return first + (position % REPLICATION);
 }

@@ -4,7 +4,7 @@ import { nodeElement } from '../../simulator/wire/node.ts';
 import type { ClusterNode } from '../../simulator/world/nodes.ts';
 import { recordOf } from '../../simulator/world/records.ts';
 import type { WorldState } from '../../simulator/world/state.ts';
-import { nodeIdAt, storeIdAt, type Layout } from './layout.ts';
+import { type DeadNodes, nodeIdAt, storeIdAt, type Layout } from './layout.ts';
 
 /** Placeholder for the metrics, which are inserted as rendered bytes. */
 const PLACEHOLDER = { '@': 1 };
@@ -13,7 +13,7 @@ const PLACEHOLDER_TEXT = encodeJson(PLACEHOLDER);
 /** GET /nodes/ of many nodes that all have the same metrics. */
 export interface NodeList {
   /** The elements from one node to another, in pieces, with commas between them. */
-  elements(from: number, to: number, nowMs: number): Generator<Buffer>;
+  elements(from: number, to: number, nowMs: number, dead: DeadNodes): Generator<Buffer>;
 }
 
 export function createNodeList(
@@ -27,10 +27,13 @@ export function createNodeList(
   const [firstStore] = record.stores.values();
   const storeMetrics = Buffer.from(encodeJson(firstStore ?? {}));
   return {
-    *elements(from, to, nowMs) {
+    *elements(from, to, nowMs, dead) {
       for (let node = from; node < to; node++) {
         const text = encodeJson(
-          nodeElement(state, quirks, placeholderNode(layout, model, node, nowMs)),
+          nodeElement(state, quirks, {
+            ...placeholderNode(layout, model, node, nowMs),
+            liveness: dead.has(node) ? 'dead' : 'live',
+          }),
         );
         const [head = '', ...rest] = text.split(PLACEHOLDER_TEXT);
         yield Buffer.from((node === from ? '' : ',') + head);

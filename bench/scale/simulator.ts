@@ -1,9 +1,11 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { login } from '../../simulator/cluster/login.ts';
 import { goInteger } from '../../simulator/cluster/page.ts';
 import {
   callerOf,
+  callerOfCookie,
   isRefusal,
   type ClusterRequest,
   type ClusterServer,
@@ -20,9 +22,17 @@ import { quirksOf } from '../../simulator/quirks.ts';
 import type { ClusterNode } from '../../simulator/world/nodes.ts';
 import { createWorld, type World } from '../../simulator/world/world.ts';
 import { type Block, makeBlock } from './blocks.ts';
-import { FIRST_NODE_ID, layoutOf, REPLICATION, type Layout, type ScaleOptions } from './layout.ts';
+import { describedRanges } from './descriptors.ts';
+import {
+  FIRST_NODE_ID,
+  layoutOf,
+  type Layout,
+  positionOf,
+  REPLICATION,
+  type ScaleOptions,
+} from './layout.ts';
 import { createNodeList, type NodeList } from './node-list.ts';
-import { elementsOf, type Blocks } from './range-pages.ts';
+import { elementsOf, type ListedCluster } from './range-pages.ts';
 import { scaleTruth, type ScaleTruth } from './scale-truth.ts';
 import { createSessionList, type SessionList } from './session-list.ts';
 
@@ -31,26 +41,34 @@ export interface ScaleSimulator extends AsyncDisposable {
   readonly clusterUrl: string;
   readonly username: string;
   readonly password: string;
-  /** The correct values; they do not change. */
+  /** The correct values while all nodes are live. */
   readonly truth: ScaleTruth;
+  readonly changes: ScaleChanges;
   /** Responses started, by endpoint. */
   readonly answers: ReadonlyMap<string, number>;
   close(): Promise<void>;
 }
 
-interface Parts {
-  readonly layout: Layout;
+/** What may change while it runs. */
+export interface ScaleChanges {
+  /** The dead nodes, from 0. */
+  readonly dead: Set<number>;
+  /** How long a server takes until it sends descriptors. */
+  descriptorMs: number;
+}
+
+interface Parts extends ListedCluster {
   readonly server: ClusterServer;
   readonly model: ClusterNode;
-  readonly blocks: Blocks;
+  readonly changes: ScaleChanges;
   readonly nodeList: NodeList;
   readonly sessionList: SessionList;
   readonly answers: Map<string, number>;
 }
 
 /**
- * Serves login, nodes, ranges of nodes and sessions; all nodes are live. Only the times of the node records change, and
- * little is computed, so that benchmarks measure the client.
+ * Serves login, nodes, ranges of nodes, descriptors and sessions. Only the times of the node records change, what `changes`
+ * says, and little is computed, so that benchmarks measure the client.
  */
 export async function startScaleSimulator(
   given: Partial<ScaleOptions> & { readonly listen?: Listen } = {},
@@ -67,6 +85,7 @@ export async function startScaleSimulator(
     username: parts.server.options.username,
     password: parts.server.options.password,
     truth: scaleTruth(parts.layout, parts.blocks),
+    changes: parts.changes,
     answers: parts.answers,
     close,
     [Symbol.asyncDispose]: close,
@@ -92,8 +111,11 @@ function createParts(layout: Layout): Parts {
   const turns = Array.from({ length: REPLICATION }, (_, turn) => turn);
   const blocks = (troubled: boolean): Block[] =>
     turns.map((turn) => makeBlock(three, quirks, { turn, troubled, tablePerRange }));
+  const changes: ScaleChanges = { dead: new Set(), descriptorMs: 0 };
   return {
     layout,
+    dead: changes.dead,
+    changes,
     server: { options, world, quirks, tokens, storeOrder: createStoreOrder(options.seed) },
     model,
     blocks: {
@@ -134,14 +156,34 @@ async function answer(
     node: parts.model,
   };
   if (endpoint === 'login') return refuse(response, login(parts.server, request));
+  if (endpoint === 'range_descriptors') return sendDescriptors(parts, request, response, pathParts);
   const caller = callerOf(parts.server, request);
   if (isRefusal(caller)) return refuse(response, caller);
   if (endpoint === 'nodes') return sendPieces(response, nodesBody(parts, request));
   if (endpoint === 'sessions') return sendPieces(response, sessionsBody(parts, request));
   if (endpoint !== 'node_ranges') return refuse(response, unknownPath());
   const node = targetOf(request, pathParts[0] ?? '') - FIRST_NODE_ID;
-  if (!(node >= 0 && node < parts.layout.nodes)) return refuse(response, internalError());
+  if (!isServing(parts, node)) return refuse(response, internalError());
   return sendPieces(response, rangesBody(parts, request, node));
+}
+
+async function sendDescriptors(
+  parts: Parts,
+  request: ClusterRequest,
+  response: ServerResponse,
+  [nodeId = '']: readonly string[],
+): Promise<void> {
+  const caller = callerOfCookie(parts.server, request);
+  if (isRefusal(caller)) return refuse(response, caller);
+  const node = Number(nodeId) - FIRST_NODE_ID;
+  if (!isServing(parts, node)) return refuse(response, internalError());
+  await sleep(parts.changes.descriptorMs);
+  const rangeIds = request.query.getAll('range_ids').map(Number);
+  return sendPieces(response, describedRanges(parts, node, rangeIds));
+}
+
+function isServing({ layout, dead }: Parts, node: number): boolean {
+  return node >= 0 && node < layout.nodes && !dead.has(node);
 }
 
 function refuse(response: ServerResponse, reply: Answer): Promise<void> {
@@ -165,16 +207,27 @@ function span(request: ClusterRequest, length: number): { from: number; to: numb
 function* nodesBody(parts: Parts, request: ClusterRequest): Generator<Buffer> {
   const { from, to } = span(request, parts.layout.nodes);
   yield Buffer.from('{"nodes":[');
-  yield* parts.nodeList.elements(from, to, Date.now());
+  yield* parts.nodeList.elements(from, to, Date.now(), parts.dead);
   yield Buffer.from(to === parts.layout.nodes ? ']}' : `],"next":${to}}`);
 }
 
 function* rangesBody(parts: Parts, request: ClusterRequest, node: number): Generator<Buffer> {
-  const { layout, blocks } = parts;
+  const { layout } = parts;
   const { from, to } = span(request, layout.replicasPerNode);
+  const chosen = request.query.get('ranges');
+  const spans = chosen === null ? [{ from, to }] : chosenSpans(parts, node, chosen);
   yield Buffer.from('{"ranges":[');
-  yield* elementsOf(layout, blocks, node, from, to, (size) => Buffer.allocUnsafe(size));
+  for (const [index, each] of spans.entries()) {
+    if (index > 0) yield Buffer.from(',');
+    yield* elementsOf(parts, node, each, (size) => Buffer.allocUnsafe(size));
+  }
   yield Buffer.from(to === layout.replicasPerNode ? ']}' : `],"next":${to}}`);
+}
+
+/** The positions of ranges that a request names: `1000001,1000007`. */
+function chosenSpans({ layout }: Parts, node: number, chosen: string) {
+  const positions = chosen.split(',').flatMap((id) => positionOf(layout, node, Number(id)) ?? []);
+  return positions.map((position) => ({ from: position, to: position + 1 }));
 }
 
 function sessionsBody(parts: Parts, request: ClusterRequest): Generator<Buffer> {

@@ -113,7 +113,7 @@ function addressOf({ host }: ClusterNode): string {
 }
 
 /** Round-trip time between two nodes: below 1 ms in a zone, 1 to 2 ms in a region, 30 to 120 ms between regions. */
-export function latencyBetween(a: ClusterNode, b: ClusterNode): number {
+function latencyBetween(a: ClusterNode, b: ClusterNode): number {
   const share = fractionOf('latency', Math.min(a.id, b.id), Math.max(a.id, b.id));
   const [sameRegion, sameZone] = ['region', 'zone'].map((key) => tierOf(a, key) === tierOf(b, key));
   if (sameRegion !== true) return 30 + 90 * share;

@@ -15,8 +15,8 @@ export interface ConnectivityRequest<Peer> {
 }
 
 /**
- * The request of the list, or of one node's part. One silent node keeps the whole list back, which says nothing of the URL, so
- * the request is one about a part. The texts of the nodes that could not be asked are not read.
+ * The request of the list, or of one node's part. One silent node keeps the whole list back. The texts of the nodes that could
+ * not be asked are not read.
  */
 export function connectivityPage<Peer>({
   nodeId,
@@ -31,6 +31,7 @@ export function connectivityPage<Peer>({
     isBesideApi: true,
     sendsCookie: true,
     isPart: true,
+    waitsForNodes: true,
     headersMs,
     list: 'connections',
     isMap: true,

@@ -20,6 +20,8 @@ export interface NodeList {
   readonly toSkip: readonly number[];
   /** By node id, from broad to narrow. */
   readonly localities: ReadonlyMap<number, readonly Tier[]>;
+  /** Tiers were left out because of a limit. */
+  readonly areLocalitiesCut?: true | undefined;
 }
 
 /** A request to any other node fails after seconds, or never ends. */
@@ -39,19 +41,53 @@ export const DEAD: ReadonlySet<string> = new Set(['dead', 'decommissioned']);
 export const PAGE_LIMIT = 200;
 
 /** Tiers of a node that are read: real clusters have two or three, and every range is counted for each. */
-export const MAX_TIERS = 16;
+const MAX_TIERS = 6;
+/** Characters of `region=us-east1,zone=b`; they stay in memory for each node. */
+const MAX_LOCALITY_LENGTH = 256;
+/** Localities of a cluster that are read: `region=us-east1` and `region=us-east1,zone=b` are two. */
+const MAX_LOCALITIES = 10_000;
 
 /** The locality of a node, as it sends it. */
 export const localityShape = object({
   tiers: array(object({ key: nameText(), value: nameText() })),
 });
 
-/** Copies the locality of a node; its texts become valid label values. */
-export function copyTiers({ tiers }: Infer<typeof localityShape>): readonly Tier[] {
-  return tiers.slice(0, MAX_TIERS).map(({ key = '', value = '' }) => ({
-    key: cleanLabelValue(key),
-    value: cleanLabelValue(value),
-  }));
+/** Copies the localities of the nodes of one list, as far as they are within the limits. */
+export class LocalityReader {
+  /** Whether a tier was left out because of a limit. */
+  isCut = false;
+  /** The last tier of each locality. */
+  readonly #tiers = new Map<string, Tier>();
+
+  /**
+   * Copies the tiers of a node, whose texts become valid label values; without the first one that is over a limit and those
+   * after it.
+   */
+  copyTiers({ tiers }: Infer<typeof localityShape>): readonly Tier[] {
+    const copied: Tier[] = [];
+    let locality = '';
+    for (const { key = '', value = '' } of tiers) {
+      const tier = { key: cleanLabelValue(key), value: cleanLabelValue(value) };
+      // No clean text has a line break.
+      locality += `\n${tier.key}\n${tier.value}`;
+      const known = this.#tiers.get(locality);
+      if (known === undefined && this.#isOverLimit(copied.length, locality)) {
+        this.isCut = true;
+        break;
+      }
+      this.#tiers.set(locality, known ?? tier);
+      copied.push(known ?? tier);
+    }
+    return copied;
+  }
+
+  #isOverLimit(tiersBefore: number, locality: string): boolean {
+    return (
+      tiersBefore === MAX_TIERS ||
+      locality.length > 1 + MAX_LOCALITY_LENGTH ||
+      this.#tiers.size === MAX_LOCALITIES
+    );
+  }
 }
 
 const nodeShape = object({
@@ -88,6 +124,7 @@ export async function listNodes(
   const toScan = new Set<number>();
   const toSkip = new Set<number>();
   const localities = new Map<number, readonly Tier[]>();
+  const reader = new LocalityReader();
   await api.nodes(stats, {
     limit: PAGE_LIMIT,
     firstUrl,
@@ -98,10 +135,15 @@ export async function listNodes(
       toScan.delete(id);
       toSkip.delete(id);
       (REACHABLE.has(livenessOf({ livenessCode })) ? toScan : toSkip).add(id);
-      localities.set(id, copyTiers(locality));
+      localities.set(id, reader.copyTiers(locality));
     },
   });
-  return { toScan: ascending(toScan), toSkip: ascending(toSkip), localities };
+  return {
+    toScan: ascending(toScan),
+    toSkip: ascending(toSkip),
+    localities,
+    areLocalitiesCut: reader.isCut || undefined,
+  };
 }
 
 function ascending(ids: ReadonlySet<number>): readonly number[] {

@@ -110,7 +110,7 @@ function findApart(nodes: readonly NodeStatus[]): readonly number[] | undefined 
 const MAX_PAIRS = 3;
 
 /** `nodes 1 and 2 do not reach each other`; `node 1 does not reach node 2` where the other direction is not known to fail. */
-export function describeUnreachable(failed: readonly Connection[]): string {
+function describeUnreachable(failed: readonly Connection[]): string {
   const [first] = failed;
   if (first === undefined) return 'all live nodes reach each other';
   const { nodeId, peerId } = first;

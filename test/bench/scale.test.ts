@@ -10,6 +10,13 @@ import {
   type WireRange,
 } from '../simulator/client.ts';
 
+interface DescribedBody {
+  readonly ranges: readonly {
+    readonly state: { readonly state: { readonly desc: unknown } };
+    readonly isLeaseholder: boolean;
+  }[];
+}
+
 async function logIn({ clusterUrl, username, password }: ScaleSimulator): Promise<string> {
   const answer = await ask<{ session: string }>(`${clusterUrl}/api/v2/login/`, {
     method: 'POST',
@@ -128,6 +135,55 @@ describe('the scale simulator', () => {
       listed.map(({ desc }) => String(desc.range_id)),
     );
     expect(listed).toHaveLength(130);
+  });
+
+  it('lists single ranges', async () => {
+    const whole = (await ranges('/nodes/105/ranges/')).ranges;
+    const ids = [whole[3], whole[257], whole[499]].map((each) => each?.desc.range_id);
+    const chosen = (await ranges(`/nodes/105/ranges/?ranges=${ids.join(',')},1000001`)).ranges;
+    expect(chosen).toEqual([whole[3], whole[257], whole[499]]);
+  });
+
+  it('has ranges whose keys join from the first to the last', async () => {
+    const replicas = await allReplicas();
+    const byRange = Map.groupBy(replicas, ({ desc }) => desc.range_id);
+    const descriptors = [...byRange.values()].map((list) => {
+      const texts = new Set(list.map(({ desc }) => JSON.stringify(desc)));
+      expect(texts.size).toBe(1);
+      return list[0]?.desc;
+    });
+    const starts = descriptors.map((desc) => desc?.start_key);
+    const ends = descriptors.map((desc) => desc?.end_key);
+    expect(starts).toEqual([null, ...ends.slice(0, -1)]);
+    expect(ends.at(-1)).toBe('//8=');
+    expect(new Set(ends).size).toBe(simulator.truth.distinctRanges);
+  });
+
+  it('describes the ranges of a node', async () => {
+    const path = `${simulator.clusterUrl}/_status/ranges/105?range_ids=1000001&range_ids=1000501&range_ids=1000502`;
+    const headers = { cookie: `session=${token}` };
+    const { ranges: described } = (await ask<DescribedBody>(path, { headers })).json();
+    expect(described.map(({ state }) => state.state.desc)).toMatchObject(
+      ['1000501', '1000502'].map((rangeId) => ({
+        rangeId,
+        internalReplicas: [104, 105, 106].map((nodeId) => ({ nodeId, type: 0 })),
+      })),
+    );
+    expect(described.map(({ isLeaseholder }) => isLeaseholder)).toEqual([false, true]);
+    expect(JSON.stringify(described).length / 2).toBeGreaterThan(3_900);
+  });
+
+  it('moves the leases of a dead node', async () => {
+    const { dead } = simulator.changes;
+    dead.add(1);
+    const { nodes } = (await get<NodesBody>('/nodes/')).json();
+    expect(nodes?.map((node) => node.liveness_status)).toEqual([3, 1, 3, 3, 3, 3]);
+    expect((await get('/nodes/102/ranges/')).status).toBe(500);
+    const listed = [101, 103].map(async (id) => (await ranges(`/nodes/${id}/ranges/`)).ranges);
+    const holding = (await Promise.all(listed)).map((list) => list.filter(holdsLease));
+    expect(holding.map(({ length }) => length)).toEqual([167, 333]);
+    dead.clear();
+    expect((await ranges('/nodes/102/ranges/')).ranges).toHaveLength(500);
   });
 
   it('pages through sessions like a server', async () => {

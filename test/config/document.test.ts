@@ -62,7 +62,7 @@ test('what is wrong with a file is reported with its place and its remedy', asyn
     exporter.yml:1:6: log: a list is not a map: expected level, format
     exporter.yml:1:6: log: a list is not a map: expected level, format
     exporter.yml:1:12: clusters[0]: a list is not a map: expected name, console_url, poll, cluster_api, cloud_api, collectors
-    exporter.yml:1:84: clusters[1].collectors: a list is not a map: expected nodes, ranges, sessions, users, tables, cloud
+    exporter.yml:1:84: clusters[1].collectors: a list is not a map: expected nodes, ranges, sessions, network, users, tables, cloud
     "
   `);
 });

@@ -32,7 +32,7 @@ describe('isolation of failures', () => {
     });
     const ups = { api: 'cluster' };
     const both = await exporter.until((scrape) =>
-      ['nodes', 'ranges', 'sessions'].every((collector) =>
+      ['nodes', 'ranges', 'sessions', 'network'].every((collector) =>
         ['first', 'second'].every(
           (crdb_cluster) =>
             scrape.value('crdb_exporter_collector_success', { crdb_cluster, collector }) === 1,
@@ -45,10 +45,10 @@ describe('isolation of failures', () => {
     await exporter.until((scrape) => {
       expect(seriesOf(scrape, 'second')).toEqual(kept);
       expect(scrape.value('crdb_up', { ...ups, crdb_cluster: 'second' })).toBe(1);
-      // Besides crdb_up there is only crdb_cluster_info, which no poll brings.
+      // Besides crdb_up there are only crdb_cluster_info and crdb_network_checked, which no poll brings.
       return (
         scrape.value('crdb_up', { ...ups, crdb_cluster: 'first' }) === 0 &&
-        seriesOf(scrape, 'first').length === 2
+        seriesOf(scrape, 'first').length === 3
       );
     });
   });

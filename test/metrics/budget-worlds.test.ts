@@ -122,7 +122,7 @@ describe('the collectors', () => {
     ]);
     expect(
       of('list').every((name) =>
-        /^crdb_(application_|database_|hot_range_|problem_range_|range_table_|table_|tables$|user_sessions$)/.test(
+        /^crdb_(application_|database_|hot_range_|node_unreachable_peer_|problem_range_|range_table_|table_|tables$|user_sessions$)/.test(
           name,
         ),
       ),

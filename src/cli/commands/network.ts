@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { collectorPoll } from '../../collectors/collector.ts';
-import { network, readNetwork } from '../../collectors/network/collector.ts';
+import { network, readConnections } from '../../collectors/network/collector.ts';
 import { collectorOptions } from '../../config/collector-schema.ts';
 import { formatAge, formatNodes } from '../../format.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
@@ -52,7 +52,7 @@ async function printNetwork(target: ClusterTarget, options: ListingOptions): Pro
   const { noData, checked, unaskedNodes, unreachable, slowest } = await withProgress(
     'connections',
     options.output,
-    () => readNetwork(target.api, collectorPoll(target.stats, chosen), { showsErrors: true }),
+    () => readConnections(target.api, collectorPoll(target.stats, chosen), { showsErrors: true }),
   );
   if (noData !== undefined) throw new CommandError(noData);
   for (const { nodeId, peerId, error = null } of unreachable) {

@@ -90,7 +90,7 @@ export const network = defineCollector({
   inProbe: true,
   createState: () => undefined,
 
-  collect: (api, context): Promise<NetworkResult> => readNetwork(api, context),
+  collect: (api, context): Promise<NetworkResult> => readConnections(api, context),
 
   samples({ peers, unreachable, maxPairs, noData }, set) {
     if (noData !== undefined) return;
@@ -132,7 +132,7 @@ const CONCURRENCY = 3;
  * Reads the connections of all live nodes: by one request, and if that gets no response, node by node. `showsErrors` reads the
  * texts of the servers. Rejects when no node could be asked.
  */
-export async function readNetwork(
+export async function readConnections(
   api: ClusterApi,
   context: Context,
   { showsErrors = false } = {},

@@ -1,5 +1,5 @@
 import { assertWithin, MAX_NODE_VALUES, MAX_STORES } from '../../cockroach/listings.ts';
-import { DEAD, freshnessOf, livenessOf, MAX_TIERS } from '../../cockroach/node.ts';
+import { DEAD, freshnessOf, livenessOf, LocalityReader } from '../../cockroach/node.ts';
 import type { KeyFilter } from '../../json/shape.ts';
 import { gauge } from '../../metrics/family.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
@@ -151,6 +151,7 @@ export const nodes = defineCollector({
     const selected = selectKeys(context.options.metrics);
     // By id: a node that moves between two pages is listed twice.
     const byId = new Map<number, NodeRecord>();
+    const localities = new LocalityReader();
     let stores = 0;
     let values = 0;
     const { dateMs } = await api.nodes(context, {
@@ -158,16 +159,16 @@ export const nodes = defineCollector({
       firstUrl: context.firstUrl,
       shape: nodeShape(nodeKeys(selected), storeKeys(selected)),
       onNode(element, answeredMs) {
-        const node = copyNode(element, answeredMs);
+        const node = copyNode(element, answeredMs, localities);
         if (node.id <= 0) return;
         byId.set(node.id, node);
-        if (element.locality.tiers.length > MAX_TIERS) context.limits.add('items');
         stores += node.stores.size;
         assertWithin(context, 'nodes', 'stores', stores, MAX_STORES);
         for (const { size } of [node.metrics, ...node.stores.values()]) values += size;
         assertWithin(context, 'nodes', 'values', values, MAX_NODE_VALUES);
       },
     });
+    if (localities.isCut) context.limits.add('items');
     const records = [...byId.values()].toSorted((a, b) => a.id - b.id);
     const isFresh = freshnessOf(records, dateMs);
     // An old record counts, too: the backup did end then.

@@ -1,4 +1,4 @@
-import { copyTiers, localityShape, type Tier } from '../../cockroach/node.ts';
+import { type LocalityReader, localityShape, type Tier } from '../../cockroach/node.ts';
 import {
   array,
   type Infer,
@@ -80,7 +80,11 @@ export interface NodeStatus {
 export type NodeRecord = Omit<NodeStatus, 'isFresh'>;
 
 /** Copies a node from the element, which the decoder reuses for the next one. `dateMs` is when the server sent it. */
-export function copyNode(node: NodeElement, dateMs: number | undefined): NodeRecord {
+export function copyNode(
+  node: NodeElement,
+  dateMs: number | undefined,
+  localities: LocalityReader,
+): NodeRecord {
   const updatedSeconds = toSeconds(node.updated_at);
   const hasAge = dateMs !== undefined && updatedSeconds > 0;
   return {
@@ -91,7 +95,7 @@ export function copyNode(node: NodeElement, dateMs: number | undefined): NodeRec
     buildTag: cleanLabelValue(node.build_tag ?? ''),
     serverVersion: formatVersion(node.ServerVersion),
     clusterName: cleanLabelValue(node.cluster_name ?? ''),
-    tiers: copyTiers(node.locality),
+    tiers: localities.copyTiers(node.locality),
     startedSeconds: toSeconds(node.started_at),
     updatedSeconds,
     recordAgeSeconds: hasAge ? Math.max(0, dateMs / 1000 - updatedSeconds) : undefined,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../../simulator/index.ts';
 import { collectorPoll } from '../../../src/collectors/collector.ts';
-import { network, readNetwork } from '../../../src/collectors/network/collector.ts';
+import { network, readConnections } from '../../../src/collectors/network/collector.ts';
 import { createPollStats } from '../../../src/http/request.ts';
 import { simulatedApi } from '../ranges/simulated.ts';
 import { answering, poll } from '../support.ts';
@@ -100,7 +100,7 @@ test('a command reads the texts, too', async () => {
   await using client = simulatedApi(simulator);
   const chosen = { options: OPTIONS, state: undefined };
   const context = collectorPoll(createPollStats(AbortSignal.timeout(20_000)), chosen);
-  const { unreachable: failed } = await readNetwork(client.api, context, { showsErrors: true });
+  const { unreachable: failed } = await readConnections(client.api, context, { showsErrors: true });
   expect(failed[0]).toMatchObject({ nodeId: 2, peerId: 3 });
   expect(failed[0]?.error).toContain('crdb-3.example.internal:26257: initial connection');
 });
@@ -173,6 +173,22 @@ test('when one node keeps the list back, each live node is asked alone', async (
   expect(unreachable(polled)).toEqual(['2 -> 3', '3 -> 2']);
   const asked = simulator.requests.entries.filter(({ endpoint }) => endpoint === 'connectivity');
   expect(asked.map(({ node }) => node)).toEqual([1, 1, 2, 3, 4]);
+});
+
+test('a node that keeps the list back makes no URL of several a silent one', async () => {
+  await using simulator = await startSimulator({ ...CALM, gateways: 3 });
+  simulator.fault({ endpoint: 'connectivity', kind: 'hang', times: 1 });
+  await using client = simulatedApi(simulator);
+  const times = [300];
+  const leftMs = () => times.shift() ?? Infinity;
+  const { result } = await poll(network, client.api, {
+    options: OPTIONS,
+    state: undefined,
+    leftMs,
+  });
+  expect(result.checked).toBe(true);
+  const states = client.http.upstreams().map(({ state }) => state);
+  expect(states).toEqual(['closed', 'closed', 'closed']);
 });
 
 test('a live node that does not respond alone either was not asked, and the others were', async () => {

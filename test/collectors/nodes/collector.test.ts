@@ -100,14 +100,39 @@ describe('node status', () => {
   });
 });
 
-test.each([
-  [16, 16, []],
-  [17, 16, ['items']],
-])('of %i locality tiers %i are exported', async (count, exported, reached) => {
-  const tiers = Array.from({ length: count }, (_each, at) => ({ key: `t${at}`, value: '' }));
-  const { of, limits } = await pollNodes([recordOf(1, { locality: { tiers } })]);
-  expect(of('crdb_node_locality_info')).toHaveLength(exported);
-  expect([...limits]).toEqual(reached);
+function tiersOf(count: number, value = '') {
+  return Array.from({ length: count }, (_each, at) => ({ key: `t${at}`, value }));
+}
+
+describe('localities', () => {
+  test.each([
+    ['6 tiers of a node', tiersOf(6), 6, []],
+    ['more tiers', tiersOf(7), 6, ['items']],
+    ['256 characters', tiersOf(4, 'x'.repeat(60)), 4, []],
+    ['more characters', tiersOf(4, 'x'.repeat(61)), 3, ['items']],
+    ['a long text', tiersOf(2, 'x'.repeat(1_000_000)), 1, ['items']],
+  ])('of %s', async (_of, tiers, exported, reached) => {
+    const { of, limits } = await pollNodes([recordOf(1, { locality: { tiers } })]);
+    expect(of('crdb_node_locality_info')).toHaveLength(exported);
+    expect([...limits]).toEqual(reached);
+  });
+
+  // The region of all nodes is a locality, and so is the host of each.
+  test.each([
+    [9_999, 2 * 9_999, []],
+    [10_000, 2 * 9_999 + 1, ['items']],
+  ])('are 10,000 in all: of %i nodes', async (count, exported, reached) => {
+    const records = Array.from({ length: count }, (_each, at) => {
+      const tiers = [
+        { key: 'region', value: 'us-east1' },
+        { key: 'host', value: String(at) },
+      ];
+      return { node_id: at + 1, locality: { tiers } };
+    });
+    const { of, limits } = await pollNodes(records);
+    expect(of('crdb_node_locality_info')).toHaveLength(exported);
+    expect([...limits]).toEqual(reached);
+  });
 });
 
 describe('paging', () => {
