@@ -68,11 +68,16 @@ export function findRetired(
 /** Ids that a command names; of more nodes it names none. */
 const MAX_IDS = 20;
 
+/** How to remove nodes that no range needs. */
+export function describeRemoval(ids: readonly number[]): string {
+  const command = ['cockroach node decommission', ...(ids.length <= MAX_IDS ? ids : [])].join(' ');
+  return `\`${command}\` only removes ${ids.length === 1 ? 'it' : 'them'} from the list.`;
+}
+
 /** The next step for dead nodes that no range needs. */
 export function adviseRemoval(ids: readonly number[]): string {
-  const [it, named] = [ids.length === 1 ? 'it' : 'them', ids.length <= MAX_IDS ? ids : []];
-  const command = ['cockroach node decommission', ...named].join(' ');
-  return `Start ${it} again. If ${ids.length === 1 ? 'it' : 'they'} will not come back: \`${command}\` only removes ${it} from the list.`;
+  const [it, they] = ids.length === 1 ? ['it', 'it'] : ['them', 'they'];
+  return `Start ${it} again. If ${they} will not come back: ${describeRemoval(ids)}`;
 }
 
 /** The next step for dead nodes that ranges may need: never to decommission them. */

@@ -3,7 +3,13 @@ import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
 import { capitalize, formatCount, formatList, formatNodes, toTime } from '../format.ts';
 import { LIVENESS_STATUSES } from '../vocabulary.ts';
-import { adviseRemoval, adviseReturn, type DeadEvidence, mayDecommission } from './dead-nodes.ts';
+import {
+  adviseRemoval,
+  adviseReturn,
+  type DeadEvidence,
+  describeRemoval,
+  mayDecommission,
+} from './dead-nodes.ts';
 import { sum } from './rates.ts';
 import type { NodesStatus, NodeStatus, Problem } from './status.ts';
 
@@ -25,7 +31,7 @@ export function readNodes(
       ...(retired.has(node.id) && { isRetired: true as const }),
     };
   });
-  const present = list.filter(({ status, isRetired }) => !DEAD.has(status) && !isRetired);
+  const present = list.filter(({ status }) => !DEAD.has(status) && status !== 'unknown');
   const builds = present.map(({ build }) => build);
   const count = (status: string) => list.filter((node) => node.status === status).length;
   return {
@@ -237,7 +243,7 @@ function retiredProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
             ...shared,
             key: 'retired nodes',
             text: `${describeNodes(dead)} ${dead.length === 1 ? 'has' : 'have'} been dead for more than a week, and no range needs ${dead.length === 1 ? 'it' : 'them'}.`,
-            next: adviseRemoval(dead.map(({ id }) => id)),
+            next: describeRemoval(dead.map(({ id }) => id)),
             since: oldestRecord(dead),
           },
         ]),

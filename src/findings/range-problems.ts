@@ -91,10 +91,11 @@ const SYSTEM_OUTAGE = 'No statement and no login works without the system ranges
  * explains them.
  */
 export function rangeProblems(
-  { problems, oldest, nodes, failedNodes, verification }: RangesStatus,
+  ranges: RangesStatus,
   isApiDown: boolean,
   nodeCount = Infinity,
 ): readonly Problem[] {
+  const { problems, oldest, nodes, failedNodes, verification } = ranges;
   const reported = Object.entries(PROBLEM_ISSUES).flatMap(([problem, { what, ...issue }]) => {
     const count = problems[problem] ?? 0;
     if (count === 0) return [];
@@ -121,7 +122,7 @@ export function rangeProblems(
       },
     ];
   });
-  const found = [...proven(verification), ...reported];
+  const found = [...gapProblems(ranges), ...reported, ...servingProblems(ranges)];
   if (nodes.failed === 0 || isApiDown) return found;
   const unread: Problem = {
     key: 'unread nodes',
@@ -133,23 +134,36 @@ export function rangeProblems(
   return [...found, unread];
 }
 
-/** What no replica reports. */
-function proven(verification: RangesStatus['verification']): readonly Problem[] {
-  const { keySpace, servingNothing = 0, lost = 0, descriptors, reason } = verification ?? {};
-  const about = 'ranges' as const;
-  const gap: Problem = {
-    key: 'key space gap',
-    about,
-    alert: 'CrdbRangesLost',
-    text: 'Ranges are missing that no node reports: three scans in a row found the same gap in the keys.',
-    next: 'Start the nodes that are down, and decommission none of them: they may hold the only replicas.',
-  };
+/** Missing ranges whose ids nobody knows: lost ranges that are known have that alert already. */
+function gapProblems({ verification }: RangesStatus): readonly Problem[] {
+  if (verification?.keySpace !== 'gap' || (verification.lost ?? 0) > 0) return [];
+  return [
+    {
+      key: 'key space gap',
+      about: 'ranges',
+      alert: 'CrdbRangesLost',
+      text: 'Ranges are missing that no node reports: three scans in a row found the same gap in the keys.',
+      next: 'Start the nodes that are down, and decommission none of them: they may hold the only replicas.',
+    },
+  ];
+}
+
+/** Ranges that serve nothing, with the replicas that report it, and descriptors that the server refuses. */
+function servingProblems({ verification, oldest }: RangesStatus): readonly Problem[] {
+  const { servingNothing: count = 0, descriptors, reason } = verification ?? {};
+  const listed = oldest.filter(({ problem }) => STUCK.includes(problem));
+  const named = [...new Map(listed.map((range) => [range.rangeId, range])).values()];
+  const [first] = named;
+  const shown = named.slice(0, MAX_NAMED);
+  const places = formatList(shown.map(describePosition));
   const stuck: Problem = {
     key: 'ranges serving nothing',
-    about,
+    about: 'ranges',
     alert: 'CrdbRangesWithoutLease',
-    text: `${formatRanges(servingNothing)} ${servingNothing === 1 ? 'serves' : 'serve'} nothing: requests wait or fail. A replica confirmed it when it was asked again.`,
-    next: 'Check the nodes that hold their replicas for missed heartbeats and stalled disks, and the network between them. `crdb-exporter ranges --problems` lists them.',
+    text: `${formatRanges(count)} ${count === 1 ? 'serves' : 'serve'} nothing: requests wait or fail.${first === undefined ? '' : ` Reported by ${places}.`}`,
+    next: 'Check the nodes that hold their replicas for missed heartbeats and stalled disks, and the network between them.',
+    since: first?.firstSeenAt,
+    rangeIds: shown.map(({ rangeId }) => rangeId),
   };
   const unread: Problem = {
     key: 'descriptors',
@@ -158,12 +172,7 @@ function proven(verification: RangesStatus['verification']): readonly Problem[] 
     next: 'Replicas and voters of ranges are read from their descriptors alone.',
     level: 'info',
   };
-  return [
-    // Lost ranges whose ids are known have that alert already.
-    ...(keySpace === 'gap' && lost === 0 ? [gap] : []),
-    ...(servingNothing > 0 ? [stuck] : []),
-    ...(descriptors === 'refused' ? [unread] : []),
-  ];
+  return [...(count > 0 ? [stuck] : []), ...(descriptors === 'refused' ? [unread] : [])];
 }
 
 /** The command with all that is known of the range. */

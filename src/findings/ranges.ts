@@ -68,7 +68,7 @@ function readVerification(cluster: ClusterScan): VerificationStatus {
     unverified,
     reason: describeUnverified(cluster),
     due,
-    perMinute,
+    perMinute: perMinute && Math.round(perMinute),
     descriptors: state,
     keySpace: keySpace.isComplete ? 'complete' : incomplete,
     servingNothing,

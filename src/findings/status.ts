@@ -100,7 +100,7 @@ export interface SqlLoad {
 /** The nodes of a cluster. */
 export interface NodesStatus {
   readonly byStatus: Readonly<Record<string, number>>;
-  /** Builds of the nodes that are neither dead nor decommissioned. */
+  /** Builds of the nodes that are not dead, decommissioned or without liveness. */
   readonly builds: readonly string[];
   readonly list: readonly NodeStatus[];
 }

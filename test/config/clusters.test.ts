@@ -144,6 +144,7 @@ collectors:
     max_series: 512,
     page_limit: 7,
     node_timeout: 120,
+    descriptor_max_age: 1800,
     concurrency: 2,
     route: 'auto',
     hot_ranges: 20,

@@ -67,7 +67,7 @@ describe('the exposition of a seeded cluster', () => {
   ])('has the %s of the golden file', async (file, requestPath) => {
     const status: unknown = JSON.parse(await expose(requestPath));
     const text = `${JSON.stringify(status, undefined, 2)}\n`
-      .replaceAll(/("(?:durationSeconds|nextPollAt)": )[^,\n]+/g, '$1"<of the run>"')
+      .replaceAll(/("(?:durationSeconds|nextPollAt|perMinute)": )[^,\n]+/g, '$1"<of the run>"')
       .replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:<port>');
     await expectGolden(text, `test/golden/${file}.json`, UPDATE);
   });

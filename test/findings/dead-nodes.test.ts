@@ -139,3 +139,70 @@ test('nothing is said of removal while all nodes are live', async () => {
   await using scene = await open(3);
   expect(JSON.stringify((await readCluster(scene)).findings)).not.toContain('decommission');
 });
+
+describe('a member that has been dead for more than a week', () => {
+  const clusters = { demo: { nodes: 3, ranges: 60, faultyNodes: false, frozen: true, relics: 2 } };
+
+  test('is information while no range needs it: the cluster is healthy', async () => {
+    await using scene = await open(3, { clusters });
+    const read = async () => {
+      const { state, safeToStop, nodes, findings } = await readCluster(scene);
+      const about = findings.filter(({ key }) => /node|build/.test(key));
+      return {
+        state,
+        stop: safeToStop.nodes,
+        builds: nodes?.builds.length,
+        retired: nodes?.list.filter(({ isRetired }) => isRetired).map(({ id }) => id),
+        about: about.map(({ key, level, next }) => [key, level, next]),
+      };
+    };
+    await expect.poll(read, { timeout: 20_000 }).toEqual({
+      state: 'healthy',
+      stop: [1, 2, 3],
+      builds: 1,
+      retired: [4, 5],
+      about: [
+        [
+          'retired nodes',
+          'info',
+          '`cockroach node decommission 4 5` only removes them from the list.',
+        ],
+      ],
+    });
+    const { text } = await scene.exporter.get('/');
+    expect(text.replaceAll(/\s+/g, ' ')).toContain('dead, gone for good');
+  });
+
+  test('is a problem while it is not known whether a range needs it', async () => {
+    await using scene = await open(3, { clusters, ...changing('ranges', { enabled: false }) });
+    const levels = async () =>
+      (await readCluster(scene)).findings.flatMap(({ alert = '', level }) =>
+        alert.includes('Node') ? [[alert, level]] : [],
+      );
+    await expect.poll(levels).toContainEqual(['CrdbMultipleNodesDown', 'critical']);
+  });
+});
+
+test('an old record without a liveness is information, and counts as no build', async () => {
+  await using scene = await open(3);
+  const [simulator] = scene.simulators.values();
+  const seconds = Math.floor(Date.now() / 1000);
+  const nodes = [3, 3, 3, 0].map((liveness_status, at) => ({
+    node_id: at + 1,
+    liveness_status,
+    build_tag: at < 3 ? 'v25.4.3' : 'v20.1.0',
+    updated_at: (at < 3 ? seconds : seconds - 5_000) * 1e9,
+  }));
+  const body = JSON.stringify({ nodes });
+  simulator?.fault({ endpoint: 'nodes', kind: 'status', status: 200, body });
+  const read = async () => {
+    const { findings, nodes: list } = await readCluster(scene);
+    const found = findings.find(({ key }) => key === 'records without liveness');
+    return { text: found?.text, level: found?.level, builds: list?.builds };
+  };
+  await expect.poll(read, { timeout: 20_000 }).toEqual({
+    text: 'Node 4 has an old record and no liveness.',
+    level: 'info',
+    builds: ['v25.4.3'],
+  });
+});

@@ -21,7 +21,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'nodes',
-    text: 'Every node with its state, the age of its status record, version, locality and load. Nodes that are down come first; figures of a stale record are `-`. JSON holds all metrics the nodes report, null where the record is stale. `--safe-to-stop` lists only nodes that may stop, one at a time, and says why the others may not. It scans all ranges and prints first what that costs. While a node is down the answer is _not known_: ranges may be lost that no node reports, which only an exporter that ran before can tell. The exit code is 1 when no node is listed.',
+    text: 'Every node with its state, the age of its status record, version, locality and load. Nodes that are down come first; figures of a stale record are `-`. JSON holds all metrics the nodes report, null where the record is stale. `--safe-to-stop` lists only nodes that may stop, one at a time, and says why the others may not. It scans all ranges, reads the descriptor of each and who reaches whom, all afresh, and prints first what that costs. [What is proved](questions.md#which-node-may-stop). The exit code is 1 when no node is listed, or it is not known.',
     commands: ['nodes', 'nodes --safe-to-stop'],
   },
   {
@@ -31,7 +31,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'range',
-    text: 'All that the live nodes know of single ranges: replicas, leaseholder, Raft state, load, the last leases, and for each problem its meaning and the next step. Only these ranges are queried. `--watch` repeats until no problem is left.',
+    text: 'All that the live nodes know of single ranges: the replicas and who of them votes, by the descriptor; the leaseholder, Raft state, load, the last leases, and for each problem its meaning and the next step. A range that no live node reports was merged, dropped, or lost with the nodes that are down. Only these ranges are queried. `--watch` repeats until no problem is left.',
     commands: ['range 7 12'],
   },
   {

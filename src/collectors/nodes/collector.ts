@@ -29,13 +29,13 @@ const families = {
   }),
   buildTags: gauge({
     name: 'crdb_build_tags',
-    help: 'Distinct builds of the nodes that are neither dead nor decommissioned.',
+    help: 'Distinct builds of the nodes that are not dead, decommissioned or without liveness.',
     field: 'build_tag',
     notes: 'More than 1 during an upgrade.',
   }),
   serverVersions: gauge({
     name: 'crdb_server_versions',
-    help: 'Distinct cluster versions supported by the nodes that are neither dead nor decommissioned.',
+    help: 'Distinct cluster versions of the nodes that are not dead, decommissioned or without liveness.',
     field: 'ServerVersion',
   }),
   liveness: gauge({
@@ -208,13 +208,16 @@ export interface NodesResult extends CollectorResult {
   readonly answeredMs?: number | undefined;
 }
 
+/** A record without a liveness is of a node that is no member any more. */
+const HAS_LEFT: ReadonlySet<string> = new Set([...DEAD, 'unknown']);
+
 /** Writes the samples of the cluster as a whole. */
 function writeClusterSamples(set: SampleSet, all: readonly NodeRecord[]): void {
   for (const status of LIVENESS_STATUSES) {
     const count = all.filter((node) => livenessOf(node) === status).length;
     set.set(families.nodes, { status }, count);
   }
-  const present = all.filter((node) => !DEAD.has(livenessOf(node)));
+  const present = all.filter((node) => !HAS_LEFT.has(livenessOf(node)));
   set.set(families.buildTags, {}, countDistinct(present.map((node) => node.buildTag)));
   set.set(families.serverVersions, {}, countDistinct(present.map((node) => node.serverVersion)));
 }

@@ -198,7 +198,14 @@ function smallestLag(nodes: readonly NodeRecord[], key: string): number | undefi
 
 /** Values that the nodes sent under these keys. */
 function valuesOf(nodes: readonly NodeRecord[], keys: readonly string[]): readonly number[] {
-  return nodes.flatMap(({ metrics }) => keys.flatMap((key) => metrics.get(key) ?? []));
+  const values: number[] = [];
+  for (const { metrics } of nodes) {
+    for (const key of keys) {
+      const value = metrics.get(key);
+      if (value !== undefined) values.push(value);
+    }
+  }
+  return values;
 }
 
 function smallest(values: readonly number[]): number | undefined {

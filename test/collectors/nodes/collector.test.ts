@@ -60,7 +60,7 @@ describe('node status', () => {
     ]);
   });
 
-  test('builds and versions are counted over the nodes that are neither dead nor decommissioned', async () => {
+  test('builds and versions are counted over the nodes that are not dead, decommissioned or without liveness', async () => {
     const older = {
       build_tag: 'v25.2.1',
       ServerVersion: { major_val: 25, minor_val: 2, patch: 0, internal: 0 },
@@ -71,6 +71,7 @@ describe('node status', () => {
       recordOf(2, older),
       recordOf(3, { ...gone, liveness_status: 1 }),
       recordOf(4, { ...gone, liveness_status: 5 }),
+      recordOf(6, { ...gone, liveness_status: 0 }),
       recordOf(5, { build_tag: undefined, ServerVersion: undefined }),
     ]);
     expect(of('crdb_build_tags')).toEqual(['2']);
