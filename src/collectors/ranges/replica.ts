@@ -202,10 +202,10 @@ function parseLastTable(bytes: Uint8Array, start: number, end: number): number {
  * The id of the last table where it is another one than the first, else 0. Small tables share ranges: one from `/Table/104`
  * to `/Table/131/1` holds the tables 104 to 131.
  */
-export function lastTableIdOf(first: TableIndex, last: number): number {
+export function lastTableIdOf(first: TableIndex, lastTable: number): number {
   const table = tableOf(first);
-  const isOfSameCluster = Math.floor(last / TABLE_LIMIT) === Math.floor(table / TABLE_LIMIT);
-  return table > 0 && last > table && isOfSameCluster ? last % TABLE_LIMIT : 0;
+  const isOfSameCluster = Math.floor(lastTable / TABLE_LIMIT) === Math.floor(table / TABLE_LIMIT);
+  return table > 0 && lastTable > table && isOfSameCluster ? lastTable % TABLE_LIMIT : 0;
 }
 
 /** The hash of `System` in `/System/NodeLiveness`, below the index limit; 0 without a word. */
