@@ -114,6 +114,8 @@ test('range', async () => {
     "
     crdb-exporter: skipped, because not live: nodes 2 and 6
     Range 7: table movr.public.rides, index 1
+    Voter on node 1, non-voter on node 2, incoming voter on node 4, outgoing voter on node 6; not live: nodes 2 and 6.
+
     NODE  STORE  LEASE  RAFT       QPS  WRITES/S    CPU  PROBLEMS
        1      1  epoch  ticking     13         3  2.5 %  -
        4      4  -      quiescent    0         0      -  no_lease,underreplicated
@@ -125,9 +127,11 @@ test('range', async () => {
     -                                     1     1      1
 
     no_lease: without a valid lease: requests wait. If this lasts for more than seconds, check the log of the reporting node.
-    underreplicated: with fewer live replicas than configured. Bring the nodes back; the cluster then adds replicas automatically.
+    underreplicated: with fewer live replicas than configured. Start the nodes that are down. 5 min after the death of a node the cluster rebuilds its replicas on others, where enough live nodes with space are left.
 
     Range 8: outside of tables
+    Type 9 on node 4 (as node 4 knows it, which does not hold the lease).
+
     NODE  STORE  LEASE  RAFT  QPS  WRITES/S  CPU  PROBLEMS
        4      4  -      -       0         0    -  -
 
@@ -144,7 +148,7 @@ test('range as JSON', async () => {
   expect(await outputOf('range 8 --output ndjson')).toMatchInlineSnapshot(`
     "
     crdb-exporter: skipped, because not live: nodes 2 and 6
-    {"range_id":8,"table_id":null,"index_id":null,"replicas":[{"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}],"unread_nodes":[2,6],"problems":[]}
+    {"range_id":8,"table_id":null,"index_id":null,"replicas":[{"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}],"descriptor":{"from_node_id":4,"is_from_leaseholder":false,"replicas":[{"node_id":4,"type":"type 9"}]},"unread_nodes":[2,6],"problems":[]}
     "
   `);
 });
