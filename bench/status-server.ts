@@ -1,4 +1,5 @@
-// A cluster of many small nodes, answered from memory: logins, the list of nodes, and the ranges of each live node.
+// A cluster of many small nodes, answered from memory: logins, the list of nodes, the ranges of each live node and their
+// descriptors.
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import { serveCalls } from './process.ts';
@@ -19,18 +20,60 @@ const STARTED_AT = Date.now() - 3_600_000;
 const LIVE = 3;
 const DEAD = 1;
 
-/** Range 7 has its replicas on nodes 7, 8 and 9; node 7 holds the lease. */
+/** Range 7 has its replicas on nodes 7, 8 and 9; the first live one holds the lease. */
+function holdersOf(rangeId: number): readonly number[] {
+  return Array.from({ length: REPLICAS }, (_, index) => 1 + ((rangeId - 1 + index) % nodes));
+}
+
+function leaseholderOf(rangeId: number): number {
+  return holdersOf(rangeId).find((id) => !isDead(id)) ?? 0;
+}
+
 function rangesOf(nodeId: number): string {
-  const ids = Array.from({ length: REPLICAS }, (_, index) => nodeId - index).filter((id) => id > 0);
-  const ranges = ids.toReversed().map((id) => ({
-    desc: { range_id: id },
-    span: { start_key: `/Table/${100 + (id % 30)}/1/${id}` },
-    source_node_id: nodeId,
-    source_store_id: nodeId,
-    lease_history: [{ epoch: 1, sequence: 1, replica: { node_id: id, store_id: id } }],
-    problems: ids.some(isDead) ? { underreplicated: true } : {},
-    stats: { queries_per_second: id % 7, writes_per_second: 1 },
-    ticking: true,
+  const ids = Array.from(
+    { length: REPLICAS },
+    (_, index) => 1 + ((nodeId - 1 - index + nodes) % nodes),
+  );
+  const ranges = ids
+    .toSorted((a, b) => a - b)
+    .map((id) => ({
+      desc: {
+        range_id: id,
+        ...(id > 1 && { start_key: `K${id}` }),
+        end_key: id < nodes ? `K${id + 1}` : '//8=',
+      },
+      span: { start_key: `/Table/${100 + (id % 30)}/1/${id}` },
+      source_node_id: nodeId,
+      source_store_id: nodeId,
+      lease_history: [
+        {
+          epoch: 1,
+          sequence: 1,
+          replica: { node_id: leaseholderOf(id), store_id: leaseholderOf(id) },
+        },
+      ],
+      problems:
+        leaseholderOf(id) === nodeId && holdersOf(id).some(isDead) ? { underreplicated: true } : {},
+      stats: { queries_per_second: id % 7, writes_per_second: 1 },
+      ticking: true,
+    }));
+  return JSON.stringify({ ranges });
+}
+
+function describedBy(nodeId: number, rangeIds: readonly number[]): string {
+  const held = rangeIds.filter((id) => holdersOf(id).includes(nodeId));
+  const ranges = held.map((id) => ({
+    state: {
+      state: {
+        desc: {
+          rangeId: String(id),
+          generation: '1',
+          internalReplicas: holdersOf(id).map((holder) => ({ nodeId: holder, type: 0 })),
+        },
+      },
+    },
+    isLeaseholder: leaseholderOf(id) === nodeId,
+    leaseValid: true,
   }));
   return JSON.stringify({ ranges });
 }
@@ -49,7 +92,7 @@ function nodeOf(id: number, nowMs: number) {
     updated_at: (isDead(id) ? STARTED_AT : nowMs) * 1e6,
     liveness_status: isDead(id) ? DEAD : LIVE,
     metrics: { 'sys.cpu.combined.percent-normalized': 0.5 },
-    store_metrics: { [id]: { replicas: Math.min(id, REPLICAS) } },
+    store_metrics: { [id]: { replicas: REPLICAS } },
   };
 }
 
@@ -61,8 +104,10 @@ function answer(path: string, query: URLSearchParams): string | undefined {
     const list = Array.from({ length: to - from }, (_, at) => nodeOf(from + at + 1, Date.now()));
     return JSON.stringify({ nodes: list, ...(to < nodes && { next: to }) });
   }
-  const id = Number(/^\/api\/v2\/nodes\/(\d+)\/ranges\/$/.exec(path)?.[1]);
-  return id <= nodes && !isDead(id) ? rangesOf(id) : undefined;
+  const [, list, id = ''] = /^\/(api\/v2\/nodes|_status\/ranges)\/(\d+)\b/.exec(path) ?? [];
+  if (list === undefined || Number(id) > nodes || isDead(Number(id))) return undefined;
+  if (list === 'api/v2/nodes') return rangesOf(Number(id));
+  return describedBy(Number(id), query.getAll('range_ids').map(Number));
 }
 
 const server = createServer((request, response) => {

@@ -56,7 +56,7 @@ async function watch(cluster: ManyNodes): Promise<Watched> {
       nodes: { interval: 5s, max_duty: 1 }
       sessions: { enabled: false }
       tables: { enabled: false }
-      ranges: { interval: 5s, max_age: 10m, max_duty: 1 }
+      ranges: { interval: 5s, max_age: 10m, max_duty: 1, route: gateway }
 `,
   };
   await using exporter = await startProcess('exporter-process.ts', start, optionsOfImage());

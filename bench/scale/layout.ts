@@ -8,6 +8,8 @@ export interface ScaleOptions {
   readonly metricKeys: 'full' | 'useful';
   /** Each range begins in a table of its own, whose id is that of the range; otherwise there are 30 tables. */
   readonly tablePerRange: boolean;
+  /** Each group of three nodes has some ranges with a problem. */
+  readonly hasProblems: boolean;
 }
 
 /**
@@ -31,6 +33,7 @@ const DEFAULTS: ScaleOptions = {
   sessionsPerNode: 50,
   metricKeys: 'full',
   tablePerRange: false,
+  hasProblems: true,
 };
 
 /** The layout for these options; throws a RangeError for a number that does not fit. */

@@ -119,7 +119,7 @@ function createParts(layout: Layout): Parts {
     server: { options, world, quirks, tokens, storeOrder: createStoreOrder(options.seed) },
     model,
     blocks: {
-      troubled: blocks(true),
+      troubled: blocks(layout.hasProblems),
       healthy: blocks(false),
     },
     nodeList: createNodeList(layout, world.state, quirks, model),

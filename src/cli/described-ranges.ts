@@ -7,6 +7,9 @@ import type { ClusterTarget } from './cluster-target.ts';
 import { note } from './output/standard-output.ts';
 import type { Replica } from './replicas.ts';
 
+/** To the headers of a response. */
+const HEADERS_MS = 20_000;
+
 /** Types of replicas by their number in the API. */
 const TYPES = [
   'voter',
@@ -47,7 +50,8 @@ export async function readDescriptors(
     };
     const firstUrl = index % (config.cluster_api?.urls.length ?? 1);
     try {
-      await api.rangeDescriptors(stats.signal, { nodeId, rangeIds, firstUrl, onDescriptor });
+      const request = { nodeId, rangeIds, firstUrl, headersMs: HEADERS_MS, onDescriptor };
+      await api.rangeDescriptors(stats.signal, request);
     } catch (error) {
       stats.signal.throwIfAborted();
       const { cause, remedy } =

@@ -260,6 +260,8 @@ export class ClusterApi {
     request: {
       readonly nodeId: number;
       readonly rangeIds: readonly number[];
+      /** To the headers. */
+      readonly headersMs: number;
       /** Index of the URL to begin with. */
       readonly firstUrl: number;
       readonly onDescriptor: (descriptor: RangeDescriptor) => void;
@@ -276,6 +278,7 @@ export class ClusterApi {
       isSentOnce: true,
       // A node that is slow here says nothing of the others.
       isPart: true,
+      headersMs: request.headersMs,
       firstUrl: request.firstUrl,
       list: 'ranges',
       element: describedRange,

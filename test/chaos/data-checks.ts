@@ -1,7 +1,12 @@
 import type { ParsedSample } from '../metrics/parse-exposition.ts';
 import { type Expected, keyOf, nameOf } from './oracle/expected.ts';
 import type { Expectations } from './oracle/oracle.ts';
-import { CLUSTER_FAMILIES, OPTIONAL_FAMILIES, WHOLE_FAMILIES } from './oracle/ranges.ts';
+import {
+  CLUSTER_FAMILIES,
+  DEPENDENCE_FAMILIES,
+  OPTIONAL_FAMILIES,
+  WHOLE_FAMILIES,
+} from './oracle/ranges.ts';
 
 /** What the shown data of one collector is compared with. */
 export interface Comparison {
@@ -15,6 +20,7 @@ export interface Comparison {
 
 /** A pair or user that had sessions before is kept at 0 for a while, and so is the sum of the others. */
 const ZERO_WHEN_UNKNOWN = /^crdb_(?:application|user)_/;
+const UNVERIFIED = 'crdb_ranges_unverified';
 /** Sums of fractions differ in their last digits by the order of the terms. */
 const RELATIVE_TOLERANCE = 1e-12;
 
@@ -28,13 +34,16 @@ export function findUntruth({
   const expected = moments.map((moment) => moment[collector] ?? new Map<string, number>());
   const known = new Set(expected.flatMap((each) => [...each.keys()].map(nameOf)));
   const failedNodes = valueOf(samples, 'crdb_range_scan_nodes', 'failed');
+  const unverified = samples.find(({ name }) => name === UNVERIFIED)?.value ?? 0;
   for (const { name, labels, value } of samples) {
-    if (!known.has(name) || isFailedOrScanned(name, labels)) continue;
+    if (!known.has(name) || isOfFaults(name, labels)) continue;
     const isComposed = isPaged || CLUSTER_FAMILIES.has(name);
     if (isComposed && moments.length > 1) continue;
     const key = keyOf(name, labels);
     const wanted = expected.map((each) => each.get(key) ?? defaultOf(name));
-    const isLowerBound = failedNodes > 0 && CLUSTER_FAMILIES.has(name);
+    const isLowerBound =
+      (failedNodes > 0 && CLUSTER_FAMILIES.has(name)) ||
+      (unverified > 0 && DEPENDENCE_FAMILIES.has(name));
     const isTrue = wanted.some(
       (truth) => truth !== undefined && (isClose(value, truth) || (isLowerBound && value < truth)),
     );
@@ -60,8 +69,9 @@ export function findAbsence(
   return undefined;
 }
 
-/** How many nodes a scan could read depends on the faults, not on the world. */
-function isFailedOrScanned(name: string, labels: ParsedSample['labels']): boolean {
+/** How many nodes and descriptors a scan could read depends on the faults, not on the world. */
+function isOfFaults(name: string, labels: ParsedSample['labels']): boolean {
+  if (name === UNVERIFIED) return true;
   return name === 'crdb_range_scan_nodes' && labels['state'] !== 'skipped';
 }
 

@@ -2,7 +2,6 @@ import type { Simulator } from '../../simulator/index.ts';
 import type { Random } from '../../simulator/random.ts';
 
 const PROBLEMS = [
-  'unavailable',
   'underreplicated',
   'range_too_large',
   'no_raft_leader',
@@ -61,8 +60,8 @@ const TO_RANGES: typeof TO_NODES = {
     const replica = pick(world.state.ranges.get(id)?.replicas ?? [], what);
     if (replica !== undefined) world.moveLease(id, replica.nodeId);
   },
-  problem: (world, id, what) => world.setProblem(id, pick(PROBLEMS, what) ?? 'unavailable', true),
-  repair: (world, id, what) => world.setProblem(id, pick(PROBLEMS, what) ?? 'unavailable', false),
+  problem: (world, id, what) => world.setProblem(id, pick(PROBLEMS, what) ?? 'no_lease', true),
+  repair: (world, id, what) => world.setProblem(id, pick(PROBLEMS, what) ?? 'no_lease', false),
   'remove-range': (world, id) => {
     if (world.state.ranges.size > 5) world.removeRange(id);
   },

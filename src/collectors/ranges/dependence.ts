@@ -79,7 +79,9 @@ export class DependenceCounter implements Dependence {
       if ((seen & bit) === 0) {
         const mask = placesOf(range.nodes, place);
         seen |= mask;
-        this.#addToNode(node, range, isWithout, mask);
+        if (isWithout) node.withoutQuorum += 1;
+        if (hasMajority && !keepsMajority(range, mask)) node.quorum += 1;
+        if (losesAll(range, mask)) node.allReplicas += 1;
       }
       for (const locality of node.localities) {
         if (locality.inside === 0) {
@@ -92,7 +94,7 @@ export class DependenceCounter implements Dependence {
     for (let index = 0; index < touched; index += 1) {
       const locality = this.#touched[index];
       if (locality === undefined) continue;
-      if (!isWithout && !keepsMajority(range, locality.inside)) locality.quorum += 1;
+      if (hasMajority && !keepsMajority(range, locality.inside)) locality.quorum += 1;
       if (losesAll(range, locality.inside)) locality.allReplicas += 1;
       locality.inside = 0;
     }
@@ -112,13 +114,6 @@ export class DependenceCounter implements Dependence {
     this.#verdict = { range: { voters, votersBefore, serving }, verdict };
     return verdict;
   }
-
-  /** A node may hold two places of a range, on two of its stores, while a replica moves between them. */
-  #addToNode(node: NodeDomain, range: VerifiedRange, isWithout: boolean, mask: number): void {
-    if (isWithout) node.withoutQuorum += 1;
-    else if (!keepsMajority(range, mask)) node.quorum += 1;
-    if (losesAll(range, mask)) node.allReplicas += 1;
-  }
 }
 
 /** Whether no replica that serves is left without these places. */
@@ -126,7 +121,7 @@ function losesAll({ serving, hasUnplaced }: VerifiedRange, stopped: number): boo
   return !hasUnplaced && (serving & ~stopped) === 0;
 }
 
-/** The places of the node in this place. */
+/** The places of the node in this place: two while a replica moves between two of its stores. */
 function placesOf(nodes: readonly number[], place: number): number {
   let mask = 0;
   for (let other = 0; other < nodes.length; other += 1) {

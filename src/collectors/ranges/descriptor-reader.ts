@@ -15,8 +15,8 @@ const FIRST_BATCH = 200;
 const MIN_BATCH = 25;
 const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414]);
 const REFUSED: ReadonlySet<unknown> = new Set([403, 404, 501]);
-/** A request may take so long. */
-const REQUEST_MS = 20_000;
+/** To the headers of a response, which a server sends after all of its work. */
+const HEADERS_MS = 20_000;
 /** After so many failures in a row the reading goes on after the next scan. */
 const MAX_FAILURES = 3;
 /** Reporters that are asked for a range in one scan; a command that decides asks all. */
@@ -116,12 +116,14 @@ export class DescriptorReader {
   async readUrgent(maxMs: number): Promise<void> {
     const { signal, options, monotonicMs } = this.#context;
     const endMs = monotonicMs() + maxMs;
-    const deadline = AbortSignal.any([signal, AbortSignal.timeout(maxMs)]);
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), maxMs);
     const hasTime = (due: number): boolean => {
       const perMinute = this.#reading.perMinute(options.concurrency);
       return perMinute === undefined || (due / perMinute) * 60_000 <= endMs - monotonicMs();
     };
-    await this.#readPlanned(deadline, hasTime, true);
+    await this.#readPlanned(AbortSignal.any([signal, deadline.signal]), hasTime, true);
+    clearTimeout(timer);
   }
 
   /** Reads until nothing is due, or the signal aborts, or the servers refuse. Never rejects. */
@@ -228,8 +230,9 @@ export class DescriptorReader {
     const requestedAt = this.#clock.now(this.#context.monotonicMs());
     const received = new Map<number, RangeDescriptor>();
     try {
-      await this.#api.rangeDescriptors(AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]), {
+      await this.#api.rangeDescriptors(signal, {
         nodeId,
+        headersMs: HEADERS_MS,
         rangeIds,
         // The list of the node began at the URL before.
         firstUrl: (nodeId + this.#scan + round) % this.#context.urls,

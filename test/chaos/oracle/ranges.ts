@@ -40,6 +40,11 @@ export const WHOLE_FAMILIES: ReadonlySet<string> = new Set([
   'crdb_range_key_space_gap',
   'crdb_ranges_without_live_replica',
 ]);
+/** Lower bounds while ranges are not verified. */
+export const DEPENDENCE_FAMILIES: ReadonlySet<string> = new Set([
+  'crdb_node_dependent_ranges',
+  'crdb_locality_dependent_ranges',
+]);
 /** Put together from the answers of all nodes; the others come from one answer each. */
 export const CLUSTER_FAMILIES: ReadonlySet<string> = new Set([
   ...WHOLE_FAMILIES,
@@ -123,10 +128,12 @@ function expectTables(expected: Expected, { tables }: Moment['truth']['ranges'])
   }
 }
 
+/** In a calm world the replicas of all ranges are verified. */
 function expectDependence(
   expected: Expected,
   { nodes, localities }: Moment['truth']['dependence'],
 ): void {
+  expected.set(keyOf('crdb_ranges_unverified', {}), 0);
   for (const [nodeId, { quorum, allReplicas, withoutQuorum }] of Object.entries(nodes)) {
     const family = 'crdb_node_dependent_ranges';
     expected.set(keyOf(family, { node_id: nodeId, effect: 'quorum' }), quorum);
