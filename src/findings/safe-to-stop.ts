@@ -16,7 +16,7 @@ export interface StopEvidence {
 }
 
 /** A range scan with its age. */
-export interface ScanEvidence {
+interface ScanEvidence {
   readonly result: RangesResult;
   /** The scan ended so long ago. */
   readonly ageSeconds: number;

@@ -6,6 +6,7 @@ import { rangeProblems } from '../../src/findings/range-problems.ts';
 import { openScene, SCENES } from '../browser/scenes.ts';
 import { readCluster, readStatus } from '../web/status/read-status.ts';
 import { RANGES } from '../web/status/results.ts';
+import { openWithLostRange } from './worlds.ts';
 
 const DASHBOARDS = path.join(import.meta.dirname, '..', '..', 'dashboards');
 
@@ -32,6 +33,20 @@ test('the first ranges of a cluster are named, not those of tables', () => {
   expect(problem?.text).toContain(
     'r2 (system: node liveness) on node 1, r3 of movr.public.users on node 1 and r9 on node 1.',
   );
+});
+
+test('a lost range is named with its id and with all nodes that held it', async () => {
+  await using scene = await openWithLostRange();
+  const read = async () => {
+    const { findings, ranges } = await readCluster(scene);
+    const lost = findings.find(({ alert }) => alert === 'CrdbRangesLost');
+    return { next: lost?.next, text: lost?.text, nodes: ranges?.oldest[0]?.lastNodes };
+  };
+  await expect.poll(read, { timeout: 20_000 }).toEqual({
+    next: 'Bring back one of the nodes that held them, and decommission none of them. `crdb-exporter range 12` shows what is known.',
+    text: '1 range without a live replica: all nodes that held them are down. r12 of movr.public.users was on node 4.',
+    nodes: [4],
+  });
 });
 
 function addLinks(config: Config): Config {

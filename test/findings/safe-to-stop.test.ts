@@ -96,9 +96,9 @@ const SAFE: readonly (World & { readonly nodes: readonly number[] })[] = [
     open: () =>
       openChanged(
         5,
-        ({ world, truth }) => {
-          const node = truth().nodes.find(({ nodeId }) => nodeId === 3);
-          world.setProblem(12, 'circuit_breaker_error', true, node?.storeIds[0]);
+        (simulator) => {
+          const node = simulator.truth().nodes.find(({ nodeId }) => nodeId === 3);
+          simulator.world.setProblem(12, 'circuit_breaker_error', true, node?.storeIds[0]);
         },
         { placed: [1, 2, 3] },
       ),

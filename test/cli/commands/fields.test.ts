@@ -112,10 +112,10 @@ test('ranges', async () => {
 test('range', async () => {
   expect(await outputOf('range 8 7')).toMatchInlineSnapshot(`
     "
-    crdb-exporter: who votes is not known: range_descriptors: the response has no \`ranges\`; the response is not from this API: a proxy or another server listens there, or the server could not encode its response (see its log)
-    crdb-exporter: who votes is not known: range_descriptors: the response has no \`ranges\`; the response is not from this API: a proxy or another server listens there, or the server could not encode its response (see its log)
     crdb-exporter: skipped, because not live: nodes 2 and 6
     Range 7: table movr.public.rides, index 1
+    Voter on node 1, non-voter on node 2, incoming voter on node 4, outgoing voter on node 6; not live: nodes 2 and 6.
+
     NODE  STORE  LEASE  RAFT       QPS  WRITES/S    CPU  PROBLEMS
        1      1  epoch  ticking     13         3  2.5 %  -
        4      4  -      quiescent    0         0      -  no_lease,underreplicated
@@ -130,6 +130,8 @@ test('range', async () => {
     underreplicated: with fewer live replicas than configured. Start the nodes that are down. 5 min after the death of a node the cluster rebuilds its replicas on others, where enough live nodes with space are left.
 
     Range 8: outside of tables
+    Type 9 on node 4 (as node 4 knows it, which does not hold the lease).
+
     NODE  STORE  LEASE  RAFT  QPS  WRITES/S  CPU  PROBLEMS
        4      4  -      -       0         0    -  -
 
@@ -145,9 +147,8 @@ test('range', async () => {
 test('range as JSON', async () => {
   expect(await outputOf('range 8 --output ndjson')).toMatchInlineSnapshot(`
     "
-    crdb-exporter: who votes is not known: range_descriptors: the response has no \`ranges\`; the response is not from this API: a proxy or another server listens there, or the server could not encode its response (see its log)
     crdb-exporter: skipped, because not live: nodes 2 and 6
-    {"range_id":8,"table_id":null,"index_id":null,"replicas":[{"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"last_table_id":null,"last_table":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}],"descriptor":null,"unread_nodes":[2,6],"problems":[]}
+    {"range_id":8,"table_id":null,"index_id":null,"replicas":[{"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"last_table_id":null,"last_table":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}],"descriptor":{"from_node_id":4,"is_from_leaseholder":false,"replicas":[{"node_id":4,"type":"type 9"}]},"unread_nodes":[2,6],"problems":[]}
     "
   `);
 });

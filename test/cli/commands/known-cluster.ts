@@ -168,8 +168,40 @@ const TABLES = [
   { db_name: 'movr', schema_name: 'public', table_name: 'empty', table_id: 105 },
 ];
 
+/** Range 7 is in a joint configuration; range 8 has a type that is not known. */
+const DESCRIPTORS = [
+  {
+    isLeaseholder: true,
+    leaseValid: true,
+    types: [
+      [1, 0],
+      [4, 2],
+      [6, 3],
+      [2, 5],
+    ],
+  },
+  { isLeaseholder: false, leaseValid: false, types: [[4, 9]] },
+].map(({ types, ...lease }, at) => ({
+  ...lease,
+  state: {
+    state: {
+      desc: {
+        rangeId: String(7 + at),
+        generation: '12',
+        internalReplicas: types.map(([nodeId, type]) => ({ nodeId, type })),
+      },
+    },
+  },
+}));
+
+function isAsked(path: string) {
+  return ({ state }: (typeof DESCRIPTORS)[number]): boolean =>
+    new RegExp(`range_ids=${state.state.desc.rangeId}(&|$)`).test(path);
+}
+
 /** The answer to a GET of this path. */
 export function answerOf(path: string): object {
+  if (path.includes('/_status/ranges/')) return { ranges: DESCRIPTORS.filter(isAsked(path)) };
   const node = /(?:\/nodes\/|remote_node_id=)(\d+)/.exec(path)?.[1];
   if (node !== undefined) return { ranges: RANGES[node] ?? [] };
   if (path.includes('/nodes/')) return { nodes: NODES };

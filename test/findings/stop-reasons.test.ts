@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest';
+import { RequestError } from '../../src/cockroach/cluster-api.ts';
+import type { ClusterScan, RangesResult } from '../../src/collectors/ranges/result.ts';
+import { adviseReturn, readDeadEvidence, ReplicaTrends } from '../../src/findings/dead-nodes.ts';
+import { readRanges } from '../../src/findings/ranges.ts';
+import {
+  decideSafeToStop,
+  describeUnverified,
+  type StopEvidence,
+} from '../../src/findings/safe-to-stop.ts';
+import type { LivenessStatus } from '../../src/vocabulary.ts';
+import { scannedRanges, scannedStore } from '../web/status/results.ts';
+
+const COMPLETE: ClusterScan = {
+  unverified: 0,
+  servingNothing: 0,
+  keySpace: { isComplete: true, isGapConfirmed: false },
+  dependence: {
+    nodes: new Map([1, 2, 3].map((id) => [id, { quorum: 0, allReplicas: 0, withoutQuorum: 0 }])),
+    localities: [],
+    downReplicas: new Map([[4, 0]]),
+  },
+  descriptors: { state: 'read', refusal: undefined, due: 0, perMinute: 12_000 },
+  lost: 0,
+};
+
+/** A scan of the nodes 1 to 3 that shows this. */
+function scanOf(cluster: Partial<ClusterScan>): RangesResult {
+  const scanned = [1, 2, 3].map((id) => scannedStore(id, 7));
+  return scannedRanges({ cluster: { ...COMPLETE, ...cluster } }, scanned);
+}
+
+interface Given {
+  readonly cluster?: Partial<ClusterScan>;
+  readonly scan?: Partial<StopEvidence['scan']>;
+  readonly statuses?: readonly LivenessStatus[] | undefined;
+  readonly reachability?: StopEvidence['reachability'];
+}
+
+function evidenceOf({ cluster = {}, scan, reachability, ...given }: Given): StopEvidence {
+  const { statuses = ['live', 'live', 'live', 'dead'] } = given;
+  return {
+    scan: {
+      result: scanOf(cluster),
+      ageSeconds: 1,
+      durationSeconds: 10,
+      intervalSeconds: 60,
+      disagrees: false,
+      ...scan,
+    },
+    statuses: new Map(statuses.map((status, at) => [at + 1, status])),
+    reachability: reachability ?? { answer: 'reached' },
+  };
+}
+
+function dependOn(id: number, more: object): Partial<ClusterScan> {
+  const { dependence } = COMPLETE;
+  if (dependence === undefined) return {};
+  const domain = { quorum: 0, allReplicas: 0, withoutQuorum: 0, ...more };
+  const nodes = new Map([...dependence.nodes, [id, domain] as const]);
+  return { dependence: { ...dependence, nodes } };
+}
+
+/** Each reason with what causes it, in the order in which they count. */
+const REASONS: readonly (readonly [reason: string, answer: 'no' | 'unknown', given: Given])[] = [
+  ['ranges are without a quorum', 'no', { cluster: dependOn(1, { withoutQuorum: 1 }) }],
+  ['2 ranges have no live replica', 'no', { cluster: { lost: 2 } }],
+  [
+    'ranges are missing that no node reports',
+    'no',
+    { cluster: { keySpace: { isComplete: false, isGapConfirmed: true } } },
+  ],
+  ['1 range serves nothing', 'no', { cluster: { servingNothing: 1 } }],
+  ['node 2 is draining', 'no', { statuses: ['live', 'draining', 'live', 'dead'] }],
+  ['3 ranges would lose the quorum', 'no', { cluster: dependOn(1, { quorum: 3 }) }],
+  [
+    '21 replicas have not left it yet',
+    'no',
+    { statuses: ['decommissioning', 'live', 'live', 'dead'] },
+  ],
+  ['the last range scan ended 2 min 41 s ago', 'unknown', { scan: { ageSeconds: 161 } }],
+  [
+    'node 3 went down after the last range scan: wait for the next one',
+    'unknown',
+    { statuses: ['live', 'live', 'dead', 'dead'] },
+  ],
+  ['7 ranges are not verified: wait for the next scan', 'unknown', { cluster: { unverified: 7 } }],
+  [
+    'the keys of the ranges that were read do not join: ranges may be missing that no node reports',
+    'unknown',
+    { cluster: { keySpace: { isComplete: false, isGapConfirmed: false } } },
+  ],
+  [
+    'nodes 1 and 2 do not reach each other',
+    'unknown',
+    {
+      reachability: { answer: 'unreachable', reason: 'nodes 1 and 2 do not reach each other' },
+    },
+  ],
+  ["range scans disagree with the nodes' own counts", 'unknown', { scan: { disagrees: true } }],
+];
+
+describe('the reason', () => {
+  test.each(REASONS)('%s: %s', (reason, answer, given) => {
+    const { decisions } = decideSafeToStop(evidenceOf(given));
+    expect(decisions[0]).toEqual({ nodeId: 1, answer, reason });
+  });
+
+  test('of several is the first', () => {
+    const all = REASONS.map(([, , given]) => given);
+    for (const [at, [reason]] of REASONS.entries()) {
+      // Of two causes that change the same part, the later one would hide the earlier.
+      const given = all.slice(at).toReversed();
+      const merged: Given = {
+        ...Object.assign({}, ...given),
+        cluster: Object.assign({}, ...given.map(({ cluster = {} }) => cluster)),
+        scan: Object.assign({}, ...given.map(({ scan = {} }) => scan)),
+      };
+      expect(decideSafeToStop(evidenceOf(merged)).decisions[0]?.reason).toBe(reason);
+    }
+  });
+
+  test('is none when nothing speaks against it, beside a dead member that no range needs', () => {
+    const { answer, nodes } = decideSafeToStop(evidenceOf({}));
+    expect({ answer, nodes }).toEqual({ answer: 'yes', nodes: [1, 2, 3] });
+  });
+
+  test('is that nobody tells who reaches whom', () => {
+    const given = evidenceOf({ reachability: { answer: 'unchecked' } });
+    expect(decideSafeToStop(given)).toMatchObject({
+      answer: 'unknown',
+      reason: 'nobody tells whether live nodes reach each other',
+    });
+  });
+});
+
+describe('unverified ranges', () => {
+  const read = { state: 'read', refusal: undefined, due: 0, perMinute: undefined } as const;
+  const refusal = new RequestError('forbidden', 'range_descriptors: HTTP 403', { status: 403 });
+
+  test.each([
+    [{ unverified: 0, descriptors: read }, undefined],
+    [
+      { unverified: 1, descriptors: { ...read, due: 1 } },
+      '1 range is not verified: 1 descriptor is to be read',
+    ],
+    [
+      { unverified: 9_000, descriptors: { ...read, due: 6_000, perMinute: 12_000 } },
+      '9,000 ranges are not verified: 6,000 descriptors are to be read, in about 30 s',
+    ],
+    [
+      { unverified: 60, descriptors: { ...read, state: 'disabled' as const } },
+      'descriptors of ranges are not read: set descriptor_max_age of the collector ranges',
+    ],
+    [
+      { unverified: 60, descriptors: { ...read, state: 'refused' as const, refusal } },
+      'descriptors of ranges are refused (403): GRANT SYSTEM VIEWCLUSTERMETADATA to the user, and let the path /_status/ranges/ pass through proxies',
+    ],
+  ])('%j: %s', (given, text) => {
+    expect(describeUnverified({ ...COMPLETE, ...given })).toBe(text);
+  });
+});
+
+describe('ranges without a quorum and the tables that have them', () => {
+  test('are from one source: what descriptors alone show may belong to any table', () => {
+    const { withoutQuorum } = readRanges(scanOf(dependOn(2, { withoutQuorum: 5 })), undefined);
+    expect(withoutQuorum).toEqual({ tables: [], otherRanges: 5, unnamedRanges: 5 });
+  });
+
+  test('are none while replicas are not verified', () => {
+    const { withoutQuorum } = readRanges(scanOf({ unverified: 5 }), undefined);
+    expect(withoutQuorum).toEqual({ tables: [], otherRanges: 0, unnamedRanges: 0 });
+  });
+});
+
+/** A scan in which so many ranges name the node 4, which is down. */
+function withReplicas(count: number): RangesResult {
+  const dependence = { nodes: new Map(), localities: [], downReplicas: new Map([[4, count]]) };
+  return scanOf({ dependence });
+}
+
+describe('the advice about a dead node', () => {
+  const START = 'Start it again; do not decommission it:';
+
+  test.each([
+    [
+      [186, 150],
+      60,
+      `${START} 150 ranges still have a replica there, and their number falls: the cluster is replacing them.`,
+    ],
+    [
+      [186, 150],
+      700,
+      `${START} 150 ranges still have a replica there, and their number does not fall. Add a node, so that the cluster can replace them.`,
+    ],
+    [
+      [186],
+      60,
+      `${START} 186 ranges still have a replica there. The cluster replaces them 5 minutes after the death where enough live nodes are left; else add a node first.`,
+    ],
+    [
+      [1],
+      60,
+      `${START} 1 range still has a replica there. The cluster replaces them 5 minutes after the death where enough live nodes are left; else add a node first.`,
+    ],
+  ])('after scans with %j ranges and %d s', (counts, seconds, text) => {
+    const trends = new ReplicaTrends();
+    const scans = counts.map(withReplicas);
+    for (const [at, result] of scans.entries()) trends.add(result, at);
+    const evidence = evidenceOf({});
+    const result = scans.at(-1);
+    if (evidence.scan === undefined || result === undefined) throw new Error('no scan');
+    const stop = { ...evidence, scan: { ...evidence.scan, result } };
+    expect(adviseReturn([4], readDeadEvidence(stop, trends.read(seconds * 1000)))).toBe(text);
+  });
+});
