@@ -38,13 +38,21 @@ export const jobsRow = (limit: Limit): Row => ({
     }),
     graph('Changefeed lag', {
       about:
-        'Lag of the slowest changefeed of each node (crdb_node_changefeed_max_behind_seconds). Above the dashed line: see CrdbChangefeedLagging.',
-      queries: `max by (node_id) (crdb_node_changefeed_max_behind_seconds{${S}})`,
+        'Lag of the slowest changefeed of each node (crdb_node_changefeed_max_behind_seconds). Above the dashed line: see CrdbChangefeedLagging. Not while a changefeed scans whole tables (crdb_node_changefeed_backfills): what nodes then report is no lag.',
+      queries: `max by (node_id) (crdb_node_changefeed_max_behind_seconds{${S}}) unless on () max(crdb_node_changefeed_backfills{${S}}) > 0`,
       unit: 's',
       legend: 'n{{node_id}}',
       steps: ['green', [limit('changefeed_lag'), 'orange']],
       width: 8,
       height: 4,
+    }),
+    graph('Failed jobs', {
+      about: 'Jobs that failed for good, by type (crdb_node_job_failures_total): CrdbJobFailing.',
+      queries: `sum by (job_type) (max by (node_id, job_type) (increase(crdb_node_job_failures_total{${S}}[$__rate_interval])))`,
+      unit: 'short',
+      legend: '{{job_type}}',
+      steps: ['green', [1, 'orange']],
+      height: 6,
     }),
     graph('Jobs running', {
       about: 'Running jobs by type (crdb_jobs).',

@@ -80,7 +80,7 @@ const selected = (limit: Limit): Row => ({
     }),
     ofNode('Failed statements', {
       about:
-        'Failed statements per second (crdb_node_sql_failures_total). On one node only: read its log.',
+        'Statements that failed while they executed, per second (crdb_node_sql_failures_total). On one node only: read its log.',
       expr: rateOf('crdb_node_sql_failures_total'),
       unit: 'reqps',
     }),
@@ -91,7 +91,7 @@ const selected = (limit: Limit): Row => ({
     }),
     ofNode('SQL latency p99', {
       about:
-        'Service latency of recent statements (crdb_node_sql_service_latency_p99_seconds). Orange, and twice as long as usual: CrdbLatencyHigh.',
+        'Service latency of recent statements, without COMMIT and retried ones (crdb_node_sql_service_latency_p99_seconds). Orange, and twice as long as usual: CrdbLatencyHigh.',
       expr: `max by (node_id) (crdb_node_sql_service_latency_p99_seconds{${CHOSEN}})`,
       unit: 's',
       steps: ['green', [limit('latency'), 'orange']],

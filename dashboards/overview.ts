@@ -99,8 +99,8 @@ const now = (limit: Limit, runbooks: string): Row => ({
     }),
     stat('License ends in', {
       about:
-        'Time until the license expires (crdb_node_license_expiry_timestamp_seconds). Orange: CrdbLicenseExpiring.',
-      queries: `min(crdb_node_license_expiry_timestamp_seconds{${S}}) - time()`,
+        'Time until the license expires (crdb_node_license_expiry_timestamp_seconds); 0 for a cluster of several nodes that has none and needs one (crdb_node_license_installed). Orange: CrdbLicenseExpiring, CrdbLicenseMissing.',
+      queries: `min(crdb_node_license_expiry_timestamp_seconds{${S}}) - time() or min(crdb_node_license_installed{${S}} == 0) and count(crdb_node_license_installed{${S}}) > 1`,
       width: SMALL,
       unit: 's',
       steps: expires(limit, 'license'),

@@ -12,13 +12,16 @@ function nowAndBefore(of: (offset: string) => string): readonly Query[] {
   ];
 }
 
-/** A counter of nodes per second, over all nodes. */
-function rateOf(family: string, offset: string): string {
-  return `sum(max by (node_id) (rate(${family}{${S}}[$__rate_interval]${offset})))`;
+/** Statements of all nodes that begin to execute, per second. */
+function startedRate(offset: string): string {
+  return `sum(max by (node_id, kind) (rate(crdb_node_sql_statements_started_total{${S}}[$__rate_interval]${offset})))`;
 }
 
-const STATEMENTS = 'crdb_node_sql_queries_total';
-const FAILURES = 'crdb_node_sql_failures_total';
+/** Statements of all nodes that fail while they execute, per second. */
+function failureRate(offset: string): string {
+  return `sum(max by (node_id) (rate(crdb_node_sql_failures_total{${S}}[$__rate_interval]${offset})))`;
+}
+
 const LATENCY = 'crdb_node_sql_service_latency_p99_seconds';
 const PLAIN = coloured(['text']);
 
@@ -35,16 +38,16 @@ export const userImpact = (limit: Limit): Row => ({
     }),
     stat('Statements per second', {
       about:
-        'SQL statements per second of all nodes, now and an hour ago (crdb_node_sql_queries_total). Far fewer than usual: clients do not reach the database, or wait.',
-      queries: nowAndBefore((offset) => rateOf(STATEMENTS, offset)),
+        'SELECT, INSERT, UPDATE, DELETE and DDL that all nodes begin to execute per second, now and an hour ago (crdb_node_sql_statements_started_total). Far fewer than usual: clients do not reach the database, or wait.',
+      queries: nowAndBefore(startedRate),
       unit: 'cps',
       links: [toBoard('Nodes', 'crdb-nodes')],
     }),
     stat('Failed statements', {
       about:
-        'Share of the statements that fail, now and an hour ago (crdb_node_sql_failures_total, crdb_node_sql_queries_total). Orange or red: CrdbSqlFailing.',
+        'Share of the started statements that fail, now and an hour ago (crdb_node_sql_failures_total, crdb_node_sql_statements_started_total). Not counted: errors before the execution, syntax errors and 40001. Orange or red: CrdbSqlFailing.',
       queries: nowAndBefore(
-        (offset) => `${rateOf(FAILURES, offset)} / ${rateOf(STATEMENTS, offset)}`,
+        (offset) => `clamp_max(${failureRate(offset)} / ${startedRate(offset)}, 1)`,
       ),
       unit: 'percentunit',
       steps: ['green', [limit('sql_failures'), 'orange'], [limit('sql_failures_critical'), 'red']],
@@ -52,7 +55,7 @@ export const userImpact = (limit: Limit): Row => ({
     }).overrideByQuery('B', PLAIN),
     stat('SQL latency p99', {
       about:
-        'Of recent statements, on the slowest node, now and an hour ago (crdb_node_sql_service_latency_p99_seconds). Orange, and twice as long as usual: CrdbLatencyHigh. 0 without statements.',
+        'Of recent statements, without COMMIT and retried ones, on the slowest node, now and an hour ago (crdb_node_sql_service_latency_p99_seconds). Orange, and twice as long as usual: CrdbLatencyHigh. 0 without statements.',
       queries: nowAndBefore((offset) => `max(${LATENCY}{${S}}${offset})`),
       unit: 's',
       steps: ['green', [limit('latency'), 'orange']],

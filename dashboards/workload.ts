@@ -15,23 +15,24 @@ export const workloadRow = (limit: Limit): Row => ({
   title: 'Workload of selected nodes',
   panels: [
     graph('Statements by kind', {
-      about: 'SQL statements per second (crdb_node_sql_statements_total).',
+      about: 'SQL statements that succeeded, per second (crdb_node_sql_statements_total).',
       queries: `sum by (kind) (${rateBy('node_id, kind', 'crdb_node_sql_statements_total')})`,
       unit: 'cps',
       legend: '{{kind}}',
       stacked: true,
     }),
-    graph('Transactions by outcome', {
+    graph('Transactions', {
       about:
-        'SQL transactions per second (crdb_node_sql_transactions_total), and those that waited for another one (crdb_node_sql_contended_transactions_total).',
+        'All SQL transactions per second (crdb_node_sql_transactions_total); COMMIT and ROLLBACK statements, and transactions that an error aborted, which also end by one of the two (crdb_node_sql_transaction_ends_total); those that waited for another one, of the 1 % that servers sample (crdb_node_sql_contended_transactions_sampled_total).',
       queries: [
+        { expr: `sum(${rateBy('node_id', 'crdb_node_sql_transactions_total')})`, legend: 'all' },
         {
-          expr: `sum by (outcome) (${rateBy('node_id, outcome', 'crdb_node_sql_transactions_total')})`,
-          legend: '{{outcome}}',
+          expr: `sum by (kind) (${rateBy('node_id, kind', 'crdb_node_sql_transaction_ends_total')})`,
+          legend: '{{kind}}',
         },
         {
-          expr: `sum(${rateBy('node_id', 'crdb_node_sql_contended_transactions_total')})`,
-          legend: 'contended',
+          expr: `sum(${rateBy('node_id', 'crdb_node_sql_contended_transactions_sampled_total')})`,
+          legend: 'waited, of 1 %',
         },
       ],
       unit: 'cps',
@@ -43,10 +44,19 @@ export const workloadRow = (limit: Limit): Row => ({
       legend: 'n{{node_id}}',
     }),
     graph('Failed connections', {
-      about: 'SQL connections that failed, per second (crdb_node_sql_connection_failures_total).',
-      queries: rateBy('node_id', 'crdb_node_sql_connection_failures_total'),
+      about:
+        'Connections per second that were accepted and did not become sessions: failed logins, and clients that went (crdb_node_sql_connections_new_total less crdb_node_sql_connections_ready_total); and those refused before the login, by nodes that drain or lack memory (crdb_node_sql_connection_failures_total).',
+      queries: [
+        {
+          expr: `clamp_min(${rateBy('node_id', 'crdb_node_sql_connections_new_total')} - ${rateBy('node_id', 'crdb_node_sql_connections_ready_total')}, 0)`,
+          legend: 'n{{node_id}} not ready',
+        },
+        {
+          expr: rateBy('node_id', 'crdb_node_sql_connection_failures_total'),
+          legend: 'n{{node_id}} refused',
+        },
+      ],
       unit: 'cps',
-      legend: 'n{{node_id}}',
     }),
     graph('Unhealthy RPC connections', {
       about:

@@ -9,6 +9,7 @@ export type Privilege =
   | 'VIEWCLUSTERMETADATA'
   | 'VIEWACTIVITY'
   | 'VIEWACTIVITYREDACTED'
+  | 'VIEWJOB'
   | 'SELECT_USERS'
   /** CONNECT on all databases. */
   | 'CONNECT';

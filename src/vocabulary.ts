@@ -15,6 +15,7 @@ export const CLUSTER_ENDPOINTS = [
   'table_metadata',
   'range_descriptors',
   'connectivity',
+  'jobs',
 ] as const;
 
 /** Operations of both APIs; values of the label `endpoint`, never paths. */
@@ -81,6 +82,7 @@ export const ALERT_SEVERITIES = {
   CrdbHotRange: 'warning',
   CrdbJobPaused: 'warning',
   CrdbLicenseExpiring: 'warning',
+  CrdbLicenseMissing: 'warning',
   CrdbMigrationAssistantFailing: 'warning',
   CrdbMultipleNodesDown: 'critical',
   CrdbNodeCpuHigh: 'warning',

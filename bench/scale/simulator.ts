@@ -146,7 +146,8 @@ async function answer(
 ): Promise<void> {
   const url = new URL(`http://simulated${incoming.url ?? '/'}`);
   const { endpoint, parts: pathParts } = matchRoute(url.pathname);
-  parts.answers.set(endpoint, (parts.answers.get(endpoint) ?? 0) + 1);
+  const counted = url.searchParams.has('ranges') ? 'single_ranges' : endpoint;
+  parts.answers.set(counted, (parts.answers.get(counted) ?? 0) + 1);
   const request: ClusterRequest = {
     method: incoming.method ?? 'GET',
     path: url.pathname,

@@ -2,6 +2,7 @@ import { textAnswer, unknownPath, jsonAnswer, type Answer, type Reply } from '..
 import type { Account } from '../options.ts';
 import { describeTable, listUsers } from './catalog.ts';
 import { describeConnections } from './connectivity.ts';
+import { listJobs } from './jobs.ts';
 import { login, logout } from './login.ts';
 import { health, ready, statusVars, listNodes } from './nodes.ts';
 import { describeRanges } from './range-descriptors.ts';
@@ -29,6 +30,7 @@ export type ClusterEndpoint =
   | 'table_metadata'
   | 'range_descriptors'
   | 'connectivity'
+  | 'jobs'
   | 'health'
   | 'vars'
   | 'other';
@@ -51,6 +53,7 @@ const ROUTES: readonly Route[] = [
   { endpoint: 'health', pattern: /^\/(?:health|api\/v2\/health\/)$/ },
   { endpoint: 'range_descriptors', pattern: /^\/_status\/ranges\/([^/]+)$/ },
   { endpoint: 'connectivity', pattern: /^\/_status\/connectivity$/ },
+  { endpoint: 'jobs', pattern: /^\/_admin\/v1\/jobs$/ },
   { endpoint: 'vars', pattern: /^\/_status\/vars$/ },
 ];
 
@@ -88,6 +91,7 @@ export async function answerLocally(
     case 'table_metadata':
     case 'range_descriptors':
     case 'connectivity':
+    case 'jobs':
       break;
   }
   const refusal = isSystem ? refuseTenant(server, endpoint) : refuseVirtual(endpoint);
@@ -96,6 +100,7 @@ export async function answerLocally(
   if (endpoint === 'logout') return logout(server, request);
   if (endpoint === 'range_descriptors') return describeRanges(server, request, parts[0] ?? '');
   if (endpoint === 'connectivity') return describeConnections(server, request);
+  if (endpoint === 'jobs') return listJobs(server, request);
   return answerAuthenticated(server, request, endpoint, parts);
 }
 

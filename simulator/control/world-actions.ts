@@ -142,6 +142,11 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
     members: 'job (changefeed, backup, …), ageMs?',
     act: (world, m) => world.pauseJob(textMember(m, 'job') ?? '', numberMember(m, 'ageMs')),
   },
+  'fail-job': {
+    members: 'job, node, error?',
+    act: (world, m) =>
+      world.failJob(textMember(m, 'job') ?? '', integerMember(m, 'node'), textMember(m, 'error')),
+  },
   'resume-job': { members: 'job', act: (world, m) => world.resumeJob(textMember(m, 'job') ?? '') },
   'move-statistics': {
     members: 'node (that runs poll_jobs_stats from now on)',

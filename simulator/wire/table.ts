@@ -2,7 +2,9 @@ import type { Quirks } from '../quirks.ts';
 import type { WorldState } from '../world/state.ts';
 import { sizesOf } from '../world/table-sizes.ts';
 import type { Table, Zone } from '../world/tables.ts';
-import { createEncoding, type Encoding } from './encoding.ts';
+import { createEncoding, type Encoding, timeText } from './encoding.ts';
+
+const DAY_MS = 86_400_000;
 
 /** The body of table details, members in the order of the server. */
 export function tableBody(state: WorldState, quirks: Quirks, table: Table): object {
@@ -27,6 +29,8 @@ export function tableBody(state: WorldState, quirks: Quirks, table: Table): obje
         data_total_bytes: dataBytes,
         data_live_bytes: liveBytes,
         data_live_percentage: liveBytes / dataBytes,
+        // Statistics are made anew after many changes: here those of a day ago.
+        stats_last_created_at: timeText(state.startMs - DAY_MS),
       }),
   };
 }

@@ -15,6 +15,7 @@ const BUILT_IN: readonly Account[] = [
 const EXPORTER_PRIVILEGES = [
   'VIEWCLUSTERMETADATA',
   'VIEWACTIVITYREDACTED',
+  'VIEWJOB',
   'SELECT_USERS',
   'CONNECT',
 ] as const;

@@ -7,6 +7,8 @@ export interface JobActions {
   /** One job of this type is paused, as since `ageMs`, and protects data from garbage collection. */
   pauseJob(job: string, ageMs?: number): void;
   resumeJob(job: string): void;
+  /** A job of this type fails for good on the node. */
+  failJob(job: string, nodeId: number, error?: string): void;
   /**
    * The job poll_jobs_stats runs on this node from now on. The former node keeps the numbers of paused jobs and of
    * protected data that it had until it restarts, as servers before 26.2 do.
@@ -36,6 +38,11 @@ export function createJobActions(state: WorldState): JobActions {
     },
     resumeJob: (job) => {
       state.pausedJobs.delete(job);
+      writeRecords();
+    },
+    failJob: (job, nodeId, error = `${job} failed`) => {
+      const { id } = nodeOf(state, nodeId);
+      state.failedJobs.push({ job, nodeId: id, error, failedAtMs: state.now() });
       writeRecords();
     },
     moveStatistics: (nodeId) => {

@@ -35,6 +35,7 @@ export function jobMetrics(
     metrics[`jobs.${job}.currently_running`] = 0;
     metrics[`jobs.${job}.currently_paused`] = 0;
     metrics[`jobs.${job}.protected_age_sec`] = 0;
+    metrics[`jobs.${job}.resume_failed`] = failuresOf(state, node, job);
   }
   const now = atMs / 1000;
   const [first, second = first] = [...state.nodes.values()].filter(countsAsLive);
@@ -68,6 +69,14 @@ export function jobMetrics(
       'jobs.poll_jobs_stats.currently_running': isStatistician ? 1 : 0,
     }),
   };
+}
+
+/** The failures since the node started. */
+function failuresOf(state: WorldState, node: ClusterNode, job: string): number {
+  return state.failedJobs.filter(
+    (failed) =>
+      failed.job === job && failed.nodeId === node.id && failed.failedAtMs > node.startedAtMs,
+  ).length;
 }
 
 /** The node that runs the job poll_jobs_stats: the chosen one while it is live, else the first that is. */

@@ -16,6 +16,7 @@ const RATES: Readonly<Record<string, number>> = {
   'sys.host.net.recv.bytes': 4e6,
   'sys.host.net.send.bytes': 5e6,
   'sql.new_conns': 0.05,
+  'sql.conn.latency-count': 0.05,
   'sql.conn.failures': 0,
   'sql.query.count': 900,
   'sql.select.count': 600,
@@ -23,6 +24,12 @@ const RATES: Readonly<Record<string, number>> = {
   'sql.update.count': 120,
   'sql.delete.count': 30,
   'sql.ddl.count': 0.0001,
+  'sql.query.started.count': 901,
+  'sql.select.started.count': 600.3,
+  'sql.insert.started.count': 150.1,
+  'sql.update.started.count': 120.1,
+  'sql.delete.started.count': 30,
+  'sql.ddl.started.count': 0.0001,
   'sql.failure.count': 0.5,
   'sql.txn.begin.count': 200,
   'sql.txn.commit.count': 195,
@@ -51,6 +58,7 @@ const RATES: Readonly<Record<string, number>> = {
 const LATENCIES: Readonly<Record<string, number>> = {
   'sql.service.latency': 28e6,
   'sql.exec.latency': 22e6,
+  'sql.txn.latency': 31e6,
   'sql.conn.latency': 9e6,
   'liveness.heartbeatlatency': 35e6,
   'round-trip-latency': 4e6,
@@ -84,14 +92,19 @@ export function nodeMetrics(
     ...jobMetrics(state, node, atMs),
     'sys.uptime': Math.floor(uptime),
   };
-  for (const [key, rate] of Object.entries(RATES)) {
-    metrics[key] = Math.floor(rate * uptime * (0.8 + 0.4 * fractionOf(key, node.id)));
-  }
   for (const [key, p99] of Object.entries(LATENCIES)) {
     Object.assign(metrics, histogramOf(key, p99 * wave(key, node.id, atMs), 900 * uptime));
   }
+  for (const [key, rate] of Object.entries(RATES)) {
+    metrics[key] = Math.floor(rate * uptime * (0.8 + 0.4 * fractionOf(seriesOf(key), node.id)));
+  }
   const bulk = state.options.metricKeys === 'full' ? bulkMetrics('node', node.id, uptime) : {};
   return { ...bulk, ...metrics, ...node.overrides.node };
+}
+
+/** Counters that grow together: a statement that is started, and one that succeeds; a new connection, and a ready one. */
+function seriesOf(key: string): string {
+  return key.replace('.started.', '.').replace('sql.conn.latency-count', 'sql.new_conns');
 }
 
 /** The eleven keys of a histogram. */
@@ -144,6 +157,7 @@ function gauges(state: WorldState, node: ClusterNode, atMs: number): Record<stri
     'gossip.connections.refused': 0,
     'requests.slow.distsender': 0,
     'changefeed.running': node.id === 1 ? 2 : 0,
+    'changefeed.backfill_count': 0,
     'changefeed.max_behind_nanos': node.id === 1 ? 3e9 * wave('behind', node.id, atMs) : 0,
     seconds_until_license_expiry: 200 * DAY_SECONDS,
     seconds_until_enterprise_license_expiry: 200 * DAY_SECONDS,

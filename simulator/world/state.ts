@@ -8,6 +8,16 @@ import { generateSlots, type Slot } from './session-plan.ts';
 import type { Session } from './sessions.ts';
 import { createExtraTables, createTables, type Table } from './tables.ts';
 
+/** A job that failed for good. */
+export interface FailedJob {
+  /** As in the keys of metrics: `schema_change`. */
+  readonly job: string;
+  /** The node that ran it, and counts the failure until it restarts. */
+  readonly nodeId: number;
+  readonly error: string;
+  readonly failedAtMs: number;
+}
+
 export type ReplicationKind = 'physical' | 'logical';
 
 /** The state of the simulated world, from which responses and the truth are computed. */
@@ -38,6 +48,8 @@ export interface WorldState {
   readonly assistant: AssistantState;
   /** Since when a job of a type is paused. */
   readonly pausedJobs: Map<string, number>;
+  /** The jobs that failed for good, in their order. */
+  readonly failedJobs: FailedJob[];
   /** The node that was chosen to run poll_jobs_stats; 0 for the first live one. */
   statisticsNodeId: number;
   /** Nodes report whether they run poll_jobs_stats. */
@@ -74,6 +86,7 @@ export function createState(options: SimulatorOptions): WorldState {
     closedAtMs: new Map(),
     assistant: createAssistant(options.seed),
     pausedJobs: new Map(),
+    failedJobs: [],
     statisticsNodeId: 0,
     hasStatisticsJob: true,
     replications: new Map(),

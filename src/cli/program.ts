@@ -69,6 +69,7 @@ const COMMANDS: Readonly<
       'list the SQL sessions: user, application, state, age of transactions',
       () => import('./commands/sessions.ts'),
     ],
+    jobs: ['list the jobs: type, status, age, progress, error', () => import('./commands/jobs.ts')],
     tables: ['list the tables: size, ranges, load', () => import('./commands/tables.ts')],
     table: [
       'show a table: size, zone configuration, grants, CREATE TABLE statement',

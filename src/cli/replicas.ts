@@ -11,6 +11,7 @@ import type { FailedNode, RangesResult } from '../collectors/ranges/result.ts';
 import { discoverTables, formatTableName } from '../collectors/tables/table.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
 import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnose.ts';
+import { systemRangeName } from '../findings/range-problems.ts';
 import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
 import {
@@ -274,7 +275,7 @@ export const REPLICA_COLUMNS: readonly Column<Replica>[] = [
   { title: 'STORE', value: (replica) => replica.store_id, format: String },
   {
     title: 'TABLE',
-    value: ({ table, table_id: id }) => table ?? (id === null ? null : String(id)),
+    value: tableOf,
   },
   { title: 'LEASE', value: (replica) => (replica.is_leaseholder ? replica.lease_kind : null) },
   numberColumn('QPS', formatNumber, ({ stats }) => stats.queries_per_second),
@@ -293,3 +294,9 @@ export const REPLICA_COLUMNS: readonly Column<Replica>[] = [
     style: (problems) => (problems === '' ? undefined : 'red'),
   },
 ];
+
+/** The table, by its name if it is known; of a range outside of tables what the system keeps there. */
+function tableOf({ range_id: rangeId = 0, table, table_id: id }: Replica): string | null {
+  if (table !== null) return table;
+  return id === null ? (systemRangeName({ rangeId, table: '' }) ?? null) : String(id);
+}

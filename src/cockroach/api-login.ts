@@ -184,8 +184,11 @@ function tokenHeaders(token: string, isCookie = false): Readonly<Record<string, 
   return { 'X-Cockroach-API-Session': token, 'X-Service-API-Session': token };
 }
 
+/** The token, which may stand in the line that `cockroach auth-session login --only-cookie` prints. */
 async function readReadyToken(read: () => Promise<string>): Promise<string> {
-  const token = await read();
+  const text = await read();
+  // Example: session=CJHnEhIQ…==; Path=/; HttpOnly
+  const token = /^session=([^;\s]+)(?:;.*)?$/.exec(text)?.[1] ?? text;
   if (TOKEN.test(token)) return token;
   throw new RequestError('auth', `the session token ${NO_TOKEN}`, LOGIN);
 }

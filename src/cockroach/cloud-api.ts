@@ -153,6 +153,8 @@ function isNone(error: unknown): boolean {
   const message = readMessage(error.serverText);
   // A page for browsers comes from another server.
   if (message.trimStart().startsWith('<')) return false;
+  // The gateway does not know the path: the version that is requested has no assistants.
+  if (/^not found$/i.test(message.trim())) return false;
   return !/cluster/i.test(message) || /assistant/i.test(message);
 }
 

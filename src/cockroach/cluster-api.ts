@@ -6,6 +6,7 @@ import type { Endpoint } from '../vocabulary.ts';
 import type { ApiLogin } from './api-login.ts';
 import { type ConnectivityRequest, connectivityPage } from './connectivity.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings } from './identity.ts';
+import { type JobsRequest, jobsPage } from './jobs-page.ts';
 import {
   assertWithin,
   ELEMENT_LIMITS,
@@ -294,6 +295,11 @@ export class ClusterApi {
   /** GET /_status/connectivity, beside the API v2 and no part of it, of servers from 23.2 on: who is connected to whom. */
   async connectivity<Peer>(stats: PollStats, request: ConnectivityRequest<Peer>): Promise<void> {
     await this.#readPage(stats, connectivityPage(request));
+  }
+
+  /** GET /_admin/v1/jobs, beside the API v2 and no part of it: the newest jobs first. */
+  async jobs<S extends ObjectShape>(stats: PollStats, request: JobsRequest<S>): Promise<void> {
+    await this.#readPage(stats, jobsPage(request));
   }
 
   #readPage<S extends ObjectShape, E extends ObjectShape>(

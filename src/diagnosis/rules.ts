@@ -17,6 +17,22 @@ const NOT_THIS_API =
 /** The server, or something in between, ended the connection. */
 const CLOSED = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
+/** The gateway of the Cloud answers so to a path that it does not know. */
+const BARE_NOT_FOUND = /^\s*\{[^{}]*"message"\s*:\s*"Not Found"[^{}]*\}\s*$/i;
+
+/** Whether the host would match a name like `*.cockroachdb`, which Go accepts and Node.js does not. */
+function isOfShortWildcard({ error }: Failure): boolean {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (!('host' in cause && 'cert' in cause)) continue;
+    const [, parent] = /^[^.]+\.([^.]+)$/.exec(String(cause.host)) ?? [];
+    const { cert } = cause;
+    const names =
+      typeof cert === 'object' && cert && 'subjectaltname' in cert && cert.subjectaltname;
+    return parent !== undefined && String(names).split(', ').includes(`DNS:*.${parent}`);
+  }
+  return false;
+}
+
 /** Failures before there is a response, and responses that any server may give. */
 const CONNECTION_RULES: readonly Rule[] = [
   [{ codes: ['ENOTFOUND'] }, 'correct the host name in the URL, or add it to DNS'],
@@ -74,6 +90,10 @@ const CONNECTION_RULES: readonly Rule[] = [
     "the server's certificate is not valid yet: compare the clocks of both machines",
   ],
   [
+    { codes: ['ERR_TLS_CERT_ALTNAME_INVALID'], when: isOfShortWildcard },
+    'the certificate has a wildcard with a single dot, such as *.cockroachdb, which Node.js does not accept: use the full name of the host in the URL, such as cockroachdb-0.cockroachdb.default.svc.cluster.local, or set cluster_api.tls.server_name to a name of the certificate without a wildcard',
+  ],
+  [
     { codes: ['ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH'] },
     'the certificate is for other names: use one of them in the URL, or set cluster_api.tls.server_name to one',
   ],
@@ -120,6 +140,13 @@ const CONNECTION_RULES: readonly Rule[] = [
     'check that the server is up and that no proxy or firewall closes its connections',
   ],
   [
+    {
+      when: ({ error: { status = 0, url = '' } }) =>
+        status >= 300 && status < 400 && url.startsWith('https:'),
+    },
+    'the proxy in front of the cluster speaks plain http to a secure node, which redirects to https: set the protocol of its backend to HTTPS',
+  ],
+  [
     { when: ({ error: { status = 0 } }) => status >= 300 && status < 400 },
     'a secure cluster redirects plain http: write https:// in the URL',
   ],
@@ -160,6 +187,10 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     ],
     [{ serverText: /internal call failed|cluster '/i, statuses: [404] }, CLUSTER_ID],
     [
+      { serverText: BARE_NOT_FOUND, statuses: [404] },
+      'the Cloud API does not know this path: check cloud_api.url, and set cloud_api.api_version to a version that has it',
+    ],
+    [
       { when: ({ operation, error }) => operation.remedies?.[error.status ?? 0] !== undefined },
       ({ operation, error }) => operation.remedies?.[error.status ?? 0] ?? '',
     ],
@@ -194,6 +225,10 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'root has no password by default: create a user for monitoring with CREATE USER … WITH PASSWORD …',
     ],
     [
+      { reasons: ['auth'], when: ({ login }) => login?.token !== undefined },
+      'the session token is invalid or expired: create a new one with `cockroach auth-session login USER`',
+    ],
+    [
       { reasons: ['auth'], endpoints: ['login'] },
       (failure) =>
         `user and password were refused: check cluster_api.username and the password; ALTER USER ${grantee(failure.login)} WITH PASSWORD … sets one`,
@@ -201,10 +236,6 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     [
       { reasons: ['auth'], when: ({ login }) => (login?.username ?? login?.token) === undefined },
       'the cluster requires a login: set cluster_api.username and password_file (--cluster.username and --cluster.password-file)',
-    ],
-    [
-      { reasons: ['auth'], when: ({ login }) => login?.token !== undefined },
-      'the session token is invalid or expired: create a new one with `cockroach auth-session login USER`',
     ],
     [
       { reasons: ['auth'] },

@@ -1,3 +1,4 @@
+import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import {
   capitalize,
   formatDuration,
@@ -33,7 +34,22 @@ export const CLUSTER_CHECKS: readonly Check[] = [
         text: `The license ${days <= 0 ? 'has expired' : expires}.`,
       };
     },
-    next: 'After the grace period the cluster throttles transactions; renew with SET CLUSTER SETTING enterprise.license.',
+    next: 'Renew it with SET CLUSTER SETTING enterprise.license. With a free or trial license the cluster throttles transactions after the grace period; with a paid one it does not.',
+  },
+  {
+    key: 'no license',
+    about: 'nodes',
+    alert: 'CrdbLicenseMissing',
+    normalSeconds: 3600,
+    // A cluster of one node needs none.
+    find({ fresh }) {
+      const known = fresh.flatMap(
+        ({ metrics }) => metrics.get('seconds_until_license_expiry') ?? [],
+      );
+      const isMissing = known.length > 1 && known.every((seconds) => seconds === 0);
+      return isMissing ? 'The cluster has no license.' : undefined;
+    },
+    next: 'From 24.3 on a cluster of several nodes needs one: 7 days after its start, or 30 after the upgrade, each node refuses transactions while 5 are open. SET CLUSTER SETTING enterprise.license.',
   },
   {
     key: 'full stores',
@@ -98,7 +114,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       if (age <= thresholds.finalize_days * 86_400) return undefined;
       return `The upgrade has not been finalized for ${formatDuration(age)}.`;
     },
-    next: 'When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option.',
+    next: 'It may be longer: nodes count anew when they start. When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option.',
   },
 ];
 
@@ -144,17 +160,18 @@ export const RANGES_CHECKS: readonly Check[] = [
   },
   {
     key: 'many underreplicated',
+    worsens: 'ranges underreplicated',
     about: 'ranges',
     alert: 'CrdbRangesUnderreplicated',
     level: 'critical',
     normalSeconds: 7200,
     // One or two nodes cannot hold three replicas.
     find({ ranges, nodes, thresholds }) {
-      const stores = (ranges?.scanned ?? []).flatMap((node) => [...node.stores.values()]);
-      const leases = sum(stores.map((store) => store.leases));
+      // A shard sees a range at some of its nodes, and its problem at one: there leases are the better measure.
+      const all = ranges?.summary?.cluster ? ranges.summary.ranges : countLeases(ranges);
       const count = ranges?.summary?.problems.get('underreplicated')?.ranges ?? 0;
-      if (nodes.length < 3 || count <= thresholds.underreplicated * leases) return undefined;
-      const share = formatPercent(leases > 0 ? Math.min(1, count / leases) : 1);
+      if (nodes.length < 3 || count <= thresholds.underreplicated * all) return undefined;
+      const share = formatPercent(Math.min(1, count / all));
       return `${formatRanges(count)}, ${share} of all, ${count === 1 ? 'has' : 'have'} too few live replicas.`;
     },
     next: 'While this lasts the next failure may make many unavailable: look for nodes that are down and for full stores.',
@@ -212,15 +229,34 @@ function findPaused(
 }
 
 /** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
-function findQuorumAtRisk({ ranges, thresholds }: Facts): string | undefined {
+function findQuorumAtRisk({ ranges, nodes, thresholds }: Facts): string | undefined {
   const summary = ranges?.summary;
   const dependence = summary?.cluster?.dependence;
   if (summary === undefined || dependence === undefined) return undefined;
-  const tiers = [...Map.groupBy(dependence.localities, ({ tier }) => tier).values()];
+  const counts = countNodesByTier(nodes.filter(({ id }) => dependence.nodes.has(id)));
+  const tiers = [...Map.groupBy(dependence.localities, ({ tier }) => tier)]
+    .filter(([tier, localities]) => localities.length < (counts.get(tier) ?? Infinity))
+    .map(([, localities]) => localities);
   const [widest = []] = tiers.toSorted((a, b) => b.length - a.length);
   const most = thresholds.quorum_risk * summary.ranges;
   const risky = widest.filter(({ quorum }) => quorum > 0 && quorum < most);
   if (widest.length < 3 || risky.length === 0) return undefined;
   const names = formatList(risky.map(({ locality }) => locality));
   return `Some ranges would lose their quorum with ${names}.`;
+}
+
+function countLeases(ranges: Facts['ranges']): number {
+  const stores = (ranges?.scanned ?? []).flatMap((node) => [...node.stores.values()]);
+  return sum(stores.map((store) => store.leases));
+}
+
+/** How many nodes have each tier. As many localities as nodes: the tier names single nodes, as `dns` in CockroachDB Cloud. */
+function countNodesByTier(nodes: readonly NodeStatus[]): ReadonlyMap<string, number> {
+  const tiers = nodes.flatMap((node) => [...new Set(node.tiers.map(({ key }) => key))]);
+  return new Map(
+    Array.from(
+      Map.groupBy(tiers, (tier) => tier),
+      ([tier, all]) => [tier, all.length],
+    ),
+  );
 }

@@ -38,7 +38,7 @@ export interface Facts {
 /** A condition of a cluster. The key of its problem is the name of the alert, unless that has several conditions. */
 export interface Check extends Pick<
   Problem,
-  'about' | 'alert' | 'level' | 'normalSeconds' | 'next'
+  'about' | 'alert' | 'level' | 'normalSeconds' | 'worsens' | 'next'
 > {
   readonly alert: AlertName;
   readonly key?: string;
@@ -73,6 +73,17 @@ function atNodes(
       : sentence;
   };
 }
+
+const findChangefeedLag = atNodes(
+  'fresh',
+  ({ metrics }) => Math.abs(metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9,
+  (seconds, { changefeed_lag }) => seconds > changefeed_lag,
+  (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
+  {
+    isOver: (seconds, { changefeed_lag_critical }) => seconds > changefeed_lag_critical,
+    normalSeconds: 900,
+  },
+);
 
 /** The checks of what a node reports. */
 export const NODE_CHECKS: readonly Check[] = [
@@ -156,7 +167,9 @@ export const NODE_CHECKS: readonly Check[] = [
     normalSeconds: 1800,
     find: atNodes(
       'fresh',
-      (node) => largestOfStores(node, 'queue.replicate.purgatory'),
+      // One or two nodes cannot hold three replicas.
+      (node, { nodes }) =>
+        nodes.length < 3 ? undefined : largestOfStores(node, 'queue.replicate.purgatory'),
       (count) => count > 0,
       () => 'replicas of ranges have no store that satisfies their constraints',
     ),
@@ -166,17 +179,12 @@ export const NODE_CHECKS: readonly Check[] = [
     about: 'nodes',
     alert: 'CrdbChangefeedLagging',
     normalSeconds: 900,
-    find: atNodes(
-      'fresh',
-      ({ metrics }) => Math.abs(metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9,
-      (seconds, { changefeed_lag }) => seconds > changefeed_lag,
-      (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
-      {
-        isOver: (seconds, { changefeed_lag_critical }) => seconds > changefeed_lag_critical,
-        normalSeconds: 900,
-      },
-    ),
-    next: 'Normal during an initial scan; otherwise check the sink and the load.',
+    // While a changefeed scans whole tables, on whatever node, what the nodes report is no lag.
+    find: (facts) =>
+      facts.fresh.some(({ metrics }) => (metrics.get('changefeed.backfill_count') ?? 0) > 0)
+        ? undefined
+        : findChangefeedLag(facts),
+    next: 'Check the sink and the load.',
   },
   {
     about: 'nodes',

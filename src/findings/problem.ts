@@ -9,20 +9,32 @@ export function toFindings(
   sinceMs: (key: string) => number,
   nowMs: number,
 ): readonly Finding[] {
-  return problems
-    .map(({ level, normalSeconds = 0, since, ...problem }) => {
-      const { key, alert } = problem;
-      const startMs = since === undefined ? sinceMs(key) : Date.parse(since);
-      const elapsedMs = nowMs - startMs;
-      // A clock that was set back lets a problem begin in the future: it is old, not new.
-      const isNormal = elapsedMs >= 0 && elapsedMs < normalSeconds * 1000;
-      const severity = level ?? (alert === undefined ? 'info' : ALERT_SEVERITIES[alert]);
-      return {
-        ...problem,
-        level: isNormal ? ('info' as const) : severity,
-        since: toTimestamp(startMs) ?? '',
-      };
-    })
+  const forms = problems.map(({ level, normalSeconds = 0, since, worsens, ...problem }) => {
+    const { key, alert } = problem;
+    const startMs = since === undefined ? sinceMs(key) : Date.parse(since);
+    const elapsedMs = nowMs - startMs;
+    // A clock that was set back lets a problem begin in the future: it is old, not new.
+    const isNormal = elapsedMs >= 0 && elapsedMs < normalSeconds * 1000;
+    const severity = level ?? (alert === undefined ? 'info' : ALERT_SEVERITIES[alert]);
+    const finding = {
+      ...problem,
+      level: isNormal ? ('info' as const) : severity,
+      since: toTimestamp(startMs) ?? '',
+    };
+    return { worsens, finding };
+  });
+  const worse = forms.filter(
+    ({ worsens, finding }) => worsens !== undefined && finding.level !== 'info',
+  );
+  const replaced = new Set(worse.map(({ worsens }) => worsens));
+  const keys = new Set(problems.map(({ key }) => key));
+  return forms
+    .filter(({ worsens, finding }) =>
+      worsens !== undefined && keys.has(worsens)
+        ? finding.level !== 'info'
+        : !replaced.has(finding.key),
+    )
+    .map(({ finding }) => finding)
     .toSorted(bySeverity);
 }
 

@@ -82,6 +82,10 @@ export const PROBLEM_ISSUES: Readonly<
 /** Problems of replicas that may serve nothing; whether the range does is asked before it is said. */
 const STUCK: readonly string[] = ['no_lease', 'no_raft_leader', 'circuit_breaker_error'];
 
+/** Problems of ranges that serve nothing. */
+const OUTAGES: readonly string[] = ['no_live_replica', 'unavailable'];
+const SYSTEM_OUTAGE = 'No statement and no login works without the system ranges among these. ';
+
 /**
  * The problems that replicas report, those that a scan proves, and nodes that were not read unless their API is down, which
  * explains them.
@@ -96,7 +100,8 @@ export function rangeProblems(
     const count = problems[problem] ?? 0;
     if (count === 0) return [];
     const listed = oldest.filter((range) => range.problem === problem);
-    const named = listed.slice(0, MAX_NAMED);
+    const system = OUTAGES.includes(problem) ? listed.filter(isSystemRange) : [];
+    const named = [...new Set([...system, ...listed])].slice(0, MAX_NAMED);
     const more = count > named.length ? [`${formatCount(count - named.length)} more`] : [];
     const places = formatList([...named.map(describePosition), ...more]);
     // One or two nodes cannot hold three replicas: that has no alert.
@@ -110,7 +115,7 @@ export function rangeProblems(
         key: `ranges ${problem}`,
         about: 'ranges' as const,
         level: isSmall ? ('info' as const) : undefined,
-        text: `${formatRanges(count)} ${what}. ${places}.`,
+        text: `${system.length > 0 ? SYSTEM_OUTAGE : ''}${formatRanges(count)} ${what}. ${places}.`,
         next: `${issue.next}${problem === 'no_live_replica' ? detailsOf(named[0]) : ''}`,
         since: listed[0]?.firstSeenAt,
         rangeIds: named.map(({ rangeId }) => rangeId),
@@ -191,6 +196,16 @@ const SYSTEM_RANGES: Readonly<Record<number, string>> = {
   2: 'system: node liveness',
   3: 'system',
 };
+
+/** Ids of system tables are below this one; users' tables begin at 100. */
+const FIRST_USER_TABLE = 100;
+
+/** Whether the range is one of the system: without them no statement and no login works. */
+export function isSystemRange(range: Pick<RangeStatus, 'rangeId' | 'table'>): boolean {
+  const { table } = range;
+  const isTable = /^\d+$/.test(table) && Number(table) < FIRST_USER_TABLE;
+  return isTable || table.startsWith('system.') || systemRangeName(range) !== undefined;
+}
 
 /** `system: node liveness` for range 2; undefined for a range of a table and where it is not certain. */
 export function systemRangeName({

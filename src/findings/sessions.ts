@@ -5,6 +5,7 @@ import type { Thresholds } from '../config/alert-settings.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { grantee } from '../diagnosis/rules.ts';
 import { formatCount, formatNodes, quoteArgument, toTime } from '../format.ts';
+import { sum } from './rates.ts';
 import type { ApplicationStatus, Problem, SessionsStatus } from './status.ts';
 
 /** Applications whose transactions may take long, as the setting batch_applications of the rules. */
@@ -12,7 +13,7 @@ export const BATCH_APPLICATIONS = /backup|restore|dump|import|export|migrat|etl|
 
 export function readSessions({ nodes, failedNodes, applications }: SessionsResult): SessionsStatus {
   const total = (state: 'active' | 'idle_in_transaction' | 'idle') =>
-    [...nodes.values()].reduce((sum, tally) => sum + tally[state], 0);
+    sum([...nodes.values()].map((tally) => tally[state]));
   return {
     active: total('active'),
     idleInTransaction: total('idle_in_transaction'),
@@ -83,31 +84,54 @@ function findOldSeconds(
   return oldestTransactionSeconds > limit ? oldestTransactionSeconds : undefined;
 }
 
+/** Seen sessions are few when they are fewer than this share of the connections, as in CrdbSessionsHidden. */
+const FEW_SESSIONS = 0.2;
+
 /**
- * The problem that the user sees no sessions of others although clients are connected. Without the name of the user, only
- * an empty list shows it.
+ * The problem that the user sees no sessions of others although clients are connected: only its own, without an error.
+ * Without the name of the user few sessions of one user show it: 2 of `monitoring`, and 450 connections.
  */
 export function findHiddenSessions(
   { cluster_api: login }: ClusterConfig,
   listed: SessionsResult,
   known: NodesResult,
 ): Problem | undefined {
-  const user = login?.username?.toLowerCase();
-  const seen =
-    user === undefined
-      ? 'The list of sessions is empty'
-      : `The user ${user} sees only its own sessions`;
   const read = known.nodes.filter(({ id, isFresh }) => isFresh && !listed.failedNodes.has(id));
-  const connections = read.reduce((sum, { metrics }) => sum + (metrics.get('sql.conns') ?? 0), 0);
-  const others = listed.applications.filter((application) => application.user !== user);
-  const seesOthers = others.some((counts) => SESSION_STATES.some((state) => counts[state] > 0));
-  if (seesOthers || connections === 0) return undefined;
+  const connections = sum(read.map(({ metrics }) => metrics.get('sql.conns') ?? 0));
+  if (connections === 0) return undefined;
+  const counts = new Map<string, number>();
+  for (const application of listed.applications) {
+    const sessions = sum(SESSION_STATES.map((state) => application[state]));
+    if (sessions === 0) continue;
+    counts.set(application.user, (counts.get(application.user) ?? 0) + sessions);
+  }
+  const text = describeSeen(login?.username?.toLowerCase(), counts, connections);
+  if (text === undefined) return undefined;
   return {
     key: 'own sessions',
     about: 'exporter',
     alert: 'CrdbSessionsHidden',
-    text: `${seen}, although the nodes count ${formatCount(connections)} connections.`,
+    text: `${text}, although the nodes count ${formatCount(connections)} connections.`,
     next: `Run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`,
     affects: ['sessions'],
   };
+}
+
+/** What is seen instead of all sessions; undefined where those of others are seen. `counts` is by user. */
+function describeSeen(
+  user: string | undefined,
+  counts: ReadonlyMap<string, number>,
+  connections: number,
+): string | undefined {
+  const [first, ...others] = counts;
+  if (user !== undefined) {
+    const isOwn = [...counts.keys()].every((name) => name === user);
+    return isOwn ? `The user ${user} sees only its own sessions` : undefined;
+  }
+  if (first === undefined) return 'The list of sessions is empty';
+  const [name, sessions] = first;
+  const isFew = others.length === 0 && sessions < FEW_SESSIONS * connections;
+  return isFew
+    ? `The list of sessions has only the ${formatCount(sessions)} of the user ${name}`
+    : undefined;
 }

@@ -54,6 +54,8 @@ export interface Problem {
   readonly level?: Severity | undefined;
   /** The condition is normal for so many seconds, and `info` until then. */
   readonly normalSeconds?: number | undefined;
+  /** The key of the same condition in a milder form. Only one of both is shown: this one as soon as it is no information. */
+  readonly worsens?: string | undefined;
   readonly text: string;
   /** The next step; commands are in backquotes. */
   readonly next: string;
@@ -75,7 +77,7 @@ interface PollFailure {
 }
 
 /** A problem with its severity and start; page and JSON add links, as far as they are configured, and name no cause. */
-export interface Finding extends Omit<Problem, 'level' | 'normalSeconds' | 'since'> {
+export interface Finding extends Omit<Problem, 'level' | 'normalSeconds' | 'since' | 'worsens'> {
   readonly level: Severity;
   readonly since: string;
   /** True when the first polls found it. */

@@ -14,6 +14,7 @@ const COMMANDS = [
   'ranges',
   'range',
   'sessions',
+  'jobs',
   'tables',
   'table',
   'users',

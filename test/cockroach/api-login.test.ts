@@ -263,6 +263,25 @@ describe('a ready token', () => {
     expect([client.logins.tried, seen]).toEqual([0, [BAD, GOOD]]);
   });
 
+  test.each([
+    `session=${GOOD}; Path=/; HttpOnly`,
+    `session=${GOOD};Path=/`,
+    `session=${GOOD}`,
+    GOOD,
+  ])('may be a cookie, as `cockroach auth-session login` prints it: %s', async (text) => {
+    const seen: string[] = [];
+    await using server = await serveTokens([], (token, response) => {
+      seen.push(token);
+      list(token, response);
+    });
+    await using client = createTestClient({
+      urls: [server.url],
+      token: () => Promise.resolve(text),
+    });
+    expect(await countNodes(client)).toBe(1);
+    expect([client.logins.tried, seen]).toEqual([0, [GOOD]]);
+  });
+
   test('that no header can carry is an auth failure that sends nothing', async () => {
     await using server = await serveTokens([], list);
     let token = 'a token\u6f22';

@@ -127,6 +127,8 @@ describe('the Cloud API', () => {
     ['', true],
     ['no ASSISTANT in the cluster', true],
     ['\n<html>404 Not Found</html>', false],
+    // The gateway does not know the path.
+    ['{"code": 5, "message": "Not Found"}', false],
   ])('says with a 404 of %j that there is no assistant: %s', async (text, isNone) => {
     const { outcome } = await callWith(404, text, (api, stats) => api.assistant(stats, shape));
     expect(reasonOf({ outcome })).toBe(isNone ? undefined : 'not_available');

@@ -26,6 +26,18 @@ export const CLOUD_CASES: readonly Case[] = [
     remedy: 'create one with `cloud assistant provision`',
   },
   {
+    when: 'the version of the service has no assistants',
+    fault: {
+      kind: 'status',
+      status: 404,
+      api: 'cloud',
+      body: '{"code": 5, "message": "Not Found"}',
+    },
+    command: ASSISTANT,
+    problem: /HTTP 404.*: code 5: Not Found/,
+    remedy: 'set cloud_api.api_version to a version that has it',
+  },
+  {
     when: 'the service does not know the cluster',
     fault: {
       kind: 'status',

@@ -15,7 +15,10 @@ import {
 import { type Endpoint, FAILURE_REASONS, LIMITS } from '../../src/vocabulary.ts';
 import { loadFlags, loadText } from '../config/loading.ts';
 import { FILES as PEM } from '../config/web-files.ts';
+import { createAuthority } from '../support/certificates.ts';
 import { expectGolden } from '../support/golden.ts';
+import { ask, connect } from '../support/http-client.ts';
+import { serveTls } from '../support/https-server.ts';
 
 const RENAME: Operation = {
   name: 'rename-database',
@@ -254,3 +257,33 @@ describe('the cause of a failure', () => {
     expect(diagnose(new Error('x'), nodes, CONFIG)).toBeUndefined();
   });
 });
+
+test('a redirect of an https URL is one of a proxy that speaks http to the nodes', () => {
+  const remedies = ['http://crdb:8080/api/v2', 'https://crdb:443/api/v2'].map((url) =>
+    remedyOf(statusError(307, 'failed', { endpoint: 'nodes', url })),
+  );
+  expect(remedies).toEqual([
+    expect.stringContaining('write https:// in the URL'),
+    expect.stringContaining('set the protocol of its backend to HTTPS'),
+  ]);
+});
+
+test.each([
+  ['cockroachdb-0.cockroachdb', 'dns:*.cockroachdb', true],
+  ['cockroachdb-0.cockroachdb', 'dns:other', false],
+  ['cockroachdb-0.cockroachdb.default', 'dns:*.cockroachdb', false],
+])(
+  '%s with a certificate for %s: a wildcard with a single dot is explained, %s',
+  async (servername, name, isExplained) => {
+    const authority = await createAuthority();
+    await using node = await serveTls(await authority.issue({ name: 'node', sans: [name] }));
+    await using client = connect([node.url], {
+      tls: { rejectUnauthorized: true, ca: authority.cert, servername },
+    });
+    const error: unknown = await ask(client).catch((reason: unknown) => reason);
+    if (!(error instanceof RequestError)) throw new Error('no failure');
+    expect(remedyOf(error)).toContain(
+      isExplained ? 'a wildcard with a single dot' : 'use one of them',
+    );
+  },
+);

@@ -28,6 +28,7 @@ const rules = readRules().flatMap((group) => group.rules);
 /** Alerts that need a history, all exporters, or are of the exporter itself. */
 const NOT_CHECKED = `
   CrdbBackupFailing CrdbBackupUnknown CrdbCertificateExpiring CrdbChangefeedFailing
+  CrdbChangefeedRetrying CrdbJobFailing CrdbStoreMissing
   CrdbClusterNameShared CrdbConfigReloadFailed CrdbDiskFillsFast CrdbExporterClockWrong
   CrdbExporterDown CrdbExportersDisagree CrdbHeartbeatSlow CrdbIdleTransactions CrdbLatencyHigh
   CrdbMonitoringBlind CrdbNodeFlapping CrdbNodeLivenessFlapping CrdbNodeMemoryGrows
@@ -136,6 +137,45 @@ function many(count: number, nodeCount = 3) {
   return check({ nodes: nodesResult(...nodes), ranges });
 }
 
+/** A locality, on which ranges depend when it is in the zone a. */
+function domain(tier: string, locality: string) {
+  const quorum = locality.startsWith('zone=a') ? 3 : 0;
+  return { tier, locality, quorum, allReplicas: 0, inside: 0 };
+}
+
+/** What is found when ranges depend on the zone a, and on each of its nodes, and zones have so many nodes each. */
+function atRisk(nodesPerZone: number): readonly string[] {
+  const tiersOf = (at: number) => {
+    const zone = 'abc'[Math.floor(at / nodesPerZone)] ?? '';
+    return [
+      { key: 'zone', value: zone },
+      { key: 'dns', value: `node-${at + 1}` },
+    ];
+  };
+  const list = Array.from({ length: 3 * nodesPerZone }, (_, at) =>
+    node(at + 1, { tiers: tiersOf(at) }),
+  );
+  const localities = [
+    ...['a', 'b', 'c'].map((zone) => domain('zone', `zone=${zone}`)),
+    ...list.map(({ tiers: [zone, dns] }) => domain('dns', `zone=${zone?.value},dns=${dns?.value}`)),
+  ];
+  const none = { quorum: 0, allReplicas: 0, withoutQuorum: 0, localities: [] };
+  const cluster = {
+    unverified: 0,
+    servingNothing: 0,
+    keySpace: { isComplete: true, isGapConfirmed: false },
+    dependence: {
+      nodes: new Map(list.map(({ id }) => [id, none])),
+      localities,
+      downReplicas: new Map<number, number>(),
+    },
+    descriptors: { state: 'read', refusal: undefined, due: 0, perMinute: undefined },
+    lost: 0,
+  } as const;
+  const ranges = scannedRanges({ ranges: 103, cluster }, []);
+  return check({ nodes: nodesResult(...list), ranges }).map(({ text }) => text);
+}
+
 /** The problems when the hottest range of a node has this load. */
 function textsOf(load: Partial<ReturnType<typeof scannedStore>>): readonly string[] {
   const scanned = [{ ...scannedStore(1, 1), ...load }];
@@ -174,9 +214,15 @@ const CONDITIONS: Readonly<
   CrdbPurgatory: [
     store({ 'queue.replicate.purgatory': 1 }),
     store({ 'queue.replicate.purgatory': 0 }),
+    [node(2), node(3)],
   ],
   CrdbChangefeedLagging: sides('changefeed.max_behind_nanos', 601e9, 600e9),
   CrdbLicenseExpiring: sides('seconds_until_license_expiry', 20 * 86_400, 22 * 86_400),
+  CrdbLicenseMissing: [
+    metrics({ seconds_until_license_expiry: 0 }),
+    metrics({ seconds_until_license_expiry: 90 * 86_400 }),
+    [node(2, { metrics: new Map([['seconds_until_license_expiry', 0]]) })],
+  ],
   CrdbPartitionSuspected: [
     metrics({ 'rpc.connection.unhealthy': 2, 'rpc.connection.healthy': 1 }),
     metrics({ 'rpc.connection.unhealthy': 1, 'rpc.connection.healthy': 2 }),
@@ -203,6 +249,11 @@ const CONDITIONS: Readonly<
 };
 
 describe('a finding', () => {
+  test('names a zone at risk although each node has a tier of its own, and no single node', () => {
+    expect(atRisk(2)).toEqual(['Some ranges would lose their quorum with zone=a.']);
+    expect(atRisk(1)).toEqual([]);
+  });
+
   test.each(Object.entries(CONDITIONS))('%s begins above its threshold', (alert, condition) => {
     const [above, below, others] = condition;
     expect(found(above, others).map((one) => one.alert)).toEqual([alert.trim()]);

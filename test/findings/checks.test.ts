@@ -81,9 +81,24 @@ test.each([
   for (let poll = 0; poll < 5; poll += 1) expect(check(cluster)).toEqual([]);
 });
 
-test('without the name of the user an empty list is reported, and no other one', async () => {
+test.each([
+  ['a fifth of the connections, of one user', found([10], { monitoring: 2 })],
+  ['few, of two users', found([450], { monitoring: 1, root: 1 })],
+])('without the name of the user nothing is reported while it sees %s', async (_what, cluster) => {
   const check = await prepare();
-  for (let poll = 0; poll < 5; poll += 1) expect(check(BLIND)).toEqual([]);
+  for (let poll = 0; poll < 5; poll += 1) expect(check(cluster)).toEqual([]);
+});
+
+test('without the name of the user an empty list is reported, and few sessions of one user', async () => {
+  const check = await prepare();
+  const own = found([150, 150, 150], { monitoring: 2 });
+  expect([...check(own), ...check(own)]).toEqual([]);
+  expect(check(own)).toEqual([
+    expect.stringContaining(
+      ': The list of sessions has only the 2 of the user monitoring, although the nodes count 450 connections. ',
+    ),
+  ]);
+  expect(check(found([0], {}))).toEqual([]);
   const empty = found([700], {});
   expect([...check(empty), ...check(empty)]).toEqual([]);
   expect(check(empty)).toEqual([

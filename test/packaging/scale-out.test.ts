@@ -53,9 +53,12 @@ describe.skipIf(!hasProgram('prometheus'))('the rules in a real Prometheus', () 
       );
       expect(alone?.size).toBeGreaterThan(NODES * 5);
       expect(pair).toEqual(alone);
-      // Only an exporter that reads all nodes knows of lost ranges.
+      // Only an exporter that reads all nodes knows what is lost or verified.
       const known = [...(alone ?? [])].filter(
-        ([series]) => !/ranges_lost|crdb_safe_to_stop/.test(series),
+        ([series]) =>
+          !/ranges_lost|crdb_safe_to_stop|serving_nothing|unverified|key_space|may_decommission/.test(
+            series,
+          ),
       );
       expect(shards).toEqual(new Map(known));
     },

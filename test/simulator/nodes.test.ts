@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startSimulator, type Simulator } from '../../simulator/index.ts';
+import { recordOf } from '../../simulator/world/records.ts';
 import { clusterClient, type NodesBody, type WireNode } from './client.ts';
 
 const START_MS = 1_800_000_000_000;
@@ -66,6 +67,19 @@ it('has no faults with the scenario `calm`', async () => {
   expect(new Set(truth.nodes.map((node) => node.buildTag)).size).toBe(1);
   const youngest = truth.sessions.byNode.map((node) => node.oldestIdleTransactionMs ?? truth.nowMs);
   expect(truth.nowMs - Math.min(...youngest)).toBeLessThan(60_000);
+});
+
+it('counts a job that fails at its node until that restarts', async () => {
+  await using simulator = await startSimulator({ nodes: 3, ranges: 12, faultyNodes: false });
+  const failures = () =>
+    [1, 2].map((id) => {
+      const node = simulator.world.state.nodes.get(id);
+      return node && recordOf(simulator.world.state, node).metrics['jobs.import.resume_failed'];
+    });
+  simulator.world.failJob('import', 2);
+  expect(failures()).toEqual([0, 1]);
+  simulator.world.restartNode(2);
+  expect(failures()).toEqual([0, 0]);
 });
 
 it('lists members that died long ago with their last record, some at the address of a node', async () => {

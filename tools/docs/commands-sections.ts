@@ -40,6 +40,11 @@ export const SECTIONS: readonly Section[] = [
     commands: ['sessions'],
   },
   {
+    title: 'jobs',
+    text: 'Jobs of the cluster, those that failed or are paused first (`GET /_admin/v1/jobs`, no stable API). `--failed` and `--paused` keep only those. The user needs `VIEWJOB` to see the jobs of others. Error texts and descriptions are shown only here, never in metrics or logs.',
+    commands: ['jobs'],
+  },
+  {
     title: 'users',
     text: 'SQL users. The user of the exporter needs `SELECT` on `system.users`.',
     commands: ['users'],

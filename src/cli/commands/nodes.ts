@@ -57,10 +57,11 @@ const COLUMNS: readonly Column<Node>[] = [
     (node) => node.metrics?.['sys.cpu.combined.percent-normalized'],
   ),
   numberColumn('MEMORY', formatBytes, (node) => node.metrics?.['sys.rss']),
+  // Not capacity.used: others may fill the disk, too.
   numberColumn('DISK', formatPercent, (node) => {
     const capacity = sumOf(node, 'capacity');
-    const used = sumOf(node, 'capacity.used');
-    return capacity && used !== undefined ? used / capacity : undefined;
+    const available = sumOf(node, 'capacity.available');
+    return capacity && available !== undefined ? 1 - available / capacity : undefined;
   }),
   numberColumn('CONNS', formatCount, (node) => node.metrics?.['sql.conns']),
   numberColumn('REPLICAS', formatCount, (node) => sumOf(node, 'replicas')),

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { ranges } from '../../collectors/ranges/collector.ts';
-import { PROBLEM_ISSUES } from '../../findings/range-problems.ts';
+import { isSystemRange, PROBLEM_ISSUES } from '../../findings/range-problems.ts';
 import { formatAge, formatList, formatNodes, toTimestamp } from '../../format.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
@@ -88,10 +88,15 @@ async function printReplicas(
   noteMissingNodes(missing);
 }
 
-/** The most severe problem of a replica decides; `PROBLEM_ISSUES` begins with the worst. */
+/**
+ * The most severe problem of a replica decides; `PROBLEM_ISSUES` begins with the worst. Of equal ones those of the system are
+ * first: without them nothing works.
+ */
 function severityOf(replica: Replica): number {
   const worst = PROBLEM_NAMES.findIndex((name) => replica.problems.includes(name));
-  return worst === -1 ? 0 : PROBLEM_NAMES.length - worst;
+  const severity = worst === -1 ? 0 : PROBLEM_NAMES.length - worst;
+  const table = replica.table ?? String(replica.table_id ?? '');
+  return severity + (isSystemRange({ rangeId: replica.range_id ?? 0, table }) ? 0.5 : 0);
 }
 
 /** The leaseholders with most queries, the hottest first. */

@@ -98,9 +98,10 @@ const NODE_GAUGES = [
   ofNode(({ cpus }) => cpus, {
     name: 'crdb_node_cpus',
     help: 'CPUs available to the node.',
-    field: 'num_vcpus, else num_cpus',
+    field:
+      'num_vcpus, else metrics (sys.cpu.user.percent + sys.cpu.sys.percent) / sys.cpu.combined.percent-normalized, else num_cpus',
     notes:
-      'num_vcpus respects the limit of the cgroup, if the server sends it; num_cpus does not. Absent when unknown.',
+      'The first two respect the limit of a container, if the server sends them; num_cpus, their upper bound, does not. Absent when unknown.',
   }),
   ofNode(({ memoryBytes }) => memoryBytes, {
     name: 'crdb_node_memory_bytes',

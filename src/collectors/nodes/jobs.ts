@@ -1,8 +1,9 @@
-import { type Family, gauge } from '../../metrics/family.ts';
+import { counter, type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
+import { COUNTER_NOTES, NODE } from './keyed.ts';
 import type { NodeRecord, NodeStatus } from './record.ts';
 
-// Families of the cluster as a whole that nodes report in their metrics: jobs, backups, an open upgrade.
+// Families of jobs, backups and an open upgrade, most of them of the cluster as a whole.
 
 /** Values of the label `job_type`, which are also the names of the jobs in the metrics of CockroachDB. */
 const JOB_TYPES = [
@@ -32,7 +33,7 @@ const LAST_BACKUP = 'schedules.BACKUP.last-completed-time';
 const PRESERVE_DOWNGRADE = 'cluster.preserve-downgrade-option.last-updated';
 
 /** The metrics of a node that these families need. */
-export const CLUSTER_KEYS: readonly string[] = [
+export const JOB_KEYS: readonly string[] = [
   LAST_BACKUP,
   PRESERVE_DOWNGRADE,
   STATISTICS,
@@ -41,6 +42,7 @@ export const CLUSTER_KEYS: readonly string[] = [
     ...jobKeys(type, 'currently_running'),
     ...jobKeys(type, 'currently_paused'),
     ...jobKeys(type, 'protected_age_sec'),
+    ...jobKeys(type, 'resume_failed'),
   ]),
 ];
 
@@ -60,7 +62,14 @@ const families = {
     help: 'End of the last scheduled backup, Unix time in seconds.',
     field: `metrics ${LAST_BACKUP}`,
     notes:
-      'Only of schedules created with the option updates_cluster_last_backup_time_metric. The largest over the nodes since the exporter started: a node forgets it when it restarts. Absent while no node reports one.',
+      'Only of schedules created with the option updates_cluster_last_backup_time_metric; of two such schedules the later backup hides the other. The largest over the nodes since the exporter started: a node forgets it when it restarts. Absent while no node reports one.',
+  }),
+  jobFailures: counter({
+    name: 'crdb_node_job_failures_total',
+    help: 'Jobs of the type that failed for good on the node.',
+    labels: [...NODE.labels, 'job_type'],
+    field: 'metrics jobs.*.resume_failed',
+    notes: `The command jobs shows which and why. Not those that were cancelled. ${COUNTER_NOTES}`,
   }),
   jobs: gauge({
     name: 'crdb_jobs',
@@ -83,13 +92,14 @@ const families = {
     field:
       'updated_at and metrics *_replication.replicated_time_seconds, jobs.replication_stream_ingestion.*, jobs.logical_replication.*',
     notes:
-      'The smallest over the nodes: one that no longer runs the job keeps its old time. Absent while no such job runs or is paused.',
+      'A node that no longer runs the job keeps its old time. physical: of the node with the newest time; of two streams the newer one hides the other. logical: of the node that runs the job poll_jobs_stats, whose time is the oldest of all such jobs. Absent while no such job runs or is paused.',
   }),
   preserveDowngrade: gauge({
     name: 'crdb_preserve_downgrade_option_updated_timestamp_seconds',
     help: 'When finalizing the upgrade of the cluster was put off, Unix time in seconds.',
     field: `metrics ${PRESERVE_DOWNGRADE}`,
-    notes: 'Absent while the setting cluster.preserve_downgrade_option is empty.',
+    notes:
+      'The smallest over the nodes: a node sets it anew when it starts, so the true time may be earlier still. Absent while the setting cluster.preserve_downgrade_option is empty.',
   }),
 };
 
@@ -129,10 +139,16 @@ export function readJobs(all: readonly NodeStatus[]): JobsStatus {
     );
   const lagOf = (kind: ReplicationKind): number | undefined => {
     const job = REPLICATION_JOBS[kind];
-    return running(job) || paused(job) ? smallestLag(fresh, replicatedTimeKey(kind)) : undefined;
+    const reporting = kind === 'logical' ? counting : fresh;
+    return running(job) || paused(job)
+      ? smallestLag(reporting, replicatedTimeKey(kind))
+      : undefined;
   };
   return {
-    preserveDowngradeSeconds: largest(valuesOf(fresh, [PRESERVE_DOWNGRADE])) || undefined,
+    // Example: the option was set 30 days ago on three nodes; node 2 started 2 days ago and says 2 days.
+    preserveDowngradeSeconds: smallest(
+      valuesOf(fresh, [PRESERVE_DOWNGRADE]).filter((time) => time > 0),
+    ),
     jobs: JOB_TYPES.map((type) => ({
       type,
       running: running(type),
@@ -163,13 +179,21 @@ export function writeJobSamples(
   }
 }
 
+/** Writes how many jobs of each type failed on a node whose record is fresh. */
+export function writeJobFailures(set: SampleSet, node: NodeRecord): void {
+  for (const type of JOB_TYPES) {
+    const labels = { node_id: String(node.id), job_type: type };
+    set.set(families.jobFailures, labels, sum(valuesOf([node], jobKeys(type, 'resume_failed'))));
+  }
+}
+
 /** The lag behind the newest replicated time of all nodes; 0 means that nothing was replicated. */
 function smallestLag(nodes: readonly NodeRecord[], key: string): number | undefined {
   const lags = nodes.flatMap(({ metrics, updatedSeconds }) => {
     const replicatedSeconds = metrics.get(key) ?? 0;
     return replicatedSeconds === 0 ? [] : Math.max(0, updatedSeconds - replicatedSeconds);
   });
-  return lags.length === 0 ? undefined : Math.min(...lags);
+  return smallest(lags);
 }
 
 /** Values that the nodes sent under these keys. */
@@ -182,6 +206,10 @@ function valuesOf(nodes: readonly NodeRecord[], keys: readonly string[]): readon
     }
   }
   return values;
+}
+
+function smallest(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : Math.min(...values);
 }
 
 /** Undefined without values, as the sum below. */

@@ -13,7 +13,16 @@ export interface KeyedSeries {
 export const NODE = { labels: ['node_id'], source: 'metrics' } as const;
 const STORE = { labels: ['node_id', 'store_id'], source: 'store_metrics' } as const;
 
-const COUNTER_NOTES =
+/** Values of the label `kind` of statements, and their part of the key. */
+const STATEMENT_KINDS = {
+  select: 'select',
+  insert: 'insert',
+  update: 'update',
+  delete: 'delete',
+  ddl: 'ddl',
+} as const;
+
+export const COUNTER_NOTES =
   'Counts since the start of the node and is updated every 10 s: use rate windows of 2 m and more.';
 
 const OWN_COUNT_NOTES = 'CrdbScanDisagrees compares the range scan with it.';
@@ -42,6 +51,8 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   }),
   keyed(NODE, 'sql.service.latency-p99', 'crdb_node_sql_service_latency_p99_seconds', {
     help: '99th percentile of recent SQL statement latency in seconds; 0 without statements.',
+    notes:
+      'Of SELECT, INSERT, UPDATE and DELETE statements that succeeded at the first attempt. COMMIT, where writes of an explicit transaction wait for replication, is not in it, nor DDL, retried or running statements: see crdb_store_raft_log_commit_p99_seconds and crdb_store_wal_fsync_p99_seconds for slow writes.',
   }),
   keyed(NODE, 'liveness.heartbeatlatency-p99', 'crdb_node_liveness_heartbeat_p99_seconds', {
     help: '99th percentile of recent liveness heartbeat latency in seconds; 0 without heartbeats.',
@@ -60,13 +71,21 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   }),
   keyed(NODE, 'changefeed.max_behind_nanos', 'crdb_node_changefeed_max_behind_seconds', {
     help: 'Lag of the slowest changefeed of the node in seconds.',
+    notes:
+      'No lag while crdb_node_changefeed_backfills of any node is not 0. 0 for a changefeed that is paused or only retries.',
+  }),
+  keyed(NODE, 'changefeed.backfill_count', 'crdb_node_changefeed_backfills', {
+    help: 'Scans of whole tables that changefeeds of the node are running.',
+    notes: 'Until they end, crdb_node_changefeed_max_behind_seconds of any node is no lag.',
   }),
   keyed(NODE, 'sql.query.count', 'crdb_node_sql_queries_total', {
-    help: 'SQL statements executed by the node.',
-    notes: 'From 25.1 on statements that were started, those of transaction control included.',
+    help: 'SQL statements that succeeded on the node.',
+    notes: 'BEGIN, COMMIT and ROLLBACK included.',
   }),
   keyed(NODE, 'sql.failure.count', 'crdb_node_sql_failures_total', {
-    help: 'SQL statements that failed on the node.',
+    help: 'SQL statements that failed while the node executed them.',
+    notes:
+      'None of them is in crdb_node_sql_queries_total. Not counted: errors of parse and bind (a missing table, column or privilege with a driver that prepares), syntax errors, and errors that ask the client to retry (40001). The share of failed statements is this divided by the sum of crdb_node_sql_statements_started_total.',
   }),
   keyed(NODE, 'liveness.heartbeatfailures', 'crdb_node_liveness_heartbeat_failures_total', {
     help: 'Failed liveness heartbeats of the node.',
@@ -78,22 +97,40 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
     help: 'Changefeeds that failed permanently on the node.',
   }),
   keyed(NODE, 'sql.*.count', 'crdb_node_sql_statements_total', {
-    help: 'SQL statements executed by the node, by kind.',
-    by: [
-      'kind',
-      { select: 'select', insert: 'insert', update: 'update', delete: 'delete', ddl: 'ddl' },
-    ],
+    help: 'SQL statements that succeeded on the node, by kind.',
+    by: ['kind', STATEMENT_KINDS],
   }),
-  keyed(NODE, 'sql.txn.*.count', 'crdb_node_sql_transactions_total', {
-    help: 'SQL transactions ended by the node, by outcome.',
-    by: ['outcome', { committed: 'commit', rolled_back: 'rollback', aborted: 'abort' }],
-    notes: 'rolled_back counts ROLLBACK statements.',
+  keyed(NODE, 'sql.*.started.count', 'crdb_node_sql_statements_started_total', {
+    help: 'SQL statements that the node began to execute, by kind.',
+    by: ['kind', STATEMENT_KINDS],
+    notes: 'Successful or not. Not counted: what failed before, in parse or bind.',
   }),
-  keyed(NODE, 'sql.txn.contended.count', 'crdb_node_sql_contended_transactions_total', {
-    help: 'SQL transactions of the node that had to wait for another transaction.',
+  keyed(NODE, 'sql.txn.latency-count', 'crdb_node_sql_transactions_total', {
+    help: 'SQL transactions that ended on the node, implicit ones included.',
+  }),
+  keyed(NODE, 'sql.txn.*.count', 'crdb_node_sql_transaction_ends_total', {
+    help: 'Ends of explicit SQL transactions on the node, by kind.',
+    by: ['kind', { commit: 'commit', rollback: 'rollback', abort: 'abort' }],
+    notes:
+      'commit and rollback: COMMIT and ROLLBACK statements; abort: transactions that an error aborted, which also end by one of the two. The kinds overlap: never add them up.',
+  }),
+  keyed(NODE, 'sql.txn.contended.count', 'crdb_node_sql_contended_transactions_sampled_total', {
+    help: 'Sampled SQL transactions of the node that had to wait for another transaction.',
+    notes:
+      'The server samples 1 % of the transactions (setting sql.txn_stats.sample_rate) and the first of each fingerprint: a sign of contention, not a count. crdb_store_lock_waiters is exact.',
+  }),
+  keyed(NODE, 'sql.new_conns', 'crdb_node_sql_connections_new_total', {
+    help: 'SQL connections that the node accepted, before any login.',
+    notes:
+      'Less crdb_node_sql_connections_ready_total: logins that failed, and clients that went before they were ready.',
+  }),
+  keyed(NODE, 'sql.conn.latency-count', 'crdb_node_sql_connections_ready_total', {
+    help: 'SQL connections to the node that became sessions.',
   }),
   keyed(NODE, 'sql.conn.failures', 'crdb_node_sql_connection_failures_total', {
-    help: 'SQL connections to the node that failed.',
+    help: 'SQL connections that the node refused before the login.',
+    notes:
+      'The node drains or has no memory for them. No failed login, no port scan, no health check is in it.',
   }),
   keyed(NODE, 'sql.mem.root.current', 'crdb_node_sql_memory_bytes', {
     help: 'Memory that SQL holds on the node in bytes.',
@@ -103,6 +140,7 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   }),
   keyed(NODE, 'changefeed.error_retries', 'crdb_node_changefeed_retries_total', {
     help: 'Retries of changefeeds of the node after an error.',
+    notes: 'A changefeed that only retries shows no lag.',
   }),
   keyed(NODE, 'rpc.connection.*', 'crdb_node_rpc_connections', {
     help: 'RPC connections of the node to its peers, by state.',
@@ -146,6 +184,7 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
   }),
   keyed(STORE, 'raftlog.behind', 'crdb_store_raft_log_behind', {
     help: 'Raft log entries that followers of the ranges led by the store are behind.',
+    notes: 'Grows without limit for a follower on a dead node until it is replaced.',
   }),
   keyed(STORE, 'storage.wal.fsync.latency-p99', 'crdb_store_wal_fsync_p99_seconds', {
     help: '99th percentile of recent write-ahead log sync latency in seconds; 0 without syncs.',

@@ -1,16 +1,15 @@
 import type { KeyFilter } from '../../json/shape.ts';
 import { type Family, gauge, untyped } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import { CLUSTER_KEYS } from './jobs.ts';
+import { JOB_KEYS, writeJobFailures } from './jobs.ts';
 import { type KeyedSeries, NODE, NODE_METRICS, STORE_METRICS } from './keyed.ts';
-import type { NodeRecord } from './record.ts';
+import { CPU_KEYS, type NodeRecord } from './record.ts';
 
 // The families read from the metrics of a node and of its stores, by their CockroachDB keys.
 
-const LICENSE_KEYS = [
-  'seconds_until_license_expiry',
-  'seconds_until_enterprise_license_expiry',
-] as const;
+const LICENSE_KEY = 'seconds_until_license_expiry';
+/** The second is that of older servers. */
+const LICENSE_KEYS = [LICENSE_KEY, 'seconds_until_enterprise_license_expiry'] as const;
 
 const CERTIFICATE_PREFIX = 'security.certificate.expiration.';
 /** The sum of the times of all SQL users: two that expire in 2026 make 2082. */
@@ -23,6 +22,15 @@ const families = {
     help: 'Expiry of the license, Unix time in seconds.',
     field: 'updated_at and metrics seconds_until_license_expiry',
     notes: 'Absent without a license.',
+  }),
+  licenseInstalled: gauge({
+    ...NODE,
+    name: 'crdb_node_license_installed',
+    help: 'Whether the node knows a license: 1 or 0.',
+    unit: '0 or 1',
+    field: `metrics ${LICENSE_KEY}`,
+    notes:
+      'Absent before 24.3. From then on a cluster of several nodes without a license throttles transactions after 7 days (a new cluster) or 30 (an upgraded one).',
   }),
   certificateExpiry: gauge({
     name: 'crdb_node_certificate_expiry_timestamp_seconds',
@@ -75,8 +83,9 @@ export function nodeKeys(selected: KeyFilter): KeyFilter {
   return {
     keys: [
       ...NODE_METRICS.map(({ key }) => key),
+      ...Object.values(CPU_KEYS),
       ...LICENSE_KEYS,
-      ...CLUSTER_KEYS,
+      ...JOB_KEYS,
       ...selected.keys,
     ],
     prefixes: [CERTIFICATE_PREFIX, ...selected.prefixes],
@@ -96,6 +105,9 @@ export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: Ke
   const [untilExpiry] = LICENSE_KEYS.flatMap((key) => metrics.get(key) ?? []);
   // 0 seconds mean that there is no license; an expired one has less.
   if (untilExpiry) set.set(families.licenseExpiry, labels, updatedSeconds + untilExpiry);
+  const license = metrics.get(LICENSE_KEY);
+  if (license !== undefined) set.set(families.licenseInstalled, labels, license === 0 ? 0 : 1);
+  writeJobFailures(set, node);
   for (const [key, value] of metrics) {
     // 0 means that the node has no such certificate.
     if (key.startsWith(CERTIFICATE_PREFIX) && key !== CLIENT_CERTIFICATES && value !== 0) {

@@ -48,6 +48,13 @@ export const nodeDetails = object({
   attrs: object({ attrs: array(nameText()) }),
 });
 
+/** CPU time of the process, in CPUs and as a share of those that it may use. */
+export const CPU_KEYS = {
+  user: 'sys.cpu.user.percent',
+  system: 'sys.cpu.sys.percent',
+  share: 'sys.cpu.combined.percent-normalized',
+} as const;
+
 type NodeElement = Infer<ReturnType<typeof nodeShape>>;
 
 /** A node as of one poll; its texts are valid label values, '' where the server sent none. */
@@ -99,12 +106,25 @@ export function copyNode(
     startedSeconds: toSeconds(node.started_at),
     updatedSeconds,
     recordAgeSeconds: hasAge ? Math.max(0, dateMs / 1000 - updatedSeconds) : undefined,
-    // Virtual CPUs, if the server sends them, respect the limit of the cgroup; the CPUs of the host do not.
-    cpus: positive(node.num_vcpus) ?? positive(node.num_cpus),
+    cpus: positive(node.num_vcpus) ?? usableCpus(node.metrics, positive(node.num_cpus)),
     memoryBytes: positive(node.total_system_memory),
     metrics: node.metrics,
     stores: node.store_metrics,
   };
+}
+
+/**
+ * The CPUs that the server itself divides by, which respect the limit of a container: a process that uses 1.5 + 0.5
+ * CPUs, half of what it may, has 4, on a host with 64, too. Without CPU time the CPUs of the host.
+ */
+function usableCpus(
+  metrics: ReadonlyMap<string, number>,
+  hostCpus: number | undefined,
+): number | undefined {
+  const used = (metrics.get(CPU_KEYS.user) ?? 0) + (metrics.get(CPU_KEYS.system) ?? 0);
+  const share = metrics.get(CPU_KEYS.share) ?? 0;
+  const cpus = share > 0 ? Math.round((used / share) * 100) / 100 : 0;
+  return cpus > 0 ? Math.min(cpus, hostCpus ?? Infinity) : hostCpus;
 }
 
 /** Rounded to microseconds: a double cannot hold the nanoseconds of a Unix time. No node wrote its record before 1970. */

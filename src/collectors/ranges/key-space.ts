@@ -7,9 +7,9 @@ import type { KeySpaceStatus } from './result.ts';
 // start, and c a start and no end: these are the open ends, and what lies between them is the gap.
 
 /** The last key, 0xff 0xff, in both forms of bytes. */
-const LAST_KEYS: ReadonlySet<number> = new Set(['"//8="', '[255,255]'].map(hashOf));
+const LAST_KEYS = ['"//8="', '[255,255]'];
 /** The first range has no start key, or an empty one. */
-const NO_KEYS: ReadonlySet<number> = new Set([0, ...['""', '[]'].map(hashOf)]);
+const EMPTY_KEYS = ['""', '[]'];
 /** Stand in a set of open ends where not exactly one range has no start key, or ends at the last key. */
 const NO_FIRST_RANGE = -1;
 const NO_LAST_RANGE = -2;
@@ -21,6 +21,8 @@ const MAX_SORTED = 65_536;
 export function* findOpenEnds(table: RangeTable): Work<ReadonlySet<number>> {
   const open = new Set<number>();
   const parts = Math.ceil(table.size / MAX_SORTED);
+  const lastKeys = new Set(LAST_KEYS.map(hashOf));
+  const noKeys = new Set([0, ...EMPTY_KEYS.map(hashOf)]);
   const ends = { first: 0, last: 0 };
   for (let part = 0; part < parts; part += 1) {
     const keys = { starts: [] as number[], ends: [] as number[] };
@@ -36,8 +38,8 @@ export function* findOpenEnds(table: RangeTable): Work<ReadonlySet<number>> {
       Uint32Array.from(keys.starts).toSorted(),
       Uint32Array.from(keys.ends).toSorted(),
       (hash, count) => {
-        if (NO_KEYS.has(hash)) ends.first += count;
-        else if (LAST_KEYS.has(hash) && count < 0) ends.last -= count;
+        if (noKeys.has(hash)) ends.first += count;
+        else if (lastKeys.has(hash) && count < 0) ends.last -= count;
         else open.add(hash);
       },
     );

@@ -49,7 +49,7 @@ const ofSizes = gaugeOf({
   request: METADATA,
   // Names that become equal as labels share a series.
   merge: 'sum',
-  notes: `${SHOWN} The others are summed as other. ${CACHED}`,
+  notes: `${SHOWN} The others are summed as other. ${CACHED} Absent for a new table whose size the server could not compute.`,
 })<TableFigures>;
 
 /** The figures of a table: some of listed tables only, the sizes of discovered ones. */
@@ -75,6 +75,12 @@ export const TABLE_GAUGES = [
     unit: 'number',
     field: 'create_table_statement',
     notes: 'Only changes have a meaning, not the value.',
+  }),
+  ofListed(({ statisticsSeconds }) => statisticsSeconds, {
+    name: 'crdb_table_statistics_updated_timestamp_seconds',
+    help: "When the optimizer's statistics of the table were made, Unix time in seconds.",
+    field: 'stats_last_created_at',
+    notes: `${LISTED} Absent where the server does not send it, or has none.`,
   }),
   ofZone(({ zone }) => zone?.num_replicas, {
     name: 'crdb_table_zone_replicas',

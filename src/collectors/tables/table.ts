@@ -110,6 +110,8 @@ export interface TableFigures {
   readonly columns?: number | undefined;
   readonly indexes?: number | undefined;
   readonly schemaHash?: number | undefined;
+  /** When the statistics of the optimizer were made, Unix time. */
+  readonly statisticsSeconds?: number | undefined;
   /** Inherited settings are undefined. */
   readonly zone?: Infer<typeof tableShape>['zone_config'];
   /** On disk, over all replicas. */
@@ -157,7 +159,14 @@ export async function readDetails(
     ),
     schemaHash: statement === '' ? undefined : crc32(statement),
     zone: found.zone_config,
+    statisticsSeconds: toSeconds(found.stats_last_created_at),
   };
+}
+
+/** Undefined for what is no time, and for Go's zero time, the year 1. */
+function toSeconds(text: unknown): number | undefined {
+  const milliseconds = typeof text === 'string' ? Date.parse(text) : Number.NaN;
+  return milliseconds > 0 ? milliseconds / 1000 : undefined;
 }
 
 function countDistinct<T>(items: readonly T[], read: (item: T) => unknown): number {
@@ -178,6 +187,7 @@ export const discoveredShape = object({
   total_data_bytes: integer(),
   total_live_data_bytes: integer(),
   last_updated: time(),
+  last_update_error: string(),
 });
 
 /** The tables of a database, or of `other` databases. */
@@ -218,17 +228,25 @@ export async function discoverTables(
         schema: cleanLabelValue(found.schema_name ?? ''),
         table: cleanLabelValue(found.table_name ?? ''),
         tableId: String(id),
-        ranges: found.range_count,
         columns: found.column_count,
         indexes: found.index_count,
-        sizeBytes: found.replication_size_bytes,
-        dataBytes: found.total_data_bytes,
-        liveDataBytes: found.total_live_data_bytes,
+        ...readSizes(found),
         updatedSeconds: found.last_updated && found.last_updated / 1000,
       });
     },
   });
   return [...byId.values()];
+}
+
+/**
+ * The sizes of a table; none where the server could not compute them yet. Example: a table of 800 GiB was restored while a
+ * node was down: its row has an error and zeros. An older table keeps its old sizes beside the error.
+ */
+function readSizes(found: Omit<Infer<typeof discoveredShape>, 'table_id'>): TableFigures {
+  const { range_count: ranges, replication_size_bytes: sizeBytes } = found;
+  const { total_data_bytes: dataBytes, total_live_data_bytes: liveDataBytes } = found;
+  if (found.last_update_error && !sizeBytes && !dataBytes) return {};
+  return { ranges, sizeBytes, dataBytes, liveDataBytes };
 }
 
 /** The label of what has no series of its own. */

@@ -27,8 +27,8 @@ const NODES = [
     total_system_memory: 4096,
     metrics: { 'sys.cpu.combined.percent-normalized': 0.125, 'sys.rss': 2048, 'sql.conns': 1234 },
     store_metrics: {
-      1: { replicas: 9, capacity: 100, 'capacity.used': 30 },
-      2: { replicas: 1200, capacity: 300, 'capacity.used': 20 },
+      1: { replicas: 9, capacity: 100, 'capacity.used': 30, 'capacity.available': 10 },
+      2: { replicas: 1200, capacity: 300, 'capacity.used': 20, 'capacity.available': 150 },
     },
   },
   { node_id: 2, liveness_status: 9, updated_at: nanosAgo(3) },

@@ -77,6 +77,19 @@ describe('ranges', () => {
     expect(new Set(found.map((replica) => replica['range_id']))).toEqual(expected);
   });
 
+  test('with --problems has the worst first, of equal ones those of the system, by name', async () => {
+    await using lost = await startSimulator({ nodes: 3, ranges: 60, faultyNodes: false });
+    for (const id of [2, 3]) lost.world.killNode(id);
+    const flag = await configFlag(lost);
+    const { out } = await runHere(['ranges', '--problems', '--wide', flag]);
+    const [header = [], ...replicas] = rows(out);
+    const columns = ['RANGE', 'TABLE'].map((title) => header.indexOf(title));
+    expect(replicas.slice(0, 2).map((row) => columns.map((at) => row[at]))).toEqual([
+      ['1', 'system: meta ranges'],
+      ['2', 'system: node liveness'],
+    ]);
+  });
+
   test('with --hot are those with most queries, hottest first', async () => {
     const [, ...found] = rows(await good('ranges', '--hot', '7'));
     const { hot } = simulator.truth().ranges;

@@ -131,6 +131,14 @@ describe('replication lag', () => {
     expect(await lagsOf({ ...paused, [STATISTICS]: 0 }, counting)).toEqual([]);
   });
 
+  test('of logical jobs is that of the node with the statistics, not the smallest', async () => {
+    // Node 2 ran the statistics until an hour ago, when its jobs were 5 s behind; node 1 knows that one is 2 h behind.
+    const runs = { 'jobs.logical_replication.currently_running': 1 };
+    const present = { ...runs, [LOGICAL]: time - 7200, [STATISTICS]: 1 };
+    const former = { ...runs, [LOGICAL]: time - 5, [STATISTICS]: 0 };
+    expect(await lagsOf(present, former)).toEqual(['{kind="logical"} 7200']);
+  });
+
   test('does not count a stale record', async () => {
     const record = { updated_at: NOW_NS - 600e9, metrics: { [PHYSICAL]: time, [RUNS]: 1 } };
     const { of } = await pollNodes([recordOf(1), recordOf(2, record)]);
@@ -158,11 +166,36 @@ describe('the last backup', () => {
   });
 });
 
-test.each([
-  [1_700_000_000, ['1700000000']],
-  [0, []],
-])('an upgrade that is put off since %s', async (time, expected) => {
-  const metrics = { 'cluster.preserve-downgrade-option.last-updated': time };
-  const { of } = await pollNodes([recordOf(1, { metrics }), recordOf(2)]);
-  expect(of('crdb_preserve_downgrade_option_updated_timestamp_seconds')).toEqual(expected);
+describe('an upgrade that is put off', () => {
+  test.each([
+    [[1_700_000_000, undefined], ['1700000000']],
+    [[0, 0], []],
+    // Node 2 restarted since, and loaded the setting anew.
+    [[1_700_000_000, 1_702_000_000], ['1700000000']],
+    [[0, 1_702_000_000], ['1702000000']],
+  ])('is so since the smallest time above 0: %o', async (times, expected) => {
+    const key = 'cluster.preserve-downgrade-option.last-updated';
+    const records = times.map((time, at) => recordOf(at + 1, { metrics: { [key]: time } }));
+    const { of } = await pollNodes(records);
+    expect(of('crdb_preserve_downgrade_option_updated_timestamp_seconds')).toEqual(expected);
+  });
+});
+
+test('jobs that failed are counted by node and type, both names of schema changes together', async () => {
+  const failed = {
+    'jobs.backup.resume_failed': 2,
+    'jobs.schema_change.resume_failed': 3,
+    'jobs.new_schema_change.resume_failed': 4,
+    'jobs.auto_create_stats.resume_failed': 9,
+  };
+  const { of } = await pollNodes([
+    recordOf(1, { metrics: failed }),
+    recordOf(2, { metrics: { 'jobs.restore.resume_failed': 0 } }),
+    recordOf(3, { metrics: failed, ...STALE }),
+  ]);
+  expect(of('crdb_node_job_failures_total')).toEqual([
+    '{node_id="1",job_type="backup"} 2',
+    '{node_id="1",job_type="schema_change"} 7',
+    '{node_id="2",job_type="restore"} 0',
+  ]);
 });

@@ -13,6 +13,15 @@ async function measuredNodes(
   return [...new Set(ids)];
 }
 
+/** CPU time in CPUs, and as a share of those that the node may use. */
+function cpuTime(user: number, system: number, share: number) {
+  return {
+    'sys.cpu.user.percent': user,
+    'sys.cpu.sys.percent': system,
+    'sys.cpu.combined.percent-normalized': share,
+  };
+}
+
 describe('metrics of a node', () => {
   test('nanoseconds become seconds; counters and ratios are unchanged; kinds are a label', async () => {
     const metrics = {
@@ -30,8 +39,8 @@ describe('metrics of a node', () => {
       'crdb_node_cpu_ratio{node_id="1"} 0.25',
       'crdb_node_sql_queries_total{node_id="1"} 1000000',
       'crdb_node_sql_statements_total{node_id="1",kind="select"} 1',
-      'crdb_node_sql_transactions_total{node_id="1",outcome="committed"} 3',
-      'crdb_node_sql_transactions_total{node_id="1",outcome="rolled_back"} 4',
+      'crdb_node_sql_transaction_ends_total{node_id="1",kind="commit"} 3',
+      'crdb_node_sql_transaction_ends_total{node_id="1",kind="rollback"} 4',
       'crdb_node_rpc_connections{node_id="1",state="healthy"} 11',
     ]);
   });
@@ -40,6 +49,59 @@ describe('metrics of a node', () => {
     const { of } = await pollNodes([recordOf(1, { metrics: { 'sql.conns': 0 } })]);
     expect(of('crdb_node_sql_connections')).toEqual(['{node_id="1"} 0']);
     expect(of('crdb_node_resident_memory_bytes')).toEqual([]);
+  });
+
+  test('statements count when they start and again when they succeed, connections when accepted and when ready', async () => {
+    const metrics = {
+      'sql.select.started.count': 9,
+      'sql.select.count': 7,
+      'sql.ddl.started.count': 2,
+      'sql.query.started.count': 50,
+      'sql.txn.latency-count': 40,
+      'sql.txn.contended.count': 5,
+      'sql.new_conns': 12,
+      'sql.conn.latency-count': 10,
+      'sql.conn.failures': 1,
+      'changefeed.backfill_count': 3,
+    };
+    const { lines } = await pollNodes([recordOf(1, { metrics })]);
+    expect(lines.filter((line) => /^crdb_node_(sql|changefeed)/.test(line))).toEqual([
+      'crdb_node_changefeed_backfills{node_id="1"} 3',
+      'crdb_node_sql_statements_total{node_id="1",kind="select"} 7',
+      'crdb_node_sql_statements_started_total{node_id="1",kind="select"} 9',
+      'crdb_node_sql_statements_started_total{node_id="1",kind="ddl"} 2',
+      'crdb_node_sql_transactions_total{node_id="1"} 40',
+      'crdb_node_sql_contended_transactions_sampled_total{node_id="1"} 5',
+      'crdb_node_sql_connections_new_total{node_id="1"} 12',
+      'crdb_node_sql_connections_ready_total{node_id="1"} 10',
+      'crdb_node_sql_connection_failures_total{node_id="1"} 1',
+    ]);
+  });
+
+  test.each([
+    ['a license', { seconds_until_license_expiry: 100 }, ['{node_id="1"} 1']],
+    ['an expired license', { seconds_until_license_expiry: -100 }, ['{node_id="1"} 1']],
+    [
+      'no license',
+      { seconds_until_license_expiry: 0, seconds_until_enterprise_license_expiry: 0 },
+      ['{node_id="1"} 0'],
+    ],
+    ['an older server', { seconds_until_enterprise_license_expiry: 0 }, []],
+  ])('%s is told', async (_what, metrics, expected) => {
+    const { of } = await pollNodes([recordOf(1, { metrics })]);
+    expect(of('crdb_node_license_installed')).toEqual(expected);
+  });
+
+  test.each([
+    ['the limit of a container', { num_cpus: 64, metrics: cpuTime(1.5, 0.5, 0.5) }, 4],
+    ['a limit that is no whole number', { num_cpus: 64, metrics: cpuTime(0.4, 0.1, 1 / 3) }, 1.5],
+    ['what the server sends', { num_cpus: 64, num_vcpus: 3, metrics: cpuTime(1.5, 0.5, 0.5) }, 3],
+    ['at most those of the host', { num_cpus: 8, metrics: cpuTime(1.5, 0.5, 0.2) }, 8],
+    ['those of the host while it is idle', { num_cpus: 64, metrics: cpuTime(0, 0, 0) }, 64],
+    ['those of the host without a share', { num_cpus: 64, metrics: cpuTime(1, 1, 0) }, 64],
+  ])('the CPUs are %s', async (_what, record, cpus) => {
+    const { of } = await pollNodes([recordOf(1, record)]);
+    expect(of('crdb_node_cpus')).toEqual([`{node_id="1"} ${cpus}`]);
   });
 
   test.each([

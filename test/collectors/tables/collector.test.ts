@@ -176,3 +176,13 @@ describe('a table that cannot be read', () => {
     expect(of('crdb_table_ranges')).toHaveLength(1);
   });
 });
+
+test.each([
+  ['2026-01-02T03:04:05Z', ['{database="movr",schema="public",table="rides"} 1767323045']],
+  ['0001-01-01T00:00:00Z', []],
+  [null, []],
+  [undefined, []],
+])('statistics of %s have their age', async (stats_last_created_at, expected) => {
+  const { of } = await pollTables(() => detailsOf({ stats_last_created_at }), ['movr.rides']);
+  expect(of('crdb_table_statistics_updated_timestamp_seconds')).toEqual(expected);
+});

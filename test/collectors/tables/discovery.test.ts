@@ -32,6 +32,31 @@ test('every table has its sizes, and the rest none', async () => {
   expect(warnings).toEqual([]);
 });
 
+test('a size that the server could not compute is unknown; an old one beside an error is kept', async () => {
+  const zeros = { replication_size_bytes: 0, total_data_bytes: 0, total_live_data_bytes: 0 };
+  const error = { last_update_error: 'could not connect to n3' };
+  const { of, result } = await discover(() =>
+    pageOf([
+      rowOf(1, { ...zeros, range_count: 0, ...error }),
+      rowOf(2, error),
+      rowOf(3, { ...zeros, last_update_error: '' }),
+    ]),
+  );
+  const other = '{database="other",schema="other",table="other"} 0';
+  expect(of('crdb_table_size_bytes').toSorted()).toEqual([
+    '{database="movr",schema="public",table="t2"} 60',
+    '{database="movr",schema="public",table="t3"} 0',
+    other,
+  ]);
+  expect(of('crdb_table_ranges').toSorted()).toEqual([
+    '{database="movr",schema="public",table="t2"} 2',
+    '{database="movr",schema="public",table="t3"} 3',
+  ]);
+  expect(of('crdb_table_columns')).toHaveLength(3);
+  expect(of('crdb_database_size_bytes')).toEqual(['{database="movr"} 60', '{database="other"} 0']);
+  expect(JSON.stringify(result)).not.toContain('connect');
+});
+
 describe('the tables with series of their own', () => {
   const rows = [1, 2, 3, 4].map((id) => rowOf(id));
 

@@ -1,6 +1,6 @@
 import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import type { RuleCase } from '../cases.ts';
-import { Exposed } from './exposition.ts';
+import { type Change, Exposed } from './exposition.ts';
 
 /** The minute in which each fault begins. */
 const START = 12;
@@ -35,8 +35,9 @@ function rises(perMinute: number): (minute: number, before: number) => number {
   return (minute, before) => before + Math.max(0, minute - START) * perMinute;
 }
 
-function stopsCounting(minute: number, value: number): number {
-  return value - Math.max(0, minute - START) * 6000;
+/** Of a counter that rises so much a minute. */
+function stops(perMinute: number): Change {
+  return (minute, value) => value - Math.max(0, minute - START) * perMinute;
 }
 
 export const FAULTS: readonly Fault[] = [
@@ -140,12 +141,13 @@ export const FAULTS: readonly Fault[] = [
     play: (exposed) => exposed.change(/sql_failures/, {}, rises(5400)),
   },
   {
-    fault: 'No statement runs, with 600 connections',
+    fault: 'No statement runs',
     cluster: 'stops',
     fires: { 'CrdbSqlStopped critical': 11 },
     play: (exposed) => {
-      exposed.change(/sql_connections/, {}, () => 100);
-      exposed.change(/sql_queries/, {}, stopsCounting);
+      exposed.change(/sql_queries/, {}, stops(6000));
+      // Of each of the five kinds.
+      exposed.change(/sql_statements_started/, {}, stops(1200));
     },
   },
   {

@@ -5,7 +5,7 @@ import { pollProblems } from '../../../src/findings/polls.ts';
 import { toFindings } from '../../../src/findings/problem.ts';
 import { rangeProblems } from '../../../src/findings/range-problems.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
-import type { CollectorStatus, RangesStatus } from '../../../src/findings/status.ts';
+import type { CollectorStatus, Problem, RangesStatus } from '../../../src/findings/status.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../../src/vocabulary.ts';
 import { expectGolden } from '../../support/golden.ts';
 import {
@@ -131,8 +131,21 @@ test('every finding that there is matches the golden file', async () => {
   );
 });
 
+/** The keys of the findings of problems that began so many seconds ago. */
+function shownAfter(problems: readonly Problem[], seconds: number): readonly string[] {
+  return toFindings(problems, () => NOW_MS - seconds * 1000, NOW_MS).map(({ key }) => key);
+}
+
 describe('a finding', () => {
   const issue = { key: 'k', about: 'nodes', text: 'Text.', next: 'Next.' } as const;
+
+  test('is one for one condition: the milder form, until the other is more than information', () => {
+    const mild = { ...issue, key: 'mild', alert: 'CrdbRangesUnderreplicated' } as const;
+    const worse = { ...issue, level: 'critical', normalSeconds: 60, worsens: 'mild' } as const;
+    expect(shownAfter([mild, worse], 59)).toEqual(['mild']);
+    expect(shownAfter([mild, worse], 60)).toEqual(['k']);
+    expect(shownAfter([worse], 59)).toEqual(['k']);
+  });
 
   test.each([
     [{}, 'info'],
@@ -171,6 +184,28 @@ describe('findings of ranges', () => {
     [2, 0, '2 more.'],
   ])('name three of %d ranges, if %d are listed', (count, listed, text) => {
     expect(textsOf(rangesWith({ unavailable: [count, listed] }))).toEqual([text]);
+  });
+
+  test('name the system ranges first, and say what they mean, where they serve nothing', () => {
+    const status = rangesWith({ unavailable: [6, 4] });
+    const [first, ...others] = status.oldest;
+    if (first === undefined) throw new Error('no range');
+    const system = [
+      { ...first, rangeId: 1, table: '', nodeId: 3 },
+      { ...first, rangeId: 31, table: 'system.public.web_sessions', nodeId: 3 },
+      { ...first, rangeId: 35, table: '39', nodeId: 3 },
+    ];
+    const oldest = [first, ...others, ...system];
+    const [text] = rangeProblems({ ...status, oldest }, false).map((problem) => problem.text);
+    expect(text).toBe(
+      'No statement and no login works without the system ranges among these. 6 ranges without a quorum of replicas: requests wait. r1 (system: meta ranges) on node 3, r31 of system.public.web_sessions on node 3, r35 of table 39 on node 3 and 3 more.',
+    );
+    const busy = oldest.map((range) => ({ ...range, problem: 'raft_log_too_large' }));
+    const [other] = rangeProblems(
+      { ...status, problems: { raft_log_too_large: 6 }, oldest: busy },
+      false,
+    );
+    expect(other?.text).toContain('too large. r10 of movr.public.users on node 1, ');
   });
 
   test('tell of nodes that were not read, unless the API is down', () => {

@@ -1,0 +1,151 @@
+import type { Command } from 'commander';
+import type { Operation } from '../../diagnosis/failure.ts';
+import { grantee } from '../../diagnosis/rules.ts';
+import { formatAge, formatCount, formatPercent, toTime } from '../../format.ts';
+import { type Infer, nameText, number, object, string, time } from '../../json/shape.ts';
+import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
+import { addExamples, type CommandContext } from '../command.ts';
+import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
+import { note } from '../output/standard-output.ts';
+import { type Column, numberColumn, type Style } from '../output/table.ts';
+
+/** More than an operator reads; the newest ones. */
+const MAX_JOBS = 1000;
+
+const OPERATION: Operation & { readonly api: 'cluster' } = {
+  name: 'jobs',
+  api: 'cluster',
+  privilege: 'GRANT SYSTEM VIEWJOB',
+};
+
+interface Options extends ListingOptions {
+  readonly failed?: true;
+  readonly paused?: true;
+}
+
+/** As jsonpb writes it: camelCase, integers of 64 bits as strings. Releases differ in their members. */
+const jobShape = object({
+  id: string(),
+  type: nameText(),
+  status: nameText(),
+  username: nameText(),
+  description: string(),
+  created: time(),
+  started: time(),
+  finished: time(),
+  modified: time(),
+  fractionCompleted: number(),
+  runningStatus: string(),
+  error: string(),
+  coordinatorId: string(),
+});
+
+type Job = ReturnType<typeof toJob>;
+
+/** What needs somebody first: the first text that the status begins with. */
+const URGENCIES: readonly (readonly [status: string, urgency: number, style?: Style])[] = [
+  ['revert-failed', 5, 'red'],
+  ['failed', 4, 'red'],
+  ['pause', 3, 'yellow'],
+  ['revert', 2, 'yellow'],
+  ['cancel-requested', 2, 'yellow'],
+  ['running', 1, 'green'],
+  ['pending', 1],
+];
+
+/** The most important first: a narrow terminal hides the last. */
+const COLUMNS: readonly Column<Job>[] = [
+  // PAUSE JOB and its like take a whole id.
+  { title: 'ID', value: ({ id }) => id },
+  { title: 'TYPE', value: ({ type }) => type, shrinks: true },
+  {
+    title: 'STATUS',
+    value: ({ status }) => status,
+    style: (status) => urgencyOf(String(status))[2],
+  },
+  numberColumn('AGE', formatAge, ({ age_seconds: age }) => age),
+  numberColumn('PROGRESS', formatPercent, ({ fraction_completed: fraction }) => fraction),
+  { title: 'NODE', value: ({ node_id: nodeId }) => nodeId },
+  {
+    title: 'ERROR',
+    value: ({ error, running_status: running }) => error ?? running,
+    shrinks: true,
+  },
+  { title: 'USER', value: ({ username }) => username, shrinks: true },
+  { title: 'DESCRIPTION', value: ({ description }) => description, shrinks: true },
+];
+
+/** `jobs`: GET /_admin/v1/jobs. */
+export function define(command: Command, context: CommandContext): void {
+  command
+    .option('--failed', 'Only jobs that failed.')
+    .option('--paused', 'Only jobs that are paused.');
+  addListingOptions(command, COLUMNS);
+  addClusterAction(command, context, OPERATION, printJobs);
+  addExamples(
+    command,
+    'jobs --failed --config.file=exporter.yml',
+    'jobs --paused --wide --config.file=exporter.yml --cluster prod',
+    'jobs --output ndjson --config.file=exporter.yml | jq -r .error',
+  );
+}
+
+async function printJobs(target: ClusterTarget, options: Options): Promise<void> {
+  const listing = openListing<Job>(options, {
+    member: 'jobs',
+    columns: COLUMNS,
+    required: ['TYPE', 'STATUS', 'ERROR'],
+    urgencyOf: ({ status }) => urgencyOf(status)[1],
+  });
+  const nowMs = Date.now();
+  const owners = new Set<string>();
+  const { failed, paused } = options;
+  const chosen = [...(failed ? ['failed'] : []), ...(paused ? ['paused'] : [])];
+  for (const status of chosen.length === 0 ? [undefined] : chosen) {
+    let read = 0;
+    await target.api.jobs(target.stats, {
+      limit: MAX_JOBS,
+      ...(status !== undefined && { status }),
+      shape: jobShape,
+      onJob(element, dateMs) {
+        read += 1;
+        owners.add(element.username ?? '');
+        listing.add(toJob(element, dateMs ?? nowMs));
+      },
+    });
+    if (read >= MAX_JOBS)
+      note(`only the newest ${formatCount(MAX_JOBS)} jobs; choose with --failed`);
+  }
+  await listing.close();
+  const own = target.config.cluster_api?.username?.toLowerCase();
+  if (own !== undefined && [...owners].every((owner) => owner === own)) {
+    const grant = `${OPERATION.privilege} TO ${grantee(target.config.cluster_api)};`;
+    note(`no job of another user than ${own} is seen: to see them, run ${grant}`);
+  }
+}
+
+function urgencyOf(status: string): (typeof URGENCIES)[number] {
+  return URGENCIES.find(([begin]) => status.startsWith(begin)) ?? [status, 0];
+}
+
+/** A job as JSON. `nowMs` is the time of the server where it sent one. */
+function toJob(element: Infer<typeof jobShape>, nowMs: number) {
+  const { created, fractionCompleted, coordinatorId = '' } = element;
+  return {
+    id: element.id ?? '',
+    type: element.type ?? '',
+    status: element.status ?? '',
+    username: element.username ?? '',
+    description: element.description || null,
+    created: toTime(created) ?? null,
+    started: toTime(element.started) ?? null,
+    finished: toTime(element.finished) ?? null,
+    modified: toTime(element.modified) ?? null,
+    age_seconds: created === undefined ? null : Math.max(0, nowMs - created) / 1000,
+    fraction_completed: fractionCompleted ?? null,
+    running_status: element.runningStatus || null,
+    error: element.error || null,
+    // 0 where no node runs it.
+    node_id: /^[1-9]\d*$/.test(coordinatorId) ? coordinatorId : null,
+  };
+}

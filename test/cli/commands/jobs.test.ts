@@ -1,0 +1,129 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../../simulator/index.ts';
+import { configFlag, runHere } from '../run.ts';
+
+/** A cluster with two running changefeeds, a backup that succeeded, a paused import and two jobs that failed. */
+async function openCluster(): Promise<Simulator> {
+  const simulator = await startSimulator({
+    nodes: 3,
+    ranges: 12,
+    sessions: 4,
+    faultyNodes: false,
+    frozen: true,
+  });
+  onTestFinished(() => simulator.close());
+  simulator.world.pauseJob('import', 7_200_000);
+  simulator.world.failJob('schema_change', 2, 'duplicate key value: \u001B]0;x\u0007email');
+  simulator.world.failJob('row_level_ttl', 3);
+  return simulator;
+}
+
+/** The cells of a table. */
+function rows(text: string): string[][] {
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((line) => line.trim().split(/ {2,}/));
+}
+
+async function run(simulator: Simulator, ...args: readonly string[]) {
+  return runHere(['jobs', ...args, await configFlag(simulator)]);
+}
+
+describe('jobs', () => {
+  test('lists what failed, then what is paused, runs and has ended', async () => {
+    const { code, out, err } = await run(await openCluster());
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    const [header, ...jobs] = rows(out);
+    expect(header).toEqual([
+      'ID',
+      'TYPE',
+      'STATUS',
+      'AGE',
+      'PROGRESS',
+      'NODE',
+      'ERROR',
+      'USER',
+      'DESCRIPTION',
+    ]);
+    expect(jobs.map(([, type, status]) => [type, status])).toEqual([
+      ['SCHEMA CHANGE', 'failed'],
+      ['ROW LEVEL TTL', 'failed'],
+      ['IMPORT', 'paused'],
+      ['CHANGEFEED', 'running'],
+      ['CHANGEFEED', 'running'],
+      ['BACKUP', 'succeeded'],
+    ]);
+  });
+
+  test('shows the error, on which node and since when, and nothing that a terminal obeys', async () => {
+    const { out } = await run(await openCluster(), '--failed', '--wide');
+    const [, first, second, ...more] = rows(out);
+    expect(more).toEqual([]);
+    expect(first).toEqual([
+      expect.stringMatching(/^\d{19}$/),
+      'SCHEMA CHANGE',
+      'failed',
+      expect.stringMatching(/^\d/),
+      '0 %',
+      '2',
+      expect.stringMatching(/^duplicate key value: .*email$/),
+      'root',
+      'schema_change of movr',
+    ]);
+    expect(second?.[6]).toBe('row_level_ttl failed');
+    // oxlint-disable-next-line no-control-regex -- what terminals obey
+    expect(out).not.toMatch(/[\u0000-\u0009\u000B-\u001F]/);
+  });
+
+  test('as JSON has every member', async () => {
+    const { out } = await run(await openCluster(), '--paused', '--output', 'json');
+    expect(JSON.parse(out)).toEqual({
+      jobs: [
+        {
+          id: expect.stringMatching(/^\d{19}$/),
+          type: 'IMPORT',
+          status: 'paused',
+          username: 'root',
+          description: 'import of movr',
+          created: expect.stringMatching(/^20.*Z$/),
+          started: expect.stringMatching(/^20.*Z$/),
+          finished: null,
+          modified: expect.stringMatching(/^20.*Z$/),
+          age_seconds: expect.closeTo(7200, -2),
+          fraction_completed: 0,
+          running_status: null,
+          error: null,
+          node_id: null,
+        },
+      ],
+    });
+  });
+
+  test('with both options has both', async () => {
+    const simulator = await openCluster();
+    const { out } = await run(simulator, '--failed', '--paused', '--output', 'ndjson');
+    expect(out.trimEnd().split('\n')).toHaveLength(3);
+  });
+
+  test('without the privilege names the GRANT', async () => {
+    const simulator = await openCluster();
+    const clusterApi = 'username: watcher, password: watcher-demo';
+    const { code, out, err } = await runHere(['jobs', await configFlag(simulator, { clusterApi })]);
+    expect([code, rows(out).length]).toEqual([0, 1]);
+    expect(err).toContain('GRANT SYSTEM VIEWJOB TO watcher;');
+  });
+
+  test('of a server without them says so', async () => {
+    const simulator = await openCluster();
+    simulator.fault({
+      kind: 'status',
+      status: 404,
+      endpoint: 'jobs',
+      body: '404 page not found\n',
+    });
+    const { code, err } = await run(simulator);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^crdb-exporter: .*404.*\n$/);
+  });
+});
