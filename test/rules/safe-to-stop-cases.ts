@@ -234,6 +234,12 @@ const WRITTEN: readonly Case[] = [
     { instance: 'b' },
   ],
   [
+    'one of two exporters has read a node that is down for the other',
+    '111',
+    { status: { 1: 'live', 2: 'live', 3: 'dead' } },
+    { instance: 'b', read: [1, 2, 3], status: { 1: 'live', 2: 'live', 3: 'live' } },
+  ],
+  [
     'one of two exporters has no list of connections',
     '11',
     { unhealthy: 1, without: NO_DATA },
