@@ -10,9 +10,12 @@ const NOW = { minutes: 10, seconds: 600 };
 interface World {
   /** Distinguishes two exporters of one cluster. */
   readonly instance?: string;
+  readonly job?: string;
   /** Dependent ranges by node and effect; the rest is 0. */
   readonly dependent?: Readonly<Record<string, number>>;
   readonly status?: Readonly<Record<number, Status>>;
+  /** The nodes that were read. */
+  readonly read?: readonly number[];
   /** Replicas by node, of which each has one on each of two stores. */
   readonly replicas?: Readonly<Record<number, number>>;
   readonly unavailable?: number;
@@ -30,7 +33,7 @@ interface World {
   /** Unhealthy connections of node 1, of 4; undefined where no node counts them. */
   readonly unhealthy?: number | undefined;
   readonly scanAgeSeconds?: number;
-  /** Success of the last polls of nodes and ranges. */
+  /** Success of the last polls of nodes, ranges and sessions. */
   readonly success?: Readonly<Record<string, number>>;
   /** Scans of the last minutes that disagreed with the counts of the nodes. */
   readonly disagreeing?: number;
@@ -43,15 +46,15 @@ const STATUSES: readonly Status[] = ['live', 'draining', 'decommissioning', 'dea
 
 /** What one exporter exposes of a cluster of the nodes 1 and 2. */
 function seriesOf(cluster: string, world: World) {
-  const { instance = 'a', dependent = {}, status = { 1: 'live', 2: 'live' } } = world;
+  const { instance = 'a', job = 'j', dependent = {}, status = { 1: 'live', 2: 'live' } } = world;
   const { scanAgeSeconds = 100, disagreeing = 0, network = { checked: 1 } } = world;
   const found: { series: string; values: string }[] = [];
   const add = (name: string, value: number | undefined, labels = ''): void => {
     if (value === undefined || world.without?.some((part) => name.includes(part))) return;
-    const series = `${name}{crdb_cluster="${cluster}",instance="${instance}"${labels}}`;
+    const series = `${name}{crdb_cluster="${cluster}",job="${job}",instance="${instance}"${labels}}`;
     found.push({ series, values: `${value}x${NOW.minutes}` });
   };
-  for (const node of [1, 2]) {
+  for (const node of world.read ?? [1, 2]) {
     for (const effect of ['quorum', 'all_replicas', 'without_quorum']) {
       const value = dependent[`${node} ${effect}`] ?? 0;
       add('crdb_node_dependent_ranges', value, `,node_id="${node}",effect="${effect}"`);
@@ -91,13 +94,13 @@ function seriesOf(cluster: string, world: World) {
     add('crdb_exporter_collector_interval_seconds', 60, collector);
     add('crdb_exporter_collector_duration_seconds', 10, collector);
   }
-  for (const name of ['nodes', 'ranges']) {
+  for (const name of ['nodes', 'ranges', 'sessions']) {
     const success = world.success?.[name] ?? 1;
     add('crdb_exporter_collector_success', success, `,collector="${name}",shard="0"`);
   }
   const ends = Array.from({ length: disagreeing }, (_, scan) => 60 * scan);
   if (ends.length > 0) {
-    const series = `${DISAGREEING}{crdb_cluster="${cluster}",instance="${instance}",collector="ranges",shard="0"}`;
+    const series = `${DISAGREEING}{crdb_cluster="${cluster}",job="${job}",instance="${instance}",collector="ranges",shard="0"}`;
     found.push({ series, values: ends.join(' ') });
   }
   return found;
@@ -105,8 +108,10 @@ function seriesOf(cluster: string, world: World) {
 
 const NO_DATA = ['network'];
 
+type Case = readonly [title: string, answer: string, ...worlds: World[]];
+
 /** The answer for node 1 and for node 2 with these exporters: `-` where the rule has no series. */
-const CASES: readonly (readonly [title: string, answer: string, ...worlds: World[]])[] = [
+const WRITTEN: readonly Case[] = [
   ['nothing depends on them', '11', {}],
   ['ranges would lose the quorum with node 1', '01', { dependent: { '1 quorum': 3 } }],
   ['node 2 has the last live replica', '10', { dependent: { '2 all_replicas': 1 } }],
@@ -202,6 +207,44 @@ const CASES: readonly (readonly [title: string, answer: string, ...worlds: World
     '--',
     { success: { nodes: 0 }, status: { 1: 'live', 2: 'draining' } },
   ],
+  ['the poll of the sessions has failed', '11', { success: { sessions: 0 } }],
+  ['three nodes are read', '111', { read: [1, 2, 3], status: { 1: 'live', 2: 'live', 3: 'live' } }],
+  [
+    'the poll of the ranges of one of two exporters has failed',
+    '11',
+    { success: { ranges: 0 }, lost: 1 },
+    { instance: 'b' },
+  ],
+  [
+    'the poll of the nodes of one of two exporters has failed',
+    '--',
+    { success: { nodes: 0 } },
+    { instance: 'b' },
+  ],
+  [
+    'the poll of the network of one of two exporters has failed',
+    '--',
+    { network: { checked: 1, success: 0 } },
+    { instance: 'b' },
+  ],
+  [
+    'node 1 leaves by the list of one of two exporters',
+    '01',
+    { status: { 1: 'decommissioning', 2: 'live' } },
+    { instance: 'b' },
+  ],
+  [
+    'one of two exporters has read a node that is down for the other',
+    '111',
+    { status: { 1: 'live', 2: 'live', 3: 'dead' } },
+    { instance: 'b', read: [1, 2, 3], status: { 1: 'live', 2: 'live', 3: 'live' } },
+  ],
+  [
+    'one of two exporters has no list of connections',
+    '11',
+    { unhealthy: 1, without: NO_DATA },
+    { instance: 'b' },
+  ],
   ['the poll of the ranges has failed', '--', { success: { ranges: 0 }, lost: 1 }],
   ['the end of the scan is absent', '--', { without: ['last_success'] }],
   ['the scan ended two intervals, its duration and 30 s ago', '11', { scanAgeSeconds: 160 }],
@@ -242,11 +285,19 @@ const CASES: readonly (readonly [title: string, answer: string, ...worlds: World
   ],
 ];
 
+/** Pairs of exporters that differ in the label `job` alone are pairs, too. */
+const CASES: readonly Case[] = WRITTEN.flatMap((written): readonly Case[] => {
+  const [title, answer, first, second] = written;
+  if (first === undefined || second === undefined) return [written];
+  const { instance: _instance, ...other } = second;
+  return [written, [`${title} of another job`, answer, first, { ...other, job: 'k' }]];
+});
+
 /** One case of the rule on nodes that may stop: what it says of each node, with a cluster for each world. */
 export function safeToStopCase(): RuleCase {
   const names = CASES.map(([title]) => title.replaceAll(' ', '_'));
   const exp_samples = CASES.flatMap(([, answer], at) =>
-    ['1', '2'].flatMap((node, index) => {
+    Array.from(answer, (_, index) => String(index + 1)).flatMap((node, index) => {
       const value = answer[index];
       const labels = `${RULE}{crdb_cluster="${names[at]}",node_id="${node}"}`;
       return value === '-' ? [] : [{ labels, value: Number(value) }];

@@ -15,9 +15,8 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'page CrdbMultipleNodesDown': 'n4 goes down, too, while n5 is dead',
   'page CrdbRangesUnavailable unavailable': 'ranges with replicas on n4 and n5 have no quorum',
   'page CrdbRangesLost': 'the only replica of a range is on n4',
-  'page CrdbRangesWithoutLease no_lease': 'a range has no lease, also after n4 is back',
-  'page CrdbRangesWithoutLease circuit_breaker_error':
-    'a breaker is tripped, also after n4 is back',
+  'page CrdbRangesWithoutLease':
+    'a range has no lease, and in another a breaker is tripped, also after n4 is back',
   'team CrdbHotRange': 'a range has more load than should split it',
   'team CrdbTransactionTooOld leaky-service': 'an application leaves transactions open',
   'team CrdbMigrationAssistantFailing': 'the first provisioning fails',

@@ -11,6 +11,8 @@ export const EXPECTED_EMPTY: Readonly<Record<string, string>> = {
 export const OPTIONALLY_EMPTY: Readonly<Record<string, string>> = {
   'CockroachDB / Ranges / Nodes that could not be read A':
     'a node goes down between the list of nodes and the scan of its ranges',
+  'CockroachDB / Ranges / Replicas on nodes that are down B':
+    'ranges have a replica on each dead node',
   'CockroachDB / Exporter / Retries A': 'the machine is too slow for polls every second',
   'CockroachDB / Exporter / Poll failures by reason A':
     'the machine is too slow for polls every second',
