@@ -34,14 +34,14 @@ export function readDeadEvidence(evidence: StopEvidence, trends: Trends): DeadEv
 }
 
 /**
- * Whether a dead member may be decommissioned: all ranges are verified, none is missing, and none names it. The recording
- * rule crdb_cluster_node_id:crdb_may_decommission:bool has the same conditions.
+ * Whether a dead member may be decommissioned: all ranges are verified, none is missing, none names it, and the cluster is
+ * not damaged. The last descriptor of a range without a majority may be old, and proves nothing. The recording rule crdb_cluster_node_id:crdb_may_decommission:bool has the same conditions.
  *
  * Example: 5 nodes hold 60 ranges with 3 replicas each, and node 4 dies. While a descriptor names node 4, it may not: when
  * a second node dies, the disk of node 4 is what brings that range back. When none does any more, it may.
  */
-export function mayDecommission({ replicas, doubt }: DeadEvidence, id: number): boolean {
-  return doubt === undefined && replicas?.get(id) === 0;
+export function mayDecommission({ replicas, doubt, damage }: DeadEvidence, id: number): boolean {
+  return doubt === undefined && damage === undefined && replicas?.get(id) === 0;
 }
 
 /** A member that has been dead for so long, and that no range needs, is information. */

@@ -23,6 +23,8 @@ const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414]);
 const REFUSED: ReadonlySet<unknown> = new Set([403, 404, 501]);
 /** To the headers of a response, which a server sends after all of its work. */
 const HEADERS_MS = 20_000;
+/** The least time between two requests, however fast the servers are. */
+const MIN_PAUSE_MS = 20;
 /** After so many failures in a row the reading goes on after the next scan. */
 const MAX_FAILURES = 3;
 /** Reporters that are asked for a range in one scan; a command that decides asks all. */
@@ -158,7 +160,7 @@ export class DescriptorReader {
     }
   }
 
-  /** Reads the descriptors of all ranges that were found, once more at another URL when there is one. */
+  /** Reads the descriptors of all ranges that were found, once more at another URL when there is one, then what is not verified yet. */
   async readAll(signal: AbortSignal): Promise<void> {
     const { urls, descriptorProgress } = this.#context;
     const rounds = Math.min(urls, 2);
@@ -170,7 +172,7 @@ export class DescriptorReader {
         descriptorProgress(before + done, rounds * batches.length),
       );
     }
-    await this.readDue(signal);
+    await this.#readPlanned(signal, () => true, SUSPECT);
   }
 
   /** All ranges of the scan by the first node that is asked for them. */
@@ -225,7 +227,7 @@ export class DescriptorReader {
     const tookMs = monotonicMs() - startedMs;
     const duty = descriptors === 'all' ? 1 : maxDuty;
     this.#reading.measured(rangeIds.length, tookMs / duty / 1000);
-    const pauseMs = tookMs / duty - tookMs;
+    const pauseMs = descriptors === 'all' ? 0 : Math.max(MIN_PAUSE_MS, tookMs / duty - tookMs);
     if (pauseMs > 0) await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
 
@@ -282,14 +284,14 @@ export class DescriptorReader {
     const { table } = known;
     const slot = table.slotOf(rangeId);
     if (slot === undefined) return;
-    if (descriptor !== undefined) {
-      const change = keepDescriptor(table, slot, descriptor, requestedAt);
-      if (change === 'zone') {
-        const tableIndex = table.columns.tableIndexes[slot] ?? 0;
-        this.#reading.zoneChanges.set(tableIndex, requestedAt);
-      }
+    const change = descriptor && keepDescriptor(table, slot, descriptor, requestedAt);
+    if (change === 'zone') {
+      const tableIndex = table.columns.tableIndexes[slot] ?? 0;
+      this.#reading.zoneChanges.set(tableIndex, requestedAt);
     }
-    if (descriptor !== undefined && verification.isVerified(slot)) return;
+    // An older descriptor is not kept: the range would be due again at once.
+    const isKept = change === 'kept' || change === 'zone';
+    if (isKept && verification.isVerified(slot)) return;
     this.#askNext(slot, rangeId, descriptor === undefined);
   }
 

@@ -86,8 +86,12 @@ type Counts = { -readonly [Name in keyof JudgedRanges]: JudgedRanges[Name] } & {
 };
 
 function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void {
-  if (!isLost(scan, slot)) return;
-  const { ids, tableIndexes } = scan.known.table.columns;
+  const { ids, tableIndexes, replicas, voters, votersBefore } = scan.known.table.columns;
+  if (!isLost(scan, slot)) {
+    // It is gone, and stays so when its nodes go down later.
+    for (const column of [replicas, voters, votersBefore]) column[slot] = 0;
+    return;
+  }
   const nodes = nodesOf(scan, slot);
   for (const nodeId of nodes) judged.dependence.addDown(nodeId);
   judged.lostCount += 1;

@@ -10,15 +10,18 @@ import type { KeySpaceStatus } from './result.ts';
 const LAST_KEYS = ['"//8="', '[255,255]'];
 /** The first range has no start key, or an empty one. */
 const EMPTY_KEYS = ['""', '[]'];
-/** Stand in a set of open ends where not exactly one range has no start key, or ends at the last key. */
-const NO_FIRST_RANGE = -1;
-const NO_LAST_RANGE = -2;
 
 /** Keys that are sorted at a time. */
 const MAX_SORTED = 65_536;
 
-/** Finds the keys that are not as often a start as an end. They are compared part by part: five million keys at once would stop all other work for a second. */
-export function* findOpenEnds(table: RangeTable): Work<ReadonlySet<number>> {
+/**
+ * Finds the keys that are not as often a start as an end, the first and the last key where not exactly one range begins or
+ * ends there. They are compared part by part: five million keys at once would stop all other work for a second. Ranges in the slots of `leftOut` do not count.
+ */
+export function* findOpenEnds(
+  table: RangeTable,
+  leftOut: ReadonlySet<number> = new Set(),
+): Work<ReadonlySet<number>> {
   const open = new Set<number>();
   const parts = Math.ceil(table.size / MAX_SORTED);
   const lastKeys = new Set(LAST_KEYS.map(hashOf));
@@ -29,7 +32,7 @@ export function* findOpenEnds(table: RangeTable): Work<ReadonlySet<number>> {
     yield* walk(table.capacity, (from, to) => {
       collectKeys(
         table,
-        { from, to },
+        { from, to, leftOut },
         (hash) => Math.floor((hash / 2 ** 32) * parts) === part,
         keys,
       );
@@ -45,19 +48,23 @@ export function* findOpenEnds(table: RangeTable): Work<ReadonlySet<number>> {
     );
     yield;
   }
-  if (ends.first !== 1) open.add(NO_FIRST_RANGE);
-  if (ends.last !== 1) open.add(NO_LAST_RANGE);
+  if (ends.first !== 1) for (const hash of noKeys) open.add(hash);
+  if (ends.last !== 1) for (const hash of lastKeys) open.add(hash);
   return open;
 }
 
 function collectKeys(
   { columns: { found }, keys }: RangeTable,
-  { from, to }: { readonly from: number; readonly to: number },
+  {
+    from,
+    to,
+    leftOut,
+  }: { readonly from: number; readonly to: number; readonly leftOut: ReadonlySet<number> },
   isOfPart: (hash: number) => boolean,
   collected: { readonly starts: number[]; readonly ends: number[] },
 ): void {
   for (let slot = from; slot < to; slot += 1) {
-    if (found[slot] === 0) continue;
+    if (found[slot] === 0 || leftOut.has(slot)) continue;
     const [start, end] = [keys.starts[slot] ?? 0, keys.ends[slot] ?? 0];
     if (isOfPart(start)) collected.starts.push(start);
     if (isOfPart(end)) collected.ends.push(end);

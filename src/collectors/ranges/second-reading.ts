@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import type { CollectorPoll } from '../collector.ts';
 import { reportersOf } from './descriptors.ts';
-import { type KnownRanges, SERVES_NOTHING } from './known-ranges.ts';
+import { type KnownRanges, SERVES_NOTHING, type Suspect } from './known-ranges.ts';
 import { type Replica, replicaShape } from './replica.ts';
 
 /** Ranges that are read a second time in one scan. */
@@ -46,21 +46,24 @@ export class SecondReading {
     const unanswered = new Set(byRange.keys());
     for (const rangeId of chosen) unanswered.delete(rangeId);
     const repeated = new Map<number, Map<number, number>>();
+    const answered = new Set<Suspect>();
     const asked = chosen.flatMap((rangeId) => byRange.get(rangeId) ?? []);
     const byNode = Map.groupBy(asked, ({ nodeId }) => nodeId);
     await this.#readNodes(
       Array.from(byNode, ([nodeId, of]) => [nodeId, of.map(({ rangeId }) => rangeId)] as const),
       (rangeId, nodeId, replica) => {
+        for (const suspect of byRange.get(rangeId) ?? []) {
+          if (suspect.nodeId === nodeId) answered.add(suspect);
+        }
         const problems = replica.problems ?? 0;
         if ((problems & SERVES_NOTHING) === 0) return;
         const ofRange = repeated.get(rangeId) ?? new Map<number, number>();
         // Another store of the node may hold the range, too.
         repeated.set(rangeId, ofRange.set(nodeId, (ofRange.get(nodeId) ?? 0) | problems));
       },
-      (rangeIds) => {
-        for (const rangeId of rangeIds) unanswered.add(rangeId);
-      },
+      () => undefined,
     );
+    for (const suspect of asked) if (!answered.has(suspect)) unanswered.add(suspect.rangeId);
     return { checked: new Set(byRange.keys()).difference(unanswered), repeated };
   }
 
@@ -79,8 +82,8 @@ export class SecondReading {
           ([nodeId, of]) => [nodeId, of.map(({ slot }) => table.columns.ids[slot] ?? 0)] as const,
         ),
         (rangeId, _nodeId, replica) => {
+          this.#takeKeys(rangeId, replica, !answered.has(rangeId));
           answered.add(rangeId);
-          this.#takeKeys(rangeId, replica);
         },
         (rangeIds) => {
           for (const rangeId of rangeIds) failed.add(rangeId);
@@ -89,21 +92,26 @@ export class SecondReading {
       left = left.filter(({ slot, reporters }) => {
         const rangeId = table.columns.ids[slot] ?? 0;
         if (answered.has(rangeId) || failed.has(rangeId)) return false;
-        if (reporters[attempt + 1] === undefined || attempt === 1) this.#known.remove(slot);
+        const wasAsked = reporters[attempt] !== undefined;
+        if (wasAsked && (reporters[attempt + 1] === undefined || attempt === 1)) {
+          this.#known.remove(slot);
+        }
         return true;
       });
     }
   }
 
+  /** Of several stores of the node, the replica with the lease counts. */
   #takeKeys(
     rangeId: number,
     { desc, lease_history: lease, source_store_id: storeId }: Replica,
+    isNew: boolean,
   ): void {
     const slot = this.#known.table.slotOf(rangeId);
     if (slot === undefined) return;
     const holdsLease = lease?.replica.store_id === storeId;
     const keys = { start: desc.start_key ?? 0, end: desc.end_key ?? 0 };
-    this.#known.commitKeys(slot, { ...keys, isNew: true, holdsLease });
+    this.#known.commitKeys(slot, { ...keys, isNew, holdsLease });
   }
 
   /** Reads these ranges of these nodes; a request that fails is reported with its ranges. */

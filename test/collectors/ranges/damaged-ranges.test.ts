@@ -71,6 +71,14 @@ describe('ranges that serve nothing', () => {
     const { of, unverified } = await scan(cluster);
     expect([of('crdb_ranges_serving_nothing'), unverified]).toEqual([['0'], 5]);
   });
+
+  test('are not verified where the second answer leaves a suspect out', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, { ...five, problems: { no_raft_leader: true } });
+    cluster.nodes = cluster.nodes.map((node) => ({ ...node, again: [] }));
+    const { of, unverified } = await scan(cluster);
+    expect([of('crdb_ranges_serving_nothing'), unverified]).toEqual([['0'], 5]);
+  });
 });
 
 describe('lost ranges', () => {
@@ -127,5 +135,25 @@ describe('lost ranges', () => {
     show(cluster, { holders: [[1, 2]], down: { 3: DEAD, 4: DEAD, 5: DEAD } });
     cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: 0 }, generation: 2 });
     expect(lostOf(await scan(cluster, state, 1))).toEqual(['0', 'gap 0']);
+  });
+
+  test('that were merged are no lost ones when their nodes go down later, and a range is being split', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    const other = { holders: many(40, [1, 2, 3]) };
+    show(cluster, { holders: [...many(40, [1, 2, 3]), [3, 4, 5]] });
+    await scan(cluster, state);
+    show(cluster, other);
+    await scan(cluster, state, 1);
+    show(cluster, { holders: many(40, [1, 2]), down: { 3: DEAD, 4: DEAD, 5: DEAD } });
+    cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: 0 } });
+    cluster.nodes = cluster.nodes.map((node) => ({
+      ...node,
+      ranges: Array.isArray(node.ranges) ? node.ranges.toSpliced(20, 1) : [],
+    }));
+    const polled = await scan(cluster, state, 2);
+    expect(polled.of('crdb_range_key_space_complete')).toEqual(['0']);
+    // Range 21 is missing, and its nodes are live; range 41 was merged long ago.
+    expect(lostOf(polled)).toEqual(['0', 'gap 0']);
   });
 });

@@ -296,3 +296,16 @@ describe('descriptors', () => {
     expect(dependent).toHaveLength(2);
   });
 });
+
+test('a range whose node answers an older descriptor is not asked again and again', async () => {
+  const cluster = fakeCluster([]);
+  const state = ranges.createState();
+  cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: 0 }, generation: 10 });
+  show(cluster, { holders: many(2, [1, 2, 3]) });
+  await scan(cluster, state);
+  cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: 0 }, generation: 9 });
+  cluster.askedDescriptors = [];
+  await scan(cluster, state, 16);
+  // Two reporters in the scan or after it.
+  expect(cluster.askedDescriptors.length).toBeLessThanOrEqual(4);
+});

@@ -163,6 +163,51 @@ describe('the key space', () => {
     expect(of('crdb_ranges')).toEqual(['{shard="0"} 1']);
   });
 
+  test('is that of the replica with the lease, when another store of its node has an old one', async () => {
+    const cluster = fakeCluster([]);
+    const spans = spansOf([20, 50]);
+    show(cluster, spans);
+    const [, second] = spans;
+    const [node, ...others] = cluster.nodes;
+    if (second === undefined || node === undefined) throw new Error('no range');
+    const old = { ...elementOf({ ...second, to: LAST }, 1), source_store_id: 11 };
+    const listed = Array.isArray(node.ranges) ? node.ranges : [];
+    for (const ofNode of [
+      [...listed, old],
+      [old, ...listed],
+    ]) {
+      cluster.nodes = [{ ...node, ranges: ofNode }, ...others];
+      expect(await scanOf(cluster)).toBe('1 0');
+    }
+  });
+
+  test('has no gap where a returned node holds what is left of a merged range', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, spansOf([20, 50]));
+    const left = elementOf({ id: 9, from: 20, to: 70 }, 4);
+    cluster.nodes = [...cluster.nodes, { nodeId: 4, ranges: [left] }];
+    cluster.describe = (id) =>
+      id === 9
+        ? { types: { 1: 0, 2: 0, 4: 0 }, isLeaseholder: false }
+        : { types: { 1: 0, 2: 0, 3: 0 } };
+    for (let scans = 0; scans < 4; scans += 1) expect(await scanOf(cluster, state)).toBe('1 0');
+  });
+
+  test('is not known, and no range is forgotten, when the ids of nodes do not fit', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    const spans = spansOf([20, 50]);
+    cluster.nodes = [70_001, 70_002].map((nodeId, at) => ({
+      nodeId,
+      ranges: spans.map((span) =>
+        elementOf(at === 0 && span.id === 2 ? { ...span, to: 90 } : span, nodeId, 70_002),
+      ),
+    }));
+    const { of } = await pollRanges(cluster.api, { state });
+    expect([of('crdb_ranges'), of('crdb_ranges_unverified')]).toEqual([['{shard="0"} 3'], ['3']]);
+  });
+
   test('is that of the replica with the lease, when a returned node still has an old one', async () => {
     const spans = spansOf([50]);
     const cluster = fakeCluster([]);
