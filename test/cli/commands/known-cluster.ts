@@ -181,8 +181,8 @@ const DESCRIPTORS = [
     ],
   },
   { isLeaseholder: false, leaseValid: false, types: [[4, 9]] },
-].map(({ types, ...lease }, at) => ({
-  ...lease,
+].map(({ types, ...holder }, at) => ({
+  ...holder,
   state: {
     state: {
       desc: {
