@@ -91,6 +91,15 @@ export function formatTable(table: string, word = 'table'): string {
   return /^\d+$/.test(table) ? `${word} ${table}` : table;
 }
 
+/** `tables 104 to 131` of a range that several tables share, else as `formatTable`. */
+export function formatTables(
+  { table, lastTable }: { readonly table: string; readonly lastTable?: string | undefined },
+  word = 'table',
+): string {
+  if (lastTable === undefined) return formatTable(table, word);
+  return `tables ${table} to ${lastTable}`;
+}
+
 /** The text with a capital letter at its beginning. */
 export function capitalize(text: string): string {
   return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;

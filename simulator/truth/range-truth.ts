@@ -28,6 +28,8 @@ interface HotRange {
   readonly storeId: number;
   /** Empty for a system range. */
   readonly tableId: string;
+  /** The table that it ends in, where that is another one. */
+  readonly lastTableId: string;
   /** Empty where the key ends before it. */
   readonly indexId: string;
   readonly queriesPerSecond: number;
@@ -190,6 +192,7 @@ function hotRanges(state: WorldState, seen: readonly VisibleReplica[]): HotRange
         nodeId: replica.nodeId,
         storeId: replica.storeId,
         tableId: tableOf(state, range),
+        lastTableId: lastTableOf(state, range),
         indexId: range.tableId === undefined ? '' : indexOf(range),
         queriesPerSecond: load.queries,
         writesPerSecond: load.writes,
@@ -200,6 +203,15 @@ function hotRanges(state: WorldState, seen: readonly VisibleReplica[]): HotRange
 }
 
 /** `104`, in virtual cluster 3 `3/104`; empty outside of tables. */
+/** A range that ends at the first key of a table is not in that table. */
+function lastTableOf(state: WorldState, range: Range): string {
+  const [, id, rest] = /\/Table\/(\d+)(\/.+)?$/.exec(range.end.pretty) ?? [];
+  const last = Number(id ?? 0) - (rest === undefined ? 1 : 0);
+  return range.tableId !== undefined && last > range.tableId
+    ? tableOf(state, { ...range, tableId: last })
+    : '';
+}
+
 function tableOf({ options: { virtualCluster } }: WorldState, { tableId }: Range): string {
   if (tableId === undefined) return '';
   return virtualCluster === undefined ? String(tableId) : `${virtualCluster}/${tableId}`;

@@ -9,7 +9,7 @@ import type { Session } from './sessions.ts';
 import { createExtraTables, createTables, type Table } from './tables.ts';
 
 /** A job that failed for good. */
-export interface FailedJob {
+interface FailedJob {
   /** As in the keys of metrics: `schema_change`. */
   readonly job: string;
   /** The node that ran it, and counts the failure until it restarts. */

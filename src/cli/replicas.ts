@@ -5,6 +5,7 @@ import {
   tableLabels,
   leaseKindOf,
   LEASE_KINDS,
+  lastTableOf,
   tableIndexOf,
 } from '../collectors/ranges/replica.ts';
 import type { FailedNode, RangesResult } from '../collectors/ranges/result.ts';
@@ -12,6 +13,7 @@ import { discoverTables, formatTableName } from '../collectors/tables/table.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
 import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnose.ts';
 import { systemRangeName } from '../findings/range-problems.ts';
+import { findLastTable } from '../findings/ranges.ts';
 import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
 import {
@@ -34,7 +36,7 @@ import { type Column, numberColumn } from './output/table.ts';
 /** One element of GET /nodes/{node_id}/ranges/. */
 export const rangeElement = object({
   desc: object({ range_id: integer() }),
-  span: object({ start_key: string() }),
+  span: object({ start_key: string(), end_key: string() }),
   source_node_id: integer(),
   source_store_id: integer(),
   lease_history: array(
@@ -78,6 +80,9 @@ export interface Replica extends Pick<
   /** `movr.public.rides`, where the server lists the table. */
   readonly table: string | null;
   readonly index_id: number | null;
+  /** The last table of a range that small tables share, as `table_id`; null where it is the first one. */
+  readonly last_table_id: number | string | null;
+  readonly last_table: string | null;
   readonly problems: readonly string[];
   readonly is_leaseholder: boolean;
   readonly lease_kind: string | null;
@@ -88,13 +93,17 @@ export function toReplica(range: RangeElement, names: ReadonlyMap<string, string
   const { desc, span, stats, lease_history: leases } = range;
   const lease = leases.at(-1);
   const { table_id, index_id } = tableLabels(tableIndexOf(span.start_key ?? ''));
+  const { start_key: startKey = '', end_key: endKey = '' } = span;
+  const last = findLastTable(table_id, lastTableOf(startKey, endKey), names) ?? '';
   return {
     range_id: desc.range_id,
     node_id: range.source_node_id,
     store_id: range.source_store_id,
-    table_id: table_id === '' || table_id.includes('/') ? table_id || null : Number(table_id),
+    table_id: toTableId(table_id),
     table: names.get(table_id) ?? null,
     index_id: index_id === '' ? null : Number(index_id),
+    last_table_id: toTableId(last),
+    last_table: names.get(last) ?? null,
     problems: [...range.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
     is_leaseholder: lease !== undefined && lease.replica.store_id === range.source_store_id,
     lease_kind: lease === undefined ? null : (LEASE_KINDS[leaseKindOf(lease)] ?? null),
@@ -295,8 +304,15 @@ export const REPLICA_COLUMNS: readonly Column<Replica>[] = [
   },
 ];
 
-/** The table, by its name if it is known; of a range outside of tables what the system keeps there. */
-function tableOf({ range_id: rangeId = 0, table, table_id: id }: Replica): string | null {
-  if (table !== null) return table;
-  return id === null ? (systemRangeName({ rangeId, table: '' }) ?? null) : String(id);
+/** A number; the text of a table in a virtual cluster; null for the empty text. */
+function toTableId(label: string): number | string | null {
+  return label === '' || label.includes('/') ? label || null : Number(label);
+}
+
+/** The tables, by their names if they are known; of a range outside of tables what the system keeps there. */
+function tableOf(replica: Replica): string | null {
+  const { range_id: rangeId = 0, table_id: id, last_table_id: lastId } = replica;
+  if (id === null) return systemRangeName({ rangeId, table: '' }) ?? null;
+  const first = replica.table ?? String(id);
+  return lastId === null ? first : `${first} to ${replica.last_table ?? lastId}`;
 }

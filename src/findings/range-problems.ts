@@ -1,4 +1,4 @@
-import { formatCount, formatList, formatNodes, formatRanges, formatTable } from '../format.ts';
+import { formatCount, formatList, formatNodes, formatRanges, formatTables } from '../format.ts';
 import type { Problem, ProblemRangeStatus, RangesStatus, RangeStatus } from './status.ts';
 
 /** Ranges that are named in a finding; the table of the page has more. */
@@ -185,7 +185,7 @@ function detailsOf(range: ProblemRangeStatus | undefined): string {
 function describePosition(range: ProblemRangeStatus): string {
   const { rangeId, table, nodeId, lastNodes = [] } = range;
   const name = systemRangeName(range);
-  const named = table === '' ? `r${rangeId}` : `r${rangeId} of ${formatTable(table)}`;
+  const named = table === '' ? `r${rangeId}` : `r${rangeId} of ${formatTables(range)}`;
   const where = lastNodes.length === 0 ? `on node ${nodeId}` : `was on ${formatNodes(lastNodes)}`;
   return `${name === undefined ? named : `r${rangeId} (${name})`} ${where}`;
 }

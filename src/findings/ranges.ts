@@ -1,4 +1,9 @@
-import { labelOfTable, tableLabels, UNKNOWN_TABLE } from '../collectors/ranges/replica.ts';
+import {
+  labelOfTable,
+  tableLabels,
+  UNKNOWN_TABLE,
+  lastTableLabel,
+} from '../collectors/ranges/replica.ts';
 import type {
   ClusterScan,
   Dependence,
@@ -18,6 +23,9 @@ import type {
   TableStatus,
   VerificationStatus,
 } from './status.ts';
+
+/** Ids of tables that were dropped one after the other; a longer gap is not looked through. */
+const MAX_GAP = 1_000;
 
 export function readRanges(
   { scanned, failed, skipped, summary }: RangesResult,
@@ -152,9 +160,31 @@ function readDependent(domains: Dependence): readonly DependentRanges[] {
 }
 
 function describeRange(
-  { rangeId, nodeId, storeId, tableIndex }: ListedRange,
+  { rangeId, nodeId, storeId, tableIndex, lastTableId }: ListedRange,
   tables: TablesResult | undefined,
 ): RangeStatus {
   const { table_id: id, index_id: index } = tableLabels(tableIndex);
-  return { rangeId, nodeId, storeId, table: tables?.names.get(id) ?? id, index };
+  const lastId = findLastTable(id, lastTableLabel(tableIndex, lastTableId), tables?.names);
+  const table = tables?.names.get(id) ?? id;
+  const lastTable = lastId && (tables?.names.get(lastId) ?? lastId);
+  return { rangeId, nodeId, storeId, table, index, lastTable };
+}
+
+/**
+ * The id of the last table in the keys of a range from the table `firstId` to `lastId`; undefined where it is the first one.
+ * Ids have gaps: where 105 was dropped, the range of table 104 ends where table 106 begins, and holds one table. Without
+ * the name of the first one no names are known, and gaps neither.
+ */
+export function findLastTable(
+  firstId: string,
+  lastId: string,
+  names: ReadonlyMap<string, string> | undefined,
+): string | undefined {
+  if (lastId === '') return undefined;
+  if (names?.has(firstId) !== true) return lastId;
+  const [first, last] = [Number(firstId), Number(lastId)];
+  for (let id = last; id > first && id > last - MAX_GAP; id -= 1) {
+    if (names.has(String(id))) return String(id);
+  }
+  return undefined;
 }

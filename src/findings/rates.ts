@@ -1,5 +1,6 @@
 import { livenessOf, REACHABLE } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
+import { STARTED_KEYS } from '../collectors/nodes/keyed.ts';
 import type { SqlLoad } from './status.ts';
 
 /** A node with its record before. */
@@ -45,19 +46,23 @@ export function readWriteStalls(
 
 /**
  * Reads the load between two polls of the nodes; the rates are absent without the first one. Example: records of 12:00:00
- * and 12:00:10 count 500 and 700 statements: 20 a second.
+ * and 12:00:10 count 500 and 700 started statements: 20 a second.
  */
 export function readSqlLoad(before: NodesResult | undefined, now: NodesResult): SqlLoad {
   const serving = now.nodes.filter((node) => REACHABLE.has(livenessOf(node)));
   const fresh = serving.filter(({ isFresh }) => isFresh);
   const latencies = fresh.flatMap(({ metrics }) => metrics.get('sql.service.latency-p99') ?? []);
   const rates = pairRecords(before, serving)
-    .map((pair) => [rateOf(pair, 'sql.query.count'), rateOf(pair, 'sql.failure.count')] as const)
-    .filter(([executed, failed]) => executed >= 0 && failed >= 0);
+    .map((pair) => {
+      // Statements that fail are not among those that succeed: the share of failed ones is of those that were started.
+      const started = sum(STARTED_KEYS.map((key) => rateOf(pair, key)));
+      return [started, rateOf(pair, 'sql.failure.count')] as const;
+    })
+    .filter(([started, failed]) => started >= 0 && failed >= 0);
   const isKnown = rates.length > 0;
   return {
     latencyP99Seconds: latencies.length === 0 ? undefined : Math.max(...latencies) / 1e9,
-    statementsPerSecond: isKnown ? sum(rates.map(([executed]) => executed)) : undefined,
+    statementsPerSecond: isKnown ? sum(rates.map(([started]) => started)) : undefined,
     failedStatementsPerSecond: isKnown ? sum(rates.map(([, failed]) => failed)) : undefined,
     countedNodes: rates.length,
     servingNodes: serving.length,

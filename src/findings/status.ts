@@ -194,6 +194,8 @@ export interface RangeStatus {
   /** `movr.public.rides` where the tables collector knows the name, else the id; empty outside of tables. */
   readonly table: string;
   readonly index: string;
+  /** The last table of a range that small tables share, as `table`. */
+  readonly lastTable?: string | undefined;
 }
 
 export interface ProblemRangeStatus extends RangeStatus {

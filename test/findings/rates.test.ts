@@ -2,16 +2,21 @@ import { expect, test } from 'vitest';
 import { readSqlLoad, readWriteStalls } from '../../src/findings/rates.ts';
 import { node, type Node, nodesResult } from '../web/status/results.ts';
 
-/** A node that has executed so many statements, of which so many failed, with so many write stalls of each store. */
+/** A node that has started so many statements, of which so many failed, with so many write stalls of each store. */
 function serving(
   id: number,
   updatedSeconds: number,
-  [executed, failed, ...stalls]: readonly number[],
+  [started = 0, failed = 0, ...stalls]: readonly number[],
   more: Partial<Node> = {},
 ): Node {
   const metrics = new Map([
-    ['sql.query.count', executed ?? 0],
-    ['sql.failure.count', failed ?? 0],
+    ['sql.select.started.count', started - 40],
+    ...['insert', 'update', 'delete', 'ddl'].map(
+      (kind) => [`sql.${kind}.started.count`, 10] as const,
+    ),
+    // Those that succeeded, with BEGIN and COMMIT.
+    ['sql.query.count', 3 * (started - failed)],
+    ['sql.failure.count', failed],
     ['sql.service.latency-p99', id * 20e6],
   ]);
   const stores = stalls.map(

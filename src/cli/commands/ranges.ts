@@ -2,7 +2,7 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import { isSystemRange, PROBLEM_ISSUES } from '../../findings/range-problems.ts';
-import { formatAge, formatList, formatNodes, toTimestamp } from '../../format.ts';
+import { formatAge, formatList, formatNodes, formatTables, toTimestamp } from '../../format.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { type DescriptorReport, describeReplicas, readDescriptors } from '../described-ranges.ts';
@@ -228,10 +228,11 @@ function toReport(
 async function printReport(report: RangeReport, live: ReadonlySet<number>): Promise<void> {
   const { range_id, table_id, index_id, replicas, unread_nodes: unread, problems } = report;
   const [first] = replicas;
-  const place =
-    table_id === null
-      ? 'outside of tables'
-      : `table ${first?.table ?? table_id}, index ${index_id ?? '-'}`;
+  const last = first?.last_table ?? first?.last_table_id ?? null;
+  const table = first?.table ?? String(table_id);
+  const tables =
+    last === null ? `table ${table}` : formatTables({ table, lastTable: String(last) });
+  const place = table_id === null ? 'outside of tables' : `${tables}, index ${index_id ?? '-'}`;
   await writeOut(`Range ${range_id}: ${place}\n`);
   const { descriptor } = report;
   if (descriptor !== null) await writeOut(`${describeReplicas(descriptor, live)}\n\n`);

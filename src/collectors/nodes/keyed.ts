@@ -22,6 +22,11 @@ const STATEMENT_KINDS = {
   ddl: 'ddl',
 } as const;
 
+/** The statements that a node began to execute, successful or not: one key for each kind. */
+export const STARTED_KEYS: readonly string[] = Object.values(STATEMENT_KINDS).map(
+  (kind) => `sql.${kind}.started.count`,
+);
+
 export const COUNTER_NOTES =
   'Counts since the start of the node and is updated every 10 s: use rate windows of 2 m and more.';
 

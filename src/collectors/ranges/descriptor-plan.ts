@@ -1,8 +1,6 @@
 import { reportersOf } from './descriptors.ts';
 import type { KnownRanges } from './known-ranges.ts';
-import type { Members } from './members.ts';
-import { IS_EXHAUSTED, IS_SUSPECT, PLACES, walk, type Work } from './range-table.ts';
-import { ticksOf } from './scan-clock.ts';
+import { IS_EXHAUSTED, IS_SUSPECT, walk, type Work } from './range-table.ts';
 import type { DescriptorAges, Verification } from './verification.ts';
 
 // Which descriptors are read next. What is due comes in classes, the most important first.
@@ -10,26 +8,23 @@ const NOT_DUE = 0;
 const UNKNOWN = 1;
 const UNCONFIRMED = 2;
 const LOST_MEMBER = 3;
-const NAMES_DEAD = 4;
-const SUSPECT = 5;
+/** The classes up to here make ranges unverified. */
+export const SUSPECT = 4;
+/** One of its nodes is not live, so that it has little to spare: its voters may have changed in place. Once a scan. */
+export const NAMES_DOWN = 5;
+/** Due by age alone. */
 const OLD = 6;
 /** Old enough to fill the batch of a node that has older ones. */
 const AGING = 7;
-const CLASSES = 8;
 
 /** Ranges that are planned at a time. */
 const MAX_PLANNED = 20_000;
 /** Classes are divided by age: up to 2 ticks, up to 4, and so on. */
 const AGES = 32;
-/** The cluster replaces the replicas of a member that has been down for so long. */
-const REPLACED_AFTER = ticksOf(300);
-/** A descriptor that names such a member is read again after so long. */
-const NAMES_DEAD_AGE = ticksOf(60);
 
 /** What the choice depends on. */
 export interface PlanBasis {
   readonly known: KnownRanges;
-  readonly members: Members;
   readonly verification: Verification;
   readonly ages: DescriptorAges;
   readonly nowTick: number;
@@ -52,15 +47,15 @@ export interface DescriptorPlan {
 
 /**
  * Chooses the most urgent ranges, within their class those with the oldest descriptors, and groups them by the node to ask.
- * `isUrgentOnly` leaves out those that are due by age alone.
+ * Classes behind `lastClass` are left out.
  */
 export function* planDescriptors(
   basis: PlanBasis,
   batchSize: number,
-  isUrgentOnly = false,
+  lastClass = AGING,
 ): Work<DescriptorPlan> {
   const { table } = basis.known;
-  const counts = new Uint32Array((isUrgentOnly ? OLD : CLASSES) * AGES);
+  const counts = new Uint32Array((lastClass + 1) * AGES);
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
       const key = keyOf(basis, slot);
@@ -92,8 +87,8 @@ function keyOf(basis: PlanBasis, slot: number): number {
   return dueClass * AGES + Math.clz32(Math.max(1, age));
 }
 
-function classOf({ known, members, verification, ages, nowTick }: PlanBasis, slot: number): number {
-  const { ids, found, marks, readAt, nodes, replicas } = known.table.columns;
+function classOf({ known, verification, ages, nowTick }: PlanBasis, slot: number): number {
+  const { ids, found, marks, readAt } = known.table.columns;
   const marked = marks[slot] ?? 0;
   if (ids[slot] === 0 || found[slot] === 0 || (marked & IS_EXHAUSTED) !== 0) return NOT_DUE;
   const readTick = readAt[slot] ?? 0;
@@ -104,15 +99,8 @@ function classOf({ known, members, verification, ages, nowTick }: PlanBasis, slo
     const isOnlyOld = verification.isTooOld(slot) && verification.isConfirmed(slot);
     return isOnlyOld ? OLD : UNCONFIRMED;
   }
-  if (readTick < nowTick - NAMES_DEAD_AGE) {
-    for (let place = 0; place < Math.min(replicas[slot] ?? 0, PLACES); place += 1) {
-      const nodeId = nodes[slot * PLACES + place] ?? 0;
-      if (!members.isLive(nodeId) && members.downSince(nodeId) < nowTick - REPLACED_AFTER) {
-        return NAMES_DEAD;
-      }
-    }
-  }
-  if ((marked & IS_SUSPECT) !== 0 && !isNew) return SUSPECT;
+  if (!isNew && (marked & IS_SUSPECT) !== 0) return SUSPECT;
+  if (!isNew && verification.namesDown(slot)) return NAMES_DOWN;
   if (readTick < nowTick - ages.maxAge / 2) return OLD;
   return readTick < nowTick - ages.maxAge / 4 ? AGING : NOT_DUE;
 }

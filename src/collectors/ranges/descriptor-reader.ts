@@ -3,7 +3,13 @@ import { type ClusterApi, failureOf, type RequestError } from '../../cockroach/c
 import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
 import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
-import { type DescriptorBatch, type PlanBasis, planDescriptors } from './descriptor-plan.ts';
+import {
+  type DescriptorBatch,
+  NAMES_DOWN,
+  type PlanBasis,
+  planDescriptors,
+  SUSPECT,
+} from './descriptor-plan.ts';
 import { keepDescriptor, reportersOf } from './descriptors.ts';
 import { IS_EXHAUSTED, IS_UNCERTAIN, walk, type Work } from './range-table.ts';
 import type { DescriptorStatus } from './result.ts';
@@ -110,8 +116,8 @@ export class DescriptorReader {
   }
 
   /**
-   * Reads what a scan could not verify, for `maxMs` at most, and not at all when that is known to take longer: a large
-   * cluster after a death is read between scans. Never rejects.
+   * Reads what a scan could not verify, then ranges with a node that is not live, for `maxMs` at most, and not at all what
+   * is known to take longer: a large cluster after a death is read between scans. Never rejects.
    */
   async readUrgent(maxMs: number): Promise<void> {
     const { signal, options, monotonicMs } = this.#context;
@@ -122,26 +128,29 @@ export class DescriptorReader {
       const perMinute = this.#reading.perMinute(options.concurrency);
       return perMinute === undefined || (due / perMinute) * 60_000 <= endMs - monotonicMs();
     };
-    await this.#readPlanned(AbortSignal.any([signal, deadline.signal]), hasTime, true);
+    const ending = AbortSignal.any([signal, deadline.signal]);
+    for (const lastClass of [SUSPECT, NAMES_DOWN]) {
+      await this.#readPlanned(ending, hasTime, lastClass);
+    }
     clearTimeout(timer);
   }
 
   /** Reads until nothing is due, or the signal aborts, or the servers refuse. Never rejects. */
   async readDue(signal: AbortSignal): Promise<void> {
-    await this.#readPlanned(signal, () => true, false);
+    await this.#readPlanned(signal, () => true);
   }
 
   async #readPlanned(
     signal: AbortSignal,
     hasTime: (due: number) => boolean,
-    isUrgentOnly: boolean,
+    lastClass?: number,
   ): Promise<void> {
     const reading = this.#reading;
     while (!signal.aborted && !this.#isOver) {
       const nowTick = this.#clock.now(this.#context.monotonicMs());
       const askedBefore = (rangeId: number) => this.#asked.get(rangeId)?.count ?? 0;
       const basis = { ...this.#ranges, nowTick, askedBefore };
-      const plan = planDescriptors(basis, reading.batchSize, isUrgentOnly);
+      const plan = planDescriptors(basis, reading.batchSize, lastClass);
       const { due, batches } = await inSlices(plan);
       reading.due = due;
       if (batches.length === 0 || !hasTime(due)) return;

@@ -191,10 +191,11 @@ export const families = {
   hotLeaseholder: gauge({
     name: 'crdb_hot_range_leaseholder_info',
     help: 'The store that holds the lease of the hot range.',
-    labels: ['range_id', 'node_id', 'store_id', 'shard'],
+    labels: ['range_id', 'node_id', 'store_id', 'last_table_id', 'shard'],
     list: HOT_LIST,
-    field: 'lease_history',
-    notes: 'A lease that moves changes only this series.',
+    field: 'lease_history, span.end_key',
+    notes:
+      'A lease that moves changes only this series. last_table_id: the table that the range ends in, where it is another one than it begins in: small tables share ranges.',
   }),
   problemFirstSeen: gauge({
     name: 'crdb_problem_range_first_seen_timestamp_seconds',

@@ -70,6 +70,7 @@ function listedRange(nodeId: number, replicas: ReplicaColumns, index: number): L
     nodeId,
     storeId: replicas.storeIds[index] ?? 0,
     tableIndex: replicas.tableIndexes[index] ?? 0,
+    lastTableId: replicas.lastTableIds[index] || undefined,
   };
 }
 

@@ -14,6 +14,7 @@ import {
   type Replica,
   ReplicaColumns,
   WRITES,
+  lastTableIdOf,
 } from './replica.ts';
 import type { ScannedNode, StoreTotals } from './result.ts';
 
@@ -155,6 +156,10 @@ export class NodeReplicas {
     replicas.leases[index] = holdsLease ? leaseKindOf(lease) : NO_LEASE;
     replicas.sequences[index] = lease === undefined ? 0 : this.#sequenceOf(lease, holdsLease);
     replicas.tableIndexes[index] = replica.span.start_key ?? 0;
+    replicas.lastTableIds[index] = lastTableIdOf(
+      replica.span.start_key ?? 0,
+      replica.span.end_key ?? 0,
+    );
     replicas.queries[index] = queries;
     replicas.writes[index] = load[WRITES] || 0;
     replicas.cpuNanos[index] = cpuNanos;

@@ -39,7 +39,7 @@ export const QUERY_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000, Infinit
 /** An element of GET /nodes/{node_id}/ranges/: a replica, as its store sees it and its range. */
 export const replicaShape = object({
   desc: object({ range_id: integer(), start_key: hashed(), end_key: hashed() }),
-  span: object({ start_key: parsed(parseTableIndex) }),
+  span: object({ start_key: parsed(parseTableIndex), end_key: parsed(parseLastTable) }),
   source_node_id: integer(),
   source_store_id: integer(),
   lease_history: last(
@@ -104,6 +104,8 @@ export class ReplicaColumns {
   sequences = new Float64Array(FIRST_CAPACITY);
   /** A TableIndex each. */
   tableIndexes = new Float64Array(FIRST_CAPACITY);
+  /** The id of the table that the range ends in, where that is another one than it begins in; else 0. */
+  lastTableIds = new Uint32Array(FIRST_CAPACITY);
   queries = new Float64Array(FIRST_CAPACITY);
   writes = new Float64Array(FIRST_CAPACITY);
   /** Nanoseconds per second. */
@@ -126,6 +128,7 @@ export class ReplicaColumns {
     this.leases = new Uint8Array(doubled(this.leases));
     this.sequences = new Float64Array(doubled(this.sequences));
     this.tableIndexes = new Float64Array(doubled(this.tableIndexes));
+    this.lastTableIds = new Uint32Array(doubled(this.lastTableIds));
     this.queries = new Float64Array(doubled(this.queries));
     this.writes = new Float64Array(doubled(this.writes));
     this.cpuNanos = new Float64Array(doubled(this.cpuNanos));
@@ -182,6 +185,29 @@ function parseTableIndex(bytes: Uint8Array, start: number, end: number): TableIn
   return (cluster * TABLE_LIMIT + tableId) * INDEX_LIMIT + (indexId < INDEX_LIMIT ? indexId : 0);
 }
 
+/**
+ * The last table of a range that ends at this key, as `tableOf` has it; 0 outside of tables. A range that ends at the first
+ * key of table 132, `/Table/132`, ends in table 131 or, where there is none, in one before it.
+ */
+function parseLastTable(bytes: Uint8Array, start: number, end: number): number {
+  const table = tableOf(parseTableIndex(bytes, start, end));
+  if (table === 0) return 0;
+  const isOfCluster = startsWith(bytes, start, end, VIRTUAL_CLUSTER_PREFIX);
+  let idEnd = start;
+  for (let word = isOfCluster ? 4 : 2; word > 0; word -= 1) idEnd = wordEnd(bytes, idEnd + 1, end);
+  return idEnd === end ? table - 1 : table;
+}
+
+/**
+ * The id of the last table where it is another one than the first, else 0. Small tables share ranges: one from `/Table/104`
+ * to `/Table/131/1` holds the tables 104 to 131.
+ */
+export function lastTableIdOf(first: TableIndex, lastTable: number): number {
+  const table = tableOf(first);
+  const isOfSameCluster = Math.floor(lastTable / TABLE_LIMIT) === Math.floor(table / TABLE_LIMIT);
+  return table > 0 && lastTable > table && isOfSameCluster ? lastTable % TABLE_LIMIT : 0;
+}
+
 /** The hash of `System` in `/System/NodeLiveness`, below the index limit; 0 without a word. */
 function hashFirstWord(bytes: Uint8Array, start: number, end: number): TableIndex {
   let hash = 0;
@@ -236,6 +262,19 @@ export function tableLabels(tableIndex: TableIndex): {
   const table = tableOf(tableIndex);
   const indexId = table === 0 ? 0 : tableIndex % INDEX_LIMIT;
   return { table_id: labelOfTable(table), index_id: String(indexId || '') };
+}
+
+/** The label of the last table of a range: `131`, in virtual cluster 3 `3/131`; empty where it is the first one. */
+export function lastTableLabel(first: TableIndex, lastTableId = 0): string {
+  const table = tableOf(first);
+  return lastTableId === 0 ? '' : labelOfTable(table - (table % TABLE_LIMIT) + lastTableId);
+}
+
+/** The same from the pretty keys of the range. */
+export function lastTableOf(startKey: string, endKey: string): string {
+  const first = tableIndexOf(startKey);
+  const end = Buffer.from(endKey);
+  return lastTableLabel(first, lastTableIdOf(first, parseLastTable(end, 0, end.length)));
 }
 
 /** The table of a range whose table index has no number of its own. */

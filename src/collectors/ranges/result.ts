@@ -127,6 +127,8 @@ export interface ListedRange {
   readonly storeId: number;
   /** The table and the index that it begins in, as `tableLabels` reads them. */
   readonly tableIndex: number;
+  /** The id of the table that it ends in; undefined where that is the same one, or not known. */
+  readonly lastTableId?: number | undefined;
   /** All nodes of its last descriptor, voters first; only of a range without a live replica. */
   readonly lastNodes?: readonly number[];
 }

@@ -11,6 +11,7 @@ import {
   QUERY_BOUNDS,
   tableLabels,
   WRITES,
+  lastTableLabel,
 } from './replica.ts';
 import type {
   Dependence,
@@ -120,7 +121,8 @@ function writeHotRanges(set: SampleSet, shard: string, hot: readonly HotRange[])
     set.set(families.hotQueries, labels, range.queries);
     set.set(families.hotWrites, labels, range.writes);
     set.set(families.hotCpu, labels, range.cpuSeconds);
-    set.info(families.hotLeaseholder, { ...replicaLabels(range), shard });
+    const last_table_id = lastTableLabel(range.tableIndex, range.lastTableId);
+    set.info(families.hotLeaseholder, { ...replicaLabels(range), last_table_id, shard });
   }
 }
 

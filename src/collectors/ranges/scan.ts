@@ -44,7 +44,7 @@ export class RangeScan {
     const maxAge = ticksOf(this.#maxDescriptorAge());
     const ages = { scanTick, maxAge, zoneChanges: reading.zoneChanges };
     const verification = new Verification(known, members, ages);
-    this.#ranges = { known, members, verification, ages };
+    this.#ranges = { known, verification, ages };
     state.reader = undefined;
     this.#committed = inSlices(known.beginScan());
     state.hot.begin(options.hot_ranges);

@@ -86,6 +86,12 @@ export class Verification {
     return false;
   }
 
+  /** Whether one of the nodes of the descriptor is not live. */
+  namesDown(slot: number): boolean {
+    const places = Math.min(this.#known.table.columns.replicas[slot] ?? 0, PLACES);
+    return countPlaces(this.liveOf(slot)) < places;
+  }
+
   /** Whether the nodes that report the range in this scan are exactly its live replicas; of those without a place, as many. */
   isConfirmed(slot: number): boolean {
     const { reported, replicas, found } = this.#known.table.columns;

@@ -87,6 +87,7 @@ export function expectRanges({ truth }: Moment): Expected {
       range_id: String(hot.rangeId),
       node_id: String(hot.nodeId),
       store_id: String(hot.storeId),
+      last_table_id: hot.lastTableId,
       shard,
     };
     expected.set(keyOf('crdb_hot_range_leaseholder_info', replica), 1);

@@ -100,8 +100,8 @@ test('ranges', async () => {
   expect(await outputOf('ranges 4 --output json')).toMatchInlineSnapshot(`
     "
     {"ranges": [
-    {"range_id":7,"node_id":4,"store_id":4,"table_id":104,"table":"movr.public.rides","index_id":1,"problems":["no_lease","underreplicated"],"is_leaseholder":false,"lease_kind":"epoch","quiescent":true,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[{"epoch":3,"term":0,"sequence":1,"acquisition_type":0,"replica":{"node_id":1,"store_id":1,"replica_id":1}},{"start":{"wall_time":"1767322970000000000"},"epoch":3,"term":0,"sequence":2,"acquisition_type":0,"replica":{"node_id":3,"store_id":3,"replica_id":1}},{"start":{"wall_time":"1767323040000000000"},"epoch":3,"term":0,"sequence":3,"acquisition_type":0,"replica":{"node_id":1,"store_id":1,"replica_id":1}}]},
-    {"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}
+    {"range_id":7,"node_id":4,"store_id":4,"table_id":104,"table":"movr.public.rides","index_id":1,"last_table_id":null,"last_table":null,"problems":["no_lease","underreplicated"],"is_leaseholder":false,"lease_kind":"epoch","quiescent":true,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[{"epoch":3,"term":0,"sequence":1,"acquisition_type":0,"replica":{"node_id":1,"store_id":1,"replica_id":1}},{"start":{"wall_time":"1767322970000000000"},"epoch":3,"term":0,"sequence":2,"acquisition_type":0,"replica":{"node_id":3,"store_id":3,"replica_id":1}},{"start":{"wall_time":"1767323040000000000"},"epoch":3,"term":0,"sequence":3,"acquisition_type":0,"replica":{"node_id":1,"store_id":1,"replica_id":1}}]},
+    {"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"last_table_id":null,"last_table":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}
     ],
     "skipped_nodes": [],
     "failed_nodes": []}
@@ -148,7 +148,7 @@ test('range as JSON', async () => {
   expect(await outputOf('range 8 --output ndjson')).toMatchInlineSnapshot(`
     "
     crdb-exporter: skipped, because not live: nodes 2 and 6
-    {"range_id":8,"table_id":null,"index_id":null,"replicas":[{"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}],"descriptor":{"from_node_id":4,"is_from_leaseholder":false,"replicas":[{"node_id":4,"type":"type 9"}]},"unread_nodes":[2,6],"problems":[]}
+    {"range_id":8,"table_id":null,"index_id":null,"replicas":[{"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"last_table_id":null,"last_table":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}],"descriptor":{"from_node_id":4,"is_from_leaseholder":false,"replicas":[{"node_id":4,"type":"type 9"}]},"unread_nodes":[2,6],"problems":[]}
     "
   `);
 });

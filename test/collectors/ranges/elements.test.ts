@@ -188,3 +188,29 @@ test.each([{}, { start_key: null }, { start_key: 104 }, null])(
     ]);
   },
 );
+
+test.each([
+  ['/Table/104/1', '/Table/104/1/7', ''],
+  ['/Table/104', '/Table/105', ''],
+  ['/Table/104', '/Table/105/1', '105'],
+  ['/Table/104', '/Table/131/1', '131'],
+  ['/Table/104/2/x', '/Table/132', '131'],
+  ['/Table/104', '/Max', ''],
+  ['/System/tsd', '/Table/3', ''],
+  ['/Tenant/3/Table/104', '/Tenant/3/Table/131/1', '3/131'],
+  ['/Tenant/3/Table/104', '/Tenant/3/Table/132', '3/131'],
+  ['/Tenant/3/Table/104', '/Tenant/4/Table/131', ''],
+  ['/Tenant/3/Table/104', '/Tenant/4', ''],
+])('a range from %s to %s ends in the table %j', async (start_key, end_key, last) => {
+  const hot = replica({
+    rangeId: 1,
+    nodeId: 1,
+    storeId: 1,
+    lease: 1,
+    stats: { queries_per_second: 2900 },
+  });
+  const { of } = await pollElements([{ ...hot, span: { start_key, end_key } }]);
+  expect(of('crdb_hot_range_leaseholder_info')).toEqual([
+    `{range_id="1",node_id="1",store_id="1",last_table_id="${last}",shard="0"} 1`,
+  ]);
+});

@@ -25,8 +25,8 @@ function expectHot(polled: Polled, { ranges: truth }: Truth): void {
   expect(listed.toSorted()).toEqual(expected.toSorted());
   const holders = Array.from(
     hottest,
-    ({ rangeId, nodeId, storeId }) =>
-      `range_id="${rangeId}",node_id="${nodeId}",store_id="${storeId}",shard="0"`,
+    ({ rangeId, nodeId, storeId, lastTableId }) =>
+      `range_id="${rangeId}",node_id="${nodeId}",store_id="${storeId}",last_table_id="${lastTableId}",shard="0"`,
   );
   const shown = Object.keys(valuesOf(polled, 'crdb_hot_range_leaseholder_info'));
   expect(shown.toSorted()).toEqual(holders.toSorted());

@@ -119,3 +119,47 @@ test('tables without quorum are those of unavailable and of lost ranges', () => 
     ['104', 16],
   ]);
 });
+
+describe('a range of several tables', () => {
+  const listed = { rangeId: 9, nodeId: 4, storeId: 4, tableIndex: tableIndexOf('/Table/104/1') };
+  const load = { queries: 2900, writes: 0, cpuSeconds: undefined };
+  const lastOf = (lastTableId: number | undefined, names?: ReadonlyMap<string, string>) => {
+    const hot = [{ ...listed, ...load, lastTableId }];
+    const tables = names && { tables: [], names, discovery: undefined };
+    return readRanges(scanned({ hot }), tables, undefined).hottest[0]?.lastTable;
+  };
+
+  test.each([
+    [undefined, undefined, undefined],
+    [131, undefined, '131'],
+    // The first table is not among the names: others may not be either.
+    [131, new Map([['131', 'movr.public.z']]), 'movr.public.z'],
+    [
+      131,
+      new Map([
+        ['104', 'movr.public.a'],
+        ['131', 'movr.public.z'],
+      ]),
+      'movr.public.z',
+    ],
+    [
+      131,
+      new Map([
+        ['104', 'movr.public.a'],
+        ['120', 'movr.public.y'],
+      ]),
+      'movr.public.y',
+    ],
+    // The tables 105 to 131 were dropped.
+    [
+      131,
+      new Map([
+        ['104', 'movr.public.a'],
+        ['132', 'movr.public.b'],
+      ]),
+      undefined,
+    ],
+  ])('to %s is named by its last one: %s', (lastTableId, names, expected) => {
+    expect(lastOf(lastTableId, names)).toBe(expected);
+  });
+});

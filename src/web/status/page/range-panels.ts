@@ -19,6 +19,7 @@ import {
   formatPercent,
   formatRanges,
   formatTable,
+  formatTables,
 } from '../../../format.ts';
 import { SEVERITIES } from '../../../vocabulary.ts';
 import {
@@ -114,8 +115,7 @@ function damagedTables(
 
 /** `movr.public.rides, index 1`. */
 function tableAndIndex(range: ProblemRangeStatus | HotRangeStatus): string {
-  const text =
-    formatTable(range.table, 'id') || (systemRangeName(range) ?? 'outside of known tables');
+  const text = formatTables(range, 'id') || (systemRangeName(range) ?? 'outside of known tables');
   return range.index === '' ? text : `${text}, index ${range.index}`;
 }
 
