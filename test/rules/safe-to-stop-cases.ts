@@ -275,6 +275,17 @@ const WRITTEN: readonly Case[] = [
     { scanAgeSeconds: 161, unverified: 3 },
     { instance: 'b' },
   ],
+  ['one range serves nothing', '00', { servingNothing: 1 }],
+  [
+    'one of three nodes drains',
+    '001',
+    { read: [1, 2, 3], status: { 1: 'live', 2: 'live', 3: 'draining' } },
+  ],
+  [
+    'the poll of the nodes has failed, after node 1 began to leave',
+    '--',
+    { success: { nodes: 0 }, status: { 1: 'decommissioning', 2: 'live' } },
+  ],
   ['the poll of the ranges has failed', '--', { success: { ranges: 0 }, lost: 1 }],
   ['the end of the scan is absent', '--', { without: ['last_success'] }],
   ['the scan ended two intervals, its duration and 30 s ago', '11', { scanAgeSeconds: 160 }],
