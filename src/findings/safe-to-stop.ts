@@ -152,18 +152,27 @@ export function findScanDoubt({ scan, statuses }: StopEvidence): string | undefi
 
 /** Why replicas are not verified, and until when; undefined when all are. */
 export function describeUnverified({ unverified, descriptors }: ClusterScan): string | undefined {
-  const { state, refusal, due, perMinute = 0 } = descriptors;
+  const { state, refusal, failure, due, perMinute = 0 } = descriptors;
   if (state === 'disabled')
     return 'descriptors of ranges are not read: set descriptor_max_age of the collector ranges';
-  if (state === 'refused') {
-    const why = refusal?.status === undefined ? '' : ` (${refusal.status})`;
-    return `descriptors of ranges are refused${why}: GRANT SYSTEM VIEWCLUSTERMETADATA to the user, and let the path /_status/ranges/ pass through proxies`;
-  }
+  if (state === 'refused') return describeRefusal(refusal?.status);
   if (unverified === 0) return undefined;
   const ranges = `${formatRanges(unverified)} ${unverified === 1 ? 'is' : 'are'} not verified`;
+  if (failure !== undefined) return `${ranges}: descriptors cannot be read: ${failure.message}`;
   if (due === 0) return `${ranges}: wait for the next scan`;
   const toRead = `${ranges}: ${formatCount(due)} ${due === 1 ? 'descriptor is' : 'descriptors are'} to be read`;
   if (!(perMinute > 0)) return toRead;
   const seconds = Math.max(1, Math.ceil((60 * due) / perMinute));
   return `${toRead}, in about ${formatDuration(seconds)}`;
+}
+
+/** What to do about a refusal with this status. */
+function describeRefusal(status: number | undefined): string {
+  const remedy =
+    status === 403
+      ? 'GRANT SYSTEM VIEWCLUSTERMETADATA to the user, and let the path /_status/ranges/ pass through proxies'
+      : status === 400 || status === 414
+        ? 'let proxies pass longer paths below /_status/ranges/'
+        : 'let the path /_status/ranges/ pass through proxies';
+  return `descriptors of ranges are refused${status === undefined ? '' : ` (${status})`}: ${remedy}`;
 }

@@ -169,7 +169,13 @@ function atRisk(nodesPerZone: number): readonly string[] {
       localities,
       downReplicas: new Map<number, number>(),
     },
-    descriptors: { state: 'read', refusal: undefined, due: 0, perMinute: undefined },
+    descriptors: {
+      state: 'read',
+      refusal: undefined,
+      failure: undefined,
+      due: 0,
+      perMinute: undefined,
+    },
     lost: 0,
   } as const;
   const ranges = scannedRanges({ ranges: 103, cluster }, []);

@@ -20,7 +20,7 @@ const COMPLETE: ClusterScan = {
     localities: [],
     downReplicas: new Map([[4, 0]]),
   },
-  descriptors: { state: 'read', refusal: undefined, due: 0, perMinute: 12_000 },
+  descriptors: { state: 'read', refusal: undefined, failure: undefined, due: 0, perMinute: 12_000 },
   lost: 0,
 };
 
@@ -135,8 +135,16 @@ describe('the reason', () => {
 });
 
 describe('unverified ranges', () => {
-  const read = { state: 'read', refusal: undefined, due: 0, perMinute: undefined } as const;
+  const read = {
+    state: 'read',
+    refusal: undefined,
+    failure: undefined,
+    due: 0,
+    perMinute: undefined,
+  } as const;
   const refusal = new RequestError('forbidden', 'range_descriptors: HTTP 403', { status: 403 });
+  const tooLong = new RequestError('http', 'range_descriptors: HTTP 414', { status: 414 });
+  const failure = new RequestError('http', 'range_descriptors: HTTP 500', { status: 500 });
 
   test.each([
     [{ unverified: 0, descriptors: read }, undefined],
@@ -155,6 +163,14 @@ describe('unverified ranges', () => {
     [
       { unverified: 60, descriptors: { ...read, state: 'refused' as const, refusal } },
       'descriptors of ranges are refused (403): GRANT SYSTEM VIEWCLUSTERMETADATA to the user, and let the path /_status/ranges/ pass through proxies',
+    ],
+    [
+      { unverified: 60, descriptors: { ...read, state: 'refused' as const, refusal: tooLong } },
+      'descriptors of ranges are refused (414): let proxies pass longer paths below /_status/ranges/',
+    ],
+    [
+      { unverified: 60, descriptors: { ...read, failure, due: 60, perMinute: 12_000 } },
+      '60 ranges are not verified: descriptors cannot be read: range_descriptors: HTTP 500',
     ],
   ])('%j: %s', (given, text) => {
     expect(describeUnverified({ ...COMPLETE, ...given })).toBe(text);

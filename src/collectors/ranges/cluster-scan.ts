@@ -6,10 +6,10 @@ import { DescriptorReader, type ScannedRanges } from './descriptor-reader.ts';
 import { isLost, judgeRanges, type LostRange } from './judge-ranges.ts';
 import { findOpenEnds, findUncertain } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
-import { walk } from './range-table.ts';
+import { walk, type Work } from './range-table.ts';
 import type { ClusterScan } from './result.ts';
 import type { ScanContext } from './scan-state.ts';
-import { MAX_READ_AGAIN, SecondReading } from './second-reading.ts';
+import { type AbsentReplica, MAX_READ_AGAIN, SecondReading } from './second-reading.ts';
 
 /** How long the end of a scan waits for descriptors; what is left is read until the next scan. */
 const MAX_READING_MS = 10_000;
@@ -34,7 +34,8 @@ export async function endClusterScan(
   const confirmed = await again.confirmSuspects();
   const keySpace = state.gaps.add(await readOpenEnds(ranges, again));
   const isNothingMissing = keySpace.isComplete;
-  const scan = { ...ranges, list: assignment, confirmed, isNothingMissing };
+  const unknown = await again.confirmAbsent(await inSlices(findAbsent(ranges)));
+  const scan = { ...ranges, list: assignment, confirmed, unknown, isNothingMissing };
   const judged = await inSlices(judgeRanges(scan));
   if (judged.dependence.hasTooManyLocalities) limits.add('items');
   const status = reading.status(isReading, options.concurrency);
@@ -89,6 +90,18 @@ async function readOpenEnds(
   if (doubtful.length === 0) return open;
   const others = await inSlices(findOpenEnds(table, new Set(doubtful)));
   return others.size === 0 ? others : open;
+}
+
+/** What descriptors of this scan name on live nodes, and the lists of these nodes do not have. */
+function* findAbsent({ known: { table }, verification }: ScannedRanges): Work<AbsentReplica[]> {
+  const absent: AbsentReplica[] = [];
+  yield* walk(table.capacity, (from, to) => {
+    for (let slot = from; slot < to; slot += 1) {
+      if (table.columns.found[slot] === 0 || !verification.isVerified(slot)) continue;
+      for (const nodeId of verification.absentOf(slot)) absent.push({ slot, nodeId });
+    }
+  });
+  return absent;
 }
 
 function listLost({ state }: ScanContext, { rangeId, nodes, tableIndexNumber }: LostRange): void {

@@ -53,6 +53,8 @@ export class DescriptorReading {
   /** Seconds that a range took on the average, with the pause after its request. */
   #secondsPerRange: number | undefined;
   #hasHalved = false;
+  /** Until when each of the workers leaves the servers alone, monotonic; also across scans. */
+  readonly restUntilMs: number[] = [];
 
   /** A scan begins: what was refused is tried again. */
   beginScan(): void {
@@ -81,9 +83,9 @@ export class DescriptorReading {
   }
 
   status(isEnabled: boolean, concurrency: number): DescriptorStatus {
-    const { refusal, due } = this;
+    const { refusal, failure, due } = this;
     const state = isEnabled ? (refusal === undefined ? 'read' : 'refused') : 'disabled';
-    return { state, refusal, due, perMinute: this.perMinute(concurrency) };
+    return { state, refusal, failure, due, perMinute: this.perMinute(concurrency) };
   }
 }
 
@@ -204,31 +206,38 @@ export class DescriptorReader {
     onRead: (batches: number) => void = () => undefined,
   ): Promise<void> {
     const queue = [...batches];
-    const work = async (): Promise<void> => {
-      for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
-        if (this.#isOver || signal.aborted) return;
+    const work = async (worker: number): Promise<void> => {
+      while (queue.length > 0) {
+        await this.#rest(worker, signal);
+        const batch = queue.shift();
+        if (batch === undefined || this.#isOver || signal.aborted) return;
         const startedMs = this.#context.monotonicMs();
+        const outcome = await this.#read(batch, signal, round);
         // The rest is planned again when requests get shorter.
-        if ((await this.#read(batch, signal, round)) === 'again') queue.length = 0;
+        if (outcome === 'again') queue.length = 0;
         onRead(batches.length - queue.length);
-        await this.#pause(batch, startedMs, signal);
+        this.#planRest(worker, startedMs, outcome === 'read' ? batch.rangeIds.length : 0);
       }
     };
-    await Promise.all(Array.from({ length: this.#context.options.concurrency }, work));
+    const { concurrency } = this.#context.options;
+    await Promise.all(Array.from({ length: concurrency }, (_, worker) => work(worker)));
   }
 
-  /** Leaves the servers alone for so long that requests take no more than their share of the time. */
-  async #pause(
-    { rangeIds }: DescriptorBatch,
-    startedMs: number,
-    signal: AbortSignal,
-  ): Promise<void> {
+  async #rest(worker: number, signal: AbortSignal): Promise<void> {
+    const { descriptors, monotonicMs } = this.#context;
+    const restMs = (this.#reading.restUntilMs[worker] ?? 0) - monotonicMs();
+    if (descriptors === 'all' || restMs <= 0) return;
+    await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
+  }
+
+  /** After a request the servers are left alone for so long that requests take no more than their share of the time. */
+  #planRest(worker: number, startedMs: number, ranges: number): void {
     const { maxDuty, monotonicMs, descriptors } = this.#context;
-    const tookMs = monotonicMs() - startedMs;
+    const nowMs = monotonicMs();
+    const tookMs = nowMs - startedMs;
     const duty = descriptors === 'all' ? 1 : maxDuty;
-    this.#reading.measured(rangeIds.length, tookMs / duty / 1000);
-    const pauseMs = descriptors === 'all' ? 0 : Math.max(MIN_PAUSE_MS, tookMs / duty - tookMs);
-    if (pauseMs > 0) await sleep(pauseMs, undefined, { signal, ref: false }).catch(() => undefined);
+    if (ranges > 0) this.#reading.measured(ranges, tookMs / duty / 1000);
+    this.#reading.restUntilMs[worker] = nowMs + Math.max(MIN_PAUSE_MS, tookMs / duty - tookMs);
   }
 
   /** `again`: with fewer ids in a request. */
@@ -236,7 +245,7 @@ export class DescriptorReader {
     { nodeId, rangeIds }: DescriptorBatch,
     signal: AbortSignal,
     round: number,
-  ): Promise<'again' | 'done'> {
+  ): Promise<'read' | 'again' | 'failed'> {
     const reading = this.#reading;
     const requestedAt = this.#clock.now(this.#context.monotonicMs());
     const received = new Map<number, RangeDescriptor>();
@@ -256,12 +265,16 @@ export class DescriptorReader {
     reading.failure = undefined;
     this.#failures = 0;
     for (const rangeId of rangeIds) this.#take(rangeId, received.get(rangeId), requestedAt);
-    return 'done';
+    return 'read';
   }
 
-  #fail(failure: RequestError, rangeIds: readonly number[], signal: AbortSignal): 'again' | 'done' {
+  #fail(
+    failure: RequestError,
+    rangeIds: readonly number[],
+    signal: AbortSignal,
+  ): 'again' | 'failed' {
     const reading = this.#reading;
-    if (signal.aborted) return 'done';
+    if (signal.aborted) return 'failed';
     const isTooLong = TOO_LONG.has(failure.status);
     // Another request of the old length may still have been on its way.
     const isOfOldLength = rangeIds.length > reading.batchSize;
@@ -269,13 +282,13 @@ export class DescriptorReader {
     if (isTooLong || REFUSED.has(failure.status)) {
       reading.refusal = failure;
       this.#isOver = true;
-      return 'done';
+      return 'failed';
     }
     reading.failure = failure;
     for (const rangeId of rangeIds) this.#exhaust(rangeId);
     this.#failures += 1;
     this.#isOver ||= this.#failures >= MAX_FAILURES;
-    return 'done';
+    return 'failed';
   }
 
   /** Takes over what one reporter said of the range; another one is asked when that was not enough. */

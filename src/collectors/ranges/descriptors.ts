@@ -13,6 +13,8 @@ const VOTES: ReadonlySet<unknown> = new Set([0, 2]);
 const VOTED_BEFORE: ReadonlySet<unknown> = new Set([0, 3, 4, 6]);
 /** Types of replicas while no change is going on: voter and non-voter. */
 const SETTLED: ReadonlySet<unknown> = new Set([0, 5]);
+/** Of another type it is not known whether it votes. */
+const MAX_TYPE = 6;
 
 const MAX_REPLICAS = 0xff;
 /** Generations are compared in a circle: of two numbers the later one is at most half of it ahead. */
@@ -36,7 +38,8 @@ export function keepDescriptor(
   const isKnown = replicas[slot] !== 0;
   const ahead = (generation - (generations[slot] ?? 0) + GENERATIONS) % GENERATIONS;
   if (isKnown && ahead >= GENERATIONS / 2) return 'older';
-  const before = isKnown ? votersOf(table, slot) : undefined;
+  const wasSettled = isKnown && ((marks[slot] ?? 0) & IS_CHANGING) === 0;
+  const before = wasSettled ? votersOf(table, slot) : undefined;
   generations[slot] = generation;
   readAt[slot] = tick;
   const isSettled = descriptor.replicas.every(({ type }) => SETTLED.has(type));
@@ -45,18 +48,18 @@ export function keepDescriptor(
     (isFromLeaseholder ? READ_AT_LEASEHOLDER : 0) |
     (isSettled ? 0 : IS_CHANGING);
   keepReplicas(table, slot, descriptor.replicas);
-  const after = isSettled ? votersOf(table, slot) : undefined;
-  if (before === undefined || after === undefined || before.nodes !== after.nodes) return 'kept';
-  return before.voters === after.voters ? 'kept' : 'zone';
+  if (before === undefined) return 'kept';
+  // A replica that moves has one node more first. On the same nodes it is the zone, also while the change is going on.
+  const after = votersOf(table, slot);
+  return before.nodes === after.nodes && before.voters !== after.voters ? 'zone' : 'kept';
 }
 
-/** The nodes and the voters of the descriptor as texts; undefined while its configuration changes. */
+/** The nodes and the voters of the descriptor as texts. */
 function votersOf(
   { columns }: RangeTable,
   slot: number,
-): { readonly nodes: string; readonly voters: string } | undefined {
+): { readonly nodes: string; readonly voters: string } {
   const voters = columns.voters[slot] ?? 0;
-  if (voters !== columns.votersBefore[slot]) return undefined;
   const count = Math.min(columns.replicas[slot] ?? 0, PLACES);
   const nodes = Array.from(columns.nodes.subarray(slot * PLACES, slot * PLACES + count));
   const voting = nodes.filter((_, place) => (voters & (1 << place)) !== 0);
@@ -76,8 +79,9 @@ function keepReplicas(table: RangeTable, slot: number, list: RangeDescriptor['re
     VOTES.has(type) || VOTED_BEFORE.has(type);
   const ordered = [...list.filter(isVoter), ...list.filter((replica) => !isVoter(replica))];
   const placed = ordered.slice(0, PLACES);
-  // The voters are not known when one of them has no place, or when the id of a node does not fit.
+  // The voters are not known when one of them has no place, when the id of a node does not fit, or with a type of a newer server.
   const areKnown =
+    list.every(({ type = -1 }) => type >= 0 && type <= MAX_TYPE) &&
     ordered.slice(PLACES).every((replica) => !isVoter(replica)) &&
     placed.every(({ nodeId }) => nodeId > 0 && nodeId <= MAX_NODE_ID);
   const maskOf = (types: ReadonlySet<unknown>) =>

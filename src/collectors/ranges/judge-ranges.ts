@@ -16,6 +16,8 @@ const UNAVAILABLE = bitsOf('unavailable');
 export interface CompleteScan extends ScannedRanges {
   readonly list: NodeList;
   readonly confirmed: Confirmed;
+  /** Slots of ranges of which it is not known whether a node still has its replica. */
+  readonly unknown: ReadonlySet<number>;
   /** The key space is complete, so that no range is missing. */
   readonly isNothingMissing: boolean;
 }
@@ -102,7 +104,7 @@ function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void
 
 function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   const { verification, known, confirmed } = scan;
-  const { ids, voters, votersBefore, replicas, problems } = known.table.columns;
+  const { ids, voters, votersBefore, replicas, problems, reported } = known.table.columns;
   judged.reported += 1;
   const live = verification.liveOf(slot);
   const nodes = nodesOf(scan, slot);
@@ -111,13 +113,16 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   }
   const repeated = confirmed.repeated.get(ids[slot] ?? 0);
   const isVerified =
-    verification.isVerified(slot) && !verification.isSuspect(slot, confirmed.checked);
+    verification.isVerified(slot) &&
+    !verification.isSuspect(slot, confirmed.checked) &&
+    !scan.unknown.has(slot);
   if (!isVerified) judged.unverified += 1;
   let stuck = 0;
   for (const [place, nodeId] of repeated === undefined ? [] : nodes.entries()) {
     if (((repeated?.get(nodeId) ?? 0) & STUCK) !== 0) stuck |= 1 << place;
   }
-  const serving = live & ~stuck;
+  // A replica that its live node does not have is lost. Example: node 3 runs again without the disk of one of its stores.
+  const serving = live & (reported[slot] ?? 0) & ~stuck;
   const range = { voters: voters[slot] ?? 0, votersBefore: votersBefore[slot] ?? 0, serving };
   let servesNothing = repeated !== undefined && isLeaderStuck(scan, slot, repeated);
   if (isVerified) {

@@ -105,6 +105,8 @@ export interface DescriptorStatus {
   readonly state: 'read' | 'refused' | 'disabled';
   /** Why the last request was refused. */
   readonly refusal: RequestError | undefined;
+  /** Why the last request failed, if the server did not refuse it. */
+  readonly failure: RequestError | undefined;
   /** Ranges whose descriptor is to be read now. */
   readonly due: number;
   /** Ranges that are read in a minute, as measured; undefined before the first request. */

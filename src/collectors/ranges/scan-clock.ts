@@ -7,16 +7,13 @@ const TICK_MS = 20;
  * although only 3 ms have passed. Of a descriptor with tick 8 or later it is certain that it was requested after.
  */
 export class ScanClock {
-  readonly #startMs: number;
+  /** The first time that was asked for. */
+  #startMs: number | undefined;
   #tick = 1;
 
-  /** `nowMs` is monotonic, here and below. */
-  constructor(nowMs: number) {
-    this.#startMs = nowMs;
-  }
-
-  /** The tick of what happens now, at least 1; never less than that of what has happened before. */
+  /** The tick of what happens now (monotonic, here and below), at least 1; never less than that of what has happened before. */
   now(nowMs: number): number {
+    this.#startMs ??= nowMs;
     this.#tick = Math.max(this.#tick, Math.floor((nowMs - this.#startMs) / TICK_MS) + 1);
     return this.#tick;
   }

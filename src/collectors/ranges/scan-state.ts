@@ -12,7 +12,7 @@ export class RangesState implements ReadingState {
   firstNodeId = 0;
   scans = 0;
   gatewayOnly = false;
-  readonly clock = new ScanClock(performance.now());
+  readonly clock = new ScanClock();
   readonly known = new KnownRanges();
   readonly members = new Members();
   readonly reading = new DescriptorReading();

@@ -17,6 +17,12 @@ export interface Confirmed {
   readonly repeated: ReadonlyMap<number, ReadonlyMap<number, number>>;
 }
 
+/** A replica that a descriptor names on a live node, and that the list of the node does not have. */
+export interface AbsentReplica {
+  readonly slot: number;
+  readonly nodeId: number;
+}
+
 type ReadingContext = Pick<
   CollectorPoll<{ readonly concurrency: number }, unknown>,
   'options' | 'urls' | 'signal'
@@ -65,6 +71,36 @@ export class SecondReading {
     );
     for (const suspect of asked) if (!answered.has(suspect)) unanswered.add(suspect.rangeId);
     return { checked: new Set(byRange.keys()).difference(unanswered), repeated };
+  }
+
+  /**
+   * Asks live nodes for replicas that a new descriptor names and that their lists did not have: they have moved there since, or
+   * they are lost. Returns the slots of ranges of which that is still not known.
+   */
+  async confirmAbsent(absent: readonly AbsentReplica[]): Promise<ReadonlySet<number>> {
+    const { table } = this.#known;
+    const byRange = Map.groupBy(absent, ({ slot }) => slot);
+    const chosen = new Set([...byRange.keys()].slice(0, MAX_READ_AGAIN));
+    const unknown = new Set(byRange.keys()).difference(chosen);
+    const slotsById = new Map(Array.from(chosen, (slot) => [table.columns.ids[slot] ?? 0, slot]));
+    const byNode = Map.groupBy(
+      [...chosen].flatMap((slot) => byRange.get(slot) ?? []),
+      ({ nodeId }) => nodeId,
+    );
+    await this.#readNodes(
+      Array.from(
+        byNode,
+        ([nodeId, of]) => [nodeId, of.map(({ slot }) => table.columns.ids[slot] ?? 0)] as const,
+      ),
+      (rangeId, nodeId) => {
+        const slot = slotsById.get(rangeId);
+        if (slot !== undefined) table.report(slot, nodeId);
+      },
+      (rangeIds) => {
+        for (const rangeId of rangeIds) unknown.add(slotsById.get(rangeId) ?? -1);
+      },
+    );
+    return unknown;
   }
 
   /** Reads the keys of these ranges again, at the replica that holds the lease. A range that nobody holds any more leaves the scan. */

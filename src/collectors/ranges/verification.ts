@@ -100,6 +100,15 @@ export class Verification {
     return mask === this.liveOf(slot) && (found[slot] ?? 0) === countPlaces(mask) + unplaced;
   }
 
+  /** The live nodes of the descriptor that do not report the range in this scan. */
+  absentOf(slot: number): readonly number[] {
+    const { nodes, reported } = this.#known.table.columns;
+    const absent = this.liveOf(slot) & ~(reported[slot] ?? 0);
+    if (absent === 0) return [];
+    const all = Array.from({ length: PLACES }, (_, place) => nodes[slot * PLACES + place] ?? 0);
+    return all.filter((_, place) => (absent & (1 << place)) !== 0);
+  }
+
   /** Whether a replica reports that it serves nothing, and was not asked a second time. */
   isSuspect(slot: number, checked: CheckedSuspects): boolean {
     const { ids, marks } = this.#known.table.columns;

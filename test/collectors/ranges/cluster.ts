@@ -44,7 +44,7 @@ export function bytesOf({ columns, keys }: RangeTable): number {
 /** The descriptor of a range as a node answers it. */
 interface FakeDescriptor {
   /** Types by node: `{ 1: 0, 2: 0, 3: 5 }` has voters on 1 and 2 and a non-voter on 3. */
-  readonly types: Readonly<Record<number, number>>;
+  readonly types: Readonly<Record<number, unknown>>;
   readonly generation?: number;
   readonly isLeaseholder?: boolean;
   readonly leaseValid?: boolean;

@@ -81,6 +81,37 @@ describe('ranges that serve nothing', () => {
   });
 });
 
+describe('replicas that their live node does not have', () => {
+  /** Voters on nodes 1, 2 and 3; node 3 does not list them. */
+  function showAbsent(again: readonly Record<string, unknown>[] | Error) {
+    const cluster = fakeCluster([]);
+    cluster.describe = (_id, nodeId) => ({
+      types: { 1: 0, 2: 0, 3: 0 },
+      isLeaseholder: nodeId === 1,
+    });
+    show(cluster, { holders: many(2, [1, 2]), nodes: [1, 2, 3] });
+    const [first, second, third] = cluster.nodes;
+    if (first === undefined || second === undefined) throw new Error('no nodes');
+    cluster.nodes = [first, second, { ...third, nodeId: 3, again }];
+    return cluster;
+  }
+
+  test('do not serve', async () => {
+    const { dependent, unverified } = await scan(showAbsent([]));
+    expect([dependent, unverified]).toEqual([{ '1 quorum': 2, '2 quorum': 2 }, 0]);
+  });
+
+  test('serve when they have moved there since the list was read', async () => {
+    const moved = [1, 2].map((rangeId) => replica({ rangeId, nodeId: 3, storeId: 3 }));
+    const { dependent, unverified } = await scan(showAbsent(moved));
+    expect([dependent, unverified]).toEqual([{}, 0]);
+  });
+
+  test('are not verified while the node does not answer', async () => {
+    expect((await scan(showAbsent(statusError(500)))).unverified).toBe(2);
+  });
+});
+
 describe('lost ranges', () => {
   test('are those of the last descriptor that has no live node', async () => {
     const cluster = fakeCluster([]);

@@ -147,20 +147,30 @@ describe('a range is not verified', () => {
     expect((await scan(cluster)).unverified).toBe(1);
   });
 
+  test.each([7, 5.5, 'VOTER_FULL'])('when a replica has the type %j', async (type) => {
+    const cluster = fakeCluster([]);
+    cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: type } });
+    show(cluster, { holders: many(2, [1, 2, 3]) });
+    expect((await scan(cluster)).unverified).toBe(2);
+  });
+
   test('when the id of a node does not fit', async () => {
     const cluster = fakeCluster([]);
     show(cluster, { holders: [[1, 2, 70_000]], nodes: [1, 2, 70_000] });
     expect((await scan(cluster)).unverified).toBe(1);
   });
 
-  test('once the zone of its table index was changed, until it is read again', async () => {
+  test.each([
+    ['was changed', typesOf(3)],
+    ['is being changed', { ...typesOf(3), 4: 6, 5: 6 }],
+  ])('once the zone of its table index %s, until it is read again', async (_how, changed) => {
     const cluster = fakeCluster([]);
     const state = ranges.createState();
     cluster.describe = () => ({ types: typesOf(5) });
     show(cluster, { holders: many(300, [1, 2, 3, 4, 5]) });
     await scan(cluster, state);
     const before = cluster.askedDescriptors.length;
-    cluster.describe = () => ({ types: typesOf(3), generation: 2 });
+    cluster.describe = () => ({ types: changed, generation: 2 });
     // One replica moves, so the descriptor of this range alone is read, and shows other voters on the same nodes.
     show(cluster, { holders: [[1, 2, 3, 4], ...many(299, [1, 2, 3, 4, 5])] });
     const { unverified, dependent } = await scan(cluster, state, 1);
@@ -171,6 +181,7 @@ describe('a range is not verified', () => {
       holders: many(300, [1, 2, 3, 4, 5]).map(() => [1, 2, 4, 5]),
       down: { 3: DEAD },
     });
+    cluster.describe = () => ({ types: typesOf(3), generation: 3 });
     expect((await scan(cluster, state, 2)).dependent).toEqual({
       '1 quorum': 300,
       '2 quorum': 300,
@@ -179,6 +190,31 @@ describe('a range is not verified', () => {
 });
 
 describe('descriptors', () => {
+  test('leave the servers alone after a slow request, also in the next scan', async () => {
+    const cluster = fakeCluster([]);
+    const requests: { readonly startedMs: number; readonly endedMs: number }[] = [];
+    cluster.describe = () => {
+      const startedMs = performance.now();
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+      requests.push({ startedMs, endedMs: performance.now() });
+      return { types: { 1: 0, 2: 0, 3: 0 } };
+    };
+    const state = ranges.createState();
+    const poll = (holders: readonly (readonly number[])[]) => {
+      show(cluster, { holders });
+      return pollRanges(cluster.api, {
+        state,
+        context: { maxDuty: 0.1 },
+        options: { concurrency: 1 },
+      });
+    };
+    await poll([[1, 2, 3]]);
+    await poll([[1, 2, 3, 4]]);
+    const [first, second] = requests;
+    // The request took at least 50 ms, so that the pause is at least 450 ms; timers may be early by a millisecond.
+    expect((second?.startedMs ?? 0) - (first?.endedMs ?? 0)).toBeGreaterThan(440);
+  });
+
   test('are read once, in batches of 200, at the node that holds the lease, and at another URL than its list', async () => {
     const cluster = fakeCluster([]);
     show(cluster, { holders: [...many(450, [2, 1, 3]), ...many(50, [3, 1, 2])], nodes: [1, 2, 3] });

@@ -31,7 +31,13 @@ function whole(
       servingNothing: 0,
       keySpace: { isComplete: true, isGapConfirmed: false },
       dependence,
-      descriptors: { state: 'read', refusal: undefined, due: 0, perMinute: undefined },
+      descriptors: {
+        state: 'read',
+        refusal: undefined,
+        failure: undefined,
+        due: 0,
+        perMinute: undefined,
+      },
       lost: 0,
     },
   };
