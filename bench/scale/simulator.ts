@@ -50,7 +50,7 @@ export interface ScaleSimulator extends AsyncDisposable {
 }
 
 /** What may change while it runs. */
-export interface ScaleChanges {
+interface ScaleChanges {
   /** The dead nodes, from 0. */
   readonly dead: Set<number>;
   /** How long a server takes until it sends descriptors. */

@@ -50,7 +50,7 @@ const RATES: Readonly<Record<string, number>> = {
   'txn.restarts.serializable': 0.05,
   'changefeed.failures': 0,
   'changefeed.emitted_bytes': 30_000,
-  'changefeed.error_retries': 0.001,
+  'changefeed.error_retries': 0.000_005,
   'sql.txn.contended.count': 0.3,
 };
 

@@ -41,7 +41,13 @@ function scanOf(ids: readonly number[], localities: ReadonlySet<string>): Cluste
       })),
       downReplicas: new Map(ids.filter(isDead).map((id) => [id, 7])),
     },
-    descriptors: { state: 'read', refusal: undefined, due: 0, perMinute: 12_000 },
+    descriptors: {
+      state: 'read',
+      refusal: undefined,
+      failure: undefined,
+      due: 0,
+      perMinute: 12_000,
+    },
     lost: 0,
   };
 }
