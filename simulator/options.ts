@@ -1,3 +1,4 @@
+import type { LoggedRequest } from './http/request-log.ts';
 import type { Dialect, Quirks } from './quirks.ts';
 
 export interface Listen {
@@ -85,6 +86,8 @@ export interface SimulatorOptions {
   readonly now: () => number;
   /** The clock of the header Date, which runs also where that of the world stands still. Default: as `now`. */
   readonly headerNow: (() => number) | undefined;
+  /** Called with each request before it is answered: the world may change here, as between two requests of a scan. */
+  readonly requestBegan: (request: LoggedRequest) => void;
   /** Counters, records and sessions do not change. */
   readonly frozen: boolean;
   /** server.time_after_store_suspect: a node that crashed reads live, one that came back unavailable, for so long. */
@@ -129,6 +132,7 @@ const DEFAULTS: SimulatorOptions = {
   keepsLeaseHistory: false,
   now: Date.now,
   headerNow: undefined,
+  requestBegan: () => undefined,
   frozen: false,
   suspectMs: 30_000,
   deadMs: 300_000,

@@ -115,7 +115,7 @@ function createParts(options: SimulatorOptions): Parts {
       },
     },
     tokens,
-    requests: createRequestLog(),
+    requests: createRequestLog(options.requestBegan),
     faults: createFaults(options.seed),
     scenario: options.scenario === 'incident' ? incidentScenario(world) : calmScenario(),
   };

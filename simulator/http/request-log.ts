@@ -62,7 +62,7 @@ export function loggedHeaders(
 /** Limits memory: a simulator may run for months. */
 const MAX_ENTRIES = 10_000;
 
-export function createRequestLog(): RequestRecorder {
+export function createRequestLog(began: (request: LoggedRequest) => void): RequestRecorder {
   const entries: LoggedRequest[] = [];
   const counts = new Map<string, number>();
   const inFlight = new Map<string, number>();
@@ -88,6 +88,7 @@ export function createRequestLog(): RequestRecorder {
       const now = (inFlight.get(endpoint) ?? 0) + 1;
       inFlight.set(endpoint, now);
       maxInFlight.set(endpoint, Math.max(now, maxInFlight.get(endpoint) ?? 0));
+      began(request);
     },
     end: (request, endMs) => {
       if (request.endMs !== undefined) return;

@@ -88,9 +88,11 @@ export function createNodeActions(state: WorldState): NodeActions {
     partitionPair: (a, b) => {
       if (node(a) === node(b)) throw new RangeError(`node ${a} is no pair`);
       state.cutPairs.add(pairKey(a, b));
+      settle(state);
     },
     healPair: (a, b) => {
       state.cutPairs.delete(pairKey(a, b));
+      settle(state);
     },
     freezeNode: (id, silentOn) => {
       if (silentOn === undefined) stop(state, node(id), 'frozen');

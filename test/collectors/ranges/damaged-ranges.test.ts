@@ -81,21 +81,21 @@ describe('ranges that serve nothing', () => {
   });
 });
 
-describe('replicas that their live node does not have', () => {
-  /** Voters on nodes 1, 2 and 3; node 3 does not list them. */
-  function showAbsent(again: readonly Record<string, unknown>[] | Error) {
-    const cluster = fakeCluster([]);
-    cluster.describe = (_id, nodeId) => ({
-      types: { 1: 0, 2: 0, 3: 0 },
-      isLeaseholder: nodeId === 1,
-    });
-    show(cluster, { holders: many(2, [1, 2]), nodes: [1, 2, 3] });
-    const [first, second, third] = cluster.nodes;
-    if (first === undefined || second === undefined) throw new Error('no nodes');
-    cluster.nodes = [first, second, { ...third, nodeId: 3, again }];
-    return cluster;
-  }
+/** Voters on nodes 1, 2 and 3; node 3 does not list them. */
+function showAbsent(again: readonly Record<string, unknown>[] | Error) {
+  const cluster = fakeCluster([]);
+  cluster.describe = (_id, nodeId) => ({
+    types: { 1: 0, 2: 0, 3: 0 },
+    isLeaseholder: nodeId === 1,
+  });
+  show(cluster, { holders: many(2, [1, 2]), nodes: [1, 2, 3] });
+  const [first, second, third] = cluster.nodes;
+  if (first === undefined || second === undefined) throw new Error('no nodes');
+  cluster.nodes = [first, second, { ...third, nodeId: 3, again }];
+  return cluster;
+}
 
+describe('replicas that their live node does not have', () => {
   test('do not serve', async () => {
     const { dependent, unverified } = await scan(showAbsent([]));
     expect([dependent, unverified]).toEqual([{ '1 quorum': 2, '2 quorum': 2 }, 0]);

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest';
+import { drawHistory } from './history.ts';
+import { failureOf, play } from './play.ts';
+
+/** Among them are zones of one voter, changes of zones, partitions, members that leave, restarts and a stale URL. */
+const SEEDS = [2, 17, 27, 46, 1024, 3001];
+
+// `npm run test:oracle -- --worlds 1 --seed N` plays such a world again and shortens its history.
+test.each(SEEDS)(
+  'no node is called safe to stop that is not, in world %i',
+  { timeout: 60_000 },
+  async (seed) => {
+    const played = await play(drawHistory(seed));
+    expect(failureOf(played), played.story.join('\n')).toBeUndefined();
+  },
+);
