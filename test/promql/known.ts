@@ -27,7 +27,10 @@ const LEVELS: Readonly<Record<string, string>> = {
 /** Series of Prometheus itself; an alert has the labels of its expression. */
 const OF_PROMETHEUS: readonly Named[] = [
   ['up', ['job', 'instance']],
-  ['ALERTS', ['alertname', 'alertstate', 'severity', 'component', 'crdb_cluster']],
+  [
+    'ALERTS',
+    ['alertname', 'alertstate', 'severity', 'component', 'crdb_cluster', 'node_id', 'store_id'],
+  ],
 ];
 
 /** Series of the catalogue, of the recording rules and of Prometheus. */
