@@ -29,7 +29,7 @@ export function compareFigures(
   const gap = metrics.value('crdb_range_key_space_gap');
   if (isWhole || calmScans >= CONFIRMING_SCANS) compare('gap', gap, isWhole ? 0 : 1);
   const withoutReplica = metrics.value('crdb_ranges_without_live_replica');
-  const known = lost.filter((id) => reads.exporter.hasRead(id));
+  const known = lost.filter((id) => reads.exporter.hasSeenLost(id));
   if (withoutReplica !== undefined || isWhole) compare('lost ranges', withoutReplica, known.length);
   for (const [node_id, domain] of Object.entries(dependence.nodes)) {
     const effects = {

@@ -114,8 +114,9 @@ export class Reads {
     return node !== undefined && isReachable(node);
   }
 
-  hasRead(rangeId: number): boolean {
-    return this.#last.has(rangeId);
+  /** Whether the last descriptor that was read has no replica on a node that is up. Its range may have lost others since. */
+  hasSeenLost(rangeId: number): boolean {
+    return this.#last.get(rangeId)?.nodeIds.every((id) => !this.#isUp(id)) ?? false;
   }
 }
 

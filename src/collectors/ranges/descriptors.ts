@@ -39,7 +39,7 @@ export function keepDescriptor(
   const ahead = (generation - (generations[slot] ?? 0) + GENERATIONS) % GENERATIONS;
   if (isKnown && ahead >= GENERATIONS / 2) return 'older';
   const wasSettled = isKnown && ((marks[slot] ?? 0) & IS_CHANGING) === 0;
-  const before = wasSettled ? votersOf(table, slot) : undefined;
+  const before = isKnown ? votersOf(table, slot) : undefined;
   generations[slot] = generation;
   readAt[slot] = tick;
   const isSettled = descriptor.replicas.every(({ type }) => SETTLED.has(type));
@@ -49,7 +49,9 @@ export function keepDescriptor(
     (isSettled ? 0 : IS_CHANGING);
   keepReplicas(table, slot, descriptor.replicas);
   if (before === undefined) return 'kept';
-  // A replica that moves has one node more first. On the same nodes it is the zone, also while the change is going on.
+  // A move has a learner more at first and a voter less at the end. On the same nodes it is the zone that changes, where that is
+  // seen from its beginning or at its end.
+  if (!wasSettled && !isSettled) return 'kept';
   const after = votersOf(table, slot);
   return before.nodes === after.nodes && before.voters !== after.voters ? 'zone' : 'kept';
 }

@@ -89,11 +89,10 @@ type Counts = { -readonly [Name in keyof JudgedRanges]: JudgedRanges[Name] } & {
 
 function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void {
   const { ids, tableIndexes, replicas, voters, votersBefore } = scan.known.table.columns;
-  if (!isLost(scan, slot)) {
-    // It is gone, and stays so when its nodes go down later.
+  // No key is missing, so it is gone, and stays so when its nodes go down later.
+  if (scan.isNothingMissing)
     for (const column of [replicas, voters, votersBefore]) column[slot] = 0;
-    return;
-  }
+  if (!isLost(scan, slot)) return;
   const nodes = nodesOf(scan, slot);
   for (const nodeId of nodes) judged.dependence.addDown(nodeId);
   judged.lostCount += 1;

@@ -161,32 +161,36 @@ describe('a range is not verified', () => {
   });
 
   test.each([
-    ['was changed', typesOf(3)],
-    ['is being changed', { ...typesOf(3), 4: 6, 5: 6 }],
-  ])('once the zone of its table index %s, until it is read again', async (_how, changed) => {
-    const cluster = fakeCluster([]);
-    const state = ranges.createState();
-    cluster.describe = () => ({ types: typesOf(5) });
-    show(cluster, { holders: many(300, [1, 2, 3, 4, 5]) });
-    await scan(cluster, state);
-    const before = cluster.askedDescriptors.length;
-    cluster.describe = () => ({ types: changed, generation: 2 });
-    // One replica moves, so the descriptor of this range alone is read, and shows other voters on the same nodes.
-    show(cluster, { holders: [[1, 2, 3, 4], ...many(299, [1, 2, 3, 4, 5])] });
-    const { unverified, dependent } = await scan(cluster, state, 1);
-    expect([unverified, dependent]).toEqual([0, {}]);
-    const asked = cluster.askedDescriptors.slice(before).flatMap(({ rangeIds }) => rangeIds);
-    expect([asked[0], new Set(asked).size]).toEqual([1, 300]);
-    show(cluster, {
-      holders: many(300, [1, 2, 3, 4, 5]).map(() => [1, 2, 4, 5]),
-      down: { 3: DEAD },
-    });
-    cluster.describe = () => ({ types: typesOf(3), generation: 3 });
-    expect((await scan(cluster, state, 2)).dependent).toEqual({
-      '1 quorum': 300,
-      '2 quorum': 300,
-    });
-  });
+    ['was changed', typesOf(3), typesOf(5)],
+    ['is being changed', { ...typesOf(3), 4: 6, 5: 6 }, typesOf(5)],
+    ['has been changed since a descriptor showed the change', typesOf(3), { ...typesOf(5), 4: 6 }],
+  ])(
+    'once the zone of its table index %s, until it is read again',
+    async (_how, changed, first) => {
+      const cluster = fakeCluster([]);
+      const state = ranges.createState();
+      cluster.describe = (id) => ({ types: id === 1 ? first : typesOf(5) });
+      show(cluster, { holders: many(300, [1, 2, 3, 4, 5]) });
+      await scan(cluster, state);
+      const before = cluster.askedDescriptors.length;
+      cluster.describe = () => ({ types: changed, generation: 2 });
+      // One replica moves, so the descriptor of this range alone is read, and shows other voters on the same nodes.
+      show(cluster, { holders: [[1, 2, 3, 4], ...many(299, [1, 2, 3, 4, 5])] });
+      const { unverified, dependent } = await scan(cluster, state, 1);
+      expect([unverified, dependent]).toEqual([0, {}]);
+      const asked = cluster.askedDescriptors.slice(before).flatMap(({ rangeIds }) => rangeIds);
+      expect([asked[0], new Set(asked).size]).toEqual([1, 300]);
+      show(cluster, {
+        holders: many(300, [1, 2, 3, 4, 5]).map(() => [1, 2, 4, 5]),
+        down: { 3: DEAD },
+      });
+      cluster.describe = () => ({ types: typesOf(3), generation: 3 });
+      expect((await scan(cluster, state, 2)).dependent).toEqual({
+        '1 quorum': 300,
+        '2 quorum': 300,
+      });
+    },
+  );
 });
 
 describe('descriptors', () => {
