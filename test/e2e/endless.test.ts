@@ -17,6 +17,9 @@ function entries(count: number, of: (index: number) => string): string {
 
 function rangesOf(element: (index: number) => string, count = Infinity): Answers {
   return {
+    // Neither single ranges nor descriptors: to look for these is of no use without keys.
+    'ranges=': () => ['{}'],
+    'range_ids=': () => ['{}'],
     '/ranges/': () => listOf('ranges', count, element),
     '/nodes/': () => [NODE],
   };

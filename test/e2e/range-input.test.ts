@@ -27,7 +27,8 @@ async function scanWith(respond: Respond, more = ''): Promise<{ scrape: Scrape; 
       return;
     }
     const isFirst = searchParams.get('remote_node_id') === '1';
-    if (isFirst) page([replica(1, 1), replica(1, 2)])(response, 0);
+    if (searchParams.has('ranges')) page([])(response, 0);
+    else if (isFirst) page([replica(1, 1), replica(1, 2)])(response, 0);
     else respond(response, Number(searchParams.get('offset')));
   });
   await using exporter = await startTestExporter({

@@ -129,6 +129,8 @@ export class DescriptorReader {
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), maxMs);
     const hasTime = (due: number): boolean => {
+      const { restUntilMs } = this.#reading;
+      if (restUntilMs.length > 0 && Math.min(...restUntilMs) > endMs) return false;
       const perMinute = this.#reading.perMinute(options.concurrency);
       return perMinute === undefined || (due / perMinute) * 60_000 <= endMs - monotonicMs();
     };
