@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { FaultHandle } from '../../simulator/http/faults.ts';
 import type { LoggedRequest } from '../../simulator/http/request-log.ts';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
@@ -11,6 +12,8 @@ import { momentOf, type Moment } from './truth.ts';
 
 type RangeState = Pick<WorldState, 'ranges' | 'removed'>;
 
+/** Longer than the exporter pauses between two requests for descriptors. */
+const QUIET_MS = 60;
 const RANGE_ENDPOINTS = ['node_ranges', 'range_descriptors'];
 const ALL_ENDPOINTS = [...RANGE_ENDPOINTS, 'nodes', 'connectivity'];
 
@@ -157,15 +160,13 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
     this.#live = undefined;
   }
 
-  /** Resolves when the exporter has read what it reads between two polls. */
+  /** Resolves when the exporter has read what it reads between two polls: when it has asked for nothing for a while. */
   async quiet(): Promise<void> {
     const { requests } = this.simulator;
-    for (let turns = 0, count = requests.count(); turns < 12; turns += 1) {
-      await new Promise((resolve) => setImmediate(resolve));
-      const isQuiet =
-        requests.count() === count && [...requests.inFlight.values()].every((each) => each === 0);
-      if (!isQuiet) turns = 0;
+    let count = -1;
+    while (count !== requests.count()) {
       count = requests.count();
+      await sleep(QUIET_MS);
     }
   }
 
