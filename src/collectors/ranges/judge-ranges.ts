@@ -144,9 +144,11 @@ function isLeaderStuck(
   repeated: ReadonlyMap<number, number>,
 ): boolean {
   const leaseholder = table.nodeAt(slot, (table.columns.leases[slot] ?? 0) >> 2);
+  // A server that has restarted has forgotten the leases that it holds.
+  const isUnknown = leaseholder === 0;
   for (const [nodeId, problems] of repeated) {
     if ((problems & NO_LEASE_PROBLEM) !== 0) return true;
-    const isLeading = nodeId === leaseholder || (problems & LEADER) !== 0;
+    const isLeading = isUnknown || nodeId === leaseholder || (problems & LEADER) !== 0;
     if (isLeading && (problems & STUCK) !== 0) return true;
   }
   return false;

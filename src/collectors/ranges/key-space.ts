@@ -66,6 +66,8 @@ function collectKeys(
   for (let slot = from; slot < to; slot += 1) {
     if (found[slot] === 0 || leftOut.has(slot)) continue;
     const [start, end] = [keys.starts[slot] ?? 0, keys.ends[slot] ?? 0];
+    // A range whose response has no keys; a million of them would be one part.
+    if (start === end) continue;
     if (isOfPart(start)) collected.starts.push(start);
     if (isOfPart(end)) collected.ends.push(end);
   }

@@ -217,7 +217,9 @@ export class RangeTable {
     for (const [name, column] of Object.entries(after)) {
       if (name === 'ids') continue;
       const width = name === 'nodes' ? PLACES : 1;
-      yield* copyColumn(columnOf(before, name), column, targets, width);
+      const old = columnOf(before, name);
+      yield* copyColumn(old, column, targets, width);
+      free(old);
     }
     if (keys.starts.length === 0) return;
     yield* copyColumn(keys.starts, this.keys.starts, targets, 1);
@@ -227,6 +229,11 @@ export class RangeTable {
 
 function columnOf(columns: Readonly<Record<string, Column>>, name: string): Column {
   return columns[name] ?? new Uint8Array();
+}
+
+/** Frees the memory at once: a garbage collection may come much later. */
+function free({ buffer }: Column): void {
+  if (buffer instanceof ArrayBuffer) buffer.transfer(0);
 }
 
 function* copyColumn(from: Column, to: Column, targets: Uint32Array, width: number): Work {

@@ -87,6 +87,14 @@ export function countProblems(counts: number[], bits: number): void {
 /** Length of the columns of a node at first. */
 const FIRST_CAPACITY = 1024;
 
+/** A node of a million replicas wastes little, and copies each of them some five times. */
+const GROWTH = 1.25;
+
+interface Column {
+  readonly buffer: ArrayBuffer;
+  readonly BYTES_PER_ELEMENT: number;
+}
+
 /**
  * Replicas in columns, in the order of their arrival: as objects those of a node would take three times the memory. Typed
  * arrays are outside of the heap: plain ones fill its young generation, which is small in the image, again and again.
@@ -121,25 +129,33 @@ export class ReplicaColumns {
     return this.length - 1;
   }
 
-  #grow(): void {
-    this.rangeIds = new Uint32Array(doubled(this.rangeIds));
-    this.storeIds = new Float64Array(doubled(this.storeIds));
-    this.problems = new Uint16Array(doubled(this.problems));
-    this.leases = new Uint8Array(doubled(this.leases));
-    this.sequences = new Float64Array(doubled(this.sequences));
-    this.tableIndexes = new Float64Array(doubled(this.tableIndexes));
-    this.lastTableIds = new Uint32Array(doubled(this.lastTableIds));
-    this.queries = new Float64Array(doubled(this.queries));
-    this.writes = new Float64Array(doubled(this.writes));
-    this.cpuNanos = new Float64Array(doubled(this.cpuNanos));
-    this.startKeys = new Uint32Array(doubled(this.startKeys));
-    this.endKeys = new Uint32Array(doubled(this.endKeys));
+  /** Frees the memory at once: a garbage collection may come much later. */
+  free(): void {
+    this.length = 0;
+    this.#resize(() => 0);
   }
-}
 
-/** The memory of a column, twice as long; the old one is freed at once. */
-function doubled({ buffer }: { readonly buffer: ArrayBuffer }): ArrayBuffer {
-  return buffer.transfer(2 * buffer.byteLength);
+  #grow(): void {
+    const capacity = Math.ceil(this.length * GROWTH);
+    this.#resize((column) => capacity * column.BYTES_PER_ELEMENT);
+  }
+
+  /** Moves each column to memory of another length in bytes; the old one is freed at once. */
+  #resize(lengthOf: (column: Column) => number): void {
+    const moved = (column: Column): ArrayBuffer => column.buffer.transfer(lengthOf(column));
+    this.rangeIds = new Uint32Array(moved(this.rangeIds));
+    this.storeIds = new Float64Array(moved(this.storeIds));
+    this.problems = new Uint16Array(moved(this.problems));
+    this.leases = new Uint8Array(moved(this.leases));
+    this.sequences = new Float64Array(moved(this.sequences));
+    this.tableIndexes = new Float64Array(moved(this.tableIndexes));
+    this.lastTableIds = new Uint32Array(moved(this.lastTableIds));
+    this.queries = new Float64Array(moved(this.queries));
+    this.writes = new Float64Array(moved(this.writes));
+    this.cpuNanos = new Float64Array(moved(this.cpuNanos));
+    this.startKeys = new Uint32Array(moved(this.startKeys));
+    this.endKeys = new Uint32Array(moved(this.endKeys));
+  }
 }
 
 /**

@@ -70,6 +70,7 @@ export class RangeScan {
     const committed = this.#committed.then(() => inSlices(this.#commit(node, totals)));
     this.#committed = committed.catch(() => undefined);
     await committed;
+    node.replicas.free();
     return totals;
   }
 

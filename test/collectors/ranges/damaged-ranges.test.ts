@@ -25,6 +25,23 @@ describe('ranges that serve nothing', () => {
     },
   );
 
+  test('are those with a stuck replica while no replica remembers who holds the lease', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, five);
+    cluster.nodes = cluster.nodes.map((node) => ({
+      ...node,
+      ranges: [1, 2, 3, 4, 5].map((rangeId) =>
+        replica({
+          rangeId,
+          nodeId: node.nodeId,
+          storeId: node.nodeId,
+          problems: node.nodeId === 1 ? { circuit_breaker_error: true } : {},
+        }),
+      ),
+    }));
+    expect((await scan(cluster)).of('crdb_ranges_serving_nothing')).toEqual(['5']);
+  });
+
   test('are none that report it once', async () => {
     const cluster = fakeCluster([]);
     show(cluster, { ...five, problems: { no_raft_leader: true } });
