@@ -137,6 +137,8 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 };
 
 const NO_KEY = 'only a text can be a key: put one that begins with { or [ in quotes';
+const isSetTwice = (key: string) =>
+  `not valid YAML: the key ${quote(key)} is set twice: remove one`;
 const NO_ANCHOR = 'this alias names no anchor that ends above it';
 const NO_MERGE =
   '<< takes over the keys of maps with an anchor: write `<<: *name` or `<<: [*one, *two]`';
@@ -242,10 +244,7 @@ function readTree(
         merged.push(...sources.filter(isMap));
       } else {
         const name = key.source ?? String(key.value);
-        if (members.has(name)) {
-          const twice = `the key ${quote(name)} is set twice: remove one`;
-          issues.report(positionOf(key), `not valid YAML: ${twice}`);
-        }
+        if (members.has(name)) issues.report(positionOf(key), isSetTwice(name));
         map[name] = read(value);
         members.set(name, { key: positionOf(key), value: positionOf(value) });
       }
