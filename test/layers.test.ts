@@ -19,7 +19,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['cockroach'],
   ['http'],
   ['json', 'metrics', 'config', 'log'],
-  ['vocabulary', 'collector-options', 'format', 'time-slice'],
+  ['vocabulary', 'collector-options', 'format', 'sum', 'time-slice'],
 ];
 
 /** Collectors use the API clients and declare metrics; the rest is handed to them. */

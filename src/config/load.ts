@@ -246,10 +246,11 @@ function completeConfig(
     const entries = collectors.flatMap(({ name, api }) => {
       const settings = common[name];
       if (settings === undefined) return [];
-      const own = cluster.collectors[name] ?? {};
-      const merged = { ...settings, ...own };
+      const ofCluster = cluster.collectors[name] ?? {};
+      const merged = { ...settings, ...ofCluster };
       // An exporter beside each node reads only the ranges of that node, unless more is enabled explicitly.
-      const isSwitched = own.enabled !== undefined || document.has(['collectors', name, 'enabled']);
+      const isSwitched =
+        ofCluster.enabled !== undefined || document.has(['collectors', name, 'enabled']);
       const isChosen = !isLocal || name === 'ranges' || isSwitched;
       return [[name, { ...merged, enabled: merged.enabled && apis[api] && isChosen }] as const];
     });
@@ -274,8 +275,11 @@ function completeConfig(
 }
 
 /** Whether a cluster reads only the ranges of the node beside the exporter, by the common settings and its own. */
-function isRouteLocal(common: FileConfig['collectors'], own: FileCluster['collectors']): boolean {
-  return (own['ranges']?.['route'] ?? common['ranges']?.['route']) === 'local';
+function isRouteLocal(
+  common: FileConfig['collectors'],
+  ofCluster: FileCluster['collectors'],
+): boolean {
+  return (ofCluster['ranges']?.['route'] ?? common['ranges']?.['route']) === 'local';
 }
 
 /** The host name as a value that `shard.name` accepts. */

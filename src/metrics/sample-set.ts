@@ -1,3 +1,4 @@
+import { sum } from '../sum.ts';
 import type { Family, FamilyList, FamilySamples } from './family.ts';
 import { labelText, labelWriter } from './label-text.ts';
 
@@ -66,7 +67,7 @@ export class SampleSet {
   }
 
   get series(): number {
-    return [...this.#families.values()].reduce((sum, { samples }) => sum + samples.size, 0);
+    return sum(Array.from(this.#families.values(), ({ samples }) => samples.size));
   }
 
   /** The families in the order of their first sample. */

@@ -1,3 +1,4 @@
+import { sum } from '../sum.ts';
 import type { Family, FamilySamples } from './family.ts';
 import type { SampleSet } from './sample-set.ts';
 
@@ -17,8 +18,7 @@ export interface WithinBudget {
 export function fitBudget(set: SampleSet, maxSeries: number): WithinBudget {
   const all = [...set.families()];
   let left = all;
-  const isOver = (): boolean =>
-    left.reduce((sum, { samples }) => sum + samples.size, 0) > maxSeries;
+  const isOver = (): boolean => sum(left.map(({ samples }) => samples.size)) > maxSeries;
   const dropFamilies = (importance: Family['importance']): void => {
     while (isOver()) {
       const last = left.findLastIndex(({ family }) => family.importance === importance);

@@ -3,6 +3,7 @@ import { pairOf } from '../../collectors/sessions/applications.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
 import {
   isClosed,
+  QUERY_PHASES,
   readSession,
   retriesOf,
   sessionDetails,
@@ -21,7 +22,6 @@ import { type Column, numberColumn } from '../output/table.ts';
 
 /** Old enough for a transaction without a running statement to be a mistake of its application. */
 const OLD_SECONDS = 60;
-const PHASES = ['preparing', 'executing'];
 
 interface Options extends ListingOptions {
   readonly showSql?: true;
@@ -175,7 +175,7 @@ function toSession(element: Infer<ReturnType<typeof sessionDetails>>, nowMs: num
       ...query,
       start: toTime(query.start) ?? null,
       elapsed_time: undefined,
-      phase: PHASES[query.phase ?? -1] ?? `unknown(${query.phase})`,
+      phase: QUERY_PHASES[query.phase ?? -1] ?? `unknown(${query.phase})`,
     })),
   };
 }

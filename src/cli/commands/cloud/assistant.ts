@@ -88,8 +88,8 @@ async function provisionAssistant(
   options: Options,
 ): Promise<number> {
   const { region, yes, wait = false } = options;
-  const place = region ?? 'the first region of the cluster';
-  await confirm(target, `deploy a migration assistant in ${place}`, yes);
+  const where = region ?? 'the first region of the cluster';
+  await confirm(target, `deploy a migration assistant in ${where}`, yes);
   const started = await target.api.provisionAssistant(target.stats, {
     region,
     shape: assistantDetails,
