@@ -232,8 +232,8 @@ async function printReport(report: RangeReport, live: ReadonlySet<number>): Prom
   const table = first?.table ?? String(table_id);
   const tables =
     last === null ? `table ${table}` : formatTables({ table, lastTable: String(last) });
-  const start = table_id === null ? 'outside of tables' : `${tables}, index ${index_id ?? '-'}`;
-  await writeOut(`Range ${range_id}: ${start}\n`);
+  const where = table_id === null ? 'outside of tables' : `${tables}, index ${index_id ?? '-'}`;
+  await writeOut(`Range ${range_id}: ${where}\n`);
   const { descriptor } = report;
   if (descriptor !== null) await writeOut(`${describeReplicas(descriptor, live)}\n\n`);
   await printTable(
