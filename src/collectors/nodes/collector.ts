@@ -117,6 +117,10 @@ export const nodes = defineCollector({
   api: 'cluster',
   help: 'Liveness, version, locality, load and stores of the nodes.',
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
+  load: {
+    requests: '`/nodes/`, 200 nodes per page',
+    cost: 'One node reads the status records of all nodes: about 110 kB of JSON per node and 40 kB per store.',
+  },
   request: 'GET /nodes/',
   intervalSeconds: 30,
   timeoutSeconds: 30,

@@ -105,6 +105,10 @@ export const sessions = defineCollector({
   api: 'cluster',
   help: 'Open SQL sessions by node, and by application and user: states, queries, transactions, memory and ages.',
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA, VIEWACTIVITYREDACTED',
+  load: {
+    requests: '`/sessions/`, 20,000 sessions per page',
+    cost: 'The responding node queries every node for its sessions.',
+  },
   request: 'GET /sessions/',
   intervalSeconds: 30,
   timeoutSeconds: 30,
