@@ -66,10 +66,10 @@ export default defineConfig({
     // Many tests wait for sockets and programs: there are more workers than cores.
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    // Polls end before the time limit of the test. A test without assertions, like a loop over nothing, fails.
-    expect: { poll: { timeout: 25_000 }, requireAssertions: true },
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // A machine that does other work may be ten times slower. Polls end before the time limit of the test. A test without assertions, like a loop over nothing, fails.
+    expect: { poll: { timeout: 110_000 }, requireAssertions: true },
     projects: [
       {
         extends: true,
