@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { CLUSTER } from './bad-file.ts';
 import { loadText, problemsOf } from './loading.ts';
 
 const CLUSTERS = Array.from(
@@ -35,6 +36,8 @@ test('a file is refused about as fast as 2,000 clusters are loaded, whatever is 
     ),
     'unknown keys': Array.from({ length: 10_000 }, (_, index) => `k${index}: 1\n`).join(''),
     'one key': 'k: 1\n'.repeat(10_000),
+    'slashes in a URL': `${CLUSTER.replace('crdb:8080', `a/${'/'.repeat(100_000)}x`)}colour: 5\n`,
+    'slashes in a text': `log: { level: "${'/'.repeat(100_000)}" }\n`,
     'merged maps': `x: &a { a: 1, b: 2 }\ny: { <<: [${'*a,'.repeat(5_000)}] }`,
   };
   for (const [name, yaml] of Object.entries(files)) {
