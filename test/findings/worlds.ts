@@ -76,7 +76,7 @@ export async function openAged(ageSeconds: number): Promise<Scene> {
   return scene;
 }
 
-function simulatorOf({ simulators }: Scene): Simulator {
+export function simulatorOf({ simulators }: Scene): Simulator {
   const simulator = simulators.get('demo');
   if (simulator === undefined) throw new Error('no simulator');
   return simulator;
