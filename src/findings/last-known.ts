@@ -51,7 +51,7 @@ function describeNodes(
 }
 
 function describeRanges(
-  { seenAt, problems, oldest }: NonNullable<LastKnownStatus['ranges']>,
+  { seenAt, nodes, problems, oldest }: NonNullable<LastKnownStatus['ranges']>,
   nowMs: number,
 ): string {
   const { unavailable = 0, no_live_replica: lost = 0 } = problems;
@@ -63,7 +63,7 @@ function describeRanges(
   const system = oldest.filter((range) => OUTAGES.includes(range.problem) && isSystemRange(range));
   const names = [...new Set(system.map(nameRange))];
   const among = names.length === 0 ? '' : `, system ranges among them: ${formatList(names)}`;
-  return ` Ranges, last read ${formatAgo(seenAt, nowMs)}: ${formatList(counts)}${among}.`;
+  return ` Ranges, last read ${formatAgo(seenAt, nowMs)}: ${nodes.failed > 0 ? 'at least ' : ''}${formatList(counts)}${among}.`;
 }
 
 /** `4 min ago`. */

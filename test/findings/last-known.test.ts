@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import type { Simulator } from '../../simulator/index.ts';
 import { openScene, type Scene } from '../browser/scenes.ts';
 import { withCollectors } from '../support/exporter.ts';
 import { readCluster } from '../web/status/read-status.ts';
@@ -11,7 +10,7 @@ const PATIENCE = { timeout: 40_000 };
 function openShortLived(): Promise<Scene> {
   return openScene({
     clusters: { demo: { nodes: 9, faultyNodes: false, frozen: true } },
-    intervalSeconds: 0.5,
+    intervalSeconds: 1,
     adapt: (config) => withCollectors(config, (each) => ({ ...each, timeout: 2, max_age: 4 })),
   });
 }
@@ -24,13 +23,18 @@ async function loseTwoNodes(scene: Scene): Promise<void> {
   world.killNode(9, 'unavailable');
   const seen = async () => {
     const { nodes, ranges } = await readCluster(scene);
-    return [nodes?.byStatus['unavailable'], ranges?.oldest.some(({ rangeId }) => rangeId === 6)];
+    const isListed = ranges?.oldest.some(({ rangeId }) => rangeId === 6);
+    return [nodes?.byStatus['unavailable'], isListed, ranges?.nodes.failed];
   };
-  await expect.poll(seen, PATIENCE).toEqual([2, true]);
+  await expect.poll(seen, PATIENCE).toEqual([2, true, 0]);
 }
 
-/** More nodes go down, until liveness has no quorum. */
-function loseLiveness({ world }: Simulator): void {
+/** More nodes go down between two scans, until liveness has no quorum. */
+async function loseLiveness(scene: Scene): Promise<void> {
+  const { world } = simulatorOf(scene);
+  const isScanning = async () =>
+    (await readCluster(scene)).collectors.find(({ name }) => name === 'ranges')?.isPolling;
+  await expect.poll(isScanning, PATIENCE).toBe(false);
   const holders = world.state.ranges.get(2)?.replicas ?? [];
   for (const { nodeId } of holders.filter((each) => each.nodeId !== 1).slice(0, 3)) {
     world.killNode(nodeId);
@@ -54,11 +58,11 @@ test(
     expect(await pageOf(scene)).not.toContain('last known');
     const unavailable = before.ranges?.problems['unavailable'] ?? 0;
 
-    loseLiveness(simulator);
+    await loseLiveness(scene);
     await scene.exporter.until(
       ({ all, value }) =>
         value('crdb_up', { api: 'cluster' }) === 0 &&
-        ['crdb_node_liveness', 'crdb_ranges', 'crdb_sessions'].every(
+        ['crdb_node_liveness', 'crdb_range_replicas', 'crdb_sessions'].every(
           (name) => all(name).length === 0,
         ),
     );
