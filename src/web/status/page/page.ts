@@ -170,11 +170,8 @@ function panel(
   const isFailing = source?.state === 'failing';
   const isWide = title === 'Nodes' || title === 'Collectors';
   const kind = isWide ? 'wide' : isList ? 'half' : 'line';
-  return html`<section
-    class="panel ${kind}${isLastKnown && ' past'}"
-    id="${id}"
-    aria-labelledby="${id}-title"
-  >
+  const look = `panel ${kind}${isLastKnown ? ' past' : ''}`;
+  return html`<section class="${look}" id="${id}" aria-labelledby="${id}-title">
     <h3 id="${id}-title">${title}${isLastKnown && ', last known'}</h3>
     ${
       source?.lastSuccessAt !== undefined &&
