@@ -60,10 +60,10 @@ test(
 
     await loseLiveness(scene);
     await scene.exporter.until(
-      ({ all, value }) =>
-        value('crdb_up', { api: 'cluster' }) === 0 &&
+      (scrape) =>
+        scrape.value('crdb_up', { api: 'cluster' }) === 0 &&
         ['crdb_node_liveness', 'crdb_range_replicas', 'crdb_sessions'].every(
-          (name) => all(name).length === 0,
+          (name) => scrape.all(name).length === 0,
         ),
     );
     const during = await readCluster(scene);
