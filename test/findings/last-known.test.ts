@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { Quirks } from '../../simulator/index.ts';
 import { openScene, type Scene } from '../browser/scenes.ts';
 import { withCollectors } from '../support/exporter.ts';
 import { readCluster } from '../web/status/read-status.ts';
@@ -7,9 +8,9 @@ import { simulatorOf } from './worlds.ts';
 const PATIENCE = { timeout: 40_000 };
 
 /** A cluster of nine nodes whose data expires soon. */
-function openShortLived(): Promise<Scene> {
+function openShortLived(quirks: Partial<Quirks> = {}): Promise<Scene> {
   return openScene({
-    clusters: { demo: { nodes: 9, faultyNodes: false, frozen: true } },
+    clusters: { demo: { nodes: 9, faultyNodes: false, frozen: true, quirks } },
     intervalSeconds: 1,
     adapt: (config) => withCollectors(config, (each) => ({ ...each, timeout: 2, max_age: 4 })),
   });
@@ -112,5 +113,32 @@ test(
     await expect.poll(isSeen, PATIENCE).toBe(9);
     expect((await readCluster(scene)).lastKnown).toBeUndefined();
     expect(await pageOf(scene)).not.toContain('last known');
+  },
+);
+
+test(
+  'of what was last seen the system ranges come first, by name',
+  { timeout: 120_000 },
+  async () => {
+    await using scene = await openShortLived({ systemRangesLost: 'works' });
+    const simulator = simulatorOf(scene);
+    await loseTwoNodes(scene);
+    simulator.world.placeRange(2, [1, 8, 9]);
+    const isListed = async () =>
+      (await readCluster(scene)).ranges?.oldest.some(
+        ({ rangeId, problem }) => rangeId === 2 && problem === 'unavailable',
+      );
+    await expect.poll(isListed, PATIENCE).toBe(true);
+    simulator.setQuirk('systemRangesLost', 'hang');
+    const text = async () => (await readCluster(scene)).findings[0]?.text;
+    await expect
+      .poll(text, PATIENCE)
+      .toMatch(
+        / Last seen .* had no quorum, system ranges among them: r2 \(system: node liveness\)\.$/,
+      );
+    const page = await pageOf(scene);
+    expect(page.slice(page.indexOf('id="problem-ranges"'))).toMatch(
+      /<tbody>\s*<tr>\s*<th[^>]*>r2<\/th><td[^>]*>unavailable<\/td><td[^>]*>system: node liveness</,
+    );
   },
 );
