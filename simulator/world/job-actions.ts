@@ -1,6 +1,6 @@
-import { statisticsNode } from './job-metrics.ts';
+import { retriesOf, statisticsNode } from './job-metrics.ts';
 import { recordOf } from './records.ts';
-import { nodeOf, type ReplicationKind, type WorldState } from './state.ts';
+import { type License, nodeOf, type ReplicationKind, type WorldState } from './state.ts';
 
 /** Changes to jobs, and to what nodes report of themselves. */
 export interface JobActions {
@@ -20,6 +20,11 @@ export interface JobActions {
   replicate(kind: ReplicationKind, nodeId: number, lagMs?: number): void;
   /** The job ends; its node keeps the time that it had set. */
   endReplication(kind: ReplicationKind): void;
+  /** A changefeed of this node scans whole tables; none without a node. */
+  backfill(nodeId?: number): void;
+  /** A changefeed only retries because of this error; it works again without one. */
+  retryChangefeed(error?: string): void;
+  setLicense(license: License): void;
   /** No backup has ended since `ageMs`. */
   stopBackups(ageMs?: number): void;
   resumeBackups(): void;
@@ -64,6 +69,20 @@ export function createJobActions(state: WorldState): JobActions {
     },
     endReplication: (kind) => {
       state.replications.delete(kind);
+      writeRecords();
+    },
+    backfill: (nodeId) => {
+      state.backfillNodeId = nodeId === undefined ? undefined : nodeOf(state, nodeId).id;
+      writeRecords();
+    },
+    retryChangefeed: (error) => {
+      const nowMs = state.now();
+      state.pastRetries = retriesOf(state, nowMs);
+      state.changefeedError = error === undefined ? undefined : { text: error, sinceMs: nowMs };
+      writeRecords();
+    },
+    setLicense: (license) => {
+      state.license = license;
       writeRecords();
     },
     stopBackups: (ageMs = 0) => {
