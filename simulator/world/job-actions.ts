@@ -1,8 +1,9 @@
 import { retriesOf, statisticsNode } from './job-metrics.ts';
+import { renewRecords } from './record-actions.ts';
 import { recordOf } from './records.ts';
-import { type License, nodeOf, type ReplicationKind, type WorldState } from './state.ts';
+import { nodeOf, type ReplicationKind, type WorldState } from './state.ts';
 
-/** Changes to jobs, and to what nodes report of themselves. */
+/** Changes to jobs. */
 export interface JobActions {
   /** One job of this type is paused, as since `ageMs`, and protects data from garbage collection. */
   pauseJob(job: string, ageMs?: number): void;
@@ -24,18 +25,13 @@ export interface JobActions {
   backfill(nodeId?: number): void;
   /** A changefeed only retries because of this error; it works again without one. */
   retryChangefeed(error?: string): void;
-  setLicense(license: License): void;
   /** No backup has ended since `ageMs`. */
   stopBackups(ageMs?: number): void;
   resumeBackups(): void;
-  /** The records of the node, or of its stores, have this value from now on; undefined removes it. */
-  setMetric(nodeId: number, key: string, value: number | undefined, of?: 'node' | 'stores'): void;
 }
 
 export function createJobActions(state: WorldState): JobActions {
-  const writeRecords = (): void => {
-    for (const node of state.nodes.values()) node.written = undefined;
-  };
+  const writeRecords = (): void => renewRecords(state);
   return {
     pauseJob: (job, ageMs = 0) => {
       state.pausedJobs.set(job, state.now() - ageMs);
@@ -81,22 +77,12 @@ export function createJobActions(state: WorldState): JobActions {
       state.changefeedError = error === undefined ? undefined : { text: error, sinceMs: nowMs };
       writeRecords();
     },
-    setLicense: (license) => {
-      state.license = license;
-      writeRecords();
-    },
     stopBackups: (ageMs = 0) => {
       state.backupsStoppedAtMs = state.now() - ageMs;
       writeRecords();
     },
     resumeBackups: () => {
       state.backupsStoppedAtMs = undefined;
-      writeRecords();
-    },
-    setMetric: (nodeId, key, value, of = 'node') => {
-      const { overrides } = nodeOf(state, nodeId);
-      if (value === undefined) delete overrides[of][key];
-      else overrides[of][key] = value;
       writeRecords();
     },
   };
