@@ -79,6 +79,9 @@ const TO_RANGES: typeof TO_NODES = {
   'remove-range': (world, id) => {
     if (world.state.ranges.size > 5) world.removeRange(id);
   },
+  split: (world, id) => world.splitRange(id),
+  // Of two tables: both share the range then.
+  merge: (world, id) => world.mergeRange(id),
   load: (world, id, what) => world.setLoad(id, 3_000 * what),
   quiescent: (world, id, what) => world.setQuiescent(id, what < 0.5),
 };
