@@ -10,20 +10,36 @@ import { readFacts, runChecks } from '../../../src/findings/problems.ts';
 import { answering, poll } from '../support.ts';
 import { OPTIONS } from './records.ts';
 
-/** 4.3 s after the record, which is of 17:04:42.715221. */
-const ANSWERED_MS = Date.UTC(2026, 0, 19, 17, 4, 47);
+type Polled = Awaited<ReturnType<typeof pollCapture>>;
 
-function pollCapture(name: string) {
+function pollCapture(name: string, answeredMs: number) {
   const file = path.join(import.meta.dirname, 'captures', `${name}.json`);
-  const { api } = answering(() => readFileSync(file), ANSWERED_MS);
+  const { api } = answering(() => readFileSync(file), answeredMs);
   return poll(nodes, api, { options: OPTIONS, state: nodes.createState() });
 }
 
+/** The value of the only line of the series; undefined without one. */
+function valueOf({ lines }: Polled, series: string): number | undefined {
+  const [line, ...others] = lines.filter((each) => each.startsWith(`${series} `));
+  expect(others).toEqual([]);
+  return line === undefined ? undefined : Number(line.slice(series.length));
+}
+
+/** What the page says of it. */
+function problemsOf({ result }: Polled, nowMs: number) {
+  const facts = readFacts(
+    { nodes: result },
+    { thresholds: DEFAULT_THRESHOLDS, writeStalls: new Map(), nowMs },
+  );
+  return runChecks([...NODE_CHECKS, ...CLUSTER_CHECKS], facts).map(({ text }) => text);
+}
+
 describe('one node of v25.4.3, two minutes old, before it has a workload', () => {
-  let polled: Awaited<ReturnType<typeof pollCapture>>;
+  const ANSWERED_MS = Date.UTC(2026, 0, 19, 17, 4, 47);
+  let polled: Polled;
 
   beforeAll(async () => {
-    polled = await pollCapture('one-node-v25.4.3');
+    polled = await pollCapture('one-node-v25.4.3', ANSWERED_MS);
   });
 
   // By hand, from the numbers of the file:
@@ -68,9 +84,7 @@ describe('one node of v25.4.3, two minutes old, before it has a workload', () =>
     ['crdb_store_underreplicated_ranges{node_id="1",store_id="1"}', 78],
     ['crdb_store_replicate_queue{node_id="1",store_id="1",state="purgatory"}', 78],
   ])('%s is %d', (series, expected) => {
-    const found = polled.lines.filter((line) => line.startsWith(`${series} `));
-    expect(found).toHaveLength(1);
-    expect(Number(found[0]?.slice(series.length))).toBeCloseTo(expected, 6);
+    expect(valueOf(polled, series)).toBeCloseTo(expected, 6);
   });
 
   test('says nothing of what the record does not have', () => {
@@ -85,10 +99,53 @@ describe('one node of v25.4.3, two minutes old, before it has a workload', () =>
   });
 
   test('is no problem, although each of its 78 ranges is under-replicated and in purgatory', () => {
-    const facts = readFacts(
-      { nodes: polled.result },
-      { thresholds: DEFAULT_THRESHOLDS, writeStalls: new Map(), nowMs: ANSWERED_MS },
-    );
-    expect(runChecks([...NODE_CHECKS, ...CLUSTER_CHECKS], facts)).toEqual([]);
+    expect(problemsOf(polled, ANSWERED_MS)).toEqual([]);
+  });
+});
+
+describe('the node of a secure cluster in CockroachDB Cloud', () => {
+  const ANSWERED_MS = Date.UTC(2026, 0, 19, 17, 4, 0);
+  let polled: Polled;
+
+  beforeAll(async () => {
+    polled = await pollCapture('cloud-node-v25.4.3', ANSWERED_MS);
+  });
+
+  // By hand, from the numbers of the file:
+  // - updated_at 1768842237079827813 ns is 17:03:57.079828: 2.920172 s before 17:04:00.
+  // - The license ends 315504358 s after it: 1768842237.079828 + 315504358 = 2084346595.079828.
+  // - Certificates are Unix times as they stand; the last backup, too.
+  // - Without the metrics of the processor the CPUs are those of the host: 2. The sync of the log: 3300000 ns.
+  test.each([
+    ['crdb_node_record_age_seconds{node_id="1"}', 2.920_172],
+    ['crdb_node_locality_info{node_id="1",tier="zone",value="zone-1a"}', 1],
+    ['crdb_node_locality_info{node_id="1",tier="dns",value="crdb-abcde.example"}', 1],
+    ['crdb_node_cpus{node_id="1"}', 2],
+    ['crdb_node_memory_bytes{node_id="1"}', 6_105_886_720],
+    ['crdb_backup_last_completed_timestamp_seconds', 1_768_842_000],
+    ['crdb_node_license_expiry_timestamp_seconds{node_id="1"}', 2_084_346_595.079_828],
+    ['crdb_node_certificate_expiry_timestamp_seconds{node_id="1",certificate="ca"}', 2_084_172_849],
+    [
+      'crdb_node_certificate_expiry_timestamp_seconds{node_id="1",certificate="node"}',
+      1_863_421_631,
+    ],
+    ['crdb_node_certificate_expiry_timestamp_seconds{node_id="1",certificate="ui"}', 1_776_585_361],
+    ['crdb_node_sql_connections_ready_total{node_id="1"}', 2748],
+    ['crdb_node_sql_statements_started_total{node_id="1",kind="ddl"}', 0],
+    ['crdb_store_wal_fsync_p99_seconds{node_id="1",store_id="1"}', 0.0033],
+    ['crdb_store_replicas{node_id="1",store_id="1"}', 71],
+  ])('%s is %d', (series, expected) => {
+    expect(valueOf(polled, series)).toBeCloseTo(expected, 6);
+  });
+
+  test('has the certificates that it has, and not the sum over its clients', () => {
+    const names = polled
+      .of('crdb_node_certificate_expiry_timestamp_seconds')
+      .map((line) => /certificate="([^"]+)"/.exec(line)?.[1]);
+    expect(names).toEqual(['ca', 'client-ca', 'node', 'node-client', 'ui']);
+  });
+
+  test('is no problem', () => {
+    expect(problemsOf(polled, ANSWERED_MS)).toEqual([]);
   });
 });
