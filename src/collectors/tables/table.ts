@@ -164,8 +164,8 @@ export async function readDetails(
   };
 }
 
-/** Undefined for what is no time, and for Go's zero time, the year 1. */
-function toSeconds(text: unknown): number | undefined {
+/** A time as Unix seconds; undefined for what is none, and for Go's zero time, the year 1. */
+export function toSeconds(text: unknown): number | undefined {
   const milliseconds = typeof text === 'string' ? Date.parse(text) : Number.NaN;
   return milliseconds > 0 ? milliseconds / 1000 : undefined;
 }
