@@ -2,6 +2,8 @@ import type { Endpoint, Limit } from '../vocabulary.ts';
 
 /** The deadline of one poll (or one command), and what the API clients have received for it. */
 export interface PollStats {
+  /** Of this poll alone. */
+  readonly id: symbol;
   /** Aborts when the poll's time is up or the process stops. */
   readonly signal: AbortSignal;
   /** When the time is up, monotonic ms; undefined without a limit. */
@@ -126,6 +128,7 @@ export function bufferBody<T>(
 /** Stats of which nothing has arrived yet. */
 export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollStats {
   return {
+    id: Symbol('poll'),
     signal,
     endsAtMs,
     pages: 0,

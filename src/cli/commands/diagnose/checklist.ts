@@ -1,14 +1,11 @@
-import type {
-  CollectorPoll,
-  CollectorResult,
-  CollectorWith,
-} from '../../../collectors/collector.ts';
+import type { CollectorOf, CollectorResult } from '../../../collectors/collector.ts';
 import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
 import { diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatDuration, messageOf } from '../../../format.ts';
 import { failureOf, RequestError } from '../../../http/errors.ts';
 import { createPollStats, type PollStats } from '../../../http/request.ts';
+import type { ChosenPoll } from '../../../polling/run-collector.ts';
 import type { AlertName, Api, FailureReason } from '../../../vocabulary.ts';
 import { collectOnce, type PollTarget, RequestRecorder } from '../../cluster-target.ts';
 
@@ -101,11 +98,11 @@ export class Checklist {
    * Polls a collector once with its configured options and adds what it found, or why it failed: only a warning while the
    * collector is disabled. A failed poll may have a result, too.
    */
-  async poll<A extends Api, R extends CollectorResult>(
-    collector: CollectorWith<A, R>,
+  async poll<A extends Api, Options, State, R extends CollectorResult>(
+    collector: CollectorOf<A, Options, State, R>,
     api: PollTarget<A>['api'],
     describe: (result: R, items: number) => Verdict,
-    chosen: Partial<CollectorPoll<unknown, unknown>> = {},
+    chosen?: ChosenPoll<Options>,
   ): Promise<CheckCost & { readonly result: R | undefined }> {
     const { config } = this;
     let result: R | undefined;
