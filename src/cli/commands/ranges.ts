@@ -17,7 +17,6 @@ import {
   readTableNames,
   type Replica,
   REPLICA_COLUMNS,
-  toReplica,
 } from '../replicas.ts';
 
 /** How many times the wanted number of hot ranges is kept before the coldest are dropped. */
@@ -68,8 +67,8 @@ async function printReplicas(
   let hottest: Replica[] = [];
   const missing = await readRanges(target, output, {
     nodeId,
-    onRange(range) {
-      const replica = toReplica(range, names);
+    names,
+    onReplica(replica) {
       if (problems && replica.problems.length === 0) return;
       if (hot === undefined) return listing.add(replica);
       // Followers repeat the writes of the leaseholder and know nothing of its reads.
@@ -137,11 +136,8 @@ async function printReports(
     const replicas: Replica[] = [];
     const missing = await readRanges(target, options.output, {
       rangeIds,
-      onRange(range) {
-        // A server that ignores the parameter lists all ranges.
-        if (!rangeIds.includes(range.desc.range_id ?? 0)) return;
-        replicas.push(toReplica(range, names));
-      },
+      names,
+      onReplica: (replica) => replicas.push(replica),
     });
     const unread = [...missing.failed.keys(), ...missing.skipped].toSorted((a, b) => a - b);
     const descriptors = await readDescriptors(target, replicas);
