@@ -23,8 +23,14 @@ export interface PollStats {
   readonly answering: { readonly startMs: number; readonly endMs: number }[];
 }
 
-export interface HttpRequest<T = unknown> {
+/** What messages name a request by. */
+export interface NamedRequest {
   readonly endpoint: Endpoint;
+  /** In place of the endpoint `other`: `rename-database`. */
+  readonly name?: string;
+}
+
+export interface HttpRequest<T = unknown> extends NamedRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the configured URL, beginning with `/`; may carry a query. */
   readonly path: string;
@@ -110,6 +116,11 @@ export interface RequestOptions {
   readonly headers?: Readonly<Record<string, string>>;
   readonly requestFinished: (request: FinishedRequest) => void;
   readonly monotonicMs: () => number;
+}
+
+/** How messages name a request. */
+export function requestName({ name, endpoint }: NamedRequest): string {
+  return name ?? endpoint;
 }
 
 /** The reader of a small response that is parsed as a whole. */

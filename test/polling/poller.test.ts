@@ -104,7 +104,7 @@ test('a poll that is stopped by an open breaker is repeated when that lets a req
   let polls = 0;
   const { poller, clock, poll } = preparePoller(() => {
     polls += 1;
-    throw new BreakerOpenError('nodes', 5_000);
+    throw new BreakerOpenError({ endpoint: 'nodes' }, 5_000);
   });
   await poll();
   expect(poller.outcome.error?.reason).toBe('breaker_open');

@@ -168,6 +168,7 @@ describe('what is wrong is found with its remedy:', () => {
   ])('%s', async (_, url, code) => {
     const { code: exitCode, of } = await diagnoseBy(`--cluster.url=${await url()}`);
     expect(exitCode).toBe(1);
+    expect(of('GET /health/')?.detail).toMatch(/^GET \/health\/ at /);
     expect(of('GET /health/')?.detail).toContain(code);
     expect(of('GET /nodes/')).toBeUndefined();
   });
