@@ -117,8 +117,8 @@ export class ClusterApi {
       /** Ranges per page; 0 or undefined for all in one response. */
       readonly limit?: number;
       /** To the headers, which the server sends after all of its work; default: as for every request. */
-      readonly headersMs?: number;
-      readonly rangeIds?: readonly number[];
+      readonly headersMs?: number | undefined;
+      readonly rangeIds?: readonly number[] | undefined;
       /** Index of the URL to begin with, so that no gateway carries every scan. */
       readonly firstUrl: number;
       readonly shape: S;

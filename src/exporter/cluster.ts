@@ -195,8 +195,8 @@ export class Cluster {
   }
 
   /**
-   * Binds a collector to its API client and its options. The poller of an earlier configuration is no parameter:
-   * functions that are made here live as long as the new one, and keep all parameters in memory.
+   * Binds a collector to its API client and its options. The functions that are made here live as long as the new poller and
+   * keep all parameters in memory, so the previous poller must not be one of them.
    */
   #pollerOptions(collector: Collector, settings: CollectorConfig, options: unknown): PollerOptions {
     const { clock, log, metrics, random, pollEnded } = this.#context;

@@ -211,7 +211,8 @@ async function readByRoute<S extends ObjectShape>(
     nodeId,
     route,
     limit,
-    ...(rangeIds === undefined ? { headersMs: timeout * 1000 } : { rangeIds }),
+    headersMs: rangeIds === undefined ? timeout * 1000 : undefined,
+    rangeIds,
     firstUrl,
     shape,
     onRange(element) {
