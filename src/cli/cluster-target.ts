@@ -191,6 +191,7 @@ export async function collectOnce<A extends Api, Options, State, Result extends 
     stats.pages += poll.stats.pages;
     stats.items += poll.stats.items;
     stats.bytes += poll.stats.bytes;
+    stats.answering.push(...poll.stats.answering);
     for (const limit of poll.stats.limits) stats.limits.add(limit);
     for (const warning of poll.stats.warnings) stats.warnings.add(warning);
   }

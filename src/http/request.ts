@@ -152,6 +152,11 @@ export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollSta
   };
 }
 
+/** How long responses were prepared and received, in seconds. */
+export function answerSeconds({ answering }: Pick<PollStats, 'answering'>): number {
+  return answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0) / 1000;
+}
+
 /** Adds the time of a response that has just arrived; what overlaps counts once. */
 export function recordAnswer({ answering }: PollStats, startMs: number, endMs: number): void {
   let firstMs = startMs;

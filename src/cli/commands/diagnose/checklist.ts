@@ -4,7 +4,7 @@ import { diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatDuration, messageOf } from '../../../format.ts';
 import { failureOf, RequestError } from '../../../http/errors.ts';
-import { createPollStats, type PollStats } from '../../../http/request.ts';
+import { answerSeconds, createPollStats, type PollStats } from '../../../http/request.ts';
 import type { ChosenPoll } from '../../../polling/run-collector.ts';
 import type { AlertName, Api, FailureReason } from '../../../vocabulary.ts';
 import { collectOnce, type PollTarget, RequestRecorder } from '../../cluster-target.ts';
@@ -36,6 +36,7 @@ interface CheckCost {
   /** Why it failed; undefined when it succeeded. */
   readonly reason: FailureReason | undefined;
   readonly bytes: number;
+  /** In which responses were prepared and received. */
   readonly seconds: number;
 }
 
@@ -79,11 +80,11 @@ export class Checklist {
   ): Promise<CheckCost> {
     const stats = createPollStats(this.signal);
     const startedAt = performance.now();
-    const secondsSince = (): number => (performance.now() - startedAt) / 1000;
     let reason: FailureReason | undefined;
     try {
       const found = await work(stats);
-      const size = `${formatBytes(stats.bytes)} in ${formatDuration(secondsSince())}`;
+      const seconds = (performance.now() - startedAt) / 1000;
+      const size = `${formatBytes(stats.bytes)} in ${formatDuration(seconds)}`;
       const detail = [stats.bytes > 0 ? size : '', found.detail].filter(Boolean).join('; ');
       this.add(check, { ...found, detail }, target);
     } catch (error) {
@@ -91,7 +92,7 @@ export class Checklist {
       const name = reason === 'tls' ? 'TLS' : check;
       this.add(name, { verdict: failed, ...this.explain(operation, error) }, target);
     }
-    return { reason, bytes: stats.bytes, seconds: secondsSince() };
+    return { reason, bytes: stats.bytes, seconds: answerSeconds(stats) };
   }
 
   /**
