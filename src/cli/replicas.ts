@@ -3,7 +3,7 @@ import { listNodes } from '../cockroach/node.ts';
 import { collectorPoll } from '../collectors/collector.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import type { NodeReplicas } from '../collectors/ranges/node-replicas.ts';
-import { readElements, readNodes } from '../collectors/ranges/read-nodes.ts';
+import { readNode, readNodes } from '../collectors/ranges/read-nodes.ts';
 import {
   lastTableIdOf,
   lastTableLabel,
@@ -167,7 +167,7 @@ export async function readRanges(
     };
     return readNodes(context, toScan, async (nodeId, firstUrl) => {
       const request = { api, context, nodeId, firstUrl, isAssigned: () => true };
-      const node = await readElements(request, reader);
+      const node = await readNode(request, reader);
       node.replicas.free();
       return node.totals;
     });

@@ -31,17 +31,7 @@ export class KeptState<State> {
 
 /** What a poll may have otherwise than the only exporter of a cluster; `options` in place of the configured ones. */
 export type ChosenPoll<Options> = Partial<
-  Pick<
-    CollectorPoll<Options, unknown>,
-    | 'options'
-    | 'shard'
-    | 'shards'
-    | 'descriptors'
-    | 'firstUrl'
-    | 'namedTables'
-    | 'scanProgress'
-    | 'descriptorProgress'
-  >
+  Omit<CollectorPoll<Options, never>, keyof PollStats | 'state' | 'nowMs' | 'monotonicMs' | 'urls'>
 >;
 
 /** What a poll of a collector needs besides its API. */

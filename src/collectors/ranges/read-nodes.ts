@@ -143,7 +143,7 @@ export function logFailures(
 /** Statuses of a server that does not know `remote_node_id`, or cannot reach that node's HTTP address. */
 const NO_PROXY: ReadonlySet<unknown> = new Set([400, 404, 502]);
 
-/** How a command reads the elements of a list, of which it shows more than a scan keeps. */
+/** How the elements of a list are read: a command shows more of them than a scan keeps. */
 export interface ElementReader<S extends ObjectShape> {
   /** The fields of `replicaShape`, some of them in another form. */
   readonly shape: S;
@@ -155,7 +155,8 @@ export interface ElementReader<S extends ObjectShape> {
   readonly onPageEnd?: (() => Promise<void>) | undefined;
 }
 
-const SCAN: ElementReader<typeof replicaShape> = {
+/** How a scan reads them. */
+export const SCAN: ElementReader<typeof replicaShape> = {
   shape: replicaShape,
   add: (node, replica) => node.add(replica),
 };
@@ -171,13 +172,8 @@ interface NodeRequest {
   readonly isAssigned: (nodeId: number) => boolean;
 }
 
-/** Reads the ranges of one node, all of them for a scan. Rejects like the API. */
-export async function readNode(request: NodeRequest): Promise<NodeReplicas> {
-  return readElements(request, SCAN);
-}
-
-/** The same for a command. */
-export async function readElements<S extends ObjectShape>(
+/** Reads ranges of one node. Rejects like the API. */
+export async function readNode<S extends ObjectShape>(
   request: NodeRequest,
   reader: ElementReader<S>,
 ): Promise<NodeReplicas> {
