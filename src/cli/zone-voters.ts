@@ -13,7 +13,6 @@ import {
   readRanges,
   readTables,
   type Replica,
-  toReplica,
 } from './replicas.ts';
 
 /** Replicas that vote, also after the change that is on its way. */
@@ -53,14 +52,8 @@ export async function printFewVoters(
   // Of each range the replica that holds its lease, else one of the others.
   const ranges = new Map<number, KnownReplica>();
   const missing = await readRanges(target, options.output, {
-    onRange(element) {
-      const {
-        range_id: id = 0,
-        node_id,
-        table_id,
-        table,
-        is_leaseholder,
-      } = toReplica(element, names);
+    names,
+    onReplica({ range_id: id = 0, node_id, table_id, table, is_leaseholder }) {
       if (is_leaseholder || !ranges.has(id))
         ranges.set(id, { range_id: id, node_id, table_id, table, is_leaseholder });
     },

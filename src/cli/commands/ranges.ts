@@ -25,7 +25,6 @@ import {
   readTableNames,
   type Replica,
   REPLICA_COLUMNS,
-  toReplica,
 } from '../replicas.ts';
 import { printFewVoters } from '../zone-voters.ts';
 
@@ -92,14 +91,15 @@ async function printReplicas(
     urgencyOf: problems ? severityOf : undefined,
   });
   const names = await readTableNames(target);
-  const before = stillAfter === undefined ? undefined : await readBefore(target, nodeId, options);
+  const before =
+    stillAfter === undefined ? undefined : await readBefore(target, nodeId, names, options);
   let hottest: Replica[] = [];
   let now = 0;
   let stayed = 0;
   const missing = await readRanges(target, output, {
     nodeId,
-    onRange(range) {
-      const replica = toReplica(range, names);
+    names,
+    onReplica(replica) {
       now += 1;
       if (before?.has(replica.range_id ?? 0) === false) return;
       stayed += 1;
@@ -127,13 +127,15 @@ async function printReplicas(
 async function readBefore(
   target: ClusterTarget,
   nodeId: number | undefined,
+  names: ReadonlyMap<string, string>,
   { output, stillAfter = 0 }: Options,
 ): Promise<ReadonlySet<number>> {
   if (nodeId === undefined) throw usageError('--still-after needs the id of a node');
   const found = new Set<number>();
   await readRanges(target, output, {
     nodeId,
-    onRange: ({ desc }) => found.add(desc.range_id ?? 0),
+    names,
+    onReplica: ({ range_id: id }) => void found.add(id ?? 0),
   });
   await withProgress('waiting', output, () =>
     wait(stillAfter * 1000, undefined, { signal: target.stats.signal }),
@@ -190,11 +192,8 @@ async function printReports(
     const replicas: Replica[] = [];
     const missing = await readRanges(target, options.output, {
       rangeIds,
-      onRange(range) {
-        // A server that ignores the parameter lists all ranges.
-        if (!rangeIds.includes(range.desc.range_id ?? 0)) return;
-        replicas.push(toReplica(range, names));
-      },
+      names,
+      onReplica: (replica) => replicas.push(replica),
     });
     const unread = [...missing.failed.keys(), ...missing.skipped].toSorted((a, b) => a - b);
     const descriptors = await readDescriptors(target, replicas);

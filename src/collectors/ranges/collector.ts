@@ -2,7 +2,7 @@ import { defineCollector } from '../collector.ts';
 import { assignLocalNode, assignNodes } from './assignment.ts';
 import { families } from './families.ts';
 import { MAX_REMEMBERED } from './lists.ts';
-import { logFailures, readNode, readNodes, scanFailure } from './read-nodes.ts';
+import { logFailures, readNode, readNodes, SCAN, scanFailure } from './read-nodes.ts';
 import { tableLabels } from './replica.ts';
 import type { RangesResult } from './result.ts';
 import { writeSamples } from './samples.ts';
@@ -97,7 +97,7 @@ export const ranges = defineCollector({
     const scan = new RangeScan(context, assignment);
     const { toScan, toSkip, isAssigned } = assignment;
     const reading = await readNodes(context, toScan, async (nodeId, firstUrl) =>
-      scan.commit(await readNode({ api, context, nodeId, firstUrl, isAssigned })),
+      scan.commit(await readNode({ api, context, nodeId, firstUrl, isAssigned }, SCAN)),
     );
     if (reading.timedOut) context.limits.add('duration');
     logFailures(context, reading);

@@ -57,6 +57,7 @@ interface Options {
 /** A request that every user may send, also without a login. */
 export const HEALTH = {
   endpoint: 'other',
+  name: 'GET /health/',
   path: '/health/',
   onChunk: () => undefined,
   onEnd: () => undefined,
