@@ -9,15 +9,16 @@ import {
   type CollectorWith,
 } from '../collectors/collector.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
-import { findNearest } from '../config/issues.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Operation } from '../diagnosis/failure.ts';
 import { type Clients, createClients } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';
-import { createPollStats, type FinishedRequest, type PollStats } from '../http/request.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
+import type { FinishedRequest } from '../http/request.ts';
 import { createLog, type Log } from '../log.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
+import { findNearest } from '../nearest-word.ts';
 import { SYSTEM_CLOCK } from '../polling/schedule.ts';
 import type { Api, Endpoint, RetryReason } from '../vocabulary.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';

@@ -1,8 +1,8 @@
-import { failureOf } from '../cockroach/cluster-api.ts';
 import type { RangeDescriptor } from '../cockroach/range-descriptor.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
 import { capitalize, formatNodes } from '../format.ts';
+import { failureOf } from '../http/errors.ts';
 import type { ClusterTarget } from './cluster-target.ts';
 import { note } from './output/standard-output.ts';
 import type { Replica } from './replicas.ts';

@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import { listNodes } from '../cockroach/node.ts';
+import { type RangeElement, rangeElement } from '../cockroach/range-element.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import {
   tableLabels,
@@ -16,56 +17,10 @@ import { systemRangeName } from '../findings/range-problems.ts';
 import { findLastTable } from '../findings/ranges.ts';
 import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
-import {
-  array,
-  boolean,
-  type Infer,
-  integer,
-  number,
-  object,
-  optional,
-  raw,
-  record,
-  string,
-} from '../json/shape.ts';
 import { type ClusterTarget, collectOnce, explainFailure } from './cluster-target.ts';
 import { CommandError } from './command.ts';
 import { note, withProgress } from './output/standard-output.ts';
 import { type Column, numberColumn } from './output/table.ts';
-
-/** One element of GET /nodes/{node_id}/ranges/. */
-export const rangeElement = object({
-  desc: object({ range_id: integer() }),
-  span: object({ start_key: string(), end_key: string() }),
-  source_node_id: integer(),
-  source_store_id: integer(),
-  lease_history: array(
-    object({
-      start: raw(),
-      expiration: raw(),
-      proposed_ts: raw(),
-      epoch: integer(),
-      term: integer(),
-      sequence: integer(),
-      acquisition_type: integer(),
-      replica: object({ node_id: integer(), store_id: integer(), replica_id: integer() }),
-    }),
-  ),
-  problems: record(boolean()),
-  stats: object({
-    queries_per_second: number(),
-    writes_per_second: number(),
-    requests_per_second: optional(number()),
-    reads_per_second: optional(number()),
-    write_bytes_per_second: optional(number()),
-    read_bytes_per_second: optional(number()),
-    cpu_time_per_second: optional(number()),
-  }),
-  quiescent: boolean(),
-  ticking: boolean(),
-});
-
-export type RangeElement = Infer<typeof rangeElement>;
 
 /** A replica as JSON, with the names of the API, and without its keys, which may hold user data. */
 export interface Replica extends Pick<

@@ -1,15 +1,9 @@
 import { abortable, type HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
 import { POLICY } from '../http/policy.ts';
-import {
-  bufferBody,
-  createPollStats,
-  type HttpRequest,
-  type HttpResponse,
-  type PollStats,
-} from '../http/request.ts';
-import { decodeValue } from '../json/decoder.ts';
-import { object, string } from '../json/shape.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
+import { bufferBody, type HttpRequest, type HttpResponse } from '../http/request.ts';
+import { decodeValue, object, string } from '../json/index.ts';
 import { CachedResponses } from './cached-responses.ts';
 
 interface ApiLoginOptions {

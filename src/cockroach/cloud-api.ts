@@ -1,8 +1,8 @@
 import type { HttpClient } from '../http/client.ts';
 import { RequestError, wasRefused } from '../http/errors.ts';
-import { bufferBody, type HttpRequest, type PollStats } from '../http/request.ts';
-import { decodeValue } from '../json/decoder.ts';
-import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
+import type { PollStats } from '../http/poll-stats.ts';
+import { bufferBody, type HttpRequest } from '../http/request.ts';
+import { decodeValue, type ObjectShape, type Infer, object, string } from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
 
 /** Far above the largest legitimate response, a bundle of certificates. */

@@ -1,7 +1,7 @@
 import { RequestError } from '../http/errors.ts';
-import { bufferBody, createPollStats, type PollStats } from '../http/request.ts';
-import { decodeValue } from '../json/decoder.ts';
-import { type Infer, object, type ObjectShape, typed } from '../json/shape.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
+import { bufferBody } from '../http/request.ts';
+import { decodeValue, type Infer, object, type ObjectShape, typed } from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
 import type { ApiLogin } from './api-login.ts';
 import { type ConnectivityRequest, connectivityPage } from './connectivity.ts';
@@ -22,9 +22,6 @@ import {
 import type { NodesRequest } from './node.ts';
 import { type PageRequest, readPage } from './page.ts';
 import { describedRange, type RangeDescriptor, readDescriptor } from './range-descriptor.ts';
-
-export { failureOf, RequestError } from '../http/errors.ts';
-export type { PollStats } from '../http/request.ts';
 
 /**
  * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element; the element is reused

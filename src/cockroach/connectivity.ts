@@ -1,4 +1,4 @@
-import { object, record, type Shape } from '../json/shape.ts';
+import { object, record, type Shape } from '../json/index.ts';
 import { isId } from './node.ts';
 import type { PageRequest } from './page.ts';
 

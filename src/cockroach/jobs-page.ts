@@ -1,4 +1,4 @@
-import { type Infer, object, type ObjectShape } from '../json/shape.ts';
+import { type Infer, object, type ObjectShape } from '../json/index.ts';
 import type { PageRequest } from './page.ts';
 
 /** How jobs are listed: of all users with the privilege VIEWJOB, else those of the user. */

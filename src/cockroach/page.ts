@@ -1,7 +1,6 @@
 import { RequestError } from '../http/errors.ts';
-import type { PollStats } from '../http/request.ts';
-import { PageParser } from '../json/page-parser.ts';
-import type { Infer, ObjectShape } from '../json/shape.ts';
+import type { PollStats } from '../http/poll-stats.ts';
+import { PageParser, type Infer, type ObjectShape } from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
 import type { ApiLogin, ApiRequest } from './api-login.ts';
 import { ELEMENT_LIMITS } from './listings.ts';

@@ -1,5 +1,5 @@
-import { RequestError } from '../cockroach/cluster-api.ts';
-import { object, nameText, string, time } from '../json/shape.ts';
+import { RequestError } from '../http/errors.ts';
+import { object, nameText, string, time } from '../json/index.ts';
 import { gauge } from '../metrics/family.ts';
 import { cleanLabelValue } from '../metrics/label-text.ts';
 import { defineCollector, type CollectorResult } from './collector.ts';

@@ -207,5 +207,3 @@ function readTree(
 
   return read(root);
 }
-
-export { parseDocument as parseYaml, stringify as formatYaml, visit as visitYaml } from 'yaml';

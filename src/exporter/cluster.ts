@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import type { Build } from '../build.ts';
 import {
   type Collector,
   collectorPoll,
@@ -12,9 +13,9 @@ import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
 import type { UrlState } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
-import type { PollStats } from '../http/request.ts';
+import type { PollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
-import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
+import type { ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import type { RenderedFamily } from '../metrics/exposition.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
 import { Poller, type PollerOptions } from '../polling/poller.ts';

@@ -1,6 +1,7 @@
+import type { Thresholds } from '../alerts/alert-settings.ts';
+import { waitSeconds } from '../alerts/alerts.ts';
 import { DEAD, livenessOf } from '../cockroach/node.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
-import type { Thresholds } from '../config/alert-settings.ts';
 import { capitalize, formatCount, formatList, formatNodes, toTime } from '../format.ts';
 import { LIVENESS_STATUSES } from '../vocabulary.ts';
 import {
@@ -77,13 +78,13 @@ const LIVENESS_PROBLEMS: Readonly<
   // Nodes leave for a restart or an upgrade, which is normal.
   draining: {
     alert: 'CrdbNodeStuckLeaving',
-    normalSeconds: 3600,
+    normalSeconds: waitSeconds('CrdbNodeStuckLeaving'),
     what: 'draining',
     next: 'Leases and connections move to other nodes, as before a restart.',
   },
   decommissioning: {
     alert: 'CrdbNodeStuckLeaving',
-    normalSeconds: 3600,
+    normalSeconds: waitSeconds('CrdbNodeStuckLeaving'),
     what: 'being decommissioned',
     next: 'This ends when all replicas have moved to other nodes.',
   },

@@ -1,3 +1,4 @@
+import { waitSeconds } from '../alerts/alerts.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { readJobs } from '../collectors/nodes/jobs.ts';
 import type { RangesResult } from '../collectors/ranges/result.ts';
@@ -104,10 +105,12 @@ export function readFacts(
 /** The problems that these checks find. */
 export function runChecks(checks: readonly Check[], facts: Facts): readonly Problem[] {
   return checks.flatMap((check) => {
-    const { find, alert, key = alert, ...shown } = check;
+    const { find, alert, key = alert, isImmediate = false, ...shown } = check;
     const found = find(facts);
     if (found === undefined) return [];
-    return [{ ...shown, alert, key, ...(typeof found === 'string' ? { text: found } : found) }];
+    const { text, level = shown.level } = typeof found === 'string' ? { text: found } : found;
+    const normalSeconds = isImmediate ? 0 : waitSeconds(alert, level);
+    return [{ ...shown, alert, key, text, level, normalSeconds }];
   });
 }
 

@@ -1,15 +1,13 @@
+import type { Thresholds } from '../alerts/alert-settings.ts';
+import { BATCH_APPLICATIONS } from '../alerts/rule-settings.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { SESSION_STATES } from '../collectors/sessions/session.ts';
-import type { Thresholds } from '../config/alert-settings.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { grantee } from '../diagnosis/rules.ts';
 import { formatCount, formatNodes, quoteArgument, toTime } from '../format.ts';
 import { sum } from './rates.ts';
 import type { ApplicationStatus, Problem, SessionsStatus } from './status.ts';
-
-/** Applications whose transactions may take long, as the setting batch_applications of the rules. */
-export const BATCH_APPLICATIONS = /backup|restore|dump|import|export|migrat|etl|batch|report/i;
 
 export function readSessions({ nodes, failedNodes, applications }: SessionsResult): SessionsStatus {
   const total = (state: 'active' | 'idle_in_transaction' | 'idle') =>

@@ -10,13 +10,13 @@ import {
   statusError,
   toRequestError,
 } from './errors.ts';
-import {
-  type FinishedRequest,
-  type HttpRequest,
-  type HttpResponse,
-  recordAnswer,
-  type RequestDeadlines,
-  type RequestOptions,
+import { recordAnswer } from './poll-stats.ts';
+import type {
+  FinishedRequest,
+  HttpRequest,
+  HttpResponse,
+  RequestDeadlines,
+  RequestOptions,
 } from './request.ts';
 import type { Upstream } from './upstream.ts';
 

@@ -5,7 +5,7 @@ import type { CollectorConfig } from '../config/collector-schema.ts';
 import type { FindRemedy } from '../diagnosis/diagnose.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';
 import { failureOf, RequestError } from '../http/errors.ts';
-import { createPollStats, type PollStats } from '../http/request.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_FINDING_SETTINGS } from '../../src/config/alert-settings.ts';
+import { DEFAULT_FINDING_SETTINGS } from '../../src/alerts/alert-settings.ts';
 import { urlProblems } from '../../src/findings/polls.ts';
 import type { Problem } from '../../src/findings/status.ts';
 import { RequestError } from '../../src/http/errors.ts';

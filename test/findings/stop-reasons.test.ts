@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { RequestError } from '../../src/cockroach/cluster-api.ts';
 import type { ClusterScan, RangesResult } from '../../src/collectors/ranges/result.ts';
 import { adviseReturn, readDeadEvidence, ReplicaTrends } from '../../src/findings/dead-nodes.ts';
 import { readRanges } from '../../src/findings/ranges.ts';
@@ -8,6 +7,7 @@ import {
   describeUnverified,
   type StopEvidence,
 } from '../../src/findings/safe-to-stop.ts';
+import { RequestError } from '../../src/http/errors.ts';
 import type { LivenessStatus } from '../../src/vocabulary.ts';
 import { scannedRanges, scannedStore } from '../web/status/results.ts';
 

@@ -1,5 +1,5 @@
 import type { CollectorConfig } from '../../src/config/collector-schema.ts';
-import type { PollStats } from '../../src/http/request.ts';
+import type { PollStats } from '../../src/http/poll-stats.ts';
 import { createLog } from '../../src/log.ts';
 import { ClusterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { gauge } from '../../src/metrics/family.ts';

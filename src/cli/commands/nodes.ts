@@ -9,7 +9,7 @@ import { findUnreachable, type NetworkEvidence } from '../../findings/reachabili
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { compareScan, countsOf, isOutside } from '../../findings/scan-check.ts';
 import { formatAge, formatBytes, formatCount, formatPercent, toTime } from '../../format.ts';
-import type { Infer } from '../../json/shape.ts';
+import type { Infer } from '../../json/index.ts';
 import { LIVENESS_BY_CODE } from '../../vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';

@@ -12,7 +12,7 @@ import { collectorOptions } from '../../config/collector-schema.ts';
 import { parseDuration } from '../../config/values.ts';
 import { grantee } from '../../diagnosis/rules.ts';
 import { formatAge, formatBytes, formatCount, formatList, toTime } from '../../format.ts';
-import { type Infer, object, string } from '../../json/shape.ts';
+import { type Infer, object, string } from '../../json/index.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';

@@ -1,4 +1,4 @@
-import { type Infer, integer, object, parsed, type TextParser } from '../../json/shape.ts';
+import { type Infer, integer, object, parsed, type TextParser } from '../../json/index.ts';
 import type {
   FailedConnection,
   NetworkResult,

@@ -1,6 +1,6 @@
 import { assertWithin, MAX_NODE_VALUES, MAX_STORES } from '../../cockroach/listings.ts';
 import { DEAD, freshnessOf, livenessOf, LocalityReader } from '../../cockroach/node.ts';
-import type { KeyFilter } from '../../json/shape.ts';
+import type { KeyFilter } from '../../json/index.ts';
 import { gauge } from '../../metrics/family.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';

@@ -1,4 +1,4 @@
-import type { KeyFilter } from '../../json/shape.ts';
+import type { KeyFilter } from '../../json/index.ts';
 import { type Family, gauge, untyped } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { JOB_KEYS, writeJobFailures } from './jobs.ts';

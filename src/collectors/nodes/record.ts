@@ -9,7 +9,7 @@ import {
   record,
   selected,
   nameText,
-} from '../../json/shape.ts';
+} from '../../json/index.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
 
 const netAddress = object({ address_field: nameText() });

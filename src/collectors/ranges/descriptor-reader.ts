@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClusterApi, failureOf, type RequestError } from '../../cockroach/cluster-api.ts';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
+import { failureOf, type RequestError } from '../../http/errors.ts';
 import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
 import {

@@ -1,4 +1,4 @@
-import { hashOf } from '../../json/decoder.ts';
+import { hashOf } from '../../json/index.ts';
 import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
 import type { KeySpaceStatus } from './result.ts';
 

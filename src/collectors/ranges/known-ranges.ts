@@ -1,4 +1,4 @@
-import { RequestError } from '../../cockroach/cluster-api.ts';
+import { RequestError } from '../../http/errors.ts';
 import { PROBLEMS, type RangeProblem, REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import {
   HAS_OLD_SEQUENCE,

@@ -1,5 +1,5 @@
-import { RequestError } from '../../cockroach/cluster-api.ts';
 import { isId } from '../../cockroach/node.ts';
+import { RequestError } from '../../http/errors.ts';
 import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import { MAX_RANGE_ID } from './range-table.ts';
 import {

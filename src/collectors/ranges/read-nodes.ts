@@ -1,10 +1,11 @@
-import { type ClusterApi, failureOf, RequestError } from '../../cockroach/cluster-api.ts';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import {
   assertWithin,
   MAX_NODE_REPLICAS,
   MAX_NODE_STORES,
   type RangeRoute,
 } from '../../cockroach/listings.ts';
+import { failureOf, RequestError } from '../../http/errors.ts';
 import { type CollectorPoll, mostFrequent } from '../collector.ts';
 import { nameOf, NodeReplicas, WrongNodeError } from './node-replicas.ts';
 import { replicaShape } from './replica.ts';

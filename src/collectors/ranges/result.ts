@@ -1,4 +1,4 @@
-import type { RequestError } from '../../cockroach/cluster-api.ts';
+import type { RequestError } from '../../http/errors.ts';
 import type { RangeProblem } from '../../vocabulary.ts';
 import type { CollectorResult } from '../collector.ts';
 

@@ -1,5 +1,5 @@
-import { failureOf, type RequestError } from '../../cockroach/cluster-api.ts';
 import type { OptionSpecs, OptionValues } from '../../collector-options.ts';
+import { failureOf, type RequestError } from '../../http/errors.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import {
   defineCollector,

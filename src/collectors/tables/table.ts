@@ -1,5 +1,7 @@
 import { crc32 } from 'node:zlib';
-import { type ClusterApi, type PollStats, RequestError } from '../../cockroach/cluster-api.ts';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import { RequestError } from '../../http/errors.ts';
+import type { PollStats } from '../../http/poll-stats.ts';
 import {
   array,
   boolean,
@@ -12,7 +14,7 @@ import {
   raw,
   string,
   time,
-} from '../../json/shape.ts';
+} from '../../json/index.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
 
 /** A table as it is requested; the names are also the labels. */

@@ -29,7 +29,7 @@ declare function toNumber(start: usize, after: usize): f64;
 /** The index of what JSON.parse returns; -1 when the bytes are not JSON. */
 declare function toRaw(start: usize, after: usize): i32;
 
-/** In the order of ../records.ts. */
+/** In the order of ../record-reader.ts. */
 export enum Kind {
   NUMBER,
   INTEGER,
@@ -45,7 +45,7 @@ export enum Kind {
   SELECTED,
 }
 
-/** The wanted values at one position of a document; written by ../records.ts. */
+/** The wanted values at one position of a document; written by ../record-reader.ts. */
 @unmanaged
 export class Plan {
   kind: Kind = Kind.NUMBER;

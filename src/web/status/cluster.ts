@@ -1,3 +1,4 @@
+import type { Thresholds } from '../../alerts/alert-settings.ts';
 import { livenessOf } from '../../cockroach/node.ts';
 import { cloud } from '../../collectors/cloud.ts';
 import type { CollectorResult, CollectorWith } from '../../collectors/collector.ts';
@@ -6,7 +7,6 @@ import { nodes } from '../../collectors/nodes/collector.ts';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
 import { tables } from '../../collectors/tables/collector.ts';
-import type { Thresholds } from '../../config/alert-settings.ts';
 import { readAssistant } from '../../findings/assistant.ts';
 import { type DeadEvidence, findRetired, readDeadEvidence } from '../../findings/dead-nodes.ts';
 import { isDown, readNodes } from '../../findings/nodes.ts';

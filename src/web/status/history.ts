@@ -1,7 +1,7 @@
+import type { FindingSettings } from '../../alerts/alert-settings.ts';
 import { nodes, type NodesResult } from '../../collectors/nodes/collector.ts';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
-import type { FindingSettings } from '../../config/alert-settings.ts';
 import { ReplicaTrends } from '../../findings/dead-nodes.ts';
 import { pollWarnings } from '../../findings/polls.ts';
 import { toFindings } from '../../findings/problem.ts';

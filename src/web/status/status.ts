@@ -1,5 +1,5 @@
 import { crc32 } from 'node:zlib';
-import type { FindingSettings } from '../../config/alert-settings.ts';
+import type { FindingSettings } from '../../alerts/alert-settings.ts';
 import { bySeverity, clusterFlag, linkFinding, toFindings } from '../../findings/problem.ts';
 import type { ClusterStatus, Problem, Status } from '../../findings/status.ts';
 import type { ClusterSource } from './cluster.ts';

@@ -5,7 +5,7 @@ import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import type { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
 import type { ScannedNode } from '../../../src/collectors/ranges/result.ts';
 import { RequestError } from '../../../src/http/errors.ts';
-import { type PollStats, createPollStats } from '../../../src/http/request.ts';
+import { type PollStats, createPollStats } from '../../../src/http/poll-stats.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../../src/metrics/snapshot.ts';
 import { inSlices } from '../../../src/time-slice.ts';

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import {
   DEFAULT_FINDING_SETTINGS,
   DEFAULT_THRESHOLDS,
-} from '../../../src/config/alert-settings.ts';
+} from '../../../src/alerts/alert-settings.ts';
+import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import { readCluster } from '../../../src/web/status/cluster.ts';
 import { ClusterHistory } from '../../../src/web/status/history.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';

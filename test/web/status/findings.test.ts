@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
 import { nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
 import { pollProblems } from '../../../src/findings/polls.ts';
 import { toFindings } from '../../../src/findings/problem.ts';

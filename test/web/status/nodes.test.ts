@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
 import { formatLiveNodes, nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
 import { node, type Node, nodesResult as result, UNREAD } from './results.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
 import type { Problem } from '../../../src/findings/status.ts';
 import { sessionsResult } from './results.ts';

@@ -4,7 +4,7 @@ import { assistantDetails, cloud, noAssistant } from '../../../collectors/cloud.
 import { diagnose } from '../../../diagnosis/diagnose.ts';
 import { formatAge, formatLine } from '../../../format.ts';
 import { RequestError } from '../../../http/errors.ts';
-import type { Infer } from '../../../json/shape.ts';
+import type { Infer } from '../../../json/index.ts';
 import { addClusterAction, type ClusterTarget, confirm } from '../../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../../command.ts';
 import { addListingOptions, type ListingOptions } from '../../output/listing.ts';

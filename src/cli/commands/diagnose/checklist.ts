@@ -1,3 +1,4 @@
+import type { AlertName } from '../../../alerts/alerts.ts';
 import type {
   CollectorPoll,
   CollectorResult,
@@ -8,8 +9,8 @@ import { diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatDuration, messageOf } from '../../../format.ts';
 import { failureOf, RequestError } from '../../../http/errors.ts';
-import { createPollStats, type PollStats } from '../../../http/request.ts';
-import type { AlertName, Api, FailureReason } from '../../../vocabulary.ts';
+import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
+import type { Api, FailureReason } from '../../../vocabulary.ts';
 import { collectOnce, type PollTarget, RequestRecorder } from '../../cluster-target.ts';
 
 /** The result of a check. */

@@ -1,3 +1,4 @@
+import type { Thresholds } from '../../../alerts/alert-settings.ts';
 import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
 import { livenessOf, REACHABLE } from '../../../cockroach/node.ts';
 import type { Collector } from '../../../collectors/collector.ts';
@@ -10,7 +11,6 @@ import type { RangesResult } from '../../../collectors/ranges/result.ts';
 import { sessions, type SessionsResult } from '../../../collectors/sessions/collector.ts';
 import { sizeOf } from '../../../collectors/sessions/session.ts';
 import { tables, type TablesResult } from '../../../collectors/tables/collector.ts';
-import type { Thresholds } from '../../../config/alert-settings.ts';
 import { collectorOptions } from '../../../config/collector-schema.ts';
 import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
 import { writeDuration } from '../../../config/values.ts';
@@ -35,7 +35,7 @@ import {
   formatList,
   formatNodes,
 } from '../../../format.ts';
-import { createPollStats } from '../../../http/request.ts';
+import { createPollStats } from '../../../http/poll-stats.ts';
 import { stretchInterval } from '../../../polling/schedule.ts';
 import { collectOnce } from '../../cluster-target.ts';
 import { withProgress } from '../../output/standard-output.ts';

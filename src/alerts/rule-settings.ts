@@ -1,16 +1,16 @@
+import { findNearest } from '../nearest-word.ts';
+import { findUrlFault } from '../url-fault.ts';
 import {
   DEFAULT_THRESHOLDS,
-  describeThreshold,
+  type FindingSettings,
   findThresholdFault,
   findWrongOrders,
   isThresholdName,
   RUNBOOK_URL,
   THRESHOLD_NAMES,
-} from '../../../config/alert-settings.ts';
-import { findNearest } from '../../../config/issues.ts';
-import type { Config } from '../../../config/keys-and-flags.ts';
-import { findUrlFault } from '../../../config/values.ts';
-import { type CommandError, usageError } from '../../command.ts';
+  THRESHOLDS,
+} from './alert-settings.ts';
+import { ALERT_NAMES, canWait } from './alerts.ts';
 
 /** A setting: how its value is checked and written, its default and its meaning. */
 export type Setting = readonly [
@@ -18,6 +18,11 @@ export type Setting = readonly [
   value: string,
   about: string,
 ];
+
+/** Words in the names of applications whose transactions may take long. */
+const BATCH_WORDS = 'backup|restore|dump|import|export|migrat|etl|batch|report';
+/** The default of `batch_applications`, for findings. */
+export const BATCH_APPLICATIONS = new RegExp(BATCH_WORDS, 'i');
 
 /** The settings of `rules --set KEY=VALUE` and of the chart's `rules.set`. */
 export const SETTINGS: Readonly<Record<string, Setting>> = {
@@ -27,14 +32,14 @@ export const SETTINGS: Readonly<Record<string, Setting>> = {
   excluded_applications: ['optional regex', '', 'Applications without alerts on transactions.'],
   batch_applications: [
     'regex',
-    '(?i).*(backup|restore|dump|import|export|migrat|etl|batch|report).*',
+    `(?i).*(${BATCH_WORDS}).*`,
     'Applications whose transactions may take batch_transaction_age.',
   ],
   quorum_tier: ['regex', '.+', 'Locality tiers; the narrowest counts; CrdbQuorumAtRisk.'],
   ...Object.fromEntries(
     THRESHOLD_NAMES.map((name): [string, Setting] => [
       name,
-      ['number', String(DEFAULT_THRESHOLDS[name]), describeThreshold(name)],
+      ['number', String(DEFAULT_THRESHOLDS[name]), THRESHOLDS[name].help],
     ]),
   ),
 };
@@ -45,7 +50,7 @@ export const SETTING_NAMES: readonly string[] = Object.keys(SETTINGS);
 export const DURATION = /^[1-9]\d{0,4}[smhd]$/;
 
 /** Limits and links of a configuration, which the status page uses, too. */
-export interface ConfiguredSettings extends Pick<Config, 'thresholds' | 'links'> {
+interface ConfiguredSettings extends FindingSettings {
   /** The configuration file as the user named it. */
   readonly file: string;
 }
@@ -62,12 +67,6 @@ export interface Settings {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** An alert of the template, one with two severities twice. */
-export interface AlertTemplate {
-  readonly name: string;
-  readonly waits: boolean;
-}
-
 /** Labels that the alerts have, by which they are joined, routed and inhibited. */
 export const OWN_LABELS =
   `alertname alertstate severity component application certificate collector crdb_cluster instance job job_type
@@ -75,17 +74,19 @@ export const OWN_LABELS =
     /\s+/,
   );
 
-export const SEVERITIES = ['off', 'info', 'warning', 'critical'];
+/** The severities that an alert can be given, the mildest first. */
+export const GIVEN_SEVERITIES = ['off', 'info', 'warning', 'critical'];
+
+/** A pair that names something unknown, or has a value that cannot be used; its message is for the user. */
+export class SettingError extends Error {
+  override readonly name = 'SettingError';
+}
 
 /**
  * The settings with what KEY=VALUE pairs change. With a configuration, its limits and links count, and another value for
- * one of them is refused: alerts and status page would disagree. Throws a CommandError on a bad pair.
+ * one of them is refused: alerts and status page would disagree. Throws a SettingError on a bad pair.
  */
-export function readSettings(
-  pairs: readonly string[],
-  alerts: readonly AlertTemplate[],
-  configured?: ConfiguredSettings,
-): Settings {
+export function readSettings(pairs: readonly string[], configured?: ConfiguredSettings): Settings {
   const fixed: Readonly<Record<string, number | string>> = {
     ...configured?.thresholds,
     ...configured?.links,
@@ -96,20 +97,18 @@ export function readSettings(
   const severities: Record<string, string> = {};
   const waits: Record<string, string> = {};
   const labels: Record<string, string> = {};
-  const alertNames = alerts.map(({ name }) => name);
   for (const pair of pairs) {
     const [, key, value = ''] = /^([^=]*)=(.*)$/s.exec(pair) ?? [];
-    if (key === undefined) throw usageError(`--set ${pair}: write KEY=VALUE`);
+    if (key === undefined) throw new SettingError(`--set ${pair}: write KEY=VALUE`);
     const [group, name = ''] = key.split(/\.(.*)/);
     const isOfAlert = group === 'severity' || group === 'for';
-    if (isOfAlert && !alertNames.includes(name)) throw unknown('alert', name, alertNames);
+    if (isOfAlert && !ALERT_NAMES.includes(name)) throw unknown('alert', name, ALERT_NAMES);
     let fault: string | undefined;
     if (group === 'severity') {
-      if (!SEVERITIES.includes(value)) fault = `use ${SEVERITIES.join(', ')}`;
+      if (!GIVEN_SEVERITIES.includes(value)) fault = `use ${GIVEN_SEVERITIES.join(', ')}`;
       severities[name] = value;
     } else if (group === 'for') {
-      const isWaiting = alerts.some((alert) => alert.name === name && alert.waits);
-      if (!isWaiting) fault = 'this alert fires at once; its expression says when';
+      if (!canWait(name)) fault = 'this alert fires at once; its expression says when';
       else if (!DURATION.test(value)) fault = 'not a duration above 0: write 90s, 10m or 2h';
       waits[name] = value;
     } else if (group === 'label') {
@@ -126,11 +125,11 @@ export function readSettings(
       }
       texts[key] = checked;
     }
-    if (fault !== undefined) throw usageError(`--set ${pair}: ${fault}`);
+    if (fault !== undefined) throw new SettingError(`--set ${pair}: ${fault}`);
   }
   const limits = THRESHOLD_NAMES.map((name) => [name, Number(texts[name])] as const);
   const [wrong] = findWrongOrders(Object.fromEntries(limits));
-  if (wrong !== undefined) throw usageError(`--set ${wrong.critical}: ${wrong.message}`);
+  if (wrong !== undefined) throw new SettingError(`--set ${wrong.critical}: ${wrong.message}`);
   const values = Object.entries(texts).map(([name, text]) => [name, writeValue(name, text)]);
   return { values: Object.fromEntries(values), severities, waits, labels };
 }
@@ -151,13 +150,13 @@ function checkValue(name: string, value: string): string {
   }
   const [kind, usual] = setting;
   if (kind === 'regex' && value === '') {
-    throw usageError(`--set ${name}=: matches nothing; the default is ${usual}`);
+    throw new SettingError(`--set ${name}=: matches nothing; the default is ${usual}`);
   }
   const number = value.trim() === '' ? NaN : Number(value);
   const fault = isThresholdName(name)
     ? findThresholdFault(name, Number.isFinite(number) ? number : value)
     : findTextFault(kind, value);
-  if (fault !== undefined) throw usageError(`--set ${name}=${value}: ${fault}`);
+  if (fault !== undefined) throw new SettingError(`--set ${name}=${value}: ${fault}`);
   if (kind === 'number') return String(number);
   return kind.endsWith('url') ? value.replace(/\/$/, '') : value;
 }
@@ -175,8 +174,8 @@ function findTextFault(kind: Setting[0], value: string): string | undefined {
 }
 
 /** The error for a name that does not exist, with the nearest one. */
-function unknown(what: string, word: string, words: readonly string[]): CommandError {
+function unknown(what: string, word: string, words: readonly string[]): SettingError {
   const near = findNearest(word, words);
   const hint = near === undefined ? 'see crdb-exporter rules --help' : `did you mean ${near}?`;
-  return usageError(`--set: there is no ${what} ${JSON.stringify(word)}: ${hint}`);
+  return new SettingError(`--set: there is no ${what} ${JSON.stringify(word)}: ${hint}`);
 }

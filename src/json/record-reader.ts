@@ -1,4 +1,4 @@
-import { ESCAPED, type Scanner, sharedScanner, type Target } from './scanner.ts';
+import { ESCAPED, type Scanner, sharedScanner, type Target } from './compiled-scanner.ts';
 import type { AnyShape, KeyFilter, TextParser } from './shape.ts';
 
 /** In the order of scanner/values.ts. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
-import { JsonError, type JsonErrorKind } from './errors.ts';
+import { JsonError, type JsonErrorKind } from './json-error.ts';
 import { parseUtcTime } from './time.ts';
 
 /** The part of WebAssembly that is used; the types of Node.js do not declare it. */

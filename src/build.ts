@@ -1,7 +1,16 @@
 import { readFileSync } from 'node:fs';
 import { findPackageJSON } from 'node:module';
 import path from 'node:path';
-import type { Build } from '../metrics/exporter-metrics.ts';
+
+/** The running program; labels of crdb_exporter_build_info. */
+export interface Build {
+  readonly version: string;
+  /** Twelve digits of the commit, or `unknown`. */
+  readonly revision: string;
+  readonly nodeVersion: string;
+  /** `linux/x64` */
+  readonly platform: string;
+}
 
 /** The folder of the checkout, of the package or of the image; compiled code lies one folder deeper, in dist. */
 export const ROOT = path.dirname(findPackageJSON('..', import.meta.url) ?? '');

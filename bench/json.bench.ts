@@ -1,5 +1,5 @@
-import { PageParser } from '../src/json/page-parser.ts';
 import {
+  PageParser,
   array,
   boolean,
   flags,
@@ -13,9 +13,9 @@ import {
   string,
   time,
   type ObjectShape,
-} from '../src/json/shape.ts';
+} from '../src/json/index.ts';
 import { Comparison, describeUse, measureUse, takeTurns } from './cost.ts';
-import { nodesPage, rangesPage, sessionsPage, WANTED_METRICS } from './decoder-pages.ts';
+import { nodesPage, rangesPage, sessionsPage, WANTED_METRICS } from './json-pages.ts';
 import { report, type Row } from './rows.ts';
 
 /**

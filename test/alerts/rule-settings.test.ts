@@ -1,13 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { CommandError } from '../../../../src/cli/command.ts';
-import { readSettings, type Settings } from '../../../../src/cli/commands/rules/settings.ts';
+import { readSettings, SettingError, type Settings } from '../../src/alerts/rule-settings.ts';
 
 function read(...pairs: readonly string[]): Settings {
-  return readSettings(pairs, [
-    { name: 'CrdbNodeDead', waits: true },
-    { name: 'CrdbHotRange', waits: true },
-    { name: 'CrdbWatchdog', waits: false },
-  ]);
+  return readSettings(pairs);
 }
 
 const DEFAULTS = read().values;
@@ -63,9 +58,7 @@ test('a pair is refused with its remedy', () => {
       try {
         return JSON.stringify(read('cpu=0.5', pair));
       } catch (error) {
-        return error instanceof CommandError && error.exitCode === 2
-          ? error.message
-          : String(error);
+        return error instanceof SettingError ? error.message : String(error);
       }
     });
   expect(`\n${messages.join('\n')}\n`).toMatchInlineSnapshot(`

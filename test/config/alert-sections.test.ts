@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_FINDING_SETTINGS, RUNBOOK_URL } from '../../src/config/alert-settings.ts';
+import { DEFAULT_FINDING_SETTINGS, RUNBOOK_URL } from '../../src/alerts/alert-settings.ts';
 import { CLUSTER, problemsOfEach } from './bad-file.ts';
 import { loadText, problemsOf } from './loading.ts';
 
