@@ -30,6 +30,6 @@ function copyAssets(): void {
     recursive: true,
     force: false,
     errorOnExist: true,
-    filter: (file) => !file.endsWith('.ts'),
+    filter: (file) => !/\.(?:ts|md)$/.test(file),
   });
 }
