@@ -10,7 +10,7 @@ import {
 } from '../collectors/collector.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
-import { diagnose } from '../diagnosis/diagnose.ts';
+import { diagnose } from '../diagnosis/diagnosis.ts';
 import type { Operation } from '../diagnosis/failure.ts';
 import { type Clients, createClients } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';

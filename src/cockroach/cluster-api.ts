@@ -20,8 +20,8 @@ import {
   tablesEnvelope,
 } from './listings.ts';
 import type { NodesRequest } from './node.ts';
-import { type PageRequest, readPage } from './page.ts';
 import { describedRange, type RangeDescriptor, readDescriptor } from './range-descriptor.ts';
+import { type PageRequest, readPage } from './read-page.ts';
 
 /**
  * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element; the element is reused

@@ -1,6 +1,6 @@
 import { object, record, type Shape } from '../json/index.ts';
 import { isId } from './node.ts';
-import type { PageRequest } from './page.ts';
+import type { PageRequest } from './read-page.ts';
 
 /** How the connections between nodes are listed. */
 export interface ConnectivityRequest<Peer> {

@@ -1,5 +1,5 @@
 import { type Infer, object, type ObjectShape } from '../json/index.ts';
-import type { PageRequest } from './page.ts';
+import type { PageRequest } from './read-page.ts';
 
 /** How jobs are listed: of all users with the privilege VIEWJOB, else those of the user. */
 export interface JobsRequest<S extends ObjectShape> {

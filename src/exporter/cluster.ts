@@ -10,7 +10,7 @@ import {
 import { type CollectorConfig, collectorOptions } from '../config/collector-schema.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
-import { createRemedyFinder } from '../diagnosis/diagnose.ts';
+import { createRemedyFinder } from '../diagnosis/diagnosis.ts';
 import type { UrlState } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';

@@ -1,8 +1,8 @@
 import type { Thresholds } from '../alerts/alert-settings.ts';
 import type { AlertName } from '../alerts/alerts.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
-import type { JobsStatus } from '../collectors/nodes/jobs.ts';
-import type { RangesResult } from '../collectors/ranges/result.ts';
+import type { JobsStatus } from '../collectors/nodes/job-status.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import {
   capitalize,

@@ -1,7 +1,7 @@
 import { waitSeconds } from '../alerts/alerts.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
-import { readJobs } from '../collectors/nodes/jobs.ts';
-import type { RangesResult } from '../collectors/ranges/result.ts';
+import { readJobs } from '../collectors/nodes/job-status.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { formatDuration } from '../format.ts';
 import { assistantProblems } from './assistant.ts';

@@ -9,7 +9,7 @@ import type {
   Dependence,
   ListedRange,
   RangesResult,
-} from '../collectors/ranges/result.ts';
+} from '../collectors/ranges/scan-result.ts';
 import type { TablesResult } from '../collectors/tables/collector.ts';
 import { toTime } from '../format.ts';
 import { PROBLEMS } from '../vocabulary.ts';

@@ -4,7 +4,7 @@ import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { SESSION_STATES } from '../collectors/sessions/session.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { grantee } from '../diagnosis/rules.ts';
+import { grantee } from '../diagnosis/remedies.ts';
 import { formatCount, formatNodes, quoteArgument, toTime } from '../format.ts';
 import { sum } from './rates.ts';
 import type { ApplicationStatus, Problem, SessionsStatus } from './status.ts';

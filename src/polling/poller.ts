@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import type { Collector, CollectorResult } from '../collectors/collector.ts';
 import type { CollectorConfig } from '../config/collector-schema.ts';
-import type { FindRemedy } from '../diagnosis/diagnose.ts';
+import type { FindRemedy } from '../diagnosis/diagnosis.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';
 import { failureOf, RequestError } from '../http/errors.ts';
 import { createPollStats, type PollStats } from '../http/poll-stats.ts';

@@ -5,7 +5,7 @@ import { stringify } from 'yaml';
 import type { Config } from '../config/keys-and-flags.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
-import { createProbe } from './probe.ts';
+import { createProbe } from './probe-route.ts';
 import {
   isCrossSite,
   isForeignHost,

@@ -18,7 +18,7 @@ import {
   type Replica,
   REPLICA_COLUMNS,
   toReplica,
-} from '../replicas.ts';
+} from '../read-replicas.ts';
 
 /** How many times the wanted number of hot ranges is kept before the coldest are dropped. */
 const HOT_SLACK = 4;

@@ -10,7 +10,7 @@ import {
 import { users } from '../../collectors/users.ts';
 import { collectorOptions } from '../../config/collector-schema.ts';
 import { parseDuration } from '../../config/values.ts';
-import { grantee } from '../../diagnosis/rules.ts';
+import { grantee } from '../../diagnosis/remedies.ts';
 import { formatAge, formatBytes, formatCount, formatList, toTime } from '../../format.ts';
 import { type Infer, object, string } from '../../json/index.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';

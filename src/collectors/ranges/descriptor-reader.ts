@@ -13,8 +13,8 @@ import {
 } from './descriptor-plan.ts';
 import { keepDescriptor, reportersOf } from './descriptors.ts';
 import { IS_EXHAUSTED, IS_UNCERTAIN, walk, type Work } from './range-table.ts';
-import type { DescriptorStatus } from './result.ts';
 import type { ScanClock } from './scan-clock.ts';
+import type { DescriptorStatus } from './scan-result.ts';
 
 /** Ids in a request at first: their descriptors are some 800 kB. */
 const FIRST_BATCH = 200;

@@ -16,7 +16,7 @@ import {
   WRITES,
   lastTableIdOf,
 } from './replica.ts';
-import type { ScannedNode, StoreTotals } from './result.ts';
+import type { ScannedNode, StoreTotals } from './scan-result.ts';
 
 /** The response holds ranges of another node than the one that was requested. */
 export class WrongNodeError extends RequestError {}

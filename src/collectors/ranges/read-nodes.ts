@@ -9,7 +9,7 @@ import { failureOf, RequestError } from '../../http/errors.ts';
 import { type CollectorPoll, mostFrequent } from '../collector.ts';
 import { nameOf, NodeReplicas, WrongNodeError } from './node-replicas.ts';
 import { replicaShape } from './replica.ts';
-import type { FailedNode, ScannedNode } from './result.ts';
+import type { FailedNode, ScannedNode } from './scan-result.ts';
 
 /** State of reading the nodes that the next scan continues. */
 export interface ReadingState {

@@ -1,6 +1,6 @@
 import type { Thresholds } from '../../alerts/alert-settings.ts';
 import { livenessOf } from '../../cockroach/node.ts';
-import { cloud } from '../../collectors/cloud.ts';
+import { cloud } from '../../collectors/cloud/collector.ts';
 import type { CollectorResult, CollectorWith } from '../../collectors/collector.ts';
 import { network } from '../../collectors/network/collector.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';

@@ -3,7 +3,7 @@ import {
   DEFAULT_FINDING_SETTINGS,
   DEFAULT_THRESHOLDS,
 } from '../../../src/alerts/alert-settings.ts';
-import type { CloudResult } from '../../../src/collectors/cloud.ts';
+import type { CloudResult } from '../../../src/collectors/cloud/collector.ts';
 import { readCluster } from '../../../src/web/status/cluster.ts';
 import { ClusterHistory } from '../../../src/web/status/history.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';

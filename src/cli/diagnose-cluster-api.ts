@@ -1,24 +1,24 @@
-import type { Thresholds } from '../../../alerts/alert-settings.ts';
-import type { ClusterApi } from '../../../cockroach/cluster-api.ts';
-import { livenessOf, REACHABLE } from '../../../cockroach/node.ts';
-import type { Collector } from '../../../collectors/collector.ts';
-import { COLLECTORS } from '../../../collectors/index.ts';
-import { network } from '../../../collectors/network/collector.ts';
-import type { NetworkResult } from '../../../collectors/network/result.ts';
-import { nodes, type NodesResult } from '../../../collectors/nodes/collector.ts';
-import { ranges } from '../../../collectors/ranges/collector.ts';
-import type { RangesResult } from '../../../collectors/ranges/result.ts';
-import { sessions, type SessionsResult } from '../../../collectors/sessions/collector.ts';
-import { sizeOf } from '../../../collectors/sessions/session.ts';
-import { tables, type TablesResult } from '../../../collectors/tables/collector.ts';
-import { collectorOptions } from '../../../config/collector-schema.ts';
-import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
-import { writeDuration } from '../../../config/values.ts';
-import type { Clients } from '../../../exporter/clients.ts';
-import { PARTITION } from '../../../findings/cluster-checks.ts';
-import { nodeProblems, readNodes } from '../../../findings/nodes.ts';
-import { sum } from '../../../findings/rates.ts';
-import { findUnreachable } from '../../../findings/reachability.ts';
+import type { Thresholds } from '../alerts/alert-settings.ts';
+import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import { livenessOf, REACHABLE } from '../cockroach/node.ts';
+import type { Collector } from '../collectors/collector.ts';
+import { COLLECTORS } from '../collectors/index.ts';
+import { network } from '../collectors/network/collector.ts';
+import type { NetworkResult } from '../collectors/network/network-result.ts';
+import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
+import { ranges } from '../collectors/ranges/collector.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
+import { sessions, type SessionsResult } from '../collectors/sessions/collector.ts';
+import { sizeOf } from '../collectors/sessions/session.ts';
+import { tables, type TablesResult } from '../collectors/tables/collector.ts';
+import { collectorOptions } from '../config/collector-schema.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
+import { writeDuration } from '../config/values.ts';
+import type { Clients } from '../exporter/clients.ts';
+import { PARTITION } from '../findings/cluster-checks.ts';
+import { nodeProblems, readNodes } from '../findings/nodes.ts';
+import { sum } from '../findings/rates.ts';
+import { findUnreachable } from '../findings/reachability.ts';
 import {
   checkScan,
   compareScan,
@@ -26,21 +26,15 @@ import {
   formatComparison,
   formatScanCheck,
   isOutside,
-} from '../../../findings/scan-check.ts';
-import { findHiddenSessions } from '../../../findings/sessions.ts';
-import {
-  formatBytes,
-  formatCount,
-  formatDuration,
-  formatList,
-  formatNodes,
-} from '../../../format.ts';
-import { createPollStats } from '../../../http/poll-stats.ts';
-import { stretchInterval } from '../../../polling/schedule.ts';
-import { collectOnce } from '../../cluster-target.ts';
-import { withProgress } from '../../output/standard-output.ts';
-import { noteScanCost } from '../../replicas.ts';
-import { type Checklist, CLUSTER_API, ok, type Verdict } from './checklist.ts';
+} from '../findings/scan-check.ts';
+import { findHiddenSessions } from '../findings/sessions.ts';
+import { formatBytes, formatCount, formatDuration, formatList, formatNodes } from '../format.ts';
+import { createPollStats } from '../http/poll-stats.ts';
+import { stretchInterval } from '../polling/schedule.ts';
+import { collectOnce } from './cluster-target.ts';
+import { type Checklist, CLUSTER_API, ok, type Verdict } from './diagnose-checklist.ts';
+import { withProgress } from './output/standard-output.ts';
+import { noteScanCost } from './read-replicas.ts';
 
 /** The header Date has whole seconds, and a response takes a while. */
 const CLOCK_TOLERANCE_SECONDS = 5;

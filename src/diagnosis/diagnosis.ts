@@ -2,7 +2,7 @@ import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { codeOf, RequestError } from '../http/errors.ts';
 import type { Api, FailureReason } from '../vocabulary.ts';
 import type { Failure, Operation, Rule } from './failure.ts';
-import { RULES } from './rules.ts';
+import { RULES } from './remedies.ts';
 
 /** Why a request failed and how to fix it, for a person; neither text holds a secret. */
 export interface RequestDiagnosis {

@@ -1,7 +1,7 @@
 import { counter, type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { COUNTER_NOTES, NODE } from './keyed.ts';
-import type { NodeRecord, NodeStatus } from './record.ts';
+import type { NodeRecord, NodeStatus } from './node-record.ts';
 
 // Families of jobs, backups and an open upgrade, most of them of the cluster as a whole.
 

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { assistantDetails, cloud, noAssistant } from '../../../collectors/cloud.ts';
-import { diagnose } from '../../../diagnosis/diagnose.ts';
-import { formatAge, formatLine } from '../../../format.ts';
-import { RequestError } from '../../../http/errors.ts';
-import type { Infer } from '../../../json/index.ts';
-import { addClusterAction, type ClusterTarget, confirm } from '../../cluster-target.ts';
-import { addExamples, type CommandContext, CommandError, EXIT } from '../../command.ts';
-import { addListingOptions, type ListingOptions } from '../../output/listing.ts';
-import { note, writeJson, startSpinner } from '../../output/standard-output.ts';
-import { printTable, type Style, type Value } from '../../output/table.ts';
+import { assistantDetails, cloud, noAssistant } from '../collectors/cloud/collector.ts';
+import { diagnose } from '../diagnosis/diagnosis.ts';
+import { formatAge, formatLine } from '../format.ts';
+import { RequestError } from '../http/errors.ts';
+import type { Infer } from '../json/index.ts';
+import { addClusterAction, type ClusterTarget, confirm } from './cluster-target.ts';
+import { addExamples, type CommandContext, CommandError, EXIT } from './command.ts';
+import { addListingOptions, type ListingOptions } from './output/listing.ts';
+import { note, writeJson, startSpinner } from './output/standard-output.ts';
+import { printTable, type Style, type Value } from './output/table.ts';
 
 const CHANGE = {
   api: 'cloud',

@@ -9,10 +9,10 @@ import {
   lastTableOf,
   tableIndexOf,
 } from '../collectors/ranges/replica.ts';
-import type { FailedNode, RangesResult } from '../collectors/ranges/result.ts';
-import { discoverTables, formatTableName } from '../collectors/tables/table.ts';
+import type { FailedNode, RangesResult } from '../collectors/ranges/scan-result.ts';
+import { discoverTables, formatTableName } from '../collectors/tables/table-details.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
-import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnose.ts';
+import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnosis.ts';
 import { systemRangeName } from '../findings/range-problems.ts';
 import { findLastTable } from '../findings/ranges.ts';
 import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';

@@ -5,7 +5,7 @@ import type {
   NodePeers,
   PeerState,
   TimedConnection,
-} from './result.ts';
+} from './network-result.ts';
 
 /** The states, indexed by the number that servers send. */
 const STATE_BY_CODE: readonly PeerState[] = ['unknown', 'established', 'establishing', 'error'];

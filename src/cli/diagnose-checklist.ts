@@ -1,17 +1,13 @@
-import type { AlertName } from '../../../alerts/alerts.ts';
-import type {
-  CollectorPoll,
-  CollectorResult,
-  CollectorWith,
-} from '../../../collectors/collector.ts';
-import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
-import { diagnose } from '../../../diagnosis/diagnose.ts';
-import type { Operation } from '../../../diagnosis/failure.ts';
-import { formatBytes, formatDuration, messageOf } from '../../../format.ts';
-import { failureOf, RequestError } from '../../../http/errors.ts';
-import { createPollStats, type PollStats } from '../../../http/poll-stats.ts';
-import type { Api, FailureReason } from '../../../vocabulary.ts';
-import { collectOnce, type PollTarget, RequestRecorder } from '../../cluster-target.ts';
+import type { AlertName } from '../alerts/alerts.ts';
+import type { CollectorPoll, CollectorResult, CollectorWith } from '../collectors/collector.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
+import { diagnose } from '../diagnosis/diagnosis.ts';
+import type { Operation } from '../diagnosis/failure.ts';
+import { formatBytes, formatDuration, messageOf } from '../format.ts';
+import { failureOf, RequestError } from '../http/errors.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
+import type { Api, FailureReason } from '../vocabulary.ts';
+import { collectOnce, type PollTarget, RequestRecorder } from './cluster-target.ts';
 
 /** The result of a check. */
 export interface Verdict {

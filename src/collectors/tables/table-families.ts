@@ -1,6 +1,6 @@
 import { type Family, gauge } from '../../metrics/family.ts';
 import { gaugeOf } from '../collector.ts';
-import type { DatabaseSums, TableFigures } from './table.ts';
+import type { DatabaseSums, TableFigures } from './table-details.ts';
 
 const LABELS = ['database', 'schema', 'table'] as const;
 const LIST = { name: 'tables', entry: LABELS } as const;
