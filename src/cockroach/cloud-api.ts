@@ -1,7 +1,6 @@
-import type { HttpClient } from '../http/client.ts';
 import { RequestError, wasRefused } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
-import { bufferBody, type HttpRequest } from '../http/request.ts';
+import { bufferBody, type HttpRequest, type RequestSender } from '../http/request.ts';
 import { decodeValue, type ObjectShape, type Infer, object, string } from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
 
@@ -23,7 +22,7 @@ export const CA_CERT = {
 } as const;
 
 interface CloudApiOptions {
-  readonly http: HttpClient;
+  readonly http: RequestSender;
   readonly clusterId: string;
   /** The access token; read for each request, since its file may change. */
   readonly token: () => Promise<string>;

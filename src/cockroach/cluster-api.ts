@@ -3,7 +3,7 @@ import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { bufferBody } from '../http/request.ts';
 import { decodeValue, type Infer, object, type ObjectShape, typed } from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
-import type { ApiLogin } from './api-login.ts';
+import type { ApiSender } from './api-request.ts';
 import { type ConnectivityRequest, connectivityPage } from './connectivity.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings } from './identity.ts';
 import { type JobsRequest, jobsPage } from './jobs-page.ts';
@@ -28,17 +28,17 @@ import { type PageRequest, readPage } from './read-page.ts';
  * for the next one. `limit` is their number per page. Failures are RequestErrors.
  */
 export class ClusterApi {
-  readonly #session: Pick<ApiLogin, 'get'>;
+  readonly #sender: ApiSender;
   /** Called with the number of fields and elements of a wrong shape in a response, also with 0. */
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
   readonly #listings: NodeListings;
 
   constructor(
-    session: Pick<ApiLogin, 'get'>,
+    sender: ApiSender,
     decodeErrors: (endpoint: Endpoint, count: number) => void,
     listings = new NodeListings(),
   ) {
-    this.#session = session;
+    this.#sender = sender;
     this.decodeErrors = decodeErrors;
     this.#listings = listings;
   }
@@ -215,7 +215,7 @@ export class ClusterApi {
   ): Promise<Infer<S>> {
     const database = encodeURIComponent(request.database);
     const path = `/databases/${database}/tables/${encodeURIComponent(request.table)}/`;
-    return this.#session.get({
+    return this.#sender.get({
       endpoint: 'table',
       // A slow table is no reason to skip the next one.
       isPart: true,
@@ -303,6 +303,6 @@ export class ClusterApi {
     stats: PollStats,
     request: PageRequest<S, E>,
   ) {
-    return readPage(this.#session, this.decodeErrors, stats, request);
+    return readPage(this.#sender, this.decodeErrors, stats, request);
   }
 }

@@ -2,7 +2,7 @@ import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
 import { PageParser, type Infer, type ObjectShape } from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
-import type { ApiLogin, ApiRequest } from './api-login.ts';
+import type { ApiRequest, ApiSender } from './api-request.ts';
 import { ELEMENT_LIMITS } from './listings.ts';
 
 /** A request for one page of a listing. */
@@ -22,14 +22,14 @@ export interface PageRequest<S extends ObjectShape, E extends ObjectShape> exten
 
 /** Reads one page of a listing, decoded while it arrives. `decodeErrors` gets the number of wrong fields and elements. */
 export function readPage<S extends ObjectShape, E extends ObjectShape>(
-  session: Pick<ApiLogin, 'get'>,
+  sender: ApiSender,
   decodeErrors: (endpoint: Endpoint, count: number) => void,
   stats: PollStats,
   { list, isMap = false, element, envelope, onElement, ...request }: PageRequest<S, E>,
 ) {
   const parser = new PageParser({ list, isMap, element, envelope, onElement, ...ELEMENT_LIMITS });
   const { endpoint } = request;
-  return session.get({
+  return sender.get({
     ...request,
     stats,
     onChunk: (chunk) => parser.write(chunk),

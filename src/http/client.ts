@@ -7,7 +7,7 @@ import { performRequest } from './attempt.ts';
 import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
 import { Health, type HealthOptions } from './health.ts';
 import { backoffMs, goesToNextUrl, POLICY, RetryBudget, retryReason } from './policy.ts';
-import type { HttpRequest, RequestOptions } from './request.ts';
+import type { HttpRequest, RequestOptions, RequestSender } from './request.ts';
 import { ReusedConnections } from './reused-connections.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -60,7 +60,7 @@ export interface UrlState {
  * All requests to one API of one cluster: bounded concurrency, deadlines, failover between the URLs, few retries, circuit
  * breakers. Failures are RequestErrors with a reason of the closed list.
  */
-export class HttpClient implements AsyncDisposable {
+export class HttpClient implements RequestSender, AsyncDisposable {
   readonly #options: HttpClientOptions;
   #agent: Dispatcher;
   readonly #health: Health;

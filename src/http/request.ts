@@ -42,6 +42,11 @@ export interface HttpRequest<T = unknown> {
   readonly onEnd: (response: HttpResponse) => T;
 }
 
+/** Sends a request, and again where that may help. Rejects with a RequestError. */
+export interface RequestSender {
+  send<T>(request: HttpRequest<T>): Promise<T>;
+}
+
 export interface HttpResponse {
   /** Any 2xx. */
   readonly status: number;

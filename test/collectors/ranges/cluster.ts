@@ -1,4 +1,4 @@
-import type { ApiRequest } from '../../../src/cockroach/api-login.ts';
+import type { ApiRequest } from '../../../src/cockroach/api-request.ts';
 import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
 import { collectorPoll, type CollectorPoll } from '../../../src/collectors/collector.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
