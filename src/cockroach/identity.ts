@@ -11,11 +11,8 @@ export const nodeIdentity = object({
   cluster_name: nameText(),
 });
 
-/** `stats` are those of the poll that noticed it. */
-export type ReplacedListener = (
-  stats: PollStats,
-  names: { readonly before: string; readonly after: string },
-) => void;
+/** Gets the names of both clusters. */
+type ReplacedListener = (names: { readonly before: string; readonly after: string }) => void;
 
 /** Who the nodes of a listing are; those of another cluster differ. */
 export class ClusterIdentity {
@@ -57,6 +54,12 @@ export class ClusterIdentity {
 export class NodeListings {
   #replaced: ReplacedListener = () => undefined;
   #identity: ClusterIdentity | undefined;
+  #replacements = 0;
+
+  /** How often another cluster has answered. */
+  get replacements(): number {
+    return this.#replacements;
+  }
 
   /** Called when the cluster has another name, or none of its processes was there before. */
   onReplaced(listener: ReplacedListener): void {
@@ -76,7 +79,9 @@ export class NodeListings {
     if (before === undefined) return;
     if (!identity.isOtherThan(before)) return;
     const [from = '', to = ''] = [before, identity].map(({ names }) => [...names].join(', '));
-    this.#replaced(stats, { before: from, after: to });
+    this.#replacements += 1;
+    stats.replacement = this.#replacements;
+    this.#replaced({ before: from, after: to });
   }
 }
 

@@ -111,7 +111,7 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   isIdle?(options: Options): boolean;
   /** True when these options confine the work to the node beside the exporter, which is then a shard of its own. */
   isLocal?(options: Options): boolean;
-  /** An object that has all its members, or undefined. */
+  /** An object that has all its members, none of them readonly (all are replaced when another cluster answers), or undefined. */
   createState(): State;
   /** Queries the API and returns what it found; rejects when that is nothing useful. */
   collect(

@@ -52,8 +52,6 @@ export class Cluster {
   /** Progress of the running (or last) range scan, in nodes. */
   readonly scan = { done: 0, planned: 0 };
   readonly #context: ClusterContext;
-  /** The last poll that noticed another cluster behind the URLs. */
-  #replacedBy: PollStats | undefined;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
@@ -94,9 +92,8 @@ export class Cluster {
     this.shard = shard;
     this.clients = clients;
     this.pollers = this.#createPollers(previous?.pollers ?? []);
-    clients.cluster?.listings.onReplaced((poll, names) => {
+    clients.cluster?.listings.onReplaced((names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
-      this.#replacedBy = poll;
       for (const poller of this.pollers) {
         if (poller.collector.api === 'cluster') poller.resetState();
       }
@@ -248,12 +245,12 @@ export class Cluster {
     if (collector.api !== 'cluster' || cluster === undefined) {
       throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
     }
-    const { api, http } = cluster;
+    const { api, http, listings } = cluster;
     const collect = async (poll: PollStats, state: unknown) => {
-      const before = this.#replacedBy;
+      const before = listings.replacements;
       // Example: a poll of nodes lists another cluster at 10 s. All of its list is of that one, so it is published. A scan from
-      // 5 s to 40 s has read nodes of both, so it fails. Requests report `poll` itself, which is never copied.
-      const mayMixClusters = () => this.#replacedBy !== before && this.#replacedBy !== poll;
+      // 5 s to 40 s has read nodes of both, so it fails.
+      const mayMixClusters = () => ![before, poll.replacement].includes(listings.replacements);
       try {
         const result = await collector.collect(api, completePoll(poll, state));
         if (!mayMixClusters()) return result;

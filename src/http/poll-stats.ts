@@ -17,6 +17,8 @@ export interface PollStats {
   readonly warnings: Set<string>;
   /** Whether a request that changes something was begun and not answered, so that the change may have been made. */
   mayHaveChanged: boolean;
+  /** The last replacement of the cluster that this poll noticed, counted from 1; 0: none. */
+  replacement: number;
   /** When responses that arrived were prepared and received, monotonic ms: disjoint, in order. */
   readonly answering: { readonly startMs: number; readonly endMs: number }[];
 }
@@ -32,6 +34,7 @@ export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollSta
     limits: new Set(),
     warnings: new Set(),
     mayHaveChanged: false,
+    replacement: 0,
     answering: [],
   };
 }
