@@ -65,7 +65,7 @@ async function printNetwork(target: ClusterTarget, options: ListingOptions): Pro
   }
   await listing.close({ unasked_nodes: unaskedNodes });
   if (unaskedNodes.length > 0) {
-    note(`not asked, because there was no response: ${formatNodes(unaskedNodes)}; see \`nodes\``);
+    note(`no answer about the connections of ${formatNodes(unaskedNodes)}; see \`nodes\``);
   }
   if (checked && unreachable.length === 0) note('all live nodes reach each other');
 }
