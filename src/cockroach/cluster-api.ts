@@ -4,9 +4,7 @@ import { bufferBody } from '../http/request.ts';
 import { decodeValue, type Infer, object, type ObjectShape, typed } from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
 import type { ApiSender } from './api-request.ts';
-import { type ConnectivityRequest, connectivityPage } from './connectivity.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings } from './identity.ts';
-import { type JobsRequest, jobsPage } from './jobs-page.ts';
 import {
   assertWithin,
   ELEMENT_LIMITS,
@@ -20,8 +18,15 @@ import {
   tablesEnvelope,
 } from './listings.ts';
 import type { NodesRequest } from './node.ts';
-import { describedRange, type RangeDescriptor, readDescriptor } from './range-descriptor.ts';
 import { type PageRequest, readPage } from './read-page.ts';
+import {
+  type ConnectivityRequest,
+  connectivityPage,
+  type DescriptorsRequest,
+  descriptorsPage,
+  type JobsRequest,
+  jobsPage,
+} from './status-pages.ts';
 
 /**
  * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element; the element is reused
@@ -253,39 +258,9 @@ export class ClusterApi {
    * the node know them; ranges that it does not hold are left out. Resolves to the bytes of the response. The request
    * belongs to no poll: descriptors are read between polls, too.
    */
-  async rangeDescriptors(
-    signal: AbortSignal,
-    request: {
-      readonly nodeId: number;
-      readonly rangeIds: readonly number[];
-      /** To the headers. */
-      readonly headersMs: number;
-      /** Index of the URL to begin with. */
-      readonly firstUrl: number;
-      readonly onDescriptor: (descriptor: RangeDescriptor) => void;
-    },
-  ): Promise<number> {
-    // The parameter is repeated: servers up to 25.x refuse a list.
-    const query = request.rangeIds.map((id) => `range_ids=${id}`).join('&');
+  async rangeDescriptors(signal: AbortSignal, request: DescriptorsRequest): Promise<number> {
     const stats = createPollStats(signal);
-    await this.#readPage(stats, {
-      endpoint: 'range_descriptors',
-      path: `/_status/ranges/${request.nodeId}?${query}`,
-      isBesideApi: true,
-      sendsCookie: true,
-      isSentOnce: true,
-      // A node that is slow here says nothing of the others.
-      isPart: true,
-      headersMs: request.headersMs,
-      firstUrl: request.firstUrl,
-      list: 'ranges',
-      element: describedRange,
-      envelope: object({}),
-      onElement(range) {
-        const descriptor = readDescriptor(range);
-        if (descriptor !== undefined) request.onDescriptor(descriptor);
-      },
-    });
+    await this.#readPage(stats, descriptorsPage(request));
     return stats.bytes;
   }
 
