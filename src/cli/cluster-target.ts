@@ -12,7 +12,7 @@ import { collectorOptions } from '../config/collector-schema.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { diagnose } from '../diagnosis/diagnosis.ts';
 import type { Operation } from '../diagnosis/failure.ts';
-import { type Clients, createClients } from '../exporter/clients.ts';
+import { type Clients, createClients, type RequestListener } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';
 import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import type { FinishedRequest } from '../http/request.ts';
@@ -118,22 +118,21 @@ export function chooseCluster({ clusters }: Config, name: string | undefined): C
 }
 
 /** Remembers the last request to each endpoint; with `--verbose` all are logged on standard error. */
-export class RequestRecorder extends ClusterMetrics {
+export class RequestRecorder implements RequestListener {
   readonly #last = new Map<string, FinishedRequest>();
   readonly #log: Log;
 
   constructor(isVerbose = false) {
-    super();
     const level = isVerbose ? 'debug' : 'error';
     this.#log = createLog({ level, format: 'logfmt', destination: 2 });
   }
 
-  override readonly requestFinished = (request: FinishedRequest): void => {
+  readonly requestFinished = (request: FinishedRequest): void => {
     this.#last.set(request.endpoint, request);
     this.#log.debug(request, 'request finished');
   };
 
-  override readonly requestRetried = (api: Api, endpoint: Endpoint, reason: RetryReason): void => {
+  readonly requestRetried = (api: Api, endpoint: Endpoint, reason: RetryReason): void => {
     this.#log.debug({ api, endpoint, reason }, 'request is retried');
   };
 
@@ -154,7 +153,7 @@ export class RequestRecorder extends ClusterMetrics {
 export async function openClients(
   config: ClusterConfig,
   { build }: CommandContext,
-  metrics: RequestRecorder,
+  listener: RequestListener,
 ): Promise<Clients> {
   const { cluster_api, cloud_api } = config;
   try {
@@ -163,7 +162,8 @@ export async function openClients(
     }
     return await createClients({
       config,
-      metrics,
+      metrics: new ClusterMetrics(),
+      listener,
       build,
       clock: SYSTEM_CLOCK,
       random: Math.random,

@@ -16,10 +16,11 @@ import { isLoopback } from '../config/values.ts';
 import { HttpClient, type HttpClientOptions } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
 import { POLICY } from '../http/policy.ts';
+import type { FinishedRequest } from '../http/request.ts';
 import type { Log } from '../log.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import type { Clock } from '../polling/schedule.ts';
-import { type Api, CLUSTER_ENDPOINTS } from '../vocabulary.ts';
+import { type Api, CLUSTER_ENDPOINTS, type Endpoint, type RetryReason } from '../vocabulary.ts';
 
 const DEADLINES = {
   /** Limits the time between two chunks of a response. */
@@ -56,9 +57,16 @@ export interface Clients extends AsyncDisposable {
   readonly cloud: CloudClient | undefined;
 }
 
+/** Hears of the requests of all clients of a cluster, beside its metrics. */
+export interface RequestListener {
+  readonly requestFinished: (request: FinishedRequest) => void;
+  readonly requestRetried: (api: Api, endpoint: Endpoint, reason: RetryReason) => void;
+}
+
 interface ClientsOptions {
   readonly config: ClusterConfig;
   readonly metrics: ClusterMetrics;
+  readonly listener?: RequestListener;
   readonly build: Pick<Build, 'version'>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly random: () => number;
@@ -166,7 +174,7 @@ async function createCloud(config: CloudApiConfig, options: ClientsOptions): Pro
 async function common(
   api: Api,
   urls: readonly string[],
-  { config, metrics, build, clock, random, maxDuty = DEFAULT_MAX_DUTY }: ClientsOptions,
+  { config, metrics, listener, build, clock, random, maxDuty = DEFAULT_MAX_DUTY }: ClientsOptions,
 ) {
   const intervals = Object.values(config.collectors)
     .filter((collector) => collector.enabled)
@@ -180,8 +188,15 @@ async function common(
     maxDuty,
     breakerOpenMs:
       POLICY.breakerShareOfInterval * Math.min(...intervals, POLICY.maxBreakerIntervalMs),
-    requestFinished: (request) => metrics.requestFinished({ ...request, api }),
-    requestRetried: (endpoint, reason) => metrics.requestRetried(api, endpoint, reason),
+    requestFinished(request) {
+      const finished = { ...request, api };
+      metrics.requestFinished(finished);
+      listener?.requestFinished(finished);
+    },
+    requestRetried(endpoint, reason) {
+      metrics.requestRetried(api, endpoint, reason);
+      listener?.requestRetried(api, endpoint, reason);
+    },
   } satisfies Partial<HttpClientOptions>;
 }
 
