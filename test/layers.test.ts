@@ -233,6 +233,22 @@ describe('the list of collectors', () => {
 });
 
 describe('files', () => {
+  const names = readdirSync(SRC, { recursive: true, encoding: 'utf8' });
+
+  test('of src have a name each, but for the doors of folders and the collectors', () => {
+    const own = names
+      .filter((name) => name.endsWith('.ts'))
+      .map((name) => path.basename(name))
+      .filter((name) => !['index.ts', 'collector.ts'].includes(name));
+    expect(own.length).toBeGreaterThan(100);
+    expect(own.filter((name, index) => own.indexOf(name) !== index)).toEqual([]);
+  });
+
+  test('of src do not stand beside a folder of their name', () => {
+    const beside = names.filter((name) => names.includes(`${name}.ts`));
+    expect(beside).toEqual([]);
+  });
+
   test('none of src is longer than 400 lines', () => {
     const long = files.filter(
       (file) => readFileSync(path.join(SRC, file), 'utf8').split('\n').length > 401,

@@ -16,7 +16,7 @@ import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { writeDuration } from '../config/values.ts';
 import type { Clients } from '../exporter/clients.ts';
 import { PARTITION } from '../findings/cluster-checks.ts';
-import { nodeProblems, readNodes } from '../findings/nodes.ts';
+import { nodeProblems, readNodes } from '../findings/node-problems.ts';
 import { sum } from '../findings/rates.ts';
 import { findUnreachable } from '../findings/reachability.ts';
 import {
@@ -27,7 +27,7 @@ import {
   formatScanCheck,
   isOutside,
 } from '../findings/scan-check.ts';
-import { findHiddenSessions } from '../findings/sessions.ts';
+import { findHiddenSessions } from '../findings/session-problems.ts';
 import { formatBytes, formatCount, formatDuration, formatList, formatNodes } from '../format.ts';
 import { createPollStats } from '../http/poll-stats.ts';
 import { stretchInterval } from '../polling/schedule.ts';

@@ -14,7 +14,7 @@ import { discoverTables, formatTableName } from '../collectors/tables/table-deta
 import { collectorOptions } from '../config/collector-schema.ts';
 import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnosis.ts';
 import { systemRangeName } from '../findings/range-problems.ts';
-import { findLastTable } from '../findings/ranges.ts';
+import { findLastTable } from '../findings/range-status.ts';
 import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
 import { type ClusterTarget, collectOnce, explainFailure } from './cluster-target.ts';

@@ -14,11 +14,11 @@ import {
   NODE_CHECKS,
   SESSION_CHECKS,
 } from './node-checks.ts';
-import { formatLiveNodes, nodeProblems } from './nodes.ts';
+import { formatLiveNodes, nodeProblems } from './node-problems.ts';
 import { pollProblems } from './polls.ts';
 import { rangeProblems } from './range-problems.ts';
 import { hasConnections, type NetworkEvidence } from './reachability.ts';
-import { sessionProblems } from './sessions.ts';
+import { sessionProblems } from './session-problems.ts';
 import type { ClusterView, CollectorStatus, Problem } from './status.ts';
 
 /** The current results of polls; undefined while there are none. */

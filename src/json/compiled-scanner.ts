@@ -78,7 +78,8 @@ export class Scanner {
     const { exports } = new WebAssembly.Instance(
       new WebAssembly.Module(readFileSync(SCANNER_FILE)),
       {
-        values: {
+        // Named after the file of the scanner that declares them.
+        'read-values': {
           isText: (start: number, end: number) => isUtf8(this.bytes.subarray(start, end)),
           toTime: (start: number, end: number) => this.#toTime(start, end),
           toNumber: (start: number, end: number) => Number(this.text(start, end, 0)),

@@ -1,13 +1,13 @@
 import { ESCAPED, type Scanner, sharedScanner, type Target } from './compiled-scanner.ts';
 import type { AnyShape, KeyFilter, TextParser } from './shape.ts';
 
-/** In the order of scanner/values.ts. */
+/** In the order of scanner/read-values.ts. */
 const KINDS: readonly AnyShape['kind'][] = [
   ...(['number', 'integer', 'boolean', 'string', 'time', 'raw', 'flags'] as const),
   ...(['hashed', 'object', 'last', 'array', 'selected'] as const),
 ];
 
-/** Where the value of a shape is in a record, which consists of slots of 8 bytes (scanner/values.ts). */
+/** Where the value of a shape is in a record, which consists of slots of 8 bytes (scanner/read-values.ts). */
 interface KeyLayout {
   readonly shape: Exclude<AnyShape, { readonly kind: 'optional' }>;
   /** Whether null is undefined. */

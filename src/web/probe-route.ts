@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { renderFamilies } from '../metrics/snapshot.ts';
 import { chooseCollectors, sendExposition } from './metrics.ts';
 import { readParameters, sendText, sendBusy, sendUnknownCluster } from './respond.ts';
-import type { ClusterSource } from './status/cluster.ts';
+import type { ClusterSource } from './status/read-cluster.ts';
 
 /** The outcomes that belong to a probe. */
 const OUTCOME = /^crdb_(?:up$|exporter_(?:collector_|series$))/;

@@ -20,7 +20,12 @@ import {
   toJson,
 } from './respond.ts';
 import { renderConfig, renderPage } from './status/page/page.ts';
-import { createRenderCache, readStatus, readVersion, type StatusSource } from './status/status.ts';
+import {
+  createRenderCache,
+  readStatus,
+  readVersion,
+  type StatusSource,
+} from './status/read-status.ts';
 
 type WebSettings = Pick<
   Config['web'],

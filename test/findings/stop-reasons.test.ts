@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ClusterScan, RangesResult } from '../../src/collectors/ranges/scan-result.ts';
 import { adviseReturn, readDeadEvidence, ReplicaTrends } from '../../src/findings/dead-nodes.ts';
-import { readRanges } from '../../src/findings/ranges.ts';
+import { readRanges } from '../../src/findings/range-status.ts';
 import {
   decideSafeToStop,
   describeUnverified,

@@ -7,9 +7,9 @@ import { pollWarnings } from '../../findings/polls.ts';
 import { toFindings } from '../../findings/problem.ts';
 import { readSqlLoad, readWriteStalls } from '../../findings/rates.ts';
 import { ScanHistory } from '../../findings/scan-check.ts';
-import { findHiddenSessions } from '../../findings/sessions.ts';
+import { findHiddenSessions } from '../../findings/session-problems.ts';
 import type { ClusterReading, Finding, Problem, SqlLoad } from '../../findings/status.ts';
-import { type ClusterSource, readCluster } from './cluster.ts';
+import { type ClusterSource, readCluster } from './read-cluster.ts';
 
 /** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
 const MIN_CONTRADICTIONS = 3;

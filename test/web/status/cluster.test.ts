@@ -4,8 +4,8 @@ import {
   DEFAULT_THRESHOLDS,
 } from '../../../src/alerts/alert-settings.ts';
 import type { CloudResult } from '../../../src/collectors/cloud/collector.ts';
-import { readCluster } from '../../../src/web/status/cluster.ts';
 import { ClusterHistory } from '../../../src/web/status/history.ts';
+import { readCluster } from '../../../src/web/status/read-cluster.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { preparePoller } from '../../polling/prepare-poller.ts';
 import {

@@ -16,7 +16,7 @@ import type { CollectorStatus, RangesStatus } from '../../../src/findings/status
 import { RequestError } from '../../../src/http/errors.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
-import type { ClusterSource } from '../../../src/web/status/cluster.ts';
+import type { ClusterSource } from '../../../src/web/status/read-cluster.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { preparePoller } from '../../polling/prepare-poller.ts';
 

@@ -9,11 +9,11 @@ import { sessions } from '../../collectors/sessions/collector.ts';
 import { tables } from '../../collectors/tables/collector.ts';
 import { readAssistant } from '../../findings/assistant.ts';
 import { type DeadEvidence, findRetired, readDeadEvidence } from '../../findings/dead-nodes.ts';
-import { isDown, readNodes } from '../../findings/nodes.ts';
+import { isDown, readNodes } from '../../findings/node-problems.ts';
 import { type PolledUrls, readCollector, urlProblems } from '../../findings/polls.ts';
 import { isProblem, toFindings } from '../../findings/problem.ts';
 import { findProblems, readFacts, type Results } from '../../findings/problems.ts';
-import { readRanges } from '../../findings/ranges.ts';
+import { readRanges } from '../../findings/range-status.ts';
 import {
   findUnreachable,
   type NetworkEvidence,
@@ -22,7 +22,7 @@ import {
 } from '../../findings/reachability.ts';
 import { decideSafeToStop, type StopEvidence } from '../../findings/safe-to-stop.ts';
 import { checkScan, countsOf } from '../../findings/scan-check.ts';
-import { readSessions } from '../../findings/sessions.ts';
+import { readSessions } from '../../findings/session-problems.ts';
 import type { ClusterReading, ClusterView, Problem, SqlLoad } from '../../findings/status.ts';
 import type { RenderedFamily } from '../../metrics/exposition.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';

@@ -2,8 +2,8 @@ import { crc32 } from 'node:zlib';
 import type { FindingSettings } from '../../alerts/alert-settings.ts';
 import { bySeverity, clusterFlag, linkFinding, toFindings } from '../../findings/problem.ts';
 import type { ClusterStatus, Problem, Status } from '../../findings/status.ts';
-import type { ClusterSource } from './cluster.ts';
 import type { History } from './history.ts';
+import type { ClusterSource } from './read-cluster.ts';
 
 /** The source of the status page and of /api/status. */
 export interface StatusSource {
