@@ -72,7 +72,7 @@ describe('a healthy cluster', () => {
     await using simulator = await simulate({ nodes: 5 });
     const flag = await configFlag(simulator);
     const { of } = await diagnoseBy(flag);
-    expect(of('range scan')?.detail).toMatch(/^about 90 replicas, .* in .*, every 1m$/);
+    expect(of('range scan')?.detail).toMatch(/^about 98 replicas, .* in .*, every 1m$/);
     const [read, ...others] = simulator.requests.entries
       .filter(({ endpoint }) => endpoint === 'node_ranges')
       .map(({ node }) => node);
