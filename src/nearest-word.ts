@@ -3,6 +3,7 @@ export function findNearest(word: string, words: readonly string[]): string | un
   // Two letters in the wrong order are two edits.
   const farthest = Math.min(Math.max(2, Math.floor(word.length / 3)), word.length - 1);
   const [nearest] = words
+    .filter(({ length }) => Math.abs(length - word.length) <= farthest)
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .filter(({ distance }) => distance <= farthest)
     .toSorted((a, b) => a.distance - b.distance);

@@ -20,7 +20,16 @@ const LAYERS: readonly (readonly string[])[] = [
   ['http'],
   ['json', 'metrics', 'config', 'log'],
   ['alerts'],
-  ['vocabulary', 'build', 'collector-options', 'format', 'nearest-word', 'time-slice', 'url-fault'],
+  [
+    'vocabulary',
+    'build',
+    'collector-options',
+    'format',
+    'nearest-word',
+    'sum',
+    'time-slice',
+    'url-fault',
+  ],
 ];
 
 /** Collectors use the API clients and declare metrics; the rest is handed to them. */
@@ -41,12 +50,10 @@ const LONGEST_CHAIN = 20;
 const IMPORTERS: Readonly<Record<string, string | readonly string[]>> = {
   '@bomb.sh/tab': 'cli/commands/completion.ts',
   '@bomb.sh/tab/commander': 'cli/program.ts',
-  '@inquirer/confirm': 'cli/cluster-target.ts',
   bcryptjs: 'web/server/password-worker.ts',
   'cli-truncate': 'cli/output/table.ts',
   commander: 'cli/',
   express: 'web/server/app.ts',
-  ora: 'cli/output/standard-output.ts',
   'p-limit': 'http/client.ts',
   pino: 'log.ts',
   'prom-client': 'metrics/exporter-metrics.ts',

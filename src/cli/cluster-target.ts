@@ -1,3 +1,4 @@
+import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import type { CloudApi } from '../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
@@ -206,17 +207,19 @@ export async function confirm(
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw usageError('this session is not interactive: add --yes to confirm');
   }
-  const { default: askToConfirm } = await import('@inquirer/confirm');
-  const { signal } = target.stats;
-  try {
-    const question = { message: 'Continue?', default: false };
-    if (await askToConfirm(question, { output: process.stderr, signal })) return;
-  } catch (error) {
-    // Ctrl-C, or the end of the input.
-    if (error instanceof Error && /^(?:ExitPrompt|AbortPrompt)Error$/.test(error.name)) {
-      throw new CommandError('nothing was changed', EXIT.interrupted, error);
-    }
-    throw error;
-  }
-  throw new CommandError('nothing was changed');
+  const answer = await askOnTerminal('Continue? (y/N) ', target.stats.signal);
+  if (answer === undefined) throw new CommandError('nothing was changed', EXIT.interrupted);
+  if (!/^y(?:es)?$/i.test(answer.trim())) throw new CommandError('nothing was changed');
+}
+
+/** The line that the user types; undefined after Ctrl-C, or at the end of the input. */
+async function askOnTerminal(question: string, signal: AbortSignal): Promise<string | undefined> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr, signal });
+  const answer = await new Promise<string | undefined>((resolve) => {
+    terminal.once('close', () => resolve(undefined));
+    terminal.question(question, resolve);
+  });
+  terminal.close();
+  if (answer === undefined) process.stderr.write('\n');
+  return answer;
 }

@@ -17,7 +17,6 @@ import { writeDuration } from '../config/values.ts';
 import type { Clients } from '../exporter/clients.ts';
 import { PARTITION } from '../findings/cluster-checks.ts';
 import { nodeProblems, readNodes } from '../findings/node-problems.ts';
-import { sum } from '../findings/rates.ts';
 import { findUnreachable } from '../findings/reachability.ts';
 import {
   checkScan,
@@ -31,6 +30,7 @@ import { findHiddenSessions } from '../findings/session-problems.ts';
 import { formatBytes, formatCount, formatDuration, formatList, formatNodes } from '../format.ts';
 import { createPollStats } from '../http/poll-stats.ts';
 import { stretchInterval } from '../polling/schedule.ts';
+import { sum } from '../sum.ts';
 import { collectOnce } from './cluster-target.ts';
 import { type Checklist, CLUSTER_API, ok, type Verdict } from './diagnose-checklist.ts';
 import { withProgress } from './output/standard-output.ts';

@@ -1,4 +1,3 @@
-import { InvalidArgumentError } from 'commander';
 import { listNodes } from '../cockroach/node.ts';
 import { type RangeElement, rangeElement } from '../cockroach/range-element.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
@@ -10,7 +9,11 @@ import {
   tableIndexOf,
 } from '../collectors/ranges/replica.ts';
 import type { FailedNode, RangesResult } from '../collectors/ranges/scan-result.ts';
-import { discoverTables, formatTableName } from '../collectors/tables/table-details.ts';
+import {
+  discoverTables,
+  formatTableName,
+  type KnownTable,
+} from '../collectors/tables/table-details.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
 import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnosis.ts';
 import { systemRangeName } from '../findings/range-problems.ts';
@@ -71,9 +74,15 @@ export function toReplica(range: RangeElement, names: ReadonlyMap<string, string
 
 /** `movr.public.rides` by table id; empty where the server lists no tables, or not for this user. */
 export async function readTableNames(target: ClusterTarget): Promise<ReadonlyMap<string, string>> {
+  const tables = await readTables(target);
+  return new Map(Array.from(tables, ([id, table]) => [id, formatTableName(table)]));
+}
+
+/** All tables by their id; empty where the server lists none, or not for this user. */
+export async function readTables(target: ClusterTarget): Promise<ReadonlyMap<string, KnownTable>> {
   try {
     const tables = await discoverTables(target.api, target.stats);
-    return new Map(tables.map((table) => [table.tableId, formatTableName(table)]));
+    return new Map(tables.map((table) => [table.tableId, table]));
   } catch (error) {
     // Ranges are listed without names; where no request arrives, the first failure says why.
     const isOfTables = error instanceof RequestError && error.endpoint === 'table_metadata';
@@ -167,6 +176,16 @@ async function chooseNodes({ api, stats }: ClusterTarget, nodeId: number | undef
   throw new CommandError(`there is no node ${nodeId}: the cluster has ${known.join(', ')}`);
 }
 
+/** The same nodes as members of a JSON document. */
+export function listFailures({ skipped, failed }: MissingNodes) {
+  return {
+    skipped_nodes: skipped,
+    failed_nodes: Array.from(failed, ([node_id, { reason, cause: message }]) => {
+      return { node_id, reason, message };
+    }),
+  };
+}
+
 /** Prints whose ranges are not in the output. */
 export function noteMissingNodes({ skipped, failed }: MissingNodes): void {
   if (skipped.length > 0) {
@@ -222,14 +241,6 @@ export async function scanAllNodes(
     note(`the ranges of ${formatNodes(ids)} are missing: ${remedy}`);
   }
   return result;
-}
-
-/** Parser of the ids of things: whole numbers from 1. */
-export function parseIds(expected: string): (text: string) => number {
-  return (text) => {
-    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-    throw new InvalidArgumentError(expected);
-  };
 }
 
 /** The columns of a list of replicas, the most important first: a narrow terminal hides the last. */

@@ -95,6 +95,8 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   readonly request: string;
   /** The privilege that the user of the API needs, as the SQL statement or role to grant: `GRANT SYSTEM VIEWCLUSTERMETADATA`. */
   readonly privilege: string;
+  /** The requests of one poll, and what they cost the cluster, for docs/load.md. */
+  readonly load: { readonly requests: string; readonly cost: string };
   /** Work per cluster is done by shard 0; work per node is divided among the shards. */
   readonly scope: 'cluster' | 'node';
   /** Whether /probe runs it by default. */

@@ -11,6 +11,7 @@ import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import { fitBudget } from '../metrics/series-budget.ts';
 import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
+import { sum } from '../sum.ts';
 import { inSlices } from '../time-slice.ts';
 import type { Limit } from '../vocabulary.ts';
 import { type Outcome, UnexpectedError } from './outcome.ts';
@@ -218,7 +219,7 @@ export class Poller {
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
     if (overruns > 0) metrics.pollSkipped(this.#labels, 'overrun', overruns);
     const { answering, items, pages, bytes, limits } = stats;
-    const answerMs = answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
+    const answerMs = sum(answering.map(({ startMs, endMs }) => endMs - startMs));
     const counts = { answerSeconds: answerMs / 1000, items, pages, bytes, limits };
     const last = { atMs: clock.wallMs(), durationSeconds: tookMs / 1000, ...counts };
     this.#conclude(failure, last, stats.warnings);

@@ -70,6 +70,11 @@ export const ranges = defineCollector({
   help: 'Replicas, leases, problems and load of the ranges, node by node.',
   request: 'GET /nodes/{node_id}/ranges/',
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
+  load: {
+    requests:
+      '`/nodes/`, then `/nodes/local/ranges/?remote_node_id=N` (or `/nodes/N/ranges/`) once for each node that is up',
+    cost: 'Each node copies the state of all its replicas: about 2 kB of JSON per replica.',
+  },
   intervalSeconds: 60,
   timeoutSeconds: 300,
   maxDuty: 0.1,
