@@ -18,7 +18,7 @@ import { pollProblems } from './polls.ts';
 import { rangeProblems } from './range-problems.ts';
 import { hasConnections, type NetworkEvidence } from './reachability.ts';
 import { sessionProblems } from './sessions.ts';
-import type { ClusterView, CollectorStatus, Problem } from './status.ts';
+import type { ClusterView, CollectorState, Problem } from './status.ts';
 
 /** The current results of polls; undefined while there are none. */
 export interface Results {
@@ -110,7 +110,7 @@ export function runChecks(checks: readonly Check[], facts: Facts): readonly Prob
 /** A problem as it was last seen: nothing is recommended on old data. */
 function toOld(
   problem: Problem,
-  { name, lastSuccessAt }: CollectorStatus,
+  { name, lastSuccessAt }: CollectorState,
   isBlind: boolean,
   nowMs: number,
 ): Problem {

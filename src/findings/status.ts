@@ -1,3 +1,4 @@
+import type { RequestError } from '../http/errors.ts';
 import type { AlertName, Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
 
 // The content of the status page and of /api/status; docs/api-status.schema.json describes every member. Times are RFC 3339.
@@ -12,7 +13,8 @@ export interface Status {
 }
 
 /** A cluster as page and JSON show it. */
-export interface ClusterStatus extends ClusterReading {
+export interface ClusterStatus extends Omit<ClusterReading, 'collectors'> {
+  readonly collectors: readonly CollectorStatus[];
   readonly consoleUrl?: string | undefined;
   /** True when the first polls found the state: it may be older. */
   readonly mayBeOlder: boolean;
@@ -39,7 +41,7 @@ export interface ClusterView {
   readonly sessions: SessionsStatus | undefined;
   readonly assistant: AssistantStatus | undefined;
   readonly sqlLoad?: SqlLoad | undefined;
-  readonly collectors: readonly CollectorStatus[];
+  readonly collectors: readonly CollectorState[];
   /** Only while the cluster API is down. */
   readonly lastKnown?: LastKnownStatus | undefined;
 }
@@ -85,11 +87,12 @@ export interface Problem {
   readonly affects?: readonly string[] | undefined;
 }
 
-/** Why polls fail, with the remedy as sentences. */
-interface PollFailure {
-  readonly reason: FailureReason;
-  readonly message: string;
-  readonly advice: string;
+/** Why polls fail, and how to fix that, where it is known. */
+export interface PollFailure {
+  readonly error: RequestError;
+  /** What failures of the same cause share. */
+  readonly rule?: string | undefined;
+  readonly remedy?: string | undefined;
 }
 
 /** A problem with its severity and start; page and JSON add links, as far as they are configured, and name no cause. */
@@ -301,8 +304,20 @@ export interface AssistantStatus {
   readonly statusSince: string | undefined;
 }
 
+/** A collector as page and JSON show it. */
+export interface CollectorStatus extends Omit<CollectorState, 'failure'> {
+  readonly error:
+    | {
+        readonly reason: FailureReason;
+        readonly message: string;
+        /** The remedy as sentences. */
+        readonly advice: string;
+      }
+    | undefined;
+}
+
 /** A collector of a cluster by its poller. */
-export interface CollectorStatus {
+export interface CollectorState {
   readonly name: string;
   readonly api: Api;
   readonly state: 'waiting' | 'ok' | 'failing';
@@ -322,5 +337,5 @@ export interface CollectorStatus {
   readonly bytes: number | undefined;
   readonly series: number;
   readonly limits: readonly Limit[];
-  readonly error: PollFailure | undefined;
+  readonly failure: PollFailure | undefined;
 }

@@ -141,7 +141,7 @@ function readView(
     api,
     isUp: cluster.isUp(api),
   }));
-  const collectors = pollers.map((poller) => readCollector(name, poller));
+  const collectors = pollers.map(readCollector);
   return {
     name,
     isPolled,

@@ -1,7 +1,14 @@
 import { crc32 } from 'node:zlib';
 import type { FindingSettings } from '../../config/alert-settings.ts';
+import { formatAdvice } from '../../findings/polls.ts';
 import { bySeverity, clusterFlag, linkFinding, toFindings } from '../../findings/problem.ts';
-import type { ClusterStatus, Problem, Status } from '../../findings/status.ts';
+import type {
+  ClusterStatus,
+  CollectorState,
+  CollectorStatus,
+  Problem,
+  Status,
+} from '../../findings/status.ts';
 import type { ClusterSource } from './cluster.ts';
 import type { History } from './history.ts';
 
@@ -45,10 +52,11 @@ function readClusterStatus(
   const flag = clusterFlag(clusters().length, name);
   const { links } = findingSettings();
   const history = histories.ofCluster(name);
-  const { findings, ...reading } = history.read(cluster, nowMs);
+  const { findings, collectors, ...reading } = history.read(cluster, nowMs);
   const ofExporter = toFindings(problems(), () => nowMs, nowMs);
   return {
     ...reading,
+    collectors: collectors.map((collector) => writeCollector(collector, name)),
     consoleUrl,
     mayBeOlder: history.isFromFirstPolls(reading.since, startedMs),
     findings: [...ofExporter, ...findings]
@@ -60,6 +68,16 @@ function readClusterStatus(
         next: completeCommands(finding.next, flag),
       })),
   };
+}
+
+function writeCollector(
+  { failure, ...collector }: CollectorState,
+  cluster: string,
+): CollectorStatus {
+  if (failure === undefined) return { ...collector, error: undefined };
+  const { error, remedy } = failure;
+  const { reason, message } = error;
+  return { ...collector, error: { reason, message, advice: formatAdvice(remedy, cluster) } };
 }
 
 /** Adds the flag to the commands of this program in a text. */

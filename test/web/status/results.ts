@@ -12,7 +12,7 @@ import { createTally, type SessionTally } from '../../../src/collectors/sessions
 import type { ClusterConfig } from '../../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { DeadEvidence } from '../../../src/findings/dead-nodes.ts';
-import type { CollectorStatus, RangesStatus } from '../../../src/findings/status.ts';
+import type { CollectorState, RangesStatus } from '../../../src/findings/status.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
@@ -131,10 +131,7 @@ interface Polled {
 const NOON = '2026-03-01T12:00:00.000Z';
 
 /** A collector whose last poll succeeded at noon. */
-export function collectorStatus(
-  name: string,
-  more: Partial<CollectorStatus> = {},
-): CollectorStatus {
+export function collectorState(name: string, more: Partial<CollectorState> = {}): CollectorState {
   return {
     name,
     api: 'cluster',
@@ -150,7 +147,7 @@ export function collectorStatus(
     bytes: 1,
     series: 1,
     limits: [],
-    error: undefined,
+    failure: undefined,
     ...more,
   };
 }
