@@ -50,6 +50,12 @@ export function formatDuration(seconds: number): string {
   return parts.join(' ');
 }
 
+/** `4 min ago`; without a time `0 s ago`. */
+export function formatAgo(at: string | undefined, nowMs: number): string {
+  const seconds = at === undefined ? 0 : Math.max(0, nowMs - Date.parse(at)) / 1000;
+  return `${formatDuration(Math.round(seconds))} ago`;
+}
+
 const UNITS = [
   ['d', 86_400],
   ['h', 3600],

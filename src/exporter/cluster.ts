@@ -51,6 +51,7 @@ export class Cluster {
   /** Progress of the running (or last) range scan, in nodes. */
   readonly scan = { done: 0, planned: 0 };
   readonly #context: ClusterContext;
+  #identity: symbol;
   /** The last poll that noticed another cluster behind the URLs. */
   #replacedBy: PollStats | undefined;
   readonly #stop = new AbortController();
@@ -90,16 +91,23 @@ export class Cluster {
     this.config = config;
     this.isPolled = config.poll;
     this.#context = context;
+    this.#identity = previous?.identity ?? Symbol(config.name);
     this.shard = shard;
     this.clients = clients;
     this.pollers = this.#createPollers(previous?.pollers ?? []);
     clients.cluster?.listings.onReplaced((poll, names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
       this.#replacedBy = poll;
+      this.#identity = Symbol(config.name);
       for (const poller of this.pollers) {
         if (poller.collector.api === 'cluster') poller.resetState();
       }
     });
+  }
+
+  /** Another one when another cluster has taken over its addresses. */
+  get identity(): symbol {
+    return this.#identity;
   }
 
   /** Whether the current content of its TLS files is loaded. */

@@ -4,6 +4,7 @@ import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
 import { ConfigError, formatIssues } from '../config/issues.ts';
 import { type Config, describeConfig } from '../config/keys-and-flags.ts';
 import type { LoadedConfig } from '../config/load.ts';
+import { History } from '../findings/history.ts';
 import type { Problem } from '../findings/status.ts';
 import { messageOf, toTime } from '../format.ts';
 import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
@@ -15,7 +16,6 @@ import { createRoutes } from '../web/routes.ts';
 import type { WebServerOptions } from '../web/server/app.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
 import { startWebServer, type WebServer } from '../web/server/web-server.ts';
-import { History } from '../web/status/history.ts';
 import { Clusters } from './clusters.ts';
 import { logChanges } from './problem-log.ts';
 

@@ -3,14 +3,9 @@ import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { Thresholds } from '../config/alert-settings.ts';
 import { capitalize, formatCount, formatList, formatNodes, toTime } from '../format.ts';
 import { LIVENESS_STATUSES } from '../vocabulary.ts';
-import {
-  adviseRemoval,
-  adviseReturn,
-  type DeadEvidence,
-  describeRemoval,
-  mayDecommission,
-} from './dead-nodes.ts';
+import { adviseRemoval, adviseReturn, describeRemoval, mayDecommission } from './dead-nodes.ts';
 import { sum } from './rates.ts';
+import type { DeadEvidence } from './safe-to-stop.ts';
 import type { NodesStatus, NodeStatus, Problem } from './status.ts';
 
 /** The nodes for page and JSON; `retired` are those that are gone for good. */

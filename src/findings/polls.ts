@@ -1,5 +1,5 @@
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { diagnose } from '../diagnosis/diagnose.ts';
+import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnose.ts';
 import { capitalize, formatDuration, formatList, quoteArgument, toTime } from '../format.ts';
 import type { UrlState } from '../http/client.ts';
 import { codeOf } from '../http/errors.ts';
@@ -169,29 +169,47 @@ export interface PolledUrls {
   readonly upstreams: (api: Api) => readonly UrlState[];
 }
 
+/** A configured URL of an API. */
+export interface UrlStatus {
+  readonly api: Api;
+  readonly name: string;
+  /** False while its circuit breaker is open. */
+  readonly isUsed: boolean;
+  /** Why it is not used, as far as it is known. */
+  readonly failure: RequestDiagnosis | undefined;
+}
+
+export function readUrls({ config, pollers, upstreams }: PolledUrls): readonly UrlStatus[] {
+  return APIS.flatMap((api) => {
+    const first = pollers.find(({ collector }) => collector.api === api)?.collector;
+    return upstreams(api).map(({ name, state, lastFailure }) => {
+      const isUsed = state === 'closed';
+      const failure =
+        isUsed || first === undefined ? undefined : diagnose(lastFailure, first, config);
+      return { api, name, isUsed, failure };
+    });
+  });
+}
+
 /** The URLs that fail while others work, so that no poll does. When none works, the list stays as it was. */
 export function urlProblems(
-  { config, pollers, upstreams }: PolledUrls,
+  urls: readonly UrlStatus[],
+  { name: cluster, collectors }: Pick<ClusterView, 'name' | 'collectors'>,
   previous: readonly Problem[],
 ): readonly Problem[] {
-  return APIS.flatMap((api) => {
-    const collectors = pollers.map(({ collector }) => collector).filter((it) => it.api === api);
-    const [first] = collectors;
-    const urls = upstreams(api);
-    const isOneUsed = urls.some(({ state }) => state === 'closed');
-    return urls.flatMap(({ name, state, lastFailure }) => {
+  return [...Map.groupBy(urls, ({ api }) => api)].flatMap(([api, all]) => {
+    const isOneUsed = all.some(({ isUsed }) => isUsed);
+    return all.flatMap(({ name, failure }) => {
       const key = `URL ${name}`;
       if (!isOneUsed) return previous.find((problem) => problem.key === key) ?? [];
-      if (first === undefined || state === 'closed') return [];
-      const failure = diagnose(lastFailure, first, config);
       if (failure === undefined) return [];
       return {
         key,
         about: 'exporter' as const,
         level: 'warning' as const,
-        text: `One of ${urls.length} URLs fails, the others are used: ${failure.cause}.`,
-        next: formatAdvice(failure.remedy, config.name),
-        affects: collectors.map((collector) => collector.name),
+        text: `One of ${all.length} URLs fails, the others are used: ${failure.cause}.`,
+        next: formatAdvice(failure.remedy, cluster),
+        affects: collectors.flatMap((each) => (each.api === api ? [each.name] : [])),
       };
     });
   });

@@ -5,7 +5,7 @@ import { formatYaml } from '../config/document.ts';
 import type { Config } from '../config/keys-and-flags.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
-import { createProbe } from './probe.ts';
+import { createProbe, type ServedCluster } from './probe.ts';
 import {
   isCrossSite,
   isForeignHost,
@@ -29,6 +29,7 @@ type WebSettings = Pick<
 
 interface RouteSources extends StatusSource, ScrapeSource {
   readonly web: WebSettings;
+  readonly clusters: () => readonly ServedCluster[];
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
   /**

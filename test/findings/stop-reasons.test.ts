@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { RequestError } from '../../src/cockroach/cluster-api.ts';
 import type { ClusterScan, RangesResult } from '../../src/collectors/ranges/result.ts';
-import { adviseReturn, readDeadEvidence, ReplicaTrends } from '../../src/findings/dead-nodes.ts';
+import { adviseReturn, ReplicaTrends } from '../../src/findings/dead-nodes.ts';
 import { readRanges } from '../../src/findings/ranges.ts';
 import {
   decideSafeToStop,
   describeUnverified,
+  readDeadEvidence,
   type StopEvidence,
 } from '../../src/findings/safe-to-stop.ts';
 import type { LivenessStatus } from '../../src/vocabulary.ts';

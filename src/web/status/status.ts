@@ -1,5 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { FindingSettings } from '../../config/alert-settings.ts';
+import type { History } from '../../findings/history.ts';
+import type { PolledCluster } from '../../findings/observe.ts';
 import { formatAdvice } from '../../findings/polls.ts';
 import { bySeverity, clusterFlag, linkFinding, toFindings } from '../../findings/problem.ts';
 import type {
@@ -9,13 +11,11 @@ import type {
   Problem,
   Status,
 } from '../../findings/status.ts';
-import type { ClusterSource } from './cluster.ts';
-import type { History } from './history.ts';
 
 /** The source of the status page and of /api/status. */
 export interface StatusSource {
   readonly version: string;
-  readonly clusters: () => readonly ClusterSource[];
+  readonly clusters: () => readonly PolledCluster[];
   readonly history: History;
   /** The running configuration as it may be shown. */
   readonly describedConfig: () => unknown;
@@ -43,7 +43,7 @@ export function readStatus(source: StatusSource): Status {
 }
 
 function readClusterStatus(
-  cluster: ClusterSource,
+  cluster: PolledCluster,
   { history: histories, startedMs, problems, clusters, findingSettings }: StatusSource,
   nowMs: number,
 ): ClusterStatus {

@@ -1,0 +1,49 @@
+import type { NodeStatus } from '../collectors/nodes/collector.ts';
+import type { JobsStatus } from '../collectors/nodes/jobs.ts';
+import type { RangesResult } from '../collectors/ranges/result.ts';
+import type { SessionsResult } from '../collectors/sessions/collector.ts';
+import type { Thresholds } from '../config/alert-settings.ts';
+import type { UrlStatus } from './polls.ts';
+import type { NetworkEvidence } from './reachability.ts';
+import type { DeadEvidence, Trends } from './safe-to-stop.ts';
+import type { ClusterView, LastKnownStatus, Problem, SqlLoad } from './status.ts';
+
+/** What is remembered of the earlier polls of a cluster. */
+export interface Memory {
+  /** The problems after the last poll. */
+  readonly previous: readonly Problem[];
+  /** The problem that ranges are read wrongly, by the scans before. */
+  readonly scanProblems: readonly Problem[];
+  /** The problem that the user sees no sessions of others. */
+  readonly hiddenSessions: Problem | undefined;
+  /** Write stalls per minute by node id. */
+  readonly writeStalls: ReadonlyMap<number, number>;
+  readonly sqlLoad: SqlLoad | undefined;
+  /** What polls that succeeded have found, however long ago. */
+  readonly lastSeen: LastKnownStatus;
+  /** Whether replicas on members that are not live are replaced. */
+  readonly trends: Trends;
+}
+
+/** All that is known of a cluster at one moment: its problems follow from this alone. */
+export interface Observation extends Memory {
+  /** Wall clock, ms. */
+  readonly nowMs: number;
+  readonly thresholds: Thresholds;
+  /** As log, page and JSON show it. */
+  readonly view: ClusterView;
+  /** The listed nodes, and those of them with fresh records; none while no list is current. */
+  readonly nodes: readonly NodeStatus[];
+  readonly fresh: readonly NodeStatus[];
+  readonly jobs: JobsStatus;
+  /** A backup, an import or a restore is running, which may use all CPUs for hours. */
+  readonly isHeavyJobRunning: boolean;
+  /** Unix time; 0 without one. */
+  readonly lastBackupSeconds: number;
+  /** Undefined where the collector does not run. */
+  readonly network: NetworkEvidence | undefined;
+  readonly ranges: RangesResult | undefined;
+  readonly sessions: SessionsResult | undefined;
+  readonly dead: DeadEvidence;
+  readonly urls: readonly UrlStatus[];
+}
