@@ -15,7 +15,7 @@ export interface RequestDiagnosis {
 }
 
 /** How to fix the failure of a poll, and the rule that says so. */
-export type Remedy = Pick<RequestDiagnosis, 'rule' | 'remedy'>;
+type Remedy = Pick<RequestDiagnosis, 'rule' | 'remedy'>;
 
 /** Explains a failed request; undefined for any error but that of a request. */
 export function diagnose(

@@ -1,4 +1,3 @@
-import { livenessOf } from '../cockroach/node.ts';
 import { cloud } from '../collectors/cloud.ts';
 import type { CollectorResult, CollectorWith } from '../collectors/collector.ts';
 import { network } from '../collectors/network/collector.ts';
@@ -15,8 +14,8 @@ import { isDown, readNodes } from './nodes.ts';
 import type { Memory, Observation } from './observation.ts';
 import { type PolledUrls, readCollector, readUrls } from './polls.ts';
 import { readRanges } from './ranges.ts';
-import { findUnreachable, readNetwork, readReachability } from './reachability.ts';
-import { decideSafeToStop, readDeadEvidence, readScan } from './safe-to-stop.ts';
+import { readNetwork, readReachability } from './reachability.ts';
+import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
 import { checkScan, countsOf } from './scan-check.ts';
 import { readSessions } from './sessions.ts';
 
@@ -46,29 +45,19 @@ export function observe(
   }));
   const collectors = pollers.map(readCollector);
   const urls = readUrls(cluster);
-
-  const result = cluster.result(nodes);
-  const { nodes: list = [], lastBackupSeconds = 0 } = result ?? {};
+  const listed = cluster.result(nodes);
+  const { nodes: list = [], lastBackupSeconds = 0 } = listed ?? {};
   const scan = cluster.result(ranges);
   const connections = readNetwork(pollers, cluster.result(network));
+  const networkStatus = readReachability(connections, listed?.nodes);
   const tallies = cluster.result(sessions);
   const assistant = cluster.result(cloud);
-
-  // Nobody stops or removes a node because of data that may have changed: that of polls that fail is left out.
-  const current = pollers.filter(({ outcome }) => outcome.state !== 'failing');
-  const isListed = current.some(({ collector }) => collector.name === nodes.name);
-  const listed = isListed ? result?.nodes : undefined;
-  const scanner = current.find(({ collector }) => collector.name === ranges.name);
-  const disagrees = memory.scanProblems.length > 0;
-  const stop = {
-    reachability: findUnreachable(connections, listed),
-    statuses: listed && new Map(listed.map((node) => [node.id, livenessOf(node)])),
-    scan: scanner && scan && readScan(scan, scanner, nowMs, disagrees),
-  };
+  const found = { nodes: listed, network: connections, ranges: scan };
+  const stop = readStopEvidence(pollers, found, nowMs, memory.scanProblems);
   const dead = readDeadEvidence(stop, memory.trends);
-  const nodesStatus = result && readNodes(result, findRetired(list, dead, nowMs));
+  const nodesStatus = listed && readNodes(listed, findRetired(list, dead, nowMs));
   const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
-  const scanCheck = scan && result && checkScan(scan, countsOf(result));
+  const scanCheck = scan && listed && checkScan(scan, countsOf(listed));
   const fresh = list.filter(({ isFresh }) => isFresh);
   return {
     ...memory,
@@ -79,7 +68,7 @@ export function observe(
       isPolled,
       apis,
       nodes: nodesStatus,
-      network: readReachability(connections, result?.nodes),
+      network: networkStatus,
       ranges: scan && readRanges(scan, cluster.result(tables), downNodes, scanCheck),
       safeToStop: decideSafeToStop(stop),
       sessions: tallies && readSessions(tallies),

@@ -1,11 +1,12 @@
-import { REACHABLE } from '../cockroach/node.ts';
+import { livenessOf, REACHABLE } from '../cockroach/node.ts';
+import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { ClusterScan, NodeDomain, RangesResult } from '../collectors/ranges/result.ts';
 import { formatCount, formatDuration, formatNodes, formatRanges } from '../format.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
 import { sum } from './rates.ts';
-import type { Reachability } from './reachability.ts';
-import type { SafeToStopStatus, StopDecision } from './status.ts';
+import { findUnreachable, type NetworkEvidence, type Reachability } from './reachability.ts';
+import type { Problem, SafeToStopStatus, StopDecision } from './status.ts';
 
 /** The knowledge of a cluster when somebody wants to stop or to remove a node. */
 export interface StopEvidence {
@@ -52,22 +53,37 @@ export function readDeadEvidence(evidence: StopEvidence, trends: Trends): DeadEv
   };
 }
 
-/** A scan as evidence; undefined before the first poll that succeeded. */
-export function readScan(
-  result: RangesResult,
-  { outcome, intervalSeconds }: Pick<Poller, 'outcome' | 'intervalSeconds'>,
+/** What the last results tell. Those of polls that fail are left out: they may have changed. */
+export function readStopEvidence(
+  pollers: readonly Poller[],
+  found: {
+    readonly nodes: NodesResult | undefined;
+    readonly network: NetworkEvidence | undefined;
+    readonly ranges: RangesResult | undefined;
+  },
   nowMs: number,
-  disagrees: boolean,
-): ScanEvidence | undefined {
-  const { lastSuccessMs, last } = outcome;
-  if (lastSuccessMs === undefined) return undefined;
-  const ageSeconds = (nowMs - lastSuccessMs) / 1000;
+  scanProblems: readonly Problem[],
+): StopEvidence {
+  const pollerOf = (name: string) =>
+    pollers.find(
+      ({ collector, outcome }) => collector.name === name && outcome.state !== 'failing',
+    );
+  const listed = pollerOf('nodes') && found.nodes?.nodes;
+  const scanner = pollerOf('ranges');
+  const { lastSuccessMs, last } = scanner?.outcome ?? {};
   return {
-    result,
-    ageSeconds,
-    durationSeconds: last?.durationSeconds ?? 0,
-    intervalSeconds,
-    disagrees,
+    statuses: listed && new Map(listed.map((node) => [node.id, livenessOf(node)])),
+    reachability: findUnreachable(found.network, listed),
+    scan:
+      scanner === undefined || found.ranges === undefined || lastSuccessMs === undefined
+        ? undefined
+        : {
+            result: found.ranges,
+            ageSeconds: (nowMs - lastSuccessMs) / 1000,
+            durationSeconds: last?.durationSeconds ?? 0,
+            intervalSeconds: scanner.intervalSeconds,
+            disagrees: scanProblems.length > 0,
+          },
   };
 }
 
