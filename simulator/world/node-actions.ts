@@ -2,7 +2,7 @@ import { changeRange, settle } from './descriptors.ts';
 import { leadersOf } from './leadership.ts';
 import { withNextLease } from './leases.ts';
 import { deadStatus, expectDeath, expectReturn, expiredStatus, liveStatus } from './liveness.ts';
-import { isReachable, type ClusterNode, type Silence } from './nodes.ts';
+import { generateReplacement, isReachable, type ClusterNode, type Silence } from './nodes.ts';
 import { makeReplica, type Range, type Replica } from './ranges.ts';
 import { pairKey } from './reachability.ts';
 import { recordOf } from './records.ts';
@@ -18,6 +18,8 @@ export interface NodeActions {
    * other nodes know at once: a dead node whose decommissioning had begun reads decommissioned (5).
    */
   killNode(id: number, liveness?: 'dead' | 'unavailable'): void;
+  /** The node is dead for good: its machine lost the disk and returned as another node, the id of which is the result. */
+  replaceNode(id: number): number;
   /** Like killNode, but its liveness follows with time: live for 30 s, unavailable, dead after 5 min. */
   crashNode(id: number): void;
   /**
@@ -63,6 +65,15 @@ export function createNodeActions(state: WorldState): NodeActions {
     killNode: (id, liveness = 'dead') => {
       stop(state, node(id), 'down');
       if (liveness === 'dead') node(id).liveness = deadStatus(node(id));
+    },
+    replaceNode: (id) => {
+      const replaced = node(id);
+      stop(state, replaced, 'down');
+      replaced.liveness = deadStatus(replaced);
+      const { options, nodes } = state;
+      const next = generateReplacement(options, nodes.values(), replaced, state.now());
+      nodes.set(next.id, next);
+      return next.id;
     },
     crashNode: (id) => crash(state, node(id)),
     reviveNode: (id, isBehind = false) => revive(state, node(id), isBehind),

@@ -2,7 +2,7 @@ import type { SimulatorOptions, Survival } from '../options.ts';
 import { createRandom, hashOf, type Random } from '../random.ts';
 import { MAX_KEY, MIN_KEY, systemKey, tableKey, type Key } from './keys.ts';
 import { generateLeases, type Lease } from './leases.ts';
-import type { ClusterNode } from './nodes.ts';
+import { type ClusterNode, zoneOf } from './nodes.ts';
 import { REPLICA_TYPE, votesAfter, type ReplicaType } from './replica-types.ts';
 import type { Table } from './tables.ts';
 
@@ -210,10 +210,10 @@ function placeReplicas(
     const at = random.integer(0, free.length - 1);
     const node = free[at];
     if (node === undefined) break;
-    const isInNewZone = (one: ClusterNode) => !zones.has(one.locality.at(-1)?.value);
+    const isInNewZone = (one: ClusterNode) => !zones.has(zoneOf(one));
     if (!isInNewZone(node) && free.some(isInNewZone)) continue;
     free.splice(at, 1);
-    zones.add(node.locality.at(-1)?.value);
+    zones.add(zoneOf(node));
     replicas.push(makeReplica(node, random.pick(node.stores).id, replicas.length + 1));
   }
   return replicas;

@@ -1,8 +1,7 @@
-import type { HttpClient } from '../http/client.ts';
 import { RequestError, wasRefused } from '../http/errors.ts';
-import { bufferBody, type HttpRequest, type PollStats } from '../http/request.ts';
-import { decodeValue } from '../json/decoder.ts';
-import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
+import type { PollStats } from '../http/poll-stats.ts';
+import { bufferBody, type HttpRequest, type RequestSender } from '../http/request.ts';
+import { decodeValue, type ObjectShape, type Infer, object, string } from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
 
 /** Far above the largest legitimate response, a bundle of certificates. */
@@ -13,6 +12,7 @@ export const errorBody = object({ message: string() });
 const ASSISTANT = { endpoint: 'assistant', path: '/migration-assistant' } as const;
 export const DATABASES = {
   endpoint: 'other',
+  name: 'rename-database',
   path: '/databases',
   shape: object({ name: string(), table_count: string() }),
 } as const;
@@ -23,7 +23,7 @@ export const CA_CERT = {
 } as const;
 
 interface CloudApiOptions {
-  readonly http: HttpClient;
+  readonly http: RequestSender;
   readonly clusterId: string;
   /** The access token; read for each request, since its file may change. */
   readonly token: () => Promise<string>;
@@ -33,7 +33,10 @@ interface CloudApiOptions {
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
 }
 
-interface CloudRequest<S extends ObjectShape> extends Pick<HttpRequest, 'endpoint' | 'path'> {
+interface CloudRequest<S extends ObjectShape> extends Pick<
+  HttpRequest,
+  'endpoint' | 'name' | 'path'
+> {
   readonly body?: Readonly<Record<string, string>>;
   readonly shape: S;
 }
@@ -86,17 +89,21 @@ export class CloudControl {
 
   /** GET …/migration-assistant/source-ca-cert as PEM; '' while the system's roots are trusted. */
   async caCertificate(stats: PollStats): Promise<string> {
-    return (await this.#send(stats, 'GET', CA_CERT))?.x509_pem_cert ?? '';
+    return (
+      (await this.#send(stats, 'GET', { ...CA_CERT, name: 'ca-cert-get' }))?.x509_pem_cert ?? ''
+    );
   }
 
   /** PATCH …/migration-assistant/source-ca-cert. */
   async setCaCertificate(stats: PollStats, pem: string): Promise<void> {
-    await this.#change(stats, 'PATCH', { ...CA_CERT, body: { x509_pem_cert: pem } });
+    const request = { ...CA_CERT, name: 'ca-cert-set', body: { x509_pem_cert: pem } };
+    await this.#change(stats, 'PATCH', request);
   }
 
   /** DELETE …/migration-assistant/source-ca-cert; resolves to what was deleted. */
   async deleteCaCertificate(stats: PollStats): Promise<string | undefined> {
-    return (await this.#change(stats, 'DELETE', CA_CERT))?.x509_pem_cert;
+    const request = { ...CA_CERT, name: 'ca-cert-delete' };
+    return (await this.#change(stats, 'DELETE', request))?.x509_pem_cert;
   }
 
   async #change<S extends ObjectShape>(
@@ -118,7 +125,7 @@ export class CloudControl {
   async #send<S extends ObjectShape>(
     stats: PollStats,
     method: HttpRequest['method'],
-    { endpoint, path, body, shape }: CloudRequest<S>,
+    { path, body, shape, ...named }: CloudRequest<S>,
   ): Promise<Infer<S> | undefined> {
     const { http, clusterId, token, apiVersion, decodeErrors } = this.#options;
     const headers = {
@@ -128,7 +135,7 @@ export class CloudControl {
     };
     const isRead = method === 'GET';
     return http.send({
-      endpoint,
+      ...named,
       method,
       path: `/api/v1/clusters/${encodeURIComponent(clusterId)}${path}`,
       headers,
@@ -140,7 +147,7 @@ export class CloudControl {
         stats.items += 1;
         if (status === NO_CONTENT && !isRead) return undefined;
         const { value, wrongTypes } = decodeValue(bytes, shape);
-        decodeErrors(endpoint, wrongTypes);
+        decodeErrors(named.endpoint, wrongTypes);
         return value;
       }),
     });

@@ -1,5 +1,5 @@
-import type { PollStats } from '../http/request.ts';
-import { array, type Infer, integer, nameText, object, type ObjectShape } from '../json/shape.ts';
+import type { PollStats } from '../http/poll-stats.ts';
+import { array, type Infer, integer, nameText, object, type ObjectShape } from '../json/index.ts';
 import { cleanLabelValue } from '../metrics/label-text.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../vocabulary.ts';
 
@@ -36,6 +36,8 @@ export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
  * replicas. One that has finished is no longer listed.
  */
 export const DEAD: ReadonlySet<string> = new Set(['dead', 'decommissioned']);
+/** Statuses of nodes whose process or machine is down. */
+export const DOWN: ReadonlySet<string> = new Set([...DEAD, 'unavailable']);
 
 /** The records are large and little of them is read, but the server prepares them in full. */
 export const PAGE_LIMIT = 200;

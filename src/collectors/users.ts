@@ -1,4 +1,4 @@
-import { object } from '../json/shape.ts';
+import { object } from '../json/index.ts';
 import { gauge } from '../metrics/family.ts';
 import { defineCollector, type CollectorResult } from './collector.ts';
 
@@ -13,6 +13,7 @@ export const users = defineCollector({
   api: 'cluster',
   help: 'Number of SQL users; needs SELECT on system.users.',
   privilege: 'GRANT SELECT ON system.users',
+  load: { requests: '`/users/`', cost: 'One SQL query.' },
   request: 'GET /users/',
   intervalSeconds: 600,
   timeoutSeconds: 30,

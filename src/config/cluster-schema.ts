@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { findUrlFault } from '../url-fault.ts';
 import { clusterCollectors, type CollectorOptions } from './collector-schema.ts';
 import { findSecretFault, Secret } from './files.ts';
 import {
@@ -8,7 +9,6 @@ import {
   duration,
   filePath,
   filledList,
-  findUrlFault,
   integer,
   invalid,
   key,
@@ -33,7 +33,8 @@ function apiUrl(example: string, end = '') {
     v.metadata({ valueType: 'url', pattern: '^https?://[^@?#]+$' }),
     v.transform((url) => {
       const { origin, pathname } = new URL(url);
-      const base = `${origin}${pathname}`.replace(/\/+$/, '');
+      // A lookbehind keeps the time linear in a path of many slashes.
+      const base = `${origin}${pathname}`.replace(/(?<!\/)\/+$/, '');
       return base.endsWith(end) ? base : `${base}${end}`;
     }),
   );

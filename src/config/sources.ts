@@ -1,8 +1,9 @@
 import * as v from 'valibot';
+import { findNearest } from '../nearest-word.ts';
 import type { CollectorOptions } from './collector-schema.ts';
 import { readDocument, SourceDocument } from './document.ts';
 import type { Environment } from './files.ts';
-import { type ConfigIssues, findNearest, isMap, UsageError } from './issues.ts';
+import { type ConfigIssues, isMap, UsageError } from './issues.ts';
 import { configSchema } from './keys-and-flags.ts';
 import { type AnySchema, type KeyMeta, makeAbsolute, unwrap } from './values.ts';
 
@@ -189,10 +190,9 @@ function applyOverride(document: SourceDocument, { key, value, source }: Overrid
 function warnOfMistypedVariables({ env, collectors }: WrittenSources, document: SourceDocument) {
   const keys = listConfigKeys(collectors).flatMap(({ variable }) => variable ?? []);
   const known = [CONFIG_FILE.variable, ...keys];
-  const written = JSON.stringify(document.input);
   const prefix = variableOf('');
   for (const name of Object.keys(env)) {
-    if (!name.startsWith(prefix) || known.includes(name) || written.includes(`"${name}"`)) continue;
+    if (!name.startsWith(prefix) || known.includes(name) || document.text.includes(name)) continue;
     const ends = known.map((each) => each.slice(prefix.length));
     const nearest = findNearest(name.slice(prefix.length), ends);
     if (nearest === undefined) continue;

@@ -1,7 +1,7 @@
 import { capitalize, formatDuration, formatList, formatNodes, formatPercent } from '../format.ts';
+import { sum } from '../sum.ts';
 import type { Check } from './check.ts';
 import type { Observation } from './observation.ts';
-import { sum } from './rates.ts';
 
 /** The checks of the nodes together, of jobs, backups and an open upgrade. */
 export const CLUSTER_CHECKS: readonly Check[] = [
@@ -9,6 +9,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'license',
     about: 'nodes',
     alert: 'CrdbLicenseExpiring',
+    isImmediate: true,
     find({ fresh, thresholds }) {
       // 0 without a license.
       const left = fresh.flatMap(
@@ -31,7 +32,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'no license',
     about: 'nodes',
     alert: 'CrdbLicenseMissing',
-    normalSeconds: 3600,
     // A cluster of one node needs none.
     find({ fresh }) {
       const known = fresh.flatMap(
@@ -46,6 +46,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'full stores',
     about: 'nodes',
     alert: 'CrdbStoreDiskLow',
+    isImmediate: true,
     find: findFullStores,
     next: 'Add disk space or nodes: a node with a full disk stops.',
   },
@@ -53,21 +54,18 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'capacity',
     about: 'nodes',
     alert: 'CrdbClusterCapacity',
-    normalSeconds: 3600,
     find: findScarceCapacity,
     next: 'Add nodes or disk space.',
   },
   {
     about: 'jobs',
     alert: 'CrdbChangefeedPaused',
-    normalSeconds: 900,
     find: (observation) => findPaused(observation, (type) => type === 'changefeed'),
     next: 'Resume or cancel them; see SHOW JOBS.',
   },
   {
     about: 'jobs',
     alert: 'CrdbJobPaused',
-    normalSeconds: 900,
     find: (observation) => findPaused(observation, (type) => type !== 'changefeed'),
     next: 'Resume or cancel them; see SHOW JOBS.',
   },
@@ -75,7 +73,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: `${kind} lag`,
     about: 'jobs',
     alert: 'CrdbReplicationLag',
-    normalSeconds: 600,
     find({ jobs, thresholds }) {
       const seconds = jobs.lagSeconds[kind] ?? 0;
       if (seconds <= thresholds.replication_lag) return undefined;
@@ -87,7 +84,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'backup',
     about: 'jobs',
     alert: 'CrdbBackupTooOld',
-    normalSeconds: 600,
     find({ lastBackupSeconds, nowMs, thresholds }) {
       const age = nowMs / 1000 - lastBackupSeconds;
       if (lastBackupSeconds === 0 || age <= thresholds.backup_hours * 3600) return undefined;
@@ -99,7 +95,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'upgrade',
     about: 'nodes',
     alert: 'CrdbUpgradeNotFinalized',
-    normalSeconds: 3600,
     find({ jobs: { preserveDowngradeSeconds = Infinity }, nowMs, thresholds }) {
       const age = nowMs / 1000 - preserveDowngradeSeconds;
       if (age <= thresholds.finalize_days * 86_400) return undefined;

@@ -7,7 +7,6 @@ export const PARTITION: Check = {
   key: 'partition',
   about: 'nodes',
   alert: 'CrdbPartitionSuspected',
-  normalSeconds: 300,
   find({ network: evidence, nodes }) {
     const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
     return found.answer === 'unreachable' ? `${capitalize(found.reason)}.` : undefined;

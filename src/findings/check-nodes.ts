@@ -2,23 +2,35 @@ import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../format.ts';
 import { atNodes, type Check, ratio } from './check.ts';
 
-const findChangefeedLag = atNodes(
-  'fresh',
-  ({ metrics }) => Math.abs(metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9,
-  (seconds, { changefeed_lag }) => seconds > changefeed_lag,
-  (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
-  {
-    isOver: (seconds, { changefeed_lag_critical }) => seconds > changefeed_lag_critical,
-    normalSeconds: 900,
-  },
-);
+/** How much older the cluster may be than the oldest start of a process that a record names. */
+const RESTARTED_SECONDS = 30 * 86_400;
+
+/** None while a changefeed scans whole tables, on whatever node: what the nodes report then is no lag. */
+const findChangefeedLag: Check['find'] = (observation) => {
+  const { fresh, nodes, nowMs } = observation;
+  if (fresh.some(({ metrics }) => (metrics.get('changefeed.backfill_count') ?? 0) > 0))
+    return undefined;
+  const starts = nodes.flatMap(({ startedSeconds: start }) => (start ? [start] : []));
+  const firstStart = starts.reduce((first, start) => Math.min(first, start), Infinity);
+  // A lag of 4 years in a cluster that is a day old is none.
+  const longest = starts.length === 0 ? Infinity : nowMs / 1000 - firstStart + RESTARTED_SECONDS;
+  return atNodes(
+    'fresh',
+    ({ metrics }) => {
+      const seconds = (metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9;
+      return seconds > longest ? undefined : seconds;
+    },
+    (seconds, { changefeed_lag }) => seconds > changefeed_lag,
+    (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
+    (seconds, { changefeed_lag_critical }) => seconds > changefeed_lag_critical,
+  )(observation);
+};
 
 /** The checks of what a node reports. */
 export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbClockOffsetHigh',
-    normalSeconds: 300,
     find: atNodes(
       'fresh',
       ({ metrics }) => Math.abs(metrics.get('clock-offset.meannanos') ?? NaN) / 1e9,
@@ -30,20 +42,18 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbNodeMemoryHigh',
-    normalSeconds: 1800,
     find: atNodes(
       'fresh',
       ({ metrics, memoryBytes }) => ratio(metrics.get('sys.rss'), memoryBytes),
       (share, { memory }) => share > memory,
       (share) => `the process uses ${formatPercent(share)} of the memory`,
-      { isOver: (share, { memory_critical }) => share > memory_critical, normalSeconds: 120 },
+      (share, { memory_critical }) => share > memory_critical,
     ),
     next: 'Compare --cache and --max-sql-memory with the memory of the machine: the kernel may kill the node.',
   },
   {
     about: 'nodes',
     alert: 'CrdbFileDescriptorsHigh',
-    normalSeconds: 900,
     find: atNodes(
       'fresh',
       ({ metrics }) => ratio(metrics.get('sys.fd.open'), metrics.get('sys.fd.softlimit')),
@@ -55,7 +65,6 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbRequestsStuck',
-    normalSeconds: 600,
     find: atNodes(
       'fresh',
       countSlowRequests,
@@ -67,7 +76,6 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbStoreOverloaded',
-    normalSeconds: 600,
     find: atNodes(
       'fresh',
       (node) => largestOfStores(node, 'storage.l0-sublevels'),
@@ -80,7 +88,6 @@ export const NODE_CHECKS: readonly Check[] = [
     about: 'nodes',
     alert: 'CrdbStoreOverloaded',
     key: 'io overload',
-    normalSeconds: 600,
     find: atNodes(
       'fresh',
       (node) => largestOfStores(node, 'admission.io.overload'),
@@ -92,7 +99,6 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbPurgatory',
-    normalSeconds: 1800,
     find: atNodes(
       'fresh',
       // One or two nodes cannot hold three replicas.
@@ -106,19 +112,13 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbChangefeedLagging',
-    normalSeconds: 900,
-    // While a changefeed scans whole tables, on whatever node, what the nodes report is no lag.
-    find: (observation) =>
-      observation.fresh.some(({ metrics }) => (metrics.get('changefeed.backfill_count') ?? 0) > 0)
-        ? undefined
-        : findChangefeedLag(observation),
+    find: findChangefeedLag,
     next: 'Check the sink and the load.',
   },
   {
     about: 'nodes',
     alert: 'CrdbStoreOverloaded',
     key: 'write stalls',
-    normalSeconds: 600,
     find: atNodes(
       'fresh',
       ({ id }, { writeStalls }) => writeStalls.get(id),
@@ -130,7 +130,6 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbNodeCpuHigh',
-    normalSeconds: 3600,
     find: atNodes(
       'fresh',
       ({ metrics }, { isHeavyJobRunning }) =>

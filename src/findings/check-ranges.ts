@@ -1,8 +1,8 @@
+import type { Thresholds } from '../alerts/alert-settings.ts';
 import { livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { QUERIES } from '../collectors/ranges/replica.ts';
-import type { RangesResult } from '../collectors/ranges/result.ts';
-import type { Thresholds } from '../config/alert-settings.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import {
   capitalize,
   formatList,
@@ -11,9 +11,9 @@ import {
   formatPercent,
   formatRanges,
 } from '../format.ts';
+import { sum } from '../sum.ts';
 import type { Check } from './check.ts';
 import type { Observation } from './observation.ts';
-import { sum } from './rates.ts';
 
 /** The checks of ranges and their load, some of them only while the nodes are known. */
 export const RANGE_CHECKS: readonly Check[] = [
@@ -21,7 +21,6 @@ export const RANGE_CHECKS: readonly Check[] = [
     key: 'hot range',
     about: 'ranges',
     alert: 'CrdbHotRange',
-    normalSeconds: 1800,
     find: ({ ranges, thresholds }) => ranges && findHotRange(ranges.scanned, thresholds),
     next: 'See the hottest ranges: probably one key or an ascending key.',
   },
@@ -29,7 +28,6 @@ export const RANGE_CHECKS: readonly Check[] = [
     key: 'quorum at risk',
     about: 'ranges',
     alert: 'CrdbQuorumAtRisk',
-    normalSeconds: 1800,
     find: findQuorumAtRisk,
     next: 'Look for replicas that are still missing, for full nodes elsewhere and for zone configurations that cannot be satisfied.',
   },
@@ -37,7 +35,6 @@ export const RANGE_CHECKS: readonly Check[] = [
     key: 'hotspot',
     about: 'nodes',
     alert: 'CrdbNodeHotspot',
-    normalSeconds: 1800,
     find: ({ ranges, nodes, thresholds }) =>
       ranges && findHotspots(ranges.scanned, nodes, thresholds),
     next: 'Compare the hottest ranges and lease preferences, and check that leases are rebalanced.',
@@ -48,7 +45,6 @@ export const RANGE_CHECKS: readonly Check[] = [
     about: 'ranges',
     alert: 'CrdbRangesUnderreplicated',
     level: 'critical',
-    normalSeconds: 7200,
     // One or two nodes cannot hold three replicas.
     find({ ranges, nodes, thresholds }) {
       // A shard sees a range at some of its nodes, and its problem at one: there leases are the better measure.

@@ -6,7 +6,6 @@ export const SESSION_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbStatementConcurrencyHigh',
-    normalSeconds: 900,
     find: atNodes(
       'nodes',
       ({ id, cpus }, { sessions, thresholds }) => {
@@ -21,7 +20,6 @@ export const SESSION_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbSessionMemoryHigh',
-    normalSeconds: 600,
     find: atNodes(
       'nodes',
       ({ id, memoryBytes }, { sessions }) =>

@@ -1,44 +1,43 @@
+import type { Thresholds } from '../alerts/alert-settings.ts';
+import { type AlertName, waitSeconds } from '../alerts/alerts.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
-import type { Thresholds } from '../config/alert-settings.ts';
 import { capitalize, formatNodes } from '../format.ts';
-import type { AlertName } from '../vocabulary.ts';
 import type { Observation } from './observation.ts';
 import type { Problem } from './status.ts';
 
-/** A condition of a cluster. The key of its problem is the name of the alert, unless that has several conditions. */
-export interface Check extends Pick<
-  Problem,
-  'about' | 'alert' | 'level' | 'normalSeconds' | 'worsens' | 'next'
-> {
+/** A condition of a cluster, which is normal for as long as its alert waits. The key of its problem is the name of the alert, unless that has several conditions. */
+export interface Check extends Pick<Problem, 'about' | 'level' | 'worsens' | 'next'> {
   readonly alert: AlertName;
   readonly key?: string;
-  /** The text of the problem, with its severity and wait where the alert has two; undefined while all is well. */
-  readonly find: (
-    observation: Observation,
-  ) => string | Pick<Problem, 'text' | 'level' | 'normalSeconds'> | undefined;
+  /** It is never normal, although its alert waits. */
+  readonly isImmediate?: true;
+  /** The text of the problem, with its severity where the alert has two; undefined while all is well. */
+  readonly find: (observation: Observation) => string | Pick<Problem, 'text' | 'level'> | undefined;
 }
 
 /** The problems that these checks find. */
 export function runChecks(checks: readonly Check[], observation: Observation): readonly Problem[] {
   return checks.flatMap((check) => {
-    const { find, alert, key = alert, ...shown } = check;
+    const { find, alert, key = alert, isImmediate = false, ...shown } = check;
     const found = find(observation);
     if (found === undefined) return [];
-    return [{ ...shown, alert, key, ...(typeof found === 'string' ? { text: found } : found) }];
+    const { text, level = shown.level } = typeof found === 'string' ? { text: found } : found;
+    const normalSeconds = isImmediate ? 0 : waitSeconds(alert, level);
+    return [{ ...shown, alert, key, text, level, normalSeconds }];
   });
 }
 
 /**
  * Finds the nodes, all or those with fresh records, at which a value is over its limit: `Nodes 3 and 4: up to 97 % of all
  * CPUs are used.` A value that is not known (undefined, NaN or -Infinity) is over no limit; `text` is about the worst one.
- * `critical` is the critical rule of the alert, where it has one.
+ * `isCritical` is the condition of the critical rule of the alert, where it has one.
  */
 export function atNodes(
   which: 'nodes' | 'fresh',
   read: (node: NodeStatus, observation: Observation) => number | undefined,
   isOver: (value: number, thresholds: Thresholds) => boolean,
   text: (worst: number) => string,
-  critical?: { readonly isOver: typeof isOver; readonly normalSeconds: number },
+  isCritical?: typeof isOver,
 ): Check['find'] {
   return (observation) => {
     const over = observation[which].flatMap((node) => {
@@ -50,8 +49,8 @@ export function atNodes(
     if (over.length === 0) return undefined;
     const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
     const sentence = `${capitalize(formatNodes(over.map(({ id }) => id)))}: ${text(worst)}.`;
-    return critical?.isOver(worst, observation.thresholds)
-      ? { text: sentence, level: 'critical', normalSeconds: critical.normalSeconds }
+    return isCritical?.(worst, observation.thresholds)
+      ? { text: sentence, level: 'critical' }
       : sentence;
   };
 }

@@ -1,7 +1,7 @@
+import type { FindingSettings } from '../alerts/alert-settings.ts';
 import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
-import type { FindingSettings } from '../config/alert-settings.ts';
 import { ReplicaTrends } from './dead-nodes.ts';
 import { judge } from './judge.ts';
 import { remember } from './last-known.ts';
@@ -10,7 +10,7 @@ import { pollWarnings } from './polls.ts';
 import { toFindings } from './problem.ts';
 import { readSqlLoad, readWriteStalls } from './rates.ts';
 import { ScanHistory } from './scan-check.ts';
-import { findHiddenSessions } from './sessions.ts';
+import { findHiddenSessions } from './session-problems.ts';
 import type { ClusterReading, Finding, LastKnownStatus, Problem, SqlLoad } from './status.ts';
 
 /** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */

@@ -10,13 +10,13 @@ import { RANGE_CHECKS } from './check-ranges.ts';
 import { SESSION_CHECKS } from './check-sessions.ts';
 import { runChecks } from './check.ts';
 import { describeLastKnown } from './last-known.ts';
-import { nodeProblems } from './nodes.ts';
+import { nodeProblems } from './node-problems.ts';
 import type { Observation } from './observation.ts';
 import { pollProblems, urlProblems } from './polls.ts';
 import { isProblem, toFindings } from './problem.ts';
 import { rangeProblems } from './range-problems.ts';
 import { hasConnections } from './reachability.ts';
-import { sessionProblems } from './sessions.ts';
+import { sessionProblems } from './session-problems.ts';
 import type { ClusterReading, ClusterView, CollectorState, Problem } from './status.ts';
 
 /** The state of the cluster and what is wrong; `sinceMs` is when this exporter first saw the state or problem of a key. */

@@ -1,8 +1,8 @@
+import type { Thresholds } from '../alerts/alert-settings.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
-import type { JobsStatus } from '../collectors/nodes/jobs.ts';
-import type { RangesResult } from '../collectors/ranges/result.ts';
+import type { JobsStatus } from '../collectors/nodes/job-status.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
-import type { Thresholds } from '../config/alert-settings.ts';
 import type { UrlStatus } from './polls.ts';
 import type { NetworkEvidence } from './reachability.ts';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';

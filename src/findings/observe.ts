@@ -1,8 +1,8 @@
-import { cloud } from '../collectors/cloud.ts';
+import { cloud } from '../collectors/cloud/collector.ts';
 import type { CollectorResult, CollectorWith } from '../collectors/collector.ts';
 import { network } from '../collectors/network/collector.ts';
 import { nodes } from '../collectors/nodes/collector.ts';
-import { readJobs } from '../collectors/nodes/jobs.ts';
+import { readJobs } from '../collectors/nodes/job-status.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import { tables } from '../collectors/tables/collector.ts';
@@ -10,14 +10,14 @@ import type { Api } from '../vocabulary.ts';
 import { readAssistant } from './assistant.ts';
 import { findRetired } from './dead-nodes.ts';
 import { readLastKnown } from './last-known.ts';
-import { isDown, readNodes } from './nodes.ts';
+import { isDown, readNodes } from './node-problems.ts';
 import type { Memory, Observation } from './observation.ts';
 import { type PolledUrls, readCollector, readUrls } from './polls.ts';
-import { readRanges } from './ranges.ts';
+import { readRanges } from './range-status.ts';
 import { readNetwork, readReachability } from './reachability.ts';
 import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
 import { checkScan, countsOf } from './scan-check.ts';
-import { readSessions } from './sessions.ts';
+import { readSessions } from './session-problems.ts';
 
 /** A configured cluster with the results of its polls. */
 export interface PolledCluster extends PolledUrls {

@@ -1,5 +1,5 @@
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnose.ts';
+import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnosis.ts';
 import { capitalize, formatDuration, formatList, quoteArgument, toTime } from '../format.ts';
 import type { UrlState } from '../http/client.ts';
 import { codeOf } from '../http/errors.ts';

@@ -1,10 +1,10 @@
 import { livenessOf, REACHABLE } from '../cockroach/node.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
-import type { ClusterScan, NodeDomain, RangesResult } from '../collectors/ranges/result.ts';
+import type { ClusterScan, NodeDomain, RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatCount, formatDuration, formatNodes, formatRanges } from '../format.ts';
 import type { Poller } from '../polling/poller.ts';
+import { sum } from '../sum.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
-import { sum } from './rates.ts';
 import { findUnreachable, type NetworkEvidence, type Reachability } from './reachability.ts';
 import type { Problem, SafeToStopStatus, StopDecision } from './status.ts';
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import { cloud } from '../../src/collectors/cloud.ts';
+import { cloud } from '../../src/collectors/cloud/collector.ts';
 import { nodes } from '../../src/collectors/nodes/collector.ts';
 import { users } from '../../src/collectors/users.ts';
 import type { ClusterConfig } from '../../src/config/keys-and-flags.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
-import { diagnose } from '../../src/diagnosis/diagnose.ts';
+import { diagnose } from '../../src/diagnosis/diagnosis.ts';
 import type { Operation } from '../../src/diagnosis/failure.ts';
-import { RULES } from '../../src/diagnosis/rules.ts';
+import { RULES } from '../../src/diagnosis/remedies.ts';
 import {
   RequestError,
   type RequestTarget,
@@ -235,7 +235,7 @@ describe('the cause of a failure', () => {
     ['<html>', 'rename-database at x: HTTP 409'],
     ['', 'rename-database at x: HTTP 409'],
   ])('of the Cloud API has the text of the service: %j', (serverText, cause) => {
-    const error = statusError(409, ' other at\n  x', { serverText });
+    const error = statusError(409, ' rename-database at\n  x', { serverText });
     expect(diagnose(error, RENAME, CONFIG)).toEqual({
       reason: 'http',
       cause,
@@ -244,15 +244,9 @@ describe('the cause of a failure', () => {
     });
   });
 
-  test('of the Cloud API names the operation only in place of the endpoint', () => {
-    const error = new RequestError('http', 'get other at x');
-    expect(diagnose(error, RENAME, CONFIG)?.cause).toBe('get other at x');
-    expect(diagnose(new RequestError('http', 'other'), RENAME, CONFIG)?.cause).toBe('other');
-  });
-
   test('of the cluster API follows from the request alone', () => {
-    const error = statusError(409, ' other at\n  x', { serverText: '{"message": "secret"}' });
-    expect(diagnose(error, nodes, CONFIG)?.cause).toBe('other at x: HTTP 409');
+    const error = statusError(409, ' nodes at\n  x', { serverText: '{"message": "secret"}' });
+    expect(diagnose(error, nodes, CONFIG)?.cause).toBe('nodes at x: HTTP 409');
   });
 
   test('of another error is unknown', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_FINDING_SETTINGS } from '../../src/config/alert-settings.ts';
+import { DEFAULT_FINDING_SETTINGS } from '../../src/alerts/alert-settings.ts';
 import { ClusterHistory } from '../../src/findings/history.ts';
 import type { PolledCluster } from '../../src/findings/observe.ts';
 import { readUrls, urlProblems } from '../../src/findings/polls.ts';

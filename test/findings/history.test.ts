@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_FINDING_SETTINGS } from '../../src/config/alert-settings.ts';
+import { DEFAULT_FINDING_SETTINGS } from '../../src/alerts/alert-settings.ts';
 import { ClusterHistory } from '../../src/findings/history.ts';
 import { scannedNode } from '../collectors/ranges/cluster.ts';
 import { preparePoller } from '../polling/prepare-poller.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { NetworkResult } from '../../src/collectors/network/result.ts';
+import type { NetworkResult } from '../../src/collectors/network/network-result.ts';
 import { PARTITION } from '../../src/findings/check-network.ts';
 import { runChecks } from '../../src/findings/check.ts';
 import {

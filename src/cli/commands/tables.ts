@@ -1,12 +1,13 @@
 import type { Command } from 'commander';
-import type { TableLoad } from '../../collectors/ranges/result.ts';
+import type { TableLoad } from '../../collectors/ranges/scan-result.ts';
 import { tables } from '../../collectors/tables/collector.ts';
 import {
   type KnownTable,
   discoverTables,
   readTable,
+  toSeconds,
   ZONE_LEVELS,
-} from '../../collectors/tables/table.ts';
+} from '../../collectors/tables/table-details.ts';
 import {
   formatAge,
   formatBytes,
@@ -21,7 +22,7 @@ import { addExamples, type CommandContext, CommandError, EXIT } from '../command
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { note, writeJson, writeOut, withProgress } from '../output/standard-output.ts';
 import { type Column, numberColumn, printTable, textColumns } from '../output/table.ts';
-import { scanAllNodes } from '../replicas.ts';
+import { scanAllNodes } from '../read-replicas.ts';
 
 type Table = ReturnType<typeof toTable>;
 
@@ -165,6 +166,7 @@ async function printDetails(
     ['replicas', orInherited(zone.num_replicas, formatCount)],
     ['range size', orInherited(zone.range_max_bytes, (bytes) => `up to ${formatBytes(bytes)}`)],
     ['garbage collected after', orInherited(zone.gc.ttl_seconds, formatAge)],
+    ['statistics', describeAge(toSeconds(details.stats_last_created_at))],
   ]);
   await writeOut('\n');
   await printTable(
@@ -173,6 +175,12 @@ async function printDetails(
   );
   const statement = (details.create_table_statement ?? '').split('\n').map(formatLine);
   await writeOut(`\n${statement.join('\n')}\n`);
+}
+
+/** `26h old`, of the statistics of the optimizer. */
+function describeAge(madeSeconds: number | undefined): string {
+  if (madeSeconds === undefined) return 'none, or not known';
+  return `${formatAge(Math.max(0, Date.now() / 1000 - madeSeconds))} old`;
 }
 
 function orInherited(value: number | undefined, format: (value: number) => string): string {

@@ -1,12 +1,12 @@
 import { assertWithin, MAX_NODE_VALUES, MAX_STORES } from '../../cockroach/listings.ts';
 import { DEAD, freshnessOf, livenessOf, LocalityReader } from '../../cockroach/node.ts';
-import type { KeyFilter } from '../../json/shape.ts';
+import type { KeyFilter } from '../../json/index.ts';
 import { gauge } from '../../metrics/family.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { LIVENESS_STATUSES } from '../../vocabulary.ts';
 import { type CollectorResult, defineCollector, gaugeOf } from '../collector.ts';
-import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './jobs.ts';
+import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './job-status.ts';
 import { NODE } from './keyed.ts';
 import {
   MEASUREMENT_FAMILIES,
@@ -15,7 +15,7 @@ import {
   storeKeys,
   writeMeasurements,
 } from './measurements.ts';
-import { copyNode, type NodeRecord, type NodeStatus, nodeShape } from './record.ts';
+import { copyNode, type NodeRecord, type NodeStatus, nodeShape } from './node-record.ts';
 
 /** Liveness, identity and size of the nodes: true of a node even when its record is old. */
 const families = {
@@ -32,11 +32,6 @@ const families = {
     help: 'Distinct builds of the nodes that are not dead, decommissioned or without liveness.',
     field: 'build_tag',
     notes: 'More than 1 during an upgrade.',
-  }),
-  serverVersions: gauge({
-    name: 'crdb_server_versions',
-    help: 'Distinct cluster versions of the nodes that are not dead, decommissioned or without liveness.',
-    field: 'ServerVersion',
   }),
   liveness: gauge({
     name: 'crdb_node_liveness',
@@ -70,13 +65,6 @@ const ofNode = gaugeOf(NODE)<NodeStatus>;
 
 /** One value for each node. */
 const NODE_GAUGES = [
-  ofNode(({ livenessCode }) => livenessCode, {
-    name: 'crdb_node_liveness_code',
-    help: 'Liveness of the node as the number sent by the server.',
-    unit: 'number',
-    field: 'liveness_status',
-    notes: 'Also numbers that this exporter does not know.',
-  }),
   ofNode(({ startedSeconds }) => startedSeconds || undefined, {
     name: 'crdb_node_started_timestamp_seconds',
     help: 'Start of the node process, Unix time in seconds.',
@@ -117,6 +105,10 @@ export const nodes = defineCollector({
   api: 'cluster',
   help: 'Liveness, version, locality, load and stores of the nodes.',
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
+  load: {
+    requests: '`/nodes/`, 200 nodes per page',
+    cost: 'One node reads the status records of all nodes: about 110 kB of JSON per node and 40 kB per store.',
+  },
   request: 'GET /nodes/',
   intervalSeconds: 30,
   timeoutSeconds: 30,
@@ -194,7 +186,7 @@ export const nodes = defineCollector({
   },
 });
 
-export type { NodeStatus } from './record.ts';
+export type { NodeStatus } from './node-record.ts';
 
 /** The nodes, as a poll found them. */
 export interface NodesResult extends CollectorResult {
@@ -219,7 +211,6 @@ function writeClusterSamples(set: SampleSet, all: readonly NodeRecord[]): void {
   }
   const present = all.filter((node) => !HAS_LEFT.has(livenessOf(node)));
   set.set(families.buildTags, {}, countDistinct(present.map((node) => node.buildTag)));
-  set.set(families.serverVersions, {}, countDistinct(present.map((node) => node.serverVersion)));
 }
 
 /** '' is no value. */

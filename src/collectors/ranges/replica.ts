@@ -8,7 +8,7 @@ import {
   object,
   boolean,
   parsed,
-} from '../../json/shape.ts';
+} from '../../json/index.ts';
 import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
 
 /** Kinds of a lease; `none` where no replica is known to hold it. */
@@ -284,13 +284,6 @@ export function tableLabels(tableIndex: TableIndex): {
 export function lastTableLabel(first: TableIndex, lastTableId = 0): string {
   const table = tableOf(first);
   return lastTableId === 0 ? '' : labelOfTable(table - (table % TABLE_LIMIT) + lastTableId);
-}
-
-/** The same from the pretty keys of the range. */
-export function lastTableOf(startKey: string, endKey: string): string {
-  const first = tableIndexOf(startKey);
-  const end = Buffer.from(endKey);
-  return lastTableLabel(first, lastTableIdOf(first, parseLastTable(end, 0, end.length)));
 }
 
 /** The table of a range whose table index has no number of its own. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ASSISTANT_PASSWORD, SQL_MARKER, startSimulator } from '../../../simulator/index.ts';
-import { cloud } from '../../../src/collectors/cloud.ts';
+import { cloud } from '../../../src/collectors/cloud/collector.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { tables } from '../../../src/collectors/tables/collector.ts';
 import { createAuthority } from '../../support/certificates.ts';
@@ -168,8 +168,22 @@ describe('what is wrong is found with its remedy:', () => {
   ])('%s', async (_, url, code) => {
     const { code: exitCode, of } = await diagnoseBy(`--cluster.url=${await url()}`);
     expect(exitCode).toBe(1);
+    expect(of('GET /health/')?.detail).toMatch(/^GET \/health\/ at /);
     expect(of('GET /health/')?.detail).toContain(code);
     expect(of('GET /nodes/')).toBeUndefined();
+  });
+
+  test.each([[], ['--scan']])('a scan that exceeds its timeout: %j', async (...flags) => {
+    await using simulator = await simulate();
+    simulator.fault({ endpoint: 'node_ranges', kind: 'slow', ms: 20_000 });
+    const more = 'collectors: { ranges: { timeout: 300ms } }\n';
+    const { code, of } = await diagnoseBy(await configFlag(simulator, { more }), ...flags);
+    expect(code).toBe(1);
+    expect(of(ranges.request)).toMatchObject({
+      verdict: 'failed',
+      detail: 'ranges of node 1: the scan ran out of time',
+      advice: expect.stringContaining('collectors.ranges.timeout: raise it'),
+    });
   });
 
   test('a URL of another cluster than the first one that lists its nodes', async () => {

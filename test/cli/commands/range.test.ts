@@ -291,6 +291,31 @@ crdb-exporter: do not stop node 4: 1 range would lose the quorum
   });
 });
 
+test('ranges reads each node at itself, and through the gateway where servers cannot', async () => {
+  const listed: string[][] = [];
+  for (const ignoreRemoteNode of [false, true]) {
+    await using simulator = await startSimulator({
+      ...QUIET,
+      nodes: 3,
+      ranges: 60,
+      quirks: { ignoreRemoteNode },
+    });
+    const { code, out } = await runHere(['ranges', '-o', 'ndjson', await configFlag(simulator)]);
+    expect(code).toBe(0);
+    const replicas = out.trim().split('\n');
+    const ids = replicas.map((line) => {
+      const { range_id, node_id, store_id } = JSON.parse(line);
+      return `${range_id} ${node_id} ${store_id}`;
+    });
+    expect(new Set(ids).size).toBe(ids.length);
+    const paths = simulator.requests.entries.map(({ path }) => path);
+    const ofNode3 = ignoreRemoteNode ? '/nodes/3/ranges/' : 'remote_node_id=3';
+    expect(paths.some((path) => path.includes(ofNode3))).toBe(true);
+    listed.push(ids.toSorted());
+  }
+  expect(listed[0]).toEqual(listed[1]);
+});
+
 test.each([
   ['ranges', []],
   ['tables', ['--load']],

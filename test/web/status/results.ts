@@ -1,15 +1,15 @@
-import type { CloudResult } from '../../../src/collectors/cloud.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
+import type { CloudResult } from '../../../src/collectors/cloud/collector.ts';
 import type { CollectorResult } from '../../../src/collectors/collector.ts';
 import {
   nodes as nodesCollector,
   type NodesResult,
 } from '../../../src/collectors/nodes/collector.ts';
 import { LOADS, QUERIES } from '../../../src/collectors/ranges/replica.ts';
-import type { RangesResult } from '../../../src/collectors/ranges/result.ts';
-import type { ScannedNode } from '../../../src/collectors/ranges/result.ts';
+import type { RangesResult } from '../../../src/collectors/ranges/scan-result.ts';
+import type { ScannedNode } from '../../../src/collectors/ranges/scan-result.ts';
 import { sessions, type SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import type { ClusterConfig } from '../../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { Memory, Observation } from '../../../src/findings/observation.ts';
