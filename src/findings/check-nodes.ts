@@ -1,5 +1,6 @@
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../format.ts';
+import { sum } from '../sum.ts';
 import { atNodes, type Check, ratio } from './check.ts';
 
 /** How much older the cluster may be than the oldest start of a process that a record names. */
@@ -144,7 +145,7 @@ export const NODE_CHECKS: readonly Check[] = [
 function countSlowRequests({ metrics, stores }: NodeStatus): number {
   const kinds = ['latch', 'lease', 'raft'].map((kind) => `requests.slow.${kind}`);
   const counts = [...stores.values()].flatMap((store) => kinds.map((key) => store.get(key) ?? 0));
-  return counts.reduce((all, count) => all + count, metrics.get('requests.slow.distsender') ?? 0);
+  return sum([metrics.get('requests.slow.distsender') ?? 0, ...counts]);
 }
 
 /** The largest value of all stores; -Infinity where none sends it. */
