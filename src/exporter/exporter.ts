@@ -6,7 +6,8 @@ import { ConfigError, formatIssues } from '../config/issues.ts';
 import { type Config, describeConfig } from '../config/keys-and-flags.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { History } from '../findings/history.ts';
-import type { Problem } from '../findings/status.ts';
+import { toFindings } from '../findings/problem.ts';
+import type { Finding, Problem } from '../findings/status.ts';
 import { messageOf, toTime } from '../format.ts';
 import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
 import { ExporterMetrics } from '../metrics/exporter-metrics.ts';
@@ -189,12 +190,16 @@ export class Exporter {
   }
 
   /** Reloads that failed, also one of the web config file that nobody asked for. */
-  #problems(): readonly Problem[] {
+  #problems(): readonly Finding[] {
     const failures = [
       [CONFIG_KEPT, this.#failure],
       [WEB_CONFIG_KEPT, this.#webConfig.failure()],
     ] as const;
-    return failures.flatMap(([what, failure]) => (failure ? toProblem(what, failure) : []));
+    const problems = failures.flatMap(([what, failure]) =>
+      failure ? toProblem(what, failure) : [],
+    );
+    const nowMs = this.#clock.wallMs();
+    return toFindings(problems, () => nowMs, nowMs);
   }
 
   async #reload(): Promise<ReloadOutcome> {

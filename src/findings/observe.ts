@@ -1,37 +1,21 @@
 import { cloud } from '../collectors/cloud/collector.ts';
-import type { CollectorResult, CollectorWith } from '../collectors/collector.ts';
 import { network } from '../collectors/network/collector.ts';
 import { nodes } from '../collectors/nodes/collector.ts';
 import { readJobs } from '../collectors/nodes/job-status.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import { tables } from '../collectors/tables/collector.ts';
-import type { Api } from '../vocabulary.ts';
 import { readAssistant } from './assistant.ts';
 import { findRetired } from './dead-nodes.ts';
 import { readLastKnown } from './last-known.ts';
 import { isDown, readNodes } from './node-problems.ts';
-import type { Memory, Observation } from './observation.ts';
-import { type PolledUrls, readCollector, readUrls } from './polls.ts';
+import type { Memory, Observation, PolledCluster } from './observation.ts';
+import { readCollector, readUrls } from './polls.ts';
 import { readRanges } from './range-status.ts';
 import { readNetwork, readReachability } from './reachability.ts';
 import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
 import { checkScan, countsOf } from './scan-check.ts';
 import { readSessions } from './session-problems.ts';
-
-/** A configured cluster with the results of its polls. */
-export interface PolledCluster extends PolledUrls {
-  readonly name: string;
-  /** False: only /probe polls it. */
-  readonly isPolled: boolean;
-  /** Another one when another cluster took over the addresses. */
-  readonly identity: symbol;
-  /** The last result of a collector; undefined while it is too old to be shown. */
-  result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
-  /** The last result of a collector, however old. */
-  lastResult<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
-  isUp(api: Api): boolean | undefined;
-}
 
 /** Reads the results of the last polls. */
 export function observe(
@@ -54,6 +38,7 @@ export function observe(
   const assistant = cluster.result(cloud);
   const found = { nodes: listed, network: connections, ranges: scan };
   const stop = readStopEvidence(pollers, found, nowMs, memory.scanProblems);
+  const safeToStop = decideSafeToStop(stop);
   const dead = readDeadEvidence(stop, memory.trends);
   const nodesStatus = listed && readNodes(listed, findRetired(list, dead, nowMs));
   const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
@@ -70,7 +55,7 @@ export function observe(
       nodes: nodesStatus,
       network: networkStatus,
       ranges: scan && readRanges(scan, cluster.result(tables), downNodes, scanCheck),
-      safeToStop: decideSafeToStop(stop),
+      safeToStop,
       sessions: tallies && readSessions(tallies),
       assistant: assistant && readAssistant(assistant),
       sqlLoad: nodesStatus && memory.sqlLoad,

@@ -1,11 +1,10 @@
-import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnosis.ts';
+import { diagnose } from '../diagnosis/diagnosis.ts';
 import { capitalize, formatDuration, formatList, quoteArgument, toTime } from '../format.ts';
-import type { UrlState } from '../http/client.ts';
 import { codeOf } from '../http/errors.ts';
 import type { Poller } from '../polling/poller.ts';
 import { type Api, APIS } from '../vocabulary.ts';
-import type { ClusterView, CollectorState, PollFailure, Problem } from './status.ts';
+import type { PolledCluster } from './observation.ts';
+import type { ClusterView, CollectorState, PollFailure, Problem, UrlStatus } from './status.ts';
 
 export function readCollector(poller: Poller): CollectorState {
   const { collector, outcome, isPolling } = poller;
@@ -162,24 +161,11 @@ export function pollWarnings(pollers: readonly Poller[]): readonly Problem[] {
   );
 }
 
-/** A cluster with the state of its URLs. */
-export interface PolledUrls {
-  readonly config: ClusterConfig;
-  readonly pollers: readonly Poller[];
-  readonly upstreams: (api: Api) => readonly UrlState[];
-}
-
-/** A configured URL of an API. */
-export interface UrlStatus {
-  readonly api: Api;
-  readonly name: string;
-  /** False while its circuit breaker is open. */
-  readonly isUsed: boolean;
-  /** Why it is not used, as far as it is known. */
-  readonly failure: RequestDiagnosis | undefined;
-}
-
-export function readUrls({ config, pollers, upstreams }: PolledUrls): readonly UrlStatus[] {
+export function readUrls({
+  config,
+  pollers,
+  upstreams,
+}: Pick<PolledCluster, 'config' | 'pollers' | 'upstreams'>): readonly UrlStatus[] {
   return APIS.flatMap((api) => {
     const first = pollers.find(({ collector }) => collector.api === api)?.collector;
     return upstreams(api).map(({ name, state, lastFailure }) => {

@@ -1,4 +1,5 @@
 import type { AlertName } from '../alerts/alerts.ts';
+import type { RequestDiagnosis } from '../diagnosis/diagnosis.ts';
 import type { RequestError } from '../http/errors.ts';
 import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
 
@@ -303,6 +304,16 @@ export interface AssistantStatus {
   readonly health: string | undefined;
   readonly region: string | undefined;
   readonly statusSince: string | undefined;
+}
+
+/** A configured URL of an API. */
+export interface UrlStatus {
+  readonly api: Api;
+  readonly name: string;
+  /** False while its circuit breaker is open. */
+  readonly isUsed: boolean;
+  /** Why it is not used, as far as it is known. */
+  readonly failure: RequestDiagnosis | undefined;
 }
 
 /** A collector as page and JSON show it. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS } from '../../src/alerts/alert-settings.ts';
 import { ClusterHistory } from '../../src/findings/history.ts';
-import type { PolledCluster } from '../../src/findings/observe.ts';
+import type { PolledCluster } from '../../src/findings/observation.ts';
 import { readUrls, urlProblems } from '../../src/findings/polls.ts';
 import type { Problem } from '../../src/findings/status.ts';
 import { RequestError } from '../../src/http/errors.ts';

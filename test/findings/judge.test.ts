@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CloudResult } from '../../src/collectors/cloud/collector.ts';
 import { judge } from '../../src/findings/judge.ts';
-import type { PolledCluster } from '../../src/findings/observe.ts';
+import type { PolledCluster } from '../../src/findings/observation.ts';
 import {
   node,
   nodesResult,

@@ -1,14 +1,14 @@
 import { crc32 } from 'node:zlib';
 import type { FindingSettings } from '../../alerts/alert-settings.ts';
 import type { History } from '../../findings/history.ts';
-import type { PolledCluster } from '../../findings/observe.ts';
+import type { PolledCluster } from '../../findings/observation.ts';
 import { formatAdvice } from '../../findings/polls.ts';
-import { bySeverity, clusterFlag, linkFinding, toFindings } from '../../findings/problem.ts';
+import { bySeverity, clusterFlag, linkFinding } from '../../findings/problem.ts';
 import type {
   ClusterStatus,
   CollectorState,
   CollectorStatus,
-  Problem,
+  Finding,
   Status,
 } from '../../findings/status.ts';
 
@@ -22,7 +22,7 @@ export interface StatusSource {
   /** Limits and links of the running configuration. */
   readonly findingSettings: () => FindingSettings;
   /** The problems of the exporter itself, for every cluster. */
-  readonly problems: () => readonly Problem[];
+  readonly problems: () => readonly Finding[];
   /** Wall clock, ms. */
   readonly startedMs: number;
   readonly wallMs: () => number;
@@ -53,13 +53,12 @@ function readClusterStatus(
   const { links } = findingSettings();
   const history = histories.ofCluster(name);
   const { findings, collectors, ...reading } = history.read(cluster, nowMs);
-  const ofExporter = toFindings(problems(), () => nowMs, nowMs);
   return {
     ...reading,
     collectors: collectors.map((collector) => writeCollector(collector, name)),
     consoleUrl,
     mayBeOlder: history.isFromFirstPolls(reading.since, startedMs),
-    findings: [...ofExporter, ...findings]
+    findings: [...problems(), ...findings]
       .toSorted(bySeverity)
       .map(({ rangeIds, cause: _cause, affects: _affects, ...finding }) => ({
         ...finding,

@@ -12,8 +12,8 @@ import { sessions, type SessionsResult } from '../../../src/collectors/sessions/
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
 import type { ClusterConfig } from '../../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import type { Memory, Observation } from '../../../src/findings/observation.ts';
-import { observe, type PolledCluster } from '../../../src/findings/observe.ts';
+import type { Memory, Observation, PolledCluster } from '../../../src/findings/observation.ts';
+import { observe } from '../../../src/findings/observe.ts';
 import type { DeadEvidence } from '../../../src/findings/safe-to-stop.ts';
 import type { CollectorState, RangesStatus } from '../../../src/findings/status.ts';
 import { RequestError } from '../../../src/http/errors.ts';
