@@ -25,6 +25,15 @@ function counting(id: number, unhealthy: number, healthy: number, more: Partial<
   return node(id, { metrics: new Map(Object.entries(counts)), ...more });
 }
 
+const NO_PEERS = {
+  established: 0,
+  establishing: 0,
+  error: 0,
+  unknown: 0,
+  medianSeconds: undefined,
+  maxSeconds: undefined,
+};
+
 const ok = (result: NetworkResult) => ({ state: 'ok', result }) as const;
 
 describe('where each node lists its connections', () => {
@@ -62,6 +71,18 @@ describe('where each node lists its connections', () => {
     });
     const failed = findUnreachable(ok(connections(['1 -> 2'], unasked)), undefined);
     expect(failed.answer).toBe('unreachable');
+  });
+
+  test('it is not known of a node that has returned since the others were asked', () => {
+    const peers = new Map([1, 2].map((id) => [id, NO_PEERS]));
+    const evidence = ok(connections([], { peers }));
+    const [first, second] = [node(1), node(2)];
+    const dead = [first, second, node(3, { livenessCode: 1 })];
+    expect(findUnreachable(evidence, dead)).toEqual({ answer: 'reached' });
+    expect(findUnreachable(evidence, [first, second, node(3)])).toEqual({
+      answer: 'unknown',
+      reason: 'node 3 did not tell which nodes it reaches',
+    });
   });
 
   test('it is not known before the first poll, while polls fail, and when the last one is too old', () => {
