@@ -5,7 +5,7 @@ import { sessions } from '../collectors/sessions/collector.ts';
 import { ReplicaTrends } from './dead-nodes.ts';
 import { judge } from './judge.ts';
 import { remember } from './last-known.ts';
-import type { PolledCluster } from './observation.ts';
+import type { Memory, PolledCluster } from './observation.ts';
 import { observe } from './observe.ts';
 import { pollWarnings } from './polls.ts';
 import { toFindings } from './problem.ts';
@@ -18,36 +18,23 @@ import type { ClusterReading, Finding, LastKnownStatus, Problem, SqlLoad } from 
 const MIN_CONTRADICTIONS = 3;
 
 /** What is remembered of one cluster, in bounded memory. */
-interface Past {
-  readonly scans: ScanHistory;
-  readonly trends: ReplicaTrends;
+class Past {
+  readonly scans = new ScanHistory();
+  readonly trends = new ReplicaTrends();
   /** The last nodes with new records. */
   nodes: NodesResult | undefined;
-  writeStalls: ReadonlyMap<number, number>;
+  writeStalls: Memory['writeStalls'] = new Map();
   sqlLoad: SqlLoad | undefined;
   /** Polls of sessions in a row that saw none of others although clients are connected. */
-  contradictions: number;
+  contradictions = 0;
   hiddenSessions: Problem | undefined;
-  /** What polls that succeeded have found: all that is left when the API is down for longer than `max_age`. */
-  lastSeen: LastKnownStatus;
-}
-
-function createPast(): Past {
-  return {
-    scans: new ScanHistory(),
-    trends: new ReplicaTrends(),
-    nodes: undefined,
-    writeStalls: new Map(),
-    sqlLoad: undefined,
-    contradictions: 0,
-    hiddenSessions: undefined,
-    lastSeen: {},
-  };
+  /** All that is left when the API is down for longer than `max_age`. */
+  lastSeen: LastKnownStatus = {};
 }
 
 /** The age of the problems of a configured cluster, and what is compared between its polls. */
 export class ClusterHistory {
-  #past = createPast();
+  #past = new Past();
   #identity: symbol | undefined;
   #problems: readonly Finding[] = [];
   /** Start of the current state and of each current problem, ms. */
@@ -63,9 +50,12 @@ export class ClusterHistory {
 
   /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
   read(cluster: PolledCluster, nowMs: number): ClusterReading {
-    const { scans, trends, contradictions, hiddenSessions, ...past } = this.#past;
+    const { scans, trends, contradictions, hiddenSessions, writeStalls, sqlLoad, lastSeen } =
+      this.#past;
     const observation = observe(cluster, {
-      ...past,
+      writeStalls,
+      sqlLoad,
+      lastSeen,
       nowMs,
       thresholds: this.#settings().thresholds,
       previous: this.#problems,
@@ -89,7 +79,7 @@ export class ClusterHistory {
 
   /** Records the state after a poll of this collector. Of a cluster that was replaced nothing is remembered. */
   record(cluster: PolledCluster, collector: string, nowMs: number): void {
-    if (this.#identity !== cluster.identity) this.#past = createPast();
+    if (this.#identity !== cluster.identity) this.#past = new Past();
     this.#identity = cluster.identity;
     this.#recordResult(cluster, collector);
     const reading = this.read(cluster, nowMs);

@@ -15,7 +15,6 @@ import type { Observation } from './observation.ts';
 import { pollProblems, urlProblems } from './polls.ts';
 import { isProblem, toFindings } from './problem.ts';
 import { rangeProblems } from './range-problems.ts';
-import { hasConnections } from './reachability.ts';
 import { sessionProblems } from './session-problems.ts';
 import type { ClusterReading, ClusterView, CollectorState, Problem } from './status.ts';
 
@@ -49,7 +48,7 @@ function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): b
 
 /** The problems of a cluster and of watching it. */
 function findProblems(observation: Observation): readonly Problem[] {
-  const { view, nowMs, thresholds, dead, previous, hiddenSessions } = observation;
+  const { view, nowMs, thresholds, dead, network, previous, hiddenSessions } = observation;
   const isBlind = view.apis.some(({ api, isUp }) => api === 'cluster' && isUp === false);
   const sourceOf = (collector: string) => view.collectors.find(({ name }) => name === collector);
   const from = (collector: string, problems: readonly Problem[]): readonly Problem[] => {
@@ -75,7 +74,8 @@ function findProblems(observation: Observation): readonly Problem[] {
       ...(view.nodes ? nodeProblems(view.nodes, dead, thresholds) : []),
       ...ofNodes,
     ]),
-    ...from(hasConnections(observation.network) ? 'network' : 'nodes', ofConnections),
+    // Without a list of connections the counts of the nodes tell who reaches whom.
+    ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),
     ...from('ranges', [
       ...(view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list.length) : []),
       ...ofRanges,

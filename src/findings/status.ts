@@ -72,7 +72,7 @@ export interface Problem {
   readonly alert?: AlertName | undefined;
   /** The severity without an alert, or that of a second alert with the same name. */
   readonly level?: Severity | undefined;
-  /** The condition is normal for so many seconds, and `info` until then. */
+  /** The problem is only information until it has lasted so long: a node may drain for an hour. */
   readonly normalSeconds?: number | undefined;
   /** The key of the same condition in a milder form. Only one of both is shown: this one as soon as it is no information. */
   readonly worsens?: string | undefined;
