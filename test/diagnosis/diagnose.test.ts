@@ -140,6 +140,18 @@ describe('the remedy of a failed poll', () => {
     expect(find(nodes, summary, false)?.remedy).toMatch(/^a node may be frozen/);
   });
 
+  test('has the same rule when only its numbers differ, and another one for another privilege', async () => {
+    const find = await remedies();
+    const found = [3, 7].map((retryAfterSeconds) =>
+      find(nodes, new RequestError('http', 'HTTP 429', { status: 429, retryAfterSeconds }), true),
+    );
+    expect(found.map((each) => each?.rule)).toEqual(['rate limit', 'rate limit']);
+    expect(found[0]?.remedy).not.toBe(found[1]?.remedy);
+    const forbidden = new RequestError('forbidden', 'HTTP 403');
+    const rules = COLLECTORS.map((collector) => find(collector, forbidden, true)?.rule);
+    expect(rules).toEqual(COLLECTORS.map(({ privilege }) => privilege));
+  });
+
   test('is unknown for a defect of the exporter', async () => {
     const failure = failureOf(new TypeError('x is not a function'));
     expect((await remedies())(nodes, failure, false)).toBeUndefined();
