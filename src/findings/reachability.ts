@@ -24,11 +24,6 @@ export function readNetwork(
   return poller && { state: poller.outcome.state, result };
 }
 
-/** Whether there is a list of the connections between the nodes. */
-export function hasConnections(evidence: NetworkEvidence | undefined): boolean {
-  return evidence?.result?.checked !== undefined;
-}
-
 /**
  * Whether all live nodes reach each other. `unreachable`: two of them do not. `unknown`: nobody can tell, for this reason.
  * `unchecked`: nobody tells, as the server sends neither connections nor their number.

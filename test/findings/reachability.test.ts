@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
 import type { NetworkResult } from '../../src/collectors/network/network-result.ts';
-import { PARTITION } from '../../src/findings/cluster-checks.ts';
-import { readFacts, runChecks } from '../../src/findings/problems.ts';
+import { PARTITION } from '../../src/findings/check-network.ts';
+import { runChecks } from '../../src/findings/check.ts';
 import {
   findUnreachable,
   type NetworkEvidence,
   readReachability,
 } from '../../src/findings/reachability.ts';
-import { node, type Node, nodesResult } from '../web/status/results.ts';
+import { node, type Node, nodesResult, observeAt, polledCluster } from '../web/status/results.ts';
 
 /** Who reaches whom, by `1 -> 2` for each failed connection. */
 function connections(failed: readonly string[], more: Partial<NetworkResult> = {}): NetworkResult {
@@ -125,10 +124,9 @@ describe('where there are no lists', () => {
 test('the finding is that of the last list, and of the counts only where there is none', () => {
   const apart = nodesResult(counting(1, 2, 0), counting(2, 0, 2));
   const textOf = (network: NetworkEvidence | undefined) => {
-    const given = { thresholds: DEFAULT_THRESHOLDS, nowMs: 0, writeStalls: new Map() };
-    return runChecks([PARTITION], readFacts({ nodes: apart, network }, given)).map(
-      ({ text }) => text,
-    );
+    const cluster = polledCluster({ pollers: [], isUp: true, results: { nodes: apart } });
+    const observation = { ...observeAt(0, cluster), network };
+    return runChecks([PARTITION], observation).map(({ text }) => text);
   };
   const failed = connections(['1 -> 2', '2 -> 1']);
   const sentence = 'Nodes 1 and 2 do not reach each other.';

@@ -81,6 +81,7 @@ test.each([
   expect(poller.outcome).toEqual({
     state: 'failing',
     error: new RequestError('breaker_open', message),
+    rule: 'odd',
     remedy: `fix ${message}`,
     last,
     lastSuccessMs,
