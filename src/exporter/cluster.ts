@@ -97,7 +97,7 @@ export class Cluster {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
       this.#identity = Symbol(config.name);
       for (const poller of this.pollers) {
-        if (poller.collector.api === 'cluster') poller.clearState();
+        if (poller.collector.api === 'cluster') poller.forget();
       }
     });
   }

@@ -81,9 +81,10 @@ export class Poller {
     options.metrics.preparePolls(this.#labels);
   }
 
-  /** What the collector has kept is that of another cluster. */
-  clearState(): void {
+  /** Another cluster answers now: what the collector has kept and published is of the one before. */
+  forget(): void {
     this.#state.clear();
+    this.#published = undefined;
   }
 
   get outcome(): Outcome {

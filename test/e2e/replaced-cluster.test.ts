@@ -125,6 +125,26 @@ test('of a cluster that was replaced no ranges are shown as last known', async (
   expect((await lastKnown())?.ranges).toBeUndefined();
 });
 
+test('of a cluster that was replaced no data is left, and no node of the other one is called safe to stop', async () => {
+  await using east = await simulate('east', 1);
+  await using west = await simulate('west', 2);
+  const gateway: Gateway = { target: east.clusterUrl, heldPath: undefined, held: [] };
+  await using proxy = await serveGateway(gateway);
+  const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${proxy.url}"] }\n`;
+  await using exporter = await startTestExporter({ intervalSeconds: 0.3, yaml });
+  await exporter.until((scrape) => scrape.value('crdb_ranges') !== undefined);
+  gateway.heldPath = '/ranges/';
+  gateway.target = west.clusterUrl;
+  const isWest = { cluster_name: 'west' };
+  const scrape = await exporter.until((each) => each.all('crdb_node_info', isWest).length === 3);
+  expect(scrape.all('crdb_ranges')).toEqual([]);
+  expect(scrape.all('crdb_node_dependent_ranges')).toEqual([]);
+  const status: Status = JSON.parse(await (await fetch(`${exporter.url}/api/status`)).text());
+  expect(status.clusters[0]?.safeToStop.answer).toBe('unknown');
+  gateway.heldPath = undefined;
+  release(gateway);
+});
+
 test('a second URL of another cluster fails the scan, and the page names both', async () => {
   await using east = await simulate('east', 1);
   await using west = await simulate('west', 2);
