@@ -48,7 +48,7 @@ const selected = (limit: Limit): Row => ({
     }),
     ofNode('CPU', {
       about:
-        'Share of all CPUs that the process uses (crdb_node_cpu_ratio). Orange for an hour: CrdbNodeCpuHigh.',
+        'Share of all CPUs that the process uses (crdb_node_cpu_ratio). Orange for 4 hours: CrdbNodeCpuHigh.',
       expr: `max by (node_id) (crdb_node_cpu_ratio{${CHOSEN}})`,
       unit: 'percentunit',
       steps: ['green', [limit('cpu'), 'orange']],

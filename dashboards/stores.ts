@@ -61,7 +61,7 @@ export const storeRow = (limit: Limit): Row => ({
     }),
     graph('Disk slow / stalled', {
       about:
-        'Disk operations that were slow or hung (crdb_store_disk_slow_total, crdb_store_disk_stalled_total). Any stall: CrdbStoreDiskStalled.',
+        'Disk operations that were slow or hung (crdb_store_disk_slow_total, crdb_store_disk_stalled_total). Any stall: CrdbStoreDiskSlow.',
       queries: [
         { expr: increaseOf('crdb_store_disk_slow_total'), legend: `${STORE} slow` },
         { expr: increaseOf('crdb_store_disk_stalled_total'), legend: `${STORE} stalled` },

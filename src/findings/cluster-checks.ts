@@ -68,16 +68,9 @@ export const CLUSTER_CHECKS: readonly Check[] = [
   },
   {
     about: 'jobs',
-    alert: 'CrdbChangefeedPaused',
-    normalSeconds: 900,
-    find: (facts) => findPaused(facts, (type) => type === 'changefeed'),
-    next: 'Resume or cancel them; see SHOW JOBS.',
-  },
-  {
-    about: 'jobs',
     alert: 'CrdbJobPaused',
     normalSeconds: 900,
-    find: (facts) => findPaused(facts, (type) => type !== 'changefeed'),
+    find: findPaused,
     next: 'Resume or cancel them; see SHOW JOBS.',
   },
   ...(['physical', 'logical'] as const).map((kind): Check => ({
@@ -216,12 +209,9 @@ function findScarceCapacity({ fresh, thresholds }: Facts): string | undefined {
 }
 
 /** Paused jobs that keep old data. */
-function findPaused(
-  { jobs: { jobs }, thresholds }: Facts,
-  isChosen: (type: string) => boolean,
-): string | undefined {
+function findPaused({ jobs: { jobs }, thresholds }: Facts) {
   const paused = jobs.flatMap(({ type, paused: count = 0, protectedAgeSeconds: age = 0 }) =>
-    isChosen(type) && count > 0 && age > thresholds.protected_age ? [{ type, age }] : [],
+    count > 0 && age > thresholds.protected_age ? [{ type, age }] : [],
   );
   if (paused.length === 0) return undefined;
   const age = formatDuration(Math.max(...paused.map((job) => job.age)));

@@ -51,14 +51,14 @@ export interface Check extends Pick<
 /**
  * Finds the nodes, all or those with fresh records, at which a value is over its limit: `Nodes 3 and 4: up to 97 % of all
  * CPUs are used.` A value that is not known (undefined, NaN or -Infinity) is over no limit; `text` is about the worst one.
- * `critical` is the critical rule of the alert, where it has one.
+ * `critical` has the critical rules of the alert, the one that waits least first.
  */
 function atNodes(
   which: 'nodes' | 'fresh',
   read: (node: NodeStatus, facts: Facts) => number | undefined,
   isOver: (value: number, thresholds: Thresholds) => boolean,
   text: (worst: number) => string,
-  critical?: { readonly isOver: typeof isOver; readonly normalSeconds: number },
+  ...critical: readonly { readonly isOver: typeof isOver; readonly normalSeconds: number }[]
 ): Check['find'] {
   return (facts) => {
     const over = facts[which].flatMap((node) => {
@@ -68,9 +68,10 @@ function atNodes(
     if (over.length === 0) return undefined;
     const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
     const sentence = `${capitalize(formatNodes(over.map(({ id }) => id)))}: ${text(worst)}.`;
-    return critical?.isOver(worst, facts.thresholds)
-      ? { text: sentence, level: 'critical', normalSeconds: critical.normalSeconds }
-      : sentence;
+    const rule = critical.find((one) => one.isOver(worst, facts.thresholds));
+    return rule === undefined
+      ? sentence
+      : { text: sentence, level: 'critical', normalSeconds: rule.normalSeconds };
   };
 }
 
@@ -102,13 +103,14 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbNodeMemoryHigh',
-    normalSeconds: 1800,
+    normalSeconds: 14_400,
     find: atNodes(
       'fresh',
       ({ metrics, memoryBytes }) => ratio(metrics.get('sys.rss'), memoryBytes),
       (share, { memory }) => share > memory,
       (share) => `the process uses ${formatPercent(share)} of the memory`,
-      { isOver: (share, { memory_critical }) => share > memory_critical, normalSeconds: 120 },
+      { isOver: (share, { memory_full }) => share > memory_full, normalSeconds: 120 },
+      { isOver: (share, { memory_critical }) => share > memory_critical, normalSeconds: 3600 },
     ),
     next: 'Compare --cache and --max-sql-memory with the memory of the machine: the kernel may kill the node.',
   },
@@ -196,41 +198,28 @@ export const NODE_CHECKS: readonly Check[] = [
       ({ id }, { writeStalls }) => writeStalls.get(id),
       (count, { write_stalls }) => count > write_stalls,
       (count) => `a store stops all its writes ${formatNumber(count)} times a minute`,
+      { isOver: (count, { write_stalls_critical: limit }) => count >= limit, normalSeconds: 300 },
     ),
     next: 'Check disk throughput and bulk writes.',
   },
   {
     about: 'nodes',
     alert: 'CrdbNodeCpuHigh',
-    normalSeconds: 3600,
+    normalSeconds: 14_400,
     find: atNodes(
       'fresh',
       ({ metrics }, { isHeavyJobRunning }) =>
         isHeavyJobRunning ? undefined : metrics.get('sys.cpu.combined.percent-normalized'),
       (share, { cpu }) => share > cpu,
       (share) => `up to ${formatPercent(share)} of all CPUs are used`,
+      { isOver: (share, { cpu_critical }) => share > cpu_critical, normalSeconds: 3600 },
     ),
     next: 'Compare the hottest ranges and the running statements.',
   },
 ];
 
-/** The checks of the sessions of a node, against its CPUs and its memory. */
+/** The checks of the sessions of a node, against its memory. */
 export const SESSION_CHECKS: readonly Check[] = [
-  {
-    about: 'nodes',
-    alert: 'CrdbStatementConcurrencyHigh',
-    normalSeconds: 900,
-    find: atNodes(
-      'nodes',
-      ({ id, cpus }, { sessions, thresholds }) => {
-        const executing = sessions?.nodes.get(id)?.executing ?? 0;
-        return executing > thresholds.statements ? ratio(executing, cpus) : undefined;
-      },
-      (share, { statements_per_cpu }) => share > statements_per_cpu,
-      (share) => `up to ${formatNumber(share)} statements per CPU are executing`,
-    ),
-    next: 'Limit the connection pools: more concurrency only adds latency.',
-  },
   {
     about: 'nodes',
     alert: 'CrdbSessionMemoryHigh',
