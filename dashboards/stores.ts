@@ -57,7 +57,7 @@ export const storeRow = (limit: Limit): Row => ({
       queries: `60 * ${perStore(`rate(crdb_store_write_stalls_total{${CHOSEN}}[$__rate_interval])`)}`,
       unit: 'cpm',
       legend: STORE,
-      steps: ['green', [limit('write_stalls'), 'orange']],
+      steps: ['green', [limit('write_stalls'), 'orange'], [limit('write_stalls_critical'), 'red']],
     }),
     graph('Disk slow / stalled', {
       about:
