@@ -38,14 +38,13 @@ describe.skipIf(!hasProgram('promtool'))('the alerts', () => {
       world.silence(1, (minute) => minute >= 102);
       const full = {
         'CrdbStoreDiskFillsSoon critical': 1,
-        'CrdbStoreDiskFillsSoon warning': 1,
         'CrdbStoreDiskLow critical': 1,
       };
       expect(
         await differences(world, {
           60: NOTHING,
           76: NOTHING,
-          88: { 'CrdbStoreDiskFillsSoon critical': 1, 'CrdbStoreDiskFillsSoon warning': 1 },
+          88: { 'CrdbStoreDiskFillsSoon critical': 1 },
           96: full,
           104: full,
           112: { ...DEAD, 'CrdbStoreDiskFillsSoon critical': 1, 'CrdbStoreDiskLow critical': 1 },
