@@ -2,9 +2,8 @@ import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { TIMED } from './test/support/timed.ts';
 
-/** Tests in real time mostly wait. They run beside all others, which leave them the processor. */
-const TIMED = ['test/e2e/alerts/*.test.ts', 'test/chaos/*.test.ts'];
 const LOW_PRIORITY = path.join(import.meta.dirname, 'test/support/low-priority.ts');
 /** The longest files begin first, so that no worker is left with one of them in the end. */
 const LONGEST = [
@@ -67,10 +66,10 @@ export default defineConfig({
     // Many tests wait for sockets and programs: there are more workers than cores.
     maxWorkers: availableParallelism() + 2,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 30_000,
-    hookTimeout: 30_000,
-    // Polls end before the time limit of the test. A test without assertions, like a loop over nothing, fails.
-    expect: { poll: { timeout: 25_000 }, requireAssertions: true },
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    // A machine that does other work may be ten times slower. Polls end before the time limit of the test. A test without assertions, like a loop over nothing, fails.
+    expect: { poll: { timeout: 110_000 }, requireAssertions: true },
     projects: [
       {
         extends: true,
@@ -83,7 +82,7 @@ export default defineConfig({
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'timed', include: TIMED } },
+      { extends: true, test: { name: 'timed', include: [...TIMED] } },
       ...(NEWEST === undefined ? [] : [newest]),
     ],
   },

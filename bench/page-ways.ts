@@ -1,7 +1,7 @@
 // Implementations that read all ranges of a node in one page; each runs in a separate process.
 import { request } from 'undici';
 import { ranges as rangesCollector } from '../src/collectors/ranges/collector.ts';
-import { readNode } from '../src/collectors/ranges/read-nodes.ts';
+import { readNode, SCAN } from '../src/collectors/ranges/read-nodes.ts';
 import { QUERIES } from '../src/collectors/ranges/replica.ts';
 import { createPollStats } from '../src/http/request.ts';
 import { contextOf } from '../test/collectors/ranges/cluster.ts';
@@ -41,7 +41,7 @@ async function readAsExporter(): Promise<Found> {
     ...createPollStats(AbortSignal.timeout(600_000)),
   };
   const node = { api: client.api, context, nodeId: NODE_ID, firstUrl: 0 };
-  const { totals } = await readNode({ ...node, isAssigned: () => true });
+  const { totals } = await readNode({ ...node, isAssigned: () => true }, SCAN);
   const stores = [...totals.stores.values()];
   return {
     replicas: stores.reduce((sum, { replicas }) => sum + replicas, 0),

@@ -2,7 +2,7 @@ import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { toConsole } from './lib/links.ts';
 import { bars, stat } from './lib/panels.ts';
-import { expires, type Limit, LIVENESS } from './lib/style.ts';
+import { expires, type Limit, LIVENESS, worstLiveness } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { S } from './lib/variables.ts';
 
@@ -37,7 +37,7 @@ export const allNodesRow = (limit: Limit): Row => ({
           title: 'status',
           unit: 'none',
           states: LIVENESS,
-          expr: `max by (node_id) (crdb_node_liveness_code{${S}})`,
+          expr: worstLiveness(S),
         },
         {
           title: 'up for',
@@ -118,10 +118,13 @@ export const allNodesRow = (limit: Limit): Row => ({
     }),
     stat('Distinct builds and versions', {
       about:
-        'Builds of the nodes and versions that they support (crdb_build_tags, crdb_server_versions). More than one build for hours: CrdbVersionSkew.',
+        'Builds of the nodes and versions that they support (crdb_build_tags, crdb_node_info). More than one build for hours: CrdbVersionSkew.',
       queries: [
         { expr: `max(crdb_build_tags{${S}})`, legend: 'builds' },
-        { expr: `max(crdb_server_versions{${S}})`, legend: 'versions' },
+        {
+          expr: `count(count by (server_version) (crdb_node_info{${S}}))`,
+          legend: 'versions',
+        },
       ],
       unit: 'short',
       steps: ['green', [2, 'orange']],

@@ -4,7 +4,7 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_SERIES, toBoard } from './lib/links.ts';
 import { stat, timeline } from './lib/panels.ts';
-import { expires, type Limit, LIVENESS } from './lib/style.ts';
+import { expires, type Limit, LIVENESS, worstLiveness } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, nodeVariable, query, S } from './lib/variables.ts';
 import { storeRow } from './stores.ts';
@@ -16,8 +16,8 @@ const selected = (limit: Limit): Row => ({
   title: 'Selected nodes',
   panels: [
     timeline('Liveness', {
-      about: 'State of the selected nodes (crdb_node_liveness_code).',
-      queries: `max by (node_id) (crdb_node_liveness_code{${CHOSEN}})`,
+      about: 'State of the selected nodes (crdb_node_liveness); the worst, where exporters differ.',
+      queries: worstLiveness(CHOSEN),
       unit: 'none',
       legend: 'n{{node_id}}',
       states: LIVENESS,

@@ -6,7 +6,15 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, NODE_OF_SERIES, toBoard } from './lib/links.ts';
 import { stat, timeline } from './lib/panels.ts';
-import { coloured, diskSteps, expires, HEALTH, type Limit, LIVENESS } from './lib/style.ts';
+import {
+  coloured,
+  diskSteps,
+  expires,
+  HEALTH,
+  type Limit,
+  LIVENESS,
+  worstLiveness,
+} from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, S } from './lib/variables.ts';
 import { problemRanges } from './problem-ranges.ts';
@@ -142,8 +150,9 @@ const lastHours: Row = {
   title: 'Last hours',
   panels: [
     timeline('Node liveness', {
-      about: 'State of each node as the cluster sees it (crdb_node_liveness_code).',
-      queries: `max by (node_id) (crdb_node_liveness_code{${S}})`,
+      about:
+        'State of each node as the cluster sees it (crdb_node_liveness); the worst, where exporters differ.',
+      queries: worstLiveness(S),
       unit: 'none',
       legend: 'n{{node_id}}',
       states: LIVENESS,

@@ -99,8 +99,8 @@ export const storeRow = (limit: Limit): Row => ({
     }),
     graph('Problem ranges counted by stores', {
       about:
-        'Ranges as the leaseholders count them, without a range scan (crdb_store_unavailable_ranges, crdb_store_underreplicated_ranges, crdb_store_overreplicated_ranges). Other numbers than the range scans: CrdbScanDisagrees.',
-      queries: ['unavailable', 'underreplicated', 'overreplicated'].map((problem) => ({
+        'Ranges as the leaseholders count them, without a range scan (crdb_store_unavailable_ranges, crdb_store_underreplicated_ranges). Other numbers than the range scans: CrdbScanDisagrees.',
+      queries: ['unavailable', 'underreplicated'].map((problem) => ({
         expr: `sum(${perStore(`crdb_store_${problem}_ranges{${CHOSEN}}`)})`,
         legend: problem,
       })),

@@ -38,6 +38,8 @@ export interface SimulatorOptions {
   readonly relics: number;
   /** The relics have addresses of nodes, which returned there with a new id. */
   readonly relicsAtNodes: boolean;
+  /** After region and zone a tier `dns` of its own for each node, as in CockroachDB Cloud. */
+  readonly nodeTier: boolean;
   /** 1 or 2 by seed when undefined. */
   readonly storesPerNode: number | undefined;
   readonly clusterName: string;
@@ -107,6 +109,7 @@ const DEFAULTS: SimulatorOptions = {
   sessions: 120,
   relics: 0,
   relicsAtNodes: false,
+  nodeTier: false,
   storesPerNode: undefined,
   clusterName: 'simulated',
   replication: 3,

@@ -80,6 +80,11 @@ export interface Quirks {
   tableMetadata: boolean;
   /** Time since the server last computed the list of tables. */
   tableCacheAgeMs: number;
+  /**
+   * What a cluster does while meta, liveness or system tables have no quorum: each request looks up its session there, so
+   * login and every endpoint hang; without a login only the list of nodes fails. `works` as if they were never lost.
+   */
+  systemRangesLost: 'hang' | 'works';
   /** Cloud API: 10 requests a second, then 429. */
   cloudRateLimit: boolean;
 }
@@ -129,6 +134,7 @@ const REAL: Quirks = {
   tooManyIds: 400,
   tableMetadata: true,
   tableCacheAgeMs: 60_000,
+  systemRangesLost: 'hang',
   cloudRateLimit: true,
 };
 

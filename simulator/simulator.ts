@@ -44,7 +44,8 @@ export interface Simulator extends AsyncDisposable {
   readonly events: Scenario['events'];
   readonly world: SimulatedWorld;
   readonly requests: RequestLog;
-  truth(): Truth;
+  /** `sessionsOf` is the only user whose sessions count; default: all. */
+  truth(sessionsOf?: string): Truth;
   /** The part of the truth that says what may stop; it costs less than all of it. */
   dependence(): Truth['dependence'];
   /** Applies the rule's effect to requests in its scope; the first matching rule wins. */
@@ -128,9 +129,9 @@ function createControls(
   return {
     world,
     requests,
-    truth: () => {
+    truth: (sessionsOf) => {
       advance(parts);
-      return truthOf(world.state, world.assistant());
+      return truthOf(world.state, world.assistant(), sessionsOf);
     },
     dependence: () => {
       advance(parts);

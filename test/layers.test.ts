@@ -19,7 +19,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['cockroach'],
   ['http'],
   ['json', 'metrics', 'config', 'log'],
-  ['vocabulary', 'collector-options', 'format', 'time-slice'],
+  ['vocabulary', 'collector-options', 'format', 'sum', 'time-slice'],
 ];
 
 /** Collectors use the API clients and declare metrics; the rest is handed to them. */
@@ -29,12 +29,10 @@ const CLOSED_TO_COLLECTORS = ['http', 'config', 'log'];
 const IMPORTERS: Readonly<Record<string, string>> = {
   '@bomb.sh/tab': 'cli/commands/completion.ts',
   '@bomb.sh/tab/commander': 'cli/program.ts',
-  '@inquirer/confirm': 'cli/cluster-target.ts',
   bcryptjs: 'web/server/password-worker.ts',
   'cli-truncate': 'cli/output/table.ts',
   commander: 'cli/',
   express: 'web/server/app.ts',
-  ora: 'cli/output/standard-output.ts',
   'p-limit': 'http/client.ts',
   pino: 'log.ts',
   'prom-client': 'metrics/exporter-metrics.ts',

@@ -185,7 +185,7 @@ export function pie(title: string, options: PanelOptions): PieChart {
 
 /** One line per series, coloured by its state. */
 export function timeline(title: string, options: PanelOptions): StateTimeline {
-  const queries = queriesOf(options).map((query) => fewest(query, 'lowest'));
+  const queries = queriesOf(options).map((query) => fewest(query));
   return describe(new StateTimeline(), title, { ...options, queries }).mergeValues(true);
 }
 

@@ -17,15 +17,29 @@ export type Steps = readonly [base: Colour, ...(readonly [from: number, colour: 
 /** The text and colour of each value. */
 export type States = Readonly<Record<string, readonly [text: string, colour: Colour]>>;
 
-export const LIVENESS: States = {
-  0: ['unknown', '#808080'],
-  1: ['dead', 'red'],
-  2: ['unavailable', 'orange'],
-  3: ['live', 'green'],
-  4: ['decommissioning', 'blue'],
-  5: ['dead while leaving', 'red'],
-  6: ['draining', 'blue'],
-};
+const LIVENESS_BY_SEVERITY: readonly (readonly [status: string, text: string, colour: Colour])[] = [
+  ['live', 'live', 'green'],
+  ['draining', 'draining', 'blue'],
+  ['decommissioning', 'decommissioning', 'blue'],
+  ['unknown', 'unknown', '#808080'],
+  ['other', 'other', '#808080'],
+  ['unavailable', 'unavailable', 'orange'],
+  ['decommissioned', 'dead while leaving', 'red'],
+  ['dead', 'dead', 'red'],
+];
+
+/** What the values of `worstLiveness` mean. */
+export const LIVENESS: States = Object.fromEntries(
+  LIVENESS_BY_SEVERITY.map(([, text, colour], severity) => [severity, [text, colour]]),
+);
+
+/** Liveness of each node as a number of LIVENESS: the worst that any exporter sees. */
+export function worstLiveness(selector: string): string {
+  const states = LIVENESS_BY_SEVERITY.map(
+    ([status], severity) => `crdb_node_liveness{${selector}, status="${status}"} * ${severity}`,
+  );
+  return `max by (node_id) (${states.join(' or ')})`;
+}
 
 export const HEALTH: States = {
   0: ['OK', 'green'],

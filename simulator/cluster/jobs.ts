@@ -21,6 +21,8 @@ interface Job {
   readonly finishedMs?: number;
   readonly fraction: number;
   readonly error?: string;
+  /** What it does, while it runs. */
+  readonly running?: string;
   /** 0: no node runs it. */
   readonly nodeId: number;
 }
@@ -58,7 +60,10 @@ function jobsOf(state: WorldState): readonly Job[] {
   });
   return [
     job('changefeed', { description: 'CREATE CHANGEFEED FOR TABLE movr.public.rides' }),
-    job('changefeed', { description: 'CREATE CHANGEFEED FOR TABLE movr.public.users' }),
+    job('changefeed', {
+      description: 'CREATE CHANGEFEED FOR TABLE movr.public.users',
+      ...(state.changefeedError && { running: `retryable error: ${state.changefeedError.text}` }),
+    }),
     job('backup', {
       status: 'succeeded',
       createdMs: state.startMs - HOUR_MS,
@@ -99,7 +104,7 @@ function toJson(job: Job, id: string): object {
     error: job.error ?? '',
     highwaterTimestamp: null,
     highwaterDecimal: '',
-    runningStatus: '',
+    runningStatus: job.running ?? '',
     lastRun: null,
     nextRun: null,
     numRuns: '0',

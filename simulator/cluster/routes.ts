@@ -1,5 +1,14 @@
-import { textAnswer, unknownPath, jsonAnswer, type Answer, type Reply } from '../http/answer.ts';
+import {
+  textAnswer,
+  unknownPath,
+  jsonAnswer,
+  internalError,
+  type Answer,
+  type Reply,
+} from '../http/answer.ts';
 import type { Account } from '../options.ts';
+import { leadersOf } from '../world/leadership.ts';
+import { isNeededByAll } from '../world/ranges.ts';
 import { describeTable, listUsers } from './catalog.ts';
 import { describeConnections } from './connectivity.ts';
 import { listJobs } from './jobs.ts';
@@ -94,6 +103,10 @@ export async function answerLocally(
     case 'jobs':
       break;
   }
+  if (isWithoutSystemRanges(server)) {
+    if (!server.options.insecure) return 'silence';
+    if (endpoint === 'nodes') return internalError();
+  }
   const refusal = isSystem ? refuseTenant(server, endpoint) : refuseVirtual(endpoint);
   if (refusal !== undefined) return refusal;
   if (endpoint === 'login') return login(server, request);
@@ -102,6 +115,15 @@ export async function answerLocally(
   if (endpoint === 'connectivity') return describeConnections(server, request);
   if (endpoint === 'jobs') return listJobs(server, request);
   return answerAuthenticated(server, request, endpoint, parts);
+}
+
+/** Whether a range that every request needs has no majority that reach each other. */
+function isWithoutSystemRanges({ world: { state }, quirks }: ClusterServer): boolean {
+  if (quirks.systemRangesLost === 'works') return false;
+  for (const range of state.ranges.values()) {
+    if (isNeededByAll(range) && leadersOf(state, range).length === 0) return true;
+  }
+  return false;
 }
 
 /** Whether the system's virtual cluster answers the request; on clusters without virtual ones it answers all. */

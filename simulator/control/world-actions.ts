@@ -10,6 +10,8 @@ import {
   type Members,
 } from './members.ts';
 
+const LICENSES = ['installed', 'none', 'expired', 'unreported'] as const;
+
 type Action = (world: World, members: Members) => unknown;
 
 /** POST /world/NAME, with its members as a JSON object. */
@@ -25,6 +27,10 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
   crash: {
     members: 'node (its liveness follows with time, unlike that of kill)',
     act: (world, m) => world.crashNode(integerMember(m, 'node')),
+  },
+  replace: {
+    members: 'node (dead for good; another one starts without data at its address)',
+    act: (world, m) => ({ node: world.replaceNode(integerMember(m, 'node')) }),
   },
   start: {
     members: 'node, isBehind? (unavailable at first, unlike after revive)',
@@ -148,6 +154,18 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
       world.failJob(textMember(m, 'job') ?? '', integerMember(m, 'node'), textMember(m, 'error')),
   },
   'resume-job': { members: 'job', act: (world, m) => world.resumeJob(textMember(m, 'job') ?? '') },
+  backfill: {
+    members: 'node? (of which a changefeed scans whole tables; none without it)',
+    act: (world, m) => world.backfill(numberMember(m, 'node')),
+  },
+  'retry-changefeed': {
+    members: 'error? (a changefeed only retries; without it, it works again)',
+    act: (world, m) => world.retryChangefeed(textMember(m, 'error')),
+  },
+  license: {
+    members: 'license installed|none|expired|unreported',
+    act: (world, m) => world.setLicense(choiceMember(m, 'license', LICENSES) ?? 'installed'),
+  },
   'move-statistics': {
     members: 'node (that runs poll_jobs_stats from now on)',
     act: (world, m) => world.moveStatistics(integerMember(m, 'node')),

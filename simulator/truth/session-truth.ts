@@ -47,9 +47,15 @@ export interface SessionTruth {
   readonly queryStartsMs: readonly number[];
 }
 
-/** Counts the sessions on the nodes that can be scanned. */
-export function sessionTruth(state: WorldState, scannable: readonly ClusterNode[]): SessionTruth {
-  const all = scannable.flatMap((node) => sessionsOfNode(state, node.id));
+/** Counts the sessions on the nodes that can be scanned: those of one user, or all. */
+export function sessionTruth(
+  state: WorldState,
+  scannable: readonly ClusterNode[],
+  user?: string,
+): SessionTruth {
+  const all = scannable
+    .flatMap((node) => sessionsOfNode(state, node.id))
+    .filter(({ username }) => user === undefined || username === user);
   const clients = all.filter((session) => !isInternal(session));
   const open = clients.filter((session) => session.endMs === undefined);
   const queried = listedNodes(state).filter((node) => node.liveness !== 'decommissioned');

@@ -48,8 +48,12 @@ export interface Truth {
   readonly assistant: Assistant | undefined;
 }
 
-/** Computed from the state, not from responses. */
-export function truthOf(state: WorldState, assistant: Assistant | undefined): Truth {
+/** Computed from the state, not from responses. `sessionsOf` is the only user whose sessions count; default: all. */
+export function truthOf(
+  state: WorldState,
+  assistant: Assistant | undefined,
+  sessionsOf?: string,
+): Truth {
   const nodes = listedNodes(state);
   const scannable = nodes.filter(isScannable);
   const nodesByStatus: Record<string, number> = {};
@@ -60,7 +64,7 @@ export function truthOf(state: WorldState, assistant: Assistant | undefined): Tr
     nodesByStatus,
     ...rangeTruth(state, scannable),
     dependence: dependenceTruth(state),
-    sessions: sessionTruth(state, nodes.filter(isReachable)),
+    sessions: sessionTruth(state, nodes.filter(isReachable), sessionsOf),
     users: state.accounts.map((account) => account.name),
     tables: sizesOf(state, state.now()).map(({ table, ...sizes }) => ({
       database: table.database,

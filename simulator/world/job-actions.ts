@@ -1,8 +1,9 @@
-import { statisticsNode } from './job-metrics.ts';
+import { retriesOf, statisticsNode } from './job-metrics.ts';
+import { renewRecords } from './record-actions.ts';
 import { recordOf } from './records.ts';
 import { nodeOf, type ReplicationKind, type WorldState } from './state.ts';
 
-/** Changes to jobs, and to what nodes report of themselves. */
+/** Changes to jobs. */
 export interface JobActions {
   /** One job of this type is paused, as since `ageMs`, and protects data from garbage collection. */
   pauseJob(job: string, ageMs?: number): void;
@@ -20,17 +21,17 @@ export interface JobActions {
   replicate(kind: ReplicationKind, nodeId: number, lagMs?: number): void;
   /** The job ends; its node keeps the time that it had set. */
   endReplication(kind: ReplicationKind): void;
+  /** A changefeed of this node scans whole tables; none without a node. */
+  backfill(nodeId?: number): void;
+  /** A changefeed only retries because of this error; it works again without one. */
+  retryChangefeed(error?: string): void;
   /** No backup has ended since `ageMs`. */
   stopBackups(ageMs?: number): void;
   resumeBackups(): void;
-  /** The records of the node, or of its stores, have this value from now on; undefined removes it. */
-  setMetric(nodeId: number, key: string, value: number | undefined, of?: 'node' | 'stores'): void;
 }
 
 export function createJobActions(state: WorldState): JobActions {
-  const writeRecords = (): void => {
-    for (const node of state.nodes.values()) node.written = undefined;
-  };
+  const writeRecords = (): void => renewRecords(state);
   return {
     pauseJob: (job, ageMs = 0) => {
       state.pausedJobs.set(job, state.now() - ageMs);
@@ -66,18 +67,22 @@ export function createJobActions(state: WorldState): JobActions {
       state.replications.delete(kind);
       writeRecords();
     },
+    backfill: (nodeId) => {
+      state.backfillNodeId = nodeId === undefined ? undefined : nodeOf(state, nodeId).id;
+      writeRecords();
+    },
+    retryChangefeed: (error) => {
+      const nowMs = state.now();
+      state.pastRetries = retriesOf(state, nowMs);
+      state.changefeedError = error === undefined ? undefined : { text: error, sinceMs: nowMs };
+      writeRecords();
+    },
     stopBackups: (ageMs = 0) => {
       state.backupsStoppedAtMs = state.now() - ageMs;
       writeRecords();
     },
     resumeBackups: () => {
       state.backupsStoppedAtMs = undefined;
-      writeRecords();
-    },
-    setMetric: (nodeId, key, value, of = 'node') => {
-      const { overrides } = nodeOf(state, nodeId);
-      if (value === undefined) delete overrides[of][key];
-      else overrides[of][key] = value;
       writeRecords();
     },
   };

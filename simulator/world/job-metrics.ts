@@ -24,6 +24,11 @@ const REPLICATION_JOBS: Readonly<Record<ReplicationKind, string>> = {
 const BACKUP_PERIOD_SECONDS = 600;
 const BACKUP_SECONDS = 60;
 
+/** A changefeed that only retries does so every minute. */
+const RETRY_MS = 60_000;
+/** What a node takes for the lag while a changefeed scans whole tables. */
+const BACKFILL_NANOS = 40_000 * 3600 * 1e9;
+
 /** What a node reports of jobs, backups and replication between clusters. */
 export function jobMetrics(
   state: WorldState,
@@ -39,7 +44,12 @@ export function jobMetrics(
   }
   const now = atMs / 1000;
   const [first, second = first] = [...state.nodes.values()].filter(countsAsLive);
-  if (node === first) metrics['jobs.changefeed.currently_running'] = 2;
+  if (node === first) {
+    metrics['jobs.changefeed.currently_running'] = 2;
+    if (state.changefeedError !== undefined) metrics['changefeed.max_behind_nanos'] = 0;
+    else if (state.backfillNodeId !== undefined)
+      metrics['changefeed.max_behind_nanos'] = BACKFILL_NANOS;
+  }
   // Only the node that ran the last backup knows when it ended.
   const lastBackup = lastBackupSeconds(state, now);
   const isRunning =
@@ -69,6 +79,12 @@ export function jobMetrics(
       'jobs.poll_jobs_stats.currently_running': isStatistician ? 1 : 0,
     }),
   };
+}
+
+/** Retries of changefeeds since the world began; the first live node counts them. */
+export function retriesOf({ changefeedError, pastRetries }: WorldState, atMs: number): number {
+  if (changefeedError === undefined) return pastRetries;
+  return pastRetries + 1 + Math.floor((atMs - changefeedError.sinceMs) / RETRY_MS);
 }
 
 /** The failures since the node started. */

@@ -2,12 +2,14 @@ import { changeRange, settle } from './descriptors.ts';
 import { leadersOf } from './leadership.ts';
 import { withNextLease } from './leases.ts';
 import { deadStatus, expectDeath, expectReturn, expiredStatus, liveStatus } from './liveness.ts';
-import { isReachable, type ClusterNode, type Silence } from './nodes.ts';
-import { makeReplica, type Range } from './ranges.ts';
+import { generateReplacement, isReachable, type ClusterNode, type Silence } from './nodes.ts';
+import { makeReplica, type Range, type Replica } from './ranges.ts';
 import { pairKey } from './reachability.ts';
 import { recordOf } from './records.ts';
+import { votesAfter } from './replica-types.ts';
 import { isMoving } from './replication.ts';
 import { nodeOf, type WorldState } from './state.ts';
+import { neededVoters } from './wanted-replicas.ts';
 
 /** Changes to a node. */
 export interface NodeActions {
@@ -16,6 +18,8 @@ export interface NodeActions {
    * other nodes know at once: a dead node whose decommissioning had begun reads decommissioned (5).
    */
   killNode(id: number, liveness?: 'dead' | 'unavailable'): void;
+  /** The node is dead for good: its machine lost the disk and returned as another node, the id of which is the result. */
+  replaceNode(id: number): number;
   /** Like killNode, but its liveness follows with time: live for 30 s, unavailable, dead after 5 min. */
   crashNode(id: number): void;
   /**
@@ -61,6 +65,15 @@ export function createNodeActions(state: WorldState): NodeActions {
     killNode: (id, liveness = 'dead') => {
       stop(state, node(id), 'down');
       if (liveness === 'dead') node(id).liveness = deadStatus(node(id));
+    },
+    replaceNode: (id) => {
+      const replaced = node(id);
+      stop(state, replaced, 'down');
+      replaced.liveness = deadStatus(replaced);
+      const { options, nodes } = state;
+      const next = generateReplacement(options, nodes.values(), replaced, state.now());
+      nodes.set(next.id, next);
+      return next.id;
     },
     crashNode: (id) => crash(state, node(id)),
     reviveNode: (id, isBehind = false) => revive(state, node(id), isBehind),
@@ -167,11 +180,31 @@ function moveReplicaAway(state: WorldState, range: Range, node: ClusterNode): vo
   );
   const target = free[range.id % Math.max(1, free.length)];
   const store = target?.stores[0];
-  if (target === undefined || store === undefined) return;
+  if (target === undefined || store === undefined) {
+    dropReplica(state, range, leaving);
+    return;
+  }
   const arrived = makeReplica(target, store.id, range.nextReplicaId, leaving.type);
   range.nextReplicaId += 1;
   const replicas = range.replicas.map((replica) => (replica === leaving ? arrived : replica));
   changeRange(state, range, { replicas });
   if (range.leases.at(-1)?.storeId !== leaving.storeId) return;
   range.leases = withNextLease(range.leases, arrived, 'transfer', state.now());
+}
+
+/**
+ * Without a node for it, the replica goes where the range has more voters than the server wants, and one more with it: of
+ * 5 voters on 5 nodes of which one leaves, 3 stay.
+ */
+function dropReplica(state: WorldState, range: Range, leaving: Replica): void {
+  const voters = range.replicas.filter(votesAfter).length;
+  if (!votesAfter(leaving) || voters <= neededVoters(state, range)) return;
+  const stay = range.replicas.filter((replica) => replica !== leaving);
+  const holder = range.leases.at(-1)?.storeId;
+  const surplus = stay.filter(votesAfter).length - neededVoters(state, range);
+  const second = surplus > 0 ? stay.findLast(({ storeId }) => storeId !== holder) : undefined;
+  changeRange(state, range, { replicas: stay.filter((replica) => replica !== second) });
+  const [next] = leadersOf(state, range);
+  if (holder !== leaving.storeId || next === undefined) return;
+  range.leases = withNextLease(range.leases, next, 'transfer', state.now());
 }

@@ -1,9 +1,9 @@
 import { fractionOf } from '../random.ts';
 import { bulkMetrics } from './bulk-metrics.ts';
-import { jobMetrics } from './job-metrics.ts';
+import { jobMetrics, retriesOf } from './job-metrics.ts';
 import { countsAsLive, type ClusterNode } from './nodes.ts';
 import { pairKey } from './reachability.ts';
-import type { WorldState } from './state.ts';
+import type { License, WorldState } from './state.ts';
 
 /** Counters by their growth per second since the process started. */
 const RATES: Readonly<Record<string, number>> = {
@@ -98,6 +98,8 @@ export function nodeMetrics(
   for (const [key, rate] of Object.entries(RATES)) {
     metrics[key] = Math.floor(rate * uptime * (0.8 + 0.4 * fractionOf(seriesOf(key), node.id)));
   }
+  metrics['changefeed.error_retries'] =
+    (metrics['changefeed.error_retries'] ?? 0) + (node.id === 1 ? retriesOf(state, atMs) : 0);
   const bulk = state.options.metricKeys === 'full' ? bulkMetrics('node', node.id, uptime) : {};
   return { ...bulk, ...metrics, ...node.overrides.node };
 }
@@ -106,6 +108,15 @@ export function nodeMetrics(
 function seriesOf(key: string): string {
   return key.replace('.started.', '.').replace('sql.conn.latency-count', 'sql.new_conns');
 }
+
+const LICENSE_KEY = 'seconds_until_license_expiry';
+const ENTERPRISE_KEY = 'seconds_until_enterprise_license_expiry';
+const LICENSES: Readonly<Record<License, Readonly<Record<string, number>>>> = {
+  installed: { [LICENSE_KEY]: 200 * DAY_SECONDS, [ENTERPRISE_KEY]: 200 * DAY_SECONDS },
+  none: { [LICENSE_KEY]: 0, [ENTERPRISE_KEY]: 0 },
+  expired: { [LICENSE_KEY]: -3 * DAY_SECONDS, [ENTERPRISE_KEY]: -3 * DAY_SECONDS },
+  unreported: { [ENTERPRISE_KEY]: 200 * DAY_SECONDS },
+};
 
 /** The eleven keys of a histogram. */
 export function histogramOf(key: string, p99: number, count: number): Record<string, number> {
@@ -157,10 +168,9 @@ function gauges(state: WorldState, node: ClusterNode, atMs: number): Record<stri
     'gossip.connections.refused': 0,
     'requests.slow.distsender': 0,
     'changefeed.running': node.id === 1 ? 2 : 0,
-    'changefeed.backfill_count': 0,
+    'changefeed.backfill_count': state.backfillNodeId === node.id ? 1 : 0,
     'changefeed.max_behind_nanos': node.id === 1 ? 3e9 * wave('behind', node.id, atMs) : 0,
-    seconds_until_license_expiry: 200 * DAY_SECONDS,
-    seconds_until_enterprise_license_expiry: 200 * DAY_SECONDS,
+    ...LICENSES[state.license],
     'security.certificate.expiration.ca': secure === 0 ? 0 : secure + 3000 * DAY_SECONDS,
     'security.certificate.expiration.node': secure,
     // The sum of the expiries of the certificates of all SQL users.

@@ -89,7 +89,7 @@ export function generateNodes(options: SimulatorOptions, startMs: number): Clust
   for (let id = 1; id <= options.nodes; id++) {
     const count = options.storesPerNode ?? random.integer(1, 2);
     const stores = Array.from({ length: count }, () => generateStore(storeId++, random));
-    nodes.push(generateNode(id, stores, random, startMs));
+    nodes.push(generateNode(options, id, stores, random, startMs));
   }
   return nodes;
 }
@@ -109,7 +109,7 @@ export function generateRelics(
     const diedMs = startMs - RELIC_AGE_MS - index * DAY_MS;
     const isLeaving = index % 2 === 0;
     const store = generateStore(firstStore + index, random);
-    const node = generateNode(id, [store], random, diedMs);
+    const node = generateNode(options, id, [store], random, diedMs);
     return {
       ...node,
       isRelic: true,
@@ -129,11 +129,27 @@ export function generateRelics(
   });
 }
 
+/** A node that begins anew, without data, at the address of another one. */
+export function generateReplacement(
+  options: SimulatorOptions,
+  members: Iterable<ClusterNode>,
+  { host, locality }: ClusterNode,
+  nowMs: number,
+): ClusterNode {
+  const all = [...members];
+  const id = 1 + Math.max(...all.map((node) => node.id));
+  const storeId = 1 + Math.max(...all.flatMap(({ stores }) => stores.map((store) => store.id)));
+  const random = createRandom(options.seed ^ id);
+  const node = generateNode(options, id, [generateStore(storeId, random)], random, nowMs);
+  return { ...node, host, locality, startedAtMs: nowMs };
+}
+
 function generateStore(id: number, random: Random): Store {
   return { id, capacityBytes: 512 * GIBIBYTE, usedShare: 0.25 + 0.35 * random.next() };
 }
 
 function generateNode(
+  { nodeTier }: SimulatorOptions,
   id: number,
   stores: readonly Store[],
   random: Random,
@@ -141,6 +157,7 @@ function generateNode(
 ): ClusterNode {
   const region = REGIONS[(id - 1) % REGIONS.length] ?? 'us-east1';
   const zone = `${region}-${'bcd'[Math.floor((id - 1) / REGIONS.length) % 3] ?? 'b'}`;
+  const host = `crdb-${id}.example.internal`;
   return {
     id,
     isRelic: false,
@@ -148,8 +165,9 @@ function generateNode(
     locality: [
       { key: 'region', value: region },
       { key: 'zone', value: zone },
+      ...(nodeTier ? [{ key: 'dns', value: host }] : []),
     ],
-    host: `crdb-${id}.example.internal`,
+    host,
     cpus: 8,
     memoryBytes: 32 * GIBIBYTE,
     buildTag: 'v25.4.3',
@@ -167,6 +185,11 @@ function generateNode(
     keptGauges: {},
     overrides: { node: {}, stores: {} },
   };
+}
+
+/** The zone of a node; its narrowest tier may be the node itself. */
+export function zoneOf({ locality }: ClusterNode): string | undefined {
+  return locality.find(({ key }) => key === 'zone')?.value;
 }
 
 /** Whether other nodes count this node's replicas as live. */

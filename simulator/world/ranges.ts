@@ -2,7 +2,7 @@ import type { SimulatorOptions, Survival } from '../options.ts';
 import { createRandom, hashOf, type Random } from '../random.ts';
 import { MAX_KEY, MIN_KEY, systemKey, tableKey, type Key } from './keys.ts';
 import { generateLeases, type Lease } from './leases.ts';
-import type { ClusterNode } from './nodes.ts';
+import { type ClusterNode, zoneOf } from './nodes.ts';
 import { REPLICA_TYPE, votesAfter, type ReplicaType } from './replica-types.ts';
 import type { Table } from './tables.ts';
 
@@ -84,12 +84,16 @@ export interface HeldReplica {
   readonly replica: Replica;
 }
 
+/** Time series of the DB Console: the only system ranges that nothing needs. */
+const TIME_SERIES = { start: systemKey('tsd', 'tsd'), end: systemKey('tse', 'tse') };
 const SYSTEM_KEYS: readonly Key[] = [
   systemKey('NodeLiveness', 'liveness-'),
   systemKey('NodeLivenessMax', 'liveness.'),
-  systemKey('tsd', 'tsd'),
-  systemKey('tse', 'tse'),
+  TIME_SERIES.start,
+  TIME_SERIES.end,
 ];
+/** Replicas of meta, liveness and system tables, where there are enough nodes. */
+const SYSTEM_REPLICAS = 5;
 const IDLE_SHARE = 0.25;
 const MAX_QUERIES_PER_SECOND = 280;
 
@@ -101,22 +105,25 @@ export function generateRanges(
   startMs: number,
 ): Map<number, Range> {
   const random = createRandom(options.seed ^ 0x72616e67);
+  const systemRandom = createRandom(options.seed ^ 0x7379_7374);
   const bounds = splitKeySpace(options, tables);
   const ranges = new Map<number, Range>();
   for (let id = 1; id < bounds.length; id++) {
     const start = bounds[id - 1] ?? { key: MIN_KEY, tableId: undefined };
     const end = bounds[id] ?? { key: MAX_KEY, tableId: undefined };
     const survival = survivalOf(options, tables, start.tableId);
-    const replicas =
+    const span = { start: start.key, end: end.key, tableId: start.tableId };
+    const count = isNeededByAll(span) ? systemReplicas(options) : options.replication;
+    const placed =
       survival === undefined
         ? placeReplicas(nodes, options.replication, random)
         : placeRegions(nodes, survival, random);
-    const wantedVoters = survival === undefined ? options.replication : VOTERS[survival].all;
+    const replicas =
+      survival === undefined ? placeReplicas(nodes, count, systemRandom, placed) : placed;
+    const wantedVoters = survival === undefined ? count : VOTERS[survival].all;
     ranges.set(id, {
       id,
-      start: start.key,
-      end: end.key,
-      tableId: start.tableId,
+      ...span,
       replicas,
       nextReplicaId: replicas.length + 1,
       generation: firstGeneration(options.seed, id),
@@ -169,19 +176,44 @@ function generateLoad(random: Random): number {
   return MAX_QUERIES_PER_SECOND * random.next() ** 6 + random.next();
 }
 
-/** Spreads the replicas over zones, as the allocator does: no two in one zone while there is another. */
-function placeReplicas(nodes: readonly ClusterNode[], count: number, random: Random): Replica[] {
-  const free = [...nodes];
-  const zones = new Set<string | undefined>();
-  const replicas: Replica[] = [];
+/** Whether it holds meta keys, liveness, node records or system tables: without them no login and no statement works. */
+export function isNeededByAll({
+  start,
+  end,
+  tableId,
+}: Pick<Range, 'start' | 'end' | 'tableId'>): boolean {
+  return tableId === undefined && !(start === TIME_SERIES.start && end === TIME_SERIES.end);
+}
+
+function systemReplicas({ nodes, replication }: SimulatorOptions): number {
+  const isSmall = nodes < SYSTEM_REPLICAS || replication < 3;
+  return isSmall ? replication : Math.max(SYSTEM_REPLICAS, replication);
+}
+
+/**
+ * Adds replicas up to `count`, spread over zones as the allocator does: no two in one zone while there is another. What is
+ * placed first is the same whatever is added later, so that all other ranges lie where they would without it.
+ */
+function placeReplicas(
+  nodes: readonly ClusterNode[],
+  count: number,
+  random: Random,
+  placed: readonly Replica[] = [],
+): Replica[] {
+  const taken = new Set(placed.map(({ nodeId }) => nodeId));
+  const free = nodes.filter(({ id }) => !taken.has(id));
+  const zones = new Set(
+    nodes.filter(({ id }) => taken.has(id)).map(({ locality }) => locality.at(-1)?.value),
+  );
+  const replicas = [...placed];
   while (replicas.length < count && free.length > 0) {
     const at = random.integer(0, free.length - 1);
     const node = free[at];
     if (node === undefined) break;
-    const isInNewZone = (one: ClusterNode) => !zones.has(one.locality.at(-1)?.value);
+    const isInNewZone = (one: ClusterNode) => !zones.has(zoneOf(one));
     if (!isInNewZone(node) && free.some(isInNewZone)) continue;
     free.splice(at, 1);
-    zones.add(node.locality.at(-1)?.value);
+    zones.add(zoneOf(node));
     replicas.push(makeReplica(node, random.pick(node.stores).id, replicas.length + 1));
   }
   return replicas;

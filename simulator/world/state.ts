@@ -18,6 +18,9 @@ interface FailedJob {
   readonly failedAtMs: number;
 }
 
+/** `unreported`: a server before 24.3, which has only the key of the enterprise license. */
+export type License = 'installed' | 'none' | 'expired' | 'unreported';
+
 export type ReplicationKind = 'physical' | 'logical';
 
 /** The state of the simulated world, from which responses and the truth are computed. */
@@ -56,6 +59,13 @@ export interface WorldState {
   hasStatisticsJob: boolean;
   /** The jobs that replicate from another cluster. */
   readonly replications: Map<ReplicationKind, { readonly nodeId: number; readonly lagMs: number }>;
+  license: License;
+  /** The node of which a changefeed scans whole tables. */
+  backfillNodeId: number | undefined;
+  /** What a changefeed cannot do now, and since when it only retries. */
+  changefeedError: { readonly text: string; readonly sinceMs: number } | undefined;
+  /** Retries of changefeeds before. */
+  pastRetries: number;
   /** Since when no backup ran; undefined while they run. */
   backupsStoppedAtMs: number | undefined;
 }
@@ -90,6 +100,10 @@ export function createState(options: SimulatorOptions): WorldState {
     statisticsNodeId: 0,
     hasStatisticsJob: true,
     replications: new Map(),
+    license: 'installed',
+    backfillNodeId: undefined,
+    changefeedError: undefined,
+    pastRetries: 0,
     backupsStoppedAtMs: undefined,
   };
 }

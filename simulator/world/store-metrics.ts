@@ -5,7 +5,7 @@ import { histogramOf } from './node-metrics.ts';
 import type { ClusterNode, Store } from './nodes.ts';
 import { problemsOf } from './problems.ts';
 import type { Range, Replica } from './ranges.ts';
-import type { WorldState } from './state.ts';
+import { nodeIdsOf, type WorldState } from './state.ts';
 
 const BYTES_PER_REPLICA = 48_000_000;
 /** Of the disk, by logs and others: neither available to the store nor used by it. */
@@ -38,7 +38,6 @@ export function storeMetrics(
     'storage.disk-stalled': 0,
     'storage.write-stalls': 0,
     'queue.replicate.pending': 1,
-    'queue.replicate.purgatory': 0,
     'leases.preferences.violating': 0,
     'leases.transfers.success': Math.floor(uptime / 600),
     'range.snapshots.rcvd-bytes': Math.floor(uptime) * 20_000,
@@ -49,8 +48,15 @@ export function storeMetrics(
     ...histogramOf('storage.wal.fsync.latency', 3e6, uptime * 40),
     ...histogramOf('raft.process.logcommit.latency', 4e6, uptime * 60),
     ...countReplicas(state, store, atMs),
+    'queue.replicate.purgatory': countPurgatory(state, store),
     ...node.overrides.stores,
   };
+}
+
+/** A single node has no place for a second replica: each range of the store waits for one. */
+function countPurgatory(state: WorldState, store: Store): number {
+  if (nodeIdsOf(state).length > 1) return 0;
+  return heldByStore(state, store.id).filter(({ range }) => range.wantedReplicas > 1).length;
 }
 
 function countReplicas(state: WorldState, store: Store, atMs: number): Record<string, number> {

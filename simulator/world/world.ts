@@ -4,12 +4,13 @@ import { addFaults } from './faults.ts';
 import { createJobActions, type JobActions } from './job-actions.ts';
 import { createNodeActions, type NodeActions } from './node-actions.ts';
 import { createRangeActions, type RangeActions } from './range-actions.ts';
+import { createRecordActions, type RecordActions } from './record-actions.ts';
 import { createSessionActions, type SessionActions } from './session-actions.ts';
 import { createState, type WorldState } from './state.ts';
 
 /** The simulated cluster and migration assistant, and changes to them. */
 export interface World
-  extends NodeActions, RangeActions, SessionActions, JobActions, AssistantActions {
+  extends NodeActions, RangeActions, SessionActions, JobActions, RecordActions, AssistantActions {
   readonly state: WorldState;
 }
 
@@ -22,6 +23,7 @@ export function createWorld(options: SimulatorOptions): World {
     ...createRangeActions(state),
     ...createSessionActions(state),
     ...createJobActions(state),
+    ...createRecordActions(state),
     ...createAssistantActions(state),
   };
   if (options.faultyNodes) addFaults(state, world);

@@ -1,23 +1,22 @@
+import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
-import type { CloudApi } from '../cockroach/cloud-api.ts';
-import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import { assertOneCluster } from '../cockroach/identity.ts';
-import {
-  type CollectorPoll,
-  collectorPoll,
-  type CollectorResult,
-  type CollectorWith,
-} from '../collectors/collector.ts';
-import { collectorOptions } from '../config/collector-schema.ts';
+import type { CollectorOf, CollectorResult } from '../collectors/collector.ts';
 import { findNearest } from '../config/issues.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { diagnose } from '../diagnosis/diagnose.ts';
 import type { Operation } from '../diagnosis/failure.ts';
-import { type Clients, createClients } from '../exporter/clients.ts';
+import { type Clients, createClients, type RequestListener } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';
 import { createPollStats, type FinishedRequest, type PollStats } from '../http/request.ts';
 import { createLog, type Log } from '../log.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
+import {
+  type ChosenPoll,
+  KeptState,
+  type PolledApi,
+  runCollector,
+} from '../polling/run-collector.ts';
 import { SYSTEM_CLOCK } from '../polling/schedule.ts';
 import type { Api, Endpoint, RetryReason } from '../vocabulary.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
@@ -35,7 +34,7 @@ export interface ClusterTarget<A extends Api = 'cluster'> {
 
 /** The API and the cluster that a collector polls. */
 export interface PollTarget<A extends Api> extends Pick<ClusterTarget, 'config' | 'stats'> {
-  readonly api: A extends 'cluster' ? ClusterApi : CloudApi;
+  readonly api: PolledApi<A>;
 }
 
 const HOW_TO_CONFIGURE: Readonly<Record<Api, string>> = {
@@ -117,24 +116,23 @@ export function chooseCluster({ clusters }: Config, name: string | undefined): C
 }
 
 /** Remembers the last request to each endpoint; with `--verbose` all are logged on standard error. */
-export class RequestRecorder extends ClusterMetrics {
+export class RequestRecorder implements RequestListener {
   readonly #last = new Map<string, FinishedRequest>();
   readonly #log: Log;
 
   constructor(isVerbose = false) {
-    super();
     const level = isVerbose ? 'debug' : 'error';
     this.#log = createLog({ level, format: 'logfmt', destination: 2 });
   }
 
-  override readonly requestFinished = (request: FinishedRequest): void => {
+  requestFinished(request: FinishedRequest): void {
     this.#last.set(request.endpoint, request);
     this.#log.debug(request, 'request finished');
-  };
+  }
 
-  override readonly requestRetried = (api: Api, endpoint: Endpoint, reason: RetryReason): void => {
+  requestRetried(api: Api, endpoint: Endpoint, reason: RetryReason): void {
     this.#log.debug({ api, endpoint, reason }, 'request is retried');
-  };
+  }
 
   last(endpoint: Endpoint): FinishedRequest | undefined {
     return this.#last.get(endpoint);
@@ -153,7 +151,7 @@ export class RequestRecorder extends ClusterMetrics {
 export async function openClients(
   config: ClusterConfig,
   { build }: CommandContext,
-  metrics: RequestRecorder,
+  listener: RequestListener,
 ): Promise<Clients> {
   const { cluster_api, cloud_api } = config;
   try {
@@ -162,7 +160,8 @@ export async function openClients(
     }
     return await createClients({
       config,
-      metrics,
+      metrics: new ClusterMetrics(),
+      listener,
       build,
       clock: SYSTEM_CLOCK,
       random: Math.random,
@@ -176,21 +175,27 @@ export async function openClients(
   }
 }
 
-/** One poll of a collector outside of the exporter: without the state of earlier polls, and without shards. */
-export async function collectOnce<A extends Api, Result extends CollectorResult>(
-  collector: CollectorWith<A, Result>,
+/** One poll of a collector, as the exporter would do it, but without the state of earlier polls. Its counts are added to `stats`. */
+export async function collectOnce<A extends Api, Options, State, Result extends CollectorResult>(
+  collector: CollectorOf<A, Options, State, Result>,
   { config, api, stats }: PollTarget<A>,
-  chosen: Partial<CollectorPoll<unknown, unknown>> = {},
+  chosen?: ChosenPoll<Options>,
 ): Promise<Result> {
-  const context = collectorPoll(stats, {
-    options: collectorOptions(config, collector),
-    state: collector.createState(),
-    urls: config.cluster_api?.urls.length ?? 1,
-    ...chosen,
-  });
-  const result = await collector.collect(api, context);
-  stats.signal.throwIfAborted();
-  return result;
+  const state = new KeptState(collector);
+  const given = { config, clock: SYSTEM_CLOCK, stop: stats.signal, state, chosen };
+  const poll = runCollector(collector, api, given);
+  try {
+    const result = await poll.result;
+    stats.signal.throwIfAborted();
+    return result;
+  } finally {
+    stats.pages += poll.stats.pages;
+    stats.items += poll.stats.items;
+    stats.bytes += poll.stats.bytes;
+    stats.answering.push(...poll.stats.answering);
+    for (const limit of poll.stats.limits) stats.limits.add(limit);
+    for (const warning of poll.stats.warnings) stats.warnings.add(warning);
+  }
 }
 
 /** Prints the change, as `delete the migration assistant`, and continues when the user agrees or `--yes` is set. */
@@ -205,17 +210,19 @@ export async function confirm(
   if (!process.stdin.isTTY || !process.stderr.isTTY) {
     throw usageError('this session is not interactive: add --yes to confirm');
   }
-  const { default: askToConfirm } = await import('@inquirer/confirm');
-  const { signal } = target.stats;
-  try {
-    const question = { message: 'Continue?', default: false };
-    if (await askToConfirm(question, { output: process.stderr, signal })) return;
-  } catch (error) {
-    // Ctrl-C, or the end of the input.
-    if (error instanceof Error && /^(?:ExitPrompt|AbortPrompt)Error$/.test(error.name)) {
-      throw new CommandError('nothing was changed', EXIT.interrupted, error);
-    }
-    throw error;
-  }
-  throw new CommandError('nothing was changed');
+  const answer = await askOnTerminal('Continue? (y/N) ', target.stats.signal);
+  if (answer === undefined) throw new CommandError('nothing was changed', EXIT.interrupted);
+  if (!/^y(?:es)?$/i.test(answer.trim())) throw new CommandError('nothing was changed');
+}
+
+/** The line that the user types; undefined after Ctrl-C, or at the end of the input. */
+async function askOnTerminal(question: string, signal: AbortSignal): Promise<string | undefined> {
+  const terminal = createInterface({ input: process.stdin, output: process.stderr, signal });
+  const answer = await new Promise<string | undefined>((resolve) => {
+    terminal.once('close', () => resolve(undefined));
+    terminal.question(question, resolve);
+  });
+  terminal.close();
+  if (answer === undefined) process.stderr.write('\n');
+  return answer;
 }

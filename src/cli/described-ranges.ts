@@ -10,6 +10,9 @@ import type { Replica } from './replicas.ts';
 /** To the headers of a response. */
 const HEADERS_MS = 20_000;
 
+/** Of one request. */
+const MAX_IDS = 100;
+
 /** Types of replicas by their number in the API. */
 const TYPES = [
   'voter',
@@ -36,15 +39,18 @@ export interface DescriptorReport {
  */
 export async function readDescriptors(
   { api, config, stats }: ClusterTarget,
-  replicas: readonly Replica[],
+  replicas: readonly Pick<Replica, 'range_id' | 'node_id' | 'is_leaseholder'>[],
 ): Promise<ReadonlyMap<number, DescriptorReport>> {
   const holders = new Map<number, number>();
   for (const { range_id: id = 0, node_id: node = 0, is_leaseholder: holdsLease } of replicas) {
     if (holdsLease || !holders.has(id)) holders.set(id, node);
   }
   const found = new Map<number, DescriptorReport>();
-  const byNode = Map.groupBy(holders.keys(), (id) => holders.get(id) ?? 0);
-  for (const [index, [nodeId, rangeIds]] of [...byNode].entries()) {
+  const batches = [...Map.groupBy(holders.keys(), (id) => holders.get(id) ?? 0)].flatMap(
+    ([nodeId, ids]) => inBatches(ids).map((rangeIds) => ({ nodeId, rangeIds })),
+  );
+  const failures = new Set<string>();
+  for (const [index, { nodeId, rangeIds }] of batches.entries()) {
     const onDescriptor = (descriptor: RangeDescriptor): void => {
       found.set(descriptor.rangeId, toReport(nodeId, descriptor));
     };
@@ -56,10 +62,21 @@ export async function readDescriptors(
       stats.signal.throwIfAborted();
       const { cause, remedy } =
         diagnose(failureOf(error), ranges, config, { hasWorked: true }) ?? {};
-      note(`who votes is not known: ${cause ?? 'no answer'}; ${remedy ?? 'see `diagnose`'}`);
+      failures.add(
+        `who votes is not known: ${cause ?? 'no answer'}; ${remedy ?? 'see `diagnose`'}`,
+      );
     }
   }
+  for (const text of failures) note(text);
   return found;
+}
+
+/** Ids that fit into one URL. */
+function inBatches(ids: readonly number[]): (readonly number[])[] {
+  const count = Math.ceil(ids.length / MAX_IDS);
+  return Array.from({ length: count }, (_, index) =>
+    ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
+  );
 }
 
 function toReport(nodeId: number, descriptor: RangeDescriptor): DescriptorReport {

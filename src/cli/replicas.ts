@@ -1,44 +1,35 @@
-import { InvalidArgumentError } from 'commander';
 import { listNodes } from '../cockroach/node.ts';
+import { collectorPoll } from '../collectors/collector.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
+import type { NodeReplicas } from '../collectors/ranges/node-replicas.ts';
+import { readNode, readNodes } from '../collectors/ranges/read-nodes.ts';
 import {
-  tableLabels,
-  leaseKindOf,
+  lastTableIdOf,
+  lastTableLabel,
   LEASE_KINDS,
-  lastTableOf,
-  tableIndexOf,
+  leaseKindOf,
+  LOADS,
+  replicaShape,
+  tableLabels,
 } from '../collectors/ranges/replica.ts';
 import type { FailedNode, RangesResult } from '../collectors/ranges/result.ts';
-import { discoverTables, formatTableName } from '../collectors/tables/table.ts';
+import { discoverTables, formatTableName, type KnownTable } from '../collectors/tables/table.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnose.ts';
 import { systemRangeName } from '../findings/range-problems.ts';
 import { findLastTable } from '../findings/ranges.ts';
 import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
-import {
-  array,
-  boolean,
-  type Infer,
-  integer,
-  number,
-  object,
-  optional,
-  raw,
-  record,
-  string,
-} from '../json/shape.ts';
+import { array, boolean, type Infer, integer, object, raw, record } from '../json/shape.ts';
 import { type ClusterTarget, collectOnce, explainFailure } from './cluster-target.ts';
 import { CommandError } from './command.ts';
 import { note, withProgress } from './output/standard-output.ts';
 import { type Column, numberColumn } from './output/table.ts';
 
-/** One element of GET /nodes/{node_id}/ranges/. */
-export const rangeElement = object({
-  desc: object({ range_id: integer() }),
-  span: object({ start_key: string(), end_key: string() }),
-  source_node_id: integer(),
-  source_store_id: integer(),
+/** A replica as the collector reads it, with all that its server says of leases and problems. */
+export const replicaDetails = object({
+  ...replicaShape.fields,
   lease_history: array(
     object({
       start: raw(),
@@ -52,26 +43,12 @@ export const rangeElement = object({
     }),
   ),
   problems: record(boolean()),
-  stats: object({
-    queries_per_second: number(),
-    writes_per_second: number(),
-    requests_per_second: optional(number()),
-    reads_per_second: optional(number()),
-    write_bytes_per_second: optional(number()),
-    read_bytes_per_second: optional(number()),
-    cpu_time_per_second: optional(number()),
-  }),
-  quiescent: boolean(),
-  ticking: boolean(),
 });
 
-export type RangeElement = Infer<typeof rangeElement>;
+type ReplicaDetails = Infer<typeof replicaDetails>;
 
 /** A replica as JSON, with the names of the API, and without its keys, which may hold user data. */
-export interface Replica extends Pick<
-  RangeElement,
-  'quiescent' | 'ticking' | 'stats' | 'lease_history'
-> {
+export interface Replica extends Pick<ReplicaDetails, 'quiescent' | 'ticking' | 'lease_history'> {
   readonly range_id: number | undefined;
   readonly node_id: number | undefined;
   readonly store_id: number | undefined;
@@ -86,39 +63,54 @@ export interface Replica extends Pick<
   readonly problems: readonly string[];
   readonly is_leaseholder: boolean;
   readonly lease_kind: string | null;
+  readonly stats: Readonly<Partial<Record<(typeof LOADS)[number], number>>>;
 }
 
 /** Copies a replica from the element, which is reused for the next one; `names` has the tables by their id. */
-export function toReplica(range: RangeElement, names: ReadonlyMap<string, string>): Replica {
-  const { desc, span, stats, lease_history: leases } = range;
+function toReplica(element: ReplicaDetails, names: ReadonlyMap<string, string>): Replica {
+  const { desc, span, stats, lease_history: leases } = element;
   const lease = leases.at(-1);
-  const { table_id, index_id } = tableLabels(tableIndexOf(span.start_key ?? ''));
-  const { start_key: startKey = '', end_key: endKey = '' } = span;
-  const last = findLastTable(table_id, lastTableOf(startKey, endKey), names) ?? '';
+  const { start_key: first = 0, end_key: end = 0 } = span;
+  const { table_id, index_id } = tableLabels(first);
+  const lastLabel = lastTableLabel(first, lastTableIdOf(first, end));
+  const last = findLastTable(table_id, lastLabel, names) ?? '';
   return {
     range_id: desc.range_id,
-    node_id: range.source_node_id,
-    store_id: range.source_store_id,
+    node_id: element.source_node_id,
+    store_id: element.source_store_id,
     table_id: toTableId(table_id),
     table: names.get(table_id) ?? null,
     index_id: index_id === '' ? null : Number(index_id),
     last_table_id: toTableId(last),
     last_table: names.get(last) ?? null,
-    problems: [...range.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
-    is_leaseholder: lease !== undefined && lease.replica.store_id === range.source_store_id,
+    problems: [...element.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
+    is_leaseholder: lease !== undefined && lease.replica.store_id === element.source_store_id,
     lease_kind: lease === undefined ? null : (LEASE_KINDS[leaseKindOf(lease)] ?? null),
-    quiescent: range.quiescent,
-    ticking: range.ticking,
-    stats: { ...stats },
+    quiescent: element.quiescent,
+    ticking: element.ticking,
+    stats: toStats(stats),
     lease_history: leases,
   };
 }
 
+/** What the server sends of the load; queries and writes are 0 where it sends none. */
+function toStats(loads: Float64Array): Replica['stats'] {
+  const sent = LOADS.map((name, index) => [name, loads[index] ?? NaN] as const);
+  const known = sent.filter(([, load]) => !Number.isNaN(load));
+  return { queries_per_second: 0, writes_per_second: 0, ...Object.fromEntries(known) };
+}
+
 /** `movr.public.rides` by table id; empty where the server lists no tables, or not for this user. */
 export async function readTableNames(target: ClusterTarget): Promise<ReadonlyMap<string, string>> {
+  const tables = await readTables(target);
+  return new Map(Array.from(tables, ([id, table]) => [id, formatTableName(table)]));
+}
+
+/** All tables by their id; empty where the server lists none, or not for this user. */
+export async function readTables(target: ClusterTarget): Promise<ReadonlyMap<string, KnownTable>> {
   try {
     const tables = await discoverTables(target.api, target.stats);
-    return new Map(tables.map((table) => [table.tableId, formatTableName(table)]));
+    return new Map(tables.map((table) => [table.tableId, table]));
   } catch (error) {
     // Ranges are listed without names; where no request arrives, the first failure says why.
     const isOfTables = error instanceof RequestError && error.endpoint === 'table_metadata';
@@ -133,7 +125,9 @@ interface ReplicasRequest {
   readonly nodeId?: number | undefined;
   /** The only ranges to read; default: all. */
   readonly rangeIds?: readonly number[];
-  readonly onRange: (range: RangeElement) => void;
+  /** The names of tables by their id. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly onReplica: (replica: Replica) => void;
   readonly onPageEnd?: () => Promise<void>;
 }
 
@@ -148,51 +142,55 @@ export interface MissingNodes {
 }
 
 /**
- * Reads the ranges of all nodes, or of one: whole lists one after the other, so that no server prepares two at a time; a
- * few ranges of as many nodes at a time as `max_concurrent_requests` allows.
- * Rejects when no node could be read.
+ * Reads the ranges of all nodes, or of one, as a scan does: whole lists one after the other, so that no server prepares two
+ * at a time; a few ranges of as many nodes at a time as `max_concurrent_requests` allows. Rejects when no node could be read.
  */
 export async function readRanges(
   target: ClusterTarget,
   output: string,
-  { nodeId: onlyNode, rangeIds, onRange, onPageEnd }: ReplicasRequest,
+  { nodeId: onlyNode, rangeIds, names, onReplica, onPageEnd }: ReplicasRequest,
 ): Promise<MissingNodes> {
   const { api, config, stats } = target;
   const { toScan, toSkip: skipped } = await chooseNodes(target, onlyNode);
-  const { route, node_timeout } = collectorOptions(config, ranges);
-  const failed = new Map<number, RequestDiagnosis>();
-  await withProgress('replicas', output, async (advance, step) => {
-    let done = 0;
-    const read = async (nodeId: number, index: number): Promise<void> => {
-      try {
-        await api.nodeRanges(stats, {
-          nodeId,
-          route: route === 'proxy' ? 'proxy' : 'gateway',
-          // Another URL for each node, so that no gateway carries every scan.
-          firstUrl: index % (config.cluster_api?.urls.length ?? 1),
-          // A few ranges are ready at once.
-          ...(rangeIds === undefined ? { headersMs: node_timeout * 1000 } : { rangeIds }),
-          ...(onPageEnd !== undefined && { onPageEnd }),
-          shape: rangeElement,
-          onRange(range) {
-            advance();
-            onRange(range);
-          },
-        });
-      } catch (error) {
-        const failure = diagnose(error, ranges, config, { hasWorked: true });
-        if (failure === undefined || stats.signal.aborted) throw error;
-        failed.set(nodeId, failure);
-        if (failed.size === toScan.length) throw error;
-      }
-      done += 1;
-      step(done, toScan.length);
+  const { urls = [], max_concurrent_requests: most = 1 } = config.cluster_api ?? {};
+  const options = { ...wholeLists(config), concurrency: rangeIds === undefined ? 1 : most };
+  const isWanted = (rangeId = 0): boolean => rangeIds?.includes(rangeId) ?? true;
+  const { failed } = await withProgress('replicas', output, (advance, scanProgress) => {
+    const state = ranges.createState();
+    const context = collectorPoll(stats, { options, state, urls: urls.length, scanProgress });
+    const reader = {
+      shape: replicaDetails,
+      rangeIds,
+      onPageEnd,
+      add(node: NodeReplicas, element: ReplicaDetails): void {
+        advance();
+        // What a scan sums up is not shown.
+        node.add({ ...element, problems: 0, lease_history: element.lease_history.at(-1) });
+        // A server that ignores the parameter lists all ranges.
+        if (isWanted(element.desc.range_id)) onReplica(toReplica(element, names));
+      },
     };
-    step(0, toScan.length);
-    if (rangeIds !== undefined) await Promise.all(toScan.map(read));
-    else for (const [index, nodeId] of toScan.entries()) await read(nodeId, index);
+    return readNodes(context, toScan, async (nodeId, firstUrl) => {
+      const request = { api, context, nodeId, firstUrl, isAssigned: () => true };
+      const node = await readNode(request, reader);
+      node.replicas.free();
+      return node.totals;
+    });
   });
-  return { live: new Set(toScan), skipped, failed };
+  stats.signal.throwIfAborted();
+  const failures = failed.map(({ nodeId, failure }) => {
+    const diagnosis = diagnose(failure, ranges, config, { hasWorked: true });
+    if (diagnosis === undefined || failed.length === toScan.length) throw failure;
+    return [nodeId, diagnosis] as const;
+  });
+  return { live: new Set(toScan), skipped, failed: new Map(failures) };
+}
+
+/** The options of a scan by a command: each list in one response, whatever the route of the exporter. */
+function wholeLists(config: ClusterConfig) {
+  const options = collectorOptions(config, ranges);
+  const route = options.route === 'local' ? 'auto' : options.route;
+  return { ...options, page_limit: 0, route } as const;
 }
 
 /**
@@ -210,6 +208,16 @@ async function chooseNodes({ api, stats }: ClusterTarget, nodeId: number | undef
   }
   const known = [...nodes.toScan, ...nodes.toSkip].toSorted((a, b) => a - b);
   throw new CommandError(`there is no node ${nodeId}: the cluster has ${known.join(', ')}`);
+}
+
+/** The same nodes as members of a JSON document. */
+export function listFailures({ skipped, failed }: MissingNodes) {
+  return {
+    skipped_nodes: skipped,
+    failed_nodes: Array.from(failed, ([node_id, { reason, cause: message }]) => {
+      return { node_id, reason, message };
+    }),
+  };
 }
 
 /** Prints whose ranges are not in the output. */
@@ -249,9 +257,7 @@ export async function scanAllNodes(
     descriptors = 'none',
   }: { readonly top_tables?: number; readonly descriptors?: 'none' | 'all' } = {},
 ): Promise<RangesResult> {
-  const configured = collectorOptions(target.config, ranges);
-  const route = configured.route === 'local' ? 'auto' : configured.route;
-  const options = { ...configured, page_limit: 0, route, top_tables };
+  const options = { ...wholeLists(target.config), top_tables };
   // The commands that scan have listed nodes or tables before.
   const before = { hasWorked: true };
   const result = await withProgress('nodes', output, (_advance, scanProgress) =>
@@ -267,14 +273,6 @@ export async function scanAllNodes(
     note(`the ranges of ${formatNodes(ids)} are missing: ${remedy}`);
   }
   return result;
-}
-
-/** Parser of the ids of things: whole numbers from 1. */
-export function parseIds(expected: string): (text: string) => number {
-  return (text) => {
-    if (/^[1-9]\d{0,8}$/.test(text)) return Number(text);
-    throw new InvalidArgumentError(expected);
-  };
 }
 
 /** The columns of a list of replicas, the most important first: a narrow terminal hides the last. */

@@ -13,6 +13,7 @@ export const errorBody = object({ message: string() });
 const ASSISTANT = { endpoint: 'assistant', path: '/migration-assistant' } as const;
 export const DATABASES = {
   endpoint: 'other',
+  name: 'rename-database',
   path: '/databases',
   shape: object({ name: string(), table_count: string() }),
 } as const;
@@ -33,7 +34,10 @@ interface CloudApiOptions {
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
 }
 
-interface CloudRequest<S extends ObjectShape> extends Pick<HttpRequest, 'endpoint' | 'path'> {
+interface CloudRequest<S extends ObjectShape> extends Pick<
+  HttpRequest,
+  'endpoint' | 'name' | 'path'
+> {
   readonly body?: Readonly<Record<string, string>>;
   readonly shape: S;
 }
@@ -86,17 +90,21 @@ export class CloudControl {
 
   /** GET …/migration-assistant/source-ca-cert as PEM; '' while the system's roots are trusted. */
   async caCertificate(stats: PollStats): Promise<string> {
-    return (await this.#send(stats, 'GET', CA_CERT))?.x509_pem_cert ?? '';
+    return (
+      (await this.#send(stats, 'GET', { ...CA_CERT, name: 'ca-cert-get' }))?.x509_pem_cert ?? ''
+    );
   }
 
   /** PATCH …/migration-assistant/source-ca-cert. */
   async setCaCertificate(stats: PollStats, pem: string): Promise<void> {
-    await this.#change(stats, 'PATCH', { ...CA_CERT, body: { x509_pem_cert: pem } });
+    const request = { ...CA_CERT, name: 'ca-cert-set', body: { x509_pem_cert: pem } };
+    await this.#change(stats, 'PATCH', request);
   }
 
   /** DELETE …/migration-assistant/source-ca-cert; resolves to what was deleted. */
   async deleteCaCertificate(stats: PollStats): Promise<string | undefined> {
-    return (await this.#change(stats, 'DELETE', CA_CERT))?.x509_pem_cert;
+    const request = { ...CA_CERT, name: 'ca-cert-delete' };
+    return (await this.#change(stats, 'DELETE', request))?.x509_pem_cert;
   }
 
   async #change<S extends ObjectShape>(
@@ -118,7 +126,7 @@ export class CloudControl {
   async #send<S extends ObjectShape>(
     stats: PollStats,
     method: HttpRequest['method'],
-    { endpoint, path, body, shape }: CloudRequest<S>,
+    { path, body, shape, ...named }: CloudRequest<S>,
   ): Promise<Infer<S> | undefined> {
     const { http, clusterId, token, apiVersion, decodeErrors } = this.#options;
     const headers = {
@@ -128,7 +136,7 @@ export class CloudControl {
     };
     const isRead = method === 'GET';
     return http.send({
-      endpoint,
+      ...named,
       method,
       path: `/api/v1/clusters/${encodeURIComponent(clusterId)}${path}`,
       headers,
@@ -140,7 +148,7 @@ export class CloudControl {
         stats.items += 1;
         if (status === NO_CONTENT && !isRead) return undefined;
         const { value, wrongTypes } = decodeValue(bytes, shape);
-        decodeErrors(endpoint, wrongTypes);
+        decodeErrors(named.endpoint, wrongTypes);
         return value;
       }),
     });

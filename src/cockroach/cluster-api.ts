@@ -34,16 +34,14 @@ export class ClusterApi {
   readonly #session: Pick<ApiLogin, 'get'>;
   /** Called with the number of fields and elements of a wrong shape in a response, also with 0. */
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
-  readonly #listings: NodeListings;
+  readonly listings = new NodeListings();
 
   constructor(
     session: Pick<ApiLogin, 'get'>,
     decodeErrors: (endpoint: Endpoint, count: number) => void,
-    listings = new NodeListings(),
   ) {
     this.#session = session;
     this.decodeErrors = decodeErrors;
-    this.#listings = listings;
   }
 
   /**
@@ -76,7 +74,7 @@ export class ClusterApi {
       });
       return page.envelope.next;
     });
-    this.#listings.listed(stats, identity);
+    this.listings.listed(stats, identity);
     return { dateMs };
   }
 
@@ -119,8 +117,8 @@ export class ClusterApi {
       /** Ranges per page; 0 or undefined for all in one response. */
       readonly limit?: number;
       /** To the headers, which the server sends after all of its work; default: as for every request. */
-      readonly headersMs?: number;
-      readonly rangeIds?: readonly number[];
+      readonly headersMs?: number | undefined;
+      readonly rangeIds?: readonly number[] | undefined;
       /** Index of the URL to begin with, so that no gateway carries every scan. */
       readonly firstUrl: number;
       readonly shape: S;

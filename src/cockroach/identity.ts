@@ -11,12 +11,6 @@ export const nodeIdentity = object({
   cluster_name: nameText(),
 });
 
-/** `stats` are those of the poll that noticed it. */
-export type ReplacedListener = (
-  stats: PollStats,
-  names: { readonly before: string; readonly after: string },
-) => void;
-
 /** Who the nodes of a listing are; those of another cluster differ. */
 export class ClusterIdentity {
   readonly names = new Set<string>();
@@ -53,18 +47,30 @@ export class ClusterIdentity {
   }
 }
 
+/** The names of a cluster, and of the one that answers in its place. */
+export interface Replacement {
+  readonly before: string;
+  readonly after: string;
+}
+
 /** The earlier listings of the nodes of one cluster show whether another cluster answers now. */
 export class NodeListings {
-  #replaced: ReplacedListener = () => undefined;
+  #onReplaced: (names: Replacement) => void = () => undefined;
   #identity: ClusterIdentity | undefined;
+  #noticedBy: symbol | undefined;
+
+  /** Id of the poll that last noticed another cluster. */
+  get noticedBy(): symbol | undefined {
+    return this.#noticedBy;
+  }
 
   /** Called when the cluster has another name, or none of its processes was there before. */
-  onReplaced(listener: ReplacedListener): void {
-    this.#replaced = listener;
+  onReplaced(listener: (names: Replacement) => void): void {
+    this.#onReplaced = listener;
   }
 
   /** Takes note of a complete listing. Throws when it has no node: the one that answers is always listed. */
-  listed(stats: PollStats, identity: ClusterIdentity): void {
+  listed({ id }: Pick<PollStats, 'id'>, identity: ClusterIdentity): void {
     if (identity.processes.size === 0) {
       throw new RequestError('decode', 'nodes: the response lists no node with an id', {
         endpoint: 'nodes',
@@ -76,7 +82,8 @@ export class NodeListings {
     if (before === undefined) return;
     if (!identity.isOtherThan(before)) return;
     const [from = '', to = ''] = [before, identity].map(({ names }) => [...names].join(', '));
-    this.#replaced(stats, { before: from, after: to });
+    this.#noticedBy = id;
+    this.#onReplaced({ before: from, after: to });
   }
 }
 

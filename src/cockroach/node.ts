@@ -36,6 +36,8 @@ export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
  * replicas. One that has finished is no longer listed.
  */
 export const DEAD: ReadonlySet<string> = new Set(['dead', 'decommissioned']);
+/** Statuses of nodes whose process or machine is down. */
+export const DOWN: ReadonlySet<string> = new Set([...DEAD, 'unavailable']);
 
 /** The records are large and little of them is read, but the server prepares them in full. */
 export const PAGE_LIMIT = 200;

@@ -99,6 +99,7 @@ export const cloud = defineCollector({
   api: 'cloud',
   help: 'Existence, status and health of the migration assistant.',
   privilege: 'the role ORG_ADMIN, CLUSTER_ADMIN or CLUSTER_OPERATOR_WRITER',
+  load: { requests: 'one request to the Cloud API', cost: 'None.' },
   request: 'GET /api/v1/clusters/{cluster_id}/migration-assistant',
   scope: 'cluster',
   inProbe: true,

@@ -13,7 +13,7 @@ import type { Api } from '../vocabulary.ts';
 /** One poll, with what its collector needs besides the API. */
 export interface CollectorPoll<Options, State> extends PollStats {
   readonly options: Options;
-  /** The collector's state of this cluster from poll to poll; its members are replaced when another cluster answers. */
+  /** What the collector keeps from poll to poll; once another cluster answers, that is a new and empty object. */
   readonly state: State;
   /** Value of the label `shard`. */
   readonly shard: string;
@@ -43,29 +43,27 @@ export interface CollectorPoll<Options, State> extends PollStats {
   readonly descriptorProgress: (done: number, planned: number) => void;
 }
 
-/**
- * Adds to a poll what its collector needs, and returns it: the requests count in this object. What is not chosen is that of
- * the only exporter of a cluster with one URL.
- */
+/** A poll with what its collector needs. What is not chosen is that of the only exporter of a cluster with one URL. */
 export function collectorPoll<Options, State>(
   poll: PollStats,
   chosen: Pick<CollectorPoll<Options, State>, 'options' | 'state'> &
     Partial<CollectorPoll<Options, State>>,
 ): CollectorPoll<Options, State> {
-  return Object.assign(poll, {
+  return {
+    ...poll,
     shard: '0',
     shards: { index: 0, count: 1 },
     nowMs: Date.now,
     monotonicMs: () => performance.now(),
     maxDuty: 1,
-    descriptors: 'due' as const,
+    descriptors: 'due',
     urls: 1,
     firstUrl: 0,
-    namedTables: () => new Set<string>(),
+    namedTables: () => new Set(),
     scanProgress: () => undefined,
     descriptorProgress: () => undefined,
     ...chosen,
-  });
+  };
 }
 
 /** Members that every result may have beside its data. */
@@ -93,6 +91,8 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   readonly request: string;
   /** The privilege that the user of the API needs, as the SQL statement or role to grant: `GRANT SYSTEM VIEWCLUSTERMETADATA`. */
   readonly privilege: string;
+  /** The requests of one poll, and what they cost the cluster, for docs/load.md. */
+  readonly load: { readonly requests: string; readonly cost: string };
   /** Work per cluster is done by shard 0; work per node is divided among the shards. */
   readonly scope: 'cluster' | 'node';
   /** Whether /probe runs it by default. */
@@ -109,7 +109,6 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   isIdle?(options: Options): boolean;
   /** True when these options confine the work to the node beside the exporter, which is then a shard of its own. */
   isLocal?(options: Options): boolean;
-  /** An object that has all its members, or undefined. */
   createState(): State;
   /** Queries the API and returns what it found; rejects when that is nothing useful. */
   collect(

@@ -13,7 +13,7 @@ const MIN_SCANS_ABOVE = 3;
  * Sorts by value, largest first; a member counts 20 % more, wins ties, and further ties are decided by id. Example: of the
  * member A with 50 and the newcomers B with 61 and C with 60 the order is B (61), A (60), C (60).
  */
-export function rank<Entry extends Ranked<number | string>>(
+function rank<Entry extends Ranked<number | string>>(
   entries: readonly Entry[],
   isMember: (id: Entry['id']) => boolean,
 ): readonly Entry[] {
@@ -32,15 +32,15 @@ export function rank<Entry extends Ranked<number | string>>(
 }
 
 /**
- * The ranges or tables with the largest values, from scan to scan: a scan calls `begin`, `add` for any number of entries, and
+ * The ranges, tables or applications with the largest values, from scan to scan: a scan calls `begin`, `add` for any number of entries, and
  * `end`. A list of two that holds A with 100 and B with 50 takes C in place of B at once when C has more than 60, and in the
  * third scan in a row in which C has more than B.
  */
-export class TopList<Entry extends Ranked> {
+export class TopList<Entry extends Ranked<number | string>> {
   /** Ids of the entries on the list. */
-  #members: ReadonlySet<number> = new Set();
+  #members: ReadonlySet<Entry['id']> = new Set();
   /** The number of scans in a row in which an entry was above the last of the list without getting in. */
-  #scansAbove: ReadonlyMap<number, number> = new Map();
+  #scansAbove: ReadonlyMap<Entry['id'], number> = new Map();
   #length = 0;
   /** The entries of this scan that may get on the list: its members and the largest others, twice as many as it is long. */
   #added: Entry[] = [];
@@ -55,7 +55,7 @@ export class TopList<Entry extends Ranked> {
   }
 
   /** Whether an entry of this value may get on the list. */
-  wants(id: number, value: number): boolean {
+  wants(id: Entry['id'], value: number): boolean {
     return value > this.#minValue || this.#members.has(id);
   }
 
@@ -67,7 +67,7 @@ export class TopList<Entry extends Ranked> {
 
   /** Keeps the members and the largest of the others, of two with the same id the larger one. */
   #cut(): void {
-    const seen = new Set<number>();
+    const seen = new Set<Entry['id']>();
     let others = 0;
     this.#added = this.#added.toSorted(byValue).filter(({ id, value }) => {
       if (seen.has(id)) return false;
@@ -83,7 +83,7 @@ export class TopList<Entry extends Ranked> {
   end(): readonly Entry[] {
     this.#cut();
     const before = this.#scansAbove;
-    const countsAsMember = (id: number) =>
+    const countsAsMember = (id: Entry['id']) =>
       this.#members.has(id) || (before.get(id) ?? 0) + 1 >= MIN_SCANS_ABOVE;
     const ranked = rank(this.#added, countsAsMember);
     const list = ranked.slice(0, this.#length).toSorted(byValue);
@@ -97,8 +97,8 @@ export class TopList<Entry extends Ranked> {
 }
 
 /** Largest first, ties by id. */
-function byValue(a: Ranked, b: Ranked): number {
-  return b.value - a.value || a.id - b.id;
+function byValue(a: Ranked<number | string>, b: Ranked<number | string>): number {
+  return b.value - a.value || (a.id < b.id ? -1 : 1);
 }
 
 /** The items of several lists, each once: the first of every list before the second of any. [1, 2] and [3, 1] give 1, 3, 2. */

@@ -13,6 +13,7 @@ export const users = defineCollector({
   api: 'cluster',
   help: 'Number of SQL users; needs SELECT on system.users.',
   privilege: 'GRANT SELECT ON system.users',
+  load: { requests: '`/users/`', cost: 'One SQL query.' },
   request: 'GET /users/',
   intervalSeconds: 600,
   timeoutSeconds: 30,

@@ -33,7 +33,8 @@ function apiUrl(example: string, end = '') {
     v.metadata({ valueType: 'url', pattern: '^https?://[^@?#]+$' }),
     v.transform((url) => {
       const { origin, pathname } = new URL(url);
-      const base = `${origin}${pathname}`.replace(/\/+$/, '');
+      // A lookbehind keeps the time linear in a path of many slashes.
+      const base = `${origin}${pathname}`.replace(/(?<!\/)\/+$/, '');
       return base.endsWith(end) ? base : `${base}${end}`;
     }),
   );

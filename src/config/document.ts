@@ -35,9 +35,17 @@ interface Member {
   readonly value: Position;
 }
 
+/** Reports what is wrong with one map of a document, or with one of its keys. */
+export interface Reporter {
+  report(message: string, key?: string): void;
+  warn(message: string, key?: string): void;
+}
+
 /** The values of file, variables and flags as one document, which knows where each was written. */
 export class SourceDocument {
   input: Container = {};
+  /** The text of the file; empty without one. */
+  text = '';
   readonly issues: ConfigIssues;
   /** Relative paths of the file are relative to this; those of flags and variables are absolute. */
   readonly folder: string;
@@ -62,6 +70,16 @@ export class SourceDocument {
     return members;
   }
 
+  /** Takes over the members of another map that a map does not have. */
+  merge(map: Container, source: Container): void {
+    const members = this.members(map);
+    for (const [name, member] of this.members(source)) {
+      if (members.has(name)) continue;
+      map[name] = source[name];
+      members.set(name, member);
+    }
+  }
+
   /** Where the key or the value at a path is written; when it is missing, the map or list around it. */
   positionOf(path: Path, part: keyof Member = 'value'): Position {
     let position = this.#start;
@@ -72,6 +90,22 @@ export class SourceDocument {
       container = container[step];
     }
     return { ...position, path: formatPath(path) };
+  }
+
+  /** Whether a key is written, in a file, a variable or a flag. */
+  has(path: Path): boolean {
+    let value: unknown = this.input;
+    for (const step of path) value = isContainer(value) ? value[step] : undefined;
+    return value !== undefined;
+  }
+
+  /** Reports to the map at a path. A key of it that is missing is reported at the map. */
+  reporterOf(path: Path): Reporter {
+    const positionOf = (key?: string) => this.positionOf(key === undefined ? path : [...path, key]);
+    return {
+      report: (message, key) => this.issues.report(positionOf(key), message),
+      warn: (message, key) => this.issues.warn(positionOf(key), message),
+    };
   }
 
   /** Sets a value, making the maps and lists around it. */
@@ -103,11 +137,19 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
 };
 
 const NO_KEY = 'only a text can be a key: put one that begins with { or [ in quotes';
+const isSetTwice = (key: string) =>
+  `not valid YAML: the key ${quote(key)} is set twice: remove one`;
 const NO_ANCHOR = 'this alias names no anchor that ends above it';
 const NO_MERGE =
   '<< takes over the keys of maps with an anchor: write `<<: *name` or `<<: [*one, *two]`';
 /** More are of no help. */
 const MAX_SYNTAX_ERRORS = 20;
+/**
+ * A list of 9 lists of 9 aliases each has 81 values, and 546 bytes of YAML can have billions. 8,000 clusters of 12 values are
+ * allowed.
+ */
+const MAX_VALUES = 100_000;
+const TOO_MANY_VALUES = `more than ${MAX_VALUES} values, where each alias counts as all that it stands for: write fewer`;
 
 /**
  * Reads a file of YAML 1.2, with the keys that `<<` takes over. A file that cannot be read, syntax errors, keys that are set
@@ -123,7 +165,9 @@ export async function readDocument(
     return '';
   });
   const lineCounter = new LineCounter();
-  const yaml = parseDocument(text, { lineCounter, prettyErrors: false, merge: true });
+  // The library compares each key with all others of its map.
+  const options = { prettyErrors: false, merge: true, uniqueKeys: false };
+  const yaml = parseDocument(text, { lineCounter, ...options });
   const positionAt = (offset = 0): Position => {
     const { line, col: column } = lineCounter.linePos(offset);
     return { source: file, line, column, path: '' };
@@ -131,14 +175,11 @@ export async function readDocument(
   const positionOf = (node: unknown) => positionAt(isNode(node) ? node.range?.[0] : 0);
   const problems = [...yaml.errors, ...yaml.warnings].slice(0, MAX_SYNTAX_ERRORS);
   for (const { code, pos, message } of problems) {
-    const [key] = /^[^\s:]*/.exec(text.slice(pos[0])) ?? [''];
-    const reason =
-      code === 'DUPLICATE_KEY'
-        ? `the key ${quote(key)} is set twice: remove one`
-        : (EXPLANATIONS[code] ?? message.replace(/(?<=\S): .*$/s, ''));
+    const reason = EXPLANATIONS[code] ?? message.replace(/(?<=\S): .*$/s, '');
     issues.report(positionAt(pos[0]), `not valid YAML: ${reason}`);
   }
   const document = new SourceDocument(issues, positionOf(yaml.contents), dirname(resolve(file)));
+  document.text = text;
   const value = readTree(yaml.contents, document, positionOf) ?? {};
   if (isMap(value)) document.input = value;
   else if (issues.problems.length === 0) {
@@ -154,17 +195,29 @@ function readTree(
   positionOf: (node: unknown) => Position,
 ): unknown {
   const { issues } = document;
-  const anchors = new Map<string, unknown>();
+  const anchors = new Map<string, { readonly value: unknown; readonly size: number }>();
+  /** How many values were read, those of an alias each time. */
+  let size = 0;
 
   function read(node: unknown): unknown {
     if (isAlias(node)) {
-      if (!anchors.has(node.source)) issues.report(positionOf(node), NO_ANCHOR);
-      return anchors.get(node.source);
+      const anchor = anchors.get(node.source);
+      if (anchor === undefined) issues.report(positionOf(node), NO_ANCHOR);
+      return canAdd(node, anchor?.size ?? 1) ? anchor?.value : null;
     }
-    if (!isScalar(node) && !isCollection(node)) return null;
+    const before = size;
+    if (!canAdd(node, 1) || (!isScalar(node) && !isCollection(node))) return null;
     const value = isScalar(node) ? node.value : isSeq(node) ? readList(node.items) : readMap(node);
-    if (node.anchor !== undefined) anchors.set(node.anchor, value);
+    if (node.anchor !== undefined) anchors.set(node.anchor, { value, size: size - before });
     return value;
+  }
+
+  function canAdd(node: unknown, more: number): boolean {
+    if (size <= MAX_VALUES && size + more > MAX_VALUES) {
+      issues.report(positionOf(node), TOO_MANY_VALUES);
+    }
+    size += more;
+    return size <= MAX_VALUES;
   }
 
   function readList(items: readonly unknown[]): unknown[] {
@@ -191,17 +244,12 @@ function readTree(
         merged.push(...sources.filter(isMap));
       } else {
         const name = key.source ?? String(key.value);
+        if (members.has(name)) issues.report(positionOf(key), isSetTwice(name));
         map[name] = read(value);
         members.set(name, { key: positionOf(key), value: positionOf(value) });
       }
     }
-    for (const source of merged) {
-      for (const [name, member] of document.members(source)) {
-        if (members.has(name)) continue;
-        map[name] = source[name];
-        members.set(name, member);
-      }
-    }
+    for (const source of merged) document.merge(map, source);
     return map;
   }
 

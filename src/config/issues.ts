@@ -14,31 +14,43 @@ export interface ConfigIssue {
   readonly message: string;
 }
 
-/** Collects what is found while a configuration is read, so that all of it is reported at once. */
+/** More are of no help, and a file of 1 MiB may have a million. */
+const MAX_LISTED = 100;
+
+/**
+ * Collects what is found while a configuration is read, so that it is reported at once: of problems and of warnings the first
+ * 100, and one more as the sign that there are others.
+ */
 export class ConfigIssues {
   readonly problems: ConfigIssue[] = [];
   readonly warnings: ConfigIssue[] = [];
+  readonly #seen = new Set<string>();
+
+  /** Whether nothing is gained by a search for more problems. */
+  get isFull(): boolean {
+    return this.problems.length > MAX_LISTED;
+  }
 
   report(position: Position, message: string): void {
-    addOnce(this.problems, { position, message });
+    this.#addOnce(this.problems, { position, message });
   }
 
   warn(position: Position, message: string): void {
-    addOnce(this.warnings, { position, message });
+    this.#addOnce(this.warnings, { position, message });
   }
 
   throwIfAny(): void {
     if (this.problems.length > 0) throw new ConfigError(this.problems);
   }
-}
 
-/** An issue of keys that clusters share by `<<` or an alias is found for each of them, and kept once. */
-function addOnce(list: ConfigIssue[], found: ConfigIssue): void {
-  if (!list.some((other) => identify(other) === identify(found))) list.push(found);
-}
-
-function identify({ position: { source, line, column, path }, message }: ConfigIssue): string {
-  return [source, line ?? path, column, message].join(' ');
+  /** An issue of keys that clusters share by `<<` or an alias is found for each of them, and kept once. */
+  #addOnce(list: ConfigIssue[], found: ConfigIssue): void {
+    const { source, line, column, path } = found.position;
+    const identity = [source, line ?? path, column, found.message].join(' ');
+    if (list.length > MAX_LISTED || this.#seen.has(identity)) return;
+    this.#seen.add(identity);
+    list.push(found);
+  }
 }
 
 /** The configuration cannot be used; `problems` holds every reason. */
@@ -59,7 +71,9 @@ export class UsageError extends Error {
 
 /** One issue a line, as `file:line:column: key: what is wrong and what to do`, in the order of the file. */
 export function formatIssues(issues: readonly ConfigIssue[]): string {
-  return issues.toSorted(byPosition).map(formatIssue).join('\n');
+  const lines = issues.toSorted(byPosition).slice(0, MAX_LISTED).map(formatIssue);
+  if (issues.length > MAX_LISTED) lines.push(`and more: these are ${MAX_LISTED} of those found`);
+  return lines.join('\n');
 }
 
 function formatIssue({ position: { source, line, column, path }, message }: ConfigIssue): string {
@@ -86,10 +100,16 @@ const MAX_SHOWN_LENGTH = 80;
 
 /** A value as an error message shows it; without the user and password of a URL. */
 export function show(value: unknown): string {
-  if (typeof value === 'string') return quote(value.replace(/\/\/.*@/s, '//<secret>@'));
+  if (typeof value === 'string') return quote(hideUser(value));
   if (typeof value === 'number' || typeof value === 'boolean') return String(value);
   if (value === null || value === undefined) return 'nothing';
   return Array.isArray(value) ? 'a list' : 'a map';
+}
+
+/** Hides what stands between the first // and the last @. */
+function hideUser(text: string): string {
+  const [start, end] = [text.indexOf('//'), text.lastIndexOf('@')];
+  return start < 0 || end < start ? text : `${text.slice(0, start)}//<secret>${text.slice(end)}`;
 }
 
 export function quote(text: string): string {
@@ -102,6 +122,7 @@ export function findNearest(word: string, words: readonly string[]): string | un
   // Two letters in the wrong order are two edits.
   const farthest = Math.min(Math.max(2, Math.floor(word.length / 3)), word.length - 1);
   const [nearest] = words
+    .filter(({ length }) => Math.abs(length - word.length) <= farthest)
     .map((candidate) => ({ candidate, distance: editDistance(word, candidate) }))
     .filter(({ distance }) => distance <= farthest)
     .toSorted((a, b) => a.distance - b.distance);

@@ -1,6 +1,7 @@
 import os from 'node:os';
 import { messageOf } from '../format.ts';
 import { findWrongOrders } from './alert-settings.ts';
+import type { Path, Reporter, SourceDocument } from './document.ts';
 import { canEveryoneRead, type Environment, Secret } from './files.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';
 import {
@@ -13,7 +14,7 @@ import {
 } from './keys-and-flags.ts';
 import { readSources, type WrittenSources } from './sources.ts';
 import { readClientTls, type TlsConfig } from './tls-files.ts';
-import { type AnySection, type Section, validate } from './validate.ts';
+import { validate } from './validate.ts';
 import { isLoopback } from './values.ts';
 import { readWebConfig } from './web-config.ts';
 
@@ -31,11 +32,11 @@ export interface LoadedConfig {
 }
 
 /**
- * Loads the configuration in five steps: `readSources` makes one document of flags, variables and file; `validate` checks
- * each key by the schema, and adds defaults; `checkConfig` compares keys with each other; `checkFiles` and `checkWebConfig` read the
- * files that are named; `completeConfig` gives each cluster its secrets and collectors. Rejects with a ConfigError that has every
- * problem, or with a UsageError for flags that contradict the file. Example: `--log.level=debug` counts more than
- * CRDB_EXPORTER_LOG_LEVEL, and that more than `log.level` in the file.
+ * Loads the configuration in steps: `readSources` makes one document of flags, variables and file; `validate` checks each key
+ * by the schema, and adds defaults. Only when every key is valid, `checkConfig` compares keys with each other, `checkFiles` and
+ * `checkWebConfig` read the files that are named, and `completeConfig` gives each cluster its secrets and collectors. Rejects
+ * with a ConfigError that has the problems of a step, or with a UsageError for flags that contradict the file. Example:
+ * `--log.level=debug` counts more than CRDB_EXPORTER_LOG_LEVEL, and that more than `log.level` in the file.
  */
 export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
   const { env, collectors, checkedFiles = 'all' } = sources;
@@ -43,12 +44,13 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const document = await readSources(sources, issues);
   // After a file that cannot be read or errors of syntax, problems of values would only follow from these errors.
   issues.throwIfAny();
-  const { root, output } = validate(configSchema(collectors), document);
-  checkConfig(root);
-  if (checkedFiles === 'all') await checkWebConfig(root.member('web'), issues);
-  if (checkedFiles !== 'none') await checkFiles(root, env);
-  const config = output && completeConfig(output, root, sources, issues);
-  if (config === undefined || issues.problems.length > 0) throw new ConfigError(issues.problems);
+  const values = validate(configSchema(collectors), document);
+  if (values === undefined) throw new ConfigError(issues.problems);
+  checkConfig(values, document);
+  if (checkedFiles === 'all') await checkWebConfig(values.web.config_file, document);
+  if (checkedFiles !== 'none') await checkFiles(values.clusters, document, env);
+  const config = completeConfig(values, document, sources);
+  issues.throwIfAny();
   return { config: freezeDeep(config), warnings: issues.warnings };
 }
 
@@ -58,157 +60,172 @@ function freezeDeep<T>(value: T): Readonly<T> {
 }
 
 /** Reports keys that contradict each other, as a username without a password. */
-function checkConfig(root: Section<FileConfig>): void {
-  checkShard(root.member('shard'));
-  const thresholds = root.member('thresholds');
-  for (const { critical, message } of findWrongOrders(thresholds.values)) {
+function checkConfig(values: FileConfig, document: SourceDocument): void {
+  checkShard(values.shard, document.reporterOf(['shard']));
+  const thresholds = document.reporterOf(['thresholds']);
+  for (const { critical, message } of findWrongOrders(values.thresholds)) {
     thresholds.report(message, critical);
   }
-  const clusters = root.member('clusters').items();
-  checkNames(clusters);
-  for (const cluster of clusters) checkCluster(cluster, root.values.collectors);
+  checkNames(values.clusters, document);
+  for (const [index, cluster] of values.clusters.entries()) {
+    checkCluster(cluster, values.collectors, document, ['clusters', index]);
+  }
 }
 
-function checkShard(shard: Section<FileConfig['shard']>): void {
-  const { index = 0, count = 0 } = shard.values;
-  if (count === 0 || index < count) return;
+function checkShard({ index, count }: FileConfig['shard'], reporter: Reporter): void {
+  if (index < count) return;
   const range = `shards count from 0 to ${count - 1}`;
-  shard.report(`the index ${index} is not below the count ${count}: ${range}`, 'index');
+  reporter.report(`the index ${index} is not below the count ${count}: ${range}`, 'index');
 }
 
-function checkNames(clusters: readonly Section<FileCluster>[]): void {
-  for (const [index, cluster] of clusters.entries()) {
-    const { name } = cluster.values;
-    const first = clusters.slice(0, index).find(({ values }) => values.name === name);
-    if (name === undefined || first === undefined) continue;
-    const where = `the cluster in line ${first.positionOf('name').line}`;
-    cluster.report(`the name ${quote(name)} is taken by ${where}: names must differ`, 'name');
+function checkNames(clusters: FileConfig['clusters'], document: SourceDocument): void {
+  const firsts = new Map<string, number>();
+  for (const [index, { name }] of clusters.entries()) {
+    const first = firsts.get(name);
+    firsts.set(name, first ?? index);
+    if (first === undefined) continue;
+    const { line } = document.positionOf(['clusters', first, 'name']);
+    const message = `the name ${quote(name)} is taken by the cluster in line ${line}: names must differ`;
+    document.reporterOf(['clusters', index]).report(message, 'name');
   }
 }
 
 function checkCluster(
-  cluster: Section<FileCluster>,
-  common: Partial<FileConfig['collectors']> | undefined,
+  { cluster_api, cloud_api, collectors }: FileCluster,
+  common: FileConfig['collectors'],
+  document: SourceDocument,
+  path: Path,
 ): void {
-  if (!cluster.has('cluster_api') && !cluster.has('cloud_api')) {
-    cluster.report('a cluster needs cluster_api or cloud_api or both');
+  if (cluster_api === undefined && cloud_api === undefined) {
+    document.reporterOf(path).report('a cluster needs cluster_api or cloud_api or both');
   }
-  for (const [api, name] of listSecrets(cluster)) {
-    const [first, ...others] = writtenKeys(api, name);
-    for (const other of others) api.report(`${other} beside ${first}: keep one of them`, other);
+  if (cluster_api !== undefined) {
+    const reporter = document.reporterOf([...path, 'cluster_api']);
+    const { urls } = cluster_api;
+    for (const name of ['password', 'token']) checkOneOf(writtenKeys(cluster_api, name), reporter);
+    checkLogin(cluster_api, reporter);
+    checkTls(cluster_api.tls, document.reporterOf([...path, 'cluster_api', 'tls']));
+    if (urls.length > 1 && isRouteLocal(common, collectors)) {
+      const message = `${urls.length} URLs with \`route: local\`: name only the node beside this exporter`;
+      reporter.report(message, 'urls');
+    }
+    warnOfPlainText(cluster_api, urls, reporter);
   }
-  const clusterApi = cluster.member('cluster_api');
-  const cloudApi = cluster.member('cloud_api');
-  checkLogin(clusterApi);
-  checkTls(clusterApi.member('tls'));
-  const { urls = [] } = clusterApi.values;
-  if (urls.length > 1 && isRouteLocal(common, cluster.values.collectors)) {
-    const message = `${urls.length} URLs with \`route: local\`: name only the node beside this exporter`;
-    clusterApi.report(message, 'urls');
+  if (cloud_api !== undefined) {
+    const reporter = document.reporterOf([...path, 'cloud_api']);
+    const keys = writtenKeys(cloud_api, 'token');
+    checkOneOf(keys, reporter);
+    if (keys.length === 0) {
+      reporter.report('a token is missing: set token_file, token_env or token');
+    }
+    warnOfPlainText(cloud_api, [cloud_api.url], reporter);
   }
-  if (cluster.has('cloud_api') && writtenKeys(cloudApi, 'token').length === 0) {
-    cloudApi.report('a token is missing: set token_file, token_env or token');
-  }
-  warnOfPlainText(clusterApi, urls);
-  warnOfPlainText(cloudApi, [cloudApi.values.url]);
 }
 
-/** The secrets that a cluster may have: the section of each, and its name there. */
-function listSecrets(cluster: Section<FileCluster>): readonly (readonly [AnySection, string])[] {
-  const clusterApi = cluster.member('cluster_api');
-  return [
-    [clusterApi, 'password'],
-    [clusterApi, 'token'],
-    [cluster.member('cloud_api'), 'token'],
-  ];
-}
+/** The keys of a map by name. */
+type Keys = Readonly<Record<string, unknown>>;
 
 /** The keys that give a secret, as `password`, `password_file` and `password_env`; those that are written. */
-function writtenKeys(api: AnySection, name: string): string[] {
-  return [name, `${name}_file`, `${name}_env`].filter((key) => api.has(key));
+function writtenKeys(api: Keys, name: string): string[] {
+  return [name, `${name}_file`, `${name}_env`].filter((key) => api[key] !== undefined);
 }
 
-function checkLogin(api: AnySection): void {
-  const hasUser = api.has('username');
+function checkOneOf([first, ...others]: readonly string[], reporter: Reporter): void {
+  for (const other of others) reporter.report(`${other} beside ${first}: keep one of them`, other);
+}
+
+function checkLogin(api: Keys, reporter: Reporter): void {
+  const hasUser = api['username'] !== undefined;
   const [password] = writtenKeys(api, 'password');
   const [token] = writtenKeys(api, 'token');
   if (hasUser && token !== undefined) {
-    api.report('a token beside a username: keep one way to log in', token);
+    reporter.report('a token beside a username: keep one way to log in', token);
   } else if (hasUser && password === undefined) {
     const remedy = 'add password_file, password_env or password';
-    api.report(`a username without password: ${remedy}`, 'username');
+    reporter.report(`a username without password: ${remedy}`, 'username');
   } else if (!hasUser && password !== undefined) {
-    api.report('a password without username: add username', password);
+    reporter.report('a password without username: add username', password);
   }
 }
 
-function checkTls(tls: Section<TlsConfig>): void {
+function checkTls(tls: TlsConfig, reporter: Reporter): void {
   const needsBoth = 'a client certificate needs both';
-  if (tls.has('cert_file') && !tls.has('key_file')) {
-    tls.report(`cert_file without key_file: ${needsBoth}`, 'cert_file');
+  if (tls.cert_file !== undefined && tls.key_file === undefined) {
+    reporter.report(`cert_file without key_file: ${needsBoth}`, 'cert_file');
   }
-  if (tls.has('key_file') && !tls.has('cert_file')) {
-    tls.report(`key_file without cert_file: ${needsBoth}`, 'key_file');
+  if (tls.key_file !== undefined && tls.cert_file === undefined) {
+    reporter.report(`key_file without cert_file: ${needsBoth}`, 'key_file');
   }
-  if (tls.values.insecure_skip_verify) {
+  if (tls.insecure_skip_verify === true) {
     const message = 'node certificates are not verified, so anyone on the network path can read';
-    tls.warn(`${message} the password: set ca_file instead`, 'insecure_skip_verify');
+    reporter.warn(`${message} the password: set ca_file instead`, 'insecure_skip_verify');
   }
 }
 
 /** Warns if a password or token would be sent without TLS to another host. */
-function warnOfPlainText(api: AnySection, urls: readonly (string | undefined)[]): void {
-  if (!api.has('username') && writtenKeys(api, 'token').length === 0) return;
-  const url = urls.find((each) => each?.startsWith('http:') && !isLoopback(each));
+function warnOfPlainText(api: Keys, urls: readonly string[], reporter: Reporter): void {
+  if (api['username'] === undefined && writtenKeys(api, 'token').length === 0) return;
+  const url = urls.find((each) => each.startsWith('http:') && !isLoopback(each));
   if (url === undefined) return;
-  api.warn(`credentials are sent in plain text to ${new URL(url).origin}: use https://`);
+  reporter.warn(`credentials are sent in plain text to ${new URL(url).origin}: use https://`);
 }
 
-async function checkWebConfig(
-  web: Section<FileConfig['web']>,
-  issues: ConfigIssues,
-): Promise<void> {
-  const file = web.values.config_file;
+async function checkWebConfig(file: string | undefined, document: SourceDocument): Promise<void> {
   if (file === undefined) return;
+  const { issues } = document;
   const { config, problems, warnings } = await readWebConfig(file);
   if (problems.length === 0 && config.users.size === 0 && config.tls === undefined) {
     const effect = 'so every client is answered, in plain text';
     const remedy = 'set one of them, or remove the setting';
     const message = `${file} sets neither basic_auth_users nor tls_server_config`;
-    web.warn(`${message}, ${effect}: ${remedy}`, 'config_file');
+    document.reporterOf(['web']).warn(`${message}, ${effect}: ${remedy}`, 'config_file');
   }
   for (const { position, message } of problems) issues.report(position, message);
   for (const { position, message } of warnings) issues.warn(position, message);
 }
 
 /** Reads secrets and TLS files once: they are read again when they are used, and what is wrong with them is reported now. */
-async function checkFiles(root: Section<FileConfig>, env: Environment): Promise<void> {
-  for (const cluster of root.member('clusters').items()) {
-    const tls = cluster.member('cluster_api').member('tls');
-    await readClientTls(tls.values, tls);
-    for (const [api, name] of listSecrets(cluster)) await checkSecret(api, name, env);
+async function checkFiles(
+  clusters: FileConfig['clusters'],
+  document: SourceDocument,
+  env: Environment,
+): Promise<void> {
+  for (const [index, { cluster_api, cloud_api }] of clusters.entries()) {
+    const path = ['clusters', index];
+    if (cluster_api !== undefined) {
+      const { tls } = cluster_api;
+      await readClientTls(tls, document.reporterOf([...path, 'cluster_api', 'tls']));
+      await checkSecret(cluster_api, 'password', document, [...path, 'cluster_api'], env);
+      await checkSecret(cluster_api, 'token', document, [...path, 'cluster_api'], env);
+    }
+    if (cloud_api !== undefined) {
+      await checkSecret(cloud_api, 'token', document, [...path, 'cloud_api'], env);
+    }
   }
 }
 
-async function checkSecret(api: AnySection, name: string, env: Environment): Promise<void> {
+async function checkSecret(
+  api: Keys,
+  name: string,
+  document: SourceDocument,
+  path: Path,
+  env: Environment,
+): Promise<void> {
+  const reporter = document.reporterOf(path);
   for (const key of writtenKeys(api, name)) {
-    const secret = readSecret({ [key]: api.values[key] }, name, env);
+    const secret = readSecret({ [key]: api[key] }, name, env);
     if (secret === undefined) continue;
-    await secret.reveal().catch((error: unknown) => api.report(messageOf(error), key));
-    const { line, source } = api.positionOf(key);
+    await secret.reveal().catch((error: unknown) => reporter.report(messageOf(error), key));
+    const { line, source } = document.positionOf([...path, key]);
     const file = secret.isText && line !== undefined ? source : secret.file;
     if (file !== undefined && (await canEveryoneRead(file))) {
-      api.warn(`every user can read the secret in ${file}: run \`chmod o-r ${file}\``, key);
+      reporter.warn(`every user can read the secret in ${file}: run \`chmod o-r ${file}\``, key);
     }
   }
 }
 
 /** The secret that one of three keys gives, as `password`, `password_file` and `password_env`. */
-function readSecret(
-  api: Readonly<Record<string, unknown>>,
-  name: string,
-  env: Environment,
-): Secret | undefined {
+function readSecret(api: Keys, name: string, env: Environment): Secret | undefined {
   const { [name]: text, [`${name}_file`]: file, [`${name}_env`]: variable } = api;
   if (text instanceof Secret) return text;
   if (typeof file === 'string') return new Secret('', { file });
@@ -218,9 +235,8 @@ function readSecret(
 /** The configuration with the secrets, proxies and collectors of each cluster. */
 function completeConfig(
   { collectors: common, ...values }: FileConfig,
-  root: Section<FileConfig>,
+  document: SourceDocument,
   { env, collectors }: WrittenSources,
-  issues: ConfigIssues,
 ): Config {
   const shard = { ...values.shard, name: values.shard.name ?? shardNameOf(os.hostname()) };
   const clusters = values.clusters.map((cluster): ClusterConfig => {
@@ -230,11 +246,11 @@ function completeConfig(
     const entries = collectors.flatMap(({ name, api }) => {
       const settings = common[name];
       if (settings === undefined) return [];
-      const own = cluster.collectors[name] ?? {};
-      const merged = { ...settings, ...own };
+      const ofCluster = cluster.collectors[name] ?? {};
+      const merged = { ...settings, ...ofCluster };
       // An exporter beside each node reads only the ranges of that node, unless more is enabled explicitly.
       const isSwitched =
-        own.enabled !== undefined || root.member('collectors').member(name).has('enabled');
+        ofCluster.enabled !== undefined || document.has(['collectors', name, 'enabled']);
       const isChosen = !isLocal || name === 'ranges' || isSwitched;
       return [[name, { ...merged, enabled: merged.enabled && apis[api] && isChosen }] as const];
     });
@@ -251,7 +267,7 @@ function completeConfig(
         // A missing token was reported.
         token: readSecret(cloud_api, 'token', env) ?? new Secret(''),
       },
-      proxy: readProxies(urls, env, issues),
+      proxy: readProxies(urls, env, document.issues),
       collectors: Object.fromEntries(entries),
     };
   });
@@ -260,10 +276,10 @@ function completeConfig(
 
 /** Whether a cluster reads only the ranges of the node beside the exporter, by the common settings and its own. */
 function isRouteLocal(
-  common: Partial<FileConfig['collectors']> | undefined,
-  own: Partial<FileCluster['collectors']> | undefined,
+  common: FileConfig['collectors'],
+  ofCluster: FileCluster['collectors'],
 ): boolean {
-  return (own?.['ranges']?.['route'] ?? common?.['ranges']?.['route']) === 'local';
+  return (ofCluster['ranges']?.['route'] ?? common['ranges']?.['route']) === 'local';
 }
 
 /** The host name as a value that `shard.name` accepts. */

@@ -2,8 +2,8 @@ import { constants } from 'node:crypto';
 import { createSecureContext, type SecureContextOptions } from 'node:tls';
 import * as v from 'valibot';
 import { messageOf } from '../format.ts';
+import type { Reporter } from './document.ts';
 import { readCas, readIdentity } from './tls-files.ts';
-import type { Section } from './validate.ts';
 import {
   anyText,
   boolean,
@@ -116,21 +116,21 @@ export interface ServerTls {
   readonly allowedSans: readonly string[];
 }
 
-/** Reads `tls_server_config`; undefined when it is empty or cannot be used, which is reported. */
+/** Reads `tls_server_config`; undefined when it cannot be used, which is reported. */
 export async function readServerTls(
-  config: Section<TlsServerConfig>,
+  config: TlsServerConfig,
+  reporter: Reporter,
 ): Promise<ServerTls | undefined> {
-  if (config.isEmpty) return undefined;
-  const { cert, cert_file, key, key_file } = config.values;
+  const { cert, cert_file, key, key_file } = config;
   if ((cert_file ?? cert) === undefined) {
-    config.report('a certificate is missing: set cert_file or cert');
+    reporter.report('a certificate is missing: set cert_file or cert');
   }
   if ((key_file ?? key) === undefined) {
-    config.report('a private key is missing: set key_file or key');
+    reporter.report('a private key is missing: set key_file or key');
   }
-  const identity = await readIdentity(config);
-  const client = await readClientAuth(config);
-  const protocol = readProtocol(config);
+  const identity = await readIdentity(config, reporter);
+  const client = await readClientAuth(config, reporter);
+  const protocol = readProtocol(config, reporter);
   if (identity === undefined) return undefined;
   const context = (): SecureContextOptions => ({
     cert: identity.cert,
@@ -143,53 +143,55 @@ export async function readServerTls(
   try {
     createSecureContext(context());
   } catch (error) {
-    config.report(`OpenSSL rejects these settings: ${messageOf(error)}`);
+    reporter.report(`OpenSSL rejects these settings: ${messageOf(error)}`);
   }
   return { context, notAfterMs: identity.notAfterMs, ...client };
 }
 
-async function readClientAuth(config: Section<TlsServerConfig>) {
-  const { client_auth_type, client_allowed_sans = [], client_ca_file, client_ca } = config.values;
-  const clientAuth: ClientAuth = client_auth_type ?? CLIENT_AUTH_TYPES.NoClientCert;
-  const allowedSans = client_allowed_sans.filter((each) => each !== undefined);
-  const clientCas = await readCas(config, 'client_ca');
+async function readClientAuth(config: TlsServerConfig, reporter: Reporter) {
+  const { client_allowed_sans: allowedSans, client_ca_file, client_ca } = config;
+  const clientAuth: ClientAuth = config.client_auth_type ?? CLIENT_AUTH_TYPES.NoClientCert;
+  const clientCas = await readCas(config, reporter, 'client_ca');
   const remedy = 'set client_auth_type to RequireAndVerifyClientCert';
   const notRequested = `but no client certificate is requested: ${remedy}`;
   const hasCas = (client_ca_file ?? client_ca) !== undefined;
   if (hasCas && !clientAuth.requested) {
-    config.report(`a client CA, ${notRequested}`, client_ca_file ? 'client_ca_file' : 'client_ca');
+    reporter.report(
+      `a client CA, ${notRequested}`,
+      client_ca_file ? 'client_ca_file' : 'client_ca',
+    );
   }
   if (allowedSans.length > 0 && !clientAuth.requested) {
-    config.report(`names, ${notRequested}`, 'client_allowed_sans');
+    reporter.report(`names, ${notRequested}`, 'client_allowed_sans');
   } else if (allowedSans.length > 0 && !clientAuth.verified) {
     const message = `certificates are not verified, so a client can claim any name: ${remedy}`;
-    config.warn(message, 'client_allowed_sans');
+    reporter.warn(message, 'client_allowed_sans');
   }
   if (!hasCas && clientAuth.verified) {
     const message = 'without client_ca_file, certificates of every public CA are accepted: set it';
-    config.warn(message, 'client_auth_type');
+    reporter.warn(message, 'client_auth_type');
   }
   return { clientAuth, clientCas, allowedSans };
 }
 
 /** Versions, suites and curves in OpenSSL's words. */
-function readProtocol(config: Section<TlsServerConfig>): SecureContextOptions {
-  const { min_version = 'TLSv1.2', max_version = 'TLSv1.3', ...values } = config.values;
-  const { cipher_suites = [], curve_preferences = [] } = values;
+function readProtocol(config: TlsServerConfig, reporter: Reporter): SecureContextOptions {
+  const { min_version = 'TLSv1.2', max_version = 'TLSv1.3' } = config;
+  const { cipher_suites, curve_preferences } = config;
   if (min_version > max_version) {
-    config.report('min_version is above max_version: no version is left', 'min_version');
+    reporter.report('min_version is above max_version: no version is left', 'min_version');
   }
   const ciphers = cipher_suites.filter((each) => each !== undefined).join(':');
   // The suites of TLS 1.3 cannot be chosen. When only they are named, nothing is left for TLS 1.2.
   const isNewest = ciphers === '' && cipher_suites.length > 0;
   if (isNewest && max_version < 'TLSv1.3') {
-    config.report('no suite for max_version: name one of TLS 1.2', 'cipher_suites');
+    reporter.report('no suite for max_version: name one of TLS 1.2', 'cipher_suites');
   }
   const curves = curve_preferences.filter((each) => each !== undefined).join(':');
   return {
     minVersion: isNewest ? 'TLSv1.3' : min_version,
     maxVersion: max_version,
-    honorCipherOrder: values.prefer_server_cipher_suites,
+    honorCipherOrder: config.prefer_server_cipher_suites,
     ...(curves !== '' && { ecdhCurve: curves }),
     ...(ciphers !== '' && { ciphers }),
   };

@@ -189,10 +189,9 @@ function applyOverride(document: SourceDocument, { key, value, source }: Overrid
 function warnOfMistypedVariables({ env, collectors }: WrittenSources, document: SourceDocument) {
   const keys = listConfigKeys(collectors).flatMap(({ variable }) => variable ?? []);
   const known = [CONFIG_FILE.variable, ...keys];
-  const written = JSON.stringify(document.input);
   const prefix = variableOf('');
   for (const name of Object.keys(env)) {
-    if (!name.startsWith(prefix) || known.includes(name) || written.includes(`"${name}"`)) continue;
+    if (!name.startsWith(prefix) || known.includes(name) || document.text.includes(name)) continue;
     const ends = known.map((each) => each.slice(prefix.length));
     const nearest = findNearest(name.slice(prefix.length), ends);
     if (nearest === undefined) continue;

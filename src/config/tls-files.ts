@@ -1,21 +1,22 @@
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { messageOf } from '../format.ts';
+import type { Reporter } from './document.ts';
 import { readTextFile } from './files.ts';
-import type { AnySection } from './validate.ts';
 
-/** Settings that name certificates and keys, and where to report what is wrong with these. */
-type TlsSection = Pick<AnySection, 'report' | 'values' | 'warn'>;
+/** Settings that name certificates and keys. */
+type TlsFiles = Readonly<Record<string, unknown>>;
 
 /**
  * Reads one of two keys such as `cert_file` and `cert`. Undefined when neither is set or it cannot be used, which is
  * reported. `parse` gets the text and its source for messages.
  */
 async function readPem<T>(
-  config: TlsSection,
+  values: TlsFiles,
+  reporter: Reporter,
   name: string,
   parse: (text: string, source: string) => T,
 ) {
-  const { [name]: inline, [`${name}_file`]: file } = config.values;
+  const { [name]: inline, [`${name}_file`]: file } = values;
   const isFile = typeof file === 'string';
   const key = isFile ? `${name}_file` : name;
   const source = isFile ? `the file ${file}` : 'the value';
@@ -23,7 +24,7 @@ async function readPem<T>(
     const pem = isFile ? await readTextFile(file, source) : inline;
     return typeof pem === 'string' ? { value: parse(pem, source), key, source } : undefined;
   } catch (error) {
-    config.report(messageOf(error), key);
+    reporter.report(messageOf(error), key);
     return undefined;
   }
 }
@@ -33,20 +34,20 @@ async function readPem<T>(
  * belongs to them. Undefined when one is missing or cannot be used, which is reported. Warns when the certificate has
  * expired.
  */
-export async function readIdentity(config: TlsSection) {
-  const certificates = await readPem(config, 'cert', parseCertificates);
-  const key = await readPem(config, 'key', parsePrivateKey);
+export async function readIdentity(values: TlsFiles, reporter: Reporter) {
+  const certificates = await readPem(values, reporter, 'cert', parseCertificates);
+  const key = await readPem(values, reporter, 'key', parsePrivateKey);
   if (!certificates || !key) return undefined;
   if (!certificates.value[0]?.checkPrivateKey(key.value)) {
     const message = `${key.source} holds a key that does not belong to the certificate in ${certificates.source}`;
-    config.report(`${message}: give both of one pair`, key.key);
+    reporter.report(`${message}: give both of one pair`, key.key);
     return undefined;
   }
   /** When the first of the certificates expires, ms since the epoch. */
   const notAfterMs = Math.min(...certificates.value.map(({ validTo }) => Date.parse(validTo)));
   if (notAfterMs < Date.now()) {
     const when = new Date(notAfterMs).toISOString();
-    config.warn(`the certificate expired at ${when}: renew it`, certificates.key);
+    reporter.warn(`the certificate expired at ${when}: renew it`, certificates.key);
   }
   return {
     cert: formatCertificates(certificates.value),
@@ -56,8 +57,12 @@ export async function readIdentity(config: TlsSection) {
 }
 
 /** The CAs of two keys such as `ca_file` and `ca` as PEM; undefined when they cannot be used, which is reported. */
-export async function readCas(config: TlsSection, name: string): Promise<string | undefined> {
-  const cas = await readPem(config, name, parseCertificates);
+export async function readCas(
+  values: TlsFiles,
+  reporter: Reporter,
+  name: string,
+): Promise<string | undefined> {
+  const cas = await readPem(values, reporter, name, parseCertificates);
   return cas && formatCertificates(cas.value);
 }
 
@@ -118,13 +123,13 @@ function reject(message: string): never {
   throw new Error(message);
 }
 
-/** Reads the files of TLS settings. What is wrong with them is reported to their section; without one it rejects with the reason. */
+/** Reads the files of TLS settings. Without a reporter for what is wrong with them it rejects with the reason. */
 export async function readClientTls(
   { server_name, insecure_skip_verify = false, ...values }: TlsConfig,
-  section: TlsSection = { values, report: reject, warn: () => undefined },
+  reporter: Reporter = { report: reject, warn: () => undefined },
 ): Promise<ClientTls> {
-  const ca = await readCas(section, 'ca');
-  const identity = await readIdentity(section);
+  const ca = await readCas(values, reporter, 'ca');
+  const identity = await readIdentity(values, reporter);
   return {
     ca,
     cert: identity?.cert,

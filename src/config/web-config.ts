@@ -116,19 +116,24 @@ export async function readWebConfig(file: string | undefined): Promise<WebConfig
   if (file === undefined) return { config: NO_WEB_CONFIG, files: [], problems, warnings };
   const document = await readDocument(file, 'the web config file', issues);
   if (problems.length > 0) return { config: NO_WEB_CONFIG, files: [file], problems, warnings };
-  const { root } = validate(WEB_CONFIG, document);
-  const tls = root.member('tls_server_config');
-  const { cert_file, key_file, client_ca_file } = tls.values;
+  const values = validate(WEB_CONFIG, document);
+  if (values === undefined) return { config: NO_WEB_CONFIG, files: [file], problems, warnings };
+  const { tls_server_config, basic_auth_users, rate_limit } = values;
+  const { cert_file, key_file, client_ca_file } = tls_server_config;
   const named = [cert_file, key_file, client_ca_file].filter((each) => each !== undefined);
-  const headers = Object.entries(root.member('http_server_config').values.headers ?? {});
-  const limit = root.member('rate_limit');
-  const { interval = 0, burst = 0 } = limit.values;
-  if (interval > 0 && burst === 0) limit.warn('burst 0 rejects every request: set burst');
+  const headers = Object.entries(values.http_server_config.headers);
+  const { interval, burst } = rate_limit;
+  if (interval > 0 && burst === 0) {
+    document.reporterOf(['rate_limit']).warn('burst 0 rejects every request: set burst');
+  }
+  const isEmpty = Object.keys(document.input['tls_server_config'] ?? {}).length === 0;
+  const tls = document.reporterOf(['tls_server_config']);
   const config = {
-    tls: await readServerTls(tls),
+    // An empty map sets nothing, as in the toolkit.
+    tls: isEmpty ? undefined : await readServerTls(tls_server_config, tls),
     // An empty header counts as not set, as in the toolkit.
     headers: Object.fromEntries(headers.filter(([, value]) => value !== '')),
-    users: new Map(Object.entries(root.values.basic_auth_users ?? {})),
+    users: new Map(Object.entries(basic_auth_users ?? {})),
     rateLimit: interval === 0 ? undefined : { intervalSeconds: interval, burst },
   };
   return { config, files: [file, ...named], problems, warnings };

@@ -73,9 +73,8 @@ export function createRemedyFinder(config: ClusterConfig): FindRemedy {
 function describeCause({ error, operation }: Failure): string {
   const line = toLine(error.message);
   if (operation.api !== 'cloud') return line;
-  const cause = line.replace(/^other(?= at )/, operation.name);
   const text = readCloudError(error.serverText);
-  return text === undefined ? cause : `${cause}: ${text}`;
+  return text === undefined ? line : `${line}: ${text}`;
 }
 
 /** Some libraries write their errors over several lines. */

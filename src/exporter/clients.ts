@@ -2,7 +2,6 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import { ApiLogin } from '../cockroach/api-login.ts';
 import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
 import { ClusterApi } from '../cockroach/cluster-api.ts';
-import { NodeListings } from '../cockroach/identity.ts';
 import { type FileWatch, watchFiles } from '../config/files.ts';
 import type {
   CloudApiConfig,
@@ -15,10 +14,11 @@ import { isLoopback } from '../config/values.ts';
 import { HttpClient, type HttpClientOptions } from '../http/client.ts';
 import type { RequestError } from '../http/errors.ts';
 import { POLICY } from '../http/policy.ts';
+import type { FinishedRequest } from '../http/request.ts';
 import type { Log } from '../log.ts';
 import type { Build, ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import type { Clock } from '../polling/schedule.ts';
-import { type Api, CLUSTER_ENDPOINTS } from '../vocabulary.ts';
+import { type Api, CLUSTER_ENDPOINTS, type Endpoint, type RetryReason } from '../vocabulary.ts';
 
 const DEADLINES = {
   /** Limits the time between two chunks of a response. */
@@ -37,7 +37,6 @@ const DEFAULT_MAX_DUTY = 0.1;
 /** The client of a cluster's API. */
 interface ClusterClient {
   readonly api: ClusterApi;
-  readonly listings: NodeListings;
   readonly http: HttpClient;
   readonly session: ApiLogin;
   readonly tls: FileWatch<ClientTls>;
@@ -55,9 +54,16 @@ export interface Clients extends AsyncDisposable {
   readonly cloud: CloudClient | undefined;
 }
 
+/** Is told of the requests, beside the metrics. */
+export interface RequestListener {
+  requestFinished(request: FinishedRequest): void;
+  requestRetried(api: Api, endpoint: Endpoint, reason: RetryReason): void;
+}
+
 interface ClientsOptions {
   readonly config: ClusterConfig;
   readonly metrics: ClusterMetrics;
+  readonly listener?: RequestListener;
   readonly build: Pick<Build, 'version'>;
   readonly clock: Pick<Clock, 'monotonicMs'>;
   readonly random: () => number;
@@ -137,9 +143,8 @@ async function createCluster(
     loginFailed: (error) => metrics.loginFailed(loginFailureReason(error)),
     monotonicMs: options.clock.monotonicMs,
   });
-  const listings = new NodeListings();
-  const api = new ClusterApi(session, metrics.decodeErrors, listings);
-  return { api, listings, http, session, tls };
+  const api = new ClusterApi(session, metrics.decodeErrors);
+  return { api, http, session, tls };
 }
 
 async function createCloud(config: CloudApiConfig, options: ClientsOptions): Promise<CloudClient> {
@@ -165,7 +170,7 @@ async function createCloud(config: CloudApiConfig, options: ClientsOptions): Pro
 async function common(
   api: Api,
   urls: readonly string[],
-  { config, metrics, build, clock, random, maxDuty = DEFAULT_MAX_DUTY }: ClientsOptions,
+  { config, metrics, listener, build, clock, random, maxDuty = DEFAULT_MAX_DUTY }: ClientsOptions,
 ) {
   const intervals = Object.values(config.collectors)
     .filter((collector) => collector.enabled)
@@ -179,8 +184,14 @@ async function common(
     maxDuty,
     breakerOpenMs:
       POLICY.breakerShareOfInterval * Math.min(...intervals, POLICY.maxBreakerIntervalMs),
-    requestFinished: (request) => metrics.requestFinished({ ...request, api }),
-    requestRetried: (endpoint, reason) => metrics.requestRetried(api, endpoint, reason),
+    requestFinished(request) {
+      metrics.requestFinished({ ...request, api });
+      listener?.requestFinished(request);
+    },
+    requestRetried(endpoint, reason) {
+      metrics.requestRetried(api, endpoint, reason);
+      listener?.requestRetried(api, endpoint, reason);
+    },
   } satisfies Partial<HttpClientOptions>;
 }
 

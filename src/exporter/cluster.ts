@@ -1,23 +1,21 @@
 import { once } from 'node:events';
-import {
-  type Collector,
-  collectorPoll,
-  type CollectorPoll,
-  type CollectorResult,
-  type CollectorWith,
-} from '../collectors/collector.ts';
+import type { Collector, CollectorResult, CollectorWith } from '../collectors/collector.ts';
 import { type CollectorConfig, collectorOptions } from '../config/collector-schema.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { createRemedyFinder } from '../diagnosis/diagnose.ts';
 import type { UrlState } from '../http/client.ts';
-import { RequestError } from '../http/errors.ts';
-import type { PollStats } from '../http/request.ts';
 import type { Log } from '../log.ts';
 import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import type { RenderedFamily } from '../metrics/exposition.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
 import { Poller, type PollerOptions } from '../polling/poller.ts';
+import {
+  type ChosenPoll,
+  type PolledApi,
+  runCollector,
+  workBetweenPolls,
+} from '../polling/run-collector.ts';
 import type { Clock } from '../polling/schedule.ts';
 import type { Api } from '../vocabulary.ts';
 import { type Clients, createClients } from './clients.ts';
@@ -51,8 +49,6 @@ export class Cluster {
   /** Progress of the running (or last) range scan, in nodes. */
   readonly scan = { done: 0, planned: 0 };
   readonly #context: ClusterContext;
-  /** The last poll that noticed another cluster behind the URLs. */
-  #replacedBy: PollStats | undefined;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
@@ -65,14 +61,15 @@ export class Cluster {
   ): Promise<Cluster> {
     const { build, clock, random, collectors, fileCheckMs = FILE_CHECK_MS } = context;
     const log = context.log.child({ cluster: config.name });
-    const perNode = collectors.find(({ scope }) => scope === 'node');
+    const perNode = collectors.filter(({ scope }) => scope === 'node');
+    const duties = perNode.flatMap(({ name }) => config.collectors[name]?.max_duty ?? []);
     const clients = await createClients({
       config,
       metrics: context.metrics.cluster(config.name),
       build,
       clock,
       random,
-      maxDuty: perNode && config.collectors[perNode.name]?.max_duty,
+      maxDuty: duties.length === 0 ? undefined : Math.min(...duties),
       follow: { everyMs: fileCheckMs, log },
       logoutFailed: (err) => log.warn({ err }, 'logout failed; the session expires on the server'),
     });
@@ -93,11 +90,10 @@ export class Cluster {
     this.shard = shard;
     this.clients = clients;
     this.pollers = this.#createPollers(previous?.pollers ?? []);
-    clients.cluster?.listings.onReplaced((poll, names) => {
+    clients.cluster?.api.listings.onReplaced((names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
-      this.#replacedBy = poll;
       for (const poller of this.pollers) {
-        if (poller.collector.api === 'cluster') poller.resetState();
+        if (poller.collector.api === 'cluster') poller.clearState();
       }
     });
   }
@@ -199,28 +195,21 @@ export class Cluster {
   }
 
   /**
-   * Binds a collector to its API client and its options. The poller of an earlier configuration is no parameter:
-   * functions that are made here live as long as the new one, and keep all parameters in memory.
+   * Binds a collector to its API client and its options. The functions that are made here live as long as the new poller and
+   * keep all parameters in memory, so the previous poller must not be one of them.
    */
   #pollerOptions(collector: Collector, settings: CollectorConfig, options: unknown): PollerOptions {
     const { clock, log, metrics, random, pollEnded } = this.#context;
     const isLocal = collector.isLocal?.(options) === true;
     const shard = isLocal ? this.shard.name : String(this.shard.index);
-    const completePoll = (poll: PollStats, state: unknown) =>
-      collectorPoll(poll, {
-        options,
-        state,
-        shard,
-        shards: this.shard,
-        nowMs: clock.wallMs,
-        monotonicMs: clock.monotonicMs,
-        maxDuty: settings.max_duty,
-        urls: this.config.cluster_api?.urls.length ?? 1,
-        namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
-        scanProgress: (done, planned) => Object.assign(this.scan, { done, planned }),
-      });
+    const chosen = {
+      shard,
+      shards: this.shard,
+      namedTables: () => new Set(this.pollers.flatMap(({ result }) => result?.tableIds ?? [])),
+      scanProgress: (done: number, planned: number) => Object.assign(this.scan, { done, planned }),
+    };
     return {
-      ...this.#bind(collector, completePoll),
+      ...this.#bind(collector, chosen),
       cluster: this.name,
       collector,
       settings,
@@ -237,32 +226,23 @@ export class Cluster {
 
   #bind(
     collector: Collector,
-    completePoll: (poll: PollStats, state: unknown) => CollectorPoll<unknown, unknown>,
-  ): Pick<PollerOptions, 'http' | 'collect' | 'workBetweenPolls'> {
+    chosen: ChosenPoll<unknown>,
+  ): Pick<PollerOptions, 'http' | 'run' | 'work'> {
     const { cluster, cloud } = this.clients;
-    if (collector.api === 'cloud' && cloud !== undefined) {
-      const { api, http } = cloud;
-      return { http, collect: (poll, state) => collector.collect(api, completePoll(poll, state)) };
-    }
-    if (collector.api !== 'cluster' || cluster === undefined) {
-      throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
-    }
-    const { api, http } = cluster;
-    const collect = async (poll: PollStats, state: unknown) => {
-      const before = this.#replacedBy;
-      // Example: a poll of nodes lists another cluster at 10 s. All of its list is of that one, so it is published. A scan from
-      // 5 s to 40 s has read nodes of both, so it fails. Requests report `poll` itself, which is never copied.
-      const mayMixClusters = () => this.#replacedBy !== before && this.#replacedBy !== poll;
-      try {
-        const result = await collector.collect(api, completePoll(poll, state));
-        if (!mayMixClusters()) return result;
-      } finally {
-        if (mayMixClusters()) this.#poller(collector)?.resetState();
-      }
-      throw new RequestError('other', 'the cluster was replaced during the poll');
+    const bind = <A extends Api>(
+      bound: CollectorWith<A, CollectorResult>,
+      { api, http }: { readonly api: PolledApi<A>; readonly http: PollerOptions['http'] },
+    ): Pick<PollerOptions, 'http' | 'run' | 'work'> => {
+      const { config } = this;
+      const { clock } = this.#context;
+      return {
+        http,
+        run: (stop, state) => runCollector(bound, api, { config, clock, stop, state, chosen }),
+        work: (stop, state) => workBetweenPolls(bound, api, { config, clock, stop, state, chosen }),
+      };
     };
-    const workBetweenPolls = async (poll: PollStats, state: unknown) =>
-      collector.workBetweenPolls?.(api, completePoll(poll, state));
-    return { http, collect, workBetweenPolls };
+    if (collector.api === 'cloud' && cloud !== undefined) return bind(collector, cloud);
+    if (collector.api === 'cluster' && cluster !== undefined) return bind(collector, cluster);
+    throw new Error(`${collector.name}: the API ${collector.api} is not configured`);
   }
 }

@@ -75,9 +75,18 @@ function atNodes(
   };
 }
 
+/** How much older the cluster may be than the oldest start of a process that a record names. */
+const RESTARTED_SECONDS = 30 * 86_400;
+
 const findChangefeedLag = atNodes(
   'fresh',
-  ({ metrics }) => Math.abs(metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9,
+  ({ metrics }, { nodes, nowMs }) => {
+    const seconds = (metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9;
+    const ages = nodes.map(({ startedSeconds: start }) => (start ? nowMs / 1000 - start : 0));
+    const oldest = Math.max(...ages) || Infinity;
+    // A lag of 4 years in a cluster that is a day old is none.
+    return seconds > oldest + RESTARTED_SECONDS ? undefined : seconds;
+  },
   (seconds, { changefeed_lag }) => seconds > changefeed_lag,
   (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
   {

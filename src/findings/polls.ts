@@ -44,16 +44,16 @@ function formatAdvice(remedy: string | undefined, cluster: string): string {
 
 /**
  * Problems of the polls of a cluster: failures, one for each cause, slow polls, and limits. `previous` are the problems
- * after the last poll, `lastSeen` a sentence about the nodes before the cluster API was down.
+ * after the last poll, `lastSeen` sentences about the cluster before its API was down.
  */
 export function pollProblems(
   { collectors, apis }: Pick<ClusterView, 'collectors' | 'apis'>,
   previous: readonly Problem[],
   lastSeen = '',
 ): readonly Problem[] {
-  const failures = groupByCause(collectors, previous);
-  const down = apis.filter(({ isUp }) => isUp === false);
-  const main = down.map(({ api }) => failures.find(([first]) => first?.api === api));
+  const down = apis.flatMap(({ api, isUp }) => (isUp === false ? [api] : []));
+  const failures = groupByCause(collectors, previous, down);
+  const main = down.map((api) => failures.find(([first]) => first?.api === api));
   return [
     ...failures.flatMap((failing) => describeFailure(failing, main.includes(failing), lastSeen)),
     ...collectors.filter(({ error }) => error === undefined).flatMap(describeLimits),
@@ -63,11 +63,12 @@ export function pollProblems(
 /**
  * Groups failing collectors by reason and remedy. A poll that an open circuit breaker has blocked gets the cause that it had
  * before. Example: connections of nodes and sessions are refused, which is one cause. Then the poll of sessions is blocked,
- * and the cause still affects both.
+ * and the cause still affects both. The silence of an API that is down is one cause, whichever of its deadlines ends first.
  */
 function groupByCause(
   collectors: readonly CollectorStatus[],
   previous: readonly Problem[],
+  down: readonly Api[],
 ): readonly (readonly CollectorStatus[])[] {
   const before = previous.filter(({ cause }) => cause !== undefined);
   const failing = collectors.filter(({ error }) => error !== undefined);
@@ -80,7 +81,12 @@ function groupByCause(
       before.find(({ affects }) => sameApi.some(({ name }) => affects?.includes(name)))?.cause;
     return { ...collector, error: cause ?? collector.error };
   });
-  return [...Map.groupBy(withCauses, keyOf).values()];
+  const isSilent = ({ api, error }: CollectorStatus): boolean =>
+    error?.reason === 'timeout' && down.includes(api);
+  const groups = Map.groupBy(withCauses, (collector) =>
+    isSilent(collector) ? `${collector.api} is silent` : keyOf(collector),
+  );
+  return [...groups.values()];
 }
 
 /** Causes that differ in numbers alone are one: `no response within 5 s` and `… 30 s`. */
@@ -91,6 +97,9 @@ function keyOf({ api, error }: CollectorStatus): string {
 }
 
 const SQL_FIRST = 'First run a SQL query: the database may still work. ';
+/** On a secure cluster each request looks up its session in a system table. */
+const NO_QUORUM =
+  'If it hangs, too, system ranges may have no quorum: start the nodes that are down. ';
 
 /** One problem for all collectors that fail of one cause; `isApiDown` for the first cause of an API that is down. */
 function describeFailure(
@@ -125,7 +134,7 @@ function describeFailure(
         : cloudDown
       : `${who} failing, ${data}: ${message}.`,
     next: isApiDown
-      ? `${isClusterDown ? SQL_FIRST : ''}${advice} Failing collectors: ${names}.`
+      ? `${isClusterDown ? SQL_FIRST : ''}${isClusterDown && reason === 'timeout' ? NO_QUORUM : ''}${advice} Failing collectors: ${names}.`
       : advice,
     cause,
     affects,

@@ -2,10 +2,10 @@ import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { readJobs } from '../collectors/nodes/jobs.ts';
 import type { RangesResult } from '../collectors/ranges/result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
-import { formatDuration } from '../format.ts';
 import { assistantProblems } from './assistant.ts';
 import { CLUSTER_CHECKS, PARTITION, RANGES_CHECKS } from './cluster-checks.ts';
 import type { DeadEvidence } from './dead-nodes.ts';
+import { describeLastKnown, formatAgo } from './last-known.ts';
 import {
   type Check,
   type Facts,
@@ -13,7 +13,7 @@ import {
   NODE_CHECKS,
   SESSION_CHECKS,
 } from './node-checks.ts';
-import { formatLiveNodes, nodeProblems } from './nodes.ts';
+import { nodeProblems } from './nodes.ts';
 import { pollProblems } from './polls.ts';
 import { rangeProblems } from './range-problems.ts';
 import { hasConnections, type NetworkEvidence } from './reachability.ts';
@@ -53,11 +53,7 @@ export function findProblems(
     if (source?.state !== 'failing') return problems;
     return problems.map((problem) => toOld(problem, source, isBlind, nowMs));
   };
-  const seenAt = sourceOf('nodes')?.lastSuccessAt;
-  const lastSeen =
-    nodes &&
-    seenAt &&
-    ` Last seen ${formatAgo(seenAt, nowMs)}: ${formatLiveNodes(nodes)} nodes live.`;
+  const lastSeen = view.lastKnown && describeLastKnown(view.lastKnown, nowMs);
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
   return [
     ...pollProblems(view, previous, lastSeen),
@@ -121,9 +117,4 @@ function toOld(
   const text = `Last seen ${formatAgo(lastSuccessAt, nowMs)}: ${problem.text}`;
   const next = `The polls of ${name} are failing, and this may have changed.`;
   return { ...problem, level: isBlind ? 'info' : problem.level, text, next };
-}
-
-function formatAgo(at: string | undefined, nowMs: number): string {
-  const seconds = at === undefined ? 0 : Math.max(0, nowMs - Date.parse(at)) / 1000;
-  return `${formatDuration(Math.round(seconds))} ago`;
 }

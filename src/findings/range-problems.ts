@@ -83,7 +83,7 @@ export const PROBLEM_ISSUES: Readonly<
 const STUCK: readonly string[] = ['no_lease', 'no_raft_leader', 'circuit_breaker_error'];
 
 /** Problems of ranges that serve nothing. */
-const OUTAGES: readonly string[] = ['no_live_replica', 'unavailable'];
+export const OUTAGES: readonly string[] = ['no_live_replica', 'unavailable'];
 const SYSTEM_OUTAGE = 'No statement and no login works without the system ranges among these. ';
 
 /**
@@ -183,11 +183,17 @@ function detailsOf(range: ProblemRangeStatus | undefined): string {
 
 /** `r7 of movr.public.users on node 1`, a lost one `was on nodes 4, 5 and 6`. */
 function describePosition(range: ProblemRangeStatus): string {
-  const { rangeId, table, nodeId, lastNodes = [] } = range;
-  const name = systemRangeName(range);
-  const named = table === '' ? `r${rangeId}` : `r${rangeId} of ${formatTables(range)}`;
+  const { nodeId, lastNodes = [] } = range;
   const where = lastNodes.length === 0 ? `on node ${nodeId}` : `was on ${formatNodes(lastNodes)}`;
-  return `${name === undefined ? named : `r${rangeId} (${name})`} ${where}`;
+  return `${nameRange(range)} ${where}`;
+}
+
+/** `r7 of movr.public.users` or `r2 (system: node liveness)`. */
+export function nameRange(range: RangeStatus): string {
+  const { rangeId, table } = range;
+  const name = systemRangeName(range);
+  if (name !== undefined) return `r${rangeId} (${name})`;
+  return table === '' ? `r${rangeId}` : `r${rangeId} of ${formatTables(range)}`;
 }
 
 /** The first ranges of a cluster, by id: all requests need them. */

@@ -1,6 +1,7 @@
 import { livenessOf, REACHABLE } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
 import { STARTED_KEYS } from '../collectors/nodes/keyed.ts';
+import { sum } from '../sum.ts';
 import type { SqlLoad } from './status.ts';
 
 /** A node with its record before. */
@@ -74,7 +75,4 @@ function rateOf({ before, now, seconds }: TwoRecords, key: string): number {
   return ((now.metrics.get(key) ?? NaN) - (before.metrics.get(key) ?? NaN)) / seconds;
 }
 
-/** The sum of these numbers. */
-export function sum(values: readonly number[]): number {
-  return values.reduce((all, value) => all + value, 0);
-}
+export { sum };

@@ -40,6 +40,22 @@ export interface ClusterView {
   readonly assistant: AssistantStatus | undefined;
   readonly sqlLoad?: SqlLoad | undefined;
   readonly collectors: readonly CollectorStatus[];
+  /** Only while the cluster API is down. */
+  readonly lastKnown?: LastKnownStatus | undefined;
+}
+
+/**
+ * What was last seen of a cluster whose API is down, however old: never more than information, so without anything that a
+ * decision follows from. Nothing of it is on /metrics.
+ */
+export interface LastKnownStatus {
+  readonly nodes?: (NodesStatus & Seen) | undefined;
+  readonly ranges?: (Pick<RangesStatus, 'nodes' | 'problems' | 'oldest'> & Seen) | undefined;
+}
+
+interface Seen {
+  /** The end of the poll that found it. */
+  readonly seenAt: string;
 }
 
 /** A problem or a notable condition, as log, page, JSON and commands show it. */

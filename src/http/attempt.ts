@@ -16,6 +16,7 @@ import {
   type HttpResponse,
   recordAnswer,
   type RequestDeadlines,
+  requestName,
   type RequestOptions,
 } from './request.ts';
 import type { Upstream } from './upstream.ts';
@@ -47,7 +48,7 @@ export async function performRequest<T>(
   const { request, upstream } = attempt;
   const { endpoint, node, stats } = request;
   const { url, name } = upstream;
-  const what = `${endpoint} at ${name}`;
+  const what = `${requestName(request)} at ${name}`;
   const target = { endpoint, node, url: url.href };
   const deadlines = { ...options.deadlines, headersMs: attempt.headersMs };
   const watch = watchDeadlines(stats.signal, deadlines, what, target);

@@ -7,7 +7,12 @@ import { performRequest } from './attempt.ts';
 import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
 import { Health, type HealthOptions } from './health.ts';
 import { backoffMs, goesToNextUrl, POLICY, RetryBudget, retryReason } from './policy.ts';
-import type { HttpRequest, RequestOptions } from './request.ts';
+import {
+  type HttpRequest,
+  type NamedRequest,
+  requestName,
+  type RequestOptions,
+} from './request.ts';
 import { ReusedConnections } from './reused-connections.ts';
 import type { Upstream } from './upstream.ts';
 
@@ -24,10 +29,10 @@ export class BreakerOpenError extends RequestError {
   /** When it may be sent. */
   readonly retryInMs: number;
 
-  constructor(endpoint: Endpoint, retryInMs: number) {
+  constructor(request: NamedRequest, retryInMs: number) {
     const seconds = Math.ceil(retryInMs / 1000);
-    const text = `${endpoint}: failed too often; the next attempt is in ${seconds} s`;
-    super('breaker_open', text, { endpoint });
+    const text = `${requestName(request)}: failed too often; the next attempt is in ${seconds} s`;
+    super('breaker_open', text, { endpoint: request.endpoint });
     this.retryInMs = retryInMs;
   }
 }
@@ -139,7 +144,7 @@ export class HttpClient implements AsyncDisposable {
     const isLast = hasBody || attempts >= maxAttempts || pausedMs > POLICY.maxWaitMs;
     if (reason === undefined || isLast) throw error;
     call.retry = { error, reason };
-    const what = `${request.endpoint}: waiting for a retry`;
+    const what = `${requestName(request)}: waiting for a retry`;
     await delay(backoffMs(retries, random), request.stats.signal, what, request);
   }
 
@@ -197,18 +202,22 @@ export class HttpClient implements AsyncDisposable {
 
   /** Waits for a part of a short pause; during a long one, fails as the request did that started it. */
   async #waitForPause(request: HttpRequest): Promise<void> {
-    const { endpoint, stats } = request;
     const pause = this.#health.pauseOf(request);
-    if (pause === undefined) throw new BreakerOpenError(endpoint, this.#health.blockedMs(request));
+    if (pause === undefined) throw new BreakerOpenError(request, this.#health.blockedMs(request));
     const leftMs = pause.untilMs - this.#options.monotonicMs();
     if (leftMs > POLICY.maxWaitMs) throw pause.error;
-    const what = `${endpoint}: waiting for Retry-After`;
-    await delay(Math.min(Math.ceil(leftMs), POLICY.pauseCheckMs), stats.signal, what, request);
+    const what = `${requestName(request)}: waiting for Retry-After`;
+    await delay(
+      Math.min(Math.ceil(leftMs), POLICY.pauseCheckMs),
+      request.stats.signal,
+      what,
+      request,
+    );
   }
 
   /** Runs `work` once a slot is free; a poll that is over does not wait for its turn. */
   async #inSlot<T>(request: HttpRequest, work: () => Promise<T>): Promise<T> {
-    const { endpoint, stats } = request;
+    const { stats } = request;
     const turn = Promise.withResolvers<void>();
     const done = this.#slots(() => {
       turn.resolve();
@@ -216,7 +225,7 @@ export class HttpClient implements AsyncDisposable {
       stats.signal.throwIfAborted();
       return work();
     });
-    const what = `${endpoint}: waiting for a free slot`;
+    const what = `${requestName(request)}: waiting for a free slot`;
     await abortable(Promise.race([turn.promise, done]), stats.signal, what, request);
     return done;
   }

@@ -2,6 +2,8 @@ import type { Endpoint, Limit } from '../vocabulary.ts';
 
 /** The deadline of one poll (or one command), and what the API clients have received for it. */
 export interface PollStats {
+  /** Of this poll alone. */
+  readonly id: symbol;
   /** Aborts when the poll's time is up or the process stops. */
   readonly signal: AbortSignal;
   /** When the time is up, monotonic ms; undefined without a limit. */
@@ -21,8 +23,14 @@ export interface PollStats {
   readonly answering: { readonly startMs: number; readonly endMs: number }[];
 }
 
-export interface HttpRequest<T = unknown> {
+/** What messages name a request by. */
+export interface NamedRequest {
   readonly endpoint: Endpoint;
+  /** In place of the endpoint `other`: `rename-database`. */
+  readonly name?: string;
+}
+
+export interface HttpRequest<T = unknown> extends NamedRequest {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** Below the configured URL, beginning with `/`; may carry a query. */
   readonly path: string;
@@ -110,6 +118,11 @@ export interface RequestOptions {
   readonly monotonicMs: () => number;
 }
 
+/** How messages name a request. */
+export function requestName({ name, endpoint }: NamedRequest): string {
+  return name ?? endpoint;
+}
+
 /** The reader of a small response that is parsed as a whole. */
 export function bufferBody<T>(
   maxBytes: number,
@@ -126,6 +139,7 @@ export function bufferBody<T>(
 /** Stats of which nothing has arrived yet. */
 export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollStats {
   return {
+    id: Symbol('poll'),
     signal,
     endsAtMs,
     pages: 0,
@@ -136,6 +150,11 @@ export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollSta
     mayHaveChanged: false,
     answering: [],
   };
+}
+
+/** How long responses were prepared and received, in seconds. */
+export function answerSeconds({ answering }: Pick<PollStats, 'answering'>): number {
+  return answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0) / 1000;
 }
 
 /** Adds the time of a response that has just arrived; what overlaps counts once. */

@@ -1,6 +1,6 @@
 /**
  * A bounded list of entries that are named by label values, as applications or hot ranges. Over a series budget a list
- * loses whole entries, in all of its families alike.
+ * keeps its first entries, the same in all of its families.
  */
 export interface FamilyList<L extends string = string> {
   /** Families with the same name share their entries. */
@@ -53,6 +53,8 @@ export interface Family<L extends string = string> {
 export interface FamilySamples {
   readonly family: Family;
   readonly samples: ReadonlyMap<string, number>;
+  /** For a family of a list: the label texts of its first entries. */
+  readonly first?: ReadonlySet<string> | undefined;
 }
 
 /** The declaration of a family. One without `labels` has one series. */

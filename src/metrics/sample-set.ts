@@ -1,17 +1,15 @@
+import { sum } from '../sum.ts';
 import type { Family, FamilyList, FamilySamples } from './family.ts';
 import { labelText, labelWriter } from './label-text.ts';
 
 type LabelValues<L extends string> = Readonly<Record<L, string>>;
 
-/** A sample of a family that belongs to a list, as it was written. */
-export interface ListSample {
-  readonly family: Family;
-  readonly list: FamilyList;
-  readonly labels: LabelValues<string>;
-}
+/** A list that is too long for a series budget keeps so many entries. */
+const FIRST_ENTRIES = 5;
 
 interface Entry extends FamilySamples {
   readonly samples: Map<string, number>;
+  readonly first: Set<string> | undefined;
   readonly labelText: (labels: LabelValues<string>) => string;
 }
 
@@ -21,11 +19,10 @@ export class SampleSet {
   readonly constantLabels: string;
   readonly #families = new Map<string, Entry>();
   readonly #duplicates = new Map<string, number>();
-  readonly #listSamples: ListSample[] = [];
+  /** The names of the first entries of each list, and of each value of `per`. */
+  readonly #firstEntries = new Map<string, Set<string>>();
   /** How many samples were merged into another one, by family name. */
   readonly duplicates: ReadonlyMap<string, number> = this.#duplicates;
-  /** The samples of lists in the order of writing, without those that were merged into another one. */
-  readonly listSamples: readonly ListSample[] = this.#listSamples;
 
   /** `{ crdb_cluster: name }` for all that belongs to a cluster, `{}` for what belongs to the process. */
   constructor(constantLabels: { readonly crdb_cluster?: string }) {
@@ -70,7 +67,7 @@ export class SampleSet {
   }
 
   get series(): number {
-    return [...this.#families.values()].reduce((sum, { samples }) => sum + samples.size, 0);
+    return sum(Array.from(this.#families.values(), ({ samples }) => samples.size));
   }
 
   /** The families in the order of their first sample. */
@@ -85,17 +82,40 @@ export class SampleSet {
     const before = samples.get(key);
     if (before === undefined) {
       samples.set(key, value);
-      if (list !== undefined) this.#listSamples.push({ family, list, labels });
+      if (list !== undefined && this.#isOfFirst(list, labels)) entry.first?.add(key);
       return;
     }
     samples.set(key, family.merge === 'sum' ? before + value : value);
     this.#duplicates.set(family.name, (this.#duplicates.get(family.name) ?? 0) + 1);
   }
 
+  /**
+   * Whether labels name one of the first entries of a list. With `per`, each value of that label has a list of its own, and a
+   * family without that label has the first entries of all of them. Example: a range is the 2nd unavailable one and the 7th
+   * without a lease. Its series of the first problem is of the first five, that of the second is not, and the one that names
+   * its node, for both problems, is.
+   */
+  #isOfFirst({ name, entry, per }: FamilyList, labels: LabelValues<string>): boolean {
+    const text = entry.map((label) => labels[label]).join('\n');
+    const ofList = this.#firstOf(name);
+    const first = per === undefined ? ofList : this.#firstOf(`${name}\n${labels[per]}`);
+    if (first.size < FIRST_ENTRIES) first.add(text);
+    if (!first.has(text)) return false;
+    ofList.add(text);
+    return true;
+  }
+
+  #firstOf(list: string): Set<string> {
+    const first = this.#firstEntries.get(list) ?? new Set();
+    this.#firstEntries.set(list, first);
+    return first;
+  }
+
   #entryOf(family: Family): Entry {
     const known = this.#families.get(family.name);
     if (known === undefined) {
-      const entry = { family, samples: new Map(), labelText: labelWriter(family.labels) };
+      const first = family.list && new Set<string>();
+      const entry = { family, samples: new Map(), first, labelText: labelWriter(family.labels) };
       this.#families.set(family.name, entry);
       return entry;
     }

@@ -5,7 +5,7 @@ import type { CollectorConfig } from '../config/collector-schema.ts';
 import type { FindRemedy } from '../diagnosis/diagnose.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';
 import { failureOf, RequestError } from '../http/errors.ts';
-import { createPollStats, type PollStats } from '../http/request.ts';
+import { answerSeconds, type PollStats } from '../http/request.ts';
 import type { Log } from '../log.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
@@ -14,6 +14,7 @@ import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { Limit } from '../vocabulary.ts';
 import { type Outcome, UnexpectedError } from './outcome.ts';
+import { KeptState, type RunningPoll } from './run-collector.ts';
 import { type Clock, maxAgeSeconds, Schedule, STRETCHED, stretchInterval } from './schedule.ts';
 
 export interface PollerOptions {
@@ -24,10 +25,10 @@ export interface PollerOptions {
   readonly shard: string;
   readonly options: unknown;
   readonly http: Pick<HttpClient, 'blockedMs'>;
-  /** The collector bound to its API client. */
-  readonly collect: (poll: PollStats, state: unknown) => Promise<CollectorResult>;
-  /** Its work between two polls, where it has some. */
-  readonly workBetweenPolls?: (poll: PollStats, state: unknown) => Promise<void>;
+  /** Begins a poll of the collector, which ends at its timeout or when the signal aborts. */
+  readonly run: (stop: AbortSignal, state: KeptState<unknown>) => RunningPoll<CollectorResult>;
+  /** The collector's work between two polls. */
+  readonly work: (stop: AbortSignal, state: KeptState<unknown>) => Promise<void>;
   readonly metrics: ClusterMetrics;
   readonly log: Log;
   readonly clock: Clock;
@@ -43,8 +44,8 @@ export class Poller {
   readonly shard: string;
   readonly configuredIntervalSeconds: number;
   readonly #options: PollerOptions;
-  /** The collector keeps this from poll to poll, also across a reload that keeps its options. */
-  readonly #state: unknown;
+  /** Kept across a reload that keeps the options of the collector. */
+  readonly #state: KeptState<unknown>;
   readonly #schedule: Schedule;
   readonly #log: Log;
   readonly #labels: { readonly collector: string; readonly shard: string };
@@ -70,7 +71,7 @@ export class Poller {
     this.#options = options;
     const isContinued =
       previous !== undefined && isDeepStrictEqual(previous.#options.options, options.options);
-    this.#state = isContinued ? previous.#state : collector.createState();
+    this.#state = isContinued ? previous.#state : new KeptState(collector);
     this.#previous = previous;
     if (previous !== undefined) this.#published = previous.#published;
     this.#outcome = previous?.outcome ?? { state: 'waiting' };
@@ -80,10 +81,9 @@ export class Poller {
     options.metrics.preparePolls(this.#labels);
   }
 
-  /** Empties the state in place: a running poll goes on with it. */
-  resetState(): void {
-    const empty = this.collector.createState();
-    if (typeof this.#state === 'object' && this.#state !== null) Object.assign(this.#state, empty);
+  /** What the collector has kept is that of another cluster. */
+  clearState(): void {
+    this.#state.clear();
   }
 
   get outcome(): Outcome {
@@ -202,24 +202,18 @@ export class Poller {
     this.#previous = undefined;
     await this.#endWork?.();
     const startedAt = this.#schedule.start();
-    const { clock, http, metrics, settings } = this.#options;
+    const { clock, http, metrics } = this.#options;
     const blockedMs = http.blockedMs();
     if (blockedMs > 0) return this.#skip(blockedMs);
-    const timeoutMs = settings.timeout * 1000;
-    // Keep this reference: AbortSignal.any alone would let it be garbage-collected.
-    const deadline = AbortSignal.timeout(Math.ceil(timeoutMs));
-    const signal = AbortSignal.any([stop, deadline]);
-    const stats = createPollStats(signal, clock.monotonicMs() + timeoutMs);
-    const failure = await this.#collect(stats);
+    const { stats, result } = this.#options.run(stop, this.#state);
+    const failure = await this.#collect(stats, result);
     const tookMs = clock.monotonicMs() - startedAt;
     if (stop.aborted) return;
-    if (deadline.aborted) stats.limits.add('duration');
     metrics.pollFinished(this.#labels, failure?.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
     if (overruns > 0) metrics.pollSkipped(this.#labels, 'overrun', overruns);
-    const { answering, items, pages, bytes, limits } = stats;
-    const answerMs = answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0);
-    const counts = { answerSeconds: answerMs / 1000, items, pages, bytes, limits };
+    const { items, pages, bytes, limits } = stats;
+    const counts = { answerSeconds: answerSeconds(stats), items, pages, bytes, limits };
     const last = { atMs: clock.wallMs(), durationSeconds: tookMs / 1000, ...counts };
     this.#conclude(failure, last, stats.warnings);
     this.#beginWork(stop);
@@ -227,30 +221,33 @@ export class Poller {
 
   /** Begins the collector's work until the next poll. */
   #beginWork(stop: AbortSignal): void {
-    const { workBetweenPolls } = this.#options;
-    if (workBetweenPolls === undefined) return;
     const end = new AbortController();
     const signal = AbortSignal.any([stop, end.signal]);
-    const working = workBetweenPolls(createPollStats(signal), this.#state).catch((error: unknown) =>
-      this.#log.error({ err: error }, 'the work between two polls failed'),
-    );
+    const working = this.#options
+      .work(signal, this.#state)
+      .catch((error: unknown) =>
+        this.#log.error({ err: error }, 'the work between two polls failed'),
+      );
     this.#endWork = () => {
       end.abort();
       return working;
     };
   }
 
-  /** Runs the collector and publishes its result; resolves to why the poll failed, if it did. */
-  async #collect(stats: PollStats): Promise<RequestError | undefined> {
+  /** Waits for the result of a poll and publishes it; resolves to why the poll failed, if it did. */
+  async #collect(
+    { limits }: PollStats,
+    running: Promise<CollectorResult>,
+  ): Promise<RequestError | undefined> {
     let result: CollectorResult;
     try {
-      result = await this.#options.collect(stats, this.#state);
+      result = await running;
     } catch (error) {
       if (error instanceof BreakerOpenError) this.#schedule.retryIn(error.retryInMs);
       return failureOf(error);
     }
     try {
-      await this.#publish(result, stats.limits);
+      await this.#publish(result, limits);
       return result.failure;
     } catch (error) {
       return new UnexpectedError(error, 'the result cannot be exported', this.#log);

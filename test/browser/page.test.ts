@@ -20,7 +20,7 @@ const HOSTILE_NAMES = [
 /** The scenes that together show everything: in the dark they are enough. */
 const WITH_EVERY_COLOUR: readonly string[] = ['incident', 'down', 'rejected'];
 /** A browser is slow on a busy machine. */
-const OPTIONS = { timeout: 120_000 };
+const OPTIONS = { timeout: 600_000 };
 
 describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS, () => {
   let browser: Browser;
@@ -49,7 +49,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     let scene: Scene;
     beforeAll(async () => {
       scene = await openScene(SCENES[name]);
-    }, 120_000);
+    }, 600_000);
     afterAll(() => scene[Symbol.asyncDispose]());
 
     test.each([
@@ -82,7 +82,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     beforeAll(async () => {
       scene = await openScene({ ...SCENES.incident, intervalSeconds: 0.5 });
       ({ page } = await open(scene));
-    }, 120_000);
+    }, 600_000);
     afterAll(async () => {
       await page.context().close();
       await scene[Symbol.asyncDispose]();

@@ -13,11 +13,14 @@ interface Entry {
  */
 export class Chronicle {
   readonly #simulator: Simulator;
+  readonly #seenUser: string | undefined;
   readonly #now: () => number;
   readonly #entries: Entry[] = [];
 
-  constructor(simulator: Simulator, now: () => number) {
+  /** `seenUser` is the only one whose sessions the cluster lists; undefined: all are. */
+  constructor(simulator: Simulator, now: () => number, seenUser: string | undefined) {
     this.#simulator = simulator;
+    this.#seenUser = seenUser;
     this.#now = now;
     this.change(() => undefined);
   }
@@ -26,7 +29,7 @@ export class Chronicle {
   change(happen: () => unknown): void {
     happen();
     const { world } = this.#simulator;
-    const truth = this.#simulator.truth();
+    const truth = this.#simulator.truth(this.#seenUser);
     const expected = expectAll({ truth, nodes: world.state.nodes });
     this.#entries.push({ sinceMs: this.#now(), expected });
   }

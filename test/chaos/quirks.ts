@@ -20,6 +20,7 @@ const QUIRKS: Readonly<Record<string, (set: SetQuirk, isOn: boolean) => void>> =
     set('deadNode', isOn ? 'after-delay' : 'at-once');
   },
   'other-header': (set, isOn) => set('sessionHeader', HEADERS[isOn ? 1 : 0]),
+  'hang-without-system-ranges': (set, isOn) => set('systemRangesLost', isOn ? 'hang' : 'works'),
   'rate-limit': (set, isOn) => set('cloudRateLimit', isOn),
   standby: (set, isOn) => set('defaultVirtualCluster', isOn ? 'system' : 'main'),
 };

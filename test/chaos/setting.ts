@@ -8,6 +8,7 @@ import { type Flights, watchFlights } from './flights.ts';
 import { observe, type ObservedPoll } from './observed-polls.ts';
 import { openProxy, type Proxy } from './proxy.ts';
 import { type Dimensions, hasten, Variants, yamlOf } from './variants.ts';
+import { LICENSES } from './world-events.ts';
 
 /** The exporter under test between its clocks, its network and its cluster. */
 export interface Setting extends AsyncDisposable {
@@ -33,10 +34,15 @@ const RANDOM_SHARE = 0.1;
 /** Its tables are those of the ranges; requests are for the system's. */
 const VIRTUAL_CLUSTER = 3;
 
+const LOGIN = { name: 'exporter', password: 'exporter-demo' };
+/** Those for monitoring, but not for the sessions of others. */
+const WITHOUT_SESSIONS = ['VIEWCLUSTERMETADATA', 'SELECT_USERS', 'CONNECT'] as const;
+
 export async function setUp(seed: number, random: Random): Promise<Setting> {
   const dimensions = drawDimensions(random);
   const stack = new AsyncDisposableStack();
   const isVirtualized = random.chance(0.25);
+  const { seesOwnSessions, ...world } = dimensions.world;
   const startedAt = performance.now();
   let worldMs = Date.now();
   const simulator = stack.use(
@@ -51,11 +57,14 @@ export async function setUp(seed: number, random: Random): Promise<Setting> {
       metricKeys: 'useful',
       gateways: dimensions.gateways,
       ...(isVirtualized && { virtualCluster: VIRTUAL_CLUSTER }),
-      // The truth is that of now.
-      quirks: { tableCacheAgeMs: 0 },
+      ...world,
+      ...(seesOwnSessions && { users: [{ ...LOGIN, privileges: WITHOUT_SESSIONS }] }),
+      // The truth is that of now. Few nodes often lose all system ranges: that is drawn as any other trouble.
+      quirks: { tableCacheAgeMs: 0, systemRangesLost: 'works' },
     }),
   );
   simulator.setQuirk('cloudRateLimit', false);
+  simulator.world.setLicense(random.pick(LICENSES));
   simulator.setQuirk('sessionsPageCap', dimensions.sessionsPageCap);
   const clocks = createClocks();
   const tokens = new Set<string>();
@@ -69,7 +78,11 @@ export async function setUp(seed: number, random: Random): Promise<Setting> {
   }
   const urls = proxies.map(({ url }) => url);
   const flights = stack.use(watchFlights(new Set(urls.slice(0, -1))));
-  const chronicle = new Chronicle(simulator, clocks.clock.monotonicMs);
+  const chronicle = new Chronicle(
+    simulator,
+    clocks.clock.monotonicMs,
+    seesOwnSessions ? LOGIN.name : undefined,
+  );
   const polls: ObservedPoll[] = [];
   const variants = new Variants();
   const exporter = stack.use(
@@ -114,6 +127,17 @@ function drawDimensions(random: Random): Dimensions {
     storesPerNode: paged.includes('ranges') ? 1 : random.integer(1, 4),
     pagedCollectors: new Set(paged),
     sessionsPageCap: random.chance(0.25) ? random.integer(2, 6) : 0,
+    world: drawWorld(random),
+  };
+}
+
+/** What is odd about the cluster from its beginning. */
+function drawWorld(random: Random): Dimensions['world'] {
+  return {
+    relics: random.chance(0.3) ? random.integer(1, 3) : 0,
+    relicsAtNodes: random.chance(0.5),
+    nodeTier: random.chance(0.3),
+    seesOwnSessions: random.chance(0.15),
   };
 }
 

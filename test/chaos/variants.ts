@@ -34,6 +34,15 @@ export interface Dimensions {
   readonly pagedCollectors: ReadonlySet<string>;
   /** Most sessions that the servers put into one page, whatever was asked for; 0 for no such cap. */
   readonly sessionsPageCap: number;
+  /** What is odd about the cluster from its beginning. */
+  readonly world: {
+    /** Members that died long ago, and never return. */
+    readonly relics: number;
+    readonly relicsAtNodes: boolean;
+    readonly nodeTier: boolean;
+    /** The exporter's user may not see the sessions of others. */
+    readonly seesOwnSessions: boolean;
+  };
 }
 
 /** Two clusters: one with a cluster API, one with a Cloud API. */

@@ -8,6 +8,15 @@ const PROBLEMS = [
   'circuit_breaker_error',
   'raft_log_too_large',
 ] as const;
+export const LICENSES = ['installed', 'none', 'expired', 'unreported'] as const;
+const JOBS = [
+  'backup',
+  'changefeed',
+  'import',
+  'restore',
+  'row_level_ttl',
+  'schema_change',
+] as const;
 const SESSION_STATES = ['active', 'idle_in_transaction', 'idle'] as const;
 
 /** Something that happens in the cluster; whom it happens to is found when it happens. */
@@ -21,7 +30,7 @@ export interface WorldEvent {
 type World = Simulator['world'];
 
 /** To a node that has not left. `what` is from 0 up to 1. */
-const TO_NODES: Readonly<Record<string, (world: World, id: number, what: number) => void>> = {
+const TO_NODES: Readonly<Record<string, (world: World, id: number, what: number) => unknown>> = {
   kill: (world, id) => world.killNode(id),
   suspect: (world, id) => world.killNode(id, 'unavailable'),
   revive: (world, id) => world.reviveNode(id),
@@ -34,9 +43,13 @@ const TO_RUNNING: typeof TO_NODES = {
   drain: (world, id) => world.drainNode(id),
   silence: (world, id, what) => world.freezeNode(id, what < 0.5 ? 'ranges' : 'ranges-and-sessions'),
   'move-statistics': (world, id) => world.moveStatistics(id),
+  'fail-job': (world, id, what) => world.failJob(pick(JOBS, what) ?? 'import', id),
+  backfill: (world, id, what) => world.backfill(what < 0.5 ? id : undefined),
   'open-session': (world, nodeId, what) => {
     const state = pick(SESSION_STATES, what) ?? 'idle';
-    world.openSession({ nodeId, state, transactionAgeMs: 90_000 });
+    // Some are those of the exporter's own user, who may see no others.
+    const username = (what * 10) % 1 < 0.3 ? 'exporter' : 'movr';
+    world.openSession({ nodeId, state, username, transactionAgeMs: 90_000 });
   },
 };
 
@@ -53,6 +66,7 @@ const TO_OTHERS: typeof TO_NODES = {
     world.killNode(id, what > 0.65 ? 'unavailable' : 'dead');
   },
   stay: (world, id) => world.recommission(id),
+  replace: (world, id) => world.replaceNode(id),
 };
 
 const TO_RANGES: typeof TO_NODES = {
@@ -65,12 +79,25 @@ const TO_RANGES: typeof TO_NODES = {
   'remove-range': (world, id) => {
     if (world.state.ranges.size > 5) world.removeRange(id);
   },
+  split: (world, id) => world.splitRange(id),
+  // Of two tables: both share the range then.
+  merge: (world, id) => world.mergeRange(id),
   load: (world, id, what) => world.setLoad(id, 3_000 * what),
   quiescent: (world, id, what) => world.setQuiescent(id, what < 0.5),
 };
 
+/** To the cluster as a whole. */
+const TO_CLUSTER: Readonly<Record<string, (world: World, what: number) => unknown>> = {
+  'pause-job': (world, what) => world.pauseJob(pick(JOBS, what) ?? 'import', 1e7 * what),
+  'resume-job': (world, what) => world.resumeJob(pick(JOBS, what) ?? 'import'),
+  'retry-changefeed': (world, what) => world.retryChangefeed(what < 0.6 ? 'no sink' : undefined),
+  license: (world, what) => world.setLicense(pick(LICENSES, what) ?? 'installed'),
+};
+
 const KINDS = [
-  ...[TO_NODES, TO_RUNNING, TO_OTHERS, TO_RANGES].flatMap((events) => Object.keys(events)),
+  ...[TO_NODES, TO_RUNNING, TO_OTHERS, TO_RANGES, TO_CLUSTER].flatMap((events) =>
+    Object.keys(events),
+  ),
   'add-range',
   'close-session',
   'provision',
@@ -93,7 +120,7 @@ export interface WorldUnderTest {
 export function happen({ kind, whom, what }: WorldEvent, under: WorldUnderTest): void {
   const { world } = under.simulator;
   const members = [...world.state.nodes.values()].filter(
-    ({ membership }) => membership !== 'decommissioned',
+    ({ membership, isRelic }) => membership !== 'decommissioned' && !isRelic,
   );
   const nodes = members.map(({ id }) => id);
   const up = members.filter(({ process }) => process === 'up').map(({ id }) => id);
@@ -107,6 +134,7 @@ export function happen({ kind, whom, what }: WorldEvent, under: WorldUnderTest):
     const id = pick(ids, whom);
     if (id !== undefined) events[kind]?.(world, id, what);
   }
+  TO_CLUSTER[kind]?.(world, what);
   if (kind === 'add-range' && up.length > 0) world.addRange(up.slice(0, 3));
   if (kind === 'close-session') {
     const id = pick([...world.state.openedSessions.keys()], whom);

@@ -49,7 +49,8 @@ describe('another cluster is noticed', () => {
     expect(seen).toEqual([]);
     listings.listed(stats, identityOf(...after));
     const names = { before: 'east', after: after[0]?.name ?? 'east' };
-    expect(seen).toEqual(isReplaced ? [[stats, names]] : []);
+    expect(seen).toEqual(isReplaced ? [[names]] : []);
+    expect(listings.noticedBy).toBe(isReplaced ? stats.id : undefined);
   });
 });
 

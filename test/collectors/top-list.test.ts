@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { interleave, rank, type Ranked, TopList } from '../../src/collectors/top-list.ts';
+import { interleave, type Ranked, TopList } from '../../src/collectors/top-list.ts';
 
 const LENGTH = 2;
 
@@ -18,17 +18,6 @@ function listOf(values: Readonly<Record<number, number>>): List {
   choose(list, values);
   return list;
 }
-
-test('a member counts 20 % more than others, wins ties, and further ties are decided by id', () => {
-  const entries = [
-    { id: 'c', value: 60 },
-    { id: 'b', value: 61 },
-    { id: 'a', value: 50 },
-    { id: 'e', value: 1 },
-    { id: 'd', value: 1 },
-  ];
-  expect(rank(entries, (id) => id === 'a').map(({ id }) => id)).toEqual(['b', 'a', 'c', 'd', 'e']);
-});
 
 describe('a list with hysteresis', () => {
   test('begins with the largest entries, ties by id', () => {

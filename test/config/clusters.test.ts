@@ -5,13 +5,10 @@ import { loadText, problemsOf } from './loading.ts';
 
 const CLOUD = 'clusters:\n  - name: prod\n    cloud_api:\n';
 
-/** What is wrong with each cluster. */
-const BAD = String.raw`max_series: 300000
+/** What is wrong with the values of each cluster. */
+const BAD = String.raw`max_serie: 300000
 clusters:
-  - { name: a1, cluster_api: { urls: ["https://a:1"] } }
-  - { name: a1, cluster_api: { urls: ["https://a:1"] } }
   - { cluster_api: { urls: ["https://a:1"] } }
-  - { name: a2 }
   - prod
   - { name: " a3", cluster_api: { urls: ["https://a:1"] } }
   - { name: b1, cluster_api: { timeout: 3s } }
@@ -23,58 +20,76 @@ clusters:
   - { name: b7, cluster_api: { urls: ["https://a:1", "http://b:1"] } }
   - { name: b8, cluster_api: { urls: ["https://a:1", "https://a:1/api/v2/"] } }
   - { name: b9, cluster_api: { urls: ["https://a:1"], session_headers: [X], virtual_cluster: "a b" } }
-  - { name: t1, cluster_api: { urls: ["https://a:1"], tls: { ca_file: nope.crt } } }
-  - { name: t2, cluster_api: { urls: ["https://a:1"], tls: { cert_file: client } } }
-  - { name: t3, cluster_api: { urls: ["https://a:1"], tls: { key_file: client } } }
   - { name: c1, cloud_api: { url: https://cockroachlabs.cloud } }
   - { name: c2, cloud_api: { cluster_id: a, token_env: 5 } }
   - { name: c3, cloud_api: { token: t, cluster_id: a/b, api_version: v1, url: "https://x?y" } }
   - { name: n1, cluster_api: { urls: ["https://a:1"] }, collectors: { nodes: 5 } }
-  - { name: n2, cluster_api: { urls: ["https://a:1", "https://b:1"] }, collectors: { ranges: { route: local } } }
 collectors: { nodes: { interval: 1m } }
 `;
 
-test('what is wrong with each cluster is reported with its place and its remedy', async () => {
-  const problems = await problemsOf(loadText(BAD, { files: { client: 'x' } }));
+/** Valid values that contradict each other, and files that cannot be used. */
+const CONTRADICTIONS = `clusters:
+  - { name: a1, cluster_api: { urls: ["https://a:1"] } }
+  - { name: a1, cluster_api: { urls: ["https://a:1"] } }
+  - { name: a2 }
+  - { name: t1, cluster_api: { urls: ["https://a:1"], tls: { ca_file: nope.crt } } }
+  - { name: t2, cluster_api: { urls: ["https://a:1"], tls: { cert_file: client } } }
+  - { name: t3, cluster_api: { urls: ["https://a:1"], tls: { key_file: client } } }
+  - { name: n2, cluster_api: { urls: ["https://a:1", "https://b:1"] }, collectors: { ranges: { route: local } } }
+  - { name: c1, cloud_api: { cluster_id: a } }
+collectors: { nodes: { interval: 1m } }
+`;
+
+test('what is wrong with the values of each cluster is reported with its place and its remedy', async () => {
+  const problems = await problemsOf(loadText(BAD));
   expect(`\n${problems.join('\n')}\n`).toMatchInlineSnapshot(`
     "
-    exporter.yml:1:1: max_series: the key "max_series" was removed in 0.1.0: each collector has a limit of its own, 250000 by default; remove the key, or set collectors.nodes.max_series
-    exporter.yml:4:13: clusters[1].name: the name "a1" is taken by the cluster in line 3: names must differ
-    exporter.yml:5:5: clusters[2]: the key "name" is missing: set it (or --cluster.name)
-    exporter.yml:6:5: clusters[3]: a cluster needs cluster_api or cloud_api or both
-    exporter.yml:7:5: clusters[4]: "prod" is not a map: expected name, console_url, poll, cluster_api, cloud_api, collectors
-    exporter.yml:8:13: clusters[5].name: " a3" is not a name of at most 128 printable characters without a space at either end
-    exporter.yml:9:30: clusters[6].cluster_api: the key "urls" is missing: set it (or --cluster.url)
-    exporter.yml:10:38: clusters[7].cluster_api.urls: the list is empty: add at least one value
-    exporter.yml:11:39: clusters[8].cluster_api.urls[0]: "" is empty: give the key a value or remove it
-    exporter.yml:11:43: clusters[8].cluster_api.urls[1]: "https://a:port" is not a valid URL: write it as https://crdb-1:8080
-    exporter.yml:11:61: clusters[8].cluster_api.urls[2]: "crdb:8080" does not begin with https:// or http://: write it as https://crdb-1:8080
-    exporter.yml:11:74: clusters[8].cluster_api.urls[3]: "ftp://crdb" does not begin with https:// or http://: write it as https://crdb-1:8080
-    exporter.yml:11:88: clusters[8].cluster_api.urls[4]: "xhttp://crdb" does not begin with https:// or http://: write it as https://crdb-1:8080
-    exporter.yml:12:39: clusters[9].cluster_api.urls[0]: "<secret>@crdb:8080" holds a user or a password: remove them, or move them to username and password_file
-    exporter.yml:12:71: clusters[9].cluster_api.urls[1]: "<secret>@a:1" holds a user or a password: remove them, or move them to username and password_file
-    exporter.yml:12:89: clusters[9].cluster_api.urls[2]: "<secret>@b:1" holds a user or a password: remove them, or move them to username and password_file
-    exporter.yml:13:39: clusters[10].cluster_api.urls[0]: "<secret>@crdb:8080" does not begin with https:// or http://: write it as https://crdb-1:8080
-    exporter.yml:13:63: clusters[10].cluster_api.urls[1]: "https://a:1/?x=1" has a query or a fragment: remove everything from the ? or # on
-    exporter.yml:13:83: clusters[10].cluster_api.urls[2]: "https://b:1/#f" has a query or a fragment: remove everything from the ? or # on
-    exporter.yml:14:38: clusters[11].cluster_api.urls: "https://<secret>@crdb:8080" is not a list: write it as [value, value]
-    exporter.yml:15:38: clusters[12].cluster_api.urls: http:// and https:// are mixed: use one of them for all nodes
-    exporter.yml:16:38: clusters[13].cluster_api.urls: a URL is listed twice: remove one
-    exporter.yml:17:55: clusters[14].cluster_api.session_headers: the key "session_headers" was removed in 0.1.0: the token is sent in X-Cockroach-API-Session and X-Service-API-Session; remove the key
-    exporter.yml:17:94: clusters[14].cluster_api.virtual_cluster: "a b" is not the name of a virtual cluster
-    exporter.yml:18:71: clusters[15].cluster_api.tls.ca_file: cannot read the file nope.crt: there is no such file
-    exporter.yml:19:73: clusters[16].cluster_api.tls.cert_file: cert_file without key_file: a client certificate needs both
-    exporter.yml:19:73: clusters[16].cluster_api.tls.cert_file: the file client holds no certificate in PEM form
-    exporter.yml:20:72: clusters[17].cluster_api.tls.key_file: key_file without cert_file: a client certificate needs both
-    exporter.yml:20:72: clusters[17].cluster_api.tls.key_file: the file client holds no private key in PEM form
-    exporter.yml:21:28: clusters[18].cloud_api: the key "cluster_id" is missing: set it (or --cloud.cluster-id)
-    exporter.yml:21:28: clusters[18].cloud_api: a token is missing: set token_file, token_env or token
-    exporter.yml:22:56: clusters[19].cloud_api.token_env: 5 is not text: put it in quotes
-    exporter.yml:23:52: clusters[20].cloud_api.cluster_id: "a/b" is not the id of a cluster, as 35c4abb2-bb66-46d7-afed-25ebef5ed2aa
-    exporter.yml:23:70: clusters[20].cloud_api.api_version: "v1" is not a version of the Cloud API: write it as 2024-09-16
-    exporter.yml:23:79: clusters[20].cloud_api.url: "https://x?y" has a query or a fragment: remove everything from the ? or # on
-    exporter.yml:24:78: clusters[21].collectors.nodes: 5 is not a map: expected enabled, interval, timeout, max_age, max_duty, max_series, page_limit, metrics
-    exporter.yml:25:38: clusters[22].cluster_api.urls: 2 URLs with \`route: local\`: name only the node beside this exporter
+    exporter.yml:1:1: max_serie: unknown key "max_serie"; expected web, log, shard, config, thresholds, links, clusters, collectors
+    exporter.yml:3:5: clusters[0]: the key "name" is missing: set it (or --cluster.name)
+    exporter.yml:4:5: clusters[1]: "prod" is not a map: expected name, console_url, poll, cluster_api, cloud_api, collectors
+    exporter.yml:5:13: clusters[2].name: " a3" is not a name of at most 128 printable characters without a space at either end
+    exporter.yml:6:30: clusters[3].cluster_api: the key "urls" is missing: set it (or --cluster.url)
+    exporter.yml:7:38: clusters[4].cluster_api.urls: the list is empty: add at least one value
+    exporter.yml:8:39: clusters[5].cluster_api.urls[0]: "" is empty: give the key a value or remove it
+    exporter.yml:8:43: clusters[5].cluster_api.urls[1]: "https://a:port" is not a valid URL: write it as https://crdb-1:8080
+    exporter.yml:8:61: clusters[5].cluster_api.urls[2]: "crdb:8080" does not begin with https:// or http://: write it as https://crdb-1:8080
+    exporter.yml:8:74: clusters[5].cluster_api.urls[3]: "ftp://crdb" does not begin with https:// or http://: write it as https://crdb-1:8080
+    exporter.yml:8:88: clusters[5].cluster_api.urls[4]: "xhttp://crdb" does not begin with https:// or http://: write it as https://crdb-1:8080
+    exporter.yml:9:39: clusters[6].cluster_api.urls[0]: "<secret>@crdb:8080" holds a user or a password: remove them, or move them to username and password_file
+    exporter.yml:9:71: clusters[6].cluster_api.urls[1]: "<secret>@a:1" holds a user or a password: remove them, or move them to username and password_file
+    exporter.yml:9:89: clusters[6].cluster_api.urls[2]: "<secret>@b:1" holds a user or a password: remove them, or move them to username and password_file
+    exporter.yml:10:39: clusters[7].cluster_api.urls[0]: "<secret>@crdb:8080" does not begin with https:// or http://: write it as https://crdb-1:8080
+    exporter.yml:10:63: clusters[7].cluster_api.urls[1]: "https://a:1/?x=1" has a query or a fragment: remove everything from the ? or # on
+    exporter.yml:10:83: clusters[7].cluster_api.urls[2]: "https://b:1/#f" has a query or a fragment: remove everything from the ? or # on
+    exporter.yml:11:38: clusters[8].cluster_api.urls: "https://<secret>@crdb:8080" is not a list: write it as [value, value]
+    exporter.yml:12:38: clusters[9].cluster_api.urls: http:// and https:// are mixed: use one of them for all nodes
+    exporter.yml:13:38: clusters[10].cluster_api.urls: a URL is listed twice: remove one
+    exporter.yml:14:55: clusters[11].cluster_api.session_headers: unknown key "session_headers"; expected urls, username, password, password_file, password_env, token, token_file, token_env, virtual_cluster, tls, timeout, max_concurrent_requests, max_response_bytes, min_rate, compression
+    exporter.yml:14:94: clusters[11].cluster_api.virtual_cluster: "a b" is not the name of a virtual cluster
+    exporter.yml:15:28: clusters[12].cloud_api: the key "cluster_id" is missing: set it (or --cloud.cluster-id)
+    exporter.yml:16:56: clusters[13].cloud_api.token_env: 5 is not text: put it in quotes
+    exporter.yml:17:52: clusters[14].cloud_api.cluster_id: "a/b" is not the id of a cluster, as 35c4abb2-bb66-46d7-afed-25ebef5ed2aa
+    exporter.yml:17:70: clusters[14].cloud_api.api_version: "v1" is not a version of the Cloud API: write it as 2024-09-16
+    exporter.yml:17:79: clusters[14].cloud_api.url: "https://x?y" has a query or a fragment: remove everything from the ? or # on
+    exporter.yml:18:78: clusters[15].collectors.nodes: 5 is not a map: expected enabled, interval, timeout, max_age, max_duty, max_series, page_limit, metrics
+    "
+  `);
+});
+
+test('keys that contradict each other are reported once every value is valid', async () => {
+  const loading = loadText(CONTRADICTIONS, { files: { client: 'x' } });
+  const problems = await problemsOf(loading);
+  expect(`\n${problems.join('\n')}\n`).toMatchInlineSnapshot(`
+    "
+    exporter.yml:3:13: clusters[1].name: the name "a1" is taken by the cluster in line 2: names must differ
+    exporter.yml:4:5: clusters[2]: a cluster needs cluster_api or cloud_api or both
+    exporter.yml:5:71: clusters[3].cluster_api.tls.ca_file: cannot read the file nope.crt: there is no such file
+    exporter.yml:6:73: clusters[4].cluster_api.tls.cert_file: cert_file without key_file: a client certificate needs both
+    exporter.yml:6:73: clusters[4].cluster_api.tls.cert_file: the file client holds no certificate in PEM form
+    exporter.yml:7:72: clusters[5].cluster_api.tls.key_file: key_file without cert_file: a client certificate needs both
+    exporter.yml:7:72: clusters[5].cluster_api.tls.key_file: the file client holds no private key in PEM form
+    exporter.yml:8:38: clusters[6].cluster_api.urls: 2 URLs with \`route: local\`: name only the node beside this exporter
+    exporter.yml:9:28: clusters[7].cloud_api: a token is missing: set token_file, token_env or token
     "
   `);
 });

@@ -6,7 +6,7 @@ import { COLLECTORS } from '../../src/collectors/index.ts';
 import { Secret } from '../../src/config/files.ts';
 import { describeConfig } from '../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { API, CLUSTER } from './bad-file.ts';
+import { API, CLUSTER, problemsOfEach } from './bad-file.ts';
 import { makeFolder } from './folder.ts';
 import { loadText, problemsOf, warningsOf } from './loading.ts';
 
@@ -19,29 +19,37 @@ const LOGINS = [
   'username: u, password_file: empty',
   'username: u, password_file: lines',
   'username: u, password_file: nul',
-  'username: u, password: "hunter\\02"',
   'username: u, password: hunter2, password_file: good, password_env: GOOD',
   'token: hunter2, token_env: GOOD',
   'username: u, password_env: UNSET',
   'username: u, password_env: LINES',
-  'username: u, password: 12345678',
-  'username: u, password: [hunter2]',
-  'username: u, password: ""',
   'username: u',
   'password: hunter2',
   'username: u, password: hunter2, token: hunter2',
 ];
 
+test('what is wrong with a secret is reported with its place and its remedy, never with the secret', async () => {
+  const texts = [String.raw`"hunter\02"`, '12345678', '[hunter2]', '""'];
+  const files = texts.map((password) => `${USER}      password: ${password}\n`);
+  expect(await problemsOfEach(files)).toMatchInlineSnapshot(`
+    "
+    exporter.yml:6:17: clusters[0].cluster_api.password: the secret holds a NUL character: write it as UTF-8 text
+    exporter.yml:6:17: clusters[0].cluster_api.password: the secret is not text: put it in quotes
+    exporter.yml:6:17: clusters[0].cluster_api.password: the secret is not a single value
+    exporter.yml:6:17: clusters[0].cluster_api.password: the secret is empty
+    "
+  `);
+});
+
 test('what is wrong with a login is reported with its place and its remedy, never with the secret', async () => {
   const clusters = LOGINS.map(
     (login, at) => `  - { name: c${at}, cluster_api: { urls: ["https://a:1"], ${login} } }\n`,
   );
-  const problems = await problemsOf(
-    loadText(`clusters:\n${clusters.join('')}`, {
-      files: { 'folder/x': '', empty: '\n', lines: 'a\nb\n', nul: 'a\0\n', good: 'a' },
-      env: { GOOD: 'a', LINES: 'hunter2\nhunter3' },
-    }),
-  );
+  const loading = loadText(`clusters:\n${clusters.join('')}`, {
+    files: { 'folder/x': '', empty: '\n', lines: 'a\nb\n', nul: 'a\0\n', good: 'a' },
+    env: { GOOD: 'a', LINES: 'hunter2\nhunter3' },
+  });
+  const problems = await problemsOf(loading);
   expect(`\n${problems.join('\n')}\n`).toMatchInlineSnapshot(`
     "
     exporter.yml:2:83: clusters[0].cluster_api.password_file: cannot read the secret file nope: there is no such file
@@ -49,18 +57,14 @@ test('what is wrong with a login is reported with its place and its remedy, neve
     exporter.yml:4:83: clusters[2].cluster_api.password_file: the secret file empty is empty
     exporter.yml:5:83: clusters[3].cluster_api.password_file: the secret file lines holds more than one line of text
     exporter.yml:6:83: clusters[4].cluster_api.password_file: the secret file nul holds a NUL character: write it as UTF-8 text
-    exporter.yml:7:78: clusters[5].cluster_api.password: the secret holds a NUL character: write it as UTF-8 text
-    exporter.yml:8:102: clusters[6].cluster_api.password_file: password_file beside password: keep one of them
-    exporter.yml:8:122: clusters[6].cluster_api.password_env: password_env beside password: keep one of them
-    exporter.yml:9:82: clusters[7].cluster_api.token_env: token_env beside token: keep one of them
-    exporter.yml:10:82: clusters[8].cluster_api.password_env: the environment variable "UNSET" is not set
-    exporter.yml:11:82: clusters[9].cluster_api.password_env: the environment variable "LINES" holds more than one line of text
-    exporter.yml:12:79: clusters[10].cluster_api.password: the secret is not text: put it in quotes
-    exporter.yml:13:79: clusters[11].cluster_api.password: the secret is not a single value
-    exporter.yml:14:79: clusters[12].cluster_api.password: the secret is empty
-    exporter.yml:15:66: clusters[13].cluster_api.username: a username without password: add password_file, password_env or password
-    exporter.yml:16:66: clusters[14].cluster_api.password: a password without username: add username
-    exporter.yml:17:95: clusters[15].cluster_api.token: a token beside a username: keep one way to log in
+    exporter.yml:7:102: clusters[5].cluster_api.password_file: password_file beside password: keep one of them
+    exporter.yml:7:122: clusters[5].cluster_api.password_env: password_env beside password: keep one of them
+    exporter.yml:8:82: clusters[6].cluster_api.token_env: token_env beside token: keep one of them
+    exporter.yml:9:82: clusters[7].cluster_api.password_env: the environment variable "UNSET" is not set
+    exporter.yml:10:82: clusters[8].cluster_api.password_env: the environment variable "LINES" holds more than one line of text
+    exporter.yml:11:65: clusters[9].cluster_api.username: a username without password: add password_file, password_env or password
+    exporter.yml:12:66: clusters[10].cluster_api.password: a password without username: add username
+    exporter.yml:13:95: clusters[11].cluster_api.token: a token beside a username: keep one way to log in
     "
   `);
 });

@@ -28,7 +28,7 @@ const BAD = [
   `web: 5\n${CLUSTER}`,
   `log: [a]\n${CLUSTER}`,
   `log: []\n${CLUSTER}`,
-  'clusters: [[], { name: a, cluster_api: { urls: [http://127.0.0.1:1] }, collectors: [] }]\n',
+  'clusters: [[], { name: a, cluster_api: { urls: [http://127.0.0.1:1] }, collectors: { users: [] } }]\n',
 ];
 
 test('what is wrong with a file is reported with its place and its remedy', async () => {
@@ -62,7 +62,7 @@ test('what is wrong with a file is reported with its place and its remedy', asyn
     exporter.yml:1:6: log: a list is not a map: expected level, format
     exporter.yml:1:6: log: a list is not a map: expected level, format
     exporter.yml:1:12: clusters[0]: a list is not a map: expected name, console_url, poll, cluster_api, cloud_api, collectors
-    exporter.yml:1:84: clusters[1].collectors: a list is not a map: expected nodes, ranges, sessions, network, users, tables, cloud
+    exporter.yml:1:93: clusters[1].collectors.users: a list is not a map: expected enabled, interval, timeout, max_age, max_duty, max_series
     "
   `);
 });

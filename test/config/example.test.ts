@@ -39,10 +39,10 @@ collectors:
   expect(text).toBe(JSON.stringify(implied.config).replaceAll(/crdb-exporter-test-\w+/g, ''));
 });
 
-test('the example names every key but the thresholds', async () => {
+test('the example names every key but the thresholds and the options of collectors', async () => {
   const text = await readFile(EXAMPLE, 'utf8');
   const options = listConfigKeys(COLLECTORS).filter(
-    ({ path: key }) => !key.startsWith('thresholds.'),
+    ({ path: key }) => !/^(?:thresholds|collectors)\./.test(key),
   );
   const keys = options.map((option) => option.path.split('.').at(-1) ?? '');
   expect([...new Set(keys)].filter((key) => !new RegExp(`\\b${key}\\b`).test(text))).toEqual([]);

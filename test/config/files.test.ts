@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdir, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import {
   explainFileError,
   type FileWatch,
@@ -57,9 +57,9 @@ test('a new content is loaded, with the files that it names', async () => {
   watch.onReload((content) => loaded.push(content));
   expect(watch.current()).toBe('1');
   await put('list', 'a b');
-  await vi.waitFor(() => expect(watch.current()).toBe('1,2'));
+  await expect.poll(() => watch.current()).toBe('1,2');
   await put('b', '3');
-  await vi.waitFor(() => expect(watch.current()).toBe('1,3'));
+  await expect.poll(() => watch.current()).toBe('1,3');
   expect(events).toEqual(['1,2', '1,3']);
   expect(loaded).toEqual(['1,2', '1,3']);
 });
@@ -67,13 +67,13 @@ test('a new content is loaded, with the files that it names', async () => {
 test('the previous content is kept until a valid one follows', async () => {
   const { watch, put, drop, events } = await watchList({ list: 'a', a: '1' });
   await put('a', 'bad');
-  await vi.waitFor(() => expect(watch.failure()).toBeDefined());
+  await expect.poll(() => watch.failure()).toBeDefined();
   expect(watch.current()).toBe('1');
   await drop('a');
-  await vi.waitFor(() => expect(events).toHaveLength(2));
+  await expect.poll(() => events).toHaveLength(2);
   expect(watch.failure()).toBeDefined();
   await put('a', '2');
-  await vi.waitFor(() => expect(watch.failure()).toBeUndefined());
+  await expect.poll(() => watch.failure()).toBeUndefined();
   expect(watch.current()).toBe('2');
   expect(events).toEqual(['Error: bad content', expect.stringContaining('ENOENT'), '2']);
 });

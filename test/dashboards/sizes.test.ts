@@ -16,7 +16,7 @@ describe.skipIf(!hasProgram('prometheus'))(`the panels of a cluster of ${NODES} 
       intervalSeconds: 3,
       seconds: 6,
     });
-  }, 280_000);
+  }, 600_000);
 
   test(`draw at most ${MAX_SERIES} series, except in lists of all nodes`, () => {
     const tooMany = panels.filter(({ series }) => series.some((count) => count > MAX_SERIES));

@@ -234,7 +234,7 @@ describe('the cause of a failure', () => {
     ['<html>', 'rename-database at x: HTTP 409'],
     ['', 'rename-database at x: HTTP 409'],
   ])('of the Cloud API has the text of the service: %j', (serverText, cause) => {
-    const error = statusError(409, ' other at\n  x', { serverText });
+    const error = statusError(409, ' rename-database at\n  x', { serverText });
     expect(diagnose(error, RENAME, CONFIG)).toEqual({
       reason: 'http',
       cause,
@@ -242,15 +242,9 @@ describe('the cause of a failure', () => {
     });
   });
 
-  test('of the Cloud API names the operation only in place of the endpoint', () => {
-    const error = new RequestError('http', 'get other at x');
-    expect(diagnose(error, RENAME, CONFIG)?.cause).toBe('get other at x');
-    expect(diagnose(new RequestError('http', 'other'), RENAME, CONFIG)?.cause).toBe('other');
-  });
-
   test('of the cluster API follows from the request alone', () => {
-    const error = statusError(409, ' other at\n  x', { serverText: '{"message": "secret"}' });
-    expect(diagnose(error, nodes, CONFIG)?.cause).toBe('other at x: HTTP 409');
+    const error = statusError(409, ' nodes at\n  x', { serverText: '{"message": "secret"}' });
+    expect(diagnose(error, nodes, CONFIG)?.cause).toBe('nodes at x: HTTP 409');
   });
 
   test('of another error is unknown', () => {

@@ -103,3 +103,42 @@ describe('the table of faults', () => {
     expect(name === undefined || COMMANDS.includes(`\n## ${name}\n`)).toBe(true);
   });
 });
+
+/** A line of the table of counters in the rules. */
+interface Counter {
+  readonly counters: readonly string[];
+  readonly serverFile: string;
+  readonly counts: string;
+  readonly alerts: readonly string[];
+}
+
+const COUNTERS: readonly Counter[] = readFileSync(path.join(DOCS, 'faults.md'), 'utf8')
+  .split('\n')
+  .map((line) => line.split('|').map((cell) => cell.trim()))
+  .filter(([, counter = '']) => /^`crdb_\w+_total`/.test(counter))
+  .map(([, counter = '', serverFile = '', counts = '', alerts = '']) => ({
+    counters: allIn(counter, /`(\w+)`/g),
+    serverFile,
+    counts,
+    alerts: allIn(alerts, /(Crdb\w+)/g),
+  }));
+
+const SERVER_COUNTER = /^crdb_(?:node|store)_\w+_total$/;
+
+describe('the table of counters in the rules', () => {
+  test('has every counter of nodes and stores that a rule reads, and no other', () => {
+    const named = RULES.flatMap(({ expr }) => namesIn(expr));
+    const read = new Set(named.filter((name) => SERVER_COUNTER.test(name)));
+    expect(COUNTERS.flatMap(({ counters }) => counters).toSorted()).toEqual([...read].toSorted());
+  });
+
+  test.each(COUNTERS)('names every alert on $counters.0, and where the server counts', (row) => {
+    const reading = ALERTS.filter((alert) => {
+      const families = familiesOf(alert);
+      return row.counters.some((counter) => families.has(counter));
+    });
+    expect(row.alerts.toSorted()).toEqual([...new Set(reading)].toSorted());
+    expect(row.serverFile).toMatch(/^[\w/]+\.go, \w+$/);
+    expect(row.counts.length).toBeGreaterThan(10);
+  });
+});

@@ -46,8 +46,16 @@ const OF_THE_PROCESS = /^(?:# (?:HELP|TYPE) )?(?:process_|nodejs_)/;
 const OF_THE_RUN =
   /^crdb_exporter_(?:collector_duration|http_request_duration_seconds_(?:sum|bucket))/;
 
+/** A series of the exporter about a collector or endpoint other than nodes, which has the same series. */
+function isOfAnother(line: string): boolean {
+  const of = /^crdb_exporter_[^{]+\{.*?(?:collector|endpoint)="(\w+)"/.exec(line)?.[1];
+  return of !== undefined && of !== 'nodes';
+}
+
 function mask(exposition: string): string {
-  const kept = exposition.split('\n').filter((line) => !OF_THE_PROCESS.test(line));
+  const kept = exposition
+    .split('\n')
+    .filter((line) => !OF_THE_PROCESS.test(line) && !isOfAnother(line));
   const lines = kept.map((line) => {
     const valueAt = line.lastIndexOf(' ');
     const masked = OF_THE_RUN.test(line) ? `${line.slice(0, valueAt)} <of the run>` : line;

@@ -68,7 +68,7 @@ async function diagnose(simulator: Simulator, url: string) {
   return findings.find(({ check }) => check === 'own counts');
 }
 
-describe('an exporter that reads the ranges of a node wrongly', { timeout: 120_000 }, () => {
+describe('an exporter that reads the ranges of a node wrongly', { timeout: 600_000 }, () => {
   test.each([
     { lost: 'a third of the replicas', keep: loseSome, stores: [3, 4] },
     { lost: 'a whole store', keep: loseStore, stores: [4] },

@@ -270,6 +270,23 @@ describe('a finding', () => {
     expect(found({ ...CONDITIONS['CrdbNodeMemoryHigh']?.[0], isFresh: false })).toEqual([]);
   });
 
+  test('is no lag of a changefeed while one of any node scans whole tables', () => {
+    const lagging = metrics({ 'changefeed.max_behind_nanos': 700e9 });
+    const scans = (count: number) => [node(2, metrics({ 'changefeed.backfill_count': count }))];
+    expect(found(lagging, scans(0)).map(({ alert }) => alert)).toEqual(['CrdbChangefeedLagging']);
+    expect(found(lagging, scans(1))).toEqual([]);
+  });
+
+  test.each([
+    ['a day, and the lag 4 years', 86_400, 144e6, 0],
+    ['a day, and the lag 4 hours more', 86_400, 86_400 + 14_400, 1],
+    ['not known, and the lag 4 years', undefined, 144e6, 1],
+  ])('is a lag of a changefeed where the cluster is old: %s', (_, age, lag, count) => {
+    const startedSeconds = age === undefined ? 0 : NOW_MS / 1000 - age;
+    const lagging = { ...metrics({ 'changefeed.max_behind_nanos': lag * 1e9 }), startedSeconds };
+    expect(found(lagging, [node(2, { startedSeconds: 0 })])).toHaveLength(count);
+  });
+
   test('is information until its alert would fire, and has its severity then', () => {
     const memory = (used: number) => found(metrics({ 'sys.rss': used }));
     expect(levels(memory(90), 14_399, 14_400)).toEqual(['info', 'warning']);

@@ -40,7 +40,11 @@ test('a lost range is named with its id and with all nodes that held it', async 
   const read = async () => {
     const { findings, ranges } = await readCluster(scene);
     const lost = findings.find(({ alert }) => alert === 'CrdbRangesLost');
-    return { next: lost?.next, text: lost?.text, nodes: ranges?.oldest[0]?.lastNodes };
+    return {
+      next: lost?.next,
+      text: lost?.text,
+      nodes: ranges?.oldest.find(({ problem }) => problem === 'no_live_replica')?.lastNodes,
+    };
   };
   await expect.poll(read, { timeout: 20_000 }).toEqual({
     next: 'Bring back one of the nodes that held them, and decommission none of them. `crdb-exporter range 12` shows what is known.',

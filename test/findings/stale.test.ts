@@ -24,7 +24,7 @@ test('nothing of a cluster that cannot be seen looks current', { timeout: 60_000
   const [first, ...others] = findings;
   expect(first).toMatchObject({ alert: 'CrdbClusterApiDown', level: 'critical' });
   expect(first?.text).toMatch(
-    /^The exporter cannot see the cluster: .* Last seen \d+ m?s ago: 4 of 5 nodes live\.$/,
+    /^The exporter cannot see the cluster: .* Last seen \d+ m?s ago: 4 of 5 nodes live, node 5 down\.$/,
   );
   expect(first?.next).toMatch(/^First run a SQL query: the database may still work\. /);
   expect(safeToStop).toMatchObject({ answer: 'unknown', nodes: [] });

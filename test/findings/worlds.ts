@@ -8,9 +8,15 @@ import { closureOf, readRules } from '../rules/rule-set.ts';
 
 const RANGES = 60;
 
-/** A cluster of so many nodes with 3 replicas of each range, after the first polls. */
+/** A cluster of so many nodes, after the first polls; it responds however its system ranges are placed. */
 export function open(nodes: number, more: SceneOptions = {}): Promise<Scene> {
-  const demo = { nodes, ranges: RANGES, frozen: true, faultyNodes: false };
+  const demo = {
+    nodes,
+    ranges: RANGES,
+    frozen: true,
+    faultyNodes: false,
+    quirks: { systemRangesLost: 'works' as const },
+  };
   return openScene({ clusters: { demo }, intervalSeconds: 0.3, ...more });
 }
 
@@ -76,7 +82,7 @@ export async function openAged(ageSeconds: number): Promise<Scene> {
   return scene;
 }
 
-function simulatorOf({ simulators }: Scene): Simulator {
+export function simulatorOf({ simulators }: Scene): Simulator {
   const simulator = simulators.get('demo');
   if (simulator === undefined) throw new Error('no simulator');
   return simulator;

@@ -19,7 +19,7 @@ describe('bounds', () => {
     await using client = connect([server.url], { maxConcurrentRequests: 1 });
     const stop = new AbortController();
     const holding = ask(client, { signal: stop.signal });
-    await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => server.requests.length).toBe(1);
     const waiting = ask(client, { signal: AbortSignal.timeout(50) });
     await expect(waiting).rejects.toThrow('nodes: waiting for a free slot');
     // Nothing but its own end has ended it: the slot is still held.

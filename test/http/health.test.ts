@@ -14,6 +14,7 @@ import {
   USERS,
 } from './clocked.ts';
 
+const LOGIN: HttpRequest = { ...REQUEST, endpoint: 'login', method: 'POST' };
 const TABLE: HttpRequest = { ...REQUEST, endpoint: 'table', isPart: true };
 
 test.each([
@@ -141,7 +142,39 @@ describe('the deadline for headers', () => {
     upstream(0).breaker.open(clock.now - 10_000);
     expect(deadline(0)).toBe(30_000);
   });
+
+  test.each([1, 3])(
+    'is the full one after any silence of the endpoint, so that a slow login ends it: %i URLs',
+    (urls) => {
+      const { clock, health, upstream, silence, deadline, order } = create(urls);
+      for (let times = 0; times < 3; times += 1) {
+        silence(0, LOGIN, { ms: 5_000, others: true });
+      }
+      expect([order(LOGIN), health.blockedMs(LOGIN)]).toEqual(['', 5_000]);
+      clock.now += 5_000;
+      expect([deadline(0, LOGIN), deadline(urls - 1, LOGIN)]).toEqual([30_000, 30_000]);
+      const attempt = health.begin(upstream(0), LOGIN);
+      clock.now += 29_000;
+      health.succeeded(attempt);
+      expect([order(LOGIN).length, health.blockedMs(LOGIN)]).toEqual([urls, 0]);
+    },
+  );
 });
+
+test.each([1, 3])(
+  'a process that stood still sends the next request at once, however late it notices old failures: %i URLs',
+  (urls) => {
+    const { clock, health, upstream, states, order, answer } = create(urls);
+    const [last, ...old] = [1, 2, 3, 4].map(() => health.begin(upstream(0), REQUEST));
+    clock.now += 60_000;
+    for (const attempt of old) health.failed(attempt, LATE);
+    expect([order().length, health.blockedMs(REQUEST), health.failedMs()]).toEqual([urls, 0, 0]);
+    answer(0);
+    // The last of the old requests ends after the recovery.
+    if (last !== undefined) health.failed(last, LATE);
+    expect([new Set(states()), order().length]).toEqual([new Set(['closed']), urls]);
+  },
+);
 
 describe('silence', () => {
   test.each<readonly [string, HttpRequest]>([

@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { codeOf } from '../../src/http/errors.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { ask, connect } from '../support/http-client.ts';
@@ -113,6 +113,6 @@ describe('the certificate of the exporter', () => {
     await ask(client);
     const socket = node.requests[0]?.socket;
     client.http.useTls({ ...CHECKED, ca, ...second });
-    await vi.waitFor(() => expect(socket?.destroyed).toBe(true), { timeout: 20_000 });
+    await expect.poll(() => socket?.destroyed).toBe(true);
   });
 });

@@ -11,7 +11,7 @@ import { cutAt, readPieces } from './reading.ts';
 import { sourcesOf } from './sources.ts';
 
 /** Thousands of documents are slow on a busy machine. */
-vi.setConfig({ testTimeout: 180_000 });
+vi.setConfig({ testTimeout: 600_000 });
 
 /** Values and counts from the oracle. */
 function expectedReading(text: string, element: ObjectShape, envelope: ObjectShape) {

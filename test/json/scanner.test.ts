@@ -37,7 +37,7 @@ test('the compiled scanner is what its source compiles to; `npm run scanner` wri
   } finally {
     rmSync(folder, { recursive: true });
   }
-}, 120_000);
+}, 600_000);
 
 const list = 'items';
 const envelope = object({});

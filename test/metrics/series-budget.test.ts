@@ -98,12 +98,12 @@ describe('a series budget', () => {
     [70, ALL],
     [69, WITHOUT_CHOSEN],
     [60, WITHOUT_CHOSEN],
-    [59, { ...WITHOUT_CHOSEN, crdb_hot: 9, crdb_hot_cpu: 9 }],
+    [59, HEADS],
     [50, HEADS],
     [49, WITHOUT_KINDS],
     [39, WITHOUT_STORES],
     [29, WITHOUT_NODES],
-    [19, { crdb_hot: 4, crdb_hot_cpu: 4, crdb_whole: 10 }],
+    [19, { crdb_hot: 5, crdb_whole: 10 }],
     [11, { crdb_whole: 10 }],
     [1, { crdb_whole: 10 }],
   ])('of %d drops what is least important, and counts it', (maxSeries, expected) => {
@@ -111,17 +111,17 @@ describe('a series budget', () => {
     expect(countOf(set, fitBudget(set, maxSeries))).toEqual(expected);
   });
 
-  it('drops the last family of a step first, as a whole', () => {
+  it('drops the last family of a class first, as a whole', () => {
     const rows = new Map<Family, number>([[NODE, 10]]).set(SECOND_NODE, 2).set(TOTAL, 1);
     const set = setOf(rows);
     expect(countOf(set, fitBudget(set, 12))).toEqual({ crdb_node: 10, crdb_whole: 1 });
     expect(countOf(set, fitBudget(set, 10))).toEqual({ crdb_whole: 1 });
   });
 
-  it('drops the last entries of all lists at the same time', () => {
+  it('cuts all lists at the same time', () => {
     const set = setOf(new Map<Family, number>([[HOT, 9]]).set(OTHER_LIST, 7));
-    expect(countOf(set, fitBudget(set, 15))).toEqual({ crdb_hot: 8, crdb_user: 7 });
-    expect(countOf(set, fitBudget(set, 13))).toEqual({ crdb_hot: 6, crdb_user: 6 });
+    expect(countOf(set, fitBudget(set, 15))).toEqual({ crdb_hot: 5, crdb_user: 5 });
+    expect(countOf(set, fitBudget(set, 9))).toEqual({ crdb_hot: 5 });
   });
 
   it('keeps the entries that were written first in each family of a list', () => {

@@ -59,7 +59,7 @@ beforeAll(() => {
   installed = installPackage();
   // The returned function runs after all tests, unless the installation failed.
   return () => installed[Symbol.dispose]();
-}, 120_000);
+}, 600_000);
 
 describe('the tarball', () => {
   test('contains only the files of package.json and dist/ built from src/ and simulator/', () => {

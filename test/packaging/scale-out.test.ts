@@ -5,7 +5,7 @@ import { evaluateRules } from './rule-results.ts';
 import { addUp, ownersOf, runShards, type Shards } from './shards.ts';
 
 const NODES = 24;
-const PATIENCE_MS = 120_000;
+const PATIENCE_MS = 600_000;
 
 let simulator: ScaleSimulator;
 let one: Shards;

@@ -104,7 +104,7 @@ test('a poll that is stopped by an open breaker is repeated when that lets a req
   let polls = 0;
   const { poller, clock, poll } = preparePoller(() => {
     polls += 1;
-    throw new BreakerOpenError('nodes', 5_000);
+    throw new BreakerOpenError({ endpoint: 'nodes' }, 5_000);
   });
   await poll();
   expect(poller.outcome.error?.reason).toBe('breaker_open');
@@ -223,7 +223,7 @@ test('a new poller shows what the previous one showed, and polls when that has e
   expect(order).toEqual(['old', 'new']);
 });
 
-test('the state of a collector lasts while its options stay the same, and is emptied in place', async () => {
+test('the state of a collector lasts while its options stay the same, and is a new one after `clearState`', async () => {
   const states: { polls: number }[] = [];
   const collect = (_poll: unknown, _clock: unknown, state: unknown) =>
     states.push(Object.assign(Object(state), { polls: 5 }));
@@ -232,8 +232,10 @@ test('the state of a collector lasts while its options stay the same, and is emp
   const third = preparePoller(collect, {}, { options: { page: 2 }, previous: second.poller });
   for (const { poll } of [first, second, third]) await poll();
   expect(states.map((state) => states.indexOf(state))).toEqual([0, 0, 2]);
-  second.poller.resetState();
-  expect(states.map(({ polls }) => polls)).toEqual([0, 0, 5]);
+  second.poller.clearState();
+  second.clock.nowMs += 60_000;
+  await second.poll();
+  expect(states.indexOf(states.at(-1) ?? { polls: 0 })).toBe(3);
 });
 
 test.each([

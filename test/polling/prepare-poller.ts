@@ -1,22 +1,28 @@
+import { ClusterApi } from '../../src/cockroach/cluster-api.ts';
+import { defineCollector } from '../../src/collectors/collector.ts';
 import type { CollectorConfig } from '../../src/config/collector-schema.ts';
 import type { PollStats } from '../../src/http/request.ts';
 import { createLog } from '../../src/log.ts';
 import { ClusterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { gauge } from '../../src/metrics/family.ts';
 import type { SampleSet } from '../../src/metrics/sample-set.ts';
-import { Poller, type PollerOptions } from '../../src/polling/poller.ts';
+import { Poller } from '../../src/polling/poller.ts';
+import { runCollector, workBetweenPolls } from '../../src/polling/run-collector.ts';
 import { orders } from '../support/collectors.ts';
 
 /** The wall clock when the other one is at 0. */
 export const START_MS = Date.parse('2026-03-01T12:00:00Z');
 /** Not of the whole cluster, so that a budget may drop it. */
 const ORDERS = gauge({ name: 'crdb_orders', help: 'Orders.', labels: ['node_id'] });
-const collector: PollerOptions['collector'] = {
-  ...orders,
-  samples(_result: unknown, set: SampleSet) {
-    for (const id of ['1', '2']) set.set(ORDERS, { node_id: id }, 1);
-  },
-};
+function writeOrders(set: SampleSet): void {
+  for (const id of ['1', '2']) set.set(ORDERS, { node_id: id }, 1);
+}
+
+/** The collector of a test reads nothing. */
+const API = new ClusterApi(
+  { get: () => Promise.reject(new Error('there is no server')) },
+  () => undefined,
+);
 
 export interface PreparedPoller {
   readonly poller: Poller;
@@ -64,32 +70,38 @@ export function preparePoller(
   const log = createLog({ level: 'info', format: 'json', destination });
   const clocks = { wallMs: () => START_MS + clock.nowMs, monotonicMs: () => clock.nowMs };
   const metrics = new ClusterMetrics();
+  const collector = defineCollector({
+    ...orders,
+    name,
+    createState: (): unknown => ({ polls: 0 }),
+    collect: async (_api, context) => Object(await collect(context, clock, context.state)),
+    ...(work !== undefined && { workBetweenPolls: (_api, context) => work(context) }),
+    samples(_result, set) {
+      writeOrders(set);
+      written?.(set);
+    },
+  });
+  const merged = {
+    enabled: true,
+    interval: 60,
+    timeout: 10,
+    max_duty: 1,
+    max_series: 250_000,
+    max_age: undefined,
+    ...settings,
+  };
+  const config = { collectors: { [name]: merged }, cluster_api: undefined };
   const poller: Poller = new Poller(
     {
       cluster: 'shop',
-      collector: {
-        ...collector,
-        name,
-        createState: () => ({ polls: 0 }),
-        samples(result, set) {
-          collector.samples(result, set);
-          written?.(set);
-        },
-      },
-      settings: {
-        enabled: true,
-        interval: 60,
-        timeout: 10,
-        max_duty: 1,
-        max_series: 250_000,
-        max_age: undefined,
-        ...settings,
-      },
+      collector,
+      settings: merged,
       shard: '0',
       options,
       http: { blockedMs: () => http.blocked },
-      collect: async (context, state) => Object(await collect(context, clock, state)),
-      ...(work !== undefined && { workBetweenPolls: work }),
+      run: (stop, state) => runCollector(collector, API, { config, clock: clocks, stop, state }),
+      work: (stop, state) =>
+        workBetweenPolls(collector, API, { config, clock: clocks, stop, state }),
       metrics,
       log,
       clock: clocks,

@@ -20,7 +20,7 @@ function rollingRestart(world: World, nodes: number, first: number): void {
   }
 }
 
-const LIMIT = { timeout: 120_000 };
+const LIMIT = { timeout: 600_000 };
 
 describe.skipIf(!hasProgram('promtool'))('the alerts', () => {
   test(

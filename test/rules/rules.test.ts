@@ -24,7 +24,7 @@ describe.skipIf(!hasProgram('promtool'))('promtool', () => {
     });
   });
 
-  test.each(subjects)('passes the cases of %s', { timeout: 120_000 }, async (name) => {
+  test.each(subjects)('passes the cases of %s', { timeout: 600_000 }, async (name) => {
     const own = cases.filter((one) => subjectOf(one) === name);
     const used = set.rulesNamedIn(JSON.stringify(own));
     const verdict = await testRules(set.closureOf(groups, [name, ...used]), own);
@@ -32,7 +32,7 @@ describe.skipIf(!hasProgram('promtool'))('promtool', () => {
     expect(verdict.passed).toBe(true);
   });
 
-  test.each(CASES_OF_ALL)('passes with all rules: $name', { timeout: 120_000 }, async (one) => {
+  test.each(CASES_OF_ALL)('passes with all rules: $name', { timeout: 600_000 }, async (one) => {
     expect(await testRules(groups, [one])).toMatchObject({ passed: true });
   });
 });

@@ -82,6 +82,81 @@ it('counts a job that fails at its node until that restarts', async () => {
   expect(failures()).toEqual([0, 0]);
 });
 
+it('reports licenses, backfills and retries as servers do, until they end', async () => {
+  let nowMs = Date.UTC(2026, 0, 2);
+  await using simulator = await startSimulator({
+    nodes: 3,
+    ranges: 12,
+    faultyNodes: false,
+    now: () => nowMs,
+  });
+  const { world } = simulator;
+  const read = (id: number, ...keys: readonly string[]) => {
+    const node = world.state.nodes.get(id);
+    const metrics = node && recordOf(world.state, node).metrics;
+    return keys.map((key) => metrics?.[key]);
+  };
+  const LICENSES = ['seconds_until_license_expiry', 'seconds_until_enterprise_license_expiry'];
+  world.setLicense('none');
+  expect(read(3, ...LICENSES)).toEqual([0, 0]);
+  world.setLicense('expired');
+  expect(read(3, ...LICENSES)).toEqual([-259_200, -259_200]);
+  world.setLicense('unreported');
+  expect(read(3, ...LICENSES)).toEqual([undefined, 17_280_000]);
+  const LAG = 'changefeed.max_behind_nanos';
+  world.backfill(2);
+  expect(read(1, LAG)).toEqual([40_000 * 3600 * 1e9]);
+  expect(read(2, 'changefeed.backfill_count')).toEqual([1]);
+  world.backfill();
+  const [before = 0] = read(1, 'changefeed.error_retries');
+  world.retryChangefeed('no sink');
+  nowMs += 330_000;
+  const [after = 0] = read(1, 'changefeed.error_retries');
+  expect([after - before, ...read(1, LAG)]).toEqual([6, 0]);
+  world.retryChangefeed();
+  nowMs += 5 * 60_000;
+  expect(read(1, 'changefeed.error_retries')).toEqual([after]);
+});
+
+it('lets a machine without its disk return as another node', async () => {
+  await using simulator = await startSimulator({ nodes: 4, ranges: 12, faultyNodes: false });
+  const stores = [...simulator.world.state.nodes.values()].flatMap((node) => node.stores);
+  expect(simulator.world.replaceNode(3)).toBe(5);
+  const client = await clusterClient(simulator);
+  const nodes = (await client<NodesBody>('/nodes/')).json().nodes ?? [];
+  const [, , old, , next] = nodes;
+  expect([old?.liveness_status, next?.liveness_status]).toEqual([1, 3]);
+  expect(next?.address).toEqual(old?.address);
+  expect(Object.keys(next?.store_metrics ?? {})).toEqual([String(stores.length + 1)]);
+  expect(simulator.truth().ranges.unseen).toBe(0);
+});
+
+it('gives each node a locality tier of its own, beside the zones over which ranges are spread', async () => {
+  const options = { seed: 7, nodes: 9, ranges: 60, faultyNodes: false };
+  const placed = async (nodeTier: boolean) => {
+    await using simulator = await startSimulator({ ...options, nodeTier });
+    const { nodes, ranges } = simulator.world.state;
+    return {
+      dns: new Set([...nodes.values()].map(({ locality }) => locality[2]?.value)).size,
+      nodes: [...ranges.values()].map(({ replicas }) => replicas.map(({ nodeId }) => nodeId)),
+    };
+  };
+  const [plain, cloud] = [await placed(false), await placed(true)];
+  expect([plain.dns, cloud.dns]).toEqual([1, 9]);
+  expect(cloud.nodes).toEqual(plain.nodes);
+});
+
+it('keeps every range of a single node in purgatory', async () => {
+  await using simulator = await startSimulator({ nodes: 1, ranges: 12, faultyNodes: false });
+  const [node] = simulator.world.state.nodes.values();
+  const stores = node ? [...recordOf(simulator.world.state, node).stores.values()] : [];
+  for (const store of stores) {
+    expect(store['queue.replicate.purgatory']).toBe(store['replicas']);
+    expect(store['ranges.underreplicated']).toBe(store['replicas.leaseholders']);
+  }
+  expect(stores.length).toBeGreaterThan(0);
+});
+
 it('lists members that died long ago with their last record, some at the address of a node', async () => {
   await using simulator = await startSimulator({
     nodes: 3,

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { startSimulator, type Simulator, type Truth } from '../../simulator/index.ts';
 import { clusterClient, type NodesBody } from './client.ts';
@@ -66,4 +67,32 @@ it('advances with requests, at the speed of timeScale', async () => {
   const after = (await client<NodesBody>('/nodes/')).json().nodes ?? [];
   expect(before.map((node) => node.liveness_status)).toEqual([3, 3, 3, 3, 3, 3, 3, 3, 3]);
   expect(after.map((node) => node.liveness_status)).toEqual([3, 3, 3, 3, 3, 3, 3, 3, 1]);
+});
+
+it('keeps the quorum of the system ranges: the API responds all the time', async () => {
+  await using incident = await startIncident();
+  const client = await clusterClient(incident.simulator);
+  for (let second = 0; second <= 300; second += 10) {
+    incident.at(second);
+    expect([second, (await client('/nodes/')).status]).toEqual([second, 200]);
+  }
+});
+
+it('of three nodes loses them with two: the API hangs, and responds again', async () => {
+  let nowMs = START_MS;
+  const simulator = await startSimulator({
+    scenario: 'incident',
+    nodes: 3,
+    metricKeys: 'useful',
+    now: () => nowMs,
+  });
+  await using _open = simulator;
+  const client = await clusterClient(simulator);
+  const askAt = async (second: number): Promise<boolean> => {
+    nowMs = START_MS + second * 1000;
+    return await client('/nodes/').then(() => true);
+  };
+  await askAt(70);
+  expect(await Promise.race([askAt(100), sleep(300, false)])).toBe(false);
+  await askAt(160);
 });

@@ -9,6 +9,7 @@ export const orders = defineCollector({
   help: 'Orders.',
   request: 'GET /users/',
   privilege: 'GRANT SELECT ON TABLE orders',
+  load: { requests: 'none', cost: 'None.' },
   scope: 'cluster',
   inProbe: true,
   intervalSeconds: 60,

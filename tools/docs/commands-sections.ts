@@ -15,7 +15,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'diagnose',
-    text: 'Checks every step from the certificate of each URL to the metrics and reports how to fix what fails: the SQL to run, the flag to set, the role to request. It polls every collector once, disabled ones too. Of the ranges it reads the smallest live node, compares the replicas with the count of that node, and estimates what a scan of all nodes costs; `--scan` reads all nodes. The exit code is 1 when a check failed.',
+    text: 'Checks every step from the certificate of each URL to the metrics and reports how to fix what fails: the SQL to run, the flag to set, the role to request. It polls every collector once, disabled ones too, with its options and until its timeout, as the exporter does. Of the ranges it reads the smallest live node, compares the replicas with the count of that node, and estimates what a scan of all nodes costs; `--scan` reads all nodes. The exit code is 1 when a check failed.',
     commands: ['diagnose'],
     lines: 24,
   },
@@ -26,7 +26,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'ranges',
-    text: 'One line for each replica on every live node, or on one node. `--problems` shows only those that report a problem, `--hot N` the ranges with most queries. Keys are not shown, since they may hold user data. Nodes are read one after the other to limit the load.',
+    text: 'One line for each replica on every live node, or on one node. `--problems` shows only those that report a problem, `--hot N` the ranges with most queries. `--still-after 10m` reads one node twice, with that time between, and shows what is still there; `--few-voters` shows the ranges with fewer voters than the zone of their table wants, by their descriptors ([what it cannot know](questions.md#fewer-voters-than-the-zone-wants)). Keys are not shown, since they may hold user data. Nodes are read one after the other to limit the load.',
     commands: ['ranges --hot 5', 'ranges --problems'],
   },
   {

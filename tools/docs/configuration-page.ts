@@ -5,8 +5,9 @@ const INTRODUCTION = `# Configuration
 
 Generated from the schema of the configuration by \`npm run docs\`.
 
-Every setting has a key in the file of \`--config.file\`. [config/exporter.example.yml](../config/exporter.example.yml) has all
-keys. \`crdb-exporter check --config.file=exporter.yml\` reports every error with line and column, and editors that know
+Every setting has a key in the file of \`--config.file\`. [config/exporter.example.yml](../config/exporter.example.yml) shows
+them. \`crdb-exporter check --config.file=exporter.yml\` reports every error with line and column, at most 100 at once; keys are
+compared with each other, and files read, when each key is valid. Editors that know
 [config/exporter.schema.json](../config/exporter.schema.json) check and complete the file, by the first line of the example
 or by a setting of the editor.
 
@@ -18,7 +19,7 @@ or by a setting of the editor.
 - **Values.** Durations are \`500ms\`, \`30s\` or \`1m30s\`, at most \`10d\`, sizes \`16KiB\` or \`2GiB\`. Paths are relative to the file. Unknown keys are
   errors. YAML anchors, aliases and merge keys (\`<<: *name\`) work. Unknown \`CRDB_EXPORTER_…\` variables cause a warning if they resemble a known one.
 - **Secrets.** No flag takes a secret. Name a file or a variable instead. The exporter warns when every user of the machine can read a
-  secret. Files are at most 1 MiB.
+  secret. Files are at most 1 MiB. The configuration has at most 100,000 values, where an alias counts as all that it stands for.
 - **Reload.** SIGHUP reloads all files; so does a POST to \`/-/reload\` with \`--web.enable-lifecycle\`, and a change of the file with
   \`--config.auto-reload\`. If the file has errors, nothing changes, and the status page shows the error. Settings in \`web\` need a
   restart; the log and the response of \`/-/reload\` name those that changed.

@@ -1,4 +1,4 @@
-import { rangeElement } from '../../src/cli/replicas.ts';
+import { replicaDetails } from '../../src/cli/replicas.ts';
 import { loginResponse } from '../../src/cockroach/api-login.ts';
 import { CA_CERT, DATABASES, errorBody } from '../../src/cockroach/cloud-api.ts';
 import { offsetEnvelope, sessionsEnvelope, tablesEnvelope } from '../../src/cockroach/listings.ts';
@@ -61,7 +61,7 @@ export const RESPONSES: readonly ServerResponse[] = [
   {
     request: 'GET /api/v2/nodes/{node_id}/ranges/',
     shapes: [offsetEnvelope],
-    lists: { ranges: [replicaShape, rangeElement] },
+    lists: { ranges: [replicaShape, replicaDetails] },
     sources: {
       [NODE_STATUS]: [
         'next',

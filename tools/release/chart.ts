@@ -3,15 +3,22 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { CHART, EXAMPLES, renderChart } from './helm.ts';
-import { ROOT } from './programs.ts';
+import { ROOT, works } from './programs.ts';
 import { writeRulesTemplate } from './rules-template.ts';
 import { makeValuesSchema } from './values-schema.ts';
 
 writeVersion();
 writeSchema();
 writeFileSync(path.join(CHART, 'templates', 'prometheusrule.yaml'), writeRulesTemplate());
-for (const { manifests, values } of EXAMPLES) {
-  writeFileSync(manifests, renderChart(CHART, values));
+if (works('helm', 'version')) {
+  for (const { manifests, values } of EXAMPLES) {
+    writeFileSync(manifests, renderChart(CHART, values));
+  }
+} else {
+  console.error(
+    'The chart is written, but not the manifests for use without Helm: they need helm (https://helm.sh), which is not installed.',
+  );
+  process.exitCode = 1;
 }
 
 function writeVersion(): void {

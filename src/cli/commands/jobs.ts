@@ -95,7 +95,7 @@ async function printJobs(target: ClusterTarget, options: Options): Promise<void>
     member: 'jobs',
     columns: COLUMNS,
     required: ['TYPE', 'STATUS', 'ERROR'],
-    urgencyOf: ({ status }) => urgencyOf(status)[1],
+    urgencyOf: (job) => (isRetrying(job) ? RETRYING : urgencyOf(job.status)[1]),
   });
   const nowMs = Date.now();
   const owners = new Set<string>();
@@ -122,6 +122,14 @@ async function printJobs(target: ClusterTarget, options: Options): Promise<void>
     const grant = `${OPERATION.privilege} TO ${grantee(target.config.cluster_api)};`;
     note(`no job of another user than ${own} is seen: to see them, run ${grant}`);
   }
+}
+
+/** Between the paused jobs and those that go back. */
+const RETRYING = 2.5;
+
+/** A changefeed that cannot go on runs all the same, and says why: `retryable error: no sink`. */
+function isRetrying({ status, running_status: running }: Job): boolean {
+  return status === 'running' && running?.startsWith('retryable ') === true;
 }
 
 function urgencyOf(status: string): (typeof URGENCIES)[number] {

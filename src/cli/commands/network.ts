@@ -1,9 +1,7 @@
 import type { Command } from 'commander';
-import { collectorPoll } from '../../collectors/collector.ts';
 import { network, readConnections } from '../../collectors/network/collector.ts';
-import { collectorOptions } from '../../config/collector-schema.ts';
 import { formatAge, formatNodes } from '../../format.ts';
-import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
+import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { note, withProgress } from '../output/standard-output.ts';
@@ -30,6 +28,12 @@ const COLUMNS: readonly Column<Connection>[] = [
   { title: 'ERROR', value: (connection) => connection.error, shrinks: true },
 ];
 
+/** The collector, with the texts of the servers. */
+const networkWithErrors: typeof network = {
+  ...network,
+  collect: (api, context) => readConnections(api, context, { showsErrors: true }),
+};
+
 /** `network`: GET /_status/connectivity. */
 export function define(command: Command, context: CommandContext): void {
   addListingOptions(command, COLUMNS);
@@ -48,11 +52,10 @@ async function printNetwork(target: ClusterTarget, options: ListingOptions): Pro
     required: ['PEER', 'STATE', 'ERROR'],
     urgencyOf: ({ round_trip_seconds: seconds }) => seconds ?? Infinity,
   });
-  const chosen = { options: collectorOptions(target.config, network), state: undefined };
   const { noData, checked, unaskedNodes, unreachable, slowest } = await withProgress(
     'connections',
     options.output,
-    () => readConnections(target.api, collectorPoll(target.stats, chosen), { showsErrors: true }),
+    () => collectOnce(networkWithErrors, target),
   );
   if (noData !== undefined) throw new CommandError(noData);
   for (const { nodeId, peerId, error = null } of unreachable) {
@@ -65,7 +68,7 @@ async function printNetwork(target: ClusterTarget, options: ListingOptions): Pro
   }
   await listing.close({ unasked_nodes: unaskedNodes });
   if (unaskedNodes.length > 0) {
-    note(`not asked, because there was no response: ${formatNodes(unaskedNodes)}; see \`nodes\``);
+    note(`no answer about the connections of ${formatNodes(unaskedNodes)}; see \`nodes\``);
   }
   if (checked && unreachable.length === 0) note('all live nodes reach each other');
 }

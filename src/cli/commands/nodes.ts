@@ -1,15 +1,15 @@
 import type { Command } from 'commander';
-import { freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
+import { DOWN, freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
 import { network } from '../../collectors/network/collector.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import { nodeDetails } from '../../collectors/nodes/record.ts';
 import { diagnose } from '../../diagnosis/diagnose.ts';
-import { sum } from '../../findings/rates.ts';
 import { findUnreachable, type NetworkEvidence } from '../../findings/reachability.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { compareScan, countsOf, isOutside } from '../../findings/scan-check.ts';
 import { formatAge, formatBytes, formatCount, formatPercent, toTime } from '../../format.ts';
 import type { Infer } from '../../json/shape.ts';
+import { sum } from '../../sum.ts';
 import { LIVENESS_BY_CODE } from '../../vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
@@ -31,9 +31,6 @@ type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
   /** 0: no range depends on a node that may stop; only after a scan. */
   readonly dependent_ranges?: 0 | undefined;
 };
-
-/** A listed node with the status `decommissioned` died while it was being decommissioned. */
-const DOWN: ReadonlySet<string> = new Set(['dead', 'unavailable', 'decommissioned']);
 
 /** The most important first: a narrow terminal hides the last. */
 const COLUMNS: readonly Column<Node>[] = [

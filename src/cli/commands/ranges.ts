@@ -2,23 +2,31 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import { isSystemRange, PROBLEM_ISSUES } from '../../findings/range-problems.ts';
-import { formatAge, formatList, formatNodes, formatTables, toTimestamp } from '../../format.ts';
+import {
+  formatAge,
+  formatCount,
+  formatList,
+  formatNodes,
+  formatTables,
+  toTimestamp,
+} from '../../format.ts';
+import { parseIds, parseSeconds } from '../arguments.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
-import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import { addExamples, type CommandContext, EXIT, usageError } from '../command.ts';
 import { type DescriptorReport, describeReplicas, readDescriptors } from '../described-ranges.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
-import { note, writeJson, writeOut } from '../output/standard-output.ts';
+import { note, withProgress, writeJson, writeOut } from '../output/standard-output.ts';
 import { type Column, printTable, textColumns, toRow } from '../output/table.ts';
 import {
+  listFailures,
   type MissingNodes,
   noteMissingNodes,
-  parseIds,
   readRanges,
   readTableNames,
   type Replica,
   REPLICA_COLUMNS,
-  toReplica,
 } from '../replicas.ts';
+import { printFewVoters } from '../zone-voters.ts';
 
 /** How many times the wanted number of hot ranges is kept before the coldest are dropped. */
 const HOT_SLACK = 4;
@@ -36,6 +44,15 @@ export function define(command: Command, context: CommandContext): void {
       '--hot <count>',
       'Only this number of ranges: those with most queries per second on their leaseholders.',
       parseCount,
+    )
+    .option(
+      '--still-after <duration>',
+      'Only ranges that are still on the node after this time, such as 10m: what its decommissioning waits for.',
+      parseSeconds,
+    )
+    .option(
+      '--few-voters',
+      'Only ranges with fewer voters than the zone of their table wants: reads all ranges, descriptors and zones.',
     );
   addListingOptions(command, REPLICA_COLUMNS);
   addClusterAction(command, context, ranges, printReplicas);
@@ -43,6 +60,7 @@ export function define(command: Command, context: CommandContext): void {
     command,
     'ranges --problems --config.file=exporter.yml',
     'ranges --hot 20 --config.file=exporter.yml',
+    'ranges 3 --still-after 10m --config.file=exporter.yml',
     'ranges 3 --output ndjson --config.file=exporter.yml | jq .range_id',
   );
 }
@@ -50,6 +68,9 @@ export function define(command: Command, context: CommandContext): void {
 interface Options extends ListingOptions {
   readonly problems?: true;
   readonly hot?: number;
+  /** Seconds. */
+  readonly stillAfter?: number;
+  readonly fewVoters?: true;
 }
 
 async function printReplicas(
@@ -57,7 +78,12 @@ async function printReplicas(
   nodeId: number | undefined,
   options: Options,
 ): Promise<void> {
-  const { output, hot, problems } = options;
+  const { output, hot, problems, stillAfter, fewVoters } = options;
+  if (fewVoters) {
+    if ([nodeId, hot, problems, stillAfter].some((each) => each !== undefined))
+      throw usageError('--few-voters is about all ranges: omit the node and the other options');
+    return printFewVoters(target, options);
+  }
   const listing = openListing<Replica>(options, {
     member: 'ranges',
     columns: REPLICA_COLUMNS,
@@ -65,11 +91,18 @@ async function printReplicas(
     urgencyOf: problems ? severityOf : undefined,
   });
   const names = await readTableNames(target);
+  const before =
+    stillAfter === undefined ? undefined : await readBefore(target, nodeId, names, options);
   let hottest: Replica[] = [];
+  let now = 0;
+  let stayed = 0;
   const missing = await readRanges(target, output, {
     nodeId,
-    onRange(range) {
-      const replica = toReplica(range, names);
+    names,
+    onReplica(replica) {
+      now += 1;
+      if (before?.has(replica.range_id ?? 0) === false) return;
+      stayed += 1;
       if (problems && replica.problems.length === 0) return;
       if (hot === undefined) return listing.add(replica);
       // Followers repeat the writes of the leaseholder and know nothing of its reads.
@@ -79,13 +112,35 @@ async function printReplicas(
     onPageEnd: () => listing.drained(),
   });
   for (const replica of takeHottest(hottest, hot ?? 0)) listing.add(replica);
-  await listing.close({
-    skipped_nodes: missing.skipped,
-    failed_nodes: Array.from(missing.failed, ([node_id, { reason, cause: message }]) => {
-      return { node_id, reason, message };
-    }),
-  });
+  const counts = before && { ranges_before: before.size, ranges_now: now, stayed };
+  await listing.close({ ...counts, ...listFailures(missing) });
+  if (before !== undefined) {
+    const [was, is, same] = [before.size, now, stayed].map(formatCount);
+    note(
+      `node ${nodeId} held ${was} ranges, and ${is} after ${formatAge(stillAfter ?? 0)}: ${same} did not move`,
+    );
+  }
   noteMissingNodes(missing);
+}
+
+/** The ranges of the node; resolves when the time has passed after which they are read again. */
+async function readBefore(
+  target: ClusterTarget,
+  nodeId: number | undefined,
+  names: ReadonlyMap<string, string>,
+  { output, stillAfter = 0 }: Options,
+): Promise<ReadonlySet<number>> {
+  if (nodeId === undefined) throw usageError('--still-after needs the id of a node');
+  const found = new Set<number>();
+  await readRanges(target, output, {
+    nodeId,
+    names,
+    onReplica: ({ range_id: id }) => void found.add(id ?? 0),
+  });
+  await withProgress('waiting', output, () =>
+    wait(stillAfter * 1000, undefined, { signal: target.stats.signal }),
+  );
+  return found;
 }
 
 /**
@@ -137,11 +192,8 @@ async function printReports(
     const replicas: Replica[] = [];
     const missing = await readRanges(target, options.output, {
       rangeIds,
-      onRange(range) {
-        // A server that ignores the parameter lists all ranges.
-        if (!rangeIds.includes(range.desc.range_id ?? 0)) return;
-        replicas.push(toReplica(range, names));
-      },
+      names,
+      onReplica: (replica) => replicas.push(replica),
     });
     const unread = [...missing.failed.keys(), ...missing.skipped].toSorted((a, b) => a - b);
     const descriptors = await readDescriptors(target, replicas);
@@ -232,8 +284,8 @@ async function printReport(report: RangeReport, live: ReadonlySet<number>): Prom
   const table = first?.table ?? String(table_id);
   const tables =
     last === null ? `table ${table}` : formatTables({ table, lastTable: String(last) });
-  const place = table_id === null ? 'outside of tables' : `${tables}, index ${index_id ?? '-'}`;
-  await writeOut(`Range ${range_id}: ${place}\n`);
+  const where = table_id === null ? 'outside of tables' : `${tables}, index ${index_id ?? '-'}`;
+  await writeOut(`Range ${range_id}: ${where}\n`);
   const { descriptor } = report;
   if (descriptor !== null) await writeOut(`${describeReplicas(descriptor, live)}\n\n`);
   await printTable(

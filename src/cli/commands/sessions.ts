@@ -1,18 +1,19 @@
-import { type Command, InvalidArgumentError } from 'commander';
+import type { Command } from 'commander';
 import { pairOf } from '../../collectors/sessions/applications.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
 import {
   isClosed,
+  QUERY_PHASES,
   readSession,
   retriesOf,
   sessionDetails,
 } from '../../collectors/sessions/session.ts';
 import { users } from '../../collectors/users.ts';
 import { collectorOptions } from '../../config/collector-schema.ts';
-import { parseDuration } from '../../config/values.ts';
 import { grantee } from '../../diagnosis/rules.ts';
 import { formatAge, formatBytes, formatCount, formatList, toTime } from '../../format.ts';
 import { type Infer, object, string } from '../../json/shape.ts';
+import { parseSeconds } from '../arguments.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
@@ -21,7 +22,6 @@ import { type Column, numberColumn } from '../output/table.ts';
 
 /** Old enough for a transaction without a running statement to be a mistake of its application. */
 const OLD_SECONDS = 60;
-const PHASES = ['preparing', 'executing'];
 
 interface Options extends ListingOptions {
   readonly showSql?: true;
@@ -66,7 +66,7 @@ export function define(command: Command, context: CommandContext): void {
     .option(
       '--older-than <duration>',
       'Only sessions whose transaction or query is older than this, such as 5m.',
-      parseAge,
+      parseSeconds,
     )
     .option('--show-sql', 'Show the text of statements, which may hold user data.');
   addListingOptions(command, COLUMNS);
@@ -77,13 +77,6 @@ export function define(command: Command, context: CommandContext): void {
     'sessions --application payments --show-sql --config.file=exporter.yml',
     'sessions --output ndjson --config.file=exporter.yml | jq -r .id',
   );
-}
-
-/** A duration as Prometheus writes them, in seconds. */
-function parseAge(text: string): number {
-  const seconds = parseDuration(text);
-  if (seconds !== undefined) return seconds;
-  throw new InvalidArgumentError('It must be a duration like 5m, 1h30m or 500ms.');
 }
 
 const SQL: Column<Session> = {
@@ -175,7 +168,7 @@ function toSession(element: Infer<ReturnType<typeof sessionDetails>>, nowMs: num
       ...query,
       start: toTime(query.start) ?? null,
       elapsed_time: undefined,
-      phase: PHASES[query.phase ?? -1] ?? `unknown(${query.phase})`,
+      phase: QUERY_PHASES[query.phase ?? -1] ?? `unknown(${query.phase})`,
     })),
   };
 }

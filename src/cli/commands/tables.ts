@@ -5,6 +5,7 @@ import {
   type KnownTable,
   discoverTables,
   readTable,
+  toSeconds,
   ZONE_LEVELS,
 } from '../../collectors/tables/table.ts';
 import {
@@ -165,6 +166,7 @@ async function printDetails(
     ['replicas', orInherited(zone.num_replicas, formatCount)],
     ['range size', orInherited(zone.range_max_bytes, (bytes) => `up to ${formatBytes(bytes)}`)],
     ['garbage collected after', orInherited(zone.gc.ttl_seconds, formatAge)],
+    ['statistics', describeAge(toSeconds(details.stats_last_created_at))],
   ]);
   await writeOut('\n');
   await printTable(
@@ -173,6 +175,12 @@ async function printDetails(
   );
   const statement = (details.create_table_statement ?? '').split('\n').map(formatLine);
   await writeOut(`\n${statement.join('\n')}\n`);
+}
+
+/** `26h old`, of the statistics of the optimizer. */
+function describeAge(madeSeconds: number | undefined): string {
+  if (madeSeconds === undefined) return 'none, or not known';
+  return `${formatAge(Math.max(0, Date.now() / 1000 - madeSeconds))} old`;
 }
 
 function orInherited(value: number | undefined, format: (value: number) => string): string {

@@ -74,7 +74,7 @@ export async function withProgress<Result>(
   };
   const isMixed = format !== 'table' && process.stdout.isTTY;
   const describe = (): string => bar + (count === 0 ? '' : formatCount(count));
-  const stop = isMixed ? undefined : await startSpinner(what, describe);
+  const stop = isMixed ? undefined : showProgress(what, describe);
   try {
     return await work(advance, step);
   } finally {
@@ -82,12 +82,22 @@ export async function withProgress<Result>(
   }
 }
 
-/** Starts a spinner on standard error; the result stops it. Nothing where that is no terminal. */
-export async function startSpinner(text: string, state: () => string): Promise<() => void> {
+const PROGRESS_MS = 100;
+const CLEAR_LINE = '\r\u001B[K';
+
+/**
+ * Shows on standard error what is done, in a line that is written again ten times a second; the result removes it. Nothing
+ * where that is no terminal.
+ */
+export function showProgress(what: string, state: () => string): () => void {
   const stream = process.stderr;
   if (!stream.isTTY) return () => undefined;
-  const { default: ora } = await import('ora');
-  // Standard input stays untouched, so that Ctrl-C is a signal like any other.
-  const spinner = ora({ text, suffixText: state, discardStdin: false, stream }).start();
-  return () => void spinner.stop();
+  const timer = setInterval(() => {
+    // A longer line would wrap, and leave its first part.
+    stream.write(CLEAR_LINE + `${what} ${state()}`.slice(0, stream.columns - 1));
+  }, PROGRESS_MS);
+  return () => {
+    clearInterval(timer);
+    stream.write(CLEAR_LINE);
+  };
 }

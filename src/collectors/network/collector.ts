@@ -79,6 +79,11 @@ export const network = defineCollector({
   api: 'cluster',
   help: 'Connections between the nodes: who does not reach whom, and round-trip times.',
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
+  load: {
+    requests:
+      '`/nodes/`, then `/_status/connectivity`; after 10 s without a response once for each node that is up, `?node_id=N`',
+    cost: 'The responding node asks every node how it sees its connections, from memory: about 190 bytes of JSON for each pair of nodes, 15 kB for 9 nodes and 7.6 MB for 200, the most that `max_nodes` allows.',
+  },
   request: 'GET /_status/connectivity',
   intervalSeconds: 60,
   timeoutSeconds: 15,

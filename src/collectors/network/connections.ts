@@ -45,6 +45,8 @@ type SentPeer = Infer<ReturnType<typeof peerShape>>;
 /** The connections of one node. */
 export interface NodeConnections {
   readonly peers: NodePeers;
+  /** Whether it says something of a live peer, if only that the state is not known. */
+  readonly namesLivePeer: boolean;
   /** Those to live peers that have failed; none of a node that is not live. */
   readonly failed: readonly FailedConnection[];
   /** Those to live peers with the longest round trips. */
@@ -74,6 +76,7 @@ export function countConnections(
       medianSeconds: median(seconds),
       maxSeconds: seconds.at(-1),
     },
+    namesLivePeer: betweenLive.some(({ peerId }) => peerId !== nodeId),
     failed: failed.map(({ peerId, error }) => ({ nodeId, peerId, error: error || undefined })),
     slowest: findSlowest(timed),
   };
@@ -91,7 +94,10 @@ export function mergeConnections(
   live: ReadonlySet<number>,
 ): Omit<NetworkResult, 'maxPairs'> {
   const nodes = [...asked].toSorted(([a], [b]) => a - b);
-  const unaskedNodes = [...live].filter((id) => !asked.has(id)).toSorted((a, b) => a - b);
+  // Nothing is said by an empty list either, as of a node that has just started, unless there is no peer to speak of.
+  const hasAnswered = (id: number): boolean =>
+    asked.get(id)?.namesLivePeer === true || (asked.has(id) && live.size === 1);
+  const unaskedNodes = [...live].filter((id) => !hasAnswered(id)).toSorted((a, b) => a - b);
   return {
     checked: unaskedNodes.length === 0,
     unaskedNodes,

@@ -33,11 +33,6 @@ const families = {
     field: 'build_tag',
     notes: 'More than 1 during an upgrade.',
   }),
-  serverVersions: gauge({
-    name: 'crdb_server_versions',
-    help: 'Distinct cluster versions of the nodes that are not dead, decommissioned or without liveness.',
-    field: 'ServerVersion',
-  }),
   liveness: gauge({
     name: 'crdb_node_liveness',
     help: 'Liveness of the node as a state set: 1 for the current status, 0 for the others.',
@@ -70,13 +65,6 @@ const ofNode = gaugeOf(NODE)<NodeStatus>;
 
 /** One value for each node. */
 const NODE_GAUGES = [
-  ofNode(({ livenessCode }) => livenessCode, {
-    name: 'crdb_node_liveness_code',
-    help: 'Liveness of the node as the number sent by the server.',
-    unit: 'number',
-    field: 'liveness_status',
-    notes: 'Also numbers that this exporter does not know.',
-  }),
   ofNode(({ startedSeconds }) => startedSeconds || undefined, {
     name: 'crdb_node_started_timestamp_seconds',
     help: 'Start of the node process, Unix time in seconds.',
@@ -117,6 +105,10 @@ export const nodes = defineCollector({
   api: 'cluster',
   help: 'Liveness, version, locality, load and stores of the nodes.',
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
+  load: {
+    requests: '`/nodes/`, 200 nodes per page',
+    cost: 'One node reads the status records of all nodes: about 110 kB of JSON per node and 40 kB per store.',
+  },
   request: 'GET /nodes/',
   intervalSeconds: 30,
   timeoutSeconds: 30,
@@ -219,7 +211,6 @@ function writeClusterSamples(set: SampleSet, all: readonly NodeRecord[]): void {
   }
   const present = all.filter((node) => !HAS_LEFT.has(livenessOf(node)));
   set.set(families.buildTags, {}, countDistinct(present.map((node) => node.buildTag)));
-  set.set(families.serverVersions, {}, countDistinct(present.map((node) => node.serverVersion)));
 }
 
 /** '' is no value. */

@@ -1,5 +1,6 @@
 import { counter, type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
+import { sum } from '../../sum.ts';
 import { COUNTER_NOTES, NODE } from './keyed.ts';
 import type { NodeRecord, NodeStatus } from './record.ts';
 
@@ -132,9 +133,9 @@ export function readJobs(all: readonly NodeStatus[]): JobsStatus {
   // reports 3, and node 2 alone is right. Old servers do not tell which node counts.
   const isTold = all.some(({ metrics }) => metrics.has(STATISTICS));
   const counting = isTold ? fresh.filter(({ metrics }) => metrics.get(STATISTICS) === 1) : fresh;
-  const running = (type: string) => sum(valuesOf(fresh, jobKeys(type, 'currently_running')));
+  const running = (type: string) => sumOrNone(valuesOf(fresh, jobKeys(type, 'currently_running')));
   const paused = (type: string) =>
-    sum(
+    sumOrNone(
       jobKeys(type, 'currently_paused').flatMap((key) => largest(valuesOf(counting, [key])) ?? []),
     );
   const lagOf = (kind: ReplicationKind): number | undefined => {
@@ -183,7 +184,11 @@ export function writeJobSamples(
 export function writeJobFailures(set: SampleSet, node: NodeRecord): void {
   for (const type of JOB_TYPES) {
     const labels = { node_id: String(node.id), job_type: type };
-    set.set(families.jobFailures, labels, sum(valuesOf([node], jobKeys(type, 'resume_failed'))));
+    set.set(
+      families.jobFailures,
+      labels,
+      sumOrNone(valuesOf([node], jobKeys(type, 'resume_failed'))),
+    );
   }
 }
 
@@ -217,6 +222,6 @@ function largest(values: readonly number[]): number | undefined {
   return values.length === 0 ? undefined : Math.max(...values);
 }
 
-function sum(values: readonly number[]): number | undefined {
-  return values.length === 0 ? undefined : values.reduce((total, value) => total + value, 0);
+function sumOrNone(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : sum(values);
 }

@@ -230,10 +230,6 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
     help: "Under-replicated ranges that the store reports, by the node's own count.",
     notes: OWN_COUNT_NOTES,
   }),
-  keyed(STORE, 'ranges.overreplicated', 'crdb_store_overreplicated_ranges', {
-    help: "Over-replicated ranges that the store reports, by the node's own count.",
-    notes: 'Each range is counted by one store.',
-  }),
   keyed(STORE, 'kv.concurrency.lock_wait_queue_waiters', 'crdb_store_lock_waiters', {
     help: 'Requests that wait for the lock of another transaction in the store.',
   }),

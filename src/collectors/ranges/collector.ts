@@ -2,7 +2,7 @@ import { defineCollector } from '../collector.ts';
 import { assignLocalNode, assignNodes } from './assignment.ts';
 import { families } from './families.ts';
 import { MAX_REMEMBERED } from './lists.ts';
-import { logFailures, readNode, readNodes, scanFailure } from './read-nodes.ts';
+import { logFailures, readNode, readNodes, SCAN, scanFailure } from './read-nodes.ts';
 import { tableLabels } from './replica.ts';
 import type { RangesResult } from './result.ts';
 import { writeSamples } from './samples.ts';
@@ -70,6 +70,11 @@ export const ranges = defineCollector({
   help: 'Replicas, leases, problems and load of the ranges, node by node.',
   request: 'GET /nodes/{node_id}/ranges/',
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA',
+  load: {
+    requests:
+      '`/nodes/`, then `/nodes/local/ranges/?remote_node_id=N` (or `/nodes/N/ranges/`) once for each node that is up',
+    cost: 'Each node copies the state of all its replicas: about 2 kB of JSON per replica.',
+  },
   intervalSeconds: 60,
   timeoutSeconds: 300,
   maxDuty: 0.1,
@@ -92,7 +97,7 @@ export const ranges = defineCollector({
     const scan = new RangeScan(context, assignment);
     const { toScan, toSkip, isAssigned } = assignment;
     const reading = await readNodes(context, toScan, async (nodeId, firstUrl) =>
-      scan.commit(await readNode({ api, context, nodeId, firstUrl, isAssigned })),
+      scan.commit(await readNode({ api, context, nodeId, firstUrl, isAssigned }, SCAN)),
     );
     if (reading.timedOut) context.limits.add('duration');
     logFailures(context, reading);

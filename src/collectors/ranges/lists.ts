@@ -1,3 +1,4 @@
+import { sum } from '../../sum.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
 import { interleave, type Ranked, TopList } from '../top-list.ts';
 import {
@@ -189,9 +190,7 @@ export class TopTables {
         endList(list, length, loads, (load) => load[measure]),
       ),
     );
-    const worst = endList(this.#byProblems, length, problemsByTable, (counts) =>
-      counts.reduce((total, count) => total + count, 0),
-    );
+    const worst = endList(this.#byProblems, length, problemsByTable, sum);
     const shownLoads = sumByLabel(loads, loaded, (a, b) => ({
       ranges: a.ranges + b.ranges,
       queries: a.queries + b.queries,
@@ -235,8 +234,8 @@ function sumByLabel<T>(
     if (values === undefined) continue;
     const sumLabel = id === 0 ? 'none' : 'other';
     const label = shown.has(id) ? labelOfTable(id) : sumLabel;
-    const sum = sums.get(label);
-    sums.set(label, sum === undefined ? values : add(sum, values));
+    const before = sums.get(label);
+    sums.set(label, before === undefined ? values : add(before, values));
   }
   return sums;
 }

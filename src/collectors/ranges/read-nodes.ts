@@ -5,6 +5,7 @@ import {
   MAX_NODE_STORES,
   type RangeRoute,
 } from '../../cockroach/listings.ts';
+import type { Infer, ObjectShape } from '../../json/shape.ts';
 import { type CollectorPoll, mostFrequent } from '../collector.ts';
 import { nameOf, NodeReplicas, WrongNodeError } from './node-replicas.ts';
 import { replicaShape } from './replica.ts';
@@ -81,7 +82,7 @@ export async function readNodes(
   const unfinished = new Set([...interrupted, ...order.slice(begun)]);
   for (const nodeId of unfinished) {
     const message = `ranges of node ${nodeId}: the scan ran out of time`;
-    const failure = new RequestError('timeout', message);
+    const failure = new RequestError('timeout', message, { cause: signal.reason });
     failed.push({ nodeId, wasQueried: interrupted.includes(nodeId), failure });
   }
   state.scans += 1;
@@ -142,6 +143,24 @@ export function logFailures(
 /** Statuses of a server that does not know `remote_node_id`, or cannot reach that node's HTTP address. */
 const NO_PROXY: ReadonlySet<unknown> = new Set([400, 404, 502]);
 
+/** How the elements of a list are read: a command shows more of them than a scan keeps. */
+export interface ElementReader<S extends ObjectShape> {
+  /** The fields of `replicaShape`, some of them in another form. */
+  readonly shape: S;
+  /** Adds the element to the node, which may throw, and takes over what it needs of it: the element is reused. */
+  readonly add: (node: NodeReplicas, element: Infer<S>) => void;
+  /** The only ranges to read, which are ready at once; default: all. */
+  readonly rangeIds?: readonly number[] | undefined;
+  /** Waited for between pages, when no response is being read. */
+  readonly onPageEnd?: (() => Promise<void>) | undefined;
+}
+
+/** How a scan reads them. */
+export const SCAN: ElementReader<typeof replicaShape> = {
+  shape: replicaShape,
+  add: (node, replica) => node.add(replica),
+};
+
 /** One node, and how to read it. */
 interface NodeRequest {
   readonly api: ClusterApi;
@@ -153,13 +172,17 @@ interface NodeRequest {
   readonly isAssigned: (nodeId: number) => boolean;
 }
 
-/** Reads all ranges of one node. Rejects like the API. */
-export async function readNode(request: NodeRequest): Promise<NodeReplicas> {
+/** Reads ranges of one node. Rejects like the API. */
+export async function readNode<S extends ObjectShape>(
+  request: NodeRequest,
+  reader: ElementReader<S>,
+): Promise<NodeReplicas> {
   const { options, state } = request.context;
-  if (options.route !== 'auto') return readByRoute(request, options.route);
-  if (!state.gatewayOnly) {
+  if (options.route !== 'auto') return readByRoute(request, options.route, reader);
+  // Of a few ranges most nodes hold none, and an empty response would prove nothing of the proxy.
+  if (!state.gatewayOnly && reader.rangeIds === undefined) {
     try {
-      const node = await readByRoute(request, 'proxy');
+      const node = await readByRoute(request, 'proxy', reader);
       // An empty response may be that of another node, which the gateway's is not.
       if (node.stores > 0) return node;
     } catch (error) {
@@ -167,13 +190,14 @@ export async function readNode(request: NodeRequest): Promise<NodeReplicas> {
       else if (!(error instanceof RequestError) || !NO_PROXY.has(error.status)) throw error;
     }
   }
-  return readByRoute(request, 'gateway');
+  return readByRoute(request, 'gateway', reader);
 }
 
 /** Reads one list. Rejects when its pages do not fit together, and when a replica is listed twice. */
-async function readByRoute(
+async function readByRoute<S extends ObjectShape>(
   { api, context, nodeId, firstUrl, isAssigned }: NodeRequest,
   route: RangeRoute,
+  { shape, add, rangeIds, onPageEnd }: ElementReader<S>,
 ): Promise<NodeReplicas> {
   const name = nameOf(nodeId);
   const { page_limit: limit, node_timeout: timeout } = context.options;
@@ -183,16 +207,18 @@ async function readByRoute(
     nodeId,
     route,
     limit,
-    headersMs: timeout * 1000,
+    headersMs: rangeIds === undefined ? timeout * 1000 : undefined,
+    rangeIds,
     firstUrl,
-    shape: replicaShape,
-    onRange(replica) {
-      node.add(replica);
+    shape,
+    onRange(element) {
+      add(node, element);
       assertWithin(context, name, 'replicas', node.elements, MAX_NODE_REPLICAS);
       assertWithin(context, name, 'stores', node.stores, MAX_NODE_STORES);
     },
     async onPageEnd() {
       pages += 1;
+      await onPageEnd?.();
     },
   });
   if (node.elements > 0 && node.stores === 0) {

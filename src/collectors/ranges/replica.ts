@@ -286,13 +286,6 @@ export function lastTableLabel(first: TableIndex, lastTableId = 0): string {
   return lastTableId === 0 ? '' : labelOfTable(table - (table % TABLE_LIMIT) + lastTableId);
 }
 
-/** The same from the pretty keys of the range. */
-export function lastTableOf(startKey: string, endKey: string): string {
-  const first = tableIndexOf(startKey);
-  const end = Buffer.from(endKey);
-  return lastTableLabel(first, lastTableIdOf(first, parseLastTable(end, 0, end.length)));
-}
-
 /** The table of a range whose table index has no number of its own. */
 export const UNKNOWN_TABLE = -1;
 

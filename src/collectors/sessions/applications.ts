@@ -2,7 +2,7 @@ import { RE2JS } from 're2js';
 import type { Rewrite } from '../../collector-options.ts';
 import { messageOf } from '../../format.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
-import { interleave, rank } from '../top-list.ts';
+import { interleave, type Ranked, TopList } from '../top-list.ts';
 import { addTally, createTally, type SessionTally, sizeOf } from './session.ts';
 
 /** An application and a user, as their labels show them, with a newline between them: no clean label value holds one. */
@@ -52,52 +52,82 @@ export function sumByUser(pairs: ReadonlyMap<Pair, SessionTally>): Map<string, S
   return byUser;
 }
 
-/** The values by which users are ranked, and how many users each ranking lists at most. */
-export const USER_RANKINGS = [{ valueOf: sizeOf, max: Infinity }];
-
-/** The values by which pairs of application and user are ranked. */
-export const PAIR_RANKINGS = [
-  ...USER_RANKINGS,
-  { valueOf: ({ oldestTransactionSeconds }: SessionTally) => oldestTransactionSeconds, max: 10 },
-  { valueOf: ({ allocBytes }: SessionTally) => allocBytes, max: 10 },
-];
-
 function addTo(tallies: Map<string, SessionTally>, key: string, more: SessionTally): void {
   const tally = tallies.get(key) ?? createTally();
   addTally(tally, more);
   tallies.set(key, tally);
 }
 
-/** The listed pairs or users, the most important first, each with the number of polls since it last ranked high enough. */
-export type Listed = ReadonlyMap<string, number>;
-
+/** Pairs are listed for these values, too. */
+export const PAIR_RANKINGS: readonly ValueOf[] = [
+  ({ oldestTransactionSeconds }) => oldestTransactionSeconds,
+  ({ allocBytes }) => allocBytes,
+];
+/** Each of these rankings lists so many at most. */
+const MAX_BY_RANKING = 10;
 /** A pair or user stays listed until this many polls have ranked it too low: series that come and go spoil graphs. */
 const MAX_LOW_POLLS = 10;
 
-/**
- * Chooses the at most `max` pairs or users that are listed. Example with `max` 3: A, B and C were listed, and in this poll
- * A and D have sessions. A and D are listed, and B stays beside them; C has no place. B leaves after ten such polls.
- */
-export function chooseListed(
-  tallies: ReadonlyMap<string, SessionTally>,
-  before: Listed,
-  max: number,
-  rankings: typeof PAIR_RANKINGS,
-): Listed {
-  const ranked = rankings.map(({ valueOf, max: most }) => {
-    const candidates = Array.from(tallies, ([id, tally]) => ({ id, value: valueOf(tally) })).filter(
-      ({ id, value }) => splitPair(id)[0] !== OTHER && value > 0,
+type ValueOf = (tally: SessionTally) => number;
+
+/** The pairs or users that have series of their own, from poll to poll: those with most sessions, and the first by other values. */
+export class ListedTallies {
+  readonly #bySessions = new TopList<Ranked<string>>();
+  readonly #others: readonly {
+    readonly list: TopList<Ranked<string>>;
+    readonly valueOf: ValueOf;
+  }[];
+  /** The listed ones, the most important first, each with the number of polls since it last ranked high enough. */
+  #lowPolls: ReadonlyMap<string, number> = new Map();
+
+  constructor(others: readonly ValueOf[] = []) {
+    this.#others = others.map((valueOf) => ({ list: new TopList(), valueOf }));
+  }
+
+  /**
+   * Chooses at most `max` pairs or users. Example with `max` 3: A, B and C were listed, and in this poll A and D have
+   * sessions. A and D are listed, and B stays beside them; C has no place. B leaves after ten such polls.
+   */
+  choose(tallies: ReadonlyMap<string, SessionTally>, max: number): ReadonlySet<string> {
+    const candidates = [...tallies].filter(([id]) => splitPair(id)[0] !== OTHER);
+    const share = Math.min(MAX_BY_RANKING, Math.floor(max / (1 + this.#others.length)));
+    const byOthers = this.#others.flatMap(({ list, valueOf }) =>
+      chooseFrom(list, candidates, valueOf, share),
     );
-    const sorted = rank(candidates, (id) => before.has(id));
-    return sorted.slice(0, most).map(({ id }) => id);
-  });
-  // A short list gets the first of each ranking, then the second of each.
-  const high = interleave(ranked).slice(0, max);
-  const highKeys = new Set(high);
-  const staying = [...before]
-    .map(([key, lowPolls]) => [key, lowPolls + 1] as const)
-    .filter(([key, lowPolls]) => !highKeys.has(key) && lowPolls < MAX_LOW_POLLS);
-  return new Map([...high.map((key) => [key, 0] as const), ...staying].slice(0, max));
+    const chosen = new Set(byOthers);
+    const rest = candidates.filter(([id]) => !chosen.has(id));
+    for (const id of chooseFrom(this.#bySessions, rest, sizeOf, max - chosen.size)) chosen.add(id);
+    const high = this.#sort(candidates.filter(([id]) => chosen.has(id)));
+    const staying = [...this.#lowPolls]
+      .map(([id, lowPolls]) => [id, lowPolls + 1] as const)
+      .filter(([id, lowPolls]) => !chosen.has(id) && lowPolls < MAX_LOW_POLLS);
+    const listed = [...high.map((id) => [id, 0] as const), ...staying];
+    this.#lowPolls = new Map(listed.slice(0, max));
+    return new Set(this.#lowPolls.keys());
+  }
+
+  /** The first by each value, then the second by each. */
+  #sort(tallies: readonly (readonly [string, SessionTally])[]): readonly string[] {
+    const values = [sizeOf, ...this.#others.map(({ valueOf }) => valueOf)];
+    const orders = values.map((valueOf) =>
+      tallies.toSorted(([a, one], [b, other]) => valueOf(other) - valueOf(one) || (a < b ? -1 : 1)),
+    );
+    return interleave(orders.map((order) => order.map(([id]) => id)));
+  }
+}
+
+function chooseFrom(
+  list: TopList<Ranked<string>>,
+  candidates: readonly (readonly [string, SessionTally])[],
+  valueOf: ValueOf,
+  length: number,
+): readonly string[] {
+  list.begin(length);
+  for (const [id, tally] of candidates) {
+    const value = valueOf(tally);
+    if (value > 0) list.add({ id, value });
+  }
+  return list.end().map(({ id }) => id);
 }
 
 /** The open sessions of a SQL user, or of `other`. */
@@ -116,12 +146,12 @@ export interface ApplicationSessions extends UserSessions {
  */
 export function listApplications(
   pairs: ReadonlyMap<Pair, SessionTally>,
-  listed: Listed,
-  users: Listed,
+  listed: ReadonlySet<Pair>,
+  users: ReadonlySet<string>,
 ): readonly ApplicationSessions[] {
   const unlisted = new Map([...pairs].filter(([pair]) => !listed.has(pair)));
   const sums = listUsers(sumByUser(unlisted), users);
-  const shown = Array.from(listed.keys(), (pair) => {
+  const shown = Array.from(listed, (pair) => {
     const [application, user] = splitPair(pair);
     return { application, user, ...(pairs.get(pair) ?? createTally()) };
   });
@@ -131,9 +161,9 @@ export function listApplications(
 /** The sessions by user: `other`, then the listed users, also those without sessions now. */
 export function listUsers(
   byUser: ReadonlyMap<string, SessionTally>,
-  listed: Listed,
+  listed: ReadonlySet<string>,
 ): readonly UserSessions[] {
-  const sums = new Map(Array.from([OTHER, ...listed.keys()], (user) => [user, createTally()]));
+  const sums = new Map(Array.from([OTHER, ...listed], (user) => [user, createTally()]));
   for (const [user, tally] of byUser) addTo(sums, sums.has(user) ? user : OTHER, tally);
   return Array.from(sums, ([user, tally]) => ({ user, ...tally }));
 }

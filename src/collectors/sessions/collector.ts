@@ -6,18 +6,16 @@ import { formatValue } from '../../metrics/label-text.ts';
 import { defineCollector, type CollectorPoll, type CollectorResult } from '../collector.ts';
 import {
   type ApplicationSessions,
-  chooseListed,
   countSession,
   createRewriter,
   findRegexFault,
   listApplications,
   listUsers,
-  type Listed,
+  ListedTallies,
   type Pair,
   PAIR_RANKINGS,
   sumByUser,
   pairOf,
-  USER_RANKINGS,
   type UserSessions,
 } from './applications.ts';
 import {
@@ -76,8 +74,8 @@ const OPTIONS = {
 interface State {
   /** Prefix of the names of internal applications, as the server last reported it. */
   internalPrefix: string;
-  pairs: Listed;
-  users: Listed;
+  readonly pairs: ListedTallies;
+  readonly users: ListedTallies;
 }
 
 type Context = CollectorPoll<OptionValues<typeof OPTIONS>, State>;
@@ -105,6 +103,10 @@ export const sessions = defineCollector({
   api: 'cluster',
   help: 'Open SQL sessions by node, and by application and user: states, queries, transactions, memory and ages.',
   privilege: 'GRANT SYSTEM VIEWCLUSTERMETADATA, VIEWACTIVITYREDACTED',
+  load: {
+    requests: '`/sessions/`, 20,000 sessions per page',
+    cost: 'The responding node queries every node for its sessions.',
+  },
   request: 'GET /sessions/',
   intervalSeconds: 30,
   timeoutSeconds: 30,
@@ -116,8 +118,8 @@ export const sessions = defineCollector({
   inProbe: true,
   createState: (): State => ({
     internalPrefix: '$ internal',
-    pairs: new Map(),
-    users: new Map(),
+    pairs: new ListedTallies(PAIR_RANKINGS),
+    users: new ListedTallies(),
   }),
 
   async collect(api, context): Promise<SessionsResult> {
@@ -134,8 +136,8 @@ export const sessions = defineCollector({
       await assertNodeAnswered(api, context, failedNodes);
     }
     const byUser = sumByUser(pairs);
-    state.pairs = chooseListed(pairs, state.pairs, options.max_applications, PAIR_RANKINGS);
-    state.users = chooseListed(byUser, state.users, options.max_users, USER_RANKINGS);
+    const listedPairs = state.pairs.choose(pairs, options.max_applications);
+    const listedUsers = state.users.choose(byUser, options.max_users);
     return {
       // A node may fail after some pages of its sessions: these are no numbers of the node.
       nodes: new Map(
@@ -143,8 +145,8 @@ export const sessions = defineCollector({
       ),
       byAge: count.byAge,
       queriesByAge: count.queriesByAge,
-      applications: listApplications(pairs, state.pairs, state.users),
-      users: listUsers(byUser, state.users),
+      applications: listApplications(pairs, listedPairs, listedUsers),
+      users: listUsers(byUser, listedUsers),
       answered,
       failedNodes,
     };

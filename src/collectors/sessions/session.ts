@@ -79,8 +79,10 @@ type SessionElement = Infer<typeof sessionShape>;
 
 /** active: a query is running; idle_in_transaction: an open transaction without a query; idle: neither. */
 export const SESSION_STATES = ['active', 'idle_in_transaction', 'idle'] as const;
-/** Phases of queries, indexed by the server's number; `other` is any number beyond. */
-export const PHASES = ['preparing', 'executing', 'other'] as const;
+/** Phases of queries, indexed by the server's number. */
+export const QUERY_PHASES = ['preparing', 'executing'] as const;
+/** `other` is any number beyond. */
+export const PHASES = [...QUERY_PHASES, 'other'] as const;
 export const TRANSACTION_KINDS = ['explicit', 'implicit'] as const;
 
 const SUMS = [

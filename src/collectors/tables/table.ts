@@ -14,6 +14,7 @@ import {
   time,
 } from '../../json/shape.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
+import { sum } from '../../sum.ts';
 
 /** A table as it is requested; the names are also the labels. */
 export interface TableName {
@@ -163,8 +164,8 @@ export async function readDetails(
   };
 }
 
-/** Undefined for what is no time, and for Go's zero time, the year 1. */
-function toSeconds(text: unknown): number | undefined {
+/** A time as Unix seconds; undefined for what is none, and for Go's zero time, the year 1. */
+export function toSeconds(text: unknown): number | undefined {
   const milliseconds = typeof text === 'string' ? Date.parse(text) : Number.NaN;
   return milliseconds > 0 ? milliseconds / 1000 : undefined;
 }
@@ -284,18 +285,18 @@ export function summarizeTables(
       database: OTHER,
       schema: OTHER,
       table: OTHER,
-      sizeBytes: sum(others, ({ sizeBytes }) => sizeBytes),
-      dataBytes: sum(others, ({ dataBytes }) => dataBytes),
-      liveDataBytes: sum(others, ({ liveDataBytes }) => liveDataBytes),
+      sizeBytes: sum(others.map(({ sizeBytes = 0 }) => sizeBytes)),
+      dataBytes: sum(others.map(({ dataBytes = 0 }) => dataBytes)),
+      liveDataBytes: sum(others.map(({ liveDataBytes = 0 }) => liveDataBytes)),
     },
     databases: [...databases.slice(0, max), sumDatabase(OTHER, inOthers)],
   };
 }
 
 function sumDatabase(database: string, tables: readonly KnownTable[]): DatabaseSums {
-  return { database, tables: tables.length, sizeBytes: sum(tables, ({ sizeBytes }) => sizeBytes) };
-}
-
-function sum<T>(items: readonly T[], read: (item: T) => number | undefined): number {
-  return items.reduce((total, item) => total + (read(item) ?? 0), 0);
+  return {
+    database,
+    tables: tables.length,
+    sizeBytes: sum(tables.map(({ sizeBytes = 0 }) => sizeBytes)),
+  };
 }

@@ -9,6 +9,7 @@ import { tables } from '../../collectors/tables/collector.ts';
 import type { Thresholds } from '../../config/alert-settings.ts';
 import { readAssistant } from '../../findings/assistant.ts';
 import { type DeadEvidence, findRetired, readDeadEvidence } from '../../findings/dead-nodes.ts';
+import { readLastKnown } from '../../findings/last-known.ts';
 import { isDown, readNodes } from '../../findings/nodes.ts';
 import { type PolledUrls, readCollector, urlProblems } from '../../findings/polls.ts';
 import { isProblem, toFindings } from '../../findings/problem.ts';
@@ -23,7 +24,13 @@ import {
 import { decideSafeToStop, type StopEvidence } from '../../findings/safe-to-stop.ts';
 import { checkScan, countsOf } from '../../findings/scan-check.ts';
 import { readSessions } from '../../findings/sessions.ts';
-import type { ClusterReading, ClusterView, Problem, SqlLoad } from '../../findings/status.ts';
+import type {
+  ClusterReading,
+  ClusterView,
+  LastKnownStatus,
+  Problem,
+  SqlLoad,
+} from '../../findings/status.ts';
 import type { RenderedFamily } from '../../metrics/exposition.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import type { Api } from '../../vocabulary.ts';
@@ -60,6 +67,8 @@ export interface ReadingContext {
   /** Write stalls per minute by node id. */
   readonly writeStalls?: ReadonlyMap<number, number> | undefined;
   readonly sqlLoad?: SqlLoad | undefined;
+  /** What polls that succeeded have found, however long ago. */
+  readonly remembered?: LastKnownStatus;
   /** Whether replicas on members that are not live are replaced. */
   readonly trends?: DeadEvidence['trends'];
 }
@@ -121,18 +130,22 @@ function readView(
   cluster: ClusterSource,
   results: Results,
   { stop, dead }: { readonly stop: StopEvidence; readonly dead: DeadEvidence },
-  { sqlLoad, nowMs }: ReadingContext,
+  { sqlLoad, nowMs, remembered = {} }: ReadingContext,
 ): ClusterView {
   const { name, isPolled, pollers } = cluster;
   const nodesStatus =
     results.nodes && readNodes(results.nodes, findRetired(results.nodes.nodes, dead, nowMs));
   const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
   const cloudResult = cluster.result(cloud);
-  const apis = new Set(pollers.map(({ collector }) => collector.api));
+  const apis = Array.from(new Set(pollers.map(({ collector }) => collector.api)), (api) => ({
+    api,
+    isUp: cluster.isUp(api),
+  }));
+  const collectors = pollers.map((poller) => readCollector(name, poller));
   return {
     name,
     isPolled,
-    apis: Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) })),
+    apis,
     nodes: nodesStatus,
     network: readReachability(results.network, results.nodes?.nodes),
     ranges:
@@ -147,7 +160,8 @@ function readView(
     sessions: results.sessions && readSessions(results.sessions),
     assistant: cloudResult && readAssistant(cloudResult),
     sqlLoad: nodesStatus && sqlLoad,
-    collectors: pollers.map((poller) => readCollector(name, poller)),
+    collectors,
+    lastKnown: readLastKnown(remembered, { apis, collectors }),
   };
 }
 

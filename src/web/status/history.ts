@@ -3,12 +3,19 @@ import { ranges } from '../../collectors/ranges/collector.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
 import type { FindingSettings } from '../../config/alert-settings.ts';
 import { ReplicaTrends } from '../../findings/dead-nodes.ts';
+import { remember } from '../../findings/last-known.ts';
 import { pollWarnings } from '../../findings/polls.ts';
 import { toFindings } from '../../findings/problem.ts';
 import { readSqlLoad, readWriteStalls } from '../../findings/rates.ts';
 import { ScanHistory } from '../../findings/scan-check.ts';
 import { findHiddenSessions } from '../../findings/sessions.ts';
-import type { ClusterReading, Finding, Problem, SqlLoad } from '../../findings/status.ts';
+import type {
+  ClusterReading,
+  Finding,
+  LastKnownStatus,
+  Problem,
+  SqlLoad,
+} from '../../findings/status.ts';
 import { type ClusterSource, readCluster } from './cluster.ts';
 
 /** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
@@ -26,6 +33,8 @@ export class ClusterHistory {
   /** Polls of sessions in a row that saw none of others although clients are connected. */
   #contradictions = 0;
   #hiddenSessions: Problem | undefined;
+  /** What polls that succeeded have found: all that is left when the API is down for longer than `max_age`. */
+  #remembered: LastKnownStatus = {};
   #problems: readonly Finding[] = [];
   /** Start of the current state and of each current problem, ms. */
   #since: ReadonlyMap<string, number> = new Map();
@@ -49,6 +58,7 @@ export class ClusterHistory {
       hiddenSessions: this.#contradictions < MIN_CONTRADICTIONS ? undefined : this.#hiddenSessions,
       writeStalls: this.#writeStalls,
       sqlLoad: this.#sqlLoad,
+      remembered: this.#remembered,
       trends: this.#trends.read(nowMs),
     });
   }
@@ -73,7 +83,9 @@ export class ClusterHistory {
     }
     this.#cluster = cluster;
     this.#recordResult(cluster, collector);
-    const { state, findings } = this.read(cluster, nowMs);
+    const reading = this.read(cluster, nowMs);
+    const { state, findings } = reading;
+    this.#remembered = remember(this.#remembered, reading);
     const sinceMs = (key: string): number => this.#since.get(key) ?? nowMs;
     const warnings = toFindings(pollWarnings(cluster.pollers), sinceMs, nowMs);
     this.#problems = [...findings, ...warnings];

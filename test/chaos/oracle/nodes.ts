@@ -16,7 +16,21 @@ const NODE_KEYS = {
   crdb_node_resident_memory_bytes: 'sys.rss',
   crdb_node_sql_connections: 'sql.conns',
   crdb_node_sql_queries_total: 'sql.query.count',
+  crdb_node_changefeed_backfills: 'changefeed.backfill_count',
+  crdb_node_changefeed_retries_total: 'changefeed.error_retries',
 } as const;
+/** Types of jobs by the keys that count for them. */
+const JOB_KEYS = {
+  backup: ['backup'],
+  changefeed: ['changefeed'],
+  import: ['import'],
+  restore: ['restore'],
+  row_level_ttl: ['row_level_ttl'],
+  schema_change: ['schema_change', 'new_schema_change'],
+  logical_replication: ['logical_replication'],
+} as const;
+const LICENSE = 'seconds_until_license_expiry';
+const OLD_LICENSE = 'seconds_until_enterprise_license_expiry';
 const STORE_KEYS = {
   crdb_store_capacity_bytes: 'capacity',
   crdb_store_used_bytes: 'capacity.used',
@@ -44,20 +58,47 @@ export function expectNodes({ truth, nodes }: Moment): Expected {
     expected.set(keyOf('crdb_node_updated_timestamp_seconds', { node_id }), updatedAtMs / 1000);
     const isStale =
       newestMs - updatedAtMs > STALE_MS.behind || truth.nowMs - updatedAtMs > STALE_MS.old;
-    if (!DEAD.includes(status) && !isStale) expectRecord(expected, nodes.get(nodeId));
+    if (!DEAD.includes(status) && !isStale) expectRecord(expected, nodes.get(nodeId), updatedAtMs);
   }
   const running = truth.nodes.filter(({ status }) => !DEAD.includes(status));
   expected.set(keyOf('crdb_build_tags', {}), new Set(running.map((node) => node.buildTag)).size);
   return expected;
 }
 
-function expectRecord(expected: Expected, node: ReturnType<Moment['nodes']['get']>): void {
+function expectRecord(
+  expected: Expected,
+  node: ReturnType<Moment['nodes']['get']>,
+  updatedAtMs: number,
+): void {
   const record = node?.frozenRecord ?? node?.written;
   if (node === undefined || record === undefined) return;
   const node_id = String(node.id);
   for (const [family, key] of Object.entries(NODE_KEYS)) {
     const value = record.metrics[key];
     if (value !== undefined) expected.set(keyOf(family, { node_id }), value);
+  }
+  const license = record.metrics[LICENSE];
+  const untilExpiry = license ?? record.metrics[OLD_LICENSE];
+  if (license !== undefined) {
+    expected.set(keyOf('crdb_node_license_installed', { node_id }), license === 0 ? 0 : 1);
+  }
+  if (untilExpiry) {
+    const expiry = updatedAtMs / 1000 + untilExpiry;
+    expected.set(keyOf('crdb_node_license_expiry_timestamp_seconds', { node_id }), expiry);
+  }
+  for (const [job_type, keys] of Object.entries(JOB_KEYS)) {
+    const count = (metric: string): number =>
+      keys.reduce((sum, key) => sum + (record.metrics[`jobs.${key}.${metric}`] ?? 0), 0);
+    expected.set(
+      keyOf('crdb_node_job_failures_total', { node_id, job_type }),
+      count('resume_failed'),
+    );
+    const running = keyOf('crdb_jobs', { job_type, state: 'running' });
+    expected.set(running, (expected.get(running) ?? 0) + count('currently_running'));
+    // One node counts the paused jobs of the cluster; the others keep old numbers.
+    if (record.metrics['jobs.poll_jobs_stats.currently_running'] !== 1) continue;
+    const paused = keyOf('crdb_jobs', { job_type, state: 'paused' });
+    expected.set(paused, Math.max(expected.get(paused) ?? 0, count('currently_paused')));
   }
   for (const [id, metrics] of record.stores) {
     for (const [family, key] of Object.entries(STORE_KEYS)) {

@@ -57,7 +57,7 @@ describe('the CA certificate of the source', () => {
 
   test.each([
     ['a 204', { kind: 'no-content' }, 0, 'certificates are saved in'],
-    ['a 400', { kind: 'status', status: 400 }, 1, '400'],
+    ['a 400', { kind: 'status', status: 400 }, 1, 'ca-cert-delete at 127.0.0.1'],
     ['a lost connection', { kind: 'reset' }, 1, 'may have made the change'],
   ] as const)('is saved before it is deleted, also when that ends with %s', async (...row) => {
     const [, fault, code, message] = row;

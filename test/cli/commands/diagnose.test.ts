@@ -72,7 +72,7 @@ describe('a healthy cluster', () => {
     await using simulator = await simulate({ nodes: 5 });
     const flag = await configFlag(simulator);
     const { of } = await diagnoseBy(flag);
-    expect(of('range scan')?.detail).toMatch(/^about 90 replicas, .* in .*, every 1m$/);
+    expect(of('range scan')?.detail).toMatch(/^about 98 replicas, .* in .*, every 1m$/);
     const [read, ...others] = simulator.requests.entries
       .filter(({ endpoint }) => endpoint === 'node_ranges')
       .map(({ node }) => node);
@@ -168,8 +168,22 @@ describe('what is wrong is found with its remedy:', () => {
   ])('%s', async (_, url, code) => {
     const { code: exitCode, of } = await diagnoseBy(`--cluster.url=${await url()}`);
     expect(exitCode).toBe(1);
+    expect(of('GET /health/')?.detail).toMatch(/^GET \/health\/ at /);
     expect(of('GET /health/')?.detail).toContain(code);
     expect(of('GET /nodes/')).toBeUndefined();
+  });
+
+  test.each([[], ['--scan']])('a scan that exceeds its timeout: %j', async (...flags) => {
+    await using simulator = await simulate();
+    simulator.fault({ endpoint: 'node_ranges', kind: 'slow', ms: 20_000 });
+    const more = 'collectors: { ranges: { timeout: 300ms } }\n';
+    const { code, of } = await diagnoseBy(await configFlag(simulator, { more }), ...flags);
+    expect(code).toBe(1);
+    expect(of(ranges.request)).toMatchObject({
+      verdict: 'failed',
+      detail: 'ranges of node 1: the scan ran out of time',
+      advice: expect.stringContaining('collectors.ranges.timeout: raise it'),
+    });
   });
 
   test('a URL of another cluster than the first one that lists its nodes', async () => {

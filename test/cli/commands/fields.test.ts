@@ -164,6 +164,7 @@ test('table', async () => {
     replicas                 5
     range size               up to 512 MiB
     garbage collected after  4h
+    statistics               1d2h old
 
     USER  PRIVILEGES
     ada   SELECT, INSERT

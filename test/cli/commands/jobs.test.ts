@@ -76,6 +76,20 @@ describe('jobs', () => {
     expect(out).not.toMatch(/[\u0000-\u0009\u000B-\u001F]/);
   });
 
+  test('lists a changefeed that only retries before those that work, with its error', async () => {
+    const simulator = await openCluster();
+    simulator.world.retryChangefeed('no sink');
+    const { out } = await run(simulator, '--wide');
+    const changefeeds = rows(out).filter(([, type]) => type === 'CHANGEFEED');
+    expect(changefeeds.map((cells) => cells.slice(2).join(' '))).toEqual([
+      expect.stringMatching(/^running .* retryable error: no sink .*movr\.public\.users$/),
+      expect.stringMatching(/^running (?!.*retryable).*movr\.public\.rides$/),
+    ]);
+    expect(rows(out).findIndex(([, type]) => type === 'IMPORT')).toBeLessThan(
+      rows(out).findIndex(([, type]) => type === 'CHANGEFEED'),
+    );
+  });
+
   test('as JSON has every member', async () => {
     const { out } = await run(await openCluster(), '--paused', '--output', 'json');
     expect(JSON.parse(out)).toEqual({

@@ -133,6 +133,7 @@ const TABLE = {
   range_count: 1200,
   zone_config_level: 2,
   create_table_statement: 'CREATE TABLE rides (\n\tid UUID\n)',
+  stats_last_created_at: '2026-01-01T01:04:05Z',
   data_total_bytes: 2048,
   columns: [
     { name: 'id', type: 'UUID', nullable: false, default_value: 'gen_random_uuid()' },

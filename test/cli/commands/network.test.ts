@@ -55,7 +55,7 @@ test('names live nodes that were not asked; JSON does, too', async () => {
   const { code, out, err } = await run(simulator, '--output', 'json');
   expect({ code, err }).toEqual({
     code: 0,
-    err: 'crdb-exporter: not asked, because there was no response: node 4; see `nodes`\n',
+    err: 'crdb-exporter: no answer about the connections of node 4; see `nodes`\n',
   });
   const { connections, unasked_nodes: unasked } = JSON.parse(out);
   expect(unasked).toEqual([4]);

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { startSimulator } from '../../../simulator/index.ts';
 import { configFlag, runHere } from '../run.ts';
 
+/** As if the system ranges were elsewhere. */
+const RESPONDS = { quirks: { systemRangesLost: 'works' } } as const;
 const QUIET = { frozen: true, faultyNodes: false, metricKeys: 'useful', seed: 7 } as const;
 
 describe('range', () => {
@@ -174,7 +176,7 @@ crdb-exporter: do not stop node 4: 1 range would lose the quorum
     ['one of three', [3], 'do not stop node 1: 60 ranges would lose the quorum\n'],
     ['two of three', [3, 2], 'no node may stop now: ranges are without a quorum\n'],
   ])('says no while %s nodes are down', async (_, down, told) => {
-    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    await using simulator = await startSimulator({ ...QUIET, ...RESPONDS, nodes: 3, ranges: 60 });
     for (const node of down) simulator.world.killNode(node);
     const config = await configFlag(simulator);
     const run = await runHere(['nodes', '--safe-to-stop', config]);
@@ -287,6 +289,31 @@ crdb-exporter: do not stop node 4: 1 range would lose the quorum
     expect(err).toContain('node 2 are missing: run GRANT SYSTEM VIEWCLUSTERMETADATA TO exporter;');
     expect(err).toContain('not known: the ranges of node 2 could not be read\n');
   });
+});
+
+test('ranges reads each node at itself, and through the gateway where servers cannot', async () => {
+  const listed: string[][] = [];
+  for (const ignoreRemoteNode of [false, true]) {
+    await using simulator = await startSimulator({
+      ...QUIET,
+      nodes: 3,
+      ranges: 60,
+      quirks: { ignoreRemoteNode },
+    });
+    const { code, out } = await runHere(['ranges', '-o', 'ndjson', await configFlag(simulator)]);
+    expect(code).toBe(0);
+    const replicas = out.trim().split('\n');
+    const ids = replicas.map((line) => {
+      const { range_id, node_id, store_id } = JSON.parse(line);
+      return `${range_id} ${node_id} ${store_id}`;
+    });
+    expect(new Set(ids).size).toBe(ids.length);
+    const paths = simulator.requests.entries.map(({ path }) => path);
+    const ofNode3 = ignoreRemoteNode ? '/nodes/3/ranges/' : 'remote_node_id=3';
+    expect(paths.some((path) => path.includes(ofNode3))).toBe(true);
+    listed.push(ids.toSorted());
+  }
+  expect(listed[0]).toEqual(listed[1]);
 });
 
 test.each([

@@ -1,21 +1,11 @@
 import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { CommandError } from '../../../src/cli/command.ts';
 import { listCatalogue, writeReference } from '../../../src/cli/commands/reference.ts';
 import { writeMetricsPage } from '../../../tools/docs/metrics-page.ts';
 import { expectGolden } from '../../support/golden.ts';
 
-interface Promised {
-  readonly type: string;
-  readonly labels: readonly string[];
-}
-
-/** Names, types and labels that dashboards, rules and users rely on; a change here breaks them. */
-const CONTRACT: Readonly<Record<string, Promised>> = JSON.parse(
-  readFileSync(path.join(import.meta.dirname, 'contract.json'), 'utf8'),
-);
-
+const UPDATE = 'npx vitest run -u --project together';
 const catalogue = listCatalogue();
 
 function isUp({ name }: { readonly name: string }): boolean {
@@ -25,15 +15,17 @@ function isUp({ name }: { readonly name: string }): boolean {
 describe('the metric reference', () => {
   test('is the committed docs/metrics.md', async () => {
     await expectGolden(writeMetricsPage(), 'docs/metrics.md', 'npm run docs');
-    expect(writeReference('markdown')).toBe(writeMetricsPage());
+    // As it is now: an update writes it after the test.
+    expect(writeReference('markdown')).toBe(readFileSync('docs/metrics.md', 'utf8'));
   });
 
-  test('has each promised family with its type and labels, and no other', () => {
-    const found = catalogue.map(({ name, type, labels }) => [
-      name,
-      { type, labels: labels.toSorted() },
-    ]);
-    expect(Object.fromEntries(found)).toEqual(CONTRACT);
+  // Dashboards, rules and users rely on them: a line that goes or changes breaks these.
+  test('has each promised family with its type and labels, and no other', async () => {
+    const lines = catalogue.map(
+      ({ name, type, labels }) => `${type} ${name}{${labels.toSorted().join()}}\n`,
+    );
+    const file = 'test/cli/reference/contract.txt';
+    await expectGolden(lines.toSorted().join(''), file, `${UPDATE} test/cli/reference`);
   });
 
   test('says for each family of a collector which request it comes from', () => {

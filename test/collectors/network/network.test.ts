@@ -123,6 +123,13 @@ test('a live node that the answering one does not reach was not asked', async ()
   expect(polled.of('crdb_node_peer_latency_max_seconds')).toHaveLength(4);
 });
 
+test('a live node that names none of the live ones has not answered', async () => {
+  const connections = { 1: peers({ 2: '0.1s', 3: '0.1s' }), 2: peers({}), 3: peers({ 4: '0.1s' }) };
+  const { api } = answering((path) => (path.startsWith('/nodes') ? NODES : { connections }));
+  const { result } = await poll(network, api, { options: OPTIONS, state: undefined });
+  expect(result).toMatchObject({ checked: false, unaskedNodes: [2, 3] });
+});
+
 test.each(['missing', 'unknown', 'establishing', 'old-error'] as const)(
   'a connection that was never made says nothing: %s',
   async (idleConnections) => {

@@ -207,7 +207,6 @@ describe('a stale record', () => {
   test('keeps liveness, identity, start and age', async () => {
     const { of } = await pollNodes([recordOf(1), recordOf(2, { updated_at: NOW_NS - 600e9 })]);
     for (const family of [
-      'crdb_node_liveness_code',
       'crdb_node_info',
       'crdb_node_started_timestamp_seconds',
       'crdb_node_updated_timestamp_seconds',

@@ -126,7 +126,7 @@ describe.skipIf(!hasAll)('incident and calm scenarios with real programs', () =>
     ).toEqual([]);
   });
 
-  test('fill every panel except the expected empty ones', { timeout: 120_000 }, async () => {
+  test('fill every panel except the expected empty ones', { timeout: 600_000 }, async () => {
     const end = Date.now() / 1000;
     let queried = 0;
     const empty: string[] = [];

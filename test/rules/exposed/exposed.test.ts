@@ -25,7 +25,7 @@ describe.skipIf(!hasProgram('promtool'))('what the exporter serves', () => {
 
   test.each([...FAULTS, ...CHANGES])(
     'makes its alerts fire in time, and no others: $fault',
-    { timeout: 240_000 },
+    { timeout: 600_000 },
     async (fault) => {
       const { text } = await testRules(GROUPS, [faultCase(samples, fault)]);
       expect(text).toContain('SUCCESS');

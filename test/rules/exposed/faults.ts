@@ -103,6 +103,25 @@ export const FAULTS: readonly Fault[] = [
     },
   },
   {
+    fault: 'Meta, liveness or system tables lose their quorum, and every request hangs',
+    cluster: 'hangs',
+    fires: { 'CrdbClusterApiDown critical': 4, 'CrdbDataStale warning': 5 },
+    play: (exposed) => {
+      // Before the data expires the nodes of the last poll are live.
+      exposed.change(/^crdb_(?!up|exporter)/, {}, (minute, value) =>
+        isFault(minute - 2) ? undefined : value,
+      );
+      exposed.change(/^crdb_up$/, {}, becomes(0));
+      exposed.change(/^crdb_exporter_collector_success$/, {}, becomes(0));
+      exposed.change(
+        /last_success/,
+        {},
+        (minute, value) => value - Math.max(0, minute - START) * 60,
+      );
+      exposed.change(/poll_failures/, { reason: 'timeout' }, rises(2));
+    },
+  },
+  {
     fault: 'One exporter of a pair sees three live nodes as dead',
     cluster: 'opposite',
     fires: {

@@ -8,7 +8,7 @@ import type { Infer } from '../../../json/shape.ts';
 import { addClusterAction, type ClusterTarget, confirm } from '../../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../../command.ts';
 import { addListingOptions, type ListingOptions } from '../../output/listing.ts';
-import { note, writeJson, startSpinner } from '../../output/standard-output.ts';
+import { note, showProgress, writeJson } from '../../output/standard-output.ts';
 import { printTable, type Style, type Value } from '../../output/table.ts';
 
 const CHANGE = {
@@ -88,8 +88,8 @@ async function provisionAssistant(
   options: Options,
 ): Promise<number> {
   const { region, yes, wait = false } = options;
-  const place = region ?? 'the first region of the cluster';
-  await confirm(target, `deploy a migration assistant in ${place}`, yes);
+  const where = region ?? 'the first region of the cluster';
+  await confirm(target, `deploy a migration assistant in ${where}`, yes);
   const started = await target.api.provisionAssistant(target.stats, {
     region,
     shape: assistantDetails,
@@ -139,7 +139,7 @@ async function waitUntilRunning(target: ClusterTarget<'cloud'>, first: Assistant
   const { signal } = target.stats;
   const startedAt = performance.now();
   let current = first;
-  const stopSpinner = await startSpinner('migration assistant', () => {
+  const hideProgress = showProgress('migration assistant', () => {
     const age = formatAge((performance.now() - startedAt) / 1000);
     return `${formatLine(current?.status ?? 'requested')}  ${age}`;
   });
@@ -151,12 +151,13 @@ async function waitUntilRunning(target: ClusterTarget<'cloud'>, first: Assistant
     }
     return current;
   } catch (error) {
+    hideProgress();
     if (!(error instanceof CommandError)) {
       note('no longer waiting; provisioning continues: see `cloud assistant get`');
     }
     throw error;
   } finally {
-    stopSpinner();
+    hideProgress();
   }
 }
 

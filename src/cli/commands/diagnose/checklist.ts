@@ -1,14 +1,11 @@
-import type {
-  CollectorPoll,
-  CollectorResult,
-  CollectorWith,
-} from '../../../collectors/collector.ts';
+import type { CollectorOf, CollectorResult } from '../../../collectors/collector.ts';
 import type { ClusterConfig } from '../../../config/keys-and-flags.ts';
 import { diagnose } from '../../../diagnosis/diagnose.ts';
 import type { Operation } from '../../../diagnosis/failure.ts';
 import { formatBytes, formatDuration, messageOf } from '../../../format.ts';
 import { failureOf, RequestError } from '../../../http/errors.ts';
-import { createPollStats, type PollStats } from '../../../http/request.ts';
+import { answerSeconds, createPollStats, type PollStats } from '../../../http/request.ts';
+import type { ChosenPoll } from '../../../polling/run-collector.ts';
 import type { AlertName, Api, FailureReason } from '../../../vocabulary.ts';
 import { collectOnce, type PollTarget, RequestRecorder } from '../../cluster-target.ts';
 
@@ -39,6 +36,7 @@ interface CheckCost {
   /** Why it failed; undefined when it succeeded. */
   readonly reason: FailureReason | undefined;
   readonly bytes: number;
+  /** In which responses were prepared and received. */
   readonly seconds: number;
 }
 
@@ -82,11 +80,11 @@ export class Checklist {
   ): Promise<CheckCost> {
     const stats = createPollStats(this.signal);
     const startedAt = performance.now();
-    const secondsSince = (): number => (performance.now() - startedAt) / 1000;
     let reason: FailureReason | undefined;
     try {
       const found = await work(stats);
-      const size = `${formatBytes(stats.bytes)} in ${formatDuration(secondsSince())}`;
+      const seconds = (performance.now() - startedAt) / 1000;
+      const size = `${formatBytes(stats.bytes)} in ${formatDuration(seconds)}`;
       const detail = [stats.bytes > 0 ? size : '', found.detail].filter(Boolean).join('; ');
       this.add(check, { ...found, detail }, target);
     } catch (error) {
@@ -94,18 +92,18 @@ export class Checklist {
       const name = reason === 'tls' ? 'TLS' : check;
       this.add(name, { verdict: failed, ...this.explain(operation, error) }, target);
     }
-    return { reason, bytes: stats.bytes, seconds: secondsSince() };
+    return { reason, bytes: stats.bytes, seconds: answerSeconds(stats) };
   }
 
   /**
    * Polls a collector once with its configured options and adds what it found, or why it failed: only a warning while the
    * collector is disabled. A failed poll may have a result, too.
    */
-  async poll<A extends Api, R extends CollectorResult>(
-    collector: CollectorWith<A, R>,
+  async poll<A extends Api, Options, State, R extends CollectorResult>(
+    collector: CollectorOf<A, Options, State, R>,
     api: PollTarget<A>['api'],
     describe: (result: R, items: number) => Verdict,
-    chosen: Partial<CollectorPoll<unknown, unknown>> = {},
+    chosen?: ChosenPoll<Options>,
   ): Promise<CheckCost & { readonly result: R | undefined }> {
     const { config } = this;
     let result: R | undefined;

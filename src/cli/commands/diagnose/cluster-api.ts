@@ -17,7 +17,6 @@ import { writeDuration } from '../../../config/values.ts';
 import type { Clients } from '../../../exporter/clients.ts';
 import { PARTITION } from '../../../findings/cluster-checks.ts';
 import { nodeProblems, readNodes } from '../../../findings/nodes.ts';
-import { sum } from '../../../findings/rates.ts';
 import { findUnreachable } from '../../../findings/reachability.ts';
 import {
   checkScan,
@@ -37,6 +36,7 @@ import {
 } from '../../../format.ts';
 import { createPollStats } from '../../../http/request.ts';
 import { stretchInterval } from '../../../polling/schedule.ts';
+import { sum } from '../../../sum.ts';
 import { collectOnce } from '../../cluster-target.ts';
 import { withProgress } from '../../output/standard-output.ts';
 import { noteScanCost } from '../../replicas.ts';
@@ -57,6 +57,7 @@ interface Options {
 /** A request that every user may send, also without a login. */
 export const HEALTH = {
   endpoint: 'other',
+  name: 'GET /health/',
   path: '/health/',
   onChunk: () => undefined,
   onEnd: () => undefined,

@@ -20,7 +20,13 @@ import {
   sessionTables,
   userFigures,
 } from './panels.ts';
-import { hotRanges, loadedTables, problemRanges, safeToStop } from './range-panels.ts';
+import {
+  hotRanges,
+  lastKnownRanges,
+  loadedTables,
+  problemRanges,
+  safeToStop,
+} from './range-panels.ts';
 
 /** The words for each state, the worst first. */
 const STATE_TEXTS: Readonly<Record<ClusterStatus['state'], string>> = {
@@ -59,15 +65,17 @@ function clusterTabs({ clusters }: Status, shown: ClusterStatus): Html {
           href="/?cluster=${encodeURIComponent(cluster.name)}"
           ${cluster === shown && html` aria-current="page"`}
           >${icon(lookOf(cluster))} <b>${cluster.name}</b>
-          <span
-            >${STATE_TEXTS[cluster.state]}${
-              cluster.nodes &&
-              `, ${formatLiveNodes(cluster.nodes)} nodes ${isPast(cluster) ? 'were live' : 'live'}`
-            }</span
-          ></a
+          <span>${STATE_TEXTS[cluster.state]}${liveNodes(cluster)}</span></a
         >`,
     )}
   </nav>`;
+}
+
+/** `, 8 of 9 nodes live`. */
+function liveNodes(cluster: ClusterStatus): string {
+  const nodes = cluster.lastKnown?.nodes ?? cluster.nodes;
+  if (nodes === undefined) return '';
+  return `, ${formatLiveNodes(nodes)} nodes ${isPast(cluster) ? 'were live' : 'live'}`;
 }
 
 /** Whether nobody knows which nodes are live now. */
@@ -112,7 +120,11 @@ function headline(cluster: ClusterStatus, nowMs: number): Html {
 
 /** Everything about one cluster; all that has no data is one line. */
 function panels(cluster: ClusterStatus, nowMs: number, clusters: number): readonly Html[] {
-  const { nodes, ranges, sessions, assistant, collectors, findings, consoleUrl } = cluster;
+  const { sessions, assistant, collectors, findings, consoleUrl, lastKnown } = cluster;
+  const nodes = lastKnown?.nodes ?? cluster.nodes;
+  // Nothing that was last seen may lead to a decision: no ranges that depend on a node, no commands.
+  const ranges = lastKnown?.ranges === undefined ? cluster.ranges : undefined;
+  const pastRanges = lastKnown?.ranges && lastKnownRanges(lastKnown.ranges, nowMs);
   const details = { flag: clusterFlag(clusters, cluster.name), consoleUrl };
   const source = (name: string) => collectors.find((collector) => collector.name === name);
   const lastSeenAt = isPast(cluster) ? source('nodes')?.lastSuccessAt : undefined;
@@ -123,8 +135,8 @@ function panels(cluster: ClusterStatus, nowMs: number, clusters: number): readon
     [
       'Problem ranges',
       'ranges',
-      ranges && Object.keys(ranges.problems),
-      ranges && problemRanges(ranges, findings, nowMs, details),
+      Object.keys((lastKnown?.ranges ?? ranges)?.problems ?? {}),
+      pastRanges ?? (ranges && problemRanges(ranges, findings, nowMs, details)),
     ],
     ['Safe to stop', 'ranges', ranges?.dependent, ranges && safeToStop(cluster.safeToStop, ranges)],
     ['Tables', 'ranges', ranges?.tables, ranges && loadedTables(ranges)],
@@ -137,7 +149,9 @@ function panels(cluster: ClusterStatus, nowMs: number, clusters: number): readon
     const from = source(collector);
     if (from !== undefined && content === undefined) missing.push(title);
     if (from === undefined || content === undefined) return [];
-    return [panel(title, listed.length > 0, content, nowMs, from)];
+    const isLastKnown =
+      content === pastRanges || (title === 'Nodes' && lastKnown?.nodes !== undefined);
+    return [panel(title, listed.length > 0, content, nowMs, from, isLastKnown)];
   });
   const none = html`<p class="panel line quiet">No current data: ${formatList(missing)}.</p>`;
   const table = panel('Collectors', true, collectorTable(collectors, nowMs), nowMs);
@@ -150,13 +164,15 @@ function panel(
   content: Html,
   nowMs: number,
   source?: CollectorStatus,
+  isLastKnown = false,
 ): Html {
   const id = title.toLowerCase().replaceAll(' ', '-');
   const isFailing = source?.state === 'failing';
   const isWide = title === 'Nodes' || title === 'Collectors';
   const kind = isWide ? 'wide' : isList ? 'half' : 'line';
-  return html`<section class="panel ${kind}" id="${id}" aria-labelledby="${id}-title">
-    <h3 id="${id}-title">${title}</h3>
+  const look = `panel ${kind}${isLastKnown ? ' past' : ''}`;
+  return html`<section class="${look}" id="${id}" aria-labelledby="${id}-title">
+    <h3 id="${id}-title">${title}${isLastKnown && ', last known'}</h3>
     ${
       source?.lastSuccessAt !== undefined &&
       html`<p class="age${isFailing && ' old'}">

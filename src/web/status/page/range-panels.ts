@@ -1,9 +1,14 @@
 import { reportUrl } from '../../../findings/problem.ts';
-import { systemRangeName } from '../../../findings/range-problems.ts';
+import {
+  isSystemRange,
+  PROBLEM_ISSUES,
+  systemRangeName,
+} from '../../../findings/range-problems.ts';
 import { formatScanCheck } from '../../../findings/scan-check.ts';
 import type {
   Finding,
   HotRangeStatus,
+  LastKnownStatus,
   ProblemRangeStatus,
   RangesStatus,
   SafeToStopStatus,
@@ -66,7 +71,7 @@ export function problemRanges(
   const levelOf = (problem: string) =>
     findings.find(({ key }) => key === `ranges ${problem}`)?.level ?? 'warning';
   const rankOf = (problem: string) => SEVERITIES.indexOf(levelOf(problem));
-  const rows = oldest.toSorted((a, b) => rankOf(a.problem) - rankOf(b.problem));
+  const rows = oldest.toSorted((a, b) => rankOf(a.problem) - rankOf(b.problem) || bySystem(a, b));
   return html`<ul class="counts">
       ${counts.map(
         ([problem, count]) =>
@@ -87,6 +92,36 @@ export function problemRanges(
       ],
     )}
     ${rangeCommand(rows[0], flag)}${read}`;
+}
+
+/** System ranges come first: without them nothing works. */
+function bySystem(a: ProblemRangeStatus, b: ProblemRangeStatus): number {
+  return Number(isSystemRange(b)) - Number(isSystemRange(a));
+}
+
+/** Range problems as they were when the API was last seen, the worst first, without advice, levels and links. */
+export function lastKnownRanges(
+  { problems, oldest, nodes }: NonNullable<LastKnownStatus['ranges']>,
+  nowMs: number,
+): Html {
+  const worst = Object.keys(PROBLEM_ISSUES);
+  const rankOf = (problem: string) => worst.indexOf(problem);
+  const read = html`<p class="quiet">${readFrom(nodes)}</p>`;
+  const counts = Object.entries(problems).toSorted(([a], [b]) => rankOf(a) - rankOf(b));
+  if (counts.length === 0)
+    return html`<p>The last scan found no problem.</p>
+      ${read}`;
+  const rows = oldest.toSorted((a, b) => rankOf(a.problem) - rankOf(b.problem) || bySystem(a, b));
+  return html`<p>
+      ${counts.map(([problem, count], index) => `${index > 0 ? ', ' : ''}${formatCount(count)} ${formatProblem(problem)}`)}
+    </p>
+    ${table('Problem ranges when they were last read', rows.slice(0, MAX_ROWS), [
+      ['Range', ({ rangeId }) => `r${rangeId}`],
+      ['Problem', ({ problem }) => formatProblem(problem)],
+      ['Table', tableAndIndex, 'place'],
+      ['Reported by', reporterOf],
+      ['First seen', ({ firstSeenAt }) => html`${relativeTime(firstSeenAt, nowMs)} ago`, 'number'],
+    ])}${read}`;
 }
 
 /** `n3 s7`; of a lost range, which nobody reports, `was on 4, 5 and 6`. */

@@ -1,0 +1,127 @@
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { type Simulator, startSimulator } from '../../../simulator/index.ts';
+import { configFlag, runHere } from '../run.ts';
+
+const QUIET = { frozen: true, faultyNodes: false, metricKeys: 'useful', seed: 7 } as const;
+
+async function open(nodes: number): Promise<Simulator> {
+  const simulator = await startSimulator({ ...QUIET, nodes, ranges: 60 });
+  onTestFinished(() => simulator.close());
+  return simulator;
+}
+
+/** The ids of the ranges of a table. */
+function rangesOf(simulator: Simulator, name: string): number[] {
+  const { tables, ranges } = simulator.world.state;
+  const table = tables.find((each) => each.name === name);
+  return [...ranges.values()].filter(({ tableId }) => tableId === table?.id).map(({ id }) => id);
+}
+
+describe('ranges --few-voters', () => {
+  test('lists ranges with fewer voters than the zone of their table wants, non-voters apart', async () => {
+    const simulator = await open(5);
+    const [first = 0, second = 0] = rangesOf(simulator, 'users');
+    const [inherited = 0] = rangesOf(simulator, 'daily_rides');
+    simulator.world.placeRange(first, [2, 4]);
+    simulator.world.placeRange(second, [1], [2, 3]);
+    // Its table does not say how many replicas it wants.
+    simulator.world.placeRange(inherited, [1]);
+    const args = ['ranges', '--few-voters', await configFlag(simulator)];
+    const { code, out, err } = await runHere(args);
+    const lines = out.trimEnd().split('\n');
+    const cells = lines.map((line) => line.trim().split(/ {2,}/));
+    expect(cells).toEqual([
+      ['RANGE', 'TABLE', 'VOTERS', 'WANTED', 'NODES'],
+      [String(second), 'movr.public.users', '1', '3', '1'],
+      [String(first), 'movr.public.users', '2', '3', '2, 4'],
+    ]);
+    const unknown =
+      [...simulator.world.state.ranges.values()].filter(({ tableId }) => tableId === undefined)
+        .length + rangesOf(simulator, 'daily_rides').length;
+    expect(code).toBe(0);
+    expect(err).toContain(`compared ${60 - unknown} ranges`);
+    expect(err).toContain(`not known: ${unknown}, outside of tables`);
+  });
+
+  test('needs no flag of the server: it wants fewer voters while nodes leave', async () => {
+    const simulator = await open(3);
+    const [first = 0] = rangesOf(simulator, 'users');
+    simulator.world.placeRange(first, [1, 2]);
+    simulator.world.setZone([first], { voters: 2, nonVoters: 0 });
+    expect(simulator.truth().ranges.problems['underreplicated']).toBe(0);
+    const args = ['ranges', '--few-voters', '--output', 'json', await configFlag(simulator)];
+    expect(JSON.parse((await runHere(args)).out)).toMatchObject({
+      ranges: [{ range_id: first, voters: 2, wanted_voters: 3, voter_nodes: [1, 2] }],
+      skipped_nodes: [],
+      failed_nodes: [],
+    });
+  });
+
+  test('says why zones or descriptors are not known, and compares nothing', async () => {
+    const simulator = await open(3);
+    const config = await configFlag(simulator);
+    simulator.setQuirk('rangeDescriptors', 'forbidden');
+    expect((await runHere(['ranges', '--few-voters', config])).err).toMatch(
+      /who votes is not known: .*\n.*compared 0 ranges/,
+    );
+    simulator.setQuirk('rangeDescriptors', 'works');
+    simulator.fault({ kind: 'status', status: 403, endpoint: 'table' });
+    expect((await runHere(['ranges', '--few-voters', config])).err).toMatch(
+      /the zones of some tables are not known: .*\n.*compared 0 ranges/,
+    );
+  });
+
+  test('is about all ranges', async () => {
+    const config = await configFlag(await open(3));
+    for (const more of [['1'], ['--hot', '3'], ['--problems']]) {
+      const { code, err } = await runHere(['ranges', ...more, '--few-voters', config]);
+      expect([code, err]).toEqual([2, expect.stringContaining('--few-voters is about all ranges')]);
+    }
+  });
+});
+
+describe('ranges NODE --still-after', () => {
+  test('lists what has not left the node in this time, and how fast the rest goes', async () => {
+    const simulator = await open(5);
+    const { world } = simulator;
+    const held = () => simulator.truth().stores.filter(({ nodeId }) => nodeId === 5);
+    const before = held().reduce((sum, { replicas }) => sum + replicas, 0);
+    const on5 = [...world.state.ranges.values()]
+      .filter(({ replicas }) => replicas.some(({ nodeId }) => nodeId === 5))
+      .map(({ id }) => id);
+    const [moving = 0, ...staying] = on5;
+    world.beginDecommission(5);
+    const config = await configFlag(simulator);
+    const running = runHere(['ranges', '5', '--still-after', '1s', '-o', 'json', config]);
+    const isListed = () =>
+      simulator.requests.entries.some(
+        ({ path, endMs }) => path.includes('/ranges/') && endMs !== undefined,
+      );
+    await expect.poll(isListed).toBe(true);
+    // One leaves, and another one arrives.
+    world.placeRange(moving, [1, 2, 3]);
+    const [arrived = 0] = [...world.state.ranges.keys()].filter((id) => !on5.includes(id));
+    world.placeRange(arrived, [1, 2, 5]);
+    const { out, err } = await running;
+    const { ranges, ...counts }: { ranges: { range_id: number }[] } = JSON.parse(out);
+    expect(ranges.map((range) => range.range_id).toSorted((a, b) => a - b)).toEqual(staying);
+    expect(counts).toMatchObject({
+      ranges_before: before,
+      ranges_now: before,
+      stayed: before - 1,
+    });
+    expect(err).toContain(
+      `node 5 held ${before} ranges, and ${before} after 1s: ${before - 1} did not move`,
+    );
+  });
+
+  test('needs a node', async () => {
+    const { code, err } = await runHere([
+      'ranges',
+      '--still-after',
+      '1s',
+      await configFlag(await open(3)),
+    ]);
+    expect([code, err]).toEqual([2, expect.stringContaining('--still-after needs the id')]);
+  });
+});

@@ -1,0 +1,145 @@
+import { expect, test } from 'vitest';
+import type { Quirks } from '../../simulator/index.ts';
+import { openScene, type Scene } from '../browser/scenes.ts';
+import { withCollectors } from '../support/exporter.ts';
+import { readCluster } from '../web/status/read-status.ts';
+import { simulatorOf } from './worlds.ts';
+
+const PATIENCE = { timeout: 40_000 };
+
+/** A cluster of nine nodes whose data expires soon. */
+function openShortLived(quirks: Partial<Quirks> = {}): Promise<Scene> {
+  return openScene({
+    clusters: { demo: { nodes: 9, faultyNodes: false, frozen: true, quirks } },
+    intervalSeconds: 1,
+    adapt: (config) => withCollectors(config, (each) => ({ ...each, timeout: 2, max_age: 4 })),
+  });
+}
+
+/** Nodes 8 and 9 go down, and with them the quorum of range 6. */
+async function loseTwoNodes(scene: Scene): Promise<void> {
+  const { world } = simulatorOf(scene);
+  world.placeRange(6, [1, 8, 9]);
+  world.killNode(8, 'unavailable');
+  world.killNode(9, 'unavailable');
+  const seen = async () => {
+    const { nodes, ranges } = await readCluster(scene);
+    const isListed = ranges?.oldest.some(({ rangeId }) => rangeId === 6);
+    return [nodes?.byStatus['unavailable'], isListed, ranges?.nodes.failed];
+  };
+  await expect.poll(seen, PATIENCE).toEqual([2, true, 0]);
+}
+
+/** More nodes go down between two scans, until liveness has no quorum. */
+async function loseLiveness(scene: Scene): Promise<void> {
+  const { world } = simulatorOf(scene);
+  const isScanning = async () =>
+    (await readCluster(scene)).collectors.find(({ name }) => name === 'ranges')?.isPolling;
+  await expect.poll(isScanning, PATIENCE).toBe(false);
+  const holders = world.state.ranges.get(2)?.replicas ?? [];
+  for (const { nodeId } of holders.filter((each) => each.nodeId !== 1).slice(0, 3)) {
+    world.killNode(nodeId);
+  }
+}
+
+async function pageOf({ exporter }: Scene): Promise<string> {
+  const { text } = await exporter.get('/');
+  return text.slice(text.indexOf('class="headline'), text.indexOf('id="collectors"'));
+}
+
+test(
+  'what was last seen is all that is left of a cluster without its system ranges',
+  { timeout: 180_000 },
+  async () => {
+    await using scene = await openShortLived();
+    const simulator = simulatorOf(scene);
+    await loseTwoNodes(scene);
+    const before = await readCluster(scene);
+    expect(before.lastKnown).toBeUndefined();
+    expect(await pageOf(scene)).not.toContain('last known');
+    const unavailable = before.ranges?.problems['unavailable'] ?? 0;
+
+    await loseLiveness(scene);
+    await scene.exporter.until(
+      (scrape) =>
+        scrape.value('crdb_up', { api: 'cluster' }) === 0 &&
+        ['crdb_node_liveness', 'crdb_range_replicas', 'crdb_sessions'].every(
+          (name) => scrape.all(name).length === 0,
+        ),
+    );
+    const during = await readCluster(scene);
+    expect(during).toMatchObject({
+      state: 'unknown',
+      safeToStop: { answer: 'unknown', nodes: [] },
+    });
+    expect([during.nodes, during.ranges, during.sessions]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+    ]);
+    const { nodes, ranges } = during.lastKnown ?? {};
+    expect(
+      nodes?.list.filter(({ status }) => status === 'unavailable').map(({ id }) => id),
+    ).toEqual([8, 9]);
+    expect(ranges?.problems).toMatchObject({ unavailable });
+    expect(Object.keys(ranges ?? {}).toSorted()).toEqual(['nodes', 'oldest', 'problems', 'seenAt']);
+    const [first, ...others] = during.findings.filter(({ about }) => about !== 'assistant');
+    expect(first).toMatchObject({ alert: 'CrdbClusterApiDown', level: 'critical' });
+    expect(first?.text).toMatch(
+      new RegExp(
+        String.raw`Last seen \d+ s ago: 7 of 9 nodes live, nodes 8 and 9 down\. Ranges, last read \d+ s ago: ${unavailable} had no quorum\.$`,
+      ),
+    );
+    expect(others).toEqual([]);
+    const page = await pageOf(scene);
+    for (const title of ['Nodes, last known', 'Problem ranges, last known']) {
+      expect(page).toMatch(new RegExp(`class="panel \\w+ past"[^>]*>\\s*<h3[^>]*>${title}</h3>`));
+    }
+    expect(page).toMatch(/last seen unavailable\s+<time/);
+    const listed = ranges?.oldest.find(({ problem }) => problem === 'unavailable')?.rangeId;
+    expect(page).toMatch(new RegExp(`<th[^>]*>r${listed}<`));
+    expect(page).not.toMatch(/class="(?:icon )?(?:live|healthy)"/);
+    expect(page).not.toMatch(/decommission|may stop now|crdb-exporter ranges?\b/);
+
+    await using restarted = await openScene({
+      simulators: scene.simulators,
+      intervalSeconds: 0.5,
+      adapt: (config) => withCollectors(config, (each) => ({ ...each, timeout: 1 })),
+    });
+    await expect.poll(async () => (await readCluster(restarted)).state, PATIENCE).toBe('unknown');
+    expect((await readCluster(restarted)).lastKnown).toBeUndefined();
+
+    for (let id = 1; id <= 9; id += 1) simulator.world.reviveNode(id);
+    const isSeen = async () => (await readCluster(scene)).nodes?.byStatus['live'];
+    await expect.poll(isSeen, PATIENCE).toBe(9);
+    expect((await readCluster(scene)).lastKnown).toBeUndefined();
+    expect(await pageOf(scene)).not.toContain('last known');
+  },
+);
+
+test(
+  'of what was last seen the system ranges come first, by name',
+  { timeout: 120_000 },
+  async () => {
+    await using scene = await openShortLived({ systemRangesLost: 'works' });
+    const simulator = simulatorOf(scene);
+    await loseTwoNodes(scene);
+    simulator.world.placeRange(2, [1, 8, 9]);
+    const isListed = async () =>
+      (await readCluster(scene)).ranges?.oldest.some(
+        ({ rangeId, problem }) => rangeId === 2 && problem === 'unavailable',
+      );
+    await expect.poll(isListed, PATIENCE).toBe(true);
+    simulator.setQuirk('systemRangesLost', 'hang');
+    const text = async () => (await readCluster(scene)).findings[0]?.text;
+    await expect
+      .poll(text, PATIENCE)
+      .toMatch(
+        / Last seen .* had no quorum, system ranges among them: r2 \(system: node liveness\)\.$/,
+      );
+    const page = await pageOf(scene);
+    expect(page.slice(page.indexOf('id="problem-ranges"'))).toMatch(
+      /<tbody>\s*<tr>\s*<th[^>]*>r2<\/th><td[^>]*>unavailable<\/td><td[^>]*>system: node liveness</,
+    );
+  },
+);

@@ -1,0 +1,8 @@
+/**
+ * Files whose tests depend on real time: a program must notice something within seconds. They go first when the processor is
+ * busy, and `npm test` runs those that fail once more, alone.
+ */
+export const TIMED: readonly string[] = [
+  'test/chaos/chaos.test.ts',
+  'test/e2e/alerts/alerts.test.ts',
+];
