@@ -126,13 +126,12 @@ export const CHANGES: readonly Fault[] = [
     minutes: 430,
     fires: { 'CrdbSessionLeak warning': 83 },
     play(exposed) {
-      const grow = (minute: number) => Math.max(0, minute - 30) * (350 / 60);
       exposed.change(
         /^crdb_application_sessions$/,
         { state: 'idle' },
-        (minute) => 100 + grow(minute),
+        (minute) => 100 + leaked(minute),
       );
-      exposed.change(/^crdb_sessions$/, { state: 'idle' }, (minute) => (100 + grow(minute)) / 6);
+      exposed.change(/^crdb_sessions$/, { state: 'idle' }, (minute) => (100 + leaked(minute)) / 6);
     },
   },
   {
@@ -140,10 +139,12 @@ export const CHANGES: readonly Fault[] = [
     cluster: 'joins',
     minutes: 100,
     fires: {},
-    play: (exposed) =>
-      exposed.change(/^crdb_range_leases$/, { node_id: '6' }, (minute, value) =>
-        isFault(minute) ? value * Math.min(1, (minute - START) / 60) : value,
-      ),
+    play(exposed) {
+      exposed.change(/^crdb_range_leases$/, { node_id: '3' }, () => 300);
+      exposed.change(/^crdb_range_leases$/, { node_id: '6' }, (minute) =>
+        isFault(minute) ? 300 * Math.min(1, (minute - START) / 60) : 300,
+      );
+    },
   },
   {
     fault: 'A partition between two regions, and requests that are stuck',
@@ -194,6 +195,11 @@ export const CHANGES: readonly Fault[] = [
 ];
 
 type Played = Parameters<Fault['play']>[0];
+
+/** Sessions that were opened since minute 30 and not closed: 350 an hour. */
+function leaked(minute: number): number {
+  return Math.max(0, minute - 30) * (350 / 60);
+}
 
 /** The first store falls from one share of its disk to another. */
 function fill(exposed: Played, at: number, minutes: number, from: number, to: number): void {
