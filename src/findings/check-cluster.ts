@@ -59,14 +59,8 @@ export const CLUSTER_CHECKS: readonly Check[] = [
   },
   {
     about: 'jobs',
-    alert: 'CrdbChangefeedPaused',
-    find: (observation) => findPaused(observation, (type) => type === 'changefeed'),
-    next: 'Resume or cancel them; see SHOW JOBS.',
-  },
-  {
-    about: 'jobs',
     alert: 'CrdbJobPaused',
-    find: (observation) => findPaused(observation, (type) => type !== 'changefeed'),
+    find: findPaused,
     next: 'Resume or cancel them; see SHOW JOBS.',
   },
   ...(['physical', 'logical'] as const).map((kind): Check => ({
@@ -142,12 +136,9 @@ function findScarceCapacity({ fresh, thresholds }: Observation): string | undefi
 }
 
 /** Paused jobs that keep old data. */
-function findPaused(
-  { jobs: { jobs }, thresholds }: Observation,
-  isChosen: (type: string) => boolean,
-): string | undefined {
+function findPaused({ jobs: { jobs }, thresholds }: Observation): string | undefined {
   const paused = jobs.flatMap(({ type, paused: count = 0, protectedAgeSeconds: age = 0 }) =>
-    isChosen(type) && count > 0 && age > thresholds.protected_age ? [{ type, age }] : [],
+    count > 0 && age > thresholds.protected_age ? [{ type, age }] : [],
   );
   if (paused.length === 0) return undefined;
   const age = formatDuration(Math.max(...paused.map((job) => job.age)));

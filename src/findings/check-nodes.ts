@@ -23,7 +23,7 @@ const findChangefeedLag: Check['find'] = (observation) => {
     },
     (seconds, { changefeed_lag }) => seconds > changefeed_lag,
     (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
-    (seconds, { changefeed_lag_critical }) => seconds > changefeed_lag_critical,
+    { isOver: (seconds, { changefeed_lag_critical: limit }) => seconds > limit },
   )(observation);
 };
 
@@ -48,7 +48,8 @@ export const NODE_CHECKS: readonly Check[] = [
       ({ metrics, memoryBytes }) => ratio(metrics.get('sys.rss'), memoryBytes),
       (share, { memory }) => share > memory,
       (share) => `the process uses ${formatPercent(share)} of the memory`,
-      (share, { memory_critical }) => share > memory_critical,
+      { isOver: (share, { memory_full }) => share > memory_full, normalSeconds: 120 },
+      { isOver: (share, { memory_critical }) => share > memory_critical, normalSeconds: 3600 },
     ),
     next: 'Compare --cache and --max-sql-memory with the memory of the machine: the kernel may kill the node.',
   },
@@ -125,6 +126,7 @@ export const NODE_CHECKS: readonly Check[] = [
       ({ id }, { writeStalls }) => writeStalls.get(id),
       (count, { write_stalls }) => count > write_stalls,
       (count) => `a store stops all its writes ${formatNumber(count)} times a minute`,
+      { isOver: (count, { write_stalls_critical: limit }) => count >= limit },
     ),
     next: 'Check disk throughput and bulk writes.',
   },
@@ -137,6 +139,7 @@ export const NODE_CHECKS: readonly Check[] = [
         isHeavyJobRunning ? undefined : metrics.get('sys.cpu.combined.percent-normalized'),
       (share, { cpu }) => share > cpu,
       (share) => `up to ${formatPercent(share)} of all CPUs are used`,
+      { isOver: (share, { cpu_critical }) => share > cpu_critical },
     ),
     next: 'Compare the hottest ranges and the running statements.',
   },

@@ -96,7 +96,7 @@ const MIN_LEASES = 100;
 
 /**
  * Live nodes with far more load than the others of their region. Example: of three nodes with 400, 100 and 100 leases the
- * first has 4 times the mean of the others; so it is with queries, when its CPU is 20 points above the median, too.
+ * first has 4 times the mean of the others; so it is with queries. Its CPU must be 20 points above the median, too.
  */
 function findHotspots(
   scanned: RangesResult['scanned'],
@@ -128,8 +128,8 @@ function findHotspots(
       const timesQueries = queries / Math.max(1, (queriesOfAll - queries) / others);
       const hasLeases = timesLeases > thresholds.lease_imbalance && leases > MIN_LEASES;
       const isBusy = cpu - usualCpu > thresholds.hotspot_cpu;
-      const hasQueries = timesQueries > thresholds.load_imbalance && isBusy;
-      return hasLeases || hasQueries
+      const hasQueries = timesQueries > thresholds.load_imbalance;
+      return isBusy && (hasLeases || hasQueries)
         ? [{ id, excess: hasLeases ? timesLeases : timesQueries }]
         : [];
     });

@@ -5,6 +5,9 @@ import { capitalize, formatNodes } from '../format.ts';
 import type { Observation } from './observation.ts';
 import type { Problem } from './status.ts';
 
+/** A problem with the severity that it has now; it waits like its alert of that severity, unless it says how long. */
+type Found = Pick<Problem, 'text' | 'level' | 'normalSeconds'>;
+
 /** A condition of a cluster, which is normal for as long as its alert waits. The key of its problem is the name of the alert, unless that has several conditions. */
 export interface Check extends Pick<Problem, 'about' | 'level' | 'worsens' | 'next'> {
   readonly alert: AlertName;
@@ -12,7 +15,7 @@ export interface Check extends Pick<Problem, 'about' | 'level' | 'worsens' | 'ne
   /** It is never normal, although its alert waits. */
   readonly isImmediate?: true;
   /** The text of the problem, with its severity where the alert has two; undefined while all is well. */
-  readonly find: (observation: Observation) => string | Pick<Problem, 'text' | 'level'> | undefined;
+  readonly find: (observation: Observation) => string | Found | undefined;
 }
 
 /** The problems that these checks find. */
@@ -21,23 +24,26 @@ export function runChecks(checks: readonly Check[], observation: Observation): r
     const { find, alert, key = alert, isImmediate = false, ...shown } = check;
     const found = find(observation);
     if (found === undefined) return [];
-    const { text, level = shown.level } = typeof found === 'string' ? { text: found } : found;
-    const normalSeconds = isImmediate ? 0 : waitSeconds(alert, level);
-    return [{ ...shown, alert, key, text, level, normalSeconds }];
+    const {
+      text,
+      level = shown.level,
+      normalSeconds = waitSeconds(alert, level),
+    }: Found = typeof found === 'string' ? { text: found } : found;
+    return [{ ...shown, alert, key, text, level, normalSeconds: isImmediate ? 0 : normalSeconds }];
   });
 }
 
 /**
  * Finds the nodes, all or those with fresh records, at which a value is over its limit: `Nodes 3 and 4: up to 97 % of all
  * CPUs are used.` A value that is not known (undefined, NaN or -Infinity) is over no limit; `text` is about the worst one.
- * `isCritical` is the condition of the critical rule of the alert, where it has one.
+ * `critical` has the conditions of the critical rule of the alert, where it has one, the one that waits least first.
  */
 export function atNodes(
   which: 'nodes' | 'fresh',
   read: (node: NodeStatus, observation: Observation) => number | undefined,
   isOver: (value: number, thresholds: Thresholds) => boolean,
   text: (worst: number) => string,
-  isCritical?: typeof isOver,
+  ...critical: readonly { readonly isOver: typeof isOver; readonly normalSeconds?: number }[]
 ): Check['find'] {
   return (observation) => {
     const over = observation[which].flatMap((node) => {
@@ -49,9 +55,9 @@ export function atNodes(
     if (over.length === 0) return undefined;
     const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
     const sentence = `${capitalize(formatNodes(over.map(({ id }) => id)))}: ${text(worst)}.`;
-    return isCritical?.(worst, observation.thresholds)
-      ? { text: sentence, level: 'critical' }
-      : sentence;
+    const rule = critical.find((one) => one.isOver(worst, observation.thresholds));
+    if (rule === undefined) return sentence;
+    return { text: sentence, level: 'critical', normalSeconds: rule.normalSeconds };
   };
 }
 

@@ -201,7 +201,7 @@ export function urlProblems(
   });
 }
 
-/** CrdbExporterSaturated means that a poll takes most of its interval, or that max_duty has stretched it very far. */
+/** A collector is slow when a poll takes most of its interval, or when max_duty has stretched it very far. */
 const MAX_DUTY = 0.8;
 const MAX_STRETCH = 3;
 
@@ -214,7 +214,6 @@ function describeLimits({ name, limits, ...poll }: CollectorState): readonly Pro
   const slow: Problem = {
     key: `slow ${name}`,
     about: 'exporter',
-    alert: 'CrdbExporterSaturated',
     text: isStretched
       ? `${name} is polled every ${interval} instead of every ${formatDuration(configuredIntervalSeconds)}, because responses are slow.`
       : `A poll of ${name} takes ${formatDuration(durationSeconds)} of its interval of ${interval}.`,

@@ -118,7 +118,9 @@ describe.skipIf(!hasProgram('prometheus'))(
       await using prometheus = await startPrometheus(config);
       const up = await eventually(async () => {
         const seen = await prometheus.query('min(crdb_up)');
-        const recorded = await prometheus.query('crdb_cluster_collector_shard:poll_duty:ratio');
+        const recorded = await prometheus.query(
+          'crdb_cluster_collector_shard:data_age_seconds:min',
+        );
         return recorded.length > 4 ? seen : undefined;
       });
       expect(up).toMatchObject([{ value: 1 }]);
