@@ -1,7 +1,11 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { createAuthority } from '../support/certificates.ts';
 import { hasProgram } from '../support/programs.ts';
+import { startOrchard } from '../web/orchard.ts';
 import { type KubernetesObject, ofKind, render } from './helm.ts';
 import { ROOT } from './installed.ts';
 
@@ -164,4 +168,34 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     });
     expect(() => render({ ...SMALLEST, ingress: { enabled: true } })).toThrow('/ingress/hosts');
   });
+
+  test.each(['http', 'https'])('tests an installation over %s: helm test', async (scheme) => {
+    const [pod] = ofKind(render({ ...SMALLEST, webConfig: { secret: 'web', scheme } }), 'Pod');
+    expect(pod?.metadata.annotations).toMatchObject({ 'helm.sh/hook': 'test' });
+    const { cert, key } = await (await createAuthority()).issue({ name: 'a', sans: ['dns:a'] });
+    const { app, url } = await startOrchard({
+      webConfig:
+        scheme === 'http' ? '' : 'tls_server_config: { cert_file: a.crt, key_file: a.key }\n',
+      files: { 'a.crt': cert, 'a.key': key },
+    });
+    const [container] = JSON.parse(JSON.stringify(pod?.spec?.['containers']));
+    const run = async (): Promise<unknown> => {
+      const [program, ...args] = container.command.map((word: string) =>
+        word.replace(`${scheme}://crdb-exporter:10137`, url),
+      );
+      expect(program).toBe('/usr/local/bin/node');
+      const names = (container.env ?? []).map(({ name, value }: Named) => [name, value]);
+      const env = { ...process.env, ...Object.fromEntries(names) };
+      const [code] = await once(spawn(process.execPath, args, { env }), 'exit');
+      return code;
+    };
+    expect(await run()).toBe(0);
+    await app.stop();
+    expect(await run()).toBe(1);
+  });
 });
+
+interface Named {
+  readonly name: string;
+  readonly value: string;
+}
