@@ -75,7 +75,7 @@ describe.skipIf(!hasProgram('prometheus'))('a real Prometheus', () => {
         const seen = await prometheus.query('up{job="crdb-exporter-probe"} == 1');
         return seen.length === both.length ? seen : undefined;
       });
-      expect(up.map(({ labels }) => labels['instance']).toSorted()).toEqual(both);
+      expect(up.map(({ labels }) => labels['instance'] ?? '').toSorted()).toEqual(both);
     }
     // A Prometheus that starts while the first exporter is down.
     await using prometheus = await startPrometheus(discoveryOf(['127.0.0.1:9', hosts[1] ?? '']));
