@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { CommandError } from '../src/cli/command.ts';
+import { SettingError } from '../src/alerts/rule-settings.ts';
 import { buildBoards } from './boards.ts';
 import { writeFile } from './formats.ts';
 
@@ -19,7 +19,7 @@ try {
   mkdirSync(values.output, { recursive: true });
   for (const { name, text } of files) writeFileSync(path.join(values.output, name), text);
 } catch (error) {
-  if (!(error instanceof CommandError)) throw error;
+  if (!(error instanceof SettingError)) throw error;
   process.stderr.write(`${error.message}\n`);
-  process.exitCode = error.exitCode;
+  process.exitCode = 2;
 }

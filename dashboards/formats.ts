@@ -1,6 +1,6 @@
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { stringify } from 'yaml';
-import { usageError } from '../src/cli/command.ts';
+import { SettingError } from '../src/alerts/rule-settings.ts';
 import { writeBoard } from './boards.ts';
 
 /** What a file of a dashboard holds, by the name of the format. */
@@ -16,7 +16,7 @@ const FORMATS: Readonly<Record<string, (board: Dashboard) => string>> = {
 
 /**
  * A file for Grafana (`json`), its sidecar (`configmap`) or its operator (`grafana-operator`), named after the uid of the dashboard.
- * Throws a CommandError on another format.
+ * Throws a SettingError on another format.
  */
 export function writeFile(
   board: Dashboard,
@@ -24,7 +24,7 @@ export function writeFile(
 ): { readonly name: string; readonly text: string } {
   const render = FORMATS[format];
   if (render === undefined)
-    throw usageError(`--format is one of ${Object.keys(FORMATS).join(', ')}, not ${format}`);
+    throw new SettingError(`--format is one of ${Object.keys(FORMATS).join(', ')}, not ${format}`);
   return { name: `${board.uid}.${format === 'json' ? 'json' : 'yaml'}`, text: render(board) };
 }
 
