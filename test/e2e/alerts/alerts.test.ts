@@ -24,6 +24,7 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'team CrdbSessionStorm': 'a thousand sessions of new applications',
   'team CrdbBackupTooOld': 'no backup has ended for 30 hours',
   'team CrdbJobPaused': 'a changefeed is paused and protects old data',
+  'page CrdbJobPaused': 'the paused job is a changefeed, which loses changes',
   'team CrdbReplicationLag': 'replication from another cluster stops',
   'notes CrdbPurgatory': 'replicas of n1 find no store',
   'team CrdbPartitionSuspected': 'n2 and n3 do not reach each other',
