@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { hasProgram } from '../support/programs.ts';
 import { run } from './promtool.ts';
 import { readRules, type Rule } from './rule-set.ts';
@@ -46,6 +47,21 @@ describe.skipIf(!hasProgram('amtool'))('amtool', () => {
 
   test('routes other alerts to the default receiver', async () => {
     expect(await route({ alertname: 'InstanceDown', severity: 'critical' })).toBe('team');
+  });
+});
+
+describe('a new alert', () => {
+  test('waits at most 30 s for the pager when its cluster has another one already', () => {
+    const { route }: { route: { routes: readonly Readonly<Record<string, unknown>>[] } } = parse(
+      readFileSync(ALERTMANAGER, 'utf8'),
+    );
+    const pagers = route.routes.filter(({ receiver }) => receiver === 'pager');
+    // Without its own interval a route has that of its parent.
+    const waits = pagers.map((one) => [one['group_interval'], one['group_wait']]);
+    expect(waits).toEqual([
+      ['30s', '10s'],
+      ['30s', '10s'],
+    ]);
   });
 });
 
