@@ -26,10 +26,10 @@ const NOT_CHECKED = `
   CrdbBackupFailing CrdbBackupUnknown CrdbCertificateExpiring CrdbChangefeedFailing
   CrdbChangefeedRetrying CrdbJobFailing CrdbStoreMissing
   CrdbClusterNameShared CrdbConfigReloadFailed CrdbDiskFillsFast CrdbExporterClockWrong
-  CrdbExporterDown CrdbExportersDisagree CrdbHeartbeatSlow CrdbIdleTransactions CrdbLatencyHigh
-  CrdbMonitoringBlind CrdbNodeFlapping CrdbNodeLivenessFlapping CrdbNodeMemoryGrows
+  CrdbExporterDown CrdbExportersDisagree CrdbIdleTransactions CrdbMonitoringBlind CrdbNodeFlapping
+  CrdbNodeLivenessFlapping CrdbNodeMemoryGrows
   CrdbSessionStorm CrdbShardsMissing CrdbSqlFailing CrdbSqlStopped CrdbStoreDiskFillsSoon
-  CrdbStoreDiskSlow CrdbStoreDiskStalled CrdbWatchdog
+  CrdbStoreDiskStalled CrdbWatchdog
 `
   .split(/\s+/)
   .filter((name) => name !== '');
@@ -176,6 +176,12 @@ const CONDITIONS: Readonly<
   Record<string, readonly [above: Partial<Node>, below: Partial<Node>, others?: readonly Node[]]>
 > = {
   CrdbClockOffsetHigh: sides('clock-offset.meannanos', -310e6, 300e6),
+  CrdbHeartbeatSlow: sides('liveness.heartbeatlatency-p99', 1.1e9, 1e9),
+  CrdbLatencyHigh: sides('sql.service.latency-p99', 1.1e9, 1e9),
+  CrdbStoreDiskSlow: [
+    store({ 'storage.wal.fsync.latency-p99': 0.11e9 }),
+    store({ 'storage.wal.fsync.latency-p99': 0.1e9 }),
+  ],
   CrdbNodeCpuHigh: [
     metrics({ 'sys.cpu.combined.percent-normalized': 0.91 }),
     metrics({ 'sys.cpu.combined.percent-normalized': 0.99, 'jobs.backup.currently_running': 1 }),
@@ -270,6 +276,21 @@ describe('a finding', () => {
     expect(levels(memory(98), 119, 120)).toEqual(['info', 'critical']);
     const lagging = found(metrics({ 'changefeed.max_behind_nanos': 14_401e9 }));
     expect(levels(lagging, 899, 900)).toEqual(['info', 'critical']);
+  });
+
+  test('of slow heartbeats names the node, and is critical when it may lose its leases', () => {
+    const slow = (seconds: number) =>
+      found(metrics({ 'liveness.heartbeatlatency-p99': seconds * 1e9 }));
+    expect(slow(2).map(({ text }) => text)).toEqual([
+      'Node 1: liveness heartbeats take up to 2 s (p99).',
+    ]);
+    expect(levels(slow(2), 299, 300)).toEqual(['info', 'warning']);
+    expect(levels(slow(3.1), 299, 300)).toEqual(['info', 'critical']);
+  });
+
+  test('of slow statements stays information: only the alert knows the day before', () => {
+    const slow = found(metrics({ 'sql.service.latency-p99': 4e9 }));
+    expect(levels(slow, 0, 86_400)).toEqual(['info', 'info']);
   });
 
   test.each([
