@@ -19,12 +19,12 @@ export const PROBLEM_ISSUES: Readonly<
   no_live_replica: {
     alert: 'CrdbRangesLost',
     what: 'without a live replica: all nodes that held them are down',
-    next: 'Bring back one of the nodes that held them, and decommission none of them.',
+    next: 'Start the nodes that held them: a range serves again when most of its voters are live. Do not decommission them and do not wipe their disks.',
   },
   unavailable: {
     alert: 'CrdbRangesUnavailable',
     what: 'without a quorum of replicas: requests wait',
-    next: 'Bring back the nodes that hold their replicas.',
+    next: 'Start the nodes that are down: they hold the other replicas. Do not decommission them and do not wipe their disks.',
   },
   no_lease: {
     alert: 'CrdbRangesWithoutLease',
@@ -100,6 +100,7 @@ export function rangeProblems(
   nodeCount = Infinity,
 ): readonly Problem[] {
   const { problems, oldest, nodes, failedNodes, verification } = ranges;
+  const { unavailable = 0 } = problems;
   const reported = Object.entries(PROBLEM_ISSUES).flatMap(([problem, { what, ...issue }]) => {
     const count = problems[problem] ?? 0;
     if (count === 0) return [];
@@ -112,6 +113,8 @@ export function rangeProblems(
     const isSmall = problem === 'underreplicated' && nodeCount < 3;
     // The ranges that serve nothing have a problem of their own: a replica is stuck beside others that serve.
     const isStuck = STUCK.includes(problem) && verification !== undefined;
+    // Without a quorum there is no leader and no lease.
+    if (isStuck && count <= unavailable) return [];
     return [
       {
         ...issue,
@@ -120,7 +123,7 @@ export function rangeProblems(
         about: 'ranges' as const,
         level: isSmall ? ('info' as const) : undefined,
         text: `${system.length > 0 ? SYSTEM_OUTAGE : ''}${formatRanges(count)} ${what}. ${places}.`,
-        next: `${issue.next}${problem === 'no_live_replica' ? detailsOf(named[0]) : ''}`,
+        next: issue.next,
         since: listed[0]?.firstSeenAt,
         rangeIds: named.map(({ rangeId }) => rangeId),
       },
@@ -152,10 +155,16 @@ function gapProblems({ verification }: RangesStatus): readonly Problem[] {
   ];
 }
 
-/** Ranges that serve nothing, with the replicas that report it, and descriptors that the server refuses. */
-function servingProblems({ verification, oldest }: RangesStatus): readonly Problem[] {
-  const { servingNothing: count = 0, descriptors, reason } = verification ?? {};
-  const listed = oldest.filter(({ problem }) => STUCK.includes(problem));
+/** Ranges that serve nothing although they have a quorum, with the replicas that report it, and descriptors that the server refuses. */
+function servingProblems({ problems, verification, oldest }: RangesStatus): readonly Problem[] {
+  const { servingNothing = 0, descriptors, reason } = verification ?? {};
+  const count = servingNothing - (problems['unavailable'] ?? 0);
+  const withoutQuorum = new Set(
+    oldest.flatMap(({ problem, rangeId }) => (problem === 'unavailable' ? [rangeId] : [])),
+  );
+  const listed = oldest.filter(
+    ({ problem, rangeId }) => STUCK.includes(problem) && !withoutQuorum.has(rangeId),
+  );
   const named = [...new Map(listed.map((range) => [range.rangeId, range])).values()];
   const [first] = named;
   const shown = named.slice(0, MAX_NAMED);
@@ -177,12 +186,6 @@ function servingProblems({ verification, oldest }: RangesStatus): readonly Probl
     level: 'info',
   };
   return [...(count > 0 ? [stuck] : []), ...(descriptors === 'refused' ? [unread] : [])];
-}
-
-/** The command with all that is known of the range. */
-function detailsOf(range: ProblemRangeStatus | undefined): string {
-  if (range === undefined) return '';
-  return ` \`crdb-exporter range ${range.rangeId}\` shows what is known.`;
 }
 
 /** `r7 of movr.public.users on node 1`, a lost one `was on nodes 4, 5 and 6`. */

@@ -52,10 +52,10 @@ describe.skipIf(!hasProgram('amtool'))('amtool', () => {
 
 describe('a new alert', () => {
   test('waits at most 30 s for the pager when its cluster has another one already', () => {
-    const { route }: { route: { routes: readonly Readonly<Record<string, unknown>>[] } } = parse(
+    const config: { route: { routes: readonly Readonly<Record<string, unknown>>[] } } = parse(
       readFileSync(ALERTMANAGER, 'utf8'),
     );
-    const pagers = route.routes.filter(({ receiver }) => receiver === 'pager');
+    const pagers = config.route.routes.filter(({ receiver }) => receiver === 'pager');
     // Without its own interval a route has that of its parent.
     const waits = pagers.map((one) => [one['group_interval'], one['group_wait']]);
     expect(waits).toEqual([
