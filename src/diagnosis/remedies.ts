@@ -114,6 +114,11 @@ const CONNECTION_RULES: readonly Rule[] = [
     'the connection timed out: check the address, the port and the firewall',
   ],
   [
+    // A login needs system tables.
+    { reasons: ['timeout'], endpoints: ['login'] },
+    'no login is answered: run a SQL query; if it hangs, too, system ranges may have no quorum: start the nodes that are down; else check the server for overload',
+  ],
+  [
     { reasons: ['timeout'], when: ({ error }) => exceededPoll(error) },
     ({ operation }) =>
       `the poll took longer than collectors.${operation.name}.timeout: raise it, or check the nodes for overload`,
