@@ -121,6 +121,8 @@ async function printReplicas(
     );
   }
   noteMissingNodes(missing);
+  if (problems && missing.skipped.length > 0)
+    note('ranges that only these nodes hold are not listed: the status page names lost ranges');
 }
 
 /** The ranges of the node; resolves when the time has passed after which they are read again. */
