@@ -21,6 +21,9 @@ import { type ClusterSource, readCluster } from './read-cluster.ts';
 /** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
 const MIN_CONTRADICTIONS = 3;
 
+/** How often a node writes its record. */
+const RECORD_SECONDS = 10;
+
 /** The age of the problems of a cluster, and what is compared between its polls, in bounded memory. */
 export class ClusterHistory {
   #scans = new ScanHistory();
@@ -123,9 +126,9 @@ export class ClusterHistory {
     this.#contradictions = this.#hiddenSessions === undefined ? 0 : this.#contradictions + 1;
   }
 
-  /** Reads the rates when a poll found newer records: a poll between two records finds the same ones. */
+  /** Reads the rates when each node may have written a newer record: a poll before that finds those of a few. */
   #recordNodes(listed: NodesResult): void {
-    if (newestRecord(listed) <= newestRecord(this.#nodes)) return;
+    if (newestRecord(listed) - newestRecord(this.#nodes) < RECORD_SECONDS) return;
     this.#writeStalls = readWriteStalls(this.#nodes, listed);
     this.#sqlLoad = readSqlLoad(this.#nodes, listed);
     this.#nodes = listed;
