@@ -44,7 +44,7 @@ export const PROBLEM_ISSUES: Readonly<
   underreplicated: {
     alert: 'CrdbRangesUnderreplicated',
     what: 'with fewer live replicas than configured',
-    next: 'Start the nodes that are down. 5 min after the death of a node the cluster rebuilds its replicas on others, where enough live nodes with space are left.',
+    next: 'If nodes are down, start them: 5 min after the death of a node the cluster rebuilds its replicas on others, where enough live nodes with space are left. Else look for full stores, and for zone constraints that cannot be satisfied.',
   },
   raft_log_too_large: {
     ...PERSISTENT,

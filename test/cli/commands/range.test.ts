@@ -18,7 +18,7 @@ describe('range', () => {
     const replicas = out.split('\n').filter((line) => / ticking /.test(line));
     expect(replicas.map((line) => line.trim().split(/ +/)[0])).toEqual(['2', '4']);
     expect(out).toMatch(/SINCE +NODE +STORE +SEQUENCE\n\d{4}-\d\d-\d\dT/);
-    expect(out).toContain('underreplicated: with fewer live replicas than configured. Start');
+    expect(out).toContain('underreplicated: with fewer live replicas than configured. If');
     expect(out).toContain('\nVoter on nodes 2, 4 and 5; not live: node 5.\n');
     expect(out).not.toContain('/Table/');
   });
