@@ -1,6 +1,8 @@
 import { reportUrl } from '../../../findings/problem.ts';
 import {
   isSystemRange,
+  nameRange,
+  OUTAGES,
   PROBLEM_ISSUES,
   systemRangeName,
 } from '../../../findings/range-problems.ts';
@@ -87,7 +89,7 @@ export function problemRanges(
           </li>`,
       )}
     </ul>
-    ${damagedTables(withoutQuorum, nodes.failed > 0)}${table(
+    ${damagedTables(withoutQuorum, oldest, nodes.failed > 0)}${table(
       'Oldest problem ranges',
       rows.slice(0, MAX_ROWS),
       [
@@ -146,20 +148,25 @@ function reporterOf({ nodeId, storeId, lastNodes = [] }: ProblemRangeStatus): st
   return `n${nodeId}${storeId > 0 ? ` s${storeId}` : ', store not known'}`;
 }
 
-/** The tables whose users wait; without some nodes there may be more. */
+/** The tables whose users wait, after the system ranges that are listed; without some nodes there may be more. */
 function damagedTables(
   { tables, otherRanges }: RangesStatus['withoutQuorum'],
+  oldest: readonly ProblemRangeStatus[],
   isPartial: boolean,
 ): Html | false {
+  const system = oldest.filter(
+    (range) => OUTAGES.includes(range.problem) && systemRangeName(range) !== undefined,
+  );
   const listed = tables.map(({ id, name, ranges }) => {
     return `${name ?? formatTable(id)} (${formatRanges(ranges)})`;
   });
-  const others = otherRanges > 0 ? [`${formatRanges(otherRanges)} outside of known tables`] : [];
-  const all = [...listed, ...others];
+  const unnamed = otherRanges - system.length;
+  const others = unnamed > 0 ? [`${formatRanges(unnamed)} outside of known tables`] : [];
+  const all = [...system.map(nameRange), ...listed, ...others];
   return (
     all.length > 0 &&
     html`<p class="place">
-      ${icon('critical')} Tables without quorum${isPartial && ', at least'}: ${formatList(all)}.
+      ${icon('critical')} Without quorum${isPartial && ', at least'}: ${formatList(all)}.
     </p>`
   );
 }

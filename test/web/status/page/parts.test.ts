@@ -57,3 +57,16 @@ test('the worst problem ranges come first, and the oldest of them', () => {
   // The command knows nothing of a lost range.
   expect(textOf(drawn)).toContain('Details of the first: crdb-exporter range 2');
 });
+
+test('what has no quorum begins with the ranges of the system, by name', () => {
+  const oldest = [
+    { ...PLACE, problem: 'unavailable', rangeId: 9, firstSeenAt: NOW },
+    { ...PLACE, problem: 'unavailable', rangeId: 2, firstSeenAt: NOW },
+  ];
+  const rides = { id: '104', name: 'movr.public.rides', ranges: 3 };
+  const withoutQuorum = { tables: [rides], otherRanges: 2, unnamedRanges: 0 };
+  const status = { ...RANGES, problems: { unavailable: 5 }, oldest, withoutQuorum };
+  expect(textOf(problemRanges(status, [], NOW_MS, { flag: '' }))).toContain(
+    'Without quorum: r2 (system: node liveness), movr.public.rides (3 ranges) and 1 range outside of known tables.',
+  );
+});
