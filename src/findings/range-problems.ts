@@ -101,6 +101,7 @@ export function rangeProblems(
 ): readonly Problem[] {
   const { problems, oldest, nodes, failedNodes, verification } = ranges;
   const { unavailable = 0 } = problems;
+  const withoutQuorum = idsWithoutQuorum(oldest);
   const reported = Object.entries(PROBLEM_ISSUES).flatMap(([problem, { what, ...issue }]) => {
     const count = problems[problem] ?? 0;
     if (count === 0) return [];
@@ -114,7 +115,8 @@ export function rangeProblems(
     // The ranges that serve nothing have a problem of their own: a replica is stuck beside others that serve.
     const isStuck = STUCK.includes(problem) && verification !== undefined;
     // Without a quorum there is no leader and no lease.
-    if (isStuck && count <= unavailable) return [];
+    const isSame = listed.every(({ rangeId }) => withoutQuorum.has(rangeId));
+    if (isStuck && count <= unavailable && isSame) return [];
     return [
       {
         ...issue,
@@ -159,9 +161,7 @@ function gapProblems({ verification }: RangesStatus): readonly Problem[] {
 function servingProblems({ problems, verification, oldest }: RangesStatus): readonly Problem[] {
   const { servingNothing = 0, descriptors, reason } = verification ?? {};
   const count = servingNothing - (problems['unavailable'] ?? 0);
-  const withoutQuorum = new Set(
-    oldest.flatMap(({ problem, rangeId }) => (problem === 'unavailable' ? [rangeId] : [])),
-  );
+  const withoutQuorum = idsWithoutQuorum(oldest);
   const listed = oldest.filter(
     ({ problem, rangeId }) => STUCK.includes(problem) && !withoutQuorum.has(rangeId),
   );
@@ -186,6 +186,12 @@ function servingProblems({ problems, verification, oldest }: RangesStatus): read
     level: 'info',
   };
   return [...(count > 0 ? [stuck] : []), ...(descriptors === 'refused' ? [unread] : [])];
+}
+
+/** The listed ranges that are unavailable. */
+function idsWithoutQuorum(oldest: RangesStatus['oldest']): ReadonlySet<number> {
+  const unavailable = oldest.filter(({ problem }) => problem === 'unavailable');
+  return new Set(unavailable.map(({ rangeId }) => rangeId));
 }
 
 /** `r7 of movr.public.users on node 1`, a lost one `was on nodes 4, 5 and 6`. */
