@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import {
   formatAge,
@@ -32,6 +33,11 @@ test.each([
   [183_600, '2 d 3 h'],
 ])('%d seconds is formatted as %s', (seconds, said) => {
   expect(formatDuration(seconds)).toBe(said);
+});
+
+test('the text of formatDuration works alone, as the page runs it in browsers', () => {
+  const said = runInNewContext(`${formatDuration.toString()}; formatDuration(3_720)`);
+  expect(said).toBe('1 h 2 min');
 });
 
 test.each([

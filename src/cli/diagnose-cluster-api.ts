@@ -15,7 +15,7 @@ import { collectorOptions } from '../config/collector-schema.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { writeDuration } from '../config/values.ts';
 import type { Clients } from '../exporter/clients.ts';
-import { PARTITION } from '../findings/cluster-checks.ts';
+import { PARTITION } from '../findings/check-network.ts';
 import { nodeProblems, readNodes } from '../findings/node-problems.ts';
 import { findUnreachable } from '../findings/reachability.ts';
 import {

@@ -1,17 +1,12 @@
 import type { Thresholds } from '../alerts/alert-settings.ts';
 import { waitSeconds } from '../alerts/alerts.ts';
-import { DEAD, livenessOf } from '../cockroach/node.ts';
+import { DEAD, DOWN, livenessOf } from '../cockroach/node.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { capitalize, formatCount, formatList, formatNodes, toTime } from '../format.ts';
+import { sum } from '../sum.ts';
 import { LIVENESS_STATUSES } from '../vocabulary.ts';
-import {
-  adviseRemoval,
-  adviseReturn,
-  type DeadEvidence,
-  describeRemoval,
-  mayDecommission,
-} from './dead-nodes.ts';
-import { sum } from './rates.ts';
+import { adviseRemoval, adviseReturn, describeRemoval, mayDecommission } from './dead-nodes.ts';
+import type { DeadEvidence } from './safe-to-stop.ts';
 import type { NodesStatus, NodeStatus, Problem } from './status.ts';
 
 /** The nodes for page and JSON; `retired` are those that are gone for good. */
@@ -142,7 +137,7 @@ function listLost({ inner }: LocalityTree, outer: string): readonly string[] {
 
 /** Nodes whose process or machine is down: their last record is about as old as that. */
 export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
-  return status === 'unavailable' || DEAD.has(status);
+  return DOWN.has(status);
 }
 
 /** Problems of nodes by their liveness and their records. */

@@ -6,7 +6,7 @@ import { SESSION_STATES } from '../collectors/sessions/session.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { grantee } from '../diagnosis/remedies.ts';
 import { formatCount, formatDuration, formatNodes, quoteArgument, toTime } from '../format.ts';
-import { sum } from './rates.ts';
+import { sum } from '../sum.ts';
 import type { ApplicationStatus, Problem, SessionsStatus } from './status.ts';
 
 export function readSessions({ nodes, failedNodes, applications }: SessionsResult): SessionsStatus {

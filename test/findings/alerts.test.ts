@@ -1,18 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
 import { ALERT_NAMES } from '../../src/alerts/alerts.ts';
-import { CLUSTER_CHECKS, PARTITION, RANGES_CHECKS } from '../../src/findings/cluster-checks.ts';
-import { NODE_CHECKS, SESSION_CHECKS } from '../../src/findings/node-checks.ts';
+import { CLUSTER_CHECKS } from '../../src/findings/check-cluster.ts';
+import { PARTITION } from '../../src/findings/check-network.ts';
+import { NODE_CHECKS } from '../../src/findings/check-nodes.ts';
+import { RANGE_CHECKS } from '../../src/findings/check-ranges.ts';
+import { SESSION_CHECKS } from '../../src/findings/check-sessions.ts';
+import { runChecks } from '../../src/findings/check.ts';
 import { toFindings } from '../../src/findings/problem.ts';
-import { readFacts, type Results, runChecks } from '../../src/findings/problems.ts';
 import type { Problem } from '../../src/findings/status.ts';
 import {
   type Node,
   node,
   nodesResult,
+  observeAt,
+  polledCluster,
   rangesResult,
+  type Results,
   scannedRanges,
   scannedStore,
   sessionsResult,
@@ -43,13 +48,13 @@ describe('each alert', () => {
   });
 });
 
-const CHECKS = [...NODE_CHECKS, ...CLUSTER_CHECKS, PARTITION, ...RANGES_CHECKS, ...SESSION_CHECKS];
+const CHECKS = [...NODE_CHECKS, ...CLUSTER_CHECKS, PARTITION, ...RANGE_CHECKS, ...SESSION_CHECKS];
 
 /** What all checks find in these results, at a node 1 with so many write stalls a minute. */
-function check(results: Partial<Results>, stalls = 1): readonly Problem[] {
+function check(results: Results, stalls = 1): readonly Problem[] {
   const writeStalls = new Map([[1, stalls]]);
-  const given = { thresholds: DEFAULT_THRESHOLDS, writeStalls, nowMs: NOW_MS };
-  return runChecks(CHECKS, readFacts(results, given));
+  const cluster = polledCluster({ pollers: [], isUp: true, results });
+  return runChecks(CHECKS, observeAt(NOW_MS, cluster, { writeStalls }));
 }
 
 /** What is found when the last backup ended so many hours ago. */

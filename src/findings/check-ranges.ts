@@ -3,8 +3,93 @@ import { livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { QUERIES } from '../collectors/ranges/replica.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
-import { capitalize, formatNodes, formatNumber } from '../format.ts';
-import { sum } from './rates.ts';
+import {
+  capitalize,
+  formatList,
+  formatNodes,
+  formatNumber,
+  formatPercent,
+  formatRanges,
+} from '../format.ts';
+import { sum } from '../sum.ts';
+import type { Check } from './check.ts';
+import type { Observation } from './observation.ts';
+
+/** The checks of ranges and their load, some of them only while the nodes are known. */
+export const RANGE_CHECKS: readonly Check[] = [
+  {
+    key: 'hot range',
+    about: 'ranges',
+    alert: 'CrdbHotRange',
+    find: ({ ranges, thresholds }) => ranges && findHotRange(ranges.scanned, thresholds),
+    next: 'See the hottest ranges: probably one key or an ascending key.',
+  },
+  {
+    key: 'quorum at risk',
+    about: 'ranges',
+    alert: 'CrdbQuorumAtRisk',
+    find: findQuorumAtRisk,
+    next: 'Look for replicas that are still missing, for full nodes elsewhere and for zone configurations that cannot be satisfied.',
+  },
+  {
+    key: 'hotspot',
+    about: 'nodes',
+    alert: 'CrdbNodeHotspot',
+    find: ({ ranges, nodes, thresholds }) =>
+      ranges && findHotspots(ranges.scanned, nodes, thresholds),
+    next: 'Compare the hottest ranges and lease preferences, and check that leases are rebalanced.',
+  },
+  {
+    key: 'many underreplicated',
+    worsens: 'ranges underreplicated',
+    about: 'ranges',
+    alert: 'CrdbRangesUnderreplicated',
+    level: 'critical',
+    // One or two nodes cannot hold three replicas.
+    find({ ranges, nodes, thresholds }) {
+      // A shard sees a range at some of its nodes, and its problem at one: there leases are the better measure.
+      const all = ranges?.summary?.cluster ? ranges.summary.ranges : countLeases(ranges);
+      const count = ranges?.summary?.problems.get('underreplicated')?.ranges ?? 0;
+      if (nodes.length < 3 || count <= thresholds.underreplicated * all) return undefined;
+      const share = formatPercent(Math.min(1, count / all));
+      return `${formatRanges(count)}, ${share} of all, ${count === 1 ? 'has' : 'have'} too few live replicas.`;
+    },
+    next: 'While this lasts the next failure may make many unavailable: look for nodes that are down and for full stores.',
+  },
+];
+
+/** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
+function findQuorumAtRisk({ ranges, nodes, thresholds }: Observation): string | undefined {
+  const summary = ranges?.summary;
+  const dependence = summary?.cluster?.dependence;
+  if (summary === undefined || dependence === undefined) return undefined;
+  const counts = countNodesByTier(nodes.filter(({ id }) => dependence.nodes.has(id)));
+  const tiers = [...Map.groupBy(dependence.localities, ({ tier }) => tier)]
+    .filter(([tier, localities]) => localities.length < (counts.get(tier) ?? Infinity))
+    .map(([, localities]) => localities);
+  const [widest = []] = tiers.toSorted((a, b) => b.length - a.length);
+  const most = thresholds.quorum_risk * summary.ranges;
+  const risky = widest.filter(({ quorum }) => quorum > 0 && quorum < most);
+  if (widest.length < 3 || risky.length === 0) return undefined;
+  const names = formatList(risky.map(({ locality }) => locality));
+  return `Some ranges would lose their quorum with ${names}.`;
+}
+
+function countLeases(ranges: Observation['ranges']): number {
+  const stores = (ranges?.scanned ?? []).flatMap((node) => [...node.stores.values()]);
+  return sum(stores.map((store) => store.leases));
+}
+
+/** How many nodes have each tier. As many localities as nodes: the tier names single nodes, as `dns` in CockroachDB Cloud. */
+function countNodesByTier(nodes: readonly NodeStatus[]): ReadonlyMap<string, number> {
+  const tiers = nodes.flatMap((node) => [...new Set(node.tiers.map(({ key }) => key))]);
+  return new Map(
+    Array.from(
+      Map.groupBy(tiers, (tier) => tier),
+      ([tier, all]) => [tier, all.length],
+    ),
+  );
+}
 
 /** A node with fewer leases is no hotspot of leases: a multiple of little means nothing. */
 const MIN_LEASES = 100;
@@ -13,7 +98,7 @@ const MIN_LEASES = 100;
  * Live nodes with far more load than the others of their region. Example: of three nodes with 400, 100 and 100 leases the
  * first has 4 times the mean of the others; so it is with queries, when its CPU is 20 points above the median, too.
  */
-export function findHotspots(
+function findHotspots(
   scanned: RangesResult['scanned'],
   nodes: readonly NodeStatus[],
   thresholds: Thresholds,
@@ -56,7 +141,7 @@ export function findHotspots(
 }
 
 /** Finds a range with more load than one CPU core serves well: by CPU where the servers send it, else by queries. */
-export function findHotRange(
+function findHotRange(
   scanned: RangesResult['scanned'],
   thresholds: Thresholds,
 ): string | undefined {

@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import type { CloudResult } from '../../src/collectors/cloud/collector.ts';
+import { judge } from '../../src/findings/judge.ts';
+import type { PolledCluster } from '../../src/findings/observation.ts';
+import {
+  node,
+  nodesResult,
+  observeAt,
+  polledCluster,
+  pollersOf,
+  rangesResult,
+  sessionsResult,
+} from '../web/status/results.ts';
+
+const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
+const HOUR_AGO = '2026-03-01T11:00:00.000Z';
+
+function atHourAgo(): number {
+  return Date.parse(HOUR_AGO);
+}
+
+function readCluster(cluster: PolledCluster, sinceMs: (key: string) => number) {
+  return judge(observeAt(NOW_MS, cluster), sinceMs);
+}
+
+function down(id: number, livenessCode: number, recordSeconds: number) {
+  return node(id, { livenessCode, updatedSeconds: recordSeconds, isFresh: false });
+}
+
+function assistantIn(status: string, health: string): NonNullable<CloudResult['assistant']> {
+  const times = { createdMs: 0, updatedMs: 0, statusSinceMs: atHourAgo() };
+  return { id: 'a', clusterId: 'c', status, health, region: 'us-east1', ...times };
+}
+
+describe('the state of a cluster', () => {
+  const all = { nodes: 'ok', ranges: 'ok', sessions: 'ok' };
+  test.each([
+    ['healthy', all, {}],
+    ['unknown', { ...all, nodes: 'waiting' }, {}],
+    ['unknown', { ...all, ranges: 'failing' }, {}],
+    ['unknown', { ...all, sessions: 'waiting' }, {}],
+    ['healthy', { ...all, users: 'failing' }, {}],
+    ['healthy', { users: 'ok' }, {}],
+    ['unknown', { users: 'ok', tables: 'waiting' }, {}],
+    ['unknown', {}, {}],
+    ['healthy', { ...all, ranges: 'waiting' }, { isPolled: false }],
+    ['unknown', { ...all, ranges: 'failing' }, { isPolled: false }],
+    ['unknown', { nodes: 'waiting' }, { isPolled: false }],
+    ['unknown', all, { isUp: false }],
+    ['unknown', all, { isUp: undefined }],
+    ['healthy', all, { results: { ranges: rangesResult(0) } }],
+    ['unknown', all, { results: { ranges: rangesResult(1) } }],
+    ['problems', all, { results: { nodes: nodesResult(node(1, { livenessCode: 1 })) } }],
+    [
+      'problems',
+      { nodes: 'failing' },
+      { results: { nodes: nodesResult(node(1, { livenessCode: 1 })) } },
+    ],
+    ['healthy', all, { results: { sessions: sessionsResult({}, [3]) } }],
+  ])('is %s with collectors %j and %j', async (expected, states, more) => {
+    const cluster = polledCluster({ pollers: await pollersOf(states), isUp: true, ...more });
+    expect(readCluster(cluster, atHourAgo).state).toBe(expected);
+  });
+
+  test('began with the oldest of its worst problems, else when it was first seen', async () => {
+    const pollers = await pollersOf(all);
+    const keys: string[] = [];
+    const since = (key: string): number => {
+      keys.push(key);
+      return atHourAgo();
+    };
+    const calm = readCluster(polledCluster({ pollers, isUp: true }), since);
+    expect([calm.since, keys]).toEqual([HOUR_AGO, ['healthy']]);
+    const nodes = nodesResult(
+      down(1, 1, 3_000),
+      down(2, 2, 2_000),
+      node(3, { isFresh: false, updatedSeconds: 1_000 }),
+    );
+    const hurt = readCluster(polledCluster({ pollers, isUp: true, results: { nodes } }), since);
+    expect(hurt.since).toBe(new Date(2_000_000).toISOString());
+  });
+});
+
+test.each([
+  ['failed', 'healthy', 'The migration assistant has failed.', HOUR_AGO],
+  ['running', 'unavailable', 'The health of the migration assistant is unavailable.', undefined],
+  ['running', 'unknown', 'The health of the migration assistant is unknown.', undefined],
+  ['running', 'healthy', undefined, undefined],
+  ['running', 'not_computed', undefined, undefined],
+])(
+  'a migration assistant that is %s and %s is reported: %s',
+  async (status, health, text, since) => {
+    const assistant = assistantIn(status, health);
+    const pollers = await pollersOf({ nodes: 'ok' });
+    const cluster = polledCluster({ pollers, isUp: true, results: { cloud: { assistant } } });
+    const { findings, assistant: shown } = readCluster(cluster, () => NOW_MS);
+    expect(findings.map((one) => [one.key, one.about, one.alert, one.text, one.since])).toEqual(
+      text === undefined
+        ? []
+        : [
+            [
+              'assistant',
+              'assistant',
+              'CrdbMigrationAssistantFailing',
+              text,
+              since ?? new Date(NOW_MS).toISOString(),
+            ],
+          ],
+    );
+    expect(shown).toEqual({
+      exists: true,
+      status,
+      health,
+      region: 'us-east1',
+      statusSince: HOUR_AGO,
+    });
+  },
+);
