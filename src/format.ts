@@ -76,9 +76,10 @@ export function toTime(milliseconds: number | undefined): string | undefined {
   return milliseconds ? toTimestamp(milliseconds) : undefined;
 }
 
-/** `1, 2 and 3`; a long list is cut. */
+/** `1, 2 and 3`; a long list is cut, but never for one item more. */
 export function formatList(items: readonly (string | number)[]): string {
-  const shown = items.slice(0, MAX_LIST_ITEMS).map(String);
+  const isLong = items.length > MAX_LIST_ITEMS + 1;
+  const shown = (isLong ? items.slice(0, MAX_LIST_ITEMS) : items).map(String);
   const missing = items.length - shown.length;
   const last = missing > 0 ? `${missing} more` : (shown.pop() ?? '');
   return shown.length === 0 ? last : `${shown.join(', ')} and ${last}`;

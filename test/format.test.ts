@@ -76,7 +76,8 @@ test('a long list is cut, with the number of omitted items', () => {
   expect(formatList([1, 2, 3])).toBe('1, 2 and 3');
   const many = Array.from({ length: 300 }, (_, index) => index);
   expect(formatList(many.slice(0, 8))).toBe('0, 1, 2, 3, 4, 5, 6 and 7');
-  expect(formatList(many.slice(0, 9))).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 1 more');
+  expect(formatList(many.slice(0, 9))).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 8');
+  expect(formatList(many.slice(0, 10))).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 2 more');
   expect(formatList(many)).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 292 more');
 });
 

@@ -94,7 +94,7 @@ export async function checkClusterApi(
 function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds): void {
   // Only a scan of all nodes would show whether a dead node is still needed.
   const unread = { replicas: undefined, trends: new Map(), damage: undefined };
-  const evidence = { ...unread, doubt: 'ranges may need it' };
+  const evidence = { ...unread, doubt: 'whether ranges need their replicas there is not known' };
   const problems = nodeProblems(readNodes(result), evidence, thresholds);
   for (const { text, next, alert } of problems) {
     list.add('nodes', { verdict: 'warning', detail: text, advice: next, alert });

@@ -129,6 +129,12 @@ const CONNECTION_RULES: readonly Rule[] = [
     'the connection timed out: check the address, the port and the firewall',
   ],
   [
+    'login',
+    // A login needs system tables.
+    { reasons: ['timeout'], endpoints: ['login'] },
+    'no login is answered: run a SQL query; if it hangs, too, system ranges may have no quorum: start the nodes that are down; else check the server for overload',
+  ],
+  [
     ({ operation }) => `timeout of ${operation.name}`,
     { reasons: ['timeout'], when: ({ error }) => exceededPoll(error) },
     ({ operation }) =>

@@ -42,6 +42,43 @@ export const NODE_CHECKS: readonly Check[] = [
   },
   {
     about: 'nodes',
+    alert: 'CrdbHeartbeatSlow',
+    find: atNodes(
+      'fresh',
+      ({ metrics }) => (metrics.get('liveness.heartbeatlatency-p99') ?? NaN) / 1e9,
+      (seconds, { heartbeat }) => seconds > heartbeat,
+      (seconds) => `liveness heartbeats take up to ${formatDuration(seconds)} (p99)`,
+      { isOver: (seconds, { heartbeat_critical: limit }) => seconds > limit },
+    ),
+    next: 'Check disk, CPU and network of these nodes and of the leaseholder of the liveness range (r2): a node that misses its heartbeats loses its leases.',
+  },
+  {
+    about: 'nodes',
+    alert: 'CrdbStoreDiskSlow',
+    find: atNodes(
+      'fresh',
+      (node) => largestOfStores(node, 'storage.wal.fsync.latency-p99') / 1e9,
+      (seconds, { disk_latency }) => seconds > disk_latency,
+      (seconds) =>
+        `syncs of the write-ahead log of a store take up to ${formatDuration(seconds)} (p99)`,
+    ),
+    next: 'Every write to the ranges of this store waits: check the volume and its I/O limits.',
+  },
+  {
+    about: 'nodes',
+    alert: 'CrdbLatencyHigh',
+    // The alert also compares with the last day, which is not known here.
+    level: 'info',
+    find: atNodes(
+      'fresh',
+      ({ metrics }) => (metrics.get('sql.service.latency-p99') ?? NaN) / 1e9,
+      (seconds, { latency }) => seconds > latency,
+      (seconds) => `the slowest percent of SQL statements takes ${formatDuration(seconds)} or more`,
+    ),
+    next: 'Long analytical statements may be usual: the alert compares with the last day. One node: check its disk, its CPU and its clock. All nodes: range problems, hot ranges, contention, the network.',
+  },
+  {
+    about: 'nodes',
     alert: 'CrdbNodeMemoryHigh',
     find: atNodes(
       'fresh',

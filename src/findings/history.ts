@@ -17,6 +17,9 @@ import type { ClusterReading, Finding, LastKnownStatus, Problem, SqlLoad } from 
 /** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
 const MIN_CONTRADICTIONS = 3;
 
+/** How often a node writes its record. */
+const RECORD_SECONDS = 10;
+
 /** What is remembered of one cluster, in bounded memory. */
 class Past {
   readonly scans = new ScanHistory();
@@ -123,10 +126,10 @@ export class ClusterHistory {
     this.#past.contradictions = hidden === undefined ? 0 : this.#past.contradictions + 1;
   }
 
-  /** Reads the rates when a poll found newer records: a poll between two records finds the same ones. */
+  /** Reads the rates when each node may have written a newer record: a poll before that finds those of a few. */
   #recordNodes(listed: NodesResult): void {
     const before = this.#past.nodes;
-    if (newestRecord(listed) <= newestRecord(before)) return;
+    if (newestRecord(listed) - newestRecord(before) < RECORD_SECONDS) return;
     this.#past.writeStalls = readWriteStalls(before, listed);
     this.#past.sqlLoad = readSqlLoad(before, listed);
     this.#past.nodes = listed;

@@ -198,7 +198,10 @@ function livenessProblems(
       const isNeeded = group === status;
       const text = `${describeNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} ${what}${isNeeded ? '' : `, and no range needs ${nodes.length === 1 ? 'it' : 'them'}`}.`;
       const left = status === 'decommissioning' ? describeLeft(nodes) : '';
-      if (!isDown(first)) return [{ ...problem, text: `${text}${left}` }];
+      if (!isDown(first)) {
+        const still = status === 'decommissioning' ? ` ${adviseWaiting(first.id)}` : '';
+        return [{ ...problem, text: `${text}${left}`, next: `${usual.next}${still}` }];
+      }
       const isDead = DEAD.has(status);
       const advice = isNeeded ? adviseReturn(ids, evidence) : adviseRemoval(ids);
       return [
@@ -214,6 +217,11 @@ function livenessProblems(
       ];
     }),
   );
+}
+
+/** How to find what a decommissioning waits for. */
+function adviseWaiting(id: number): string {
+  return `If their number does not fall: \`crdb-exporter ranges ${id} --still-after 10m\` lists the ranges that do not move.`;
 }
 
 /** The replicas that a decommissioning waits for, as far as the nodes count them. */

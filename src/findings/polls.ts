@@ -122,6 +122,8 @@ function describeFailure(
   const hasData = failing.every((collector) => collector.hasData);
   const isRejected = reason === 'auth' || reason === 'forbidden';
   const isClusterDown = isApiDown && api === 'cluster';
+  // The advice for a login that hangs says it.
+  const isExplained = advice.includes('no quorum');
   const isPartial = failing.some((collector) => collector.isPartial);
   const dataAlert = hasData && !isPartial ? undefined : 'CrdbDataStale';
   const usualAlert = isClusterDown ? 'CrdbClusterApiDown' : dataAlert;
@@ -140,7 +142,7 @@ function describeFailure(
         : cloudDown
       : `${who} failing, ${data}: ${message}.`,
     next: isApiDown
-      ? `${isClusterDown ? SQL_FIRST : ''}${isClusterDown && reason === 'timeout' ? NO_QUORUM : ''}${advice} Failing collectors: ${names}.`
+      ? `${isClusterDown ? SQL_FIRST : ''}${isClusterDown && reason === 'timeout' && !isExplained ? NO_QUORUM : ''}${advice} Failing collectors: ${names}.`
       : advice,
     cause,
     affects,

@@ -30,11 +30,11 @@ const FINDINGS = path.join(import.meta.dirname, '..', '..', 'src', 'findings');
 const NOT_CHECKED = `
   CrdbBackupFailing CrdbBackupUnknown CrdbCertificateExpiring CrdbChangefeedFailing
   CrdbChangefeedRetrying CrdbClusterNameShared CrdbConfigReloadFailed CrdbExporterClockWrong
-  CrdbExporterDown CrdbExporterUnstable CrdbExportersDisagree CrdbHeartbeatSlow CrdbHostCpuHigh
-  CrdbIdleTransactions CrdbJobFailing CrdbLatencyHigh CrdbMonitoringBlind CrdbNodeFlapping
+  CrdbExporterDown CrdbExporterUnstable CrdbExportersDisagree CrdbHostCpuHigh
+  CrdbIdleTransactions CrdbJobFailing CrdbMonitoringBlind CrdbNodeFlapping
   CrdbNodeLivenessFlapping CrdbNodeMemoryGrows CrdbNodeSqlFailing CrdbNodeSqlStopped
   CrdbSessionLeak CrdbSessionStorm CrdbShardsMissing CrdbSqlFailing CrdbSqlStopped
-  CrdbStoreDiskFillsSoon CrdbStoreDiskSlow CrdbStoreMissing CrdbWatchdog
+  CrdbStoreDiskFillsSoon CrdbStoreMissing CrdbWatchdog
 `
   .split(/\s+/)
   .filter((name) => name !== '');
@@ -181,6 +181,12 @@ const CONDITIONS: Readonly<
   Record<string, readonly [above: Partial<Node>, below: Partial<Node>, others?: readonly Node[]]>
 > = {
   CrdbClockOffsetHigh: sides('clock-offset.meannanos', -210e6, 200e6),
+  CrdbHeartbeatSlow: sides('liveness.heartbeatlatency-p99', 0.6e9, 0.5e9),
+  CrdbLatencyHigh: sides('sql.service.latency-p99', 1.1e9, 1e9),
+  CrdbStoreDiskSlow: [
+    store({ 'storage.wal.fsync.latency-p99': 0.11e9 }),
+    store({ 'storage.wal.fsync.latency-p99': 0.1e9 }),
+  ],
   CrdbNodeCpuHigh: [
     metrics({ 'sys.cpu.combined.percent-normalized': 0.81 }),
     metrics({ 'sys.cpu.combined.percent-normalized': 0.99, 'jobs.backup.currently_running': 1 }),
@@ -279,6 +285,22 @@ describe('a finding', () => {
     expect(levels(cpu(0.91), 3_599, 3_600)).toEqual(['info', 'critical']);
     const lagging = found(metrics({ 'changefeed.max_behind_nanos': 14_401e9 }));
     expect(levels(lagging, 899, 900)).toEqual(['info', 'critical']);
+  });
+
+  test('of slow heartbeats names the node, and is critical when it may lose its leases', () => {
+    const [slow, slowest] = [2e9, 3.1e9].map((nanos) =>
+      found(metrics({ 'liveness.heartbeatlatency-p99': nanos })),
+    );
+    expect(slow?.map(({ text }) => text)).toEqual([
+      'Node 1: liveness heartbeats take up to 2 s (p99).',
+    ]);
+    expect(levels(slow ?? [], 299, 300)).toEqual(['info', 'warning']);
+    expect(levels(slowest ?? [], 299, 300)).toEqual(['info', 'critical']);
+  });
+
+  test('of slow statements stays information: only the alert knows the day before', () => {
+    const slow = found(metrics({ 'sql.service.latency-p99': 4e9 }));
+    expect(levels(slow, 0, 86_400)).toEqual(['info', 'info']);
   });
 
   test.each([

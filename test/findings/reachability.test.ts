@@ -136,6 +136,8 @@ test('the finding is that of the last list, and of the counts only where there i
   expect(textOf(ok(connections([])))).toEqual([]);
   expect(textOf({ state: 'waiting', result: undefined })).toEqual([]);
   expect(textOf(undefined)).toEqual(['Node 1 does not reach all nodes that are up.']);
+  // As the description of the alert.
+  expect(PARTITION.next).toContain('Stop no node');
 });
 
 test('page and JSON get the first pairs, the slowest one, and no text of a server', () => {

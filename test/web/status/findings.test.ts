@@ -211,6 +211,21 @@ describe('findings of ranges', () => {
     expect(other?.text).toContain('too large. r10 of movr.public.users on node 1, ');
   });
 
+  test('count a range without a quorum once: that it has no leader and no lease follows', () => {
+    const status = rangesWith({ unavailable: [3, 3], no_raft_leader: [3, 3], no_lease: [4, 4] });
+    const keysOf = (servingNothing: number): readonly string[] => {
+      const verification = { ...VERIFIED, servingNothing };
+      const found = rangeProblems({ ...status, verification }, false);
+      return found.map(({ key, text }) => (key.endsWith('nothing') ? text : key));
+    };
+    expect(keysOf(3)).toEqual(['ranges unavailable', 'ranges no_lease']);
+    expect(keysOf(4)).toEqual([
+      'ranges unavailable',
+      'ranges no_lease',
+      '1 range serves nothing: requests wait or fail. Reported by r13 of x on node 4.',
+    ]);
+  });
+
   test('tell of nodes that were not read, unless the API is down', () => {
     const partly = {
       ...rangesWith({}),
