@@ -46,6 +46,8 @@ export interface ConnectivityRequest<Peer> {
   readonly nodeId?: number;
   /** To the headers: the server waits for every node, without a limit of its own. */
   readonly headersMs: number;
+  /** Index of the URL to begin with. */
+  readonly firstUrl: number;
   /** A connection of a node. */
   readonly peer: Shape<Peer, unknown>;
   /** Called for each node that was asked, with its connections by the id of the peer. */
@@ -59,6 +61,7 @@ export interface ConnectivityRequest<Peer> {
 export function connectivityPage<Peer>({
   nodeId,
   headersMs,
+  firstUrl,
   peer,
   onNode,
 }: ConnectivityRequest<Peer>) {
@@ -71,6 +74,7 @@ export function connectivityPage<Peer>({
     isPart: true,
     waitsForNodes: true,
     headersMs,
+    firstUrl,
     list: 'connections',
     isMap: true,
     element,

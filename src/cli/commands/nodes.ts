@@ -128,8 +128,8 @@ async function printNodes(
 
 /**
  * The nodes of which one may stop now. Scans the ranges of all nodes, reads their descriptors and who reaches whom, after
- * printing what that costs, and decides like the status page. The lists of nodes before and after the scan come from
- * different URLs. Prints why the other nodes may not stop.
+ * printing what that costs, and decides like the status page. One of two URLs may repeat old answers: the lists of nodes before
+ * and after the scan come from different ones, and who reaches whom is read from both. Prints why the other nodes may not stop.
  */
 async function findSafeNodes(target: ClusterTarget, output: string): Promise<ReadonlySet<number>> {
   const before = await collectOnce(nodes, target);
@@ -140,10 +140,12 @@ async function findSafeNodes(target: ClusterTarget, output: string): Promise<Rea
   const startMs = performance.now();
   const result = await scanAllNodes(target, output, { descriptors: 'all' });
   const endMs = performance.now();
-  const evidence = await readConnections(target);
-  const urls = target.config.cluster_api?.urls.length ?? 1;
-  const after = await collectOnce(nodes, target, { firstUrl: 1 % urls });
-  const reachability = findUnreachable(evidence, after.nodes);
+  const lastUrl = Math.min(1, (target.config.cluster_api?.urls.length ?? 1) - 1);
+  const connections = await readConnections(target, 0);
+  const others = lastUrl === 0 ? connections : await readConnections(target, lastUrl);
+  const after = await collectOnce(nodes, target, { firstUrl: lastUrl });
+  const first = findUnreachable(connections, after.nodes);
+  const reachability = first.answer === 'reached' ? findUnreachable(others, after.nodes) : first;
   if (reachability.answer === 'unchecked')
     note('connections not checked: the server lists none, and no node counts them');
   const compared = compareScan(result, [countsOf(before), countsOf(after)]);
@@ -184,9 +186,9 @@ function worseStatuses(
 }
 
 /** Reads who reaches whom; one that fails proves nothing. */
-async function readConnections(target: ClusterTarget): Promise<NetworkEvidence> {
+async function readConnections(target: ClusterTarget, firstUrl: number): Promise<NetworkEvidence> {
   try {
-    return { state: 'ok', result: await collectOnce(network, target) };
+    return { state: 'ok', result: await collectOnce(network, target, { firstUrl }) };
   } catch (error) {
     target.stats.signal.throwIfAborted();
     const failure = diagnose(error, network, target.config, { hasWorked: true });

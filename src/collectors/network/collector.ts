@@ -24,7 +24,12 @@ const OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
-type Context = CollectorPoll<OptionValues<typeof OPTIONS>, undefined>;
+/** Number of polls: each begins at another URL, as one of them may repeat old answers. */
+interface State {
+  polls: number;
+}
+
+type Context = CollectorPoll<OptionValues<typeof OPTIONS>, State>;
 
 const families = {
   peers: gauge({
@@ -89,7 +94,7 @@ export const network = defineCollector({
   options: OPTIONS,
   scope: 'cluster',
   inProbe: true,
-  createState: () => undefined,
+  createState: (): State => ({ polls: 0 }),
 
   collect: (api, context): Promise<NetworkResult> => readConnections(api, context),
 
@@ -139,7 +144,9 @@ export async function readConnections(
   { showsErrors = false } = {},
 ): Promise<NetworkResult> {
   const { max_nodes, max_pairs } = context.options;
-  const { toScan, toSkip } = await listNodes(api, context);
+  const firstUrl = (context.firstUrl + context.state.polls) % context.urls;
+  context.state.polls += 1;
+  const { toScan, toSkip } = await listNodes(api, context, { firstUrl });
   const members = toScan.length + toSkip.length;
   if (members > max_nodes) {
     return withoutData(`the cluster has ${members} nodes, more than max_nodes (${max_nodes})`);
@@ -151,6 +158,7 @@ export async function readConnections(
     api.connectivity(context, {
       ...one,
       headersMs,
+      firstUrl,
       peer,
       onNode: (nodeId, peers) => void asked.set(nodeId, countConnections(nodeId, peers, live)),
     });

@@ -20,7 +20,7 @@ async function pollNetwork(
   await using client = simulatedApi(simulator);
   const times = [wholeMs];
   const leftMs = (): number => times.shift() ?? nodeMs;
-  const given = { options: { ...OPTIONS, ...options }, state: undefined, leftMs };
+  const given = { options: { ...OPTIONS, ...options }, state: { polls: 0 }, leftMs };
   return await poll(network, client.api, given);
 }
 
@@ -55,7 +55,7 @@ test('peers are counted by state, with the median and the longest of their round
   const { api, requests } = answering((path) =>
     path.startsWith('/nodes') ? NODES : { connections },
   );
-  const polled = await poll(network, api, { options: OPTIONS, state: undefined });
+  const polled = await poll(network, api, { options: OPTIONS, state: { polls: 0 } });
   expect(requests.at(-1)).toBe('/_status/connectivity');
   expect(polled.of('crdb_node_peers').filter((line) => line.includes('node_id="3"'))).toEqual([
     '{node_id="3",state="established"} 1',
@@ -98,7 +98,7 @@ test('a command reads the texts, too', async () => {
   await using simulator = await startSimulator(CALM);
   simulator.world.partitionPair(2, 3);
   await using client = simulatedApi(simulator);
-  const chosen = { options: OPTIONS, state: undefined };
+  const chosen = { options: OPTIONS, state: { polls: 0 } };
   const context = collectorPoll(createPollStats(AbortSignal.timeout(20_000)), chosen);
   const { unreachable: failed } = await readConnections(client.api, context, { showsErrors: true });
   expect(failed[0]).toMatchObject({ nodeId: 2, peerId: 3 });
@@ -126,7 +126,7 @@ test('a live node that the answering one does not reach was not asked', async ()
 test('a live node that names none of the live ones has not answered', async () => {
   const connections = { 1: peers({ 2: '0.1s', 3: '0.1s' }), 2: peers({}), 3: peers({ 4: '0.1s' }) };
   const { api } = answering((path) => (path.startsWith('/nodes') ? NODES : { connections }));
-  const { result } = await poll(network, api, { options: OPTIONS, state: undefined });
+  const { result } = await poll(network, api, { options: OPTIONS, state: { polls: 0 } });
   expect(result).toMatchObject({ checked: false, unaskedNodes: [2, 3] });
 });
 
@@ -190,7 +190,7 @@ test('a node that keeps the list back makes no URL of several a silent one', asy
   const leftMs = () => times.shift() ?? Infinity;
   const { result } = await poll(network, client.api, {
     options: OPTIONS,
-    state: undefined,
+    state: { polls: 0 },
     leftMs,
   });
   expect(result.checked).toBe(true);
@@ -224,6 +224,6 @@ test('a poll fails when no node responds, and when the server fails', async () =
 
 test('JSON without connections is no cluster without connections', async () => {
   const { api } = answering((path) => (path.startsWith('/nodes') ? NODES : {}));
-  const polling = poll(network, api, { options: OPTIONS, state: undefined });
+  const polling = poll(network, api, { options: OPTIONS, state: { polls: 0 } });
   await expect(polling).rejects.toThrow('connectivity: the response has no `connections`');
 });
