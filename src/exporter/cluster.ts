@@ -4,7 +4,7 @@ import type { Collector, CollectorResult, CollectorWith } from '../collectors/co
 import { type CollectorConfig, collectorOptions } from '../config/collector-schema.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
-import { createRemedyFinder } from '../diagnosis/diagnosis.ts';
+import { createRemedyFinder, type FindRemedy } from '../diagnosis/diagnosis.ts';
 import type { UrlState } from '../http/client.ts';
 import type { Log } from '../log.ts';
 import type { ExporterMetrics } from '../metrics/exporter-metrics.ts';
@@ -51,6 +51,8 @@ export class Cluster {
   readonly scan = { done: 0, planned: 0 };
   readonly #context: ClusterContext;
   #identity: symbol;
+  /** Knows the last failure of any poller. */
+  readonly #findRemedy: FindRemedy;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
@@ -90,6 +92,7 @@ export class Cluster {
     this.isPolled = config.poll;
     this.#context = context;
     this.#identity = previous?.identity ?? Symbol(config.name);
+    this.#findRemedy = createRemedyFinder(config);
     this.shard = shard;
     this.clients = clients;
     this.pollers = this.#createPollers(previous?.pollers ?? []);
@@ -226,7 +229,7 @@ export class Cluster {
       options,
       metrics: metrics.cluster(this.name),
       log,
-      findRemedy: createRemedyFinder(this.config),
+      findRemedy: this.#findRemedy,
       clock,
       random,
       pollEnded: () => pollEnded?.(this, collector),

@@ -82,7 +82,11 @@ export class ClusterHistory {
 
   /** Records the state after a poll of this collector. Of a cluster that was replaced nothing is remembered. */
   record(cluster: PolledCluster, collector: string, nowMs: number): void {
-    if (this.#identity !== cluster.identity) this.#past = new Past();
+    if (this.#identity !== undefined && this.#identity !== cluster.identity) {
+      this.#past = new Past();
+      this.#problems = [];
+      this.#since = new Map();
+    }
     this.#identity = cluster.identity;
     this.#recordResult(cluster, collector);
     const reading = this.read(cluster, nowMs);

@@ -53,7 +53,7 @@ function findProblems(observation: Observation): readonly Problem[] {
   const sourceOf = (collector: string) => view.collectors.find(({ name }) => name === collector);
   const from = (collector: string, problems: readonly Problem[]): readonly Problem[] => {
     const source = sourceOf(collector);
-    if (source?.state !== 'failing') return problems;
+    if (source === undefined || !source.isOld) return problems;
     return problems.map((problem) => toOld(problem, source, isBlind, nowMs));
   };
   const lastSeen = view.lastKnown && describeLastKnown(view.lastKnown, nowMs);

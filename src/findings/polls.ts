@@ -16,6 +16,7 @@ export function readCollector(poller: Poller): CollectorState {
     isPolling,
     hasData: poller.snapshot !== undefined,
     isPartial: poller.result?.failure && true,
+    isOld: outcome.state === 'failing' && poller.result?.failure !== outcome.error,
     lastSuccessAt: toTime(outcome.lastSuccessMs),
     nextPollAt: isPolling ? undefined : toTime(poller.nextPollMs),
     intervalSeconds: poller.intervalSeconds,

@@ -317,7 +317,7 @@ export interface UrlStatus {
 }
 
 /** A collector as page and JSON show it. */
-export interface CollectorStatus extends Omit<CollectorState, 'failure'> {
+export interface CollectorStatus extends Omit<CollectorState, 'failure' | 'isOld'> {
   readonly error:
     | {
         readonly reason: FailureReason;
@@ -330,6 +330,8 @@ export interface CollectorStatus extends Omit<CollectorState, 'failure'> {
 
 /** A collector of a cluster by its poller. */
 export interface CollectorState {
+  /** The last poll failed and has found nothing; a scan that could not read most nodes has found which nodes those are. */
+  readonly isOld: boolean;
   readonly name: string;
   readonly api: Api;
   readonly state: 'waiting' | 'ok' | 'failing';

@@ -36,6 +36,9 @@ describe('the history of a cluster', () => {
     expect([4, 5, 20, 21].map(isFromFirst)).toEqual([false, true, true, false]);
     history.record(calm, 'nodes', 40);
     expect(sinces()).toEqual([10, 99]);
+    // Another cluster has taken over the addresses.
+    history.record({ ...calm, identity: Symbol('other') }, 'nodes', 50);
+    expect(sinces()).toEqual([50, 99]);
   });
 
   test('reads rates of all nodes, however short the interval of the polls', async () => {

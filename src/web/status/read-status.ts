@@ -70,7 +70,7 @@ function readClusterStatus(
 }
 
 function writeCollector(
-  { failure, ...collector }: CollectorState,
+  { failure, isOld: _isOld, ...collector }: CollectorState,
   cluster: string,
 ): CollectorStatus {
   if (failure === undefined) return { ...collector, error: undefined };

@@ -139,6 +139,7 @@ const NOON = '2026-03-01T12:00:00.000Z';
 export function collectorState(name: string, more: Partial<CollectorState> = {}): CollectorState {
   return {
     name,
+    isOld: more.state === 'failing' && more.isPartial === undefined,
     api: 'cluster',
     state: 'ok',
     isPolling: false,

@@ -4,17 +4,19 @@
 /* global formatDuration */
 const INTERVAL_MS = 3_000;
 const STATUS = '/api/status';
-/** Browsers get a page where programs get JSON. */
-const PAGE = { cache: 'no-store', headers: { accept: 'text/html' } };
+/** An exporter that is stopped or cut off keeps the connection and says nothing. */
+const TIMEOUT_MS = 10_000;
 
 let shown = '';
 
 async function refresh() {
-  const { ok, headers } = await fetch(STATUS, { method: 'HEAD', cache: 'no-store' });
+  const options = { cache: 'no-store', signal: AbortSignal.timeout(TIMEOUT_MS) };
+  const { ok, headers } = await fetch(STATUS, { ...options, method: 'HEAD' });
   if (!ok) throw new Error('no status');
   const version = headers.get('etag') ?? '';
   if (shown !== '' && version !== shown) {
-    const response = await fetch(location.href, PAGE);
+    // Browsers get a page where programs get JSON.
+    const response = await fetch(location.href, { ...options, headers: { accept: 'text/html' } });
     if (!response.ok) throw new Error('no page');
     apply(new DOMParser().parseFromString(await response.text(), 'text/html'));
   }

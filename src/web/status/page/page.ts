@@ -2,6 +2,7 @@ import { formatLiveNodes } from '../../../findings/node-problems.ts';
 import { clusterFlag, isProblem } from '../../../findings/problem.ts';
 import type { ClusterStatus, CollectorStatus, Finding, Status } from '../../../findings/status.ts';
 import { formatList } from '../../../format.ts';
+import { SEVERITIES } from '../../../vocabulary.ts';
 import {
   formatTime,
   frame,
@@ -53,8 +54,11 @@ function chooseCluster(clusters: readonly ClusterStatus[], name: string | undefi
   return named ?? clusters.toSorted((a, b) => rankOf(a) - rankOf(b))[0];
 }
 
-function rankOf({ state }: ClusterStatus): number {
-  return Object.keys(STATE_TEXTS).indexOf(state);
+/** The worst state first, and of problems the most severe ones. */
+function rankOf(cluster: ClusterStatus): number {
+  const { state, findings } = cluster;
+  const level = state === 'problems' ? findings.find(isProblem)?.level : undefined;
+  return 10 * Object.keys(STATE_TEXTS).indexOf(state) + SEVERITIES.indexOf(level ?? 'info');
 }
 
 function clusterTabs({ clusters }: Status, shown: ClusterStatus): Html {

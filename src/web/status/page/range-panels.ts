@@ -64,6 +64,12 @@ export function problemRanges(
       </p>`
     }`;
   const counts = Object.entries(problems).toSorted(([a], [b]) => worstFirst(a, b));
+  // Of fewer nodes nothing is summed up.
+  if (2 * nodes.scanned < nodes.scanned + nodes.failed)
+    return html`<p>
+        ${icon('unknown')} Not known: most of the nodes that were up could not be read.
+      </p>
+      ${read}`;
   if (counts.length === 0)
     return html`<p>
         The last scan found no problem${nodes.failed > 0 && ' in the ranges that it read'}.
