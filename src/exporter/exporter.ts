@@ -155,6 +155,7 @@ export class Exporter {
       webConfig: this.#webConfig,
       monotonicMs,
       connectionDropped: this.#metrics.connectionDropped,
+      tlsRefused: this.#metrics.tlsRefused,
       log,
       timeouts,
       sockets,

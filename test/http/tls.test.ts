@@ -25,6 +25,19 @@ describe('the certificate of a node', () => {
     await expect(ask(stranger)).rejects.toMatchObject({ reason: 'tls' });
   });
 
+  test('is accepted from an intermediate CA that is configured without its root', async () => {
+    const between = await authority.issueAuthority('between');
+    const beside = await authority.issueAuthority('beside');
+    const { cert, key } = await between.issue({ name: 'node', sans: ['ip:127.0.0.1'] });
+    for (const chain of [cert, `${cert}\n${between.cert}`]) {
+      await using node = await serveTls({ cert: chain, key });
+      await using client = connect([node.url], { tls: { ...CHECKED, ca: between.cert } });
+      expect(await ask(client)).toBe('{"fine":true}');
+      await using stranger = connect([node.url], { tls: { ...CHECKED, ca: beside.cert } });
+      await expect(ask(stranger)).rejects.toMatchObject({ reason: 'tls' });
+    }
+  });
+
   test('is not accepted when it has expired, is for another host or for clients only', async () => {
     for (const subject of [
       { name: 'expired', sans: ['ip:127.0.0.1'], days: -1 },

@@ -4,6 +4,7 @@ import express from 'express';
 import type { Config } from '../../config/keys-and-flags.ts';
 import type { WebConfig } from '../../config/web-config.ts';
 import type { Log } from '../../log.ts';
+import type { TlsRefusal } from '../../vocabulary.ts';
 import { type Route, SENDING, sendText } from '../respond.ts';
 import { type ComparePassword, createAuthenticator } from './login.ts';
 import type { WebConfigWatcher } from './web-config-watcher.ts';
@@ -17,6 +18,8 @@ export interface WebServerOptions {
   readonly sockets?: readonly number[] | undefined;
   /** Counts a connection that was refused or closed because too many were open. */
   readonly connectionDropped: () => void;
+  /** Counts a client that was refused because of TLS. */
+  readonly tlsRefused: (reason: TlsRefusal) => void;
   readonly timeouts?: Readonly<typeof SERVER_TIMEOUTS> | undefined;
   readonly monotonicMs: () => number;
   readonly log: Log;
