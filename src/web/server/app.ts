@@ -45,12 +45,17 @@ const MAX_PARAMETERS = 256;
 export function createApp(
   { web, routes, webConfig, monotonicMs, log, timeouts = SERVER_TIMEOUTS }: WebServerOptions,
   compare: ComparePassword,
+  compareSlow: ComparePassword,
 ): RequestListener {
   const healthChecks = routes.filter(({ isHealthCheck }) => isHealthCheck);
   const openPaths = web.protect_probes ? [] : healthChecks.map(({ path }) => path);
   const isOpen = (path: string): boolean => openPaths.includes(path);
   const isWithinRate = createRateLimiter(monotonicMs);
-  const authenticate = createAuthenticator(() => webConfig.current().config.users, compare);
+  const authenticate = createAuthenticator(
+    () => webConfig.current().config.users,
+    compare,
+    compareSlow,
+  );
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');

@@ -31,8 +31,8 @@ export interface WebServer {
 /** Listens on every address, or on none: rejects with the system's error of the first that fails. */
 export async function startWebServer(options: WebServerOptions): Promise<WebServer> {
   const { web, webConfig, sockets = [], tlsRefused, monotonicMs, log } = options;
-  const passwords = new PasswordThread();
-  const app = createApp(options, passwords.compare);
+  const threads = [new PasswordThread(), new PasswordThread()] as const;
+  const app = createApp(options, threads[0].compare, threads[1].compare);
   const onDropped = countDrops(options);
   const refuse = createRefusals(tlsRefused, monotonicMs, log);
   const scheme = webConfig.current().config.tls === undefined ? 'http' : 'https';
@@ -42,7 +42,7 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
     await Promise.all(
       listeners.map(({ server, connections }) => closeServer(server, connections, graceMs)),
     );
-    await passwords[Symbol.asyncDispose]();
+    for (const thread of threads) await thread[Symbol.asyncDispose]();
   };
   const inherited = sockets.map((fd) => ({ fd }));
   try {
