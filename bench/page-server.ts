@@ -1,7 +1,7 @@
 // A server that answers every request but logins with one page of ranges from memory, so that only the client is measured.
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
-import { rangesPage } from './decoder-pages.ts';
+import { rangesPage } from './json-pages.ts';
 import { serveCalls } from './process.ts';
 
 export interface ServedPage {

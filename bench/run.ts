@@ -10,7 +10,7 @@ import type { Row } from './rows.ts';
 const BENCHMARKS = [
   'page',
   'poll',
-  'decoder',
+  'json',
   'stream',
   'scan',
   'scrape',

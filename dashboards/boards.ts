@@ -1,6 +1,5 @@
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { listAlerts } from '../src/cli/commands/rules.ts';
-import { readSettings, SETTINGS, type Settings } from '../src/cli/commands/rules/settings.ts';
+import { readSettings, SETTINGS, type Settings } from '../src/alerts/rule-settings.ts';
 import { exporter } from './exporter.ts';
 import { fleet } from './fleet.ts';
 import type { Limit } from './lib/style.ts';
@@ -12,9 +11,9 @@ import { ranges } from './ranges.ts';
 import { sql } from './sql.ts';
 import { tables } from './tables.ts';
 
-/** All dashboards, in reading order, with the settings of the rules. Throws a CommandError on a bad KEY=VALUE pair. */
+/** All dashboards, in reading order, with the settings of the rules. Throws a SettingError on a bad KEY=VALUE pair. */
 export function buildBoards(pairs: readonly string[] = []): readonly Dashboard[] {
-  const { values } = readSettings(pairs, listAlerts());
+  const { values } = readSettings(pairs);
   const limit: Limit = (name) => Number(values[name]);
   const boards = [
     fleet(limit),

@@ -3,7 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseArgs } from 'node:util';
-import { CommandError } from '../src/cli/command.ts';
+import { SettingError } from '../src/alerts/rule-settings.ts';
 import { buildBoards, writeBoard } from './boards.ts';
 
 const { values } = parseArgs({
@@ -19,7 +19,7 @@ try {
     writeFileSync(path.join(values.output, `${board.uid}.json`), writeBoard(board));
   }
 } catch (error) {
-  if (!(error instanceof CommandError)) throw error;
+  if (!(error instanceof SettingError)) throw error;
   process.stderr.write(`${error.message}\n`);
-  process.exitCode = error.exitCode;
+  process.exitCode = 2;
 }

@@ -1,6 +1,7 @@
 import type { Row } from './lib/board.ts';
+import type { Query } from './lib/crowd.ts';
 import { toBoard } from './lib/links.ts';
-import { type Query, stat } from './lib/panels.ts';
+import { stat } from './lib/panels.ts';
 import { coloured, HEALTH, type Limit } from './lib/style.ts';
 import { S } from './lib/variables.ts';
 

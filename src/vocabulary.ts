@@ -77,55 +77,6 @@ export type LivenessStatus = (typeof LIVENESS_STATUSES)[number];
 export const SEVERITIES = ['critical', 'warning', 'info'] as const;
 export type Severity = (typeof SEVERITIES)[number];
 
-/** Default severities of the alerts that the status page reports as findings, too. */
-export const ALERT_SEVERITIES = {
-  CrdbAccessRejected: 'warning',
-  CrdbBackupTooOld: 'warning',
-  CrdbChangefeedLagging: 'warning',
-  CrdbChangefeedPaused: 'warning',
-  CrdbClockOffsetHigh: 'warning',
-  CrdbClusterApiDown: 'critical',
-  CrdbClusterCapacity: 'warning',
-  CrdbDataStale: 'warning',
-  CrdbExporterLimitHit: 'warning',
-  CrdbExporterSaturated: 'info',
-  CrdbFileDescriptorsHigh: 'warning',
-  CrdbHotRange: 'warning',
-  CrdbJobPaused: 'warning',
-  CrdbLicenseExpiring: 'warning',
-  CrdbLicenseMissing: 'warning',
-  CrdbMigrationAssistantFailing: 'warning',
-  CrdbMultipleNodesDown: 'critical',
-  CrdbNodeCpuHigh: 'warning',
-  CrdbNodeDead: 'warning',
-  CrdbNodeHotspot: 'warning',
-  CrdbNodeMemoryHigh: 'warning',
-  CrdbNodeRecordStale: 'warning',
-  CrdbNodeStuckLeaving: 'warning',
-  CrdbNodeUnavailable: 'warning',
-  CrdbPartitionSuspected: 'warning',
-  CrdbPurgatory: 'warning',
-  CrdbQuorumAtRisk: 'warning',
-  CrdbRangeProblemPersistent: 'warning',
-  CrdbRangeScanIncomplete: 'warning',
-  CrdbRangesLost: 'critical',
-  CrdbRangesUnavailable: 'critical',
-  CrdbRangesUnderreplicated: 'warning',
-  CrdbRangesWithoutLease: 'critical',
-  CrdbReplicationLag: 'warning',
-  CrdbRequestsStuck: 'warning',
-  CrdbScanDisagrees: 'warning',
-  CrdbSessionMemoryHigh: 'warning',
-  CrdbSessionsHidden: 'warning',
-  CrdbStatementConcurrencyHigh: 'warning',
-  CrdbStoreDiskLow: 'warning',
-  CrdbStoreOverloaded: 'warning',
-  CrdbTransactionTooOld: 'warning',
-  CrdbUpgradeNotFinalized: 'warning',
-  CrdbVersionSkew: 'warning',
-} as const satisfies Readonly<Record<string, Severity>>;
-export type AlertName = keyof typeof ALERT_SEVERITIES;
-
 /** Problems that replicas report: members of `problems` in the API; `other` is any member not listed here. */
 export const REPORTED_PROBLEMS = [
   'unavailable',

@@ -19,14 +19,35 @@ const LAYERS: readonly (readonly string[])[] = [
   ['cockroach'],
   ['http'],
   ['json', 'metrics', 'config', 'log'],
-  ['vocabulary', 'collector-options', 'format', 'sum', 'time-slice'],
+  ['alerts'],
+  [
+    'vocabulary',
+    'build',
+    'collector-options',
+    'format',
+    'nearest-word',
+    'sum',
+    'time-slice',
+    'url-fault',
+  ],
 ];
 
 /** Collectors use the API clients and declare metrics; the rest is handed to them. */
-const CLOSED_TO_COLLECTORS = ['http', 'config', 'log'];
+const CLOSED_TO_COLLECTORS = ['config', 'log'];
+/** What collectors may know of requests: the error that one ends with, and the statistics of a poll. */
+const OPEN_TO_COLLECTORS = ['http/errors.ts', 'http/poll-stats.ts'];
+
+/** Folders that others enter by their index.ts alone. */
+const WITH_A_DOOR = ['json'];
+
+/** No file of src may know these folders; they use src, but not its command line. */
+const OUTSIDE = ['dashboards', 'tools'];
+
+/** The most files that import each other in a row, type imports aside. */
+const LONGEST_CHAIN = 20;
 
 /** A package that does one job has one importer: a file, or the folder that ends in a slash. */
-const IMPORTERS: Readonly<Record<string, string>> = {
+const IMPORTERS: Readonly<Record<string, string | readonly string[]>> = {
   '@bomb.sh/tab': 'cli/commands/completion.ts',
   '@bomb.sh/tab/commander': 'cli/program.ts',
   bcryptjs: 'web/server/password-worker.ts',
@@ -40,12 +61,14 @@ const IMPORTERS: Readonly<Record<string, string>> = {
   'string-width': 'cli/output/table.ts',
   undici: 'http/',
   valibot: 'config/',
-  yaml: 'config/document.ts',
+  yaml: ['alerts/rules-template.ts', 'config/document.ts', 'web/routes.ts'],
 };
 
 interface Import {
   readonly file: string;
   readonly target: string;
+  /** `import type`, which Node.js leaves out. */
+  readonly isType: boolean;
 }
 
 /** TypeScript files of a folder of the project, relative to it. */
@@ -57,15 +80,26 @@ function listFiles(folder: string): readonly string[] {
 const files = listFiles('src');
 const imports = files.flatMap((file) => readImports('src', file));
 const ofSimulator = listFiles('simulator').flatMap((file) => readImports('simulator', file));
+/** Imports of the files of src, dashboards and tools, all from the project's root. */
+const everywhere = ['src', ...OUTSIDE].flatMap((folder) =>
+  listFiles(folder).flatMap((file) =>
+    readImports(folder, file).map(({ target, isType }) => ({
+      file: `${folder}/${file}`,
+      target: path.posix.join(folder, target),
+      isType,
+    })),
+  ),
+);
 
 function readImports(folder: string, file: string): readonly Import[] {
   const text = readFileSync(path.join(ROOT, folder, file), 'utf8');
   const clauses = text.matchAll(/^(?:import|export)\s[^;]*?\bfrom\s+'([^']+)';/gms);
   const late = text.matchAll(/\bimport\('([^']+)'\)/g);
-  return [
-    ...Array.from(clauses, ([, specifier = '']) => ({ file, target: targetOf(file, specifier) })),
-    ...Array.from(late, ([, specifier = '']) => ({ file, target: targetOf(file, specifier) })),
-  ];
+  return Array.from([...clauses, ...late], ([clause, specifier = '']) => ({
+    file,
+    target: targetOf(file, specifier),
+    isType: /^(?:import|export) type /.test(clause),
+  }));
 }
 
 function targetOf(file: string, specifier: string): string {
@@ -82,7 +116,9 @@ function isAllowed({ file, target }: Import): boolean {
   const [from, to] = [layerOf(file), layerOf(target)];
   if (from === to) return true;
   if (target.startsWith('../simulator/')) return from === 'cli';
+  if (WITH_A_DOOR.includes(to) && target !== `${to}/index.ts`) return false;
   if (from === 'collectors' && CLOSED_TO_COLLECTORS.includes(to)) return false;
+  if (from === 'collectors' && to === 'http') return OPEN_TO_COLLECTORS.includes(target);
   return levelOf(from) !== -1 && levelOf(from) < levelOf(to);
 }
 
@@ -90,25 +126,26 @@ function levelOf(layer: string): number {
   return LAYERS.findIndex((layers) => layers.includes(layer));
 }
 
-/** Files on a path of imports, type imports included, that leads back to its start. */
-function findCycle(): readonly string[] {
-  const targets = Map.groupBy(imports, ({ file }) => file);
-  const finished = new Set<string>();
+/** The longest way from file to file by these imports. Fails where one leads back to its start. */
+function findLongestChain(chosen: readonly Import[]): readonly string[] {
+  const targets = Map.groupBy(
+    chosen.filter(({ target }) => target.endsWith('.ts')),
+    ({ file }) => file,
+  );
+  const longest = new Map<string, readonly string[]>();
   const visit = (file: string, trail: readonly string[]): readonly string[] => {
-    if (trail.includes(file)) return [...trail.slice(trail.indexOf(file)), file];
-    if (finished.has(file)) return [];
-    for (const { target } of targets.get(file) ?? []) {
-      const cycle = visit(target, [...trail, file]);
-      if (cycle.length > 0) return cycle;
+    const known = longest.get(file);
+    if (known !== undefined) return known;
+    if (trail.includes(file)) {
+      throw new Error(`a cycle: ${[...trail.slice(trail.indexOf(file)), file].join(' → ')}`);
     }
-    finished.add(file);
-    return [];
+    const chains = (targets.get(file) ?? []).map(({ target }) => visit(target, [...trail, file]));
+    const chain = [file, ...(chains.toSorted((a, b) => b.length - a.length)[0] ?? [])];
+    longest.set(file, chain);
+    return chain;
   };
-  for (const file of files) {
-    const cycle = visit(file, []);
-    if (cycle.length > 0) return cycle;
-  }
-  return [];
+  const chains = [...targets.keys()].map((file) => visit(file, []));
+  return chains.toSorted((a, b) => b.length - a.length)[0] ?? [];
 }
 
 function collectorOf(file: string): string {
@@ -130,8 +167,27 @@ describe('layers', () => {
     expect(ours.filter((one) => !isAllowed(one))).toEqual([]);
   });
 
-  test('no imports form a cycle', () => {
-    expect(findCycle()).toEqual([]);
+  test('no imports form a cycle, type imports and those of dashboards and tools included', () => {
+    expect(findLongestChain(everywhere).length).toBeGreaterThan(10);
+  });
+
+  test('at most 20 files import each other in a row', () => {
+    const chain = findLongestChain(everywhere.filter(({ isType }) => !isType));
+    expect(chain.length).toBeGreaterThan(10);
+    expect(chain.length, chain.join(' → ')).toBeLessThanOrEqual(LONGEST_CHAIN);
+  });
+
+  test('dashboards and tools import nothing of the command line, and nothing behind a door', () => {
+    const ofSrc = everywhere.filter(
+      ({ file, target }) => !file.startsWith('src/') && target.startsWith('src/'),
+    );
+    expect(ofSrc.length).toBeGreaterThan(10);
+    const violations = ofSrc.filter(({ target }) => {
+      const layer = layerOf(target.slice('src/'.length));
+      const isInside = WITH_A_DOOR.includes(layer) && target !== `src/${layer}/index.ts`;
+      return ['main', 'cli'].includes(layer) || isInside;
+    });
+    expect(violations).toEqual([]);
   });
 
   test('the simulator imports only node: and itself', () => {
@@ -159,10 +215,9 @@ describe('layers', () => {
       ({ target }) => !target.endsWith('.ts') && !target.startsWith('node:'),
     );
     const violations = packages.filter(({ file, target }) => {
-      const importer = IMPORTERS[target];
-      return (
-        importer === undefined ||
-        !(file === importer || (importer.endsWith('/') && file.startsWith(importer)))
+      const importers = [IMPORTERS[target] ?? []].flat();
+      return !importers.some(
+        (importer) => file === importer || (importer.endsWith('/') && file.startsWith(importer)),
       );
     });
     expect(violations).toEqual([]);
@@ -185,6 +240,20 @@ describe('the list of collectors', () => {
 });
 
 describe('files', () => {
+  test('of src have a name each, but for the doors of folders and the collectors', () => {
+    const own = files
+      .map((file) => path.basename(file))
+      .filter((name) => !['index.ts', 'collector.ts'].includes(name));
+    expect(own.length).toBeGreaterThan(100);
+    expect(own.filter((name, index) => own.indexOf(name) !== index)).toEqual([]);
+  });
+
+  test('of src do not stand beside a folder of their name', () => {
+    const folders = new Set(files.map((file) => path.dirname(file)));
+    expect(folders.size).toBeGreaterThan(10);
+    expect([...folders].filter((folder) => files.includes(`${folder}.ts`))).toEqual([]);
+  });
+
   test('none of src is longer than 400 lines', () => {
     const long = files.filter(
       (file) => readFileSync(path.join(SRC, file), 'utf8').split('\n').length > 401,

@@ -1,4 +1,7 @@
-import type { Query } from './panels.ts';
+export interface Query {
+  readonly expr: string;
+  readonly legend?: string;
+}
 
 /** The number of lines that a legend can name. */
 const MAX_LINES = 20;

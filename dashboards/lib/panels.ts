@@ -21,13 +21,8 @@ import { DataqueryBuilder, PromQueryFormat } from '@grafana/grafana-foundation-s
 import { PanelBuilder as Stat } from '@grafana/grafana-foundation-sdk/stat';
 import { PanelBuilder as StateTimeline } from '@grafana/grafana-foundation-sdk/statetimeline';
 import { PanelBuilder as Text } from '@grafana/grafana-foundation-sdk/text';
-import { fewest, fewestNow } from './crowd.ts';
+import { fewest, fewestNow, type Query } from './crowd.ts';
 import { mappings, type States, type Steps, thresholds } from './style.ts';
-
-export interface Query {
-  readonly expr: string;
-  readonly legend?: string;
-}
 
 /** Options of all panels. */
 export interface PanelOptions {

@@ -6,7 +6,7 @@ import {
   ThresholdsMode,
   type ValueMapping,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import type { ThresholdName } from '../../src/config/alert-settings.ts';
+import type { ThresholdName } from '../../src/alerts/alert-settings.ts';
 
 /** Colours show state only: healthy, degraded, act now, intended, unknown (grey), no data; `text` is neutral. */
 export type Colour = 'green' | 'orange' | 'red' | 'blue' | '#808080' | 'purple' | 'text';

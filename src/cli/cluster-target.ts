@@ -2,15 +2,16 @@ import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { assertOneCluster } from '../cockroach/identity.ts';
 import type { CollectorOf, CollectorResult } from '../collectors/collector.ts';
-import { findNearest } from '../config/issues.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
-import { diagnose } from '../diagnosis/diagnose.ts';
+import { diagnose } from '../diagnosis/diagnosis.ts';
 import type { Operation } from '../diagnosis/failure.ts';
 import { type Clients, createClients, type RequestListener } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';
-import { createPollStats, type FinishedRequest, type PollStats } from '../http/request.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
+import type { FinishedRequest } from '../http/request.ts';
 import { createLog, type Log } from '../log.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
+import { findNearest } from '../nearest-word.ts';
 import {
   type ChosenPoll,
   KeptState,

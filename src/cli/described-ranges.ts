@@ -1,11 +1,11 @@
-import { failureOf } from '../cockroach/cluster-api.ts';
 import type { RangeDescriptor } from '../cockroach/range-descriptor.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
-import { diagnose } from '../diagnosis/diagnose.ts';
+import { diagnose } from '../diagnosis/diagnosis.ts';
 import { capitalize, formatNodes } from '../format.ts';
+import { failureOf } from '../http/errors.ts';
 import type { ClusterTarget } from './cluster-target.ts';
 import { note } from './output/standard-output.ts';
-import type { Replica } from './replicas.ts';
+import type { Replica } from './read-replicas.ts';
 
 /** To the headers of a response. */
 const HEADERS_MS = 20_000;

@@ -1,9 +1,10 @@
 import { Command, CommanderError } from 'commander';
+import { readBuild } from '../build.ts';
 import type { Environment } from '../config/files.ts';
-import { findNearest, ConfigError, UsageError } from '../config/issues.ts';
+import { ConfigError, UsageError } from '../config/issues.ts';
 import { quoteArgument } from '../format.ts';
-import { canScan } from '../json/scanner.ts';
-import { readBuild } from './build.ts';
+import { canScan } from '../json/index.ts';
+import { findNearest } from '../nearest-word.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { ignoreBrokenPipes, note, outputFailure } from './output/standard-output.ts';
 import { expandSwitches, optionTerm } from './schema-flags.ts';

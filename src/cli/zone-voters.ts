@@ -1,6 +1,6 @@
 import { tables } from '../collectors/tables/collector.ts';
-import { formatTableName, type KnownTable, readTable } from '../collectors/tables/table.ts';
-import { diagnose } from '../diagnosis/diagnose.ts';
+import { formatTableName, type KnownTable, readTable } from '../collectors/tables/table-details.ts';
+import { diagnose } from '../diagnosis/diagnosis.ts';
 import { formatCount } from '../format.ts';
 import type { ClusterTarget } from './cluster-target.ts';
 import { readDescriptors } from './described-ranges.ts';
@@ -13,7 +13,7 @@ import {
   readRanges,
   readTables,
   type Replica,
-} from './replicas.ts';
+} from './read-replicas.ts';
 
 /** Replicas that vote, also after the change that is on its way. */
 const VOTERS = ['voter', 'incoming voter'];

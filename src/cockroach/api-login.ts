@@ -1,15 +1,10 @@
 import { abortable, type HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
 import { POLICY } from '../http/policy.ts';
-import {
-  bufferBody,
-  createPollStats,
-  type HttpRequest,
-  type HttpResponse,
-  type PollStats,
-} from '../http/request.ts';
-import { decodeValue } from '../json/decoder.ts';
-import { object, string } from '../json/shape.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
+import { bufferBody, type HttpResponse } from '../http/request.ts';
+import { decodeValue, object, string } from '../json/index.ts';
+import type { ApiRequest, ApiSender } from './api-request.ts';
 import { CachedResponses } from './cached-responses.ts';
 
 interface ApiLoginOptions {
@@ -23,15 +18,6 @@ interface ApiLoginOptions {
   readonly loginTried: () => void;
   readonly loginFailed: (error: RequestError) => void;
   readonly monotonicMs: () => number;
-}
-
-/** A GET of the cluster API, to which ApiLogin adds the token. A response that a cache has kept is a failure. */
-export interface ApiRequest<T> extends Omit<
-  HttpRequest<T>,
-  'method' | 'headers' | 'body' | 'sentToken'
-> {
-  /** Sends the token as the cookie `session`, as paths outside of /api/v2/ expect it. A refusal there is no sign that it has expired. */
-  readonly sendsCookie?: boolean;
 }
 
 const LOGIN = { endpoint: 'login' } as const;
@@ -57,7 +43,7 @@ interface FailedLogin {
  * one with another useless response after 5 s, or at once when the password has changed. Example: the password is refused
  * at 0 s. Requests fail without a login until 60 s, but if its file changes at 10 s, the next request logs in.
  */
-export class ApiLogin {
+export class ApiLogin implements ApiSender {
   readonly #options: ApiLoginOptions;
   #token: string | undefined;
   /** The login that is under way. */

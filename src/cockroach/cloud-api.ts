@@ -1,8 +1,7 @@
-import type { HttpClient } from '../http/client.ts';
 import { RequestError, wasRefused } from '../http/errors.ts';
-import { bufferBody, type HttpRequest, type PollStats } from '../http/request.ts';
-import { decodeValue } from '../json/decoder.ts';
-import { type ObjectShape, type Infer, object, string } from '../json/shape.ts';
+import type { PollStats } from '../http/poll-stats.ts';
+import { bufferBody, type HttpRequest, type RequestSender } from '../http/request.ts';
+import { decodeValue, type ObjectShape, type Infer, object, string } from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
 
 /** Far above the largest legitimate response, a bundle of certificates. */
@@ -24,7 +23,7 @@ export const CA_CERT = {
 } as const;
 
 interface CloudApiOptions {
-  readonly http: HttpClient;
+  readonly http: RequestSender;
   readonly clusterId: string;
   /** The access token; read for each request, since its file may change. */
   readonly token: () => Promise<string>;

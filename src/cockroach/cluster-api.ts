@@ -1,12 +1,10 @@
 import { RequestError } from '../http/errors.ts';
-import { bufferBody, createPollStats, type PollStats } from '../http/request.ts';
-import { decodeValue } from '../json/decoder.ts';
-import { type Infer, object, type ObjectShape, typed } from '../json/shape.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
+import { bufferBody } from '../http/request.ts';
+import { decodeValue, type Infer, object, type ObjectShape, typed } from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
-import type { ApiLogin } from './api-login.ts';
-import { type ConnectivityRequest, connectivityPage } from './connectivity.ts';
+import type { ApiSender } from './api-request.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings } from './identity.ts';
-import { type JobsRequest, jobsPage } from './jobs-page.ts';
 import {
   assertWithin,
   ELEMENT_LIMITS,
@@ -20,27 +18,28 @@ import {
   tablesEnvelope,
 } from './listings.ts';
 import type { NodesRequest } from './node.ts';
-import { type PageRequest, readPage } from './page.ts';
-import { describedRange, type RangeDescriptor, readDescriptor } from './range-descriptor.ts';
-
-export { failureOf, RequestError } from '../http/errors.ts';
-export type { PollStats } from '../http/request.ts';
+import { type PageRequest, readPage } from './read-page.ts';
+import {
+  type ConnectivityRequest,
+  connectivityPage,
+  type DescriptorsRequest,
+  descriptorsPage,
+  type JobsRequest,
+  jobsPage,
+} from './status-pages.ts';
 
 /**
  * The cluster API v2, one method an endpoint. Listings call back synchronously, element by element; the element is reused
  * for the next one. `limit` is their number per page. Failures are RequestErrors.
  */
 export class ClusterApi {
-  readonly #session: Pick<ApiLogin, 'get'>;
+  readonly #sender: ApiSender;
   /** Called with the number of fields and elements of a wrong shape in a response, also with 0. */
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
   readonly listings = new NodeListings();
 
-  constructor(
-    session: Pick<ApiLogin, 'get'>,
-    decodeErrors: (endpoint: Endpoint, count: number) => void,
-  ) {
-    this.#session = session;
+  constructor(sender: ApiSender, decodeErrors: (endpoint: Endpoint, count: number) => void) {
+    this.#sender = sender;
     this.decodeErrors = decodeErrors;
   }
 
@@ -216,7 +215,7 @@ export class ClusterApi {
   ): Promise<Infer<S>> {
     const database = encodeURIComponent(request.database);
     const path = `/databases/${database}/tables/${encodeURIComponent(request.table)}/`;
-    return this.#session.get({
+    return this.#sender.get({
       endpoint: 'table',
       // A slow table is no reason to skip the next one.
       isPart: true,
@@ -254,39 +253,9 @@ export class ClusterApi {
    * the node know them; ranges that it does not hold are left out. Resolves to the bytes of the response. The request
    * belongs to no poll: descriptors are read between polls, too.
    */
-  async rangeDescriptors(
-    signal: AbortSignal,
-    request: {
-      readonly nodeId: number;
-      readonly rangeIds: readonly number[];
-      /** To the headers. */
-      readonly headersMs: number;
-      /** Index of the URL to begin with. */
-      readonly firstUrl: number;
-      readonly onDescriptor: (descriptor: RangeDescriptor) => void;
-    },
-  ): Promise<number> {
-    // The parameter is repeated: servers up to 25.x refuse a list.
-    const query = request.rangeIds.map((id) => `range_ids=${id}`).join('&');
+  async rangeDescriptors(signal: AbortSignal, request: DescriptorsRequest): Promise<number> {
     const stats = createPollStats(signal);
-    await this.#readPage(stats, {
-      endpoint: 'range_descriptors',
-      path: `/_status/ranges/${request.nodeId}?${query}`,
-      isBesideApi: true,
-      sendsCookie: true,
-      isSentOnce: true,
-      // A node that is slow here says nothing of the others.
-      isPart: true,
-      headersMs: request.headersMs,
-      firstUrl: request.firstUrl,
-      list: 'ranges',
-      element: describedRange,
-      envelope: object({}),
-      onElement(range) {
-        const descriptor = readDescriptor(range);
-        if (descriptor !== undefined) request.onDescriptor(descriptor);
-      },
-    });
+    await this.#readPage(stats, descriptorsPage(request));
     return stats.bytes;
   }
 
@@ -304,6 +273,6 @@ export class ClusterApi {
     stats: PollStats,
     request: PageRequest<S, E>,
   ) {
-    return readPage(this.#session, this.decodeErrors, stats, request);
+    return readPage(this.#sender, this.decodeErrors, stats, request);
   }
 }

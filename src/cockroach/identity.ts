@@ -1,6 +1,6 @@
 import { RequestError } from '../http/errors.ts';
-import type { PollStats } from '../http/request.ts';
-import { type Infer, integer, nameText, object } from '../json/shape.ts';
+import type { PollStats } from '../http/poll-stats.ts';
+import { type Infer, integer, nameText, object } from '../json/index.ts';
 import { cleanLabelValue } from '../metrics/label-text.ts';
 
 /** The fields of a node that tell one cluster from another. */

@@ -1,5 +1,5 @@
-import type { PollStats } from '../http/request.ts';
-import { array, type Infer, integer, nameText, object, type ObjectShape } from '../json/shape.ts';
+import type { PollStats } from '../http/poll-stats.ts';
+import { array, type Infer, integer, nameText, object, type ObjectShape } from '../json/index.ts';
 import { cleanLabelValue } from '../metrics/label-text.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../vocabulary.ts';
 

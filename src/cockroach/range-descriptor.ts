@@ -1,4 +1,4 @@
-import { array, boolean, type Infer, integer, object, string } from '../json/shape.ts';
+import { array, boolean, type Infer, integer, object, string } from '../json/index.ts';
 
 /** The descriptor of a range, as one of its replicas knows it. */
 export interface RangeDescriptor {

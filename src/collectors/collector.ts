@@ -1,6 +1,8 @@
 import type { CloudApi } from '../cockroach/cloud-api.ts';
-import type { ClusterApi, PollStats, RequestError } from '../cockroach/cluster-api.ts';
+import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import type { OptionSpecs, OptionValues } from '../collector-options.ts';
+import type { RequestError } from '../http/errors.ts';
+import type { PollStats } from '../http/poll-stats.ts';
 import {
   type Family,
   type FamilyDefinition,

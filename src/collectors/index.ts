@@ -1,4 +1,4 @@
-import { cloud } from './cloud.ts';
+import { cloud } from './cloud/collector.ts';
 import type { Collector } from './collector.ts';
 import { network } from './network/collector.ts';
 import { nodes } from './nodes/collector.ts';

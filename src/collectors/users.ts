@@ -1,4 +1,4 @@
-import { object } from '../json/shape.ts';
+import { object } from '../json/index.ts';
 import { gauge } from '../metrics/family.ts';
 import { defineCollector, type CollectorResult } from './collector.ts';
 

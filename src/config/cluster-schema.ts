@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { findUrlFault } from '../url-fault.ts';
 import { clusterCollectors, type CollectorOptions } from './collector-schema.ts';
 import { findSecretFault, Secret } from './files.ts';
 import {
@@ -8,7 +9,6 @@ import {
   duration,
   filePath,
   filledList,
-  findUrlFault,
   integer,
   invalid,
   key,

@@ -256,5 +256,3 @@ function readTree(
 
   return read(root);
 }
-
-export { parseDocument as parseYaml, stringify as formatYaml, visit as visitYaml } from 'yaml';

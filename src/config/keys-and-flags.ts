@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { link, LINK_SECTION, THRESHOLD_SECTION } from './alert-settings.ts';
+import { link, LINK_SECTION, THRESHOLD_SECTION } from './alert-sections.ts';
 import { clusterSection } from './cluster-schema.ts';
 import {
   type CollectorConfig,

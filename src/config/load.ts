@@ -1,6 +1,6 @@
 import os from 'node:os';
+import { findWrongOrders } from '../alerts/alert-settings.ts';
 import { messageOf } from '../format.ts';
-import { findWrongOrders } from './alert-settings.ts';
 import type { Path, Reporter, SourceDocument } from './document.ts';
 import { canEveryoneRead, type Environment, Secret } from './files.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';

@@ -1,8 +1,9 @@
 import * as v from 'valibot';
+import { findNearest } from '../nearest-word.ts';
 import type { CollectorOptions } from './collector-schema.ts';
 import { readDocument, SourceDocument } from './document.ts';
 import type { Environment } from './files.ts';
-import { type ConfigIssues, findNearest, isMap, UsageError } from './issues.ts';
+import { type ConfigIssues, isMap, UsageError } from './issues.ts';
 import { configSchema } from './keys-and-flags.ts';
 import { type AnySchema, type KeyMeta, makeAbsolute, unwrap } from './values.ts';
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot';
+import { findNearest } from '../nearest-word.ts';
 import type { Path, SourceDocument } from './document.ts';
-import { type Container, findNearest, isContainer, quote } from './issues.ts';
+import { type Container, isContainer, quote } from './issues.ts';
 import { type AnySchema, formatKeys, makeAbsolute, unwrap } from './values.ts';
 
 /**

@@ -1,7 +1,8 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { formatList } from '../format.ts';
-import { findNearest, isContainer, quote, show } from './issues.ts';
+import { findNearest } from '../nearest-word.ts';
+import { isContainer, quote, show } from './issues.ts';
 
 // Types of values as valibot schemas. Their input is the value in the file; a message is the value
 // and what is wrong with it.
@@ -280,22 +281,6 @@ export function choice<const T extends readonly string[]>(words: T) {
     return nearest === undefined ? expected : `${expected}; did you mean ${quote(nearest)}?`;
   };
   return v.pipe(v.picklist(words, invalid(explain)), v.metadata({ valueType: words.join('|') }));
-}
-
-/** Why a text cannot be the beginning of URLs, or undefined. */
-export function findUrlFault(url: string, example = 'https://host/path'): string | undefined {
-  if (!/^https?:\/\//i.test(url)) {
-    return `does not begin with https:// or http://: write it as ${example}`;
-  }
-  // Spaces, quotes and braces would have to be escaped in the rules for Prometheus.
-  if (!URL.canParse(url) || /[\s'{}]/.test(url))
-    return `is not a valid URL: write it as ${example}`;
-  const { username, password } = new URL(url);
-  if (username !== '' || password !== '') {
-    return 'holds a user or a password: remove them, or move them to username and password_file';
-  }
-  if (!/[?#]/.test(url)) return undefined;
-  return 'has a query or a fragment: remove everything from the ? or # on';
 }
 
 /** A URL in a message. Everything before an @ may be a password. */

@@ -1,4 +1,5 @@
 import { getCACertificates, setDefaultCACertificates } from 'node:tls';
+import type { Build } from '../build.ts';
 import { ApiLogin } from '../cockroach/api-login.ts';
 import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
 import { ClusterApi } from '../cockroach/cluster-api.ts';
@@ -16,7 +17,7 @@ import type { RequestError } from '../http/errors.ts';
 import { POLICY } from '../http/policy.ts';
 import type { FinishedRequest } from '../http/request.ts';
 import type { Log } from '../log.ts';
-import type { Build, ClusterMetrics } from '../metrics/exporter-metrics.ts';
+import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import type { Clock } from '../polling/schedule.ts';
 import { type Api, CLUSTER_ENDPOINTS, type Endpoint, type RetryReason } from '../vocabulary.ts';
 

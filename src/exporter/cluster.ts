@@ -1,12 +1,13 @@
 import { once } from 'node:events';
+import type { Build } from '../build.ts';
 import type { Collector, CollectorResult, CollectorWith } from '../collectors/collector.ts';
 import { type CollectorConfig, collectorOptions } from '../config/collector-schema.ts';
 import { FILE_CHECK_MS } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
-import { createRemedyFinder } from '../diagnosis/diagnose.ts';
+import { createRemedyFinder } from '../diagnosis/diagnosis.ts';
 import type { UrlState } from '../http/client.ts';
 import type { Log } from '../log.ts';
-import type { Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
+import type { ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import type { RenderedFamily } from '../metrics/exposition.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
 import { Poller, type PollerOptions } from '../polling/poller.ts';

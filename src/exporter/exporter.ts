@@ -1,4 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
+import type { Build } from '../build.ts';
 import type { Collector } from '../collectors/collector.ts';
 import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
 import { ConfigError, formatIssues } from '../config/issues.ts';
@@ -7,7 +8,7 @@ import type { LoadedConfig } from '../config/load.ts';
 import type { Problem } from '../findings/status.ts';
 import { messageOf, toTime } from '../format.ts';
 import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
-import { type Build, ExporterMetrics } from '../metrics/exporter-metrics.ts';
+import { ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import { renderFamilies } from '../metrics/snapshot.ts';
 import { type Clock, SYSTEM_CLOCK } from '../polling/schedule.ts';

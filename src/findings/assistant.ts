@@ -1,4 +1,4 @@
-import { type CloudResult, HEALTHS, STATUSES } from '../collectors/cloud.ts';
+import { type CloudResult, HEALTHS, STATUSES } from '../collectors/cloud/collector.ts';
 import { toTime } from '../format.ts';
 import type { AssistantStatus, Problem } from './status.ts';
 

@@ -18,6 +18,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'license',
     about: 'nodes',
     alert: 'CrdbLicenseExpiring',
+    isImmediate: true,
     find({ fresh, thresholds }) {
       // 0 without a license.
       const left = fresh.flatMap(
@@ -40,7 +41,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'no license',
     about: 'nodes',
     alert: 'CrdbLicenseMissing',
-    normalSeconds: 3600,
     // A cluster of one node needs none.
     find({ fresh }) {
       const known = fresh.flatMap(
@@ -55,6 +55,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'full stores',
     about: 'nodes',
     alert: 'CrdbStoreDiskLow',
+    isImmediate: true,
     find: findFullStores,
     next: 'Add disk space or nodes: a node with a full disk stops.',
   },
@@ -62,21 +63,18 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'capacity',
     about: 'nodes',
     alert: 'CrdbClusterCapacity',
-    normalSeconds: 3600,
     find: findScarceCapacity,
     next: 'Add nodes or disk space.',
   },
   {
     about: 'jobs',
     alert: 'CrdbChangefeedPaused',
-    normalSeconds: 900,
     find: (facts) => findPaused(facts, (type) => type === 'changefeed'),
     next: 'Resume or cancel them; see SHOW JOBS.',
   },
   {
     about: 'jobs',
     alert: 'CrdbJobPaused',
-    normalSeconds: 900,
     find: (facts) => findPaused(facts, (type) => type !== 'changefeed'),
     next: 'Resume or cancel them; see SHOW JOBS.',
   },
@@ -84,7 +82,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: `${kind} lag`,
     about: 'jobs',
     alert: 'CrdbReplicationLag',
-    normalSeconds: 600,
     find({ jobs, thresholds }) {
       const seconds = jobs.lagSeconds[kind] ?? 0;
       if (seconds <= thresholds.replication_lag) return undefined;
@@ -96,7 +93,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'backup',
     about: 'jobs',
     alert: 'CrdbBackupTooOld',
-    normalSeconds: 600,
     find({ lastBackupSeconds, nowMs, thresholds }) {
       const age = nowMs / 1000 - lastBackupSeconds;
       if (lastBackupSeconds === 0 || age <= thresholds.backup_hours * 3600) return undefined;
@@ -108,7 +104,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'upgrade',
     about: 'nodes',
     alert: 'CrdbUpgradeNotFinalized',
-    normalSeconds: 3600,
     find({ jobs: { preserveDowngradeSeconds = Infinity }, nowMs, thresholds }) {
       const age = nowMs / 1000 - preserveDowngradeSeconds;
       if (age <= thresholds.finalize_days * 86_400) return undefined;
@@ -123,7 +118,6 @@ export const PARTITION: Check = {
   key: 'partition',
   about: 'nodes',
   alert: 'CrdbPartitionSuspected',
-  normalSeconds: 300,
   find({ network: evidence, nodes }) {
     const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
     return found.answer === 'unreachable' ? `${capitalize(found.reason)}.` : undefined;
@@ -137,7 +131,6 @@ export const RANGES_CHECKS: readonly Check[] = [
     key: 'hot range',
     about: 'ranges',
     alert: 'CrdbHotRange',
-    normalSeconds: 1800,
     find: ({ ranges, thresholds }) => ranges && findHotRange(ranges.scanned, thresholds),
     next: 'See the hottest ranges: probably one key or an ascending key.',
   },
@@ -145,7 +138,6 @@ export const RANGES_CHECKS: readonly Check[] = [
     key: 'quorum at risk',
     about: 'ranges',
     alert: 'CrdbQuorumAtRisk',
-    normalSeconds: 1800,
     find: findQuorumAtRisk,
     next: 'Look for replicas that are still missing, for full nodes elsewhere and for zone configurations that cannot be satisfied.',
   },
@@ -153,7 +145,6 @@ export const RANGES_CHECKS: readonly Check[] = [
     key: 'hotspot',
     about: 'nodes',
     alert: 'CrdbNodeHotspot',
-    normalSeconds: 1800,
     find: ({ ranges, nodes, thresholds }) =>
       ranges && findHotspots(ranges.scanned, nodes, thresholds),
     next: 'Compare the hottest ranges and lease preferences, and check that leases are rebalanced.',
@@ -164,7 +155,6 @@ export const RANGES_CHECKS: readonly Check[] = [
     about: 'ranges',
     alert: 'CrdbRangesUnderreplicated',
     level: 'critical',
-    normalSeconds: 7200,
     // One or two nodes cannot hold three replicas.
     find({ ranges, nodes, thresholds }) {
       // A shard sees a range at some of its nodes, and its problem at one: there leases are the better measure.

@@ -1,6 +1,6 @@
 import { DEAD, livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
-import type { RangesResult } from '../collectors/ranges/result.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatNodes, formatRanges } from '../format.ts';
 import {
   describeDisagreement,

@@ -1,8 +1,8 @@
+import type { Thresholds } from '../alerts/alert-settings.ts';
 import { livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { QUERIES } from '../collectors/ranges/replica.ts';
-import type { RangesResult } from '../collectors/ranges/result.ts';
-import type { Thresholds } from '../config/alert-settings.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { capitalize, formatNodes, formatNumber } from '../format.ts';
 import { sum } from './rates.ts';
 

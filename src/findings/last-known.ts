@@ -1,5 +1,5 @@
 import { formatCount, formatDuration, formatList, formatNodes } from '../format.ts';
-import { formatLiveNodes, isDown } from './nodes.ts';
+import { formatLiveNodes, isDown } from './node-problems.ts';
 import { isSystemRange, nameRange, OUTAGES } from './range-problems.ts';
 import type { ClusterView, LastKnownStatus } from './status.ts';
 

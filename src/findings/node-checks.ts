@@ -1,8 +1,9 @@
+import type { Thresholds } from '../alerts/alert-settings.ts';
+import type { AlertName } from '../alerts/alerts.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
-import type { JobsStatus } from '../collectors/nodes/jobs.ts';
-import type { RangesResult } from '../collectors/ranges/result.ts';
+import type { JobsStatus } from '../collectors/nodes/job-status.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
-import type { Thresholds } from '../config/alert-settings.ts';
 import {
   capitalize,
   formatCount,
@@ -11,7 +12,6 @@ import {
   formatNumber,
   formatPercent,
 } from '../format.ts';
-import type { AlertName } from '../vocabulary.ts';
 import type { NetworkEvidence } from './reachability.ts';
 import type { Problem } from './status.ts';
 
@@ -35,30 +35,27 @@ export interface Facts {
   readonly sessions: SessionsResult | undefined;
 }
 
-/** A condition of a cluster. The key of its problem is the name of the alert, unless that has several conditions. */
-export interface Check extends Pick<
-  Problem,
-  'about' | 'alert' | 'level' | 'normalSeconds' | 'worsens' | 'next'
-> {
+/** A condition of a cluster, which is normal for as long as its alert waits. The key of its problem is the name of the alert, unless that has several conditions. */
+export interface Check extends Pick<Problem, 'about' | 'level' | 'worsens' | 'next'> {
   readonly alert: AlertName;
   readonly key?: string;
-  /** The text of the problem, with its severity and wait where the alert has two; undefined while all is well. */
-  readonly find: (
-    facts: Facts,
-  ) => string | Pick<Problem, 'text' | 'level' | 'normalSeconds'> | undefined;
+  /** It is never normal, although its alert waits. */
+  readonly isImmediate?: true;
+  /** The text of the problem, with its severity where the alert has two; undefined while all is well. */
+  readonly find: (facts: Facts) => string | Pick<Problem, 'text' | 'level'> | undefined;
 }
 
 /**
  * Finds the nodes, all or those with fresh records, at which a value is over its limit: `Nodes 3 and 4: up to 97 % of all
  * CPUs are used.` A value that is not known (undefined, NaN or -Infinity) is over no limit; `text` is about the worst one.
- * `critical` is the critical rule of the alert, where it has one.
+ * `isCritical` is the condition of the critical rule of the alert, where it has one.
  */
 function atNodes(
   which: 'nodes' | 'fresh',
   read: (node: NodeStatus, facts: Facts) => number | undefined,
   isOver: (value: number, thresholds: Thresholds) => boolean,
   text: (worst: number) => string,
-  critical?: { readonly isOver: typeof isOver; readonly normalSeconds: number },
+  isCritical?: typeof isOver,
 ): Check['find'] {
   return (facts) => {
     const over = facts[which].flatMap((node) => {
@@ -68,38 +65,39 @@ function atNodes(
     if (over.length === 0) return undefined;
     const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
     const sentence = `${capitalize(formatNodes(over.map(({ id }) => id)))}: ${text(worst)}.`;
-    return critical?.isOver(worst, facts.thresholds)
-      ? { text: sentence, level: 'critical', normalSeconds: critical.normalSeconds }
-      : sentence;
+    return isCritical?.(worst, facts.thresholds) ? { text: sentence, level: 'critical' } : sentence;
   };
 }
 
 /** How much older the cluster may be than the oldest start of a process that a record names. */
 const RESTARTED_SECONDS = 30 * 86_400;
 
-const findChangefeedLag = atNodes(
-  'fresh',
-  ({ metrics }, { nodes, nowMs }) => {
-    const seconds = (metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9;
-    const ages = nodes.map(({ startedSeconds: start }) => (start ? nowMs / 1000 - start : 0));
-    const oldest = Math.max(...ages) || Infinity;
-    // A lag of 4 years in a cluster that is a day old is none.
-    return seconds > oldest + RESTARTED_SECONDS ? undefined : seconds;
-  },
-  (seconds, { changefeed_lag }) => seconds > changefeed_lag,
-  (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
-  {
-    isOver: (seconds, { changefeed_lag_critical }) => seconds > changefeed_lag_critical,
-    normalSeconds: 900,
-  },
-);
+/** None while a changefeed scans whole tables, on whatever node: what the nodes report then is no lag. */
+const findChangefeedLag: Check['find'] = (facts) => {
+  const { fresh, nodes, nowMs } = facts;
+  if (fresh.some(({ metrics }) => (metrics.get('changefeed.backfill_count') ?? 0) > 0))
+    return undefined;
+  const starts = nodes.flatMap(({ startedSeconds: start }) => (start ? [start] : []));
+  const firstStart = starts.reduce((first, start) => Math.min(first, start), Infinity);
+  // A lag of 4 years in a cluster that is a day old is none.
+  const longest = starts.length === 0 ? Infinity : nowMs / 1000 - firstStart + RESTARTED_SECONDS;
+  return atNodes(
+    'fresh',
+    ({ metrics }) => {
+      const seconds = (metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9;
+      return seconds > longest ? undefined : seconds;
+    },
+    (seconds, { changefeed_lag }) => seconds > changefeed_lag,
+    (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
+    (seconds, { changefeed_lag_critical }) => seconds > changefeed_lag_critical,
+  )(facts);
+};
 
 /** The checks of what a node reports. */
 export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbClockOffsetHigh',
-    normalSeconds: 300,
     find: atNodes(
       'fresh',
       ({ metrics }) => Math.abs(metrics.get('clock-offset.meannanos') ?? NaN) / 1e9,
@@ -111,20 +109,18 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbNodeMemoryHigh',
-    normalSeconds: 1800,
     find: atNodes(
       'fresh',
       ({ metrics, memoryBytes }) => ratio(metrics.get('sys.rss'), memoryBytes),
       (share, { memory }) => share > memory,
       (share) => `the process uses ${formatPercent(share)} of the memory`,
-      { isOver: (share, { memory_critical }) => share > memory_critical, normalSeconds: 120 },
+      (share, { memory_critical }) => share > memory_critical,
     ),
     next: 'Compare --cache and --max-sql-memory with the memory of the machine: the kernel may kill the node.',
   },
   {
     about: 'nodes',
     alert: 'CrdbFileDescriptorsHigh',
-    normalSeconds: 900,
     find: atNodes(
       'fresh',
       ({ metrics }) => ratio(metrics.get('sys.fd.open'), metrics.get('sys.fd.softlimit')),
@@ -136,7 +132,6 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbRequestsStuck',
-    normalSeconds: 600,
     find: atNodes(
       'fresh',
       countSlowRequests,
@@ -148,7 +143,6 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbStoreOverloaded',
-    normalSeconds: 600,
     find: atNodes(
       'fresh',
       (node) => largestOfStores(node, 'storage.l0-sublevels'),
@@ -161,7 +155,6 @@ export const NODE_CHECKS: readonly Check[] = [
     about: 'nodes',
     alert: 'CrdbStoreOverloaded',
     key: 'io overload',
-    normalSeconds: 600,
     find: atNodes(
       'fresh',
       (node) => largestOfStores(node, 'admission.io.overload'),
@@ -173,7 +166,6 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbPurgatory',
-    normalSeconds: 1800,
     find: atNodes(
       'fresh',
       // One or two nodes cannot hold three replicas.
@@ -187,19 +179,13 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbChangefeedLagging',
-    normalSeconds: 900,
-    // While a changefeed scans whole tables, on whatever node, what the nodes report is no lag.
-    find: (facts) =>
-      facts.fresh.some(({ metrics }) => (metrics.get('changefeed.backfill_count') ?? 0) > 0)
-        ? undefined
-        : findChangefeedLag(facts),
+    find: findChangefeedLag,
     next: 'Check the sink and the load.',
   },
   {
     about: 'nodes',
     alert: 'CrdbStoreOverloaded',
     key: 'write stalls',
-    normalSeconds: 600,
     find: atNodes(
       'fresh',
       ({ id }, { writeStalls }) => writeStalls.get(id),
@@ -211,7 +197,6 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbNodeCpuHigh',
-    normalSeconds: 3600,
     find: atNodes(
       'fresh',
       ({ metrics }, { isHeavyJobRunning }) =>
@@ -228,7 +213,6 @@ export const SESSION_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbStatementConcurrencyHigh',
-    normalSeconds: 900,
     find: atNodes(
       'nodes',
       ({ id, cpus }, { sessions, thresholds }) => {
@@ -243,7 +227,6 @@ export const SESSION_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbSessionMemoryHigh',
-    normalSeconds: 600,
     find: atNodes(
       'nodes',
       ({ id, memoryBytes }, { sessions }) =>

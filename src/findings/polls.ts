@@ -1,5 +1,5 @@
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { diagnose } from '../diagnosis/diagnose.ts';
+import { diagnose } from '../diagnosis/diagnosis.ts';
 import { capitalize, formatDuration, formatList, quoteArgument, toTime } from '../format.ts';
 import type { UrlState } from '../http/client.ts';
 import type { Poller } from '../polling/poller.ts';

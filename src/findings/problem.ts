@@ -1,6 +1,7 @@
-import { type FindingSettings, RUNBOOK_URL } from '../config/alert-settings.ts';
+import { type FindingSettings, RUNBOOK_URL } from '../alerts/alert-settings.ts';
+import { type AlertName, findAlert, severityOf } from '../alerts/alerts.ts';
 import { quoteArgument, toTimestamp } from '../format.ts';
-import { ALERT_SEVERITIES, type AlertName, SEVERITIES } from '../vocabulary.ts';
+import { SEVERITIES } from '../vocabulary.ts';
 import type { Finding, Problem } from './status.ts';
 
 /** The problems with their severities, the worst first; `sinceMs` is when the exporter first saw the problem of a key. */
@@ -15,7 +16,7 @@ export function toFindings(
     const elapsedMs = nowMs - startMs;
     // A clock that was set back lets a problem begin in the future: it is old, not new.
     const isNormal = elapsedMs >= 0 && elapsedMs < normalSeconds * 1000;
-    const severity = level ?? (alert === undefined ? 'info' : ALERT_SEVERITIES[alert]);
+    const severity = level ?? (alert === undefined ? 'info' : severityOf(alert));
     const finding = {
       ...problem,
       level: isNormal ? ('info' as const) : severity,
@@ -57,7 +58,7 @@ export function clusterFlag(clusters: number, name: string): string {
   return clusters > 1 ? ` --cluster ${quoteArgument(name)}` : '';
 }
 
-/** The dashboard about a part of a cluster. */
+/** The dashboard of a finding without an alert. */
 const DASHBOARDS: Readonly<Record<Finding['about'], string>> = {
   nodes: 'crdb-nodes',
   ranges: 'crdb-ranges',
@@ -74,7 +75,8 @@ export function linkFinding(
   { name, consoleUrl }: { readonly name: string; readonly consoleUrl?: string | undefined },
 ): Pick<Finding, 'runbookUrl' | 'dashboardUrl' | 'rangeReports'> {
   const { dashboard_url: dashboards } = links;
-  const board = `${dashboards}/d/${DASHBOARDS[about]}?var-cluster=${encodeURIComponent(name)}`;
+  const uid = findAlert(alert ?? '')?.dashboard ?? DASHBOARDS[about];
+  const board = `${dashboards}/d/${uid}?var-cluster=${encodeURIComponent(name)}`;
   return {
     runbookUrl: alert && runbookUrl(alert, links),
     dashboardUrl: dashboards === '' ? undefined : board,

@@ -1,6 +1,7 @@
+import { waitSeconds } from '../alerts/alerts.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
-import { readJobs } from '../collectors/nodes/jobs.ts';
-import type { RangesResult } from '../collectors/ranges/result.ts';
+import { readJobs } from '../collectors/nodes/job-status.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { assistantProblems } from './assistant.ts';
 import { CLUSTER_CHECKS, PARTITION, RANGES_CHECKS } from './cluster-checks.ts';
@@ -13,11 +14,11 @@ import {
   NODE_CHECKS,
   SESSION_CHECKS,
 } from './node-checks.ts';
-import { nodeProblems } from './nodes.ts';
+import { nodeProblems } from './node-problems.ts';
 import { pollProblems } from './polls.ts';
 import { rangeProblems } from './range-problems.ts';
 import { hasConnections, type NetworkEvidence } from './reachability.ts';
-import { sessionProblems } from './sessions.ts';
+import { sessionProblems } from './session-problems.ts';
 import type { ClusterView, CollectorStatus, Problem } from './status.ts';
 
 /** The current results of polls; undefined while there are none. */
@@ -100,10 +101,12 @@ export function readFacts(
 /** The problems that these checks find. */
 export function runChecks(checks: readonly Check[], facts: Facts): readonly Problem[] {
   return checks.flatMap((check) => {
-    const { find, alert, key = alert, ...shown } = check;
+    const { find, alert, key = alert, isImmediate = false, ...shown } = check;
     const found = find(facts);
     if (found === undefined) return [];
-    return [{ ...shown, alert, key, ...(typeof found === 'string' ? { text: found } : found) }];
+    const { text, level = shown.level } = typeof found === 'string' ? { text: found } : found;
+    const normalSeconds = isImmediate ? 0 : waitSeconds(alert, level);
+    return [{ ...shown, alert, key, text, level, normalSeconds }];
   });
 }
 

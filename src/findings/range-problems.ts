@@ -1,3 +1,4 @@
+import { waitSeconds } from '../alerts/alerts.ts';
 import { formatCount, formatList, formatNodes, formatRanges, formatTables } from '../format.ts';
 import type { Problem, ProblemRangeStatus, RangesStatus, RangeStatus } from './status.ts';
 
@@ -6,7 +7,10 @@ const MAX_NAMED = 3;
 
 const PERSISTENT = { alert: 'CrdbRangeProblemPersistent' } as const;
 /** Short ones are part of splits, lease transfers and rebalancing. */
-const NORMAL = { ...PERSISTENT, normalSeconds: 3600 } as const;
+const NORMAL = {
+  ...PERSISTENT,
+  normalSeconds: waitSeconds('CrdbRangeProblemPersistent'),
+} as const;
 
 /** Problems of ranges by their names in the cluster API, the worst first; `what` follows `12 ranges`. */
 export const PROBLEM_ISSUES: Readonly<

@@ -1,6 +1,6 @@
 import { livenessOf } from '../cockroach/node.ts';
 import { network } from '../collectors/network/collector.ts';
-import type { Connection, NetworkResult } from '../collectors/network/result.ts';
+import type { Connection, NetworkResult } from '../collectors/network/network-result.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { formatCount, formatNodes } from '../format.ts';
 import type { Outcome } from '../polling/outcome.ts';

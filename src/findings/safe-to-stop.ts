@@ -1,5 +1,5 @@
 import { REACHABLE } from '../cockroach/node.ts';
-import type { ClusterScan, NodeDomain, RangesResult } from '../collectors/ranges/result.ts';
+import type { ClusterScan, NodeDomain, RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatCount, formatDuration, formatNodes, formatRanges } from '../format.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
 import { sum } from './rates.ts';

@@ -1,5 +1,5 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
-import type { RangesResult } from '../collectors/ranges/result.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatCount, formatList } from '../format.ts';
 import { sum } from './rates.ts';
 import type { Problem, ReadAndCounted, ScanCheck } from './status.ts';

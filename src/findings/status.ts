@@ -1,4 +1,5 @@
-import type { AlertName, Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
+import type { AlertName } from '../alerts/alerts.ts';
+import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
 
 // The content of the status page and of /api/status; docs/api-status.schema.json describes every member. Times are RFC 3339.
 // A part is absent while there is no current data of it, and a figure while it is not known.

@@ -10,11 +10,11 @@ import {
   statusError,
   toRequestError,
 } from './errors.ts';
+import { recordAnswer } from './poll-stats.ts';
 import {
   type FinishedRequest,
   type HttpRequest,
   type HttpResponse,
-  recordAnswer,
   type RequestDeadlines,
   requestName,
   type RequestOptions,

@@ -12,6 +12,7 @@ import {
   type NamedRequest,
   requestName,
   type RequestOptions,
+  type RequestSender,
 } from './request.ts';
 import { ReusedConnections } from './reused-connections.ts';
 import type { Upstream } from './upstream.ts';
@@ -65,7 +66,7 @@ export interface UrlState {
  * All requests to one API of one cluster: bounded concurrency, deadlines, failover between the URLs, few retries, circuit
  * breakers. Failures are RequestErrors with a reason of the closed list.
  */
-export class HttpClient implements AsyncDisposable {
+export class HttpClient implements RequestSender, AsyncDisposable {
   readonly #options: HttpClientOptions;
   #agent: Dispatcher;
   readonly #health: Health;

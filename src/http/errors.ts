@@ -1,5 +1,5 @@
 import { messageOf } from '../format.ts';
-import { JsonError } from '../json/errors.ts';
+import { JsonError } from '../json/index.ts';
 import type { Endpoint, FailureReason, Limit } from '../vocabulary.ts';
 
 /** The endpoint, URL and node of a request, as far as they are known. */

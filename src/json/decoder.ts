@@ -1,5 +1,5 @@
-import { readerOf } from './records.ts';
-import { sharedScanner } from './scanner.ts';
+import { sharedScanner } from './compiled-scanner.ts';
+import { readerOf } from './record-reader.ts';
 import { type AnyShape, hashed, type Infer, typed } from './shape.ts';
 
 /** Deeper than any response, and far above the columns, indexes and grants of any table. */

@@ -1,7 +1,7 @@
+import { sharedScanner, ValueEnd } from './compiled-scanner.ts';
 import { decodeValue } from './decoder.ts';
-import { JsonError } from './errors.ts';
-import { readerOf, type RecordReader } from './records.ts';
-import { sharedScanner, ValueEnd } from './scanner.ts';
+import { JsonError } from './json-error.ts';
+import { readerOf, type RecordReader } from './record-reader.ts';
 import { type Infer, type ObjectShape, typed } from './shape.ts';
 
 const [QUOTE, COMMA, LETTER_N] = Buffer.from('",n');

@@ -6,6 +6,7 @@ import {
   type MetricValueWithName,
   Registry,
 } from 'prom-client';
+import type { Build } from '../build.ts';
 import {
   type Api,
   type Endpoint,
@@ -28,13 +29,6 @@ import { counter, type Family, gauge, histogram } from './family.ts';
 import { labelText } from './label-text.ts';
 import { SampleSet } from './sample-set.ts';
 import { renderFamilies } from './snapshot.ts';
-
-export interface Build {
-  readonly version: string;
-  readonly revision: string;
-  readonly nodeVersion: string;
-  readonly platform: string;
-}
 
 interface CollectorLabels {
   readonly collector: string;

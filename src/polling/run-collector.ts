@@ -9,7 +9,7 @@ import {
 import { collectorOptions } from '../config/collector-schema.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { RequestError } from '../http/errors.ts';
-import { createPollStats, type PollStats } from '../http/request.ts';
+import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import type { Api } from '../vocabulary.ts';
 import type { Clock } from './schedule.ts';
 

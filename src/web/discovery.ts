@@ -10,7 +10,7 @@ import {
   sendUnknownCluster,
   toJson,
 } from './respond.ts';
-import type { ClusterSource } from './status/cluster.ts';
+import type { ClusterSource } from './status/read-cluster.ts';
 
 /** Where a node usually serves `/_status/vars`. */
 const DEFAULT_PORT = '8080';

@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
-import { formatYaml } from '../config/document.ts';
+import { stringify } from 'yaml';
 import type { Config } from '../config/keys-and-flags.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
-import { createProbe } from './probe.ts';
+import { createProbe } from './probe-route.ts';
 import {
   isCrossSite,
   isForeignHost,
@@ -20,7 +20,12 @@ import {
   toJson,
 } from './respond.ts';
 import { renderConfig, renderPage } from './status/page/page.ts';
-import { createRenderCache, readStatus, readVersion, type StatusSource } from './status/status.ts';
+import {
+  createRenderCache,
+  readStatus,
+  readVersion,
+  type StatusSource,
+} from './status/read-status.ts';
 
 type WebSettings = Pick<
   Config['web'],
@@ -163,11 +168,11 @@ function createStatusRoutes(
       handle({ headers: { accept = '' } }, response) {
         const config = source.describedConfig();
         if (accept.includes('text/html')) {
-          sendPage(response, Buffer.from(renderConfig(formatYaml(config), source, links)));
+          sendPage(response, Buffer.from(renderConfig(stringify(config), source, links)));
         } else if (accept.includes('application/json')) {
           sendJson(response, toJson(config), { vary: 'Accept' });
         } else {
-          send(response, [Buffer.from(formatYaml(config))], {
+          send(response, [Buffer.from(stringify(config))], {
             'content-type': 'application/yaml; charset=utf-8',
             'cache-control': 'no-store',
             vary: 'Accept',

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
-import { integer, object, string } from '../../src/json/shape.ts';
+import { integer, object, string } from '../../src/json/index.ts';
 import {
   createTestClient,
   type TestClient,

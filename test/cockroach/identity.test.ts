@@ -44,12 +44,12 @@ describe('another cluster is noticed', () => {
     const listings = new NodeListings();
     const stats = testStats();
     const seen: unknown[] = [];
-    listings.onReplaced((...args) => seen.push(args));
+    listings.onReplaced((names) => seen.push(names));
     listings.listed(stats, identityOf(...before));
     expect(seen).toEqual([]);
     listings.listed(stats, identityOf(...after));
     const names = { before: 'east', after: after[0]?.name ?? 'east' };
-    expect(seen).toEqual(isReplaced ? [[names]] : []);
+    expect(seen).toEqual(isReplaced ? [names] : []);
     expect(listings.noticedBy).toBe(isReplaced ? stats.id : undefined);
   });
 });

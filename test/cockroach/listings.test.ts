@@ -6,8 +6,8 @@ import {
   readTokenPages,
 } from '../../src/cockroach/listings.ts';
 import { RequestError } from '../../src/http/errors.ts';
-import type { PollStats } from '../../src/http/request.ts';
-import { integer, object } from '../../src/json/shape.ts';
+import type { PollStats } from '../../src/http/poll-stats.ts';
+import { integer, object } from '../../src/json/index.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
 
 /** What became of a listing: why it failed, or undefined, and the limits that it reached. */

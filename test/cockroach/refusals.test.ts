@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
-import { integer, object } from '../../src/json/shape.ts';
+import { integer, object } from '../../src/json/index.ts';
 import { createTestClient, type TestClient, testStats } from '../support/cluster.ts';
 import { serve, type TestServer } from '../support/http-server.ts';
 

@@ -1,8 +1,9 @@
 import type { RequestListener, ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { CloudControl } from '../../src/cockroach/cloud-api.ts';
-import type { FinishedRequest, PollStats } from '../../src/http/request.ts';
-import { object, string } from '../../src/json/shape.ts';
+import type { PollStats } from '../../src/http/poll-stats.ts';
+import type { FinishedRequest } from '../../src/http/request.ts';
+import { object, string } from '../../src/json/index.ts';
 import {
   createTestClient,
   createTestHttp,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { CloudApi } from '../../src/cockroach/cloud-api.ts';
-import { cloud } from '../../src/collectors/cloud.ts';
+import { cloud } from '../../src/collectors/cloud/collector.ts';
 import { RequestError } from '../../src/http/errors.ts';
-import { decodeValue } from '../../src/json/decoder.ts';
+import { decodeValue } from '../../src/json/index.ts';
 import { poll, type Polled } from './support.ts';
 
 const NOW_MS = Date.UTC(2026, 0, 2, 3, 4, 0);

@@ -1,11 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import {
-  ConfigError,
-  ConfigIssues,
-  findNearest,
-  formatIssues,
-  quote,
-} from '../../src/config/issues.ts';
+import { expect, test } from 'vitest';
+import { ConfigError, ConfigIssues, formatIssues, quote } from '../../src/config/issues.ts';
 
 function at(line: number, column: number) {
   return { source: 'f.yml', line, column, path: 'a.b' };
@@ -38,25 +32,4 @@ test('a value in a message is cut after 80 characters', () => {
   const eighty = 'ab'.repeat(40);
   expect(quote(eighty)).toBe(`"${eighty}"`);
   expect(quote(`${eighty}c`)).toBe(`"${eighty}…"`);
-});
-
-describe('the word that was probably meant', () => {
-  test.each([
-    ['ranges', ['nodes', 'range', 'ranges'], 'ranges'],
-    ['raneg', ['nodes', 'range'], 'range'],
-    // Two edits of any word, but never all of its letters.
-    ['abc', ['abcde'], 'abcde'],
-    ['cde', ['abcde'], 'abcde'],
-    ['abc', ['abcdef'], undefined],
-    ['abcdefgh', ['abcde'], undefined],
-    ['ab', ['cd'], undefined],
-    ['ab', ['cb'], 'cb'],
-    ['', ['a'], undefined],
-    ['abc', [], undefined],
-    // A third of the letters of a long one.
-    ['abcdefghijk', ['abcdefg'], undefined],
-    ['abcdefghijkl', ['abcdefgh'], 'abcdefgh'],
-  ])('for %j among %j is %j', (word, words, nearest) => {
-    expect(findNearest(word, words)).toBe(nearest);
-  });
 });

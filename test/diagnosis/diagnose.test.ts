@@ -4,7 +4,7 @@ import { COLLECTORS } from '../../src/collectors/index.ts';
 import { nodes } from '../../src/collectors/nodes/collector.ts';
 import { users } from '../../src/collectors/users.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import { createRemedyFinder, type FindRemedy } from '../../src/diagnosis/diagnose.ts';
+import { createRemedyFinder, type FindRemedy } from '../../src/diagnosis/diagnosis.ts';
 import { failureOf, RequestError } from '../../src/http/errors.ts';
 import { configFlag, runHere } from '../cli/run.ts';
 import { createAuthority } from '../support/certificates.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { cloud } from '../../src/collectors/cloud.ts';
+import { cloud } from '../../src/collectors/cloud/collector.ts';
 import { nodes } from '../../src/collectors/nodes/collector.ts';
 import { users } from '../../src/collectors/users.ts';
 import type { ClusterConfig } from '../../src/config/keys-and-flags.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
-import { diagnose } from '../../src/diagnosis/diagnose.ts';
+import { diagnose } from '../../src/diagnosis/diagnosis.ts';
 import type { Operation } from '../../src/diagnosis/failure.ts';
 import {
   RequestError,

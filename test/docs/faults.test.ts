@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { listCatalogue } from '../../src/cli/commands/reference.ts';
+import { listCatalogue } from '../../src/exporter/catalogue.ts';
 import { PANELS } from '../dashboards/panels.ts';
 import { nameOf, readRules } from '../rules/rule-set.ts';
 

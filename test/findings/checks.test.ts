@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_FINDING_SETTINGS } from '../../src/config/alert-settings.ts';
+import { DEFAULT_FINDING_SETTINGS } from '../../src/alerts/alert-settings.ts';
 import { urlProblems } from '../../src/findings/polls.ts';
 import type { Problem } from '../../src/findings/status.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import type { Api } from '../../src/vocabulary.ts';
-import type { ClusterSource } from '../../src/web/status/cluster.ts';
 import { ClusterHistory } from '../../src/web/status/history.ts';
+import type { ClusterSource } from '../../src/web/status/read-cluster.ts';
 import {
   clusterConfig,
   node,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
-import type { ClusterScan } from '../../src/collectors/ranges/result.ts';
-import { DEFAULT_THRESHOLDS } from '../../src/config/alert-settings.ts';
-import { type ClusterSource, readCluster } from '../../src/web/status/cluster.ts';
+import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
+import type { ClusterScan } from '../../src/collectors/ranges/scan-result.ts';
+import { type ClusterSource, readCluster } from '../../src/web/status/read-cluster.ts';
 import {
   node,
   nodesResult,

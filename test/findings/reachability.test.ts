@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import type { NetworkResult } from '../../src/collectors/network/result.ts';
-import { DEFAULT_THRESHOLDS } from '../../src/config/alert-settings.ts';
+import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
+import type { NetworkResult } from '../../src/collectors/network/network-result.ts';
 import { PARTITION } from '../../src/findings/cluster-checks.ts';
 import { readFacts, runChecks } from '../../src/findings/problems.ts';
 import {

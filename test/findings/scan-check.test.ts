@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { NodesResult } from '../../src/collectors/nodes/collector.ts';
-import type { RangesResult } from '../../src/collectors/ranges/result.ts';
+import type { RangesResult } from '../../src/collectors/ranges/scan-result.ts';
 import {
   checkScan,
   compareScan,

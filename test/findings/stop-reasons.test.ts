@@ -1,13 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { RequestError } from '../../src/cockroach/cluster-api.ts';
-import type { ClusterScan, RangesResult } from '../../src/collectors/ranges/result.ts';
+import type { ClusterScan, RangesResult } from '../../src/collectors/ranges/scan-result.ts';
 import { adviseReturn, readDeadEvidence, ReplicaTrends } from '../../src/findings/dead-nodes.ts';
-import { readRanges } from '../../src/findings/ranges.ts';
+import { readRanges } from '../../src/findings/range-status.ts';
 import {
   decideSafeToStop,
   describeUnverified,
   type StopEvidence,
 } from '../../src/findings/safe-to-stop.ts';
+import { RequestError } from '../../src/http/errors.ts';
 import type { LivenessStatus } from '../../src/vocabulary.ts';
 import { scannedRanges, scannedStore } from '../web/status/results.ts';
 

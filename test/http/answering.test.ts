@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { recordAnswer, type PollStats } from '../../src/http/request.ts';
-import { object } from '../../src/json/shape.ts';
+import { recordAnswer, type PollStats } from '../../src/http/poll-stats.ts';
+import { object } from '../../src/json/index.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
 import { serve } from '../support/http-server.ts';
 

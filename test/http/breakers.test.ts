@@ -1,6 +1,6 @@
 import { describe, test } from 'vitest';
 import { RequestError } from '../../src/http/errors.ts';
-import { object } from '../../src/json/shape.ts';
+import { object } from '../../src/json/index.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
 import { ask, connect } from '../support/http-client.ts';
 import { good, serve } from '../support/http-server.ts';

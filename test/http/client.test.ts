@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { object, string } from '../../src/json/shape.ts';
+import { object, string } from '../../src/json/index.ts';
 import { testStats } from '../support/cluster.ts';
 import { ask, connect } from '../support/http-client.ts';
 import { good, refusing, serve } from '../support/http-server.ts';

@@ -9,7 +9,7 @@ import {
   wasNotSent,
 } from '../../src/http/errors.ts';
 import { pauseSeconds } from '../../src/http/policy.ts';
-import { JsonError } from '../../src/json/errors.ts';
+import { JsonError } from '../../src/json/index.ts';
 
 /** The failure of a request that ends with this code of the system, of TLS or of undici. */
 function failWith(code: string, message = 'failed'): RequestError {

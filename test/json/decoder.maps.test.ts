@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { JsonError } from '../../src/json/errors.ts';
-import { PageParser } from '../../src/json/page-parser.ts';
-import { integer, object, optional, string } from '../../src/json/shape.ts';
+import { JsonError, PageParser, integer, object, optional, string } from '../../src/json/index.ts';
 import { generous, inPieces } from './reading.ts';
 
 /** Reads a document whose elements are the values of a map. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { integer, object, optional, raw, string } from '../../src/json/shape.ts';
+import { integer, object, optional, raw, string } from '../../src/json/index.ts';
 import { inPieces, readPieces } from './reading.ts';
 
 const options = {

@@ -1,9 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import * as fc from 'fast-check';
 import { expect, test, vi } from 'vitest';
-import { decodeValue } from '../../src/json/decoder.ts';
-import { JsonError } from '../../src/json/errors.ts';
-import type { ObjectShape } from '../../src/json/shape.ts';
+import { decodeValue, JsonError, type ObjectShape } from '../../src/json/index.ts';
 import { documents, envelope as usualEnvelope } from './documents.ts';
 import { documentText, objectShape, valueText } from './generated.ts';
 import { project } from './oracle.ts';

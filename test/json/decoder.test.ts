@@ -1,7 +1,14 @@
 import { describe, expect, test } from 'vitest';
-import { JsonError } from '../../src/json/errors.ts';
-import { PageParser } from '../../src/json/page-parser.ts';
-import { array, integer, object, optional, raw, string } from '../../src/json/shape.ts';
+import {
+  JsonError,
+  PageParser,
+  array,
+  integer,
+  object,
+  optional,
+  raw,
+  string,
+} from '../../src/json/index.ts';
 import { documents, envelope } from './documents.ts';
 import { project } from './oracle.ts';
 import { cutAt, generous, inPieces, readPieces } from './reading.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { decodeValue } from '../../src/json/decoder.ts';
 import {
+  decodeValue,
   type AnyShape,
   array,
   integer,
@@ -9,7 +9,7 @@ import {
   raw,
   record,
   string,
-} from '../../src/json/shape.ts';
+} from '../../src/json/index.ts';
 
 const inner = object({ a: integer(), list: array(string()) });
 

@@ -14,7 +14,7 @@ import {
   string,
   time,
   type ObjectShape,
-} from '../../src/json/shape.ts';
+} from '../../src/json/index.ts';
 
 interface Document {
   readonly list: string;

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
-import * as shapes from '../../src/json/shape.ts';
-import type { AnyShape, ObjectShape } from '../../src/json/shape.ts';
+import * as shapes from '../../src/json/index.ts';
+import type { AnyShape, ObjectShape } from '../../src/json/index.ts';
 
 /** Random shapes and random documents over the same few names, so that they often match. */
 

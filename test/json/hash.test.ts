@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { decodeValue, hashOf } from '../../src/json/decoder.ts';
-import { array, hashed, last, object } from '../../src/json/shape.ts';
+import { decodeValue, hashOf, array, hashed, last, object } from '../../src/json/index.ts';
 import { hashOfBytes } from './murmur.ts';
 
 test.each([

@@ -1,7 +1,6 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { decodeValue } from '../../src/json/decoder.ts';
-import { array, integer, number } from '../../src/json/shape.ts';
+import { decodeValue, array, integer, number } from '../../src/json/index.ts';
 
 function read(texts: readonly string[]): readonly number[] {
   return decodeValue(Buffer.from(`[${texts.join(',')}]`), array(number())).value;

@@ -1,4 +1,4 @@
-import type { AnyShape, TextParser } from '../../src/json/shape.ts';
+import type { AnyShape, TextParser } from '../../src/json/index.ts';
 import { hashOfBytes } from './murmur.ts';
 import type { Sources } from './sources.ts';
 

@@ -1,5 +1,4 @@
-import { PageParser } from '../../src/json/page-parser.ts';
-import { type Infer, type ObjectShape, typed } from '../../src/json/shape.ts';
+import { PageParser, type Infer, type ObjectShape, typed } from '../../src/json/index.ts';
 
 interface Limits {
   readonly maxElementBytes: number;

@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { PageParser } from '../../src/json/page-parser.ts';
 import {
+  PageParser,
   array,
   integer,
   number,
@@ -14,7 +14,7 @@ import {
   record,
   string,
   time,
-} from '../../src/json/shape.ts';
+} from '../../src/json/index.ts';
 import { generous, inPieces, readPieces } from './reading.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');

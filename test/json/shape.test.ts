@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { decodeValue } from '../../src/json/decoder.ts';
 import {
+  decodeValue,
   array,
   boolean,
   flags,
@@ -20,7 +20,7 @@ import {
   string,
   time,
   type AnyShape,
-} from '../../src/json/shape.ts';
+} from '../../src/json/index.ts';
 
 function read(text: string | Uint8Array, shape: AnyShape): unknown {
   const { value, wrongTypes } = decodeValue(Buffer.from(text), object({ x: shape }));

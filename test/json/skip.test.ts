@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { integer, last, object, string } from '../../src/json/shape.ts';
+import { integer, last, object, string } from '../../src/json/index.ts';
 import { project } from './oracle.ts';
 import { cutAt, readPieces } from './reading.ts';
 

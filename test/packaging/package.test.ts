@@ -43,7 +43,7 @@ function expand(entry: string): readonly string[] {
 /** The published files of a source file: a module with its declarations, or the file itself. */
 function builtFrom(source: string): readonly string[] {
   const target = path.join('dist', source);
-  if (source.endsWith('.d.ts')) return [];
+  if (/\.(?:d\.ts|md)$/.test(source)) return [];
   if (!source.endsWith('.ts')) return [target];
   return [target.replace(/\.ts$/, '.js'), target.replace(/\.ts$/, '.d.ts')];
 }

@@ -1,7 +1,7 @@
 import { ClusterApi } from '../../src/cockroach/cluster-api.ts';
 import { defineCollector } from '../../src/collectors/collector.ts';
 import type { CollectorConfig } from '../../src/config/collector-schema.ts';
-import type { PollStats } from '../../src/http/request.ts';
+import type { PollStats } from '../../src/http/poll-stats.ts';
 import { createLog } from '../../src/log.ts';
 import { ClusterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { gauge } from '../../src/metrics/family.ts';

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { CollectorPoll, CollectorResult } from '../../src/collectors/collector.ts';
-import { object } from '../../src/json/shape.ts';
+import { object } from '../../src/json/index.ts';
 import { KeptState, runCollector } from '../../src/polling/run-collector.ts';
 import { SYSTEM_CLOCK } from '../../src/polling/schedule.ts';
 import { createTestClient } from '../support/cluster.ts';

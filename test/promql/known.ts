@@ -1,4 +1,4 @@
-import { listCatalogue } from '../../src/cli/commands/reference.ts';
+import { listCatalogue } from '../../src/exporter/catalogue.ts';
 import { describeProcessMetrics, type ProcessMetric } from '../../src/metrics/exporter-metrics.ts';
 import { readRules } from '../rules/rule-set.ts';
 

@@ -1,4 +1,4 @@
-import { SETTINGS } from '../../src/cli/commands/rules/settings.ts';
+import { SETTINGS } from '../../src/alerts/rule-settings.ts';
 
 /** The settings that are numbers. */
 export const NUMBERS = Object.keys(SETTINGS).filter(

@@ -1,6 +1,6 @@
 import { type Collector, defineCollector } from '../../src/collectors/collector.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
-import { object } from '../../src/json/shape.ts';
+import { object } from '../../src/json/index.ts';
 
 /** A collector that the program does not know, with a privilege of its own and without metrics. */
 export const orders = defineCollector({

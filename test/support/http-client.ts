@@ -1,4 +1,5 @@
-import { createPollStats, type HttpRequest } from '../../src/http/request.ts';
+import { createPollStats } from '../../src/http/poll-stats.ts';
+import type { HttpRequest } from '../../src/http/request.ts';
 import { createTestClient, type TestClient, type TestClientOptions } from './cluster.ts';
 
 /** A client of these URLs, without login. */

@@ -1,6 +1,6 @@
-import { type CatalogueEntry, listCatalogue } from '../../src/cli/commands/reference.ts';
 import type { Collector } from '../../src/collectors/collector.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
+import { type CatalogueEntry, listCatalogue } from '../../src/exporter/catalogue.ts';
 import { describeProcessMetrics } from '../../src/metrics/exporter-metrics.ts';
 
 const INTRODUCTION = `# Metrics

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { cpSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { readBuild } from '../../src/cli/build.ts';
+import { readBuild } from '../../src/build.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const DIST = path.join(ROOT, 'dist');
@@ -30,6 +30,6 @@ function copyAssets(): void {
     recursive: true,
     force: false,
     errorOnExist: true,
-    filter: (file) => !file.endsWith('.ts'),
+    filter: (file) => !/\.(?:ts|md)$/.test(file),
   });
 }

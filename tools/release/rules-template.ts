@@ -1,10 +1,11 @@
-import { listAlerts, writeRules } from '../../src/cli/commands/rules.ts';
-import { SETTING_NAMES, SETTINGS } from '../../src/cli/commands/rules/settings.ts';
+import { ALERT_NAMES, findAlert } from '../../src/alerts/alerts.ts';
+import { SETTING_NAMES, SETTINGS } from '../../src/alerts/rule-settings.ts';
+import { writeRules } from '../../src/alerts/rules-template.ts';
 
 /** The template of the PrometheusRule: the rules, with the chart's `rules.set` where `rules --set` changes them. */
 export function writeRulesTemplate(): string {
   const marked = Object.fromEntries(SETTING_NAMES.map((name) => [name, `@${name}@`]));
-  const waits = Object.fromEntries(listAlerts().map(({ name }) => [name, WAIT]));
+  const waits = Object.fromEntries(ALERT_NAMES.map((name) => [name, WAIT]));
   const none = { values: marked, severities: {}, labels: {} };
   const usual = rulesIn(writeRules({ ...none, waits: {} })).map(waitOf);
   const rules = rulesIn(writeRules({ ...none, waits }))
@@ -15,7 +16,7 @@ export function writeRulesTemplate(): string {
     .replaceAll(/@(\w+)@/g, (_, name: string) => valueOf(name));
   return `${HEAD}${rules
     .split(/(?=^ {6}- )/m)
-    .map((rule, _, all) => conditional(rule, all))
+    .map(conditional)
     .join('')
     .replaceAll(/^(?=.)/gm, '  ')}{{- end }}\n`;
 }
@@ -85,11 +86,11 @@ function valueOf(name: string): string {
 }
 
 /** An alert under the condition that its severity is wanted; of two severities each up to the given one. */
-function conditional(rule: string, all: readonly string[]): string {
+function conditional(rule: string): string {
   const [, name = ''] = /- alert: (\w+)/.exec(rule) ?? [];
   if (name === '') return rule;
   const [, severity = ''] = /\{ severity: (\w+)/.exec(rule) ?? [];
-  const isOnly = all.filter((one) => one.includes(`- alert: ${name}\n`)).length === 1;
+  const isOnly = Object.keys(findAlert(name)?.waits ?? {}).length === 1;
   const given = `(get $set "severity.${name}" | default ${isOnly ? `"${severity}"` : '"critical"'})`;
   const wanted = isOnly
     ? `ne ${given} "off"`

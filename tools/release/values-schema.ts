@@ -1,11 +1,11 @@
-import { listAlerts } from '../../src/cli/commands/rules.ts';
+import { ALERT_NAMES, canWait } from '../../src/alerts/alerts.ts';
 import {
   DURATION,
+  GIVEN_SEVERITIES,
   OWN_LABELS,
   type Setting,
   SETTINGS,
-  SEVERITIES,
-} from '../../src/cli/commands/rules/settings.ts';
+} from '../../src/alerts/rule-settings.ts';
 
 type Schema = Readonly<Record<string, unknown>>;
 
@@ -101,11 +101,11 @@ function ruleSettings(exporter: Schema): Schema {
     name,
     { ...(kind === 'number' ? adapt(thresholds[name]) : schemaOf(kind)), description: about },
   ]);
-  const alerts = listAlerts();
-  const severities = alerts.map(({ name }) => [`severity.${name}`, { enum: SEVERITIES }]);
-  const waits = alerts
-    .filter((alert) => alert.waits)
-    .map(({ name }) => [`for.${name}`, { ...text, pattern: DURATION.source }]);
+  const severities = ALERT_NAMES.map((name) => [`severity.${name}`, { enum: GIVEN_SEVERITIES }]);
+  const waits = ALERT_NAMES.filter(canWait).map((name) => [
+    `for.${name}`,
+    { ...text, pattern: DURATION.source },
+  ]);
   const labels = OWN_LABELS.map((name) => [`label.${name}`, { not: {} }]);
   return {
     ...object(Object.fromEntries([...settings, ...severities, ...waits, ...labels])),

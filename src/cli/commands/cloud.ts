@@ -1,13 +1,13 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { cloud } from '../../collectors/cloud.ts';
+import { cloud } from '../../collectors/cloud/collector.ts';
 import { explainFileError, readTextFile } from '../../config/files.ts';
 import { messageOf } from '../../format.ts';
+import { defineAssistant } from '../cloud-assistant.ts';
 import { addClusterAction, type ClusterTarget, confirm } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { note, writeServerText } from '../output/standard-output.ts';
-import { defineAssistant } from './cloud/assistant.ts';
 
 const RENAME_DATABASE = {
   name: 'rename-database',

@@ -7,13 +7,13 @@ import {
   type SimulatorOptions,
   startSimulator,
 } from '../../../simulator/index.ts';
+import type { Build } from '../../build.ts';
 import { COLLECTORS } from '../../collectors/index.ts';
 import type { Config } from '../../config/keys-and-flags.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Exporter } from '../../exporter/exporter.ts';
 import { messageOf } from '../../format.ts';
 import { createLog } from '../../log.ts';
-import type { Build } from '../../metrics/exporter-metrics.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
 import { runExporter } from './serve.ts';

@@ -1,25 +1,25 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { TLSSocket } from 'node:tls';
 import { type Command, Option } from 'commander';
+import type { FindingSettings } from '../../alerts/alert-settings.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { ClusterIdentity, nodeIdentity } from '../../cockroach/identity.ts';
 import { PAGE_LIMIT } from '../../cockroach/node.ts';
-import { cloud } from '../../collectors/cloud.ts';
+import { cloud } from '../../collectors/cloud/collector.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
-import type { FindingSettings } from '../../config/alert-settings.ts';
 import { isLoopback } from '../../config/values.ts';
 import { runbookUrl } from '../../findings/problem.ts';
 import { formatJson, formatLine } from '../../format.ts';
 import type { HttpClient } from '../../http/client.ts';
-import type { Infer } from '../../json/shape.ts';
+import type { Infer } from '../../json/index.ts';
 import { chooseCluster, openClients } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import { Checklist, type CheckResult, ok, type Verdict } from '../diagnose-checklist.ts';
+import { checkClusterApi, HEALTH } from '../diagnose-cluster-api.ts';
 import { writeOut } from '../output/standard-output.ts';
 import { paint, type Style } from '../output/table.ts';
 import { runCancellable } from '../process/signals.ts';
 import { addClusterOptions, loadCommandConfig } from '../schema-flags.ts';
-import { Checklist, type CheckResult, ok, type Verdict } from './diagnose/checklist.ts';
-import { checkClusterApi, HEALTH } from './diagnose/cluster-api.ts';
 
 const MARKS: Readonly<Record<Verdict['verdict'], readonly [mark: string, style: Style]>> = {
   ok: ['✓', 'green'],

@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
 import type { Operation } from '../../diagnosis/failure.ts';
-import { grantee } from '../../diagnosis/rules.ts';
+import { grantee } from '../../diagnosis/remedies.ts';
 import { formatAge, formatCount, formatPercent, toTime } from '../../format.ts';
-import { type Infer, nameText, number, object, string, time } from '../../json/shape.ts';
+import { type Infer, nameText, number, object, string, time } from '../../json/index.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';

@@ -2,13 +2,13 @@ import type { Command } from 'commander';
 import { DOWN, freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
 import { network } from '../../collectors/network/collector.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
-import { nodeDetails } from '../../collectors/nodes/record.ts';
-import { diagnose } from '../../diagnosis/diagnose.ts';
+import { nodeDetails } from '../../collectors/nodes/node-record.ts';
+import { diagnose } from '../../diagnosis/diagnosis.ts';
 import { findUnreachable, type NetworkEvidence } from '../../findings/reachability.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { compareScan, countsOf, isOutside } from '../../findings/scan-check.ts';
 import { formatAge, formatBytes, formatCount, formatPercent, toTime } from '../../format.ts';
-import type { Infer } from '../../json/shape.ts';
+import type { Infer } from '../../json/index.ts';
 import { sum } from '../../sum.ts';
 import { LIVENESS_BY_CODE } from '../../vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
@@ -16,7 +16,7 @@ import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { note } from '../output/standard-output.ts';
 import { type Column, numberColumn } from '../output/table.ts';
-import { noteScanCost, scanAllNodes } from '../replicas.ts';
+import { noteScanCost, scanAllNodes } from '../read-replicas.ts';
 
 const NODES_PER_PAGE = 100;
 

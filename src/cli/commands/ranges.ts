@@ -25,7 +25,7 @@ import {
   readTableNames,
   type Replica,
   REPLICA_COLUMNS,
-} from '../replicas.ts';
+} from '../read-replicas.ts';
 import { printFewVoters } from '../zone-voters.ts';
 
 /** How many times the wanted number of hot ranges is kept before the coldest are dropped. */

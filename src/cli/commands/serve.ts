@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Build } from '../../build.ts';
 import { COLLECTORS } from '../../collectors/index.ts';
 import { FILE_CHECK_MS, watchFiles } from '../../config/files.ts';
 import { ConfigError, formatIssues } from '../../config/issues.ts';
@@ -6,7 +7,6 @@ import { type ConfigSources, loadConfig } from '../../config/load.ts';
 import { findFile } from '../../config/sources.ts';
 import { Exporter, type ExporterOptions } from '../../exporter/exporter.ts';
 import { createLog, type Log } from '../../log.ts';
-import type { Build } from '../../metrics/exporter-metrics.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
 import { createSystemdNotifier, inheritedSockets } from '../process/systemd.ts';

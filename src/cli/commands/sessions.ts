@@ -10,9 +10,9 @@ import {
 } from '../../collectors/sessions/session.ts';
 import { users } from '../../collectors/users.ts';
 import { collectorOptions } from '../../config/collector-schema.ts';
-import { grantee } from '../../diagnosis/rules.ts';
+import { grantee } from '../../diagnosis/remedies.ts';
 import { formatAge, formatBytes, formatCount, formatList, toTime } from '../../format.ts';
-import { type Infer, object, string } from '../../json/shape.ts';
+import { type Infer, object, string } from '../../json/index.ts';
 import { parseSeconds } from '../arguments.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';

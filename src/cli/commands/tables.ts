@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { TableLoad } from '../../collectors/ranges/result.ts';
+import type { TableLoad } from '../../collectors/ranges/scan-result.ts';
 import { tables } from '../../collectors/tables/collector.ts';
 import {
   type KnownTable,
@@ -7,7 +7,7 @@ import {
   readTable,
   toSeconds,
   ZONE_LEVELS,
-} from '../../collectors/tables/table.ts';
+} from '../../collectors/tables/table-details.ts';
 import {
   formatAge,
   formatBytes,
@@ -22,7 +22,7 @@ import { addExamples, type CommandContext, CommandError, EXIT } from '../command
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { note, writeJson, writeOut, withProgress } from '../output/standard-output.ts';
 import { type Column, numberColumn, printTable, textColumns } from '../output/table.ts';
-import { scanAllNodes } from '../replicas.ts';
+import { scanAllNodes } from '../read-replicas.ts';
 
 type Table = ReturnType<typeof toTable>;
 

@@ -1,15 +1,11 @@
-import { type ClusterApi, failureOf, type RequestError } from '../../cockroach/cluster-api.ts';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { listNodes } from '../../cockroach/node.ts';
 import type { OptionSpecs, OptionValues } from '../../collector-options.ts';
+import { failureOf, type RequestError } from '../../http/errors.ts';
 import { gauge } from '../../metrics/family.ts';
 import { type CollectorPoll, defineCollector, mostFrequent } from '../collector.ts';
-import {
-  countConnections,
-  mergeConnections,
-  type NodeConnections,
-  peerShape,
-} from './connections.ts';
-import { type NetworkResult, PEER_STATES } from './result.ts';
+import { type NetworkResult, PEER_STATES } from './network-result.ts';
+import { countConnections, mergeConnections, type NodeConnections, peerShape } from './peers.ts';
 
 const OPTIONS = {
   max_pairs: {

@@ -1,12 +1,12 @@
 import { assertWithin, MAX_NODE_VALUES, MAX_STORES } from '../../cockroach/listings.ts';
 import { DEAD, freshnessOf, livenessOf, LocalityReader } from '../../cockroach/node.ts';
-import type { KeyFilter } from '../../json/shape.ts';
+import type { KeyFilter } from '../../json/index.ts';
 import { gauge } from '../../metrics/family.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { LIVENESS_STATUSES } from '../../vocabulary.ts';
 import { type CollectorResult, defineCollector, gaugeOf } from '../collector.ts';
-import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './jobs.ts';
+import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './job-status.ts';
 import { NODE } from './keyed.ts';
 import {
   MEASUREMENT_FAMILIES,
@@ -15,7 +15,7 @@ import {
   storeKeys,
   writeMeasurements,
 } from './measurements.ts';
-import { copyNode, type NodeRecord, type NodeStatus, nodeShape } from './record.ts';
+import { copyNode, type NodeRecord, type NodeStatus, nodeShape } from './node-record.ts';
 
 /** Liveness, identity and size of the nodes: true of a node even when its record is old. */
 const families = {
@@ -186,7 +186,7 @@ export const nodes = defineCollector({
   },
 });
 
-export type { NodeStatus } from './record.ts';
+export type { NodeStatus } from './node-record.ts';
 
 /** The nodes, as a poll found them. */
 export interface NodesResult extends CollectorResult {

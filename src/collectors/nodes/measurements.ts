@@ -1,9 +1,9 @@
-import type { KeyFilter } from '../../json/shape.ts';
+import type { KeyFilter } from '../../json/index.ts';
 import { type Family, gauge, untyped } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import { JOB_KEYS, writeJobFailures } from './jobs.ts';
+import { JOB_KEYS, writeJobFailures } from './job-status.ts';
 import { type KeyedSeries, NODE, NODE_METRICS, STORE_METRICS } from './keyed.ts';
-import { CPU_KEYS, type NodeRecord } from './record.ts';
+import { CPU_KEYS, type NodeRecord } from './node-record.ts';
 
 // The families read from the metrics of a node and of its stores, by their CockroachDB keys.
 

@@ -7,7 +7,7 @@ import { isLost, judgeRanges, type LostRange } from './judge-ranges.ts';
 import { findOpenEnds, findUncertain } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
 import { walk, type Work } from './range-table.ts';
-import type { ClusterScan } from './result.ts';
+import type { ClusterScan } from './scan-result.ts';
 import type { ScanContext } from './scan-state.ts';
 import { type AbsentReplica, MAX_READ_AGAIN, SecondReading } from './second-reading.ts';
 

@@ -1,11 +1,11 @@
 import { defineCollector } from '../collector.ts';
 import { assignLocalNode, assignNodes } from './assignment.ts';
-import { families } from './families.ts';
 import { MAX_REMEMBERED } from './lists.ts';
+import { families } from './range-families.ts';
 import { logFailures, readNode, readNodes, SCAN, scanFailure } from './read-nodes.ts';
 import { tableLabels } from './replica.ts';
-import type { RangesResult } from './result.ts';
 import { writeSamples } from './samples.ts';
+import type { RangesResult } from './scan-result.ts';
 import { RangesState } from './scan-state.ts';
 import { RangeScan } from './scan.ts';
 

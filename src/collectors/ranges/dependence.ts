@@ -1,5 +1,5 @@
 import type { NodeList, Tier } from '../../cockroach/node.ts';
-import type { Dependence, LocalityDomain, NodeDomain } from './result.ts';
+import type { Dependence, LocalityDomain, NodeDomain } from './scan-result.ts';
 import { judgeRange, keepsMajority, type RangeReplicas, type RangeVerdict } from './verdict.ts';
 
 /** Localities that are counted; a cluster with more has no figures of localities. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClusterApi, failureOf, type RequestError } from '../../cockroach/cluster-api.ts';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
+import { failureOf, type RequestError } from '../../http/errors.ts';
 import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
 import {
@@ -12,8 +13,8 @@ import {
 } from './descriptor-plan.ts';
 import { keepDescriptor, reportersOf } from './descriptors.ts';
 import { IS_EXHAUSTED, IS_UNCERTAIN, walk, type Work } from './range-table.ts';
-import type { DescriptorStatus } from './result.ts';
 import type { ScanClock } from './scan-clock.ts';
+import type { DescriptorStatus } from './scan-result.ts';
 
 /** Ids in a request at first: their descriptors are some 800 kB. */
 const FIRST_BATCH = 200;

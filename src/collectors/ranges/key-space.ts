@@ -1,6 +1,6 @@
-import { hashOf } from '../../json/decoder.ts';
+import { hashOf } from '../../json/index.ts';
 import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
-import type { KeySpaceStatus } from './result.ts';
+import type { KeySpaceStatus } from './scan-result.ts';
 
 // The start key of each range is the end key of another, but for the first and the last. A key is known by the hash of its
 // bytes in the response. Example: of the ranges [a, b), [b, c) and [c, d) the second is missing. Then b is an end and no

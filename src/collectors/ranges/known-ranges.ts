@@ -1,4 +1,4 @@
-import { RequestError } from '../../cockroach/cluster-api.ts';
+import { RequestError } from '../../http/errors.ts';
 import { PROBLEMS, type RangeProblem, REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import {
   HAS_OLD_SEQUENCE,
@@ -16,7 +16,7 @@ import {
   type ReplicaColumns,
   TableIndexes,
 } from './replica.ts';
-import type { RangeCounts } from './result.ts';
+import type { RangeCounts } from './scan-result.ts';
 
 /** Ranges that one exporter knows, in 240 MB. More need shards. */
 export const MAX_RANGES = 5_000_000;

@@ -9,7 +9,7 @@ import {
   tableOf,
   UNKNOWN_TABLE,
 } from './replica.ts';
-import type { HotRange, ListedRange, ProblemRange, ShownTables, TableLoad } from './result.ts';
+import type { HotRange, ListedRange, ProblemRange, ShownTables, TableLoad } from './scan-result.ts';
 
 /** The replicas of a node from one index to before another. */
 export interface ReplicaSlice {

@@ -1,5 +1,5 @@
-import { RequestError } from '../../cockroach/cluster-api.ts';
 import { isId } from '../../cockroach/node.ts';
+import { RequestError } from '../../http/errors.ts';
 import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import { MAX_RANGE_ID } from './range-table.ts';
 import {
@@ -16,7 +16,7 @@ import {
   WRITES,
   lastTableIdOf,
 } from './replica.ts';
-import type { ScannedNode, StoreTotals } from './result.ts';
+import type { ScannedNode, StoreTotals } from './scan-result.ts';
 
 /** The response holds ranges of another node than the one that was requested. */
 export class WrongNodeError extends RequestError {}

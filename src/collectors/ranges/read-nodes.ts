@@ -1,15 +1,16 @@
-import { type ClusterApi, failureOf, RequestError } from '../../cockroach/cluster-api.ts';
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import {
   assertWithin,
   MAX_NODE_REPLICAS,
   MAX_NODE_STORES,
   type RangeRoute,
 } from '../../cockroach/listings.ts';
-import type { Infer, ObjectShape } from '../../json/shape.ts';
+import { failureOf, RequestError } from '../../http/errors.ts';
+import type { Infer, ObjectShape } from '../../json/index.ts';
 import { type CollectorPoll, mostFrequent } from '../collector.ts';
 import { nameOf, NodeReplicas, WrongNodeError } from './node-replicas.ts';
 import { replicaShape } from './replica.ts';
-import type { FailedNode, ScannedNode } from './result.ts';
+import type { FailedNode, ScannedNode } from './scan-result.ts';
 
 /** State of reading the nodes that the next scan continues. */
 export interface ReadingState {

@@ -8,7 +8,7 @@ import {
   object,
   boolean,
   parsed,
-} from '../../json/shape.ts';
+} from '../../json/index.ts';
 import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
 
 /** Kinds of a lease; `none` where no replica is known to hold it. */

@@ -1,8 +1,8 @@
 import { formatValue } from '../../metrics/label-text.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
-import { families } from './families.ts';
 import { isLower } from './lists.ts';
+import { families } from './range-families.ts';
 import {
   CPU_NANOS,
   LEASE_KINDS,
@@ -21,7 +21,7 @@ import type {
   RangesResult,
   ScannedNode,
   ScanSummary,
-} from './result.ts';
+} from './scan-result.ts';
 
 const NANOS = 1e9;
 /** Ranges with more replicas count as `other`. */

@@ -7,23 +7,23 @@ import { Members } from './members.ts';
 import type { ReadingState } from './read-nodes.ts';
 import { ScanClock } from './scan-clock.ts';
 
-/** State of a scan that the next one continues. */
+/** State of a scan that the next one continues. All members are replaced when another cluster answers; a scan that runs then fails. */
 export class RangesState implements ReadingState {
   firstNodeId = 0;
   scans = 0;
   gatewayOnly = false;
-  readonly clock = new ScanClock();
-  readonly known = new KnownRanges();
-  readonly members = new Members();
-  readonly reading = new DescriptorReading();
-  readonly gaps = new GapHistory();
-  readonly hot = new HotRanges();
-  readonly problems = new ProblemRanges();
-  readonly tables = new TopTables();
+  clock = new ScanClock();
+  known = new KnownRanges();
+  members = new Members();
+  reading = new DescriptorReading();
+  gaps = new GapHistory();
+  hot = new HotRanges();
+  problems = new ProblemRanges();
+  tables = new TopTables();
   /** Continues to read descriptors until the next scan; undefined before the first, and for a part of a cluster. */
   reader: DescriptorReader | undefined;
   /** The only store of each node that was ever read; 0 of a node with several. */
-  readonly onlyStores = new Map<number, number>();
+  onlyStores = new Map<number, number>();
   /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
   localNodeId = 0;
   /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */

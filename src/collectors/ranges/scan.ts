@@ -8,14 +8,14 @@ import type { ScannedRanges } from './descriptor-reader.ts';
 import type { NodeReplicas } from './node-replicas.ts';
 import { walk, type Work } from './range-table.ts';
 import { QUERIES, WRITES } from './replica.ts';
+import { ticksOf } from './scan-clock.ts';
 import type {
   FailedNode,
   ProblemRange,
   ProblemSummary,
   ScannedNode,
   ScanSummary,
-} from './result.ts';
-import { ticksOf } from './scan-clock.ts';
+} from './scan-result.ts';
 import type { ScanContext } from './scan-state.ts';
 import { Verification } from './verification.ts';
 

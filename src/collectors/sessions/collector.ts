@@ -24,7 +24,7 @@ import {
   NODE_KINDS,
   SESSION_FAMILIES,
   families,
-} from './families.ts';
+} from './session-families.ts';
 import {
   addTally,
   createTally,

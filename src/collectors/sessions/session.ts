@@ -10,7 +10,7 @@ import {
   raw,
   string,
   time,
-} from '../../json/shape.ts';
+} from '../../json/index.ts';
 
 const transaction = object({
   start: time(),

@@ -1,5 +1,5 @@
-import { failureOf, type RequestError } from '../../cockroach/cluster-api.ts';
 import type { OptionSpecs, OptionValues } from '../../collector-options.ts';
+import { failureOf, type RequestError } from '../../http/errors.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import {
   defineCollector,
@@ -7,7 +7,6 @@ import {
   type CollectorResult,
   mostFrequent,
 } from '../collector.ts';
-import { DATABASE_GAUGES, families, TABLE_FAMILIES, TABLE_GAUGES } from './families.ts';
 import {
   discoverTables,
   formatTableName,
@@ -19,7 +18,8 @@ import {
   type TableFigures,
   type TableName,
   type TableSummary,
-} from './table.ts';
+} from './table-details.ts';
+import { DATABASE_GAUGES, families, TABLE_FAMILIES, TABLE_GAUGES } from './table-families.ts';
 
 const OPTIONS = {
   tables: {

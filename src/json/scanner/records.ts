@@ -16,6 +16,19 @@ import {
   valueStart,
 } from './keys.ts';
 import {
+  copySlots,
+  isText,
+  Kind,
+  Plan,
+  readHash,
+  readNullOrWrong,
+  readNumeric,
+  readRaw,
+  readText,
+  skipShallow,
+  skipValue,
+} from './read-values.ts';
+import {
   Byte,
   fail,
   Failure,
@@ -29,19 +42,6 @@ import {
   state,
   unexpected,
 } from './skip.ts';
-import {
-  copySlots,
-  isText,
-  Kind,
-  Plan,
-  readHash,
-  readNullOrWrong,
-  readNumeric,
-  readRaw,
-  readText,
-  skipShallow,
-  skipValue,
-} from './values.ts';
 
 export { addKey, addPrefix, allocate, createTable, keyEnd, readKey, skipBlanks, state };
 

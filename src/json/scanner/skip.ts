@@ -4,7 +4,7 @@
 // not: then `state.failure` is the reason. Zero bytes follow the window, and zero ends every token, so inner loops need not
 // compare each address with `state.end`.
 
-/** Why a value could not be read. In the order of ../scanner.ts. */
+/** Why a value could not be read. In the order of ../compiled-scanner.ts. */
 export enum Failure {
   NEED_MORE,
   SYNTAX,
@@ -19,7 +19,7 @@ export enum Outcome {
   WRONG_TYPE,
 }
 
-/** Input and results of a call; ../scanner.ts reads the first fields. */
+/** Input and results of a call; ../compiled-scanner.ts reads the first fields. */
 @unmanaged
 class State {
   failure: Failure = Failure.NEED_MORE;

@@ -1,14 +1,14 @@
+import type { FindingSettings } from '../../alerts/alert-settings.ts';
 import { nodes, type NodesResult } from '../../collectors/nodes/collector.ts';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import { sessions } from '../../collectors/sessions/collector.ts';
-import type { FindingSettings } from '../../config/alert-settings.ts';
 import { ReplicaTrends } from '../../findings/dead-nodes.ts';
 import { remember } from '../../findings/last-known.ts';
 import { pollWarnings } from '../../findings/polls.ts';
 import { toFindings } from '../../findings/problem.ts';
 import { readSqlLoad, readWriteStalls } from '../../findings/rates.ts';
 import { ScanHistory } from '../../findings/scan-check.ts';
-import { findHiddenSessions } from '../../findings/sessions.ts';
+import { findHiddenSessions } from '../../findings/session-problems.ts';
 import type {
   ClusterReading,
   Finding,
@@ -16,7 +16,7 @@ import type {
   Problem,
   SqlLoad,
 } from '../../findings/status.ts';
-import { type ClusterSource, readCluster } from './cluster.ts';
+import { type ClusterSource, readCluster } from './read-cluster.ts';
 
 /** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
 const MIN_CONTRADICTIONS = 3;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ASSISTANT_PASSWORD, SQL_MARKER, startSimulator } from '../../../simulator/index.ts';
-import { cloud } from '../../../src/collectors/cloud.ts';
+import { cloud } from '../../../src/collectors/cloud/collector.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { tables } from '../../../src/collectors/tables/collector.ts';
 import { createAuthority } from '../../support/certificates.ts';

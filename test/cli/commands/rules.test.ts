@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { SETTINGS } from '../../../src/cli/commands/rules/settings.ts';
+import { SETTINGS } from '../../../src/alerts/rule-settings.ts';
 import { NUMBERS, otherValue } from '../../rules/other-values.ts';
 import { run } from '../../rules/promtool.ts';
 import type { RuleGroup } from '../../rules/rule-set.ts';

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { CommandError } from '../../../src/cli/command.ts';
-import { listCatalogue, writeReference } from '../../../src/cli/commands/reference.ts';
+import { writeReference } from '../../../src/cli/commands/reference.ts';
+import { listCatalogue } from '../../../src/exporter/catalogue.ts';
 import { writeMetricsPage } from '../../../tools/docs/metrics-page.ts';
 import { expectGolden } from '../../support/golden.ts';
 

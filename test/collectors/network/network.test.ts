@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../../simulator/index.ts';
 import { collectorPoll } from '../../../src/collectors/collector.ts';
 import { network, readConnections } from '../../../src/collectors/network/collector.ts';
-import { createPollStats } from '../../../src/http/request.ts';
+import { createPollStats } from '../../../src/http/poll-stats.ts';
 import { simulatedApi } from '../ranges/simulated.ts';
 import { answering, poll } from '../support.ts';
 

@@ -2,8 +2,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
+import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
 import { nodes } from '../../../src/collectors/nodes/collector.ts';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
 import { CLUSTER_CHECKS } from '../../../src/findings/cluster-checks.ts';
 import { NODE_CHECKS } from '../../../src/findings/node-checks.ts';
 import { readFacts, runChecks } from '../../../src/findings/problems.ts';

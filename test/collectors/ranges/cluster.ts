@@ -1,11 +1,11 @@
-import type { ApiRequest } from '../../../src/cockroach/api-login.ts';
+import type { ApiRequest } from '../../../src/cockroach/api-request.ts';
 import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
 import { collectorPoll, type CollectorPoll } from '../../../src/collectors/collector.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import type { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
-import type { ScannedNode } from '../../../src/collectors/ranges/result.ts';
+import type { ScannedNode } from '../../../src/collectors/ranges/scan-result.ts';
 import { RequestError } from '../../../src/http/errors.ts';
-import { type PollStats, createPollStats } from '../../../src/http/request.ts';
+import { type PollStats, createPollStats } from '../../../src/http/poll-stats.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../../src/metrics/snapshot.ts';
 import { inSlices } from '../../../src/time-slice.ts';

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { KnownRanges } from '../../../src/collectors/ranges/known-ranges.ts';
 import type { Work } from '../../../src/collectors/ranges/range-table.ts';
 import { ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
-import type { RangeCounts } from '../../../src/collectors/ranges/result.ts';
+import type { RangeCounts } from '../../../src/collectors/ranges/scan-result.ts';
 
 const [NONE, EPOCH, EXPIRATION, LEADER] = [0, 1, 2, 3];
 

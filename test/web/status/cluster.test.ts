@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { CloudResult } from '../../../src/collectors/cloud.ts';
 import {
   DEFAULT_FINDING_SETTINGS,
   DEFAULT_THRESHOLDS,
-} from '../../../src/config/alert-settings.ts';
-import { readCluster } from '../../../src/web/status/cluster.ts';
+} from '../../../src/alerts/alert-settings.ts';
+import type { CloudResult } from '../../../src/collectors/cloud/collector.ts';
 import { ClusterHistory } from '../../../src/web/status/history.ts';
+import { readCluster } from '../../../src/web/status/read-cluster.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { preparePoller } from '../../polling/prepare-poller.ts';
 import {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
-import { nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
+import { nodeProblems, readNodes } from '../../../src/findings/node-problems.ts';
 import { pollProblems } from '../../../src/findings/polls.ts';
 import { toFindings } from '../../../src/findings/problem.ts';
 import { rangeProblems } from '../../../src/findings/range-problems.ts';
-import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
+import { readSessions, sessionProblems } from '../../../src/findings/session-problems.ts';
 import type { CollectorStatus, Problem, RangesStatus } from '../../../src/findings/status.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../../src/vocabulary.ts';
 import { expectGolden } from '../../support/golden.ts';

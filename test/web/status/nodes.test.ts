@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
-import { formatLiveNodes, nodeProblems, readNodes } from '../../../src/findings/nodes.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
+import { formatLiveNodes, nodeProblems, readNodes } from '../../../src/findings/node-problems.ts';
 import { node, type Node, nodesResult as result, UNREAD } from './results.ts';
 
 function problemsOf(...nodes: readonly Node[]) {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { DependenceCounter } from '../../../src/collectors/ranges/dependence.ts';
 import { tableIndexOf } from '../../../src/collectors/ranges/replica.ts';
-import type { RangesResult } from '../../../src/collectors/ranges/result.ts';
-import type { ProblemSummary } from '../../../src/collectors/ranges/result.ts';
-import { isDown, readNodes } from '../../../src/findings/nodes.ts';
-import { readRanges } from '../../../src/findings/ranges.ts';
+import type { RangesResult } from '../../../src/collectors/ranges/scan-result.ts';
+import type { ProblemSummary } from '../../../src/collectors/ranges/scan-result.ts';
+import { isDown, readNodes } from '../../../src/findings/node-problems.ts';
+import { readRanges } from '../../../src/findings/range-status.ts';
 import { type RangeProblem, REPORTED_PROBLEMS } from '../../../src/vocabulary.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { node, nodesResult, scannedRanges } from './results.ts';

@@ -1,12 +1,12 @@
-import type { CloudResult } from '../../../src/collectors/cloud.ts';
+import type { CloudResult } from '../../../src/collectors/cloud/collector.ts';
 import type { CollectorResult } from '../../../src/collectors/collector.ts';
 import {
   nodes as nodesCollector,
   type NodesResult,
 } from '../../../src/collectors/nodes/collector.ts';
 import { LOADS, QUERIES } from '../../../src/collectors/ranges/replica.ts';
-import type { RangesResult } from '../../../src/collectors/ranges/result.ts';
-import type { ScannedNode } from '../../../src/collectors/ranges/result.ts';
+import type { RangesResult } from '../../../src/collectors/ranges/scan-result.ts';
+import type { ScannedNode } from '../../../src/collectors/ranges/scan-result.ts';
 import { sessions, type SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
 import type { ClusterConfig } from '../../../src/config/keys-and-flags.ts';
@@ -16,7 +16,7 @@ import type { CollectorStatus, RangesStatus } from '../../../src/findings/status
 import { RequestError } from '../../../src/http/errors.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
-import type { ClusterSource } from '../../../src/web/status/cluster.ts';
+import type { ClusterSource } from '../../../src/web/status/read-cluster.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { preparePoller } from '../../polling/prepare-poller.ts';
 

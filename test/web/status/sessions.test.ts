@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../../src/config/alert-settings.ts';
-import { readSessions, sessionProblems } from '../../../src/findings/sessions.ts';
+import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
+import { readSessions, sessionProblems } from '../../../src/findings/session-problems.ts';
 import type { Problem } from '../../../src/findings/status.ts';
 import { sessionsResult } from './results.ts';
 

@@ -1,4 +1,4 @@
-import { formatLiveNodes } from '../../../findings/nodes.ts';
+import { formatLiveNodes } from '../../../findings/node-problems.ts';
 import { clusterFlag, isProblem } from '../../../findings/problem.ts';
 import type { ClusterStatus, CollectorStatus, Finding, Status } from '../../../findings/status.ts';
 import { formatList } from '../../../format.ts';

@@ -1,0 +1,78 @@
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { parseDocument, visit } from 'yaml';
+import { ROOT } from '../build.ts';
+import { findAlert } from './alerts.ts';
+import { GIVEN_SEVERITIES, type Settings } from './rule-settings.ts';
+
+/** The rules, in which `${name}` stands for a setting, or for a text at the end of the file. */
+const TEMPLATE = path.join(ROOT, 'config/prometheus/rules.template.yml');
+
+/** The YAML document of the template. */
+export function readTemplate() {
+  // YAML 1.1 quotes labels such as `no`, which older readers take for a boolean.
+  return parseDocument(readFileSync(TEMPLATE, 'utf8'), { version: '1.1' });
+}
+
+/** Stands in the texts of an alert for the time that it waits. */
+const WAIT = '${for}';
+
+/** The text of rules.yml with these settings. */
+export function writeRules({ values, severities, waits, labels }: Settings): string {
+  const rules = readTemplate();
+  const texts: Readonly<Record<string, string>> = rules.toJS().texts;
+  rules.delete('texts');
+  const known: Readonly<Record<string, string>> = { ...values, for: WAIT };
+  const fill = (text: string): string =>
+    text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) =>
+      name in texts ? fill(texts[name] ?? '') : (known[name] ?? ''),
+    );
+  visit(rules, {
+    Scalar(_, scalar) {
+      if (typeof scalar.value === 'string') scalar.value = fill(scalar.value);
+    },
+  });
+  visit(rules, {
+    Map(_, rule) {
+      const alert = rule.get('alert');
+      if (typeof alert !== 'string') return undefined;
+      const severity = String(rule.getIn(['labels', 'severity']));
+      const highest = severities[alert] ?? severity;
+      const { waits: usual = {}, dashboard = '' } = findAlert(alert) ?? {};
+      if (highest === 'off') return visit.REMOVE;
+      if (Object.keys(usual).length === 1) rule.setIn(['labels', 'severity'], highest);
+      // An alert with two severities keeps those up to the chosen one.
+      else if (GIVEN_SEVERITIES.indexOf(severity) > GIVEN_SEVERITIES.indexOf(highest))
+        return visit.REMOVE;
+      for (const [name, value] of Object.entries(labels)) rule.setIn(['labels', name], value);
+      setWait(rule, waits[alert]);
+      if (values['dashboard_url']) setDashboard(rule, values['dashboard_url'], dashboard);
+      return visit.SKIP;
+    },
+  });
+  return rules.toString({ lineWidth: 120, singleQuote: true });
+}
+
+/** A rule in a YAML document. */
+interface RuleNode {
+  getIn(path: readonly string[]): unknown;
+  setIn(path: readonly string[], value: unknown): void;
+}
+
+/** Sets how long the alert waits, if it does, in its texts, too. */
+function setWait(rule: RuleNode, wait: string | undefined): void {
+  const usual = rule.getIn(['for']);
+  if (typeof usual !== 'string') return;
+  const text = wait ?? usual;
+  rule.setIn(['for'], text);
+  for (const name of ['summary', 'description']) {
+    const place = ['annotations', name];
+    const written = rule.getIn(place);
+    if (typeof written === 'string') rule.setIn(place, written.replaceAll(WAIT, text));
+  }
+}
+
+function setDashboard(rule: RuleNode, url: string, dashboard: string): void {
+  const cluster = '{{ with $labels.crdb_cluster }}?var-cluster={{ . | urlquery }}{{ end }}';
+  rule.setIn(['annotations', 'dashboard_url'], `${url}/d/${dashboard}${cluster}`);
+}

@@ -1,0 +1,132 @@
+import type { AlertName } from '../alerts/alerts.ts';
+import type { CollectorOf, CollectorResult } from '../collectors/collector.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
+import { diagnose } from '../diagnosis/diagnosis.ts';
+import type { Operation } from '../diagnosis/failure.ts';
+import { formatBytes, formatDuration, messageOf } from '../format.ts';
+import { failureOf, RequestError } from '../http/errors.ts';
+import { answerSeconds, createPollStats, type PollStats } from '../http/poll-stats.ts';
+import type { ChosenPoll } from '../polling/run-collector.ts';
+import type { Api, FailureReason } from '../vocabulary.ts';
+import { collectOnce, type PollTarget, RequestRecorder } from './cluster-target.ts';
+
+/** The result of a check. */
+export interface Verdict {
+  /** `warning`: works, but not as it should; `skipped`: not possible or not needed. */
+  readonly verdict: 'ok' | 'warning' | 'failed' | 'skipped';
+  readonly detail: string;
+  /** How to fix it. */
+  readonly advice?: string | undefined;
+  /** The alert with the same condition, which has a runbook. */
+  readonly alert?: AlertName | undefined;
+}
+
+/** One line of the checklist. */
+export interface CheckResult extends Verdict {
+  /** The name of the check: `TLS` or `GET /nodes/`. */
+  readonly check: string;
+  /** A URL, or an API. */
+  readonly target: string;
+}
+
+/** The target of most checks. */
+export const CLUSTER_API = 'cluster API';
+
+/** The cost of a check. */
+interface CheckCost {
+  /** Why it failed; undefined when it succeeded. */
+  readonly reason: FailureReason | undefined;
+  readonly bytes: number;
+  /** In which responses were prepared and received. */
+  readonly seconds: number;
+}
+
+/** The checks of one cluster: what they need, and their results so far. */
+export class Checklist {
+  readonly config: ClusterConfig;
+  readonly signal: AbortSignal;
+  readonly recorder: RequestRecorder;
+  readonly results: CheckResult[] = [];
+
+  constructor(config: ClusterConfig, signal: AbortSignal, isVerbose = false) {
+    this.config = config;
+    this.signal = signal;
+    this.recorder = new RequestRecorder(isVerbose);
+  }
+
+  /** Adds a result, of the cluster API unless it is of another target. */
+  add(check: string, verdict: Verdict, target = CLUSTER_API): void {
+    this.results.push({ check, target, ...verdict });
+  }
+
+  /** Why an operation failed, and the remedy. Rethrows when the command was cancelled. */
+  explain(operation: Operation, error: unknown): Omit<Verdict, 'verdict'> {
+    if (this.signal.aborted) throw error;
+    // Once the API has answered, its address is right.
+    const hasWorked = this.results.some(
+      ({ target, verdict }) => target === CLUSTER_API && verdict === 'ok',
+    );
+    const request = diagnose(error, operation, this.config, { hasWorked });
+    if (request === undefined) return { detail: messageOf(error) };
+    return { detail: request.cause, advice: request.remedy };
+  }
+
+  /** Adds what `work` found, after the size and time of its responses, or why it failed with the verdict `failed`. */
+  async run(
+    check: string,
+    target: string,
+    operation: Operation,
+    work: (stats: PollStats) => Promise<Verdict>,
+    failed: Verdict['verdict'] = 'failed',
+  ): Promise<CheckCost> {
+    const stats = createPollStats(this.signal);
+    const startedAt = performance.now();
+    let reason: FailureReason | undefined;
+    try {
+      const found = await work(stats);
+      const seconds = (performance.now() - startedAt) / 1000;
+      const size = `${formatBytes(stats.bytes)} in ${formatDuration(seconds)}`;
+      const detail = [stats.bytes > 0 ? size : '', found.detail].filter(Boolean).join('; ');
+      this.add(check, { ...found, detail }, target);
+    } catch (error) {
+      reason = failureOf(error).reason;
+      const name = reason === 'tls' ? 'TLS' : check;
+      this.add(name, { verdict: failed, ...this.explain(operation, error) }, target);
+    }
+    return { reason, bytes: stats.bytes, seconds: answerSeconds(stats) };
+  }
+
+  /**
+   * Polls a collector once with its configured options and adds what it found, or why it failed: only a warning while the
+   * collector is disabled. A failed poll may have a result, too.
+   */
+  async poll<A extends Api, Options, State, R extends CollectorResult>(
+    collector: CollectorOf<A, Options, State, R>,
+    api: PollTarget<A>['api'],
+    describe: (result: R, items: number) => Verdict,
+    chosen?: ChosenPoll<Options>,
+  ): Promise<CheckCost & { readonly result: R | undefined }> {
+    const { config } = this;
+    let result: R | undefined;
+    const work = async (stats: PollStats): Promise<Verdict> => {
+      result = await collectOnce(collector, { config, api, stats }, chosen);
+      const { failure } = result;
+      // A scan sums up the failures of its nodes; its cause is one of them.
+      if (failure?.cause instanceof RequestError) throw failure.cause;
+      if (failure !== undefined) throw failure;
+      const found = describe(result, stats.items);
+      const isWarning = stats.warnings.size > 0 && found.verdict !== 'failed';
+      const detail = [found.detail, ...stats.warnings].filter(Boolean).join('; ');
+      return { ...found, detail, verdict: isWarning ? 'warning' : found.verdict };
+    };
+    const target = collector.api === 'cluster' ? CLUSTER_API : 'Cloud API';
+    const failed = config.collectors[collector.name]?.enabled ? 'failed' : 'warning';
+    const cost = await this.run(collector.request, target, collector, work, failed);
+    return { ...cost, result };
+  }
+}
+
+/** The verdict on what is as it should be. */
+export function ok(detail: string): Verdict {
+  return { verdict: 'ok', detail };
+}

@@ -1,0 +1,271 @@
+import type { Thresholds } from '../alerts/alert-settings.ts';
+import type { ClusterApi } from '../cockroach/cluster-api.ts';
+import { livenessOf, REACHABLE } from '../cockroach/node.ts';
+import type { Collector } from '../collectors/collector.ts';
+import { COLLECTORS } from '../collectors/index.ts';
+import { network } from '../collectors/network/collector.ts';
+import type { NetworkResult } from '../collectors/network/network-result.ts';
+import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
+import { ranges } from '../collectors/ranges/collector.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
+import { sessions, type SessionsResult } from '../collectors/sessions/collector.ts';
+import { sizeOf } from '../collectors/sessions/session.ts';
+import { tables, type TablesResult } from '../collectors/tables/collector.ts';
+import { collectorOptions } from '../config/collector-schema.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
+import { writeDuration } from '../config/values.ts';
+import type { Clients } from '../exporter/clients.ts';
+import { PARTITION } from '../findings/cluster-checks.ts';
+import { nodeProblems, readNodes } from '../findings/node-problems.ts';
+import { findUnreachable } from '../findings/reachability.ts';
+import {
+  checkScan,
+  compareScan,
+  countsOf,
+  formatComparison,
+  formatScanCheck,
+  isOutside,
+} from '../findings/scan-check.ts';
+import { findHiddenSessions } from '../findings/session-problems.ts';
+import { formatBytes, formatCount, formatDuration, formatList, formatNodes } from '../format.ts';
+import { createPollStats } from '../http/poll-stats.ts';
+import { stretchInterval } from '../polling/schedule.ts';
+import { sum } from '../sum.ts';
+import { collectOnce } from './cluster-target.ts';
+import { type Checklist, CLUSTER_API, ok, type Verdict } from './diagnose-checklist.ts';
+import { withProgress } from './output/standard-output.ts';
+import { noteScanCost } from './read-replicas.ts';
+
+/** The header Date has whole seconds, and a response takes a while. */
+const CLOCK_TOLERANCE_SECONDS = 5;
+/** Stores that are listed because their replicas were read wrongly. */
+const MAX_WRONG = 20;
+
+interface Options {
+  /** Whether to read the ranges of all nodes. */
+  readonly scan?: true;
+  readonly output: string;
+  readonly thresholds: Thresholds;
+}
+
+/** A request that every user may send, also without a login. */
+export const HEALTH = {
+  endpoint: 'other',
+  name: 'GET /health/',
+  path: '/health/',
+  onChunk: () => undefined,
+  onEnd: () => undefined,
+} as const;
+
+/** Collectors whose results have a description of their own. */
+const DESCRIBED: ReadonlySet<Collector> = new Set([nodes, ranges, sessions, network, tables]);
+
+/** Logs in and polls every collector of the cluster API, those that are disabled, too. */
+export async function checkClusterApi(
+  list: Checklist,
+  { api, session }: NonNullable<Clients['cluster']>,
+  options: Options,
+): Promise<void> {
+  const { username } = list.config.cluster_api ?? {};
+  if (username !== undefined) {
+    const login = await list.run('login', CLUSTER_API, nodes, async ({ signal }) => {
+      await session.get({ ...HEALTH, stats: createPollStats(signal) });
+      return ok(`as ${username}`);
+    });
+    if (login.reason !== undefined) return;
+  }
+  const { result: known, reason } = await list.poll(nodes, api, ({ nodes: all }) => {
+    const builds = new Set(all.map(({ buildTag }) => buildTag));
+    return ok(`${all.length} nodes of ${[...builds].join(', ')}`);
+  });
+  if (reason === 'auth') return;
+  if (known !== undefined) addNodes(list, known, options.thresholds);
+  await checkRanges(list, api, known, options);
+  await list.poll(sessions, api, (found) => describeSessions(list, found, known));
+  await list.poll(network, api, describeNetwork);
+  await list.poll(tables, api, (found) => describeTables(list, found));
+  for (const collector of COLLECTORS) {
+    if (DESCRIBED.has(collector) || collector.api === 'cloud') continue;
+    await list.poll(collector, api, (_, items) => ok(`${formatCount(items)} items`));
+  }
+}
+
+/** Adds the problems of the nodes, in the words of the status page, and the difference of the clocks. */
+function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds): void {
+  // Only a scan of all nodes would show whether a dead node is still needed.
+  const unread = { replicas: undefined, trends: new Map(), damage: undefined };
+  const evidence = { ...unread, doubt: 'ranges may need it' };
+  const problems = nodeProblems(readNodes(result), evidence, thresholds);
+  for (const { text, next, alert } of problems) {
+    list.add('nodes', { verdict: 'warning', detail: text, advice: next, alert });
+  }
+  if (result.answeredMs === undefined) return;
+  const seconds = Math.round(Math.abs(Date.now() - result.answeredMs) / 1000);
+  if (seconds <= CLOCK_TOLERANCE_SECONDS) list.add('clock', ok('no significant difference'));
+  else {
+    const detail = `the clock of the server differs by ${seconds} s`;
+    const advice = 'synchronize both machines by NTP: ages would be wrong';
+    list.add('clock', { verdict: 'warning', detail, advice });
+  }
+}
+
+/**
+ * Reads the ranges of the smallest node that is live, or of all nodes with `--scan`: what a scan costs, and whether the
+ * nodes count as many replicas.
+ */
+async function checkRanges(
+  list: Checklist,
+  api: ClusterApi,
+  before: NodesResult | undefined,
+  { scan, output }: Options,
+): Promise<void> {
+  const reachable = (before?.nodes ?? [])
+    .filter((node) => REACHABLE.has(livenessOf(node)))
+    .map(({ id, stores }) => ({
+      id,
+      replicas: sum(Array.from(stores.values(), (store) => store.get('replicas') ?? 0)),
+    }))
+    .toSorted((a, b) => a.replicas - b.replicas);
+  const [smallest] = reachable;
+  if (before === undefined || smallest === undefined) {
+    list.add(ranges.request, { verdict: 'skipped', detail: 'no node to query is known' });
+    return;
+  }
+  const counted = sum(reachable.map(({ replicas }) => replicas));
+  if (scan) noteScanCost(reachable.length, counted);
+  // A list in pages shows neither the cost of a whole one nor all replicas.
+  const options = { ...collectorOptions(list.config, ranges), page_limit: 0 };
+  const shards = { index: 0, count: 1, onlyNode: scan ? undefined : smallest.id };
+  const poll = await withProgress('nodes', output, (_advance, scanProgress) =>
+    list.poll(ranges, api, (found) => describeScan(list, found), { options, shards, scanProgress }),
+  );
+  const { result } = poll;
+  if (result?.summary === undefined) return;
+  await list.run('own counts', CLUSTER_API, nodes, async (stats) => {
+    const after = await collectOnce(nodes, { config: list.config, api, stats });
+    return compareCounts(result, before, after);
+  });
+  // Waiting for a node that does not respond does not count as load.
+  if (result.failed.length > 0) return;
+  const read = countReplicas(result);
+  // Example: 100 of 900 replicas took 2 s, with two nodes at a time: 9 s. Releases before 23.2 count no replicas.
+  const replicas = counted || read * reachable.length;
+  const factor = read === 0 ? reachable.length : replicas / read;
+  const { bytes, seconds } = list.recorder.last('node_ranges') ?? poll;
+  const concurrency = Math.min(options.concurrency, reachable.length);
+  const estimate = { bytes: bytes * factor, seconds: (seconds * factor) / concurrency };
+  const cost = scan
+    ? judgeCost(list.config, formatCount(read), poll)
+    : judgeCost(list.config, `about ${formatCount(replicas)}`, estimate);
+  list.add('range scan', cost, 'load');
+}
+
+function describeScan(list: Checklist, result: RangesResult): Verdict {
+  const { scanned, failed } = result;
+  const where = formatNodes(scanned.map(({ nodeId }) => nodeId));
+  const detail = `${formatCount(countReplicas(result))} replicas on ${where}`;
+  const [first] = failed;
+  if (first === undefined) return ok(detail);
+  const unread = formatNodes(failed.map(({ nodeId }) => nodeId));
+  const { advice } = list.explain(ranges, first.failure);
+  return { verdict: 'warning', detail: `${detail}; not read: ${unread}`, advice };
+}
+
+function countReplicas({ scanned }: RangesResult): number {
+  return sum(
+    scanned.flatMap(({ stores }) => Array.from(stores.values(), ({ replicas }) => replicas)),
+  );
+}
+
+/** Compares the replicas that were read with the nodes' own counts before and after. */
+function compareCounts(scanned: RangesResult, before: NodesResult, after: NodesResult): Verdict {
+  const counts = [countsOf(before), countsOf(after)];
+  const { stores, problems } = compareScan(scanned, counts);
+  const check = checkScan(scanned, counts.at(-1));
+  if (check === undefined) {
+    const detail = 'no node that was read sends current counts of its stores';
+    return { verdict: 'skipped', detail: `${detail}: releases before 23.2 do not` };
+  }
+  const wrong = stores.filter(isOutside).slice(0, MAX_WRONG).map(formatComparison);
+  const listed = wrong.length === 0 ? [] : [`wrong: ${formatList(wrong)}`];
+  const detail = [formatScanCheck(check), ...problems.map(formatComparison), ...listed].join('; ');
+  if (![...stores, ...problems].some(isOutside)) return ok(detail);
+  const advice =
+    'do not rely on figures of ranges: see the runbook of CrdbScanDisagrees, and run this again to be sure';
+  return { verdict: 'failed', detail, advice };
+}
+
+/** Whether the settings leave time for a scan of this cost. */
+function judgeCost(
+  { collectors }: ClusterConfig,
+  replicas: string,
+  { bytes, seconds }: { readonly bytes: number; readonly seconds: number },
+): Verdict {
+  const settings = collectors['ranges'] ?? { interval: 60, max_duty: 1, timeout: Infinity };
+  const { interval, timeout } = settings;
+  const detail = `${replicas} replicas, ${formatBytes(bytes)} in ${formatDuration(seconds)}, every ${writeDuration(interval)}`;
+  // A scan that times out gives no complete numbers.
+  if (seconds > timeout) {
+    const longer = writeDuration(Math.ceil(2 * seconds));
+    return {
+      verdict: 'failed',
+      detail: `${detail}: longer than its timeout`,
+      advice: `set collectors.ranges.timeout to ${longer}, or divide the nodes among shards`,
+    };
+  }
+  const fitting = Math.ceil(stretchInterval(settings, seconds));
+  if (fitting <= interval) return ok(detail);
+  return {
+    verdict: 'warning',
+    detail: `${detail}: more than its share of the time`,
+    advice: `set collectors.ranges.interval to ${writeDuration(fitting)}; until then the exporter extends it automatically`,
+  };
+}
+
+/** Whether the user sees the sessions of others, and those of which nodes are missing. */
+function describeSessions(
+  { config }: Checklist,
+  found: SessionsResult,
+  known: NodesResult | undefined,
+): Verdict {
+  const detail = `${formatCount(sum(Array.from(found.nodes.values(), sizeOf)))} sessions`;
+  const hidden = known && findHiddenSessions(config, found, known);
+  if (hidden !== undefined) {
+    const { text, next, alert } = hidden;
+    return { verdict: 'failed', detail: `${detail}; ${text}`, advice: next, alert };
+  }
+  const failed = [...found.failedNodes].filter((id) => id > 0).toSorted((a, b) => a - b);
+  if (failed.length === 0) return ok(detail);
+  const missing = `none from ${formatNodes(failed)}`;
+  return { verdict: 'warning', detail: `${detail}; ${missing}`, advice: 'check them with `nodes`' };
+}
+
+/** Whether live nodes reach each other. Servers before 23.2 do not tell, which is no fault of anybody. */
+function describeNetwork(result: NetworkResult): Verdict {
+  if (result.noData !== undefined) return { verdict: 'skipped', detail: result.noData };
+  const found = findUnreachable({ state: 'ok', result }, undefined);
+  if (!('reason' in found)) return ok('all live nodes reach each other');
+  const { next: advice, alert } = PARTITION;
+  return found.answer === 'unreachable'
+    ? { verdict: 'warning', detail: found.reason, advice, alert }
+    : { verdict: 'warning', detail: found.reason, advice: 'check them with `nodes`' };
+}
+
+/** How many tables were read; what could not be read has lines of its own. */
+function describeTables(
+  list: Checklist,
+  { tables: read, discovery, missing = [] }: TablesResult,
+): Verdict {
+  for (const { name, failure } of missing) {
+    const check = name === undefined ? 'GET /table_metadata/' : `table ${name}`;
+    // Releases before 24.3 do not list their tables, which is no fault of anybody.
+    const isOld = failure.reason === 'not_available' && name === undefined;
+    const verdict = isOld ? 'skipped' : name === undefined ? 'warning' : 'failed';
+    list.add(check, { verdict, ...list.explain(tables, failure) });
+  }
+  const names = discovery && `names and sizes of ${formatCount(discovery.all.length)} tables`;
+  const details = read.length > 0 ? `details of ${formatCount(read.length)}` : undefined;
+  const detail = [names, details].filter(Boolean).join(', ');
+  if (detail !== '') return ok(detail);
+  return { verdict: 'skipped', detail: 'no table is listed or configured' };
+}

@@ -1,0 +1,299 @@
+import { listNodes } from '../cockroach/node.ts';
+import { collectorPoll } from '../collectors/collector.ts';
+import { ranges } from '../collectors/ranges/collector.ts';
+import type { NodeReplicas } from '../collectors/ranges/node-replicas.ts';
+import { readNode, readNodes } from '../collectors/ranges/read-nodes.ts';
+import { type ReplicaDetails, replicaDetails } from '../collectors/ranges/replica-details.ts';
+import {
+  lastTableIdOf,
+  lastTableLabel,
+  LEASE_KINDS,
+  leaseKindOf,
+  LOADS,
+  tableLabels,
+} from '../collectors/ranges/replica.ts';
+import type { FailedNode, RangesResult } from '../collectors/ranges/scan-result.ts';
+import {
+  discoverTables,
+  formatTableName,
+  type KnownTable,
+} from '../collectors/tables/table-details.ts';
+import { collectorOptions } from '../config/collector-schema.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
+import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnosis.ts';
+import { systemRangeName } from '../findings/range-problems.ts';
+import { findLastTable } from '../findings/range-status.ts';
+import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';
+import { RequestError } from '../http/errors.ts';
+import { type ClusterTarget, collectOnce, explainFailure } from './cluster-target.ts';
+import { CommandError } from './command.ts';
+import { note, withProgress } from './output/standard-output.ts';
+import { type Column, numberColumn } from './output/table.ts';
+
+/** A replica as JSON, with the names of the API, and without its keys, which may hold user data. */
+export interface Replica extends Pick<ReplicaDetails, 'quiescent' | 'ticking' | 'lease_history'> {
+  readonly range_id: number | undefined;
+  readonly node_id: number | undefined;
+  readonly store_id: number | undefined;
+  /** A number; of a table in virtual cluster 3 the text `3/104`; null outside of tables. */
+  readonly table_id: number | string | null;
+  /** `movr.public.rides`, where the server lists the table. */
+  readonly table: string | null;
+  readonly index_id: number | null;
+  /** The last table of a range that small tables share, as `table_id`; null where it is the first one. */
+  readonly last_table_id: number | string | null;
+  readonly last_table: string | null;
+  readonly problems: readonly string[];
+  readonly is_leaseholder: boolean;
+  readonly lease_kind: string | null;
+  readonly stats: Readonly<Partial<Record<(typeof LOADS)[number], number>>>;
+}
+
+/** Copies a replica from the element, which is reused for the next one; `names` has the tables by their id. */
+function toReplica(element: ReplicaDetails, names: ReadonlyMap<string, string>): Replica {
+  const { desc, span, stats, lease_history: leases } = element;
+  const lease = leases.at(-1);
+  const { start_key: first = 0, end_key: end = 0 } = span;
+  const { table_id, index_id } = tableLabels(first);
+  const lastLabel = lastTableLabel(first, lastTableIdOf(first, end));
+  const last = findLastTable(table_id, lastLabel, names) ?? '';
+  return {
+    range_id: desc.range_id,
+    node_id: element.source_node_id,
+    store_id: element.source_store_id,
+    table_id: toTableId(table_id),
+    table: names.get(table_id) ?? null,
+    index_id: index_id === '' ? null : Number(index_id),
+    last_table_id: toTableId(last),
+    last_table: names.get(last) ?? null,
+    problems: [...element.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
+    is_leaseholder: lease !== undefined && lease.replica.store_id === element.source_store_id,
+    lease_kind: lease === undefined ? null : (LEASE_KINDS[leaseKindOf(lease)] ?? null),
+    quiescent: element.quiescent,
+    ticking: element.ticking,
+    stats: toStats(stats),
+    lease_history: leases,
+  };
+}
+
+/** What the server sends of the load; queries and writes are 0 where it sends none. */
+function toStats(loads: Float64Array): Replica['stats'] {
+  const sent = LOADS.map((name, index) => [name, loads[index] ?? NaN] as const);
+  const known = sent.filter(([, load]) => !Number.isNaN(load));
+  return { queries_per_second: 0, writes_per_second: 0, ...Object.fromEntries(known) };
+}
+
+/** `movr.public.rides` by table id; empty where the server lists no tables, or not for this user. */
+export async function readTableNames(target: ClusterTarget): Promise<ReadonlyMap<string, string>> {
+  const tables = await readTables(target);
+  return new Map(Array.from(tables, ([id, table]) => [id, formatTableName(table)]));
+}
+
+/** All tables by their id; empty where the server lists none, or not for this user. */
+export async function readTables(target: ClusterTarget): Promise<ReadonlyMap<string, KnownTable>> {
+  try {
+    const tables = await discoverTables(target.api, target.stats);
+    return new Map(tables.map((table) => [table.tableId, table]));
+  } catch (error) {
+    // Ranges are listed without names; where no request arrives, the first failure says why.
+    const isOfTables = error instanceof RequestError && error.endpoint === 'table_metadata';
+    if (!isOfTables || error.reason === 'network' || error.reason === 'tls') throw error;
+    return new Map();
+  }
+}
+
+/** The replicas that a command reads. */
+interface ReplicasRequest {
+  /** The only node to read; default: all. */
+  readonly nodeId?: number | undefined;
+  /** The only ranges to read; default: all. */
+  readonly rangeIds?: readonly number[];
+  /** The names of tables by their id. */
+  readonly names: ReadonlyMap<string, string>;
+  readonly onReplica: (replica: Replica) => void;
+  readonly onPageEnd?: () => Promise<void>;
+}
+
+/** The nodes whose replicas are not in the output. */
+export interface MissingNodes {
+  /** The nodes that were queried. */
+  readonly live: ReadonlySet<number>;
+  /** The nodes that were not queried, because they are not live. */
+  readonly skipped: readonly number[];
+  /** The failures of the others, whose replicas are missing or incomplete, by node. */
+  readonly failed: ReadonlyMap<number, RequestDiagnosis>;
+}
+
+/**
+ * Reads the ranges of all nodes, or of one, as a scan does: whole lists one after the other, so that no server prepares two
+ * at a time; a few ranges of as many nodes at a time as `max_concurrent_requests` allows. Rejects when no node could be read.
+ */
+export async function readRanges(
+  target: ClusterTarget,
+  output: string,
+  { nodeId: onlyNode, rangeIds, names, onReplica, onPageEnd }: ReplicasRequest,
+): Promise<MissingNodes> {
+  const { api, config, stats } = target;
+  const { toScan, toSkip: skipped } = await chooseNodes(target, onlyNode);
+  const { urls = [], max_concurrent_requests: most = 1 } = config.cluster_api ?? {};
+  const options = { ...wholeLists(config), concurrency: rangeIds === undefined ? 1 : most };
+  const isWanted = (rangeId = 0): boolean => rangeIds?.includes(rangeId) ?? true;
+  const { failed } = await withProgress('replicas', output, (advance, scanProgress) => {
+    const state = ranges.createState();
+    const context = collectorPoll(stats, { options, state, urls: urls.length, scanProgress });
+    const reader = {
+      shape: replicaDetails,
+      rangeIds,
+      onPageEnd,
+      add(node: NodeReplicas, element: ReplicaDetails): void {
+        advance();
+        // What a scan sums up is not shown.
+        node.add({ ...element, problems: 0, lease_history: element.lease_history.at(-1) });
+        // A server that ignores the parameter lists all ranges.
+        if (isWanted(element.desc.range_id)) onReplica(toReplica(element, names));
+      },
+    };
+    return readNodes(context, toScan, async (nodeId, firstUrl) => {
+      const request = { api, context, nodeId, firstUrl, isAssigned: () => true };
+      const node = await readNode(request, reader);
+      node.replicas.free();
+      return node.totals;
+    });
+  });
+  stats.signal.throwIfAborted();
+  const failures = failed.map(({ nodeId, failure }) => {
+    const diagnosis = diagnose(failure, ranges, config, { hasWorked: true });
+    if (diagnosis === undefined || failed.length === toScan.length) throw failure;
+    return [nodeId, diagnosis] as const;
+  });
+  return { live: new Set(toScan), skipped, failed: new Map(failures) };
+}
+
+/** The options of a scan by a command: each list in one response, whatever the route of the exporter. */
+function wholeLists(config: ClusterConfig) {
+  const options = collectorOptions(config, ranges);
+  const route = options.route === 'local' ? 'auto' : options.route;
+  return { ...options, page_limit: 0, route } as const;
+}
+
+/**
+ * The nodes to read: all, or the one with the id. Nodes that are not live are skipped: the call would fail after
+ * seconds, or never end.
+ */
+async function chooseNodes({ api, stats }: ClusterTarget, nodeId: number | undefined) {
+  const nodes = await listNodes(api, stats);
+  if (nodeId === undefined) return nodes;
+  if (nodes.toScan.includes(nodeId)) return { toScan: [nodeId], toSkip: [] };
+  if (nodes.toSkip.includes(nodeId)) {
+    throw new CommandError(
+      `node ${nodeId} is not live, so its ranges cannot be read; see \`nodes\``,
+    );
+  }
+  const known = [...nodes.toScan, ...nodes.toSkip].toSorted((a, b) => a - b);
+  throw new CommandError(`there is no node ${nodeId}: the cluster has ${known.join(', ')}`);
+}
+
+/** The same nodes as members of a JSON document. */
+export function listFailures({ skipped, failed }: MissingNodes) {
+  return {
+    skipped_nodes: skipped,
+    failed_nodes: Array.from(failed, ([node_id, { reason, cause: message }]) => {
+      return { node_id, reason, message };
+    }),
+  };
+}
+
+/** Prints whose ranges are not in the output. */
+export function noteMissingNodes({ skipped, failed }: MissingNodes): void {
+  if (skipped.length > 0) {
+    note(`skipped, because not live: ${formatNodes(skipped)}`);
+  }
+  for (const [nodeId, { cause, remedy }] of failed) {
+    note(`the ranges of node ${nodeId} are missing or incomplete: ${cause}; ${remedy}`);
+  }
+}
+
+/** The size of a replica in a listing; most of it is the history of leases. */
+const TYPICAL_REPLICA_BYTES = 1_500;
+
+/** The size of a descriptor with what the server sends beside it. */
+const TYPICAL_DESCRIPTOR_BYTES = 4_000;
+
+/** Prints what a scan of all nodes costs, by the replicas and the leases that they last reported. */
+export function noteScanCost(nodes: number, replicas: number, descriptors = 0): void {
+  const bytes = formatBytes(replicas * TYPICAL_REPLICA_BYTES);
+  const size = replicas === 0 ? '' : `: about ${formatCount(replicas)} replicas, ${bytes}`;
+  const read = formatBytes(descriptors * TYPICAL_DESCRIPTOR_BYTES);
+  const more = descriptors === 0 ? '' : `, and ${formatCount(descriptors)} descriptors, ${read}`;
+  note(`reads all ranges of ${nodes} nodes${size}${more}; Ctrl-C cancels`);
+}
+
+/**
+ * One scan of all nodes by the collector, whatever the route and the shards of the exporter; `descriptors: 'all'` also reads
+ * the descriptor of each range, from its leaseholder. Prints which nodes it could not read, and the remedy.
+ */
+export async function scanAllNodes(
+  target: ClusterTarget,
+  output: string,
+  {
+    top_tables = 0,
+    descriptors = 'none',
+  }: { readonly top_tables?: number; readonly descriptors?: 'none' | 'all' } = {},
+): Promise<RangesResult> {
+  const options = { ...wholeLists(target.config), top_tables };
+  // The commands that scan have listed nodes or tables before.
+  const before = { hasWorked: true };
+  const result = await withProgress('nodes', output, (_advance, scanProgress) =>
+    collectOnce(ranges, target, { options, scanProgress, descriptors }),
+  ).catch((error: unknown) => {
+    throw explainFailure(error, ranges, target.config, before);
+  });
+  for (const text of target.stats.warnings) note(text);
+  const remedyOf = ({ failure }: FailedNode) =>
+    diagnose(failure, ranges, target.config, before)?.remedy ?? 'see `diagnose`';
+  for (const [remedy, nodes] of Map.groupBy(result.failed, remedyOf)) {
+    const ids = nodes.map(({ nodeId }) => nodeId);
+    note(`the ranges of ${formatNodes(ids)} are missing: ${remedy}`);
+  }
+  return result;
+}
+
+/** The columns of a list of replicas, the most important first: a narrow terminal hides the last. */
+export const REPLICA_COLUMNS: readonly Column<Replica>[] = [
+  { title: 'RANGE', value: (replica) => replica.range_id, format: String },
+  { title: 'NODE', value: (replica) => replica.node_id, format: String },
+  { title: 'STORE', value: (replica) => replica.store_id, format: String },
+  {
+    title: 'TABLE',
+    value: tableOf,
+  },
+  { title: 'LEASE', value: (replica) => (replica.is_leaseholder ? replica.lease_kind : null) },
+  numberColumn('QPS', formatNumber, ({ stats }) => stats.queries_per_second),
+  numberColumn('WRITES/S', formatNumber, ({ stats }) => stats.writes_per_second),
+  numberColumn('READ/S', formatBytes, ({ stats }) => stats.read_bytes_per_second),
+  numberColumn('WRITTEN/S', formatBytes, ({ stats }) => stats.write_bytes_per_second),
+  // Nanoseconds per second, as a share of one CPU.
+  numberColumn(
+    'CPU',
+    (nanoseconds) => `${formatNumber(nanoseconds / 1e7)} %`,
+    ({ stats }) => stats.cpu_time_per_second,
+  ),
+  {
+    title: 'PROBLEMS',
+    value: (replica) => replica.problems.join(','),
+    style: (problems) => (problems === '' ? undefined : 'red'),
+  },
+];
+
+/** A number; the text of a table in a virtual cluster; null for the empty text. */
+function toTableId(label: string): number | string | null {
+  return label === '' || label.includes('/') ? label || null : Number(label);
+}
+
+/** The tables, by their names if they are known; of a range outside of tables what the system keeps there. */
+function tableOf(replica: Replica): string | null {
+  const { range_id: rangeId = 0, table_id: id, last_table_id: lastId } = replica;
+  if (id === null) return systemRangeName({ rangeId, table: '' }) ?? null;
+  const first = replica.table ?? String(id);
+  return lastId === null ? first : `${first} to ${replica.last_table ?? lastId}`;
+}

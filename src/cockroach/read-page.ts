@@ -1,0 +1,50 @@
+import { RequestError } from '../http/errors.ts';
+import type { PollStats } from '../http/poll-stats.ts';
+import { PageParser, type Infer, type ObjectShape } from '../json/index.ts';
+import type { Endpoint } from '../vocabulary.ts';
+import type { ApiRequest, ApiSender } from './api-request.ts';
+import { ELEMENT_LIMITS } from './listings.ts';
+
+/** A request for one page of a listing. */
+export interface PageRequest<S extends ObjectShape, E extends ObjectShape> extends Omit<
+  ApiRequest<unknown>,
+  'stats' | 'onChunk' | 'onEnd'
+> {
+  /** Member of the response that holds the elements. */
+  readonly list: string;
+  /** The elements are the values of a map. */
+  readonly isMap?: boolean;
+  readonly element: S;
+  readonly envelope: E;
+  /** Called with the key in a map. */
+  readonly onElement: (element: Infer<S>, key: string) => void;
+}
+
+/** Reads one page of a listing, decoded while it arrives. `decodeErrors` gets the number of wrong fields and elements. */
+export function readPage<S extends ObjectShape, E extends ObjectShape>(
+  sender: ApiSender,
+  decodeErrors: (endpoint: Endpoint, count: number) => void,
+  stats: PollStats,
+  { list, isMap = false, element, envelope, onElement, ...request }: PageRequest<S, E>,
+) {
+  const parser = new PageParser({ list, isMap, element, envelope, onElement, ...ELEMENT_LIMITS });
+  const { endpoint } = request;
+  return sender.get({
+    ...request,
+    stats,
+    onChunk: (chunk) => parser.write(chunk),
+    onEnd: (response) => {
+      const page = parser.end();
+      // Valid JSON of something else is no empty listing: zeros would be invented.
+      if (!page.hasList) {
+        const text = `${endpoint}: the response has no \`${list}\``;
+        throw new RequestError('decode', text, { endpoint, node: request.node });
+      }
+      stats.items += page.elements;
+      if (page.limitHit) stats.limits.add('bytes');
+      decodeErrors(endpoint, page.skipped + page.wrongTypes);
+      // All elements that the response held, skipped ones included.
+      return { elements: page.elements + page.skipped, envelope: page.envelope, response };
+    },
+  });
+}

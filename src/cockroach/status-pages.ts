@@ -1,0 +1,111 @@
+import { type Infer, object, type ObjectShape, record, type Shape } from '../json/index.ts';
+import { isId } from './node.ts';
+import { describedRange, type RangeDescriptor, readDescriptor } from './range-descriptor.ts';
+import type { PageRequest } from './read-page.ts';
+
+// The requests of the pages beside the API v2, which the DB Console uses: they are no stable interface of the server.
+
+/** How the descriptors of ranges are read. */
+export interface DescriptorsRequest {
+  readonly nodeId: number;
+  readonly rangeIds: readonly number[];
+  /** To the headers. */
+  readonly headersMs: number;
+  /** Index of the URL to begin with. */
+  readonly firstUrl: number;
+  readonly onDescriptor: (descriptor: RangeDescriptor) => void;
+}
+
+/** The request of the descriptors that one node knows. */
+export function descriptorsPage(request: DescriptorsRequest) {
+  // The parameter is repeated: servers up to 25.x refuse a list.
+  const query = request.rangeIds.map((id) => `range_ids=${id}`).join('&');
+  return {
+    endpoint: 'range_descriptors',
+    path: `/_status/ranges/${request.nodeId}?${query}`,
+    isBesideApi: true,
+    sendsCookie: true,
+    isSentOnce: true,
+    // A node that is slow here says nothing of the others.
+    isPart: true,
+    headersMs: request.headersMs,
+    firstUrl: request.firstUrl,
+    list: 'ranges',
+    element: describedRange,
+    envelope: object({}),
+    onElement(range) {
+      const descriptor = readDescriptor(range);
+      if (descriptor !== undefined) request.onDescriptor(descriptor);
+    },
+  } satisfies PageRequest<typeof describedRange, ReturnType<typeof object>>;
+}
+
+/** How the connections between nodes are listed. */
+export interface ConnectivityRequest<Peer> {
+  /** Asks this node alone. */
+  readonly nodeId?: number;
+  /** To the headers: the server waits for every node, without a limit of its own. */
+  readonly headersMs: number;
+  /** A connection of a node. */
+  readonly peer: Shape<Peer, unknown>;
+  /** Called for each node that was asked, with its connections by the id of the peer. */
+  readonly onNode: (nodeId: number, peers: ReadonlyMap<number, Peer>) => void;
+}
+
+/**
+ * The request of the list, or of one node's part. One silent node keeps the whole list back. The texts of the nodes that could
+ * not be asked are not read.
+ */
+export function connectivityPage<Peer>({
+  nodeId,
+  headersMs,
+  peer,
+  onNode,
+}: ConnectivityRequest<Peer>) {
+  const element = object({ peers: record(peer) });
+  return {
+    endpoint: 'connectivity',
+    path: `/_status/connectivity${nodeId === undefined ? '' : `?node_id=${nodeId}`}`,
+    isBesideApi: true,
+    sendsCookie: true,
+    isPart: true,
+    waitsForNodes: true,
+    headersMs,
+    list: 'connections',
+    isMap: true,
+    element,
+    envelope: object({}),
+    onElement({ peers }, key) {
+      if (!isId(Number(key))) return;
+      const entries = Array.from(peers, ([id, connection]) => [Number(id), connection] as const);
+      onNode(Number(key), new Map(entries.filter(([id]) => isId(id))));
+    },
+  } satisfies PageRequest<typeof element, ReturnType<typeof object>>;
+}
+
+/** How jobs are listed: of all users with the privilege VIEWJOB, else those of the user. */
+export interface JobsRequest<S extends ObjectShape> {
+  /** The newest ones. */
+  readonly limit: number;
+  /** Only jobs with exactly this status. */
+  readonly status?: string;
+  readonly shape: S;
+  /** `dateMs` is the Date header of the response. */
+  readonly onJob: (job: Infer<S>, dateMs: number | undefined) => void;
+}
+
+/** The request of the list, which is one response. */
+export function jobsPage<S extends ObjectShape>({ limit, status, shape, onJob }: JobsRequest<S>) {
+  let dateMs: number | undefined;
+  return {
+    endpoint: 'jobs',
+    path: `/_admin/v1/jobs?limit=${limit}${status === undefined ? '' : `&status=${status}`}`,
+    isBesideApi: true,
+    sendsCookie: true,
+    list: 'jobs',
+    element: shape,
+    envelope: object({}),
+    onHeaders: (response) => void ({ dateMs } = response),
+    onElement: (job) => onJob(job, dateMs),
+  } satisfies PageRequest<S, ReturnType<typeof object>>;
+}

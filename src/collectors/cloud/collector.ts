@@ -1,0 +1,163 @@
+import { RequestError } from '../../http/errors.ts';
+import { object, nameText, string, time } from '../../json/index.ts';
+import { gauge } from '../../metrics/family.ts';
+import { cleanLabelValue } from '../../metrics/label-text.ts';
+import { defineCollector, type CollectorResult } from '../collector.ts';
+
+/** The fields that are read; the address and the credentials of the response are left out. */
+export const assistantShape = object({
+  id: nameText(),
+  cluster_id: nameText(),
+  deployed_region: nameText(),
+  status: nameText(),
+  health: nameText(),
+  created_at: time(),
+  updated_at: time(),
+});
+
+/** With what only the commands show; the service sends times as text. */
+export const assistantDetails = object({
+  ...assistantShape.fields,
+  created_at: nameText(),
+  updated_at: nameText(),
+  url: string(),
+  username: string(),
+  password: string(),
+  bucket_grantee: string(),
+  last_error: string(),
+});
+
+export const STATUSES = ['pending', 'running', 'deleting', 'failed', 'other'] as const;
+export const HEALTHS = ['not_computed', 'healthy', 'unavailable', 'unknown', 'other'] as const;
+
+const families = {
+  exists: gauge({
+    name: 'crdb_cloud_migration_assistant_exists',
+    help: 'Whether the cluster has a migration assistant.',
+    unit: '0 or 1',
+  }),
+  status: gauge({
+    name: 'crdb_cloud_migration_assistant_status',
+    help: 'Status of the migration assistant as a state set: 1 for the current status.',
+    labels: ['status'],
+    unit: '0 or 1',
+    field: 'status',
+    notes: 'All 0 without an assistant.',
+  }),
+  health: gauge({
+    name: 'crdb_cloud_migration_assistant_health',
+    help: 'Health of the migration assistant as a state set: 1 for the current health.',
+    labels: ['health'],
+    unit: '0 or 1',
+    field: 'health',
+    notes: 'All 0 without an assistant.',
+  }),
+  info: gauge({
+    name: 'crdb_cloud_migration_assistant_info',
+    help: 'Id, cluster and region of the migration assistant. Always 1.',
+    labels: ['assistant_id', 'cluster_id', 'deployed_region'],
+  }),
+  created: gauge({
+    name: 'crdb_cloud_migration_assistant_created_timestamp_seconds',
+    help: 'Creation of the migration assistant, Unix time in seconds.',
+    field: 'created_at',
+  }),
+  updated: gauge({
+    name: 'crdb_cloud_migration_assistant_updated_timestamp_seconds',
+    help: 'Last update of the migration assistant, Unix time in seconds.',
+    field: 'updated_at',
+  }),
+  statusSince: gauge({
+    name: 'crdb_cloud_migration_assistant_status_since_timestamp_seconds',
+    help: 'First poll that saw the current status of the migration assistant, Unix time in seconds.',
+  }),
+};
+
+/** The migration assistant, as a poll found it. */
+export interface CloudResult extends CollectorResult {
+  /** Undefined when the cluster has none. */
+  readonly assistant: AssistantStatus | undefined;
+}
+
+/** A migration assistant; missing fields are empty or undefined. */
+interface AssistantStatus {
+  readonly id: string;
+  readonly clusterId: string;
+  readonly region: string;
+  /** Lower case, as `running`. */
+  readonly status: string;
+  readonly health: string;
+  readonly createdMs: number | undefined;
+  readonly updatedMs: number | undefined;
+  /** When this status was first seen. */
+  readonly statusSinceMs: number;
+}
+
+/** GET …/migration-assistant: existence, status and health of the migration assistant. */
+export const cloud = defineCollector({
+  name: 'cloud',
+  api: 'cloud',
+  help: 'Existence, status and health of the migration assistant.',
+  privilege: 'the role ORG_ADMIN, CLUSTER_ADMIN or CLUSTER_OPERATOR_WRITER',
+  load: { requests: 'one request to the Cloud API', cost: 'None.' },
+  request: 'GET /api/v1/clusters/{cluster_id}/migration-assistant',
+  scope: 'cluster',
+  inProbe: true,
+  intervalSeconds: 60,
+  timeoutSeconds: 30,
+  maxDuty: 0.25,
+  enabledByDefault: true,
+  families: Object.values(families),
+  options: {},
+  /** When the current status of the current assistant was first seen. */
+  createState: (): { seen?: { id: string; status: string; sinceMs: number } } => ({}),
+
+  async collect(api, context): Promise<CloudResult> {
+    const { state, nowMs } = context;
+    const found = await api.assistant(context, assistantShape);
+    if (found === undefined) {
+      delete state.seen;
+      return { assistant: undefined };
+    }
+    const id = clean(found.id);
+    if (id === '') throw noAssistant();
+    const status = clean(found.status).toLowerCase();
+    if (state.seen?.id !== id || state.seen.status !== status) {
+      state.seen = { id, status, sinceMs: nowMs() };
+    }
+    const assistant = {
+      id,
+      clusterId: clean(found.cluster_id),
+      region: clean(found.deployed_region),
+      status,
+      health: clean(found.health).toLowerCase(),
+      createdMs: found.created_at,
+      updatedMs: found.updated_at,
+      statusSinceMs: state.seen.sinceMs,
+    };
+    return { assistant };
+  },
+
+  samples({ assistant }, set) {
+    if (assistant !== undefined) {
+      const { id, clusterId, region, createdMs, updatedMs, statusSinceMs } = assistant;
+      set.info(families.info, { assistant_id: id, cluster_id: clusterId, deployed_region: region });
+      set.set(families.created, {}, createdMs && createdMs / 1000);
+      set.set(families.updated, {}, updatedMs && updatedMs / 1000);
+      set.set(families.statusSince, {}, statusSinceMs / 1000);
+    }
+    set.set(families.exists, {}, assistant === undefined ? 0 : 1);
+    // An empty status counts as `other`.
+    set.states(families.status, {}, 'status', STATUSES, assistant?.status);
+    set.states(families.health, {}, 'health', HEALTHS, assistant?.health);
+  },
+});
+
+/** Valid JSON of another kind, as an error with status 200, is no assistant. */
+export function noAssistant(): RequestError {
+  return new RequestError('decode', 'assistant: the response names no assistant');
+}
+
+function clean(text = ''): string {
+  return cleanLabelValue(text);
+}

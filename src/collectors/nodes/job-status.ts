@@ -1,0 +1,227 @@
+import { counter, type Family, gauge } from '../../metrics/family.ts';
+import type { SampleSet } from '../../metrics/sample-set.ts';
+import { sum } from '../../sum.ts';
+import { COUNTER_NOTES, NODE } from './keyed.ts';
+import type { NodeRecord, NodeStatus } from './node-record.ts';
+
+// Families of jobs, backups and an open upgrade, most of them of the cluster as a whole.
+
+/** Values of the label `job_type`, which are also the names of the jobs in the metrics of CockroachDB. */
+const JOB_TYPES = [
+  'backup',
+  'changefeed',
+  'import',
+  'restore',
+  'row_level_ttl',
+  'schema_change',
+  'logical_replication',
+];
+
+/** The jobs that replicate from another cluster, by kind. */
+const REPLICATION_JOBS = {
+  physical: 'replication_stream_ingestion',
+  logical: 'logical_replication',
+} as const;
+const REPLICATION_KINDS = ['physical', 'logical'] as const;
+type ReplicationKind = (typeof REPLICATION_KINDS)[number];
+
+/** 1 on the node that counts paused jobs and protected data for the whole cluster. */
+const STATISTICS = 'jobs.poll_jobs_stats.currently_running';
+const FROM_STATISTICS =
+  'Of the node that runs the job poll_jobs_stats: a former one keeps its numbers until it restarts. Absent while no node with a fresh record runs it.';
+
+const LAST_BACKUP = 'schedules.BACKUP.last-completed-time';
+const PRESERVE_DOWNGRADE = 'cluster.preserve-downgrade-option.last-updated';
+
+/** The metrics of a node that these families need. */
+export const JOB_KEYS: readonly string[] = [
+  LAST_BACKUP,
+  PRESERVE_DOWNGRADE,
+  STATISTICS,
+  ...REPLICATION_KINDS.map(replicatedTimeKey),
+  ...[...JOB_TYPES, REPLICATION_JOBS.physical].flatMap((type) => [
+    ...jobKeys(type, 'currently_running'),
+    ...jobKeys(type, 'currently_paused'),
+    ...jobKeys(type, 'protected_age_sec'),
+    ...jobKeys(type, 'resume_failed'),
+  ]),
+];
+
+/** Servers run changes of schemas under two names. */
+function jobKeys(type: string, metric: string): readonly string[] {
+  const names = type === 'schema_change' ? [type, 'new_schema_change'] : [type];
+  return names.map((name) => `jobs.${name}.${metric}`);
+}
+
+function replicatedTimeKey(kind: ReplicationKind): string {
+  return `${kind}_replication.replicated_time_seconds`;
+}
+
+const families = {
+  lastBackup: gauge({
+    name: 'crdb_backup_last_completed_timestamp_seconds',
+    help: 'End of the last scheduled backup, Unix time in seconds.',
+    field: `metrics ${LAST_BACKUP}`,
+    notes:
+      'Only of schedules created with the option updates_cluster_last_backup_time_metric; of two such schedules the later backup hides the other. The largest over the nodes since the exporter started: a node forgets it when it restarts. Absent while no node reports one.',
+  }),
+  jobFailures: counter({
+    name: 'crdb_node_job_failures_total',
+    help: 'Jobs of the type that failed for good on the node.',
+    labels: [...NODE.labels, 'job_type'],
+    field: 'metrics jobs.*.resume_failed',
+    notes: `The command jobs shows which and why. Not those that were cancelled. ${COUNTER_NOTES}`,
+  }),
+  jobs: gauge({
+    name: 'crdb_jobs',
+    help: 'Jobs of the cluster by type and state: running or paused.',
+    labels: ['job_type', 'state'],
+    field: 'metrics jobs.*.currently_running and jobs.*.currently_paused',
+    notes: `Running: summed over the nodes, each of which counts its own. Paused: ${FROM_STATISTICS}`,
+  }),
+  protectedAge: gauge({
+    name: 'crdb_protected_timestamp_age_seconds',
+    help: 'Age of the oldest data that jobs of this type protect from garbage collection in seconds.',
+    labels: ['job_type'],
+    field: 'metrics jobs.*.protected_age_sec',
+    notes: `0 when nothing is protected. ${FROM_STATISTICS}`,
+  }),
+  replicationLag: gauge({
+    name: 'crdb_replication_lag_seconds',
+    help: 'Lag of replication from another cluster in seconds, by kind: physical or logical.',
+    labels: ['kind'],
+    field:
+      'updated_at and metrics *_replication.replicated_time_seconds, jobs.replication_stream_ingestion.*, jobs.logical_replication.*',
+    notes:
+      'A node that no longer runs the job keeps its old time. physical: of the node with the newest time; of two streams the newer one hides the other. logical: of the node that runs the job poll_jobs_stats, whose time is the oldest of all such jobs. Absent while no such job runs or is paused.',
+  }),
+  preserveDowngrade: gauge({
+    name: 'crdb_preserve_downgrade_option_updated_timestamp_seconds',
+    help: 'When finalizing the upgrade of the cluster was put off, Unix time in seconds.',
+    field: `metrics ${PRESERVE_DOWNGRADE}`,
+    notes:
+      'The smallest over the nodes: a node sets it anew when it starts, so the true time may be earlier still. Absent while the setting cluster.preserve_downgrade_option is empty.',
+  }),
+};
+
+export const JOB_FAMILIES: readonly Family[] = Object.values(families);
+
+/** End of the last backup that any of the nodes reports, Unix time in seconds; 0 without one. */
+export function lastBackupSeconds(nodes: readonly NodeRecord[]): number {
+  return nodes.reduce((last, { metrics }) => Math.max(last, metrics.get(LAST_BACKUP) ?? 0), 0);
+}
+
+/** Jobs, replication and an open upgrade, as the nodes with fresh records report them. */
+export interface JobsStatus {
+  readonly preserveDowngradeSeconds: number | undefined;
+  readonly jobs: readonly JobStatus[];
+  /** Absent while no such job exists. */
+  readonly lagSeconds: Readonly<Record<ReplicationKind, number | undefined>>;
+}
+
+/** The jobs of a type; a figure is absent while no node reports it. */
+interface JobStatus {
+  readonly type: string;
+  readonly running: number | undefined;
+  readonly paused: number | undefined;
+  readonly protectedAgeSeconds: number | undefined;
+}
+
+export function readJobs(all: readonly NodeStatus[]): JobsStatus {
+  const fresh = all.filter(({ isFresh }) => isFresh);
+  // Example: node 1 counted 3 paused jobs, then the job poll_jobs_stats moved to node 2, which counts 0. Node 1 still
+  // reports 3, and node 2 alone is right. Old servers do not tell which node counts.
+  const isTold = all.some(({ metrics }) => metrics.has(STATISTICS));
+  const counting = isTold ? fresh.filter(({ metrics }) => metrics.get(STATISTICS) === 1) : fresh;
+  const running = (type: string) => sumOrNone(valuesOf(fresh, jobKeys(type, 'currently_running')));
+  const paused = (type: string) =>
+    sumOrNone(
+      jobKeys(type, 'currently_paused').flatMap((key) => largest(valuesOf(counting, [key])) ?? []),
+    );
+  const lagOf = (kind: ReplicationKind): number | undefined => {
+    const job = REPLICATION_JOBS[kind];
+    const reporting = kind === 'logical' ? counting : fresh;
+    return running(job) || paused(job)
+      ? smallestLag(reporting, replicatedTimeKey(kind))
+      : undefined;
+  };
+  return {
+    // Example: the option was set 30 days ago on three nodes; node 2 started 2 days ago and says 2 days.
+    preserveDowngradeSeconds: smallest(
+      valuesOf(fresh, [PRESERVE_DOWNGRADE]).filter((time) => time > 0),
+    ),
+    jobs: JOB_TYPES.map((type) => ({
+      type,
+      running: running(type),
+      paused: paused(type),
+      protectedAgeSeconds: largest(valuesOf(counting, jobKeys(type, 'protected_age_sec'))),
+    })),
+    lagSeconds: { physical: lagOf('physical'), logical: lagOf('logical') },
+  };
+}
+
+/** Writes the samples of the cluster from the metrics of the nodes whose record is fresh. */
+export function writeJobSamples(
+  set: SampleSet,
+  all: readonly NodeStatus[],
+  lastBackup: number,
+): void {
+  const { preserveDowngradeSeconds, jobs, lagSeconds } = readJobs(all);
+  set.set(families.lastBackup, {}, lastBackup || undefined);
+  set.set(families.preserveDowngrade, {}, preserveDowngradeSeconds);
+  for (const { type, running, paused, protectedAgeSeconds } of jobs) {
+    const labels = { job_type: type };
+    set.set(families.jobs, { ...labels, state: 'running' }, running);
+    set.set(families.jobs, { ...labels, state: 'paused' }, paused);
+    set.set(families.protectedAge, labels, protectedAgeSeconds);
+  }
+  for (const kind of REPLICATION_KINDS) {
+    set.set(families.replicationLag, { kind }, lagSeconds[kind]);
+  }
+}
+
+/** Writes how many jobs of each type failed on a node whose record is fresh. */
+export function writeJobFailures(set: SampleSet, node: NodeRecord): void {
+  for (const type of JOB_TYPES) {
+    const labels = { node_id: String(node.id), job_type: type };
+    set.set(
+      families.jobFailures,
+      labels,
+      sumOrNone(valuesOf([node], jobKeys(type, 'resume_failed'))),
+    );
+  }
+}
+
+/** The lag behind the newest replicated time of all nodes; 0 means that nothing was replicated. */
+function smallestLag(nodes: readonly NodeRecord[], key: string): number | undefined {
+  const lags = nodes.flatMap(({ metrics, updatedSeconds }) => {
+    const replicatedSeconds = metrics.get(key) ?? 0;
+    return replicatedSeconds === 0 ? [] : Math.max(0, updatedSeconds - replicatedSeconds);
+  });
+  return smallest(lags);
+}
+
+/** Values that the nodes sent under these keys. */
+function valuesOf(nodes: readonly NodeRecord[], keys: readonly string[]): readonly number[] {
+  const values: number[] = [];
+  for (const { metrics } of nodes) {
+    for (const key of keys) {
+      const value = metrics.get(key);
+      if (value !== undefined) values.push(value);
+    }
+  }
+  return values;
+}
+
+function smallest(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : Math.min(...values);
+}
+
+/** Undefined without values, as the sum below. */
+function largest(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : Math.max(...values);
+}
+
+function sumOrNone(values: readonly number[]): number | undefined {
+  return values.length === 0 ? undefined : sum(values);
+}

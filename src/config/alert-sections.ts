@@ -1,0 +1,38 @@
+import * as v from 'valibot';
+import { mapThresholds, RUNBOOK_URL, type Threshold } from '../alerts/alert-settings.ts';
+import { findUrlFault } from '../url-fault.ts';
+import { invalid, key, rejectIf, section, showUrl, unquoteHint } from './values.ts';
+
+/** `thresholds` of the configuration file. */
+export const THRESHOLD_SECTION = section(mapThresholds(thresholdKey));
+
+function thresholdKey({ what, min, max, isWhole, initial, help }: Threshold) {
+  const isNot = invalid((input) => `is not ${what}${unquoteHint(input, Number.isFinite)}`);
+  const bounded = v.pipe(v.number(isNot), v.minValue(min, isNot), v.maxValue(max, isNot));
+  const schema: v.GenericSchema<number> = isWhole ? v.pipe(bounded, v.integer(isNot)) : bounded;
+  const limit = v.pipe(schema, v.metadata({ valueType: 'number' }));
+  return key(v.optional(limit, initial), { help });
+}
+
+/** `links` of the configuration file. */
+export const LINK_SECTION = section({
+  runbook_url: key(v.optional(link(RUNBOOK_URL), ''), {
+    help: 'Where docs/runbooks is published, for alerts and findings; empty: at the repository of the exporter.',
+  }),
+  dashboard_url: key(v.optional(link(''), ''), {
+    help: 'Address of Grafana with the dashboards, for alerts and findings.',
+  }),
+});
+
+/** An address without a slash at its end; an empty text stands for `whenEmpty`. */
+export function link(whenEmpty: string) {
+  return v.pipe(
+    v.string(invalid('is not an address: put it in quotes')),
+    rejectIf((text) => {
+      const fault = text === '' ? undefined : findUrlFault(text);
+      return fault && `${showUrl(text)} ${fault}`;
+    }),
+    v.transform((text) => (text === '' ? whenEmpty : text.replace(/\/$/, ''))),
+    v.metadata({ valueType: 'url' }),
+  );
+}

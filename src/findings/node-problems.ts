@@ -1,0 +1,277 @@
+import type { Thresholds } from '../alerts/alert-settings.ts';
+import { waitSeconds } from '../alerts/alerts.ts';
+import { DEAD, livenessOf } from '../cockroach/node.ts';
+import type { NodesResult } from '../collectors/nodes/collector.ts';
+import { capitalize, formatCount, formatList, formatNodes, toTime } from '../format.ts';
+import { LIVENESS_STATUSES } from '../vocabulary.ts';
+import {
+  adviseRemoval,
+  adviseReturn,
+  type DeadEvidence,
+  describeRemoval,
+  mayDecommission,
+} from './dead-nodes.ts';
+import { sum } from './rates.ts';
+import type { NodesStatus, NodeStatus, Problem } from './status.ts';
+
+/** The nodes for page and JSON; `retired` are those that are gone for good. */
+export function readNodes(
+  { nodes }: NodesResult,
+  retired: ReadonlySet<number> = new Set(),
+): NodesStatus {
+  const list = nodes.map((node) => {
+    const status: string = livenessOf(node);
+    return {
+      id: node.id,
+      status,
+      locality: node.tiers.map(({ key, value }) => `${key}=${value}`).join(','),
+      build: node.buildTag,
+      recordAt: toTime(node.updatedSeconds * 1000),
+      isStale: !DEAD.has(status) && !node.isFresh,
+      replicas: node.isFresh ? countReplicas(node) : undefined,
+      ...(retired.has(node.id) && { isRetired: true as const }),
+    };
+  });
+  const present = list.filter(({ status }) => !DEAD.has(status) && status !== 'unknown');
+  const builds = present.map(({ build }) => build);
+  const count = (status: string) => list.filter((node) => node.status === status).length;
+  return {
+    byStatus: Object.fromEntries(LIVENESS_STATUSES.map((status) => [status, count(status)])),
+    builds: [...new Set(builds)].filter((build) => build !== '').toSorted(),
+    list,
+  };
+}
+
+/** Undefined where a store does not count them, or none is sent. */
+function countReplicas({ stores }: NodesResult['nodes'][number]): number | undefined {
+  const count = sum(Array.from(stores.values(), (store) => store.get('replicas') ?? NaN));
+  return stores.size === 0 || Number.isNaN(count) ? undefined : count;
+}
+
+/** The problems of nodes by their liveness; `what` follows `Node 3 is` or `Nodes 3 and 4 are`. */
+const LIVENESS_PROBLEMS: Readonly<
+  Record<
+    string,
+    Pick<Problem, 'alert' | 'level' | 'normalSeconds'> & Record<'what' | 'next', string>
+  >
+> = {
+  dead: {
+    alert: 'CrdbNodeDead',
+    what: 'dead',
+    next: '',
+  },
+  decommissioned: {
+    alert: 'CrdbNodeDead',
+    what: 'dead, after decommissioning had begun',
+    next: '',
+  },
+  unavailable: {
+    alert: 'CrdbNodeUnavailable',
+    what: 'unavailable: no recent heartbeat',
+    next: 'Check that the process and the machine are up. By default a node counts as dead after 5 min.',
+  },
+  unknown: {
+    level: 'warning',
+    what: 'of unknown liveness',
+    next: 'Check the log of the node.',
+  },
+  // Nodes leave for a restart or an upgrade, which is normal.
+  draining: {
+    alert: 'CrdbNodeStuckLeaving',
+    normalSeconds: waitSeconds('CrdbNodeStuckLeaving'),
+    what: 'draining',
+    next: 'Leases and connections move to other nodes, as before a restart.',
+  },
+  decommissioning: {
+    alert: 'CrdbNodeStuckLeaving',
+    normalSeconds: waitSeconds('CrdbNodeStuckLeaving'),
+    what: 'being decommissioned',
+    next: 'This ends when all replicas have moved to other nodes.',
+  },
+};
+
+/** The alert waits this long after the last node with another build. */
+const SKEW_SECONDS = 12 * 3600;
+
+/** CrdbMultipleNodesDown needs two nodes, and a share of the cluster. */
+const MANY_NODES = 2;
+
+/** A replica can be rebuilt only with so many live nodes. */
+const MIN_LIVE = 3;
+
+function isMany(list: NodesStatus['list'], { nodes_down }: Thresholds): boolean {
+  const down = list.filter(isDown).length;
+  return down >= MANY_NODES && down >= nodes_down * list.length;
+}
+
+/** The nodes of a locality, and those of the localities inside of it by their tier: `zone=b`. */
+interface LocalityTree {
+  nodes: number;
+  down: number;
+  readonly inner: Map<string, LocalityTree>;
+}
+
+/**
+ * Localities of several nodes that are all down, without those inside of another one: `region=us-east1`. One pass over the
+ * tiers of all nodes.
+ */
+function findLostLocalities(list: readonly NodeStatus[]): readonly string[] {
+  const all: LocalityTree = { nodes: 0, down: 0, inner: new Map() };
+  for (const node of list) {
+    let tree = all;
+    for (const tier of node.locality === '' ? [] : node.locality.split(',')) {
+      const inner = tree.inner.get(tier) ?? { nodes: 0, down: 0, inner: new Map() };
+      tree.inner.set(tier, inner);
+      inner.nodes += 1;
+      if (isDown(node)) inner.down += 1;
+      tree = inner;
+    }
+  }
+  return listLost(all, '');
+}
+
+function listLost({ inner }: LocalityTree, outer: string): readonly string[] {
+  return [...inner].flatMap(([tier, tree]) => {
+    const locality = outer === '' ? tier : `${outer},${tier}`;
+    if (tree.down === 0) return [];
+    return tree.nodes >= MANY_NODES && tree.down === tree.nodes
+      ? [locality]
+      : listLost(tree, locality);
+  });
+}
+
+/** Nodes whose process or machine is down: their last record is about as old as that. */
+export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
+  return status === 'unavailable' || DEAD.has(status);
+}
+
+/** Problems of nodes by their liveness and their records. */
+export function nodeProblems(
+  { list: all, builds }: NodesStatus,
+  evidence: DeadEvidence,
+  thresholds: Thresholds,
+): readonly Problem[] {
+  const about = 'nodes';
+  const list = all.filter(({ isRetired }) => !isRetired);
+  // An unavailable node has its problem already.
+  const stale = list.filter(({ isStale, status }) => isStale && status !== 'unavailable');
+  const staleRecords: Problem = {
+    key: 'stale records',
+    about,
+    alert: 'CrdbNodeRecordStale',
+    text: `${describeNodes(stale)} ${stale.length === 1 ? 'has' : 'have'} stopped updating the record that node metrics are read from.`,
+    next: 'Check for overload and disk stalls. Values of stale records are not exported.',
+    since: oldestRecord(stale),
+  };
+  const manyBuilds: Problem = {
+    key: 'builds',
+    about,
+    alert: 'CrdbVersionSkew',
+    normalSeconds: SKEW_SECONDS,
+    text: `The nodes run ${builds.length} builds: ${formatList(builds)}.`,
+    next: 'Expected only during an upgrade.',
+  };
+  return [
+    ...livenessProblems(list, evidence, thresholds),
+    ...(stale.length > 0 ? [staleRecords] : []),
+    ...(builds.length > 1 ? [manyBuilds] : []),
+    ...retiredProblems(all.filter(({ isRetired }) => isRetired)),
+  ];
+}
+
+/** One problem for the nodes of each state; of dead nodes one for those that ranges may need, and one for the others. */
+function livenessProblems(
+  list: readonly NodeStatus[],
+  evidence: DeadEvidence,
+  thresholds: Thresholds,
+): readonly Problem[] {
+  const areManyDown = isMany(list, thresholds);
+  const lost = areManyDown ? findLostLocalities(list) : [];
+  const where = lost.length === 0 ? '' : ` Localities without a live node: ${formatList(lost)}.`;
+  const live = list.filter(({ status }) => status === 'live').length;
+  const canRebuild = live >= MIN_LIVE || list.length < MIN_LIVE;
+  const groups = Map.groupBy(list, ({ id, status }) =>
+    DEAD.has(status) && mayDecommission(evidence, id) ? `${status} unneeded` : status,
+  );
+  return Object.entries(LIVENESS_PROBLEMS).flatMap(([status, { what, ...usual }]) =>
+    [status, `${status} unneeded`].flatMap((group) => {
+      const nodes = groups.get(group) ?? [];
+      const [first] = nodes;
+      if (first === undefined) return [];
+      const ids = nodes.map(({ id }) => id);
+      const problem = { ...usual, key: `nodes ${group}`, about: 'nodes' } as const;
+      const isNeeded = group === status;
+      const text = `${describeNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} ${what}${isNeeded ? '' : `, and no range needs ${nodes.length === 1 ? 'it' : 'them'}`}.`;
+      const left = status === 'decommissioning' ? describeLeft(nodes) : '';
+      if (!isDown(first)) return [{ ...problem, text: `${text}${left}` }];
+      const isDead = DEAD.has(status);
+      const advice = isNeeded ? adviseReturn(ids, evidence) : adviseRemoval(ids);
+      return [
+        {
+          ...problem,
+          alert: areManyDown ? ('CrdbMultipleNodesDown' as const) : usual.alert,
+          level: isDead && !areManyDown && !canRebuild ? ('critical' as const) : usual.level,
+          text: `${text}${where}`,
+          next: isDead ? advice : usual.next,
+          // A node that is down wrote its last record just before.
+          since: oldestRecord(nodes),
+        },
+      ];
+    }),
+  );
+}
+
+/** The replicas that a decommissioning waits for, as far as the nodes count them. */
+function describeLeft(nodes: readonly NodeStatus[]): string {
+  const left = sum(nodes.map(({ replicas = 0 }) => replicas));
+  if (nodes.every(({ replicas }) => replicas === undefined)) return '';
+  const have = left === 1 ? 'replica has' : 'replicas have';
+  return ` ${formatCount(left)} ${have} not left ${nodes.length === 1 ? 'it' : 'them'} yet.`;
+}
+
+/** Members that are gone for good are information. */
+function retiredProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
+  const [unknown, dead] = [
+    nodes.filter(({ status }) => status === 'unknown'),
+    nodes.filter(({ status }) => status !== 'unknown'),
+  ];
+  const shared = { about: 'nodes', level: 'info' } as const;
+  return [
+    ...(dead.length === 0
+      ? []
+      : [
+          {
+            ...shared,
+            key: 'retired nodes',
+            text: `${describeNodes(dead)} ${dead.length === 1 ? 'has' : 'have'} been dead for more than a week, and no range needs ${dead.length === 1 ? 'it' : 'them'}.`,
+            next: describeRemoval(dead.map(({ id }) => id)),
+            since: oldestRecord(dead),
+          },
+        ]),
+    ...(unknown.length === 0
+      ? []
+      : [
+          {
+            ...shared,
+            key: 'records without liveness',
+            text: `${describeNodes(unknown)} ${unknown.length === 1 ? 'has' : 'have'} an old record and no liveness.`,
+            next: 'Nothing is to be done: it is no member, or never became one.',
+            since: oldestRecord(unknown),
+          },
+        ]),
+  ];
+}
+
+/** `8 of 9`: the live nodes of all that are not gone for good. */
+export function formatLiveNodes({ byStatus, list }: NodesStatus): string {
+  const members = list.filter(({ isRetired }) => !isRetired).length;
+  return `${formatCount(byStatus['live'] ?? 0)} of ${formatCount(members)}`;
+}
+
+function oldestRecord(nodes: readonly NodeStatus[]): string | undefined {
+  return nodes.flatMap(({ recordAt }) => recordAt ?? []).toSorted()[0];
+}
+
+function describeNodes(nodes: readonly NodeStatus[]): string {
+  return capitalize(formatNodes(nodes.map(({ id }) => id)));
+}

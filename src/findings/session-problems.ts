@@ -1,0 +1,135 @@
+import type { Thresholds } from '../alerts/alert-settings.ts';
+import { BATCH_APPLICATIONS } from '../alerts/rule-settings.ts';
+import type { NodesResult } from '../collectors/nodes/collector.ts';
+import type { SessionsResult } from '../collectors/sessions/collector.ts';
+import { SESSION_STATES } from '../collectors/sessions/session.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
+import { grantee } from '../diagnosis/remedies.ts';
+import { formatCount, formatNodes, quoteArgument, toTime } from '../format.ts';
+import { sum } from './rates.ts';
+import type { ApplicationStatus, Problem, SessionsStatus } from './status.ts';
+
+export function readSessions({ nodes, failedNodes, applications }: SessionsResult): SessionsStatus {
+  const total = (state: 'active' | 'idle_in_transaction' | 'idle') =>
+    sum([...nodes.values()].map((tally) => tally[state]));
+  return {
+    active: total('active'),
+    idleInTransaction: total('idle_in_transaction'),
+    idle: total('idle'),
+    missingNodes: [...failedNodes].filter((id) => id > 0).toSorted((a, b) => a - b),
+    applications: applications
+      .map((tally) => ({
+        application: tally.application,
+        user: tally.user,
+        active: tally.active,
+        idleInTransaction: tally.idle_in_transaction,
+        idle: tally.idle,
+        openTransactions: tally.explicit + tally.implicit,
+        oldestTransactionSeconds: tally.oldestTransactionSeconds,
+        oldestIdleTransactionSeconds: tally.oldestIdleTransactionSeconds,
+      }))
+      .toSorted((a, b) => b.oldestTransactionSeconds - a.oldestTransactionSeconds),
+  };
+}
+
+/** Problems of open transactions, and nodes whose sessions are missing; `polledAt` is when the ages were measured. */
+export function sessionProblems(
+  { applications, missingNodes }: SessionsStatus,
+  cluster: string,
+  polledAt: string | undefined,
+  thresholds: Thresholds,
+): readonly Problem[] {
+  const problems: Problem[] = [];
+  const [oldest, ...others] = applications
+    .flatMap((application) => {
+      const age = findOldSeconds(application, thresholds);
+      return age === undefined ? [] : [{ ...application, age }];
+    })
+    .toSorted((a, b) => b.age - a.age);
+  if (oldest !== undefined) {
+    const { application, user, age, oldestIdleTransactionSeconds } = oldest;
+    const isIdle = age === oldestIdleTransactionSeconds;
+    const more = others.length > 0 ? ` ${others.length} more have an old one.` : '';
+    problems.push({
+      key: 'old transactions',
+      about: 'sessions',
+      alert: 'CrdbTransactionTooOld',
+      text: `Application ${application} of user ${user} keeps a transaction open${isIdle ? ' without a query' : ''}.${more}`,
+      next: `It holds its locks. \`crdb-exporter sessions --cluster ${quoteArgument(cluster)} --older-than 5m\` lists the sessions.`,
+      since: polledAt && toTime(Date.parse(polledAt) - age * 1000),
+    });
+  }
+  if (missingNodes.length > 0) {
+    problems.push({
+      key: 'missing sessions',
+      about: 'sessions',
+      text: `The sessions of ${formatNodes(missingNodes)} are missing: the responding node could not read them.`,
+      next: 'Expected while a node is down.',
+    });
+  }
+  return problems;
+}
+
+/** The age of a transaction that is too old; undefined without one. Transactions of batch jobs may be long. */
+function findOldSeconds(
+  { application, oldestTransactionSeconds, oldestIdleTransactionSeconds }: ApplicationStatus,
+  thresholds: Thresholds,
+): number | undefined {
+  const isBatch = BATCH_APPLICATIONS.test(application);
+  if (!isBatch && oldestIdleTransactionSeconds > thresholds.idle_transaction_age)
+    return oldestIdleTransactionSeconds;
+  const limit = isBatch ? thresholds.batch_transaction_age : thresholds.transaction_age;
+  return oldestTransactionSeconds > limit ? oldestTransactionSeconds : undefined;
+}
+
+/** Seen sessions are few when they are fewer than this share of the connections, as in CrdbSessionsHidden. */
+const FEW_SESSIONS = 0.2;
+
+/**
+ * The problem that the user sees no sessions of others although clients are connected: only its own, without an error.
+ * Without the name of the user few sessions of one user show it: 2 of `monitoring`, and 450 connections.
+ */
+export function findHiddenSessions(
+  { cluster_api: login }: ClusterConfig,
+  listed: SessionsResult,
+  known: NodesResult,
+): Problem | undefined {
+  const read = known.nodes.filter(({ id, isFresh }) => isFresh && !listed.failedNodes.has(id));
+  const connections = sum(read.map(({ metrics }) => metrics.get('sql.conns') ?? 0));
+  if (connections === 0) return undefined;
+  const counts = new Map<string, number>();
+  for (const application of listed.applications) {
+    const sessions = sum(SESSION_STATES.map((state) => application[state]));
+    if (sessions === 0) continue;
+    counts.set(application.user, (counts.get(application.user) ?? 0) + sessions);
+  }
+  const text = describeSeen(login?.username?.toLowerCase(), counts, connections);
+  if (text === undefined) return undefined;
+  return {
+    key: 'own sessions',
+    about: 'exporter',
+    alert: 'CrdbSessionsHidden',
+    text: `${text}, although the nodes count ${formatCount(connections)} connections.`,
+    next: `Run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`,
+    affects: ['sessions'],
+  };
+}
+
+/** What is seen instead of all sessions; undefined where those of others are seen. `counts` is by user. */
+function describeSeen(
+  user: string | undefined,
+  counts: ReadonlyMap<string, number>,
+  connections: number,
+): string | undefined {
+  const [first, ...others] = counts;
+  if (user !== undefined) {
+    const isOwn = [...counts.keys()].every((name) => name === user);
+    return isOwn ? `The user ${user} sees only its own sessions` : undefined;
+  }
+  if (first === undefined) return 'The list of sessions is empty';
+  const [name, sessions] = first;
+  const isFew = others.length === 0 && sessions < FEW_SESSIONS * connections;
+  return isFew
+    ? `The list of sessions has only the ${formatCount(sessions)} of the user ${name}`
+    : undefined;
+}

@@ -1,0 +1,32 @@
+// The only door of this folder; README.md says what is behind it.
+export { canScan } from './compiled-scanner.ts';
+export { decodeValue, hashOf } from './decoder.ts';
+export { JsonError } from './json-error.ts';
+export { PageParser } from './page-parser.ts';
+export {
+  type AnyShape,
+  array,
+  boolean,
+  flags,
+  hashed,
+  type Infer,
+  integer,
+  type KeyFilter,
+  last,
+  MAX_NAME_LENGTH,
+  nameText,
+  number,
+  numbers,
+  object,
+  type ObjectShape,
+  optional,
+  parsed,
+  raw,
+  record,
+  selected,
+  type Shape,
+  string,
+  type TextParser,
+  time,
+  typed,
+} from './shape.ts';

@@ -1,0 +1,110 @@
+import { crc32 } from 'node:zlib';
+import type { FindingSettings } from '../../alerts/alert-settings.ts';
+import { bySeverity, clusterFlag, linkFinding, toFindings } from '../../findings/problem.ts';
+import type { ClusterStatus, Problem, Status } from '../../findings/status.ts';
+import type { History } from './history.ts';
+import type { ClusterSource } from './read-cluster.ts';
+
+/** The source of the status page and of /api/status. */
+export interface StatusSource {
+  readonly version: string;
+  readonly clusters: () => readonly ClusterSource[];
+  readonly history: History;
+  /** The running configuration as it may be shown. */
+  readonly describedConfig: () => unknown;
+  /** Limits and links of the running configuration. */
+  readonly findingSettings: () => FindingSettings;
+  /** The problems of the exporter itself, for every cluster. */
+  readonly problems: () => readonly Problem[];
+  /** Wall clock, ms. */
+  readonly startedMs: number;
+  readonly wallMs: () => number;
+}
+
+export function readStatus(source: StatusSource): Status {
+  const nowMs = source.wallMs();
+  const clusters = source.clusters().map((cluster) => readClusterStatus(cluster, source, nowMs));
+  const states = clusters.flatMap(({ collectors }) => collectors.map(({ state }) => state));
+  const count = (state: string): number => states.filter((found) => found === state).length;
+  return {
+    at: new Date(nowMs).toISOString(),
+    version: source.version,
+    startedAt: new Date(source.startedMs).toISOString(),
+    collectors: { ok: count('ok'), failing: count('failing'), waiting: count('waiting') },
+    clusters,
+  };
+}
+
+function readClusterStatus(
+  cluster: ClusterSource,
+  { history: histories, startedMs, problems, clusters, findingSettings }: StatusSource,
+  nowMs: number,
+): ClusterStatus {
+  const { name } = cluster;
+  const consoleUrl = cluster.config.console_url;
+  const flag = clusterFlag(clusters().length, name);
+  const { links } = findingSettings();
+  const history = histories.ofCluster(name);
+  const { findings, ...reading } = history.read(cluster, nowMs);
+  const ofExporter = toFindings(problems(), () => nowMs, nowMs);
+  return {
+    ...reading,
+    consoleUrl,
+    mayBeOlder: history.isFromFirstPolls(reading.since, startedMs),
+    findings: [...ofExporter, ...findings]
+      .toSorted(bySeverity)
+      .map(({ rangeIds, cause: _cause, affects: _affects, ...finding }) => ({
+        ...finding,
+        ...linkFinding({ ...finding, rangeIds }, links, { name, consoleUrl }),
+        mayBeOlder: history.isFromFirstPolls(finding.since, startedMs),
+        next: completeCommands(finding.next, flag),
+      })),
+  };
+}
+
+/** Adds the flag to the commands of this program in a text. */
+function completeCommands(text: string, flag: string): string {
+  return text.replaceAll(/`(crdb-exporter [^`]+)`/g, (command, words: string) =>
+    words.includes('--cluster') ? command : `\`${words}${flag}\``,
+  );
+}
+
+/** A text that changes when a poll begins or ends, data expires, limits change or a reload fails. */
+export function readVersion(source: StatusSource): string {
+  const states = source
+    .clusters()
+    .map(({ name, pollers }) => [
+      name,
+      ...pollers.map((poller) => [
+        poller.isPolling,
+        poller.snapshot !== undefined,
+        poller.outcome.state,
+        poller.outcome.last?.atMs,
+        poller.outcome.error?.message,
+      ]),
+    ]);
+  const { version, startedMs } = source;
+  return crc32(
+    JSON.stringify([version, startedMs, source.findingSettings(), source.problems(), states]),
+  ).toString(16);
+}
+
+/** Pages of single clusters are large, and there may be hundreds of clusters. */
+const MAX_CACHE_ENTRIES = 20;
+
+/**
+ * Renders a response once per key and state of the clusters; all requests share it. A state lasts until a poll begins or
+ * ends, at most a second because pages show ages.
+ */
+export function createRenderCache(source: StatusSource) {
+  const rendered = new Map<string, Buffer>();
+  let shown = '';
+  return (key: string, render: () => Buffer): Buffer => {
+    const state = `${Math.floor(source.wallMs() / 1000)} ${readVersion(source)}`;
+    if (state !== shown || rendered.size >= MAX_CACHE_ENTRIES) rendered.clear();
+    shown = state;
+    const response = rendered.get(key) ?? render();
+    rendered.set(key, response);
+    return response;
+  };
+}

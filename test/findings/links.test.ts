@@ -1,0 +1,13 @@
+import { expect, test } from 'vitest';
+import { DEFAULT_FINDING_SETTINGS } from '../../src/alerts/alert-settings.ts';
+import { linkFinding } from '../../src/findings/problem.ts';
+
+const LINKS = { ...DEFAULT_FINDING_SETTINGS.links, dashboard_url: 'https://grafana.example' };
+
+test.each([
+  ['the dashboard of its alert', { about: 'nodes', alert: 'CrdbSessionMemoryHigh' }, 'crdb-sql'],
+  ['that of its part of the cluster, without an alert', { about: 'nodes' }, 'crdb-nodes'],
+] as const)('a finding leads to %s', (_what, finding, uid) => {
+  const { dashboardUrl } = linkFinding(finding, LINKS, { name: 'a b' });
+  expect(dashboardUrl).toBe(`https://grafana.example/d/${uid}?var-cluster=a%20b`);
+});
