@@ -1,7 +1,8 @@
 // Keeps the page live: polls for changes, and then applies what the server rendered.
 // Without this script the page is complete, but does not update.
 const INTERVAL_MS = 3_000;
-const STATUS = '/api/status';
+/** Relative to this script, since a proxy may serve the exporter below any path. */
+const STATUS = new URL('../api/status', document.currentScript.src);
 /** Browsers get a page where programs get JSON. */
 const PAGE = { cache: 'no-store', headers: { accept: 'text/html' } };
 
