@@ -33,8 +33,10 @@ export const SERVER_TIMEOUTS = {
   requestMs: 30_000,
   /** These two are checked so often. */
   checkMs: 5_000,
-  /** A client that takes nothing of its response for so long is cut off. */
+  /** A client that takes nothing of its response for so long is cut off, */
   sendMs: 60_000,
+  /** and one that has not taken all of it after this time: until then the response stays in memory. */
+  sendAllMs: 120_000,
 };
 
 /** Far longer than what Prometheus sends; the parser refuses more than 16 KiB with all headers. */
@@ -62,7 +64,11 @@ export function createApp(
   app.enable('strict routing');
   app.enable('case sensitive routing');
   app.use((request, response, next) => {
-    response.once(SENDING, () => response.setTimeout(timeouts.sendMs));
+    response.once(SENDING, () => {
+      response.setTimeout(timeouts.sendMs);
+      const timer = setTimeout(() => response.destroy(), timeouts.sendAllMs);
+      response.once('close', () => clearTimeout(timer));
+    });
     const { rateLimit, headers } = webConfig.current().config;
     if (rateLimit !== undefined && !isOpen(request.path) && !isWithinRate(rateLimit)) {
       sendText(response, 429, 'too many requests\n');

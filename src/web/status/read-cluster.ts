@@ -49,6 +49,8 @@ export interface ClusterSource extends PolledUrls {
     isChosen: (collector: string) => boolean,
     options?: { readonly upBeforeFirstPoll?: number },
   ): SampleSet;
+  /** Whether `pollNow` would begin a poll. */
+  wouldPoll(isChosen: (collector: string) => boolean): boolean;
   pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
 }
 

@@ -121,7 +121,9 @@ describe('a client that TLS refuses', () => {
     const orchard = await startOrchard({
       webConfig: `tls_server_config: { cert_file: server.crt, key_file: server.key, ${RULES} }\n`,
       files: { 'server.crt': server.cert, 'server.key': server.key, 'ca.crt': ours.cert },
-      app: { timeouts: { headersMs: 200, requestMs: 300, checkMs: 50, sendMs: 1_000 } },
+      app: {
+        timeouts: { headersMs: 200, requestMs: 300, checkMs: 50, sendMs: 1_000, sendAllMs: 1_000 },
+      },
     });
     const silent = net.connect(target(orchard));
     const refused = tls.connect({ ...target(orchard), ca: ours.cert, ...foreign });

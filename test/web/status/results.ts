@@ -209,6 +209,7 @@ export function polledCluster({
     isUp: () => isUp,
     families: () => [],
     metrics: () => new SampleSet({}),
+    wouldPoll: () => false,
     pollNow: () => Promise.resolve(),
   };
 }
