@@ -67,23 +67,23 @@ test('data is shown for three intervals, but at most one and ten minutes, or as 
   expect(maxAgeSeconds(20, 15)).toBe(20);
 });
 
-describe('the clock of a host', () => {
-  /** A clock after these steps of the wall clock and of the monotonic one, in s. */
-  function readAfter(...steps: readonly (readonly [wall: number, monotonic: number])[]): number {
-    let [wall, monotonic] = [1_700_000_000_000, 5_000];
-    const clock = createClock(
-      () => wall,
-      () => monotonic,
-    );
-    const before = clock.monotonicMs();
-    for (const [wallSeconds, seconds] of steps) {
-      wall += wallSeconds * 1_000;
-      monotonic += seconds * 1_000;
-      clock.monotonicMs();
-    }
-    return (clock.monotonicMs() - before) / 1_000;
+/** A clock after these steps of the wall clock and of the monotonic one, in s. */
+function readAfter(...steps: readonly (readonly [wall: number, monotonic: number])[]): number {
+  let [wall, monotonic] = [1_700_000_000_000, 5_000];
+  const clock = createClock(
+    () => wall,
+    () => monotonic,
+  );
+  const before = clock.monotonicMs();
+  for (const [wallSeconds, seconds] of steps) {
+    wall += wallSeconds * 1_000;
+    monotonic += seconds * 1_000;
+    clock.monotonicMs();
   }
+  return (clock.monotonicMs() - before) / 1_000;
+}
 
+describe('the clock of a host', () => {
   test.each([
     [
       'that runs',
