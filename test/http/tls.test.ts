@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { LookupFunction } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
@@ -15,6 +16,11 @@ const [first, second] = await Promise.all([
   authority.issue({ name: 'second', usage: 'client' }),
 ]);
 const CHECKED = { rejectUnauthorized: true } as const;
+
+/** Every name is this host. */
+const lookup: LookupFunction = (_host, _options, callback) => {
+  callback(null, [{ address: '127.0.0.1', family: 4 }]);
+};
 
 describe('the certificate of a node', () => {
   test('is accepted only when the configured CA signed it', async () => {
@@ -70,6 +76,19 @@ describe('the certificate of a node', () => {
     expect(await ask(good)).toBe('{"fine":true}');
     await using bad = connect([node.url], { tls: { ...CHECKED, ca, servername: 'x.example' } });
     await expect(ask(bad)).rejects.toMatchObject({ reason: 'tls' });
+  });
+
+  test('is checked for a host name with a dot at its end, or in another case, as without', async () => {
+    await using node = await serveTls(server);
+    for (const name of ['crdb.example', 'crdb.example.', 'CRDB.Example']) {
+      const tls = { ...CHECKED, ca, lookup };
+      await using client = connect([`https://${name}:${node.port}`], { tls });
+      expect(await ask(client)).toBe('{"fine":true}');
+    }
+    await using other = connect([`https://x.example.:${node.port}`], {
+      tls: { ...CHECKED, ca, lookup },
+    });
+    await expect(ask(other)).rejects.toMatchObject({ reason: 'tls' });
   });
 
   test('is not checked when verification is off', async () => {
