@@ -138,7 +138,7 @@ const collectors = (limit: Limit): Row => ({
     }),
     graph('Time used of interval', {
       about:
-        'Duration of the last poll as a share of the interval (crdb_exporter_collector_duration_seconds). Above the dashed line: CrdbExporterSaturated.',
+        'Duration of the last poll as a share of the interval (crdb_exporter_collector_duration_seconds). Above the dashed line the next polls are late: shard the exporter or raise the interval.',
       queries: `max by (${KEYS}) (crdb_exporter_collector_duration_seconds{${OF}} / (crdb_exporter_collector_interval_seconds{${OF}} > 0))`,
       unit: 'percentunit',
       legend: COLLECTOR,
@@ -147,7 +147,7 @@ const collectors = (limit: Limit): Row => ({
     }),
     graph('Interval / configured', {
       about:
-        'Above 1, max_duty stretches the interval (crdb_exporter_collector_interval_seconds). Above 3: CrdbExporterSaturated.',
+        'Above 1, max_duty stretches the interval (crdb_exporter_collector_interval_seconds). Above 3 data is old: shard the exporter, raise max_duty, or set the longer interval.',
       queries: `min by (${KEYS}) (crdb_exporter_collector_interval_seconds{${OF}} / (crdb_exporter_collector_configured_interval_seconds{${OF}} > 0))`,
       unit: 'short',
       legend: COLLECTOR,

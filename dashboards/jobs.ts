@@ -63,7 +63,7 @@ export const jobsRow = (limit: Limit): Row => ({
     }),
     graph('Jobs paused', {
       about:
-        'Paused jobs by type (crdb_jobs). Their work is not done, and they may keep old data: CrdbChangefeedPaused, CrdbJobPaused.',
+        'Paused jobs by type (crdb_jobs). Their work is not done, and they may keep old data: CrdbJobPaused.',
       queries: `max by (job_type) (crdb_jobs{${S}, state="paused"})`,
       unit: 'short',
       legend: '{{job_type}}',
@@ -72,7 +72,7 @@ export const jobsRow = (limit: Limit): Row => ({
     }),
     graph('Protected data, age', {
       about:
-        'Age of the oldest data that jobs keep from garbage collection (crdb_protected_timestamp_age_seconds). Above the dashed line, of paused jobs: CrdbChangefeedPaused, CrdbJobPaused.',
+        'Age of the oldest data that jobs keep from garbage collection (crdb_protected_timestamp_age_seconds). Above the dashed line, of paused jobs: CrdbJobPaused.',
       queries: `max by (job_type) (crdb_protected_timestamp_age_seconds{${S}})`,
       unit: 's',
       legend: '{{job_type}}',

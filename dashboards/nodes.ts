@@ -48,10 +48,10 @@ const selected = (limit: Limit): Row => ({
     }),
     ofNode('CPU', {
       about:
-        'Share of all CPUs that the process uses (crdb_node_cpu_ratio). Orange for an hour: CrdbNodeCpuHigh.',
+        'Share of all CPUs that the process uses (crdb_node_cpu_ratio). Orange for 4 hours, or red for one: CrdbNodeCpuHigh.',
       expr: `max by (node_id) (crdb_node_cpu_ratio{${CHOSEN}})`,
       unit: 'percentunit',
-      steps: ['green', [limit('cpu'), 'orange']],
+      steps: ['green', [limit('cpu'), 'orange'], [limit('cpu_critical'), 'red']],
     }),
     ofNode('CPU of host', {
       about:
@@ -61,10 +61,10 @@ const selected = (limit: Limit): Row => ({
     }),
     ofNode('Memory of process', {
       about:
-        'Share of the memory of the node (crdb_node_resident_memory_bytes, crdb_node_memory_bytes). Orange: CrdbNodeMemoryHigh; the kernel may kill the process.',
+        'Share of the memory of the node (crdb_node_resident_memory_bytes, crdb_node_memory_bytes). Orange for 4 hours, or red for one: CrdbNodeMemoryHigh; the kernel may kill the process.',
       expr: `max by (node_id) (crdb_node_resident_memory_bytes{${CHOSEN}}) / on (node_id) max by (node_id) (crdb_node_memory_bytes{${S}})`,
       unit: 'percentunit',
-      steps: ['green', [limit('memory'), 'orange']],
+      steps: ['green', [limit('memory'), 'orange'], [limit('memory_critical'), 'red']],
     }),
     ofNode('Run queue per CPU', {
       about:

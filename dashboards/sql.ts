@@ -163,11 +163,10 @@ const nodes = (limit: Limit): Row => ({
     }),
     graph('Statements per CPU', {
       about:
-        'Concurrently executing statements per CPU (crdb_active_queries, crdb_node_cpus). Above the dashed line, more concurrency only adds latency: CrdbStatementConcurrencyHigh.',
+        'Concurrently executing statements per CPU (crdb_active_queries, crdb_node_cpus). Above about 4, more concurrency only adds latency.',
       queries: `max by (node_id) (crdb_active_queries{${S}, phase="executing", node_id=~"$node"}) / on (node_id) (max by (node_id) (crdb_node_cpus{${S}}) > 0)`,
       unit: 'short',
       legend: 'n{{node_id}}',
-      steps: ['green', [limit('statements_per_cpu'), 'orange']],
     }),
     graph('Session memory / node memory', {
       about:

@@ -57,11 +57,11 @@ export const storeRow = (limit: Limit): Row => ({
       queries: `60 * ${perStore(`rate(crdb_store_write_stalls_total{${CHOSEN}}[$__rate_interval])`)}`,
       unit: 'cpm',
       legend: STORE,
-      steps: ['green', [limit('write_stalls'), 'orange']],
+      steps: ['green', [limit('write_stalls'), 'orange'], [limit('write_stalls_critical'), 'red']],
     }),
     graph('Disk slow / stalled', {
       about:
-        'Disk operations that were slow or hung (crdb_store_disk_slow_total, crdb_store_disk_stalled_total). Any stall: CrdbStoreDiskStalled.',
+        'Disk operations that were slow or hung (crdb_store_disk_slow_total, crdb_store_disk_stalled_total). Any stall: CrdbStoreDiskSlow.',
       queries: [
         { expr: increaseOf('crdb_store_disk_slow_total'), legend: `${STORE} slow` },
         { expr: increaseOf('crdb_store_disk_stalled_total'), legend: `${STORE} stalled` },

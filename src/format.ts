@@ -36,13 +36,22 @@ export function formatAge(seconds: number): string {
   return formatDuration(seconds).replace('min', 'm').replaceAll(' ', '');
 }
 
-/** A duration in its two largest units, for a sentence: `18 min`, `3 h 12 min`, `4.5 s`, `30 ms`. */
+/**
+ * A duration in its two largest units, for a sentence: `18 min`, `3 h 12 min`, `4.5 s`, `30 ms`. The status page runs the
+ * text of this function in browsers, so it may use nothing else of this file.
+ */
 export function formatDuration(seconds: number): string {
+  const units = [
+    ['d', 86_400],
+    ['h', 3600],
+    ['min', 60],
+    ['s', 1],
+  ] as const;
   if (seconds > 0 && seconds <= 0.999) return `${Math.ceil(seconds * 1000)} ms`;
   if (seconds < 10) return `${Number(seconds.toFixed(1))} s`;
   let left = Math.round(seconds);
-  const first = UNITS.findIndex(([, size]) => left >= size);
-  const parts = UNITS.slice(first, first + 2).flatMap(([name, size]) => {
+  const first = units.findIndex(([, size]) => left >= size);
+  const parts = units.slice(first, first + 2).flatMap(([name, size]) => {
     const count = Math.floor(left / size);
     left -= count * size;
     return count === 0 ? [] : [`${count} ${name}`];
@@ -50,12 +59,11 @@ export function formatDuration(seconds: number): string {
   return parts.join(' ');
 }
 
-const UNITS = [
-  ['d', 86_400],
-  ['h', 3600],
-  ['min', 60],
-  ['s', 1],
-] as const;
+/** `4 min ago`; without a time `0 s ago`. */
+export function formatAgo(at: string | undefined, nowMs: number): string {
+  const seconds = at === undefined ? 0 : Math.max(0, nowMs - Date.parse(at)) / 1000;
+  return `${formatDuration(Math.round(seconds))} ago`;
+}
 
 /** RFC 3339; undefined for what is no time: dates end 8.64e15 ms before and after 1970. */
 export function toTimestamp(milliseconds: number): string | undefined {
@@ -68,9 +76,10 @@ export function toTime(milliseconds: number | undefined): string | undefined {
   return milliseconds ? toTimestamp(milliseconds) : undefined;
 }
 
-/** `1, 2 and 3`; a long list is cut. */
+/** `1, 2 and 3`; a long list is cut, but never for one item more. */
 export function formatList(items: readonly (string | number)[]): string {
-  const shown = items.slice(0, MAX_LIST_ITEMS).map(String);
+  const isLong = items.length > MAX_LIST_ITEMS + 1;
+  const shown = (isLong ? items.slice(0, MAX_LIST_ITEMS) : items).map(String);
   const missing = items.length - shown.length;
   const last = missing > 0 ? `${missing} more` : (shown.pop() ?? '');
   return shown.length === 0 ? last : `${shown.join(', ')} and ${last}`;

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import {
   formatAge,
@@ -32,6 +33,11 @@ test.each([
   [183_600, '2 d 3 h'],
 ])('%d seconds is formatted as %s', (seconds, said) => {
   expect(formatDuration(seconds)).toBe(said);
+});
+
+test('the text of formatDuration works alone, as the page runs it in browsers', () => {
+  const said = runInNewContext(`${formatDuration.toString()}; formatDuration(3_720)`);
+  expect(said).toBe('1 h 2 min');
 });
 
 test.each([
@@ -70,7 +76,8 @@ test('a long list is cut, with the number of omitted items', () => {
   expect(formatList([1, 2, 3])).toBe('1, 2 and 3');
   const many = Array.from({ length: 300 }, (_, index) => index);
   expect(formatList(many.slice(0, 8))).toBe('0, 1, 2, 3, 4, 5, 6 and 7');
-  expect(formatList(many.slice(0, 9))).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 1 more');
+  expect(formatList(many.slice(0, 9))).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 8');
+  expect(formatList(many.slice(0, 10))).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 2 more');
   expect(formatList(many)).toBe('0, 1, 2, 3, 4, 5, 6, 7 and 292 more');
 });
 

@@ -31,7 +31,7 @@ export function severityOf(name: AlertName): Severity {
   return SEVERITIES.findLast((severity) => severity in waits) ?? 'info';
 }
 
-/** How many seconds an alert waits until it fires; `severity` where it has two: CrdbNodeMemoryHigh 1800, and 120 if critical. */
+/** How many seconds an alert waits until it fires; `severity` where it has two: CrdbNodeMemoryHigh 14400, and 120 if critical. */
 export function waitSeconds(name: AlertName, severity: Severity = severityOf(name)): number {
   const { waits }: Alert = ALERTS[name];
   return waits[severity] ?? 0;

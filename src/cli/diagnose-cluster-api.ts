@@ -15,7 +15,7 @@ import { collectorOptions } from '../config/collector-schema.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { writeDuration } from '../config/values.ts';
 import type { Clients } from '../exporter/clients.ts';
-import { PARTITION } from '../findings/cluster-checks.ts';
+import { PARTITION } from '../findings/check-network.ts';
 import { nodeProblems, readNodes } from '../findings/node-problems.ts';
 import { findUnreachable } from '../findings/reachability.ts';
 import {
@@ -94,7 +94,7 @@ export async function checkClusterApi(
 function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds): void {
   // Only a scan of all nodes would show whether a dead node is still needed.
   const unread = { replicas: undefined, trends: new Map(), damage: undefined };
-  const evidence = { ...unread, doubt: 'ranges may need it' };
+  const evidence = { ...unread, doubt: 'whether ranges need their replicas there is not known' };
   const problems = nodeProblems(readNodes(result), evidence, thresholds);
   for (const { text, next, alert } of problems) {
     list.add('nodes', { verdict: 'warning', detail: text, advice: next, alert });

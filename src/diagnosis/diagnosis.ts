@@ -9,8 +9,13 @@ export interface RequestDiagnosis {
   readonly reason: FailureReason;
   /** It has the text of an error of the Cloud API, which belongs in no log. */
   readonly cause: string;
+  /** The rule that holds, which failures of the same cause share whatever their numbers: `nothing listens`. */
+  readonly rule: string;
   readonly remedy: string;
 }
+
+/** How to fix the failure of a poll, and the rule that says so. */
+type Remedy = Pick<RequestDiagnosis, 'rule' | 'remedy'>;
 
 /** Explains a failed request; undefined for any error but that of a request. */
 export function diagnose(
@@ -21,16 +26,18 @@ export function diagnose(
 ): RequestDiagnosis | undefined {
   if (!(error instanceof RequestError)) return undefined;
   const failure = { error, operation, login: cluster_api, mayHaveChanged, hasWorked };
-  const rule = RULES[operation.api].find(([conditions]) => hold(conditions, failure));
-  const remedy = rule?.[1] ?? 'check the server, then try again';
+  const [rule, , remedy] = RULES[operation.api].find(([, conditions]) =>
+    hold(conditions, failure),
+  ) ?? ['other', {}, 'check the server, then try again'];
   return {
     reason: error.reason,
     cause: describeCause(failure),
+    rule: typeof rule === 'string' ? rule : rule(failure),
     remedy: typeof remedy === 'string' ? remedy : remedy(failure),
   };
 }
 
-function hold(conditions: Rule[0], failure: Failure): boolean {
+function hold(conditions: Rule[1], failure: Failure): boolean {
   const { error } = failure;
   const { reasons, statuses, codes, serverText, endpoints, when } = conditions;
   return (
@@ -48,18 +55,18 @@ export type FindRemedy = (
   collector: Operation,
   failure: RequestError,
   hasWorked: boolean,
-) => string | undefined;
+) => Remedy | undefined;
 
 /** For the polls of one cluster; those that an open circuit breaker skips get the remedy of its cause. */
 export function createRemedyFinder(config: ClusterConfig): FindRemedy {
   const outages = new Map<Api, RequestError>();
   return (collector, failure, hasWorked) => {
     if (failure.reason === 'other') return undefined;
-    const remedyOf = (error: RequestError) =>
-      diagnose(error, collector, config, { hasWorked })?.remedy;
+    const remedyOf = (error: RequestError) => diagnose(error, collector, config, { hasWorked });
     const outage = outages.get(collector.api);
     if (failure.reason === 'breaker_open' && outage !== undefined) {
-      return `the last failure was: ${toLine(outage.message)}; ${remedyOf(outage)}`;
+      const { rule = '', remedy = '' } = remedyOf(outage) ?? {};
+      return { rule, remedy: `the last failure was: ${toLine(outage.message)}; ${remedy}` };
     }
     // A scan sums up the failures of its nodes; its cause is one of them.
     const request = failure.cause instanceof RequestError ? failure.cause : failure;

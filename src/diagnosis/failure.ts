@@ -25,8 +25,12 @@ export interface Failure {
   readonly mayHaveChanged: boolean;
 }
 
-/** The conditions, all of which must hold, and the remedy, which continues a sentence after a semicolon. */
+/**
+ * The cause in a few words, which all failures with the same remedy share; the conditions, all of which must hold; and the
+ * remedy, which continues a sentence after a semicolon.
+ */
 export type Rule = readonly [
+  id: string | ((failure: Failure) => string),
   conditions: {
     readonly reasons?: readonly FailureReason[];
     readonly statuses?: readonly number[];

@@ -35,16 +35,19 @@ function isOfShortWildcard({ error }: Failure): boolean {
 
 /** Failures before there is a response, and responses that any server may give. */
 const CONNECTION_RULES: readonly Rule[] = [
-  [{ codes: ['ENOTFOUND'] }, 'correct the host name in the URL, or add it to DNS'],
+  ['unknown host', { codes: ['ENOTFOUND'] }, 'correct the host name in the URL, or add it to DNS'],
   [
+    'no DNS response',
     { codes: ['EAI_AGAIN'] },
     'the DNS server did not respond: try again, or use the IP address in the URL',
   ],
   [
+    'Cloud API unreachable',
     { reasons: ['network', 'tls', 'timeout'], when: ({ operation }) => operation.api === 'cloud' },
     'check cloud_api.url (--cloud.url) and any proxy or firewall in between',
   ],
   [
+    'SQL port',
     {
       reasons: ['network', 'tls', 'timeout'],
       when: (failure) => !failure.hasWorked && isSqlPort(failure),
@@ -52,18 +55,22 @@ const CONNECTION_RULES: readonly Rule[] = [
     `26257 is the SQL port: ${HTTP_PORT}`,
   ],
   [
+    'nothing listens any more',
     { codes: ['ECONNREFUSED'], when: ({ hasWorked }) => hasWorked },
     'nothing listens there any more: check that the node is up',
   ],
   [
+    'nothing listens',
     { codes: ['ECONNREFUSED'] },
     `nothing listens there: ${HTTP_PORT}, and check that the node is up`,
   ],
   [
+    'host unreachable',
     { codes: ['EHOSTUNREACH', 'EHOSTDOWN', 'ENETUNREACH', 'ENETDOWN'] },
     'the host is unreachable: check its address, the network and the firewall',
   ],
   [
+    'unknown CA',
     {
       codes: [
         'DEPTH_ZERO_SELF_SIGNED_CERT',
@@ -82,64 +89,85 @@ const CONNECTION_RULES: readonly Rule[] = [
         : "the certificate is signed by another CA than those of cluster_api.tls.ca_file (--cluster.ca-file): use the cluster's ca.crt",
   ],
   [
+    'certificate expired',
     { codes: ['CERT_HAS_EXPIRED'] },
     "the server's certificate has expired: renew it with `cockroach cert create-node` and send the node SIGHUP",
   ],
   [
+    'certificate not valid yet',
     { codes: ['CERT_NOT_YET_VALID'] },
     "the server's certificate is not valid yet: compare the clocks of both machines",
   ],
   [
+    'wildcard with a single dot',
     { codes: ['ERR_TLS_CERT_ALTNAME_INVALID'], when: isOfShortWildcard },
     'the certificate has a wildcard with a single dot, such as *.cockroachdb, which Node.js does not accept: use the full name of the host in the URL, such as cockroachdb-0.cockroachdb.default.svc.cluster.local, or set cluster_api.tls.server_name to a name of the certificate without a wildcard',
   ],
   [
+    'certificate for other names',
     { codes: ['ERR_TLS_CERT_ALTNAME_INVALID', 'HOSTNAME_MISMATCH'] },
     'the certificate is for other names: use one of them in the URL, or set cluster_api.tls.server_name to one',
   ],
   [
+    'no TLS',
     { codes: ['EPROTO', 'ERR_SSL_WRONG_VERSION_NUMBER', 'ERR_SSL_PACKET_LENGTH_TOO_LONG'] },
     `that port does not speak TLS: write http:// in the URL for an insecure cluster; ${HTTP_PORT}`,
   ],
   [
+    'TLS without HTTP',
     { codes: ['ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL'] },
     `that port speaks TLS but not HTTP: ${HTTP_PORT}`,
   ],
   [
+    'TLS',
     { reasons: ['tls'] },
     'if the server requires a client certificate, set cluster_api.tls.cert_file and key_file',
   ],
   [
+    'connection timed out',
     { codes: ['UND_ERR_CONNECT_TIMEOUT'] },
     'the connection timed out: check the address, the port and the firewall',
   ],
   [
+    'login',
+    // A login needs system tables.
+    { reasons: ['timeout'], endpoints: ['login'] },
+    'no login is answered: run a SQL query; if it hangs, too, system ranges may have no quorum: start the nodes that are down; else check the server for overload',
+  ],
+  [
+    ({ operation }) => `timeout of ${operation.name}`,
     { reasons: ['timeout'], when: ({ error }) => exceededPoll(error) },
     ({ operation }) =>
       `the poll took longer than collectors.${operation.name}.timeout: raise it, or check the nodes for overload`,
   ],
   [
+    'slow list',
     { reasons: ['timeout'], endpoints: ['node_ranges', 'sessions'] },
     'a node may be frozen, or its list very long: check `crdb-exporter nodes`, and raise cluster_api.timeout if the server is only slow',
   ],
   [
+    'no response',
     { reasons: ['timeout'] },
     'the server accepted the connection but did not respond in time: check it for overload, or raise cluster_api.timeout',
   ],
   [
+    'connection closed since',
     { codes: CLOSED, when: ({ hasWorked }) => hasWorked },
     'the server closed the connection: check that the node is up, and any proxy in between',
   ],
-  [{ codes: CLOSED }, explainClosed],
+  ['connection closed', { codes: CLOSED }, explainClosed],
   [
+    'no HTTP',
     { codes: [NOT_HTTP] },
     `no HTTP server listens there: ${HTTP_PORT}; a port that speaks TLS needs https:// in the URL`,
   ],
   [
+    'network',
     { reasons: ['network'] },
     'check that the server is up and that no proxy or firewall closes its connections',
   ],
   [
+    'proxy without https',
     {
       when: ({ error: { status = 0, url = '' } }) =>
         status >= 300 && status < 400 && url.startsWith('https:'),
@@ -147,19 +175,23 @@ const CONNECTION_RULES: readonly Rule[] = [
     'the proxy in front of the cluster speaks plain http to a secure node, which redirects to https: set the protocol of its backend to HTTPS',
   ],
   [
+    'redirect to https',
     { when: ({ error: { status = 0 } }) => status >= 300 && status < 400 },
     'a secure cluster redirects plain http: write https:// in the URL',
   ],
   [
+    'rate limit',
     { statuses: [429] },
     ({ error }) =>
       `the service limits the rate of requests: try again in ${Math.ceil(pauseSeconds(error) ?? 1)} s`,
   ],
   [
+    'no server behind a proxy',
     { statuses: [502, 503, 504] },
     'a proxy or load balancer answers, but no server behind it: check those servers, or use their own URLs',
   ],
   [
+    'circuit breaker',
     { reasons: ['breaker_open'] },
     'all URLs, or this endpoint or node, failed several times in a row: fix the earlier failures; requests resume automatically',
   ],
@@ -169,42 +201,51 @@ const CONNECTION_RULES: readonly Rule[] = [
 export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
   cloud: [
     [
+      'unknown change',
       { when: isUnknownChange },
       ({ operation }) =>
         `the service may have made the change: check ${operation.verification} before anything else`,
     ],
     [
+      privilegeOf,
       { reasons: ['forbidden'] },
       ({ operation }) => `the service account needs ${operation.privilege}`,
     ],
     [
+      'API key',
       { statuses: [401] },
       'the API key is wrong, expired or revoked: put the secret key of a service account into cloud_api.token_file (--cloud.token-file)',
     ],
     [
+      'API version',
       { statuses: [400], serverText: /Cc-Version/i },
       'set cloud_api.api_version to a version that the service supports, such as 2024-09-16',
     ],
-    [{ serverText: /internal call failed|cluster '/i, statuses: [404] }, CLUSTER_ID],
+    ['cluster id', { serverText: /internal call failed|cluster '/i, statuses: [404] }, CLUSTER_ID],
     [
+      'unknown path',
       { serverText: BARE_NOT_FOUND, statuses: [404] },
       'the Cloud API does not know this path: check cloud_api.url, and set cloud_api.api_version to a version that has it',
     ],
     [
+      ({ operation, error }) => `${operation.name} ${error.status}`,
       { when: ({ operation, error }) => operation.remedies?.[error.status ?? 0] !== undefined },
       ({ operation, error }) => operation.remedies?.[error.status ?? 0] ?? '',
     ],
-    [{ statuses: [404] }, CLUSTER_ID],
-    [{ statuses: [400] }, 'correct what the service names, then try again'],
+    ['cluster id', { statuses: [404] }, CLUSTER_ID],
+    ['bad request', { statuses: [400] }, 'correct what the service names, then try again'],
     [
+      'not offered',
       { statuses: [501] },
       'the service does not offer this for the cluster: migration assistants exist for dedicated clusters only',
     ],
     [
+      'not the Cloud API',
       { reasons: ['decode', 'limit'] },
       'the response is not from the Cloud API: check cloud_api.url (--cloud.url) and any proxy in between',
     ],
     [
+      'service problem',
       { when: ({ error: { status = 0 } }) => status >= 500 },
       'the service has an internal problem: see https://status.cockroachlabs.cloud and try again later',
     ],
@@ -212,75 +253,92 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
   ],
   cluster: [
     [
+      'health without login',
       { statuses: [401, 403], endpoints: ['other'] },
       'GET /health/ needs no login: a proxy in between, or another server, rejects the request: check the URL',
     ],
     [
+      'login through a proxy',
       { statuses: [403], endpoints: ['login'] },
       'nodes refuse logins with 401, never with 403: a proxy in between, or another server, rejects the login: check the URL',
     ],
-    [{ reasons: ['forbidden'] }, grant],
+    [privilegeOf, { reasons: ['forbidden'] }, grant],
     [
+      'root without password',
       { reasons: ['auth'], endpoints: ['login'], when: ({ login }) => login?.username === 'root' },
       'root has no password by default: create a user for monitoring with CREATE USER … WITH PASSWORD …',
     ],
     [
+      'session token',
       { reasons: ['auth'], when: ({ login }) => login?.token !== undefined },
       'the session token is invalid or expired: create a new one with `cockroach auth-session login USER`',
     ],
     [
+      'user or password',
       { reasons: ['auth'], endpoints: ['login'] },
       (failure) =>
         `user and password were refused: check cluster_api.username and the password; ALTER USER ${grantee(failure.login)} WITH PASSWORD … sets one`,
     ],
     [
+      'login required',
       { reasons: ['auth'], when: ({ login }) => (login?.username ?? login?.token) === undefined },
       'the cluster requires a login: set cluster_api.username and password_file (--cluster.username and --cluster.password-file)',
     ],
     [
+      'new session',
       { reasons: ['auth'] },
       'the session that was just created was refused: check that all URLs are nodes of the same cluster',
     ],
     [
+      'virtual cluster',
       { statuses: [501] },
       'a virtual cluster answered, which does not offer it: set cluster_api.virtual_cluster (--cluster.virtual-cluster) to system and let proxies forward X-Cockroach-Tenant; Cloud Basic and Standard have only the Cloud API',
     ],
     [
+      'unknown table',
       { statuses: [404], endpoints: ['table'], serverText: /database or table not found/ },
       'check the names of database, schema and table; the default schema is public',
     ],
     [
+      'quoted name',
       { statuses: [404], endpoints: ['table'] },
       'the API cannot address names that need quotes: only letters, digits, _ and . are possible',
     ],
     [
+      'no list of tables',
       { reasons: ['not_available'], endpoints: ['table_metadata'] },
       'servers list their tables from version 24.3 on: until then `table DATABASE TABLE` shows one of them, and collectors.tables.discover must not be true',
     ],
     [
+      'no node',
       { reasons: ['not_available'] },
       'the URL is not that of a CockroachDB node: it needs scheme, host and HTTP port, such as https://crdb-1:8080',
     ],
     // Servers answer 500 where the user may not read a table.
     [
+      privilegeOf,
       { statuses: [500], when: ({ operation }) => operation.privilege.startsWith('GRANT SELECT') },
       (failure) =>
         `if the user lacks the privilege, ${grant(failure)} otherwise see the log of the node`,
     ],
     [
+      'internal error',
       { statuses: [500] },
       'the reason is only in the log of the node that answered: check it for HTTP API errors',
     ],
     [
+      'cached response',
       { when: ({ error }) => error instanceof CachedResponseError },
       'make proxies and load balancers in front of the cluster pass /api/v2/ and /_status/ on without caching',
     ],
     [
+      'several clusters',
       { when: ({ error }) => error instanceof SeveralClustersError },
       'configure the other cluster as one of its own',
     ],
-    [{ reasons: ['decode'] }, NOT_THIS_API],
+    ['not this API', { reasons: ['decode'] }, NOT_THIS_API],
     [
+      'response too large',
       { reasons: ['limit'] },
       'the response is larger or longer than allowed: check that the URL is that of a CockroachDB node, and any proxy in between; raise cluster_api.max_response_bytes if the cluster is that large',
     ],
@@ -310,6 +368,10 @@ function isUnknownChange({ operation, error, mayHaveChanged }: Failure): boolean
   const { status } = error;
   if (status !== undefined) return status === 408 || (status >= 499 && status !== 501);
   return !wasNotSent(error);
+}
+
+function privilegeOf({ operation }: Failure): string {
+  return operation.privilege;
 }
 
 /** From what the operation declares: a new collector needs no rule. */

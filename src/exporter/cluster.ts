@@ -50,6 +50,7 @@ export class Cluster {
   /** Progress of the running (or last) range scan, in nodes. */
   readonly scan = { done: 0, planned: 0 };
   readonly #context: ClusterContext;
+  #identity: symbol;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
@@ -88,15 +89,22 @@ export class Cluster {
     this.config = config;
     this.isPolled = config.poll;
     this.#context = context;
+    this.#identity = previous?.identity ?? Symbol(config.name);
     this.shard = shard;
     this.clients = clients;
     this.pollers = this.#createPollers(previous?.pollers ?? []);
     clients.cluster?.api.listings.onReplaced((names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
+      this.#identity = Symbol(config.name);
       for (const poller of this.pollers) {
-        if (poller.collector.api === 'cluster') poller.clearState();
+        if (poller.collector.api === 'cluster') poller.forget();
       }
     });
+  }
+
+  /** Another one when another cluster has taken over its addresses. */
+  get identity(): symbol {
+    return this.#identity;
   }
 
   /** Whether the current content of its TLS files is loaded. */

@@ -5,7 +5,9 @@ import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
 import { ConfigError, formatIssues } from '../config/issues.ts';
 import { type Config, describeConfig } from '../config/keys-and-flags.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import type { Problem } from '../findings/status.ts';
+import { History } from '../findings/history.ts';
+import { toFindings } from '../findings/problem.ts';
+import type { Finding, Problem } from '../findings/status.ts';
 import { messageOf, toTime } from '../format.ts';
 import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
 import { ExporterMetrics } from '../metrics/exporter-metrics.ts';
@@ -16,7 +18,6 @@ import { createRoutes } from '../web/routes.ts';
 import type { WebServerOptions } from '../web/server/app.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
 import { startWebServer, type WebServer } from '../web/server/web-server.ts';
-import { History } from '../web/status/history.ts';
 import { Clusters } from './clusters.ts';
 import { logChanges } from './problem-log.ts';
 
@@ -190,12 +191,16 @@ export class Exporter {
   }
 
   /** Reloads that failed, also one of the web config file that nobody asked for. */
-  #problems(): readonly Problem[] {
+  #problems(): readonly Finding[] {
     const failures = [
       [CONFIG_KEPT, this.#failure],
       [WEB_CONFIG_KEPT, this.#webConfig.failure()],
     ] as const;
-    return failures.flatMap(([what, failure]) => (failure ? toProblem(what, failure) : []));
+    const problems = failures.flatMap(([what, failure]) =>
+      failure ? toProblem(what, failure) : [],
+    );
+    const nowMs = this.#clock.wallMs();
+    return toFindings(problems, () => nowMs, nowMs);
   }
 
   async #reload(): Promise<ReloadOutcome> {

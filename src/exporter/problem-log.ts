@@ -18,7 +18,7 @@ export function logChanges(
   for (const { key, affects, cause, text, next } of after) {
     if (affects === undefined || earlier?.has(key)) continue;
     const collector = affects.length === 1 ? affects[0] : undefined;
-    log.warn({ collector, reason: cause?.reason, hint: next || undefined }, text);
+    log.warn({ collector, reason: cause?.error.reason, hint: next || undefined }, text);
   }
   const failing = new Set(after.flatMap(({ cause, affects = [] }) => (cause ? affects : [])));
   for (const { key, affects, cause, text, since } of before) {
@@ -27,7 +27,7 @@ export function logChanges(
     if (affects.some((collector) => failing.has(collector))) continue;
     const lasted = formatDuration((nowMs - Date.parse(since)) / 1000);
     log.info(
-      { affects: affects.join(', '), reason: cause?.reason },
+      { affects: affects.join(', '), reason: cause?.error.reason },
       `recovered after ${lasted}: ${text}`,
     );
   }

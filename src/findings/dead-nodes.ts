@@ -2,36 +2,7 @@ import { DEAD, livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatNodes, formatRanges } from '../format.ts';
-import {
-  describeDisagreement,
-  findDamage,
-  findScanDoubt,
-  type StopEvidence,
-} from './safe-to-stop.ts';
-
-/** Whether the number of ranges that name a member falls; absent while nobody knows. */
-type Trends = ReadonlyMap<number, 'falls' | 'stays'>;
-
-/** What is known of the members that are not live, when somebody wants to remove one. */
-export interface DeadEvidence {
-  /** Ranges whose last known descriptor names the member, by id; undefined where descriptors are not read. */
-  readonly replicas: ReadonlyMap<number, number> | undefined;
-  readonly trends: Trends;
-  /** Why ranges may need a member that no descriptor names; undefined when none does. */
-  readonly doubt: string | undefined;
-  /** Ranges that are without a quorum, lost or serve nothing, as a clause. */
-  readonly damage: string | undefined;
-}
-
-export function readDeadEvidence(evidence: StopEvidence, trends: Trends): DeadEvidence {
-  const result = evidence.scan?.result;
-  return {
-    replicas: result?.summary?.cluster?.dependence?.downReplicas,
-    trends,
-    doubt: findScanDoubt(evidence) ?? describeDisagreement(evidence),
-    damage: result && findDamage(result),
-  };
-}
+import type { DeadEvidence, Trends } from './safe-to-stop.ts';
 
 /**
  * Whether a dead member may be decommissioned: all ranges are verified, none is missing, none names it, and the cluster is

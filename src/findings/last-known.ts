@@ -1,26 +1,25 @@
-import { formatCount, formatDuration, formatList, formatNodes } from '../format.ts';
+import { formatAgo, formatCount, formatList, formatNodes } from '../format.ts';
 import { formatLiveNodes, isDown } from './node-problems.ts';
 import { isSystemRange, nameRange, OUTAGES } from './range-problems.ts';
 import type { ClusterView, LastKnownStatus } from './status.ts';
 
 /**
- * Replaces what is remembered by what polls that succeeded have found: nodes, counts of range problems and the ranges that
- * the collector lists, all bounded by their collectors.
+ * Replaces what was last seen by what a poll of this collector has just found, if it succeeded: nodes, counts of range
+ * problems and the ranges that the collector lists, all bounded by their collectors.
  */
-export function remember(before: LastKnownStatus, view: ClusterView): LastKnownStatus {
-  const seenAt = (name: string): string | undefined => {
-    const collector = view.collectors.find((each) => each.name === name);
-    return collector?.state === 'ok' ? collector.lastSuccessAt : undefined;
-  };
-  const [nodesAt, rangesAt] = [seenAt('nodes'), seenAt('ranges')];
-  const { nodes, problems, oldest } = view.ranges ?? {};
-  return {
-    nodes: view.nodes && nodesAt ? { seenAt: nodesAt, ...view.nodes } : before.nodes,
-    ranges:
-      nodes && problems && oldest && rangesAt
-        ? { seenAt: rangesAt, nodes, problems, oldest }
-        : before.ranges,
-  };
+export function remember(
+  before: LastKnownStatus,
+  collector: string,
+  { collectors, nodes, ranges }: ClusterView,
+): LastKnownStatus {
+  const polled = collectors.find(({ name }) => name === collector);
+  const seenAt = polled?.state === 'ok' ? polled.lastSuccessAt : undefined;
+  if (seenAt === undefined) return before;
+  if (collector === 'nodes' && nodes !== undefined)
+    return { ...before, nodes: { seenAt, ...nodes } };
+  if (collector !== 'ranges' || ranges === undefined) return before;
+  const { nodes: scanned, problems, oldest } = ranges;
+  return { ...before, ranges: { seenAt, nodes: scanned, problems, oldest } };
 }
 
 /** What is remembered while nobody knows what is so now: the cluster API is down, and the polls of that part fail. */
@@ -64,10 +63,4 @@ function describeRanges(
   const names = [...new Set(system.map(nameRange))];
   const among = names.length === 0 ? '' : `, system ranges among them: ${formatList(names)}`;
   return ` Ranges, last read ${formatAgo(seenAt, nowMs)}: ${nodes.failed > 0 ? 'at least ' : ''}${formatList(counts)}${among}.`;
-}
-
-/** `4 min ago`. */
-export function formatAgo(at: string | undefined, nowMs: number): string {
-  const seconds = at === undefined ? 0 : Math.max(0, nowMs - Date.parse(at)) / 1000;
-  return `${formatDuration(Math.round(seconds))} ago`;
 }

@@ -1,17 +1,12 @@
 import type { Thresholds } from '../alerts/alert-settings.ts';
 import { waitSeconds } from '../alerts/alerts.ts';
-import { DEAD, livenessOf } from '../cockroach/node.ts';
+import { DEAD, DOWN, livenessOf } from '../cockroach/node.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { capitalize, formatCount, formatList, formatNodes, toTime } from '../format.ts';
+import { sum } from '../sum.ts';
 import { LIVENESS_STATUSES } from '../vocabulary.ts';
-import {
-  adviseRemoval,
-  adviseReturn,
-  type DeadEvidence,
-  describeRemoval,
-  mayDecommission,
-} from './dead-nodes.ts';
-import { sum } from './rates.ts';
+import { adviseRemoval, adviseReturn, describeRemoval, mayDecommission } from './dead-nodes.ts';
+import type { DeadEvidence } from './safe-to-stop.ts';
 import type { NodesStatus, NodeStatus, Problem } from './status.ts';
 
 /** The nodes for page and JSON; `retired` are those that are gone for good. */
@@ -142,7 +137,7 @@ function listLost({ inner }: LocalityTree, outer: string): readonly string[] {
 
 /** Nodes whose process or machine is down: their last record is about as old as that. */
 export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
-  return status === 'unavailable' || DEAD.has(status);
+  return DOWN.has(status);
 }
 
 /** Problems of nodes by their liveness and their records. */
@@ -203,7 +198,10 @@ function livenessProblems(
       const isNeeded = group === status;
       const text = `${describeNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} ${what}${isNeeded ? '' : `, and no range needs ${nodes.length === 1 ? 'it' : 'them'}`}.`;
       const left = status === 'decommissioning' ? describeLeft(nodes) : '';
-      if (!isDown(first)) return [{ ...problem, text: `${text}${left}` }];
+      if (!isDown(first)) {
+        const still = status === 'decommissioning' ? ` ${adviseWaiting(first.id)}` : '';
+        return [{ ...problem, text: `${text}${left}`, next: `${usual.next}${still}` }];
+      }
       const isDead = DEAD.has(status);
       const advice = isNeeded ? adviseReturn(ids, evidence) : adviseRemoval(ids);
       return [
@@ -219,6 +217,11 @@ function livenessProblems(
       ];
     }),
   );
+}
+
+/** How to find what a decommissioning waits for. */
+function adviseWaiting(id: number): string {
+  return `If their number does not fall: \`crdb-exporter ranges ${id} --still-after 10m\` lists the ranges that do not move.`;
 }
 
 /** The replicas that a decommissioning waits for, as far as the nodes count them. */

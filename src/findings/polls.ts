@@ -1,14 +1,14 @@
-import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { diagnose } from '../diagnosis/diagnosis.ts';
 import { capitalize, formatDuration, formatList, quoteArgument, toTime } from '../format.ts';
-import type { UrlState } from '../http/client.ts';
+import { codeOf } from '../http/errors.ts';
 import type { Poller } from '../polling/poller.ts';
 import { type Api, APIS } from '../vocabulary.ts';
-import type { ClusterView, CollectorStatus, Problem } from './status.ts';
+import type { PolledCluster } from './observation.ts';
+import type { ClusterView, CollectorState, PollFailure, Problem, UrlStatus } from './status.ts';
 
-export function readCollector(cluster: string, poller: Poller): CollectorStatus {
+export function readCollector(poller: Poller): CollectorState {
   const { collector, outcome, isPolling } = poller;
-  const { last, error, remedy } = outcome;
+  const { last, error, rule, remedy } = outcome;
   return {
     name: collector.name,
     api: collector.api,
@@ -25,19 +25,13 @@ export function readCollector(cluster: string, poller: Poller): CollectorStatus 
     bytes: last?.bytes,
     series: poller.snapshot?.series ?? 0,
     limits: [...(last?.limits ?? [])],
-    error: error && {
-      reason: error.reason,
-      message: error.message,
-      advice: formatAdvice(remedy, cluster),
-    },
+    failure: error && { error, rule, remedy },
   };
 }
 
-const NO_REMEDY = 'Check the log of the exporter.';
-
 /** The remedy as sentences. */
-function formatAdvice(remedy: string | undefined, cluster: string): string {
-  if (remedy === undefined) return NO_REMEDY;
+export function formatAdvice(remedy: string | undefined, cluster: string): string {
+  if (remedy === undefined) return 'Check the log of the exporter.';
   const sentence = `${capitalize(remedy.replace(/;$/, ''))}.`;
   return `${sentence} \`crdb-exporter diagnose --cluster ${quoteArgument(cluster)}\` checks every step.`;
 }
@@ -47,7 +41,7 @@ function formatAdvice(remedy: string | undefined, cluster: string): string {
  * after the last poll, `lastSeen` sentences about the cluster before its API was down.
  */
 export function pollProblems(
-  { collectors, apis }: Pick<ClusterView, 'collectors' | 'apis'>,
+  { name, collectors, apis }: Pick<ClusterView, 'name' | 'collectors' | 'apis'>,
   previous: readonly Problem[],
   lastSeen = '',
 ): readonly Problem[] {
@@ -55,45 +49,55 @@ export function pollProblems(
   const failures = groupByCause(collectors, previous, down);
   const main = down.map((api) => failures.find(([first]) => first?.api === api));
   return [
-    ...failures.flatMap((failing) => describeFailure(failing, main.includes(failing), lastSeen)),
-    ...collectors.filter(({ error }) => error === undefined).flatMap(describeLimits),
+    ...failures.flatMap((failing) =>
+      describeFailure(failing, name, main.includes(failing), lastSeen),
+    ),
+    ...collectors.filter(({ failure }) => failure === undefined).flatMap(describeLimits),
   ];
 }
 
 /**
- * Groups failing collectors by reason and remedy. A poll that an open circuit breaker has blocked gets the cause that it had
+ * Groups failing collectors by API, reason and rule. A poll that an open circuit breaker has blocked gets the cause that it had
  * before. Example: connections of nodes and sessions are refused, which is one cause. Then the poll of sessions is blocked,
  * and the cause still affects both. The silence of an API that is down is one cause, whichever of its deadlines ends first.
  */
 function groupByCause(
-  collectors: readonly CollectorStatus[],
+  collectors: readonly CollectorState[],
   previous: readonly Problem[],
   down: readonly Api[],
-): readonly (readonly CollectorStatus[])[] {
+): readonly (readonly FailingCollector[])[] {
   const before = previous.filter(({ cause }) => cause !== undefined);
-  const failing = collectors.filter(({ error }) => error !== undefined);
+  const failing = collectors.flatMap(({ failure, ...collector }) =>
+    failure === undefined ? [] : [{ ...collector, failure }],
+  );
+  const isBlocked = ({ failure }: FailingCollector) => failure.error.reason === 'breaker_open';
   const withCauses = failing.map((collector) => {
-    if (collector.error?.reason !== 'breaker_open') return collector;
+    if (!isBlocked(collector)) return collector;
     const sameApi = collectors.filter(({ api }) => api === collector.api);
     const cause =
       before.find(({ affects }) => affects?.includes(collector.name))?.cause ??
-      sameApi.find(({ error }) => error !== undefined && error.reason !== 'breaker_open')?.error ??
+      failing.find((other) => other.api === collector.api && !isBlocked(other))?.failure ??
       before.find(({ affects }) => sameApi.some(({ name }) => affects?.includes(name)))?.cause;
-    return { ...collector, error: cause ?? collector.error };
+    return { ...collector, failure: cause ?? collector.failure };
   });
-  const isSilent = ({ api, error }: CollectorStatus): boolean =>
-    error?.reason === 'timeout' && down.includes(api);
+  const isSilent = ({ api, failure }: FailingCollector): boolean =>
+    failure.error.reason === 'timeout' && down.includes(api);
   const groups = Map.groupBy(withCauses, (collector) =>
     isSilent(collector) ? `${collector.api} is silent` : keyOf(collector),
   );
   return [...groups.values()];
 }
 
-/** Causes that differ in numbers alone are one: `no response within 5 s` and `… 30 s`. */
-function keyOf({ api, error }: CollectorStatus): string {
-  const { reason, message, advice } = error ?? {};
-  const text = advice === NO_REMEDY ? message : advice;
-  return `${api} ${reason} ${text?.replaceAll(/\d+/g, 'N')}`;
+interface FailingCollector extends CollectorState {
+  readonly failure: PollFailure;
+}
+
+/** `cluster network nothing listens`; without a rule by what is known of the error. */
+function keyOf({ api, failure: { error, rule } }: FailingCollector): string {
+  const { reason, endpoint, cause } = error;
+  if (rule !== undefined) return `${api} ${reason} ${rule}`;
+  const kind = codeOf(error) || (cause instanceof Error ? cause.name : error.name);
+  return [api, reason, endpoint, kind].filter((part) => part !== undefined).join(' ');
 }
 
 const SQL_FIRST = 'First run a SQL query: the database may still work. ';
@@ -103,19 +107,23 @@ const NO_QUORUM =
 
 /** One problem for all collectors that fail of one cause; `isApiDown` for the first cause of an API that is down. */
 function describeFailure(
-  failing: readonly CollectorStatus[],
+  failing: readonly FailingCollector[],
+  cluster: string,
   isApiDown: boolean,
   lastSeen: string,
 ): readonly Problem[] {
   const [first] = failing;
-  if (first?.error === undefined) return [];
-  const { api, error: cause } = first;
-  const { reason, message, advice } = cause;
+  if (first === undefined) return [];
+  const { api, failure: cause } = first;
+  const { reason, message } = cause.error;
+  const advice = formatAdvice(cause.remedy, cluster);
   const affects = failing.map(({ name }) => name);
   const names = formatList(affects);
   const hasData = failing.every((collector) => collector.hasData);
   const isRejected = reason === 'auth' || reason === 'forbidden';
   const isClusterDown = isApiDown && api === 'cluster';
+  // The advice for a login that hangs says it.
+  const isExplained = advice.includes('no quorum');
   const isPartial = failing.some((collector) => collector.isPartial);
   const dataAlert = hasData && !isPartial ? undefined : 'CrdbDataStale';
   const usualAlert = isClusterDown ? 'CrdbClusterApiDown' : dataAlert;
@@ -134,7 +142,7 @@ function describeFailure(
         : cloudDown
       : `${who} failing, ${data}: ${message}.`,
     next: isApiDown
-      ? `${isClusterDown ? SQL_FIRST : ''}${isClusterDown && reason === 'timeout' ? NO_QUORUM : ''}${advice} Failing collectors: ${names}.`
+      ? `${isClusterDown ? SQL_FIRST : ''}${isClusterDown && reason === 'timeout' && !isExplained ? NO_QUORUM : ''}${advice} Failing collectors: ${names}.`
       : advice,
     cause,
     affects,
@@ -155,47 +163,52 @@ export function pollWarnings(pollers: readonly Poller[]): readonly Problem[] {
   );
 }
 
-/** A cluster with the state of its URLs. */
-export interface PolledUrls {
-  readonly config: ClusterConfig;
-  readonly pollers: readonly Poller[];
-  readonly upstreams: (api: Api) => readonly UrlState[];
+export function readUrls({
+  config,
+  pollers,
+  upstreams,
+}: Pick<PolledCluster, 'config' | 'pollers' | 'upstreams'>): readonly UrlStatus[] {
+  return APIS.flatMap((api) => {
+    const first = pollers.find(({ collector }) => collector.api === api)?.collector;
+    return upstreams(api).map(({ name, state, lastFailure }) => {
+      const isUsed = state === 'closed';
+      const failure =
+        isUsed || first === undefined ? undefined : diagnose(lastFailure, first, config);
+      return { api, name, isUsed, failure };
+    });
+  });
 }
 
 /** The URLs that fail while others work, so that no poll does. When none works, the list stays as it was. */
 export function urlProblems(
-  { config, pollers, upstreams }: PolledUrls,
+  urls: readonly UrlStatus[],
+  { name: cluster, collectors }: Pick<ClusterView, 'name' | 'collectors'>,
   previous: readonly Problem[],
 ): readonly Problem[] {
-  return APIS.flatMap((api) => {
-    const collectors = pollers.map(({ collector }) => collector).filter((it) => it.api === api);
-    const [first] = collectors;
-    const urls = upstreams(api);
-    const isOneUsed = urls.some(({ state }) => state === 'closed');
-    return urls.flatMap(({ name, state, lastFailure }) => {
+  return [...Map.groupBy(urls, ({ api }) => api)].flatMap(([api, all]) => {
+    const isOneUsed = all.some(({ isUsed }) => isUsed);
+    return all.flatMap(({ name, failure }) => {
       const key = `URL ${name}`;
       if (!isOneUsed) return previous.find((problem) => problem.key === key) ?? [];
-      if (first === undefined || state === 'closed') return [];
-      const failure = diagnose(lastFailure, first, config);
       if (failure === undefined) return [];
       return {
         key,
         about: 'exporter' as const,
         level: 'warning' as const,
-        text: `One of ${urls.length} URLs fails, the others are used: ${failure.cause}.`,
-        next: formatAdvice(failure.remedy, config.name),
-        affects: collectors.map((collector) => collector.name),
+        text: `One of ${all.length} URLs fails, the others are used: ${failure.cause}.`,
+        next: formatAdvice(failure.remedy, cluster),
+        affects: collectors.flatMap((each) => (each.api === api ? [each.name] : [])),
       };
     });
   });
 }
 
-/** CrdbExporterSaturated means that a poll takes most of its interval, or that max_duty has stretched it very far. */
+/** A collector is slow when a poll takes most of its interval, or when max_duty has stretched it very far. */
 const MAX_DUTY = 0.8;
 const MAX_STRETCH = 3;
 
 /** Problems of a collector whose polls succeed: those that failed say why themselves. */
-function describeLimits({ name, limits, ...poll }: CollectorStatus): readonly Problem[] {
+function describeLimits({ name, limits, ...poll }: CollectorState): readonly Problem[] {
   const { intervalSeconds, configuredIntervalSeconds, durationSeconds = 0 } = poll;
   const isStretched = intervalSeconds > MAX_STRETCH * configuredIntervalSeconds;
   const isSlow = isStretched || durationSeconds > MAX_DUTY * intervalSeconds;
@@ -203,7 +216,6 @@ function describeLimits({ name, limits, ...poll }: CollectorStatus): readonly Pr
   const slow: Problem = {
     key: `slow ${name}`,
     about: 'exporter',
-    alert: 'CrdbExporterSaturated',
     text: isStretched
       ? `${name} is polled every ${interval} instead of every ${formatDuration(configuredIntervalSeconds)}, because responses are slow.`
       : `A poll of ${name} takes ${formatDuration(durationSeconds)} of its interval of ${interval}.`,

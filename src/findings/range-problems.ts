@@ -19,12 +19,12 @@ export const PROBLEM_ISSUES: Readonly<
   no_live_replica: {
     alert: 'CrdbRangesLost',
     what: 'without a live replica: all nodes that held them are down',
-    next: 'Bring back one of the nodes that held them, and decommission none of them.',
+    next: 'Start the nodes that held them: a range serves again when most of its voters are live. Do not decommission them and do not wipe their disks.',
   },
   unavailable: {
     alert: 'CrdbRangesUnavailable',
     what: 'without a quorum of replicas: requests wait',
-    next: 'Bring back the nodes that hold their replicas.',
+    next: 'Start the nodes that are down: they hold the other replicas. Do not decommission them and do not wipe their disks.',
   },
   no_lease: {
     alert: 'CrdbRangesWithoutLease',
@@ -44,7 +44,7 @@ export const PROBLEM_ISSUES: Readonly<
   underreplicated: {
     alert: 'CrdbRangesUnderreplicated',
     what: 'with fewer live replicas than configured',
-    next: 'Start the nodes that are down. 5 min after the death of a node the cluster rebuilds its replicas on others, where enough live nodes with space are left.',
+    next: 'If nodes are down, start them: 5 min after the death of a node the cluster rebuilds its replicas on others, where enough live nodes with space are left. Else look for full stores, and for zone constraints that cannot be satisfied.',
   },
   raft_log_too_large: {
     ...PERSISTENT,
@@ -100,6 +100,8 @@ export function rangeProblems(
   nodeCount = Infinity,
 ): readonly Problem[] {
   const { problems, oldest, nodes, failedNodes, verification } = ranges;
+  const { unavailable = 0 } = problems;
+  const withoutQuorum = idsWithoutQuorum(oldest);
   const reported = Object.entries(PROBLEM_ISSUES).flatMap(([problem, { what, ...issue }]) => {
     const count = problems[problem] ?? 0;
     if (count === 0) return [];
@@ -112,6 +114,9 @@ export function rangeProblems(
     const isSmall = problem === 'underreplicated' && nodeCount < 3;
     // The ranges that serve nothing have a problem of their own: a replica is stuck beside others that serve.
     const isStuck = STUCK.includes(problem) && verification !== undefined;
+    // Without a quorum there is no leader and no lease.
+    const isSame = listed.every(({ rangeId }) => withoutQuorum.has(rangeId));
+    if (isStuck && count <= unavailable && isSame) return [];
     return [
       {
         ...issue,
@@ -120,7 +125,7 @@ export function rangeProblems(
         about: 'ranges' as const,
         level: isSmall ? ('info' as const) : undefined,
         text: `${system.length > 0 ? SYSTEM_OUTAGE : ''}${formatRanges(count)} ${what}. ${places}.`,
-        next: `${issue.next}${problem === 'no_live_replica' ? detailsOf(named[0]) : ''}`,
+        next: issue.next,
         since: listed[0]?.firstSeenAt,
         rangeIds: named.map(({ rangeId }) => rangeId),
       },
@@ -152,10 +157,14 @@ function gapProblems({ verification }: RangesStatus): readonly Problem[] {
   ];
 }
 
-/** Ranges that serve nothing, with the replicas that report it, and descriptors that the server refuses. */
-function servingProblems({ verification, oldest }: RangesStatus): readonly Problem[] {
-  const { servingNothing: count = 0, descriptors, reason } = verification ?? {};
-  const listed = oldest.filter(({ problem }) => STUCK.includes(problem));
+/** Ranges that serve nothing although they have a quorum, with the replicas that report it, and descriptors that the server refuses. */
+function servingProblems({ problems, verification, oldest }: RangesStatus): readonly Problem[] {
+  const { servingNothing = 0, descriptors, reason } = verification ?? {};
+  const count = servingNothing - (problems['unavailable'] ?? 0);
+  const withoutQuorum = idsWithoutQuorum(oldest);
+  const listed = oldest.filter(
+    ({ problem, rangeId }) => STUCK.includes(problem) && !withoutQuorum.has(rangeId),
+  );
   const named = [...new Map(listed.map((range) => [range.rangeId, range])).values()];
   const [first] = named;
   const shown = named.slice(0, MAX_NAMED);
@@ -179,10 +188,10 @@ function servingProblems({ verification, oldest }: RangesStatus): readonly Probl
   return [...(count > 0 ? [stuck] : []), ...(descriptors === 'refused' ? [unread] : [])];
 }
 
-/** The command with all that is known of the range. */
-function detailsOf(range: ProblemRangeStatus | undefined): string {
-  if (range === undefined) return '';
-  return ` \`crdb-exporter range ${range.rangeId}\` shows what is known.`;
+/** The listed ranges that are unavailable. */
+function idsWithoutQuorum(oldest: RangesStatus['oldest']): ReadonlySet<number> {
+  const unavailable = oldest.filter(({ problem }) => problem === 'unavailable');
+  return new Set(unavailable.map(({ rangeId }) => rangeId));
 }
 
 /** `r7 of movr.public.users on node 1`, a lost one `was on nodes 4, 5 and 6`. */

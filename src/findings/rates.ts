@@ -74,5 +74,3 @@ export function readSqlLoad(before: NodesResult | undefined, now: NodesResult): 
 function rateOf({ before, now, seconds }: TwoRecords, key: string): number {
   return ((now.metrics.get(key) ?? NaN) - (before.metrics.get(key) ?? NaN)) / seconds;
 }
-
-export { sum };

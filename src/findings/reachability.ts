@@ -1,4 +1,4 @@
-import { livenessOf } from '../cockroach/node.ts';
+import { livenessOf, REACHABLE } from '../cockroach/node.ts';
 import { network } from '../collectors/network/collector.ts';
 import type { Connection, NetworkResult } from '../collectors/network/network-result.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
@@ -24,11 +24,6 @@ export function readNetwork(
   return poller && { state: poller.outcome.state, result };
 }
 
-/** Whether there is a list of the connections between the nodes. */
-export function hasConnections(evidence: NetworkEvidence | undefined): boolean {
-  return evidence?.result?.checked !== undefined;
-}
-
 /**
  * Whether all live nodes reach each other. `unreachable`: two of them do not. `unknown`: nobody can tell, for this reason.
  * `unchecked`: nobody tells, as the server sends neither connections nor their number.
@@ -50,14 +45,26 @@ export function findUnreachable(
   const { state, result } = evidence;
   const none = 'there is no current list of the connections between nodes';
   if (state !== 'ok' || result === undefined) return { answer: 'unknown', reason: none };
-  const { checked, unreachable, unaskedNodes } = result;
+  const { checked, unreachable } = result;
   if (checked === undefined) return compareCounts(nodes);
   if (unreachable.length > 0) {
     return { answer: 'unreachable', reason: describeUnreachable(unreachable) };
   }
-  if (checked) return { answer: 'reached' };
-  const reason = `${formatNodes(unaskedNodes)} did not tell which nodes ${unaskedNodes.length === 1 ? 'it reaches' : 'they reach'}`;
+  const unheard = findUnheard(result, nodes);
+  if (unheard.length === 0) return { answer: 'reached' };
+  const reason = `${formatNodes(unheard)} did not tell which nodes ${unheard.length === 1 ? 'it reaches' : 'they reach'}`;
   return { answer: 'unknown', reason };
+}
+
+/** Nodes that are up and have not told whom they reach, ascending: also those that were down when the others were asked. */
+function findUnheard(
+  { unaskedNodes, peers }: NetworkResult,
+  nodes: readonly NodeStatus[] = [],
+): readonly number[] {
+  const isUnheard = ({ id, livenessCode }: NodeStatus): boolean =>
+    REACHABLE.has(livenessOf({ livenessCode })) && !peers.has(id);
+  const returned = nodes.filter(isUnheard).map(({ id }) => id);
+  return [...new Set([...unaskedNodes, ...returned])].toSorted((a, b) => a - b);
 }
 
 /** The last result as page and JSON show it; undefined while neither connections nor nodes are known. */

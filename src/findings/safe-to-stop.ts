@@ -1,10 +1,12 @@
-import { REACHABLE } from '../cockroach/node.ts';
+import { livenessOf, REACHABLE } from '../cockroach/node.ts';
+import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { ClusterScan, NodeDomain, RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatCount, formatDuration, formatNodes, formatRanges } from '../format.ts';
+import type { Poller } from '../polling/poller.ts';
+import { sum } from '../sum.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
-import { sum } from './rates.ts';
-import type { Reachability } from './reachability.ts';
-import type { SafeToStopStatus, StopDecision } from './status.ts';
+import { findUnreachable, type NetworkEvidence, type Reachability } from './reachability.ts';
+import type { Problem, SafeToStopStatus, StopDecision } from './status.ts';
 
 /** The knowledge of a cluster when somebody wants to stop or to remove a node. */
 export interface StopEvidence {
@@ -25,6 +27,64 @@ interface ScanEvidence {
   readonly intervalSeconds: number;
   /** True while scans disagree with the nodes' own counts, as in the alert CrdbScanDisagrees. */
   readonly disagrees: boolean;
+}
+
+/** Whether the number of ranges that name a member falls; absent while nobody knows. */
+export type Trends = ReadonlyMap<number, 'falls' | 'stays'>;
+
+/** What is known of the members that are not live, when somebody wants to remove one. */
+export interface DeadEvidence {
+  /** Ranges whose last known descriptor names the member, by id; undefined where descriptors are not read. */
+  readonly replicas: ReadonlyMap<number, number> | undefined;
+  readonly trends: Trends;
+  /** Why ranges may need a member that no descriptor names; undefined when none does. */
+  readonly doubt: string | undefined;
+  /** Ranges that are without a quorum, lost or serve nothing, as a clause. */
+  readonly damage: string | undefined;
+}
+
+export function readDeadEvidence(evidence: StopEvidence, trends: Trends): DeadEvidence {
+  const result = evidence.scan?.result;
+  return {
+    replicas: result?.summary?.cluster?.dependence?.downReplicas,
+    trends,
+    doubt: findScanDoubt(evidence) ?? describeDisagreement(evidence),
+    damage: result && findDamage(result),
+  };
+}
+
+/** What the last results tell. Those of polls that fail are left out: they may have changed. */
+export function readStopEvidence(
+  pollers: readonly Poller[],
+  found: {
+    readonly nodes: NodesResult | undefined;
+    readonly network: NetworkEvidence | undefined;
+    readonly ranges: RangesResult | undefined;
+  },
+  nowMs: number,
+  scanProblems: readonly Problem[],
+): StopEvidence {
+  const pollerOf = (name: string) =>
+    pollers.find(
+      ({ collector, outcome }) => collector.name === name && outcome.state !== 'failing',
+    );
+  const listed = pollerOf('nodes') && found.nodes?.nodes;
+  const scanner = pollerOf('ranges');
+  const { lastSuccessMs, last } = scanner?.outcome ?? {};
+  return {
+    statuses: listed && new Map(listed.map((node) => [node.id, livenessOf(node)])),
+    reachability: findUnreachable(found.network, listed),
+    scan:
+      scanner === undefined || found.ranges === undefined || lastSuccessMs === undefined
+        ? undefined
+        : {
+            result: found.ranges,
+            ageSeconds: (nowMs - lastSuccessMs) / 1000,
+            durationSeconds: last?.durationSeconds ?? 0,
+            intervalSeconds: scanner.intervalSeconds,
+            disagrees: scanProblems.length > 0,
+          },
+  };
 }
 
 /** A poll may be later than two intervals and a scan by so much. */
@@ -75,7 +135,7 @@ export function decideSafeToStop(evidence: StopEvidence): SafeToStopStatus {
 }
 
 /** The damage that forbids every stop, as a clause; undefined while none was seen. The counts of ranges are lower bounds. */
-export function findDamage({ summary }: RangesResult): string | undefined {
+function findDamage({ summary }: RangesResult): string | undefined {
   const { cluster } = summary ?? {};
   const unavailable = summary?.problems.get('unavailable')?.ranges ?? 0;
   const domains = [...(cluster?.dependence?.nodes.values() ?? [])];
@@ -125,12 +185,12 @@ function describeReach(reachability: Reachability): string | undefined {
 }
 
 /** A scan that differs from what the nodes themselves count proves nothing. */
-export function describeDisagreement({ scan }: StopEvidence): string | undefined {
+function describeDisagreement({ scan }: StopEvidence): string | undefined {
   return scan?.disagrees ? "range scans disagree with the nodes' own counts" : undefined;
 }
 
 /** Why the last scan does not show the replicas of all ranges as they are now; undefined when it does. */
-export function findScanDoubt({ scan, statuses }: StopEvidence): string | undefined {
+function findScanDoubt({ scan, statuses }: StopEvidence): string | undefined {
   if (scan === undefined) return 'there is no current range scan';
   const { summary, failed, scanned } = scan.result;
   if (failed.length > 0)

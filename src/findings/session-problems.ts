@@ -5,8 +5,8 @@ import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { SESSION_STATES } from '../collectors/sessions/session.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { grantee } from '../diagnosis/remedies.ts';
-import { formatCount, formatNodes, quoteArgument, toTime } from '../format.ts';
-import { sum } from './rates.ts';
+import { formatCount, formatDuration, formatNodes, quoteArgument, toTime } from '../format.ts';
+import { sum } from '../sum.ts';
 import type { ApplicationStatus, Problem, SessionsStatus } from './status.ts';
 
 export function readSessions({ nodes, failedNodes, applications }: SessionsResult): SessionsStatus {
@@ -42,21 +42,21 @@ export function sessionProblems(
   const problems: Problem[] = [];
   const [oldest, ...others] = applications
     .flatMap((application) => {
-      const age = findOldSeconds(application, thresholds);
-      return age === undefined ? [] : [{ ...application, age }];
+      const found = findOld(application, thresholds);
+      return found === undefined ? [] : [{ ...application, ...found }];
     })
     .toSorted((a, b) => b.age - a.age);
   if (oldest !== undefined) {
-    const { application, user, age, oldestIdleTransactionSeconds } = oldest;
+    const { application, user, age, limit, oldestIdleTransactionSeconds } = oldest;
     const isIdle = age === oldestIdleTransactionSeconds;
     const more = others.length > 0 ? ` ${others.length} more have an old one.` : '';
     problems.push({
       key: 'old transactions',
       about: 'sessions',
       alert: 'CrdbTransactionTooOld',
-      text: `Application ${application} of user ${user} keeps a transaction open${isIdle ? ' without a query' : ''}.${more}`,
+      text: `Application ${application} of user ${user} has kept a transaction open${isIdle ? ' without a query' : ''} for more than ${formatDuration(limit)}.${more}`,
       next: `It holds its locks. \`crdb-exporter sessions --cluster ${quoteArgument(cluster)} --older-than 5m\` lists the sessions.`,
-      since: polledAt && toTime(Date.parse(polledAt) - age * 1000),
+      since: polledAt && toTime(Date.parse(polledAt) - (age - limit) * 1000),
     });
   }
   if (missingNodes.length > 0) {
@@ -70,16 +70,16 @@ export function sessionProblems(
   return problems;
 }
 
-/** The age of a transaction that is too old; undefined without one. Transactions of batch jobs may be long. */
-function findOldSeconds(
+/** The age of a transaction that is too old, and its limit; undefined without one. Transactions of batch jobs may be long. */
+function findOld(
   { application, oldestTransactionSeconds, oldestIdleTransactionSeconds }: ApplicationStatus,
   thresholds: Thresholds,
-): number | undefined {
+): { readonly age: number; readonly limit: number } | undefined {
   const isBatch = BATCH_APPLICATIONS.test(application);
   if (!isBatch && oldestIdleTransactionSeconds > thresholds.idle_transaction_age)
-    return oldestIdleTransactionSeconds;
+    return { age: oldestIdleTransactionSeconds, limit: thresholds.idle_transaction_age };
   const limit = isBatch ? thresholds.batch_transaction_age : thresholds.transaction_age;
-  return oldestTransactionSeconds > limit ? oldestTransactionSeconds : undefined;
+  return oldestTransactionSeconds > limit ? { age: oldestTransactionSeconds, limit } : undefined;
 }
 
 /** Seen sessions are few when they are fewer than this share of the connections, as in CrdbSessionsHidden. */

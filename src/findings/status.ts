@@ -1,4 +1,6 @@
 import type { AlertName } from '../alerts/alerts.ts';
+import type { RequestDiagnosis } from '../diagnosis/diagnosis.ts';
+import type { RequestError } from '../http/errors.ts';
 import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
 
 // The content of the status page and of /api/status; docs/api-status.schema.json describes every member. Times are RFC 3339.
@@ -13,7 +15,8 @@ export interface Status {
 }
 
 /** A cluster as page and JSON show it. */
-export interface ClusterStatus extends ClusterReading {
+export interface ClusterStatus extends Omit<ClusterReading, 'collectors'> {
+  readonly collectors: readonly CollectorStatus[];
   readonly consoleUrl?: string | undefined;
   /** True when the first polls found the state: it may be older. */
   readonly mayBeOlder: boolean;
@@ -40,7 +43,7 @@ export interface ClusterView {
   readonly sessions: SessionsStatus | undefined;
   readonly assistant: AssistantStatus | undefined;
   readonly sqlLoad?: SqlLoad | undefined;
-  readonly collectors: readonly CollectorStatus[];
+  readonly collectors: readonly CollectorState[];
   /** Only while the cluster API is down. */
   readonly lastKnown?: LastKnownStatus | undefined;
 }
@@ -69,7 +72,7 @@ export interface Problem {
   readonly alert?: AlertName | undefined;
   /** The severity without an alert, or that of a second alert with the same name. */
   readonly level?: Severity | undefined;
-  /** The condition is normal for so many seconds, and `info` until then. */
+  /** The problem is only information until it has lasted so long: a node may drain for an hour. */
   readonly normalSeconds?: number | undefined;
   /** The key of the same condition in a milder form. Only one of both is shown: this one as soon as it is no information. */
   readonly worsens?: string | undefined;
@@ -86,11 +89,12 @@ export interface Problem {
   readonly affects?: readonly string[] | undefined;
 }
 
-/** Why polls fail, with the remedy as sentences. */
-interface PollFailure {
-  readonly reason: FailureReason;
-  readonly message: string;
-  readonly advice: string;
+/** Why polls fail, and how to fix that, where it is known. */
+export interface PollFailure {
+  readonly error: RequestError;
+  /** What failures of the same cause share. */
+  readonly rule?: string | undefined;
+  readonly remedy?: string | undefined;
 }
 
 /** A problem with its severity and start; page and JSON add links, as far as they are configured, and name no cause. */
@@ -302,8 +306,30 @@ export interface AssistantStatus {
   readonly statusSince: string | undefined;
 }
 
+/** A configured URL of an API. */
+export interface UrlStatus {
+  readonly api: Api;
+  readonly name: string;
+  /** False while its circuit breaker is open. */
+  readonly isUsed: boolean;
+  /** Why it is not used, as far as it is known. */
+  readonly failure: RequestDiagnosis | undefined;
+}
+
+/** A collector as page and JSON show it. */
+export interface CollectorStatus extends Omit<CollectorState, 'failure'> {
+  readonly error:
+    | {
+        readonly reason: FailureReason;
+        readonly message: string;
+        /** The remedy as sentences. */
+        readonly advice: string;
+      }
+    | undefined;
+}
+
 /** A collector of a cluster by its poller. */
-export interface CollectorStatus {
+export interface CollectorState {
   readonly name: string;
   readonly api: Api;
   readonly state: 'waiting' | 'ok' | 'failing';
@@ -323,5 +349,5 @@ export interface CollectorStatus {
   readonly bytes: number | undefined;
   readonly series: number;
   readonly limits: readonly Limit[];
-  readonly error: PollFailure | undefined;
+  readonly failure: PollFailure | undefined;
 }

@@ -135,7 +135,8 @@ export function toRequestError(
     return new RequestError(reason, `${what}: ${error.message}`, { ...target, cause: error });
   }
   if (isTimeoutError(error)) {
-    const text = `${what}: poll timeout exceeded`;
+    // A login has a deadline of its own.
+    const text = `${what}: ${target.endpoint === 'login' ? 'no response in time' : 'poll timeout exceeded'}`;
     return new RequestError('timeout', text, { ...target, cause: error });
   }
   if (isNotHttp(error)) {

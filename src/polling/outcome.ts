@@ -26,7 +26,8 @@ export interface Outcome {
   readonly lastSuccessMs?: number | undefined;
   /** Why the last poll failed or was skipped; undefined after a success. */
   readonly error?: RequestError | undefined;
-  /** How to fix that, where it is known. */
+  /** What failed polls of the same cause share, and how to fix it, where both are known. */
+  readonly rule?: string | undefined;
   readonly remedy?: string | undefined;
   /** Warnings of the last polls. A failed poll resolves no warning, because it may have ended before the check. */
   readonly warnings?: ReadonlySet<string>;
@@ -34,6 +35,7 @@ export interface Outcome {
 
 /** An error of the exporter itself, which no response should be able to cause. */
 export class UnexpectedError extends RequestError {
+  readonly rule = 'defect of the exporter';
   readonly remedy =
     'the other collectors are not affected; report it with the line "unexpected error" of --log.level=debug';
 

@@ -81,9 +81,10 @@ export class Poller {
     options.metrics.preparePolls(this.#labels);
   }
 
-  /** What the collector has kept is that of another cluster. */
-  clearState(): void {
+  /** Another cluster answers now: what the collector has kept and published is of the one before. */
+  forget(): void {
     this.#state.clear();
+    this.#published = undefined;
   }
 
   get outcome(): Outcome {
@@ -291,15 +292,16 @@ export class Poller {
     const before = this.#outcome;
     const hasWorked = before.lastSuccessMs !== undefined;
     const { settings, findRemedy } = this.#options;
-    const remedy =
-      error instanceof UnexpectedError
-        ? error.remedy
-        : error && findRemedy(this.collector, error, hasWorked);
+    const { rule, remedy } =
+      (error instanceof UnexpectedError
+        ? error
+        : error && findRemedy(this.collector, error, hasWorked)) ?? {};
     const isStretched = stretchInterval(settings, last?.answerSeconds) > settings.interval;
     const all = isStretched ? new Set([...warnings, STRETCHED]) : warnings;
     this.#outcome = {
       state: error === undefined ? 'ok' : 'failing',
       error,
+      rule,
       remedy,
       last,
       lastSuccessMs: error === undefined ? last?.atMs : before.lastSuccessMs,

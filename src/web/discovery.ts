@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { livenessOf, REACHABLE } from '../cockroach/node.ts';
 import { nodeInfoLabels, nodes } from '../collectors/nodes/collector.ts';
+import type { PolledCluster } from '../findings/observation.ts';
 import {
   readParameters,
   type Route,
@@ -10,7 +11,6 @@ import {
   sendUnknownCluster,
   toJson,
 } from './respond.ts';
-import type { ClusterSource } from './status/read-cluster.ts';
 
 /** Where a node usually serves `/_status/vars`. */
 const DEFAULT_PORT = '8080';
@@ -21,7 +21,7 @@ const HOST = /^[\w.:[\]-]{1,261}$/;
 const HOST_NAME = /^[a-z\d](?:[\w.-]{0,252}[a-z\d])?$/i;
 
 /** HTTP service discovery: the nodes of clusters, and the clusters themselves as targets of /probe. */
-export function createDiscoveryRoutes(clusters: () => readonly ClusterSource[]): readonly Route[] {
+export function createDiscoveryRoutes(clusters: () => readonly PolledCluster[]): readonly Route[] {
   return [
     { path: '/sd/nodes', handle: (_request, response) => sendNodes(clusters(), response) },
     {
@@ -39,7 +39,7 @@ export function createDiscoveryRoutes(clusters: () => readonly ClusterSource[]):
  * Nodes, for scraping their own metrics. A cluster whose polls fail keeps its last list, and one that was never known is
  * left out: 503 while none is known, because an empty list would remove all targets.
  */
-function sendNodes(clusters: readonly ClusterSource[], response: ServerResponse): void {
+function sendNodes(clusters: readonly PolledCluster[], response: ServerResponse): void {
   const parameters = readParameters(response.req);
   const name = parameters.get('cluster');
   const port = parameters.get('port') ?? DEFAULT_PORT;
@@ -65,7 +65,7 @@ function sendNodes(clusters: readonly ClusterSource[], response: ServerResponse)
 }
 
 /** Whether its nodes are polled without a request to /probe. */
-function pollsNodes({ isPolled, pollers }: ClusterSource): boolean {
+function pollsNodes({ isPolled, pollers }: PolledCluster): boolean {
   return isPolled && pollers.some(({ collector }) => collector.name === nodes.name);
 }
 
@@ -73,7 +73,7 @@ function pollsNodes({ isPolled, pollers }: ClusterSource): boolean {
  * Groups of targets, as Prometheus' HTTP service discovery takes them. A node that is not live is left out when a live one
  * has its address: a machine that lost its disk came back with another id, and would be scraped twice.
  */
-function describeNodes(cluster: ClusterSource, port: string) {
+function describeNodes(cluster: PolledCluster, port: string) {
   const known = cluster.lastResult(nodes)?.nodes ?? [];
   const isLive = (node: (typeof known)[number]): boolean => REACHABLE.has(livenessOf(node));
   const taken = new Set(known.filter(isLive).map(({ address }) => address));
@@ -107,7 +107,7 @@ function metaName(label: string): string {
 }
 
 /** Every configured cluster, as a target at the address to which this request was sent. */
-function describeClusters(clusters: readonly ClusterSource[], host: string) {
+function describeClusters(clusters: readonly PolledCluster[], host: string) {
   return clusters.map(({ name, isPolled }) => ({
     targets: [host],
     labels: {

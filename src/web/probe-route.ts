@@ -1,8 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { PolledCluster } from '../findings/observation.ts';
+import type { RenderedFamily } from '../metrics/exposition.ts';
+import type { SampleSet } from '../metrics/sample-set.ts';
 import { renderFamilies } from '../metrics/snapshot.ts';
 import { chooseCollectors, sendExposition } from './metrics.ts';
 import { readParameters, sendText, sendBusy, sendUnknownCluster } from './respond.ts';
-import type { ClusterSource } from './status/read-cluster.ts';
+
+/** A cluster that /probe polls; no page does. */
+export interface ServedCluster extends PolledCluster {
+  families(isChosen: (collector: string) => boolean): readonly RenderedFamily[];
+  metrics(
+    isChosen: (collector: string) => boolean,
+    options?: { readonly upBeforeFirstPoll?: number },
+  ): SampleSet;
+  /** Whether `pollNow` would begin a poll. */
+  wouldPoll(isChosen: (collector: string) => boolean): boolean;
+  pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
+}
 
 /** The outcomes that belong to a probe. */
 const OUTCOME = /^crdb_(?:up$|exporter_(?:collector_|series$))/;
@@ -19,7 +33,7 @@ const MIN_WAIT_MS = 100;
  * same set share one, and a request that begins no poll costs the cluster nothing and is not counted. So many requests for a
  * slow cluster take no place from others.
  */
-export function createProbe(clusters: () => readonly ClusterSource[], maxWaits: number) {
+export function createProbe(clusters: () => readonly ServedCluster[], maxWaits: number) {
   const waiting = new Set<{ readonly cluster: string; readonly collectors: string }>();
 
   /** Whether other sets of collectors have taken all places of the cluster. */
@@ -29,7 +43,7 @@ export function createProbe(clusters: () => readonly ClusterSource[], maxWaits: 
     return maxWaits > 0 && sets.size >= maxWaits && !sets.has(collectors);
   }
 
-  async function wait(cluster: ClusterSource, names: readonly string[], response: ServerResponse) {
+  async function wait(cluster: ServedCluster, names: readonly string[], response: ServerResponse) {
     const isChosen = (name: string): boolean => names.includes(name);
     const request = { cluster: cluster.name, collectors: names.join(',') };
     if (cluster.wouldPoll(isChosen)) {
@@ -56,7 +70,7 @@ export function createProbe(clusters: () => readonly ClusterSource[], maxWaits: 
 }
 
 /** The cluster and the names of the collectors that the request asks for; undefined when it was answered with an error. */
-function chooseCluster(clusters: readonly ClusterSource[], response: ServerResponse) {
+function chooseCluster(clusters: readonly ServedCluster[], response: ServerResponse) {
   const request = response.req;
   const wanted = readParameters(request).get('cluster') ?? '';
   if (wanted === '') {
@@ -84,7 +98,7 @@ function chooseCluster(clusters: readonly ClusterSource[], response: ServerRespo
 
 /** The present answer: the data that is young enough, and the outcomes of the last polls. */
 function sendData(
-  cluster: ClusterSource,
+  cluster: ServedCluster,
   names: readonly string[],
   response: ServerResponse,
 ): void {

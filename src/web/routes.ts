@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { stringify } from 'yaml';
 import type { Config } from '../config/keys-and-flags.ts';
+import { formatDuration } from '../format.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
-import { createProbe } from './probe-route.ts';
+import { createProbe, type ServedCluster } from './probe-route.ts';
 import {
   isCrossSite,
   isForeignHost,
@@ -34,6 +35,7 @@ type WebSettings = Pick<
 
 interface RouteSources extends StatusSource, ScrapeSource {
   readonly web: WebSettings;
+  readonly clusters: () => readonly ServedCluster[];
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
   /**
@@ -199,19 +201,24 @@ function refuseForeignHosts(route: Route, externalUrl: string): Route {
 
 /** The files that pages load. */
 function loadAssets() {
-  const style = loadAsset('page.css', 'text/css; charset=utf-8', 'page.css', 'panels.css');
+  const css = [readPageFile('page.css'), readPageFile('panels.css')];
+  const style = createAsset('page.css', 'text/css; charset=utf-8', css);
   // The file is not named page.js, because page.ts is compiled to that name.
-  const script = loadAsset('page.js', 'text/javascript; charset=utf-8', 'in-browser.js');
-  const icon = loadAsset('icon.svg', 'image/svg+xml', 'icon.svg');
+  const js = [Buffer.from(`${formatDuration.toString()}\n`), readPageFile('in-browser.js')];
+  const script = createAsset('page.js', 'text/javascript; charset=utf-8', js);
+  const icon = createAsset('icon.svg', 'image/svg+xml', [readPageFile('icon.svg')]);
   return {
     urls: { style: style.url, script: script.url, icon: icon.url },
     routes: [style, script, icon].map(({ route }) => route),
   };
 }
 
-/** These files as one, in which later rules win; its URL changes with its content. */
-function loadAsset(name: string, type: string, ...files: readonly string[]) {
-  const parts = files.map((file) => readFileSync(new URL(`status/page/${file}`, import.meta.url)));
+function readPageFile(name: string): Buffer {
+  return readFileSync(new URL(`status/page/${name}`, import.meta.url));
+}
+
+/** These parts as one, in which later rules win; its URL changes with its content. */
+function createAsset(name: string, type: string, parts: readonly Buffer[]) {
   const content = Buffer.concat(parts);
   const version = createHash('sha256').update(content).digest('hex').slice(0, 8);
   const path = `-/${name}`;

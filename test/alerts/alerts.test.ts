@@ -9,11 +9,11 @@ test('the alerts that TypeScript knows are those of the template', async () => {
 
 test('an alert with two severities has the mildest one, and waits as long as each of them says', () => {
   expect(severityOf('CrdbNodeMemoryHigh')).toBe('warning');
-  expect(waitSeconds('CrdbNodeMemoryHigh')).toBe(1800);
+  expect(waitSeconds('CrdbNodeMemoryHigh')).toBe(14_400);
   expect(waitSeconds('CrdbNodeMemoryHigh', 'critical')).toBe(120);
 });
 
 test('an alert without a wait fires at once', () => {
   expect(waitSeconds('CrdbNodeFlapping')).toBe(0);
-  expect(severityOf('CrdbExporterSaturated')).toBe('info');
+  expect(severityOf('CrdbHotRange')).toBe('info');
 });

@@ -9,7 +9,7 @@ const DEFAULTS = read().values;
 
 describe('a value is taken', () => {
   test.each([
-    ['cpu=1', { cpu: '1' }],
+    ['cpu_critical=1', { cpu_critical: '1' }],
     ['cpu=0.0010', { cpu: '0.001' }],
     ['restarts=1e3', { restarts: '1000' }],
     ['latency=12.25', { latency: '12.25' }],

@@ -48,11 +48,6 @@ describe('the written rules', () => {
     expect(written('CrdbNodeUnavailable')).toEqual(one.map(ofNode));
   });
 
-  test('have one severity in both rules of an alert that has no other', () => {
-    const written = labelsOf('CrdbPartitionSuspected', 'severity.CrdbPartitionSuspected=critical');
-    expect(written).toEqual([ofNode('critical'), ofNode('critical')]);
-  });
-
   test('have the labels of all alerts as texts', () => {
     const labels = {
       a: 'My-team_1',

@@ -10,9 +10,10 @@ const RUNBOOKS = path.join(import.meta.dirname, '..', '..', 'docs', 'runbooks');
 /** Settings of alerts on what no panel shows with a threshold. */
 const WITHOUT_PANEL = new Set([
   'batch_transaction_age',
-  'statements',
   'session_storm',
   'session_storm_growth',
+  'session_leak',
+  'session_leak_growth',
   'latency_growth',
   'nodes_down',
   'ca_days',
@@ -21,6 +22,7 @@ const WITHOUT_PANEL = new Set([
   'short_certificate_critical',
   'disk_floor',
   'disk_filling',
+  'disk_filling_critical',
   'capacity',
   'underreplicated',
   'quorum_risk',
@@ -32,10 +34,12 @@ const WITHOUT_PANEL = new Set([
   'heartbeat',
   'heartbeat_critical',
   'hotspot_cpu',
+  'hotspot_cpu_only',
   'idle_transactions',
   'liveness_changes',
+  'liveness_changes_critical',
   'lock_waiters',
-  'memory_critical',
+  'memory_full',
   'memory_growing',
   'stopped_queries',
 ]);

@@ -101,6 +101,14 @@ export const CLUSTER_CASES: readonly Case[] = [
     remedy: 'or the server could not encode its response (see its log)',
   },
   {
+    when: 'system ranges have no quorum, so that logins hang',
+    fault: { kind: 'hang', endpoint: 'login' },
+    clusterApi: 'username: exporter, password: exporter-demo, timeout: 1s',
+    command: ['nodes'],
+    problem: /login at \S+: no response in time/,
+    remedy: 'system ranges may have no quorum: start the nodes that are down',
+  },
+  {
     when: 'the sessions never come',
     fault: { kind: 'hang', endpoint: 'sessions' },
     clusterApi: 'username: exporter, password: exporter-demo, timeout: 1s',

@@ -103,29 +103,32 @@ describe('the remedy of a failed poll', () => {
     'of %s names its privilege when it is forbidden',
     async (_name, collector) => {
       const failure = new RequestError('forbidden', 'HTTP 403');
-      const remedy = (await remedies())(collector, failure, false);
-      expect(remedy).toContain(collector.privilege);
+      const found = (await remedies())(collector, failure, false);
+      expect(found?.remedy).toContain(collector.privilege);
     },
   );
 
   test('is that of the last failure while a circuit breaker is open', async () => {
     const find = await remedies();
     const skipped = new RequestError('breaker_open', 'poll skipped');
-    expect(find(users, skipped, false)).toContain('failed several times in a row');
+    expect(find(users, skipped, false)?.remedy).toContain('failed several times in a row');
     const message = 'nodes at crdb:8080: connect ECONNREFUSED';
     const error = new RequestError('network', message, {
       cause: Object.assign(new Error(message), { code: 'ECONNREFUSED' }),
     });
-    const remedy = find(nodes, error, false);
+    const { rule, remedy } = find(nodes, error, false) ?? {};
     expect(remedy).toMatch(/^nothing listens there/);
     find(users, new RequestError('forbidden', 'HTTP 403'), false);
-    expect(find(users, skipped, false)).toBe(`the last failure was: ${message}; ${remedy}`);
+    expect(find(users, skipped, false)).toEqual({
+      rule,
+      remedy: `the last failure was: ${message}; ${remedy}`,
+    });
   });
 
   test('names the SQL port if the URL has it', async () => {
     const find = await remedies();
     const remedyAt = (url: string): string | undefined =>
-      find(nodes, new RequestError('timeout', 'no headers', { url }), false);
+      find(nodes, new RequestError('timeout', 'no headers', { url }), false)?.remedy;
     expect(remedyAt('https://crdb:26257/api/v2')).toContain('26257 is the SQL port');
     expect(remedyAt('https://crdb:8080/api/v2')).not.toContain('26257');
   });
@@ -134,7 +137,19 @@ describe('the remedy of a failed poll', () => {
     const find = await remedies();
     const cause = new RequestError('timeout', 'no headers', { endpoint: 'node_ranges', node: 3 });
     const summary = new RequestError('timeout', '2 of 3 nodes were not read', { cause });
-    expect(find(nodes, summary, false)).toMatch(/^a node may be frozen/);
+    expect(find(nodes, summary, false)?.remedy).toMatch(/^a node may be frozen/);
+  });
+
+  test('has the same rule when only its numbers differ, and another one for another privilege', async () => {
+    const find = await remedies();
+    const found = [3, 7].map((retryAfterSeconds) =>
+      find(nodes, new RequestError('http', 'HTTP 429', { status: 429, retryAfterSeconds }), true),
+    );
+    expect(found.map((each) => each?.rule)).toEqual(['rate limit', 'rate limit']);
+    expect(found[0]?.remedy).not.toBe(found[1]?.remedy);
+    const forbidden = new RequestError('forbidden', 'HTTP 403');
+    const rules = COLLECTORS.map((collector) => find(collector, forbidden, true)?.rule);
+    expect(rules).toEqual(COLLECTORS.map(({ privilege }) => privilege));
   });
 
   test('is unknown for a defect of the exporter', async () => {

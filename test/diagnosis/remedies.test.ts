@@ -6,13 +6,14 @@ import type { ClusterConfig } from '../../src/config/keys-and-flags.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import { diagnose } from '../../src/diagnosis/diagnosis.ts';
 import type { Operation } from '../../src/diagnosis/failure.ts';
+import { RULES } from '../../src/diagnosis/remedies.ts';
 import {
   RequestError,
   type RequestTarget,
   statusError,
   toRequestError,
 } from '../../src/http/errors.ts';
-import { type Endpoint, FAILURE_REASONS, LIMITS } from '../../src/vocabulary.ts';
+import { APIS, type Endpoint, FAILURE_REASONS, LIMITS } from '../../src/vocabulary.ts';
 import { loadFlags, loadText } from '../config/loading.ts';
 import { FILES as PEM } from '../config/web-files.ts';
 import { createAuthority } from '../support/certificates.ts';
@@ -238,6 +239,7 @@ describe('the cause of a failure', () => {
     expect(diagnose(error, RENAME, CONFIG)).toEqual({
       reason: 'http',
       cause,
+      rule: 'rename-database 409',
       remedy: 'choose another new name',
     });
   });
@@ -250,6 +252,16 @@ describe('the cause of a failure', () => {
   test('of another error is unknown', () => {
     expect(diagnose(new Error('x'), nodes, CONFIG)).toBeUndefined();
   });
+});
+
+test.each(APIS)('each rule of the API %s has an id, which stands for one remedy', (api) => {
+  const remedies = new Map<unknown, unknown>();
+  for (const [id, , remedy] of RULES[api]) {
+    // The privilege of a collector is one remedy, however the request failed.
+    if (typeof id !== 'string') continue;
+    expect([id, remedies.get(id) ?? remedy]).toEqual([id, remedy]);
+    remedies.set(id, remedy);
+  }
 });
 
 test('a redirect of an https URL is one of a proxy that speaks http to the nodes', () => {

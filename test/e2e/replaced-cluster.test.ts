@@ -1,7 +1,8 @@
 import { request as httpRequest } from 'node:http';
 import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
-import { startTestExporter } from '../support/exporter.ts';
+import type { Status } from '../../src/findings/status.ts';
+import { startTestExporter, withCollectors } from '../support/exporter.ts';
 import { serve } from '../support/http-server.ts';
 
 function simulate(clusterName: string, seed: number): Promise<Simulator> {
@@ -16,6 +17,40 @@ function simulate(clusterName: string, seed: number): Promise<Simulator> {
   });
 }
 
+/** A server before a cluster, whose target may change; while `heldPath` is set, requests for that path wait. */
+interface Gateway {
+  target: string | undefined;
+  heldPath: string | undefined;
+  readonly held: (() => void)[];
+}
+
+function serveGateway(gateway: Gateway) {
+  return serve((request, response) => {
+    const { method = 'GET', headers, url = '' } = request;
+    const forward = () => {
+      const { target } = gateway;
+      if (target === undefined) {
+        response.destroy();
+        return;
+      }
+      const onward = httpRequest(`${target}${url}`, { method, headers }, (answer) => {
+        response.writeHead(answer.statusCode ?? 502, answer.headers);
+        answer.pipe(response);
+      });
+      onward.on('error', () => response.destroy());
+      request.pipe(onward);
+    };
+    if (gateway.heldPath !== undefined && url.includes(gateway.heldPath))
+      gateway.held.push(forward);
+    else forward();
+  });
+}
+
+function release({ held }: Gateway): void {
+  for (const forward of held) forward();
+}
+
+const PATIENCE = { timeout: 20_000 };
 const BACKUP = 'crdb_backup_last_completed_timestamp_seconds';
 const LEASES = 'crdb_range_lease_changes_total';
 
@@ -30,37 +65,22 @@ test('another cluster behind the same URL inherits neither lease changes nor a b
   for (const nodeId of [1, 2, 3]) {
     west.world.setMetric(nodeId, 'schedules.BACKUP.last-completed-time', 0);
   }
-  let target = east.clusterUrl;
-  const held: (() => void)[] = [];
-  let holdsRanges = false;
-  await using proxy = await serve((request, response) => {
-    const { method = 'GET', headers, url = '' } = request;
-    const address = `${target}${url}`;
-    const forward = () => {
-      const onward = httpRequest(address, { method, headers }, (answer) => {
-        response.writeHead(answer.statusCode ?? 502, answer.headers);
-        answer.pipe(response);
-      });
-      onward.on('error', () => response.destroy());
-      request.pipe(onward);
-    };
-    if (holdsRanges && url.includes('/ranges/')) held.push(forward);
-    else forward();
-  });
+  const gateway: Gateway = { target: east.clusterUrl, heldPath: undefined, held: [] };
+  await using proxy = await serveGateway(gateway);
   const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${proxy.url}"] }\n`;
   await using exporter = await startTestExporter({ intervalSeconds: 0.3, yaml });
   await exporter.until(
     (scrape) => scrape.value(BACKUP) !== undefined && scrape.value(LEASES) === 0,
   );
   // A scan has begun; it reads the first nodes of east and the others of west.
-  holdsRanges = true;
-  await exporter.until(() => held.length > 0);
-  target = west.clusterUrl;
+  gateway.heldPath = '/ranges/';
+  await exporter.until(() => gateway.held.length > 0);
+  gateway.target = west.clusterUrl;
   const isWest = { cluster_name: 'west' };
   await exporter.until((scrape) => scrape.all('crdb_node_info', isWest).length === 3);
   expect((await exporter.scrape()).value(BACKUP)).toBeUndefined();
-  holdsRanges = false;
-  for (const forward of held) forward();
+  gateway.heldPath = undefined;
+  release(gateway);
   const polls = { collector: 'ranges' };
   const before = (await exporter.scrape()).value('crdb_exporter_polls_total', polls) ?? 0;
   const seen = await exporter.until(
@@ -71,6 +91,58 @@ test('another cluster behind the same URL inherits neither lease changes nor a b
   expect(lines).toEqual([
     expect.stringMatching(/before=east .*after=west|after=west .*before=east/),
   ]);
+});
+
+test('of a cluster that was replaced no ranges are shown as last known', async () => {
+  await using east = await simulate('east', 1);
+  await using west = await simulate('west', 2);
+  const gateway: Gateway = { target: east.clusterUrl, heldPath: undefined, held: [] };
+  await using proxy = await serveGateway(gateway);
+  const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${proxy.url}"] }\n`;
+  await using exporter = await startTestExporter({
+    intervalSeconds: 0.3,
+    yaml,
+    adapt: (config) => withCollectors(config, (each) => ({ ...each, max_age: 2 })),
+  });
+  const lastKnown = async () => {
+    const status: Status = JSON.parse(await (await fetch(`${exporter.url}/api/status`)).text());
+    return status.clusters[0]?.lastKnown;
+  };
+  await exporter.until((scrape) => scrape.value('crdb_ranges') !== undefined);
+  gateway.target = undefined;
+  await expect.poll(lastKnown, PATIENCE).toMatchObject({ nodes: {}, ranges: {} });
+
+  // The nodes of the other cluster are read, and no scan of it ends.
+  gateway.heldPath = '/ranges/';
+  gateway.target = west.clusterUrl;
+  await exporter.until(
+    (scrape) => scrape.all('crdb_node_info', { cluster_name: 'west' }).length === 3,
+  );
+  gateway.target = undefined;
+  gateway.heldPath = undefined;
+  release(gateway);
+  await expect.poll(lastKnown, PATIENCE).toHaveProperty('nodes');
+  expect((await lastKnown())?.ranges).toBeUndefined();
+});
+
+test('of a cluster that was replaced no data is left, and no node of the other one is called safe to stop', async () => {
+  await using east = await simulate('east', 1);
+  await using west = await simulate('west', 2);
+  const gateway: Gateway = { target: east.clusterUrl, heldPath: undefined, held: [] };
+  await using proxy = await serveGateway(gateway);
+  const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${proxy.url}"] }\n`;
+  await using exporter = await startTestExporter({ intervalSeconds: 0.3, yaml });
+  await exporter.until((scrape) => scrape.value('crdb_ranges') !== undefined);
+  gateway.heldPath = '/ranges/';
+  gateway.target = west.clusterUrl;
+  const isWest = { cluster_name: 'west' };
+  const scrape = await exporter.until((each) => each.all('crdb_node_info', isWest).length === 3);
+  expect(scrape.all('crdb_ranges')).toEqual([]);
+  expect(scrape.all('crdb_node_dependent_ranges')).toEqual([]);
+  const status: Status = JSON.parse(await (await fetch(`${exporter.url}/api/status`)).text());
+  expect(status.clusters[0]?.safeToStop.answer).toBe('unknown');
+  gateway.heldPath = undefined;
+  release(gateway);
 });
 
 test('a second URL of another cluster fails the scan, and the page names both', async () => {

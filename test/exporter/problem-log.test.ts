@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { logChanges } from '../../src/exporter/problem-log.ts';
 import type { Finding } from '../../src/findings/status.ts';
+import { RequestError } from '../../src/http/errors.ts';
 import { createLog } from '../../src/log.ts';
 
 const URL_FAILS: Finding = {
@@ -18,7 +19,7 @@ const LATE: Finding = {
   text: 'No answer.',
   next: '',
   affects: ['nodes'],
-  cause: { reason: 'timeout', message: 'no answer', advice: '' },
+  cause: { error: new RequestError('timeout', 'no answer') },
 };
 const DEAD: Finding = { ...URL_FAILS, key: 'nodes dead', about: 'nodes', affects: undefined };
 

@@ -1,18 +1,23 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
 import { ALERT_NAMES } from '../../src/alerts/alerts.ts';
-import { CLUSTER_CHECKS, PARTITION, RANGES_CHECKS } from '../../src/findings/cluster-checks.ts';
-import { NODE_CHECKS, SESSION_CHECKS } from '../../src/findings/node-checks.ts';
+import { CLUSTER_CHECKS } from '../../src/findings/check-cluster.ts';
+import { PARTITION } from '../../src/findings/check-network.ts';
+import { NODE_CHECKS } from '../../src/findings/check-nodes.ts';
+import { RANGE_CHECKS } from '../../src/findings/check-ranges.ts';
+import { SESSION_CHECKS } from '../../src/findings/check-sessions.ts';
+import { runChecks } from '../../src/findings/check.ts';
 import { toFindings } from '../../src/findings/problem.ts';
-import { readFacts, type Results, runChecks } from '../../src/findings/problems.ts';
 import type { Problem } from '../../src/findings/status.ts';
 import {
   type Node,
   node,
   nodesResult,
+  observeAt,
+  polledCluster,
   rangesResult,
+  type Results,
   scannedRanges,
   scannedStore,
   sessionsResult,
@@ -24,12 +29,12 @@ const FINDINGS = path.join(import.meta.dirname, '..', '..', 'src', 'findings');
 /** Alerts that need a history, all exporters, or are of the exporter itself. */
 const NOT_CHECKED = `
   CrdbBackupFailing CrdbBackupUnknown CrdbCertificateExpiring CrdbChangefeedFailing
-  CrdbChangefeedRetrying CrdbJobFailing CrdbStoreMissing
-  CrdbClusterNameShared CrdbConfigReloadFailed CrdbDiskFillsFast CrdbExporterClockWrong
-  CrdbExporterDown CrdbExportersDisagree CrdbHeartbeatSlow CrdbIdleTransactions CrdbLatencyHigh
-  CrdbMonitoringBlind CrdbNodeFlapping CrdbNodeLivenessFlapping CrdbNodeMemoryGrows
-  CrdbSessionStorm CrdbShardsMissing CrdbSqlFailing CrdbSqlStopped CrdbStoreDiskFillsSoon
-  CrdbStoreDiskSlow CrdbStoreDiskStalled CrdbWatchdog
+  CrdbChangefeedRetrying CrdbClusterNameShared CrdbConfigReloadFailed CrdbExporterClockWrong
+  CrdbExporterDown CrdbExporterUnstable CrdbExportersDisagree CrdbHostCpuHigh
+  CrdbIdleTransactions CrdbJobFailing CrdbMonitoringBlind CrdbNodeFlapping
+  CrdbNodeLivenessFlapping CrdbNodeMemoryGrows CrdbNodeSqlFailing CrdbNodeSqlStopped
+  CrdbSessionLeak CrdbSessionStorm CrdbShardsMissing CrdbSqlFailing CrdbSqlStopped
+  CrdbStoreDiskFillsSoon CrdbStoreMissing CrdbWatchdog
 `
   .split(/\s+/)
   .filter((name) => name !== '');
@@ -43,13 +48,13 @@ describe('each alert', () => {
   });
 });
 
-const CHECKS = [...NODE_CHECKS, ...CLUSTER_CHECKS, PARTITION, ...RANGES_CHECKS, ...SESSION_CHECKS];
+const CHECKS = [...NODE_CHECKS, ...CLUSTER_CHECKS, PARTITION, ...RANGE_CHECKS, ...SESSION_CHECKS];
 
 /** What all checks find in these results, at a node 1 with so many write stalls a minute. */
-function check(results: Partial<Results>, stalls = 1): readonly Problem[] {
+function check(results: Results, stalls = 1): readonly Problem[] {
   const writeStalls = new Map([[1, stalls]]);
-  const given = { thresholds: DEFAULT_THRESHOLDS, writeStalls, nowMs: NOW_MS };
-  return runChecks(CHECKS, readFacts(results, given));
+  const cluster = polledCluster({ pollers: [], isUp: true, results });
+  return runChecks(CHECKS, observeAt(NOW_MS, cluster, { writeStalls }));
 }
 
 /** What is found when the last backup ended so many hours ago. */
@@ -175,12 +180,18 @@ function sides(key: string, above: number, below: number) {
 const CONDITIONS: Readonly<
   Record<string, readonly [above: Partial<Node>, below: Partial<Node>, others?: readonly Node[]]>
 > = {
-  CrdbClockOffsetHigh: sides('clock-offset.meannanos', -310e6, 300e6),
+  CrdbClockOffsetHigh: sides('clock-offset.meannanos', -210e6, 200e6),
+  CrdbHeartbeatSlow: sides('liveness.heartbeatlatency-p99', 0.6e9, 0.5e9),
+  CrdbLatencyHigh: sides('sql.service.latency-p99', 1.1e9, 1e9),
+  CrdbStoreDiskSlow: [
+    store({ 'storage.wal.fsync.latency-p99': 0.11e9 }),
+    store({ 'storage.wal.fsync.latency-p99': 0.1e9 }),
+  ],
   CrdbNodeCpuHigh: [
-    metrics({ 'sys.cpu.combined.percent-normalized': 0.91 }),
+    metrics({ 'sys.cpu.combined.percent-normalized': 0.81 }),
     metrics({ 'sys.cpu.combined.percent-normalized': 0.99, 'jobs.backup.currently_running': 1 }),
   ],
-  CrdbNodeMemoryHigh: sides('sys.rss', 91, 90),
+  CrdbNodeMemoryHigh: sides('sys.rss', 81, 80),
   CrdbFileDescriptorsHigh: [
     metrics({ 'sys.fd.open': 81, 'sys.fd.softlimit': 100 }),
     metrics({ 'sys.fd.open': 80, 'sys.fd.softlimit': 100 }),
@@ -225,7 +236,7 @@ const CONDITIONS: Readonly<
     metrics({ 'jobs.restore.currently_paused': 1, 'jobs.restore.protected_age_sec': 3_601 }),
     metrics({ 'jobs.restore.currently_paused': 0, 'jobs.restore.protected_age_sec': 3_601 }),
   ],
-  CrdbChangefeedPaused: [
+  'CrdbJobPaused ': [
     metrics({ 'jobs.changefeed.currently_paused': 1, 'jobs.changefeed.protected_age_sec': 3_601 }),
     metrics({ 'jobs.changefeed.currently_paused': 1, 'jobs.changefeed.protected_age_sec': 3_600 }),
   ],
@@ -266,10 +277,30 @@ describe('a finding', () => {
 
   test('is information until its alert would fire, and has its severity then', () => {
     const memory = (used: number) => found(metrics({ 'sys.rss': used }));
-    expect(levels(memory(97), 1_799, 1_800)).toEqual(['info', 'warning']);
+    expect(levels(memory(90), 14_399, 14_400)).toEqual(['info', 'warning']);
+    expect(levels(memory(97), 3_599, 3_600)).toEqual(['info', 'critical']);
     expect(levels(memory(98), 119, 120)).toEqual(['info', 'critical']);
+    const cpu = (used: number) => found(metrics({ 'sys.cpu.combined.percent-normalized': used }));
+    expect(levels(cpu(0.9), 14_399, 14_400)).toEqual(['info', 'warning']);
+    expect(levels(cpu(0.91), 3_599, 3_600)).toEqual(['info', 'critical']);
     const lagging = found(metrics({ 'changefeed.max_behind_nanos': 14_401e9 }));
     expect(levels(lagging, 899, 900)).toEqual(['info', 'critical']);
+  });
+
+  test('of slow heartbeats names the node, and is critical when it may lose its leases', () => {
+    const [slow, slowest] = [2e9, 3.1e9].map((nanos) =>
+      found(metrics({ 'liveness.heartbeatlatency-p99': nanos })),
+    );
+    expect(slow?.map(({ text }) => text)).toEqual([
+      'Node 1: liveness heartbeats take up to 2 s (p99).',
+    ]);
+    expect(levels(slow ?? [], 299, 300)).toEqual(['info', 'warning']);
+    expect(levels(slowest ?? [], 299, 300)).toEqual(['info', 'critical']);
+  });
+
+  test('of slow statements stays information: only the alert knows the day before', () => {
+    const slow = found(metrics({ 'sql.service.latency-p99': 4e9 }));
+    expect(levels(slow, 0, 86_400)).toEqual(['info', 'info']);
   });
 
   test.each([
@@ -287,16 +318,17 @@ describe('a finding', () => {
   });
 
   test('of a hotspot compares the live nodes of a region', () => {
-    const texts = compare([121, 0], 0.3).map(
+    const texts = compare([121, 0], 0.51).map(
       (one) => `${one.alert} ${one.normalSeconds} ${one.text}`,
     );
     expect(texts).toEqual([expect.stringMatching(/^CrdbNodeHotspot 1800 Node 1 carries up to 3/)]);
-    expect(compare([120, 0], 0.3)).toEqual([]);
+    expect(compare([120, 0], 0.51)).toEqual([]);
+    expect(compare([121, 0], 0.5)).toEqual([]);
     expect(compare([40, 31], 0.51)).toHaveLength(1);
     expect(compare([40, 31], 0.5)).toEqual([]);
     expect(compare([40, 30], 0.51)).toEqual([]);
-    expect(compare([121, 0], 0.3, { livenessCode: 5 })).toEqual([]);
-    expect(compare([121, 0], 0.3, { tiers: [{ key: 'region', value: 'elsewhere' }] })).toEqual([]);
+    expect(compare([121, 0], 0.51, { livenessCode: 5 })).toEqual([]);
+    expect(compare([121, 0], 0.51, { tiers: [{ key: 'region', value: 'elsewhere' }] })).toEqual([]);
   });
 
   test('of write stalls counts those of a minute', () => {
@@ -305,6 +337,8 @@ describe('a finding', () => {
     expect(check({ nodes }, 4).map(({ text }) => text)).toEqual([
       'Node 1: a store stops all its writes 4 times a minute.',
     ]);
+    expect(levels(check({ nodes }, 59), 599, 600)).toEqual(['info', 'warning']);
+    expect(levels(check({ nodes }, 60), 299, 300)).toEqual(['info', 'critical']);
   });
 
   test('of a hot range goes by CPU where the servers send it, else by queries', () => {
@@ -333,8 +367,6 @@ describe('a finding', () => {
     const listed = nodesResult(node(0, { memoryBytes: 100, cpus: 8, isFresh: false }));
     const of = (tally: Parameters<typeof sessionsResult>[0]) =>
       check({ nodes: listed, sessions: sessionsResult(tally) }).map(({ alert }) => alert);
-    expect(of({ app: { executing: 33 } })).toEqual(['CrdbStatementConcurrencyHigh']);
-    expect(of({ app: { executing: 32 } })).toEqual([]);
     expect(of({ app: { allocBytes: 21 } })).toEqual(['CrdbSessionMemoryHigh']);
   });
 });

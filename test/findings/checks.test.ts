@@ -1,13 +1,14 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS } from '../../src/alerts/alert-settings.ts';
-import { urlProblems } from '../../src/findings/polls.ts';
+import { ClusterHistory } from '../../src/findings/history.ts';
+import type { PolledCluster } from '../../src/findings/observation.ts';
+import { readUrls, urlProblems } from '../../src/findings/polls.ts';
 import type { Problem } from '../../src/findings/status.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import type { Api } from '../../src/vocabulary.ts';
-import { ClusterHistory } from '../../src/web/status/history.ts';
-import type { ClusterSource } from '../../src/web/status/read-cluster.ts';
 import {
   clusterConfig,
+  collectorState,
   node,
   nodesResult,
   polledCluster,
@@ -22,7 +23,7 @@ function found(
   connections: readonly (number | undefined)[],
   users: Readonly<Record<string, number>>,
   missing: readonly number[] = [],
-): ClusterSource {
+): PolledCluster {
   const applications = Object.keys(users).map((user) => [user, { idle: users[user] ?? 0 }]);
   const result = sessionsResult(Object.fromEntries(applications), missing);
   const list = connections.map((count, at) =>
@@ -49,7 +50,7 @@ const BLIND = found([700, undefined, 534, 9], { watcher: 2, other: 0 }, [3]);
 async function prepare(username?: string) {
   const config = await clusterConfig(username);
   const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
-  return (cluster: ClusterSource): readonly string[] => {
+  return (cluster: PolledCluster): readonly string[] => {
     history.record({ ...cluster, config }, 'sessions', 1);
     const problems = history.problems.filter(({ key }) => key === 'own sessions');
     return problems.map(({ alert, text, next }) => `${alert}: ${text} ${next}`);
@@ -118,7 +119,12 @@ test('a URL that fails is reported while another one works', async () => {
       { name: 'b', state: b, lastFailure },
     ];
     const upstreams = (api: Api) => (api === 'cluster' ? urls : []);
-    problems = urlProblems({ config, pollers: POLLERS, upstreams }, problems);
+    const seen = readUrls({ config, pollers: POLLERS, upstreams });
+    problems = urlProblems(
+      seen,
+      { name: 'shop', collectors: [collectorState('sessions')] },
+      problems,
+    );
     return problems.map(({ key, text }) => [key, text]);
   };
   const text = 'One of 2 URLs fails, the others are used: sessions at b: connect ECONNREFUSED.';

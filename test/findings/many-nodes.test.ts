@@ -1,10 +1,11 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
 import type { ClusterScan } from '../../src/collectors/ranges/scan-result.ts';
-import { type ClusterSource, readCluster } from '../../src/web/status/read-cluster.ts';
+import { judge } from '../../src/findings/judge.ts';
+import type { PolledCluster } from '../../src/findings/observation.ts';
 import {
   node,
   nodesResult,
+  observeAt,
   pollersOf,
   polledCluster,
   scannedRanges,
@@ -73,13 +74,12 @@ async function clusterOf(nodes: number, tiersOf: (id: number) => readonly string
   });
 }
 
-function readAll(cluster: ClusterSource) {
-  const context = { nowMs: NOW_MS, thresholds: DEFAULT_THRESHOLDS, sinceMs: () => NOW_MS };
-  return readCluster(cluster, context);
+function readAll(cluster: PolledCluster) {
+  return judge(observeAt(NOW_MS, cluster), () => NOW_MS);
 }
 
 /** Microseconds of CPU time of this thread. */
-function costOf(cluster: ClusterSource, reads: number): number {
+function costOf(cluster: PolledCluster, reads: number): number {
   const before = process.threadCpuUsage();
   for (let read = 0; read < reads; read += 1) readAll(cluster);
   const { user, system } = process.threadCpuUsage(before);

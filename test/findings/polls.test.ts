@@ -1,53 +1,74 @@
 import { expect, test } from 'vitest';
 import { pollProblems, pollWarnings, readCollector } from '../../src/findings/polls.ts';
-import type { CollectorStatus, Problem } from '../../src/findings/status.ts';
+import type { PollFailure, Problem } from '../../src/findings/status.ts';
 import { RequestError } from '../../src/http/errors.ts';
+import type { Endpoint, FailureReason } from '../../src/vocabulary.ts';
 import { preparePoller } from '../polling/prepare-poller.ts';
-import { collectorStatus } from '../web/status/results.ts';
+import { collectorState } from '../web/status/results.ts';
 
-const TIMEOUT = { reason: 'timeout', message: 'no answer after 3 s', advice: 'Wait.' } as const;
-const BROKEN = { reason: 'breaker_open', message: 'poll skipped', advice: 'Wait 27 s.' } as const;
-const UNKNOWN = 'Check the log of the exporter.';
+/** A failure with the remedy `wait`. */
+function failure(reason: FailureReason, message: string, rule = 'late'): PollFailure {
+  return { error: new RequestError(reason, message), rule, remedy: 'wait' };
+}
+
+const TIMEOUT = failure('timeout', 'no answer after 3 s');
+const BROKEN = failure('breaker_open', 'poll skipped');
+
+/** One that no rule explains. */
+function unexplained(endpoint: Endpoint, message: string, code?: string): PollFailure {
+  const cause = Object.assign(new Error('odd'), code === undefined ? {} : { code });
+  return { error: new RequestError('other', message, { endpoint, cause }) };
+}
 
 /** The problems of collectors by name, with their last failures. */
 function failing(
-  errors: Readonly<Record<string, CollectorStatus['error']>>,
+  failures: Readonly<Record<string, PollFailure | undefined>>,
   previous: readonly Problem[] = [],
 ): readonly Problem[] {
-  const collectors = Object.entries(errors).map(([name, error]) =>
-    collectorStatus(name, { api: name === 'cloud' ? 'cloud' : 'cluster', error }),
+  const collectors = Object.entries(failures).map(([name, failed]) =>
+    collectorState(name, { api: name === 'cloud' ? 'cloud' : 'cluster', failure: failed }),
   );
-  return pollProblems({ collectors, apis: [] }, previous);
+  return pollProblems({ name: 'shop', collectors, apis: [] }, previous);
 }
 
 function summarize(problems: readonly Problem[]): readonly string[] {
-  return problems.map(({ cause, affects }) => `${cause?.reason}: ${affects?.join()}`);
+  return problems.map(({ cause, affects }) => `${cause?.error.reason}: ${affects?.join()}`);
 }
 
-test('polls that fail with the same reason and remedy have one problem', () => {
+test('polls that fail with the same reason and rule have one problem, whatever their messages', () => {
   const found = failing({
     nodes: TIMEOUT,
-    // The remedy counts more than the message, and the numbers of a message are no other cause.
-    ranges: { ...TIMEOUT, message: 'no answer after 4 s' },
-    sessions: { ...TIMEOUT, reason: 'network' },
-    users: { reason: 'decode', message: 'broken at 7', advice: UNKNOWN },
-    tables: { reason: 'decode', message: 'broken at 12', advice: UNKNOWN },
+    ranges: failure('timeout', 'no answer after 4 s'),
+    sessions: failure('network', 'no answer after 3 s'),
+    users: failure('timeout', 'no answer after 3 s', 'early'),
+    tables: TIMEOUT,
     cloud: TIMEOUT,
     others: undefined,
   });
   expect(summarize(found)).toEqual([
-    'timeout: nodes,ranges',
+    'timeout: nodes,ranges,tables',
     'network: sessions',
-    'decode: users,tables',
+    'timeout: users',
     'timeout: cloud',
   ]);
   expect(found[0]?.text).toBe(
-    'Collectors nodes and ranges are failing, older data is shown: no answer after 3 s.',
+    'Collectors nodes, ranges and tables are failing, older data is shown: no answer after 3 s.',
   );
 });
 
+test('without a rule the same endpoint and code are one cause, not the same message', () => {
+  const found = failing({
+    nodes: unexplained('nodes', 'broken at 7', 'ODD'),
+    network: unexplained('nodes', 'broken at 12', 'ODD'),
+    users: unexplained('nodes', 'broken at 7'),
+    tables: unexplained('users', 'broken at 7', 'ODD'),
+  });
+  expect(summarize(found)).toEqual(['other: nodes,network', 'other: users', 'other: tables']);
+  expect(found[0]?.next).toBe('Check the log of the exporter.');
+});
+
 test('a poll that a breaker stopped stays with its cause, or has the first one of its API', () => {
-  const refused = { reason: 'auth', message: 'no', advice: 'Log in.' } as const;
+  const refused = failure('auth', 'no');
   const before = failing({ nodes: TIMEOUT, tables: refused });
   const now = { cloud: TIMEOUT, nodes: BROKEN, tables: BROKEN, users: BROKEN };
   const found = failing(now, before);
@@ -59,10 +80,10 @@ test('a poll that a breaker stopped stays with its cause, or has the first one o
 });
 
 test('data that a failed poll has published is no older data', async () => {
-  const failure = new RequestError('http', '2 of 3 nodes were not read');
-  const { poller, poll } = preparePoller(() => ({ failure }));
+  const partial = new RequestError('http', '2 of 3 nodes were not read');
+  const { poller, poll } = preparePoller(() => ({ failure: partial }));
   await poll();
-  const [found] = pollProblems({ collectors: [readCollector('shop', poller)], apis: [] }, []);
+  const [found] = pollProblems({ name: 'shop', collectors: [readCollector(poller)], apis: [] }, []);
   expect(found?.text).toContain('failing, only part of the data is shown: 2 of 3 nodes');
   expect(found?.alert).toBe('CrdbDataStale');
 });

@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
 import type { NetworkResult } from '../../src/collectors/network/network-result.ts';
-import { PARTITION } from '../../src/findings/cluster-checks.ts';
-import { readFacts, runChecks } from '../../src/findings/problems.ts';
+import { PARTITION } from '../../src/findings/check-network.ts';
+import { runChecks } from '../../src/findings/check.ts';
 import {
   findUnreachable,
   type NetworkEvidence,
   readReachability,
 } from '../../src/findings/reachability.ts';
-import { node, type Node, nodesResult } from '../web/status/results.ts';
+import { node, type Node, nodesResult, observeAt, polledCluster } from '../web/status/results.ts';
 
 /** Who reaches whom, by `1 -> 2` for each failed connection. */
 function connections(failed: readonly string[], more: Partial<NetworkResult> = {}): NetworkResult {
@@ -25,6 +24,15 @@ function counting(id: number, unhealthy: number, healthy: number, more: Partial<
   const counts = { 'rpc.connection.unhealthy': unhealthy, 'rpc.connection.healthy': healthy };
   return node(id, { metrics: new Map(Object.entries(counts)), ...more });
 }
+
+const NO_PEERS = {
+  established: 0,
+  establishing: 0,
+  error: 0,
+  unknown: 0,
+  medianSeconds: undefined,
+  maxSeconds: undefined,
+};
 
 const ok = (result: NetworkResult) => ({ state: 'ok', result }) as const;
 
@@ -63,6 +71,18 @@ describe('where each node lists its connections', () => {
     });
     const failed = findUnreachable(ok(connections(['1 -> 2'], unasked)), undefined);
     expect(failed.answer).toBe('unreachable');
+  });
+
+  test('it is not known of a node that has returned since the others were asked', () => {
+    const peers = new Map([1, 2].map((id) => [id, NO_PEERS]));
+    const evidence = ok(connections([], { peers }));
+    const [first, second] = [node(1), node(2)];
+    const dead = [first, second, node(3, { livenessCode: 1 })];
+    expect(findUnreachable(evidence, dead)).toEqual({ answer: 'reached' });
+    expect(findUnreachable(evidence, [first, second, node(3)])).toEqual({
+      answer: 'unknown',
+      reason: 'node 3 did not tell which nodes it reaches',
+    });
   });
 
   test('it is not known before the first poll, while polls fail, and when the last one is too old', () => {
@@ -104,10 +124,9 @@ describe('where there are no lists', () => {
 test('the finding is that of the last list, and of the counts only where there is none', () => {
   const apart = nodesResult(counting(1, 2, 0), counting(2, 0, 2));
   const textOf = (network: NetworkEvidence | undefined) => {
-    const given = { thresholds: DEFAULT_THRESHOLDS, nowMs: 0, writeStalls: new Map() };
-    return runChecks([PARTITION], readFacts({ nodes: apart, network }, given)).map(
-      ({ text }) => text,
-    );
+    const cluster = polledCluster({ pollers: [], isUp: true, results: { nodes: apart } });
+    const observation = { ...observeAt(0, cluster), network };
+    return runChecks([PARTITION], observation).map(({ text }) => text);
   };
   const failed = connections(['1 -> 2', '2 -> 1']);
   const sentence = 'Nodes 1 and 2 do not reach each other.';
@@ -117,6 +136,8 @@ test('the finding is that of the last list, and of the counts only where there i
   expect(textOf(ok(connections([])))).toEqual([]);
   expect(textOf({ state: 'waiting', result: undefined })).toEqual([]);
   expect(textOf(undefined)).toEqual(['Node 1 does not reach all nodes that are up.']);
+  // As the description of the alert.
+  expect(PARTITION.next).toContain('Stop no node');
 });
 
 test('page and JSON get the first pairs, the slowest one, and no text of a server', () => {

@@ -1,10 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import type { ClusterScan, RangesResult } from '../../src/collectors/ranges/scan-result.ts';
-import { adviseReturn, readDeadEvidence, ReplicaTrends } from '../../src/findings/dead-nodes.ts';
+import { adviseReturn, ReplicaTrends } from '../../src/findings/dead-nodes.ts';
 import { readRanges } from '../../src/findings/range-status.ts';
 import {
   decideSafeToStop,
   describeUnverified,
+  readDeadEvidence,
   type StopEvidence,
 } from '../../src/findings/safe-to-stop.ts';
 import { RequestError } from '../../src/http/errors.ts';

@@ -27,7 +27,11 @@ export interface ChangedCluster {
   /** Whether descriptors are not refused. */
   isAdmitted: boolean;
   /** Requests that are to fail, and how many of them have. */
-  readonly hiccups: { readonly times: number; readonly fault: FaultHandle }[];
+  readonly hiccups: {
+    readonly endpoint: string;
+    readonly times: number;
+    readonly fault: FaultHandle;
+  }[];
 }
 
 /** Applies a change where there is something to change, and says in words what it did. */
@@ -242,7 +246,7 @@ const CHANGES: { readonly [Kind in Change['kind']]: Apply<Kind> } = {
       error: { kind: 'status', status: 500 },
       cut: { kind: 'cut', bytes: 40 },
     } as const;
-    hiccups.push({ times, fault: simulator.fault({ ...effects[how], endpoint, times }) });
+    hiccups.push({ endpoint, times, fault: simulator.fault({ ...effects[how], endpoint, times }) });
     return `the next ${times} requests of ${endpoint} fail: ${how}`;
   },
   refuse(cluster) {

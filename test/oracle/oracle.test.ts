@@ -3,7 +3,7 @@ import { drawHistory } from './history.ts';
 import { failureOf, play } from './play.ts';
 
 /** Among them are zones of one voter, changes of zones, partitions, members that leave, restarts and a stale URL. */
-const SEEDS = [2, 17, 27, 46, 1024, 3001];
+const SEEDS = [2, 17, 27, 46, 1024, 3001, 52_334, 60_171, 60_733];
 
 // `npm run test:oracle -- --worlds 1 --seed N` plays such a world again and shortens its history.
 test.each(SEEDS)(

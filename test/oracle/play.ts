@@ -128,7 +128,7 @@ class Player {
       }
       count += 1;
       const { reads, now } = this.#world;
-      if (this.#world.isOld(request)) return;
+      if (this.#world.isOld(request) || this.#world.willFail(request)) return;
       (reads.command ?? reads.exporter).requested(request, now);
     };
   }

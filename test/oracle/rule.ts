@@ -115,7 +115,9 @@ function findNetworkDoubt(metrics: Exposition): string | undefined {
   const checked = metrics.value('crdb_network_checked');
   if (checked === 0) return 'connections were not checked';
   if (checked === undefined) return undefined;
-  return metrics.isAbove0('crdb_network_unreachable_pairs')
-    ? 'nodes do not reach each other'
-    : undefined;
+  if (metrics.isAbove0('crdb_network_unreachable_pairs')) return 'nodes do not reach each other';
+  const told = new Set(metrics.all('crdb_node_peers').map(({ labels }) => labels['node_id']));
+  const isReturned = ({ labels, value }: ParsedSample): boolean =>
+    value === 1 && LIVE.has(labels['status'] ?? '') && !told.has(labels['node_id']);
+  return metrics.all('crdb_node_liveness').some(isReturned) ? 'a node has returned' : undefined;
 }

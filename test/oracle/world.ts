@@ -139,6 +139,13 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
     }
   }
 
+  /** Whether the answer to the request, which has just begun, will not arrive. */
+  willFail(request: LoggedRequest): boolean {
+    return this.hiccups.some(
+      ({ endpoint, times, fault }) => endpoint === request.endpoint && fault.hits < times,
+    );
+  }
+
   /** Whether the answer to the request may be old. */
   isOld({ gateway, endpoint }: LoggedRequest): boolean {
     return gateway === this.#stale?.gateway && RANGE_ENDPOINTS.includes(endpoint);

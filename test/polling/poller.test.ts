@@ -81,6 +81,7 @@ test.each([
   expect(poller.outcome).toEqual({
     state: 'failing',
     error: new RequestError('breaker_open', message),
+    rule: 'odd',
     remedy: `fix ${message}`,
     last,
     lastSuccessMs,
@@ -223,7 +224,7 @@ test('a new poller shows what the previous one showed, and polls when that has e
   expect(order).toEqual(['old', 'new']);
 });
 
-test('the state of a collector lasts while its options stay the same, and is a new one after `clearState`', async () => {
+test('the state of a collector lasts while its options stay the same, and is a new one after `forget`', async () => {
   const states: { polls: number }[] = [];
   const collect = (_poll: unknown, _clock: unknown, state: unknown) =>
     states.push(Object.assign(Object(state), { polls: 5 }));
@@ -232,7 +233,7 @@ test('the state of a collector lasts while its options stay the same, and is a n
   const third = preparePoller(collect, {}, { options: { page: 2 }, previous: second.poller });
   for (const { poll } of [first, second, third]) await poll();
   expect(states.map((state) => states.indexOf(state))).toEqual([0, 0, 2]);
-  second.poller.clearState();
+  second.poller.forget();
   second.clock.nowMs += 60_000;
   await second.poll();
   expect(states.indexOf(states.at(-1) ?? { polls: 0 })).toBe(3);

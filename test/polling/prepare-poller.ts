@@ -110,7 +110,7 @@ export function preparePoller(
         ended.polls += 1;
         reported?.(ended.polls);
       },
-      findRemedy: (_collector, { message }) => `fix ${message}`,
+      findRemedy: (_collector, { message }) => ({ rule: 'odd', remedy: `fix ${message}` }),
     },
     previous,
   );

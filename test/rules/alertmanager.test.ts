@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { hasProgram } from '../support/programs.ts';
 import { run } from './promtool.ts';
 import { readRules, type Rule } from './rule-set.ts';
@@ -13,8 +14,9 @@ const alerts = readRules()
   .filter(({ alert }) => alert !== undefined)
   .map((rule) => ({ ...rule, title: `${rule.alert} (${rule.labels?.['severity']})` }));
 
-/** The receiver of each severity. */
-function receiverOf({ labels }: Rule): string {
+/** The receiver of each severity; nobody is called for what has days left. */
+function receiverOf({ alert, labels }: Rule): string {
+  if (/License|Certificate/.test(alert ?? '') && alert !== 'CrdbLicenseMissing') return 'team';
   return (
     { critical: 'pager', warning: 'team', info: 'notes', none: 'dead-mans-switch' }[
       labels?.['severity'] ?? ''
@@ -44,8 +46,45 @@ describe.skipIf(!hasProgram('amtool'))('amtool', () => {
     expect(await route(labels)).toBe(receiverOf(rule));
   });
 
+  test.each(['critical', 'warning'])(
+    'routes %s alerts of clusters that sleep at night',
+    async (severity) => {
+      const labels = {
+        alertname: 'CrdbClusterApiDown',
+        crdb_cluster: 'scaled-to-zero-1',
+        severity,
+      };
+      expect(await route(labels)).toBe(severity === 'critical' ? 'pager' : 'team');
+    },
+  );
+
   test('routes other alerts to the default receiver', async () => {
     expect(await route({ alertname: 'InstanceDown', severity: 'critical' })).toBe('team');
+  });
+});
+
+interface Route {
+  readonly receiver: string;
+  readonly group_interval?: string;
+  readonly routes?: readonly Route[];
+}
+
+describe('the example for Alertmanager', () => {
+  const { route: root, inhibit_rules: rules } = parse(readFileSync(ALERTMANAGER, 'utf8'));
+
+  test('pages within half a minute although a group is open', () => {
+    const all = (one: Route): readonly Route[] => [one, ...(one.routes ?? []).flatMap(all)];
+    const intervals = all(root)
+      .filter(({ receiver }) => receiver === 'pager')
+      .map(({ group_interval: interval }) => interval);
+    expect(intervals.length).toBeGreaterThan(1);
+    expect(new Set(intervals)).toEqual(new Set(['30s']));
+  });
+
+  test('inhibits and routes only alerts that exist', () => {
+    const named = JSON.stringify([root, rules]).match(/Crdb[A-Z]\w+/g) ?? [];
+    const names = new Set(alerts.map(({ alert }) => alert));
+    expect(named.filter((name) => !names.has(name))).toEqual([]);
   });
 });
 

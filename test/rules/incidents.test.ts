@@ -37,17 +37,17 @@ describe.skipIf(!hasProgram('promtool'))('the alerts', () => {
       );
       world.silence(1, (minute) => minute >= 102);
       const full = {
-        'CrdbDiskFillsFast critical': 1,
-        'CrdbStoreDiskFillsSoon warning': 1,
+        'CrdbStoreDiskFillsSoon critical': 1,
         'CrdbStoreDiskLow critical': 1,
       };
       expect(
         await differences(world, {
           60: NOTHING,
-          76: { 'CrdbDiskFillsFast critical': 1 },
+          76: NOTHING,
+          88: { 'CrdbStoreDiskFillsSoon critical': 1 },
           96: full,
           104: full,
-          112: { ...DEAD, 'CrdbDiskFillsFast critical': 1, 'CrdbStoreDiskLow critical': 1 },
+          112: { ...DEAD, 'CrdbStoreDiskFillsSoon critical': 1, 'CrdbStoreDiskLow critical': 1 },
           139: DEAD,
         }),
       ).toBe('');
@@ -70,13 +70,13 @@ describe.skipIf(!hasProgram('promtool'))('the alerts', () => {
     world.liveness(1, () => 'dead', 'c1').liveness(1, () => 'dead', 'c2');
     world.blackout((minute) => minute >= 60 && minute < 68);
     const dead = { 'CrdbNodeDead warning': 2, 'CrdbNodeDead critical': 2 };
-    const blind = { 'CrdbMonitoringBlind critical': 1, 'CrdbExporterDown warning': 1 };
+    const blind = { 'CrdbMonitoringBlind critical': 4, 'CrdbExporterDown warning': 1 };
     expect(
       await differences(world, {
         55: dead,
         62: dead,
         66: { ...dead, ...blind },
-        69: { ...dead, 'CrdbMonitoringBlind critical': 1 },
+        69: { ...dead, 'CrdbMonitoringBlind critical': 4 },
         90: dead,
       }),
     ).toBe('');

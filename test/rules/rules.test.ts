@@ -73,6 +73,21 @@ describe('every alert', () => {
     expect(alerts.map((rule) => rule.keep_firing_for)).toEqual(expected);
   });
 
+  test('has one rule for each severity', () => {
+    const keys = alerts.map((rule) => `${rule.alert} ${rule.labels?.['severity']}`);
+    expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
+  });
+
+  test('is one of at most 72, with a summary for a phone', () => {
+    expect(new Set(alerts.map(set.nameOf)).size).toBeLessThanOrEqual(72);
+    const long = alerts.filter(({ annotations = {} }) =>
+      (annotations['summary'] ?? '')
+        .split(/\{\{ else\s*\}\}/)
+        .some((branch) => branch.replaceAll(/\{\{.*?\}\}/g, '12345').length > 100),
+    );
+    expect(long.map(set.nameOf)).toEqual([]);
+  });
+
   test('has a summary, a description and the URL of its runbook', () => {
     const written = alerts.map(({ annotations = {} }) => ({
       keys: Object.keys(annotations),
@@ -100,5 +115,7 @@ describe('the runbooks', () => {
     const always = ['## Meaning', '## Impact', '## Diagnosis', '## Mitigation', '## Avoid'];
     expect(headings.slice(0, always.length)).toEqual(always);
     expect([[], ['## False positives']]).toContainEqual(headings.slice(always.length));
+    // At night, on a phone: first a command, then dashboards.
+    expect(text).toMatch(/## Diagnosis\n\n(?:- |1\. )?`/);
   });
 });

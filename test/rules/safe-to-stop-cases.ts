@@ -30,6 +30,8 @@ interface World {
     readonly pairs?: number;
     readonly success?: number;
   };
+  /** Nodes that were down when the others were asked for their connections. */
+  readonly returned?: readonly number[];
   /** Unhealthy connections of node 1, of 4; undefined where no node counts them. */
   readonly unhealthy?: number | undefined;
   readonly scanAgeSeconds?: number;
@@ -75,6 +77,8 @@ function seriesOf(cluster: string, world: World) {
     for (const one of STATUSES) {
       add('crdb_node_liveness', one === current ? 1 : 0, `,node_id="${node}",status="${one}"`);
     }
+    const hasTold = current !== 'dead' && world.returned?.includes(Number(node)) !== true;
+    add('crdb_node_peers', hasTold ? 1 : undefined, `,node_id="${node}",state="established"`);
   }
   add('crdb_range_problem_ranges', world.unavailable ?? 0, ',problem="unavailable",shard="0"');
   add('crdb_range_problem_ranges', 7, ',problem="underreplicated",shard="0"');
@@ -176,6 +180,7 @@ const WRITTEN: readonly Case[] = [
   ['keys are not compared', '--', { without: ['key_space'] }],
   ['two live nodes do not reach each other', '--', { network: { checked: 1, pairs: 1 } }],
   ['a live node could not be asked for its connections', '--', { network: { checked: 0 } }],
+  ['node 2 has returned since it was read who reaches whom', '--', { returned: [2] }],
   ['the poll of the network has failed', '--', { network: { checked: 1, success: 0 } }],
   [
     'the poll of the network has failed, and its data is gone',

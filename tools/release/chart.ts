@@ -1,4 +1,4 @@
-// `npm run chart`: writes the version, the rules and the values schema of the Helm chart, and the manifests for use without Helm.
+// `npm run chart`: writes the version, the icon, the rules and the values schema of the Helm chart, and the manifests for use without Helm.
 // Needs helm.
 import { readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
@@ -7,7 +7,7 @@ import { ROOT, works } from './programs.ts';
 import { writeRulesTemplate } from './rules-template.ts';
 import { makeValuesSchema } from './values-schema.ts';
 
-writeVersion();
+writeVersionAndIcon();
 writeSchema();
 writeFileSync(path.join(CHART, 'templates', 'prometheusrule.yaml'), writeRulesTemplate());
 if (works('helm', 'version')) {
@@ -21,12 +21,16 @@ if (works('helm', 'version')) {
   process.exitCode = 1;
 }
 
-function writeVersion(): void {
+/** The icon is that of the status page, in the file itself: it needs no server. */
+function writeVersionAndIcon(): void {
   const file = path.join(CHART, 'Chart.yaml');
   const manifest: { readonly version: string } = JSON.parse(read(path.join(ROOT, 'package.json')));
+  const icon = readFileSync(path.join(ROOT, 'src/web/status/page/icon.svg')).toString('base64');
   writeFileSync(
     file,
-    read(file).replace(/^(version|appVersion): .*$/gm, `$1: ${manifest.version}`),
+    read(file)
+      .replace(/^(version|appVersion): .*$/gm, `$1: ${manifest.version}`)
+      .replace(/^icon: .*$/m, `icon: data:image/svg+xml;base64,${icon}`),
   );
 }
 

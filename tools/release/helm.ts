@@ -13,9 +13,17 @@ export const EXAMPLES = ['single', 'shards'].map((name) => ({
   values: path.join(KUBERNETES, 'manifests', `${name}.values.yaml`),
 }));
 
-/** The manifests that the chart, a folder or file, renders with these values. */
+/** The manifests that the chart, a folder or file, renders with these values, without its tests. */
 export function renderChart(chart: string, values: string): string {
-  return run('helm', ['template', 'crdb-exporter', chart, '--values', values, ...FOR]);
+  return run('helm', [
+    'template',
+    'crdb-exporter',
+    chart,
+    '--values',
+    values,
+    '--skip-tests',
+    ...FOR,
+  ]);
 }
 
 export function lintChart(chart: string, values: string): void {

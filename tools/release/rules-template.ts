@@ -71,9 +71,7 @@ kind: PrometheusRule
 metadata:
   name: {{ include "crdb-exporter.fullname" . }}
   namespace: {{ .Release.Namespace }}
-  labels:
-    {{- include "crdb-exporter.labels" . | nindent 4 }}
-    {{- with .Values.rules.labels }}{{ toYaml . | nindent 4 }}{{ end }}
+  labels: {{- include "crdb-exporter.labels" (list . .Values.rules.labels) | nindent 4 }}
 spec:
 `;
 

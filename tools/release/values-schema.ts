@@ -19,11 +19,25 @@ const list: Schema = { type: 'array', items: { type: 'object' } };
 const texts: Schema = { type: 'object', additionalProperties: { type: 'string' } };
 /** Passed to Kubernetes or the operator unchanged. */
 const anything: Schema = { type: 'object' };
-const duration: Schema = { type: 'string', pattern: '^[0-9]+(ms|s|m)$' };
+const duration: Schema = { type: 'string', pattern: '^([0-9]+(ms|s|m))?$' };
 const names: Schema = {
   type: 'array',
   uniqueItems: true,
   items: { type: 'string', pattern: '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$' },
+};
+
+const hosts: Schema = {
+  type: 'array',
+  items: {
+    ...object({
+      host: text,
+      paths: {
+        type: 'array',
+        items: { ...object({ path: text, pathType: text }), required: ['path'] },
+      },
+    }),
+    required: ['host'],
+  },
 };
 
 /** The schema of the chart's values; `config` has the exporter's schema without keys that are not allowed there. */
@@ -50,15 +64,35 @@ export function makeValuesSchema(exporter: Schema): Schema {
       shards: count,
       monitor: object({
         kind: { enum: ['', 'ServiceMonitor', 'PodMonitor'] },
+        namespace: text,
+        namespaceSelector: anything,
         interval: duration,
         scrapeTimeout: duration,
         labels: texts,
+        honorLabels: flag,
+        targetLabels: { type: 'array', items: text },
+        podTargetLabels: { type: 'array', items: text },
         tlsConfig: anything,
         basicAuth: anything,
+        relabelings: list,
         metricRelabelings: list,
       }),
       rules: object({ enabled: flag, labels: texts, set: ruleSettings(exporter) }),
-      dashboards: object({ enabled: flag, labels: texts, annotations: texts }),
+      dashboards: object({
+        enabled: flag,
+        kind: { enum: ['ConfigMap', 'GrafanaDashboard'] },
+        folder: text,
+        labels: texts,
+        annotations: texts,
+        instanceSelector: anything,
+        allowCrossNamespaceImport: flag,
+      }),
+      ingress: {
+        ...object({ enabled: flag, className: text, annotations: texts, hosts, tls: list }),
+        if: { properties: { enabled: { const: true } } },
+        // oxlint-disable-next-line unicorn/no-thenable
+        then: { properties: { hosts: { minItems: 1 } } },
+      },
       networkPolicy: object({
         enabled: flag,
         from: list,

@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { network, readConnections } from '../../collectors/network/collector.ts';
+import { findUnreachable } from '../../findings/reachability.ts';
 import { formatAge, formatNodes } from '../../format.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
@@ -52,11 +53,10 @@ async function printNetwork(target: ClusterTarget, options: ListingOptions): Pro
     required: ['PEER', 'STATE', 'ERROR'],
     urgencyOf: ({ round_trip_seconds: seconds }) => seconds ?? Infinity,
   });
-  const { noData, checked, unaskedNodes, unreachable, slowest } = await withProgress(
-    'connections',
-    options.output,
-    () => collectOnce(networkWithErrors, target),
+  const result = await withProgress('connections', options.output, () =>
+    collectOnce(networkWithErrors, target),
   );
+  const { noData, checked, unaskedNodes, unreachable, slowest } = result;
   if (noData !== undefined) throw new CommandError(noData);
   for (const { nodeId, peerId, error = null } of unreachable) {
     const pair = { node_id: nodeId, peer_node_id: peerId };
@@ -70,5 +70,7 @@ async function printNetwork(target: ClusterTarget, options: ListingOptions): Pro
   if (unaskedNodes.length > 0) {
     note(`no answer about the connections of ${formatNodes(unaskedNodes)}; see \`nodes\``);
   }
+  const found = findUnreachable({ state: 'ok', result }, undefined);
+  if (found.answer === 'unreachable') note(found.reason);
   if (checked && unreachable.length === 0) note('all live nodes reach each other');
 }

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { DOWN, freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
 import { network } from '../../collectors/network/collector.ts';
-import { nodes } from '../../collectors/nodes/collector.ts';
+import { nodes, type NodeStatus } from '../../collectors/nodes/collector.ts';
 import { nodeDetails } from '../../collectors/nodes/node-record.ts';
 import { diagnose } from '../../diagnosis/diagnosis.ts';
 import { findUnreachable, type NetworkEvidence } from '../../findings/reachability.ts';
@@ -10,7 +10,7 @@ import { compareScan, countsOf, isOutside } from '../../findings/scan-check.ts';
 import { formatAge, formatBytes, formatCount, formatPercent, toTime } from '../../format.ts';
 import type { Infer } from '../../json/index.ts';
 import { sum } from '../../sum.ts';
-import { LIVENESS_BY_CODE } from '../../vocabulary.ts';
+import { LIVENESS_BY_CODE, type LivenessStatus } from '../../vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
@@ -160,7 +160,7 @@ async function findSafeNodes(target: ClusterTarget, output: string): Promise<Rea
       intervalSeconds: 0,
       disagrees: [...compared.stores, ...compared.problems].some(isOutside),
     },
-    statuses: new Map(after.nodes.map((node) => [node.id, livenessOf(node)])),
+    statuses: worseStatuses(before.nodes, after.nodes),
     reachability: reachability.answer === 'unchecked' ? { answer: 'reached' } : reachability,
   });
   for (const { nodeId, answer: decision, reason: refusal } of decisions) {
@@ -169,6 +169,18 @@ async function findSafeNodes(target: ClusterTarget, output: string): Promise<Rea
   if (answer !== 'yes')
     note(`${answer === 'no' ? 'no node may stop now' : 'not known'}: ${reason}`);
   return new Set(safe);
+}
+
+/** A node that is not live in one of two lists is not: one of two URLs may repeat old answers. */
+function worseStatuses(
+  ...lists: readonly (readonly NodeStatus[])[]
+): ReadonlyMap<number, LivenessStatus> {
+  const statuses = new Map<number, LivenessStatus>();
+  for (const node of lists.flat()) {
+    const status = livenessOf(node);
+    if (status !== 'live' || !statuses.has(node.id)) statuses.set(node.id, status);
+  }
+  return statuses;
 }
 
 /** Reads who reaches whom; one that fails proves nothing. */

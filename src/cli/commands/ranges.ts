@@ -1,7 +1,7 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { ranges } from '../../collectors/ranges/collector.ts';
-import { isSystemRange, PROBLEM_ISSUES } from '../../findings/range-problems.ts';
+import { isSystemRange, PROBLEM_ISSUES, systemRangeName } from '../../findings/range-problems.ts';
 import {
   formatAge,
   formatCount,
@@ -121,6 +121,8 @@ async function printReplicas(
     );
   }
   noteMissingNodes(missing);
+  if (problems && missing.skipped.length > 0)
+    note('ranges that only these nodes hold are not listed: the status page names lost ranges');
 }
 
 /** The ranges of the node; resolves when the time has passed after which they are read again. */
@@ -227,7 +229,7 @@ function explainAbsence({ failed, skipped }: MissingNodes): string {
     return `merged or dropped, or only ${formatNodes(unread)} ${unread.length === 1 ? 'holds' : 'hold'} it, which could not be read`;
   if (skipped.length === 0) return 'it was merged or dropped, or never existed';
   const are = skipped.length === 1 ? 'is' : 'are';
-  return `merged, dropped, or lost with ${formatNodes(skipped)}, which ${are} not live`;
+  return `merged, dropped, or lost with ${formatNodes(skipped)}, which ${are} not live: the status page names the nodes that held a lost range`;
 }
 
 /** All that the nodes know of one range, as JSON. */
@@ -284,7 +286,8 @@ async function printReport(report: RangeReport, live: ReadonlySet<number>): Prom
   const table = first?.table ?? String(table_id);
   const tables =
     last === null ? `table ${table}` : formatTables({ table, lastTable: String(last) });
-  const where = table_id === null ? 'outside of tables' : `${tables}, index ${index_id ?? '-'}`;
+  const system = systemRangeName({ rangeId: range_id, table: '' }) ?? 'outside of tables';
+  const where = table_id === null ? system : `${tables}, index ${index_id ?? '-'}`;
   await writeLines(`Range ${range_id}: ${where}`);
   const { descriptor } = report;
   if (descriptor !== null) await writeLines(describeReplicas(descriptor, live), '');

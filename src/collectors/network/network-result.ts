@@ -38,7 +38,7 @@ export interface NetworkResult extends CollectorResult {
   readonly unreachable: readonly FailedConnection[];
   /** The metrics name so many of them. */
   readonly maxPairs: number;
-  /** By node id, of the nodes that were asked. */
+  /** By node id, of the live nodes that were asked. */
   readonly peers: ReadonlyMap<number, NodePeers>;
   /** The established connections between live nodes with the longest round trips, ten at most, each pair of nodes once. */
   readonly slowest: readonly TimedConnection[];

@@ -102,7 +102,7 @@ export function mergeConnections(
     checked: unaskedNodes.length === 0,
     unaskedNodes,
     unreachable: nodes.flatMap(([, { failed }]) => failed.toSorted((a, b) => a.peerId - b.peerId)),
-    peers: new Map(nodes.map(([id, { peers }]) => [id, peers])),
+    peers: new Map(nodes.flatMap(([id, { peers }]) => (live.has(id) ? [[id, peers]] : []))),
     slowest: findSlowest(nodes.flatMap(([, { slowest }]) => slowest)),
   };
 }

@@ -68,6 +68,8 @@ export class SecondReading {
         repeated.set(rangeId, ofRange.set(nodeId, (ofRange.get(nodeId) ?? 0) | problems));
       },
       () => undefined,
+      // At the URL of the list: of two URLs one may repeat old answers, and would clear each suspect of the other.
+      this.#scan - 1,
     );
     for (const suspect of asked) if (!answered.has(suspect)) unanswered.add(suspect.rangeId);
     return { checked: new Set(byRange.keys()).difference(unanswered), repeated };
@@ -150,11 +152,15 @@ export class SecondReading {
     this.#known.commitKeys(slot, { ...keys, isNew, holdsLease });
   }
 
-  /** Reads these ranges of these nodes; a request that fails is reported with its ranges. */
+  /**
+   * Reads these ranges of these nodes; a request that fails is reported with its ranges. `urlTurn` chooses the URL: the lists of
+   * this scan began with that of the number of scans less one.
+   */
   async #readNodes(
     nodes: readonly (readonly [nodeId: number, rangeIds: readonly number[]])[],
     onReplica: (rangeId: number, nodeId: number, replica: Replica) => void,
     onFailure: (rangeIds: readonly number[]) => void,
+    urlTurn = this.#scan,
   ): Promise<void> {
     const queue = nodes.flatMap(([nodeId, rangeIds]) =>
       Array.from({ length: Math.ceil(rangeIds.length / BATCH) }, (_, index) => ({
@@ -170,7 +176,7 @@ export class SecondReading {
             nodeId,
             route: 'gateway',
             rangeIds,
-            firstUrl: (nodeId + this.#scan) % this.#context.urls,
+            firstUrl: (nodeId + urlTurn) % this.#context.urls,
             shape: replicaShape,
             onRange: (replica) => onReplica(replica.desc.range_id ?? 0, nodeId, replica),
           });

@@ -1,21 +1,28 @@
 import { crc32 } from 'node:zlib';
 import type { FindingSettings } from '../../alerts/alert-settings.ts';
-import { bySeverity, clusterFlag, linkFinding, toFindings } from '../../findings/problem.ts';
-import type { ClusterStatus, Problem, Status } from '../../findings/status.ts';
-import type { History } from './history.ts';
-import type { ClusterSource } from './read-cluster.ts';
+import type { History } from '../../findings/history.ts';
+import type { PolledCluster } from '../../findings/observation.ts';
+import { formatAdvice } from '../../findings/polls.ts';
+import { bySeverity, clusterFlag, linkFinding } from '../../findings/problem.ts';
+import type {
+  ClusterStatus,
+  CollectorState,
+  CollectorStatus,
+  Finding,
+  Status,
+} from '../../findings/status.ts';
 
 /** The source of the status page and of /api/status. */
 export interface StatusSource {
   readonly version: string;
-  readonly clusters: () => readonly ClusterSource[];
+  readonly clusters: () => readonly PolledCluster[];
   readonly history: History;
   /** The running configuration as it may be shown. */
   readonly describedConfig: () => unknown;
   /** Limits and links of the running configuration. */
   readonly findingSettings: () => FindingSettings;
   /** The problems of the exporter itself, for every cluster. */
-  readonly problems: () => readonly Problem[];
+  readonly problems: () => readonly Finding[];
   /** Wall clock, ms. */
   readonly startedMs: number;
   readonly wallMs: () => number;
@@ -36,7 +43,7 @@ export function readStatus(source: StatusSource): Status {
 }
 
 function readClusterStatus(
-  cluster: ClusterSource,
+  cluster: PolledCluster,
   { history: histories, startedMs, problems, clusters, findingSettings }: StatusSource,
   nowMs: number,
 ): ClusterStatus {
@@ -45,13 +52,13 @@ function readClusterStatus(
   const flag = clusterFlag(clusters().length, name);
   const { links } = findingSettings();
   const history = histories.ofCluster(name);
-  const { findings, ...reading } = history.read(cluster, nowMs);
-  const ofExporter = toFindings(problems(), () => nowMs, nowMs);
+  const { findings, collectors, ...reading } = history.read(cluster, nowMs);
   return {
     ...reading,
+    collectors: collectors.map((collector) => writeCollector(collector, name)),
     consoleUrl,
     mayBeOlder: history.isFromFirstPolls(reading.since, startedMs),
-    findings: [...ofExporter, ...findings]
+    findings: [...problems(), ...findings]
       .toSorted(bySeverity)
       .map(({ rangeIds, cause: _cause, affects: _affects, ...finding }) => ({
         ...finding,
@@ -60,6 +67,16 @@ function readClusterStatus(
         next: completeCommands(finding.next, flag),
       })),
   };
+}
+
+function writeCollector(
+  { failure, ...collector }: CollectorState,
+  cluster: string,
+): CollectorStatus {
+  if (failure === undefined) return { ...collector, error: undefined };
+  const { error, remedy } = failure;
+  const { reason, message } = error;
+  return { ...collector, error: { reason, message, advice: formatAdvice(remedy, cluster) } };
 }
 
 /** Adds the flag to the commands of this program in a text. */

@@ -127,7 +127,7 @@ test('range', async () => {
     -                                     1     1      1
 
     no_lease: without a valid lease: requests wait. If this lasts for more than seconds, check the log of the reporting node.
-    underreplicated: with fewer live replicas than configured. Start the nodes that are down. 5 min after the death of a node the cluster rebuilds its replicas on others, where enough live nodes with space are left.
+    underreplicated: with fewer live replicas than configured. If nodes are down, start them: 5 min after the death of a node the cluster rebuilds its replicas on others, where enough live nodes with space are left. Else look for full stores, and for zone constraints that cannot be satisfied.
 
     Range 8: outside of tables
     Type 9 on node 4 (as node 4 knows it, which does not hold the lease).

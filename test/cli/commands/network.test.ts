@@ -39,7 +39,9 @@ test('failed connections come first, each direction with the error of the server
   const simulator = await simulate();
   simulator.world.partitionPair(2, 3);
   const { code, out, err } = await run(simulator);
-  expect({ code, err }).toEqual({ code: 0, err: '' });
+  // As on the status page.
+  const note = 'crdb-exporter: nodes 2 and 3 do not reach each other\n';
+  expect({ code, err }).toEqual({ code: 0, err: note });
   const [, ...connections] = rows(out);
   expect(connections.slice(0, 3).map((cells) => cells.slice(0, 3))).toEqual([
     ['2', '3', 'error'],
@@ -55,7 +57,7 @@ test('names live nodes that were not asked; JSON does, too', async () => {
   const { code, out, err } = await run(simulator, '--output', 'json');
   expect({ code, err }).toEqual({
     code: 0,
-    err: 'crdb-exporter: no answer about the connections of node 4; see `nodes`\n',
+    err: 'crdb-exporter: no answer about the connections of node 4; see `nodes`\ncrdb-exporter: node 1 does not reach node 4\n',
   });
   const { connections, unasked_nodes: unasked } = JSON.parse(out);
   expect(unasked).toEqual([4]);

@@ -18,9 +18,15 @@ describe('range', () => {
     const replicas = out.split('\n').filter((line) => / ticking /.test(line));
     expect(replicas.map((line) => line.trim().split(/ +/)[0])).toEqual(['2', '4']);
     expect(out).toMatch(/SINCE +NODE +STORE +SEQUENCE\n\d{4}-\d\d-\d\dT/);
-    expect(out).toContain('underreplicated: with fewer live replicas than configured. Start');
+    expect(out).toContain('underreplicated: with fewer live replicas than configured. If');
     expect(out).toContain('\nVoter on nodes 2, 4 and 5; not live: node 5.\n');
     expect(out).not.toContain('/Table/');
+  });
+
+  test('names the ranges of the system', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    const { out } = await runHere(['range', '1', await configFlag(simulator)]);
+    expect(out).toMatch(/^Range 1: system: meta ranges\n/);
   });
 
   test('asks only for these ranges', async () => {
@@ -75,7 +81,7 @@ describe('range', () => {
     failure.remove();
     simulator.world.killNode(3);
     expect((await runHere(['range', '20', config])).err).toContain(
-      'no live node reports range 20: merged, dropped, or lost with node 3, which is not live',
+      'no live node reports range 20: merged, dropped, or lost with node 3, which is not live: the status page names the nodes that held a lost range',
     );
     expect((await runHere(['range', 'x', config])).code).toBe(2);
   });

@@ -105,7 +105,7 @@ clusters: [{ name: a, cluster_api: { urls: ["https://a:8080"], username: u, pass
       const both = await runHere([
         'rules',
         `--config.file=${file}`,
-        ...['disk=0.250', 'runbook_url=https://wiki.corp.internal/crdb/', 'cpu=0.9'].flatMap(
+        ...['disk=0.250', 'runbook_url=https://wiki.corp.internal/crdb/', 'cpu=0.8'].flatMap(
           (pair) => ['--set', pair],
         ),
       ]);
@@ -114,7 +114,7 @@ clusters: [{ name: a, cluster_api: { urls: ["https://a:8080"], username: u, pass
 
     test.each([
       ['disk=0.2', 'thresholds.disk is 0.25'],
-      ['cpu=0.8', 'thresholds.cpu is 0.9'],
+      ['cpu=0.7', 'thresholds.cpu is 0.8'],
       ['runbook_url=https://other', 'links.runbook_url is https://wiki.corp.internal/crdb'],
       ['dashboard_url=', 'links.dashboard_url is https://g'],
     ])('refuses --set %s, which the status page would not know', async (pair, there) => {

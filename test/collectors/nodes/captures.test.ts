@@ -2,11 +2,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
-import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
 import { nodes } from '../../../src/collectors/nodes/collector.ts';
-import { CLUSTER_CHECKS } from '../../../src/findings/cluster-checks.ts';
-import { NODE_CHECKS } from '../../../src/findings/node-checks.ts';
-import { readFacts, runChecks } from '../../../src/findings/problems.ts';
+import { CLUSTER_CHECKS } from '../../../src/findings/check-cluster.ts';
+import { NODE_CHECKS } from '../../../src/findings/check-nodes.ts';
+import { runChecks } from '../../../src/findings/check.ts';
+import { observeAt, polledCluster } from '../../web/status/results.ts';
 import { answering, poll } from '../support.ts';
 import { OPTIONS } from './records.ts';
 
@@ -27,11 +27,9 @@ function valueOf({ lines }: Polled, series: string): number | undefined {
 
 /** What the page says of it. */
 function problemsOf({ result }: Polled, nowMs: number) {
-  const facts = readFacts(
-    { nodes: result },
-    { thresholds: DEFAULT_THRESHOLDS, writeStalls: new Map(), nowMs },
-  );
-  return runChecks([...NODE_CHECKS, ...CLUSTER_CHECKS], facts).map(({ text }) => text);
+  const cluster = polledCluster({ pollers: [], isUp: true, results: { nodes: result } });
+  const checks = [...NODE_CHECKS, ...CLUSTER_CHECKS];
+  return runChecks(checks, observeAt(nowMs, cluster)).map(({ text }) => text);
 }
 
 describe('one node of v25.4.3, two minutes old, before it has a workload', () => {

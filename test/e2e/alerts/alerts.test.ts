@@ -17,15 +17,16 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'page CrdbRangesLost': 'the only replica of a range is on n4',
   'page CrdbRangesWithoutLease':
     'a range has no lease, and in another a breaker is tripped, also after n4 is back',
-  'team CrdbHotRange': 'a range has more load than should split it',
+  'notes CrdbHotRange': 'a range has more load than should split it',
   'team CrdbTransactionTooOld leaky-service': 'an application leaves transactions open',
   'team CrdbMigrationAssistantFailing': 'the first provisioning fails',
   'watchdog CrdbWatchdog': 'it always fires',
   'team CrdbSessionStorm': 'a thousand sessions of new applications',
   'team CrdbBackupTooOld': 'no backup has ended for 30 hours',
-  'team CrdbChangefeedPaused': 'a changefeed is paused and protects old data',
+  'team CrdbJobPaused': 'a changefeed is paused and protects old data',
+  'page CrdbJobPaused': 'the paused job is a changefeed, which loses changes',
   'team CrdbReplicationLag': 'replication from another cluster stops',
-  'team CrdbPurgatory': 'replicas of n1 find no store',
+  'notes CrdbPurgatory': 'replicas of n1 find no store',
   'team CrdbPartitionSuspected': 'n2 and n3 do not reach each other',
 };
 

@@ -3,6 +3,8 @@ import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import { hasProgram } from '../../support/programs.ts';
 import { testRules } from '../promtool.ts';
 import { readRules } from '../rule-set.ts';
+import { busyDayCase } from './busy-day.ts';
+import { CHANGES } from './changes.ts';
 import { dayCase } from './day.ts';
 import { scrapeCalm } from './exposition.ts';
 import { faultCase, FAULTS } from './faults.ts';
@@ -21,7 +23,7 @@ describe.skipIf(!hasProgram('promtool'))('what the exporter serves', () => {
     samples = await scrapeCalm();
   });
 
-  test.each(FAULTS)(
+  test.each([...FAULTS, ...CHANGES])(
     'makes its alerts fire in time, and no others: $fault',
     { timeout: 600_000 },
     async (fault) => {
@@ -30,8 +32,12 @@ describe.skipIf(!hasProgram('promtool'))('what the exporter serves', () => {
     },
   );
 
-  test('makes no alert fire on a normal day of 13 hours', { timeout: 600_000 }, async () => {
-    const { text } = await testRules(GROUPS, [dayCase(samples)]);
-    expect(text).toContain('SUCCESS');
-  });
+  test.each([dayCase, busyDayCase])(
+    'makes no alert fire on a day of 13 hours: %o',
+    { timeout: 900_000 },
+    async (makeCase) => {
+      const { text } = await testRules(GROUPS, [makeCase(samples)]);
+      expect(text).toContain('SUCCESS');
+    },
+  );
 });

@@ -13,9 +13,12 @@ const STATEMENT_KINDS = 5;
 /** Metrics with the time of the last poll or record, which goes on. */
 const GOES_ON = /last_success_timestamp|last_attempt_timestamp|updated_timestamp/;
 /** Families that an expression of the rules reads; promtool gets no others. */
-const READ = new Set(
-  readRules().flatMap(({ rules }) => rules.flatMap(({ expr }) => expr.match(/\bcrdb_\w+/g) ?? [])),
-);
+const READ = new Set([
+  'process_start_time_seconds',
+  ...readRules().flatMap(({ rules }) =>
+    rules.flatMap(({ expr }) => expr.match(/\bcrdb_\w+/g) ?? []),
+  ),
+]);
 
 export type Labels = Readonly<Record<string, string>>;
 /** The value in a minute, from the one that was exposed; nothing where the series is absent. */
@@ -56,7 +59,7 @@ interface ExposedOptions {
   readonly stepMinutes?: number;
 }
 
-/** An exposition repeated minute by minute, by two exporters of which `b` sees every change a minute later. */
+/** An exposition repeated minute by minute, by exporters of which every second one sees every change a minute later. */
 export class Exposed {
   readonly #cluster: string;
   readonly #minutes: number;
@@ -75,7 +78,7 @@ export class Exposed {
     this.#stepMinutes = stepMinutes;
     this.#instances = instances.map((instance) => `${cluster}-${instance}`);
     this.#series = this.#instances.flatMap((instance, late) => [
-      ...samples.map((sample) => this.#repeat(sample, instance, late)),
+      ...samples.map((sample) => this.#repeat(sample, instance, late % 2)),
       {
         name: 'up',
         labels: { job: JOB, instance },
@@ -99,7 +102,9 @@ export class Exposed {
       const late = this.#instances.indexOf(series.labels['instance'] ?? '');
       series.change = (minute, value) => {
         const unchanged = before(minute, value);
-        return unchanged === undefined ? undefined : change(minute - Math.max(0, late), unchanged);
+        return unchanged === undefined
+          ? undefined
+          : change(minute - (late === 1 ? 1 : 0), unchanged);
       };
     }
     return this;
@@ -112,6 +117,19 @@ export class Exposed {
       const before = series.change;
       series.change = (minute, value) =>
         isDown(minute) ? (series.name === 'up' ? 0 : undefined) : before(minute, value);
+    }
+    return this;
+  }
+
+  /** The pod of an exporter is there from one minute to another; Prometheus has no target of that name otherwise. */
+  exporterLives(instance: string, from: number, to: number): this {
+    const labels = { instance: `${this.#cluster}-${instance}` };
+    for (const series of this.#matching(/./, labels)) {
+      const before = series.change;
+      series.change = (minute, value) => {
+        if (minute < from || minute >= to) return undefined;
+        return series.name === 'process_start_time_seconds' ? from * MINUTE : before(minute, value);
+      };
     }
     return this;
   }

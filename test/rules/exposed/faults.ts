@@ -3,7 +3,7 @@ import type { RuleCase } from '../cases.ts';
 import { type Change, Exposed } from './exposition.ts';
 
 /** The minute in which each fault begins. */
-const START = 12;
+export const START = 12;
 /** How long most faults are watched. */
 const MINUTES = 32;
 
@@ -21,7 +21,7 @@ export interface Fault {
 
 const GIB = 2 ** 30;
 
-function isFault(minute: number): boolean {
+export function isFault(minute: number): boolean {
   return minute >= START;
 }
 
@@ -53,6 +53,7 @@ export const FAULTS: readonly Fault[] = [
     cluster: 'flaps',
     fires: {
       'CrdbNodeLivenessFlapping warning': 7,
+      'CrdbNodeLivenessFlapping critical': 16,
       'CrdbHeartbeatSlow warning': 5,
       'CrdbHeartbeatSlow critical': 5,
     },
@@ -88,7 +89,7 @@ export const FAULTS: readonly Fault[] = [
   {
     fault: 'One exporter of a pair loses the API',
     cluster: 'half',
-    fires: { 'CrdbExportersDisagree warning': 11 },
+    fires: { 'CrdbExportersDisagree warning': 4 },
     play: (exposed) => {
       exposed.change(/^crdb_(?!up|exporter)/, { instance: 'half-b' }, (minute, value) =>
         isFault(minute - 2) ? undefined : value,
@@ -124,7 +125,7 @@ export const FAULTS: readonly Fault[] = [
     fault: 'One exporter of a pair sees three live nodes as dead',
     cluster: 'opposite',
     fires: {
-      'CrdbExportersDisagree warning': 11,
+      'CrdbExportersDisagree warning': 4,
       'CrdbMultipleNodesDown critical': 2,
       'CrdbNodeDead warning': 3,
     },
@@ -217,6 +218,8 @@ export const FAULTS: readonly Fault[] = [
     play: (exposed) => {
       exposed.change(/^crdb_range_leases$/, { node_id: '1' }, becomes(245));
       exposed.change(/^crdb_range_leases$/, { node_id: '4' }, becomes(5));
+      exposed.change(/^crdb_node_cpu_ratio$/, { node_id: '1' }, becomes(0.75));
+      exposed.change(/^crdb_node_cpu_ratio$/, { node_id: '4' }, becomes(0.2));
     },
   },
   {
@@ -250,7 +253,7 @@ export const FAULTS: readonly Fault[] = [
   {
     fault: "The clock of an exporter's host is 3 minutes ahead",
     cluster: 'ahead',
-    fires: { 'CrdbExporterClockWrong warning': 5 },
+    fires: { 'CrdbExporterClockWrong info': 5 },
     play: (exposed) =>
       exposed.change(/last_(success|attempt)/, { instance: 'ahead-a' }, (minute, value) =>
         isFault(minute) ? value + 180 : value,

@@ -1,3 +1,4 @@
+import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
 import type { CloudResult } from '../../../src/collectors/cloud/collector.ts';
 import type { CollectorResult } from '../../../src/collectors/collector.ts';
 import {
@@ -11,12 +12,12 @@ import { sessions, type SessionsResult } from '../../../src/collectors/sessions/
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
 import type { ClusterConfig } from '../../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import type { DeadEvidence } from '../../../src/findings/dead-nodes.ts';
-import type { CollectorStatus, RangesStatus } from '../../../src/findings/status.ts';
+import type { Memory, Observation, PolledCluster } from '../../../src/findings/observation.ts';
+import { observe } from '../../../src/findings/observe.ts';
+import type { DeadEvidence } from '../../../src/findings/safe-to-stop.ts';
+import type { CollectorState, RangesStatus } from '../../../src/findings/status.ts';
 import { RequestError } from '../../../src/http/errors.ts';
-import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
-import type { ClusterSource } from '../../../src/web/status/read-cluster.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { preparePoller } from '../../polling/prepare-poller.ts';
 
@@ -115,26 +116,27 @@ export function scannedRanges(
   };
 }
 
+/** The last results by the names of their collectors. */
+export interface Results {
+  readonly nodes?: NodesResult;
+  readonly ranges?: RangesResult;
+  readonly sessions?: SessionsResult;
+  readonly cloud?: CloudResult;
+}
+
 interface Polled {
   readonly pollers: readonly Poller[];
   readonly isPolled?: boolean;
   readonly isUp: boolean | undefined;
   readonly config?: ClusterConfig;
-  readonly results?: {
-    readonly nodes?: NodesResult;
-    readonly ranges?: RangesResult;
-    readonly sessions?: SessionsResult;
-    readonly cloud?: CloudResult;
-  };
+  readonly identity?: symbol;
+  readonly results?: Results;
 }
 
 const NOON = '2026-03-01T12:00:00.000Z';
 
 /** A collector whose last poll succeeded at noon. */
-export function collectorStatus(
-  name: string,
-  more: Partial<CollectorStatus> = {},
-): CollectorStatus {
+export function collectorState(name: string, more: Partial<CollectorState> = {}): CollectorState {
   return {
     name,
     api: 'cluster',
@@ -150,7 +152,7 @@ export function collectorStatus(
     bytes: 1,
     series: 1,
     limits: [],
-    error: undefined,
+    failure: undefined,
     ...more,
   };
 }
@@ -182,6 +184,7 @@ export async function clusterConfig(username?: string): Promise<ClusterConfig> {
 }
 
 const CONFIG = await clusterConfig();
+const SHOP = Symbol('shop');
 
 /** The cluster `shop` with these pollers and results. */
 export function polledCluster({
@@ -190,11 +193,13 @@ export function polledCluster({
   isUp,
   results = {},
   config = CONFIG,
-}: Polled): ClusterSource {
+  identity = SHOP,
+}: Polled): PolledCluster {
   const byName = new Map<string, CollectorResult>(Object.entries(results));
   return {
     name: 'shop',
     isPolled,
+    identity,
     pollers,
     config: { ...config, name: 'shop' },
     upstreams: () => [],
@@ -207,11 +212,26 @@ export function polledCluster({
     },
     lastResult: () => undefined,
     isUp: () => isUp,
-    families: () => [],
-    metrics: () => new SampleSet({}),
-    wouldPoll: () => false,
-    pollNow: () => Promise.resolve(),
   };
+}
+
+const NOTHING: Memory = {
+  previous: [],
+  scanProblems: [],
+  hiddenSessions: undefined,
+  writeStalls: new Map(),
+  sqlLoad: undefined,
+  lastSeen: {},
+  trends: new Map(),
+};
+
+/** What is known of a cluster at this time when nothing is remembered but this. */
+export function observeAt(
+  nowMs: number,
+  cluster: PolledCluster,
+  memory: Partial<Memory> = {},
+): Observation {
+  return observe(cluster, { ...NOTHING, nowMs, thresholds: DEFAULT_THRESHOLDS, ...memory });
 }
 
 /** Of one range without a problem, read from all nodes. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
+import { formatDuration } from '../../../src/format.ts';
 import { serveBelow } from '../../support/prefix-proxy.ts';
 import { fetchPath, type ReceivedResponse } from '../fetch-path.ts';
 import { startPolledOrchard } from '../orchard.ts';
@@ -75,12 +76,18 @@ test('what pages load may be kept, under a name that changes with its content', 
   );
   const folder = new URL('../../../src/web/status/page/', import.meta.url);
   const assets = [
-    ['icon.svg', 'image/svg+xml', ['icon.svg']],
-    ['page.css', 'text/css; charset=utf-8', ['page.css', 'panels.css']],
-    ['page.js', 'text/javascript; charset=utf-8', ['in-browser.js']],
+    ['icon.svg', 'image/svg+xml', ['icon.svg'], ''],
+    ['page.css', 'text/css; charset=utf-8', ['page.css', 'panels.css'], ''],
+    [
+      'page.js',
+      'text/javascript; charset=utf-8',
+      ['in-browser.js'],
+      `${formatDuration.toString()}\n`,
+    ],
   ] as const;
-  for (const [at, [name, type, files]] of assets.entries()) {
-    const content = files.map((file) => readFileSync(new URL(file, folder), 'utf8')).join('');
+  for (const [at, [name, type, files, before]] of assets.entries()) {
+    const texts = files.map((file) => readFileSync(new URL(file, folder), 'utf8'));
+    const content = [before, ...texts].join('');
     const version = createHash('sha256').update(content).digest('hex').slice(0, 8);
     expect(links[at]).toBe(`-/${name}?${version}`);
     const answer = await fetchPath(url, `/${links[at]}`);

@@ -14,7 +14,7 @@ function issuesOf(ages: readonly number[]): readonly Problem[] {
 }
 
 function oldTransaction(name: string): string {
-  return `Application ${name} of user user of ${name} keeps a transaction open without a query.`;
+  return `Application ${name} of user user of ${name} has kept a transaction open without a query for more than 5 min.`;
 }
 
 test('sessions are summed by state, and applications ordered by their oldest transaction', () => {
@@ -39,7 +39,8 @@ describe('findings of sessions', () => {
   test('name the application with the oldest idle transaction of more than five minutes', () => {
     expect(issuesOf([300])).toEqual([]);
     expect(issuesOf([300, 301, 0]).map((one) => [one.text, one.since])).toEqual([
-      [oldTransaction('app1'), '2026-03-01T11:54:59.000Z'],
+      // Since it is too old, not since it began.
+      [oldTransaction('app1'), '2026-03-01T11:59:59.000Z'],
     ]);
     expect(issuesOf([400, 500, 301]).map((one) => one.text)).toEqual([
       `${oldTransaction('app1')} 2 more have an old one.`,

@@ -11,34 +11,67 @@ app.kubernetes.io/name: {{ .Chart.Name }}
 app.kubernetes.io/instance: {{ .Release.Name }}
 {{- end -}}
 
+{{/*
+The labels of an object, given the root and maps of values: those of the chart, commonLabels, then the maps. The last one
+counts, as YAML allows each key once.
+*/}}
 {{- define "crdb-exporter.labels" -}}
-{{ include "crdb-exporter.selector" . }}
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
-app.kubernetes.io/managed-by: {{ .Release.Service }}
-helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
-{{- with .Values.commonLabels }}
-{{ toYaml . }}
-{{- end }}
+{{- $root := first . -}}
+{{- $own := dict "app.kubernetes.io/version" $root.Chart.AppVersion "app.kubernetes.io/managed-by" $root.Release.Service "helm.sh/chart" (printf "%s-%s" $root.Chart.Name $root.Chart.Version) -}}
+{{- include "crdb-exporter.merge" (concat (list $root $own $root.Values.commonLabels) (rest .)) -}}
+{{- end -}}
+
+{{/* The labels that select the pods and those of the maps, of which the last one counts. Takes the root and the maps. */}}
+{{- define "crdb-exporter.merge" -}}
+{{- $selector := include "crdb-exporter.selector" (first .) | fromYaml -}}
+{{- $labels := deepCopy $selector -}}
+{{- range rest . -}}
+{{- range $key, $value := . -}}
+{{- if ne $value (get $selector $key | default $value) -}}
+{{- fail (printf "the label %s selects the pods and is always %s" $key (get $selector $key)) -}}
+{{- end -}}
+{{- $_ := set $labels $key $value -}}
+{{- end -}}
+{{- end -}}
+{{- toYaml $labels -}}
+{{- end -}}
+
+{{- define "crdb-exporter.milliseconds" -}}
+{{- mul (regexFind "^[0-9]+" . | atoi) (get (dict "ms" 1 "s" 1000 "m" 60000) (regexFind "[a-z]+$" .)) -}}
 {{- end -}}
 
 {{/* The label instance is the name of the pod, because its address changes. */}}
 {{- define "crdb-exporter.endpoint" -}}
+{{- $monitor := .Values.monitor -}}
 port: metrics
 path: {{ dig "web" "telemetry_path" "/metrics" .Values.config }}
 scheme: {{ .Values.webConfig.scheme }}
-interval: {{ .Values.monitor.interval }}
-scrapeTimeout: {{ .Values.monitor.scrapeTimeout }}
-{{- with .Values.monitor.tlsConfig }}
+{{- with $monitor.interval }}
+interval: {{ . }}
+{{- end }}
+{{- with $monitor.scrapeTimeout }}
+{{- if $monitor.interval }}
+{{- if gt (include "crdb-exporter.milliseconds" . | int) (include "crdb-exporter.milliseconds" $monitor.interval | int) }}
+{{- fail (printf "monitor.scrapeTimeout %s is longer than monitor.interval %s, which the operator rejects" . $monitor.interval) }}
+{{- end }}
+{{- end }}
+scrapeTimeout: {{ . }}
+{{- end }}
+{{- if $monitor.honorLabels }}
+honorLabels: true
+{{- end }}
+{{- with $monitor.tlsConfig }}
 tlsConfig: {{- toYaml . | nindent 2 }}
 {{- end }}
-{{- with .Values.monitor.basicAuth }}
+{{- with $monitor.basicAuth }}
 basicAuth: {{- toYaml . | nindent 2 }}
 {{- end }}
 relabelings:
   - sourceLabels: [__meta_kubernetes_namespace, __meta_kubernetes_pod_name]
     separator: /
     targetLabel: instance
-{{- with .Values.monitor.metricRelabelings }}
+  {{- with $monitor.relabelings }}{{ toYaml . | nindent 2 }}{{ end }}
+{{- with $monitor.metricRelabelings }}
 metricRelabelings: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}

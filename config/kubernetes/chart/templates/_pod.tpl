@@ -1,12 +1,10 @@
 {{/* The pod of a Deployment or, with shards, of a StatefulSet. */}}
 {{- define "crdb-exporter.pod" -}}
+{{- /* What the exporter reads only at its start: a change replaces the pods. It loads all other changes itself. */}}
+{{- $atStart := list .Values.config.web (dig "log" "format" "" .Values.config) | toJson | sha256sum }}
 metadata:
-  labels:
-    {{- include "crdb-exporter.selector" . | nindent 4 }}
-    {{- with .Values.podLabels }}{{ toYaml . | nindent 4 }}{{ end }}
-  {{- with .Values.podAnnotations }}
-  annotations: {{- toYaml . | nindent 4 }}
-  {{- end }}
+  labels: {{- include "crdb-exporter.merge" (list . .Values.podLabels) | nindent 4 }}
+  annotations: {{- merge (dict "checksum/config-at-start" $atStart) .Values.podAnnotations | toYaml | nindent 4 }}
 spec:
   automountServiceAccountToken: false
   # Environment variables of services could collide with those of the exporter.
@@ -17,16 +15,7 @@ spec:
   serviceAccountName: {{ . }}
   {{- end }}
   securityContext:
-    {{- if .Values.podSecurityContext }}
-    {{- toYaml .Values.podSecurityContext | nindent 4 }}
-    {{- else }}
-    runAsNonRoot: true
-    runAsUser: 65532
-    runAsGroup: 65532
-    # Group of the secret files, which other users cannot read.
-    fsGroup: 65532
-    seccompProfile: { type: RuntimeDefault }
-    {{- end }}
+    {{- include "crdb-exporter.podSecurityContext" . | nindent 4 }}
   {{- with .Values.image.pullSecrets }}
   imagePullSecrets: {{- toYaml . | nindent 4 }}
   {{- end }}
@@ -56,11 +45,7 @@ spec:
     {{- end }}
   containers:
     - name: crdb-exporter
-      {{- if .Values.image.digest }}
-      image: {{ printf "%s@%s" .Values.image.repository .Values.image.digest }}
-      {{- else }}
-      image: {{ printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) }}
-      {{- end }}
+      image: {{ include "crdb-exporter.image" . }}
       imagePullPolicy: {{ .Values.image.pullPolicy }}
       args:
         - --config.file=/etc/crdb-exporter/config/exporter.yml
@@ -101,17 +86,11 @@ spec:
         {{- end }}
       resources: {{- toYaml .Values.resources | nindent 8 }}
       securityContext:
-        {{- if .Values.securityContext }}
-        {{- toYaml .Values.securityContext | nindent 8 }}
-        {{- else }}
-        allowPrivilegeEscalation: false
-        readOnlyRootFilesystem: true
-        capabilities: { drop: [ALL] }
-        {{- end }}
+        {{- include "crdb-exporter.securityContext" . | nindent 8 }}
       volumeMounts:
         - { name: config, mountPath: /etc/crdb-exporter/config, readOnly: true }
-        {{- range .Values.secrets }}
-        - { name: {{ printf "secret-%s" . }}, mountPath: {{ printf "/etc/crdb-exporter/secrets/%s" . }}, readOnly: true }
+        {{- range $index, $secret := .Values.secrets }}
+        - { name: {{ printf "secret-%d" $index }}, mountPath: {{ printf "/etc/crdb-exporter/secrets/%s" $secret }}, readOnly: true }
         {{- end }}
         {{- if .Values.webConfig.secret }}
         - { name: web-config, mountPath: /etc/crdb-exporter/web, readOnly: true }
@@ -120,14 +99,45 @@ spec:
   volumes:
     - name: config
       configMap: { name: {{ .Values.existingConfigMap | default (include "crdb-exporter.fullname" .) }} }
-    # 288 is 0440: only for the exporter's group.
-    {{- range .Values.secrets }}
-    - name: {{ printf "secret-%s" . }}
-      secret: { secretName: {{ . }}, defaultMode: 288 }
+    # 288 is 0440: only for the exporter's group. A volume, unlike a secret, has no dots in its name.
+    {{- range $index, $secret := .Values.secrets }}
+    - name: {{ printf "secret-%d" $index }}
+      secret: { secretName: {{ $secret }}, defaultMode: 288 }
     {{- end }}
     {{- with .Values.webConfig.secret }}
     - name: web-config
       secret: { secretName: {{ . }}, defaultMode: 288 }
     {{- end }}
     {{- with .Values.extraVolumes }}{{ toYaml . | nindent 4 }}{{ end }}
+{{- end -}}
+
+{{- define "crdb-exporter.image" -}}
+{{- if .Values.image.digest -}}
+{{- printf "%s@%s" .Values.image.repository .Values.image.digest -}}
+{{- else -}}
+{{- printf "%s:%s" .Values.image.repository (.Values.image.tag | default .Chart.AppVersion) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "crdb-exporter.podSecurityContext" -}}
+{{- if .Values.podSecurityContext -}}
+{{- toYaml .Values.podSecurityContext -}}
+{{- else -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+# Group of the secret files, which other users cannot read.
+fsGroup: 65532
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+{{- end -}}
+
+{{- define "crdb-exporter.securityContext" -}}
+{{- if .Values.securityContext -}}
+{{- toYaml .Values.securityContext -}}
+{{- else -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
 {{- end -}}

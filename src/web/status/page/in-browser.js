@@ -1,5 +1,7 @@
 // Keeps the page live: polls for changes, and then applies what the server rendered.
 // Without this script the page is complete, but does not update.
+// The server puts the function formatDuration before this text.
+/* global formatDuration */
 const INTERVAL_MS = 3_000;
 /** Relative to this script, since a proxy may serve the exporter below any path. */
 const STATUS = new URL('../api/status', document.currentScript.src);
@@ -53,21 +55,6 @@ function updateTimes() {
     time.textContent = formatDuration(Math.round(seconds));
   }
   setTimeout(updateTimes, 1000);
-}
-
-function formatDuration(seconds) {
-  const units = [
-    ['d', 86_400],
-    ['h', 3600],
-    ['min', 60],
-    ['s', 1],
-  ];
-  const first = units.findIndex(([, size]) => seconds >= size);
-  if (first === -1) return '0 s';
-  const [name, size] = units[first];
-  const [nextName, nextSize] = units[first + 1] ?? ['', seconds + 1];
-  const next = Math.floor((seconds % size) / nextSize);
-  return `${Math.floor(seconds / size)} ${name}${next > 0 ? ` ${next} ${nextName}` : ''}`;
 }
 
 /** Copies the command before a button. Without https browsers offer no clipboard: then it is selected, and copied as such. */

@@ -13,6 +13,7 @@ import {
   formatCount,
   formatDuration,
   formatNumber,
+  formatRanges,
 } from '../../../format.ts';
 import {
   type Column,
@@ -39,6 +40,7 @@ export function userFigures({ sqlLoad, ranges, collectors }: ClusterStatus): Htm
   const isPartial = countedNodes > 0 && countedNodes < servingNodes;
   const counted = isPartial && `of ${countedNodes} of ${servingNodes} nodes`;
   const damaged = scan?.withoutQuorum.tables.length ?? 0;
+  const others = scan?.withoutQuorum.otherRanges ?? 0;
   // No damaged table proves nothing when some nodes were not read, or when ranges are damaged whose table is not known.
   const isPartOfIt =
     scan !== undefined && (scan.nodes.failed > 0 || scan.withoutQuorum.unnamedRanges > 0);
@@ -51,7 +53,8 @@ export function userFigures({ sqlLoad, ranges, collectors }: ClusterStatus): Htm
     [
       'Tables without quorum',
       isDamageKnown ? `${atLeast}${formatCount(damaged)}` : 'not known',
-      damaged > 0 && icon('critical'),
+      damaged + others > 0 &&
+        html`${icon('critical')}${others > 0 && ` and ${formatRanges(others)} outside of tables`}`,
     ],
   ] as const;
   return html`<ul class="figures" aria-label="What users notice">

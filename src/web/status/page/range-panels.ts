@@ -1,6 +1,8 @@
 import { reportUrl } from '../../../findings/problem.ts';
 import {
   isSystemRange,
+  nameRange,
+  OUTAGES,
   PROBLEM_ISSUES,
   systemRangeName,
 } from '../../../findings/range-problems.ts';
@@ -61,7 +63,7 @@ export function problemRanges(
         shows the effect.
       </p>`
     }`;
-  const counts = Object.entries(problems);
+  const counts = Object.entries(problems).toSorted(([a], [b]) => worstFirst(a, b));
   if (counts.length === 0)
     return html`<p>
         The last scan found no problem${nodes.failed > 0 && ' in the ranges that it read'}.
@@ -71,7 +73,14 @@ export function problemRanges(
   const levelOf = (problem: string) =>
     findings.find(({ key }) => key === `ranges ${problem}`)?.level ?? 'warning';
   const rankOf = (problem: string) => SEVERITIES.indexOf(levelOf(problem));
-  const rows = oldest.toSorted((a, b) => rankOf(a.problem) - rankOf(b.problem) || bySystem(a, b));
+  const rows = oldest.toSorted(
+    (a, b) =>
+      rankOf(a.problem) - rankOf(b.problem) ||
+      bySystem(a, b) ||
+      Number(isLost(b)) - Number(isLost(a)),
+  );
+  // No live node knows more of a lost range.
+  const reported = rows.find((range) => !isLost(range));
   return html`<ul class="counts">
       ${counts.map(
         ([problem, count]) =>
@@ -80,7 +89,7 @@ export function problemRanges(
           </li>`,
       )}
     </ul>
-    ${damagedTables(withoutQuorum, nodes.failed > 0)}${table(
+    ${damagedTables(withoutQuorum, oldest, nodes.failed > 0)}${table(
       'Oldest problem ranges',
       rows.slice(0, MAX_ROWS),
       [
@@ -91,7 +100,18 @@ export function problemRanges(
         ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
       ],
     )}
-    ${rangeCommand(rows[0], flag)}${read}`;
+    ${rangeCommand(reported, flag)}${read}`;
+}
+
+/** All that is known of a lost range is which nodes held it. */
+function isLost({ problem }: ProblemRangeStatus): boolean {
+  return problem === 'no_live_replica';
+}
+
+/** Lost ranges before those without a quorum, and so on. */
+function worstFirst(a: string, b: string): number {
+  const worst = Object.keys(PROBLEM_ISSUES);
+  return worst.indexOf(a) - worst.indexOf(b);
 }
 
 /** System ranges come first: without them nothing works. */
@@ -104,14 +124,12 @@ export function lastKnownRanges(
   { problems, oldest, nodes }: NonNullable<LastKnownStatus['ranges']>,
   nowMs: number,
 ): Html {
-  const worst = Object.keys(PROBLEM_ISSUES);
-  const rankOf = (problem: string) => worst.indexOf(problem);
   const read = html`<p class="quiet">${readFrom(nodes)}</p>`;
-  const counts = Object.entries(problems).toSorted(([a], [b]) => rankOf(a) - rankOf(b));
+  const counts = Object.entries(problems).toSorted(([a], [b]) => worstFirst(a, b));
   if (counts.length === 0)
     return html`<p>The last scan found no problem.</p>
       ${read}`;
-  const rows = oldest.toSorted((a, b) => rankOf(a.problem) - rankOf(b.problem) || bySystem(a, b));
+  const rows = oldest.toSorted((a, b) => worstFirst(a.problem, b.problem) || bySystem(a, b));
   return html`<p>
       ${counts.map(([problem, count], index) => `${index > 0 ? ', ' : ''}${formatCount(count)} ${formatProblem(problem)}`)}
     </p>
@@ -130,20 +148,25 @@ function reporterOf({ nodeId, storeId, lastNodes = [] }: ProblemRangeStatus): st
   return `n${nodeId}${storeId > 0 ? ` s${storeId}` : ', store not known'}`;
 }
 
-/** The tables whose users wait; without some nodes there may be more. */
+/** The tables whose users wait, after the system ranges that are listed; without some nodes there may be more. */
 function damagedTables(
   { tables, otherRanges }: RangesStatus['withoutQuorum'],
+  oldest: readonly ProblemRangeStatus[],
   isPartial: boolean,
 ): Html | false {
+  const system = oldest.filter(
+    (range) => OUTAGES.includes(range.problem) && systemRangeName(range) !== undefined,
+  );
   const listed = tables.map(({ id, name, ranges }) => {
     return `${name ?? formatTable(id)} (${formatRanges(ranges)})`;
   });
-  const others = otherRanges > 0 ? [`${formatRanges(otherRanges)} outside of known tables`] : [];
-  const all = [...listed, ...others];
+  const unnamed = otherRanges - system.length;
+  const others = unnamed > 0 ? [`${formatRanges(unnamed)} outside of known tables`] : [];
+  const all = [...system.map(nameRange), ...listed, ...others];
   return (
     all.length > 0 &&
     html`<p class="place">
-      ${icon('critical')} Tables without quorum${isPartial && ', at least'}: ${formatList(all)}.
+      ${icon('critical')} Without quorum${isPartial && ', at least'}: ${formatList(all)}.
     </p>`
   );
 }

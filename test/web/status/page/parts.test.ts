@@ -29,6 +29,7 @@ function findingOf(key: string, level: Finding['level']): Finding {
 test('the worst problem ranges come first, and the oldest of them', () => {
   const findings = [
     findingOf('ranges unavailable', 'critical'),
+    findingOf('ranges no_live_replica', 'critical'),
     findingOf('ranges overreplicated', 'info'),
   ];
   const names = [
@@ -37,11 +38,35 @@ test('the worst problem ranges come first, and the oldest of them', () => {
     'unavailable',
     'underreplicated',
     'unavailable',
+    'no_live_replica',
   ];
   const oldest = names.map((problem, at) => ({ ...PLACE, problem, rangeId: at, firstSeenAt: NOW }));
-  const problems = { overreplicated: 1, underreplicated: 2_000, unavailable: 2 };
+  const problems = {
+    overreplicated: 1,
+    underreplicated: 2_000,
+    unavailable: 2,
+    no_live_replica: 1,
+  };
   const drawn = problemRanges({ ...RANGES, problems, oldest }, findings, NOW_MS, { flag: '' });
-  expect(all(drawn, /<th scope="row"[^>]*>(r\d)</g)).toEqual(['r2', 'r4', 'r1', 'r3', 'r0']);
-  expect(all(drawn, /<li class="(\w+)">/g)).toEqual(['info', 'warning', 'critical']);
-  expect(textOf(drawn)).toMatch(/^1 overreplicated 2,000 underreplicated 2 unavailable /);
+  // r2 is a system range.
+  expect(all(drawn, /<th scope="row"[^>]*>(r\d)</g)).toEqual(['r2', 'r5', 'r4', 'r1', 'r3', 'r0']);
+  expect(all(drawn, /<li class="(\w+)">/g)).toEqual(['critical', 'critical', 'warning', 'info']);
+  expect(textOf(drawn)).toMatch(
+    /^1 no live replica 2 unavailable 2,000 underreplicated 1 overreplicated /,
+  );
+  // The command knows nothing of a lost range.
+  expect(textOf(drawn)).toContain('Details of the first: crdb-exporter range 2');
+});
+
+test('what has no quorum begins with the ranges of the system, by name', () => {
+  const oldest = [
+    { ...PLACE, problem: 'unavailable', rangeId: 9, firstSeenAt: NOW },
+    { ...PLACE, problem: 'unavailable', rangeId: 2, firstSeenAt: NOW },
+  ];
+  const rides = { id: '104', name: 'movr.public.rides', ranges: 3 };
+  const withoutQuorum = { tables: [rides], otherRanges: 2, unnamedRanges: 0 };
+  const status = { ...RANGES, problems: { unavailable: 5 }, oldest, withoutQuorum };
+  expect(textOf(problemRanges(status, [], NOW_MS, { flag: '' }))).toContain(
+    'Without quorum: r2 (system: node liveness), movr.public.rides (3 ranges) and 1 range outside of known tables.',
+  );
 });

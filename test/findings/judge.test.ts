@@ -1,34 +1,26 @@
 import { describe, expect, test } from 'vitest';
-import {
-  DEFAULT_FINDING_SETTINGS,
-  DEFAULT_THRESHOLDS,
-} from '../../../src/alerts/alert-settings.ts';
-import type { CloudResult } from '../../../src/collectors/cloud/collector.ts';
-import { ClusterHistory } from '../../../src/web/status/history.ts';
-import { readCluster } from '../../../src/web/status/read-cluster.ts';
-import { scannedNode } from '../../collectors/ranges/cluster.ts';
-import { preparePoller } from '../../polling/prepare-poller.ts';
+import type { CloudResult } from '../../src/collectors/cloud/collector.ts';
+import { judge } from '../../src/findings/judge.ts';
+import type { PolledCluster } from '../../src/findings/observation.ts';
 import {
   node,
   nodesResult,
+  observeAt,
   polledCluster,
   pollersOf,
   rangesResult,
-  scannedRanges,
   sessionsResult,
-} from './results.ts';
+} from '../web/status/results.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
-/** The duration of a scan. */
-const SCAN_MS = 120_000;
 const HOUR_AGO = '2026-03-01T11:00:00.000Z';
 
 function atHourAgo(): number {
   return Date.parse(HOUR_AGO);
 }
 
-function context(sinceMs: (key: string) => number) {
-  return { nowMs: NOW_MS, thresholds: DEFAULT_THRESHOLDS, sinceMs };
+function readCluster(cluster: PolledCluster, sinceMs: (key: string) => number) {
+  return judge(observeAt(NOW_MS, cluster), sinceMs);
 }
 
 function down(id: number, livenessCode: number, recordSeconds: number) {
@@ -67,7 +59,7 @@ describe('the state of a cluster', () => {
     ['healthy', all, { results: { sessions: sessionsResult({}, [3]) } }],
   ])('is %s with collectors %j and %j', async (expected, states, more) => {
     const cluster = polledCluster({ pollers: await pollersOf(states), isUp: true, ...more });
-    expect(readCluster(cluster, context(atHourAgo)).state).toBe(expected);
+    expect(readCluster(cluster, atHourAgo).state).toBe(expected);
   });
 
   test('began with the oldest of its worst problems, else when it was first seen', async () => {
@@ -77,17 +69,14 @@ describe('the state of a cluster', () => {
       keys.push(key);
       return atHourAgo();
     };
-    const calm = readCluster(polledCluster({ pollers, isUp: true }), context(since));
+    const calm = readCluster(polledCluster({ pollers, isUp: true }), since);
     expect([calm.since, keys]).toEqual([HOUR_AGO, ['healthy']]);
     const nodes = nodesResult(
       down(1, 1, 3_000),
       down(2, 2, 2_000),
       node(3, { isFresh: false, updatedSeconds: 1_000 }),
     );
-    const hurt = readCluster(
-      polledCluster({ pollers, isUp: true, results: { nodes } }),
-      context(since),
-    );
+    const hurt = readCluster(polledCluster({ pollers, isUp: true, results: { nodes } }), since);
     expect(hurt.since).toBe(new Date(2_000_000).toISOString());
   });
 });
@@ -104,10 +93,7 @@ test.each([
     const assistant = assistantIn(status, health);
     const pollers = await pollersOf({ nodes: 'ok' });
     const cluster = polledCluster({ pollers, isUp: true, results: { cloud: { assistant } } });
-    const { findings, assistant: shown } = readCluster(
-      cluster,
-      context(() => NOW_MS),
-    );
+    const { findings, assistant: shown } = readCluster(cluster, () => NOW_MS);
     expect(findings.map((one) => [one.key, one.about, one.alert, one.text, one.since])).toEqual(
       text === undefined
         ? []
@@ -130,63 +116,3 @@ test.each([
     });
   },
 );
-
-describe('the history of a cluster', () => {
-  test('knows since when a state and a finding last, and which the first polls found', async () => {
-    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
-    const pollers = await pollersOf({ nodes: 'ok' });
-    const draining = { nodes: nodesResult(node(1, { livenessCode: 6 })) };
-    const calm = polledCluster({ pollers, isUp: true });
-    const hurt = polledCluster({ pollers, isUp: true, results: draining });
-    const sinces = (): readonly number[] =>
-      [history.read(calm, 99), ...history.read(hurt, 99).findings].map(({ since }) =>
-        Date.parse(since),
-      );
-    expect(sinces()).toEqual([99, 99]);
-    history.record(calm, 'nodes', 10);
-    expect(sinces()).toEqual([10, 99]);
-    history.record(hurt, 'ranges', 20);
-    history.record(hurt, 'nodes', 30);
-    expect(sinces()).toEqual([10, 20]);
-    // All of them had polled by 20.
-    const isFromFirst = (ms: number) => history.isFromFirstPolls(new Date(ms).toISOString(), 5);
-    expect([4, 5, 20, 21].map(isFromFirst)).toEqual([false, true, true, false]);
-    history.record(calm, 'nodes', 40);
-    expect(sinces()).toEqual([10, 99]);
-  });
-
-  test('compares a scan with the counts since its start, but for those of another configuration', async () => {
-    const replicas = new Map<string, number>();
-    const stores = new Map([['1', replicas]]);
-    const results = {
-      nodes: nodesResult(node(1, { stores })),
-      ranges: scannedRanges({}, [scannedNode(1)]),
-    };
-    const polled = [
-      preparePoller((_poll, clock) => (clock.nowMs += SCAN_MS), {}, { name: 'ranges' }),
-      preparePoller(() => ({}), {}, { name: 'nodes' }),
-    ];
-    const cluster = polledCluster({
-      pollers: polled.map(({ poller }) => poller),
-      isUp: true,
-      results,
-    });
-    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
-    const disagreesAfter = async (shown: typeof cluster, minute: number) => {
-      for (const [at, { clock, poll, poller }] of polled.entries()) {
-        clock.nowMs = minute * 60_000 + (at === 0 ? -SCAN_MS : 15_000);
-        await poll();
-        history.record(shown, poller.collector.name, clock.nowMs);
-      }
-      return history.problems.some(({ alert }) => alert === 'CrdbScanDisagrees');
-    };
-    const found: boolean[] = [];
-    for (const minute of [0, 1, 2, 3, 4, 5, 6]) {
-      // The scan read no replicas, as the node counts in the first minute.
-      replicas.set('replicas', minute === 0 ? 0 : 1_000);
-      found.push(await disagreesAfter(cluster, minute));
-    }
-    expect(found).toEqual([false, false, false, false, false, false, true]);
-    expect(await disagreesAfter({ ...cluster }, 7)).toBe(false);
-  });
-});

@@ -1,40 +1,44 @@
-import type { FindingSettings } from '../../alerts/alert-settings.ts';
-import { nodes, type NodesResult } from '../../collectors/nodes/collector.ts';
-import { ranges } from '../../collectors/ranges/collector.ts';
-import { sessions } from '../../collectors/sessions/collector.ts';
-import { ReplicaTrends } from '../../findings/dead-nodes.ts';
-import { remember } from '../../findings/last-known.ts';
-import { pollWarnings } from '../../findings/polls.ts';
-import { toFindings } from '../../findings/problem.ts';
-import { readSqlLoad, readWriteStalls } from '../../findings/rates.ts';
-import { ScanHistory } from '../../findings/scan-check.ts';
-import { findHiddenSessions } from '../../findings/session-problems.ts';
-import type {
-  ClusterReading,
-  Finding,
-  LastKnownStatus,
-  Problem,
-  SqlLoad,
-} from '../../findings/status.ts';
-import { type ClusterSource, readCluster } from './read-cluster.ts';
+import type { FindingSettings } from '../alerts/alert-settings.ts';
+import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
+import { ranges } from '../collectors/ranges/collector.ts';
+import { sessions } from '../collectors/sessions/collector.ts';
+import { ReplicaTrends } from './dead-nodes.ts';
+import { judge } from './judge.ts';
+import { remember } from './last-known.ts';
+import type { Memory, PolledCluster } from './observation.ts';
+import { observe } from './observe.ts';
+import { pollWarnings } from './polls.ts';
+import { toFindings } from './problem.ts';
+import { readSqlLoad, readWriteStalls } from './rates.ts';
+import { ScanHistory } from './scan-check.ts';
+import { findHiddenSessions } from './session-problems.ts';
+import type { ClusterReading, Finding, LastKnownStatus, Problem, SqlLoad } from './status.ts';
 
 /** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
 const MIN_CONTRADICTIONS = 3;
 
-/** The age of the problems of a cluster, and what is compared between its polls, in bounded memory. */
-export class ClusterHistory {
-  #scans = new ScanHistory();
-  #trends = new ReplicaTrends();
-  #cluster: ClusterSource | undefined;
+/** How often a node writes its record. */
+const RECORD_SECONDS = 10;
+
+/** What is remembered of one cluster, in bounded memory. */
+class Past {
+  readonly scans = new ScanHistory();
+  readonly trends = new ReplicaTrends();
   /** The last nodes with new records. */
-  #nodes: NodesResult | undefined;
-  #writeStalls: ReadonlyMap<number, number> = new Map();
-  #sqlLoad: SqlLoad | undefined;
+  nodes: NodesResult | undefined;
+  writeStalls: Memory['writeStalls'] = new Map();
+  sqlLoad: SqlLoad | undefined;
   /** Polls of sessions in a row that saw none of others although clients are connected. */
-  #contradictions = 0;
-  #hiddenSessions: Problem | undefined;
-  /** What polls that succeeded have found: all that is left when the API is down for longer than `max_age`. */
-  #remembered: LastKnownStatus = {};
+  contradictions = 0;
+  hiddenSessions: Problem | undefined;
+  /** All that is left when the API is down for longer than `max_age`. */
+  lastSeen: LastKnownStatus = {};
+}
+
+/** The age of the problems of a configured cluster, and what is compared between its polls. */
+export class ClusterHistory {
+  #past = new Past();
+  #identity: symbol | undefined;
   #problems: readonly Finding[] = [];
   /** Start of the current state and of each current problem, ms. */
   #since: ReadonlyMap<string, number> = new Map();
@@ -48,19 +52,21 @@ export class ClusterHistory {
   }
 
   /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
-  read(cluster: ClusterSource, nowMs: number): ClusterReading {
-    return readCluster(cluster, {
+  read(cluster: PolledCluster, nowMs: number): ClusterReading {
+    const { scans, trends, contradictions, hiddenSessions, writeStalls, sqlLoad, lastSeen } =
+      this.#past;
+    const observation = observe(cluster, {
+      writeStalls,
+      sqlLoad,
+      lastSeen,
       nowMs,
       thresholds: this.#settings().thresholds,
-      sinceMs: (key) => this.#since.get(key) ?? nowMs,
       previous: this.#problems,
-      scanProblems: this.#scans.problems(),
-      hiddenSessions: this.#contradictions < MIN_CONTRADICTIONS ? undefined : this.#hiddenSessions,
-      writeStalls: this.#writeStalls,
-      sqlLoad: this.#sqlLoad,
-      remembered: this.#remembered,
-      trends: this.#trends.read(nowMs),
+      scanProblems: scans.problems(),
+      hiddenSessions: contradictions < MIN_CONTRADICTIONS ? undefined : hiddenSessions,
+      trends: trends.read(nowMs),
     });
+    return judge(observation, (key) => this.#since.get(key) ?? nowMs);
   }
 
   /** The problems after the last poll, with those that are only logged. */
@@ -74,28 +80,24 @@ export class ClusterHistory {
     return sinceMs >= startedMs && sinceMs <= Math.max(...this.#firstPolls.values());
   }
 
-  /** Records the state after a poll of this collector. */
-  record(cluster: ClusterSource, collector: string, nowMs: number): void {
-    // Another configuration may lead to another cluster, which counts other replicas.
-    if (this.#cluster !== cluster) {
-      this.#scans = new ScanHistory();
-      this.#trends = new ReplicaTrends();
-    }
-    this.#cluster = cluster;
+  /** Records the state after a poll of this collector. Of a cluster that was replaced nothing is remembered. */
+  record(cluster: PolledCluster, collector: string, nowMs: number): void {
+    if (this.#identity !== cluster.identity) this.#past = new Past();
+    this.#identity = cluster.identity;
     this.#recordResult(cluster, collector);
     const reading = this.read(cluster, nowMs);
     const { state, findings } = reading;
-    this.#remembered = remember(this.#remembered, reading);
+    this.#past.lastSeen = remember(this.#past.lastSeen, collector, reading);
     const sinceMs = (key: string): number => this.#since.get(key) ?? nowMs;
     const warnings = toFindings(pollWarnings(cluster.pollers), sinceMs, nowMs);
     this.#problems = [...findings, ...warnings];
     if (!this.#firstPolls.has(collector)) this.#firstPolls.set(collector, nowMs);
     const keys = [state, ...this.#problems.map(({ key }) => key)];
-    this.#since = new Map(keys.map((key) => [key, this.#since.get(key) ?? nowMs]));
+    this.#since = new Map(keys.map((key) => [key, sinceMs(key)]));
   }
 
   /** Remembers what is compared with each other: a scan, or the counts of the nodes. */
-  #recordResult(cluster: ClusterSource, collector: string): void {
+  #recordResult(cluster: PolledCluster, collector: string): void {
     const poller = cluster.pollers.find((each) => each.collector.name === collector);
     const { state, last } = poller?.outcome ?? {};
     if (state !== 'ok' || last === undefined) return;
@@ -103,32 +105,34 @@ export class ClusterHistory {
       const listed = cluster.result(nodes);
       if (listed === undefined) return;
       this.#recordNodes(listed);
-      this.#scans.addCounts(last.atMs, listed);
+      this.#past.scans.addCounts(last.atMs, listed);
     }
     if (collector === sessions.name) this.#recordSessions(cluster);
     if (collector === ranges.name) {
       const result = cluster.result(ranges);
       const startMs = last.atMs - last.durationSeconds * 1000;
       if (result === undefined) return;
-      this.#scans.addScan({ result, startMs, endMs: last.atMs });
-      this.#trends.add(result, last.atMs);
+      this.#past.scans.addScan({ result, startMs, endMs: last.atMs });
+      this.#past.trends.add(result, last.atMs);
     }
   }
 
-  #recordSessions(cluster: ClusterSource): void {
+  #recordSessions(cluster: PolledCluster): void {
     const listed = cluster.result(sessions);
     const known = cluster.result(nodes);
     if (listed === undefined || known === undefined) return;
-    this.#hiddenSessions = findHiddenSessions(cluster.config, listed, known);
-    this.#contradictions = this.#hiddenSessions === undefined ? 0 : this.#contradictions + 1;
+    const hidden = findHiddenSessions(cluster.config, listed, known);
+    this.#past.hiddenSessions = hidden;
+    this.#past.contradictions = hidden === undefined ? 0 : this.#past.contradictions + 1;
   }
 
-  /** Reads the rates when a poll found newer records: a poll between two records finds the same ones. */
+  /** Reads the rates when each node may have written a newer record: a poll before that finds those of a few. */
   #recordNodes(listed: NodesResult): void {
-    if (newestRecord(listed) <= newestRecord(this.#nodes)) return;
-    this.#writeStalls = readWriteStalls(this.#nodes, listed);
-    this.#sqlLoad = readSqlLoad(this.#nodes, listed);
-    this.#nodes = listed;
+    const before = this.#past.nodes;
+    if (newestRecord(listed) - newestRecord(before) < RECORD_SECONDS) return;
+    this.#past.writeStalls = readWriteStalls(before, listed);
+    this.#past.sqlLoad = readSqlLoad(before, listed);
+    this.#past.nodes = listed;
   }
 }
 

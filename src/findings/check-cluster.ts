@@ -1,16 +1,7 @@
-import type { NodeStatus } from '../collectors/nodes/collector.ts';
-import {
-  capitalize,
-  formatDuration,
-  formatList,
-  formatNodes,
-  formatPercent,
-  formatRanges,
-} from '../format.ts';
-import { findHotRange, findHotspots } from './hotspots.ts';
-import type { Check, Facts } from './node-checks.ts';
-import { sum } from './rates.ts';
-import { findUnreachable } from './reachability.ts';
+import { capitalize, formatDuration, formatList, formatNodes, formatPercent } from '../format.ts';
+import { sum } from '../sum.ts';
+import type { Check } from './check.ts';
+import type { Observation } from './observation.ts';
 
 /** The checks of the nodes together, of jobs, backups and an open upgrade. */
 export const CLUSTER_CHECKS: readonly Check[] = [
@@ -68,14 +59,8 @@ export const CLUSTER_CHECKS: readonly Check[] = [
   },
   {
     about: 'jobs',
-    alert: 'CrdbChangefeedPaused',
-    find: (facts) => findPaused(facts, (type) => type === 'changefeed'),
-    next: 'Resume or cancel them; see SHOW JOBS.',
-  },
-  {
-    about: 'jobs',
     alert: 'CrdbJobPaused',
-    find: (facts) => findPaused(facts, (type) => type !== 'changefeed'),
+    find: findPaused,
     next: 'Resume or cancel them; see SHOW JOBS.',
   },
   ...(['physical', 'logical'] as const).map((kind): Check => ({
@@ -113,63 +98,8 @@ export const CLUSTER_CHECKS: readonly Check[] = [
   },
 ];
 
-/** The check of the last result, however the polls since then ended: while they fail, the problem is marked as old. */
-export const PARTITION: Check = {
-  key: 'partition',
-  about: 'nodes',
-  alert: 'CrdbPartitionSuspected',
-  find({ network: evidence, nodes }) {
-    const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
-    return found.answer === 'unreachable' ? `${capitalize(found.reason)}.` : undefined;
-  },
-  next: 'Check the network between these nodes: `crdb-exporter network` prints the errors. What a third node holds together is lost with it.',
-};
-
-/** The checks of ranges and their load, some of them only while the nodes are known. */
-export const RANGES_CHECKS: readonly Check[] = [
-  {
-    key: 'hot range',
-    about: 'ranges',
-    alert: 'CrdbHotRange',
-    find: ({ ranges, thresholds }) => ranges && findHotRange(ranges.scanned, thresholds),
-    next: 'See the hottest ranges: probably one key or an ascending key.',
-  },
-  {
-    key: 'quorum at risk',
-    about: 'ranges',
-    alert: 'CrdbQuorumAtRisk',
-    find: findQuorumAtRisk,
-    next: 'Look for replicas that are still missing, for full nodes elsewhere and for zone configurations that cannot be satisfied.',
-  },
-  {
-    key: 'hotspot',
-    about: 'nodes',
-    alert: 'CrdbNodeHotspot',
-    find: ({ ranges, nodes, thresholds }) =>
-      ranges && findHotspots(ranges.scanned, nodes, thresholds),
-    next: 'Compare the hottest ranges and lease preferences, and check that leases are rebalanced.',
-  },
-  {
-    key: 'many underreplicated',
-    worsens: 'ranges underreplicated',
-    about: 'ranges',
-    alert: 'CrdbRangesUnderreplicated',
-    level: 'critical',
-    // One or two nodes cannot hold three replicas.
-    find({ ranges, nodes, thresholds }) {
-      // A shard sees a range at some of its nodes, and its problem at one: there leases are the better measure.
-      const all = ranges?.summary?.cluster ? ranges.summary.ranges : countLeases(ranges);
-      const count = ranges?.summary?.problems.get('underreplicated')?.ranges ?? 0;
-      if (nodes.length < 3 || count <= thresholds.underreplicated * all) return undefined;
-      const share = formatPercent(Math.min(1, count / all));
-      return `${formatRanges(count)}, ${share} of all, ${count === 1 ? 'has' : 'have'} too few live replicas.`;
-    },
-    next: 'While this lasts the next failure may make many unavailable: look for nodes that are down and for full stores.',
-  },
-];
-
 /** Stores with little free space: critical below a tenth, and below 5 GiB unless 30 percent are free. */
-function findFullStores({ fresh, thresholds }: Facts) {
+function findFullStores({ fresh, thresholds }: Observation) {
   const low = fresh.flatMap(({ id, stores }) =>
     [...stores.values()].flatMap((store) => {
       const available = store.get('capacity.available') ?? NaN;
@@ -189,7 +119,7 @@ function findFullStores({ fresh, thresholds }: Facts) {
 }
 
 /** Free space of the others once they hold the data of the largest node; three nodes cannot take over those of a fourth. */
-function findScarceCapacity({ fresh, thresholds }: Facts): string | undefined {
+function findScarceCapacity({ fresh, thresholds }: Observation): string | undefined {
   const sizes = fresh
     .map(({ stores }) => {
       const list = [...stores.values()];
@@ -206,47 +136,11 @@ function findScarceCapacity({ fresh, thresholds }: Facts): string | undefined {
 }
 
 /** Paused jobs that keep old data. */
-function findPaused(
-  { jobs: { jobs }, thresholds }: Facts,
-  isChosen: (type: string) => boolean,
-): string | undefined {
+function findPaused({ jobs: { jobs }, thresholds }: Observation): string | undefined {
   const paused = jobs.flatMap(({ type, paused: count = 0, protectedAgeSeconds: age = 0 }) =>
-    isChosen(type) && count > 0 && age > thresholds.protected_age ? [{ type, age }] : [],
+    count > 0 && age > thresholds.protected_age ? [{ type, age }] : [],
   );
   if (paused.length === 0) return undefined;
   const age = formatDuration(Math.max(...paused.map((job) => job.age)));
   return `Paused jobs (${formatList(paused.map(({ type }) => type))}) keep data that is ${age} old.`;
-}
-
-/** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
-function findQuorumAtRisk({ ranges, nodes, thresholds }: Facts): string | undefined {
-  const summary = ranges?.summary;
-  const dependence = summary?.cluster?.dependence;
-  if (summary === undefined || dependence === undefined) return undefined;
-  const counts = countNodesByTier(nodes.filter(({ id }) => dependence.nodes.has(id)));
-  const tiers = [...Map.groupBy(dependence.localities, ({ tier }) => tier)]
-    .filter(([tier, localities]) => localities.length < (counts.get(tier) ?? Infinity))
-    .map(([, localities]) => localities);
-  const [widest = []] = tiers.toSorted((a, b) => b.length - a.length);
-  const most = thresholds.quorum_risk * summary.ranges;
-  const risky = widest.filter(({ quorum }) => quorum > 0 && quorum < most);
-  if (widest.length < 3 || risky.length === 0) return undefined;
-  const names = formatList(risky.map(({ locality }) => locality));
-  return `Some ranges would lose their quorum with ${names}.`;
-}
-
-function countLeases(ranges: Facts['ranges']): number {
-  const stores = (ranges?.scanned ?? []).flatMap((node) => [...node.stores.values()]);
-  return sum(stores.map((store) => store.leases));
-}
-
-/** How many nodes have each tier. As many localities as nodes: the tier names single nodes, as `dns` in CockroachDB Cloud. */
-function countNodesByTier(nodes: readonly NodeStatus[]): ReadonlyMap<string, number> {
-  const tiers = nodes.flatMap((node) => [...new Set(node.tiers.map(({ key }) => key))]);
-  return new Map(
-    Array.from(
-      Map.groupBy(tiers, (tier) => tier),
-      ([tier, all]) => [tier, all.length],
-    ),
-  );
 }

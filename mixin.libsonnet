@@ -1,0 +1,30 @@
+// Rules, alerts and dashboards in the form of https://monitoring.mixins.dev, for jsonnet-bundler, Tanka and mixtool.
+// Other limits and severities: change _config.rules to a file of `crdb-exporter rules --set`, and the dashboards likewise.
+{
+  _config+:: {
+    // The text of a rules file.
+    rules: importstr 'config/prometheus/rules.yml',
+  },
+
+  local groups = std.parseYaml($._config.rules).groups,
+  // The rules that have this member, in their groups.
+  local rulesWith(member) = [
+    group { rules: chosen }
+    for group in groups
+    for chosen in [[rule for rule in group.rules if std.objectHas(rule, member)]]
+    if std.length(chosen) > 0
+  ],
+
+  prometheusAlerts+:: { groups+: rulesWith('alert') },
+  prometheusRules+:: { groups+: rulesWith('record') },
+  grafanaDashboards+:: {
+    'crdb-exporter.json': import 'dashboards/crdb-exporter.json',
+    'crdb-fleet.json': import 'dashboards/crdb-fleet.json',
+    'crdb-load.json': import 'dashboards/crdb-load.json',
+    'crdb-nodes.json': import 'dashboards/crdb-nodes.json',
+    'crdb-overview.json': import 'dashboards/crdb-overview.json',
+    'crdb-ranges.json': import 'dashboards/crdb-ranges.json',
+    'crdb-sql.json': import 'dashboards/crdb-sql.json',
+    'crdb-tables.json': import 'dashboards/crdb-tables.json',
+  },
+}

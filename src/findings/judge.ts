@@ -1,0 +1,101 @@
+import { nodes } from '../collectors/nodes/collector.ts';
+import { ranges } from '../collectors/ranges/collector.ts';
+import { sessions } from '../collectors/sessions/collector.ts';
+import { formatAgo } from '../format.ts';
+import { assistantProblems } from './assistant.ts';
+import { CLUSTER_CHECKS } from './check-cluster.ts';
+import { PARTITION } from './check-network.ts';
+import { NODE_CHECKS } from './check-nodes.ts';
+import { RANGE_CHECKS } from './check-ranges.ts';
+import { SESSION_CHECKS } from './check-sessions.ts';
+import { runChecks } from './check.ts';
+import { describeLastKnown } from './last-known.ts';
+import { nodeProblems } from './node-problems.ts';
+import type { Observation } from './observation.ts';
+import { pollProblems, urlProblems } from './polls.ts';
+import { isProblem, toFindings } from './problem.ts';
+import { rangeProblems } from './range-problems.ts';
+import { sessionProblems } from './session-problems.ts';
+import type { ClusterReading, ClusterView, CollectorState, Problem } from './status.ts';
+
+/** The state of the cluster and what is wrong; `sinceMs` is when this exporter first saw the state or problem of a key. */
+export function judge(observation: Observation, sinceMs: (key: string) => number): ClusterReading {
+  const { view, nowMs } = observation;
+  const findings = toFindings(findProblems(observation), sinceMs, nowMs);
+  const problems = findings.filter(isProblem);
+  const isReadWrongly = findings.some(({ alert }) => alert === 'CrdbScanDisagrees');
+  const isSeen = isVisible(view) && !isReadWrongly;
+  const state = problems.length > 0 ? 'problems' : isSeen ? 'healthy' : 'unknown';
+  // The worst come first; the cluster has their problem for as long as the oldest of them lasts.
+  const worst = problems.filter(({ level }) => level === problems[0]?.level);
+  const [since = new Date(sinceMs(state)).toISOString()] = worst
+    .map((finding) => finding.since)
+    .toSorted();
+  return { ...view, state, since, findings };
+}
+
+/** Collectors whose data the health of a cluster follows from. */
+const HEALTH_COLLECTORS: readonly string[] = [nodes, ranges, sessions].map(({ name }) => name);
+
+/** Whether the data that the health follows from, else all data, is there and complete, and its API up. */
+function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): boolean {
+  const polled = collectors.filter(({ state }) => isPolled || state !== 'waiting');
+  const known = polled.filter(({ name }) => HEALTH_COLLECTORS.includes(name));
+  const needed = known.length > 0 ? known : polled;
+  const isThere = needed.length > 0 && needed.every(({ hasData }) => hasData);
+  return apis[0]?.isUp === true && isThere && (scan?.nodes.failed ?? 0) === 0;
+}
+
+/** The problems of a cluster and of watching it. */
+function findProblems(observation: Observation): readonly Problem[] {
+  const { view, nowMs, thresholds, dead, network, previous, hiddenSessions } = observation;
+  const isBlind = view.apis.some(({ api, isUp }) => api === 'cluster' && isUp === false);
+  const sourceOf = (collector: string) => view.collectors.find(({ name }) => name === collector);
+  const from = (collector: string, problems: readonly Problem[]): readonly Problem[] => {
+    const source = sourceOf(collector);
+    if (source?.state !== 'failing') return problems;
+    return problems.map((problem) => toOld(problem, source, isBlind, nowMs));
+  };
+  const lastSeen = view.lastKnown && describeLastKnown(view.lastKnown, nowMs);
+  const [ofNodes = [], ofConnections = [], ofRanges = [], ofSessions = []] = [
+    [...NODE_CHECKS, ...CLUSTER_CHECKS],
+    [PARTITION],
+    RANGE_CHECKS,
+    SESSION_CHECKS,
+  ].map((checks) => runChecks(checks, observation));
+  const polledAt = sourceOf('sessions')?.lastSuccessAt;
+  return [
+    ...pollProblems(view, previous, lastSeen),
+    // URLs that all fail have a problem in the failed polls.
+    ...(isBlind ? [] : urlProblems(observation.urls, view, previous)),
+    ...(hiddenSessions === undefined ? [] : [hiddenSessions]),
+    ...(view.nodes && view.ranges ? observation.scanProblems : []),
+    ...from('nodes', [
+      ...(view.nodes ? nodeProblems(view.nodes, dead, thresholds) : []),
+      ...ofNodes,
+    ]),
+    // Without a list of connections the counts of the nodes tell who reaches whom.
+    ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),
+    ...from('ranges', [
+      ...(view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list.length) : []),
+      ...ofRanges,
+    ]),
+    ...from('sessions', [
+      ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt, thresholds) : []),
+      ...ofSessions,
+    ]),
+    ...from('cloud', view.assistant ? assistantProblems(view.assistant) : []),
+  ];
+}
+
+/** A problem as it was last seen: nothing is recommended on old data. */
+function toOld(
+  problem: Problem,
+  { name, lastSuccessAt }: CollectorState,
+  isBlind: boolean,
+  nowMs: number,
+): Problem {
+  const text = `Last seen ${formatAgo(lastSuccessAt, nowMs)}: ${problem.text}`;
+  const next = `The polls of ${name} are failing, and this may have changed.`;
+  return { ...problem, level: isBlind ? 'info' : problem.level, text, next };
+}

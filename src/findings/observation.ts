@@ -1,0 +1,71 @@
+import type { Thresholds } from '../alerts/alert-settings.ts';
+import type { CollectorResult, CollectorWith } from '../collectors/collector.ts';
+import type { NodeStatus } from '../collectors/nodes/collector.ts';
+import type { JobsStatus } from '../collectors/nodes/job-status.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
+import type { SessionsResult } from '../collectors/sessions/collector.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
+import type { UrlState } from '../http/client.ts';
+import type { Poller } from '../polling/poller.ts';
+import type { Api } from '../vocabulary.ts';
+import type { NetworkEvidence } from './reachability.ts';
+import type { DeadEvidence, Trends } from './safe-to-stop.ts';
+import type { ClusterView, LastKnownStatus, Problem, SqlLoad, UrlStatus } from './status.ts';
+
+/** A configured cluster with the results of its polls. */
+export interface PolledCluster {
+  readonly name: string;
+  readonly config: ClusterConfig;
+  /** False: only /probe polls it. */
+  readonly isPolled: boolean;
+  /** Another one when another cluster took over the addresses. */
+  readonly identity: symbol;
+  readonly pollers: readonly Poller[];
+  readonly upstreams: (api: Api) => readonly UrlState[];
+  /** The last result of a collector; undefined while it is too old to be shown. */
+  result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
+  /** The last result of a collector, however old. */
+  lastResult<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
+  /** Undefined before the first poll. */
+  isUp(api: Api): boolean | undefined;
+}
+
+/** What is remembered of the earlier polls of a cluster. */
+export interface Memory {
+  /** The problems after the last poll. */
+  readonly previous: readonly Problem[];
+  /** The problem that ranges are read wrongly, by the scans before. */
+  readonly scanProblems: readonly Problem[];
+  /** The problem that the user sees no sessions of others. */
+  readonly hiddenSessions: Problem | undefined;
+  /** Write stalls per minute by node id. */
+  readonly writeStalls: ReadonlyMap<number, number>;
+  readonly sqlLoad: SqlLoad | undefined;
+  /** What polls that succeeded have found, however long ago. */
+  readonly lastSeen: LastKnownStatus;
+  /** Whether replicas on members that are not live are replaced. */
+  readonly trends: Trends;
+}
+
+/** All that is known of a cluster at one moment: its problems follow from this alone. */
+export interface Observation extends Memory {
+  /** Wall clock, ms. */
+  readonly nowMs: number;
+  readonly thresholds: Thresholds;
+  /** As log, page and JSON show it. */
+  readonly view: ClusterView;
+  /** The listed nodes, and those of them with fresh records; none while no list is current. */
+  readonly nodes: readonly NodeStatus[];
+  readonly fresh: readonly NodeStatus[];
+  readonly jobs: JobsStatus;
+  /** A backup, an import or a restore is running, which may use all CPUs for hours. */
+  readonly isHeavyJobRunning: boolean;
+  /** Unix time; 0 without one. */
+  readonly lastBackupSeconds: number;
+  /** Undefined where the collector does not run. */
+  readonly network: NetworkEvidence | undefined;
+  readonly ranges: RangesResult | undefined;
+  readonly sessions: SessionsResult | undefined;
+  readonly dead: DeadEvidence;
+  readonly urls: readonly UrlStatus[];
+}

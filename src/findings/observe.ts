@@ -1,0 +1,82 @@
+import { cloud } from '../collectors/cloud/collector.ts';
+import { network } from '../collectors/network/collector.ts';
+import { nodes } from '../collectors/nodes/collector.ts';
+import { readJobs } from '../collectors/nodes/job-status.ts';
+import { ranges } from '../collectors/ranges/collector.ts';
+import { sessions } from '../collectors/sessions/collector.ts';
+import { tables } from '../collectors/tables/collector.ts';
+import { readAssistant } from './assistant.ts';
+import { findRetired } from './dead-nodes.ts';
+import { readLastKnown } from './last-known.ts';
+import { isDown, readNodes } from './node-problems.ts';
+import type { Memory, Observation, PolledCluster } from './observation.ts';
+import { readCollector, readUrls } from './polls.ts';
+import { readRanges } from './range-status.ts';
+import { readNetwork, readReachability } from './reachability.ts';
+import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
+import { checkScan, countsOf } from './scan-check.ts';
+import { readSessions } from './session-problems.ts';
+
+/** Reads the results of the last polls. */
+export function observe(
+  cluster: PolledCluster,
+  { nowMs, thresholds, ...memory }: Memory & Pick<Observation, 'nowMs' | 'thresholds'>,
+): Observation {
+  const { name, isPolled, pollers } = cluster;
+  const apis = Array.from(new Set(pollers.map(({ collector }) => collector.api)), (api) => ({
+    api,
+    isUp: cluster.isUp(api),
+  }));
+  const collectors = pollers.map(readCollector);
+  const urls = readUrls(cluster);
+  const listed = cluster.result(nodes);
+  const { nodes: list = [], lastBackupSeconds = 0 } = listed ?? {};
+  const scan = cluster.result(ranges);
+  const connections = readNetwork(pollers, cluster.result(network));
+  const networkStatus = readReachability(connections, listed?.nodes);
+  const tallies = cluster.result(sessions);
+  const assistant = cluster.result(cloud);
+  const found = { nodes: listed, network: connections, ranges: scan };
+  const stop = readStopEvidence(pollers, found, nowMs, memory.scanProblems);
+  const safeToStop = decideSafeToStop(stop);
+  const dead = readDeadEvidence(stop, memory.trends);
+  const nodesStatus = listed && readNodes(listed, findRetired(list, dead, nowMs));
+  const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
+  const scanCheck = scan && listed && checkScan(scan, countsOf(listed));
+  const fresh = list.filter(({ isFresh }) => isFresh);
+  return {
+    ...memory,
+    nowMs,
+    thresholds,
+    view: {
+      name,
+      isPolled,
+      apis,
+      nodes: nodesStatus,
+      network: networkStatus,
+      ranges: scan && readRanges(scan, cluster.result(tables), downNodes, scanCheck),
+      safeToStop,
+      sessions: tallies && readSessions(tallies),
+      assistant: assistant && readAssistant(assistant),
+      sqlLoad: nodesStatus && memory.sqlLoad,
+      collectors,
+      lastKnown: readLastKnown(memory.lastSeen, { apis, collectors }),
+    },
+    nodes: list,
+    fresh,
+    jobs: readJobs(list),
+    isHeavyJobRunning: fresh.some(isRunningHeavyJob),
+    lastBackupSeconds,
+    network: connections,
+    ranges: scan,
+    sessions: tallies,
+    dead,
+    urls,
+  };
+}
+
+const HEAVY_JOBS = ['backup', 'import', 'restore'].map((job) => `jobs.${job}.currently_running`);
+
+function isRunningHeavyJob({ metrics }: Observation['nodes'][number]): boolean {
+  return HEAVY_JOBS.some((key) => (metrics.get(key) ?? 0) > 0);
+}

@@ -1,0 +1,80 @@
+import type { ParsedSample } from '../../metrics/parse-exposition.ts';
+import type { RuleCase } from '../cases.ts';
+import { Exposed } from './exposition.ts';
+
+const MINUTES = 13 * 60;
+const STEP = { stepMinutes: 2 };
+
+/** From which minute what happens. */
+const IMPORT = 120;
+const NEW_NODE = 180;
+const UPGRADE = 240;
+const FAILED_BACKUP = 360;
+const NEXT_BACKUP = 420;
+const ROLLOUT = 480;
+const NEW_CLUSTER = 540;
+const REMOVED_CLUSTER = 600;
+
+/**
+ * A busy day of 13 hours: an import, a sixth node, an upgrade, a backup that fails once, a rollout of both exporters while a
+ * node restarts, a cluster that is new and one that is removed together with its exporter's pod. No alert may fire.
+ */
+export function busyDayCase(samples: readonly ParsedSample[]): RuleCase {
+  const busy = new Exposed(samples, 'busy', MINUTES, { ...STEP, instances: ['a', 'b', 'c', 'd'] });
+  importData(busy);
+  join(busy);
+  for (let id = 1; id <= 6; id += 1) busy.restartNode(`${id}`, UPGRADE + id * 8);
+  failOnce(busy);
+  busy.restartNode('3', ROLLOUT - 4);
+  busy.exporterLives('a', 0, ROLLOUT).exporterLives('c', ROLLOUT - 2, MINUTES + 1);
+  busy.exporterLives('b', 0, ROLLOUT + 4).exporterLives('d', ROLLOUT + 2, MINUTES + 1);
+  const fresh = new Exposed(samples, 'fresh', MINUTES, { ...STEP, instances: ['a'] });
+  fresh.exporterLives('a', NEW_CLUSTER, MINUTES + 1);
+  const removed = new Exposed(samples, 'removed', MINUTES, { ...STEP, instances: ['a', 'b', 'c'] });
+  removed.exporterLives('a', 0, REMOVED_CLUSTER).exporterLives('b', 0, 0);
+  removed.exporterLives('c', REMOVED_CLUSTER - 2, MINUTES + 1);
+  removed.change(/^crdb_/, { instance: 'removed-c', crdb_cluster: 'removed' }, () => undefined);
+  return {
+    name: 'a busy day of 13 hours',
+    interval: '2m',
+    input_series: [busy, fresh, removed].flatMap((world) => world.write()),
+    promql_expr_test: [
+      {
+        expr: `max_over_time(ALERTS{alertstate="firing",alertname!="CrdbWatchdog"}[${MINUTES}m])`,
+        eval_time: `${MINUTES}m`,
+        exp_samples: [],
+      },
+    ],
+  };
+}
+
+/** A store falls from 42 to 34 % free within half an hour. */
+function importData(busy: Exposed): void {
+  busy.change(/^crdb_store_capacity_bytes$/, { store_id: '1' }, () => 1e12);
+  busy.change(/^crdb_store_available_bytes$/, { store_id: '1' }, (minute) => {
+    const done = Math.min(1, Math.max(0, minute - IMPORT) / 30);
+    return 1e12 * (0.42 - 0.08 * done);
+  });
+  busy.change(/^crdb_jobs$/, { job_type: 'import', state: 'running' }, (minute) =>
+    minute >= IMPORT && minute < IMPORT + 30 ? 1 : 0,
+  );
+}
+
+/** The sixth node gets its replicas and leases within an hour. */
+function join(busy: Exposed): void {
+  busy.change(/^crdb_/, { node_id: '6' }, (minute, value) =>
+    minute < NEW_NODE ? undefined : value,
+  );
+  busy.change(/^crdb_(range|store)_(replicas|leases)$/, { node_id: '6' }, (minute, value) =>
+    Math.round(value * Math.min(1, (minute - NEW_NODE) / 60)),
+  );
+}
+
+function failOnce(busy: Exposed): void {
+  busy.change(/backup_schedule_failures/, { node_id: '2' }, (minute, value) =>
+    minute >= FAILED_BACKUP ? value + 1 : value,
+  );
+  busy.change(/backup_last_completed/, {}, (minute) =>
+    minute >= NEXT_BACKUP ? NEXT_BACKUP * 60 : -3600,
+  );
+}
