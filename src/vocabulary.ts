@@ -44,6 +44,17 @@ export type RetryReason = 'timeout' | 'network' | 'http' | 'throttled';
 export const LIMITS = ['pages', 'bytes', 'items', 'duration', 'series'] as const;
 export type Limit = (typeof LIMITS)[number];
 
+/** Why a TLS client was refused; values of the label `reason` of crdb_exporter_web_tls_refused_total. */
+export const TLS_REFUSALS = [
+  'no_certificate',
+  'unknown_ca',
+  'expired',
+  'name',
+  'plain_http',
+  'other',
+] as const;
+export type TlsRefusal = (typeof TLS_REFUSALS)[number];
+
 /** States of a circuit breaker; values of the label `state` of crdb_exporter_breaker_state. */
 export const BREAKER_STATES = ['closed', 'open', 'half_open'] as const;
 export type BreakerState = (typeof BREAKER_STATES)[number];

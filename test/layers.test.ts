@@ -48,8 +48,8 @@ const LONGEST_CHAIN = 20;
 
 /** A package that does one job has one importer: a file, or the folder that ends in a slash. */
 const IMPORTERS: Readonly<Record<string, string | readonly string[]>> = {
-  '@bomb.sh/tab': 'cli/commands/completion.ts',
-  '@bomb.sh/tab/commander': 'cli/program.ts',
+  '@bomb.sh/tab': ['cli/commands/completion.ts', 'cli/completed-words.ts'],
+  '@bomb.sh/tab/commander': 'cli/completed-words.ts',
   bcryptjs: 'web/server/password-worker.ts',
   'cli-truncate': 'cli/output/table.ts',
   commander: 'cli/',

@@ -195,8 +195,8 @@ async function createProgram(args: readonly string[], context: CommandContext): 
     }
   }
   if (isCompletion) {
-    const { default: addCompletion } = await import('@bomb.sh/tab/commander');
-    addCompletion(program);
+    const { addCompletion } = await import('./completed-words.ts');
+    await addCompletion(program, args, context.env);
   }
   ignoreBrokenPipes();
   return program;

@@ -153,12 +153,13 @@ const TOO_MANY_VALUES = `more than ${MAX_VALUES} values, where each alias counts
 
 /**
  * Reads a file of YAML 1.2, with the keys that `<<` takes over. A file that cannot be read, syntax errors, keys that are set
- * twice and aliases without an anchor are reported. `what` names the file in a message.
+ * twice and aliases without an anchor are reported. `what` names the file in a message, and `key` a key of it.
  */
 export async function readDocument(
   file: string,
   what: string,
   issues: ConfigIssues,
+  key = 'clusters:',
 ): Promise<SourceDocument> {
   const text = await readTextFile(file, what).catch((error: unknown) => {
     issues.report({ source: file, path: '' }, messageOf(error));
@@ -183,7 +184,7 @@ export async function readDocument(
   const value = readTree(yaml.contents, document, positionOf) ?? {};
   if (isMap(value)) document.input = value;
   else if (issues.problems.length === 0) {
-    issues.report(positionAt(), 'expected keys and values such as `clusters:` at the top');
+    issues.report(positionAt(), `expected keys and values such as \`${key}\` at the top`);
   }
   return document;
 }

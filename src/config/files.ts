@@ -75,11 +75,7 @@ export class Secret {
     if (file === undefined && variable === undefined) return this.#text;
     const what =
       file === undefined ? `the environment variable "${variable}"` : `the secret file ${file}`;
-    // Editors and `echo` end a file with a newline; some begin it with a byte order mark.
-    const text =
-      file === undefined
-        ? this.#text
-        : (await readTextFile(file, what)).replace(/^\uFEFF/, '').replace(/[\r\n]+$/, '');
+    const text = file === undefined ? this.#text : withoutLineEnd(await readTextFile(file, what));
     const fault = (file ?? text) ? findSecretFault(text) : 'is not set';
     if (fault !== undefined) throw new Error(`${what} ${fault}`);
     return text;
@@ -106,6 +102,11 @@ export class Secret {
   [inspect.custom](): string {
     return MASK;
   }
+}
+
+/** A secret as it was meant: editors and `echo` end a text with a newline, and some begin it with a byte order mark. */
+export function withoutLineEnd(text: string): string {
+  return text.replace(/^\uFEFF/, '').replace(/[\r\n]+$/, '');
 }
 
 /** Returns the reason why a text cannot be sent as a password or token, or undefined. */

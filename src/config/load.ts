@@ -2,7 +2,7 @@ import os from 'node:os';
 import { findWrongOrders } from '../alerts/alert-settings.ts';
 import { messageOf } from '../format.ts';
 import type { Path, Reporter, SourceDocument } from './document.ts';
-import { canEveryoneRead, type Environment, Secret } from './files.ts';
+import { canEveryoneRead, type Environment, Secret, withoutLineEnd } from './files.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';
 import {
   type ClusterConfig,
@@ -229,7 +229,8 @@ function readSecret(api: Keys, name: string, env: Environment): Secret | undefin
   const { [name]: text, [`${name}_file`]: file, [`${name}_env`]: variable } = api;
   if (text instanceof Secret) return text;
   if (typeof file === 'string') return new Secret('', { file });
-  return typeof variable === 'string' ? new Secret(env[variable] ?? '', { variable }) : undefined;
+  if (typeof variable !== 'string') return undefined;
+  return new Secret(withoutLineEnd(env[variable] ?? ''), { variable });
 }
 
 /** The configuration with the secrets, proxies and collectors of each cluster. */

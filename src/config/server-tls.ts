@@ -6,10 +6,10 @@ import type { Reporter } from './document.ts';
 import { readCas, readIdentity } from './tls-files.ts';
 import {
   anyText,
-  boolean,
   choice,
   invalid,
   list,
+  oldBoolean,
   optionalFilePath,
   section,
   text,
@@ -97,9 +97,23 @@ export const TLS_SERVER = section({
   min_version: v.optional(meaningOf(MIN_VERSIONS), 'TLS12'),
   max_version: v.optional(meaningOf(MAX_VERSIONS), 'TLS13'),
   cipher_suites: v.optional(list(meaningOf(CIPHER_SUITES)), []),
-  prefer_server_cipher_suites: v.optional(boolean, true),
+  prefer_server_cipher_suites: v.optional(oldBoolean, true),
   curve_preferences: v.optional(list(meaningOf(CURVES)), []),
 });
+
+/** Settings that ask for nothing by themselves: without a certificate TLS stays off, as in the toolkit. */
+const PROTOCOL_KEYS: ReadonlySet<string> = new Set([
+  'min_version',
+  'max_version',
+  'cipher_suites',
+  'prefer_server_cipher_suites',
+  'curve_preferences',
+]);
+
+/** Whether the section turns TLS on, by the keys that are written in it. */
+export function asksForTls(keys: readonly string[]): boolean {
+  return keys.some((key) => !PROTOCOL_KEYS.has(key));
+}
 
 type TlsServerConfig = v.InferOutput<typeof TLS_SERVER>;
 

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { findNearest } from '../nearest-word.ts';
 import type { CollectorOptions } from './collector-schema.ts';
 import { readDocument, SourceDocument } from './document.ts';
-import type { Environment } from './files.ts';
+import { type Environment, withoutLineEnd } from './files.ts';
 import { type ConfigIssues, isMap, UsageError } from './issues.ts';
 import { configSchema } from './keys-and-flags.ts';
 import { type AnySchema, type KeyMeta, makeAbsolute, unwrap } from './values.ts';
@@ -146,7 +146,9 @@ function listOverrides({ flags, env, collectors }: WrittenSources): readonly Ove
     const { flag = '', variable = '', valueType, isList } = key;
     const flagValue = flags[flag];
     // An empty variable counts as not set, as templates without a value set one.
-    const text = env[variable] ?? '';
+    const written = env[variable] ?? '';
+    // What has no flag is a secret.
+    const text = flag === '' ? withoutLineEnd(written) : written;
     if (flagValue === undefined && text === '') return [];
     const texts = flagValue === undefined ? splitVariable(text, isList) : [flagValue].flat();
     const values = texts.map((value) => parseText(valueType, String(value)));

@@ -96,6 +96,16 @@ export const boolean = v.pipe(
   v.metadata({ valueType: 'boolean' }),
 );
 
+/** A boolean as YAML 1.1 writes it, which other tools read: `on` and `no` are texts in YAML 1.2. */
+export const oldBoolean = v.pipe(
+  v.custom<boolean | string>(
+    (value) => typeof value === 'boolean' || (typeof value === 'string' && OLD_WORDS.test(value)),
+    invalid('is neither true nor false'),
+  ),
+  v.transform((value) => (typeof value === 'boolean' ? value : /^(?:y|on)/i.test(value))),
+);
+const OLD_WORDS = /^(?:y|yes|on|n|no|off)$/i;
+
 export const autoOrBoolean = v.pipe(
   v.union([v.literal('auto'), v.boolean()], invalid('is not one of auto, true, false')),
   v.metadata({ valueType: 'auto|true|false' }),

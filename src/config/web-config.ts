@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { readDocument } from './document.ts';
 import { type ConfigIssue, ConfigIssues, isContainer, isMap } from './issues.ts';
-import { readServerTls, type ServerTls, TLS_SERVER } from './server-tls.ts';
+import { asksForTls, readServerTls, type ServerTls, TLS_SERVER } from './server-tls.ts';
 import { validate } from './validate.ts';
-import { boolean, duration, integer, section } from './values.ts';
+import { integer, invalid, oldBoolean, parseDuration, section } from './values.ts';
 
 /**
  * The content of a web config file, in the format of the Prometheus exporter toolkit
@@ -24,8 +24,8 @@ export interface WebConfig {
 const NO_WEB_CONFIG: WebConfig = { headers: {}, users: new Map() };
 
 const BCRYPT_HASH = /^\$2[aby]?\$(0[4-9]|[12]\d|3[01])\$[./A-Za-z\d]{53}$/;
-/** Each step doubles the time of a comparison, and one is made at a time for all. */
-const MAX_BCRYPT_COST = 15;
+/** Each step doubles the time of a comparison. Above this one the first login of a user may take longer than a scrape. */
+const MAX_USUAL_COST = 15;
 const MAKE_HASH = 'make one with `htpasswd -nBC 10 ""` and remove the colon';
 
 /**
@@ -49,10 +49,17 @@ const users = v.pipe(
 );
 
 function findHashFault(value: unknown): string | undefined {
-  const cost = typeof value === 'string' ? BCRYPT_HASH.exec(value)?.[1] : undefined;
-  if (cost === undefined) return `the value is not a bcrypt hash: ${MAKE_HASH}`;
-  if (Number(cost) <= MAX_BCRYPT_COST) return undefined;
-  return `the value has bcrypt cost ${Number(cost)}; at most ${MAX_BCRYPT_COST} is accepted: ${MAKE_HASH}`;
+  if (typeof value === 'string' && BCRYPT_HASH.test(value)) return undefined;
+  return `the value is not a bcrypt hash: ${MAKE_HASH}`;
+}
+
+/** Whether a password takes so long to compare that the others must not wait for it. */
+export function isSlowHash(hash: string): boolean {
+  return costOf(hash) > MAX_USUAL_COST;
+}
+
+function costOf(hash: string): number {
+  return Number(BCRYPT_HASH.exec(hash)?.[1]);
 }
 
 /** Texts that Node.js sends as the value of a header. */
@@ -84,11 +91,39 @@ const HEADERS = section({
   'Content-Security-Policy': header(),
 });
 const HTTP_SERVER = section({
-  http2: v.optional(boolean, true),
+  http2: v.optional(oldBoolean, true),
   headers: v.optional(HEADERS, {}),
 });
+/** Seconds, written as Prometheus does (`1d`) or as Go does (`1.5s`); the number 0 turns the limit off. */
+const intervalValue = v.pipe(
+  v.custom<string | 0>(
+    (value) => value === 0 || (typeof value === 'string' && parseInterval(value) !== undefined),
+    invalid('is not an interval: write it with units, as 30s, 1.5s or 100ms, or 0 for no limit'),
+  ),
+  v.transform((written) => (written === 0 ? 0 : (parseInterval(written) ?? 0))),
+);
+
+const GO_UNITS: Readonly<Record<string, number>> = {
+  ns: 1e-9,
+  us: 1e-6,
+  ms: 1e-3,
+  s: 1,
+  m: 60,
+  h: 3_600,
+};
+
+function parseInterval(written: string): number | undefined {
+  const parts = written.replaceAll(/[µμ]s/g, 'us');
+  if (!/^(?:\d+(?:\.\d+)?(?:[num]?s|[mh]))+$/.test(parts)) return parseDuration(written);
+  const counts = Array.from(parts.matchAll(/([\d.]+)([a-z]+)/g));
+  return counts.reduce(
+    (sum, [, count, unit = '']) => sum + Number(count) * (GO_UNITS[unit] ?? 0),
+    0,
+  );
+}
+
 const RATE_LIMIT = section({
-  interval: v.optional(duration(0), '0s'),
+  interval: v.optional(intervalValue, 0),
   burst: v.optional(integer(0), 0),
 });
 
@@ -114,7 +149,7 @@ export async function readWebConfig(file: string | undefined): Promise<WebConfig
   const issues = new ConfigIssues();
   const { problems, warnings } = issues;
   if (file === undefined) return { config: NO_WEB_CONFIG, files: [], problems, warnings };
-  const document = await readDocument(file, 'the web config file', issues);
+  const document = await readDocument(file, 'the web config file', issues, 'tls_server_config:');
   if (problems.length > 0) return { config: NO_WEB_CONFIG, files: [file], problems, warnings };
   const values = validate(WEB_CONFIG, document);
   if (values === undefined) return { config: NO_WEB_CONFIG, files: [file], problems, warnings };
@@ -126,11 +161,20 @@ export async function readWebConfig(file: string | undefined): Promise<WebConfig
   if (interval > 0 && burst === 0) {
     document.reporterOf(['rate_limit']).warn('burst 0 rejects every request: set burst');
   }
-  const isEmpty = Object.keys(document.input['tls_server_config'] ?? {}).length === 0;
+  const slow = Object.entries(basic_auth_users ?? {}).filter(([, hash]) => isSlowHash(hash));
+  for (const [name, hash] of slow) {
+    const times = 2 ** (costOf(hash) - 10);
+    const message = `a first login takes ${times} times as long as with cost 10, and a scrape may not wait for it: ${MAKE_HASH}`;
+    document.reporterOf(['basic_auth_users']).warn(message, name);
+  }
+  const tlsKeys = Object.keys(document.input['tls_server_config'] ?? {});
+  const isTls = asksForTls(tlsKeys);
   const tls = document.reporterOf(['tls_server_config']);
+  if (!isTls && tlsKeys.length > 0) {
+    tls.warn('without a certificate TLS stays off, and this has no effect: set cert_file');
+  }
   const config = {
-    // An empty map sets nothing, as in the toolkit.
-    tls: isEmpty ? undefined : await readServerTls(tls_server_config, tls),
+    tls: isTls ? await readServerTls(tls_server_config, tls) : undefined,
     // An empty header counts as not set, as in the toolkit.
     headers: Object.fromEntries(headers.filter(([, value]) => value !== '')),
     users: new Map(Object.entries(basic_auth_users ?? {})),

@@ -140,6 +140,11 @@ export class Cluster {
     return snapshots.flatMap(({ families: rendered }) => [...rendered.values()]);
   }
 
+  /** Whether `pollNow` would begin a poll, and not only wait for running ones. */
+  wouldPoll(isChosen: IsChosen): boolean {
+    return this.#chosen(isChosen).some((poller) => poller.wouldPoll);
+  }
+
   /** Polls these collectors now if their interval has passed, and waits for them, `waitMs` at most. */
   async pollNow(isChosen: IsChosen, waitMs: number): Promise<void> {
     const { signal } = this.#stop;

@@ -157,6 +157,7 @@ export class Exporter {
       webConfig: this.#webConfig,
       monotonicMs,
       connectionDropped: this.#metrics.connectionDropped,
+      tlsRefused: this.#metrics.tlsRefused,
       log,
       timeouts,
       sockets,

@@ -129,7 +129,7 @@ export function formatScanCheck({ replicas, leases }: ScanCheck): string {
   return `${ofReplicas}; ${formatCount(leases.read)} leases read, the nodes count ${formatCount(leases.counted)} valid ones`;
 }
 
-/** Counts from this long before a scan, and until this long after it, are compared with it. */
+/** Counts from this long before a scan, and until this long after it, are compared with it; and the nearest on both sides. */
 const AROUND_MS = 60_000;
 /** Nodes write their records every ten seconds: a scan is compared when counts from this long after it are known. */
 const AFTER_MS = 10_000;
@@ -163,8 +163,9 @@ export class ScanHistory {
 
   addCounts(atMs: number, result: NodesResult): void {
     // A clock may be set back.
-    const known = this.#counts.filter(
-      (counts) => counts.atMs > atMs - REMEMBERED_MS && counts.atMs <= atMs,
+    const before = this.#counts.filter((counts) => counts.atMs <= atMs);
+    const known = before.filter(
+      (counts) => counts.atMs > atMs - REMEMBERED_MS || counts === before.at(-1),
     );
     const isSame = atMs - (known.at(-1)?.atMs ?? -Infinity) < AFTER_MS;
     this.#counts = isSame ? known : [...known, { atMs, counts: countsOf(result) }];
@@ -177,10 +178,15 @@ export class ScanHistory {
   }
 
   readonly #compare = ({ startMs, endMs, result }: RecordedScan) => {
+    const before = this.#counts.findLast(({ atMs }) => atMs <= startMs);
+    const after = this.#counts.find(({ atMs }) => atMs >= endMs + AFTER_MS);
+    const isNear = ({ atMs }: { readonly atMs: number }) =>
+      atMs >= startMs - AROUND_MS && atMs <= endMs + AROUND_MS;
+    // With a long interval the counts before and after a scan are far from it: both are needed then.
+    if (after === undefined || !(isNear(after) || before)) return [];
     const around = this.#counts.filter(
-      ({ atMs }) => atMs >= startMs - AROUND_MS && atMs <= endMs + AROUND_MS,
+      (counts) => isNear(counts) || counts === before || counts === after,
     );
-    if (!around.some(({ atMs }) => atMs >= endMs + AFTER_MS)) return [];
     const { stores, problems } = compareScan(
       result,
       around.map(({ counts }) => counts),

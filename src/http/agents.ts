@@ -23,7 +23,15 @@ export function createAgent({
   deadlines,
 }: AgentOptions): Dispatcher {
   const timeout = Math.min(POLICY.connectMs, deadlines.headersMs);
-  const connect = { ...tls, timeout, minVersion: 'TLSv1.2' as const };
+  const connect = {
+    ...tls,
+    timeout,
+    minVersion: 'TLSv1.2' as const,
+    // Node.js gives each address of a name but the last one 250 ms, which a slow link needs for the first packet alone.
+    autoSelectFamilyAttemptTimeout: Math.ceil(timeout / 3),
+    // The configured CAs are trusted as they are, also one whose issuer is not among them, as in Go and curl.
+    allowPartialTrustChain: tls.ca !== undefined,
+  };
   const pool = {
     allowH2: false,
     connections: maxConcurrentRequests,

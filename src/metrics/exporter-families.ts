@@ -31,6 +31,13 @@ export const processFamilies = {
     name: 'crdb_exporter_web_connections_dropped_total',
     help: 'Client connections refused or closed because too many were open.',
   }),
+  tlsRefused: counter({
+    name: 'crdb_exporter_web_tls_refused_total',
+    help: 'TLS clients that were refused.',
+    labels: ['reason'],
+    notes:
+      '`unknown_ca`, `expired` and `name` are about the certificate of the client, `plain_http` is a client without TLS.',
+  }),
   logLinesDropped: counter({
     name: 'crdb_exporter_log_lines_dropped_total',
     help: 'Log lines not written because standard output did not take them.',

@@ -13,6 +13,8 @@ import {
   FAILURE_REASONS,
   type FailureReason,
   type RetryReason,
+  TLS_REFUSALS,
+  type TlsRefusal,
 } from '../vocabulary.ts';
 import {
   clusterFamilies,
@@ -38,12 +40,14 @@ export class ExporterMetrics {
   /** A registry for the process and one for each cluster, so that forgetting a cluster forgets all of it. */
   readonly #registry = createProcessRegistry();
   readonly #connectionsDropped = countIn(this.#registry, processFamilies.connectionsDropped);
+  readonly #tlsRefused = countIn(this.#registry, processFamilies.tlsRefused);
   readonly #clusters = new Map<string, ClusterMetrics>();
   readonly #buildInfo = new SampleSet({});
 
   constructor({ version, revision, nodeVersion, platform }: Build) {
     const labels = { version, revision, node_version: nodeVersion, platform };
     this.#buildInfo.info(processFamilies.buildInfo, labels);
+    for (const reason of TLS_REFUSALS) this.#tlsRefused({ reason }, 0);
   }
 
   /** The metrics of one cluster; the same object every time, until it is forgotten. */
@@ -60,6 +64,9 @@ export class ExporterMetrics {
 
   /** Counts a connection that was refused or closed because too many were open. */
   readonly connectionDropped = (): void => this.#connectionsDropped({}, 1);
+
+  /** Counts a client that was refused because of TLS. */
+  readonly tlsRefused = (reason: TlsRefusal): void => this.#tlsRefused({ reason }, 1);
 
   /** Rendered for one scrape; series of collectors that are not chosen are left out. */
   async families(

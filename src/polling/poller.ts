@@ -142,13 +142,17 @@ export class Poller {
     this.#previous = undefined;
   }
 
+  /** Whether `pollNow` would begin a poll, and not only wait for a running one. */
+  get wouldPoll(): boolean {
+    return this.#polling === undefined && this.#schedule.isDue(this.intervalSeconds * 1000);
+  }
+
   /**
    * Polls now, unless the last poll started less than an interval ago: nobody can make the exporter query a cluster
    * more often than configured. Waits for a running poll, `waitMs` at most; the poll keeps its own timeout.
    */
   async pollNow(stop: AbortSignal, waitMs: number): Promise<void> {
-    const isDue = this.#schedule.isDue(this.intervalSeconds * 1000);
-    if (this.#polling === undefined && !isDue) return;
+    if (this.#polling === undefined && !this.wouldPoll) return;
     await Promise.race([this.#start(stop), sleep(waitMs, undefined, { ref: false })]);
   }
 

@@ -6,10 +6,34 @@ export interface Clock {
   readonly monotonicMs: () => number;
 }
 
-export const SYSTEM_CLOCK: Clock = {
-  wallMs: () => Date.now(),
-  monotonicMs: () => performance.now(),
-};
+/** The wall clock may run a little faster than the monotonic one: this much between two readings is a gap. */
+const GAP_MS = 1_000;
+
+/**
+ * A clock whose monotonic time also counts while the host is suspended: that of Linux stands still then, so that old data would
+ * be young. What the wall clock is ahead at once counts as such a time; one that is only set ahead makes data look older.
+ */
+export function createClock(
+  wallMs: () => number = Date.now,
+  monotonicMs: () => number = () => performance.now(),
+): Clock {
+  let lastWallMs = wallMs();
+  let lastMs = monotonicMs();
+  let suspendedMs = 0;
+  return {
+    wallMs,
+    monotonicMs() {
+      const [nowWallMs, nowMs] = [wallMs(), monotonicMs()];
+      const gapMs = nowWallMs - lastWallMs - (nowMs - lastMs);
+      if (gapMs > GAP_MS) suspendedMs += gapMs;
+      lastWallMs = nowWallMs;
+      lastMs = nowMs;
+      return nowMs + suspendedMs;
+    },
+  };
+}
+
+export const SYSTEM_CLOCK: Clock = createClock();
 
 /** Spread of the first polls after start: all clusters and collectors at once would be a burst. */
 const FIRST_POLL_SPREAD_MS = 800;

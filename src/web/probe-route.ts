@@ -13,6 +13,8 @@ export interface ServedCluster extends PolledCluster {
     isChosen: (collector: string) => boolean,
     options?: { readonly upBeforeFirstPoll?: number },
   ): SampleSet;
+  /** Whether `pollNow` would begin a poll. */
+  wouldPoll(isChosen: (collector: string) => boolean): boolean;
   pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
 }
 
@@ -27,24 +29,32 @@ const MIN_WAIT_MS = 100;
 
 /**
  * Makes the handler of /probe: it polls a configured cluster and sends its data, which includes failures. At most `maxWaits`
- * different waits of a cluster run at a time (0: any number): requests for the same collectors share one, so that many
- * requests for a cluster that does not respond take no place from others.
+ * different sets of collectors (0: any number) may have begun polls of a cluster that requests still wait for. Requests for the
+ * same set share one, and a request that begins no poll costs the cluster nothing and is not counted. So many requests for a
+ * slow cluster take no place from others.
  */
 export function createProbe(clusters: () => readonly ServedCluster[], maxWaits: number) {
   const waiting = new Set<{ readonly cluster: string; readonly collectors: string }>();
 
+  /** Whether other sets of collectors have taken all places of the cluster. */
+  function isFull({ cluster, collectors }: { cluster: string; collectors: string }): boolean {
+    const others = [...waiting].filter((other) => other.cluster === cluster);
+    const sets = new Set(others.map((other) => other.collectors));
+    return maxWaits > 0 && sets.size >= maxWaits && !sets.has(collectors);
+  }
+
   async function wait(cluster: ServedCluster, names: readonly string[], response: ServerResponse) {
+    const isChosen = (name: string): boolean => names.includes(name);
     const request = { cluster: cluster.name, collectors: names.join(',') };
-    const others = [...waiting].filter((other) => other.cluster === request.cluster);
-    const waits = new Set(others.map(({ collectors }) => collectors));
-    if (maxWaits > 0 && waits.size >= maxWaits && !waits.has(request.collectors)) {
-      sendBusy(response, '--web.max-probes');
-      return;
+    if (cluster.wouldPoll(isChosen)) {
+      if (isFull(request)) {
+        sendBusy(response, '--web.max-probes');
+        return;
+      }
+      waiting.add(request);
     }
-    waiting.add(request);
     const left = new Promise<void>((resolve) => response.once('close', resolve));
     try {
-      const isChosen = (name: string): boolean => names.includes(name);
       await Promise.race([cluster.pollNow(isChosen, readWaitMs(response.req)), left]);
     } finally {
       waiting.delete(request);

@@ -129,7 +129,7 @@ function createStatusRoutes(
   web: Pick<WebSettings, 'telemetry_path' | 'external_url'>,
 ): readonly Route[] {
   const { urls, routes: assets } = loadAssets();
-  const links = { ...urls, telemetryPath: web.telemetry_path };
+  const links = { ...urls, telemetryPath: web.telemetry_path.slice(1) };
   const cache = createRenderCache(source);
   const pages: readonly Route[] = [
     {
@@ -221,10 +221,10 @@ function readPageFile(name: string): Buffer {
 function createAsset(name: string, type: string, parts: readonly Buffer[]) {
   const content = Buffer.concat(parts);
   const version = createHash('sha256').update(content).digest('hex').slice(0, 8);
-  const path = `/-/${name}`;
+  const path = `-/${name}`;
   const headers = { 'content-type': type, 'cache-control': 'max-age=31536000, immutable' };
   const route: Route = {
-    path,
+    path: `/${path}`,
     handle: (_request, response) => send(response, [content], headers),
   };
   return { url: `${path}?${version}`, route };

@@ -50,6 +50,26 @@ describe('what a server writes cannot steer the terminal', () => {
     expect(out).not.toMatch(OBEYED);
   });
 
+  test('in the problems of a range', async () => {
+    const replica = {
+      desc: { range_id: 7 },
+      span: { start_key: '/Table/106/1', end_key: '/Table/106/2' },
+      source_node_id: 1,
+      source_store_id: 1,
+      problems: { [HOSTILE]: true },
+    };
+    await using server = await serve(({ url = '' }, response) => {
+      response.setHeader('content-type', 'application/json');
+      const nodes = [{ node_id: 1, liveness_status: 3 }];
+      response.end(JSON.stringify(url.includes('/ranges/') ? { ranges: [replica] } : { nodes }));
+    });
+    const { out } = await runHere(['range', '7', `--cluster.url=${server.url}`]);
+    expect(out).toMatch(/^\S*evil.*: reports a problem|^.*evil.*\. .*$/m);
+    expect(out.split('\n').filter((line) => line.includes('evil'))).not.toEqual([]);
+    expect(out).not.toMatch(OBEYED);
+    expect(out).not.toMatch(/^ok/m);
+  });
+
   test('in the error of a Cloud request', async () => {
     const config = await answering(400, { code: HOSTILE, message: HOSTILE });
     const { err } = await runHere(['cloud', 'assistant', 'get', config]);

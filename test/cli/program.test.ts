@@ -161,11 +161,36 @@ describe('completion', () => {
     [['ranges', '--problems', '--output', 'nd'], ['ndjson']],
     [['cloud', 'assistant', 'pro'], ['provision']],
     [['serve', '--collector.us'], ['--collector.users']],
+    [['--collector.us'], ['--collector.users']],
+    [['--config.au'], ['--config.auto-reload']],
+    [['reference', 'crdb_node_rec'], ['crdb_node_record_age_seconds']],
+    [['rules', '--set', 'heartbeat_c'], ['heartbeat_critical=']],
+    [['rules', '--set=heartbeat_c'], ['heartbeat_critical=']],
   ])('of %j is %j', async (words, expected) => {
     const { code, out } = await printed(['complete', '--', ...words]);
     expect(code).toBe(0);
     const lines = out.trimEnd().split('\n');
     expect(lines.slice(0, -1).map((line) => line.split('\t')[0])).toEqual(expected);
+  });
+});
+
+describe('completion of a cluster', () => {
+  const YAML = ['east', 'west', 'south-east']
+    .map((name) => `  - { name: ${name}, cluster_api: { urls: ["http://127.0.0.1:9"] } }\n`)
+    .join('');
+
+  test.each([
+    [(file: string) => ['--config.file', file, '--cluster', ''], ['east', 'west', 'south-east']],
+    [(file: string) => [`--config.file=${file}`, '--cluster', 'we'], ['west']],
+    [(file: string) => ['--cluster=so', `--config.file=${file}`, '--cluster=so'], ['south-east']],
+    [() => ['--config.file=/nowhere.yml', '--cluster', ''], []],
+    [() => ['--cluster', ''], []],
+  ])('%# has the names of the configuration file', async (wordsFor, expected) => {
+    const file = await writeTemporary('named.yml', `clusters:\n${YAML}`);
+    const { code, out } = await printed(['complete', '--', 'nodes', ...wordsFor(file)]);
+    expect(code).toBe(0);
+    const lines = out.trimEnd().split('\n').slice(0, -1);
+    expect(lines.map((line) => line.split('\t')[0])).toEqual(expected);
   });
 });
 

@@ -85,3 +85,33 @@ describe('proxies are read from the environment as curl reads them', () => {
     },
   );
 });
+
+async function urlsOf(url: string): Promise<readonly string[] | undefined> {
+  return (await loadFlags({ 'cluster.url': [url] }, {})).config.clusters[0]?.cluster_api?.urls;
+}
+
+describe('the URL of a node', () => {
+  test.each([
+    'https://crdb.:8080',
+    'https://crdb_1.crdb_net:8080',
+    'https://b\u00FCcher.example',
+    'http://127.1:8080',
+    'HTTPS://CRDB:8080',
+    'https://[::ffff:127.0.0.1]:8080',
+    `https://${'a'.repeat(63)}.example`,
+  ])('may be %s', async (url) => {
+    expect(await urlsOf(url)).toHaveLength(1);
+  });
+
+  test.each([
+    ['https://a..b:8080', /host name that DNS does not allow/],
+    ['https://.a:8080', /host name that DNS does not allow/],
+    [`https://${'a'.repeat(64)}.example`, /host name that DNS does not allow/],
+    [`https://${'a.'.repeat(130)}b`, /host name that DNS does not allow/],
+    ['https://crdb:0', /port 0/],
+    ['https://crdb:65536', /not a valid URL/],
+    ['https://[fe80::1%eth0]:8080', /not a valid URL/],
+  ])('cannot be %s', async (url, reason) => {
+    await expect(urlsOf(url)).rejects.toThrow(reason);
+  });
+});

@@ -80,7 +80,7 @@ test.each([
 ])('a password given as %s is revealed on demand and shown nowhere', async (_, line, described) => {
   const { config } = await loadText(`${USER}${line}`, {
     files: { 'secrets/crdb': '\uFEFFhunter2\r\n' },
-    env: { PASSWORD: 'hunter2' },
+    env: { PASSWORD: 'hunter2\n' },
   });
   expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe('hunter2');
   const shown = [
@@ -94,6 +94,18 @@ test.each([
     clusters: [{ cluster_api: { username: 'u', ...described } }],
   });
 });
+
+test.each(['hunter2', 'hunter2\n', 'hunter2\r\n'])(
+  'the newline at the end of a variable is not part of the password: %j',
+  async (value) => {
+    const { config } = await loadConfig({
+      flags: { 'cluster.url': ['https://a:1'], 'cluster.username': 'u' },
+      env: { CRDB_EXPORTER_CLUSTER_PASSWORD: value },
+      collectors: COLLECTORS,
+    });
+    expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe('hunter2');
+  },
+);
 
 test('a secret is the same as one of the same text from anywhere, or of the same file', () => {
   const text = new Secret('a');

@@ -38,10 +38,14 @@ const BAD = [
   'basic_auth_users: { alice: hunter2 }',
   `basic_auth_users: { alice: "alice:$2y$10$${'a'.repeat(53)}" }`,
   'basic_auth_users:',
-  `basic_auth_users: { alice: ${HASH.replace('$04$', '$16$')} }`,
+  `basic_auth_users: { alice: ${HASH.replace('$04$', '$32$')} }`,
   'basic_auth_users: alice:hunter2',
   `basic_auth_users: { "al:ice": "${HASH}" }`,
   'rate_limit: { interval: 5, burst: 1 }',
+  'rate_limit: { interval: 1.s }',
+  'rate_limit: { interval: -1s }',
+  'http_server_config: { http2: disabled }',
+  'tls_server_config: { client_allowed_sans: [a] }',
   'rate_limit: { interval: 1s, burst: -1 }',
   'basic_auth_users: {',
   'basic_auth_users: {}\nbasic_auth_users: {}',
@@ -85,15 +89,21 @@ test('each problem is reported with its place and remedy, never with a password'
     web.yml:1:28: basic_auth_users.alice: the value is not a bcrypt hash: make one with \`htpasswd -nBC 10 ""\` and remove the colon
     web.yml:1:28: basic_auth_users.alice: the value is not a bcrypt hash: make one with \`htpasswd -nBC 10 ""\` and remove the colon
     web.yml:1:18: basic_auth_users: lists no users: write each as \`name: hash\`, or remove the key
-    web.yml:1:28: basic_auth_users.alice: the value has bcrypt cost 16; at most 15 is accepted: make one with \`htpasswd -nBC 10 ""\` and remove the colon
+    web.yml:1:28: basic_auth_users.alice: the value is not a bcrypt hash: make one with \`htpasswd -nBC 10 ""\` and remove the colon
     web.yml:1:19: basic_auth_users: lists no users: write each as \`name: hash\`, or remove the key
     web.yml:1:31: basic_auth_users.al:ice: a name with a colon cannot log in: remove it
-    web.yml:1:25: rate_limit.interval: 5 is not a duration: write it with units, as 30s, 1m30s or 500ms
+    web.yml:1:25: rate_limit.interval: 5 is not an interval: write it with units, as 30s, 1.5s or 100ms, or 0 for no limit
+    web.yml:1:25: rate_limit.interval: "1.s" is not an interval: write it with units, as 30s, 1.5s or 100ms, or 0 for no limit
+    web.yml:1:25: rate_limit.interval: "-1s" is not an interval: write it with units, as 30s, 1.5s or 100ms, or 0 for no limit
+    web.yml:1:30: http_server_config.http2: "disabled" is neither true nor false
+    web.yml:1:20: tls_server_config: a certificate is missing: set cert_file or cert
+    web.yml:1:20: tls_server_config: a private key is missing: set key_file or key
+    web.yml:1:43: tls_server_config.client_allowed_sans: names, but no client certificate is requested: set client_auth_type to RequireAndVerifyClientCert
     web.yml:1:36: rate_limit.burst: -1 is too small: at least 0
     web.yml:1:20: not valid YAML: Flow map in block collection must be sufficiently indented and end with a }
     web.yml:2:1: not valid YAML: the key "basic_auth_users" is set twice: remove one
     web.yml:1:19: basic_auth_users: lists no users: write each as \`name: hash\`, or remove the key
-    web.yml:1:1: expected keys and values such as \`clusters:\` at the top
+    web.yml:1:1: expected keys and values such as \`tls_server_config:\` at the top
     "
   `);
 });
@@ -117,6 +127,8 @@ const DOUBTFUL = [
   `tls_server_config: { ${PAIR}, client_auth_type: VerifyClientCertIfGiven }`,
   `tls_server_config: { ${PAIR}, client_auth_type: RequireAnyClientCert, client_allowed_sans: [a] }`,
   'rate_limit: { interval: 1s }',
+  'tls_server_config: { min_version: TLS13, cipher_suites: [TLS_AES_128_GCM_SHA256] }',
+  `basic_auth_users: { alice: ${HASH}, bob: ${HASH.replace('$04$', '$18$')} }`,
 ];
 
 test('what works but should be changed is warned of', async () => {
@@ -129,6 +141,8 @@ test('what works but should be changed is warned of', async () => {
     web.yml:1:81: tls_server_config.client_auth_type: without client_ca_file, certificates of every public CA are accepted: set it
     web.yml:1:124: tls_server_config.client_allowed_sans: certificates are not verified, so a client can claim any name: set client_auth_type to RequireAndVerifyClientCert
     web.yml:1:13: rate_limit: burst 0 rejects every request: set burst
+    web.yml:1:20: tls_server_config: without a certificate TLS stays off, and this has no effect: set cert_file
+    web.yml:1:95: basic_auth_users.bob: a first login takes 256 times as long as with cost 10, and a scrape may not wait for it: make one with \`htpasswd -nBC 10 ""\` and remove the colon
     "
   `);
 });

@@ -11,6 +11,15 @@ import { FILES, HASH, PAIR, readText } from './web-files.ts';
 
 const EXAMPLE = path.join(import.meta.dirname, '../../config/web-config.example.yml');
 
+/** Whether the server chooses the suite, with this word in the file. */
+async function orderOf(word: string): Promise<boolean | undefined> {
+  const { problems, config } = await readText(
+    `tls_server_config: { ${PAIR}, prefer_server_cipher_suites: ${word} }\nhttp_server_config: { http2: ${word} }`,
+  );
+  expect(problems).toBe('');
+  return config.tls?.context().honorCipherOrder;
+}
+
 describe('a web config file', () => {
   test('may be empty: then every client has access, in plain text', async () => {
     for (const text of ['', '# nothing\n', '{}', 'tls_server_config:\nrate_limit:\n']) {
@@ -61,6 +70,28 @@ rate_limit: { interval: 1m30s, burst: 5 }
     expect([...config.users.keys()]).toEqual(['alice', 'bob']);
     expect(config.rateLimit).toEqual({ intervalSeconds: 90, burst: 5 });
     expect(files).toEqual(['web.yml', 'good.crt', 'good.key', 'ca.crt']);
+  });
+
+  test.each([
+    ['0', 0],
+    ['"0"', 0],
+    ['0s', 0],
+    ['1.5s', 1.5],
+    ['100ms', 0.1],
+    ['250us', 0.00025],
+    ['1µs', 0.000001],
+    ['1h1m0.5s', 3660.5],
+    ['1m30s', 90],
+    ['1d', 86_400],
+  ])('may have the interval %s, as Go or Prometheus writes it', async (written, seconds) => {
+    const { config, problems } = await readText(`rate_limit: { interval: ${written}, burst: 2 }`);
+    expect(problems).toBe('');
+    expect(config.rateLimit?.intervalSeconds ?? 0).toBeCloseTo(seconds, 9);
+  });
+
+  test('may have the booleans of YAML 1.1, which other exporters read', async () => {
+    for (const word of ['on', 'Yes', 'y', 'true', 'ON']) expect(await orderOf(word)).toBe(true);
+    for (const word of ['off', 'No', 'n', 'false', 'OFF']) expect(await orderOf(word)).toBe(false);
   });
 
   test('prefers a file to what is written in it', async () => {

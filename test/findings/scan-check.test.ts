@@ -199,13 +199,30 @@ describe('scans of a cluster', () => {
     ]);
   });
 
-  test('are not compared without counts from soon after them', () => {
+  test.each([
+    ['rarer than the scans', 10],
+    ['rarer than they are remembered', 40],
+  ])('are compared with counts that are %s', (_what, minutes) => {
+    const wrongAfter = (replicas: (at: number) => number): readonly number[] => {
+      const history = new ScanHistory();
+      return Array.from({ length: 6 }, (_, at) => {
+        const countedMs = at * minutes * MINUTE;
+        history.addCounts(countedMs, counted(1_000 + 500 * at));
+        const endMs = countedMs + 5 * MINUTE;
+        history.addScan({ startMs: endMs - 1_000, endMs, result: read(replicas(at)) });
+        return wrongScans(history);
+      });
+    };
+    expect(wrongAfter(() => 10)).toEqual([0, 0, 2, 3, 3, 3]);
+    expect(wrongAfter((at) => 1_250 + 500 * at)).toEqual([0, 0, 0, 0, 0, 0]);
+  });
+
+  test('are not compared without counts from after them, or from far after them alone', () => {
     const history = new ScanHistory();
-    for (let at = 0; at < 100; at += 1) {
-      history.addCounts(at * 10 * MINUTE, counted(1_000));
-      const endMs = (at * 10 + 5) * MINUTE;
-      history.addScan({ startMs: endMs - 1_000, endMs, result: read(10) });
+    for (const startMs of [0, 1_000, 2_000]) {
+      history.addScan({ startMs, endMs: startMs + 1_000, result: read(10) });
     }
+    history.addCounts(4 * MINUTE, counted(1_000));
     expect(history.problems()).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import type { LookupFunction } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { TLSSocket } from 'node:tls';
 import { describe, expect, test } from 'vitest';
@@ -16,6 +17,11 @@ const [first, second] = await Promise.all([
 ]);
 const CHECKED = { rejectUnauthorized: true } as const;
 
+/** Every name is this host. */
+const lookup: LookupFunction = (_host, _options, callback) => {
+  callback(null, [{ address: '127.0.0.1', family: 4 }]);
+};
+
 describe('the certificate of a node', () => {
   test('is accepted only when the configured CA signed it', async () => {
     await using node = await serveTls(server);
@@ -23,6 +29,19 @@ describe('the certificate of a node', () => {
     expect(await ask(client)).toBe('{"fine":true}');
     await using stranger = connect([node.url], { tls: CHECKED });
     await expect(ask(stranger)).rejects.toMatchObject({ reason: 'tls' });
+  });
+
+  test('is accepted from an intermediate CA that is configured without its root', async () => {
+    const between = await authority.issueAuthority('between');
+    const beside = await authority.issueAuthority('beside');
+    const { cert, key } = await between.issue({ name: 'node', sans: ['ip:127.0.0.1'] });
+    for (const chain of [cert, `${cert}\n${between.cert}`]) {
+      await using node = await serveTls({ cert: chain, key });
+      await using client = connect([node.url], { tls: { ...CHECKED, ca: between.cert } });
+      expect(await ask(client)).toBe('{"fine":true}');
+      await using stranger = connect([node.url], { tls: { ...CHECKED, ca: beside.cert } });
+      await expect(ask(stranger)).rejects.toMatchObject({ reason: 'tls' });
+    }
   });
 
   test('is not accepted when it has expired, is for another host or for clients only', async () => {
@@ -57,6 +76,19 @@ describe('the certificate of a node', () => {
     expect(await ask(good)).toBe('{"fine":true}');
     await using bad = connect([node.url], { tls: { ...CHECKED, ca, servername: 'x.example' } });
     await expect(ask(bad)).rejects.toMatchObject({ reason: 'tls' });
+  });
+
+  test('is checked for a host name with a dot at its end, or in another case, as without', async () => {
+    await using node = await serveTls(server);
+    for (const name of ['crdb.example', 'crdb.example.', 'CRDB.Example']) {
+      const tls = { ...CHECKED, ca, lookup };
+      await using client = connect([`https://${name}:${node.port}`], { tls });
+      expect(await ask(client)).toBe('{"fine":true}');
+    }
+    await using other = connect([`https://x.example.:${node.port}`], {
+      tls: { ...CHECKED, ca, lookup },
+    });
+    await expect(ask(other)).rejects.toMatchObject({ reason: 'tls' });
   });
 
   test('is not checked when verification is off', async () => {

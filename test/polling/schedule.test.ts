@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest';
-import { maxAgeSeconds, Schedule } from '../../src/polling/schedule.ts';
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createClock, maxAgeSeconds, Schedule } from '../../src/polling/schedule.ts';
 
 /** When the first polls of a collector start, ms after the process, if each takes that long. */
 function starts(intervalMs: number, tookMs: number, random: () => number): readonly number[] {
@@ -64,4 +65,84 @@ test('data is shown for three intervals, but at most one and ten minutes, or as 
   expect(maxAgeSeconds(undefined, 300)).toBe(900);
   expect(maxAgeSeconds(undefined, 3_600)).toBe(4_200);
   expect(maxAgeSeconds(20, 15)).toBe(20);
+});
+
+/** A clock after these steps of the wall clock and of the monotonic one, in s. */
+function readAfter(...steps: readonly (readonly [wall: number, monotonic: number])[]): number {
+  let [wall, monotonic] = [1_700_000_000_000, 5_000];
+  const clock = createClock(
+    () => wall,
+    () => monotonic,
+  );
+  const before = clock.monotonicMs();
+  for (const [wallSeconds, seconds] of steps) {
+    wall += wallSeconds * 1_000;
+    monotonic += seconds * 1_000;
+    clock.monotonicMs();
+  }
+  return (clock.monotonicMs() - before) / 1_000;
+}
+
+describe('the clock of a host', () => {
+  test.each([
+    [
+      'that runs',
+      [
+        [30, 30],
+        [5, 5],
+      ],
+      35,
+    ],
+    [
+      'that was suspended for an hour',
+      [
+        [30, 30],
+        [3_600, 0.5],
+      ],
+      3_630,
+    ],
+    [
+      'whose wall clock is set back',
+      [
+        [10, 10],
+        [-7_200, 10],
+      ],
+      20,
+    ],
+    [
+      'whose wall clock is set back by years and ahead again',
+      [
+        [-1e8, 1],
+        [1e8, 1],
+      ],
+      1e8 + 1,
+    ],
+    [
+      'whose wall clock is adjusted slowly',
+      Array.from({ length: 100 }, () => [1.0005, 1] as const),
+      100,
+    ],
+  ] as const)('%s', (_what, steps, expected) => {
+    expect(readAfter(...steps)).toBeCloseTo(expected, 3);
+  });
+
+  test('never goes back, however the wall clock is set', () => {
+    fc.assert(
+      fc.property(fc.array(fc.tuple(fc.integer(), fc.nat(1e6))), (steps) => {
+        let [wall, monotonic] = [0, 0];
+        const clock = createClock(
+          () => wall,
+          () => monotonic,
+        );
+        let last = clock.monotonicMs();
+        for (const [wallStep, step] of steps) {
+          wall += wallStep;
+          monotonic += step;
+          const now = clock.monotonicMs();
+          expect(now - last).toBeGreaterThanOrEqual(step);
+          last = now;
+        }
+      }),
+    );
+  });
 });

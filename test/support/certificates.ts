@@ -25,6 +25,8 @@ interface Subject {
 export interface Authority {
   readonly cert: string;
   issue(subject: Subject): Promise<Identity>;
+  /** A CA whose certificate this one signs. */
+  issueAuthority(name: string): Promise<Authority>;
 }
 
 export async function createAuthority(name = 'test CA'): Promise<Authority> {
@@ -34,14 +36,37 @@ export async function createAuthority(name = 'test CA'): Promise<Authority> {
     name: `CN=${name}`,
     ...validity(1),
     keys,
-    extensions: [
-      new x509.BasicConstraintsExtension(true, undefined, true),
-      new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
-    ],
+    extensions: AUTHORITY,
   });
+  return authorityWith(certificate, keys);
+}
+
+const AUTHORITY = [
+  new x509.BasicConstraintsExtension(true, undefined, true),
+  new x509.KeyUsagesExtension(x509.KeyUsageFlags.keyCertSign, true),
+];
+
+function authorityWith(
+  certificate: x509.X509Certificate,
+  keys: webcrypto.CryptoKeyPair,
+): Authority {
   let serial = 1;
   return {
     cert: certificate.toString('pem'),
+    async issueAuthority(subject) {
+      const own = await createKeys();
+      serial += 1;
+      const issued = await x509.X509CertificateGenerator.create({
+        serialNumber: serial.toString(16).padStart(2, '0'),
+        subject: `CN=${subject}`,
+        issuer: certificate.subject,
+        ...validity(1),
+        publicKey: own.publicKey,
+        signingKey: keys.privateKey,
+        extensions: AUTHORITY,
+      });
+      return authorityWith(issued, own);
+    },
     async issue({ name: subject, sans = [], usage = 'server', days = 1 }) {
       const own = await createKeys();
       serial += 1;

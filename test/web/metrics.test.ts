@@ -112,6 +112,6 @@ describe('/metrics', () => {
     const { url } = await startPolledOrchard({ flags: { 'web.telemetry-path': '/prom/data' } });
     expect((await fetchPath(url, '/prom/data')).status).toBe(200);
     expect((await fetchPath(url, '/metrics')).status).toBe(404);
-    expect((await fetchPath(url, '/')).text).toContain('href="/prom/data"');
+    expect((await fetchPath(url, '/')).text).toContain('href="prom/data"');
   });
 });

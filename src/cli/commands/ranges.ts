@@ -15,7 +15,7 @@ import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT, usageError } from '../command.ts';
 import { type DescriptorReport, describeReplicas, readDescriptors } from '../described-ranges.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
-import { note, withProgress, writeJson, writeOut } from '../output/standard-output.ts';
+import { note, withProgress, writeJson, writeLines } from '../output/standard-output.ts';
 import { type Column, printTable, textColumns, toRow } from '../output/table.ts';
 import {
   listFailures,
@@ -288,15 +288,15 @@ async function printReport(report: RangeReport, live: ReadonlySet<number>): Prom
     last === null ? `table ${table}` : formatTables({ table, lastTable: String(last) });
   const system = systemRangeName({ rangeId: range_id, table: '' }) ?? 'outside of tables';
   const where = table_id === null ? system : `${tables}, index ${index_id ?? '-'}`;
-  await writeOut(`Range ${range_id}: ${where}\n`);
+  await writeLines(`Range ${range_id}: ${where}`);
   const { descriptor } = report;
-  if (descriptor !== null) await writeOut(`${describeReplicas(descriptor, live)}\n\n`);
+  if (descriptor !== null) await writeLines(describeReplicas(descriptor, live), '');
   await printTable(
     COLUMNS,
     replicas.map((replica) => toRow(COLUMNS, replica)),
   );
   const holder = replicas.find(({ is_leaseholder }) => is_leaseholder) ?? first;
-  await writeOut('\nLeases, the last one first:\n');
+  await writeLines('', 'Leases, the last one first:');
   await printTable(
     textColumns('SINCE', 'NODE', 'STORE', 'SEQUENCE'),
     (holder?.lease_history ?? []).toReversed().map(({ start, replica, sequence }) => {
@@ -308,7 +308,7 @@ async function printReport(report: RangeReport, live: ReadonlySet<number>): Prom
     unread.length === 0
       ? 'No replica reports a problem.'
       : `No replica that was read reports a problem; not read: ${formatNodes(unread)}.`;
-  await writeOut(`\n${lines.length === 0 ? none : lines.join('\n')}\n\n`);
+  await writeLines('', ...(lines.length === 0 ? [none] : lines), '');
 }
 
 const RAFT: Column<Replica> = {

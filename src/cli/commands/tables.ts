@@ -12,7 +12,6 @@ import {
   formatAge,
   formatBytes,
   formatCount,
-  formatLine,
   formatNumber,
   formatPercent,
   toTime,
@@ -20,7 +19,7 @@ import {
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
-import { note, writeJson, writeOut, withProgress } from '../output/standard-output.ts';
+import { note, writeJson, writeLines, withProgress } from '../output/standard-output.ts';
 import { type Column, numberColumn, printTable, textColumns } from '../output/table.ts';
 import { scanAllNodes } from '../read-replicas.ts';
 
@@ -168,13 +167,12 @@ async function printDetails(
     ['garbage collected after', orInherited(zone.gc.ttl_seconds, formatAge)],
     ['statistics', describeAge(toSeconds(details.stats_last_created_at))],
   ]);
-  await writeOut('\n');
+  await writeLines('');
   await printTable(
     textColumns('USER', 'PRIVILEGES'),
     grants.map(({ user = '', privileges }) => [user, privileges.join(', ')]),
   );
-  const statement = (details.create_table_statement ?? '').split('\n').map(formatLine);
-  await writeOut(`\n${statement.join('\n')}\n`);
+  await writeLines('', ...(details.create_table_statement ?? '').split('\n'));
 }
 
 /** `26h old`, of the statistics of the optimizer. */

@@ -29,7 +29,15 @@ function isBrokenPipe(error: Error): boolean {
   return 'code' in error && error.code === 'EPIPE';
 }
 
-/** Writes to standard output; resolves when it can take more, to whether it took the text. */
+/** Writes lines that may hold text of a server: each is escaped, and stays one line. */
+export async function writeLines(...lines: readonly string[]): Promise<void> {
+  await writeOut(lines.map((line) => `${formatLine(line)}\n`).join(''));
+}
+
+/**
+ * Writes to standard output as it is: only what is escaped already, as a table or JSON; `writeLines` is for everything else.
+ * Resolves when it can take more, to whether it took the text.
+ */
 export async function writeOut(text: string): Promise<boolean> {
   if (process.stdout.writableEnded || process.stdout.destroyed) return false;
   return new Promise((resolve) => process.stdout.write(text, (error) => resolve(!error)));

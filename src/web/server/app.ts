@@ -4,6 +4,7 @@ import express from 'express';
 import type { Config } from '../../config/keys-and-flags.ts';
 import type { WebConfig } from '../../config/web-config.ts';
 import type { Log } from '../../log.ts';
+import type { TlsRefusal } from '../../vocabulary.ts';
 import { type Route, SENDING, sendText } from '../respond.ts';
 import { type ComparePassword, createAuthenticator } from './login.ts';
 import type { WebConfigWatcher } from './web-config-watcher.ts';
@@ -17,6 +18,8 @@ export interface WebServerOptions {
   readonly sockets?: readonly number[] | undefined;
   /** Counts a connection that was refused or closed because too many were open. */
   readonly connectionDropped: () => void;
+  /** Counts a client that was refused because of TLS. */
+  readonly tlsRefused: (reason: TlsRefusal) => void;
   readonly timeouts?: Readonly<typeof SERVER_TIMEOUTS> | undefined;
   readonly monotonicMs: () => number;
   readonly log: Log;
@@ -30,8 +33,10 @@ export const SERVER_TIMEOUTS = {
   requestMs: 30_000,
   /** These two are checked so often. */
   checkMs: 5_000,
-  /** A client that takes nothing of its response for so long is cut off. */
+  /** A client that takes nothing of its response for so long is cut off, */
   sendMs: 60_000,
+  /** and one that has not taken all of it after this time: until then the response stays in memory. */
+  sendAllMs: 120_000,
 };
 
 /** Far longer than what Prometheus sends; the parser refuses more than 16 KiB with all headers. */
@@ -42,19 +47,28 @@ const MAX_PARAMETERS = 256;
 export function createApp(
   { web, routes, webConfig, monotonicMs, log, timeouts = SERVER_TIMEOUTS }: WebServerOptions,
   compare: ComparePassword,
+  compareSlow: ComparePassword,
 ): RequestListener {
   const healthChecks = routes.filter(({ isHealthCheck }) => isHealthCheck);
   const openPaths = web.protect_probes ? [] : healthChecks.map(({ path }) => path);
   const isOpen = (path: string): boolean => openPaths.includes(path);
   const isWithinRate = createRateLimiter(monotonicMs);
-  const authenticate = createAuthenticator(() => webConfig.current().config.users, compare);
+  const authenticate = createAuthenticator(
+    () => webConfig.current().config.users,
+    compare,
+    compareSlow,
+  );
   const app = express();
   app.disable('x-powered-by');
   app.disable('etag');
   app.enable('strict routing');
   app.enable('case sensitive routing');
   app.use((request, response, next) => {
-    response.once(SENDING, () => response.setTimeout(timeouts.sendMs));
+    response.once(SENDING, () => {
+      response.setTimeout(timeouts.sendMs);
+      const timer = setTimeout(() => response.destroy(), timeouts.sendAllMs);
+      response.once('close', () => clearTimeout(timer));
+    });
     const { rateLimit, headers } = webConfig.current().config;
     if (rateLimit !== undefined && !isOpen(request.path) && !isWithinRate(rateLimit)) {
       sendText(response, 429, 'too many requests\n');

@@ -37,15 +37,27 @@ export class Connections {
     this.#onDropped = onDropped;
   }
 
-  /** Adds a new connection. When too many are open, the one without a request or response for the longest time is closed. */
+  /**
+   * Adds a new connection. When too many are open, the one that has been idle for the longest time is closed, so that idle ones
+   * never end a response; the one with the oldest request if there is no other idle one.
+   */
   add(socket: Socket): void {
+    if (this.#open.size >= this.#maxOpen) this.#dropOne();
     this.#open.set(socket, undefined);
     socket.on('close', () => this.#open.delete(socket));
-    const [oldest = socket] = this.#open.keys();
-    if (this.#open.size <= this.#maxOpen) return;
-    this.#open.delete(oldest);
-    oldest.destroy();
+  }
+
+  #dropOne(): void {
+    const dropped = this.#oldestIdle() ?? this.#open.keys().next().value;
+    if (dropped === undefined) return;
+    this.#open.delete(dropped);
+    dropped.destroy();
     this.#onDropped();
+  }
+
+  #oldestIdle(): Socket | undefined {
+    for (const [socket, response] of this.#open) if (response === undefined) return socket;
+    return undefined;
   }
 
   /** Handles the requests of open connections. A second request before the response to the first closes the connection. */

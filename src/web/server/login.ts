@@ -2,7 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { WebConfig } from '../../config/web-config.ts';
+import { isSlowHash, type WebConfig } from '../../config/web-config.ts';
 import { sendText } from '../respond.ts';
 
 /** Number of accepted logins that are remembered, so that they need no other comparison. There are far fewer users. */
@@ -28,9 +28,22 @@ interface Attempt {
   readonly result: PromiseWithResolvers<LoginOutcome>;
 }
 
-/** Requires the password of one of the configured users. Resolves to false once it has answered with 401 or 429. */
-export function createAuthenticator(users: () => WebConfig['users'], compare: ComparePassword) {
-  const checkLogin = createLoginCheck(users, compare);
+/**
+ * Requires the password of one of the configured users. Resolves to false once it has answered with 401 or 429. Hashes that
+ * take very long have a comparison of their own, so that nobody waits for it but their users.
+ */
+export function createAuthenticator(
+  users: () => WebConfig['users'],
+  compare: ComparePassword,
+  compareSlow: ComparePassword,
+) {
+  const checkUsual = createLoginCheck(users, compare);
+  const checkSlow = createLoginCheck(users, compareSlow);
+  const checkLogin: typeof checkUsual = (authorization, left) => {
+    const hash = users().get(parseBasic(authorization)?.user ?? '');
+    const check = hash !== undefined && isSlowHash(hash) ? checkSlow : checkUsual;
+    return check(authorization, left);
+  };
   return async ({ headers }: IncomingMessage, response: ServerResponse): Promise<boolean> => {
     if (users().size === 0) return true;
     const closed = new AbortController();
@@ -117,9 +130,10 @@ function parseBasic(authorization = '') {
   return { user: text.slice(0, colon), password: text.slice(colon + 1) };
 }
 
-/** A hash that takes as long to compare as the slowest one of the users. */
+/** A hash that takes as long to compare as the slowest one of the users, but for those that take very long. */
 function hashOfUnknownUser(users: WebConfig['users']): string {
-  const costs = Array.from(users.values(), (hash) => hash.split('$')[2] ?? '10');
+  const hashes = [...users.values()].filter((hash) => !isSlowHash(hash));
+  const costs = hashes.map((hash) => hash.split('$')[2] ?? '10');
   return `$2b$${costs.toSorted().at(-1) ?? '10'}$${UNKNOWN_USER_HASH}`;
 }
 

@@ -1,47 +1,109 @@
-import type { ServerOptions } from 'node:http';
-import https, { type Server } from 'node:https';
-import { isIPv6, SocketAddress } from 'node:net';
-import type { TLSSocket } from 'node:tls';
+import type { Server } from 'node:http';
+import { isIPv6, type Socket, SocketAddress } from 'node:net';
+import tls, { type SecureContext, type TLSSocket } from 'node:tls';
 import { isDeepStrictEqual } from 'node:util';
 import type { ServerTls } from '../../config/server-tls.ts';
-import type { Log } from '../../log.ts';
+import { codeOf } from '../../http/errors.ts';
 import type { Connections } from './connections.ts';
+import { answerOnce, type RefuseClient } from './refusals.ts';
 import type { WebConfigWatcher } from './web-config-watcher.ts';
 
 /** Types of names that rules for clients can name. */
 const COMPARED_TYPES: ReadonlySet<string> = new Set(['DNS', 'email', 'URI', 'IP Address']);
+/** What OpenSSL finds wrong with a certificate that no CA of the file has issued. */
+const UNKNOWN_CA =
+  /^(?:UNABLE_TO_GET_ISSUER_CERT|UNABLE_TO_VERIFY_LEAF|SELF_SIGNED|DEPTH_ZERO_SELF_SIGNED)/;
+const EXPIRED = /^CERT_(?:HAS_EXPIRED|NOT_YET_VALID)$/;
 
-/** A server whose certificate, CAs and rules for clients follow the web config file. */
-export function createTlsServer(
-  options: ServerOptions & { readonly handshakeTimeout: number },
-  tls: ServerTls,
-  webConfig: WebConfigWatcher,
-  connections: Connections,
-  log: Log,
-): Server {
-  let settings = tls;
-  const server = https.createServer({
-    ...options,
+/** How a server admits clients. */
+interface TlsServerOptions {
+  readonly tls: ServerTls;
+  readonly webConfig: WebConfigWatcher;
+  readonly connections: Connections;
+  /** How long a client may take to its first byte and to the end of the handshake, and then to its first request. */
+  readonly handshakeMs: number;
+  readonly refuse: RefuseClient;
+}
+
+/**
+ * Makes an HTTP server speak TLS. Its certificate, CAs and rules for clients follow the web config file. A client without
+ * TLS, or whose certificate is not accepted, is told the reason before any of its request is read.
+ */
+export function serveTls(server: Server, options: TlsServerOptions): void {
+  const { webConfig, connections, handshakeMs, refuse } = options;
+  let settings = options.tls;
+  const handshakes = tls.createServer({
     ...settings.context(),
+    handshakeTimeout: handshakeMs,
     requestCert: settings.clientAuth.requested,
     // Certificates are checked below, by the present settings.
     rejectUnauthorized: false,
   });
-  server.prependListener('secureConnection', (socket) => {
-    if (!isAdmitted(socket, settings, log)) socket.destroy();
+  trustIntermediates(handshakes, settings);
+  handshakes.on('tlsClientError', (error, socket) => {
+    // A client that only leaves, as a probe of the port does, is not refused.
+    if (codeOf(error) !== 'ECONNRESET') refuse('other', socket, error.message);
   });
-  server.on('tlsClientError', ({ message }) =>
-    log.debug({ reason: message }, 'TLS handshake failed'),
-  );
   webConfig.onReload(({ config: { tls: changed } }) => {
     if (changed === undefined) return;
-    server.setSecureContext(changed.context());
+    handshakes.setSecureContext(changed.context());
+    trustIntermediates(handshakes, changed);
     const isSame = isDeepStrictEqual(clientRules(settings), clientRules(changed));
     settings = changed;
     // The certificates of open connections were accepted by the old settings, and may be revoked by the new ones.
     if (changed.clientAuth.requested && !isSame) connections.closeAll();
   });
-  return server;
+  // The server's own listener, which reads requests, gets a connection only after its handshake.
+  const readers = server.rawListeners('connection');
+  server.removeAllListeners('connection');
+  server.on('connection', (socket) => {
+    onFirstByte(socket, handshakeMs, (byte) => {
+      if (isLetter(byte)) answerOnce(socket, refuse('plain_http', socket));
+      else handshakes.emit('connection', socket);
+    });
+  });
+  handshakes.on('secureConnection', (socket) => {
+    const fault = findFault(socket, settings);
+    if (fault === undefined) {
+      for (const read of readers) Reflect.apply(read, server, [socket]);
+      return;
+    }
+    const answer = refuse(fault.reason, socket, fault.detail);
+    onFirstByte(socket, handshakeMs, () => answerOnce(socket, answer));
+  });
+}
+
+/**
+ * Makes the CAs of clients trusted as they are, also one whose issuer is not in the file, as Go and curl do. Node.js passes
+ * this option to clients only, and keeps the context of a server under this name.
+ */
+function trustIntermediates(
+  server: tls.Server & { readonly _sharedCreds?: SecureContext },
+  { clientCas }: ServerTls,
+): void {
+  if (clientCas !== undefined) server._sharedCreds?.context.setAllowPartialTrustChain();
+}
+
+/** Calls back when a connection has sent something, which stays unread. Closes it when nothing arrives in time. */
+function onFirstByte(socket: Socket, withinMs: number, handle: (byte: number) => void): void {
+  const timer = setTimeout(() => socket.destroy(), withinMs);
+  socket.on('error', () => socket.destroy());
+  socket.once('close', () => clearTimeout(timer));
+  socket.once('readable', () => {
+    clearTimeout(timer);
+    const chunk: unknown = socket.read();
+    if (!(chunk instanceof Buffer)) {
+      socket.destroy();
+      return;
+    }
+    socket.unshift(chunk);
+    handle(chunk[0] ?? 0);
+  });
+}
+
+/** Every request begins with a letter, and no record of TLS does. */
+function isLetter(byte: number): boolean {
+  return /[A-Za-z]/.test(String.fromCharCode(byte));
 }
 
 /** The settings that decide which clients are admitted. */
@@ -49,25 +111,39 @@ function clientRules({ clientAuth, clientCas, allowedSans }: ServerTls): Partial
   return { clientAuth, clientCas, allowedSans };
 }
 
-/** A certificate that cannot be examined costs its own connection, not the process. */
-function isAdmitted(socket: TLSSocket, settings: ServerTls, log: Log): boolean {
-  try {
-    if (hasAcceptedCertificate(socket, settings)) return true;
-    log.debug('client refused: its certificate is missing or not accepted');
-  } catch (error) {
-    log.debug({ err: error }, 'client refused: its certificate cannot be examined');
-  }
-  return false;
+/** Why the certificate of a client, or that it has none, is not accepted. */
+interface Fault {
+  readonly reason: 'no_certificate' | 'unknown_ca' | 'expired' | 'name' | 'other';
+  readonly detail?: string;
 }
 
-function hasAcceptedCertificate(socket: TLSSocket, { clientAuth, allowedSans }: ServerTls) {
-  if (!clientAuth.requested) return true;
+/** A certificate that cannot be examined costs its own connection, not the process. */
+function findFault(socket: TLSSocket, settings: ServerTls): Fault | undefined {
+  try {
+    return findCertificateFault(socket, settings);
+  } catch {
+    return { reason: 'other', detail: 'its certificate cannot be examined' };
+  }
+}
+
+function findCertificateFault(
+  socket: TLSSocket,
+  { clientAuth, allowedSans }: ServerTls,
+): Fault | undefined {
+  if (!clientAuth.requested) return undefined;
   const certificate = socket.getPeerX509Certificate();
-  if (certificate === undefined) return !clientAuth.required && allowedSans.length === 0;
-  if (clientAuth.verified && !socket.authorized) return false;
-  if (allowedSans.length === 0) return true;
+  if (certificate === undefined) {
+    const isOptional = !clientAuth.required && allowedSans.length === 0;
+    return isOptional ? undefined : { reason: 'no_certificate' };
+  }
+  if (clientAuth.verified && !socket.authorized) {
+    const code = String(socket.authorizationError);
+    if (UNKNOWN_CA.test(code)) return { reason: 'unknown_ca' };
+    return EXPIRED.test(code) ? { reason: 'expired' } : { reason: 'other', detail: code };
+  }
+  if (allowedSans.length === 0) return undefined;
   const names = new Set(parseSans(certificate.subjectAltName ?? '').map(canonical));
-  return allowedSans.some((san) => names.has(canonical(san)));
+  return allowedSans.some((san) => names.has(canonical(san))) ? undefined : { reason: 'name' };
 }
 
 /**

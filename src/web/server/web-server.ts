@@ -1,14 +1,15 @@
 import { once } from 'node:events';
 import { chmod, stat, unlink } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
-import https from 'node:https';
 import net, { type ListenOptions } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendText } from '../respond.ts';
 import { createApp, SERVER_TIMEOUTS, type WebServerOptions } from './app.ts';
 import { Connections } from './connections.ts';
+import { createLineLimit } from './line-limit.ts';
 import { PasswordThread } from './login.ts';
-import { createTlsServer } from './tls.ts';
+import { createRefusals, type RefuseClient } from './refusals.ts';
+import { serveTls } from './tls.ts';
 
 // An import would read each member of the module, and WebSocket loads 2 MiB of Node.js that nothing here uses.
 const http = process.getBuiltinModule('node:http');
@@ -18,7 +19,6 @@ const KEEP_ALIVE_MS = 90_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 /** The user and the group may connect. */
 const SOCKET_MODE = 0o660;
-const DROP_LOG_INTERVAL_MS = 60_000;
 
 /** A running web server. */
 export interface WebServer {
@@ -30,23 +30,25 @@ export interface WebServer {
 
 /** Listens on every address, or on none: rejects with the system's error of the first that fails. */
 export async function startWebServer(options: WebServerOptions): Promise<WebServer> {
-  const { web, webConfig, sockets = [] } = options;
-  const passwords = new PasswordThread();
-  const app = createApp(options, passwords.compare);
+  const { web, webConfig, sockets = [], tlsRefused, monotonicMs, log } = options;
+  const threads = [new PasswordThread(), new PasswordThread()] as const;
+  const app = createApp(options, threads[0].compare, threads[1].compare);
   const onDropped = countDrops(options);
+  const refuse = createRefusals(tlsRefused, monotonicMs, log);
+  const scheme = webConfig.current().config.tls === undefined ? 'http' : 'https';
   const listeners: { readonly server: Server; readonly connections: Connections }[] = [];
   const close = async (graceMs: number): Promise<void> => {
     webConfig[Symbol.dispose]();
     await Promise.all(
       listeners.map(({ server, connections }) => closeServer(server, connections, graceMs)),
     );
-    await passwords[Symbol.asyncDispose]();
+    for (const thread of threads) await thread[Symbol.asyncDispose]();
   };
   const inherited = sockets.map((fd) => ({ fd }));
   try {
     for (const address of inherited.length > 0 ? inherited : web.listen_address) {
       const connections = new Connections(onDropped);
-      const server = createServer(options, app, connections);
+      const server = createServer(options, app, connections, refuse);
       await bind(server, address);
       listeners.push({ server, connections });
     }
@@ -54,17 +56,15 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
     await close(0);
     throw error;
   }
-  return { addresses: listeners.map(({ server }) => describeAddress(server)), close };
+  return { addresses: listeners.map(({ server }) => describeAddress(server, scheme)), close };
 }
 
 /** Counts dropped connections, and logs them at most once a minute. */
 function countDrops({ connectionDropped, monotonicMs, log }: WebServerOptions): () => void {
-  let loggedAtMs = -Infinity;
+  const isLineDue = createLineLimit(monotonicMs);
   return () => {
     connectionDropped();
-    const nowMs = monotonicMs();
-    if (nowMs - loggedAtMs < DROP_LOG_INTERVAL_MS) return;
-    loggedAtMs = nowMs;
+    if (!isLineDue('dropped')) return;
     log.warn(
       'too many open connections: those without a request for the longest time are closed; restrict who can reach the port, and see crdb_exporter_web_connections_dropped_total',
     );
@@ -72,22 +72,21 @@ function countDrops({ connectionDropped, monotonicMs, log }: WebServerOptions): 
 }
 
 function createServer(
-  { webConfig, timeouts = SERVER_TIMEOUTS, log }: WebServerOptions,
+  { webConfig, timeouts = SERVER_TIMEOUTS }: WebServerOptions,
   app: RequestListener,
   connections: Connections,
+  refuse: RefuseClient,
 ): Server {
-  const limits = {
+  const server = http.createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
     headersTimeout: timeouts.headersMs,
-    handshakeTimeout: timeouts.headersMs,
     requestTimeout: timeouts.requestMs,
     connectionsCheckingInterval: timeouts.checkMs,
-  };
+  });
   const { tls } = webConfig.current().config;
-  const server = tls
-    ? createTlsServer(limits, tls, webConfig, connections, log)
-    : http.createServer(limits);
+  if (tls)
+    serveTls(server, { tls, webConfig, connections, handshakeMs: timeouts.headersMs, refuse });
   server.on('request', connections.handle(app));
   server.on('checkExpectation', connections.handle(refuseExpectation));
   server.on('connection', (socket) => connections.add(socket));
@@ -129,13 +128,12 @@ async function isStale(path: string): Promise<boolean> {
 }
 
 /** Describes an address as a URL or a `unix:` path; port 0 has become a number. */
-function describeAddress(server: Server): string {
+function describeAddress(server: Server, scheme: string): string {
   const address = server.address();
   if (address === null) return 'closed';
   if (typeof address === 'string') return `unix:${address}`;
   const isAny = address.address === '::' || address.address === '0.0.0.0';
   const host = address.family === 'IPv6' ? `[${address.address}]` : address.address;
-  const scheme = server instanceof https.Server ? 'https' : 'http';
   return `${scheme}://${isAny ? 'localhost' : host}:${address.port}`;
 }
 

@@ -1,9 +1,11 @@
 import net from 'node:net';
 import { describe, expect, test } from 'vitest';
+import type { Status } from '../../../src/findings/status.ts';
 import { type Route, sendText } from '../../../src/web/respond.ts';
 import { createConcurrencyLimit } from '../../../src/web/routes.ts';
+import { makeFolder } from '../../config/folder.ts';
 import { fetchPath, type ReceivedResponse } from '../fetch-path.ts';
-import { manyTrees, SLEEPER, startOrchard, until } from '../orchard.ts';
+import { manyTrees, type Orchard, SLEEPER, startOrchard, until } from '../orchard.ts';
 import { serveRoutes } from './serve-routes.ts';
 
 /** A route with a limit, whose handlers end when the test ends them. */
@@ -48,43 +50,68 @@ describe('a concurrency limit', () => {
   });
 });
 
-describe('--web.max-probes', () => {
-  const WAITING = '/probe?cluster=orchard&collect[]=sleeper';
+function probe({ url }: Orchard, query: string, timeout = '1'): Promise<ReceivedResponse> {
+  const headers = { 'x-prometheus-scrape-timeout-seconds': timeout };
+  return fetchPath(url, `/probe?cluster=orchard&${query}`, { headers });
+}
 
-  /** Probes that wait until the exporter stops; rejected then. */
-  function startProbes(url: string, count: number, query = WAITING): void {
-    for (let each = 0; each < count; each += 1) fetchPath(url, query).catch(() => undefined);
+/** Waits until the collector polls, that is until its first probe waits. */
+async function polls({ url }: Orchard, name: string): Promise<void> {
+  await until(async () => {
+    const status: Status = JSON.parse((await fetchPath(url, '/api/status')).text);
+    const collectors = status.clusters.flatMap((cluster) => cluster.collectors);
+    return collectors.some((each) => each.name === name && each.isPolling);
+  });
+}
+
+describe('--web.max-probes', () => {
+  const OTHER = { ...SLEEPER, name: 'other' };
+  const YAML =
+    'clusters: [{ name: orchard, poll: false, cluster_api: { urls: ["http://127.0.0.1:9"] } }]';
+
+  /** An exporter whose cluster only /probe polls, one wait at a time. */
+  async function startProbed(): Promise<Orchard> {
+    const folder = await makeFolder({ 'exporter.yml': YAML });
+    return startOrchard({
+      collectors: [manyTrees(3), SLEEPER, OTHER],
+      flags: {
+        'web.max-probes': '1',
+        'config.file': `${folder}/exporter.yml`,
+        'cluster.url': undefined,
+        'cluster.name': undefined,
+      },
+    });
   }
 
-  test('refuses other waits above it, and scrapes continue', async () => {
-    const { url } = await startOrchard({
-      collectors: [manyTrees(3), SLEEPER],
-      flags: { 'web.max-probes': '1' },
-    });
-    startProbes(url, 1);
-    const other = (): Promise<ReceivedResponse> => fetchPath(url, '/probe?cluster=orchard');
-    await until(async () => (await other()).status === 503);
-    const refused = await other();
-    expect(refused.headers['retry-after']).toBe('1');
+  test('refuses what begins other polls above it, and scrapes continue', async () => {
+    const orchard = await startProbed();
+    probe(orchard, 'collect[]=sleeper', '600').catch(() => undefined);
+    await polls(orchard, 'sleeper');
+    const refused = await probe(orchard, 'collect[]=sleeper&collect[]=other');
+    expect([refused.status, refused.headers['retry-after']]).toEqual([503, '1']);
     expect(refused.text).toContain('--web.max-probes');
-    expect((await fetchPath(url)).status).toBe(200);
+    expect((await fetchPath(orchard.url)).status).toBe(200);
+  });
+
+  test('does not count what only waits for polls that run already, or needs none', async () => {
+    const orchard = await startProbed();
+    expect((await probe(orchard, 'collect[]=apples')).status).toBe(200);
+    probe(orchard, 'collect[]=sleeper&collect[]=other', '600').catch(() => undefined);
+    await polls(orchard, 'other');
+    const sets = ['collect[]=sleeper', 'collect[]=other', 'collect[]=apples', 'exclude[]=apples'];
+    const answers = await Promise.all([...sets, ''].map((set) => probe(orchard, set)));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
   });
 
   test('does not count a probe whose client has left', async () => {
-    const { url } = await startOrchard({
-      collectors: [manyTrees(3), SLEEPER],
-      flags: { 'web.max-probes': '1' },
-    });
-    const { hostname: host, port } = new URL(url);
+    const orchard = await startProbed();
+    const { hostname: host, port } = new URL(orchard.url);
     const leaving = net.connect({ host, port: Number(port) });
-    leaving.write(`GET ${WAITING} HTTP/1.1\r\nHost: x\r\n\r\n`);
-    const probe = (): Promise<number> =>
-      fetchPath(url, '/probe?cluster=orchard&collect[]=apples').then(({ status }) => status);
-    // Answered after it was begun.
-    await fetchPath(url);
-    await until(async () => (await probe()) === 503);
+    leaving.write('GET /probe?cluster=orchard&collect[]=sleeper HTTP/1.1\r\nHost: x\r\n\r\n');
+    await polls(orchard, 'sleeper');
+    expect((await probe(orchard, 'collect[]=other')).status).toBe(503);
     leaving.destroy();
-    await until(async () => (await probe()) === 200);
-    expect(await probe()).toBe(200);
+    await until(async () => (await probe(orchard, 'collect[]=other')).status === 200);
+    expect((await probe(orchard, 'collect[]=other')).status).toBe(200);
   });
 });

@@ -60,7 +60,8 @@ describe('more idle connections than may be open', () => {
   });
 });
 
-test('connections whose responses are not ready are closed for new ones as well', async () => {
+/** A server whose requests for / wait; `request` opens a connection for one. */
+async function serveWaiting() {
   const responses: ServerResponse[] = [];
   const handle: Route['handle'] = (_request, response) => void responses.push(response);
   const healthy: Route = {
@@ -73,6 +74,30 @@ test('connections whose responses are not ready are closed for new ones as well'
     socket.write(`GET ${target} HTTP/1.1\r\nHost: x\r\n\r\n`);
     return socket;
   };
+  return { responses, path, request };
+}
+
+test('idle connections do not close one that waits for its response', async () => {
+  const { responses, path, request } = await serveWaiting();
+  const waiting = request('/');
+  await until(() => responses.length === 1);
+  const idle: net.Socket[] = [];
+  while (idle.length < MAX_OPEN + 200) {
+    const socket = keep(net.connect(path));
+    await new Promise((resolve) => socket.once('connect', resolve));
+    idle.push(socket);
+  }
+  await until(() => idle[200]?.closed === true);
+  expect(waiting.closed).toBe(false);
+  let received = '';
+  waiting.on('data', (chunk: Buffer) => (received += chunk.toString()));
+  const [response] = responses;
+  if (response) sendText(response, 200, 'waited\n');
+  await until(() => received.includes('waited'));
+});
+
+test('connections whose responses are not ready are closed for new ones where all are such', async () => {
+  const { responses, request } = await serveWaiting();
   const busy: net.Socket[] = [];
   while (busy.length < MAX_OPEN) {
     busy.push(request('/'));

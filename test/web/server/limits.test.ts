@@ -10,7 +10,13 @@ import { createAuthority } from '../../support/certificates.ts';
 import { fetchPath } from '../fetch-path.ts';
 import { manyTrees, type OrchardOptions, startOrchard, startPolledOrchard } from '../orchard.ts';
 
-const SHORT_TIMEOUTS = { headersMs: 200, requestMs: 400, checkMs: 20, sendMs: 60_000 };
+const SHORT_TIMEOUTS = {
+  headersMs: 200,
+  requestMs: 400,
+  checkMs: 20,
+  sendMs: 60_000,
+  sendAllMs: 60_000,
+};
 
 function connect(url: string): net.Socket {
   const { hostname, port } = new URL(url);

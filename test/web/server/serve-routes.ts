@@ -20,6 +20,7 @@ export async function serveRoutes(
     webConfig: await watchWebConfig(undefined, 1_000, log),
     monotonicMs: () => performance.now(),
     connectionDropped() {},
+    tlsRefused() {},
     timeouts: { ...SERVER_TIMEOUTS, ...timeouts },
     log,
   });

@@ -38,6 +38,14 @@ function requestWithoutReading(socket: string): net.Socket {
   return client;
 }
 
+/** Takes a little of a response again and again, until the connection is closed or for so many rounds. */
+async function trickle(client: net.Socket, rounds: number): Promise<void> {
+  for (let round = 0; round < rounds && !client.destroyed; round += 1) {
+    await sleep(150);
+    client.once('data', () => client.pause()).resume();
+  }
+}
+
 describe('clients that do not read', () => {
   test.each(SENDERS)(
     'are disconnected after the timeout when the response is %s',
@@ -52,16 +60,20 @@ describe('clients that do not read', () => {
     },
   );
 
-  test('keep their connection while they take something, however slowly', async () => {
-    const { route } = keepResponses((response) => sendJson(response, HUGE));
+  test('keep their connection while they take something', async () => {
+    const { responses, route } = keepResponses((response) => sendJson(response, HUGE));
     const client = requestWithoutReading(await serveRoutes([route], { sendMs: 1_000 }));
-    for (let round = 0; round < 10; round += 1) {
-      await sleep(150);
-      client.resume();
-      await once(client, 'data');
-      client.pause();
-    }
-    expect(client.destroyed).toBe(false);
+    await trickle(client, 10);
+    expect(responses[0]?.closed).toBe(false);
+  });
+
+  test('are disconnected when they have not taken all of it after a longer time', async () => {
+    const { responses, route } = keepResponses((response) => sendJson(response, HUGE));
+    const timeouts = { sendMs: 60_000, sendAllMs: 500 };
+    const client = requestWithoutReading(await serveRoutes([route], timeouts));
+    await Promise.race([trickle(client, 1_000), until(() => responses[0]?.closed === true)]);
+    expect(responses[0]?.writableFinished).toBe(false);
+    client.destroy();
   });
 
   test('cause no copies of unsent data', async () => {

@@ -46,7 +46,7 @@ describe('the page', () => {
     const text = render(clusters);
     expect(text).toContain('<title>c30 has problems');
     expect(text.match(/<h2/g)).toHaveLength(1);
-    expect(text.match(/href="\/\?cluster=c\d+"/g)).toHaveLength(50);
+    expect(text.match(/href="\.\/\?cluster=c\d+"/g)).toHaveLength(50);
     expect(Buffer.byteLength(text)).toBeLessThan(100_000);
   });
 

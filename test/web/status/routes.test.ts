@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { formatDuration } from '../../../src/format.ts';
+import { serveBelow } from '../../support/prefix-proxy.ts';
 import { fetchPath, type ReceivedResponse } from '../fetch-path.ts';
 import { startPolledOrchard } from '../orchard.ts';
 
@@ -70,7 +71,7 @@ test('what pages load may be kept, under a name that changes with its content', 
   const { url } = await startPolledOrchard();
   const { text } = await fetchPath(url, '/');
   const links = Array.from(
-    text.matchAll(/(?:src|href)="(\/-\/[^"]*\?[^"]*)"/g),
+    text.matchAll(/(?:src|href)="(-\/[^"]*\?[^"]*)"/g),
     ([, link = '']) => link,
   );
   const folder = new URL('../../../src/web/status/page/', import.meta.url);
@@ -88,10 +89,29 @@ test('what pages load may be kept, under a name that changes with its content', 
     const texts = files.map((file) => readFileSync(new URL(file, folder), 'utf8'));
     const content = [before, ...texts].join('');
     const version = createHash('sha256').update(content).digest('hex').slice(0, 8);
-    expect(links[at]).toBe(`/-/${name}?${version}`);
-    const answer = await fetchPath(url, links[at]);
+    expect(links[at]).toBe(`-/${name}?${version}`);
+    const answer = await fetchPath(url, `/${links[at]}`);
     expect([answer.status, answer.text]).toEqual([200, content]);
     const kept = { 'cache-control': 'max-age=31536000, immutable' };
     expect(chosen(answer)).toEqual({ ...NOSNIFF, ...kept, 'content-type': type });
   }
+});
+
+test('every link of a page works below a path prefix that a proxy removes', async () => {
+  const { url } = await startPolledOrchard({ flags: { 'web.telemetry-path': '/prom/data' } });
+  await using proxy = await serveBelow('/ops/crdb', url);
+  const found = new Set<string>();
+  for (const path of ['', '?cluster=orchard', 'config']) {
+    const headers = { accept: 'text/html' };
+    const { text } = await fetchPath(proxy.url, new URL(path, proxy.url).pathname, { headers });
+    for (const [, link = ''] of text.matchAll(/(?:href|src)="([^"#]+)"/g)) {
+      const { href } = new URL(link, new URL(path, proxy.url));
+      if (!/^https:\/\/(?:github|cockroachlabs)/.test(href)) found.add(href);
+    }
+  }
+  const broken: string[] = [];
+  for (const href of found) if ((await fetch(href)).status === 404) broken.push(href);
+  expect(broken).toEqual([]);
+  expect(found).toContain(`${proxy.url}prom/data`);
+  expect(found).toContain(`${proxy.url}api/status`);
 });

@@ -121,7 +121,10 @@ export function known(value: number | undefined, format: (value: number) => stri
   return value === undefined ? 'not known' : format(value);
 }
 
-/** URLs on every page; those of assets have a query that changes with the content. */
+/**
+ * URLs on every page, relative to it: a proxy may serve the exporter below any path. Those of assets have a query that changes
+ * with the content.
+ */
 export interface PageLinks {
   readonly style: string;
   readonly script: string;
@@ -156,13 +159,13 @@ export function frame(
       <body>
         <a class="skip" href="#main">Skip to the content</a>
         <header>
-          <h1><a href="/">crdb-exporter</a></h1>
+          <h1><a href="./">crdb-exporter</a></h1>
           <p class="quiet">${version} · up ${relativeTime(startedAt, Date.parse(at))}</p>
           <nav aria-label="All pages">
-            <a href="${links.telemetryPath}">Metrics</a> <a href="/api/status">Status as JSON</a>
-            <a href="/config">Configuration</a> <a href="/sd/nodes">Discovery: nodes</a>
-            <a href="/sd/clusters">Discovery: clusters</a> <a href="/-/healthy">Health</a>
-            <a href="/-/ready">Readiness</a>
+            <a href="${links.telemetryPath}">Metrics</a> <a href="api/status">Status as JSON</a>
+            <a href="config">Configuration</a> <a href="sd/nodes">Discovery: nodes</a>
+            <a href="sd/clusters">Discovery: clusters</a> <a href="-/healthy">Health</a>
+            <a href="-/ready">Readiness</a>
           </nav>
         </header>
         <main id="main">${main}</main>

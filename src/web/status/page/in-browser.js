@@ -3,7 +3,8 @@
 // The server puts the function formatDuration before this text.
 /* global formatDuration */
 const INTERVAL_MS = 3_000;
-const STATUS = '/api/status';
+/** Relative to this script, since a proxy may serve the exporter below any path. */
+const STATUS = new URL('../api/status', document.currentScript.src);
 /** An exporter that is stopped or cut off keeps the connection and says nothing. */
 const TIMEOUT_MS = 10_000;
 

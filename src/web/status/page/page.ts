@@ -66,7 +66,7 @@ function clusterTabs({ clusters }: Status, shown: ClusterStatus): Html {
     ${clusters.map(
       (cluster) =>
         html`<a
-          href="/?cluster=${encodeURIComponent(cluster.name)}"
+          href="./?cluster=${encodeURIComponent(cluster.name)}"
           ${cluster === shown && html` aria-current="page"`}
           >${icon(lookOf(cluster))} <b>${cluster.name}</b>
           <span>${STATE_TEXTS[cluster.state]}${liveNodes(cluster)}</span></a
