@@ -13,6 +13,9 @@ const LEVELS: Readonly<Record<string, string>> = {
   store: 'store_id',
   problem: 'problem',
   application: 'application',
+  user: 'user',
+  // Of `job_type`.
+  type: 'job_type',
   reason: 'reason',
   status: 'status',
   tier: 'tier',
@@ -29,7 +32,17 @@ const OF_PROMETHEUS: readonly Named[] = [
   ['up', ['job', 'instance']],
   [
     'ALERTS',
-    ['alertname', 'alertstate', 'severity', 'component', 'crdb_cluster', 'node_id', 'store_id'],
+    [
+      'alertname',
+      'alertstate',
+      'severity',
+      'component',
+      'crdb_cluster',
+      'node_id',
+      'store_id',
+      'application',
+      'user',
+    ],
   ],
 ];
 
