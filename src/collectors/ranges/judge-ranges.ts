@@ -107,8 +107,8 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   judged.reported += 1;
   const live = verification.liveOf(slot);
   const nodes = nodesOf(scan, slot);
-  for (const [place, nodeId] of nodes.entries()) {
-    if ((live & (1 << place)) === 0) judged.dependence.addDown(nodeId);
+  for (let place = 0; place < nodes.length; place += 1) {
+    if ((live & (1 << place)) === 0) judged.dependence.addDown(nodes[place] ?? 0);
   }
   const repeated = confirmed.repeated.get(ids[slot] ?? 0);
   const isVerified =
@@ -158,5 +158,8 @@ function isLeaderStuck(
 function nodesOf({ known }: CompleteScan, slot: number): readonly number[] {
   const { nodes, replicas } = known.table.columns;
   const count = Math.min(replicas[slot] ?? 0, PLACES);
-  return Array.from(nodes.subarray(slot * PLACES, slot * PLACES + count));
+  // A view of the column for each of a million ranges would cost more than the judgement.
+  const found: number[] = [];
+  for (let place = 0; place < count; place += 1) found.push(nodes[slot * PLACES + place] ?? 0);
+  return found;
 }

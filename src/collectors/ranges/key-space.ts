@@ -30,12 +30,7 @@ export function* findOpenEnds(
   for (let part = 0; part < parts; part += 1) {
     const keys = { starts: [] as number[], ends: [] as number[] };
     yield* walk(table.capacity, (from, to) => {
-      collectKeys(
-        table,
-        { from, to, leftOut },
-        (hash) => Math.floor((hash / 2 ** 32) * parts) === part,
-        keys,
-      );
+      collectKeys(table, { from, to, leftOut }, { part, parts }, keys);
     });
     compareKeys(
       Uint32Array.from(keys.starts).toSorted(),
@@ -60,16 +55,16 @@ function collectKeys(
     to,
     leftOut,
   }: { readonly from: number; readonly to: number; readonly leftOut: ReadonlySet<number> },
-  isOfPart: (hash: number) => boolean,
+  { part, parts }: { readonly part: number; readonly parts: number },
   collected: { readonly starts: number[]; readonly ends: number[] },
 ): void {
   for (let slot = from; slot < to; slot += 1) {
-    if (found[slot] === 0 || leftOut.has(slot)) continue;
+    if (found[slot] === 0 || (leftOut.size > 0 && leftOut.has(slot))) continue;
     const [start, end] = [keys.starts[slot] ?? 0, keys.ends[slot] ?? 0];
     // A range whose response has no keys; a million of them would be one part.
     if (start === end) continue;
-    if (isOfPart(start)) collected.starts.push(start);
-    if (isOfPart(end)) collected.ends.push(end);
+    if (Math.floor((start / 2 ** 32) * parts) === part) collected.starts.push(start);
+    if (Math.floor((end / 2 ** 32) * parts) === part) collected.ends.push(end);
   }
 }
 

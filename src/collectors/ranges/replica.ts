@@ -87,8 +87,8 @@ export function countProblems(counts: number[], bits: number): void {
 /** Length of the columns of a node at first. */
 const FIRST_CAPACITY = 1024;
 
-/** A node of a million replicas wastes little, and copies each of them some five times. */
-const GROWTH = 1.25;
+/** A node of a million replicas wastes little, and copies each of them some three times. */
+const GROWTH = 1.5;
 
 interface Column {
   readonly buffer: ArrayBuffer;
