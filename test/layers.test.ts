@@ -26,6 +26,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'collector-options',
     'format',
     'nearest-word',
+    'batches',
     'sum',
     'time-slice',
     'url-fault',

@@ -1,3 +1,4 @@
+import { inBatches } from '../batches.ts';
 import type { RangeDescriptor } from '../cockroach/range-descriptor.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { diagnose } from '../diagnosis/diagnosis.ts';
@@ -10,7 +11,7 @@ import type { Replica } from './read-replicas.ts';
 /** To the headers of a response. */
 const HEADERS_MS = 20_000;
 
-/** Of one request. */
+/** Ids that fit into the URL of a request. */
 const MAX_IDS = 100;
 
 /** Types of replicas by their number in the API. */
@@ -47,7 +48,7 @@ export async function readDescriptors(
   }
   const found = new Map<number, DescriptorReport>();
   const batches = [...Map.groupBy(holders.keys(), (id) => holders.get(id) ?? 0)].flatMap(
-    ([nodeId, ids]) => inBatches(ids).map((rangeIds) => ({ nodeId, rangeIds })),
+    ([nodeId, ids]) => inBatches(ids, MAX_IDS).map((rangeIds) => ({ nodeId, rangeIds })),
   );
   const failures = new Set<string>();
   for (const [index, { nodeId, rangeIds }] of batches.entries()) {
@@ -69,14 +70,6 @@ export async function readDescriptors(
   }
   for (const text of failures) note(text);
   return found;
-}
-
-/** Ids that fit into one URL. */
-function inBatches(ids: readonly number[]): (readonly number[])[] {
-  const count = Math.ceil(ids.length / MAX_IDS);
-  return Array.from({ length: count }, (_, index) =>
-    ids.slice(index * MAX_IDS, (index + 1) * MAX_IDS),
-  );
 }
 
 function toReport(nodeId: number, descriptor: RangeDescriptor): DescriptorReport {

@@ -85,7 +85,10 @@ function toStats(loads: Float64Array): Replica['stats'] {
 
 /** `movr.public.rides` by table id; empty where the server lists no tables, or not for this user. */
 export async function readTableNames(target: ClusterTarget): Promise<ReadonlyMap<string, string>> {
-  const tables = await readTables(target);
+  return nameTables(await readTables(target));
+}
+
+export function nameTables(tables: ReadonlyMap<string, KnownTable>): ReadonlyMap<string, string> {
   return new Map(Array.from(tables, ([id, table]) => [id, formatTableName(table)]));
 }
 

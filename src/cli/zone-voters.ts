@@ -1,5 +1,5 @@
 import { tables } from '../collectors/tables/collector.ts';
-import { formatTableName, type KnownTable, readTable } from '../collectors/tables/table-details.ts';
+import { type KnownTable, readTable } from '../collectors/tables/table-details.ts';
 import { diagnose } from '../diagnosis/diagnosis.ts';
 import { formatCount } from '../format.ts';
 import type { ClusterTarget } from './cluster-target.ts';
@@ -9,6 +9,7 @@ import { note, withProgress } from './output/standard-output.ts';
 import { type Column, numberColumn } from './output/table.ts';
 import {
   listFailures,
+  nameTables,
   noteMissingNodes,
   readRanges,
   readTables,
@@ -48,7 +49,7 @@ export async function printFewVoters(
 ): Promise<void> {
   const listing = openListing<FewVoters>(options, { member: 'ranges', columns: COLUMNS });
   const known = await readTables(target);
-  const names = new Map(Array.from(known, ([id, table]) => [id, formatTableName(table)]));
+  const names = nameTables(known);
   // Of each range the replica that holds its lease, else one of the others.
   const ranges = new Map<number, KnownReplica>();
   const missing = await readRanges(target, options.output, {

@@ -33,15 +33,15 @@ class Past {
   hiddenSessions: Problem | undefined;
   /** All that is left when the API is down for longer than `max_age`. */
   lastSeen: LastKnownStatus = {};
+  problems: readonly Finding[] = [];
+  /** Start of the current state and of each current problem, ms. */
+  since: ReadonlyMap<string, number> = new Map();
 }
 
 /** The age of the problems of a configured cluster, and what is compared between its polls. */
 export class ClusterHistory {
   #past = new Past();
   #identity: symbol | undefined;
-  #problems: readonly Finding[] = [];
-  /** Start of the current state and of each current problem, ms. */
-  #since: ReadonlyMap<string, number> = new Map();
   /** When each collector was polled for the first time, ms. */
   readonly #firstPolls = new Map<string, number>();
   readonly #settings: () => FindingSettings;
@@ -61,17 +61,17 @@ export class ClusterHistory {
       lastSeen,
       nowMs,
       thresholds: this.#settings().thresholds,
-      previous: this.#problems,
+      previous: this.#past.problems,
       scanProblems: scans.problems(),
       hiddenSessions: contradictions < MIN_CONTRADICTIONS ? undefined : hiddenSessions,
       trends: trends.read(nowMs),
     });
-    return judge(observation, (key) => this.#since.get(key) ?? nowMs);
+    return judge(observation, (key) => this.#past.since.get(key) ?? nowMs);
   }
 
   /** The problems after the last poll, with those that are only logged. */
   get problems(): readonly Finding[] {
-    return this.#problems;
+    return this.#past.problems;
   }
 
   /** Whether the first polls after the start found it already: it may be older. */
@@ -82,22 +82,18 @@ export class ClusterHistory {
 
   /** Records the state after a poll of this collector. Of a cluster that was replaced nothing is remembered. */
   record(cluster: PolledCluster, collector: string, nowMs: number): void {
-    if (this.#identity !== undefined && this.#identity !== cluster.identity) {
-      this.#past = new Past();
-      this.#problems = [];
-      this.#since = new Map();
-    }
+    if (this.#identity !== cluster.identity) this.#past = new Past();
     this.#identity = cluster.identity;
     this.#recordResult(cluster, collector);
     const reading = this.read(cluster, nowMs);
     const { state, findings } = reading;
     this.#past.lastSeen = remember(this.#past.lastSeen, collector, reading);
-    const sinceMs = (key: string): number => this.#since.get(key) ?? nowMs;
+    const sinceMs = (key: string): number => this.#past.since.get(key) ?? nowMs;
     const warnings = toFindings(pollWarnings(cluster.pollers), sinceMs, nowMs);
-    this.#problems = [...findings, ...warnings];
+    this.#past.problems = [...findings, ...warnings];
     if (!this.#firstPolls.has(collector)) this.#firstPolls.set(collector, nowMs);
-    const keys = [state, ...this.#problems.map(({ key }) => key)];
-    this.#since = new Map(keys.map((key) => [key, sinceMs(key)]));
+    const keys = [state, ...this.#past.problems.map(({ key }) => key)];
+    this.#past.since = new Map(keys.map((key) => [key, sinceMs(key)]));
   }
 
   /** Remembers what is compared with each other: a scan, or the counts of the nodes. */

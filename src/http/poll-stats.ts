@@ -1,3 +1,4 @@
+import { sum } from '../sum.ts';
 import type { Limit } from '../vocabulary.ts';
 
 /** The deadline of one poll (or one command), and what the API clients have received for it. */
@@ -52,5 +53,5 @@ export function recordAnswer({ answering }: PollStats, startMs: number, endMs: n
 
 /** How long responses were prepared and received, in seconds. */
 export function answerSeconds({ answering }: Pick<PollStats, 'answering'>): number {
-  return answering.reduce((sum, { startMs, endMs }) => sum + endMs - startMs, 0) / 1000;
+  return sum(answering.map(({ startMs, endMs }) => endMs - startMs)) / 1000;
 }

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { inBatches } from '../../batches.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
 import { failureOf, type RequestError } from '../../http/errors.ts';
@@ -195,10 +196,7 @@ export class DescriptorReader {
     });
     const { batchSize } = this.#reading;
     return [...byNode].flatMap(([nodeId, ids]) =>
-      Array.from({ length: Math.ceil(ids.length / batchSize) }, (_, index) => ({
-        nodeId,
-        rangeIds: ids.slice(index * batchSize, (index + 1) * batchSize),
-      })),
+      inBatches(ids, batchSize).map((rangeIds) => ({ nodeId, rangeIds })),
     );
   }
 

@@ -1,3 +1,4 @@
+import { inBatches } from '../../batches.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import type { CollectorPoll } from '../collector.ts';
 import { reportersOf } from './descriptors.ts';
@@ -163,10 +164,7 @@ export class SecondReading {
     urlTurn = this.#scan,
   ): Promise<void> {
     const queue = nodes.flatMap(([nodeId, rangeIds]) =>
-      Array.from({ length: Math.ceil(rangeIds.length / BATCH) }, (_, index) => ({
-        nodeId,
-        rangeIds: rangeIds.slice(index * BATCH, (index + 1) * BATCH),
-      })),
+      inBatches(rangeIds, BATCH).map((batch) => ({ nodeId, rangeIds: batch })),
     );
     const work = async (): Promise<void> => {
       for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
