@@ -19,6 +19,8 @@ interface Subject {
   readonly usage?: 'server' | 'client';
   /** From now on; 1 by default. */
   readonly days?: number;
+  /** The start, from now on; by default a day before now or the end. */
+  readonly startDays?: number;
 }
 
 /** Certificates of a CA of its own, made anew. */
@@ -67,25 +69,45 @@ function authorityWith(
       });
       return authorityWith(issued, own);
     },
-    async issue({ name: subject, sans = [], usage = 'server', days = 1 }) {
+    async issue({ name: subject, sans = [], usage = 'server', days = 1, startDays }) {
       const own = await createKeys();
       serial += 1;
       const issued = await x509.X509CertificateGenerator.create({
         serialNumber: serial.toString(16).padStart(2, '0'),
         subject: `CN=${subject}`,
         issuer: certificate.subject,
-        ...validity(days),
+        ...validity(days, startDays),
         publicKey: own.publicKey,
         signingKey: keys.privateKey,
         extensions: describe(sans, usage),
       });
-      const key = await webcrypto.subtle.exportKey('pkcs8', own.privateKey);
-      return {
-        cert: issued.toString('pem'),
-        key: x509.PemConverter.encode(key, x509.PemConverter.PrivateKeyTag),
-      };
+      return identityOf(issued, own);
     },
   };
+}
+
+async function identityOf(
+  certificate: x509.X509Certificate,
+  { privateKey }: webcrypto.CryptoKeyPair,
+): Promise<Identity> {
+  const key = await webcrypto.subtle.exportKey('pkcs8', privateKey);
+  return {
+    cert: certificate.toString('pem'),
+    key: x509.PemConverter.encode(key, x509.PemConverter.PrivateKeyTag),
+  };
+}
+
+/** A certificate for clients that no CA has issued. */
+export async function createSelfSigned(name: string): Promise<Identity> {
+  const keys = await createKeys();
+  const certificate = await x509.X509CertificateGenerator.createSelfSigned({
+    serialNumber: '01',
+    name: `CN=${name}`,
+    ...validity(1),
+    keys,
+    extensions: describe([], 'client'),
+  });
+  return identityOf(certificate, keys);
 }
 
 async function createKeys(): Promise<webcrypto.CryptoKeyPair> {
@@ -93,9 +115,12 @@ async function createKeys(): Promise<webcrypto.CryptoKeyPair> {
 }
 
 /** An expired one was valid the day before it expired. */
-function validity(days: number): { readonly notBefore: Date; readonly notAfter: Date } {
-  const end = Date.now() + days * DAY_MS;
-  return { notBefore: new Date(Math.min(Date.now(), end) - DAY_MS), notAfter: new Date(end) };
+function validity(days: number, startDays = Math.min(0, days) - 1) {
+  const now = Date.now();
+  return {
+    notBefore: new Date(now + startDays * DAY_MS),
+    notAfter: new Date(now + days * DAY_MS),
+  };
 }
 
 function describe(sans: readonly string[], usage: 'server' | 'client'): x509.Extension[] {

@@ -15,6 +15,7 @@ export interface RequestOptions {
 
 export interface ReceivedResponse {
   readonly status: number;
+  readonly statusMessage: string;
   readonly headers: http.IncomingHttpHeaders;
   readonly body: Buffer;
   readonly text: string;
@@ -42,6 +43,7 @@ export function fetchPath(
         const body = Buffer.concat(chunks);
         resolve({
           status: response.statusCode ?? 0,
+          statusMessage: response.statusMessage ?? '',
           headers: response.headers,
           body,
           text: body.toString(),
