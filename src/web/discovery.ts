@@ -17,8 +17,10 @@ const DEFAULT_PORT = '8080';
 const MAX_PORT = 65_535;
 /** A name of up to 255 characters and a port. */
 const HOST = /^[\w.:[\]-]{1,261}$/;
-/** A host name or an IPv4 address. */
-const HOST_NAME = /^[a-z\d](?:[\w.-]{0,252}[a-z\d])?$/i;
+/** A host name, which may end with a dot, or an IPv4 address. */
+const HOST_NAME = /^[a-z\d](?:[\w.-]{0,252}[a-z\d])?\.?$/i;
+/** Of a scope of its own machine alone: `[fe80::1%eth0]`. */
+const ZONE = '%';
 
 /** HTTP service discovery: the nodes of clusters, and the clusters themselves as targets of /probe. */
 export function createDiscoveryRoutes(clusters: () => readonly PolledCluster[]): readonly Route[] {
@@ -97,8 +99,8 @@ function describeNodes(cluster: PolledCluster, port: string) {
 /** `db-1` of `db-1:26257`, `[::1]` of `[::1]:26257`; undefined for what is neither a host name nor an address. */
 function hostOf(address: string): string | undefined {
   const host = address.replace(/:[0-9]+$/, '');
-  const isHost = HOST_NAME.test(host) || (/^\[.*\]$/.test(host) && isIPv6(host.slice(1, -1)));
-  return isHost ? host : undefined;
+  const isAddress = /^\[.*\]$/.test(host) && isIPv6(host.slice(1, -1)) && !host.includes(ZONE);
+  return isAddress || HOST_NAME.test(host) ? host : undefined;
 }
 
 /** `__meta_crdb_node_id` of `node_id`; what no label name may contain becomes an underscore. */

@@ -78,8 +78,9 @@ describe('/sd/nodes', () => {
 
   test('names hosts and addresses only', async () => {
     await using simulator = await startSimulator(WORLD);
-    const good = ['db-1:26257', '10.0.0.1:26257', '[::1]:26257', 'crdb_1.crdb:26257'];
-    const bad = ['evil/path:26257', 'user@evil:26257', '[no address]:26257', 'a b', ''];
+    const good = ['db-1:26257', '10.0.0.1:26257', '[::1]:26257', 'crdb_1.crdb:26257', 'DB.a.:1'];
+    const noHost = ['user@evil:26257', '[no address]:26257', '[fe80::1%eth0]:26257', 'a b', ''];
+    const bad = ['evil/path:26257', ...noHost];
     const nodes = [...good, ...bad].map((address, at) => ({
       node_id: at + 1,
       liveness_status: 3,
@@ -97,6 +98,7 @@ describe('/sd/nodes', () => {
       '10.0.0.1:8080',
       '[::1]:8080',
       'crdb_1.crdb:8080',
+      'DB.a.:8080',
     ]);
   });
 
