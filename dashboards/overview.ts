@@ -219,7 +219,11 @@ const causes = (limit: Limit): Row => ({
         application: {
           title: 'application',
           links: [
-            toBoard('SQL sessions', 'crdb-sql', 'var-application=${__data.fields.application}'),
+            toBoard(
+              'SQL sessions',
+              'crdb-sql',
+              'var-application=${__data.fields.application:percentencode}',
+            ),
           ],
         },
         user: 'user',

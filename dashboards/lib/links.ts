@@ -14,7 +14,7 @@ export function toBoard(title: string, uid: string, set = ''): DashboardLinkBuil
 export function toCluster(title: string, uid: string): DashboardLinkBuilder {
   const carried = CARRIED.replace('${cluster:queryparam}&', '');
   return new DashboardLinkBuilder(title).url(
-    `/d/${uid}?var-cluster=\${__data.fields.crdb_cluster}&${carried}`,
+    `/d/${uid}?var-cluster=\${__data.fields.crdb_cluster:percentencode}&${carried}`,
   );
 }
 

@@ -181,12 +181,20 @@ const CLOUD_API = section({
   ),
 });
 
+/** As long as a label, in UTF-16 code units. */
+const MAX_NAME_LENGTH = 128;
+const CLUSTER_NAME = `a name of at most ${MAX_NAME_LENGTH} printable characters without quotes, backslashes or a space at either end`;
+
 /** One member of the list `clusters`. */
 export function clusterSection(collectors: readonly CollectorOptions[]) {
-  const name = textLike(
-    /^[^\p{C}\p{Z}](?:[^\p{C}]{0,126}[^\p{C}\p{Z}])?$/u,
-    'a name of at most 128 printable characters without a space at either end',
-    'name',
+  const name = v.pipe(
+    // Alerts, dashboards and commands have the name in quotes.
+    textLike(
+      /^[^\p{C}\p{Z}"'`\\](?:[^\p{C}\p{Zl}\p{Zp}"'`\\]*[^\p{C}\p{Z}"'`\\])?$/u,
+      CLUSTER_NAME,
+      'name',
+    ),
+    v.maxLength(MAX_NAME_LENGTH, invalid(`is not ${CLUSTER_NAME}`)),
   );
   return section({
     name: key(name, {

@@ -47,7 +47,7 @@ test('what is wrong with the values of each cluster is reported with its place a
     exporter.yml:1:1: max_serie: unknown key "max_serie"; expected web, log, shard, config, thresholds, links, clusters, collectors
     exporter.yml:3:5: clusters[0]: the key "name" is missing: set it (or --cluster.name)
     exporter.yml:4:5: clusters[1]: "prod" is not a map: expected name, console_url, poll, cluster_api, cloud_api, collectors
-    exporter.yml:5:13: clusters[2].name: " a3" is not a name of at most 128 printable characters without a space at either end
+    exporter.yml:5:13: clusters[2].name: " a3" is not a name of at most 128 printable characters without quotes, backslashes or a space at either end
     exporter.yml:6:30: clusters[3].cluster_api: the key "urls" is missing: set it (or --cluster.url)
     exporter.yml:7:38: clusters[4].cluster_api.urls: the list is empty: add at least one value
     exporter.yml:8:39: clusters[5].cluster_api.urls[0]: "" is empty: give the key a value or remove it
