@@ -179,8 +179,13 @@ export function freshnessOf(
   const answered = answeredMs === undefined ? undefined : answeredMs / 1000;
   const newest = newestRecord(nodes, answered);
   const oldest = Math.max(newest - MAX_LAG_SECONDS, (answered ?? newest) - MAX_AGE_SECONDS);
+  // Nobody knows how old a record is whose time is in the future.
+  const latest = newest === 0 ? Infinity : newest + MAX_LAG_SECONDS;
   return (node) =>
-    node.updatedSeconds > 0 && node.updatedSeconds >= oldest && !DEAD.has(livenessOf(node));
+    node.updatedSeconds > 0 &&
+    node.updatedSeconds >= oldest &&
+    node.updatedSeconds <= latest &&
+    !DEAD.has(livenessOf(node));
 }
 
 /**
@@ -189,10 +194,20 @@ export function freshnessOf(
  * 12:00:08 and 13:30:00 in a response of 12:00:10: the newest is that of 12:00:08.
  */
 function newestRecord(nodes: readonly RecordAge[], answered: number | undefined): number {
-  const times = nodes
+  const latest = (answered ?? -Infinity) + MAX_CLOCK_LEAD_SECONDS;
+  return recordTimes(nodes).findLast((seconds) => seconds <= latest) ?? medianRecord(nodes);
+}
+
+/** The median of the times of the records of nodes that serve, which a few wrong clocks do not move; 0 without one. */
+export function medianRecord(nodes: readonly RecordAge[]): number {
+  const times = recordTimes(nodes);
+  return times[Math.floor(times.length / 2)] ?? 0;
+}
+
+/** In ascending order. */
+function recordTimes(nodes: readonly RecordAge[]): readonly number[] {
+  return nodes
     .filter((node) => node.updatedSeconds > 0 && REACHABLE.has(livenessOf(node)))
     .map(({ updatedSeconds }) => updatedSeconds)
     .toSorted((a, b) => a - b);
-  const latest = (answered ?? -Infinity) + MAX_CLOCK_LEAD_SECONDS;
-  return times.findLast((seconds) => seconds <= latest) ?? times[Math.floor(times.length / 2)] ?? 0;
 }

@@ -1,6 +1,7 @@
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../format.ts';
 import { sum } from '../sum.ts';
+import { CLOCK_OFFSET } from './check-clocks.ts';
 import { atNodes, type Check, ratio } from './check.ts';
 
 /** How much older the cluster may be than the oldest start of a process that a record names. */
@@ -29,17 +30,7 @@ const findChangefeedLag: Check['find'] = (observation) => {
 
 /** The checks of what a node reports. */
 export const NODE_CHECKS: readonly Check[] = [
-  {
-    about: 'nodes',
-    alert: 'CrdbClockOffsetHigh',
-    find: atNodes(
-      'fresh',
-      ({ metrics }) => Math.abs(metrics.get('clock-offset.meannanos') ?? NaN) / 1e9,
-      (offset, { clock_offset }) => offset > clock_offset,
-      (offset) => `the clock is up to ${Math.round(offset * 1000)} ms off those of the others`,
-    ),
-    next: 'Check the time service: a node stops itself at 80 percent of --max-offset (400 ms by default).',
-  },
+  CLOCK_OFFSET,
   {
     about: 'nodes',
     alert: 'CrdbHeartbeatSlow',

@@ -9,7 +9,7 @@ import type { Memory, PolledCluster } from './observation.ts';
 import { observe } from './observe.ts';
 import { pollWarnings } from './polls.ts';
 import { toFindings } from './problem.ts';
-import { readSqlLoad, readWriteStalls } from './rates.ts';
+import { readLateRecords, readSqlLoad, readWriteStalls } from './rates.ts';
 import { ScanHistory } from './scan-check.ts';
 import { findHiddenSessions } from './session-problems.ts';
 import type { ClusterReading, Finding, LastKnownStatus, Problem, SqlLoad } from './status.ts';
@@ -28,6 +28,7 @@ class Past {
   nodes: NodesResult | undefined;
   writeStalls: Memory['writeStalls'] = new Map();
   sqlLoad: SqlLoad | undefined;
+  lateRecords: Memory['lateRecords'] = new Map();
   /** Polls of sessions in a row that saw none of others although clients are connected. */
   contradictions = 0;
   hiddenSessions: Problem | undefined;
@@ -53,11 +54,20 @@ export class ClusterHistory {
 
   /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
   read(cluster: PolledCluster, nowMs: number): ClusterReading {
-    const { scans, trends, contradictions, hiddenSessions, writeStalls, sqlLoad, lastSeen } =
-      this.#past;
+    const {
+      scans,
+      trends,
+      contradictions,
+      hiddenSessions,
+      writeStalls,
+      sqlLoad,
+      lateRecords,
+      lastSeen,
+    } = this.#past;
     const observation = observe(cluster, {
       writeStalls,
       sqlLoad,
+      lateRecords,
       lastSeen,
       nowMs,
       thresholds: this.#settings().thresholds,
@@ -132,13 +142,15 @@ export class ClusterHistory {
     if (newestRecord(listed) - newestRecord(before) < RECORD_SECONDS) return;
     this.#past.writeStalls = readWriteStalls(before, listed);
     this.#past.sqlLoad = readSqlLoad(before, listed);
+    this.#past.lateRecords = readLateRecords(before, listed);
     this.#past.nodes = listed;
   }
 }
 
-/** Unix time in seconds; 0 without nodes. */
+/** Unix time in seconds of the newest fresh record; 0 without one. The time of another one may be wrong. */
 function newestRecord(result: NodesResult | undefined): number {
-  return (result?.nodes ?? []).reduce((last, node) => Math.max(last, node.updatedSeconds), 0);
+  const fresh = result?.nodes.filter(({ isFresh }) => isFresh) ?? [];
+  return fresh.reduce((last, node) => Math.max(last, node.updatedSeconds), 0);
 }
 
 /** The histories of all clusters. */

@@ -3,6 +3,7 @@ import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import { formatAgo } from '../format.ts';
 import { assistantProblems } from './assistant.ts';
+import { findMisdatedRecords, findWrongTime } from './check-clocks.ts';
 import { CLUSTER_CHECKS } from './check-cluster.ts';
 import { PARTITION } from './check-network.ts';
 import { NODE_CHECKS } from './check-nodes.ts';
@@ -64,6 +65,10 @@ function findProblems(observation: Observation): readonly Problem[] {
     SESSION_CHECKS,
   ].map((checks) => runChecks(checks, observation));
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
+  const wrongTime = findWrongTime(observation);
+  const misdated = findMisdatedRecords(observation);
+  // With a wrong Date all records may look old.
+  const isMisdated = (id: number): boolean => wrongTime?.about === 'nodes' || misdated.has(id);
   return [
     ...pollProblems(view, previous, lastSeen),
     // URLs that all fail have a problem in the failed polls.
@@ -71,8 +76,9 @@ function findProblems(observation: Observation): readonly Problem[] {
     ...(hiddenSessions === undefined ? [] : [hiddenSessions]),
     ...(view.nodes && view.ranges ? observation.scanProblems : []),
     ...from('nodes', [
-      ...(view.nodes ? nodeProblems(view.nodes, dead, thresholds) : []),
+      ...(view.nodes ? nodeProblems(view.nodes, dead, thresholds, isMisdated) : []),
       ...ofNodes,
+      ...(wrongTime === undefined ? [] : [wrongTime]),
     ]),
     // Without a list of connections the counts of the nodes tell who reaches whom.
     ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),

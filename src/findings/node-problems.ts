@@ -140,16 +140,19 @@ export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
   return DOWN.has(status);
 }
 
-/** Problems of nodes by their liveness and their records. */
+/** Problems of nodes by their liveness and their records, but for those whose times are wrong. */
 export function nodeProblems(
   { list: all, builds }: NodesStatus,
   evidence: DeadEvidence,
   thresholds: Thresholds,
+  isMisdated: (id: number) => boolean = () => false,
 ): readonly Problem[] {
   const about = 'nodes';
   const list = all.filter(({ isRetired }) => !isRetired);
   // An unavailable node has its problem already.
-  const stale = list.filter(({ isStale, status }) => isStale && status !== 'unavailable');
+  const stale = list.filter(
+    ({ id, isStale, status }) => isStale && status !== 'unavailable' && !isMisdated(id),
+  );
   const staleRecords: Problem = {
     key: 'stale records',
     about,

@@ -41,6 +41,8 @@ export interface Memory {
   /** Write stalls per minute by node id. */
   readonly writeStalls: ReadonlyMap<number, number>;
   readonly sqlLoad: SqlLoad | undefined;
+  /** The nodes that write records with a time that is too early, with the seconds: their clocks are behind. */
+  readonly lateRecords: ReadonlyMap<number, number>;
   /** What polls that succeeded have found, however long ago. */
   readonly lastSeen: LastKnownStatus;
   /** Whether replicas on members that are not live are replaced. */
@@ -57,6 +59,8 @@ export interface Observation extends Memory {
   /** The listed nodes, and those of them with fresh records; none while no list is current. */
   readonly nodes: readonly NodeStatus[];
   readonly fresh: readonly NodeStatus[];
+  /** When the server sent the list of nodes, by its clock; undefined where that is not known. */
+  readonly answeredMs: number | undefined;
   readonly jobs: JobsStatus;
   /** A backup, an import or a restore is running, which may use all CPUs for hours. */
   readonly isHeavyJobRunning: boolean;

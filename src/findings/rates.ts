@@ -1,4 +1,4 @@
-import { livenessOf, REACHABLE } from '../cockroach/node.ts';
+import { livenessOf, medianRecord, REACHABLE } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
 import { STARTED_KEYS } from '../collectors/nodes/keyed.ts';
 import { sum } from '../sum.ts';
@@ -25,6 +25,31 @@ function pairRecords(
     const hasRestarted = previous.startedSeconds !== node.startedSeconds;
     return hasRestarted || seconds <= 0 ? [] : [{ before: previous, now: node, seconds }];
   });
+}
+
+/** The times of late records may differ by this much: nodes write them every ten seconds. */
+const LATE_TOLERANCE_SECONDS = 15;
+
+/**
+ * The nodes that write new records which are late by the same time as those before, with the seconds: a clock that is behind,
+ * while a node that stopped writing falls behind further and further.
+ */
+export function readLateRecords(
+  before: NodesResult | undefined,
+  now: NodesResult,
+): ReadonlyMap<number, number> {
+  const earlier = new Map(before?.nodes.map((node) => [node.id, node]));
+  const [medianBefore, median] = [medianRecord(before?.nodes ?? []), medianRecord(now.nodes)];
+  const late = now.nodes.flatMap((node) => {
+    const previous = earlier.get(node.id);
+    if (node.isFresh || previous?.isFresh !== false) return [];
+    const seconds = median - node.updatedSeconds;
+    const change = seconds - (medianBefore - previous.updatedSeconds);
+    const isNew = node.updatedSeconds > previous.updatedSeconds;
+    const isLate = isNew && seconds > 0 && Math.abs(change) <= LATE_TOLERANCE_SECONDS;
+    return isLate ? [[node.id, seconds] as const] : [];
+  });
+  return new Map(late);
 }
 
 /**

@@ -29,7 +29,7 @@ const FINDINGS = path.join(import.meta.dirname, '..', '..', 'src', 'findings');
 /** Alerts that need a history, all exporters, or are of the exporter itself. */
 const NOT_CHECKED = `
   CrdbBackupFailing CrdbBackupUnknown CrdbCertificateExpiring CrdbChangefeedFailing
-  CrdbChangefeedRetrying CrdbClusterNameShared CrdbConfigReloadFailed CrdbExporterClockWrong
+  CrdbChangefeedRetrying CrdbClusterNameShared CrdbConfigReloadFailed
   CrdbExporterDown CrdbExporterUnstable CrdbExportersDisagree CrdbHostCpuHigh
   CrdbIdleTransactions CrdbJobFailing CrdbMonitoringBlind CrdbNodeFlapping
   CrdbNodeLivenessFlapping CrdbNodeMemoryGrows CrdbNodeSqlFailing CrdbNodeSqlStopped

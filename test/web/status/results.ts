@@ -222,6 +222,7 @@ const NOTHING: Memory = {
   hiddenSessions: undefined,
   writeStalls: new Map(),
   sqlLoad: undefined,
+  lateRecords: new Map(),
   lastSeen: {},
   trends: new Map(),
 };
