@@ -116,15 +116,19 @@ export function checkScan(result: RangesResult, counts: Counts | undefined): Sca
     counted: sum(stores.map(({ counted }) => counted[key] ?? NaN)),
   });
   const leases = total('leases');
+  const counted = new Set(stores.map((store) => store.counted.nodeId));
   return {
     replicas: total('replicas'),
     leases: Number.isNaN(leases.counted) ? undefined : leases,
+    uncountedNodes: result.scanned.filter(({ nodeId }) => !counted.has(nodeId)).length,
   };
 }
 
 /** `900 replicas read, the nodes count 900; 300 leases read, the nodes count 299 valid ones`. */
-export function formatScanCheck({ replicas, leases }: ScanCheck): string {
-  const ofReplicas = `${formatCount(replicas.read)} replicas read, the nodes count ${formatCount(replicas.counted)}`;
+export function formatScanCheck({ replicas, leases, uncountedNodes }: ScanCheck): string {
+  const without =
+    uncountedNodes === 0 ? '' : ` (${formatCount(uncountedNodes)} without current counts)`;
+  const ofReplicas = `${formatCount(replicas.read)} replicas read, the nodes count ${formatCount(replicas.counted)}${without}`;
   if (leases === undefined) return ofReplicas;
   return `${ofReplicas}; ${formatCount(leases.read)} leases read, the nodes count ${formatCount(leases.counted)} valid ones`;
 }

@@ -167,6 +167,8 @@ export interface ScanCheck {
   readonly replicas: ReadAndCounted;
   /** A node counts valid leases, and a scan reads the last known ones. Undefined where a node does not count them. */
   readonly leases: ReadAndCounted | undefined;
+  /** Nodes that were read, without current counts: they are not in the numbers. */
+  readonly uncountedNodes: number;
 }
 
 /** The ranges of a cluster by its last scan. */

@@ -6,6 +6,7 @@ import {
   compareScan,
   type Comparison,
   countsOf,
+  formatScanCheck,
   isOutside,
   ScanHistory,
 } from '../../src/findings/scan-check.ts';
@@ -100,9 +101,17 @@ describe('a scan and the counts of the nodes', () => {
     const own = { 'replicas.leaseholders': 5 };
     const replicas = { read: 1_890, counted: 2_000 };
     const leases = { read: 0, counted: 10 };
-    expect(checkScan(scan, countsOf(counted(own, own)))).toEqual({ replicas, leases });
-    expect(checkScan(scan, countsOf(counted(own, 1_000)))).toEqual({ replicas, leases: undefined });
+    const summed = { replicas, leases, uncountedNodes: 0 };
+    expect(checkScan(scan, countsOf(counted(own, own)))).toEqual(summed);
+    const without = checkScan(scan, countsOf(counted(own, 1_000)));
+    expect(without).toEqual({ ...summed, leases: undefined });
     expect(checkScan(scan, countsOf(counted()))).toBeUndefined();
+    const two = { ...scan, scanned: [...scan.scanned, scannedNode(2)] };
+    const partial = checkScan(two, countsOf(counted(own, own)));
+    expect(partial).toEqual({ ...summed, uncountedNodes: 1 });
+    expect(partial && formatScanCheck(partial)).toBe(
+      '1,890 replicas read, the nodes count 2,000 (1 without current counts); 0 leases read, the nodes count 10 valid ones',
+    );
   });
 
   test.each(['unavailable', 'underreplicated'] as const)(

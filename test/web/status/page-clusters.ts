@@ -68,6 +68,7 @@ export const HURT: ClusterStatus = {
     scanCheck: {
       replicas: { read: 1_800, counted: 2_036 },
       leases: { read: 601, counted: 600 },
+      uncountedNodes: 0,
     },
     problems: { unavailable: 2, underreplicated: 4_567 },
     withoutQuorum: WITHOUT_QUORUM,

@@ -54,8 +54,9 @@ export function problemRanges(
   nowMs: number,
   { flag, consoleUrl }: RangeDetails,
 ): Html {
-  const check = scanCheck === undefined ? '' : ` ${formatScanCheck(scanCheck)}.`;
-  const read = html`<p class="quiet">${readFrom(nodes)}${check}</p>
+  const check =
+    scanCheck === undefined ? 'Not compared with counts of the nodes' : formatScanCheck(scanCheck);
+  const read = html`<p class="quiet">${readFrom(nodes)} ${check}.</p>
     ${
       downSinceScan.length > 0 &&
       html`<p class="old">
