@@ -175,9 +175,10 @@ function textTests(
     alertname: alert,
     eval_time: time,
     exp_alerts: itsTexts.map(({ when, summary, description }) => {
-      const labels = Array.from(when.matchAll(/(\w+)="([^"]*)"/g), ([, label, value]) => [
+      const quoted = when.matchAll(/(\w+)=("(?:[^"\\]|\\.)*")/g);
+      const labels = Array.from(quoted, ([, label, value = '']): readonly unknown[] => [
         label,
-        value,
+        JSON.parse(value),
       ]);
       return {
         exp_labels: { ...Object.fromEntries(labels), component },
