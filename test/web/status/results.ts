@@ -223,6 +223,7 @@ const NOTHING: Memory = {
   writeStalls: new Map(),
   sqlLoad: undefined,
   lastSeen: {},
+  lost: undefined,
   trends: new Map(),
 };
 
