@@ -51,34 +51,28 @@ function authorityWith(
   keys: webcrypto.CryptoKeyPair,
 ): Authority {
   let serial = 1;
+  const sign = async (subject: string, days: number, extensions: x509.Extension[]) => {
+    const own = await createKeys();
+    serial += 1;
+    const issued = await x509.X509CertificateGenerator.create({
+      serialNumber: serial.toString(16).padStart(2, '0'),
+      subject: `CN=${subject}`,
+      issuer: certificate.subject,
+      ...validity(days),
+      publicKey: own.publicKey,
+      signingKey: keys.privateKey,
+      extensions,
+    });
+    return { issued, own };
+  };
   return {
     cert: certificate.toString('pem'),
     async issueAuthority(subject) {
-      const own = await createKeys();
-      serial += 1;
-      const issued = await x509.X509CertificateGenerator.create({
-        serialNumber: serial.toString(16).padStart(2, '0'),
-        subject: `CN=${subject}`,
-        issuer: certificate.subject,
-        ...validity(1),
-        publicKey: own.publicKey,
-        signingKey: keys.privateKey,
-        extensions: AUTHORITY,
-      });
+      const { issued, own } = await sign(subject, 1, AUTHORITY);
       return authorityWith(issued, own);
     },
     async issue({ name: subject, sans = [], usage = 'server', days = 1 }) {
-      const own = await createKeys();
-      serial += 1;
-      const issued = await x509.X509CertificateGenerator.create({
-        serialNumber: serial.toString(16).padStart(2, '0'),
-        subject: `CN=${subject}`,
-        issuer: certificate.subject,
-        ...validity(days),
-        publicKey: own.publicKey,
-        signingKey: keys.privateKey,
-        extensions: describe(sans, usage),
-      });
+      const { issued, own } = await sign(subject, days, describe(sans, usage));
       const key = await webcrypto.subtle.exportKey('pkcs8', own.privateKey);
       return {
         cert: issued.toString('pem'),
