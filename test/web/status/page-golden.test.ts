@@ -5,7 +5,7 @@ import { renderPage } from '../../../src/web/status/page/page.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { BLIND, CALM, DAY, HURT, LARGE, PARTIAL } from './page-clusters.ts';
 
-const UPDATE = 'npx vitest run -u test/web/status/page-golden.test.ts';
+const UPDATE = 'npx vitest run -u --project together test/web/status/page-golden.test.ts';
 const LINKS = { style: '/a.css', script: '/a.js', icon: '/a.svg', telemetryPath: '/metrics' };
 
 function render(clusters: readonly ClusterStatus[], name?: string): string {
