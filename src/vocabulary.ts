@@ -37,8 +37,8 @@ export const FAILURE_REASONS = [
 ] as const;
 export type FailureReason = (typeof FAILURE_REASONS)[number];
 
-/** Why a request was retried; values of the label `reason` of crdb_exporter_http_retries_total. */
-export type RetryReason = 'timeout' | 'network' | 'http' | 'throttled';
+/** Why a request was retried, never after a timeout; values of the label `reason` of crdb_exporter_http_retries_total. */
+export type RetryReason = 'network' | 'http' | 'throttled';
 
 /** Bounds that a poll can reach; values of the label `limit` of crdb_exporter_collector_limit_hit. */
 export const LIMITS = ['pages', 'bytes', 'items', 'duration', 'series'] as const;

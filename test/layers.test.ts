@@ -27,6 +27,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'format',
     'nearest-word',
     'batches',
+    'median',
     'sum',
     'time-slice',
     'url-fault',

@@ -28,29 +28,8 @@ import {
 import { listSessions } from './sessions.ts';
 import { listTables } from './table-metadata.ts';
 
-export type ClusterEndpoint =
-  | 'login'
-  | 'logout'
-  | 'nodes'
-  | 'node_ranges'
-  | 'sessions'
-  | 'users'
-  | 'table'
-  | 'table_metadata'
-  | 'range_descriptors'
-  | 'connectivity'
-  | 'jobs'
-  | 'health'
-  | 'vars'
-  | 'other';
-
-interface Route {
-  readonly endpoint: ClusterEndpoint;
-  readonly pattern: RegExp;
-}
-
 /** Every route ends in a slash, except those of the old mux. */
-const ROUTES: readonly Route[] = [
+const ROUTES = [
   { endpoint: 'login', pattern: /^\/api\/v2\/login\/$/ },
   { endpoint: 'logout', pattern: /^\/api\/v2\/logout\/$/ },
   { endpoint: 'nodes', pattern: /^\/api\/v2\/nodes\/$/ },
@@ -64,7 +43,9 @@ const ROUTES: readonly Route[] = [
   { endpoint: 'connectivity', pattern: /^\/_status\/connectivity$/ },
   { endpoint: 'jobs', pattern: /^\/_admin\/v1\/jobs$/ },
   { endpoint: 'vars', pattern: /^\/_status\/vars$/ },
-];
+] as const;
+
+export type ClusterEndpoint = (typeof ROUTES)[number]['endpoint'] | 'other';
 
 /** The endpoint of a path, and the path's parameters. */
 export function matchRoute(path: string): { endpoint: ClusterEndpoint; parts: readonly string[] } {
@@ -82,27 +63,12 @@ export async function answerLocally(
 ): Promise<Reply> {
   const { endpoint, parts } = matchRoute(request.path);
   const isSystem = isForSystem(server, request);
-  switch (endpoint) {
-    case 'health':
-      if (request.path === '/health') return health();
-      return isSystem ? ready(request) : notOnTenants();
-    case 'vars':
-      return statusVars(server, request);
-    case 'other':
-      return unknownPath();
-    case 'login':
-    case 'logout':
-    case 'nodes':
-    case 'node_ranges':
-    case 'sessions':
-    case 'users':
-    case 'table':
-    case 'table_metadata':
-    case 'range_descriptors':
-    case 'connectivity':
-    case 'jobs':
-      break;
+  if (endpoint === 'health') {
+    if (request.path === '/health') return health();
+    return isSystem ? ready(request) : notOnTenants();
   }
+  if (endpoint === 'vars') return statusVars(server, request);
+  if (endpoint === 'other') return unknownPath();
   if (isWithoutSystemRanges(server)) {
     if (!server.options.insecure) return 'silence';
     if (endpoint === 'nodes') return internalError();

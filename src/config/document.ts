@@ -1,12 +1,14 @@
 import { dirname, resolve } from 'node:path';
 import {
+  Composer,
+  type CST,
   isAlias,
   isCollection,
   isNode,
   isScalar,
   isSeq,
   LineCounter,
-  parseDocument,
+  Parser,
   type YAMLMap,
 } from 'yaml';
 import { messageOf } from '../format.ts';
@@ -130,12 +132,12 @@ export class SourceDocument {
 /** Where the library's own words would not help, or would quote what may be a password. */
 const EXPLANATIONS: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'a tab cannot indent: use spaces',
-  MULTIPLE_DOCS: 'more than one document: remove the line ---',
   TAG_RESOLVE_FAILED: 'an unknown tag: put a text that begins with ! in quotes',
   RESOURCE_EXHAUSTION: 'maps and lists are nested too deep: close the { and [ before',
   BAD_DQ_ESCAPE: 'an unknown escape in double quotes: use single quotes or double the backslash',
 };
 
+const MULTIPLE_DOCUMENTS = 'not valid YAML: more than one document: remove the line ---';
 const NO_KEY = 'only a text can be a key: put one that begins with { or [ in quotes';
 const isSetTwice = (key: string) =>
   `not valid YAML: the key ${quote(key)} is set twice: remove one`;
@@ -166,27 +168,39 @@ export async function readDocument(
     return '';
   });
   const lineCounter = new LineCounter();
+  const tokens = limitErrors(new Parser(lineCounter.addNewLine).parse(text));
   // The library compares each key with all others of its map.
-  const options = { prettyErrors: false, merge: true, uniqueKeys: false };
-  const yaml = parseDocument(text, { lineCounter, ...options });
+  const options = { merge: true, uniqueKeys: false };
+  const [yaml, second] = new Composer(options).compose(tokens, true, text.length);
   const positionAt = (offset = 0): Position => {
     const { line, col: column } = lineCounter.linePos(offset);
     return { source: file, line, column, path: '' };
   };
   const positionOf = (node: unknown) => positionAt(isNode(node) ? node.range?.[0] : 0);
-  const problems = [...yaml.errors, ...yaml.warnings].slice(0, MAX_SYNTAX_ERRORS);
+  const { errors = [], warnings = [], contents = null } = yaml ?? {};
+  const problems = [...errors, ...warnings].slice(0, MAX_SYNTAX_ERRORS);
   for (const { code, pos, message } of problems) {
     const reason = EXPLANATIONS[code] ?? message.replace(/(?<=\S): .*$/s, '');
     issues.report(positionAt(pos[0]), `not valid YAML: ${reason}`);
   }
-  const document = new SourceDocument(issues, positionOf(yaml.contents), dirname(resolve(file)));
+  if (second !== undefined) issues.report(positionAt(second.range[0]), MULTIPLE_DOCUMENTS);
+  const document = new SourceDocument(issues, positionOf(contents), dirname(resolve(file)));
   document.text = text;
-  const value = readTree(yaml.contents, document, positionOf) ?? {};
+  const value = readTree(contents, document, positionOf) ?? {};
   if (isMap(value)) document.input = value;
   else if (issues.problems.length === 0) {
     issues.report(positionAt(), `expected keys and values such as \`${key}\` at the top`);
   }
   return document;
+}
+
+/** Leaves out errors that nobody would read: half a megabyte of `}` has as many of them, each of which costs time. */
+function* limitErrors(tokens: Iterable<CST.Token>): Iterable<CST.Token> {
+  let errors = 0;
+  for (const token of tokens) {
+    if (token.type === 'error') errors += 1;
+    if (token.type !== 'error' || errors <= MAX_SYNTAX_ERRORS) yield token;
+  }
 }
 
 /** The plain values of a tree of YAML; the document gets the positions of its members, and what is wrong with aliases and keys. */

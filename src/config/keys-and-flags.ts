@@ -23,10 +23,10 @@ import {
   unwrap,
 } from './values.ts';
 
-// Every key of the configuration file, once: its type, default, flag, variable and help. The type of the
+// The keys of the configuration file, each once: its type, default, flag, variable and help. The type of the
 // configuration, the command line, the schema for editors and docs/configuration.md follow from it. Defaults are written
-// as in the file. The keys of a cluster and of the collectors are in
-// cluster-schema.ts.
+// as in the file. The keys of a cluster are in cluster-schema.ts, those of collectors in collector-schema.ts, and those of
+// thresholds and links in alert-sections.ts.
 
 /** Where to listen, in the form that `server.listen()` takes. Without a host: all interfaces. */
 type ListenAddress =

@@ -27,9 +27,10 @@ const ofPoller = gaugeOf({ labels: ['collector', 'shard'] })<Poller>;
 const POLLER_FAMILIES = [
   ofPoller(({ outcome }) => Number(outcome.state === 'ok'), {
     name: 'crdb_exporter_collector_success',
-    help: 'Whether the last poll of the collector published data.',
+    help: 'Whether the last poll of the collector succeeded; 0 also when all URLs fail and it was skipped.',
     unit: '0 or 1',
-    notes: 'A partial range scan is a success; crdb_range_scan_nodes counts its failed nodes.',
+    notes:
+      'A range scan that read at least half of its nodes is a success; crdb_range_scan_nodes counts the failed ones.',
   }),
   ofPoller(({ outcome }) => outcome.last?.durationSeconds, {
     name: 'crdb_exporter_collector_duration_seconds',

@@ -32,7 +32,7 @@ export interface ClusterContext {
   readonly log: Log;
   /** How often certificates and keys for the cluster are checked for changes. */
   readonly fileCheckMs?: number | undefined;
-  /** Called when a poll of a collector has ended or was skipped. */
+  /** Called when a poll of a collector has ended or was skipped, but not of a cluster that was stopped. */
   readonly pollEnded?: ((cluster: Cluster, collector: Collector) => void) | undefined;
 }
 

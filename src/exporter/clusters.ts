@@ -35,7 +35,7 @@ export class Clusters {
 
   /**
    * Runs the clusters of this configuration. An unchanged cluster continues; a changed one is restarted, with the
-   * data and state of the old one if it has the same addresses; a removed one disappears at once.
+   * data and state of the old one if it has the same addresses and virtual cluster; a removed one disappears at once.
    * Rejects, with everything as it was, when one cannot be created.
    */
   async apply({ clusters, shard }: Config): Promise<void> {
@@ -67,7 +67,7 @@ export class Clusters {
   /** `before` is the running cluster of this name, if the shards stay the same. */
   async #prepare(config: ClusterConfig, shard: Config['shard'], before: Cluster | undefined) {
     if (before !== undefined && isSameCluster(before.config, config)) return before;
-    const isContinued = before !== undefined && hasSameAddresses(before.config, config);
+    const isContinued = before !== undefined && isOneCluster(before.config, config);
     return Cluster.create(this.#context, config, shard, isContinued ? before : undefined);
   }
 
@@ -84,12 +84,13 @@ export class Clusters {
   }
 }
 
-/** Whether both configurations name the same cluster: one with the same addresses. */
-function hasSameAddresses(a: ClusterConfig, b: ClusterConfig): boolean {
+/** Whether both configurations name the same cluster, by its addresses; each virtual cluster is one. */
+function isOneCluster(a: ClusterConfig, b: ClusterConfig): boolean {
   const urls = new Set(a.cluster_api?.urls);
   const sharesUrl = b.cluster_api?.urls.some((url) => urls.has(url)) ?? a.cluster_api === undefined;
   return (
     sharesUrl &&
+    a.cluster_api?.virtual_cluster === b.cluster_api?.virtual_cluster &&
     a.cloud_api?.url === b.cloud_api?.url &&
     a.cloud_api?.cluster_id === b.cloud_api?.cluster_id
   );

@@ -11,6 +11,7 @@ import {
   formatPercent,
   formatRanges,
 } from '../format.ts';
+import { median } from '../median.ts';
 import { sum } from '../sum.ts';
 import type { Check } from './check.ts';
 import type { Observation } from './observation.ts';
@@ -122,7 +123,7 @@ function findHotspots(
     if (others === 0) return [];
     const leasesOfAll = sum(members.map(({ leases }) => leases));
     const queriesOfAll = sum(members.map(({ queries }) => queries));
-    const usualCpu = median(members.flatMap(({ cpu }) => cpu ?? []));
+    const usualCpu = median(members.flatMap(({ cpu }) => cpu ?? [])) ?? 0;
     return members.flatMap(({ id, leases, queries, cpu = 0 }) => {
       const timesLeases = leases / Math.max(1, (leasesOfAll - leases) / others);
       const timesQueries = queries / Math.max(1, (queriesOfAll - queries) / others);
@@ -155,12 +156,6 @@ function findHotRange(
   const byCpu = `${formatNumber(cpu)} CPU seconds`;
   const load = hasCpu ? byCpu : `${formatNumber(queries)} queries`;
   return isHot ? `A range has ${load} per second.` : undefined;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((a, b) => a - b);
-  const middle = (sorted.length - 1) / 2;
-  return ((sorted[Math.floor(middle)] ?? 0) + (sorted[Math.ceil(middle)] ?? 0)) / 2;
 }
 
 /** The locality down to the region, else the first tier. */

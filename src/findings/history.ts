@@ -4,7 +4,7 @@ import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import { ReplicaTrends } from './dead-nodes.ts';
 import { judge } from './judge.ts';
-import { remember } from './last-known.ts';
+import { remember, rememberLoss } from './last-known.ts';
 import type { Memory, PolledCluster } from './observation.ts';
 import { observe } from './observe.ts';
 import { pollWarnings } from './polls.ts';
@@ -32,19 +32,20 @@ class Past {
   /** Polls of sessions in a row that saw none of others although clients are connected. */
   contradictions = 0;
   hiddenSessions: Problem | undefined;
+  lost: Memory['lost'];
   /** All that is left when the API is down for longer than `max_age`. */
   lastSeen: LastKnownStatus = {};
   problems: readonly Finding[] = [];
   /** Start of the current state and of each current problem, ms. */
   since: ReadonlyMap<string, number> = new Map();
+  /** When each collector was polled for the first time, ms. */
+  readonly firstPolls = new Map<string, number>();
 }
 
 /** The age of the problems of a configured cluster, and what is compared between its polls. */
 export class ClusterHistory {
   #past = new Past();
   #identity: symbol | undefined;
-  /** When each collector was polled for the first time, ms. */
-  readonly #firstPolls = new Map<string, number>();
   readonly #settings: () => FindingSettings;
 
   /** `settings` are those of the running configuration. */
@@ -54,21 +55,14 @@ export class ClusterHistory {
 
   /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
   read(cluster: PolledCluster, nowMs: number): ClusterReading {
-    const {
-      scans,
-      trends,
-      contradictions,
-      hiddenSessions,
-      writeStalls,
-      sqlLoad,
-      lateRecords,
-      lastSeen,
-    } = this.#past;
+    const { scans, trends, contradictions, hiddenSessions, ...remembered } = this.#past;
+    const { writeStalls, sqlLoad, lateRecords, lastSeen, lost } = remembered;
     const observation = observe(cluster, {
       writeStalls,
       sqlLoad,
       lateRecords,
       lastSeen,
+      lost,
       nowMs,
       thresholds: this.#settings().thresholds,
       previous: this.#past.problems,
@@ -84,10 +78,10 @@ export class ClusterHistory {
     return this.#past.problems;
   }
 
-  /** Whether the first polls after the start found it already: it may be older. */
+  /** Whether the first polls of the cluster found it already: it may be older. */
   isFromFirstPolls(since: string, startedMs: number): boolean {
     const sinceMs = Date.parse(since);
-    return sinceMs >= startedMs && sinceMs <= Math.max(...this.#firstPolls.values());
+    return sinceMs >= startedMs && sinceMs <= Math.max(...this.#past.firstPolls.values());
   }
 
   /** Records the state after a poll of this collector. Of a cluster that was replaced nothing is remembered. */
@@ -98,10 +92,12 @@ export class ClusterHistory {
     const reading = this.read(cluster, nowMs);
     const { state, findings } = reading;
     this.#past.lastSeen = remember(this.#past.lastSeen, collector, reading);
+    this.#past.lost = rememberLoss(this.#past.lost, collector, reading);
     const sinceMs = (key: string): number => this.#past.since.get(key) ?? nowMs;
     const warnings = toFindings(pollWarnings(cluster.pollers), sinceMs, nowMs);
     this.#past.problems = [...findings, ...warnings];
-    if (!this.#firstPolls.has(collector)) this.#firstPolls.set(collector, nowMs);
+    const { firstPolls } = this.#past;
+    if (!firstPolls.has(collector)) firstPolls.set(collector, nowMs);
     const keys = [state, ...this.#past.problems.map(({ key }) => key)];
     this.#past.since = new Map(keys.map((key) => [key, sinceMs(key)]));
   }

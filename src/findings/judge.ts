@@ -10,7 +10,7 @@ import { NODE_CHECKS } from './check-nodes.ts';
 import { RANGE_CHECKS } from './check-ranges.ts';
 import { SESSION_CHECKS } from './check-sessions.ts';
 import { runChecks } from './check.ts';
-import { describeLastKnown } from './last-known.ts';
+import { describeLastKnown, isClusterDown, lastKnownLosses } from './last-known.ts';
 import { nodeProblems } from './node-problems.ts';
 import type { Observation } from './observation.ts';
 import { pollProblems, urlProblems } from './polls.ts';
@@ -32,11 +32,24 @@ export function judge(observation: Observation, sinceMs: (key: string) => number
   const [since = new Date(sinceMs(state)).toISOString()] = worst
     .map((finding) => finding.since)
     .toSorted();
-  return { ...view, state, since, findings };
+  return { ...view, state, since, notRead: findNotRead(observation), findings };
 }
 
 /** Collectors whose data the health of a cluster follows from. */
 const HEALTH_COLLECTORS: readonly string[] = [nodes, ranges, sessions].map(({ name }) => name);
+
+/** The parts that no collector polls, and ranges of which this exporter sees only those of some nodes. */
+function findNotRead({ view, ranges: scan }: Observation): readonly string[] {
+  const { collectors, isPolled } = view;
+  const isPolledHere = (wanted: string): boolean =>
+    collectors.some(({ name, state }) => name === wanted && (isPolled || state !== 'waiting'));
+  const isWhole = scan?.summary === undefined || scan.summary.cluster !== undefined;
+  const isShare = !isWhole && scan.failed.length === 0;
+  return [
+    ...HEALTH_COLLECTORS.filter((name) => !isPolledHere(name)),
+    ...(isShare ? ['ranges of other nodes'] : []),
+  ];
+}
 
 /** Whether the data that the health follows from, else all data, is there and complete, and its API up. */
 function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): boolean {
@@ -49,8 +62,8 @@ function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): b
 
 /** The problems of a cluster and of watching it. */
 function findProblems(observation: Observation): readonly Problem[] {
-  const { view, nowMs, thresholds, dead, network, previous, hiddenSessions } = observation;
-  const isBlind = view.apis.some(({ api, isUp }) => api === 'cluster' && isUp === false);
+  const { view, nowMs, thresholds, dead, network, previous, hiddenSessions, lost } = observation;
+  const isBlind = isClusterDown(view.apis);
   const sourceOf = (collector: string) => view.collectors.find(({ name }) => name === collector);
   const from = (collector: string, problems: readonly Problem[]): readonly Problem[] => {
     const source = sourceOf(collector);
@@ -64,6 +77,7 @@ function findProblems(observation: Observation): readonly Problem[] {
     RANGE_CHECKS,
     SESSION_CHECKS,
   ].map((checks) => runChecks(checks, observation));
+  const fromScan = view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list.length) : [];
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
   const wrongTime = findWrongTime(observation);
   const misdated = findMisdatedRecords(observation);
@@ -82,10 +96,10 @@ function findProblems(observation: Observation): readonly Problem[] {
     ]),
     // Without a list of connections the counts of the nodes tell who reaches whom.
     ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),
-    ...from('ranges', [
-      ...(view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list.length) : []),
-      ...ofRanges,
-    ]),
+    ...from('ranges', [...fromScan, ...ofRanges]),
+    ...(lost && sourceOf('ranges') ? lastKnownLosses(lost, view, nowMs) : []).filter(
+      ({ key }) => !fromScan.some((problem) => problem.key === key),
+    ),
     ...from('sessions', [
       ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt, thresholds) : []),
       ...ofSessions,

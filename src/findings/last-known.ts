@@ -1,7 +1,8 @@
 import { formatAgo, formatCount, formatList, formatNodes } from '../format.ts';
 import { formatLiveNodes, isDown } from './node-problems.ts';
+import type { KnownLoss } from './observation.ts';
 import { isSystemRange, nameRange, OUTAGES } from './range-problems.ts';
-import type { ClusterView, LastKnownStatus } from './status.ts';
+import type { ClusterReading, ClusterView, LastKnownStatus, Problem } from './status.ts';
 
 /**
  * Replaces what was last seen by what a poll of this collector has just found, if it succeeded: nodes, counts of range
@@ -22,12 +23,52 @@ export function remember(
   return { ...before, ranges: { seenAt, nodes: scanned, problems, oldest } };
 }
 
+/** Whether ranges are lost, after a poll of this collector that could tell; else what was known before. */
+export function rememberLoss(
+  before: KnownLoss | undefined,
+  collector: string,
+  { collectors, ranges, findings }: ClusterReading,
+): KnownLoss | undefined {
+  const { lastSuccessAt: seenAt = '', isOld = true } =
+    collectors.find(({ name }) => name === collector) ?? {};
+  if (collector !== 'ranges' || isOld || ranges?.verification?.lost === undefined) return before;
+  return { seenAt, problems: findings.filter(isLoss) };
+}
+
+function isLoss({ alert }: Pick<Problem, 'alert'>): boolean {
+  return alert === 'CrdbRangesLost';
+}
+
+/**
+ * Losses that nobody can confirm now. Example: node 4 is down, and 3 ranges were only there. Node 5 is not read either: any
+ * range that was not reported may be on it, so that no scan can tell which are lost, and the 3 are still without a replica.
+ */
+export function lastKnownLosses(
+  { problems, seenAt }: KnownLoss,
+  { apis, ranges, lastKnown }: Pick<ClusterView, 'apis' | 'ranges' | 'lastKnown'>,
+  nowMs: number,
+): readonly Problem[] {
+  // An API that is down has one problem with all that was last seen.
+  const isTold = (lastKnown?.ranges?.problems['no_live_replica'] ?? 0) > 0;
+  if (isTold || ranges?.verification?.lost !== undefined) return [];
+  return problems.map((problem) => ({
+    ...problem,
+    level: isClusterDown(apis) ? 'info' : problem.level,
+    text: `Not known now, last known ${formatAgo(seenAt, nowMs)}: ${problem.text}`,
+  }));
+}
+
+/** Whether the cluster API is down, so that nobody knows what is so now. */
+export function isClusterDown(apis: ClusterView['apis']): boolean {
+  return apis.some(({ api, isUp }) => api === 'cluster' && isUp === false);
+}
+
 /** What is remembered while nobody knows what is so now: the cluster API is down, and the polls of that part fail. */
 export function readLastKnown(
   remembered: LastKnownStatus,
   { apis, collectors }: Pick<ClusterView, 'apis' | 'collectors'>,
 ): LastKnownStatus | undefined {
-  if (!apis.some(({ api, isUp }) => api === 'cluster' && isUp === false)) return undefined;
+  if (!isClusterDown(apis)) return undefined;
   const isFailing = (wanted: string): boolean =>
     collectors.some(({ name, state }) => name === wanted && state === 'failing');
   const nodes = isFailing('nodes') ? remembered.nodes : undefined;

@@ -30,6 +30,14 @@ export interface PolledCluster {
   isUp(api: Api): boolean | undefined;
 }
 
+/** Whether ranges were lost when that was last known. */
+export interface KnownLoss {
+  /** None when no range was lost. */
+  readonly problems: readonly Problem[];
+  /** RFC 3339. */
+  readonly seenAt: string;
+}
+
 /** What is remembered of the earlier polls of a cluster. */
 export interface Memory {
   /** The problems after the last poll. */
@@ -45,6 +53,8 @@ export interface Memory {
   readonly lateRecords: ReadonlyMap<number, number>;
   /** What polls that succeeded have found, however long ago. */
   readonly lastSeen: LastKnownStatus;
+  /** The lost ranges by the last scan that could tell. */
+  readonly lost: KnownLoss | undefined;
   /** Whether replicas on members that are not live are replaced. */
   readonly trends: Trends;
 }

@@ -1,14 +1,15 @@
 import { diagnose } from '../diagnosis/diagnosis.ts';
 import { capitalize, formatDuration, formatList, quoteArgument, toTime } from '../format.ts';
 import { codeOf } from '../http/errors.ts';
+import type { PollFailure } from '../polling/outcome.ts';
 import type { Poller } from '../polling/poller.ts';
 import { type Api, APIS } from '../vocabulary.ts';
 import type { PolledCluster } from './observation.ts';
-import type { ClusterView, CollectorState, PollFailure, Problem, UrlStatus } from './status.ts';
+import type { ClusterView, CollectorState, Problem, UrlStatus } from './status.ts';
 
 export function readCollector(poller: Poller): CollectorState {
   const { collector, outcome, isPolling } = poller;
-  const { last, error, rule, remedy } = outcome;
+  const { last, failure } = outcome;
   return {
     name: collector.name,
     api: collector.api,
@@ -16,7 +17,7 @@ export function readCollector(poller: Poller): CollectorState {
     isPolling,
     hasData: poller.snapshot !== undefined,
     isPartial: poller.result?.failure && true,
-    isOld: outcome.state === 'failing' && poller.result?.failure !== outcome.error,
+    isOld: outcome.state === 'failing' && poller.result?.failure !== failure?.error,
     lastSuccessAt: toTime(outcome.lastSuccessMs),
     nextPollAt: isPolling ? undefined : toTime(poller.nextPollMs),
     intervalSeconds: poller.intervalSeconds,
@@ -26,7 +27,7 @@ export function readCollector(poller: Poller): CollectorState {
     bytes: last?.bytes,
     series: poller.snapshot?.series ?? 0,
     limits: [...(last?.limits ?? [])],
-    failure: error && { error, rule, remedy },
+    failure,
   };
 }
 

@@ -167,7 +167,7 @@ function describeRange(
   const lastId = findLastTable(id, lastTableLabel(tableIndex, lastTableId), tables?.names);
   const table = tables?.names.get(id) ?? id;
   const lastTable = lastId && (tables?.names.get(lastId) ?? lastId);
-  return { rangeId, nodeId, storeId, table, index, lastTable };
+  return { rangeId, nodeId, storeId: storeId || undefined, table, index, lastTable };
 }
 
 /**

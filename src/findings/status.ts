@@ -1,6 +1,6 @@
 import type { AlertName } from '../alerts/alerts.ts';
 import type { RequestDiagnosis } from '../diagnosis/diagnosis.ts';
-import type { RequestError } from '../http/errors.ts';
+import type { PollFailure } from '../polling/outcome.ts';
 import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
 
 // The content of the status page and of /api/status; docs/api-status.schema.json describes every member. Times are RFC 3339.
@@ -28,6 +28,8 @@ export interface ClusterReading extends ClusterView {
   readonly state: 'healthy' | 'problems' | 'unknown';
   /** Start of the state; with problems of the oldest of the most severe ones. */
   readonly since: string;
+  /** Parts of the cluster that this exporter does not read, so that the state says nothing of them: `sessions`. */
+  readonly notRead: readonly string[];
   readonly findings: readonly Finding[];
 }
 
@@ -87,14 +89,6 @@ export interface Problem {
   readonly cause?: PollFailure | undefined;
   /** The collectors whose polls it concerns: such a problem is logged when it begins and when it ends. */
   readonly affects?: readonly string[] | undefined;
-}
-
-/** Why polls fail, and how to fix that, where it is known. */
-export interface PollFailure {
-  readonly error: RequestError;
-  /** What failures of the same cause share. */
-  readonly rule?: string | undefined;
-  readonly remedy?: string | undefined;
 }
 
 /** A problem with its severity and start; page and JSON add links, as far as they are configured, and name no cause. */
@@ -213,7 +207,7 @@ export interface RangeStatus {
   readonly rangeId: number;
   /** The node that reports a problem need not be its cause. */
   readonly nodeId: number;
-  readonly storeId: number;
+  readonly storeId: number | undefined;
   /** `movr.public.rides` where the tables collector knows the name, else the id; empty outside of tables. */
   readonly table: string;
   readonly index: string;

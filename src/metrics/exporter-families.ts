@@ -131,6 +131,7 @@ export const clusterFamilies = {
     name: 'crdb_exporter_http_retries_total',
     help: 'Retried requests by the reason of the failure before.',
     labels: ['api', 'endpoint', 'reason'],
+    notes: 'network, http (502, 503, 504) or throttled (429). Timeouts are not retried.',
   }),
   decodeErrors: counter({
     name: 'crdb_exporter_decode_errors_total',
@@ -172,6 +173,7 @@ export const collectorFamilies = {
     name: 'crdb_exporter_polls_skipped_total',
     help: 'Polls that did not start, by reason.',
     labels: ['collector', 'shard', 'reason'],
-    notes: 'They count neither as polls nor as failures.',
+    notes:
+      'They count neither as polls nor as failures. overrun: the poll before took too long. breaker_open: all URLs fail. shutdown: the exporter or its cluster was stopped.',
   }),
 };

@@ -16,19 +16,24 @@ interface LastPoll {
   readonly limits: ReadonlySet<Limit>;
 }
 
+/** Why a poll failed, and how to fix that, where it is known. It stays this object until the page or the log writes it. */
+export interface PollFailure {
+  readonly error: RequestError;
+  /** What failures of the same cause share. */
+  readonly rule?: string | undefined;
+  readonly remedy?: string | undefined;
+}
+
 /** State of one collector on one cluster after its last poll; replaced, never changed in place. */
 export interface Outcome {
-  /** `waiting` until the first poll has ended or was skipped; `ok` when the last one published its data. */
+  /** `waiting` until the first poll has ended or was skipped; `ok` when the last one succeeded. */
   readonly state: 'waiting' | 'ok' | 'failing';
   /** The last poll that ran; undefined before the first. */
   readonly last?: LastPoll | undefined;
   /** Wall clock, ms; undefined before the first success. */
   readonly lastSuccessMs?: number | undefined;
   /** Why the last poll failed or was skipped; undefined after a success. */
-  readonly error?: RequestError | undefined;
-  /** What failed polls of the same cause share, and how to fix it, where both are known. */
-  readonly rule?: string | undefined;
-  readonly remedy?: string | undefined;
+  readonly failure?: PollFailure | undefined;
   /** Warnings of the last polls. A failed poll resolves no warning, because it may have ended before the check. */
   readonly warnings?: ReadonlySet<string>;
 }

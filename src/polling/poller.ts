@@ -33,7 +33,7 @@ export interface PollerOptions {
   readonly log: Log;
   readonly clock: Clock;
   readonly random: () => number;
-  /** Called when a poll has ended or was skipped and the outcome is up to date. */
+  /** Called when a poll has ended or was skipped and the outcome is up to date; not after `stop`. */
   readonly pollEnded: () => void;
   readonly findRemedy: FindRemedy;
 }
@@ -181,7 +181,8 @@ export class Poller {
       await this.#poll(stop).finally(() => {
         this.#polling = undefined;
       });
-      pollEnded();
+      // Of a cluster that was removed or replaced meanwhile nothing is remembered.
+      if (!stop.aborted) pollEnded();
     } catch (error) {
       this.#published = published;
       this.#outcome = { ...this.#outcome, lastSuccessMs };
@@ -206,8 +207,9 @@ export class Poller {
     await this.#previous?.settled();
     this.#previous = undefined;
     await this.#endWork?.();
-    const startedAt = this.#schedule.start();
     const { clock, http, metrics } = this.#options;
+    if (stop.aborted) return metrics.pollSkipped(this.#labels, 'shutdown');
+    const startedAt = this.#schedule.start();
     const blockedMs = http.blockedMs();
     if (blockedMs > 0) return this.#skip(blockedMs);
     const { stats, result } = this.#options.run(stop, this.#state);
@@ -292,17 +294,14 @@ export class Poller {
     const before = this.#outcome;
     const hasWorked = before.lastSuccessMs !== undefined;
     const { settings, findRemedy } = this.#options;
-    const { rule, remedy } =
-      (error instanceof UnexpectedError
-        ? error
-        : error && findRemedy(this.collector, error, hasWorked)) ?? {};
+    const explain = (failed: RequestError) =>
+      failed instanceof UnexpectedError ? failed : findRemedy(this.collector, failed, hasWorked);
+    const { rule, remedy } = (error && explain(error)) ?? {};
     const isStretched = stretchInterval(settings, last?.answerSeconds) > settings.interval;
     const all = isStretched ? new Set([...warnings, STRETCHED]) : warnings;
     this.#outcome = {
       state: error === undefined ? 'ok' : 'failing',
-      error,
-      rule,
-      remedy,
+      failure: error && { error, rule, remedy },
       last,
       lastSuccessMs: error === undefined ? last?.atMs : before.lastSuccessMs,
       warnings: error === undefined ? all : all.union(before.warnings ?? new Set()),

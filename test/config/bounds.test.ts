@@ -38,6 +38,8 @@ test('a file is refused about as fast as 2,000 clusters are loaded, whatever is 
     'one key': 'k: 1\n'.repeat(10_000),
     'slashes in a URL': `${CLUSTER.replace('crdb:8080', `a/${'/'.repeat(100_000)}x`)}colour: 5\n`,
     'slashes in a text': `log: { level: "${'/'.repeat(100_000)}" }\n`,
+    'closing brackets': '}'.repeat(500_000),
+    'lines of closing brackets': 'a: }\n'.repeat(100_000),
     'merged maps': `x: &a { a: 1, b: 2 }\ny: { <<: [${'*a,'.repeat(5_000)}] }`,
   };
   for (const [name, yaml] of Object.entries(files)) {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../../simulator/index.ts';
 import type { Config } from '../../src/config/keys-and-flags.ts';
+import type { Status } from '../../src/findings/status.ts';
+import { onlyCollectors } from '../support/collectors.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 
 function simulate(): Promise<Simulator> {
@@ -83,6 +85,21 @@ describe('the reason of a failed poll, other cases:', () => {
     await exporter.until(
       (scrape) => scrape.value('crdb_exporter_collector_success', { collector: 'sessions' }) === 1,
     );
+  });
+});
+
+test('a poll that an open breaker blocks has the remedy of the failure before, of any collector', async () => {
+  const gone =
+    '  - name: gone\n    cluster_api: { urls: ["http://127.0.0.1:1"] }\n    poll: false\n';
+  const only = onlyCollectors({ nodes: {}, users: {} });
+  await using exporter = await startTestExporter({ yaml: `${only}clusters:\n${gone}` });
+  for (const name of ['nodes', 'users'])
+    await exporter.get(`/probe?cluster=gone&collect[]=${name}`);
+  const status: Status = JSON.parse((await exporter.get('/api/status')).text);
+  const { error } = status.clusters[0]?.collectors.find(({ name }) => name === 'users') ?? {};
+  expect(error).toMatchObject({
+    reason: 'breaker_open',
+    advice: expect.stringMatching(/^The last failure was: nodes at .*; nothing listens there/),
   });
 });
 

@@ -140,6 +140,18 @@ describe('a reload', () => {
     expect(after.all('crdb_up')).toEqual([]);
   });
 
+  test('that names another virtual cluster exports nothing of the one before', async () => {
+    await using simulator = await simulate();
+    await using running = await watch(`clusters:\n${clusterYaml(simulator)}`);
+    const { exporter } = running;
+    await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
+    simulator.fault({ kind: 'hang' });
+    const other = clusterYaml(simulator, { more: ', virtual_cluster: tenant-2' });
+    expect(await running.reload(`clusters:\n${other}`)).toMatchObject({ status: 200 });
+    const after = await exporter.scrape();
+    expect([after.all('crdb_nodes'), after.all('crdb_up')]).toEqual([[], []]);
+  });
+
   test('that names another cluster of the Cloud API exports nothing of the old one', async () => {
     await using simulator = await simulate();
     const { cloudUrl, cloudToken } = simulator;

@@ -39,6 +39,8 @@ describe('the history of a cluster', () => {
     // Another cluster has taken over the addresses.
     history.record({ ...calm, identity: Symbol('other') }, 'nodes', 50);
     expect(sinces()).toEqual([50, 99]);
+    // Its first poll may find what had begun before.
+    expect([20, 50, 51].map(isFromFirst)).toEqual([true, true, false]);
   });
 
   test('reads rates of all nodes, however short the interval of the polls', async () => {

@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import type { CloudResult } from '../../src/collectors/cloud/collector.ts';
+import type { ClusterScan } from '../../src/collectors/ranges/scan-result.ts';
 import { judge } from '../../src/findings/judge.ts';
 import type { PolledCluster } from '../../src/findings/observation.ts';
+import { scannedNode } from '../collectors/ranges/cluster.ts';
 import {
   node,
   nodesResult,
@@ -9,10 +11,26 @@ import {
   polledCluster,
   pollersOf,
   rangesResult,
+  scannedRanges,
   sessionsResult,
 } from '../web/status/results.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
+/** A scan of all nodes. */
+const WHOLE: ClusterScan = {
+  unverified: 0,
+  servingNothing: 0,
+  keySpace: { isComplete: true, isGapConfirmed: false },
+  dependence: undefined,
+  descriptors: {
+    state: 'read',
+    refusal: undefined,
+    failure: undefined,
+    due: 0,
+    perMinute: undefined,
+  },
+  lost: 0,
+};
 const HOUR_AGO = '2026-03-01T11:00:00.000Z';
 
 function atHourAgo(): number {
@@ -60,6 +78,24 @@ describe('the state of a cluster', () => {
   ])('is %s with collectors %j and %j', async (expected, states, more) => {
     const cluster = polledCluster({ pollers: await pollersOf(states), isUp: true, ...more });
     expect(readCluster(cluster, atHourAgo).state).toBe(expected);
+  });
+
+  test.each([
+    [all, {}, []],
+    [{ nodes: 'ok', sessions: 'ok' }, {}, ['ranges']],
+    [{ users: 'ok' }, {}, ['nodes', 'ranges', 'sessions']],
+    [{ ...all, ranges: 'waiting' }, {}, []],
+    [{ ...all, ranges: 'waiting' }, { isPolled: false }, ['ranges']],
+    [all, { results: { ranges: scannedRanges({ cluster: WHOLE }, [scannedNode(1)]) } }, []],
+    [
+      { ranges: 'ok' },
+      { results: { ranges: scannedRanges({}, [scannedNode(1)]) } },
+      ['nodes', 'sessions', 'ranges of other nodes'],
+    ],
+    [all, { results: { ranges: rangesResult(1) } }, []],
+  ])('with collectors %j and %j says nothing of %j', async (states, more, expected) => {
+    const cluster = polledCluster({ pollers: await pollersOf(states), isUp: true, ...more });
+    expect(readCluster(cluster, atHourAgo).notRead).toEqual(expected);
   });
 
   test('began with the oldest of its worst problems, else when it was first seen', async () => {

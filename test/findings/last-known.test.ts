@@ -3,7 +3,7 @@ import type { Quirks } from '../../simulator/index.ts';
 import { openScene, type Scene } from '../browser/scenes.ts';
 import { withCollectors } from '../support/exporter.ts';
 import { readCluster } from '../web/status/read-status.ts';
-import { simulatorOf } from './worlds.ts';
+import { openWithLostRange, simulatorOf } from './worlds.ts';
 
 const PATIENCE = { timeout: 40_000 };
 
@@ -141,5 +141,33 @@ test(
     expect(page.slice(page.indexOf('id="problem-ranges"'))).toMatch(
       /<tbody>\s*<tr>\s*<th[^>]*>r2<\/th><td[^>]*>unavailable<\/td><td[^>]*>system: node liveness</,
     );
+  },
+);
+
+test(
+  'ranges that were lost are not forgotten while another node is not read',
+  { timeout: 120_000 },
+  async () => {
+    await using scene = await openWithLostRange();
+    const lost = async () =>
+      (await readCluster(scene)).findings.find(({ alert }) => alert === 'CrdbRangesLost');
+    const text = async () => (await lost())?.text;
+    await expect.poll(text, PATIENCE).toMatch(/^1 range without a live replica/);
+    const { key, since } = (await lost()) ?? {};
+    simulatorOf(scene).fault({ kind: 'status', status: 500, node: 5 });
+    await expect
+      .poll(text, PATIENCE)
+      .toMatch(
+        /^Not known now, last known .* ago: 1 range without a live replica.* was on node 4\./,
+      );
+    expect(await lost()).toMatchObject({ key, since, level: 'critical' });
+    const { state, ranges } = await readCluster(scene);
+    expect([state, ranges?.problems['no_live_replica']]).toEqual(['problems', undefined]);
+    const { text: page } = await scene.exporter.get('/');
+    expect(page).toMatch(/Tables without quorum<\/span><b>not known</);
+    simulatorOf(scene).clearFaults();
+    await expect.poll(text, PATIENCE).toMatch(/^1 range without a live replica/);
+    simulatorOf(scene).world.reviveNode(4);
+    await expect.poll(lost, PATIENCE).toBeUndefined();
   },
 );

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest';
 import { pollProblems, pollWarnings, readCollector } from '../../src/findings/polls.ts';
-import type { PollFailure, Problem } from '../../src/findings/status.ts';
+import type { Problem } from '../../src/findings/status.ts';
 import { RequestError } from '../../src/http/errors.ts';
+import type { PollFailure } from '../../src/polling/outcome.ts';
 import type { Endpoint, FailureReason } from '../../src/vocabulary.ts';
 import { preparePoller } from '../polling/prepare-poller.ts';
 import { collectorState } from '../web/status/results.ts';
@@ -95,4 +96,22 @@ test('warnings of polls are problems that are only logged', async () => {
   await poll();
   const found = pollWarnings([poller]).map(({ text, affects }) => `${affects?.join()}: ${text}`);
   expect(found).toEqual(['orders: Slow.', 'orders: Odd.']);
+});
+
+test('partial data is that of a poll that failed, and is old once a later poll finds nothing', async () => {
+  let failed: Error | undefined;
+  const partial = new RequestError('http', 'half of it');
+  const { poller, clock, poll } = preparePoller(() => {
+    if (failed !== undefined) throw failed;
+    return { failure: partial };
+  });
+  const next = async () => {
+    clock.nowMs += 60_000;
+    await poll();
+    const { state, isPartial, isOld } = readCollector(poller);
+    return { state, isPartial, isOld };
+  };
+  expect(await next()).toEqual({ state: 'failing', isPartial: true, isOld: false });
+  failed = new RequestError('http', 'nothing');
+  expect(await next()).toEqual({ state: 'failing', isPartial: true, isOld: true });
 });

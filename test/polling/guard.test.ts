@@ -24,9 +24,8 @@ test('a result that cannot be written as samples fails its poll and leaves what 
   await poll();
   expect(poller.outcome).toMatchObject({
     state: 'failing',
-    error: {
-      reason: 'other',
-      message: 'the result cannot be exported: Invalid time value',
+    failure: {
+      error: { reason: 'other', message: 'the result cannot be exported: Invalid time value' },
       remedy: expect.stringContaining('report it'),
     },
     last: { durationSeconds: 0 },
@@ -52,7 +51,11 @@ test('a result that the status cannot show is withdrawn, and its poll has failed
   clock.nowMs += 60_000;
   await poll();
   const message = 'the result cannot be shown: Maximum call stack size exceeded';
-  expect(poller.outcome).toMatchObject({ state: 'failing', error: { message }, lastSuccessMs });
+  expect(poller.outcome).toMatchObject({
+    state: 'failing',
+    failure: { error: { message } },
+    lastSuccessMs,
+  });
   expect(poller.snapshot).toBe(snapshot);
   expect(await counts()).toEqual(FAILED);
   // The failure is reported, too.

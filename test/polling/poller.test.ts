@@ -22,7 +22,7 @@ test('a poll is described by what it read and how long the answers took', async 
   const seconds = { durationSeconds: 0.4, answerSeconds: 0.17 };
   expect(poller.outcome).toEqual({
     state: 'ok',
-    error: undefined,
+    failure: undefined,
     last: { atMs, ...seconds, items: 3, pages: 2, bytes: 100, limits: new Set() },
     lastSuccessMs: atMs,
     warnings: new Set(['responses are slow: max_duty stretches the interval']),
@@ -46,8 +46,7 @@ test('a failed poll keeps the data and says why', async () => {
   expect(poller.snapshot).toBe(snapshot);
   expect(poller.outcome).toMatchObject({
     state: 'failing',
-    error: new RequestError('other', 'odd'),
-    remedy: 'fix odd',
+    failure: { error: new RequestError('other', 'odd'), remedy: 'fix odd' },
     last: { atMs: START_MS + 61_000, durationSeconds: 0 },
     lastSuccessMs: outcome.lastSuccessMs,
   });
@@ -62,7 +61,9 @@ test('a result may be published although its poll failed', async () => {
   const { poller, poll } = preparePoller(() => ({ failure }));
   await poll();
   expect(poller.result).toEqual({ failure });
-  expect(poller.outcome).toMatchObject({ error: failure, remedy: 'fix half of it' });
+  expect(poller.outcome).toMatchObject({
+    failure: { error: failure, remedy: 'fix half of it' },
+  });
 });
 
 test.each([
@@ -80,9 +81,11 @@ test.each([
   const message = `all URLs fail; poll skipped, next attempt in ${seconds} s`;
   expect(poller.outcome).toEqual({
     state: 'failing',
-    error: new RequestError('breaker_open', message),
-    rule: 'odd',
-    remedy: `fix ${message}`,
+    failure: {
+      error: new RequestError('breaker_open', message),
+      rule: 'odd',
+      remedy: `fix ${message}`,
+    },
     last,
     lastSuccessMs,
     warnings: new Set(),
@@ -108,7 +111,7 @@ test('a poll that is stopped by an open breaker is repeated when that lets a req
     throw new BreakerOpenError({ endpoint: 'nodes' }, 5_000);
   });
   await poll();
-  expect(poller.outcome.error?.reason).toBe('breaker_open');
+  expect(poller.outcome.failure?.error.reason).toBe('breaker_open');
   clock.nowMs += 4_999;
   await poll();
   expect(polls).toBe(1);
@@ -165,7 +168,7 @@ test('each poll loses what exceeds the series of its collector, and counts it', 
   });
 });
 
-test('a poll that the end of the process stops is not counted', async () => {
+test('a poll that the end of the process stops is not counted and reports nothing', async () => {
   const stop = new AbortController();
   const { poller, counts, logged, ended } = preparePoller(async ({ signal }) => {
     stop.abort();
@@ -174,7 +177,24 @@ test('a poll that the end of the process stops is not counted', async () => {
   });
   await poller.pollNow(stop.signal, 10_000);
   expect(poller.outcome.state).toBe('waiting');
-  expect([await counts(), logged(), ended.polls]).toEqual([{}, [], 1]);
+  expect([await counts(), logged(), ended.polls]).toEqual([{}, [], 0]);
+});
+
+test('a poll that waits for the one before is skipped when the process ends', async () => {
+  const stop = new AbortController();
+  const gate = Promise.withResolvers<void>();
+  const before = preparePoller(() => gate.promise);
+  const old = before.poll();
+  let polls = 0;
+  const next = preparePoller(() => (polls += 1), {}, { previous: before.poller });
+  const waiting = next.poller.pollNow(stop.signal, 10_000);
+  stop.abort();
+  gate.resolve();
+  await Promise.all([old, waiting]);
+  expect([polls, next.ended.polls, next.poller.outcome.state]).toEqual([0, 0, 'waiting']);
+  expect(await next.counts()).toEqual({
+    [keyOf('polls_skipped_total', { reason: 'shutdown' })]: 1,
+  });
 });
 
 test('a warning lasts until a poll without it succeeds', async () => {

@@ -44,5 +44,5 @@ test('the work goes on after a poll that failed, and its own failure is logged a
   await poll();
   expect(works).toBe(2);
   expect(logged()).toContain('error the work between two polls failed');
-  expect(poller.outcome.error?.message).toBe('odd');
+  expect(poller.outcome.failure?.error.message).toBe('odd');
 });

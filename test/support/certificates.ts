@@ -53,34 +53,32 @@ function authorityWith(
   keys: webcrypto.CryptoKeyPair,
 ): Authority {
   let serial = 1;
+  const sign = async (
+    subject: string,
+    valid: ReturnType<typeof validity>,
+    extensions: x509.Extension[],
+  ) => {
+    const own = await createKeys();
+    serial += 1;
+    const issued = await x509.X509CertificateGenerator.create({
+      serialNumber: serial.toString(16).padStart(2, '0'),
+      subject: `CN=${subject}`,
+      issuer: certificate.subject,
+      ...valid,
+      publicKey: own.publicKey,
+      signingKey: keys.privateKey,
+      extensions,
+    });
+    return { issued, own };
+  };
   return {
     cert: certificate.toString('pem'),
     async issueAuthority(subject) {
-      const own = await createKeys();
-      serial += 1;
-      const issued = await x509.X509CertificateGenerator.create({
-        serialNumber: serial.toString(16).padStart(2, '0'),
-        subject: `CN=${subject}`,
-        issuer: certificate.subject,
-        ...validity(1),
-        publicKey: own.publicKey,
-        signingKey: keys.privateKey,
-        extensions: AUTHORITY,
-      });
+      const { issued, own } = await sign(subject, validity(1), AUTHORITY);
       return authorityWith(issued, own);
     },
     async issue({ name: subject, sans = [], usage = 'server', days = 1, startDays }) {
-      const own = await createKeys();
-      serial += 1;
-      const issued = await x509.X509CertificateGenerator.create({
-        serialNumber: serial.toString(16).padStart(2, '0'),
-        subject: `CN=${subject}`,
-        issuer: certificate.subject,
-        ...validity(days, startDays),
-        publicKey: own.publicKey,
-        signingKey: keys.privateKey,
-        extensions: describe(sans, usage),
-      });
+      const { issued, own } = await sign(subject, validity(days, startDays), describe(sans, usage));
       return identityOf(issued, own);
     },
   };

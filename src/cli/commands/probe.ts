@@ -75,7 +75,7 @@ function isAny(): boolean {
 function reportFailures({ name, pollers }: Cluster): number {
   const failed = pollers.filter(({ outcome }) => outcome.state !== 'ok');
   for (const { collector, outcome } of failed) {
-    const { error, remedy } = outcome;
+    const { error, remedy } = outcome.failure ?? {};
     const { message = 'no poll ended' } = error ?? {};
     const advice = remedy === undefined ? '' : `; ${remedy}`;
     note(`the collector ${collector.name} failed: ${message}${advice}`);

@@ -1,4 +1,5 @@
 import { type Infer, integer, object, parsed, type TextParser } from '../../json/index.ts';
+import { median } from '../../median.ts';
 import type {
   FailedConnection,
   NetworkResult,
@@ -119,11 +120,4 @@ function findSlowest(connections: readonly TimedConnection[]): readonly TimedCon
     if (byPair.size === MAX_SLOWEST) break;
   }
   return [...byPair.values()];
-}
-
-/** The middle of ascending numbers, or the mean of the two in the middle. */
-function median(ascending: readonly number[]): number | undefined {
-  const half = ascending.length / 2;
-  const [low, high] = [ascending[Math.ceil(half) - 1], ascending[Math.floor(half)]];
-  return low === undefined || high === undefined ? undefined : (low + high) / 2;
 }

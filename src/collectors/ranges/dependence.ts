@@ -1,6 +1,6 @@
 import type { NodeList, Tier } from '../../cockroach/node.ts';
+import { keepsMajority, type RangeReplicas } from './majority.ts';
 import type { Dependence, LocalityDomain, NodeDomain } from './scan-result.ts';
-import { judgeRange, keepsMajority, type RangeReplicas, type RangeVerdict } from './verdict.ts';
 
 /** Localities that are counted; a cluster with more has no figures of localities. */
 const MAX_LOCALITIES = 10_000;
@@ -41,8 +41,6 @@ export class DependenceCounter implements Dependence {
   readonly #live: LiveNode[] = [];
   /** Scratch space for the localities of the range that is being added. */
   readonly #touched: CountedLocality[] = [];
-  /** The verdict on the range before, which most ranges share. */
-  #verdict: { readonly range: RangeReplicas; readonly verdict: RangeVerdict } | undefined;
 
   constructor({ toScan, toSkip, localities }: NodeList) {
     const nodes = new Map<number, NodeDomain>();
@@ -65,11 +63,10 @@ export class DependenceCounter implements Dependence {
     if (count !== undefined) this.downReplicas.set(nodeId, count + 1);
   }
 
-  /** Adds a range. Returns the verdict on it. */
-  add(range: VerifiedRange): RangeVerdict {
-    const verdict = this.#judge(range);
-    const hasMajority = verdict.state === 'safe' || verdict.state === 'dependent';
-    const isWithout = !hasMajority || range.isUnavailable;
+  /** Adds a range. Returns whether it has a majority. */
+  add(range: VerifiedRange): boolean {
+    const hasQuorum = keepsMajority(range, 0);
+    const isWithout = !hasQuorum || range.isUnavailable;
     let touched = 0;
     let seen = 0;
     for (let place = 0; place < range.nodes.length; place += 1) {
@@ -80,7 +77,7 @@ export class DependenceCounter implements Dependence {
         const mask = placesOf(range.nodes, place);
         seen |= mask;
         if (isWithout) node.withoutQuorum += 1;
-        if (hasMajority && !keepsMajority(range, mask)) node.quorum += 1;
+        if (hasQuorum && !keepsMajority(range, mask)) node.quorum += 1;
         if (losesAll(range, mask)) node.allReplicas += 1;
       }
       for (const locality of node.localities) {
@@ -94,25 +91,11 @@ export class DependenceCounter implements Dependence {
     for (let index = 0; index < touched; index += 1) {
       const locality = this.#touched[index];
       if (locality === undefined) continue;
-      if (hasMajority && !keepsMajority(range, locality.inside)) locality.quorum += 1;
+      if (hasQuorum && !keepsMajority(range, locality.inside)) locality.quorum += 1;
       if (losesAll(range, locality.inside)) locality.allReplicas += 1;
       locality.inside = 0;
     }
-    return verdict;
-  }
-
-  #judge(range: RangeReplicas): RangeVerdict {
-    const last = this.#verdict;
-    const isSame =
-      last !== undefined &&
-      last.range.voters === range.voters &&
-      last.range.votersBefore === range.votersBefore &&
-      last.range.serving === range.serving;
-    if (isSame) return last.verdict;
-    const { voters, votersBefore, serving } = range;
-    const verdict = judgeRange(range);
-    this.#verdict = { range: { voters, votersBefore, serving }, verdict };
-    return verdict;
+    return hasQuorum;
   }
 }
 

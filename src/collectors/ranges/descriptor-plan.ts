@@ -8,14 +8,16 @@ const NOT_DUE = 0;
 const UNKNOWN = 1;
 const UNCONFIRMED = 2;
 const LOST_MEMBER = 3;
-/** The classes up to here make ranges unverified. */
+/** The classes up to here are contradictory or not known. */
 export const SUSPECT = 4;
 /** One of its nodes is not live, so that it has little to spare: its voters may have changed in place. Once a scan. */
 export const NAMES_DOWN = 5;
-/** Due by age alone. */
-const OLD = 6;
+/** So old that the range is not verified, for no other reason: a pause of the exporter must not make all ranges urgent. */
+const TOO_OLD = 6;
+/** Due by age alone, before it is too old. */
+const OLD = 7;
 /** Old enough to fill the batch of a node that has older ones. */
-const AGING = 7;
+const AGING = 8;
 
 /** Ranges that are planned at a time. */
 const MAX_PLANNED = 20_000;
@@ -39,8 +41,10 @@ export interface DescriptorBatch {
 }
 
 export interface DescriptorPlan {
-  /** Number of ranges that are due, planned or not. */
+  /** Number of ranges whose replicas are not certain until they are read, in all classes. */
   readonly due: number;
+  /** Number of ranges that this plan and those after it read. */
+  readonly wanted: number;
   /** The most urgent first. */
   readonly batches: readonly DescriptorBatch[];
 }
@@ -55,16 +59,17 @@ export function* planDescriptors(
   lastClass = AGING,
 ): Work<DescriptorPlan> {
   const { table } = basis.known;
-  const counts = new Uint32Array((lastClass + 1) * AGES);
+  const counts = new Uint32Array((AGING + 1) * AGES);
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
       const key = keyOf(basis, slot);
-      if (key !== NOT_DUE && key < counts.length) counts[key] = (counts[key] ?? 0) + 1;
+      if (key !== NOT_DUE) counts[key] = (counts[key] ?? 0) + 1;
     }
   });
-  const due = counts.subarray(0, AGING * AGES).reduce((sum, count) => sum + count, 0);
-  if (due === 0) return { due, batches: [] };
-  const lastKey = lastPlannedKey(counts);
+  const due = countUpTo(counts, TOO_OLD);
+  const wanted = countUpTo(counts, Math.min(lastClass, OLD));
+  if (wanted === 0) return { due, wanted, batches: [] };
+  const lastKey = lastPlannedKey(counts.subarray(0, (lastClass + 1) * AGES));
   const planned: { readonly slot: number; readonly key: number }[] = [];
   let spare = MAX_PLANNED;
   yield* walk(table.capacity, (from, to) => {
@@ -76,7 +81,11 @@ export function* planDescriptors(
     }
   });
   planned.sort((a, b) => a.key - b.key);
-  return { due, batches: groupByNode(basis, planned, batchSize) };
+  return { due, wanted, batches: groupByNode(basis, planned, batchSize) };
+}
+
+function countUpTo(counts: Uint32Array, lastClass: number): number {
+  return counts.subarray(0, (lastClass + 1) * AGES).reduce((all, count) => all + count, 0);
 }
 
 /** The class and, in it, the age: the smaller, the more urgent. */
@@ -97,7 +106,7 @@ function classOf({ known, verification, ages, nowTick }: PlanBasis, slot: number
   if (!verification.isVerified(slot)) {
     if (verification.hasLostMember(slot)) return LOST_MEMBER;
     const isOnlyOld = verification.isTooOld(slot) && verification.isConfirmed(slot);
-    return isOnlyOld ? OLD : UNCONFIRMED;
+    return isOnlyOld ? TOO_OLD : UNCONFIRMED;
   }
   if (!isNew && (marked & IS_SUSPECT) !== 0) return SUSPECT;
   if (!isNew && verification.namesDown(slot)) return NAMES_DOWN;

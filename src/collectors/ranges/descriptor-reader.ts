@@ -130,11 +130,11 @@ export class DescriptorReader {
     const endMs = monotonicMs() + maxMs;
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), maxMs);
-    const hasTime = (due: number): boolean => {
+    const hasTime = (wanted: number): boolean => {
       const { restUntilMs } = this.#reading;
       if (restUntilMs.length > 0 && Math.min(...restUntilMs) > endMs) return false;
       const perMinute = this.#reading.perMinute(options.concurrency);
-      return perMinute === undefined || (due / perMinute) * 60_000 <= endMs - monotonicMs();
+      return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - monotonicMs();
     };
     const ending = AbortSignal.any([signal, deadline.signal]);
     for (const lastClass of [SUSPECT, NAMES_DOWN]) {
@@ -150,7 +150,7 @@ export class DescriptorReader {
 
   async #readPlanned(
     signal: AbortSignal,
-    hasTime: (due: number) => boolean,
+    hasTime: (wanted: number) => boolean,
     lastClass?: number,
   ): Promise<void> {
     const reading = this.#reading;
@@ -159,9 +159,9 @@ export class DescriptorReader {
       const askedBefore = (rangeId: number) => this.#asked.get(rangeId)?.count ?? 0;
       const basis = { ...this.#ranges, nowTick, askedBefore };
       const plan = planDescriptors(basis, reading.batchSize, lastClass);
-      const { due, batches } = await inSlices(plan);
+      const { due, wanted, batches } = await inSlices(plan);
       reading.due = due;
-      if (batches.length === 0 || !hasTime(due)) return;
+      if (batches.length === 0 || !hasTime(wanted)) return;
       await this.#readBatches(batches, signal);
     }
   }

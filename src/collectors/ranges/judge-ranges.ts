@@ -125,14 +125,14 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   const range = { voters: voters[slot] ?? 0, votersBefore: votersBefore[slot] ?? 0, serving };
   let servesNothing = repeated !== undefined && isLeaderStuck(scan, slot, repeated);
   if (isVerified) {
-    const { state } = judged.dependence.add({
+    const hasQuorum = judged.dependence.add({
       ...range,
       live,
       nodes,
       hasUnplaced: (replicas[slot] ?? 0) > PLACES,
       isUnavailable: ((problems[slot] ?? 0) & UNAVAILABLE) !== 0,
     });
-    servesNothing ||= stuck !== 0 && (state === 'without_majority' || state === 'lost');
+    servesNothing ||= stuck !== 0 && !hasQuorum;
   }
   if (servesNothing) judged.servingNothing += 1;
 }

@@ -1,7 +1,7 @@
 import type { KnownRanges } from './known-ranges.ts';
+import { countPlaces } from './majority.ts';
 import type { Members } from './members.ts';
 import { IS_CHANGING, IS_SUSPECT, PLACES, READ_AT_LEASEHOLDER } from './range-table.ts';
-import { countPlaces } from './verdict.ts';
 
 /** When the descriptors of a cluster were requested, and when some of them lost their validity, in ticks. */
 export interface DescriptorAges {

@@ -97,7 +97,7 @@ export function readVersion(source: StatusSource): string {
         poller.snapshot !== undefined,
         poller.outcome.state,
         poller.outcome.last?.atMs,
-        poller.outcome.error?.message,
+        poller.outcome.failure?.error.message,
       ]),
     ]);
   const { version, startedMs } = source;

@@ -3,7 +3,7 @@ import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
 import { collectorPoll, type CollectorPoll } from '../../../src/collectors/collector.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import type { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
-import type { ScannedNode } from '../../../src/collectors/ranges/scan-result.ts';
+import type { ClusterScan, ScannedNode } from '../../../src/collectors/ranges/scan-result.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { type PollStats, createPollStats } from '../../../src/http/poll-stats.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
@@ -300,6 +300,7 @@ export interface Polled {
   readonly failure: RequestError | undefined;
   readonly warnings: readonly string[];
   readonly tableIds: readonly string[] | undefined;
+  readonly cluster: ClusterScan | undefined;
   /** Sample lines, in the order of writing. */
   readonly lines: readonly string[];
   readonly context: CollectorPoll<Options, State>;
@@ -328,7 +329,15 @@ export async function pollRanges(api: ClusterApi, given: PollGiven = {}): Promis
     .flatMap((rendered) => rendered.lines.toString().split('\n'))
     .filter((line) => line !== '');
   const warnings = [...context.warnings];
-  return { failure, warnings, tableIds, lines, context, of: (family) => linesOf(lines, family) };
+  return {
+    failure,
+    warnings,
+    tableIds,
+    cluster: result.summary?.cluster,
+    lines,
+    context,
+    of: (family) => linesOf(lines, family),
+  };
 }
 
 function linesOf(lines: readonly string[], family: string): readonly string[] {

@@ -293,6 +293,17 @@ describe('descriptors', () => {
     expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([10]);
   });
 
+  test('that are too old are due between scans, however many they are', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, { holders: many(450, [1, 2, 3]) });
+    await scan(cluster, state);
+    const { cluster: late } = await scan(cluster, state, 31);
+    expect([late?.unverified, late?.descriptors.due]).toEqual([450, 450]);
+    const { cluster: next } = await scan(cluster, state, 32);
+    expect([next?.unverified, next?.descriptors.due]).toEqual([0, 0]);
+  });
+
   test('that are due by age alone are read with younger ones of the same node', async () => {
     const cluster = fakeCluster([]);
     const state = ranges.createState();

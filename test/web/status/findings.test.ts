@@ -21,7 +21,7 @@ import {
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const NOW_MS = Date.parse(NOW);
-const UPDATE = 'npx vitest run -u test/web/status/findings.test.ts';
+const UPDATE = 'npx vitest run -u --project together test/web/status/findings.test.ts';
 
 function failing(name: string, reason: FailureReason, more: Partial<CollectorState> = {}) {
   const error = new RequestError(reason, `${name} failed`);

@@ -97,7 +97,7 @@ export const HURT: ClusterStatus = {
     oldest: ['unavailable', 'underreplicated'].map((problem, at) => ({
       rangeId: 77 + at,
       nodeId: 1 + at,
-      storeId: at * 2,
+      storeId: at === 0 ? undefined : 2,
       table: at === 0 ? 'movr.public.rides' : '',
       index: at === 0 ? '1' : '',
       problem,
@@ -149,6 +149,7 @@ export const HURT: ClusterStatus = {
   ],
   state: 'problems',
   since: `${DAY}13:20:00.000Z`,
+  notRead: [],
   mayBeOlder: true,
   findings: (['critical', 'warning'] as const).map((level, at) => ({
     key: `finding ${at}`,
@@ -262,7 +263,7 @@ export const PARTIAL: ClusterStatus = {
   state: 'unknown',
   collectors: [
     collector('nodes'),
-    collector('ranges'),
+    collector('ranges', { isPartial: true }),
     collector('sessions', { state: 'waiting', lastSuccessAt: undefined, nextPollAt: undefined }),
   ],
 };

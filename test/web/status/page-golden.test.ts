@@ -5,7 +5,7 @@ import { renderPage } from '../../../src/web/status/page/page.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { BLIND, CALM, DAY, HURT, LARGE, PARTIAL } from './page-clusters.ts';
 
-const UPDATE = 'npx vitest run -u test/web/status/page-golden.test.ts';
+const UPDATE = 'npx vitest run -u --project together test/web/status/page-golden.test.ts';
 const LINKS = { style: '/a.css', script: '/a.js', icon: '/a.svg', telemetryPath: '/metrics' };
 
 function render(clusters: readonly ClusterStatus[], name?: string): string {
@@ -13,6 +13,10 @@ function render(clusters: readonly ClusterStatus[], name?: string): string {
   const [at, startedAt] = [`${DAY}14:00:00.000Z`, `${DAY}09:00:00.000Z`];
   const status: Status = { at, version: '1.2.3', startedAt, collectors, clusters };
   return renderPage(status, LINKS, name);
+}
+
+function hurt(name: string, findings: ClusterStatus['findings']): ClusterStatus {
+  return { ...HURT, name, findings };
 }
 
 test.each([
@@ -48,6 +52,29 @@ describe('the page', () => {
     expect(text.match(/<h2/g)).toHaveLength(1);
     expect(text.match(/href="\.\/\?cluster=c\d+"/g)).toHaveLength(50);
     expect(Buffer.byteLength(text)).toBeLessThan(100_000);
+  });
+
+  test('of several clusters with problems shows one with a critical one, whatever problems the exporter has', () => {
+    const [critical, warning] = HURT.findings;
+    if (critical === undefined || warning === undefined) throw new Error('no findings');
+    const ofExporter = { ...critical, about: 'exporter' as const };
+    const worst = hurt('c', [critical, warning]);
+    const others = [
+      { ...BLIND, name: 'a' },
+      hurt('b', [ofExporter, warning]),
+      { ...CALM, name: 'd', findings: [ofExporter] },
+    ];
+    expect(render([...others, worst, hurt('e', [critical])])).toContain('<title>c has problems');
+    expect(render(others)).toContain('<title>b has problems');
+  });
+
+  test('says what it does not read, and that the rest is healthy', () => {
+    const text = render([{ ...CALM, notRead: ['sessions', 'ranges of other nodes'] }]);
+    expect(text).toContain('<title>calm is healthy, as far as it is read');
+    expect(text).toContain('Not read by this exporter: sessions and ranges of other nodes.');
+    const damaged = render([{ ...HURT, notRead: ['sessions'] }]);
+    expect(damaged).toContain('<title>prod has problems');
+    expect(damaged).toContain('Not read by this exporter: sessions.');
   });
 
   test('escapes text from clusters, clients and errors', () => {

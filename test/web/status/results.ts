@@ -224,6 +224,7 @@ const NOTHING: Memory = {
   sqlLoad: undefined,
   lateRecords: new Map(),
   lastSeen: {},
+  lost: undefined,
   trends: new Map(),
 };
 

@@ -46,7 +46,13 @@ export function renderPage(status: Status, links: PageLinks, name: string | unde
   const main = html`${status.clusters.length > 1 && clusterTabs(status, shown)}
     ${headline(shown, nowMs)}${userFigures(shown)}${findingList(shown, nowMs)}
     <div class="panels">${panels(shown, nowMs, status.clusters.length)}</div>`;
-  return frame(`${shown.name} ${STATE_TEXTS[shown.state]}`, main, status, links);
+  return frame(`${shown.name} ${stateText(shown)}`, main, status, links);
+}
+
+/** `is healthy`; what is not read may not be. */
+function stateText({ state, notRead }: ClusterStatus): string {
+  const isPart = state === 'healthy' && notRead.length > 0;
+  return `${STATE_TEXTS[state]}${isPart ? ', as far as it is read' : ''}`;
 }
 
 function chooseCluster(clusters: readonly ClusterStatus[], name: string | undefined) {
@@ -69,7 +75,7 @@ function clusterTabs({ clusters }: Status, shown: ClusterStatus): Html {
           href="./?cluster=${encodeURIComponent(cluster.name)}"
           ${cluster === shown && html` aria-current="page"`}
           >${icon(lookOf(cluster))} <b>${cluster.name}</b>
-          <span>${STATE_TEXTS[cluster.state]}${liveNodes(cluster)}</span></a
+          <span>${stateText(cluster)}${liveNodes(cluster)}</span></a
         >`,
     )}
   </nav>`;
@@ -93,7 +99,7 @@ function lookOf({ state, findings }: ClusterStatus): string {
 }
 
 function headline(cluster: ClusterStatus, nowMs: number): Html {
-  const { name, state, since, findings, collectors } = cluster;
+  const { name, state, since, findings, collectors, notRead } = cluster;
   const count = (wanted: string) =>
     collectors.filter((collector) => collector.state === wanted).length;
   const [failing, waiting, all] = [count('failing'), count('waiting'), collectors.length];
@@ -113,11 +119,11 @@ function headline(cluster: ClusterStatus, nowMs: number): Html {
     unknown: waiting > 0 ? 'Not all of it has been polled yet,' : blind,
   };
   return html`<section class="headline ${lookOf(cluster)}" aria-labelledby="state">
-    <h2 id="state">${icon(lookOf(cluster))} ${name} ${STATE_TEXTS[state]}</h2>
+    <h2 id="state">${icon(lookOf(cluster))} ${name} ${stateText(cluster)}</h2>
     <p>
       ${texts[state]} <b>${duration(cluster, nowMs)}</b> (since
       ${formatTime(since)})${others.length > 0 && `, and ${formatLevels(others)}`}. Exporter:
-      ${polls}.
+      ${polls}.${notRead.length > 0 && ` Not read by this exporter: ${formatList(notRead)}.`}
     </p>
   </section>`;
 }
@@ -129,8 +135,9 @@ function panels(cluster: ClusterStatus, nowMs: number, clusters: number): readon
   // Nothing that was last seen may lead to a decision: no ranges that depend on a node, no commands.
   const ranges = lastKnown?.ranges === undefined ? cluster.ranges : undefined;
   const pastRanges = lastKnown?.ranges && lastKnownRanges(lastKnown.ranges, nowMs);
-  const details = { flag: clusterFlag(clusters, cluster.name), consoleUrl };
   const source = (name: string) => collectors.find((collector) => collector.name === name);
+  const isPartial = source('ranges')?.isPartial;
+  const details = { flag: clusterFlag(clusters, cluster.name), consoleUrl, isPartial };
   const lastSeenAt = isPast(cluster) ? source('nodes')?.lastSuccessAt : undefined;
   const network = !isPast(cluster) && cluster.network && reachability(cluster.network);
   /** Titles, the collectors that the data is from, what is listed, and the content. What lists nothing is one line. */

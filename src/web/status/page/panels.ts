@@ -41,9 +41,10 @@ export function userFigures({ sqlLoad, ranges, collectors }: ClusterStatus): Htm
   const counted = isPartial && `of ${countedNodes} of ${servingNodes} nodes`;
   const damaged = scan?.withoutQuorum.tables.length ?? 0;
   const others = scan?.withoutQuorum.otherRanges ?? 0;
-  // No damaged table proves nothing when some nodes were not read, or when ranges are damaged whose table is not known.
+  // No damaged table proves nothing while it is not known which ranges are lost, or which table a damaged one is of.
   const isPartOfIt =
-    scan !== undefined && (scan.nodes.failed > 0 || scan.withoutQuorum.unnamedRanges > 0);
+    scan !== undefined &&
+    (scan.verification?.lost === undefined || scan.withoutQuorum.unnamedRanges > 0);
   const isDamageKnown = scan !== undefined && (!isPartOfIt || damaged > 0);
   const atLeast = isPartOfIt ? 'at least ' : '';
   const figures = [

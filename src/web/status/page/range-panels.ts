@@ -47,12 +47,19 @@ function readFrom({ scanned, failed, skipped }: RangesStatus['nodes']): string {
   return `Read from ${scanned} of ${scanned + failed + skipped} nodes${down}.`;
 }
 
-/** Range problems by number, and the ranges with the oldest of the worst ones. */
+/**
+ * Range problems by number, and the ranges with the oldest of the worst ones; `isPartial` where the scan read so few nodes that
+ * nothing is summed up.
+ */
 export function problemRanges(
-  { problems, oldest, nodes, downSinceScan, scanCheck, withoutQuorum }: RangesStatus,
+  { problems, oldest, nodes, downSinceScan, scanCheck, withoutQuorum, verification }: RangesStatus,
   findings: readonly Finding[],
   nowMs: number,
-  { flag, consoleUrl }: RangeDetails,
+  {
+    flag,
+    consoleUrl,
+    isPartial = false,
+  }: RangeDetails & { readonly isPartial?: boolean | undefined },
 ): Html {
   const check =
     scanCheck === undefined ? 'Not compared with counts of the nodes' : formatScanCheck(scanCheck);
@@ -64,28 +71,21 @@ export function problemRanges(
         shows the effect.
       </p>`
     }`;
-  const counts = Object.entries(problems).toSorted(([a], [b]) => worstFirst(a, b));
-  // Of fewer nodes nothing is summed up.
-  if (2 * nodes.scanned < nodes.scanned + nodes.failed)
+  const counts = countsOf(problems);
+  const isPart = verification === undefined;
+  if (isPartial)
     return html`<p>
         ${icon('unknown')} Not known: most of the nodes that were up could not be read.
       </p>
       ${read}`;
   if (counts.length === 0)
-    return html`<p>
-        The last scan found no problem${nodes.failed > 0 && ' in the ranges that it read'}.
-      </p>
+    return html`<p>The last scan found no problem${isPart && ' in the ranges that it read'}.</p>
       ${read}`;
   /** The level of the finding about this problem. */
   const levelOf = (problem: string) =>
     findings.find(({ key }) => key === `ranges ${problem}`)?.level ?? 'warning';
   const rankOf = (problem: string) => SEVERITIES.indexOf(levelOf(problem));
-  const rows = oldest.toSorted(
-    (a, b) =>
-      rankOf(a.problem) - rankOf(b.problem) ||
-      bySystem(a, b) ||
-      Number(isLost(b)) - Number(isLost(a)),
-  );
+  const rows = sortRows(oldest, rankOf);
   // No live node knows more of a lost range.
   const reported = rows.find((range) => !isLost(range));
   return html`<ul class="counts">
@@ -96,7 +96,7 @@ export function problemRanges(
           </li>`,
       )}
     </ul>
-    ${damagedTables(withoutQuorum, oldest, nodes.failed > 0)}${table(
+    ${damagedTables(withoutQuorum, oldest, verification?.lost === undefined)}${table(
       'Oldest problem ranges',
       rows.slice(0, MAX_ROWS),
       [
@@ -115,15 +115,27 @@ function isLost({ problem }: ProblemRangeStatus): boolean {
   return problem === 'no_live_replica';
 }
 
-/** Lost ranges before those without a quorum, and so on. */
-function worstFirst(a: string, b: string): number {
-  const worst = Object.keys(PROBLEM_ISSUES);
-  return worst.indexOf(a) - worst.indexOf(b);
+/** Lost ranges come before those without a quorum, and so on. */
+const WORST_FIRST = Object.keys(PROBLEM_ISSUES);
+
+/** Each problem with the number of its ranges, the worst first. */
+function countsOf(problems: RangesStatus['problems']): readonly (readonly [string, number])[] {
+  return Object.entries(problems).toSorted(
+    ([a], [b]) => WORST_FIRST.indexOf(a) - WORST_FIRST.indexOf(b),
+  );
 }
 
-/** System ranges come first: without them nothing works. */
-function bySystem(a: ProblemRangeStatus, b: ProblemRangeStatus): number {
-  return Number(isSystemRange(b)) - Number(isSystemRange(a));
+/** The worst problems first, and of these the system ranges, without which nothing works, and the lost ones. */
+function sortRows(
+  ranges: readonly ProblemRangeStatus[],
+  rankOf: (problem: string) => number,
+): readonly ProblemRangeStatus[] {
+  return ranges.toSorted(
+    (a, b) =>
+      rankOf(a.problem) - rankOf(b.problem) ||
+      Number(isSystemRange(b)) - Number(isSystemRange(a)) ||
+      Number(isLost(b)) - Number(isLost(a)),
+  );
 }
 
 /** Range problems as they were when the API was last seen, the worst first, without advice, levels and links. */
@@ -132,11 +144,11 @@ export function lastKnownRanges(
   nowMs: number,
 ): Html {
   const read = html`<p class="quiet">${readFrom(nodes)}</p>`;
-  const counts = Object.entries(problems).toSorted(([a], [b]) => worstFirst(a, b));
+  const counts = countsOf(problems);
   if (counts.length === 0)
     return html`<p>The last scan found no problem.</p>
       ${read}`;
-  const rows = oldest.toSorted((a, b) => worstFirst(a.problem, b.problem) || bySystem(a, b));
+  const rows = sortRows(oldest, (problem) => WORST_FIRST.indexOf(problem));
   return html`<p>
       ${counts.map(([problem, count], index) => `${index > 0 ? ', ' : ''}${formatCount(count)} ${formatProblem(problem)}`)}
     </p>
@@ -152,7 +164,7 @@ export function lastKnownRanges(
 /** `n3 s7`; of a lost range, which nobody reports, `was on 4, 5 and 6`. */
 function reporterOf({ nodeId, storeId, lastNodes = [] }: ProblemRangeStatus): string {
   if (lastNodes.length > 0) return `was on ${formatNodes(lastNodes)}`;
-  return `n${nodeId}${storeId > 0 ? ` s${storeId}` : ', store not known'}`;
+  return `n${nodeId}${storeId === undefined ? ', store not known' : ` s${storeId}`}`;
 }
 
 /** The tables whose users wait, after the system ranges that are listed; without some nodes there may be more. */

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import type { Finding } from '../../../../src/findings/status.ts';
 import type { Html } from '../../../../src/web/status/page/html.ts';
 import { problemRanges } from '../../../../src/web/status/page/range-panels.ts';
-import { RANGES } from '../results.ts';
+import { RANGES, VERIFIED } from '../results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const NOW_MS = Date.parse(NOW);
@@ -65,7 +65,8 @@ test('what has no quorum begins with the ranges of the system, by name', () => {
   ];
   const rides = { id: '104', name: 'movr.public.rides', ranges: 3 };
   const withoutQuorum = { tables: [rides], otherRanges: 2, unnamedRanges: 0 };
-  const status = { ...RANGES, problems: { unavailable: 5 }, oldest, withoutQuorum };
+  const ofScan = { problems: { unavailable: 5 }, oldest, withoutQuorum };
+  const status = { ...RANGES, ...ofScan, verification: VERIFIED };
   expect(textOf(problemRanges(status, [], NOW_MS, { flag: '' }))).toContain(
     'Without quorum: r2 (system: node liveness), movr.public.rides (3 ranges) and 1 range outside of known tables.',
   );
