@@ -11,5 +11,5 @@ export const PARTITION: Check = {
     const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
     return found.answer === 'unreachable' ? `${capitalize(found.reason)}.` : undefined;
   },
-  next: 'Check the network between these nodes: `crdb-exporter network` prints the errors. Stop no node until they reach each other: what one that reaches both sides holds together would be lost with it.',
+  next: 'Check the network between these nodes: `crdb-exporter network` prints the errors. Stop no node until they reach each other: ranges whose replicas reach each other only through that node would lose their quorum.',
 };

@@ -3,9 +3,15 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ALERT_NAMES } from '../../src/alerts/alerts.ts';
 import { BOARDS } from '../dashboards/panels.ts';
+import { nameOf, readRules } from '../rules/rule-set.ts';
 
 const FOLDER = path.join(import.meta.dirname, '..', '..', 'docs', 'runbooks');
 const PAGES = readdirSync(FOLDER).filter((name) => name !== 'README.md');
+const RULES = readRules().flatMap(({ rules }) => rules);
+/** The waiting time that some pages begin with. */
+const WAIT = /^## Meaning\n\nFor (\S+) (minute|hour|day)s?\b/m;
+const WORDS: Readonly<Record<string, number>> = { a: 1, an: 1, two: 2 };
+const SECONDS: Readonly<Record<string, number>> = { m: 60, minute: 60, h: 3600, hour: 3600, day: 86_400 };
 const COMMAND = /`crdb-exporter (?!rules\b)[a-z]/;
 
 function read(page: string): string {
@@ -53,6 +59,19 @@ describe('a runbook', () => {
   test.each(PAGES.filter((page) => COMMAND.test(read(page))))(
     'with a command says where to run it: %s',
     (page) => expect(read(page)).toContain('](../run-commands.md)'),
+  );
+
+  test.each(PAGES.filter((page) => WAIT.test(read(page))))(
+    'that begins with a waiting time has that of its alert: %s',
+    (page) => {
+      const [, count = '', unit = ''] = WAIT.exec(read(page)) ?? [];
+      const own = RULES.filter((rule) => nameOf(rule) === page.replace('.md', ''));
+      const waits = own.map((rule) => {
+        const [, number, letter = ''] = /^(\d+)([mh])$/.exec(rule.for ?? '0m') ?? [];
+        return Number(number) * (SECONDS[letter] ?? Number.NaN);
+      });
+      expect(waits).toContain((WORDS[count] ?? Number(count)) * (SECONDS[unit] ?? Number.NaN));
+    },
   );
 
   test.each(['CrdbRangesLost.md', 'CrdbRangesUnavailable.md'])(

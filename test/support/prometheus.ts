@@ -19,6 +19,8 @@ export interface Prometheus extends AsyncDisposable {
   api<T>(path: string): Promise<T>;
   /** Lets it read its configuration and rules again. */
   reload(): void;
+  /** Ends it, and starts it again on its storage. */
+  restart(): Promise<void>;
 }
 
 interface VectorElement {
@@ -29,28 +31,42 @@ interface VectorElement {
 const PAUSE_MS = 50;
 
 /** Starts the `prometheus` of the PATH with this configuration; the test needs `hasProgram('prometheus')`. */
-export async function startPrometheus(config: string): Promise<Prometheus> {
+export async function startPrometheus(
+  config: string,
+  flags: readonly string[] = [],
+): Promise<Prometheus> {
   const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-prometheus-'));
   await writeFile(path.join(folder, 'prometheus.yml'), config);
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const child = spawn(
-    'prometheus',
-    [
-      `--config.file=${path.join(folder, 'prometheus.yml')}`,
-      `--storage.tsdb.path=${path.join(folder, 'data')}`,
-      `--web.listen-address=127.0.0.1:${port}`,
-    ],
-    { stdio: ['ignore', 'ignore', 'pipe'] },
-  );
-  let said = '';
-  child.stderr.on('data', (chunk: Buffer) => {
-    said += chunk.toString();
-  });
-  const ended = once(child, 'exit');
-  while (!(await answers(`${url}/-/ready`))) {
-    if (child.exitCode !== null) throw new Error(`prometheus ended:\n${said}`);
-    await pause();
+  let server = await launch();
+
+  async function launch() {
+    const child = spawn(
+      'prometheus',
+      [
+        `--config.file=${path.join(folder, 'prometheus.yml')}`,
+        `--storage.tsdb.path=${path.join(folder, 'data')}`,
+        `--web.listen-address=127.0.0.1:${port}`,
+        ...flags,
+      ],
+      { stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    let said = '';
+    child.stderr.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    const ended = once(child, 'exit');
+    while (!(await answers(`${url}/-/ready`))) {
+      if (child.exitCode !== null) throw new Error(`prometheus ended:\n${said}`);
+      await pause();
+    }
+    return { child, ended };
+  }
+
+  async function stop(): Promise<void> {
+    server.child.kill('SIGTERM');
+    await server.ended;
   }
 
   async function api<T>(target: string): Promise<T> {
@@ -69,11 +85,14 @@ export async function startPrometheus(config: string): Promise<Prometheus> {
       return result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
     },
     reload() {
-      child.kill('SIGHUP');
+      server.child.kill('SIGHUP');
+    },
+    async restart() {
+      await stop();
+      server = await launch();
     },
     async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM');
-      await ended;
+      await stop();
       await rm(folder, { recursive: true });
     },
   };

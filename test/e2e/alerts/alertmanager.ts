@@ -9,6 +9,8 @@ import { eventually } from '../../support/prometheus.ts';
 
 /** One alert of a notification by Alertmanager. */
 export interface AlertNotification {
+  /** When it came, in milliseconds since the epoch. */
+  readonly atMs: number;
   /** Last part of the receiver's path: page, team or notes. */
   readonly receiver: string;
   readonly status: 'firing' | 'resolved';
@@ -29,10 +31,11 @@ export async function startReceiver(): Promise<Receiver> {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
-      const message: { readonly alerts: readonly Omit<AlertNotification, 'receiver'>[] } =
+      const message: { readonly alerts: readonly Omit<AlertNotification, 'receiver' | 'atMs'>[] } =
         JSON.parse(Buffer.concat(chunks).toString());
       const receiver = path.basename(request.url ?? '');
-      notifications.push(...message.alerts.map((alert) => ({ ...alert, receiver })));
+      const atMs = Date.now();
+      notifications.push(...message.alerts.map((alert) => ({ ...alert, receiver, atMs })));
       response.end();
     });
   });

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parser } from '@prometheus-io/lezer-promql';
-import { stringify } from 'yaml';
+import { parse, stringify } from 'yaml';
 import { readRules, type Rule } from '../../rules/rule-set.ts';
 
-const ALERTMANAGER = path.join(
-  import.meta.dirname,
-  '../../../config/alertmanager/alertmanager.example.yml',
-);
+const CONFIG = path.join(import.meta.dirname, '../../../config');
+const ALERTMANAGER = path.join(CONFIG, 'alertmanager/alertmanager.example.yml');
+const PROMETHEUS = path.join(CONFIG, 'prometheus/prometheus.example.yml');
 
 const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
 /** Seconds of an offset, not a duration, or by the clocks of the simulated servers, which run fast themselves. */
@@ -41,7 +40,7 @@ function scaleRule(rule: Rule, factor: number): Rule {
   };
 }
 
-/** Scales ranges and offsets, and numbers of seconds where the expression contains durations. */
+/** Scales ranges, offsets and rates, and numbers of seconds where the expression contains durations. */
 function scaleExpression(expr: string, factor: number): string {
   const hasDurations = /_seconds\b|:data_age_seconds/.test(expr) && !NOT_SCALED.test(expr);
   const edits: (readonly [from: number, to: number, changed: string])[] = [];
@@ -51,12 +50,16 @@ function scaleExpression(expr: string, factor: number): string {
       if (name === 'NumberDurationLiteralInDurationContext') {
         edits.push([from, to, scaleDuration(text, factor)]);
       }
+      if (name === 'FunctionCall' && text.startsWith('rate(')) {
+        edits.push([from, from, '('], [to, to, ` / ${factor})`]);
+      }
       const isLimit = name === 'NumberDurationLiteral' && Number(text) >= MIN_LIMIT_SECONDS;
       if (isLimit && (hasDurations || expr.includes('predict_linear'))) {
         edits.push([from, to, String(Number(text) / factor)]);
       }
     },
   });
+  edits.sort(([from], [other]) => from - other);
   return edits.reduceRight(
     (text, [from, to, changed]) => text.slice(0, from) + changed + text.slice(to),
     expr,
@@ -71,6 +74,49 @@ export function scaledAlertmanager(factor: number, receiver: string): string {
       /^(\s*(?:group_wait|group_interval|repeat_interval|resolve_timeout): )(\w+)/gm,
       (_, key: string, duration: string) => key + scaleDuration(duration, factor),
     );
+}
+
+interface Watched {
+  /** The file of the rules. */
+  readonly rules: string;
+  readonly alertmanager: string;
+  /** Each with the URL that lists its targets. */
+  readonly jobs: readonly { readonly name: string; readonly targets: string }[];
+}
+
+/** The example configuration of Prometheus with its intervals divided, watching these jobs. */
+export function scaledPrometheus(factor: number, { rules, alertmanager, jobs }: Watched): string {
+  const { global }: { global: Readonly<Record<string, string>> } = parse(
+    readFileSync(PROMETHEUS, 'utf8'),
+  );
+  const intervals = Object.entries(global).map(([key, interval]) => [
+    key,
+    scaleDuration(interval, factor),
+  ]);
+  return stringify({
+    global: Object.fromEntries(intervals),
+    rule_files: [rules],
+    alerting: { alertmanagers: [{ static_configs: [{ targets: [alertmanager] }] }] },
+    scrape_configs: jobs.map(({ name, targets }) => ({
+      job_name: name,
+      http_sd_configs: [{ url: targets, refresh_interval: '1s' }],
+    })),
+  });
+}
+
+/** Times that Prometheus takes from flags, by default or as given, divided. */
+export function scaledFlags(factor: number, flags: readonly string[]): readonly string[] {
+  const defaults = [
+    '--query.lookback-delta=5m',
+    '--rules.alert.resend-delay=1m',
+    '--rules.alert.for-outage-tolerance=1h',
+    '--rules.alert.for-grace-period=10m',
+  ];
+  const keyOf = (flag: string): string => flag.slice(0, flag.indexOf('=') + 1);
+  return defaults.map((flag) => {
+    const chosen = flags.find((one) => keyOf(one) === keyOf(flag)) ?? flag;
+    return keyOf(chosen) + scaleDuration(chosen.slice(keyOf(chosen).length), factor);
+  });
 }
 
 function scaleDuration(text: string, factor: number): string {

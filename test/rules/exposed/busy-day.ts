@@ -14,16 +14,18 @@ const NEXT_BACKUP = 420;
 const ROLLOUT = 480;
 const NEW_CLUSTER = 540;
 const REMOVED_CLUSTER = 600;
+const PROMETHEUS = [660, 664] as const;
 
 /**
  * A busy day of 13 hours: an import, a sixth node, an upgrade, a backup that fails once, a rollout of both exporters while a
- * node restarts, a cluster that is new and one that is removed together with its exporter's pod. No alert may fire.
+ * node restarts, a cluster that is new, one that is removed together with its exporter's pod, and a Prometheus that restarts.
+ * No alert may fire.
  */
 export function busyDayCase(samples: readonly ParsedSample[]): RuleCase {
   const busy = new Exposed(samples, 'busy', MINUTES, { ...STEP, instances: ['a', 'b', 'c', 'd'] });
   importData(busy);
   join(busy);
-  for (let id = 1; id <= 6; id += 1) busy.restartNode(`${id}`, UPGRADE + id * 8);
+  upgrade(busy);
   failOnce(busy);
   busy.restartNode('3', ROLLOUT - 4);
   busy.exporterLives('a', 0, ROLLOUT).exporterLives('c', ROLLOUT - 2, MINUTES + 1);
@@ -34,10 +36,12 @@ export function busyDayCase(samples: readonly ParsedSample[]): RuleCase {
   removed.exporterLives('a', 0, REMOVED_CLUSTER).exporterLives('b', 0, 0);
   removed.exporterLives('c', REMOVED_CLUSTER - 2, MINUTES + 1);
   removed.change(/^crdb_/, { instance: 'removed-c', crdb_cluster: 'removed' }, () => undefined);
+  const worlds = [busy, fresh, removed];
+  for (const world of worlds) world.prometheusDown(...PROMETHEUS);
   return {
     name: 'a busy day of 13 hours',
     interval: '2m',
-    input_series: [busy, fresh, removed].flatMap((world) => world.write()),
+    input_series: worlds.flatMap((world) => world.write()),
     promql_expr_test: [
       {
         expr: `max_over_time(ALERTS{alertstate="firing",alertname!="CrdbWatchdog"}[${MINUTES}m])`,
@@ -67,6 +71,18 @@ function join(busy: Exposed): void {
   );
   busy.change(/^crdb_(range|store)_(replicas|leases)$/, { node_id: '6' }, (minute, value) =>
     Math.round(value * Math.min(1, (minute - NEW_NODE) / 60)),
+  );
+}
+
+/** One node after the other starts with the new version. */
+function upgrade(busy: Exposed): void {
+  for (let id = 1; id <= 6; id += 1) {
+    const at = UPGRADE + id * 8;
+    busy.restartNode(`${id}`, at);
+    busy.relabel(/^crdb_node_info$/, { node_id: `${id}` }, { build_tag: 'v99.1.0' }, at + 4);
+  }
+  busy.change(/^crdb_build_tags$/, {}, (minute) =>
+    minute >= UPGRADE + 12 && minute < UPGRADE + 52 ? 2 : 1,
   );
 }
 

@@ -10,11 +10,14 @@ const MINUTE = 60;
 const JOB = 'crdb-exporter';
 const STATEMENTS_PER_MINUTE = 6000;
 const STATEMENT_KINDS = 5;
+/** When the exporters started. */
+const STARTED = 'process_start_time_seconds';
+const STARTED_SECONDS = -3600;
 /** Metrics with the time of the last poll or record, which goes on. */
 const GOES_ON = /last_success_timestamp|last_attempt_timestamp|updated_timestamp/;
 /** Families that an expression of the rules reads; promtool gets no others. */
 const READ = new Set([
-  'process_start_time_seconds',
+  STARTED,
   ...readRules().flatMap(({ rules }) =>
     rules.flatMap(({ expr }) => expr.match(/\bcrdb_\w+/g) ?? []),
   ),
@@ -61,11 +64,13 @@ interface ExposedOptions {
 
 /** An exposition repeated minute by minute, by exporters of which every second one sees every change a minute later. */
 export class Exposed {
-  readonly #cluster: string;
+  /** Its name. */
+  readonly cluster: string;
   readonly #minutes: number;
   readonly #stepMinutes: number;
   readonly #instances: readonly string[];
   readonly #series: Series[];
+  #isMissed: (minute: number) => boolean = () => false;
 
   constructor(
     samples: readonly ParsedSample[],
@@ -73,7 +78,7 @@ export class Exposed {
     minutes: number,
     { instances = ['a', 'b'], stepMinutes = 1 }: ExposedOptions = {},
   ) {
-    this.#cluster = cluster;
+    this.cluster = cluster;
     this.#minutes = minutes;
     this.#stepMinutes = stepMinutes;
     this.#instances = instances.map((instance) => `${cluster}-${instance}`);
@@ -90,8 +95,13 @@ export class Exposed {
 
   #repeat({ name, labels, value }: ParsedSample, instance: string, late: number): Series {
     const named = { ...labels, job: JOB, instance };
-    const series = 'crdb_cluster' in labels ? { ...named, crdb_cluster: this.#cluster } : named;
-    const shown = name.endsWith('_timestamp_seconds') ? value - NOW_MS / 1000 : value;
+    const series = 'crdb_cluster' in labels ? { ...named, crdb_cluster: this.cluster } : named;
+    const shown =
+      name === STARTED
+        ? STARTED_SECONDS
+      : name.endsWith('_timestamp_seconds')
+        ? value - NOW_MS / 1000
+        : value;
     return { name, labels: series, value: shown, change: course(name, late) };
   }
 
@@ -112,7 +122,7 @@ export class Exposed {
 
   /** No scrape of the exporter succeeds in these minutes. */
   exporterDown(instance: string, isDown: (minute: number) => boolean): this {
-    const labels = { instance: `${this.#cluster}-${instance}` };
+    const labels = { instance: `${this.cluster}-${instance}` };
     for (const series of this.#matching(/./, labels)) {
       const before = series.change;
       series.change = (minute, value) =>
@@ -123,12 +133,12 @@ export class Exposed {
 
   /** The pod of an exporter is there from one minute to another; Prometheus has no target of that name otherwise. */
   exporterLives(instance: string, from: number, to: number): this {
-    const labels = { instance: `${this.#cluster}-${instance}` };
+    const labels = { instance: `${this.cluster}-${instance}` };
     for (const series of this.#matching(/./, labels)) {
       const before = series.change;
       series.change = (minute, value) => {
         if (minute < from || minute >= to) return undefined;
-        return series.name === 'process_start_time_seconds' ? from * MINUTE : before(minute, value);
+        return series.name === STARTED ? from * MINUTE : before(minute, value);
       };
     }
     return this;
@@ -164,6 +174,24 @@ export class Exposed {
     return this;
   }
 
+  /** From a minute on, series of these families have other values of some labels. */
+  relabel(names: RegExp, labels: Labels, changed: Labels, from: number): this {
+    for (const series of this.#matching(names, labels)) {
+      const before = series.change;
+      const after = { ...series.labels, ...changed };
+      series.change = (minute, value) => (minute < from ? before(minute, value) : undefined);
+      const change: Change = (minute, value) => (minute < from ? undefined : before(minute, value));
+      this.#series.push({ ...series, labels: after, change });
+    }
+    return this;
+  }
+
+  /** Prometheus is down from one minute to another: no value is scraped, and no series marked as ended. */
+  prometheusDown(from: number, to: number): this {
+    this.#isMissed = (minute) => minute >= from && minute < to;
+    return this;
+  }
+
   #matching(names: RegExp, labels: Labels): readonly Series[] {
     const wanted = Object.entries(labels);
     return this.#series.filter(
@@ -172,15 +200,35 @@ export class Exposed {
     );
   }
 
+  /** The exporters that are there in a minute: targets of Prometheus. */
+  targetsAt(minute: number): readonly string[] {
+    return this.#instances.filter((instance) => this.#upAt(instance, minute) !== undefined);
+  }
+
+  /** What an exporter exposes in a minute; nothing when it cannot be scraped. */
+  samplesAt(instance: string, minute: number): readonly ParsedSample[] {
+    if (!this.#instances.includes(instance) || this.#upAt(instance, minute) !== 1) return [];
+    return this.#matching(/^(?!up$)/, { instance }).flatMap(({ name, labels, value, change }) => {
+      const { job: _job, instance: _instance, ...own } = labels;
+      const now = change(minute, value);
+      return now === undefined ? [] : [{ name, labels: own, value: now }];
+    });
+  }
+
+  #upAt(instance: string, minute: number): number | undefined {
+    return this.#matching(/^up$/, { instance })[0]?.change(minute, 1);
+  }
+
   /** In the notation of promtool. */
   write(): RuleCase['input_series'] {
     return this.#series.map(({ name, labels, value, change }) => {
       const texts = Object.entries(labels).map(
         ([label, text]) => `${label}=${JSON.stringify(text)}`,
       );
-      const values = Array.from({ length: this.#minutes / this.#stepMinutes + 1 }, (_, index) =>
-        change(index * this.#stepMinutes, value),
-      );
+      const values = Array.from({ length: this.#minutes / this.#stepMinutes + 1 }, (_, index) => {
+        const minute = index * this.#stepMinutes;
+        return this.#isMissed(minute) ? 'missed' : change(minute, value);
+      });
       return { series: `${name}{${texts.join(',')}}`, values: notation(values) };
     });
   }
@@ -198,8 +246,11 @@ function course(name: string, late: number): Change {
   return (_minute, value) => value;
 }
 
+/** A value, none because the series has ended, or none because nobody asked. */
+type Scraped = number | 'missed' | undefined;
+
 /** `[1, 1, 1, undefined, undefined]` -> `1+0x2 stale _`. */
-function notation(values: readonly (number | undefined)[]): string {
+function notation(values: readonly Scraped[]): string {
   const parts: string[] = [];
   for (let from = 0; from < values.length;) {
     const run = runFrom(values, from);
@@ -211,15 +262,16 @@ function notation(values: readonly (number | undefined)[]): string {
 
 /** The values from this one on that rise or fall by the same step. */
 function runFrom(
-  values: readonly (number | undefined)[],
+  values: readonly Scraped[],
   from: number,
 ): { readonly text: string; readonly length: number } {
   const first = values[from];
-  if (first === undefined) {
-    const ends = from > 0 && values[from - 1] !== undefined;
+  if (typeof first !== 'number') {
+    const ends = first === undefined && typeof values[from - 1] === 'number';
     return { text: ends ? 'stale' : '_', length: 1 };
   }
-  const step = (values[from + 1] ?? first) - first;
+  const next = values[from + 1];
+  const step = typeof next === 'number' ? next - first : 0;
   let length = 1;
   while (values[from + length] === first + step * length) length += 1;
   const sign = step < 0 ? '' : '+';
