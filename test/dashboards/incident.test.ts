@@ -105,7 +105,6 @@ describe.skipIf(!hasProgram('promtool'))('in an incident', () => {
         // Two of five nodes are critical.
         `5m ${queryOf('Overview / Live nodes', 'B')} => -`,
         `5m ${queryOf('Overview / Live nodes', 'C')} => {} 2`,
-        `5m ${queryOf('Nodes / Nodes down', 'B')} => {} 2`,
       ],
       ['crdb_cluster_node:crdb_node_liveness:severity', 'crdb_cluster_reason:crdb_health:code'],
     );
