@@ -104,7 +104,7 @@ export const allNodesRow = (limit: Limit): Row => ({
     }),
     stat('Nodes down', {
       about:
-        'Nodes that are dead or unavailable (recorded by rules.yml), also those that died while they were decommissioned. Orange: CrdbNodeDead, CrdbNodeUnavailable; red: CrdbMultipleNodesDown.',
+        'Nodes that are dead or unavailable (recorded by rules.yml), also those that died while they were decommissioned; not those that have been dead for 7 days and that no range needs. Orange: CrdbNodeDead, CrdbNodeUnavailable; red: CrdbMultipleNodesDown.',
       queries: nodesDown(R),
       unit: 'short',
       steps: ['green', [1, 'orange']],

@@ -3,7 +3,7 @@ import { dataAge } from './data-age.ts';
 import { buildBoard, type Row } from './lib/board.ts';
 import { toCluster } from './lib/links.ts';
 import { timeline } from './lib/panels.ts';
-import { diskSteps, DOWN, HEALTH, type Limit, LIVENESS_SEVERITY } from './lib/style.ts';
+import { diskSteps, DOWN, HEALTH, type Limit, LIVENESS_SEVERITY, RETIRED } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clustersVariable, S_MANY } from './lib/variables.ts';
 
@@ -48,7 +48,7 @@ const clusters = (limit: Limit): Row => ({
           title: 'down',
           unit: 'short',
           steps: ['text', [1, 'orange']],
-          expr: `sum by (crdb_cluster) (${LIVENESS_SEVERITY}{${OF}} >= bool ${DOWN})`,
+          expr: `sum by (crdb_cluster) (${LIVENESS_SEVERITY}{${OF}} >= bool ${DOWN} unless on (crdb_cluster, node_id) ${RETIRED}{${OF}})`,
         },
         {
           title: 'unavailable ranges',

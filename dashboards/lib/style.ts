@@ -36,9 +36,12 @@ export const LIVENESS: States = {
   7: ['dead', 'red'],
 };
 
+/** Dead for days, and no range needs them: no alert counts these nodes. */
+export const RETIRED = 'crdb_cluster_node_id:crdb_node_retired:bool';
+
 /** Nodes that are down: degraded, or critical as the recorded reason of the health says; each case has a query. */
 export function nodesDown(selector: string, legend = ''): readonly Query[] {
-  const down = `count(${LIVENESS_SEVERITY}{${selector}} >= ${DOWN})`;
+  const down = `count(${LIVENESS_SEVERITY}{${selector}} >= ${DOWN} unless on (node_id) ${RETIRED}{${selector}})`;
   const isCritical = `crdb_cluster_reason:crdb_health:code{${selector}, reason="nodes_down"} == 2`;
   return [
     { expr: `${down} unless on () ${isCritical}`, legend },

@@ -1,5 +1,5 @@
 import { type Drawn, escapeHtml } from './panel.ts';
-import { formatValue } from './units.ts';
+import { formatValue, roundValue } from './units.ts';
 
 /** A panel with its size on the grid of 24 columns. */
 export interface Cell extends Drawn {
@@ -23,6 +23,7 @@ h2 { font-size: 12px; margin: 0 0 4px } .body { flex: 1; min-height: 0; position
 
 /** Runs in the page; `CHARTS` has its data. */
 const SCRIPT = `
+${roundValue.toString()}
 ${formatValue.toString()}
 for (const [id, { datasets, limits, isStacked, unit }] of Object.entries(CHARTS)) {
   const times = datasets.flatMap(({ data }) => data.map(({ x }) => x));

@@ -1,4 +1,11 @@
-/** A value roughly as Grafana formats it. It also runs in the page, so it uses nothing outside of itself. */
+// Both functions also run in the page, so they use nothing else.
+
+/** Three digits. */
+export function roundValue(value: number): string {
+  return String(Number(value.toPrecision(3)));
+}
+
+/** A value roughly as Grafana formats it. */
 export function formatValue(value: number, unit: string): string {
   const suffixes: Readonly<Record<string, string>> = {
     reqps: ' req/s',
@@ -10,21 +17,20 @@ export function formatValue(value: number, unit: string): string {
     short: '',
   };
   const size = Math.abs(value);
-  const round = (number: number): string => String(Number(number.toPrecision(3)));
   if (Number.isNaN(value)) return 'NaN';
-  if (unit === 'percentunit') return `${round(value * 100)} %`;
+  if (unit === 'percentunit') return `${roundValue(value * 100)} %`;
   if (unit === 's' || unit === 'dtdurations') {
-    if (size >= 86_400) return `${round(value / 86_400)} d`;
-    if (size >= 3600) return `${round(value / 3600)} h`;
-    if (size >= 60) return `${round(value / 60)} min`;
-    return size >= 1 || size === 0 ? `${round(value)} s` : `${round(value * 1000)} ms`;
+    if (size >= 86_400) return `${roundValue(value / 86_400)} d`;
+    if (size >= 3600) return `${roundValue(value / 3600)} h`;
+    if (size >= 60) return `${roundValue(value / 60)} min`;
+    return size >= 1 || size === 0 ? `${roundValue(value)} s` : `${roundValue(value * 1000)} ms`;
   }
   if (unit === 'bytes' || unit === 'Bps') {
     const power = Math.min(4, Math.max(0, Math.floor(Math.log(size || 1) / Math.log(1024))));
     const prefix = ['', 'Ki', 'Mi', 'Gi', 'Ti'][power] ?? '';
-    return `${round(value / 1024 ** power)} ${prefix}${unit === 'bytes' ? 'B' : 'B/s'}`;
+    return `${roundValue(value / 1024 ** power)} ${prefix}${unit === 'bytes' ? 'B' : 'B/s'}`;
   }
   const suffix = suffixes[unit] ?? ` ${unit}`;
-  if (size >= 1e6) return `${round(value / 1e6)} M${suffix}`;
-  return (size >= 1e4 ? `${round(value / 1e3)} K` : round(value)) + suffix;
+  if (size >= 1e6) return `${roundValue(value / 1e6)} M${suffix}`;
+  return (size >= 1e4 ? `${roundValue(value / 1e3)} K` : roundValue(value)) + suffix;
 }

@@ -17,7 +17,7 @@ const run = promisify(execFile);
 function draw(title: string, ...values: readonly (readonly [labels: object, value: number])[]) {
   const placed = PANELS.find((one) => one.title === `CockroachDB / ${title}`);
   if (placed === undefined) throw new Error(`no panel ${title}`);
-  const [{ refId = 'A', legend = '' } = {}] = placed.queries;
+  const { refId = 'A', legend = '' } = placed.queries[0] ?? {};
   const series = values.map(([labels, value]) => ({
     labels: Object.fromEntries(Object.entries(labels)),
     points: [
