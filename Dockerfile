@@ -18,6 +18,7 @@ COPY bin bin
 COPY tools/release tools/release
 COPY src src
 COPY simulator simulator
+COPY dashboards dashboards
 COPY config/image config/image
 ARG REVISION=unknown
 RUN node tools/release/build.ts \

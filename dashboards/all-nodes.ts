@@ -1,20 +1,27 @@
 import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
-import { toConsole } from './lib/links.ts';
-import { bars, stat } from './lib/panels.ts';
-import { expires, type Limit, LIVENESS, worstLiveness } from './lib/style.ts';
+import { NODE_OF_SERIES, toBoard, toConsole } from './lib/links.ts';
+import { bars, stat, timeline } from './lib/panels.ts';
+import {
+  coloured,
+  expires,
+  type Limit,
+  LIVENESS,
+  LIVENESS_SEVERITY,
+  nodesDown,
+} from './lib/style.ts';
 import { table } from './lib/table.ts';
-import { S } from './lib/variables.ts';
+import { R, S } from './lib/variables.ts';
 
-/** Without the selector of its family, and the end. */
-export const RECORD_AGE = 'min by (node_id) (crdb_node_record_age_seconds';
+const SELECTED = `${R}, node_id=~"$node"`;
 
-/** All nodes of the cluster, whatever is selected. */
+/** What is first looked at: all nodes of the cluster, and which were down. */
 export const allNodesRow = (limit: Limit): Row => ({
   title: 'All nodes',
   panels: [
     table('Nodes', {
-      about: 'All nodes (crdb_node_info and others). Look for the one that differs.',
+      about:
+        'All nodes (crdb_node_info and others). Look for the one that differs. Orange: CrdbNodeRecordStale, CrdbClockOffsetHigh.',
       labels: {
         node_id: {
           title: 'node',
@@ -37,7 +44,7 @@ export const allNodesRow = (limit: Limit): Row => ({
           title: 'status',
           unit: 'none',
           states: LIVENESS,
-          expr: worstLiveness(S),
+          expr: `max by (node_id) (${LIVENESS_SEVERITY}{${R}})`,
         },
         {
           title: 'up for',
@@ -48,7 +55,7 @@ export const allNodesRow = (limit: Limit): Row => ({
           title: 'record age',
           unit: 's',
           steps: ['text', [limit('record_age'), 'orange']],
-          expr: `${RECORD_AGE}{${S}})`,
+          expr: `min by (node_id) (crdb_node_record_age_seconds{${S}})`,
         },
         { title: 'CPUs', unit: 'short', expr: `max by (node_id) (crdb_node_cpus{${S}})` },
         { title: 'memory', unit: 'bytes', expr: `max by (node_id) (crdb_node_memory_bytes{${S}})` },
@@ -78,22 +85,42 @@ export const allNodesRow = (limit: Limit): Row => ({
       width: 24,
       height: 9,
     }),
+    timeline('Liveness', {
+      about:
+        'State of the selected nodes (recorded by rules.yml from crdb_node_liveness); the worst, where exporters differ. See CrdbNodeDead, CrdbNodeUnavailable.',
+      queries: `${LIVENESS_SEVERITY}{${SELECTED}}`,
+      unit: 'none',
+      legend: 'n{{node_id}}',
+      states: LIVENESS,
+      width: 12,
+      links: [toBoard('Only this node', 'crdb-nodes', NODE_OF_SERIES)],
+    }),
     bars('Nodes by status', {
       about: 'Number of nodes in each state (crdb_nodes).',
       queries: `max by (status) (crdb_nodes{${S}})`,
       unit: 'short',
       legend: '{{status}}',
-      width: 3,
+      width: 4,
     }),
     stat('Nodes down', {
       about:
-        'Nodes that are dead or unavailable (crdb_node_liveness), also those that died while they were decommissioned. Red: two at once, see CrdbMultipleNodesDown.',
-      queries: `count(max by (node_id) (crdb_node_liveness{${S}, status=~"dead|unavailable|decommissioned"}) == 1)`,
+        'Nodes that are dead or unavailable (recorded by rules.yml), also those that died while they were decommissioned; not those that have been dead for 7 days and that no range needs. Orange: CrdbNodeDead, CrdbNodeUnavailable; red: CrdbMultipleNodesDown.',
+      queries: nodesDown(R),
       unit: 'short',
-      steps: ['green', [1, 'orange'], [2, 'red']],
+      steps: ['green', [1, 'orange']],
       empty: '0',
-      evidence: [`crdb_nodes{${S}}`, 'status'],
-      width: 3,
+      evidence: [`${LIVENESS_SEVERITY}{${R}}`, 'status'],
+      width: 4,
+      height: 8,
+    }).overrideByQuery('B', coloured(['red'])),
+    stat('Restarts in 6 h', {
+      about:
+        'Restarts of the process of the selected nodes (recorded by rules.yml). Orange: CrdbNodeFlapping, which does not count upgrades.',
+      queries: `changes(crdb_cluster_node:crdb_node_started_timestamp_seconds:max{${SELECTED}}[6h])`,
+      unit: 'short',
+      legend: 'n{{node_id}}',
+      steps: ['green', [limit('restarts'), 'orange']],
+      width: 4,
       height: 8,
     }),
     graph('Live nodes by $tier', {
@@ -102,7 +129,7 @@ export const allNodesRow = (limit: Limit): Row => ({
       queries: `sum by (value) (max by (node_id) (crdb_node_liveness{${S}, status="live"}) * on (node_id) group_left (value) max by (node_id, value) (crdb_node_locality_info{${S}, tier="$tier"}))`,
       unit: 'short',
       legend: '{{value}}',
-      width: 4,
+      width: 6,
     }),
     table('Builds', {
       about: 'Nodes by build (crdb_node_info). Two rows: an upgrade is in progress.',
@@ -118,7 +145,7 @@ export const allNodesRow = (limit: Limit): Row => ({
     }),
     stat('Distinct builds and versions', {
       about:
-        'Builds of the nodes and versions that they support (crdb_build_tags, crdb_node_info). More than one build for hours: CrdbVersionSkew.',
+        'Builds of the nodes and versions that they support (crdb_build_tags, crdb_node_info). Orange for hours: CrdbVersionSkew.',
       queries: [
         { expr: `max(crdb_build_tags{${S}})`, legend: 'builds' },
         {
@@ -128,18 +155,16 @@ export const allNodesRow = (limit: Limit): Row => ({
       ],
       unit: 'short',
       steps: ['green', [2, 'orange']],
-      width: 3,
       height: 8,
-    }),
+    }).overrideByQuery('B', coloured(['text'])),
     stat('Upgrade not finalized for', {
       about:
-        'Time since cluster.preserve_downgrade_option was set (crdb_preserve_downgrade_option_updated_timestamp_seconds). Orange: CrdbUpgradeNotFinalized.',
+        'Time since cluster.preserve_downgrade_option was set (crdb_preserve_downgrade_option_updated_timestamp_seconds). Blue: CrdbUpgradeNotFinalized.',
       queries: `time() - max(crdb_preserve_downgrade_option_updated_timestamp_seconds{${S}})`,
       unit: 's',
-      steps: ['green', [limit('finalize_days') * 86_400, 'orange']],
+      steps: ['green', [limit('finalize_days') * 86_400, 'blue']],
       empty: 'finalized',
       evidence: [`crdb_nodes{${S}}`, 'status'],
-      width: 3,
       height: 8,
     }),
     table('Certificates', {
@@ -154,7 +179,7 @@ export const allNodesRow = (limit: Limit): Row => ({
           expr: `min by (certificate) (crdb_node_certificate_expiry_timestamp_seconds{${S}}) - time()`,
         },
       ],
-      width: 4,
+      width: 6,
     }),
   ],
 });

@@ -11,9 +11,8 @@ import { ranges } from './ranges.ts';
 import { sql } from './sql.ts';
 import { tables } from './tables.ts';
 
-/** All dashboards, in reading order, with the settings of the rules. Throws a SettingError on a bad KEY=VALUE pair. */
-export function buildBoards(pairs: readonly string[] = []): readonly Dashboard[] {
-  const { values } = readSettings(pairs);
+/** All dashboards, in reading order, with the settings of the rules. */
+export function buildBoards({ values }: Settings = readSettings([])): readonly Dashboard[] {
   const limit: Limit = (name) => Number(values[name]);
   const boards = [
     fleet(limit),
@@ -48,9 +47,4 @@ function adapt(
     variable.name !== 'job' || isUsual ? variable : jobVariable(job).build(),
   );
   return { ...board, panels, templating: { list } };
-}
-
-/** The content of a dashboard's JSON file, named after its uid. */
-export function writeBoard(board: Dashboard): string {
-  return `${JSON.stringify(board, undefined, 2)}\n`;
 }

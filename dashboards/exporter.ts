@@ -2,7 +2,7 @@ import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { bars, stat, timeline } from './lib/panels.ts';
-import { BREAKER, expires, type Limit, UP_DOWN, YES_NO } from './lib/style.ts';
+import { BREAKER, expires, type Limit, SUCCESS, UP_DOWN } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clustersVariable, many, S_MANY as S } from './lib/variables.ts';
 import { processRow } from './process.ts';
@@ -25,16 +25,16 @@ const collectors = (limit: Limit): Row => ({
   panels: [
     table('Collectors', {
       about:
-        'Result of the last poll (crdb_exporter_collector_…). Data older than 3 intervals is no longer exported.',
+        'Result of the last poll (crdb_exporter_collector_…). Orange: CrdbDataStale, CrdbExporterLimitHit; data older than max_age is no longer exported.',
       labels: { crdb_cluster: 'cluster', collector: 'collector', shard: 'shard' },
       values: [
-        { title: 'success', states: YES_NO, expr: latest('crdb_exporter_collector_success') },
+        { title: 'success', states: SUCCESS, expr: latest('crdb_exporter_collector_success') },
         { title: 'data age', unit: 's', expr: AGE },
         {
-          title: 'age / interval',
-          unit: 'short',
-          steps: ['green', [2, 'orange'], [3, 'red']],
-          expr: `(${AGE}) / ${latest('crdb_exporter_collector_interval_seconds')}`,
+          title: 'age / max_age',
+          unit: 'percentunit',
+          steps: ['green', [1, 'orange']],
+          expr: `(${AGE}) / (${latest('crdb_exporter_collector_interval_seconds')} + clamp_max(2 * ${latest('crdb_exporter_collector_interval_seconds')}, 600))`,
         },
         {
           title: 'interval',
@@ -114,7 +114,7 @@ const collectors = (limit: Limit): Row => ({
     }),
     table('Certificates of the exporter', {
       about:
-        'Time until a certificate that the exporter presents expires (crdb_exporter_certificate_expiry_timestamp_seconds); use server has no cluster.',
+        'Time until a certificate that the exporter presents expires (crdb_exporter_certificate_expiry_timestamp_seconds); use server has no cluster. Orange or red: CrdbCertificateExpiring.',
       labels: { crdb_cluster: 'cluster', use: 'use' },
       values: [
         {
@@ -138,11 +138,10 @@ const collectors = (limit: Limit): Row => ({
     }),
     graph('Time used of interval', {
       about:
-        'Duration of the last poll as a share of the interval (crdb_exporter_collector_duration_seconds). Above the dashed line the next polls are late: shard the exporter or raise the interval.',
+        'Duration of the last poll as a share of the interval (crdb_exporter_collector_duration_seconds). Above 80 % the next polls are late: shard the exporter or raise the interval.',
       queries: `max by (${KEYS}) (crdb_exporter_collector_duration_seconds{${OF}} / (crdb_exporter_collector_interval_seconds{${OF}} > 0))`,
       unit: 'percentunit',
       legend: COLLECTOR,
-      steps: ['green', [0.8, 'orange']],
       width: 6,
     }),
     graph('Interval / configured', {
@@ -151,7 +150,6 @@ const collectors = (limit: Limit): Row => ({
       queries: `min by (${KEYS}) (crdb_exporter_collector_interval_seconds{${OF}} / (crdb_exporter_collector_configured_interval_seconds{${OF}} > 0))`,
       unit: 'short',
       legend: COLLECTOR,
-      steps: ['green', [3, 'orange']],
       width: 6,
     }),
     graph('Replicas read and counted', {
@@ -203,7 +201,7 @@ const errors: Row = {
     }),
     timeline('Limits hit', {
       about:
-        'Polls that reached a limit (crdb_exporter_collector_limit_hit). Their counts are lower bounds.',
+        'Polls that reached a limit (crdb_exporter_collector_limit_hit). Their counts are lower bounds: CrdbExporterLimitHit.',
       queries: `max by (${KEYS}, limit) (crdb_exporter_collector_limit_hit{${OF}}) == 1`,
       unit: 'none',
       legend: `${COLLECTOR} {{limit}}`,

@@ -1,14 +1,14 @@
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import { dataAge } from './data-age.ts';
 import { buildBoard, type Row } from './lib/board.ts';
 import { toCluster } from './lib/links.ts';
 import { timeline } from './lib/panels.ts';
-import { diskSteps, HEALTH, type Limit } from './lib/style.ts';
+import { diskSteps, DOWN, HEALTH, type Limit, LIVENESS_SEVERITY, RETIRED } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clustersVariable, S_MANY } from './lib/variables.ts';
 
 const OF = 'crdb_cluster=~"$cluster"';
 const CODE = `max by (crdb_cluster) (crdb_cluster:crdb_health:code{${OF}})`;
-const NODES = `crdb_nodes{${S_MANY}`;
 const CLUSTER = {
   title: 'cluster',
   links: [toCluster('Overview', 'crdb-overview'), toCluster('Nodes', 'crdb-nodes')],
@@ -23,7 +23,7 @@ const clusters = (limit: Limit): Row => ({
   panels: [
     table('Clusters', {
       about:
-        'One row per cluster; the name leads to its dashboards. Health is recorded by rules.yml: unknown means that no exporter sees the cluster, or that there is no current data: first run a SQL query, the database may still work. At risk: ranges that would lose their quorum with the worst node (crdb_node_dependent_ranges), a lower bound while ranges are not verified (crdb_ranges_unverified).',
+        'One row per cluster; the name leads to its dashboards. Health is recorded by rules.yml: unknown means that no exporter sees the cluster, or that there is no current data: first run a SQL query, the database may still work. Colours: CrdbNodeDead, CrdbRangesUnavailable, CrdbRangesUnderreplicated, CrdbStoreDiskLow, CrdbDataStale, CrdbBackupTooOld. At risk: ranges that would lose their quorum with the worst node (crdb_node_dependent_ranges), a lower bound while ranges are not verified (crdb_ranges_unverified).',
       labels: { crdb_cluster: CLUSTER },
       values: [
         { title: 'health', unit: 'none', states: HEALTH, expr: CODE },
@@ -42,13 +42,13 @@ const clusters = (limit: Limit): Row => ({
         {
           title: 'nodes',
           unit: 'short',
-          expr: `max by (crdb_cluster) (sum without (status) (${NODES}}))`,
+          expr: `count by (crdb_cluster) (${LIVENESS_SEVERITY}{${OF}})`,
         },
         {
           title: 'down',
           unit: 'short',
-          steps: ['text', [1, 'orange'], [2, 'red']],
-          expr: `max by (crdb_cluster) (sum without (status) (${NODES}, status=~"dead|unavailable|decommissioned"}))`,
+          steps: ['text', [1, 'orange']],
+          expr: `sum by (crdb_cluster) (${LIVENESS_SEVERITY}{${OF}} >= bool ${DOWN} unless on (crdb_cluster, node_id) ${RETIRED}{${OF}})`,
         },
         {
           title: 'unavailable ranges',
@@ -65,7 +65,6 @@ const clusters = (limit: Limit): Row => ({
         {
           title: 'at risk with one node',
           unit: 'short',
-          steps: ['text', [1, 'orange']],
           expr: `max by (crdb_cluster) (crdb_node_dependent_ranges{${S_MANY}, effect="quorum"})`,
         },
         {
@@ -75,10 +74,10 @@ const clusters = (limit: Limit): Row => ({
           expr: `min by (crdb_cluster) (max by (crdb_cluster, node_id, store_id) (crdb_store_available_bytes{${S_MANY}}) / max by (crdb_cluster, node_id, store_id) (crdb_store_capacity_bytes{${S_MANY}}))`,
         },
         {
-          title: 'data age / interval',
-          unit: 'short',
-          steps: ['green', [2, 'orange'], [3, 'red']],
-          expr: `max by (crdb_cluster) ((time() - max by (crdb_cluster, collector, shard) (crdb_exporter_collector_last_success_timestamp_seconds{${S_MANY}})) / max by (crdb_cluster, collector, shard) (crdb_exporter_collector_interval_seconds{${S_MANY}}))`,
+          title: 'data age / max_age',
+          unit: 'percentunit',
+          steps: ['green', [1, 'orange']],
+          expr: dataAge(OF, 'crdb_cluster'),
         },
         {
           title: 'last backup',
@@ -129,14 +128,14 @@ const localities: Row = {
   panels: [
     table('Localities', {
       about:
-        'Nodes, leases, load and disk space by region, zone and other tiers of --locality (recorded by rules.yml).',
+        'Nodes, leases, load and disk space by region, zone and other tiers of --locality (recorded by rules.yml). Nodes that are down have no leases, load and space; see CrdbNodeDead.',
       labels: { crdb_cluster: CLUSTER, tier: 'tier', value: 'locality' },
       values: [
         { title: 'nodes', unit: 'short', expr: byLocality('crdb_nodes:count') },
         {
           title: 'down',
           unit: 'short',
-          steps: ['text', [1, 'orange'], [2, 'red']],
+          steps: ['text', [1, 'orange']],
           expr: byLocality('crdb_nodes_down:sum'),
         },
         { title: 'leases', unit: 'short', expr: byLocality('crdb_range_leases:sum') },

@@ -7,6 +7,7 @@ import { S } from './lib/variables.ts';
 /** Backups, changefeeds and other jobs, and what they keep from garbage collection. */
 export const jobsRow = (limit: Limit): Row => ({
   title: 'Jobs',
+  collapsed: true,
   panels: [
     stat('Last backup', {
       about:
@@ -17,7 +18,7 @@ export const jobsRow = (limit: Limit): Row => ({
     }),
     stat('Failed backups, 24 h', {
       about:
-        'Scheduled backups that failed (crdb_node_backup_schedule_failures_total); manual backups are not counted.',
+        'Scheduled backups that failed (crdb_node_backup_schedule_failures_total); manual backups are not counted. Orange, and no later success: CrdbBackupFailing.',
       queries: `sum(max by (node_id) (increase(crdb_node_backup_schedule_failures_total{${S}}[24h])))`,
       unit: 'short',
       decimals: 0,
@@ -25,11 +26,11 @@ export const jobsRow = (limit: Limit): Row => ({
     }),
     stat('Failed changefeeds, 24 h', {
       about:
-        'Changefeeds that failed permanently (crdb_node_changefeed_failures_total). They do not restart automatically.',
+        'Changefeeds that failed permanently (crdb_node_changefeed_failures_total). They do not restart automatically. Red: CrdbChangefeedFailing.',
       queries: `sum(max by (node_id) (increase(crdb_node_changefeed_failures_total{${S}}[24h])))`,
       unit: 'short',
       decimals: 0,
-      steps: ['green', [1, 'orange']],
+      steps: ['green', [1, 'red']],
     }),
     stat('Changefeeds running', {
       about: 'Running changefeeds (crdb_node_changefeeds_running).',
@@ -38,11 +39,15 @@ export const jobsRow = (limit: Limit): Row => ({
     }),
     graph('Changefeed lag', {
       about:
-        'Lag of the slowest changefeed of each node (crdb_node_changefeed_max_behind_seconds). Above the dashed line: see CrdbChangefeedLagging. Not while a changefeed scans whole tables (crdb_node_changefeed_backfills): what nodes then report is no lag.',
+        'Lag of the slowest changefeed of each node (crdb_node_changefeed_max_behind_seconds). Above a dashed line: CrdbChangefeedLagging. Not while a changefeed scans whole tables (crdb_node_changefeed_backfills): what nodes then report is no lag.',
       queries: `max by (node_id) (crdb_node_changefeed_max_behind_seconds{${S}}) unless on () max(crdb_node_changefeed_backfills{${S}}) > 0`,
       unit: 's',
       legend: 'n{{node_id}}',
-      steps: ['green', [limit('changefeed_lag'), 'orange']],
+      steps: [
+        'green',
+        [limit('changefeed_lag'), 'orange'],
+        [limit('changefeed_lag_critical'), 'red'],
+      ],
       width: 8,
       height: 4,
     }),
@@ -63,11 +68,10 @@ export const jobsRow = (limit: Limit): Row => ({
     }),
     graph('Jobs paused', {
       about:
-        'Paused jobs by type (crdb_jobs). Their work is not done, and they may keep old data: CrdbJobPaused.',
+        'Paused jobs by type (crdb_jobs). Their work is not done, and they may keep old data: see Protected data.',
       queries: `max by (job_type) (crdb_jobs{${S}, state="paused"})`,
       unit: 'short',
       legend: '{{job_type}}',
-      steps: ['green', [1, 'orange']],
       height: 6,
     }),
     graph('Protected data, age', {

@@ -6,10 +6,9 @@ import { heatmap, stat } from './lib/panels.ts';
 import type { Limit } from './lib/style.ts';
 import { withTable } from './lib/table-names.ts';
 import { table } from './lib/table.ts';
-import { choice, clusterVariable, nodeVariable, S } from './lib/variables.ts';
+import { choice, clusterVariable, nodeVariable, R, S } from './lib/variables.ts';
 
 const CHOSEN = `${S}, node_id=~"$node"`;
-const QUERIES_BY_NODE = `sum by (node_id) (max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`;
 const QUERIES = `sum(max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`;
 /** A gauge distribution as buckets: rate() does not apply. */
 const BUCKETS = `sum by (le) (max by (le, shard) (crdb_ranges_by_queries_per_second_bucket{${S}}))`;
@@ -26,10 +25,10 @@ const distribution = (limit: Limit): Row => ({
       sparkline: true,
       width: 5,
     }),
-    stat('Node skew (max / mean)', {
+    stat('Node skew', {
       about:
-        'Load of the busiest node divided by the mean (crdb_store_queries_per_second). Orange: look for hot ranges on that node. CrdbNodeHotspot compares the nodes of a region instead.',
-      queries: `max(${QUERIES_BY_NODE}) / avg(${QUERIES_BY_NODE})`,
+        'Load of a node as a multiple of the mean of the other nodes of its region, the largest (recorded by rules.yml from crdb_store_queries_per_second). Orange, and its CPU is above theirs: CrdbNodeHotspot; look for hot ranges on that node.',
+      queries: `max(crdb_cluster_region_node:crdb_store_queries_per_second:over_others{${R}})`,
       unit: 'short',
       decimals: 2,
       steps: ['green', [limit('load_imbalance'), 'orange']],
@@ -37,18 +36,17 @@ const distribution = (limit: Limit): Row => ({
     }),
     stat('Share of hottest range', {
       about:
-        'Share of all queries (crdb_range_max_queries_per_second). Red: one range has most of the load of the cluster.',
+        'Share of all queries (crdb_range_max_queries_per_second). Above half: one range has most of the load of the cluster.',
       queries: `max(crdb_range_max_queries_per_second{${S}}) / ${QUERIES}`,
       unit: 'percentunit',
-      steps: ['green', [0.2, 'orange'], [0.5, 'red']],
       width: 5,
     }),
     stat('CPU of hottest range', {
       about:
-        '100 % is one core (crdb_range_max_cpu_seconds_per_second). By default a range splits at 50 %. Orange for 30 minutes: CrdbHotRange. Only where the server reports it.',
+        '100 % is one core (crdb_range_max_cpu_seconds_per_second). By default a range splits at 50 %. Blue for 30 minutes: CrdbHotRange. Only where the server reports it.',
       queries: `max(crdb_range_max_cpu_seconds_per_second{${S}})`,
       unit: 'percentunit',
-      steps: ['green', [limit('hot_range_cpu'), 'orange']],
+      steps: ['green', [limit('hot_range_cpu'), 'blue']],
       width: 5,
     }),
     stat('Ranges above 2500 q/s', {
@@ -56,7 +54,6 @@ const distribution = (limit: Limit): Row => ({
         'Ranges above the default split threshold for queries (crdb_ranges_by_queries_per_second_bucket).',
       queries: `sum(max by (shard) (crdb_ranges_by_queries_per_second_bucket{${S}, le="+Inf"})) - sum(max by (shard) (crdb_ranges_by_queries_per_second_bucket{${S}, le="2500"}))`,
       unit: 'short',
-      steps: ['green', [1, 'orange']],
     }),
     heatmap('Distribution of range load', {
       about: 'Number of ranges by queries per second (crdb_ranges_by_queries_per_second_bucket).',
@@ -79,14 +76,12 @@ const distribution = (limit: Limit): Row => ({
       queries: `sum by (node_id) (max by (node_id, store_id) (crdb_store_queries_per_second{${CHOSEN}}))`,
       unit: 'reqps',
       legend: 'n{{node_id}}',
-      width: 6,
     }),
     graph('Writes by node', {
       about: 'Keys written per second, including by followers (crdb_store_writes_per_second).',
       queries: `sum by (node_id) (max by (node_id, store_id) (crdb_store_writes_per_second{${CHOSEN}}))`,
       unit: 'wps',
       legend: 'n{{node_id}}',
-      width: 6,
     }),
     graph('CPU of ranges by node', {
       about:
@@ -94,7 +89,6 @@ const distribution = (limit: Limit): Row => ({
       queries: `sum by (node_id) (max by (node_id, store_id) (crdb_store_cpu_seconds_per_second{${CHOSEN}}))`,
       unit: 'percentunit',
       legend: 'n{{node_id}}',
-      width: 6,
     }),
     graph('Bytes read and written by node', {
       about:
@@ -111,7 +105,6 @@ const distribution = (limit: Limit): Row => ({
       ],
       unit: 'Bps',
       second: 'down',
-      width: 6,
     }),
   ],
 });
@@ -130,7 +123,7 @@ const hotRanges = (limit: Limit): Row => ({
   panels: [
     table('Hottest ranges now', {
       about:
-        'The ranges with most queries and those with most CPU; the table is shown for known tables (crdb_hot_range_queries_per_second, crdb_hot_range_leaseholder_info, crdb_table_info). A hot range that does not split has one hot key or an ascending key.',
+        'The ranges with most queries and those with most CPU; the table is shown for known tables (crdb_hot_range_queries_per_second, crdb_hot_range_leaseholder_info, crdb_table_info). A hot range that does not split has one hot key or an ascending key. Blue: CrdbHotRange.',
       labels: {
         range_id: {
           title: 'range',
@@ -150,7 +143,7 @@ const hotRanges = (limit: Limit): Row => ({
         {
           title: 'queries/s',
           unit: 'reqps',
-          steps: ['text', [limit('hot_range_queries'), 'orange']],
+          steps: ['text', [limit('hot_range_queries'), 'blue']],
           expr: withTable(
             ofHottest('crdb_hot_range_queries_per_second'),
             `${OF_RANGE}, node_id, store_id`,
@@ -160,7 +153,7 @@ const hotRanges = (limit: Limit): Row => ({
         {
           title: 'CPU',
           unit: 'percentunit',
-          steps: ['text', [limit('hot_range_cpu'), 'orange']],
+          steps: ['text', [limit('hot_range_cpu'), 'blue']],
           expr: ofHottest('crdb_hot_range_cpu_seconds_per_second'),
         },
       ],

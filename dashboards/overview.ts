@@ -1,27 +1,30 @@
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
 import { assistantRow } from './assistant.ts';
+import { dataAge } from './data-age.ts';
 import { firingAlerts } from './firing-alerts.ts';
 import { jobsRow } from './jobs.ts';
 import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, NODE_OF_SERIES, toBoard } from './lib/links.ts';
-import { stat, timeline } from './lib/panels.ts';
+import { note, stat, timeline } from './lib/panels.ts';
 import {
   coloured,
   diskSteps,
   expires,
+  DOWN,
   HEALTH,
   type Limit,
   LIVENESS,
-  worstLiveness,
+  LIVENESS_SEVERITY,
+  nodesDown,
+  UNKNOWN_LIVENESS,
 } from './lib/style.ts';
 import { table } from './lib/table.ts';
-import { clusterVariable, S } from './lib/variables.ts';
+import { clusterVariable, R, S } from './lib/variables.ts';
 import { problemRanges } from './problem-ranges.ts';
 import { userImpact } from './user-impact.ts';
 
 const PROBLEMS = `crdb_range_problem_ranges{${S}`;
-const OF_CLUSTER = 'crdb_cluster="$cluster"';
 /** Eight in a line. */
 const SMALL = 3;
 const ANY_IS_CRITICAL = ['green', [1, 'red']] as const;
@@ -34,32 +37,29 @@ const now = (limit: Limit, runbooks: string): Row => ({
     stat('Reasons', {
       about:
         'The reasons for DEGRADED, CRITICAL or UNKNOWN (recorded by rules.yml). ranges_unavailable: without quorum; ranges_without_lease: without lease or raft leader; ranges_lost: without a live replica.',
-      queries: `crdb_cluster_reason:crdb_health:code{${OF_CLUSTER}} > 0`,
+      queries: `crdb_cluster_reason:crdb_health:code{${R}} > 0`,
       unit: 'none',
       legend: '{{reason}}',
       names: true,
-      steps: ['green', [1, 'orange'], [2, 'red'], [3, '#808080']],
+      states: HEALTH,
       empty: 'nothing wrong',
-      evidence: [`crdb_cluster_reason:crdb_health:code{${OF_CLUSTER}}`, 'reason'],
+      evidence: [`crdb_cluster_reason:crdb_health:code{${R}}`, 'reason'],
       width: 8,
       height: 8,
     }),
     stat('Live nodes', {
       about:
-        'Live nodes, all, those down and those leaving (crdb_nodes). decommissioned: died before it had left. Red: with two nodes down, ranges may have no quorum.',
+        'Live nodes, those that are down, drain or are decommissioned, and those whose state is not known (recorded by rules.yml from crdb_node_liveness): the worst that an exporter sees. Orange: CrdbNodeDead, CrdbNodeUnavailable; red: CrdbMultipleNodesDown.',
       queries: [
-        { expr: `max(crdb_nodes{${S}, status="live"})`, legend: 'live' },
+        { expr: `count(${LIVENESS_SEVERITY}{${R}} == 0)`, legend: 'live' },
+        ...nodesDown(R, 'down'),
         {
-          expr: `max(sum without (status) (crdb_nodes{${S}}))`,
-          legend: 'all',
-        },
-        {
-          expr: `max(sum without (status) (crdb_nodes{${S}, status!~"live|draining|decommissioning"}))`,
-          legend: 'not live',
-        },
-        {
-          expr: `max(sum without (status) (crdb_nodes{${S}, status=~"draining|decommissioning"}))`,
+          expr: `count(${LIVENESS_SEVERITY}{${R}} > 0 < ${UNKNOWN_LIVENESS})`,
           legend: 'leaving',
+        },
+        {
+          expr: `count(${LIVENESS_SEVERITY}{${R}} >= ${UNKNOWN_LIVENESS} < ${DOWN})`,
+          legend: 'not known',
         },
       ],
       unit: 'short',
@@ -67,12 +67,14 @@ const now = (limit: Limit, runbooks: string): Row => ({
       width: 6,
       height: 8,
     })
-      .overrideByQuery('C', coloured(['green', [1, 'orange'], [2, 'red']]))
-      .overrideByQuery('D', coloured(['green', [1, 'blue']])),
-    stat('No lease or leader', {
+      .overrideByQuery('B', coloured(['orange']))
+      .overrideByQuery('C', coloured(['red']))
+      .overrideByQuery('D', coloured(['blue']))
+      .overrideByQuery('E', coloured(['#808080'])),
+    stat('Ranges serving nothing', {
       about:
-        'The larger of two counts: ranges without a lease and ranges without a raft leader (crdb_range_problem_ranges). Seconds are normal, ten minutes are not.',
-      queries: `max(sum by (problem) (max by (problem, shard) (${PROBLEMS}, problem=~"no_lease|no_raft_leader"})))`,
+        'Ranges that serve nothing now, confirmed by a second question (crdb_ranges_serving_nothing); else those that report no lease or no raft leader (crdb_range_problem_ranges). Seconds are normal; red for ten minutes: CrdbRangesWithoutLease.',
+      queries: `max(crdb_ranges_serving_nothing{${S}}) or max(sum by (problem) (max by (problem, shard) (${PROBLEMS}, problem=~"no_lease|no_raft_leader"})))`,
       width: SMALL,
       unit: 'short',
       steps: ANY_IS_CRITICAL,
@@ -80,7 +82,7 @@ const now = (limit: Limit, runbooks: string): Row => ({
     }),
     stat('Under-replicated', {
       about:
-        'Ranges with fewer replicas than configured (crdb_range_problem_ranges). Orange: the next failure may make them unavailable.',
+        'Ranges with fewer replicas than configured (crdb_range_problem_ranges): the next failure may make them unavailable. Orange for an hour: CrdbRangesUnderreplicated.',
       queries: `sum(max by (shard) (${PROBLEMS}, problem="underreplicated"}))`,
       width: SMALL,
       unit: 'short',
@@ -98,7 +100,7 @@ const now = (limit: Limit, runbooks: string): Row => ({
     }),
     stat('Least free disk', {
       about:
-        'Free share of the fullest store (crdb_store_available_bytes). Orange: CrdbStoreDiskLow.',
+        'Free share of the fullest store (crdb_store_available_bytes). Orange or red: CrdbStoreDiskLow.',
       queries: `min(max by (node_id, store_id) (crdb_store_available_bytes{${S}}) / max by (node_id, store_id) (crdb_store_capacity_bytes{${S}}))`,
       width: SMALL,
       unit: 'percentunit',
@@ -124,25 +126,29 @@ const now = (limit: Limit, runbooks: string): Row => ({
       steps: ['green', [limit('transaction_age'), 'orange']],
       links: [toBoard('SQL sessions', 'crdb-sql')],
     }),
-    stat('Data age / interval', {
+    stat('Data age / max_age', {
       about:
-        'Age of the oldest data, in intervals of its collector (crdb_exporter_collector_last_success_timestamp_seconds). Above 3 the data is no longer exported; find the cause before you use this dashboard.',
-      queries: `max((time() - max by (collector, shard) (crdb_exporter_collector_last_success_timestamp_seconds{${S}})) / on (collector, shard) max by (collector, shard) (crdb_exporter_collector_interval_seconds{${S}}))`,
+        'Age of the oldest data as a share of the age at which it is no longer exported (recorded by rules.yml from crdb_exporter_collector_last_success_timestamp_seconds). Orange: CrdbDataStale; find the cause before you use this dashboard.',
+      queries: dataAge(R),
       width: SMALL,
-      unit: 'short',
-      decimals: 1,
-      steps: ['green', [2, 'orange'], [3, 'red']],
+      unit: 'percentunit',
+      steps: ['green', [1, 'orange']],
       links: [toBoard('Exporter', 'crdb-exporter')],
     }),
     stat('Last known health', {
       about:
         'The last health of the last 6 hours that was not unknown (recorded by rules.yml): what was seen before the exporters lost sight of the cluster.',
-      queries: `max(crdb_cluster:crdb_health:code{${OF_CLUSTER}} < 3 or last_over_time((crdb_cluster:crdb_health:code{${OF_CLUSTER}} < 3)[6h:1m]))`,
+      queries: `max(crdb_cluster:crdb_health:code{${R}} < 3 or last_over_time((crdb_cluster:crdb_health:code{${R}} < 3)[6h:1m]))`,
       unit: 'none',
       empty: 'not known',
       states: HEALTH,
       width: SMALL,
     }),
+    note(
+      'What health means',
+      '0 **OK**: none of the reasons below. 1 **DEGRADED**: a node is down, ranges are under-replicated, or a disk is filling. 2 **CRITICAL**: ranges without quorum or lease, lost ranges, several nodes down, or a disk that is almost full. 3 **UNKNOWN**: no exporter gets answers, or the data is too old; the database may work, so first run a SQL query. Of several reasons critical wins, then unknown. Other alerts may fire beside OK.',
+      3,
+    ),
   ],
 });
 
@@ -151,12 +157,12 @@ const lastHours: Row = {
   panels: [
     timeline('Node liveness', {
       about:
-        'State of each node as the cluster sees it (crdb_node_liveness); the worst, where exporters differ.',
-      queries: worstLiveness(S),
+        'State of each node as the cluster sees it (recorded by rules.yml from crdb_node_liveness); the worst, where exporters differ.',
+      queries: `${LIVENESS_SEVERITY}{${R}}`,
       unit: 'none',
       legend: 'n{{node_id}}',
       states: LIVENESS,
-      width: 6,
+      width: 12,
       links: [toBoard('Node', 'crdb-nodes', NODE_OF_SERIES)],
     }),
     graph('Range problems', {
@@ -168,7 +174,7 @@ const lastHours: Row = {
       stacked: true,
       empty: 'no problems',
       evidence: [`${PROBLEMS}}`, 'problem'],
-      width: 6,
+      width: 12,
       links: [toBoard('Ranges', 'crdb-ranges', 'var-problem=${__field.labels.problem}')],
     }),
     graph('Load by node', {
@@ -176,7 +182,6 @@ const lastHours: Row = {
       queries: `sum by (node_id) (max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`,
       unit: 'reqps',
       legend: 'n{{node_id}}',
-      width: 6,
       links: [toBoard('Load', 'crdb-load')],
     }),
     graph('Sessions by state', {
@@ -185,7 +190,7 @@ const lastHours: Row = {
       unit: 'short',
       legend: '{{state}}',
       stacked: true,
-      width: 6,
+      width: 12,
       links: [toBoard('SQL sessions', 'crdb-sql')],
     }),
   ],
@@ -195,26 +200,28 @@ const causes = (limit: Limit): Row => ({
   title: 'Likely causes',
   panels: [
     table('Nodes not live', {
-      about: 'Nodes that are not live, with their status (crdb_node_liveness).',
+      about:
+        'Nodes that are not live, with the worst state that an exporter sees (recorded by rules.yml from crdb_node_liveness). See CrdbNodeDead, CrdbNodeUnavailable.',
       labels: {
         node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
-        status: 'status',
       },
       values: [
         {
-          title: 'is',
-          expr: `max by (node_id, status) (crdb_node_liveness{${S}, status!="live"}) == 1`,
-          hidden: true,
+          title: 'status',
+          unit: 'none',
+          states: LIVENESS,
+          expr: `max by (node_id) (${LIVENESS_SEVERITY}{${R}}) > 0`,
         },
       ],
+      sortBy: 'status',
       empty: 'all live',
-      evidence: [`crdb_node_liveness{${S}}`, 'status'],
+      evidence: [`${LIVENESS_SEVERITY}{${R}}`, 'node_id'],
       width: 5,
     }),
     problemRanges('Worst problem ranges', { top: 10, width: 12 }),
     table('Applications with the oldest transaction', {
       about:
-        'Applications with the oldest open transaction (crdb_application_oldest_transaction_age_seconds).',
+        'Applications with the oldest open transaction (crdb_application_oldest_transaction_age_seconds). Orange: CrdbTransactionTooOld; batch jobs have a longer limit.',
       labels: {
         application: {
           title: 'application',

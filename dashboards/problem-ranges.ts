@@ -10,17 +10,23 @@ const FIRST_SEEN = 'crdb_problem_range_first_seen_timestamp_seconds';
 /** More seconds than any problem lasts: a severity of so many seconds each, plus the age, sorts by severity, then by age. */
 const WEIGHT = 1e9;
 
-/** What a problem means for users; 3: the range has no quorum, or no live replica at all. */
+/** What a problem means for users, the worst first: no quorum or no live replica at all, no lease or leader, any other. */
 const SEVERITIES = [
-  [3, 'problem=~"unavailable|no_live_replica"'],
-  [2, 'problem=~"no_lease|no_raft_leader"'],
-  [1, 'problem!~"unavailable|no_live_replica|no_lease|no_raft_leader"'],
-] as const;
+  'problem=~"unavailable|no_live_replica"',
+  'problem=~"no_lease|no_raft_leader"',
+  'problem!~"unavailable|no_live_replica|no_lease|no_raft_leader"',
+];
+/** Ranges of system tables, whose ids are below 100, and the first ranges of the cluster: all statements need them. */
+const SYSTEM = ['table_id=~"[0-9][0-9]?"', 'table_id="", range_id=~"1|2|3"'];
 
+/** Two for each severity: the ranges of the system come before the others. */
 const STATES: States = {
   1: ['warning', 'orange'],
-  2: ['critical', 'red'],
+  2: ['warning: system', 'orange'],
   3: ['critical', 'red'],
+  4: ['critical: system', 'red'],
+  5: ['critical', 'red'],
+  6: ['critical: system', 'red'],
 };
 
 export interface ProblemRanges {
@@ -32,12 +38,12 @@ export interface ProblemRanges {
   readonly width: number;
 }
 
-/** Ranges with a problem: those without quorum first, then by age. */
+/** Ranges with a problem: those without quorum first, of these the ranges of the system, then by age. */
 export function problemRanges(title: string, options: ProblemRanges): Table {
   const rows = rowsOf(options);
   return table(title, {
     about:
-      'Ranges with a problem: those without quorum or a live replica first, then the oldest; the table is shown for known tables (crdb_problem_range_first_seen_timestamp_seconds, crdb_problem_range_reporter_info, crdb_table_info). Node and store are the lowest ids that report it, not the cause; of no_live_replica the lowest that held the range.',
+      'Ranges with a problem: those without quorum or a live replica first, of these the ranges of the system, which all statements need, then the oldest; the table is shown for known tables (crdb_problem_range_first_seen_timestamp_seconds, crdb_problem_range_reporter_info, crdb_table_info). See CrdbRangesUnavailable, CrdbRangesLost, CrdbRangesWithoutLease, CrdbRangesUnderreplicated, CrdbRangeProblemPersistent. Node and store are the lowest ids that report it, not the cause; of no_live_replica the lowest that held the range.',
     labels: COLUMNS,
     values: [
       {
@@ -69,13 +75,23 @@ const COLUMNS: TableOptions['labels'] = {
   store_id: 'reported by store',
 };
 
+function weighted(severity: number, firstSeen: string): string {
+  return `${severity * WEIGHT} + clamp_min(time() - min by (${LABELS}) (${firstSeen}), 0)`;
+}
+
 /** Severity and age in one number, of each range and problem. */
 function rowsOf({ problems, nodes, top }: ProblemRanges): string {
   const selected = problems === undefined ? S : `${S}, ${problems}`;
-  const ages = SEVERITIES.map(
-    ([severity, which]) =>
-      `${severity * WEIGHT} + clamp_min(time() - min by (${LABELS}) (${FIRST_SEEN}{${selected}, ${which}}), 0)`,
-  ).join(' or ');
+  const ages = SEVERITIES.flatMap((which, index) => {
+    const severity = 2 * (SEVERITIES.length - index);
+    const ofProblem = `${selected}, ${which}`;
+    const ofSystem = SYSTEM.map((these) => `${FIRST_SEEN}{${ofProblem}, ${these}}`).join(' or ');
+    return [
+      weighted(severity, ofSystem),
+      // Of the same ranges the left side of `or` counts.
+      weighted(severity - 1, `${FIRST_SEEN}{${ofProblem}}`),
+    ];
+  }).join(' or ');
   const worst = top === undefined ? `(${ages})` : `topk(${top}, ${ages})`;
   const reporters = `max by (range_id, node_id, store_id) (crdb_problem_range_reporter_info{${nodes === undefined ? S : `${S}, ${nodes}`}})`;
   const reported = `(${worst} * on (range_id) group_left (node_id, store_id) topk by (range_id) (1, ${reporters}))`;

@@ -1,7 +1,7 @@
 import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { stat } from './lib/panels.ts';
-import { YES_NO } from './lib/style.ts';
+import { SUCCESS } from './lib/style.ts';
 import { S_MANY as S } from './lib/variables.ts';
 
 const OF_PROCESS = 'job=~"$job", instance=~"$instance"';
@@ -31,8 +31,8 @@ export const processRow: Row = {
         'Whether the last reload succeeded (crdb_exporter_config_last_reload_successful). No: CrdbConfigReloadFailed.',
       queries: 'min(crdb_exporter_config_last_reload_successful{job=~"$job"})',
       unit: 'bool_yes_no',
-      states: YES_NO,
-      width: 8,
+      states: SUCCESS,
+      width: 12,
       height: 8,
     }),
     graph('CPU of the process', {
@@ -50,11 +50,10 @@ export const processRow: Row = {
     }),
     graph('Event-loop lag p99', {
       about:
-        'Time between two measurements of the event loop (nodejs_eventloop_lag_p99_seconds), 0.02 s when it is idle. Orange: scrapes become slow.',
+        'Time between two measurements of the event loop (nodejs_eventloop_lag_p99_seconds), 0.02 s when it is idle. From 0.1 s on scrapes become slow.',
       queries: `max by (instance) (nodejs_eventloop_lag_p99_seconds{${OF_PROCESS}})`,
       unit: 's',
       legend: '{{instance}}',
-      steps: ['green', [0.1, 'orange']],
     }),
   ],
 };

@@ -1,33 +1,52 @@
 import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { ReportedProblem } from '../src/vocabulary.ts';
 import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
 import { bars, note, pie, stat } from './lib/panels.ts';
 import { coloured, type Limit } from './lib/style.ts';
 import { table } from './lib/table.ts';
-import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
+import { choices, clusterVariable, nodeVariable, R, S } from './lib/variables.ts';
 import { problemRanges } from './problem-ranges.ts';
 import { safeToStop } from './safe-to-stop.ts';
 
 const CHOSEN = 'problem=~"$problem"';
 /** Ranges without a live replica are listed, too: no range reports that problem. */
 const LISTED = 'problem=~"$problem|no_live_replica"';
-const LEASES = `sum by (node_id) (max by (node_id, store_id) (crdb_range_leases{${S}}))`;
 
-/** Ranges of the chosen problem where it stops requests (`=~`), or where it does not (`!~`). */
-function problemCount(match: '=~' | '!~'): string {
-  return `sum by (problem) (max by (problem, shard) (crdb_range_problem_ranges{${S}, ${CHOSEN}, problem${match}"unavailable|no_lease|no_raft_leader"}))`;
+/** All problems, the worst first. */
+const BY_SEVERITY: readonly ReportedProblem[] = [
+  'unavailable',
+  'no_lease',
+  'no_raft_leader',
+  'circuit_breaker_error',
+  'underreplicated',
+  'raft_log_too_large',
+  'paused_followers',
+  'leader_not_lease_holder',
+  'quiescent_equals_ticking',
+  'range_too_large',
+  'overreplicated',
+  'other',
+];
+
+/** Ranges of the chosen problem. */
+function problemCount(which: string): string {
+  return `sum by (problem) (max by (problem, shard) (crdb_range_problem_ranges{${S}, ${CHOSEN}${which}}))`;
 }
+
+/** Those for which a critical alert fires: without lease or leader where it is not known that they serve requests. */
+const CRITICAL = `${problemCount(', problem="unavailable"')} or ${problemCount(', problem=~"no_lease|no_raft_leader|circuit_breaker_error"')} unless on () crdb_cluster:crdb_ranges_serving_nothing:max{${R}} == 0`;
 
 const state: Row = {
   title: 'State',
   panels: [
     stat('Problem: $problem', {
       about:
-        'Distinct ranges with the problem (crdb_range_problem_ranges). Red: no requests are served. With shards an upper bound, because replicas on several shards may report the same range.',
+        'Distinct ranges with the problem (crdb_range_problem_ranges). Red: CrdbRangesUnavailable, CrdbRangesWithoutLease; orange: CrdbRangesUnderreplicated, CrdbRangeProblemPersistent. With shards an upper bound, because replicas on several shards may report the same range.',
       queries: [
-        { expr: problemCount('!~'), legend: '{{problem}}' },
-        { expr: problemCount('=~'), legend: '{{problem}}' },
+        { expr: `${problemCount('')} unless on (problem) (${CRITICAL})`, legend: '{{problem}}' },
+        { expr: CRITICAL, legend: '{{problem}}' },
       ],
       unit: 'short',
       sparkline: true,
@@ -46,7 +65,7 @@ const state: Row = {
     }),
     stat('Nodes scanned', {
       about:
-        'Share of all nodes that the last scan read, those that it skips because they are down included (crdb_range_scan_nodes). Below 100 % all counts are lower bounds.',
+        'Share of all nodes that the last scan read, those that it skips because they are down included (crdb_range_scan_nodes). Below 100 % all counts are lower bounds: CrdbRangeScanIncomplete, CrdbNodeDead.',
       queries: `sum(max by (shard) (crdb_range_scan_nodes{${S}, state="scanned"})) / sum(max by (shard) (sum without (state) (crdb_range_scan_nodes{${S}})))`,
       unit: 'percentunit',
       steps: ['orange', [1, 'green']],
@@ -54,7 +73,7 @@ const state: Row = {
     }),
     stat('Nodes skipped', {
       about:
-        'Nodes that the scan skips because they are not live (crdb_range_scan_nodes). Ranges with all replicas on them are in no count.',
+        'Nodes that the scan skips because they are not live (crdb_range_scan_nodes). Ranges with all replicas on them are in no count. See CrdbNodeDead.',
       queries: `sum(max by (shard) (crdb_range_scan_nodes{${S}, state="skipped"}))`,
       unit: 'short',
       steps: ['green', [1, 'orange']],
@@ -97,7 +116,6 @@ const problemRow: Row = {
       values: [
         {
           title: 'replicas',
-          steps: ['text', [1, 'orange']],
           expr: `sum by (node_id, problem) (max by (node_id, store_id, problem) (crdb_range_problem_replicas{${S}, ${CHOSEN}, node_id=~"$node"})) > 0`,
         },
       ],
@@ -118,7 +136,6 @@ const problemRow: Row = {
         'Ranges with a problem that exceed the list (crdb_problem_ranges_omitted). Raise `problem_ranges` to list more.',
       queries: `sum(max by (problem, shard) (crdb_problem_ranges_omitted{${S}, ${LISTED}}))`,
       unit: 'short',
-      steps: ['green', [1, 'orange']],
       height: 8,
     }),
   ],
@@ -129,7 +146,7 @@ const leases = (limit: Limit): Row => ({
   panels: [
     graph('Leases by node', {
       about: 'Ranges whose lease the node holds (crdb_range_leases).',
-      queries: LEASES,
+      queries: `sum by (node_id) (max by (node_id, store_id) (crdb_range_leases{${S}}))`,
       unit: 'short',
       legend: 'n{{node_id}}',
     }),
@@ -139,12 +156,12 @@ const leases = (limit: Limit): Row => ({
       unit: 'short',
       legend: 'n{{node_id}}',
     }),
-    graph('Lease imbalance (max / mean)', {
+    graph('Lease imbalance', {
       about:
-        'Leases of the node with most, divided by the mean (crdb_range_leases). Above the dashed line: check lease preferences and nodes that restarted.',
-      queries: `max(${LEASES}) / avg(${LEASES})`,
+        'Leases of a node as a multiple of the mean of the other nodes of its region, the largest of each region (recorded by rules.yml from crdb_range_leases). Above the dashed line, and its CPU is above theirs: CrdbNodeHotspot; check lease preferences and nodes that restarted.',
+      queries: `max by (region) (crdb_cluster_region_node:crdb_range_leases:over_others{${R}})`,
       unit: 'short',
-      legend: 'max / mean',
+      legend: '{{region}}',
       steps: ['green', [limit('lease_imbalance'), 'orange']],
     }),
     graph('Lease changes', {
@@ -186,6 +203,10 @@ const leases = (limit: Limit): Row => ({
   ],
 });
 
+/** The labels of a table, and a family of the configured tables. */
+const OF_TABLE = 'database, schema, table';
+const CONFIGURED = `group by (${OF_TABLE}) (crdb_table_zone_replicas{${S}})`;
+
 const tables: Row = {
   title: 'Tables',
   collapsed: true,
@@ -202,31 +223,31 @@ const tables: Row = {
         {
           title: 'ranges',
           unit: 'short',
-          expr: `max by (database, schema, table) (crdb_table_ranges{${S}})`,
+          expr: `max by (${OF_TABLE}) (crdb_table_ranges{${S}}) and on (${OF_TABLE}) ${CONFIGURED}`,
         },
         {
           title: 'replicas',
           unit: 'short',
-          steps: ['orange', [3, 'green']],
-          expr: `max by (database, schema, table) (crdb_table_zone_replicas{${S}})`,
+          expr: `max by (${OF_TABLE}) (crdb_table_zone_replicas{${S}})`,
         },
         {
           title: 'GC after',
           unit: 's',
-          expr: `max by (database, schema, table) (crdb_table_zone_gc_ttl_seconds{${S}})`,
+          expr: `max by (${OF_TABLE}) (crdb_table_zone_gc_ttl_seconds{${S}})`,
         },
         {
           title: 'indexes',
           unit: 'short',
-          expr: `max by (database, schema, table) (crdb_table_indexes{${S}})`,
+          expr: `max by (${OF_TABLE}) (crdb_table_indexes{${S}})`,
         },
       ],
       empty: 'no table is configured',
-      evidence: [`crdb_exporter_collector_success{${S}, collector="tables"}`, 'table'],
+      // While the collector has no current data, no table would be listed either.
+      evidence: [`crdb_exporter_series{${S}, collector="tables"} > 0`, 'table'],
     }),
     graph('Ranges of configured tables', {
       about: 'Number of ranges of each table (crdb_table_ranges).',
-      queries: `max by (database, schema, table) (crdb_table_ranges{${S}})`,
+      queries: `max by (${OF_TABLE}) (crdb_table_ranges{${S}}) and on (${OF_TABLE}) ${CONFIGURED}`,
       unit: 'short',
       legend: '{{database}}.{{schema}}.{{table}}',
       width: 12,
@@ -235,12 +256,11 @@ const tables: Row = {
 };
 
 export function ranges(limit: Limit): Dashboard {
-  const problems = `label_values(crdb_range_problem_ranges{${S}}, problem)`;
   return buildBoard({
     uid: 'crdb-ranges',
     title: 'Ranges',
     question: 'Which ranges are broken, where, since when?',
-    variables: [clusterVariable(), many('problem', 'Problem', problems), nodeVariable()],
+    variables: [clusterVariable(), choices('problem', 'Problem', BY_SEVERITY), nodeVariable()],
     rows: [state, problemRow, safeToStop, leases(limit), tables],
   });
 }

@@ -2,19 +2,19 @@ import type { Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { NODE_OF_ROW, toBoard } from './lib/links.ts';
 import { stat } from './lib/panels.ts';
-import { type States, YES_NO } from './lib/style.ts';
+import { MAY, type States } from './lib/style.ts';
 import { table } from './lib/table.ts';
-import { S } from './lib/variables.ts';
+import { R, S } from './lib/variables.ts';
 
 const NODES = `crdb_node_dependent_ranges{${S}`;
-const SAFE = `crdb_cluster_node_id:crdb_safe_to_stop:bool{crdb_cluster="$cluster"`;
+const SAFE = `crdb_cluster_node_id:crdb_safe_to_stop:bool{${R}`;
 const LOCALITIES = `crdb_locality_dependent_ranges{${S}`;
 
 /** Complete less twice a confirmed gap. */
 const KEY_SPACE: States = {
   '-2': ['gap', 'red'],
   '-1': ['gap', 'red'],
-  0: ['incomplete', 'orange'],
+  0: ['incomplete', '#808080'],
   1: ['complete', 'green'],
 };
 
@@ -33,13 +33,12 @@ export const safeToStop: Row = {
         'Live nodes of which one may stop now (recorded by rules.yml). 0: ranges are without a quorum, lost or serve nothing, a node is draining, or ranges depend on each node. Not known: no exporter has read all nodes lately, ranges are not verified, keys are missing, or live nodes may not reach each other; the status page says why.',
       queries: `count(max by (node_id) (${SAFE}}) == 1) or 0 * max(${SAFE}})`,
       unit: 'short',
-      steps: ['red', [1, 'green']],
       empty: 'not known',
     }),
     stat('Lost ranges', {
       width: 5,
       about:
-        'Ranges that no live node reports, and whose last known replicas are all on nodes that are not live (crdb_ranges_without_live_replica). Red: see the runbook of CrdbRangesLost. No data: keys are missing, and what a node held that is down is not known.',
+        'Ranges that no live node reports, and whose last known replicas are all on nodes that are not live (crdb_ranges_without_live_replica). Red: CrdbRangesLost. No data: keys are missing, and what a node held that is down is not known.',
       queries: `max(crdb_ranges_without_live_replica{${S}})`,
       unit: 'short',
       steps: ['green', [1, 'red']],
@@ -59,7 +58,6 @@ export const safeToStop: Row = {
         'Ranges of the last scan whose replicas are not verified by their descriptors (crdb_ranges_unverified): while there are some, no node is said to be safe to stop. The number falls while descriptors are read, and stays where the server refuses them.',
       queries: `max(crdb_ranges_unverified{${S}})`,
       unit: 'short',
-      steps: ['green', [1, 'orange']],
     }),
     stat('Ranges serving nothing', {
       about:
@@ -70,22 +68,18 @@ export const safeToStop: Row = {
     }),
     table('Dependent ranges by node', {
       about:
-        'Whether the node may stop now (recorded by rules.yml; empty: not known), and the ranges that would lose their quorum or their last live replica, or have no quorum now (crdb_node_dependent_ranges). Lower bounds while ranges are not verified.',
+        'Whether the node may stop now (recorded by rules.yml; empty: not known), and the ranges that would lose their quorum or their last live replica, or have no quorum now (crdb_node_dependent_ranges; red: CrdbRangesUnavailable). Lower bounds while ranges are not verified.',
       labels: {
         node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
       },
       values: [
         {
           title: 'may stop',
-          states: YES_NO,
+          states: MAY,
           expr: `max by (node_id) (${SAFE}, node_id=~"$node"}) and on (node_id) ${dependent('quorum')}`,
         },
-        { title: 'lose quorum', steps: ['text', [1, 'red']], expr: dependent('quorum') },
-        {
-          title: 'lose last replica',
-          steps: ['text', [1, 'red']],
-          expr: dependent('all_replicas'),
-        },
+        { title: 'lose quorum', expr: dependent('quorum') },
+        { title: 'lose last replica', expr: dependent('all_replicas') },
         { title: 'no quorum now', steps: ['text', [1, 'red']], expr: dependent('without_quorum') },
       ],
       join: 'node_id',
@@ -94,18 +88,21 @@ export const safeToStop: Row = {
     }),
     table('Dependent ranges by locality', {
       about:
-        'Ranges that would lose their quorum, or their last live replica, if all nodes of the locality stopped now (crdb_locality_dependent_ranges). Small numbers above 0: see CrdbQuorumAtRisk. Lower bounds while ranges are not verified.',
+        'Ranges that would lose their quorum, or their last live replica, if all nodes of the locality stopped now (crdb_locality_dependent_ranges). At risk: those of a locality that few ranges depend on, which is not intended: CrdbQuorumAtRisk. Lower bounds while ranges are not verified.',
       labels: { tier: 'tier', locality: 'locality' },
       values: [
         {
           title: 'lose quorum',
-          steps: ['green', [1, 'orange']],
           expr: `max by (tier, locality) (${LOCALITIES}, effect="quorum"})`,
         },
         {
           title: 'lose last replica',
-          steps: ['green', [1, 'orange']],
           expr: `max by (tier, locality) (${LOCALITIES}, effect="all_replicas"})`,
+        },
+        {
+          title: 'at risk',
+          steps: ['text', [1, 'orange']],
+          expr: `max by (tier, locality) (crdb_cluster_tier_locality:crdb_locality_dependent_ranges:at_risk{${R}})`,
         },
       ],
       sortBy: 'lose quorum',
@@ -122,13 +119,12 @@ export const safeToStop: Row = {
       values: [
         {
           title: 'ranges',
-          steps: ['text', [1, 'orange']],
           expr: `topk(100, max by (node_id) (crdb_node_down_replicas{${S}}))`,
         },
         {
           title: 'may go',
-          states: YES_NO,
-          expr: `max by (node_id) (crdb_cluster_node_id:crdb_may_decommission:bool{crdb_cluster="$cluster"})`,
+          states: MAY,
+          expr: `max by (node_id) (crdb_cluster_node_id:crdb_may_decommission:bool{${R}})`,
         },
       ],
       join: 'node_id',

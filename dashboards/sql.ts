@@ -3,13 +3,15 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { toConsole } from './lib/links.ts';
 import { heatmap, stat } from './lib/panels.ts';
-import type { Limit } from './lib/style.ts';
+import { coloured, type Limit } from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
 
 const OF_NODES = `${S}, node_id=~"$node"`;
 const OF_APPS = `${S}, application=~"$application", user=~"$user"`;
 const ALL_SESSIONS = `max(sum without (node_id, state) (crdb_sessions{${OF_NODES}}))`;
+
+const IDLE = `max(sum without (node_id, state) (crdb_sessions{${OF_NODES}, state="idle_in_transaction"}))`;
 
 const now = (limit: Limit): Row => ({
   title: 'Now',
@@ -21,12 +23,18 @@ const now = (limit: Limit): Row => ({
       width: 3,
     }),
     stat('Idle in transaction', {
-      about: 'Sessions that hold a transaction open and run nothing (crdb_sessions).',
-      queries: `max(sum without (node_id) (crdb_sessions{${S}, state="idle_in_transaction", node_id=~"$node"}))`,
+      about:
+        'Sessions that hold a transaction open and run nothing, and their share of all sessions (crdb_sessions). Orange, and many requests wait for locks: CrdbIdleTransactions.',
+      queries: [
+        { expr: IDLE, legend: 'sessions' },
+        { expr: `${IDLE} / (${ALL_SESSIONS} > 0)`, legend: 'of all' },
+      ],
       unit: 'short',
-      steps: ['green', [1, 'orange']],
       width: 3,
-    }),
+    }).overrideByQuery('B', [
+      { id: 'unit', value: 'percentunit' },
+      ...coloured(['text', [limit('idle_transactions'), 'orange']]),
+    ]),
     stat('Oldest idle transaction', {
       about:
         'Selected applications (crdb_application_oldest_idle_transaction_age_seconds). Orange: CrdbTransactionTooOld.',
@@ -39,7 +47,6 @@ const now = (limit: Limit): Row => ({
       about: 'Selected applications (crdb_application_oldest_query_age_seconds).',
       queries: `max(crdb_application_oldest_query_age_seconds{${OF_APPS}})`,
       unit: 's',
-      steps: ['green', [300, 'orange'], [1800, 'red']],
       width: 3,
     }),
     stat('Session memory', {
@@ -58,7 +65,6 @@ const now = (limit: Limit): Row => ({
       about: 'Nodes whose sessions are missing from the list (crdb_session_fanout_errors).',
       queries: `sum(max by (node_id) (crdb_session_fanout_errors{${S}}))`,
       unit: 'short',
-      steps: ['green', [1, 'orange']],
       width: 3,
     }),
     stat('Connections / sessions seen', {
@@ -87,7 +93,7 @@ const applications = (limit: Limit): Row => ({
   panels: [
     table('Applications', {
       about:
-        'Sessions, transactions and memory (crdb_application_…) of the pairs with most sessions; the others are summed as "other".',
+        'Sessions, transactions and memory (crdb_application_…) of the pairs with most sessions; the others are summed as "other". Orange: CrdbTransactionTooOld.',
       labels: { application: 'application', user: 'user' },
       values: [
         {

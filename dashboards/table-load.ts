@@ -56,7 +56,6 @@ export const tableLoad: Row = {
         {
           title: 'ranges',
           unit: 'short',
-          steps: ['text', [1, 'orange']],
           expr: byTable('problem_ranges', 'table_id, problem'),
         },
       ],

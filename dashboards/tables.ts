@@ -50,10 +50,9 @@ const sizes: Row = {
     }),
     stat('Age of the sizes', {
       about:
-        'Time since the server computed the oldest size shown (crdb_table_metadata_oldest_update_timestamp_seconds). Orange after a day: the cluster setting obs.tablemetadata.automatic_updates.enabled keeps them young.',
+        'Time since the server computed the oldest size shown (crdb_table_metadata_oldest_update_timestamp_seconds). After a day they are old: the cluster setting obs.tablemetadata.automatic_updates.enabled keeps them young.',
       queries: `time() - min(crdb_table_metadata_oldest_update_timestamp_seconds{${S}})`,
       unit: 's',
-      steps: ['green', [DAY, 'orange']],
       width: 6,
     }),
     table('Largest tables', {
@@ -75,7 +74,6 @@ const sizes: Row = {
         {
           title: 'live',
           unit: 'percentunit',
-          steps: ['text', [0, 'orange'], [0.5, 'text']],
           expr: `${byTable('crdb_table_live_data_bytes')} / (${byTable('crdb_table_data_bytes')} > 0) and on (${OF_TABLE}) ${LARGEST}`,
         },
         {

@@ -3,7 +3,7 @@ import type { Query } from './lib/crowd.ts';
 import { toBoard } from './lib/links.ts';
 import { stat } from './lib/panels.ts';
 import { coloured, HEALTH, type Limit } from './lib/style.ts';
-import { S } from './lib/variables.ts';
+import { R, S } from './lib/variables.ts';
 
 /** A value of the cluster now, and an hour ago; `of` makes the query for a time offset. */
 function nowAndBefore(of: (offset: string) => string): readonly Query[] {
@@ -13,17 +13,11 @@ function nowAndBefore(of: (offset: string) => string): readonly Query[] {
   ];
 }
 
-/** Statements of all nodes that begin to execute, per second. */
-function startedRate(offset: string): string {
-  return `sum(max by (node_id, kind) (rate(crdb_node_sql_statements_started_total{${S}}[$__rate_interval]${offset})))`;
+/** The same of a recorded series. */
+function recordedNowAndBefore(name: string): readonly Query[] {
+  return nowAndBefore((offset) => `max(${name}{${R}}${offset})`);
 }
 
-/** Statements of all nodes that fail while they execute, per second. */
-function failureRate(offset: string): string {
-  return `sum(max by (node_id) (rate(crdb_node_sql_failures_total{${S}}[$__rate_interval]${offset})))`;
-}
-
-const LATENCY = 'crdb_node_sql_service_latency_p99_seconds';
 const PLAIN = coloured(['text']);
 
 /** The golden signals, after the health that follows from all data. */
@@ -32,32 +26,30 @@ export const userImpact = (limit: Limit): Row => ({
   panels: [
     stat('Health', {
       about:
-        'Critical, degraded or OK; unknown while no exporter sees the cluster (recorded by rules.yml). Unknown: first run a SQL query, the database may still work; then see CrdbClusterApiDown. No data: the rules are not loaded.',
-      queries: `max(crdb_cluster:crdb_health:code{crdb_cluster="$cluster"})`,
+        'Critical, degraded or OK; unknown while no exporter sees the cluster (recorded by rules.yml, see Reasons). Unknown: first run a SQL query, the database may still work; then see CrdbClusterApiDown. No data: the rules are not loaded.',
+      queries: `max(crdb_cluster:crdb_health:code{${R}})`,
       unit: 'none',
       states: HEALTH,
     }),
     stat('Statements per second', {
       about:
-        'SELECT, INSERT, UPDATE, DELETE and DDL that all nodes begin to execute per second, now and an hour ago (crdb_node_sql_statements_started_total). Far fewer than usual: clients do not reach the database, or wait.',
-      queries: nowAndBefore(startedRate),
+        'SELECT, INSERT, UPDATE, DELETE and DDL that all nodes begin to execute per second, now and an hour ago (recorded by rules.yml from crdb_node_sql_statements_started_total). Far fewer than usual: clients do not reach the database, or wait.',
+      queries: recordedNowAndBefore('crdb_cluster:crdb_node_sql_statements_started:rate5m'),
       unit: 'cps',
       links: [toBoard('Nodes', 'crdb-nodes')],
     }),
     stat('Failed statements', {
       about:
-        'Share of the started statements that fail, now and an hour ago (crdb_node_sql_failures_total, crdb_node_sql_statements_started_total). Not counted: errors before the execution, syntax errors and 40001. Orange or red: CrdbSqlFailing.',
-      queries: nowAndBefore(
-        (offset) => `clamp_max(${failureRate(offset)} / ${startedRate(offset)}, 1)`,
-      ),
+        'Share of the started statements that fail, now and an hour ago (recorded by rules.yml from crdb_node_sql_failures_total and crdb_node_sql_statements_started_total). Not counted: errors before the execution, syntax errors and 40001. Orange or red: CrdbSqlFailing. No data: at most one statement a second.',
+      queries: recordedNowAndBefore('crdb_cluster:crdb_node_sql_failures:ratio_rate5m'),
       unit: 'percentunit',
       steps: ['green', [limit('sql_failures'), 'orange'], [limit('sql_failures_critical'), 'red']],
       links: [toBoard('Nodes', 'crdb-nodes')],
     }).overrideByQuery('B', PLAIN),
     stat('SQL latency p99', {
       about:
-        'Of recent statements, without COMMIT and retried ones, on the slowest node, now and an hour ago (crdb_node_sql_service_latency_p99_seconds). Orange, and twice as long as usual: CrdbLatencyHigh. 0 without statements.',
-      queries: nowAndBefore((offset) => `max(${LATENCY}{${S}}${offset})`),
+        'Of recent statements, without COMMIT and retried ones, on the slowest node with more than one a second, now and an hour ago (recorded by rules.yml from crdb_node_sql_service_latency_p99_seconds). Orange, and twice as long as usual: CrdbLatencyHigh. No data: no node has so many.',
+      queries: recordedNowAndBefore('crdb_cluster:crdb_node_sql_service_latency_p99_seconds:max'),
       unit: 's',
       steps: ['green', [limit('latency'), 'orange']],
       links: [toBoard('Nodes', 'crdb-nodes')],

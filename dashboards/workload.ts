@@ -3,17 +3,36 @@ import { graph } from './lib/graph.ts';
 import { note } from './lib/panels.ts';
 import type { Limit } from './lib/style.ts';
 import { S } from './lib/variables.ts';
+import { CHOSEN, ofNode, perNode, perStore, rateBy, STORE } from './node-graphs.ts';
 
-const CHOSEN = `${S}, node_id=~"$node"`;
-
-function rateBy(labels: string, family: string): string {
-  return `max by (${labels}) (rate(${family}{${CHOSEN}}[$__rate_interval]))`;
-}
-
-/** What the selected nodes do for SQL clients, changefeeds and other clusters, and their connections to each other. */
-export const workloadRow = (limit: Limit): Row => ({
-  title: 'Workload of selected nodes',
+/** What the selected nodes do for SQL clients, changefeeds and other clusters. */
+export const sqlRow = (limit: Limit): Row => ({
+  title: 'SQL',
+  collapsed: true,
   panels: [
+    ofNode('SQL statements', {
+      about: 'Executed statements per second (crdb_node_sql_queries_total).',
+      expr: rateBy('node_id', 'crdb_node_sql_queries_total'),
+      unit: 'reqps',
+    }),
+    ofNode('SQL latency p99', {
+      about:
+        'Service latency of recent statements, without COMMIT and retried ones (crdb_node_sql_service_latency_p99_seconds). Orange, and twice as long as usual: CrdbLatencyHigh.',
+      expr: perNode('crdb_node_sql_service_latency_p99_seconds'),
+      unit: 's',
+      steps: ['green', [limit('latency'), 'orange']],
+    }),
+    ofNode('Failed statements', {
+      about:
+        'Statements that failed while they executed, per second (crdb_node_sql_failures_total). On one node only: read its log.',
+      expr: rateBy('node_id', 'crdb_node_sql_failures_total'),
+      unit: 'reqps',
+    }),
+    ofNode('SQL connections', {
+      about: 'Open connections (crdb_node_sql_connections). Uneven: check the load balancer.',
+      expr: perNode('crdb_node_sql_connections'),
+      unit: 'short',
+    }),
     graph('Statements by kind', {
       about: 'SQL statements that succeeded, per second (crdb_node_sql_statements_total).',
       queries: `sum by (kind) (${rateBy('node_id, kind', 'crdb_node_sql_statements_total')})`,
@@ -37,11 +56,16 @@ export const workloadRow = (limit: Limit): Row => ({
       ],
       unit: 'cps',
     }),
-    graph('SQL memory', {
+    ofNode('SQL memory', {
       about: 'Memory that SQL holds (crdb_node_sql_memory_bytes).',
-      queries: `max by (node_id) (crdb_node_sql_memory_bytes{${CHOSEN}})`,
+      expr: perNode('crdb_node_sql_memory_bytes'),
       unit: 'bytes',
-      legend: 'n{{node_id}}',
+    }),
+    graph('Lock waiters', {
+      about: 'Requests that wait for the lock of another transaction (crdb_store_lock_waiters).',
+      queries: perStore(`crdb_store_lock_waiters{${CHOSEN}}`),
+      unit: 'short',
+      legend: STORE,
     }),
     graph('Failed connections', {
       about:
@@ -58,38 +82,6 @@ export const workloadRow = (limit: Limit): Row => ({
       ],
       unit: 'cps',
     }),
-    graph('Unhealthy RPC connections', {
-      about:
-        'Connections to peers that fail (crdb_node_rpc_connections). On some nodes only, while all are live: CrdbPartitionSuspected.',
-      queries: `max by (node_id) (crdb_node_rpc_connections{${CHOSEN}, state="unhealthy"})`,
-      unit: 'short',
-      legend: 'n{{node_id}}',
-      steps: ['green', [1, 'orange']],
-    }),
-    graph('Unreachable peers', {
-      about:
-        'A line for each failed connection while both nodes are live (crdb_node_unreachable_peer_info, crdb_network_unreachable_pairs): CrdbPartitionSuspected. `crdb-exporter network` prints the errors. No data: the server does not list connections.',
-      queries: `max by (node_id, peer_node_id) (crdb_node_unreachable_peer_info{${CHOSEN}})`,
-      unit: 'short',
-      legend: 'n{{node_id}} not n{{peer_node_id}}',
-      empty: 'none',
-      evidence: [`crdb_network_unreachable_pairs{${S}}`, 'node_id'],
-    }),
-    graph('Round trip to peers', {
-      about:
-        'Median and longest time to another node (crdb_node_peer_latency_median_seconds, crdb_node_peer_latency_max_seconds). That between regions is normal; a rise is not.',
-      queries: [
-        {
-          expr: `max by (node_id) (crdb_node_peer_latency_max_seconds{${CHOSEN}})`,
-          legend: 'n{{node_id}} longest',
-        },
-        {
-          expr: `max by (node_id) (crdb_node_peer_latency_median_seconds{${CHOSEN}})`,
-          legend: 'n{{node_id}} median',
-        },
-      ],
-      unit: 's',
-    }),
     graph('Replication lag', {
       about:
         'Lag of replication from another cluster (crdb_replication_lag_seconds). Above the dashed line: CrdbReplicationLag. No data: nothing is replicated.',
@@ -100,17 +92,15 @@ export const workloadRow = (limit: Limit): Row => ({
       empty: 'none',
       evidence: [`crdb_nodes{${S}}`, 'kind'],
     }),
-    graph('Changefeed output', {
+    ofNode('Changefeed output', {
       about: 'Bytes emitted per second (crdb_node_changefeed_emitted_bytes_total).',
-      queries: rateBy('node_id', 'crdb_node_changefeed_emitted_bytes_total'),
+      expr: rateBy('node_id', 'crdb_node_changefeed_emitted_bytes_total'),
       unit: 'Bps',
-      legend: 'n{{node_id}}',
     }),
-    graph('Changefeed retries', {
+    ofNode('Changefeed retries', {
       about: 'Retries after an error, per second (crdb_node_changefeed_retries_total).',
-      queries: rateBy('node_id', 'crdb_node_changefeed_retries_total'),
+      expr: rateBy('node_id', 'crdb_node_changefeed_retries_total'),
       unit: 'cps',
-      legend: 'n{{node_id}}',
     }),
   ],
 });

@@ -93,6 +93,8 @@ export const REPORTED_PROBLEMS = [
   'other',
 ] as const;
 
+export type ReportedProblem = (typeof REPORTED_PROBLEMS)[number];
+
 /** All problems of ranges, in the order of their bits. The last one is of ranges that no live node reports. */
 export const PROBLEMS = [...REPORTED_PROBLEMS, 'no_live_replica'] as const;
 export type RangeProblem = (typeof PROBLEMS)[number];

@@ -39,7 +39,7 @@ export function buildBoard({ uid, title, question, variables, rows }: Board): Da
     .tags([TAG])
     .readonly()
     .time({ from: 'now-1h', to: 'now' })
-    .refresh('30s')
+    .refresh('1m')
     .timezone('browser')
     .tooltip(DashboardCursorSync.Crosshair)
     .variables([dataSourceVariable(), jobVariable(), ...variables, consoleVariable()])

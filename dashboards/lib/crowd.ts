@@ -23,8 +23,13 @@ export function fewest(query: Query, order: 'highest' | 'lowest' = 'highest'): Q
   if (labels.length === 0) return query;
   const [choose, over] = order === 'highest' ? ['topk', 'max'] : ['bottomk', 'min'];
   const by = labels.includes('key') ? ` by (key) (${MAX_PER_KEY}` : `(${MAX_LINES}`;
-  const best = `${choose}${by}, ${over}_over_time((${query.expr})[$__range:$__interval] @ end()))`;
+  const best = `${choose}${by}, ${over}_over_time(${overRange(query.expr)} @ end()))`;
   return { ...query, expr: `(${query.expr}) and on (${labels.join(', ')}) ${best}` };
+}
+
+/** The values in the time range: of recorded series all, else those at each step, which costs more. */
+function overRange(expr: string): string {
+  return /^[\w:]+{[^{}]*}$/.test(expr) ? `${expr}[$__range]` : `(${expr})[$__range:$__interval]`;
 }
 
 /** The same for current values. */
@@ -32,12 +37,4 @@ export function fewestNow(query: Query): Query {
   return labelsOf(query).length === 0
     ? query
     : { ...query, expr: `topk(${MAX_LINES}, ${query.expr})` };
-}
-
-/** The line of the typical node or store, where not all have one; values of different metrics have no median. */
-export function median(query: Query): readonly Query[] {
-  const labels = labelsOf(query);
-  return labels.includes('node_id') && !labels.includes('key')
-    ? [{ expr: `quantile(0.5, ${query.expr})`, legend: 'median of all' }]
-    : [];
 }

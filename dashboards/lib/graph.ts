@@ -13,7 +13,7 @@ import {
 } from '@grafana/grafana-foundation-sdk/common';
 import { FieldColorBuilder, FieldColorModeId } from '@grafana/grafana-foundation-sdk/dashboard';
 import { PanelBuilder as TimeSeries } from '@grafana/grafana-foundation-sdk/timeseries';
-import { fewest, median } from './crowd.ts';
+import { fewest } from './crowd.ts';
 import { describe, type PanelOptions, queriesOf } from './panels.ts';
 import { SERIES_COLOURS } from './style.ts';
 
@@ -32,18 +32,15 @@ const DRAW = {
   bars: GraphDrawStyle.Bars,
 };
 
-/** Values over time; thresholds are dashed lines, gaps stay visible. */
+/** Values over time; thresholds are dashed lines, gaps stay visible. The legend of a wide graph is a table beside it. */
 export function graph(title: string, options: GraphOptions): TimeSeries {
-  const { draw = 'lines', stacked = false, second, steps } = options;
-  const isWide = (options.width ?? 8) >= 12;
+  const { draw = 'lines', stacked = false, second, steps, width = 12 } = options;
   const all = queriesOf(options);
   // A stack without some of its parts would have a wrong height.
-  const shown = stacked
+  const queries = stacked
     ? all
     : all.map((query) => fewest(query, options.lowest === true ? 'lowest' : 'highest'));
-  const queries =
-    second === undefined && all.length === 1 ? [...shown, ...all.flatMap(median)] : shown;
-  const panel = describe(new TimeSeries(), title, { ...options, queries })
+  const panel = describe(new TimeSeries(), title, { ...options, width, queries })
     .drawStyle(DRAW[draw])
     .fillOpacity(stacked ? 30 : 0)
     .showPoints(draw === 'points' ? VisibilityMode.Always : VisibilityMode.Never)
@@ -51,7 +48,7 @@ export function graph(title: string, options: GraphOptions): TimeSeries {
     .axisSoftMin(0)
     .colorScheme(new FieldColorBuilder().mode(FieldColorModeId.PaletteClassicByName))
     .tooltip(new VizTooltipOptionsBuilder().mode(TooltipDisplayMode.Multi))
-    .legend(isWide ? tableLegend() : listLegend());
+    .legend(width >= 12 ? tableLegend() : listLegend());
   if (stacked) panel.stacking(new StackingConfigBuilder().mode(StackingMode.Normal));
   if (steps !== undefined) {
     const style = new GraphThresholdsStyleConfigBuilder().mode(GraphThresholdsStyleMode.Dashed);

@@ -181,19 +181,20 @@ export function pie(title: string, options: PanelOptions): PieChart {
 /** One line per series, coloured by its state. */
 export function timeline(title: string, options: PanelOptions): StateTimeline {
   const queries = queriesOf(options).map((query) => fewest(query));
-  return describe(new StateTimeline(), title, { ...options, queries }).mergeValues(true);
+  return describe(new StateTimeline(), title, { width: 12, ...options, queries }).mergeValues(true);
 }
 
 /** Buckets of a gauge distribution, labelled `le`: Grafana subtracts each from the next one. */
 export function heatmap(title: string, options: PanelOptions): Heatmap {
   return describe(new Heatmap(), title, {
+    width: 12,
     format: 'heatmap',
     legend: '{{le}}',
     ...options,
   }).calculate(false);
 }
 
-/** Explains why a row may be empty. */
-export function note(title: string, text: string): Text {
-  return new Text().title(title).description(text).content(text).span(24).height(2);
+/** An explanation, as why a row may be empty. */
+export function note(title: string, text: string, height = 2): Text {
+  return new Text().title(title).description(text).content(text).span(24).height(height);
 }

@@ -7,8 +7,9 @@ import {
   type ValueMapping,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import type { ThresholdName } from '../../src/alerts/alert-settings.ts';
+import type { Query } from './crowd.ts';
 
-/** Colours show state only: healthy, degraded, act now, intended, unknown (grey), no data; `text` is neutral. */
+/** Colours show state only: healthy, degraded, act now, intended or for information, unknown (grey), no data; `text` is neutral. */
 export type Colour = 'green' | 'orange' | 'red' | 'blue' | '#808080' | 'purple' | 'text';
 
 /** The colour of the lowest values, then thresholds with their colours. */
@@ -17,28 +18,35 @@ export type Steps = readonly [base: Colour, ...(readonly [from: number, colour: 
 /** The text and colour of each value. */
 export type States = Readonly<Record<string, readonly [text: string, colour: Colour]>>;
 
-const LIVENESS_BY_SEVERITY: readonly (readonly [status: string, text: string, colour: Colour])[] = [
-  ['live', 'live', 'green'],
-  ['draining', 'draining', 'blue'],
-  ['decommissioning', 'decommissioning', 'blue'],
-  ['unknown', 'unknown', '#808080'],
-  ['other', 'other', '#808080'],
-  ['unavailable', 'unavailable', 'orange'],
-  ['decommissioned', 'dead while leaving', 'red'],
-  ['dead', 'dead', 'red'],
-];
+/** The liveness of a node by its number: the worst that any exporter sees, recorded by the rules. */
+export const LIVENESS_SEVERITY = 'crdb_cluster_node:crdb_node_liveness:severity';
+/** Numbers from this one on are no state that a node is meant to have; from DOWN on it is down. */
+export const UNKNOWN_LIVENESS = 3;
+export const DOWN = 5;
 
-/** What the values of `worstLiveness` mean. */
-export const LIVENESS: States = Object.fromEntries(
-  LIVENESS_BY_SEVERITY.map(([, text, colour], severity) => [severity, [text, colour]]),
-);
+/** What the numbers mean. */
+export const LIVENESS: States = {
+  0: ['live', 'green'],
+  1: ['draining', 'blue'],
+  2: ['decommissioning', 'blue'],
+  3: ['unknown', '#808080'],
+  4: ['other', '#808080'],
+  5: ['unavailable', 'orange'],
+  6: ['dead while leaving', 'red'],
+  7: ['dead', 'red'],
+};
 
-/** Liveness of each node as a number of LIVENESS: the worst that any exporter sees. */
-export function worstLiveness(selector: string): string {
-  const states = LIVENESS_BY_SEVERITY.map(
-    ([status], severity) => `crdb_node_liveness{${selector}, status="${status}"} * ${severity}`,
-  );
-  return `max by (node_id) (${states.join(' or ')})`;
+/** Dead for days, and no range needs them: no alert counts these nodes. */
+export const RETIRED = 'crdb_cluster_node_id:crdb_node_retired:bool';
+
+/** Nodes that are down: degraded, or critical as the recorded reason of the health says; each case has a query. */
+export function nodesDown(selector: string, legend = ''): readonly Query[] {
+  const down = `count(${LIVENESS_SEVERITY}{${selector}} >= ${DOWN} unless on (node_id) ${RETIRED}{${selector}})`;
+  const isCritical = `crdb_cluster_reason:crdb_health:code{${selector}, reason="nodes_down"} == 2`;
+  return [
+    { expr: `${down} unless on () ${isCritical}`, legend },
+    { expr: `${down} and on () ${isCritical}`, legend },
+  ];
 }
 
 export const HEALTH: States = {
@@ -80,7 +88,11 @@ export const ASSISTANT_HEALTH: States = {
   5: ['other', '#808080'],
 };
 
-export const YES_NO: States = { 0: ['no', 'red'], 1: ['yes', 'green'] };
+/** What is not allowed now is no fault. */
+export const MAY: States = { 0: ['no', '#808080'], 1: ['yes', 'green'] };
+
+/** Whether a poll or a reload succeeded; failures are warnings. */
+export const SUCCESS: States = { 0: ['no', 'orange'], 1: ['yes', 'green'] };
 
 export const UP_DOWN: States = { 0: ['down', 'red'], 1: ['up', 'green'] };
 
@@ -101,11 +113,8 @@ export function diskSteps(limit: Limit): Steps {
   return ['red', [limit('disk_critical'), 'orange'], [limit('disk'), 'green']];
 }
 
-/** Fixed colours of series that are states, or the sum of unlisted entries. */
-export const SERIES_COLOURS: Readonly<Record<string, Colour>> = {
-  idle_in_transaction: 'orange',
-  other: '#808080',
-};
+/** The colour of the series that is the sum of unlisted entries. */
+export const SERIES_COLOURS: Readonly<Record<string, Colour>> = { other: '#808080' };
 
 export function thresholds([base, ...steps]: Steps): ThresholdsConfigBuilder {
   return new ThresholdsConfigBuilder()

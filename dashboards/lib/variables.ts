@@ -10,6 +10,8 @@ import { DATA_SOURCE } from './panels.ts';
 
 /** Series of the selected cluster. */
 export const S = 'job=~"$job", crdb_cluster="$cluster"';
+/** Recorded series of the selected cluster: they have no job. */
+export const R = 'crdb_cluster="$cluster"';
 /** Series of the selected clusters. */
 export const S_MANY = 'job=~"$job", crdb_cluster=~"$cluster"';
 /** The value of All, as a regular expression. */
@@ -74,6 +76,23 @@ export function choice(
     .values(values.join(','))
     .options(values.map((value) => ({ text: value, value, selected: value === first })))
     .current({ selected: true, text: first, value: first });
+}
+
+/** Several of these values in their order, or all. */
+export function choices(
+  name: string,
+  label: string,
+  values: readonly string[],
+): CustomVariableBuilder {
+  const all = { text: 'All', value: '$__all', selected: true };
+  return new CustomVariableBuilder(name)
+    .label(label)
+    .values(values.join(','))
+    .options([all, ...values.map((value) => ({ text: value, value, selected: false }))])
+    .multi(true)
+    .includeAll(true)
+    .allValue(ALL)
+    .current(all);
 }
 
 /** The address of DB Console for links, from the configuration of the exporter; empty when not configured. */

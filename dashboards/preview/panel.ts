@@ -33,45 +33,79 @@ const PALETTE = [
 /** Draws a simple version of a panel: data, units, legend, colours. */
 export function drawPanel(panel: Panel, answers: readonly Answered[], window: Window): Drawn {
   const isEmpty = answers.every(({ series }) => series.length === 0);
-  if (panel.type === 'text') return { html: escapeHtml(panel.description ?? '') };
+  if (panel.type === 'text') {
+    const text = escapeHtml(panel.description ?? '');
+    return {
+      html: text
+        .replaceAll(/\*\*(.+?)\*\*/g, '<b>$1</b>')
+        .replaceAll(/`(.+?)`/g, '<code>$1</code>'),
+    };
+  }
   const { noValue = '' } = panel.fieldConfig?.defaults ?? {};
   if (isEmpty)
     return { html: `<b class="${noValue === 'no data' ? 'unknown' : ''}">${noValue}</b>` };
-  if (panel.type === 'timeseries')
-    return { html: '<canvas></canvas>', chart: chartOf(panel, answers) };
+  if (panel.type === 'timeseries') return chartOf(panel, answers);
   if (panel.type === 'table') return { html: tableOf(panel, answers) };
   if (panel.type === 'heatmap') return { html: heatmapOf(answers, window) };
   if (panel.type === 'state-timeline') return { html: timelineOf(panel, answers, window) };
   return { html: valuesOf(panel, answers) };
 }
 
-function chartOf(panel: Panel, answers: readonly Answered[]): object {
-  const { fieldConfig } = panel;
-  const isStacked = JSON.stringify(fieldConfig).includes('"mode":"normal"');
+function chartOf(panel: Panel, answers: readonly Answered[]): Drawn {
+  const { defaults = {} } = panel.fieldConfig ?? {};
+  const { unit = 'short' } = defaults;
+  const isStacked = JSON.stringify(panel.fieldConfig).includes('"mode":"normal"');
   const lines = answers.flatMap(({ series, ...query }) => series.map((one) => ({ one, ...query })));
-  const datasets = lines.map(({ one, legend, refId }, index) => ({
-    label: nameOf(one, legend),
-    data: one.points.map(([x, y]) => ({ x, y })),
-    borderColor: PALETTE[index % PALETTE.length],
-    backgroundColor: PALETTE[index % PALETTE.length],
-    fill: isStacked,
-    borderDash: refId === 'B' ? [6, 4] : [],
-  }));
-  const limits = (fieldConfig?.defaults.thresholds?.steps ?? [])
+  const drawn = lines.map(({ one, legend, refId }, index) => {
+    const override = overrideOf(panel, refId);
+    const sign = override['custom.transform'] === 'negative-Y' ? -1 : 1;
+    const colour = PALETTE[index % PALETTE.length];
+    const dataset = {
+      data: one.points.map(([x, y]) => ({ x, y: sign * y })),
+      borderColor: colour,
+      backgroundColor: colour,
+      fill: isStacked,
+      borderDash: 'custom.lineStyle' in override ? [6, 4] : [],
+    };
+    const last = one.points.at(-1)?.[1] ?? Number.NaN;
+    const most = Math.max(...one.points.map(([, y]) => y));
+    return { dataset, colour, last, most, name: nameOf(one, legend) };
+  });
+  const datasets = drawn.map(({ dataset }) => dataset);
+  const limits = (defaults.thresholds?.steps ?? [])
     .filter(({ value }) => value !== null)
     .map(({ value, color }) => ({ value, color }));
-  return { datasets, limits, isStacked, unit: fieldConfig?.defaults.unit ?? 'short' };
+  const { legend }: { readonly legend?: { readonly placement?: string } } = JSON.parse(
+    JSON.stringify(panel.options ?? {}),
+  );
+  const isTable = legend?.placement === 'right';
+  const nameCell = ({ colour, name }: (typeof drawn)[number]): string =>
+    `<i style="background:${colour}"></i>${escapeHtml(name)}`;
+  const rows = drawn
+    .toSorted((a, b) => descending(a.last, b.last))
+    .map((line) => {
+      const values = [line.last, line.most].map((value) => formatValue(value, unit));
+      return `<tr><td>${nameCell(line)}</td><td>${values.join('</td><td>')}</td></tr>`;
+    });
+  const key = isTable
+    ? `<table class="legend"><tr><th></th><th>last</th><th>max</th></tr>${rows.join('')}</table>`
+    : `<div class="legend">${drawn.map((line) => `<span>${nameCell(line)}</span>`).join('')}</div>`;
+  const html = `<div class="chart${isTable ? '' : ' bottom'}"><div class="canvas"><canvas></canvas></div>${key}</div>`;
+  return { html, chart: { datasets, limits, isStacked, unit } };
 }
 
 function valuesOf(panel: Panel, answers: readonly Answered[]): string {
-  const unit = panel.fieldConfig?.defaults.unit ?? 'short';
-  const boxes = answers.flatMap(({ series, legend }) =>
+  const isNames = JSON.stringify(panel.options ?? {}).includes('"textMode":"name"');
+  const boxes = answers.flatMap(({ series, legend, refId }) =>
     series.map((one) => {
+      const own = { ...panel.fieldConfig?.defaults, ...overrideOf(panel, refId) };
       const value = one.points.at(-1)?.[1] ?? Number.NaN;
-      const state = stateOf(panel.fieldConfig?.defaults.mappings, value);
-      const colour = state?.color ?? limitColour(panel.fieldConfig?.defaults.thresholds, value);
-      const text = state?.text ?? formatValue(value, unit);
-      return `<div class="value" style="background:${colour}"><b>${escapeHtml(text)}</b> ${escapeHtml(nameOf(one, legend))}</div>`;
+      const state = stateOf(own.mappings, value);
+      const colour = state?.color ?? limitColour(own.thresholds, value);
+      const text = state?.text ?? formatValue(value, own.unit ?? 'short');
+      const name = escapeHtml(nameOf(one, legend));
+      const shown = isNames ? `<b>${name}</b>` : `<b>${escapeHtml(text)}</b> ${name}`;
+      return `<div class="value" style="background:${colour}">${shown}</div>`;
     }),
   );
   return boxes.join('');
@@ -134,12 +168,6 @@ interface TableOptions {
     readonly id: string;
     readonly options: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
   }[];
-  readonly fieldConfig: {
-    readonly overrides: readonly {
-      readonly matcher: { readonly options: string };
-      readonly properties: readonly { readonly id: string; readonly value: unknown }[];
-    }[];
-  };
   readonly options: { readonly sortBy?: readonly { readonly displayName: string }[] };
 }
 
@@ -158,7 +186,7 @@ function tableOf(panel: Panel, answers: readonly Answered[]): string {
     sorted.reduce((order, name) => order || descending(a[name], b[name]), 0),
   );
   const body = rows.map((row) =>
-    names.map((name) => cellOf(panel, overrideOf(table, String(titles[name])), row[name])),
+    names.map((name) => cellOf(panel, overrideOf(panel, String(titles[name])), row[name])),
   );
   const head = names.map((name) => `<th>${escapeHtml(String(titles[name]))}</th>`);
   return `<table>${[head, ...body].map((cells) => `<tr>${cells.join('')}</tr>`).join('')}</table>`;
@@ -180,9 +208,9 @@ function rowsOf(answers: readonly Answered[]): readonly Row[] {
   return [...rows.values()];
 }
 
-/** The panel's settings for one column. */
-function overrideOf(table: TableOptions, title: string): Readonly<Record<string, unknown>> {
-  const found = table.fieldConfig.overrides.find(({ matcher }) => matcher.options === title);
+/** The panel's settings for one column, or for one query. */
+function overrideOf(panel: Panel, name: string): Readonly<Record<string, unknown>> {
+  const found = panel.fieldConfig?.overrides?.find(({ matcher }) => matcher.options === name);
   return Object.fromEntries((found?.properties ?? []).map(({ id, value }) => [id, value]));
 }
 

@@ -55,6 +55,10 @@ const COMMANDS: Readonly<
       'print the recording and alerting rules, with your thresholds',
       () => import('./commands/rules.ts'),
     ],
+    dashboards: [
+      'write the Grafana dashboards, with your thresholds',
+      () => import('./commands/dashboards.ts'),
+    ],
   },
   'Cluster:': {
     nodes: ['list the nodes: status, version, locality, load', () => import('./commands/nodes.ts')],

@@ -2,21 +2,26 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser } from 'playwright-core';
 import { watchCluster } from '../dashboards/cluster-panels.ts';
 
 const PREVIEW = path.join(import.meta.dirname, '../../dashboards/preview/preview.ts');
 const BOARDS = ['overview', 'nodes', 'ranges', 'load', 'sql'];
-/** Two nodes are down at the end. */
-const MINUTES = 2;
+/** The incident five times slower: two nodes are down for almost six minutes, longer than the alerts wait. */
+const TIME_SCALE = 0.2;
+const MINUTES = 15;
+/** It fires last. */
+const IS_AT_ITS_HEIGHT = 'ALERTS{alertname="CrdbRangesUnavailable",alertstate="firing"}';
 
-/** Takes a picture of the preview of dashboards: data of Prometheus, drawn without Grafana. */
+/** Takes a picture of the preview of dashboards while alerts fire: data of Prometheus, drawn without Grafana. */
 export async function takeDashboards(browser: Browser, folder: string): Promise<void> {
   await using watching = await watchCluster({
-    size: { nodes: 9, ranges: 600, sessions: 120, scenario: 'incident' },
+    size: { nodes: 9, ranges: 600, sessions: 120, scenario: 'incident', timeScale: TIME_SCALE },
     intervalSeconds: 5,
-    seconds: 60 * MINUTES,
+    seconds: 0,
   });
+  while ((await watching.prometheus.query(IS_AT_ITS_HEIGHT)).length === 0) await sleep(2000);
   const pages = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-preview-'));
   const asked = [watching.prometheus.url, 'sim', pages, String(MINUTES)];
   execFileSync(process.execPath, [PREVIEW, ...asked], { stdio: 'inherit' });

@@ -10,6 +10,7 @@ const COMMANDS = [
   'reference',
   'completion',
   'rules',
+  'dashboards',
   'nodes',
   'ranges',
   'range',

@@ -4,9 +4,9 @@ import {
   VariableType,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { describe, expect, test } from 'vitest';
-import { writeBoard } from '../../dashboards/boards.ts';
+import { writeBoard } from '../../dashboards/formats.ts';
 import { expectGolden } from '../support/golden.ts';
-import { BOARDS, DATA_SOURCE } from './panels.ts';
+import { BOARDS, DATA_SOURCE, PANELS } from './panels.ts';
 
 describe.each(BOARDS)('$title', (board) => {
   const variables = board.templating?.list ?? [];
@@ -15,14 +15,18 @@ describe.each(BOARDS)('$title', (board) => {
   );
 
   test('is the committed file', async () => {
-    await expectGolden(writeBoard(board), `dashboards/${board.uid}.json`, 'npm run dashboards');
+    await expectGolden(
+      writeBoard(board).text,
+      `dashboards/${board.uid}.json`,
+      'npm run dashboards',
+    );
   });
 
   test('is a Grafana dashboard, not editable and without an id', () => {
     expect(board).toMatchObject({
       editable: false,
       graphTooltip: 1,
-      refresh: '30s',
+      refresh: '1m',
       tags: ['cockroachdb'],
       timezone: 'browser',
       schemaVersion: expect.any(Number),
@@ -53,7 +57,10 @@ describe.each(BOARDS)('$title', (board) => {
   });
 
   test('uses only the selected data source', () => {
-    const named = Array.from(writeBoard(board).matchAll(/"uid": "([^"]*)"/g), ([, uid]) => uid);
+    const named = Array.from(
+      writeBoard(board).text.matchAll(/"uid": "([^"]*)"/g),
+      ([, uid]) => uid,
+    );
     expect(named.length).toBeGreaterThan(items.length);
     expect(new Set(named)).toEqual(new Set([board.uid, DATA_SOURCE.uid]));
   });
@@ -65,11 +72,32 @@ describe.each(BOARDS)('$title', (board) => {
 
   test('has panels that fit the grid and do not overlap', () => {
     const open = (board.panels ?? []).filter((item) => item.type !== 'row');
-    const cells = open.flatMap(({ gridPos }) => cellsOf(gridPos));
-    expect(new Set(cells).size).toBe(cells.length);
-    const isTooFar = open.filter(({ gridPos }) => (gridPos?.x ?? 0) + (gridPos?.w ?? 0) > 24);
-    expect(isTooFar).toEqual([]);
+    const collapsed = (board.panels ?? []).flatMap((item) =>
+      'panels' in item ? [item.panels] : [],
+    );
+    for (const panels of [open, ...collapsed]) {
+      const cells = panels.flatMap(({ gridPos }) => cellsOf(gridPos));
+      expect(new Set(cells).size).toBe(cells.length);
+      const isTooFar = panels.filter(({ gridPos }) => (gridPos?.x ?? 0) + (gridPos?.w ?? 0) > 24);
+      expect(isTooFar.map(({ title }) => title)).toEqual([]);
+    }
   });
+});
+
+test('Nodes, with all its graphs, has at most 30 queries open', () => {
+  const nodes = BOARDS.find(({ uid }) => uid === 'crdb-nodes');
+  const open = PANELS.filter(({ panel }) => nodes?.panels?.includes(panel));
+  expect(open.length).toBeGreaterThan(5);
+  expect(open.flatMap(({ queries }) => queries).length).toBeLessThanOrEqual(30);
+  const rows = nodes?.panels?.filter((item) => 'panels' in item) ?? [];
+  expect(rows.map(({ title, collapsed }) => [title, collapsed])).toEqual([
+    ['All nodes', false],
+    ['Hardware', true],
+    ['SQL', true],
+    ['Storage', true],
+    ['Replication', true],
+    ['Metrics of collectors.nodes.metrics', true],
+  ]);
 });
 
 /** The grid cells that a panel covers. */

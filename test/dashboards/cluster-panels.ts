@@ -19,7 +19,8 @@ export interface FilledPanel extends Placed {
 }
 
 export interface WatchedCluster {
-  readonly size: Pick<SimulatorOptions, 'nodes' | 'ranges' | 'sessions' | 'scenario'>;
+  readonly size: Pick<SimulatorOptions, 'nodes' | 'ranges' | 'sessions' | 'scenario'> &
+    Partial<Pick<SimulatorOptions, 'timeScale'>>;
   readonly intervalSeconds: number;
   /** How long Prometheus has watched before the queries, which are over this time. */
   readonly seconds: number;

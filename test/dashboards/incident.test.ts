@@ -23,12 +23,14 @@ function firing(labels: string): string {
   return `ALERTS{alertstate="firing",${labels}} 1x9`;
 }
 
-/** 12 ranges that are under-replicated since minute 0, range 98 that lost its quorum a minute ago, and 99 that is lost. */
+/** 12 ranges that are under-replicated since minute 0, ranges 2, 30 (of the system) and 98 that lost their quorum later, and 99 that is lost. */
 const OLD = Array.from({ length: 12 }, (_, index) => index + 1).join(',');
 const PROBLEMS = `
-  crdb_problem_range_reporter_info{crdb_cluster="c",job="j",range_id="{${OLD},98,99}",node_id="1",store_id="1"} 1x9
+  crdb_problem_range_reporter_info{crdb_cluster="c",job="j",range_id="{${OLD},30,98,99}",node_id="1",store_id="1"} 1x9
   crdb_problem_range_first_seen_timestamp_seconds{crdb_cluster="c",job="j",problem="underreplicated",range_id="{${OLD}}",table_id="104",index_id="1"} 0x9
   crdb_problem_range_first_seen_timestamp_seconds{crdb_cluster="c",job="j",problem="unavailable",range_id="98",table_id="104",index_id="1"} 240x9
+  crdb_problem_range_first_seen_timestamp_seconds{crdb_cluster="c",job="j",problem="unavailable",range_id="2",table_id="",index_id=""} 292x9
+  crdb_problem_range_first_seen_timestamp_seconds{crdb_cluster="c",job="j",problem="unavailable",range_id="30",table_id="11",index_id="1"} 294x9
   crdb_problem_range_first_seen_timestamp_seconds{crdb_cluster="c",job="j",problem="no_live_replica",range_id="99",table_id="104",index_id="1"} 270x9
   crdb_problem_range_first_seen_timestamp_seconds{crdb_cluster="c",job="j",problem="no_lease",range_id="1",table_id="104",index_id="1"} 290x9
   crdb_table_info{crdb_cluster="c",job="j",database="movr",schema="public",table="rides",table_id="104"} 1x9
@@ -37,18 +39,22 @@ const PROBLEMS = `
 
 describe.skipIf(!hasProgram('promtool'))('in an incident', () => {
   test.each(['Overview / Worst problem ranges', 'Ranges / Problem ranges'])(
-    '%s has the ranges without quorum first, then the oldest, with the names of their tables',
+    '%s has the ranges without quorum first, of these those of the system, then the oldest, with the names of their tables',
     async (panel) => {
       const severity = `max by (problem, range_id, table) (${queryOf(panel, 'A')})`;
       const since = `max by (problem, range_id) (${queryOf(panel, 'B')})`;
-      const rows = panel.startsWith('Overview') ? 10 : 15;
+      const rows = panel.startsWith('Overview') ? 10 : 17;
       const result = await verdict(PROBLEMS, [
-        `5m ${severity} > 1 => {problem="unavailable",range_id="98",table="rides"} 3`,
-        `5m ${severity} > 1 => {problem="no_live_replica",range_id="99",table="rides"} 3`,
-        `5m ${severity} > 1 => {problem="no_lease",range_id="1",table="rides"} 2`,
+        `5m ${severity} > 1 => {problem="unavailable",range_id="2"} 6`,
+        `5m ${severity} > 1 => {problem="unavailable",range_id="30"} 6`,
+        `5m ${severity} > 1 => {problem="unavailable",range_id="98",table="rides"} 5`,
+        `5m ${severity} > 1 => {problem="no_live_replica",range_id="99",table="rides"} 5`,
+        `5m ${severity} > 1 => {problem="no_lease",range_id="1",table="rides"} 3`,
         `5m ${since} < 290 => {problem="unavailable",range_id="98"} 60`,
         `5m ${since} < 290 => {problem="no_live_replica",range_id="99"} 30`,
         `5m ${since} < 290 => {problem="no_lease",range_id="1"} 10`,
+        `5m ${since} < 290 => {problem="unavailable",range_id="2"} 8`,
+        `5m ${since} < 290 => {problem="unavailable",range_id="30"} 6`,
         `5m count(${severity}) => {} ${rows}`,
       ]);
       expect(result).toMatchObject({ passed: true });
@@ -74,6 +80,33 @@ describe.skipIf(!hasProgram('promtool'))('in an incident', () => {
         '30m ALERTS{alertname="CrdbClusterApiDown"} => ALERTS{alertname="CrdbClusterApiDown",alertstate="firing",component="api",crdb_cluster="c",severity="critical"} 1',
       ],
       ['CrdbClusterApiDown', 'crdb_cluster:crdb_health:code'],
+    );
+    expect(result).toMatchObject({ passed: true });
+  });
+
+  test('of two exporters that differ, all panels show the worst that one sees of a node', async () => {
+    const series = `
+      crdb_node_liveness{crdb_cluster="c",job="j",instance="{a,b}",node_id="{1,2,3}",status="live"} 1x9
+      crdb_node_liveness{crdb_cluster="c",job="j",instance="a",node_id="{4,5}",status="live"} 1x9
+      crdb_node_liveness{crdb_cluster="c",job="j",instance="b",node_id="{4,5}",status="live"} 0x9
+      crdb_node_liveness{crdb_cluster="c",job="j",instance="a",node_id="{4,5}",status="dead"} 0x9
+      crdb_node_liveness{crdb_cluster="c",job="j",instance="b",node_id="{4,5}",status="dead"} 1x9
+    `;
+    const states = ['Overview / Node liveness', 'Nodes / Liveness', 'Overview / Nodes not live'];
+    const ofNode = (panel: string) => `max by (node_id) (${queryOf(panel)}) > 0`;
+    const result = await verdict(
+      series,
+      [
+        ...states.flatMap((panel) => [
+          `5m ${ofNode(panel)} => {node_id="4"} 7`,
+          `5m ${ofNode(panel)} => {node_id="5"} 7`,
+        ]),
+        `5m ${queryOf('Overview / Live nodes', 'A')} => {} 3`,
+        // Two of five nodes are critical.
+        `5m ${queryOf('Overview / Live nodes', 'B')} => -`,
+        `5m ${queryOf('Overview / Live nodes', 'C')} => {} 2`,
+      ],
+      ['crdb_cluster_node:crdb_node_liveness:severity', 'crdb_cluster_reason:crdb_health:code'],
     );
     expect(result).toMatchObject({ passed: true });
   });

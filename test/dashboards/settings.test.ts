@@ -1,8 +1,9 @@
 import { existsSync } from 'node:fs';
 import path from 'node:path';
-import type { Dashboard } from '@grafana/grafana-foundation-sdk/dashboard';
+import type { Dashboard, Panel, Threshold } from '@grafana/grafana-foundation-sdk/dashboard';
 import { describe, expect, test } from 'vitest';
 import { buildBoards } from '../../dashboards/boards.ts';
+import { readSettings } from '../../src/alerts/rule-settings.ts';
 import { NUMBERS, otherValue } from '../rules/other-values.ts';
 import { PANELS } from './panels.ts';
 
@@ -27,49 +28,57 @@ const WITHOUT_PANEL = new Set([
   'underreplicated',
   'quorum_risk',
   'scan_minutes',
-  'changefeed_lag_critical',
   'daily_restarts',
-  'disk_latency',
-  'disk_slow',
-  'heartbeat',
-  'heartbeat_critical',
   'hotspot_cpu',
   'hotspot_cpu_only',
-  'idle_transactions',
   'liveness_changes',
   'liveness_changes_critical',
   'lock_waiters',
-  'memory_full',
   'memory_growing',
   'stopped_queries',
 ]);
 
-/** The thresholds of all panels and columns. */
-function thresholdsOf(boards: readonly Dashboard[]): readonly string[] {
-  return JSON.stringify(boards).match(/"steps":\[.*?\]/g) ?? [];
+/** The limits of all panels and columns: those of one place in a text. */
+function limitsOf(boards: readonly Dashboard[]): readonly string[] {
+  const steps = JSON.stringify(boards).match(/"steps":\[.*?\]/g) ?? [];
+  return steps.flatMap((text) =>
+    Array.from(text.matchAll(/"value":([\d.e+-]+)/g), ([, one = '']) => one),
+  );
 }
 
-describe('settings of the rules', () => {
-  const usual = thresholdsOf(buildBoards());
+/** Of faults any counts, of builds the second one; a whole is 1. */
+const FIXED = ['1', '2'];
 
-  test.each(NUMBERS)('%s moves thresholds, if a panel has them', (name) => {
-    const changed = thresholdsOf(buildBoards([`${name}=${otherValue(name)}`]));
-    expect(changed.some((steps, index) => steps !== usual[index])).toBe(!WITHOUT_PANEL.has(name));
+describe('settings of the rules', () => {
+  const usual = limitsOf(buildBoards());
+  /** The places of the limits that each setting moves. */
+  const moved = new Map(
+    NUMBERS.map((name) => {
+      const changed = limitsOf(buildBoards(readSettings([`${name}=${otherValue(name)}`])));
+      return [name, usual.flatMap((limit, place) => (changed[place] === limit ? [] : [place]))];
+    }),
+  );
+
+  test.each(NUMBERS)('%s moves limits, if a panel has them', (name) => {
+    expect(moved.get(name)?.length !== 0).toBe(!WITHOUT_PANEL.has(name));
+  });
+
+  test('move every limit of a colour, where not any fault counts', () => {
+    const movable = new Set([...moved.values()].flat());
+    expect(usual.length).toBeGreaterThan(50);
+    expect(usual.filter((limit, place) => !FIXED.includes(limit) && !movable.has(place))).toEqual(
+      [],
+    );
   });
 
   test('choose jobs and runbooks', () => {
-    const [board] = buildBoards(['job=team-.*', 'runbook_url=https://wiki.example']);
-    const job = board?.templating?.list?.find(({ name }) => name === 'job');
+    const boards = buildBoards(readSettings(['job=team-.*', 'runbook_url=https://wiki.example']));
+    const job = boards[0]?.templating?.list?.find(({ name }) => name === 'job');
     expect(job?.definition).toBe('label_values(crdb_up{job=~"team-.*"}, job)');
     expect(job?.allValue).toBe('team-.*');
-    const text = JSON.stringify(buildBoards(['runbook_url=https://wiki.example']));
+    const text = JSON.stringify(boards);
     expect(text).toContain('[CrdbStoreDiskLow](https://wiki.example/CrdbStoreDiskLow.md)');
     expect(text).not.toContain('github.com');
-  });
-
-  test('are checked as those of the rules', () => {
-    expect(() => buildBoards(['dsik=0.5'])).toThrow('did you mean disk?');
-    expect(() => buildBoards(['cpu=90'])).toThrow('write 0.9 for 90 %');
   });
 });
 
@@ -79,4 +88,24 @@ test('descriptions name alerts that have a runbook', () => {
   );
   expect(named.length).toBeGreaterThan(20);
   expect(named.filter((alert) => !existsSync(path.join(RUNBOOKS, `${alert}.md`)))).toEqual([]);
+});
+
+/** The thresholds of a panel and of its columns and queries. */
+function stepsOf({ fieldConfig }: Panel): readonly Threshold[] {
+  const own = fieldConfig?.defaults.thresholds?.steps ?? [];
+  const others = (fieldConfig?.overrides ?? []).flatMap(({ properties }) => properties);
+  const chosen = others.filter(({ id }) => id === 'thresholds').map(({ value }) => value);
+  const steps: readonly { readonly steps: readonly Threshold[] }[] = JSON.parse(
+    JSON.stringify(chosen),
+  );
+  return [...own, ...steps.flatMap((one) => one.steps)];
+}
+
+test('panels with limits name the alert that has them', () => {
+  const coloured = PANELS.filter(({ panel }) =>
+    stepsOf(panel).some(({ color }) => ['orange', 'red'].includes(color)),
+  );
+  expect(coloured.length).toBeGreaterThan(30);
+  const nameless = coloured.filter(({ panel }) => !/\[Crdb\w+\]/.test(panel.description ?? ''));
+  expect(nameless.map(({ title }) => title)).toEqual([]);
 });

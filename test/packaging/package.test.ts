@@ -62,10 +62,11 @@ beforeAll(() => {
 }, 600_000);
 
 describe('the tarball', () => {
-  test('contains only the files of package.json and dist/ built from src/ and simulator/', () => {
+  test('contains only the files of package.json and dist/ built from src/, simulator/ and dashboards/', () => {
     const { files = [] } = readManifest(ROOT);
-    const sources = [...listFiles('src'), ...listFiles('simulator')].filter(
-      (file) => !file.startsWith('src/json/scanner/'),
+    const boards = listFiles('dashboards').filter((file) => file.endsWith('.ts'));
+    const sources = [...listFiles('src'), ...listFiles('simulator'), ...boards].filter(
+      (file) => !/^(?:src\/json\/scanner|dashboards\/preview)\//.test(file),
     );
     const built = sources.flatMap(builtFrom);
     expect(built).toContain('dist/src/json/scanner.wasm');

@@ -1,0 +1,49 @@
+import { mkdirSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Command, Option } from 'commander';
+import type { Format } from '../../../dashboards/formats.ts';
+import { explainFileError } from '../../config/files.ts';
+import { addExamples, type CommandContext, CommandError } from '../command.ts';
+import { addRuleFlags, readRuleFlags } from '../rule-flags.ts';
+
+const FORMATS: readonly Format[] = ['json', 'configmap', 'grafana-operator'];
+
+interface Flags {
+  readonly output: string;
+  readonly format: Format;
+}
+
+/** `dashboards`: writes the Grafana dashboards. */
+export function define(command: Command, context: CommandContext): void {
+  command.option('--output <folder>', 'Write the files to this folder.', 'dashboards');
+  command.addOption(
+    new Option('--format <format>', 'Files for Grafana, for its sidecar, or for its operator.')
+      .choices(FORMATS)
+      .default('json'),
+  );
+  addRuleFlags(
+    command,
+    'Change a threshold, the jobs or the address of the runbooks, as of the rules; repeatable.',
+  );
+  addExamples(
+    command,
+    'dashboards --config.file=exporter.yml --output dashboards',
+    "dashboards --set disk=0.25 --set 'job=crdb-.*' --format configmap",
+  );
+  command.action(async ({ output, format }: Flags) => {
+    const settings = await readRuleFlags(command, context);
+    // Loaded on demand: their library is larger than the rest of the program.
+    const { buildBoards } = await import('../../../dashboards/boards.ts');
+    const { writeBoard } = await import('../../../dashboards/formats.ts');
+    for (const { name, text } of buildBoards(settings).map((board) => writeBoard(board, format))) {
+      const file = path.join(output, name);
+      try {
+        mkdirSync(output, { recursive: true });
+        writeFileSync(file, text);
+      } catch (error) {
+        throw new CommandError(`cannot write ${file}: ${explainFileError(error, 'folder')}`);
+      }
+      process.stdout.write(`${file}\n`);
+    }
+  });
+}
