@@ -59,12 +59,13 @@ describe('command lines of the pages', () => {
   });
 
   test.each(listCommandLines())('%s', (line) => {
-    const args = line
+    const words = line
       .replace(PROGRAM, '')
-      .replace(/ #.*$/, '')
+      .replace(/\s+#.*$/, '')
       .replaceAll('/run/secrets/', path.join(folder, 'secrets/'))
       .replaceAll('/etc/crdb/', path.join(folder, 'tls/'))
-      .split(/\s+/);
+      .match(/'[^']*'|\S+/g);
+    const args = (words ?? []).map((word) => word.replace(/^'(.*)'$/, '$1'));
     const isServe = args[0]?.startsWith('-') ?? true;
     const asked = NOT_RUN.test(args.join(' ')) ? [...args, '--help'] : args;
     const main = path.join(ROOT, 'src', 'main.ts');
