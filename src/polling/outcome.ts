@@ -38,17 +38,14 @@ export interface Outcome {
   readonly warnings?: ReadonlySet<string>;
 }
 
-/** An error of the exporter itself, which no response should be able to cause. */
-export class UnexpectedError extends RequestError {
-  readonly rule = 'defect of the exporter';
-  readonly remedy =
-    'the other collectors are not affected; report it with the line "unexpected error" of --log.level=debug';
-
-  constructor(cause: unknown, what: string, log: Log) {
-    super(failureOf(cause).reason, `${what}: ${messageOf(cause)}`, { cause });
-    log.debug(
-      { err: cause, stack: cause instanceof Error ? cause.stack : undefined },
-      'unexpected error',
-    );
-  }
+/** The failure of a poll by an error of the exporter itself, which no response should be able to cause; it is also logged. */
+export function unexpectedFailure(cause: unknown, what: string, log: Log): PollFailure {
+  const stack = cause instanceof Error ? cause.stack : undefined;
+  log.debug({ err: cause, stack }, 'unexpected error');
+  return {
+    error: new RequestError(failureOf(cause).reason, `${what}: ${messageOf(cause)}`, { cause }),
+    rule: 'defect of the exporter',
+    remedy:
+      'the other collectors are not affected; report it with the line "unexpected error" of --log.level=debug',
+  };
 }

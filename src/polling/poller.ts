@@ -13,7 +13,7 @@ import { fitBudget } from '../metrics/series-budget.ts';
 import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { Limit } from '../vocabulary.ts';
-import { type Outcome, UnexpectedError } from './outcome.ts';
+import { type Outcome, type PollFailure, unexpectedFailure } from './outcome.ts';
 import { KeptState, type RunningPoll } from './run-collector.ts';
 import { type Clock, maxAgeSeconds, Schedule, STRETCHED, stretchInterval } from './schedule.ts';
 
@@ -186,8 +186,8 @@ export class Poller {
     } catch (error) {
       this.#published = published;
       this.#outcome = { ...this.#outcome, lastSuccessMs };
-      const failure = new UnexpectedError(error, 'the result cannot be shown', this.#log);
-      metrics.pollFailed(this.#labels, failure.reason);
+      const failure = unexpectedFailure(error, 'the result cannot be shown', this.#log);
+      metrics.pollFailed(this.#labels, failure.error.reason);
       this.#conclude(failure, this.#outcome.last);
       pollEnded();
     }
@@ -216,7 +216,7 @@ export class Poller {
     const failure = await this.#collect(stats, result);
     const tookMs = clock.monotonicMs() - startedAt;
     if (stop.aborted) return;
-    metrics.pollFinished(this.#labels, failure?.reason);
+    metrics.pollFinished(this.#labels, failure?.error.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
     if (overruns > 0) metrics.pollSkipped(this.#labels, 'overrun', overruns);
     const { items, pages, bytes, limits } = stats;
@@ -245,19 +245,19 @@ export class Poller {
   async #collect(
     { limits }: PollStats,
     running: Promise<CollectorResult>,
-  ): Promise<RequestError | undefined> {
+  ): Promise<PollFailure | undefined> {
     let result: CollectorResult;
     try {
       result = await running;
     } catch (error) {
       if (error instanceof BreakerOpenError) this.#schedule.retryIn(error.retryInMs);
-      return failureOf(error);
+      return { error: failureOf(error) };
     }
     try {
       await this.#publish(result, limits);
-      return result.failure;
+      return result.failure && { error: result.failure };
     } catch (error) {
-      return new UnexpectedError(error, 'the result cannot be exported', this.#log);
+      return unexpectedFailure(error, 'the result cannot be exported', this.#log);
     }
   }
 
@@ -283,30 +283,38 @@ export class Poller {
     this.#schedule.retryIn(blockedMs);
     const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(blockedMs / 1000)} s`;
     this.#options.metrics.pollSkipped(this.#labels, 'breaker_open');
-    this.#conclude(new RequestError('breaker_open', message), this.#outcome.last);
+    this.#conclude({ error: new RequestError('breaker_open', message) }, this.#outcome.last);
   }
 
   #conclude(
-    error: RequestError | undefined,
+    failure: PollFailure | undefined,
     last: Outcome['last'],
     warnings: ReadonlySet<string> = new Set(),
   ): void {
     const before = this.#outcome;
-    const hasWorked = before.lastSuccessMs !== undefined;
-    const { settings, findRemedy } = this.#options;
-    const explain = (failed: RequestError) =>
-      failed instanceof UnexpectedError ? failed : findRemedy(this.collector, failed, hasWorked);
-    const { rule, remedy } = (error && explain(error)) ?? {};
+    const { settings } = this.#options;
+    const found = failure && this.#explain(failure);
     const isStretched = stretchInterval(settings, last?.answerSeconds) > settings.interval;
     const all = isStretched ? new Set([...warnings, STRETCHED]) : warnings;
     this.#outcome = {
-      state: error === undefined ? 'ok' : 'failing',
-      failure: error && { error, rule, remedy },
+      state: found === undefined ? 'ok' : 'failing',
+      failure: found,
       last,
-      lastSuccessMs: error === undefined ? last?.atMs : before.lastSuccessMs,
-      warnings: error === undefined ? all : all.union(before.warnings ?? new Set()),
+      lastSuccessMs: found === undefined ? last?.atMs : before.lastSuccessMs,
+      warnings: found === undefined ? all : all.union(before.warnings ?? new Set()),
     };
-    if (error !== undefined) this.#log.debug({ reason: error.reason, hint: remedy }, error.message);
-    else if (before.state === 'waiting') this.#log.info('collector succeeded');
+    if (found !== undefined) {
+      const { error, remedy } = found;
+      this.#log.debug({ reason: error.reason, hint: remedy }, error.message);
+    } else if (before.state === 'waiting') this.#log.info('collector succeeded');
+  }
+
+  /** That of a defect has its remedy already. */
+  #explain(failure: PollFailure): PollFailure {
+    const { error, rule } = failure;
+    if (rule !== undefined) return failure;
+    const hasWorked = this.#outcome.lastSuccessMs !== undefined;
+    const found = this.#options.findRemedy(this.collector, error, hasWorked);
+    return { error, rule: found?.rule, remedy: found?.remedy };
   }
 }

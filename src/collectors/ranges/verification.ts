@@ -13,9 +13,6 @@ export interface DescriptorAges {
   readonly zoneChanges: ReadonlyMap<number, number>;
 }
 
-/** The ranges whose suspects were asked a second time in this scan. */
-export type CheckedSuspects = Pick<ReadonlySet<number>, 'has'>;
-
 /**
  * Decides whether the replicas of a range are verified: its descriptor names them, and nothing that the scan saw
  * contradicts it. Example: the descriptor names nodes 1, 2 and 3, and node 3 is not live. When nodes 1 and 2 report the range and
@@ -109,8 +106,8 @@ export class Verification {
     return all.filter((_, place) => (absent & (1 << place)) !== 0);
   }
 
-  /** Whether a replica reports that it serves nothing, and was not asked a second time. */
-  isSuspect(slot: number, checked: CheckedSuspects): boolean {
+  /** Whether a replica reports that it serves nothing, and the range is not among those that were asked a second time. */
+  isSuspect(slot: number, checked: ReadonlySet<number>): boolean {
     const { ids, marks } = this.#known.table.columns;
     return ((marks[slot] ?? 0) & IS_SUSPECT) !== 0 && !checked.has(ids[slot] ?? 0);
   }
