@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS } from '../../src/alerts/alert-settings.ts';
+import { CLUSTER_CHECKS } from '../../src/findings/check-cluster.ts';
+import { PARTITION } from '../../src/findings/check-network.ts';
+import { NODE_CHECKS } from '../../src/findings/check-nodes.ts';
+import { RANGE_CHECKS } from '../../src/findings/check-ranges.ts';
+import { SESSION_CHECKS } from '../../src/findings/check-sessions.ts';
 import { ClusterHistory } from '../../src/findings/history.ts';
 import type { PolledCluster } from '../../src/findings/observation.ts';
 import { readUrls, urlProblems } from '../../src/findings/polls.ts';
@@ -134,4 +139,12 @@ test('a URL that fails is reported while another one works', async () => {
   expect(states('closed', 'closed')).toEqual([]);
   // Nothing is known of its failure.
   expect(states('open', 'closed')).toEqual([]);
+});
+
+test('each check has a key of its own, by which its problem is known for as long as it lasts', () => {
+  const ofNodes = [...NODE_CHECKS, ...CLUSTER_CHECKS, PARTITION];
+  const all = [...ofNodes, ...RANGE_CHECKS, ...SESSION_CHECKS];
+  const keys = all.map(({ key, alert }) => key ?? alert);
+  expect(keys).not.toContain('');
+  expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([]);
 });
