@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
 import { readSessions, sessionProblems } from '../../../src/findings/session-problems.ts';
 import type { Problem } from '../../../src/findings/status.ts';
+import { formatDuration } from '../../../src/format.ts';
 import { sessionsResult } from './results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
@@ -45,5 +46,20 @@ describe('findings of sessions', () => {
     expect(issuesOf([400, 500, 301]).map((one) => one.text)).toEqual([
       `${oldTransaction('app1')} 2 more have an old one.`,
     ]);
+  });
+
+  test.each([
+    ['shop', 'transaction_age'],
+    ['pg_dump', 'batch_transaction_age'],
+  ] as const)('name a transaction of %s that runs a query after its %s', (name, threshold) => {
+    const limit = DEFAULT_THRESHOLDS[threshold];
+    const textAt = (oldestTransactionSeconds: number) => {
+      const sessions = readSessions(sessionsResult({ [name]: { oldestTransactionSeconds } }));
+      return sessionProblems(sessions, 'shop', NOW, DEFAULT_THRESHOLDS)[0]?.text;
+    };
+    expect(textAt(limit)).toBeUndefined();
+    expect(textAt(limit + 1)).toBe(
+      `Application ${name} of user user of ${name} has kept a transaction open for more than ${formatDuration(limit)}.`,
+    );
   });
 });
