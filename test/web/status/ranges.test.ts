@@ -91,6 +91,30 @@ describe('what depends on nodes', () => {
   });
 });
 
+test('tables are those with most queries, without the sums of others, and with CPU where every node sends it', () => {
+  const load = { ranges: 3, writes: 2, cpuNanos: 1.5e9 };
+  const loads = new Map([
+    ['none', { ...load, queries: 50 }],
+    ['104', { ...load, queries: 10 }],
+    ['105', { ...load, queries: 40 }],
+    ['other', { ...load, queries: 70 }],
+  ]);
+  const shown = { ids: ['104', '105'], loads, problems: new Map() };
+  const { tables } = readRanges(scanned({ tables: shown, hasTableCpu: true }), undefined);
+  expect(tables.map(({ id }) => id)).toEqual(['105', '104']);
+  expect(tables[0]).toEqual({
+    id: '105',
+    name: undefined,
+    ranges: 3,
+    queriesPerSecond: 40,
+    writesPerSecond: 2,
+    cpuSecondsPerSecond: 1.5,
+    sizeBytes: undefined,
+  });
+  const { tables: without } = readRanges(scanned({ tables: shown }), undefined);
+  expect(without.map((table) => table.cpuSecondsPerSecond)).toEqual([undefined, undefined]);
+});
+
 /** So many unavailable ranges, and 9 with each other problem. */
 function unavailable(count: number): number[] {
   return REPORTED_PROBLEMS.map((_, at) => (at === 0 ? count : 9));
