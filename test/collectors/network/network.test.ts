@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../../simulator/index.ts';
 import { collectorPoll } from '../../../src/collectors/collector.ts';
 import { network, readConnections } from '../../../src/collectors/network/collector.ts';
+import { RequestError } from '../../../src/http/errors.ts';
 import { createPollStats } from '../../../src/http/poll-stats.ts';
 import { simulatedApi } from '../ranges/simulated.ts';
 import { answering, poll } from '../support.ts';
@@ -226,4 +227,15 @@ test('JSON without connections is no cluster without connections', async () => {
   const { api } = answering((path) => (path.startsWith('/nodes') ? NODES : {}));
   const polling = poll(network, api, { options: OPTIONS, state: { polls: 0 } });
   await expect(polling).rejects.toThrow('connectivity: the response has no `connections`');
+});
+
+test('when a balancer does not wait for the whole list, each live node is asked alone', async () => {
+  const { api, requests } = answering((path) => {
+    if (path.startsWith('/nodes')) return NODES;
+    const [, id] = /node_id=(\d)/.exec(path) ?? [];
+    if (id === undefined) throw new RequestError('http', 'late', { status: 504 });
+    return { connections: { [id]: peers({ 1: '0.001s', 2: '0.001s', 3: '0.001s' }) } };
+  });
+  const { result } = await poll(network, api, { options: OPTIONS, state: { polls: 0 } });
+  expect([result.checked, requests.length]).toEqual([true, 5]);
 });
