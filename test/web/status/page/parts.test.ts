@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Finding } from '../../../../src/findings/status.ts';
 import type { Html } from '../../../../src/web/status/page/html.ts';
-import { problemRanges } from '../../../../src/web/status/page/range-panels.ts';
+import { hotRanges, problemRanges } from '../../../../src/web/status/page/range-panels.ts';
 import { RANGES, VERIFIED } from '../results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
@@ -70,4 +70,16 @@ test('what has no quorum begins with the ranges of the system, by name', () => {
   expect(textOf(problemRanges(status, [], NOW_MS, { flag: '' }))).toContain(
     'Without quorum: r2 (system: node liveness), movr.public.rides (3 ranges) and 1 range outside of known tables.',
   );
+});
+
+test('the bars of hot ranges are shares of the hottest, or of one query where all have less', () => {
+  const widths = (...queries: readonly number[]) => {
+    const hottest = queries.map((queriesPerSecond, rangeId) => {
+      return { ...PLACE, rangeId, queriesPerSecond, writesPerSecond: 0, cpuSecondsPerSecond: 0.5 };
+    });
+    return all(hotRanges({ ...RANGES, hottest }, { flag: '' }), /<rect width="(\w+)"/g);
+  };
+  expect(widths(200, 50)).toEqual(['100', '25']);
+  expect(widths(0.5, 0)).toEqual(['50', '0']);
+  expect(widths(0)).toEqual(['0']);
 });
