@@ -21,7 +21,7 @@ test.each([
       yaml: `${collectors}clusters:\n${clusterYaml(simulator)}`,
     });
     const scrape = await exporter.until(
-      ({ all }) => all('crdb_exporter_collector_last_attempt_timestamp_seconds').length === 2,
+      (seen) => seen.all('crdb_exporter_collector_last_attempt_timestamp_seconds').length === 2,
     );
     expect(scrape.value('crdb_up', { api: 'cluster' })).toBe(up);
   },

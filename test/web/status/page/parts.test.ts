@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import type { Finding } from '../../../../src/findings/status.ts';
-import type { Html } from '../../../../src/web/status/page/html.ts';
+import { Html } from '../../../../src/web/status/page/html.ts';
+import { userFigures } from '../../../../src/web/status/page/panels.ts';
 import { hotRanges, problemRanges } from '../../../../src/web/status/page/range-panels.ts';
+import { CALM } from '../page-clusters.ts';
 import { RANGES, VERIFIED } from '../results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
@@ -73,13 +75,26 @@ test('what has no quorum begins with the ranges of the system, by name', () => {
 });
 
 test('the bars of hot ranges are shares of the hottest, or of one query where all have less', () => {
-  const widths = (...queries: readonly number[]) => {
+  const widths = [[200, 50], [0.5, 0], [0]].map((queries) => {
     const hottest = queries.map((queriesPerSecond, rangeId) => {
       return { ...PLACE, rangeId, queriesPerSecond, writesPerSecond: 0, cpuSecondsPerSecond: 0.5 };
     });
     return all(hotRanges({ ...RANGES, hottest }, { flag: '' }), /<rect width="(\w+)"/g);
-  };
-  expect(widths(200, 50)).toEqual(['100', '25']);
-  expect(widths(0.5, 0)).toEqual(['50', '0']);
-  expect(widths(0)).toEqual(['0']);
+  });
+  expect(widths).toEqual([['100', '25'], ['50', '0'], ['0']]);
+});
+
+test.each([
+  ['0', '', {}],
+  ['0', '✕ and 2 ranges outside of tables', { otherRanges: 2 }],
+  ['not known', '✕ and 2 ranges outside of tables', { otherRanges: 2, unnamedRanges: 1 }],
+])('the tables without a quorum are %s, with the text "%s", for %j', (count, more, damage) => {
+  const withoutQuorum = { ...RANGES.withoutQuorum, ...damage };
+  const ranges = { ...RANGES, withoutQuorum, verification: VERIFIED };
+  const figures = userFigures({ ...CALM, ranges });
+  const [, found = '', rest = ''] =
+    /Tables without quorum<\/span><b>([^<]*)<\/b><small>(.*?)<\/small>/s.exec(
+      figures === false ? '' : figures.text,
+    ) ?? [];
+  expect([found, textOf(new Html(rest))]).toEqual([count, more]);
 });
