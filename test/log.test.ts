@@ -129,6 +129,14 @@ test('a cause that the message already tells is not repeated, and a circle of ca
   expect(logfmt({ err: new Error('a', { cause: 'text' }) })).toBe('err=a');
 });
 
+test('of a long chain of causes five are written', () => {
+  const chain = ['g', 'f', 'e', 'd', 'c', 'b'].reduce<Error | undefined>(
+    (cause, message) => new Error(message, { cause }),
+    undefined,
+  );
+  expect(logfmt({ err: new Error('a', { cause: chain }) })).toBe('err="a: b: c: d: e: f"');
+});
+
 test('messages below the level are not written, and the level may change', () => {
   const { log, lines } = recordLog({ level: 'error', format: 'logfmt' });
   log.warn('unseen');

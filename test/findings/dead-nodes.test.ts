@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Simulator } from '../../simulator/index.ts';
+import { describeRemoval } from '../../src/findings/dead-nodes.ts';
 import type { Scene } from '../browser/scenes.ts';
 import { hasProgram } from '../support/programs.ts';
 import { readCluster, readStatus } from '../web/status/read-status.ts';
@@ -205,4 +206,17 @@ test('an old record without a liveness is information, and counts as no build', 
     level: 'info',
     builds: ['v25.4.3'],
   });
+});
+
+test('the command that removes nodes names up to twenty', () => {
+  const ids = Array.from({ length: 21 }, (_, at) => at + 1);
+  expect(describeRemoval(ids.slice(0, 20))).toContain(
+    `decommission ${ids.slice(0, 20).join(' ')}\``,
+  );
+  expect(describeRemoval(ids)).toBe(
+    '`cockroach node decommission` only removes them from the list.',
+  );
+  expect(describeRemoval([7])).toBe(
+    '`cockroach node decommission 7` only removes it from the list.',
+  );
 });
