@@ -231,30 +231,41 @@ export class Exporter {
   /** Resolves to what has no effect yet. */
   async #reloadConfig(): Promise<string | undefined> {
     const { config, load, log } = this.#options;
-    const { web } = config;
     const loaded = load === undefined ? { config, warnings: [] } : await load();
     const changed = loaded.config;
     await this.#clusters.apply(changed);
     this.#history.keep(new Set(changed.clusters.map(({ name }) => name)));
-    this.#config = { ...changed, web };
+    const { web, log: running } = config;
+    const logging = { ...changed.log, format: running.format };
+    this.#config = { ...changed, web, log: logging, config: config.config };
     log.level = changed.log.level;
     log.info({ clusters: changed.clusters.length }, 'configuration reloaded');
     if (loaded.warnings.length > 0) log.warn(formatIssues(loaded.warnings));
-    const note = describePending(web, changed.web);
+    const note = describePending(config, changed);
     if (note !== undefined) log.warn(note);
     return note;
   }
 }
 
+/** The settings that a reload cannot change, by their paths. */
+function startSettings({ web, log, config }: Config): Readonly<Record<string, unknown>> {
+  const ofWeb = Object.entries(web).map(([key, value]) => [`web.${key}`, value] as const);
+  return {
+    ...Object.fromEntries(ofWeb),
+    'log.format': log.format,
+    'config.auto_reload': config.auto_reload,
+  };
+}
+
 /** Names the settings that the file has changed and a reload cannot change. */
-function describePending(running: Config['web'], loaded: Config['web']): string | undefined {
-  const before = new Map<string, unknown>(Object.entries(running));
-  const changed = Object.entries(loaded)
-    .filter(([key, value]) => !isDeepStrictEqual(value, before.get(key)))
-    .map(([key]) => `web.${key}`);
+function describePending(running: Config, loaded: Config): string | undefined {
+  const before = startSettings(running);
+  const changed = Object.entries(startSettings(loaded))
+    .filter(([key, value]) => !isDeepStrictEqual(value, before[key]))
+    .map(([key]) => key);
   return changed.length === 0
     ? undefined
-    : `web settings take effect at the next start: ${changed.join(', ')}`;
+    : `settings take effect at the next start: ${changed.join(', ')}`;
 }
 
 function toProblem(what: string, { error, sinceMs }: LoadFailure): Problem {

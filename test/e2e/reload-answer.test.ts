@@ -12,19 +12,20 @@ async function reloadFindings(exporter: TestExporter): Promise<readonly string[]
     .map(({ level, text }) => `${level}: ${text}`);
 }
 
-test('a reload applies the level of the log, logs warnings and names web settings that stay', async () => {
+test('a reload applies the level of the log, logs warnings and names settings that stay', async () => {
   await using simulator = await simulate();
   const cluster = `clusters:\n${clusterYaml(simulator)}`;
   await using running = await watch(cluster);
   const { exporter } = running;
   const unverified = clusterYaml(simulator, { more: ', tls: { insecure_skip_verify: true }' });
-  const web = 'web: { telemetry_path: /m, max_requests: 7 }';
+  const web = 'web: { telemetry_path: /m, max_requests: 7 }\nlog: { format: json }';
   const changed = await running.reload(`${web}\nclusters:\n${unverified}`);
-  const note = 'web settings take effect at the next start: web.telemetry_path, web.max_requests';
+  const note =
+    'settings take effect at the next start: web.telemetry_path, web.max_requests, log.format';
   expect(changed).toEqual({ status: 200, text: `configuration reloaded; ${note}\n` });
   expect(exporter.log()).toContain(note);
   expect(exporter.log()).toContain('node certificates are not verified');
-  expect((await exporter.get('/config')).text).not.toContain('telemetry_path: /m\n');
+  expect((await exporter.get('/config')).text).not.toMatch(/telemetry_path: \/m\n|format: json/);
   const silent = await running.reload(`log: { level: error }\n${cluster}`);
   expect(silent).toEqual({ status: 200, text: 'configuration reloaded\n' });
   expect(exporter.log().match(/configuration reloaded/g)).toHaveLength(1);

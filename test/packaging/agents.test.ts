@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { parseDocument } from 'yaml';
+import { parse, parseDocument } from 'yaml';
 import { hasProgram } from '../support/programs.ts';
 import { ROOT } from './installed.ts';
 
@@ -50,6 +50,25 @@ describe('the examples for other collectors', () => {
     const value = `(?:${text}|\\[\\{ \\w+ = ${text} \\}\\]|\\[${component}\\])`;
     for (const line of lines.slice(1, -1))
       expect(line).toMatch(new RegExp(`^ {2}[a-z_]+ += ${value}$`));
+  });
+});
+
+describe.skipIf(!hasProgram('promtool'))('the example for the OpenTelemetry Collector', () => {
+  test('has a scrape configuration that promtool accepts', () => {
+    const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-agents-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const {
+      receivers,
+    }: { readonly receivers: { readonly prometheus: { readonly config: object } } } = parse(
+      read('opentelemetry-collector.yml'),
+    );
+    const file = path.join(folder, 'prometheus.yml');
+    writeFileSync(file, JSON.stringify(receivers.prometheus.config));
+    const { status, stdout, stderr } = spawnSync('promtool', ['check', 'config', file], {
+      encoding: 'utf8',
+    });
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout).toContain('SUCCESS');
   });
 });
 
