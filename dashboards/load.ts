@@ -22,13 +22,13 @@ const distribution = (limit: Limit): Row => ({
         'Queries per second of all stores (crdb_store_queries_per_second), averaged over up to 30 minutes.',
       queries: QUERIES,
       unit: 'reqps',
-      sparkline: true,
       width: 5,
     }),
     stat('Node skew', {
       about:
         'Load of a node as a multiple of the mean of the other nodes of its region, the largest (recorded by rules.yml from crdb_store_queries_per_second). Orange, and its CPU is above theirs: CrdbNodeHotspot; look for hot ranges on that node.',
-      queries: `max(crdb_cluster_region_node:crdb_store_queries_per_second:over_others{${R}})`,
+      // The recorded series outlives the data by 10 minutes.
+      queries: `max(crdb_cluster_region_node:crdb_store_queries_per_second:over_others{${R}}) and on () crdb_range_scan_nodes{${S}}`,
       unit: 'short',
       decimals: 2,
       steps: ['green', [limit('load_imbalance'), 'orange']],

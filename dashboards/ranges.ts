@@ -49,7 +49,6 @@ const state: Row = {
         { expr: CRITICAL, legend: '{{problem}}' },
       ],
       unit: 'short',
-      sparkline: true,
       repeat: 'problem',
       steps: ['green', [1, 'orange']],
       width: 24,
@@ -60,7 +59,6 @@ const state: Row = {
         'Distinct ranges (crdb_ranges). No data: sharded, route local, or a node could not be read. Falls when all replicas of ranges are on nodes that are down: see Lost ranges.',
       queries: `max(crdb_ranges{${S}})`,
       unit: 'short',
-      sparkline: true,
       width: 6,
     }),
     stat('Nodes scanned', {
@@ -159,7 +157,8 @@ const leases = (limit: Limit): Row => ({
     graph('Lease imbalance', {
       about:
         'Leases of a node as a multiple of the mean of the other nodes of its region, the largest of each region (recorded by rules.yml from crdb_range_leases). Above the dashed line, and its CPU is above theirs: CrdbNodeHotspot; check lease preferences and nodes that restarted.',
-      queries: `max by (region) (crdb_cluster_region_node:crdb_range_leases:over_others{${R}})`,
+      // The recorded series outlives the data by 10 minutes.
+      queries: `max by (region) (crdb_cluster_region_node:crdb_range_leases:over_others{${R}}) and on () crdb_range_scan_nodes{${S}}`,
       unit: 'short',
       legend: '{{region}}',
       steps: ['green', [limit('lease_imbalance'), 'orange']],

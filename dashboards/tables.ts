@@ -33,7 +33,6 @@ const sizes: Row = {
       about: 'On disk over all replicas (crdb_database_size_bytes).',
       queries: `sum(${byDatabase('crdb_database_size_bytes')})`,
       unit: 'bytes',
-      sparkline: true,
       width: 6,
     }),
     stat('Growth per day', {

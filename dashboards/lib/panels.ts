@@ -140,24 +140,23 @@ function lastValue(): ReduceDataOptionsBuilder {
 export interface StatOptions extends PanelOptions {
   /** Shows the names of the series instead of their values. */
   readonly names?: boolean;
-  readonly sparkline?: boolean;
   /** Repeats the panel for each value of a variable. */
   readonly repeat?: string;
 }
 
-/** One number, or a few, coloured by thresholds. */
+/** One number, or a few, coloured by thresholds: the current ones, so an old number never looks like one of now. */
 export function stat(title: string, options: StatOptions): Stat {
-  const { names = false, sparkline = false, steps, states } = options;
+  const { names = false, steps, states } = options;
   const hasColour = steps !== undefined || states !== undefined;
   const panel = describe(new Stat(), title, {
     width: 4,
     height: 4,
-    instant: !sparkline,
+    instant: true,
     ...options,
     queries: queriesOf(options).map(fewestNow),
   })
     .reduceOptions(lastValue())
-    .graphMode(sparkline ? BigValueGraphMode.Area : BigValueGraphMode.None)
+    .graphMode(BigValueGraphMode.None)
     .textMode(names ? BigValueTextMode.Name : BigValueTextMode.Auto)
     .colorMode(hasColour ? BigValueColorMode.Background : BigValueColorMode.Value);
   if (options.repeat === undefined) return panel;

@@ -240,8 +240,11 @@ function stateOf(
   mappings: readonly ValueMapping[] = [],
   value: number,
 ): { readonly text?: string; readonly color?: string } | undefined {
-  const named: readonly { readonly type: string; readonly options: Record<string, object> }[] =
-    JSON.parse(JSON.stringify(mappings));
+  const named: readonly {
+    readonly type: string;
+    readonly options: Record<string, object> & { readonly result?: object };
+  }[] = JSON.parse(JSON.stringify(mappings));
+  if (Number.isNaN(value)) return named.find(({ type }) => type === 'special')?.options.result;
   return named.find(({ type }) => type === 'value')?.options[String(value)];
 }
 

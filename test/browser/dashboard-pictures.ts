@@ -18,10 +18,11 @@ const IS_AT_ITS_HEIGHT = 'ALERTS{alertname="CrdbRangesUnavailable",alertstate="f
 export async function takeDashboards(browser: Browser, folder: string): Promise<void> {
   await using watching = await watchCluster({
     size: { nodes: 9, ranges: 600, sessions: 120, scenario: 'incident', timeScale: TIME_SCALE },
-    intervalSeconds: 5,
+    intervalSeconds: 10,
     seconds: 0,
   });
   while ((await watching.prometheus.query(IS_AT_ITS_HEIGHT)).length === 0) await sleep(2000);
+  await watching.untilFilled();
   const pages = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-preview-'));
   const asked = [watching.prometheus.url, 'sim', pages, String(MINUTES)];
   execFileSync(process.execPath, [PREVIEW, ...asked], { stdio: 'inherit' });

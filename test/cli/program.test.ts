@@ -166,6 +166,8 @@ describe('completion', () => {
     [['reference', 'crdb_node_rec'], ['crdb_node_record_age_seconds']],
     [['rules', '--set', 'heartbeat_c'], ['heartbeat_critical=']],
     [['rules', '--set=heartbeat_c'], ['heartbeat_critical=']],
+    [['dashboards', '--set', 'heartbeat_c'], ['heartbeat_critical=']],
+    [['dashboards', '--format', 'graf'], ['grafana-operator']],
   ])('of %j is %j', async (words, expected) => {
     const { code, out } = await printed(['complete', '--', ...words]);
     expect(code).toBe(0);

@@ -43,6 +43,11 @@ test('it draws names for codes, with their colours', () => {
   expect(html).toBe('<div class="value" style="background:orange"><b>nodes_down</b></div>');
 });
 
+test('it says where there is no data', () => {
+  const { html } = draw('Overview / Least free disk', [{}, Number.NaN]);
+  expect(html).toMatch(/background:purple.*<b>no data<\/b>/);
+});
+
 test('it draws units in legends and on axes', () => {
   const drawn = draw('Nodes / SQL memory', [{ node_id: '7' }, 3 * 2 ** 30]);
   expect(drawn.html).toContain('</i>n7</td><td>3 GiB</td>');
