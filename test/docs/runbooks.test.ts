@@ -11,7 +11,13 @@ const RULES = readRules().flatMap(({ rules }) => rules);
 /** The waiting time that some pages begin with. */
 const WAIT = /^## Meaning\n\nFor (\S+) (minute|hour|day)s?\b/m;
 const WORDS: Readonly<Record<string, number>> = { a: 1, an: 1, two: 2 };
-const SECONDS: Readonly<Record<string, number>> = { m: 60, minute: 60, h: 3600, hour: 3600, day: 86_400 };
+const SECONDS: Readonly<Record<string, number>> = {
+  m: 60,
+  minute: 60,
+  h: 3600,
+  hour: 3600,
+  day: 86_400,
+};
 const COMMAND = /`crdb-exporter (?!rules\b)[a-z]/;
 
 function read(page: string): string {
