@@ -24,19 +24,32 @@ const TIME = /timestamp_seconds$|^process_start_time_seconds$/;
  */
 export function serveWorlds(worlds: readonly LiveWorld[], clock: WorldClock): Promise<TestServer> {
   const byJob = new Map(worlds.map((world) => [jobOf(world), world.clusters]));
-  const now = (): number => Math.floor(minuteOf(clock, Date.now()));
+  const exporters = [...byJob.values()].flat();
+  /** The last page of each exporter. */
+  const pages = new Map<string, Page>();
   return serve((request: IncomingMessage, response: ServerResponse) => {
     const [, kind, name = ''] = (request.url ?? '').split('/');
+    const minute = Math.floor(minuteOf(clock, Date.now()));
     if (kind === 'targets') {
-      const instances = (byJob.get(name) ?? []).flatMap((exposed) => exposed.targetsAt(now()));
+      const instances = (byJob.get(name) ?? []).flatMap((exposed) => exposed.targetsAt(minute));
       response.setHeader('content-type', 'application/json');
       response.end(JSON.stringify(instances.map((one) => target(request.headers.host ?? '', one))));
       return;
     }
-    const samples = [...byJob.values()].flat().flatMap((exposed) => exposed.samplesAt(name, now()));
-    response.statusCode = samples.length === 0 ? 503 : 200;
-    response.end(samples.map((sample) => lineOf(sample, clock)).join(''));
+    const last = pages.get(name);
+    const samples = (): readonly ParsedSample[] =>
+      exporters.flatMap((exposed) => exposed.samplesAt(name, minute));
+    const page = last?.minute === minute ? last : { minute, text: write(samples(), clock) };
+    pages.set(name, page);
+    response.statusCode = page.text === '' ? 503 : 200;
+    response.end(page.text);
   });
+}
+
+interface Page {
+  readonly minute: number;
+  /** Empty when the exporter cannot be scraped. */
+  readonly text: string;
 }
 
 /** Each world is a job: a pod that starts is the successor of one of its own world alone. */
@@ -46,6 +59,10 @@ export function jobOf({ clusters: [first] }: LiveWorld): string {
 
 function target(host: string, instance: string): unknown {
   return { targets: [host], labels: { instance, __metrics_path__: `/metrics/${instance}` } };
+}
+
+function write(samples: readonly ParsedSample[], clock: WorldClock): string {
+  return samples.map((sample) => lineOf(sample, clock)).join('');
 }
 
 function lineOf({ name, labels, value }: ParsedSample, clock: WorldClock): string {

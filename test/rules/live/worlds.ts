@@ -2,7 +2,7 @@ import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import { Exposed } from '../exposed/exposition.ts';
 
 /** How long the worlds go on, in their minutes. */
-export const MINUTES = 280;
+export const MINUTES = 160;
 /** When most things begin: a Prometheus knows something of the past by then. */
 const BEGINS = 40;
 
@@ -92,7 +92,7 @@ function renamedCluster(create: Create): LiveWorld {
 
 function restartedPrometheus(create: Create, cluster: string, flags: readonly string[]): LiveWorld {
   const [begins, restarts, ends] = [BEGINS, BEGINS + 20, BEGINS + 60];
-  const exposed = create(cluster);
+  const exposed = create(cluster, ['a']);
   const stopped = (minute: number): number => Math.min(Math.max(0, minute - begins), ends - begins);
   for (const [names, perMinute] of [
     [/sql_queries/, 6000],
@@ -111,7 +111,7 @@ function restartedPrometheus(create: Create, cluster: string, flags: readonly st
 }
 
 function secondAlert(create: Create): LiveWorld {
-  const exposed = create('second');
+  const exposed = create('second', ['a']);
   const [begins, ends] = [BEGINS, BEGINS + 15];
   const isOn = (minute: number): boolean => minute >= begins && minute < ends;
   for (const id of ['4', '5']) {
@@ -130,8 +130,8 @@ function secondAlert(create: Create): LiveWorld {
 }
 
 function endedImport(create: Create): LiveWorld {
-  const exposed = create('imports');
-  const [begins, ends] = [150, 175];
+  const exposed = create('imports', ['a']);
+  const [begins, ends] = [95, 120];
   const capacity = 1e12;
   exposed.change(/^crdb_store_capacity_bytes$/, { store_id: '1' }, () => capacity);
   exposed.change(/^crdb_store_available_bytes$/, { store_id: '1' }, (minute) => {
@@ -148,8 +148,8 @@ function endedImport(create: Create): LiveWorld {
 }
 
 function leak(create: Create): LiveWorld {
-  const exposed = create('leaks');
-  const [begins, ends] = [BEGINS, BEGINS + 150];
+  const exposed = create('leaks', ['a']);
+  const [begins, ends] = [BEGINS, BEGINS + 95];
   const leaked = (minute: number): number =>
     minute < begins || minute >= ends ? 0 : (minute - begins) * (350 / 60);
   exposed.change(
@@ -168,7 +168,7 @@ function leak(create: Create): LiveWorld {
 }
 
 function partition(create: Create): LiveWorld {
-  const exposed = create('parted');
+  const exposed = create('parted', ['a']);
   const [begins, ends] = [BEGINS, BEGINS + 30];
   const isOn = (minute: number): boolean => minute >= begins && minute < ends;
   exposed.change(/network_unreachable_pairs/, {}, (minute, value) => (isOn(minute) ? 8 : value));
