@@ -99,9 +99,9 @@ export class Exposed {
     const shown =
       name === STARTED
         ? STARTED_SECONDS
-      : name.endsWith('_timestamp_seconds')
-        ? value - NOW_MS / 1000
-        : value;
+        : name.endsWith('_timestamp_seconds')
+          ? value - NOW_MS / 1000
+          : value;
     return { name, labels: series, value: shown, change: course(name, late) };
   }
 

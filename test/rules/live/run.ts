@@ -62,7 +62,10 @@ async function watch(some: readonly LiveWorld[], flags: readonly string[]): Prom
   const config = scaledPrometheus(FACTOR, {
     rules,
     alertmanager: alertmanager.host,
-    jobs: some.map((world) => ({ name: jobOf(world), targets: `${pages.url}/targets/${jobOf(world)}` })),
+    jobs: some.map((world) => ({
+      name: jobOf(world),
+      targets: `${pages.url}/targets/${jobOf(world)}`,
+    })),
   });
   return resources.use(await startPrometheus(config, scaledFlags(FACTOR, flags)));
 }

@@ -90,11 +90,7 @@ function renamedCluster(create: Create): LiveWorld {
   };
 }
 
-function restartedPrometheus(
-  create: Create,
-  cluster: string,
-  flags: readonly string[],
-): LiveWorld {
+function restartedPrometheus(create: Create, cluster: string, flags: readonly string[]): LiveWorld {
   const [begins, restarts, ends] = [BEGINS, BEGINS + 20, BEGINS + 60];
   const exposed = create(cluster);
   const stopped = (minute: number): number => Math.min(Math.max(0, minute - begins), ends - begins);
@@ -156,7 +152,11 @@ function leak(create: Create): LiveWorld {
   const [begins, ends] = [BEGINS, BEGINS + 150];
   const leaked = (minute: number): number =>
     minute < begins || minute >= ends ? 0 : (minute - begins) * (350 / 60);
-  exposed.change(/^crdb_application_sessions$/, { state: 'idle' }, (minute) => 100 + leaked(minute));
+  exposed.change(
+    /^crdb_application_sessions$/,
+    { state: 'idle' },
+    (minute) => 100 + leaked(minute),
+  );
   exposed.change(/^crdb_sessions$/, { state: 'idle' }, (minute) => (100 + leaked(minute)) / 6);
   return {
     world: 'an application leaks 350 connections an hour, until it is restarted',
