@@ -83,7 +83,7 @@ export const MAX_ROWS = 10;
 export type Column<T> = readonly [
   title: string,
   cell: (item: T) => Part,
-  kind?: 'number' | 'name' | 'place' | 'bars' | undefined,
+  kind?: 'number' | 'name' | 'place' | 'words' | 'bars' | undefined,
 ];
 
 /** A table that scrolls sideways where it is too wide, and is a list on a phone; the first column names the row. */

@@ -58,7 +58,7 @@ function currentColumns(
 ): readonly (Column<NodeStatus> | false)[] {
   return [
     NODE,
-    ['Status', (node) => statusOf(node, nowMs), 'place'],
+    ['Status', (node) => statusOf(node, nowMs), 'words'],
     list.some(({ locality }) => locality !== '') && LOCALITY,
     VERSION,
     ['Uptime', ({ startedAt }) => (startedAt ? relativeTime(startedAt, nowMs) : '-'), 'number'],
@@ -104,9 +104,8 @@ function pastColumns(lastSeenAt: string, nowMs: number): readonly Column<NodeSta
     NODE,
     [
       'Last seen',
-      (node) =>
-        html`${icon('unknown')} last seen ${stateOf(node)} ${relativeTime(lastSeenAt, nowMs)} ago`,
-      'place',
+      (node) => html`${icon('unknown')} ${stateOf(node)}, ${relativeTime(lastSeenAt, nowMs)} ago`,
+      'words',
     ],
     LOCALITY,
     VERSION,
@@ -201,7 +200,7 @@ function describeDeparture(departure: Departure, nowMs: number): Html {
     return html`${icon('warning')} ${left}; none has left it for
     ${relativeTime(stillSince, nowMs)}${obstacle && `: ${obstacle}`}.`;
   if (perMinute === undefined) return html`${left}; the rate is not known yet.`;
-  if (secondsLeft === undefined) return html`${left}; none left it in the last minutes.`;
+  if (secondsLeft === undefined) return html`${left}; their number does not fall.`;
   return html`${left}; ${formatCount(Math.max(1, Math.round(perMinute)))} a minute leave, about
   ${formatDuration(Math.round(secondsLeft))} to go.`;
 }

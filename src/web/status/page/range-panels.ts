@@ -255,12 +255,19 @@ export function hotRanges(
   const [first] = hottest;
   if (first === undefined) return html`<p>No range is listed.</p>`;
   const max = Math.max(1, ...hottest.map(({ queriesPerSecond }) => queriesPerSecond));
+  // Few queries may use most CPU.
+  const maxCpu = Math.max(1e-3, ...hottest.map((range) => range.cpuSecondsPerSecond ?? 0));
   const hasCpu = hottest.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
   return html`${table('Hottest ranges', hottest.slice(0, MAX_ROWS), [
     ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
     ['Table', tableAndIndex, 'place'],
     ['Node', ({ nodeId }) => `n${nodeId}`],
-    ['Load', ({ queriesPerSecond }) => bar(queriesPerSecond / max), 'bars'],
+    [
+      'Load',
+      ({ queriesPerSecond, cpuSecondsPerSecond = 0 }) =>
+        bar(Math.max(queriesPerSecond / max, cpuSecondsPerSecond / maxCpu)),
+      'bars',
+    ],
     ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
     ['Writes/s', ({ writesPerSecond }) => known(writesPerSecond, formatNumber), 'number'],
     hasCpu && ['CPU', (range) => known(range.cpuSecondsPerSecond, formatPercent), 'number'],

@@ -90,8 +90,8 @@ test('while the polls fail, nodes are only what they were, without figures and p
   const versions = { builds: [], openUpgrade: 'held' } as const;
   const markup = draw(nodes, { versions }, EARLIER);
   expect(rowsOf(markup).slice(1)).toEqual([
-    ['n2', '? last seen dead 14 min ago', 'none', 'v25.4.3'],
-    ['n1', '? last seen live 14 min ago', 'none', 'v25.4.3'],
+    ['n2', '? dead, 14 min ago', 'none', 'v25.4.3'],
+    ['n1', '? live, 14 min ago', 'none', 'v25.4.3'],
   ]);
   expect(belowOf(markup)).toBe('');
 });
@@ -131,7 +131,7 @@ test.each([
     { perMinute: 12, secondsLeft: 900 },
     '180 replicas left (300 14 min ago); 12 a minute leave, about 15 min to go.',
   ],
-  [{ perMinute: -2 }, '180 replicas left (300 14 min ago); none left it in the last minutes.'],
+  [{ perMinute: -2 }, '180 replicas left (300 14 min ago); their number does not fall.'],
   [
     { perMinute: 0, stillSince: EARLIER, obstacle: 'only 2 other nodes are live' },
     '! 180 replicas left (300 14 min ago); none has left it for 14 min: only 2 other nodes are live.',
