@@ -86,7 +86,7 @@ describe('the commands that the status page offers', { timeout: PROCESS_TIMEOUT_
   test('work with the file that the exporter was started with, wherever they are pasted', async () => {
     await using simulator = await startSimulator({ ...OPTIONS, nodes: 6 });
     simulator.world.beginDecommission(3);
-    simulator.world.partitionPair(2, 4);
+    simulator.world.partitionPair(2, 3);
     simulator.fault({ kind: 'status', status: 403, endpoint: 'sessions' });
     const yaml = `clusters:\n${clusterYaml(simulator)}`;
     const folder = await makeFolder({ "it's here/exporter.yml": yaml });
