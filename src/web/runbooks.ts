@@ -33,13 +33,6 @@ export function createRunbookRoutes(origin: () => PageOrigin, links: PageLinks):
     sendPage(response, Buffer.from(frame(title, main, origin(), { ...links, root: '../' })));
   };
   return [
-    {
-      path: '/runbooks',
-      handle(_request, response) {
-        response.writeHead(308, { location: 'runbooks/' });
-        response.end();
-      },
-    },
     { path: '/runbooks/', handle },
     { path: '/runbooks/:name', handle },
   ];

@@ -46,12 +46,10 @@ test('a runbook is a page with its title, headings, lists and commands', async (
   expect((await fetchPath(url, '/runbooks/CrdbExporterLimitHit')).text).not.toContain('scale.md"');
 });
 
-test('a link with the name of the file works, and so does the list without its slash', async () => {
+test('a link with the name of the file works, and leads nowhere else', async () => {
   const { url } = await startOrchard();
   const page = await fetchPath(url, '/runbooks/CrdbNodeDead.md?from=alert');
   expect(page.text).toContain('<h2>CrdbNodeDead</h2>');
-  const { status, headers } = await fetchPath(url, '/runbooks');
-  expect([status, headers.location]).toEqual([308, 'runbooks/']);
   for (const name of ['CrdbNothing', '..%2fmetrics', '%2e%2e', 'README.md.md', 'metrics']) {
     expect((await fetchPath(url, `/runbooks/${name}`)).status).toBe(404);
   }

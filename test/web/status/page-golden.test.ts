@@ -82,8 +82,8 @@ describe('the page', () => {
       hurt('b', [ofExporter, warning]),
       { ...CALM, name: 'd', findings: [ofExporter] },
     ];
-    expect(render([...others, worst, hurt('e', [critical])])).toContain('<title>c has problems');
-    expect(render(others)).toContain('<title>b has problems');
+    expect(render([...others, worst, hurt('e', [critical])])).toContain('<title>c: outage');
+    expect(render(others)).toContain('<title>b: outage');
   });
 
   test('says what it does not read, and that the rest is healthy', () => {
@@ -91,7 +91,7 @@ describe('the page', () => {
     expect(text).toContain('<title>calm: healthy, as far as it is read');
     expect(text).toContain('Not read by this exporter: sessions and ranges of other nodes.');
     const damaged = render([{ ...HURT, notRead: ['sessions'] }]);
-    expect(damaged).toContain('<title>prod has problems');
+    expect(damaged).toContain('<title>prod: outage');
     expect(damaged).toContain('Not read by this exporter: sessions.');
   });
 
