@@ -40,7 +40,8 @@ COPY --from=build /src/node_modules /app/node_modules
 COPY --from=build /src/dist /app/dist
 COPY package.json LICENSE /app/
 COPY config/prometheus/rules.template.yml /app/config/prometheus/
-COPY docs/metrics.md /app/docs/
+COPY docs/metrics.md docs/run-commands.md /app/docs/
+COPY docs/runbooks /app/docs/runbooks
 ENV NODE_ENV=production
 # Numeric, so that Kubernetes can verify that it is not root; needs no entry in /etc/passwd and writes nothing.
 USER 65532:65532

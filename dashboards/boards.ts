@@ -27,16 +27,15 @@ export function buildBoards({ values }: Settings = readSettings([])): readonly D
   return boards.map((board) => adapt(board, values));
 }
 
-/** Links the alerts that descriptions name to their runbooks; offers only the jobs of the setting. Rows are shared: copies. */
+/** Links the alerts that descriptions name to their runbooks, where these are known; offers only the jobs of the setting. Rows are shared: copies. */
 function adapt(
   board: Dashboard,
   { job = '', runbook_url: runbooks }: Settings['values'],
 ): Dashboard {
   const link = (panel: Panel): Panel => ({
     ...panel,
-    description: (panel.description ?? '').replaceAll(
-      /\bCrdb[A-Z]\w+/g,
-      (alert) => `[${alert}](${runbooks}/${alert}.md)`,
+    description: (panel.description ?? '').replaceAll(/\bCrdb[A-Z]\w+/g, (alert) =>
+      runbooks ? `[${alert}](${runbooks}/${alert}.md)` : alert,
     ),
   });
   const panels = (board.panels ?? []).map((item) =>

@@ -18,12 +18,11 @@ const SEVERITIES = ['critical', 'warning', 'info']
   )
   .join(' or ');
 
-/** The alerts that fire, by name, with links to their runbooks. */
+/** The alerts that fire, by name, with links to their runbooks where these are known. */
 export function firingAlerts(runbooks: string): Table {
   return table('Firing alerts', {
-    about:
-      'Alerts that fire for this cluster or for all, each with its runbook; the worst first (ALERTS).',
-    labels: { alertname: { title: 'alert', links: [toRunbook(runbooks)] } },
+    about: 'Alerts that fire for this cluster or for all; the worst first (ALERTS).',
+    labels: { alertname: { title: 'alert', ...(runbooks && { links: [toRunbook(runbooks)] }) } },
     values: [
       {
         title: 'severity',

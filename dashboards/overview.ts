@@ -249,7 +249,7 @@ const causes = (limit: Limit): Row => ({
   ],
 });
 
-/** `runbooks` is the address of the folder of runbooks. */
+/** `runbooks` is the address of the folder of runbooks, or empty. */
 export function overview(limit: Limit, runbooks: string): Dashboard {
   return buildBoard({
     uid: 'crdb-overview',

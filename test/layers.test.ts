@@ -56,6 +56,7 @@ const IMPORTERS: Readonly<Record<string, string | readonly string[]>> = {
   'cli-truncate': 'cli/output/table.ts',
   commander: 'cli/',
   express: 'web/server/app.ts',
+  marked: 'web/runbooks.ts',
   'p-limit': 'http/client.ts',
   pino: 'log.ts',
   'prom-client': 'metrics/exporter-metrics.ts',

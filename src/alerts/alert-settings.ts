@@ -157,18 +157,31 @@ export function findThresholdFault(name: ThresholdName, value: unknown): string 
   return isValid ? undefined : `${JSON.stringify(value)} is not ${what}`;
 }
 
-/** Where docs/runbooks is published, unless a link says otherwise. */
-export const RUNBOOK_URL = 'https://github.com/crdb-exporter/crdb-exporter/blob/main/docs/runbooks';
-
 /** Limits of the findings of all clusters, and the links of findings. */
 export interface FindingSettings {
   readonly thresholds: Thresholds;
-  /** Addresses without a slash at the end; the one of the dashboards may be empty. */
+  /** Addresses without a slash at the end; both may be empty. */
   readonly links: { readonly runbook_url: string; readonly dashboard_url: string };
 }
 
 /** The settings without a configuration. */
 export const DEFAULT_FINDING_SETTINGS: FindingSettings = {
   thresholds: DEFAULT_THRESHOLDS,
-  links: { runbook_url: RUNBOOK_URL, dashboard_url: '' },
+  links: { runbook_url: '', dashboard_url: '' },
 };
+
+/** Where an exporter with this external URL, which may be empty, serves its runbooks; empty where that is not known. */
+export function servedRunbooks(externalUrl: string): string {
+  return externalUrl === '' ? '' : `${externalUrl}/runbooks`;
+}
+
+/** The links, in which the runbooks are those that the exporter serves where no others are configured. */
+export function completeLinks({
+  links,
+  web,
+}: {
+  readonly links: FindingSettings['links'];
+  readonly web: { readonly external_url: string };
+}): FindingSettings['links'] {
+  return { ...links, runbook_url: links.runbook_url || servedRunbooks(web.external_url) };
+}

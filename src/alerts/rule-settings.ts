@@ -6,7 +6,6 @@ import {
   findThresholdFault,
   findWrongOrders,
   isThresholdName,
-  RUNBOOK_URL,
   THRESHOLD_NAMES,
   THRESHOLDS,
 } from './alert-settings.ts';
@@ -27,7 +26,7 @@ export const BATCH_APPLICATIONS = new RegExp(BATCH_WORDS, 'i');
 /** The settings of `rules --set KEY=VALUE` and of the chart's `rules.set`. */
 export const SETTINGS: Readonly<Record<string, Setting>> = {
   job: ['regex', 'crdb-exporter.*', 'Scrape jobs of the exporter.'],
-  runbook_url: ['url', RUNBOOK_URL, 'Where docs/runbooks is published.'],
+  runbook_url: ['optional url', '', 'Where the runbooks are; alerts then link to them.'],
   dashboard_url: ['optional url', '', 'Grafana with the dashboards; alerts then link to them.'],
   excluded_applications: ['optional regex', '', 'Applications without alerts on transactions.'],
   batch_applications: [

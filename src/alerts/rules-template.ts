@@ -46,6 +46,7 @@ export function writeRules({ values, severities, waits, labels }: Settings): str
         return visit.REMOVE;
       for (const [name, value] of Object.entries(labels)) rule.setIn(['labels', name], value);
       setWait(rule, waits[alert]);
+      if (values['runbook_url'] === '') rule.deleteIn(['annotations', 'runbook_url']);
       if (values['dashboard_url']) setDashboard(rule, values['dashboard_url'], dashboard);
       return visit.SKIP;
     },

@@ -1,4 +1,5 @@
 import { type Command, Option } from 'commander';
+import { completeLinks } from '../alerts/alert-settings.ts';
 import { readSettings, SettingError, type Settings } from '../alerts/rule-settings.ts';
 import { findFile } from '../config/sources.ts';
 import { type CommandContext, usageError } from './command.ts';
@@ -18,8 +19,9 @@ export function addRuleFlags(command: Command, about: string): void {
 export async function readRuleFlags(command: Command, context: CommandContext): Promise<Settings> {
   const { set } = command.opts<{ readonly set: readonly string[] }>();
   const file = findFile(configSources(command, context));
+  const config = file === undefined ? undefined : await loadCommandConfig(command, context);
   const configured =
-    file === undefined ? undefined : { ...(await loadCommandConfig(command, context)), file };
+    config && file !== undefined ? { ...config, links: completeLinks(config), file } : undefined;
   try {
     return readSettings(set, configured);
   } catch (error) {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { mapThresholds, RUNBOOK_URL, type Threshold } from '../alerts/alert-settings.ts';
+import { mapThresholds, type Threshold } from '../alerts/alert-settings.ts';
 import { findUrlFault } from '../url-fault.ts';
 import { invalid, key, rejectIf, section, showUrl, unquoteHint } from './values.ts';
 
@@ -14,25 +14,23 @@ function thresholdKey({ what, min, max, isWhole, initial, help }: Threshold) {
   return key(v.optional(limit, initial), { help });
 }
 
+/** An address without a slash at its end, or an empty text. */
+export const link = v.pipe(
+  v.string(invalid('is not an address: put it in quotes')),
+  rejectIf((text) => {
+    const fault = text === '' ? undefined : findUrlFault(text);
+    return fault && `${showUrl(text)} ${fault}`;
+  }),
+  v.transform((text) => text.replace(/\/$/, '')),
+  v.metadata({ valueType: 'url' }),
+);
+
 /** `links` of the configuration file. */
 export const LINK_SECTION = section({
-  runbook_url: key(v.optional(link(RUNBOOK_URL), ''), {
-    help: 'Where docs/runbooks is published, for alerts and findings; empty: at the repository of the exporter.',
+  runbook_url: key(v.optional(link, ''), {
+    help: 'Address of your copy of docs/runbooks, for alerts and findings; empty: the exporter serves them, alerts link to it where web.external_url is set.',
   }),
-  dashboard_url: key(v.optional(link(''), ''), {
+  dashboard_url: key(v.optional(link, ''), {
     help: 'Address of Grafana with the dashboards, for alerts and findings.',
   }),
 });
-
-/** An address without a slash at its end; an empty text stands for `whenEmpty`. */
-export function link(whenEmpty: string) {
-  return v.pipe(
-    v.string(invalid('is not an address: put it in quotes')),
-    rejectIf((text) => {
-      const fault = text === '' ? undefined : findUrlFault(text);
-      return fault && `${showUrl(text)} ${fault}`;
-    }),
-    v.transform((text) => (text === '' ? whenEmpty : text.replace(/\/$/, ''))),
-    v.metadata({ valueType: 'url' }),
-  );
-}

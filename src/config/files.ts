@@ -69,6 +69,10 @@ export class Secret {
     return this.#source.file;
   }
 
+  get variable(): string | undefined {
+    return this.#source.variable;
+  }
+
   /** The text itself. A file is read every time, so that a new secret needs no reload. Rejects with what is wrong with it. */
   async reveal(): Promise<string> {
     const { file, variable } = this.#source;

@@ -65,8 +65,8 @@ function formatListenAddress(address: ListenAddress): string {
 
 const telemetryPath = textLike(
   // Everything else is taken by the other pages.
-  /^\/(?!-\/|sd\/|(?:probe|config|api\/status)$)[\w.~-]+(?:\/[\w.~-]+)*$/,
-  'a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken',
+  /^\/(?!-\/|sd\/|runbooks\/|(?:probe|config|runbooks|api\/status)$)[\w.~-]+(?:\/[\w.~-]+)*$/,
+  'a free path: write it as /metrics; /probe, /sd/, /api/status, /config, /runbooks/ and /-/ are taken',
   'url-path',
 );
 
@@ -74,7 +74,7 @@ const WEB = section({
   listen_address: key(v.optional(filledList(listenAddress), [':10137']), {
     help: 'Addresses to listen on: host:port, :port for all interfaces, [::1]:port or unix:/path.',
   }),
-  external_url: key(v.optional(link(''), ''), {
+  external_url: key(v.optional(link, ''), {
     help: 'URL by which users reach the exporter; pages are then refused under other names than its host, localhost, the host name and addresses.',
   }),
   telemetry_path: key(v.optional(telemetryPath, '/metrics'), {

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import * as v from 'valibot';
 import { findNearest } from '../nearest-word.ts';
 import type { CollectorOptions } from './collector-schema.ts';
@@ -97,6 +98,36 @@ export function findFile({
 }: Pick<WrittenSources, 'flags' | 'env'>): string | undefined {
   const flag = flags[CONFIG_FILE.flag];
   return typeof flag === 'string' ? flag : env[CONFIG_FILE.variable] || undefined;
+}
+
+/** How a command line repeats the sources. */
+export interface RepeatedSources {
+  /** `--config.file=/etc/exporter.yml`, or the flags of the only cluster. None has a secret. */
+  readonly flags: readonly string[];
+  /** The variables with secrets that are needed beside them, as far as the file does not name them. */
+  readonly variables: readonly string[];
+}
+
+/** The flags that give a command the clusters of these sources; `hasVariables` where it is run with the same variables. */
+export function repeatSources(sources: WrittenSources, hasVariables: boolean): RepeatedSources {
+  const file = findFile(sources);
+  if (file !== undefined) {
+    const isKnown = hasVariables && sources.flags[CONFIG_FILE.flag] === undefined;
+    return { flags: isKnown ? [] : [`--${CONFIG_FILE.flag}=${resolve(file)}`], variables: [] };
+  }
+  const needed = listOverrides(sources).filter(
+    ({ key, source }) =>
+      key.path.startsWith('clusters[].') && (source.startsWith('--') || !hasVariables),
+  );
+  return {
+    flags: needed.flatMap(({ key: { flag }, value }) => {
+      if (flag === undefined) return [];
+      if (typeof value === 'boolean') return [value ? `--${flag}` : `--no-${flag}`];
+      return [value].flat().map((each) => `--${flag}=${String(each)}`);
+    }),
+    // What has no flag is a secret.
+    variables: needed.flatMap(({ key: { flag }, source }) => (flag === undefined ? [source] : [])),
+  };
 }
 
 /**

@@ -7,7 +7,7 @@ import { type Config, describeConfig } from '../config/keys-and-flags.ts';
 import type { LoadedConfig } from '../config/load.ts';
 import { History } from '../findings/history.ts';
 import { toFindings } from '../findings/problem.ts';
-import type { Finding, Problem } from '../findings/status.ts';
+import type { CommandForm, Finding, Problem } from '../findings/status.ts';
 import { messageOf, toTime } from '../format.ts';
 import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
 import { ExporterMetrics } from '../metrics/exporter-metrics.ts';
@@ -18,6 +18,7 @@ import { createRoutes } from '../web/routes.ts';
 import type { WebServerOptions } from '../web/server/app.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
 import { startWebServer, type WebServer } from '../web/server/web-server.ts';
+import { PLAIN_FORM } from '../web/status/commands.ts';
 import { Clusters } from './clusters.ts';
 import { logChanges } from './problem-log.ts';
 
@@ -35,6 +36,8 @@ export interface ExporterOptions extends Pick<WebServerOptions, 'log' | 'sockets
   /** Reads the configuration again for a reload; when absent, the running one is applied again. */
   readonly load?: () => Promise<LoadedConfig>;
   readonly clock?: Clock;
+  /** How users run the commands that the status page recommends. */
+  readonly commandForm?: CommandForm;
   /** How often certificates, secrets and the web config file are checked for changes. */
   readonly fileCheckMs?: number;
   readonly random?: () => number;
@@ -132,7 +135,7 @@ export class Exporter {
   }
 
   async #listen(): Promise<void> {
-    const { config, collectors, build, log, sockets, timeouts } = this.#options;
+    const { config, collectors, build, log, sockets, timeouts, commandForm } = this.#options;
     const { wallMs, monotonicMs } = this.#clock;
     const { web } = config;
     const startedAt = monotonicMs();
@@ -148,6 +151,7 @@ export class Exporter {
       clusters: () => this.#clusters.list,
       history: this.#history,
       findingSettings: () => this.#config,
+      commandForm: commandForm ?? PLAIN_FORM,
       startedMs: wallMs(),
       wallMs,
     });

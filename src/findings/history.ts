@@ -3,6 +3,7 @@ import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import { ReplicaTrends } from './dead-nodes.ts';
+import { DepartureHistory } from './departures.ts';
 import { judge } from './judge.ts';
 import { remember, rememberLoss } from './last-known.ts';
 import type { Memory, PolledCluster } from './observation.ts';
@@ -24,6 +25,7 @@ const RECORD_SECONDS = 10;
 class Past {
   readonly scans = new ScanHistory();
   readonly trends = new ReplicaTrends();
+  readonly departures = new DepartureHistory();
   /** The last nodes with new records. */
   nodes: NodesResult | undefined;
   writeStalls: Memory['writeStalls'] = new Map();
@@ -55,7 +57,7 @@ export class ClusterHistory {
 
   /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
   read(cluster: PolledCluster, nowMs: number): ClusterReading {
-    const { scans, trends, contradictions, hiddenSessions, ...remembered } = this.#past;
+    const { scans, contradictions, hiddenSessions, ...remembered } = this.#past;
     const { writeStalls, sqlLoad, lateRecords, lastSeen, lost } = remembered;
     const observation = observe(cluster, {
       writeStalls,
@@ -68,7 +70,8 @@ export class ClusterHistory {
       previous: this.#past.problems,
       scanProblems: scans.problems(),
       hiddenSessions: contradictions < MIN_CONTRADICTIONS ? undefined : hiddenSessions,
-      trends: trends.read(nowMs),
+      trends: this.#past.trends.read(nowMs),
+      departures: this.#past.departures.read(),
     });
     return judge(observation, (key) => this.#past.since.get(key) ?? nowMs);
   }
@@ -111,6 +114,7 @@ export class ClusterHistory {
       const listed = cluster.result(nodes);
       if (listed === undefined) return;
       this.#recordNodes(listed);
+      this.#past.departures.add(listed);
       this.#past.scans.addCounts(last.atMs, listed);
     }
     if (collector === sessions.name) this.#recordSessions(cluster);

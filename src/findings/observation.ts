@@ -8,6 +8,7 @@ import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import type { UrlState } from '../http/client.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Api } from '../vocabulary.ts';
+import type { Departures } from './departures.ts';
 import type { NetworkEvidence } from './reachability.ts';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';
 import type { ClusterView, LastKnownStatus, Problem, SqlLoad, UrlStatus } from './status.ts';
@@ -57,6 +58,8 @@ export interface Memory {
   readonly lost: KnownLoss | undefined;
   /** Whether replicas on members that are not live are replaced. */
   readonly trends: Trends;
+  /** How far nodes are that are being decommissioned. */
+  readonly departures: Departures;
 }
 
 /** All that is known of a cluster at one moment: its problems follow from this alone. */

@@ -8,6 +8,7 @@ import { tables } from '../collectors/tables/collector.ts';
 import { readAssistant } from './assistant.ts';
 import { findRetired } from './dead-nodes.ts';
 import { readLastKnown } from './last-known.ts';
+import { addFigures } from './node-figures.ts';
 import { isDown, readNodes } from './node-problems.ts';
 import type { Memory, Observation, PolledCluster } from './observation.ts';
 import { readCollector, readUrls } from './polls.ts';
@@ -16,6 +17,7 @@ import { readNetwork, readReachability } from './reachability.ts';
 import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
 import { checkScan, countsOf } from './scan-check.ts';
 import { readSessions } from './session-problems.ts';
+import { readVersions } from './versions.ts';
 
 /** Reads the results of the last polls. */
 export function observe(
@@ -40,10 +42,21 @@ export function observe(
   const stop = readStopEvidence(pollers, found, nowMs, memory.scanProblems);
   const safeToStop = decideSafeToStop(stop);
   const dead = readDeadEvidence(stop, memory.trends);
-  const nodesStatus = listed && readNodes(listed, findRetired(list, dead, nowMs));
+  const fresh = list.filter(({ isFresh }) => isFresh);
+  const isHeavyJobRunning = fresh.some(isRunningHeavyJob);
+  const jobs = readJobs(list);
+  const nodesStatus = listed && {
+    ...addFigures(readNodes(listed, findRetired(list, dead, nowMs)), list, {
+      thresholds,
+      network: connections?.state === 'ok' ? connections.result : undefined,
+      isHeavyJobRunning,
+      departures: memory.departures,
+      unavailable: scan?.summary?.problems.get('unavailable')?.ranges ?? 0,
+    }),
+    versions: readVersions(list, jobs.preserveDowngradeSeconds),
+  };
   const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
   const scanCheck = scan && listed && checkScan(scan, countsOf(listed));
-  const fresh = list.filter(({ isFresh }) => isFresh);
   return {
     ...memory,
     nowMs,
@@ -66,8 +79,8 @@ export function observe(
     nodes: list,
     fresh,
     answeredMs: listed?.answeredMs,
-    jobs: readJobs(list),
-    isHeavyJobRunning: fresh.some(isRunningHeavyJob),
+    jobs,
+    isHeavyJobRunning,
     lastBackupSeconds,
     network: connections,
     ranges: scan,

@@ -1,4 +1,4 @@
-import { type FindingSettings, RUNBOOK_URL } from '../alerts/alert-settings.ts';
+import type { FindingSettings } from '../alerts/alert-settings.ts';
 import { type AlertName, findAlert, severityOf } from '../alerts/alerts.ts';
 import { quoteArgument, toTimestamp } from '../format.ts';
 import { SEVERITIES } from '../vocabulary.ts';
@@ -68,17 +68,21 @@ const DASHBOARDS: Readonly<Record<Finding['about'], string>> = {
   exporter: 'crdb-exporter',
 };
 
-/** The links of a finding about the cluster with this name and this address of its DB Console. */
+/**
+ * The links of a finding about the cluster with this name and this address of its DB Console; `ownRunbooks` is where the exporter
+ * serves the runbooks.
+ */
 export function linkFinding(
   { about, alert, rangeIds = [] }: Pick<Finding, 'about' | 'alert' | 'rangeIds'>,
   links: FindingSettings['links'],
   { name, consoleUrl }: { readonly name: string; readonly consoleUrl?: string | undefined },
+  ownRunbooks = '',
 ): Pick<Finding, 'runbookUrl' | 'dashboardUrl' | 'rangeReports'> {
   const { dashboard_url: dashboards } = links;
   const uid = findAlert(alert ?? '')?.dashboard ?? DASHBOARDS[about];
   const board = `${dashboards}/d/${uid}?var-cluster=${encodeURIComponent(name)}`;
   return {
-    runbookUrl: alert && runbookUrl(alert, links),
+    runbookUrl: alert && runbookUrl(alert, links, ownRunbooks),
     dashboardUrl: dashboards === '' ? undefined : board,
     rangeReports:
       consoleUrl === undefined || rangeIds.length === 0
@@ -87,12 +91,14 @@ export function linkFinding(
   };
 }
 
-/** The runbook of an alert; undefined without the setting: nobody has said that the repository can be reached from here. */
+/** The runbook of an alert: the one of the setting, else the one that the exporter serves; undefined where none is known. */
 export function runbookUrl(
   alert: AlertName,
   { runbook_url: runbooks }: FindingSettings['links'],
+  ownRunbooks = '',
 ): string | undefined {
-  return runbooks === RUNBOOK_URL ? undefined : `${runbooks}/${alert}.md`;
+  if (runbooks !== '') return `${runbooks}/${alert}.md`;
+  return ownRunbooks === '' ? undefined : `${ownRunbooks}/${alert}`;
 }
 
 /** The report of the DB Console on a range. */

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
 import { stringify } from 'yaml';
+import { servedRunbooks } from '../alerts/alert-settings.ts';
 import type { Config } from '../config/keys-and-flags.ts';
 import { formatDuration } from '../format.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
@@ -20,6 +21,8 @@ import {
   sendUnknownCluster,
   toJson,
 } from './respond.ts';
+import { createRunbookRoutes } from './runbooks.ts';
+import type { PageOrigin } from './status/page/html.ts';
 import { renderConfig, renderPage } from './status/page/page.ts';
 import {
   createRenderCache,
@@ -129,7 +132,14 @@ function createStatusRoutes(
   web: Pick<WebSettings, 'telemetry_path' | 'external_url'>,
 ): readonly Route[] {
   const { urls, routes: assets } = loadAssets();
-  const links = { ...urls, telemetryPath: web.telemetry_path.slice(1) };
+  const links = { ...urls, root: '', telemetryPath: web.telemetry_path.slice(1) };
+  // Without an address the links in the JSON are relative to its own.
+  const ownRunbooks = servedRunbooks(web.external_url) || '../runbooks';
+  const origin = (): PageOrigin => ({
+    version: source.version,
+    startedAt: new Date(source.startedMs).toISOString(),
+    at: new Date(source.wallMs()).toISOString(),
+  });
   const cache = createRenderCache(source);
   const pages: readonly Route[] = [
     {
@@ -142,7 +152,7 @@ function createStatusRoutes(
           return;
         }
         const page = cache(`page ${cluster ?? ''}`, () =>
-          Buffer.from(renderPage(readStatus(source), links, cluster)),
+          Buffer.from(renderPage(readStatus(source, 'runbooks'), links, cluster)),
         );
         sendPage(response, page);
       },
@@ -159,7 +169,7 @@ function createStatusRoutes(
           response.writeHead(200, { etag, 'content-type': 'application/json; charset=utf-8' });
           response.end();
         } else {
-          const json = cache('status', () => toJson(readStatus(source)));
+          const json = cache('status', () => toJson(readStatus(source, ownRunbooks)));
           sendJson(response, json, { etag, 'cache-control': 'no-cache' });
         }
       },
@@ -170,7 +180,7 @@ function createStatusRoutes(
       handle({ headers: { accept = '' } }, response) {
         const config = source.describedConfig();
         if (accept.includes('text/html')) {
-          sendPage(response, Buffer.from(renderConfig(stringify(config), source, links)));
+          sendPage(response, Buffer.from(renderConfig(stringify(config), origin(), links)));
         } else if (accept.includes('application/json')) {
           sendJson(response, toJson(config), { vary: 'Accept' });
         } else {
@@ -182,6 +192,7 @@ function createStatusRoutes(
         }
       },
     },
+    ...createRunbookRoutes(origin, links),
   ];
   return [...pages.map((route) => refuseForeignHosts(route, web.external_url)), ...assets];
 }

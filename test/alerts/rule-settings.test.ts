@@ -22,6 +22,7 @@ describe('a value is taken', () => {
     ['clock_offset=0.001', { clock_offset: '0.001' }],
     ['backup_hours=744', { backup_hours: '744' }],
     ['runbook_url=https://a/b/', { runbook_url: 'https://a/b' }],
+    ['runbook_url=', { runbook_url: '' }],
     ['runbook_url=http://a//', { runbook_url: 'http://a/' }],
   ])('as the expressions need it: %s', (pair, changed) => {
     const values = { ...DEFAULTS, ...changed };
@@ -47,7 +48,7 @@ const BAD_PAIRS = `
   record_age=2 backup_hours=93600 license_days=1814400 disk_floor=5 scan_minutes=1.5
   disk_critical=0.3
   for.CrdbNodeDead=0m for.CrdbNodeDead=5min for.CrdbNodeDead= for.CrdbWatchdog=5m for.CrdbNodeDed=5m
-  job=( job=a(?i) job= runbook_url= runbook_url=https:// runbook_url=http://a'b runbook_url=http://a?b
+  job=( job=a(?i) job= runbook_url=https:// runbook_url=http://a'b runbook_url=http://a?b
   label.node_id=x label.severity=x label.=x label.1a=x label.a-b=x
 `;
 
@@ -91,7 +92,6 @@ test('a pair is refused with its remedy', () => {
     --set job=(: not a regular expression
     --set job=a(?i): not a regular expression
     --set job=: matches nothing; the default is crdb-exporter.*
-    --set runbook_url=: does not begin with https:// or http://: write it as https://host/path
     --set runbook_url=https://: is not a valid URL: write it as https://host/path
     --set runbook_url=http://a'b: is not a valid URL: write it as https://host/path
     --set runbook_url=http://a?b: has a query or a fragment: remove everything from the ? or # on

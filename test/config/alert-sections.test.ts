@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_FINDING_SETTINGS, RUNBOOK_URL } from '../../src/alerts/alert-settings.ts';
+import { DEFAULT_FINDING_SETTINGS } from '../../src/alerts/alert-settings.ts';
 import { CLUSTER, problemsOfEach } from './bad-file.ts';
 import { loadText, problemsOf } from './loading.ts';
 
@@ -31,10 +31,10 @@ test('limits and links that cannot be used are reported with their remedy', asyn
   `);
 });
 
-test('without thresholds and links there are the defaults, and the runbooks of the repository', async () => {
+test('without thresholds and links there are the defaults', async () => {
   const { config } = await loadText(`thresholds:\nlinks: { runbook_url: "" }\n${CLUSTER}`);
   expect(config).toMatchObject(DEFAULT_FINDING_SETTINGS);
-  expect(config.links).toEqual({ runbook_url: RUNBOOK_URL, dashboard_url: '' });
+  expect(config.links).toEqual({ runbook_url: '', dashboard_url: '' });
 });
 
 test('a limit changes alone, and a link has no slash at its end', async () => {

@@ -42,7 +42,7 @@ test('what is wrong with a file is reported with its place and its remedy', asyn
     exporter.yml:6:12: collectors.nodes.page_limits: unknown key "page_limits"; did you mean "page_limit"?
     exporter.yml:6:17: clusters[0].collectors.ranges.intervall: unknown key "intervall"; did you mean "interval"?
     exporter.yml:5:8: web.colour: unknown key "colour"; expected listen_address, external_url, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes, systemd_socket
-    exporter.yml:5:37: web.telemetry_path: "x" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
+    exporter.yml:5:37: web.telemetry_path: "x" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config, /runbooks/ and /-/ are taken
     exporter.yml:5:40: web.max_request: unknown key "max_request"; did you mean "max_requests"?
     exporter.yml:5:1: __proto__: unknown key "__proto__"; expected web, log, shard, config, thresholds, links, clusters, collectors
     exporter.yml:5:7: clusters[0].cluster_api.timout: unknown key "timout"; did you mean "timeout"?

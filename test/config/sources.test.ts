@@ -156,7 +156,7 @@ test('wrong flags and variables are named', async () => {
     "
     --shard.index: shard.index: "x" is not a whole number
     --shard.index: shard.index: -1 is too small: at least 0
-    --web.telemetry-path: web.telemetry_path: "metrics" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
+    --web.telemetry-path: web.telemetry_path: "metrics" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config, /runbooks/ and /-/ are taken
     CRDB_EXPORTER_COLLECTOR_NODES: collectors.nodes.enabled: "yes" is neither true nor false
     --cluster.username: clusters[0].cluster_api: the key "urls" is missing: set it (or --cluster.url)
     command line: clusters[0]: a cluster needs cluster_api or cloud_api or both

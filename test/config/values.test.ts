@@ -46,7 +46,7 @@ test('each wrong value is reported at its place, with what it should be', async 
     exporter.yml:4:29: web.listen_address[1]: "h:99999" has a port that is too large: at most 65535
     exporter.yml:4:40: web.listen_address[2]: "unix:" is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path
     exporter.yml:4:49: web.listen_address[3]: "::1:5" is not an address: write :10137, 127.0.0.1:10137, [::1]:10137 or unix:/path
-    exporter.yml:5:19: web.telemetry_path: "/probe" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
+    exporter.yml:5:19: web.telemetry_path: "/probe" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config, /runbooks/ and /-/ are taken
     exporter.yml:6:17: web.max_requests: 1.5 is not a whole number
     exporter.yml:7:15: web.max_probes: "4" is not a whole number: remove the quotes
     exporter.yml:9:11: clusters[0].name: 5 is not text: put it in quotes
@@ -94,13 +94,13 @@ test('what is wrong alone is reported in the same way', async () => {
     exporter.yml:1:24: web.listen_address: the list is empty: add at least one value
     exporter.yml:1:24: web.listen_address: ":1" is not a list: write it as [value, value]
     exporter.yml:1:17: shard.index: the index 2 is not below the count 2: shards count from 0 to 1
-    exporter.yml:1:24: web.telemetry_path: "metrics" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
-    exporter.yml:1:24: web.telemetry_path: "/" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
-    exporter.yml:1:24: web.telemetry_path: "/-/metrics" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
-    exporter.yml:1:24: web.telemetry_path: "/config" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
-    exporter.yml:1:24: web.telemetry_path: "/sd/x" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
-    exporter.yml:1:24: web.telemetry_path: "/a?b" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
-    exporter.yml:1:24: web.telemetry_path: "/a/" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "metrics" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config, /runbooks/ and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "/" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config, /runbooks/ and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "/-/metrics" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config, /runbooks/ and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "/config" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config, /runbooks/ and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "/sd/x" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config, /runbooks/ and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "/a?b" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config, /runbooks/ and /-/ are taken
+    exporter.yml:1:24: web.telemetry_path: "/a/" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config, /runbooks/ and /-/ are taken
     exporter.yml:1:16: shard.name: 3 is not text: put it in quotes
     exporter.yml:1:16: shard.name: "3" is not a shard name: write at most 63 letters, digits, ".", "_" or "-", not a number
     exporter.yml:1:16: shard.name: "é" is not a shard name: write at most 63 letters, digits, ".", "_" or "-", not a number

@@ -83,16 +83,17 @@ describe('links of findings', () => {
     expect(text).toContain('<a href="https://db.example:8080/#/reports/range/7">r7</a>');
   });
 
-  test('are absent without the settings, and the alert is named', async () => {
+  test('are absent without the settings, but for the runbooks that the exporter serves', async () => {
     await using scene = await openScene({ clusters, intervalSeconds: 600 });
     const { findings } = await readCluster(scene);
     for (const finding of findings) {
-      expect(finding).not.toHaveProperty('runbookUrl');
+      expect(finding.runbookUrl).toBe(finding.alert && `../runbooks/${finding.alert}`);
       expect(finding).not.toHaveProperty('dashboardUrl');
       expect(finding).not.toHaveProperty('rangeReports');
     }
     const { text } = await scene.exporter.get('/');
     expect(text).toContain('<small class="alert">CrdbRangesUnavailable</small>');
+    expect(text).toContain('<a href="runbooks/CrdbRangesUnavailable">Runbook</a>');
     expect(text).not.toMatch(/<a href="https?:/);
   });
 });

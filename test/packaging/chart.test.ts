@@ -190,6 +190,14 @@ describe.skipIf(!HAS_HELM)('the chart (needs helm)', () => {
       { ...LIMITED, rules: { enabled: true } },
       LIMITS,
     ],
+    [
+      'with the runbooks that the exporter serves',
+      {
+        config: { ...CONFIG, web: { external_url: 'https://ops.example/crdb/' } },
+        rules: { enabled: true },
+      },
+      ['runbook_url=https://ops.example/crdb/runbooks'],
+    ],
   ])('includes the rules %s', (_, values, pairs) => {
     const [rule] = ofKind(render(values), 'PrometheusRule');
     // Helm writes a large number in another way.

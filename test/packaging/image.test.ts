@@ -1,6 +1,14 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { validate } from 'dockerfile-utils';
@@ -69,14 +77,17 @@ describe('the Dockerfile', () => {
     expect(await check()).toBe(1);
   });
 
-  test('holds what the program reads beside itself to write the rules', () => {
+  test('holds what the program reads beside itself: rules and runbooks', async () => {
     const image = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-image-'));
     try {
       for (const copied of argumentsOf('COPY').filter((names) => !names.startsWith('--from'))) {
         const names = copied.split(' ');
         const target = path.join(image, names.pop() ?? '');
         for (const name of names) {
-          cpSync(path.join(ROOT, name), path.join(target, path.basename(name)));
+          // Of a folder the content is copied.
+          const isFolder = statSync(path.join(ROOT, name)).isDirectory();
+          const place = isFolder ? target : path.join(target, path.basename(name));
+          cpSync(path.join(ROOT, name), place, { recursive: true });
         }
       }
       for (const folder of ['src', 'simulator']) {
@@ -86,6 +97,10 @@ describe('the Dockerfile', () => {
       const main = path.join(image, 'app/dist/src/main.ts');
       const { stdout } = spawnSync(process.execPath, [main, 'rules'], { encoding: 'utf8' });
       expect(stdout).toBe(readFileSync(path.join(ROOT, 'config/prometheus/rules.yml'), 'utf8'));
+      const flags = ['--cluster.url=http://127.0.0.1:9', '--web.listen-address=127.0.0.1:0'];
+      await using exporter = runProgram(process.execPath, [main, ...flags]);
+      const [, url = ''] = await exporter.said(/listening address=(\S+)/);
+      expect((await fetch(`${url}/runbooks/CrdbNodeDead`)).status).toBe(200);
     } finally {
       rmSync(image, { recursive: true });
     }

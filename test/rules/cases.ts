@@ -42,7 +42,6 @@ interface AlertText {
   readonly description: string;
 }
 
-const RUNBOOKS = 'https://github.com/crdb-exporter/crdb-exporter/blob/main/docs/runbooks';
 const RULES = readRules().flatMap(({ rules }) => rules);
 const FOLDER = path.join(import.meta.dirname, 'cases');
 /** The cases that need every rule. */
@@ -182,7 +181,7 @@ function textTests(
       ]);
       return {
         exp_labels: { ...Object.fromEntries(labels), component },
-        exp_annotations: { summary, description, runbook_url: `${RUNBOOKS}/${alert}.md` },
+        exp_annotations: { summary, description },
       };
     }),
   }));

@@ -113,8 +113,6 @@ describe.skipIf(!hasProgram('promtool'))('the alerts', () => {
                   summary: '3 nodes of p are down at once.',
                   description:
                     'Nodes down, but live within the last hour: n3, n6, n9; not seen live in it: none. Localities without a live node: region=eu. Ranges without quorum: 0; without a live replica: 3. Start the most recently lost node first; do not decommission nodes and do not wipe disks.',
-                  runbook_url:
-                    'https://github.com/crdb-exporter/crdb-exporter/blob/main/docs/runbooks/CrdbMultipleNodesDown.md',
                 },
               },
             ],

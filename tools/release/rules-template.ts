@@ -32,17 +32,15 @@ function waitOf(rule: string): string | undefined {
   return /^ +for: (\w+)$/m.exec(rule)?.[1];
 }
 
-/** An alert whose time, in its texts, too, and whose link to a dashboard are those of the values. */
+/** An alert whose time, in its texts, too, and whose links are those of the values. */
 function settable(rule: string, usual: string | undefined): string {
   const [, name = ''] = /- alert: (\w+)/.exec(rule) ?? [];
   return rule
     .replace(`'${WAIT}'`, WAIT)
     .replaceAll(WAIT, `@@ get $set "for.${name}" | default "${usual}" @@@`)
-    .replace(/^ {8}annotations:$[^]*?^ {10}dashboard_url:.*\n(?: {12}.*\n)*/m, (annotations) =>
-      annotations.replace(
-        /^ {10}dashboard_url:[^]*/m,
-        (link) => `@@- if $set.dashboard_url @@@\n${link}@@- end @@@\n`,
-      ),
+    .replaceAll(
+      /^ {10}(runbook_url|dashboard_url):.*\n(?: {12}.*\n)*/gm,
+      (link, key: string) => `@@- if $set.${key} @@@\n${link}@@- end @@@\n`,
     );
 }
 
@@ -56,6 +54,7 @@ const HEAD = `{{- /* Written by npm run chart from config/prometheus/rules.templ
 {{- range $key, $value := .Values.config.links }}
 {{- if $value }}{{ $_ := set $config $key (trimSuffix "/" $value) }}{{ end }}
 {{- end }}
+{{- with include "crdb-exporter.runbooks" . }}{{ $_ := set $config "runbook_url" . }}{{ end }}
 {{- range $key, $value := $config }}
 {{- with get $.Values.rules.set $key }}
 {{- if ne (toString . | trimSuffix "/") (toString $value) }}{{ fail (printf "rules.set.%s differs from config: set it in config alone, for the status page, too" $key) }}{{ end }}

@@ -1,5 +1,8 @@
 import { once } from 'node:events';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import type { Command } from 'commander';
 import {
   CYCLE_SECONDS,
@@ -15,6 +18,7 @@ import type { Exporter } from '../../exporter/exporter.ts';
 import { messageOf } from '../../format.ts';
 import { createLog } from '../../log.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
+import { readCommandForm } from '../process/command-form.ts';
 import { untilStopSignal } from '../process/signals.ts';
 import { runExporter } from './serve.ts';
 import { addListenOptions, MULTI_REGION, scenarioOption } from './simulate.ts';
@@ -61,7 +65,10 @@ async function demo(
   });
   const config = await configure(simulator, exporterAddress);
   const log = createLog({ ...config.log, destination: 2 });
-  const exporter = await runExporter({ config, build, log });
+  await using folder = await writeConfig(simulator);
+  const flags = { 'config.file': folder.file };
+  const commandForm = readCommandForm({ collectors: COLLECTORS, flags, env: process.env }, config);
+  const exporter = await runExporter({ config, build, log, commandForm });
   process.stdout.write(describeDemo(exporter, simulator));
   await stopped;
   await exporter.stop();
@@ -97,6 +104,31 @@ async function configure(simulator: Simulator, address: string): Promise<Config>
   );
   const web = { ...config.web, listen_address: await Promise.all(listenAddresses) };
   return { ...config, web, clusters };
+}
+
+/**
+ * Writes the demo's cluster to a file for the commands that the status page recommends, until it is disposed; its passwords are
+ * those that the demo prints. No file where none can be written.
+ */
+async function writeConfig({
+  clusterUrl,
+  username,
+  password,
+  cloudUrl,
+  cloudClusterId,
+  cloudToken,
+}: Simulator) {
+  const cluster_api = { urls: [clusterUrl], username, password };
+  const cloud_api = { url: cloudUrl, cluster_id: cloudClusterId, token: cloudToken };
+  const config = { clusters: [{ name: 'demo', cluster_api, cloud_api }] };
+  try {
+    const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-demo-'));
+    const file = path.join(folder, 'demo.yml');
+    await writeFile(file, JSON.stringify(config), { mode: 0o600 });
+    return { file, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) };
+  } catch {
+    return { file: undefined, [Symbol.asyncDispose]: () => Promise.resolve() };
+  }
 }
 
 /** The port, or the next one that is free and not `taken`; 0 stays 0, any port. */

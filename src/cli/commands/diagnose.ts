@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { TLSSocket } from 'node:tls';
 import { type Command, Option } from 'commander';
-import type { FindingSettings } from '../../alerts/alert-settings.ts';
+import { completeLinks, type FindingSettings } from '../../alerts/alert-settings.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { ClusterIdentity, nodeIdentity } from '../../cockroach/identity.ts';
 import { PAGE_LIMIT } from '../../cockroach/node.ts';
@@ -58,7 +58,7 @@ export function define(command: Command, context: CommandContext): void {
     const exitCode = await runCancellable(async (signal) => {
       const lists = clusters.map((each) => new Checklist(each, signal, verbose));
       for (const list of lists) await checkCluster(list, context, options, config.thresholds);
-      return report(lists, options.output, config.links);
+      return report(lists, options.output, completeLinks(config));
     });
     context.setExitCode(exitCode);
   });

@@ -8,6 +8,7 @@ import { findFile } from '../../config/sources.ts';
 import { Exporter, type ExporterOptions } from '../../exporter/exporter.ts';
 import { createLog, type Log } from '../../log.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../command.ts';
+import { readCommandForm } from '../process/command-form.ts';
 import { untilStopSignal } from '../process/signals.ts';
 import { createSystemdNotifier, inheritedSockets } from '../process/systemd.ts';
 import { addConfigFlags, configSources, loadCommandConfig } from '../schema-flags.ts';
@@ -76,6 +77,7 @@ async function serve(sources: ConfigSources, build: Build): Promise<void> {
     load,
     sockets,
     droppedLogLines: () => droppedLogLines,
+    commandForm: readCommandForm(sources, config),
   });
   const file = config.config.auto_reload ? findFile(sources) : undefined;
   using _reloads = await reloadOnChange(exporter, file);

@@ -3,14 +3,16 @@ import type { FindingSettings } from '../../alerts/alert-settings.ts';
 import type { History } from '../../findings/history.ts';
 import type { PolledCluster } from '../../findings/observation.ts';
 import { formatAdvice } from '../../findings/polls.ts';
-import { bySeverity, clusterFlag, linkFinding } from '../../findings/problem.ts';
+import { bySeverity, linkFinding } from '../../findings/problem.ts';
 import type {
   ClusterStatus,
   CollectorState,
   CollectorStatus,
+  CommandForm,
   Finding,
   Status,
 } from '../../findings/status.ts';
+import { completeCommands } from './commands.ts';
 
 /** The source of the status page and of /api/status. */
 export interface StatusSource {
@@ -21,6 +23,7 @@ export interface StatusSource {
   readonly describedConfig: () => unknown;
   /** Limits and links of the running configuration. */
   readonly findingSettings: () => FindingSettings;
+  readonly commandForm: CommandForm;
   /** The problems of the exporter itself, for every cluster. */
   readonly problems: () => readonly Finding[];
   /** Wall clock, ms. */
@@ -28,9 +31,12 @@ export interface StatusSource {
   readonly wallMs: () => number;
 }
 
-export function readStatus(source: StatusSource): Status {
+/** `runbooks` is where the exporter serves the runbooks, as the reader of the status can find them. */
+export function readStatus(source: StatusSource, runbooks: string): Status {
   const nowMs = source.wallMs();
-  const clusters = source.clusters().map((cluster) => readClusterStatus(cluster, source, nowMs));
+  const clusters = source
+    .clusters()
+    .map((cluster) => readClusterStatus(cluster, source, nowMs, runbooks));
   const states = clusters.flatMap(({ collectors }) => collectors.map(({ state }) => state));
   const count = (state: string): number => states.filter((found) => found === state).length;
   return {
@@ -38,33 +44,35 @@ export function readStatus(source: StatusSource): Status {
     version: source.version,
     startedAt: new Date(source.startedMs).toISOString(),
     collectors: { ok: count('ok'), failing: count('failing'), waiting: count('waiting') },
+    commands: source.commandForm,
     clusters,
   };
 }
 
 function readClusterStatus(
   cluster: PolledCluster,
-  { history: histories, startedMs, problems, clusters, findingSettings }: StatusSource,
+  { history: histories, startedMs, problems, clusters, findingSettings, commandForm }: StatusSource,
   nowMs: number,
+  runbooks: string,
 ): ClusterStatus {
   const { name } = cluster;
   const consoleUrl = cluster.config.console_url;
-  const flag = clusterFlag(clusters().length, name);
+  const complete = (text: string) => completeCommands(text, commandForm, clusters().length, name);
   const { links } = findingSettings();
   const history = histories.ofCluster(name);
   const { findings, collectors, ...reading } = history.read(cluster, nowMs);
   return {
     ...reading,
-    collectors: collectors.map((collector) => writeCollector(collector, name)),
+    collectors: collectors.map((collector) => writeCollector(collector, name, complete)),
     consoleUrl,
     mayBeOlder: history.isFromFirstPolls(reading.since, startedMs),
     findings: [...problems(), ...findings]
       .toSorted(bySeverity)
       .map(({ rangeIds, cause: _cause, affects: _affects, ...finding }) => ({
         ...finding,
-        ...linkFinding({ ...finding, rangeIds }, links, { name, consoleUrl }),
+        ...linkFinding({ ...finding, rangeIds }, links, { name, consoleUrl }, runbooks),
         mayBeOlder: history.isFromFirstPolls(finding.since, startedMs),
-        next: completeCommands(finding.next, flag),
+        next: complete(finding.next),
       })),
   };
 }
@@ -72,18 +80,15 @@ function readClusterStatus(
 function writeCollector(
   { failure, isOld: _isOld, ...collector }: CollectorState,
   cluster: string,
+  complete: (text: string) => string,
 ): CollectorStatus {
   if (failure === undefined) return { ...collector, error: undefined };
   const { error, remedy } = failure;
   const { reason, message } = error;
-  return { ...collector, error: { reason, message, advice: formatAdvice(remedy, cluster) } };
-}
-
-/** Adds the flag to the commands of this program in a text. */
-function completeCommands(text: string, flag: string): string {
-  return text.replaceAll(/`(crdb-exporter [^`]+)`/g, (command, words: string) =>
-    words.includes('--cluster') ? command : `\`${words}${flag}\``,
-  );
+  return {
+    ...collector,
+    error: { reason, message, advice: complete(formatAdvice(remedy, cluster)) },
+  };
 }
 
 /** A text that changes when a poll begins or ends, data expires, limits change or a reload fails. */

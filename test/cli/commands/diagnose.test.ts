@@ -311,4 +311,6 @@ test('what diagnose finds leads to the runbook, or names the alert where no addr
   expect(await printed('')).toMatch(/Node 4 is dead\.\n.*\n {8}see CrdbNodeDead\n/);
   const links = 'links: { runbook_url: https://wiki.example }\n';
   expect(await printed(links)).toContain('see https://wiki.example/CrdbNodeDead.md\n');
+  const web = 'web: { external_url: https://crdb.example/x/ }\n';
+  expect(await printed(web)).toContain('see https://crdb.example/x/runbooks/CrdbNodeDead.md\n');
 });

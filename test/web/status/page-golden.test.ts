@@ -6,12 +6,30 @@ import { expectGolden } from '../../support/golden.ts';
 import { BLIND, CALM, DAY, HURT, LARGE, PARTIAL } from './page-clusters.ts';
 
 const UPDATE = 'npx vitest run -u --project together test/web/status/page-golden.test.ts';
-const LINKS = { style: '/a.css', script: '/a.js', icon: '/a.svg', telemetryPath: '/metrics' };
+const COMMANDS = {
+  program: 'sudo crdb-exporter',
+  options: ' --config.file=/etc/exporter.yml',
+  variables: ['CRDB_TOKEN'],
+};
+const LINKS = {
+  root: '',
+  style: '/a.css',
+  script: '/a.js',
+  icon: '/a.svg',
+  telemetryPath: '/metrics',
+};
 
 function render(clusters: readonly ClusterStatus[], name?: string): string {
   const collectors = { ok: 2, failing: 1, waiting: 1 };
   const [at, startedAt] = [`${DAY}14:00:00.000Z`, `${DAY}09:00:00.000Z`];
-  const status: Status = { at, version: '1.2.3', startedAt, collectors, clusters };
+  const status: Status = {
+    at,
+    version: '1.2.3',
+    startedAt,
+    collectors,
+    commands: COMMANDS,
+    clusters,
+  };
   return renderPage(status, LINKS, name);
 }
 
@@ -48,7 +66,7 @@ describe('the page', () => {
       state: at === 30 ? ('problems' as const) : ('healthy' as const),
     }));
     const text = render(clusters);
-    expect(text).toContain('<title>c30 has problems');
+    expect(text).toContain('<title>c30: ');
     expect(text.match(/<h2/g)).toHaveLength(1);
     expect(text.match(/href="\.\/\?cluster=c\d+"/g)).toHaveLength(50);
     expect(Buffer.byteLength(text)).toBeLessThan(100_000);
@@ -64,16 +82,16 @@ describe('the page', () => {
       hurt('b', [ofExporter, warning]),
       { ...CALM, name: 'd', findings: [ofExporter] },
     ];
-    expect(render([...others, worst, hurt('e', [critical])])).toContain('<title>c has problems');
-    expect(render(others)).toContain('<title>b has problems');
+    expect(render([...others, worst, hurt('e', [critical])])).toContain('<title>c: outage');
+    expect(render(others)).toContain('<title>b: outage');
   });
 
   test('says what it does not read, and that the rest is healthy', () => {
     const text = render([{ ...CALM, notRead: ['sessions', 'ranges of other nodes'] }]);
-    expect(text).toContain('<title>calm is healthy, as far as it is read');
+    expect(text).toContain('<title>calm: healthy, as far as it is read');
     expect(text).toContain('Not read by this exporter: sessions and ranges of other nodes.');
     const damaged = render([{ ...HURT, notRead: ['sessions'] }]);
-    expect(damaged).toContain('<title>prod has problems');
+    expect(damaged).toContain('<title>prod: outage');
     expect(damaged).toContain('Not read by this exporter: sessions.');
   });
 

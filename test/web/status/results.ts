@@ -226,6 +226,7 @@ const NOTHING: Memory = {
   lastSeen: {},
   lost: undefined,
   trends: new Map(),
+  departures: new Map(),
 };
 
 /** What is known of a cluster at this time when nothing is remembered but this. */

@@ -52,7 +52,8 @@ test('/api/status may be asked for its tag alone, or whether it has changed', as
 });
 
 test.each([
-  ['/', '<title>orchard '],
+  ['/', '<title>orchard: healthy '],
+  ['/runbooks/', '<title>Runbooks · crdb-exporter</title>'],
   ['/config', '<title>Configuration · crdb-exporter</title>'],
 ])('%s for a browser is a page that loads nothing from elsewhere', async (path, title) => {
   const { url } = await startPolledOrchard();
@@ -101,7 +102,7 @@ test('every link of a page works below a path prefix that a proxy removes', asyn
   const { url } = await startPolledOrchard({ flags: { 'web.telemetry-path': '/prom/data' } });
   await using proxy = await serveBelow('/ops/crdb', url);
   const found = new Set<string>();
-  for (const path of ['', '?cluster=orchard', 'config']) {
+  for (const path of ['', '?cluster=orchard', 'config', 'runbooks/']) {
     const headers = { accept: 'text/html' };
     const { text } = await fetchPath(proxy.url, new URL(path, proxy.url).pathname, { headers });
     for (const [, link = ''] of text.matchAll(/(?:href|src)="([^"#]+)"/g)) {

@@ -86,7 +86,7 @@ describe('/', () => {
   test('shows the named cluster, and 404 for an unknown one', async () => {
     await using scene = await openScene({ ...SINGLE_POLL, clusters: { east: SMALL, west: SMALL } });
     const { text } = await scene.exporter.get('/?cluster=west');
-    expect(text).toContain('<title>west ');
+    expect(text).toContain('<title>west: ');
     expect(await scene.exporter.get('/?cluster=north')).toMatchObject({
       status: 404,
       text: 'unknown cluster; configured clusters: east, west\n',

@@ -75,3 +75,14 @@ relabelings:
 metricRelabelings: {{- toYaml . | nindent 2 }}
 {{- end }}
 {{- end -}}
+
+{{/* Where the runbooks are: at the configured address, else below that of the exporter; empty where neither is known. */}}
+{{- define "crdb-exporter.runbooks" -}}
+{{- $links := .Values.config.links | default dict -}}
+{{- $web := .Values.config.web | default dict -}}
+{{- if $links.runbook_url -}}
+{{- trimSuffix "/" $links.runbook_url -}}
+{{- else if $web.external_url -}}
+{{- printf "%s/runbooks" (trimSuffix "/" $web.external_url) -}}
+{{- end -}}
+{{- end -}}

@@ -68,7 +68,7 @@ export function bar(ratio: number): Html {
 export function withCode(text: string): readonly Html[] {
   return text.split('`').map((part, index) => {
     if (index % 2 === 0) return html`${part}`;
-    const isCommand = /^(?:crdb-exporter|cockroach) /.test(part);
+    const isCommand = /(?:^| |\/)(?:crdb-exporter(?:\.cjs)?|cockroach) /.test(part);
     return html`<code>${part}</code>${
         isCommand &&
         html`<button type="button" class="copy" aria-label="copy ${part}">copy</button>`
@@ -83,7 +83,7 @@ export const MAX_ROWS = 10;
 export type Column<T> = readonly [
   title: string,
   cell: (item: T) => Part,
-  kind?: 'number' | 'name' | 'place' | 'bars' | undefined,
+  kind?: 'number' | 'name' | 'place' | 'words' | 'bars' | undefined,
 ];
 
 /** A table that scrolls sideways where it is too wide, and is a list on a phone; the first column names the row. */
@@ -126,6 +126,8 @@ export function known(value: number | undefined, format: (value: number) => stri
  * with the content.
  */
 export interface PageLinks {
+  /** From the page to `/`: empty, or `../`. */
+  readonly root: string;
   readonly style: string;
   readonly script: string;
   readonly icon: string;
@@ -133,7 +135,7 @@ export interface PageLinks {
 }
 
 /** Which exporter made a page, and when; times are RFC 3339. */
-interface PageOrigin {
+export interface PageOrigin {
   readonly version: string;
   readonly startedAt: string;
   readonly at: string;
@@ -144,7 +146,7 @@ export function frame(
   title: string,
   main: Html,
   { version, startedAt, at }: PageOrigin,
-  links: PageLinks,
+  { root, ...links }: PageLinks,
 ): string {
   return html`<!doctype html>
     <html lang="en">
@@ -152,20 +154,23 @@ export function frame(
         <meta charset="utf-8" />
         <meta name="viewport" content="width=device-width, initial-scale=1" />
         <title>${title} · crdb-exporter</title>
-        <link rel="icon" href="${links.icon}" type="image/svg+xml" />
-        <link rel="stylesheet" href="${links.style}" />
-        <script src="${links.script}" defer></script>
+        <link rel="icon" href="${root}${links.icon}" type="image/svg+xml" />
+        <link rel="stylesheet" href="${root}${links.style}" />
+        <script src="${root}${links.script}" defer></script>
       </head>
       <body>
         <a class="skip" href="#main">Skip to the content</a>
         <header>
-          <h1><a href="./">crdb-exporter</a></h1>
+          <h1><a href="${root === '' ? './' : root}">crdb-exporter</a></h1>
           <p class="quiet">${version} · up ${relativeTime(startedAt, Date.parse(at))}</p>
           <nav aria-label="All pages">
-            <a href="${links.telemetryPath}">Metrics</a> <a href="api/status">Status as JSON</a>
-            <a href="config">Configuration</a> <a href="sd/nodes">Discovery: nodes</a>
-            <a href="sd/clusters">Discovery: clusters</a> <a href="-/healthy">Health</a>
-            <a href="-/ready">Readiness</a>
+            <a href="${root}${links.telemetryPath}">Metrics</a>
+            <a href="${root}api/status">Status as JSON</a> <a href="${root}runbooks/">Runbooks</a>
+            <a href="${root}config">Configuration</a>
+            <a href="${root}sd/nodes">Discovery: nodes</a>
+            <a href="${root}sd/clusters">Discovery: clusters</a>
+            <a href="${root}-/healthy">Health</a>
+            <a href="${root}-/ready">Readiness</a>
           </nav>
         </header>
         <main id="main">${main}</main>

@@ -1,8 +1,16 @@
 import { formatLiveNodes } from '../../../findings/node-problems.ts';
-import { clusterFlag, isProblem } from '../../../findings/problem.ts';
-import type { ClusterStatus, CollectorStatus, Finding, Status } from '../../../findings/status.ts';
+import { isProblem } from '../../../findings/problem.ts';
+import { OUTAGES } from '../../../findings/range-problems.ts';
+import type {
+  ClusterStatus,
+  CollectorStatus,
+  CommandForm,
+  Finding,
+  Status,
+} from '../../../findings/status.ts';
 import { formatList } from '../../../format.ts';
 import { SEVERITIES } from '../../../vocabulary.ts';
+import { completeCommand } from '../commands.ts';
 import {
   formatTime,
   frame,
@@ -10,17 +18,12 @@ import {
   type Html,
   icon,
   type PageLinks,
+  type PageOrigin,
   relativeTime,
   withCode,
 } from './html.ts';
-import {
-  assistantState,
-  collectorTable,
-  nodeList,
-  reachability,
-  sessionTables,
-  userFigures,
-} from './panels.ts';
+import { nodeTable, reachability } from './node-panel.ts';
+import { assistantState, collectorTable, sessionTables, userFigures } from './panels.ts';
 import {
   hotRanges,
   lastKnownRanges,
@@ -44,15 +47,26 @@ export function renderPage(status: Status, links: PageLinks, name: string | unde
     return frame('crdb-exporter', html`<h2>No cluster is configured</h2>`, status, links);
   }
   const main = html`${status.clusters.length > 1 && clusterTabs(status, shown)}
-    ${headline(shown, nowMs)}${userFigures(shown)}${findingList(shown, nowMs)}
-    <div class="panels">${panels(shown, nowMs, status.clusters.length)}</div>`;
-  return frame(`${shown.name} ${stateText(shown)}`, main, status, links);
+    ${headline(shown, nowMs)}${userFigures(shown)}${findingList(shown, nowMs, status.commands)}
+    <div class="panels">${panels(shown, nowMs, status)}</div>`;
+  return frame(`${shown.name}: ${titleWord(shown)}`, main, status, links);
 }
 
 /** `is healthy`; what is not read may not be. */
 function stateText({ state, notRead }: ClusterStatus): string {
   const isPart = state === 'healthy' && notRead.length > 0;
   return `${STATE_TEXTS[state]}${isPart ? ', as far as it is read' : ''}`;
+}
+
+/** The state for the tab of a browser: `outage` while ranges serve nothing, else how severe the worst problem is. */
+function titleWord(cluster: ClusterStatus): string {
+  const { problems = {}, verification } = cluster.ranges ?? {};
+  const isOutage =
+    cluster.state === 'problems' &&
+    (OUTAGES.some((problem) => (problems[problem] ?? 0) > 0) ||
+      (verification?.servingNothing ?? 0) > 0);
+  if (isOutage) return 'outage';
+  return cluster.state === 'healthy' ? stateText(cluster).replace('is ', '') : lookOf(cluster);
 }
 
 function chooseCluster(clusters: readonly ClusterStatus[], name: string | undefined) {
@@ -128,8 +142,15 @@ function headline(cluster: ClusterStatus, nowMs: number): Html {
   </section>`;
 }
 
+/** The first command of the runbook of CrdbClusterApiDown. */
+const FIRST_STEP = "cockroach sql --url ... -e 'SELECT 1'";
+
 /** Everything about one cluster; all that has no data is one line. */
-function panels(cluster: ClusterStatus, nowMs: number, clusters: number): readonly Html[] {
+function panels(
+  cluster: ClusterStatus,
+  nowMs: number,
+  { clusters, commands }: Status,
+): readonly Html[] {
   const { sessions, assistant, collectors, findings, consoleUrl, lastKnown } = cluster;
   const nodes = lastKnown?.nodes ?? cluster.nodes;
   // Nothing that was last seen may lead to a decision: no ranges that depend on a node, no commands.
@@ -137,12 +158,21 @@ function panels(cluster: ClusterStatus, nowMs: number, clusters: number): readon
   const pastRanges = lastKnown?.ranges && lastKnownRanges(lastKnown.ranges, nowMs);
   const source = (name: string) => collectors.find((collector) => collector.name === name);
   const isPartial = source('ranges')?.isPartial;
-  const details = { flag: clusterFlag(clusters, cluster.name), consoleUrl, isPartial };
+  const details = {
+    commandFor: (words: string) => completeCommand(words, commands, clusters.length, cluster.name),
+    consoleUrl,
+    isPartial,
+  };
   const lastSeenAt = isPast(cluster) ? source('nodes')?.lastSuccessAt : undefined;
   const network = !isPast(cluster) && cluster.network && reachability(cluster.network);
   /** Titles, the collectors that the data is from, what is listed, and the content. What lists nothing is one line. */
   const parts = [
-    ['Nodes', 'nodes', nodes?.list, nodes && html`${nodeList(nodes, nowMs, lastSeenAt)}${network}`],
+    [
+      'Nodes',
+      'nodes',
+      nodes?.list,
+      nodes && html`${nodeTable(nodes, nowMs, lastSeenAt)}${network}`,
+    ],
     [
       'Problem ranges',
       'ranges',
@@ -165,8 +195,20 @@ function panels(cluster: ClusterStatus, nowMs: number, clusters: number): readon
     return [panel(title, listed.length > 0, content, nowMs, from, isLastKnown)];
   });
   const none = html`<p class="panel line quiet">No current data: ${formatList(missing)}.</p>`;
+  const firstStep = html`<p class="panel line">
+    ${icon('unknown')}
+    <span
+      >The API does not respond: what was seen last may have changed. First:
+      ${withCode(`\`${FIRST_STEP}\``)}, as an application does.</span
+    >
+  </p>`;
   const table = panel('Collectors', true, collectorTable(collectors, nowMs), nowMs);
-  return [...(missing.length > 0 ? [none] : []), ...shown, table];
+  return [
+    ...(lastKnown === undefined ? [] : [firstStep]),
+    ...(missing.length > 0 ? [none] : []),
+    ...shown,
+    table,
+  ];
 }
 
 function panel(
@@ -199,7 +241,11 @@ function panel(
 const MAX_UNFOLDED = 6;
 
 /** Present without findings, too, so that a live page keeps its structure. */
-function findingList({ findings, state }: ClusterStatus, nowMs: number): Html {
+function findingList(
+  { findings, state }: ClusterStatus,
+  nowMs: number,
+  { variables }: CommandForm,
+): Html {
   const [first, more] = [findings.slice(0, MAX_UNFOLDED), findings.slice(MAX_UNFOLDED)];
   const none = state === 'unknown' ? 'There is not enough data yet.' : 'No problems found.';
   return html`<section class="findings" aria-labelledby="findings-title">
@@ -222,6 +268,12 @@ function findingList({ findings, state }: ClusterStatus, nowMs: number): Html {
           ${more.map((finding) => findingItem(finding, nowMs))}
         </ul>
       </details>`
+    }
+    ${
+      variables.length > 0 &&
+      html`<p class="quiet">
+        Commands need the secrets of this exporter in ${formatList(variables)}.
+      </p>`
     }
   </section>`;
 }
@@ -269,25 +321,11 @@ function duration({ since, mayBeOlder }: Pick<Finding, 'since' | 'mayBeOlder'>, 
 }
 
 /** The running configuration as YAML, whose secrets are hidden. */
-export function renderConfig(
-  yaml: string,
-  {
-    version,
-    startedMs,
-    wallMs,
-  }: { readonly version: string; readonly startedMs: number; readonly wallMs: () => number },
-  links: PageLinks,
-): string {
+export function renderConfig(yaml: string, origin: PageOrigin, links: PageLinks): string {
   const main = html`<h2>Running configuration</h2>
     <p class="quiet">
       The active settings, by the keys of the configuration file. Secrets are hidden.
     </p>
     <pre class="panel" tabindex="0">${yaml}</pre>`;
-  const startedAt = new Date(startedMs).toISOString();
-  return frame(
-    'Configuration',
-    main,
-    { version, startedAt, at: new Date(wallMs()).toISOString() },
-    links,
-  );
+  return frame('Configuration', main, origin, links);
 }

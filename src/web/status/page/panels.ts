@@ -2,13 +2,9 @@ import type {
   AssistantStatus,
   ClusterStatus,
   CollectorStatus,
-  NodesStatus,
-  NodeStatus,
-  ReachabilityStatus,
   SessionsStatus,
 } from '../../../findings/status.ts';
 import {
-  capitalize,
   formatBytes,
   formatCount,
   formatDuration,
@@ -25,9 +21,6 @@ import {
   relativeTime,
   table,
 } from './html.ts';
-
-/** Nodes that are drawn; of larger clusters only those that are not healthy, and the others are counted. */
-const MAX_NODES = 400;
 
 /** Whether users are affected: their statements, and the tables that they cannot use. Nothing on data that may be old. */
 export function userFigures({ sqlLoad, ranges, collectors }: ClusterStatus): Html | false {
@@ -64,69 +57,6 @@ export function userFigures({ sqlLoad, ranges, collectors }: ClusterStatus): Htm
         html`<li><span>${title}</span><b>${value}</b><small>${more}</small></li>`,
     )}
   </ul>`;
-}
-
-/** The nodes by locality with their liveness; `lastSeenAt` while the polls fail, when nobody knows what is so now. */
-export function nodeList({ list }: NodesStatus, nowMs: number, lastSeenAt?: string): Html {
-  const localities = [...Map.groupBy(list, ({ locality }) => locality)];
-  return html`<div class="localities">
-    ${localities
-      .toSorted(([a], [b]) => (a < b ? -1 : 1))
-      .map(([locality, nodes]) => {
-        const shown =
-          list.length <= MAX_NODES ? nodes : nodes.filter((node) => nodeLevel(node) !== 'live');
-        const hidden = nodes.length - shown.length;
-        return html`<section>
-          <h4>${locality.replaceAll(',', ', ') || 'no locality'} <small>${nodes.length}</small></h4>
-          <ul>
-            ${shown.map((node) => nodeItem(node, nowMs, lastSeenAt))}
-          </ul>
-          ${hidden > 0 && html`<p class="quiet">and ${formatCount(hidden)} healthy</p>`}
-        </section>`;
-      })}
-  </div>`;
-}
-
-/** Who does not reach whom, or how slow the slowest pair is. */
-export function reachability({ answer, reason = '', slowest }: ReachabilityStatus): Html | false {
-  if (answer === 'unchecked') return false;
-  if (answer === 'unreachable') return html`<p>${icon('warning')} ${capitalize(reason)}.</p>`;
-  if (answer === 'unknown') {
-    const text = `Whether all nodes reach each other is not known: ${reason}.`;
-    return html`<p>${icon('unknown')} ${text}</p>`;
-  }
-  const { nodeId, peerId, seconds = 0 } = slowest ?? {};
-  const time = `: a round trip takes at most ${formatDuration(seconds)}, between nodes ${nodeId} and ${peerId}`;
-  return html`<p class="quiet">All live nodes reach each other${slowest && time}.</p>`;
-}
-
-function nodeItem(node: NodeStatus, nowMs: number, lastSeenAt: string | undefined): Html {
-  const { id, status, isStale, recordAt, isRetired, replicas } = node;
-  // `decommissioned` alone sounds as if nothing was left of the node.
-  const state = status === 'decommissioned' ? 'dead, decommissioning begun' : status;
-  if (lastSeenAt !== undefined) {
-    return html`<li class="past">
-      <b>n${id}</b> ${icon('unknown')} last seen ${state} ${relativeTime(lastSeenAt, nowMs)} ago
-    </li>`;
-  }
-  const age =
-    isStale && recordAt !== undefined && html`, record ${relativeTime(recordAt, nowMs)} old`;
-  const left =
-    status === 'decommissioning' &&
-    replicas !== undefined &&
-    `, ${formatCount(replicas)} replicas left`;
-  const level = nodeLevel(node);
-  return html`<li class="${level}">
-    <b>n${id}</b> ${icon(level)} ${state}${age}${isRetired && ', gone for good'}${left}
-  </li>`;
-}
-
-/** Severity of the state of a node, as its colour. */
-function nodeLevel({ status, isStale, isRetired }: NodeStatus): string {
-  if (isRetired) return 'info';
-  if (status === 'dead' || status === 'decommissioned') return 'critical';
-  if (status === 'unavailable' || status === 'unknown' || isStale) return 'warning';
-  return status === 'live' ? 'live' : 'info';
 }
 
 /** Sessions by state, and the applications with the oldest transactions. */

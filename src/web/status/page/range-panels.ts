@@ -56,7 +56,7 @@ export function problemRanges(
   findings: readonly Finding[],
   nowMs: number,
   {
-    flag,
+    commandFor,
     consoleUrl,
     isPartial = false,
   }: RangeDetails & { readonly isPartial?: boolean | undefined },
@@ -107,7 +107,7 @@ export function problemRanges(
         ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
       ],
     )}
-    ${rangeCommand(reported, flag)}${read}`;
+    ${rangeCommand(reported, commandFor)}${read}`;
 }
 
 /** All that is known of a lost range is which nodes held it. */
@@ -248,26 +248,36 @@ function formatProblem(problem: string): string {
 }
 
 /** The ranges with most queries and with most CPU. */
-export function hotRanges({ hottest }: RangesStatus, { flag, consoleUrl }: RangeDetails): Html {
+export function hotRanges(
+  { hottest }: RangesStatus,
+  { commandFor, consoleUrl }: RangeDetails,
+): Html {
   const [first] = hottest;
   if (first === undefined) return html`<p>No range is listed.</p>`;
   const max = Math.max(1, ...hottest.map(({ queriesPerSecond }) => queriesPerSecond));
+  // Few queries may use most CPU.
+  const maxCpu = Math.max(1e-3, ...hottest.map((range) => range.cpuSecondsPerSecond ?? 0));
   const hasCpu = hottest.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
   return html`${table('Hottest ranges', hottest.slice(0, MAX_ROWS), [
     ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
     ['Table', tableAndIndex, 'place'],
     ['Node', ({ nodeId }) => `n${nodeId}`],
-    ['Load', ({ queriesPerSecond }) => bar(queriesPerSecond / max), 'bars'],
+    [
+      'Load',
+      ({ queriesPerSecond, cpuSecondsPerSecond = 0 }) =>
+        bar(Math.max(queriesPerSecond / max, cpuSecondsPerSecond / maxCpu)),
+      'bars',
+    ],
     ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
     ['Writes/s', ({ writesPerSecond }) => known(writesPerSecond, formatNumber), 'number'],
     hasCpu && ['CPU', (range) => known(range.cpuSecondsPerSecond, formatPercent), 'number'],
-  ])}${rangeCommand(first, flag)}`;
+  ])}${rangeCommand(first, commandFor)}`;
 }
 
-/** The details of a range are shown by a command, which may need the name of the cluster, and by the DB Console. */
+/** The details of a range are shown by a command and by the DB Console. */
 export interface RangeDetails {
-  /** ` --cluster NAME`, or empty. */
-  readonly flag: string;
+  /** The whole command line of a command such as `range 7`. */
+  readonly commandFor: (words: string) => string;
   readonly consoleUrl?: string | undefined;
 }
 
@@ -279,10 +289,13 @@ function rangeName(rangeId: number, consoleUrl: string | undefined): Part {
 }
 
 /** The command that shows all that is known of the first range of a table. */
-function rangeCommand(range: ProblemRangeStatus | HotRangeStatus | undefined, flag: string) {
+function rangeCommand(
+  range: ProblemRangeStatus | HotRangeStatus | undefined,
+  commandFor: RangeDetails['commandFor'],
+) {
   if (range === undefined) return undefined;
   return html`<p class="quiet">
-    Details of the first: ${withCode(`\`crdb-exporter range ${range.rangeId}${flag}\``)}
+    Details of the first: ${withCode(`\`${commandFor(`range ${range.rangeId}`)}\``)}
   </p>`;
 }
 

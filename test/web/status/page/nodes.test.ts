@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import type { NodeStatus } from '../../../../src/findings/status.ts';
-import { nodeList } from '../../../../src/web/status/page/panels.ts';
+import type { NodesStatus, NodeStatus } from '../../../../src/findings/status.ts';
+import { nodeTable } from '../../../../src/web/status/page/node-panel.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 const EARLIER = '2026-03-01T11:46:00.000Z';
@@ -10,41 +10,149 @@ function node(id: number, more: Partial<NodeStatus> = {}): NodeStatus {
     id,
     status: 'live',
     locality: '',
-    build: '',
+    build: 'v25.4.3',
     recordAt: NOW,
     isStale: false,
     ...more,
   };
 }
 
-/** `class: text` of each item, and `# text` of each title. */
-function drawn(list: readonly NodeStatus[], lastSeenAt?: string): readonly string[] {
-  const { text } = nodeList({ byStatus: {}, builds: [], list }, Date.parse(NOW), lastSeenAt);
-  const found = text.matchAll(/<(?:h4|p|li)(?: class="(\w+)")?>([^]*?)<\/(?:h4|p|li)>/g);
-  return Array.from(found, ([, kind = '#', content = '']) => {
-    const words = content.replaceAll(/<[^>]*>/g, '').replaceAll(/\s+/g, ' ');
-    return `${kind}: ${words.trim()}`;
-  });
+function draw(list: readonly NodeStatus[], more: Partial<NodesStatus> = {}, lastSeenAt?: string) {
+  return nodeTable({ byStatus: {}, builds: [], list, ...more }, Date.parse(NOW), lastSeenAt).text;
 }
 
-test('while the polls fail, nodes are only what they were, without a colour', () => {
-  const nodes = [node(1), node(2, { status: 'dead', isStale: true })];
-  expect(drawn(nodes, EARLIER).slice(1)).toEqual([
-    'past: n1 ? last seen live 14 min ago',
-    'past: n2 ? last seen dead 14 min ago',
+function textOf(markup: string): string {
+  return markup
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+/** The cells of each row. */
+function rowsOf(markup: string): readonly (readonly string[])[] {
+  return Array.from(markup.matchAll(/<tr>([^]*?)<\/tr>/g), ([, row = '']) =>
+    Array.from(row.matchAll(/<t[hd]\b[^>]*>([^]*?)<\/t[hd]>/g), ([, cell = '']) => textOf(cell)),
+  );
+}
+
+/** What is said below the table. */
+function belowOf(markup: string): string {
+  return textOf(markup.slice(markup.indexOf('</table>')));
+}
+
+const FIGURES = {
+  startedAt: '2026-02-27T12:00:00.000Z',
+  cpuRatio: 0.41,
+  memoryRatio: 0.5,
+  diskUsedRatio: 0.985,
+  replicas: 1_200,
+  leases: 400,
+  sqlLatencyP99Seconds: 0.012,
+  peers: { reached: 7, all: 8 },
+  overLimit: ['disk'],
+} as const;
+
+test('the worst come first, stale records have no figures, and a figure over its limit has a sign', () => {
+  const nodes = [
+    node(1),
+    node(2, FIGURES),
+    node(3, { isStale: true, recordAt: EARLIER }),
+    node(4, { status: 'dead', locality: 'region=a,zone=b' }),
+    node(5, { status: 'draining', ...FIGURES, overLimit: [] }),
+  ];
+  const none = ['-', '-', '-', '-', '-', '-', '-', '-'];
+  const figures = ['2 d', '41 %', '50 %', '99 %', '1,200', '400', '12 ms', '7 of 8'];
+  expect(rowsOf(draw(nodes))).toEqual([
+    [
+      'Node',
+      'Status',
+      'Locality',
+      'Version',
+      'Uptime',
+      'CPU',
+      'Memory',
+      'Disk',
+      'Replicas',
+      'Leases',
+      'SQL p99',
+      'Peers',
+    ],
+    ['n4', '✕ dead', 'region=a, zone=b', 'v25.4.3', ...none],
+    ['n2', '✓ live', 'none', 'v25.4.3', ...figures.with(3, '! 99 %')],
+    ['n3', '! live, record 14 min old', 'none', 'v25.4.3', ...none],
+    ['n5', 'i draining', 'none', 'v25.4.3', ...figures],
+    ['n1', '✓ live', 'none', 'v25.4.3', ...none],
   ]);
 });
 
+test('while the polls fail, nodes are only what they were, without figures and progress', () => {
+  const nodes = [node(1, FIGURES), node(2, { status: 'dead', isStale: true })];
+  const versions = { builds: [], openUpgrade: 'held' } as const;
+  const markup = draw(nodes, { versions }, EARLIER);
+  expect(rowsOf(markup).slice(1)).toEqual([
+    ['n2', '? dead, 14 min ago', 'none', 'v25.4.3'],
+    ['n1', '? live, 14 min ago', 'none', 'v25.4.3'],
+  ]);
+  expect(belowOf(markup)).toBe('');
+});
+
 test.each([
-  [400, 0, 400],
-  [401, 0, 0],
-  [401, 3, 3],
-])('of %d nodes, %d of them dead, %d are shown and the others counted', (all, dead, shown) => {
+  [30, 0, 30, ''],
+  [31, 0, 10, 'and 21 more nodes, all live'],
+  [99, 12, 12, 'and 87 more nodes, all live'],
+  [99, 40, 30, 'and 69 more nodes, 10 of them not healthy'],
+])('of %d nodes, %d of them dead, %d have a row: the worst', (all, dead, shown, rest) => {
   const nodes = Array.from({ length: all }, (_, at) => {
-    return node(at, { status: at < dead ? 'dead' : 'live' });
+    return node(at + 1, { status: at >= all - dead ? 'dead' : 'live' });
   });
-  const items = drawn(nodes);
-  expect(items.filter((item) => / n\d/.test(item))).toHaveLength(shown);
-  const counted = items.filter((item) => item.startsWith('quiet'));
-  expect(counted).toEqual(shown === all ? [] : [`quiet: and ${all - shown} healthy`]);
+  const markup = draw(nodes);
+  const rows = rowsOf(markup).slice(1);
+  expect(rows).toHaveLength(shown);
+  const deadRows = rows.filter(([, status]) => status === '✕ dead');
+  expect(deadRows).toHaveLength(Math.min(dead, shown));
+  expect(belowOf(markup)).toBe(rest);
+});
+
+test('of more nodes than rows the live ones are counted by locality, the worst first', () => {
+  const nodes = Array.from({ length: 90 }, (_, at) =>
+    node(at + 1, { locality: `region=${'abc'[at % 3]}`, status: at % 3 === 2 ? 'dead' : 'live' }),
+  );
+  expect(belowOf(draw(nodes))).toBe(
+    'and 60 more nodes, all live region=c: 0 of 30 live region=a: 30 of 30 live region=b: 30 of 30 live',
+  );
+});
+
+const LEAVING = { replicasLeft: 180, replicasAtFirst: 300, firstSeenAt: EARLIER };
+
+test.each([
+  [{ replicasLeft: 0 }, 'no replica is left.'],
+  [{}, '180 replicas left (300 14 min ago); the rate is not known yet.'],
+  [
+    { perMinute: 12, secondsLeft: 900 },
+    '180 replicas left (300 14 min ago); 12 a minute leave, about 15 min to go.',
+  ],
+  [{ perMinute: -2 }, '180 replicas left (300 14 min ago); their number does not fall.'],
+  [
+    { perMinute: 0, stillSince: EARLIER, obstacle: 'only 2 other nodes are live' },
+    '! 180 replicas left (300 14 min ago); none has left it for 14 min: only 2 other nodes are live.',
+  ],
+])('the progress of a decommissioning %j', (more, text) => {
+  const departure = { ...LEAVING, ...more };
+  const markup = draw([node(6, { status: 'decommissioning', departure })]);
+  expect(belowOf(markup)).toBe(`n6 is being decommissioned: ${text}`);
+});
+
+test('the progress of an upgrade has the nodes that are left, and says what keeps it open', () => {
+  const builds = [
+    { build: 'v25.4.3', nodes: [1, 2], lastStartedAt: EARLIER },
+    { build: 'v25.2.1', nodes: [3], lastStartedAt: EARLIER },
+  ];
+  const belowWith = (versions: NodesStatus['versions']) => belowOf(draw([node(1)], { versions }));
+  expect(belowWith({ builds, openUpgrade: 'nodes' })).toBe(
+    '2 of 3 nodes run v25.4.3, the last one since 14 min; left: node 3 with v25.2.1. The upgrade is not finalized: it cannot be before all nodes run the new release.',
+  );
+  expect(belowWith({ builds: builds.slice(0, 1), openUpgrade: 'held' })).toBe(
+    '2 of 2 nodes run v25.4.3. The upgrade is not finalized: cluster.preserve_downgrade_option holds it.',
+  );
+  expect(belowWith({ builds: builds.slice(0, 1), openUpgrade: undefined })).toBe('');
 });

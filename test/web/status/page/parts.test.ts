@@ -22,6 +22,7 @@ function all({ text }: Html, expression: RegExp): readonly string[] {
   return Array.from(text.matchAll(expression), ([, found = '']) => found);
 }
 
+const commandFor = (words: string): string => `crdb-exporter ${words}`;
 const PLACE = { nodeId: 1, storeId: 2, table: '', index: '' };
 
 function findingOf(key: string, level: Finding['level']): Finding {
@@ -49,7 +50,7 @@ test('the worst problem ranges come first, and the oldest of them', () => {
     unavailable: 2,
     no_live_replica: 1,
   };
-  const drawn = problemRanges({ ...RANGES, problems, oldest }, findings, NOW_MS, { flag: '' });
+  const drawn = problemRanges({ ...RANGES, problems, oldest }, findings, NOW_MS, { commandFor });
   // r2 is a system range.
   expect(all(drawn, /<th scope="row"[^>]*>(r\d)</g)).toEqual(['r2', 'r5', 'r4', 'r1', 'r3', 'r0']);
   expect(all(drawn, /<li class="(\w+)">/g)).toEqual(['critical', 'critical', 'warning', 'info']);
@@ -69,7 +70,7 @@ test('what has no quorum begins with the ranges of the system, by name', () => {
   const withoutQuorum = { tables: [rides], otherRanges: 2, unnamedRanges: 0 };
   const ofScan = { problems: { unavailable: 5 }, oldest, withoutQuorum };
   const status = { ...RANGES, ...ofScan, verification: VERIFIED };
-  expect(textOf(problemRanges(status, [], NOW_MS, { flag: '' }))).toContain(
+  expect(textOf(problemRanges(status, [], NOW_MS, { commandFor }))).toContain(
     'Without quorum: r2 (system: node liveness), movr.public.rides (3 ranges) and 1 range outside of known tables.',
   );
 });

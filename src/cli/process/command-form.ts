@@ -1,0 +1,65 @@
+import { existsSync, readFileSync } from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { ROOT } from '../../build.ts';
+import type { Environment } from '../../config/files.ts';
+import type { Config } from '../../config/keys-and-flags.ts';
+import { repeatSources, type WrittenSources } from '../../config/sources.ts';
+import type { CommandForm } from '../../findings/status.ts';
+import { quoteArgument } from '../../format.ts';
+
+/** How users run a command with the configuration that this process was started with. */
+export function readCommandForm(sources: WrittenSources, { clusters }: Config): CommandForm {
+  const { env } = sources;
+  const container = enterContainer(env);
+  const isInContainer = container !== '';
+  const { flags, variables } = repeatSources(sources, isInContainer);
+  // systemd hands over credentials in a folder that root alone can read besides the service.
+  const before = !isInContainer && env['CREDENTIALS_DIRECTORY'] ? 'sudo ' : container;
+  const secrets = clusters.flatMap(({ cluster_api, cloud_api }) => [
+    cluster_api?.password,
+    cluster_api?.token,
+    cloud_api?.token,
+  ]);
+  const named = isInContainer ? [] : secrets.flatMap((secret) => secret?.variable ?? []);
+  return {
+    program: `${before}${quoteArgument(findProgram())}`,
+    options: flags.map((flag) => ` ${quoteArgument(flag)}`).join(''),
+    variables: [...new Set([...variables, ...named])],
+  };
+}
+
+/** What runs a command in the container of this process, which has its variables; empty outside of containers. */
+function enterContainer(env: Environment): string {
+  const name = os.hostname();
+  if (env['KUBERNETES_SERVICE_HOST']) {
+    const namespace = readNamespace();
+    const place = namespace === undefined ? '' : `--namespace ${namespace} `;
+    return `kubectl exec ${place}${quoteArgument(name)} -- `;
+  }
+  // The first digits of its id are the name of a container's host, unless it was given another one.
+  if (!/^[0-9a-f]{12}$/.test(name)) return '';
+  if (existsSync('/run/.containerenv')) return `podman exec ${name} `;
+  return existsSync('/.dockerenv') ? `docker exec ${name} ` : '';
+}
+
+/** The namespace of the pod, by the domains in which Kubernetes lets it look up names: `prod.svc.cluster.local`. */
+function readNamespace(): string | undefined {
+  try {
+    const [, namespace] =
+      /^search\s+([\w-]+)\.svc\./m.exec(readFileSync('/etc/resolv.conf', 'utf8')) ?? [];
+    return namespace;
+  } catch {
+    return undefined;
+  }
+}
+
+const NAME = 'crdb-exporter';
+/** Folders that the PATH of every shell has. */
+const SHARED_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin'];
+
+/** The command by its name where every shell finds it, else the launcher of this package or checkout. */
+function findProgram(): string {
+  const isFound = SHARED_FOLDERS.some((folder) => existsSync(path.join(folder, NAME)));
+  return isFound ? NAME : path.join(ROOT, 'bin', `${NAME}.cjs`);
+}

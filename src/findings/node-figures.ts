@@ -1,0 +1,111 @@
+import type { Thresholds } from '../alerts/alert-settings.ts';
+import { livenessOf } from '../cockroach/node.ts';
+import type { NetworkResult } from '../collectors/network/network-result.ts';
+import type { NodeStatus as NodeRecord } from '../collectors/nodes/collector.ts';
+import { formatCount, formatRanges, toTime } from '../format.ts';
+import { sum } from '../sum.ts';
+import { ratio } from './check.ts';
+import type { Departures } from './departures.ts';
+import type { NodeFigures, NodesStatus } from './status.ts';
+
+/** What the figures of nodes follow from, beside their records. */
+export interface FigureSources {
+  readonly thresholds: Thresholds;
+  /** Undefined while nobody knows who reaches whom. */
+  readonly network: NetworkResult | undefined;
+  /** High CPU is normal then. */
+  readonly isHeavyJobRunning: boolean;
+  readonly departures: Departures;
+  /** Ranges that have no quorum. */
+  readonly unavailable: number;
+}
+
+/** The nodes with what their records say; a stale record says nothing of now. */
+export function addFigures(
+  status: NodesStatus,
+  records: readonly NodeRecord[],
+  sources: FigureSources,
+): NodesStatus {
+  const byId = new Map(records.map((node) => [node.id, node]));
+  const obstacle = describeObstacle(records, sources.unavailable);
+  const list = status.list.map((node) => {
+    const record = byId.get(node.id);
+    if (record === undefined || !record.isFresh) return node;
+    const departure = sources.departures.get(node.id);
+    return {
+      ...node,
+      ...readFigures(record, sources),
+      ...(node.status === 'decommissioning' &&
+        departure && {
+          departure: { ...departure, obstacle: departure.stillSince && obstacle },
+        }),
+    };
+  });
+  return { ...status, list };
+}
+
+function readFigures(node: NodeRecord, sources: FigureSources): NodeFigures {
+  const { thresholds, network, isHeavyJobRunning } = sources;
+  const { id, metrics, memoryBytes, stores } = node;
+  const cpuRatio = metrics.get('sys.cpu.combined.percent-normalized');
+  const memoryRatio = ratio(metrics.get('sys.rss'), memoryBytes);
+  const freeRatio = leastFree(node);
+  const nanos = metrics.get('sql.service.latency-p99');
+  const peers = network?.peers.get(id);
+  const leases = sum(
+    Array.from(stores.values(), (store) => store.get('replicas.leaseholders') ?? NaN),
+  );
+  const figures = {
+    startedAt: toTime(node.startedSeconds * 1000),
+    cpuRatio,
+    memoryRatio,
+    diskUsedRatio: freeRatio === undefined ? undefined : 1 - freeRatio,
+    leases: stores.size === 0 || Number.isNaN(leases) ? undefined : leases,
+    sqlLatencyP99Seconds: nanos === undefined ? undefined : nanos / 1e9,
+    peers: peers && {
+      reached: peers.established,
+      all: peers.established + peers.establishing + peers.error + peers.unknown,
+    },
+  };
+  const isOver = {
+    cpu: !isHeavyJobRunning && (cpuRatio ?? 0) > thresholds.cpu,
+    memory: (memoryRatio ?? 0) > thresholds.memory,
+    disk: (freeRatio ?? 1) < thresholds.disk,
+    latency: (figures.sqlLatencyP99Seconds ?? 0) > thresholds.latency,
+    peers: network?.unreachable.some(({ nodeId }) => nodeId === id) ?? false,
+  };
+  const limits = ['cpu', 'memory', 'disk', 'latency', 'peers'] as const;
+  return { ...figures, overLimit: limits.filter((name) => isOver[name]) };
+}
+
+/** The free share of the fullest store; undefined where no store tells. */
+function leastFree({ stores }: NodeRecord): number | undefined {
+  const shares = [...stores.values()].flatMap(
+    (store) => ratio(store.get('capacity.available'), store.get('capacity')) ?? [],
+  );
+  return shares.length === 0 ? undefined : Math.min(...shares);
+}
+
+/** Most ranges have so many replicas. */
+const USUAL_REPLICAS = 3;
+/** A store that is fuller takes no replicas, by default. */
+const FULL = 0.95;
+
+/** Why replicas cannot leave a node, as a clause; undefined where it is not known. */
+function describeObstacle(records: readonly NodeRecord[], unavailable: number): string | undefined {
+  const targets = records.filter((node) => livenessOf(node) === 'live');
+  if (targets.length < USUAL_REPLICAS)
+    return `only ${targets.length} other ${targets.length === 1 ? 'node is' : 'nodes are'} live, and most ranges need ${USUAL_REPLICAS}: add a node`;
+  if (targets.every((node) => node.isFresh && (leastFree(node) ?? 1) < 1 - FULL))
+    return 'the stores of all live nodes are full: add a node or disk space';
+  const fresh = records.filter(({ isFresh }) => isFresh);
+  const waiting = sum(
+    fresh.flatMap(({ stores }) =>
+      Array.from(stores.values(), (store) => store.get('queue.replicate.purgatory') ?? 0),
+    ),
+  );
+  if (waiting > 0)
+    return `${formatCount(waiting)} ${waiting === 1 ? 'replica has' : 'replicas have'} no store that satisfies the constraints of ${waiting === 1 ? 'its zone' : 'their zones'}`;
+  if (unavailable > 0) return `${formatRanges(unavailable)} without a quorum cannot move`;
+  return undefined;
+}

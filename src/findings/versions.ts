@@ -1,0 +1,31 @@
+import { DEAD, livenessOf } from '../cockroach/node.ts';
+import type { NodeStatus } from '../collectors/nodes/collector.ts';
+import { toTime } from '../format.ts';
+import type { VersionsStatus } from './status.ts';
+
+/** Which builds the nodes run that are not gone, the newest first, and whether an upgrade is known to be open. */
+export function readVersions(
+  nodes: readonly NodeStatus[],
+  preserveDowngradeSeconds: number | undefined,
+): VersionsStatus {
+  const present = nodes.filter((node) => {
+    const status = livenessOf(node);
+    return !DEAD.has(status) && status !== 'unknown' && node.buildTag !== '';
+  });
+  const builds = [...Map.groupBy(present, ({ buildTag }) => buildTag)]
+    .toSorted(([a], [b]) => b.localeCompare(a, 'en', { numeric: true }))
+    .map(([build, members]) => ({
+      build,
+      nodes: members.map(({ id }) => id),
+      lastStartedAt: toTime(
+        1000 * Math.max(...members.map(({ startedSeconds }) => startedSeconds)),
+      ),
+    }));
+  const releases = new Set(present.map(({ serverVersion }) => serverVersion));
+  const isHeld = preserveDowngradeSeconds !== undefined;
+  return {
+    builds,
+    // Nodes do not tell that an upgrade is finalized, only what keeps it open.
+    openUpgrade: isHeld ? 'held' : releases.size > 1 ? 'nodes' : undefined,
+  };
+}

@@ -1,0 +1,177 @@
+import { chmod } from 'node:fs/promises';
+import path from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { startSimulator } from '../../simulator/index.ts';
+import type { Status } from '../../src/findings/status.ts';
+import { PROCESS_TIMEOUT_MS, type Running, start, startProgram } from '../cli/run.ts';
+import { makeFolder } from '../config/folder.ts';
+import { clusterYaml } from '../support/exporter.ts';
+import { eventually } from '../support/prometheus.ts';
+import { addressOf } from './process-support.ts';
+
+const OPTIONS = { nodes: 4, ranges: 60, sessions: 20, faultyNodes: true, frozen: true } as const;
+const LISTEN = '--web.listen-address=127.0.0.1:0';
+const PASSWORD = 'CRDB_EXPORTER_CLUSTER_PASSWORD';
+
+/** Programs that enter a container, which here is this machine: they run what follows the name of the container. */
+const ENTERING = {
+  kubectl: '#!/bin/sh\nwhile [ "$1" != -- ]; do shift; done\nshift\nexec "$@"\n',
+  docker: '#!/bin/sh\nshift 2\nexec "$@"\n',
+  podman: '#!/bin/sh\nshift 2\nexec "$@"\n',
+};
+
+function unescape(text: string): string {
+  return text.replaceAll(/&#(\d+);/g, (_, code: string) => String.fromCharCode(Number(code)));
+}
+
+/** The commands of this program that page and JSON offer, once each by their first words, as soon as these are among them. */
+async function readOffered(url: string, ...wanted: readonly string[]) {
+  return eventually(async () => {
+    if ((await fetch(`${url}/-/ready`)).status !== 200) return undefined;
+    const json = await (await fetch(`${url}/api/status`)).text();
+    const status: Status = JSON.parse(json);
+    const pages = await Promise.all(
+      status.clusters.map(async ({ name }) => (await fetch(`${url}/?cluster=${name}`)).text()),
+    );
+    const ofPages = pages.flatMap((page) =>
+      Array.from(page.matchAll(/<code>([^<]*)<\/code>/g), ([, code = '']) => unescape(code)),
+    );
+    const texts = status.clusters.flatMap(({ findings, collectors }) => [
+      ...findings.map(({ next }) => next),
+      ...collectors.flatMap(({ error }) => error?.advice ?? []),
+    ]);
+    const ofTexts = texts.flatMap((text) =>
+      Array.from(text.matchAll(/`([^`]+)`/g), ([, code = '']) => code),
+    );
+    const { program, options, variables } = status.commands;
+    const all = [...ofPages, ...ofTexts].filter((code) => code.includes('crdb-exporter'));
+    const wordsOf = (command: string): string =>
+      command.slice(program.length + 1).replaceAll(options, '');
+    // What is offered for every range or node is run once for each cluster.
+    const kinds = Map.groupBy(all, (command) => wordsOf(command).replaceAll(/ \d+/g, ''));
+    const commands = [...kinds.values()].flatMap(([first = '']) => first);
+    const isThere = ['range', ...wanted].every((word) =>
+      commands.some((command) => wordsOf(command).split(' ')[0] === word),
+    );
+    return isThere
+      ? { commands, all, program, options, variables, page: pages.join('') }
+      : undefined;
+  });
+}
+
+/** Pastes a command into a shell in another folder. */
+async function paste(command: string, env: Readonly<Record<string, string>> = {}) {
+  const folder = await makeFolder(ENTERING);
+  await Promise.all(Object.keys(ENTERING).map((name) => chmod(path.join(folder, name), 0o700)));
+  const line = `cd / && PATH="${folder}:$PATH" && ${command}`;
+  const running = startProgram('sh', ['-c', line], env);
+  running.child.stdin.end();
+  return running.ended;
+}
+
+async function expectToWork(commands: readonly string[], env?: Readonly<Record<string, string>>) {
+  for (const command of commands) {
+    // It reads twice, with this time between.
+    const { code, err } = await paste(
+      command.replace('--still-after 10m', '--still-after 1s'),
+      env,
+    );
+    // 1: the command found a problem.
+    expect([0, 1], `${command}\n${err}`).toContain(code);
+    expect(err).not.toMatch(/is configured|not found|No such file|unknown option/);
+  }
+}
+
+describe('the commands that the status page offers', { timeout: PROCESS_TIMEOUT_MS }, () => {
+  test('work with the file that the exporter was started with, wherever they are pasted', async () => {
+    await using simulator = await startSimulator({ ...OPTIONS, nodes: 6 });
+    simulator.world.beginDecommission(3);
+    simulator.world.partitionPair(2, 3);
+    simulator.fault({ kind: 'status', status: 403, endpoint: 'sessions' });
+    const yaml = `clusters:\n${clusterYaml(simulator)}`;
+    const folder = await makeFolder({ "it's here/exporter.yml": yaml });
+    const file = path.relative(process.cwd(), path.join(folder, "it's here/exporter.yml"));
+    await using running = start([`--config.file=${file}`, LISTEN]);
+    const { commands, all, program, page } = await readOffered(
+      await addressOf(running),
+      'ranges',
+      'network',
+      'diagnose',
+    );
+    for (const command of all) expect(command.startsWith(`${program} `)).toBe(true);
+    expect(page).not.toContain(simulator.password);
+    await expectToWork(commands);
+  });
+
+  test('name the cluster where there are several, and work with a file that a variable names', async () => {
+    await using simulator = await startSimulator(OPTIONS);
+    const clusters = ['east', 'west'].map((name) => clusterYaml(simulator, { name }));
+    const folder = await makeFolder({ 'exporter.yml': `clusters:\n${clusters.join('')}` });
+    const file = path.join(folder, 'exporter.yml');
+    await using running = start([LISTEN], { CRDB_EXPORTER_CONFIG_FILE: file });
+    const { commands } = await readOffered(await addressOf(running));
+    for (const command of commands) expect(command).toMatch(/ --cluster (?:east|west)\b/);
+    await expectToWork(commands);
+  });
+
+  test('work with flags and a secret in a file', async () => {
+    await using simulator = await startSimulator(OPTIONS);
+    const folder = await makeFolder({ password: simulator.password });
+    await using running = start([
+      LISTEN,
+      '--cluster.name=shop',
+      `--cluster.url=${simulator.clusterUrl}`,
+      `--cluster.username=${simulator.username}`,
+      `--cluster.password-file=${path.join(folder, 'password')}`,
+    ]);
+    const { commands, variables, page } = await readOffered(await addressOf(running));
+    expect(variables).toEqual([]);
+    expect(page).not.toContain(simulator.password);
+    await expectToWork(commands.slice(0, 2));
+  });
+
+  test('repeat variables as flags, but the one with the secret, which the page names', async () => {
+    await using simulator = await startSimulator(OPTIONS);
+    const env = { [PASSWORD]: simulator.password };
+    await using running = start([LISTEN], {
+      ...env,
+      CRDB_EXPORTER_CLUSTER_URL: simulator.clusterUrl,
+      CRDB_EXPORTER_CLUSTER_USERNAME: simulator.username,
+    });
+    const offered = await readOffered(await addressOf(running));
+    // In a container the command has the variables of the exporter.
+    if (offered.program.includes(' exec ')) return;
+    expect(offered.variables).toEqual([PASSWORD]);
+    expect(offered.page).toContain(PASSWORD);
+    expect(offered.page).not.toContain(simulator.password);
+    await expectToWork(offered.commands.slice(0, 2), env);
+  });
+
+  test('enter the pod in Kubernetes, which has the variables already', async () => {
+    await using simulator = await startSimulator(OPTIONS);
+    const env = {
+      KUBERNETES_SERVICE_HOST: '10.0.0.1',
+      CRDB_EXPORTER_CLUSTER_URL: simulator.clusterUrl,
+      CRDB_EXPORTER_CLUSTER_USERNAME: simulator.username,
+      [PASSWORD]: simulator.password,
+    };
+    await using running = start([LISTEN], env);
+    const { commands, program, options, variables } = await readOffered(await addressOf(running));
+    expect(program).toMatch(/^kubectl exec (?:--namespace \S+ )?\S+ -- \S*crdb-exporter\S*$/);
+    expect([options, variables]).toEqual(['', []]);
+    await expectToWork(commands.slice(0, 2), env);
+  });
+
+  test('work in the demo', async () => {
+    await using running: Running = start([
+      'demo',
+      '--web.listen-address=127.0.0.1:0',
+      '--listen=:0',
+      '--cloud-listen=:0',
+    ]);
+    await running.until('Press Ctrl-C');
+    const [, url = ''] = /Exporter +(\S+)\//.exec(running.seen().out) ?? [];
+    const { commands } = await readOffered(url);
+    await expectToWork(commands.slice(0, 2));
+  });
+});
