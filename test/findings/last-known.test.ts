@@ -95,7 +95,7 @@ test(
     for (const title of ['Nodes, last known', 'Problem ranges, last known']) {
       expect(page).toMatch(new RegExp(`class="panel \\w+ past"[^>]*>\\s*<h3[^>]*>${title}</h3>`));
     }
-    expect(page).toMatch(/last seen unavailable\s+<time/);
+    expect(page).toMatch(/unavailable, <time/);
     const listed = ranges?.oldest.find(({ problem }) => problem === 'unavailable')?.rangeId;
     expect(page).toMatch(new RegExp(`<th[^>]*>r${listed}<`));
     expect(page).not.toMatch(/class="(?:icon )?(?:live|healthy)"/);

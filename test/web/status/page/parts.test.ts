@@ -78,9 +78,15 @@ test('what has no quorum begins with the ranges of the system, by name', () => {
 test('the bars of hot ranges are shares of the hottest, or of one query where all have less', () => {
   const widths = [[200, 50], [0.5, 0], [0]].map((queries) => {
     const hottest = queries.map((queriesPerSecond, rangeId) => {
-      return { ...PLACE, rangeId, queriesPerSecond, writesPerSecond: 0, cpuSecondsPerSecond: 0.5 };
+      return {
+        ...PLACE,
+        rangeId,
+        queriesPerSecond,
+        writesPerSecond: 0,
+        cpuSecondsPerSecond: undefined,
+      };
     });
-    return all(hotRanges({ ...RANGES, hottest }, { flag: '' }), /<rect width="(\w+)"/g);
+    return all(hotRanges({ ...RANGES, hottest }, { commandFor }), /<rect width="(\w+)"/g);
   });
   expect(widths).toEqual([['100', '25'], ['50', '0'], ['0']]);
 });
