@@ -11,7 +11,10 @@ export type Privilege =
   | 'VIEWACTIVITY'
   | 'VIEWACTIVITYREDACTED'
   | 'VIEWJOB'
+  | 'VIEWCLUSTERSETTING'
   | 'SELECT_USERS'
+  /** SELECT on the other tables of the database system. */
+  | 'SELECT_SYSTEM'
   /** CONNECT on all databases. */
   | 'CONNECT';
 
@@ -21,6 +24,19 @@ export interface Account {
   readonly password?: string;
   readonly admin?: boolean;
   readonly privileges?: readonly Privilege[];
+}
+
+/** The result of the statements that contain a text: the simulator executes no SQL. */
+export interface SqlResult {
+  readonly contains: string;
+  /** What the user needs: a system privilege, or SELECT on the relation. */
+  readonly privilege?: Privilege;
+  readonly relation?: string;
+  /** Names and SQL types. */
+  readonly columns: readonly (readonly [name: string, type: string])[];
+  readonly rows: readonly (readonly unknown[])[];
+  /** Time that it takes. */
+  readonly delayMs?: number;
 }
 
 /** The survival goal of a multi-region database. */
@@ -88,6 +104,8 @@ export interface SimulatorOptions {
   readonly now: () => number;
   /** The clock of the header Date, which runs also where that of the world stands still. Default: as `now`. */
   readonly headerNow: (() => number) | undefined;
+  /** Results of SQL statements in addition to the built-in ones, and before them. */
+  readonly sqlResults: readonly SqlResult[];
   /** Called with each request before it is answered: the world may change here, as between two requests of a scan. */
   readonly requestBegan: (request: LoggedRequest) => void;
   /** Counters, records and sessions do not change. */
@@ -135,6 +153,7 @@ const DEFAULTS: SimulatorOptions = {
   keepsLeaseHistory: false,
   now: Date.now,
   headerNow: undefined,
+  sqlResults: [],
   requestBegan: () => undefined,
   frozen: false,
   suspectMs: 30_000,

@@ -76,6 +76,23 @@ export interface Quirks {
   connectivity: 'works' | 'forbidden' | 'missing' | 'unimplemented';
   /** What nodes say of every fourth connection, which was never made: old servers call it an error, and their text tells. */
   idleConnections: 'none' | 'missing' | 'unknown' | 'establishing' | 'old-error';
+  /**
+   * Results of SQL: as the statement says, or with a text, NaN, an integer above 2^53 or NULL in the last column, with a row
+   * twice or without the last column; refused, with an error after all rows, or two results for one statement.
+   */
+  sqlResult:
+    | 'good'
+    | 'text'
+    | 'nan'
+    | 'huge'
+    | 'null'
+    | 'duplicate'
+    | 'missing'
+    | 'refused'
+    | 'partial'
+    | 'twice';
+  /** The member of a response that has the error of a statement. */
+  sqlErrorMember: 'error' | 'txn_error';
   /** GET /table_metadata/, since 24.3. */
   tableMetadata: boolean;
   /** Time since the server last computed the list of tables. */
@@ -132,6 +149,8 @@ const REAL: Quirks = {
   idleConnections: 'none',
   maxDescriptorIds: 0,
   tooManyIds: 400,
+  sqlResult: 'good',
+  sqlErrorMember: 'error',
   tableMetadata: true,
   tableCacheAgeMs: 60_000,
   systemRangesLost: 'hang',
@@ -157,6 +176,7 @@ const DOCUMENTED: Quirks = {
   connectivity: 'missing',
   ignoreRemoteNode: true,
   quotedNames: true,
+  sqlErrorMember: 'txn_error',
   tableMetadata: false,
 };
 

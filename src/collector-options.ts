@@ -6,6 +6,31 @@ export interface Rewrite {
   readonly replacement: string;
 }
 
+/** A SELECT of the user, each row of which becomes samples. */
+export interface Query {
+  readonly name: string;
+  /** HELP of its metrics. */
+  readonly help: string;
+  readonly sql: string;
+  /** The database in which names without one are looked up. */
+  readonly database: string;
+  /** Columns that become labels. */
+  readonly labels: readonly string[];
+  /** Columns that become values, with the type of their metrics. */
+  readonly values: Readonly<Record<string, 'gauge' | 'counter'>>;
+  /** Seconds between the starts of two runs; undefined for every poll. */
+  readonly interval?: number | undefined;
+  /** Seconds. */
+  readonly timeout: number;
+  /** A result with more rows is not published. */
+  readonly max_rows: number;
+}
+
+/** The metric of a column of a query; a counter ends in `_total` after it. */
+export function queryMetric({ name }: Pick<Query, 'name'>, column: string): string {
+  return `crdb_sql_${name}_${column}`;
+}
+
 export type OptionSpec = { readonly help: string } & (
   | {
       readonly kind: 'integer';
@@ -41,6 +66,7 @@ export type OptionSpec = { readonly help: string } & (
       /** Returns the fault of a regular expression, or undefined. The engine is the collector's choice. */
       readonly check: (regex: string) => string | undefined;
     }
+  | { readonly kind: 'queries'; readonly default: readonly Query[] }
 );
 
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
@@ -58,5 +84,6 @@ export type OptionValues<S extends OptionSpecs> = {
         readonly enum: string;
         readonly strings: readonly string[];
         readonly rewrites: readonly Rewrite[];
+        readonly queries: readonly Query[];
       }[S[K]['kind']];
 };

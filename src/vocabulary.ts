@@ -15,6 +15,7 @@ export const CLUSTER_ENDPOINTS = [
   'table_metadata',
   'range_descriptors',
   'connectivity',
+  'sql',
   'jobs',
 ] as const;
 

@@ -26,6 +26,7 @@ import {
   type ClusterServer,
 } from './request.ts';
 import { listSessions } from './sessions.ts';
+import { executeSql } from './sql.ts';
 import { listTables } from './table-metadata.ts';
 
 /** Every route ends in a slash, except those of the old mux. */
@@ -38,6 +39,7 @@ const ROUTES = [
   { endpoint: 'users', pattern: /^\/api\/v2\/users\/$/ },
   { endpoint: 'table', pattern: /^\/api\/v2\/databases\/([^/]+)\/tables\/([^/]+)\/$/ },
   { endpoint: 'table_metadata', pattern: /^\/api\/v2\/table_metadata\/$/ },
+  { endpoint: 'sql', pattern: /^\/api\/v2\/sql\/$/ },
   { endpoint: 'health', pattern: /^\/(?:health|api\/v2\/health\/)$/ },
   { endpoint: 'range_descriptors', pattern: /^\/_status\/ranges\/([^/]+)$/ },
   { endpoint: 'connectivity', pattern: /^\/_status\/connectivity$/ },
@@ -135,6 +137,7 @@ async function answerAuthenticated(
   if (endpoint === 'users') return listUsers(server, request, caller);
   if (endpoint === 'table') return describeTable(server, first, second);
   if (endpoint === 'table_metadata') return listTables(server, request, caller);
+  if (endpoint === 'sql') return executeSql(server, request, caller);
   const refusal = refuseUnprivileged(server, caller);
   if (refusal !== undefined) return refusal;
   if (endpoint === 'nodes') return listNodes(server, request);

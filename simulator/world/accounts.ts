@@ -11,11 +11,13 @@ const BUILT_IN: readonly Account[] = [
   { name: 'payments' },
 ];
 
-/** The privileges for monitoring: nodes, ranges, all sessions without constants in SQL, users and names of tables. */
+/** The privileges for monitoring: nodes, ranges, all sessions without constants in SQL, users and names of tables, and for SQL of the user. */
 const EXPORTER_PRIVILEGES = [
   'VIEWCLUSTERMETADATA',
   'VIEWACTIVITYREDACTED',
   'VIEWJOB',
+  'VIEWCLUSTERSETTING',
+  'SELECT_SYSTEM',
   'SELECT_USERS',
   'CONNECT',
 ] as const;

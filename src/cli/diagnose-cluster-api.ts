@@ -10,6 +10,7 @@ import { ranges } from '../collectors/ranges/collector.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { sessions, type SessionsResult } from '../collectors/sessions/collector.ts';
 import { sizeOf } from '../collectors/sessions/session.ts';
+import { sql } from '../collectors/sql/collector.ts';
 import { tables, type TablesResult } from '../collectors/tables/collector.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
@@ -33,6 +34,7 @@ import { stretchInterval } from '../polling/schedule.ts';
 import { sum } from '../sum.ts';
 import { collectOnce } from './cluster-target.ts';
 import { type Checklist, CLUSTER_API, ok, type Verdict } from './diagnose-checklist.ts';
+import { explainQuery } from './explain-query.ts';
 import { withProgress } from './output/standard-output.ts';
 import { noteScanCost } from './read-replicas.ts';
 
@@ -58,7 +60,7 @@ export const HEALTH = {
 } as const;
 
 /** Collectors whose results have a description of their own. */
-const DESCRIBED: ReadonlySet<Collector> = new Set([nodes, ranges, sessions, network, tables]);
+const DESCRIBED: ReadonlySet<Collector> = new Set([nodes, ranges, sessions, network, sql, tables]);
 
 /** Logs in and polls every collector of the cluster API, those that are disabled, too. */
 export async function checkClusterApi(
@@ -69,7 +71,7 @@ export async function checkClusterApi(
   const { username } = list.config.cluster_api ?? {};
   if (username !== undefined) {
     const login = await list.run('login', CLUSTER_API, nodes, async ({ signal }) => {
-      await session.get({ ...HEALTH, stats: createPollStats(signal) });
+      await session.send({ ...HEALTH, stats: createPollStats(signal) });
       return ok(`as ${username}`);
     });
     if (login.reason !== undefined) return;
@@ -84,6 +86,7 @@ export async function checkClusterApi(
   await list.poll(sessions, api, (found) => describeSessions(list, found, known));
   await list.poll(network, api, describeNetwork);
   await list.poll(tables, api, (found) => describeTables(list, found));
+  await checkQueries(list, api);
   for (const collector of COLLECTORS) {
     if (DESCRIBED.has(collector) || collector.api === 'cloud') continue;
     await list.poll(collector, api, (_, items) => ok(`${formatCount(items)} items`));
@@ -249,6 +252,25 @@ function describeNetwork(result: NetworkResult): Verdict {
   return found.answer === 'unreachable'
     ? { verdict: 'warning', detail: found.reason, advice, alert }
     : { verdict: 'warning', detail: found.reason, advice: 'check them with `nodes`' };
+}
+
+/** Runs each configured query once, whether the collector is enabled or not. */
+async function checkQueries(list: Checklist, api: ClusterApi): Promise<void> {
+  const { config } = list;
+  const failed = config.collectors[sql.name]?.enabled ? 'failed' : 'warning';
+  for (const query of collectorOptions(config, sql).queries) {
+    await list.run(`query ${query.name}`, CLUSTER_API, sql, async (stats) => {
+      const options = { queries: [query] };
+      const { queries } = await collectOnce(sql, { config, api, stats }, { options });
+      const [{ rows = [], failure } = {}] = queries;
+      if (failure === undefined) return ok(`${formatCount(rows.length)} rows`);
+      const { cause: detail, remedy: advice } = explainQuery(failure, config) ?? {
+        cause: failure.message,
+        remedy: undefined,
+      };
+      return { verdict: failed, detail, advice };
+    });
+  }
 }
 
 /** How many tables were read; what could not be read has lines of its own. */

@@ -84,6 +84,7 @@ const COMMANDS: Readonly<
       'list who does not reach whom, and the slowest connections between the nodes',
       () => import('./commands/network.ts'),
     ],
+    sql: ['print the rows of a query of the configuration', () => import('./commands/sql.ts')],
     users: [
       'list the SQL users',
       async () => ({ define: (await import('./commands/sessions.ts')).defineUsers }),

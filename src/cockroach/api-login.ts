@@ -58,17 +58,17 @@ export class ApiLogin implements ApiSender {
   }
 
   /** Sends a request with the token. If the token is refused, sends the request once more with a new token. */
-  async get<T>(request: ApiRequest<T>): Promise<T> {
+  async send<T>(request: ApiRequest<T>): Promise<T> {
     const token = await this.#getToken(request);
     try {
-      return await this.#send(request, token);
+      return await this.#sendWith(request, token);
     } catch (error) {
       const isRefused = error instanceof RequestError && error.reason === 'auth';
       // One URL may lead to another cluster, which knows no such token.
       const provesNothing = request.sendsCookie === true || request.onlyUrl !== undefined;
       if (!isRefused || provesNothing || !this.#dropRefused(token)) throw error;
     }
-    return this.#send(request, await this.#getToken(request));
+    return this.#sendWith(request, await this.#getToken(request));
   }
 
   /** The token to send, if any; waits for a login no longer than the poll does. */
@@ -108,14 +108,18 @@ export class ApiLogin implements ApiSender {
     });
   }
 
-  #send<T>({ sendsCookie, ...request }: ApiRequest<T>, token?: string): Promise<T> {
+  #sendWith<T>({ sendsCookie, ...request }: ApiRequest<T>, token?: string): Promise<T> {
     const sentToken = sendsCookie !== true;
-    const headers = token === undefined ? {} : tokenHeaders(token, sendsCookie);
+    const method = request.body === undefined ? 'GET' : 'POST';
+    const headers = {
+      ...(token !== undefined && tokenHeaders(token, sendsCookie)),
+      ...(request.body !== undefined && { 'content-type': 'application/json' }),
+    };
     const onHeaders = (response: HttpResponse): void => {
       this.#responses.check(request, response);
       request.onHeaders?.(response);
     };
-    return this.#options.http.send({ ...request, method: 'GET', headers, sentToken, onHeaders });
+    return this.#options.http.send({ ...request, method, headers, sentToken, onHeaders });
   }
 
   /** Drops a refused token, so that the next request logs in. Returns false if none can, or within a minute of the last time. */

@@ -19,6 +19,7 @@ import {
 } from './listings.ts';
 import type { NodesRequest } from './node.ts';
 import { type PageRequest, readPage } from './read-page.ts';
+import { runStatement, type SqlRequest, type SqlRows } from './sql-statement.ts';
 import {
   type ConnectivityRequest,
   connectivityPage,
@@ -215,7 +216,7 @@ export class ClusterApi {
   ): Promise<Infer<S>> {
     const database = encodeURIComponent(request.database);
     const path = `/databases/${database}/tables/${encodeURIComponent(request.table)}/`;
-    return this.#sender.get({
+    return this.#sender.send({
       endpoint: 'table',
       // A slow table is no reason to skip the next one.
       isPart: true,
@@ -262,6 +263,12 @@ export class ClusterApi {
   /** GET /_status/connectivity, beside the API v2 and no part of it, of servers from 23.2 on: who is connected to whom. */
   async connectivity<Peer>(stats: PollStats, request: ConnectivityRequest<Peer>): Promise<void> {
     await this.#readPage(stats, connectivityPage(request));
+  }
+
+  /** POST /sql/, of servers from 22.2 on: the rows of one statement, 256 KiB at most. */
+  sql(stats: PollStats, request: SqlRequest): Promise<SqlRows> {
+    const countErrors = (count: number): void => this.decodeErrors('sql', count);
+    return runStatement(this.#sender, countErrors, stats, request);
   }
 
   /** GET /_admin/v1/jobs, beside the API v2 and no part of it: the newest jobs first. */

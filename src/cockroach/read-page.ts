@@ -29,7 +29,7 @@ export function readPage<S extends ObjectShape, E extends ObjectShape>(
 ) {
   const parser = new PageParser({ list, isMap, element, envelope, onElement, ...ELEMENT_LIMITS });
   const { endpoint } = request;
-  return sender.get({
+  return sender.send({
     ...request,
     stats,
     onChunk: (chunk) => parser.write(chunk),

@@ -29,6 +29,9 @@ export interface CollectorPoll<Options, State> extends PollStats {
   readonly nowMs: () => number;
   /** For lengths of time, ms. */
   readonly monotonicMs: () => number;
+  /** The configured interval of the collector, and the configured age at which its data is no longer exported. */
+  readonly intervalSeconds: number;
+  readonly maxAgeSeconds: number | undefined;
   /** Maximum share of time in which responses are prepared and received. */
   readonly maxDuty: number;
   /** Which descriptors of ranges are read: those that are due, none, or, for a command that decides, all of them afresh. */
@@ -57,6 +60,8 @@ export function collectorPoll<Options, State>(
     shards: { index: 0, count: 1 },
     nowMs: Date.now,
     monotonicMs: () => performance.now(),
+    intervalSeconds: 60,
+    maxAgeSeconds: undefined,
     maxDuty: 1,
     descriptors: 'due',
     urls: 1,
@@ -72,6 +77,8 @@ export function collectorPoll<Options, State>(
 export interface CollectorResult {
   /** The poll failed, but what it found is published. */
   readonly failure?: RequestError | undefined;
+  /** What failed of a poll that succeeded, counted by reason beside the failed polls. */
+  readonly partFailures?: readonly RequestError[];
   /** Why a poll that succeeded has no data: `the server does not offer it`. Logged when it begins. */
   readonly noData?: string | undefined;
   /** Ids of the tables that it names, so that the tables collector exports their names. */
@@ -130,7 +137,11 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   /**
    * Writes what is exported at all times; `result` is undefined before the first poll has ended, and while polls fail.
    */
-  lastingSamples?(result: Result | undefined, set: SampleSet): void;
+  lastingSamples?(
+    result: Result | undefined,
+    set: SampleSet,
+    poller: { readonly options: Options; readonly shard: string },
+  ): void;
 }
 
 /** A collector by its API and its result: what its options and its state are does not matter. */

@@ -4,6 +4,7 @@ import { network } from './network/collector.ts';
 import { nodes } from './nodes/collector.ts';
 import { ranges } from './ranges/collector.ts';
 import { sessions } from './sessions/collector.ts';
+import { sql } from './sql/collector.ts';
 import { tables } from './tables/collector.ts';
 import { users } from './users.ts';
 
@@ -13,6 +14,7 @@ export const COLLECTORS: readonly Collector[] = [
   ranges,
   sessions,
   network,
+  sql,
   users,
   tables,
   cloud,

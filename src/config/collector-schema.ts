@@ -1,6 +1,7 @@
 import * as v from 'valibot';
 import type { OptionSpec, OptionSpecs, OptionValues } from '../collector-options.ts';
 import { quote } from './issues.ts';
+import { queryList } from './query-schema.ts';
 import {
   anyText,
   autoOrBoolean,
@@ -136,6 +137,8 @@ function optionSchema(spec: OptionSpec): v.GenericSchema {
       return choice(spec.values);
     case 'strings':
       return list(textLike(spec.pattern, spec.expects));
+    case 'queries':
+      return queryList;
     default:
       return rewrites(spec.check);
   }

@@ -1,6 +1,7 @@
 import os from 'node:os';
 import { findWrongOrders } from '../alerts/alert-settings.ts';
 import { messageOf } from '../format.ts';
+import { checkQueries } from './check-queries.ts';
 import type { Path, Reporter, SourceDocument } from './document.ts';
 import { canEveryoneRead, type Environment, Secret, withoutLineEnd } from './files.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';
@@ -67,6 +68,9 @@ function checkConfig(values: FileConfig, document: SourceDocument): void {
     thresholds.report(message, critical);
   }
   checkNames(values.clusters, document);
+  for (const [name, settings] of Object.entries(values.collectors)) {
+    checkQueries(settings, document, ['collectors', name]);
+  }
   for (const [index, cluster] of values.clusters.entries()) {
     checkCluster(cluster, values.collectors, document, ['clusters', index]);
   }
@@ -96,6 +100,11 @@ function checkCluster(
   document: SourceDocument,
   path: Path,
 ): void {
+  for (const [name, settings] of Object.entries(collectors)) {
+    const isOwn = settings['queries'] !== undefined;
+    const queriesPath = [...(isOwn ? path : []), 'collectors', name];
+    checkQueries({ ...common[name], ...settings }, document, queriesPath);
+  }
   if (cluster_api === undefined && cloud_api === undefined) {
     document.reporterOf(path).report('a cluster needs cluster_api or cloud_api or both');
   }

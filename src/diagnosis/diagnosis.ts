@@ -1,3 +1,4 @@
+import { StatementError } from '../cockroach/sql-statement.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { codeOf, RequestError } from '../http/errors.ts';
 import type { Api, FailureReason } from '../vocabulary.ts';
@@ -7,7 +8,7 @@ import { RULES } from './remedies.ts';
 /** Why a request failed and how to fix it, for a person; neither text holds a secret. */
 export interface RequestDiagnosis {
   readonly reason: FailureReason;
-  /** It has the text of an error of the Cloud API, which belongs in no log. */
+  /** It has the text of an error of the Cloud API, or of a statement, which belongs in no log. */
   readonly cause: string;
   /** The rule that holds, which failures of the same cause share whatever their numbers: `nothing listens`. */
   readonly rule: string;
@@ -76,9 +77,12 @@ export function createRemedyFinder(config: ClusterConfig): FindRemedy {
   };
 }
 
-/** The Cloud API writes its errors for people; the errors of a cluster follow from the request. */
+/** The Cloud API, and SQL, write their errors for people; the other errors of a cluster follow from the request. */
 function describeCause({ error, operation }: Failure): string {
   const line = toLine(error.message);
+  if (error instanceof StatementError && error.serverText !== '') {
+    return `${line}: ${toLine(error.serverText)}`;
+  }
   if (operation.api !== 'cloud') return line;
   const text = readCloudError(error.serverText);
   return text === undefined ? line : `${line}: ${text}`;

@@ -4,6 +4,7 @@ import { exceededPoll, NOT_HTTP, wasNotSent } from '../http/errors.ts';
 import { pauseSeconds } from '../http/policy.ts';
 import type { Api } from '../vocabulary.ts';
 import type { Failure, Rule } from './failure.ts';
+import { SQL_RULES } from './sql-rules.ts';
 
 const CLUSTER_ID =
   'check cloud_api.cluster_id (--cloud.cluster-id): it is the last part of the URL of the cluster in the Cloud Console';
@@ -262,6 +263,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       { statuses: [403], endpoints: ['login'] },
       'nodes refuse logins with 401, never with 403: a proxy in between, or another server, rejects the login: check the URL',
     ],
+    ...SQL_RULES,
     [privilegeOf, { reasons: ['forbidden'] }, grant],
     [
       'root without password',

@@ -112,7 +112,7 @@ export function measureCluster(
     const limits = outcome.last?.limits ?? new Set();
     const labels = { collector: collector.name, shard };
     for (const { family, value } of POLLER_FAMILIES) set.set(family, labels, value(poller));
-    collector.lastingSamples?.(outcome.state === 'ok' ? poller.result : undefined, set);
+    collector.lastingSamples?.(outcome.state === 'ok' ? poller.result : undefined, set, poller);
     for (const limit of LIMITS) {
       set.set(collectorFamilies.limitHit, { ...labels, limit }, Number(limits.has(limit)));
     }

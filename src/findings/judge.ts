@@ -15,6 +15,7 @@ import { nodeProblems } from './node-problems.ts';
 import type { Observation } from './observation.ts';
 import { pollProblems, urlProblems } from './polls.ts';
 import { isProblem, toFindings } from './problem.ts';
+import { queryProblems } from './query-problems.ts';
 import { rangeProblems } from './range-problems.ts';
 import { sessionProblems } from './session-problems.ts';
 import type { ClusterReading, ClusterView, CollectorState, Problem } from './status.ts';
@@ -87,6 +88,7 @@ function findProblems(observation: Observation): readonly Problem[] {
     ...pollProblems(view, previous, lastSeen),
     // URLs that all fail have a problem in the failed polls.
     ...(isBlind ? [] : urlProblems(observation.urls, view, previous)),
+    ...queryProblems(observation.failingQueries, view.name),
     ...(hiddenSessions === undefined ? [] : [hiddenSessions]),
     ...(view.nodes && view.ranges ? observation.scanProblems : []),
     ...from('nodes', [

@@ -11,7 +11,14 @@ import type { Api } from '../vocabulary.ts';
 import type { Departures } from './departures.ts';
 import type { NetworkEvidence } from './reachability.ts';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';
-import type { ClusterView, LastKnownStatus, Problem, SqlLoad, UrlStatus } from './status.ts';
+import type {
+  ClusterView,
+  FailingQuery,
+  LastKnownStatus,
+  Problem,
+  SqlLoad,
+  UrlStatus,
+} from './status.ts';
 
 /** A configured cluster with the results of its polls. */
 export interface PolledCluster {
@@ -83,6 +90,7 @@ export interface Observation extends Memory {
   readonly network: NetworkEvidence | undefined;
   readonly ranges: RangesResult | undefined;
   readonly sessions: SessionsResult | undefined;
+  readonly failingQueries: readonly FailingQuery[];
   readonly dead: DeadEvidence;
   readonly urls: readonly UrlStatus[];
 }

@@ -4,6 +4,7 @@ import { nodes } from '../collectors/nodes/collector.ts';
 import { readJobs } from '../collectors/nodes/job-status.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
+import { sql } from '../collectors/sql/collector.ts';
 import { tables } from '../collectors/tables/collector.ts';
 import { readAssistant } from './assistant.ts';
 import { findRetired } from './dead-nodes.ts';
@@ -12,6 +13,7 @@ import { addFigures } from './node-figures.ts';
 import { isDown, readNodes } from './node-problems.ts';
 import type { Memory, Observation, PolledCluster } from './observation.ts';
 import { readCollector, readUrls } from './polls.ts';
+import { readFailingQueries } from './query-problems.ts';
 import { readRanges } from './range-status.ts';
 import { readNetwork, readReachability } from './reachability.ts';
 import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
@@ -85,6 +87,7 @@ export function observe(
     network: connections,
     ranges: scan,
     sessions: tallies,
+    failingQueries: readFailingQueries(cluster.result(sql), cluster.config),
     dead,
     urls,
   };

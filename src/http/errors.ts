@@ -210,7 +210,9 @@ function readStatus(
   }
   // The cluster sent it, or something before it: a port that wants https, a balancer.
   if (status === 400 && isLogin) return ['auth', ' (the login was refused)'];
-  if (status === 400 && sentToken && /base64|session|token/i.test(serverText)) {
+  // A statement, whose error is JSON, may read the sessions.
+  const isText = !serverText.trimStart().startsWith('{');
+  if (status === 400 && sentToken && isText && /base64|session|token/i.test(serverText)) {
     return ['auth', ' (the token was not understood)'];
   }
   if (status === 403) {

@@ -167,7 +167,8 @@ export const collectorFamilies = {
     name: 'crdb_exporter_poll_failures_total',
     help: 'Failed polls by reason.',
     labels: ['collector', 'shard', 'reason'],
-    notes: 'breaker_open: earlier failures of all URLs, or of the endpoint, blocked the request.',
+    notes:
+      'breaker_open: earlier failures of all URLs, or of the endpoint, blocked the request. A query of the collector sql that fails counts too.',
   }),
   pollsSkipped: counter({
     name: 'crdb_exporter_polls_skipped_total',

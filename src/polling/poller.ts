@@ -87,6 +87,11 @@ export class Poller {
     this.#published = undefined;
   }
 
+  /** Those of the collector in this cluster. */
+  get options(): unknown {
+    return this.#options.options;
+  }
+
   get outcome(): Outcome {
     return this.#outcome;
   }
@@ -255,6 +260,9 @@ export class Poller {
     }
     try {
       await this.#publish(result, limits);
+      for (const { reason } of result.partFailures ?? []) {
+        this.#options.metrics.pollFailed(this.#labels, reason);
+      }
       return result.failure && { error: result.failure };
     } catch (error) {
       return unexpectedFailure(error, 'the result cannot be exported', this.#log);

@@ -109,12 +109,15 @@ function createPoll<Options, State>(
   { config, clock, state, chosen }: GivenPoll<Options, State>,
   stats: PollStats,
 ): CollectorPoll<Options, State> {
+  const settings = config.collectors[collector.name];
   const poll = collectorPoll(stats, {
     options: collectorOptions(config, collector),
     state: state.current,
     nowMs: clock.wallMs,
     monotonicMs: clock.monotonicMs,
-    maxDuty: config.collectors[collector.name]?.max_duty ?? 1,
+    intervalSeconds: settings?.interval ?? collector.intervalSeconds,
+    maxAgeSeconds: settings?.max_age,
+    maxDuty: settings?.max_duty ?? 1,
     urls: config.cluster_api?.urls.length ?? 1,
     ...chosen,
   });

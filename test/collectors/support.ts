@@ -11,8 +11,8 @@ import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../src/metrics/snapshot.ts';
 import { inSlices } from '../../src/time-slice.ts';
 
-/** Answers a path below /api/v2 with a document, or throws what the request would fail with. */
-export type Answer = (path: string) => unknown;
+/** Answers a path below /api/v2, and the body of a POST, with a document, or throws what the request would fail with. */
+export type Answer = (path: string, body: string | undefined) => unknown;
 
 interface AnsweringApi {
   readonly api: ClusterApi;
@@ -23,17 +23,17 @@ interface AnsweringApi {
 /** The cluster API over documents in memory: real paths, paging and decoding, no socket. A second response has the second date. */
 export function answering(answer: Answer, ...datesMs: readonly number[]): AnsweringApi {
   const requests: string[] = [];
-  const textOf = (path: string): Buffer => {
+  const textOf = (path: string, sent: string | undefined): Buffer => {
     requests.push(path);
-    const body = answer(path);
+    const body = answer(path, sent);
     return Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   };
-  const session: Pick<ApiLogin, 'get'> = {
-    async get({ path, onHeaders, onChunk, onEnd }) {
+  const session: Pick<ApiLogin, 'send'> = {
+    async send({ path, body, onHeaders, onChunk, onEnd }) {
       const dateMs = datesMs[requests.length] ?? datesMs.at(-1);
       const response = { status: 200, url: 'memory', sentMs: 0, arrivedMs: 0, dateMs };
       onHeaders?.(response);
-      onChunk(textOf(path));
+      onChunk(textOf(path, body));
       return onEnd(response);
     },
   };

@@ -20,7 +20,7 @@ function writeOrders(set: SampleSet): void {
 
 /** The collector of a test reads nothing. */
 const API = new ClusterApi(
-  { get: () => Promise.reject(new Error('there is no server')) },
+  { send: () => Promise.reject(new Error('there is no server')) },
   () => undefined,
 );
 

@@ -38,9 +38,24 @@ export function onlyCollectors(settings: Settings): string {
   return `collectors: ${JSON.stringify(Object.fromEntries(all))}\n`;
 }
 
+/** What a collector needs to have something to poll: the simulator knows the statement. */
+const NEEDED: Settings = {
+  sql: {
+    queries: [
+      {
+        name: 'constraints',
+        help: 'Ranges that violate a replication constraint.',
+        sql: 'SELECT zone_id, type, violating_ranges FROM system.replication_constraint_stats',
+        labels: ['zone_id', 'type'],
+        values: { violating_ranges: 'gauge' },
+      },
+    ],
+  },
+};
+
 /** The line `collectors` of a configuration that enables all, also those that are off by default. */
 export function everyCollector(settings: Settings): string {
-  const all = COLLECTORS.map(({ name }) => [name, settings[name] ?? {}]);
+  const all = COLLECTORS.map(({ name }) => [name, settings[name] ?? NEEDED[name] ?? {}]);
   return onlyCollectors({ ...Object.fromEntries(all), ...settings });
 }
 

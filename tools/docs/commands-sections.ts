@@ -65,6 +65,11 @@ export const SECTIONS: readonly Section[] = [
     commands: ['network'],
   },
   {
+    title: 'sql',
+    text: 'The rows of a query of `collectors.sql.queries` ([your own queries](sql.md)), whether the collector is enabled or not. Where the server refuses it, the command prints the text of the server, which is in no log, and the GRANT that is missing.',
+    commands: ['sql schedules'],
+  },
+  {
     title: 'probe',
     text: 'Polls every enabled collector once and prints the metrics of the cluster as in a scrape.',
     commands: ['probe --no-collector.ranges'],

@@ -23,5 +23,13 @@ export function describeSimulator(simulator: Simulated): string {
   - name: prod
     cluster_api: { urls: ["${clusterUrl}"], username: ${username}, password: ${password} }
     cloud_api: { url: "${cloudUrl}", cluster_id: ${cloudClusterId}, token: ${cloudToken} }
+collectors:
+  sql:
+    queries:
+      - name: schedules
+        help: Schedules by label.
+        sql: SELECT label, paused, failed FROM [SHOW SCHEDULES]
+        labels: [label]
+        values: { paused: gauge, failed: gauge }
 `;
 }

@@ -2,6 +2,7 @@ import { loginResponse } from '../../src/cockroach/api-login.ts';
 import { CA_CERT, DATABASES, errorBody } from '../../src/cockroach/cloud-api.ts';
 import { offsetEnvelope, sessionsEnvelope, tablesEnvelope } from '../../src/cockroach/listings.ts';
 import { describedRange } from '../../src/cockroach/range-descriptor.ts';
+import { sqlShape } from '../../src/cockroach/sql-statement.ts';
 import { assistantDetails, assistantShape } from '../../src/collectors/cloud/collector.ts';
 import { peerShape } from '../../src/collectors/network/peers.ts';
 import { nodeDetails, nodeShape } from '../../src/collectors/nodes/node-record.ts';
@@ -130,6 +131,19 @@ export const RESPONSES: readonly ServerResponse[] = [
         ),
       ],
       'pkg/sql/conn_executor.go': under('sessions[].active_txn.', 'num_retries num_auto_retries'),
+    },
+  },
+  {
+    request: 'POST /api/v2/sql/',
+    shapes: [sqlShape],
+    sources: {
+      'pkg/server/api_v2_sql.go': [
+        ...under('', 'error.code error.message txn_error.code txn_error.message'),
+        ...under(
+          'execution.txn_results[].',
+          'error.code error.message columns[].name columns[].type rows[].*',
+        ),
+      ],
     },
   },
   {

@@ -18,6 +18,7 @@ import type { Exporter } from '../../exporter/exporter.ts';
 import { messageOf } from '../../format.ts';
 import { createLog } from '../../log.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
+import { DEMO_QUERIES } from '../demo-queries.ts';
 import { readCommandForm } from '../process/command-form.ts';
 import { untilStopSignal } from '../process/signals.ts';
 import { runExporter } from './serve.ts';
@@ -75,7 +76,7 @@ async function demo(
   await simulator.close();
 }
 
-/** Flags and variables, as a user would give them, and the tables that have no flag. */
+/** Flags and variables, as a user would give them, and the tables and queries that have no flag. */
 async function configure(simulator: Simulator, address: string): Promise<Config> {
   const { config } = await loadConfig({
     collectors: COLLECTORS,
@@ -87,6 +88,7 @@ async function configure(simulator: Simulator, address: string): Promise<Config>
       'cloud.url': simulator.cloudUrl,
       'cloud.cluster-id': simulator.cloudClusterId,
       'collector.users': true,
+      'collector.sql': true,
     },
     env: {
       CRDB_EXPORTER_CLUSTER_PASSWORD: simulator.password,
@@ -94,9 +96,13 @@ async function configure(simulator: Simulator, address: string): Promise<Config>
     },
   });
   const clusters = config.clusters.map((cluster) => {
-    const { tables } = cluster.collectors;
-    if (tables === undefined) return cluster;
-    const collectors = { ...cluster.collectors, tables: { ...tables, tables: TABLES } };
+    const { tables, sql } = cluster.collectors;
+    if (tables === undefined || sql === undefined) return cluster;
+    const collectors = {
+      ...cluster.collectors,
+      tables: { ...tables, tables: TABLES },
+      sql: { ...sql, queries: DEMO_QUERIES },
+    };
     return { ...cluster, collectors };
   });
   const listenAddresses = config.web.listen_address.map(async (wanted) =>

@@ -98,12 +98,12 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     }),
     askedAgain: [],
     hold: async () => undefined,
-    api: new ClusterApi({ get }, (_endpoint, count) => {
+    api: new ClusterApi({ send }, (_endpoint, count) => {
       cluster.decodeErrors += count;
     }),
   };
 
-  async function get<T>({ path, stats, firstUrl, onChunk, onEnd }: ApiRequest<T>): Promise<T> {
+  async function send<T>({ path, stats, firstUrl, onChunk, onEnd }: ApiRequest<T>): Promise<T> {
     const url = new URL(`http://fake${path}`);
     const body = await bodyOf(url, stats, firstUrl);
     onChunk(Buffer.from(JSON.stringify(body)));

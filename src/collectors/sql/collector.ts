@@ -1,0 +1,200 @@
+import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import { StatementError } from '../../cockroach/sql-statement.ts';
+import {
+  type OptionSpecs,
+  type OptionValues,
+  type Query,
+  queryMetric,
+} from '../../collector-options.ts';
+import { failureOf, type RequestError } from '../../http/errors.ts';
+import { counter, type Family, gauge } from '../../metrics/family.ts';
+import {
+  type CollectorPoll,
+  type CollectorResult,
+  defineCollector,
+  mostFrequent,
+} from '../collector.ts';
+import { type QueryRow, readRows } from './query-rows.ts';
+
+const OPTIONS = {
+  queries: {
+    kind: 'queries',
+    default: [],
+    help: 'Your own queries: name, help, sql, labels, values, and optionally database, interval, timeout and max_rows; see docs/sql.md.',
+  },
+} as const satisfies OptionSpecs;
+
+const SUCCESS = gauge({
+  name: 'crdb_exporter_sql_query_success',
+  help: 'Whether the last run of the query published its rows.',
+  labels: ['query', 'shard'],
+  unit: '0 or 1',
+  notes: '0 also before its first run, and while polls of the collector fail.',
+});
+
+/** The last run of a query. */
+interface LastRun {
+  /** When it began, monotonic ms. */
+  readonly startedMs: number;
+  readonly failure: RequestError | undefined;
+  /** Of the last run that succeeded, with its time. */
+  readonly rows: readonly QueryRow[];
+  readonly rowsMs: number;
+}
+
+/** The last runs by the name of the query. */
+type State = Map<string, LastRun>;
+
+type Context = CollectorPoll<OptionValues<typeof OPTIONS>, State>;
+
+/** A query with what is known of it. */
+export interface QueryStatus {
+  readonly query: Query;
+  /** Undefined where no run has succeeded, or not lately. */
+  readonly rows: readonly QueryRow[] | undefined;
+  /** Why the last run failed. */
+  readonly failure: RequestError | undefined;
+  /** Whether it has ended. */
+  readonly hasRun: boolean;
+}
+
+export interface SqlResult extends CollectorResult {
+  /** In the order of the configuration. */
+  readonly queries: readonly QueryStatus[];
+}
+
+/** POST /sql/: the queries of the configuration. */
+export const sql = defineCollector({
+  name: 'sql',
+  api: 'cluster',
+  help: 'Queries of your own: each row becomes samples of `crdb_sql_NAME_COLUMN` (docs/sql.md).',
+  privilege: 'the privileges of its statements',
+  load: {
+    requests: '`/sql/`, one statement per query, one after the other',
+    cost: 'That of your statements: the server ends each after its `timeout`, and at 256 KiB of rows.',
+  },
+  request: 'POST /sql/',
+  intervalSeconds: 60,
+  timeoutSeconds: 30,
+  maxDuty: 0.1,
+  enabledByDefault: false,
+  families: [SUCCESS],
+  options: OPTIONS,
+  isIdle: ({ queries }) => queries.length === 0,
+  scope: 'cluster',
+  inProbe: true,
+  createState: (): State => new Map(),
+
+  async collect(api, context): Promise<SqlResult> {
+    const { options, state, monotonicMs } = context;
+    const startMs = monotonicMs();
+    let failure: RequestError | undefined;
+    const failed: RequestError[] = [];
+    for (const query of listDue(options.queries, state, startMs)) {
+      const error = await runQuery(api, context, query);
+      // Without a response to the statement the next one would have none either.
+      if (error !== undefined && !(error instanceof StatementError)) {
+        failure = error;
+        break;
+      }
+      if (error !== undefined) failed.push(error);
+    }
+    const queries = options.queries.map((query) => describe(query, context, startMs));
+    const failures = queries.flatMap((query) => query.failure ?? []);
+    if (failures.length === queries.length) failure ??= mostFrequent(failures);
+    return { queries, failure, partFailures: failure === undefined ? failed : [] };
+  },
+
+  samples({ queries }, set) {
+    for (const { query, rows = [] } of queries) {
+      const metrics = Object.keys(query.values).map(
+        (column) => [column, familyOf(query, column)] as const,
+      );
+      for (const { labels, values } of rows) {
+        for (const [column, family] of metrics) set.set(family, labels, values[column]);
+      }
+    }
+  },
+
+  lastingSamples(result, set, { options, shard }) {
+    for (const { name } of options.queries) {
+      const status = result?.queries.find(({ query }) => query.name === name);
+      const isGood = status !== undefined && status.hasRun && status.failure === undefined;
+      set.set(SUCCESS, { query: name, shard }, Number(isGood));
+    }
+  },
+});
+
+/** A run may begin a little early: polls have a jitter. */
+const MIN_INTERVAL_SHARE = 0.95;
+
+/** The queries to run now, the one that has waited longest first: when the time is over, it is not always the same that miss. */
+function listDue(queries: readonly Query[], state: State, nowMs: number): readonly Query[] {
+  const waited = ({ name }: Query): number => nowMs - (state.get(name)?.startedMs ?? -Infinity);
+  return queries
+    .filter((query) => waited(query) >= (query.interval ?? 0) * 1000 * MIN_INTERVAL_SHARE)
+    .toSorted((a, b) => (waited(b) === waited(a) ? 0 : waited(b) - waited(a)));
+}
+
+/** Runs a query and keeps what it found. Resolves to its failure; rejects when the process stops. */
+async function runQuery(
+  api: ClusterApi,
+  context: Context,
+  query: Query,
+): Promise<RequestError | undefined> {
+  const { state, monotonicMs, endsAtMs = Infinity } = context;
+  const { name, sql: text, database } = query;
+  const startedMs = monotonicMs();
+  const timeoutMs = Math.min(query.timeout * 1000, Math.max(1, endsAtMs - startedMs));
+  const before = state.get(name) ?? { rows: [], rowsMs: -Infinity };
+  try {
+    const request = { name: `query ${name}`, sql: text, database, timeoutMs };
+    const rows = readRows(query, await api.sql(context, request));
+    state.set(name, { startedMs, failure: undefined, rows, rowsMs: startedMs });
+    return undefined;
+  } catch (error) {
+    const failure = failureOf(error);
+    if (failure.limit !== undefined) context.limits.add(failure.limit);
+    state.set(name, { ...before, startedMs, failure });
+    return failure;
+  }
+}
+
+/** At most so much longer than its interval are the rows of a query shown, seconds. */
+const MAX_GRACE_SECONDS = 600;
+
+/**
+ * Old rows are left out when they would be too old before the next poll: older than three intervals, than one and ten minutes, or
+ * than `max_age`, if that is longer. Example: with 60 s, rows of 12:00 are shown until 12:03, if every run after it fails.
+ */
+function describe(query: Query, context: Context, pollStartMs: number): QueryStatus {
+  const { state, monotonicMs, intervalSeconds, maxAgeSeconds = 0 } = context;
+  const run = state.get(query.name);
+  const interval = query.interval ?? intervalSeconds;
+  const usualAge = interval + Math.min(2 * interval, MAX_GRACE_SECONDS);
+  const maxAgeMs = 1000 * Math.max(maxAgeSeconds, usualAge);
+  const rowsMs = run?.rowsMs ?? -Infinity;
+  const isNew = rowsMs >= pollStartMs;
+  const isCurrent = isNew || monotonicMs() - rowsMs + 1000 * intervalSeconds <= maxAgeMs;
+  return {
+    query,
+    rows: isCurrent ? run?.rows : undefined,
+    failure: run?.failure,
+    hasRun: run !== undefined,
+  };
+}
+
+/** The metric of a column. */
+function familyOf(query: Query, column: string): Family {
+  const { help, labels, values } = query;
+  const name = queryMetric(query, column);
+  const isOnly = Object.keys(values).length === 1;
+  const shared = {
+    help: isOnly ? help : `${help.replace(/\.$/, '')}: ${column}.`,
+    labels,
+    importance: 'chosen' as const,
+  };
+  return values[column] === 'counter'
+    ? counter({ ...shared, name: `${name}_total` })
+    : gauge({ ...shared, name });
+}
