@@ -8,10 +8,12 @@ const DAY_SECONDS = 86_400;
 
 const BUSIEST_STATEMENTS = 10;
 
-/** Results of the statements in docs/sql.md. */
+/** Results of the statements in docs/sql.md, and of the plainest one. */
 export function createSqlResults(state: WorldState): readonly SqlResult[] {
-  return [...createSystemResults(state), ...createActivityResults(state)];
+  return [ONE, ...createSystemResults(state), ...createActivityResults(state)];
 }
+
+const ONE: SqlResult = { contains: 'SELECT 1 AS one', columns: [['one', 'INT8']], rows: [[1]] };
 
 /** What the system does: schedules, jobs, constraints, settings. */
 function createSystemResults(state: WorldState): readonly SqlResult[] {

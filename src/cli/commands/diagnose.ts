@@ -13,12 +13,13 @@ import { formatJson, formatLine } from '../../format.ts';
 import type { HttpClient } from '../../http/client.ts';
 import type { Infer } from '../../json/index.ts';
 import { chooseCluster, openClients } from '../cluster-target.ts';
-import { addExamples, type CommandContext, EXIT } from '../command.ts';
+import { addExamples, type CommandContext, EXIT, usageError } from '../command.ts';
 import { Checklist, type CheckResult, ok, type Verdict } from '../diagnose-checklist.ts';
 import { checkClusterApi, HEALTH } from '../diagnose-cluster-api.ts';
-import { writeOut } from '../output/standard-output.ts';
+import { note, writeOut } from '../output/standard-output.ts';
 import { paint, type Style } from '../output/table.ts';
 import { runCancellable } from '../process/signals.ts';
+import { ReportRecorder } from '../report/write-report.ts';
 import { addClusterOptions, loadCommandConfig } from '../schema-flags.ts';
 
 const MARKS: Readonly<Record<Verdict['verdict'], readonly [mark: string, style: Style]>> = {
@@ -45,19 +46,25 @@ export function define(command: Command, context: CommandContext): void {
       .default('table'),
   );
   command.option('--scan', 'Read the ranges of all nodes, not only of the smallest one.');
+  command.option(
+    '--report <file>',
+    'Also write what a maintainer needs to know of this server: JSON that is safe to publish.',
+  );
   addClusterOptions(command);
   addExamples(
     command,
     'diagnose --config.file=exporter.yml',
     'diagnose --config.file=exporter.yml --cluster prod --scan',
     'diagnose --config.file=exporter.yml --output json',
+    'diagnose --config.file=exporter.yml --cluster prod --report report.json',
   );
   command.action(async ({ cluster, verbose, ...options }: Options) => {
     const config = await loadCommandConfig(command, context);
-    const clusters = cluster === undefined ? config.clusters : [chooseCluster(config, cluster)];
+    const isOne = cluster !== undefined || options.report !== undefined;
+    const clusters = isOne ? [chooseCluster(config, cluster)] : config.clusters;
     const exitCode = await runCancellable(async (signal) => {
       const lists = clusters.map((each) => new Checklist(each, signal, verbose));
-      for (const list of lists) await checkCluster(list, context, options, config.thresholds);
+      for (const list of lists) await checkAndReport(list, context, options, config.thresholds);
       return report(lists, options.output, completeLinks(config));
     });
     context.setExitCode(exitCode);
@@ -68,7 +75,31 @@ interface Options {
   readonly cluster?: string;
   readonly output: string;
   readonly scan?: true;
+  readonly report?: string;
   readonly verbose?: true;
+}
+
+/** Checks a cluster, and writes a report of its responses where one is wanted. */
+async function checkAndReport(
+  list: Checklist,
+  context: CommandContext,
+  options: Options,
+  thresholds: FindingSettings['thresholds'],
+): Promise<void> {
+  const { report: file } = options;
+  const { cluster_api } = list.config;
+  if (file === undefined) return checkCluster(list, context, options, thresholds);
+  if (cluster_api === undefined) {
+    throw usageError(`the cluster ${list.config.name} has no cluster_api: --report is about that`);
+  }
+  // Compressed bodies could not be looked at.
+  const plain = { ...list.config, cluster_api: { ...cluster_api, compression: false } };
+  const checked = new Checklist(plain, list.signal, options.verbose);
+  using recorder = new ReportRecorder(cluster_api.urls);
+  await checkCluster(checked, context, options, thresholds, recorder);
+  list.results.push(...checked.results);
+  await recorder.write(file, context.build.version);
+  note(`wrote the report ${file}: read it before you publish it`);
 }
 
 async function checkCluster(
@@ -76,6 +107,7 @@ async function checkCluster(
   context: CommandContext,
   options: Options,
   thresholds: FindingSettings['thresholds'],
+  reportRecorder?: ReportRecorder,
 ): Promise<void> {
   const { config, recorder } = list;
   const { cluster_api, cloud_api } = config;
@@ -94,6 +126,7 @@ async function checkCluster(
   await using clients = await openClients(config, context, recorder);
   if (clients.cluster !== undefined && isReachable) {
     await checkClusterApi(list, clients.cluster, { ...options, thresholds });
+    await reportRecorder?.askMore(clients.cluster.api, list.signal);
   }
   if (clients.cloud === undefined || cloud_api === undefined) return;
   noteProxy(list, cloud_api.url);

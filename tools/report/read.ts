@@ -1,0 +1,13 @@
+// `npm run report -- FILE`: what the exporter would lose with the server of a report of `diagnose --report`.
+import { readFileSync } from 'node:fs';
+import { listLosses, type Report } from './losses.ts';
+
+const [, , file] = process.argv;
+if (file === undefined) {
+  process.stderr.write('usage: npm run report -- FILE\n');
+  process.exitCode = 2;
+} else {
+  const report: Report = JSON.parse(readFileSync(file, 'utf8'));
+  const lines = [`versions: ${report.versions.join(', ')}`, ...listLosses(report)];
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
