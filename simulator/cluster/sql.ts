@@ -5,6 +5,7 @@ import type { Quirks } from '../quirks.ts';
 import { encodeJson, timeText } from '../wire/encoding.ts';
 import { hasPrivilege, headerOf, type ClusterRequest, type ClusterServer } from './request.ts';
 import { createSqlResults } from './sql-results.ts';
+import { createWorldResults } from './sql-world.ts';
 
 /** The body of a request, with the defaults of the server. */
 interface SqlRequest {
@@ -45,9 +46,11 @@ export async function executeSql(
   const parsed = readRequest(request.body);
   if ('code' in parsed) return failed(server, 400, parsed);
   if (!parsed.executes) return jsonAnswer(200, encodeJson({ num_statements: 1, request: {} }));
-  const canned = [...server.options.sqlResults, ...createSqlResults(server.world.state)].find(
-    ({ contains }) => parsed.sql.includes(contains),
-  );
+  const canned = [
+    ...server.options.sqlResults,
+    ...createWorldResults(server.world.state),
+    ...createSqlResults(server.world.state),
+  ].find(({ contains }) => parsed.sql.includes(contains));
   const refusal = refuse(canned, caller);
   if (canned === undefined || refusal !== undefined) {
     return executed(server, [], [], refusal);
