@@ -39,16 +39,6 @@ export async function startCockroach(): Promise<OwnCluster> {
     processes.set(node, spawn('cockroach', [...args, ...addresses], { stdio: 'ignore' }));
   }
 
-  async function isReady(node: number): Promise<void> {
-    for (let attempt = 0; attempt < READY_ATTEMPTS; attempt += 1) {
-      const url = `http://127.0.0.1:${HTTP_PORT + node}/health?ready=1`;
-      const response = await fetch(url).catch(() => undefined);
-      if (response?.ok) return;
-      await sleep(1000);
-    }
-    throw new Error(`node ${node} does not start`);
-  }
-
   async function end(node: number, signal: NodeJS.Signals): Promise<void> {
     const child = processes.get(node);
     if (child === undefined || child.exitCode !== null) return;
@@ -56,14 +46,24 @@ export async function startCockroach(): Promise<OwnCluster> {
     await once(child, 'exit');
   }
 
-  for (let node = 1; node <= NODES; node += 1) start(node);
-  for (let attempt = 0; attempt < READY_ATTEMPTS; attempt += 1) {
-    if (run('init', `--host=${addressOf(1)}`)) break;
-    await sleep(1000);
+  async function endAll(): Promise<void> {
+    for (const node of processes.keys()) await end(node, 'SIGKILL');
+    rmSync(folder, { recursive: true });
   }
-  await isReady(1);
-  // The nodes write their records every 10 s.
-  await sleep(NOTICE_MS);
+
+  try {
+    for (let node = 1; node <= NODES; node += 1) start(node);
+    for (let attempt = 0; attempt < READY_ATTEMPTS; attempt += 1) {
+      if (run('init', `--host=${addressOf(1)}`)) break;
+      await sleep(1000);
+    }
+    await isReady(1);
+    // The nodes write their records every 10 s.
+    await sleep(NOTICE_MS);
+  } catch (error) {
+    await endAll();
+    throw error;
+  }
   return {
     urls: Array.from({ length: NODES }, (_, index) => `http://127.0.0.1:${HTTP_PORT + index + 1}`),
     async stop(node) {
@@ -84,10 +84,7 @@ export async function startCockroach(): Promise<OwnCluster> {
       await end(node, 'SIGTERM');
       await sleep(NOTICE_MS);
     },
-    async [Symbol.asyncDispose]() {
-      for (const node of processes.keys()) await end(node, 'SIGKILL');
-      rmSync(folder, { recursive: true });
-    },
+    [Symbol.asyncDispose]: endAll,
   };
 }
 
@@ -97,4 +94,15 @@ function addressOf(node: number): string {
 
 function run(...args: readonly string[]): boolean {
   return spawnSync('cockroach', [...args, '--insecure'], { stdio: 'ignore' }).status === 0;
+}
+
+/** Waits until a node accepts statements. */
+async function isReady(node: number): Promise<void> {
+  for (let attempt = 0; attempt < READY_ATTEMPTS; attempt += 1) {
+    const url = `http://127.0.0.1:${HTTP_PORT + node}/health?ready=1`;
+    const response = await fetch(url).catch(() => undefined);
+    if (response?.ok) return;
+    await sleep(1000);
+  }
+  throw new Error(`node ${node} does not start`);
 }

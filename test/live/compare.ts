@@ -1,6 +1,6 @@
 import type { Scrape } from '../support/exporter.ts';
 import { probe } from './exporter.ts';
-import { type Access, LiveServer } from './server.ts';
+import { type Access, LiveServer, type Row } from './server.ts';
 
 /** What the exporter and the server say of one thing. */
 export interface Comparison {
@@ -14,8 +14,6 @@ type Figures = ReadonlyMap<string, number>;
 
 /** What the server says, by SQL and by the metrics of its nodes; undefined where it does not tell. */
 export type ServerFigures = ReadonlyMap<string, Figures | undefined>;
-
-type Rows = readonly Readonly<Record<string, unknown>>[];
 
 interface Reader {
   /** Of the server. */
@@ -144,7 +142,7 @@ export function compare(
 
 function bySql(
   sql: string,
-  read: (row: Rows[number]) => readonly [string, number],
+  read: (row: Row) => readonly [string, number],
   exporter: Reader['exporter'],
   more: Pick<Reader, 'share' | 'least'> = {},
 ): Reader {
@@ -202,7 +200,7 @@ const WORDS: Readonly<Record<string, string>> = {
 function figures(
   scrape: Scrape,
   family: string,
-  [label = '']: readonly [string],
+  [label]: readonly [string],
   labels: Readonly<Record<string, string>> = {},
   unit?: string,
 ): Figures {

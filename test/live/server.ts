@@ -10,6 +10,9 @@ export interface Access {
   readonly ca: string | undefined;
 }
 
+/** A row of SQL: texts, numbers, booleans, and null for NULL. */
+export type Row = Readonly<Record<string, string | number | boolean | null>>;
+
 interface Response {
   readonly status: number;
   readonly text: string;
@@ -27,7 +30,7 @@ export class LiveServer {
   }
 
   /** The rows of a statement at the first URL that responds; undefined where the server refuses the statement. */
-  async query(sql: string): Promise<readonly Readonly<Record<string, unknown>>[] | undefined> {
+  async query(sql: string): Promise<readonly Row[] | undefined> {
     const body = JSON.stringify({
       execute: true,
       database: 'system',
