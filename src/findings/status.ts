@@ -2,6 +2,7 @@ import type { AlertName } from '../alerts/alerts.ts';
 import type { RequestDiagnosis } from '../diagnosis/diagnosis.ts';
 import type { PollFailure } from '../polling/outcome.ts';
 import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
+import type { ScanCheck } from './scan-counts.ts';
 
 // The content of the status page and of /api/status; docs/api-status.schema.json describes every member. Times are RFC 3339.
 // A part is absent while there is no current data of it, and a figure while it is not known.
@@ -220,18 +221,6 @@ export interface ReachabilityStatus {
   readonly slowest?:
     | { readonly nodeId: number; readonly peerId: number; readonly seconds: number }
     | undefined;
-}
-
-/** A number that a scan read, and the last count of the nodes. */
-export type ReadAndCounted = Readonly<Record<'read' | 'counted', number>>;
-
-/** The last scan beside the counts of the nodes that were read, for information. */
-export interface ScanCheck {
-  readonly replicas: ReadAndCounted;
-  /** A node counts valid leases, and a scan reads the last known ones. Undefined where a node does not count them. */
-  readonly leases: ReadAndCounted | undefined;
-  /** Nodes that were read, without current counts: they are not in the numbers. */
-  readonly uncountedNodes: number;
 }
 
 /** The ranges of a cluster by its last scan. */

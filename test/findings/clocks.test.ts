@@ -45,6 +45,15 @@ function textsOf(...given: Parameters<typeof find>): readonly string[] {
   return find(...given).findings.map(({ alert, text }) => `${alert}: ${text}`);
 }
 
+function off(who: string, time: string): readonly string[] {
+  return [`CrdbClockOffsetHigh: ${who}: the clock is up to ${time} off those of the others.`];
+}
+
+/** Nodes whose records are seconds old at this time. */
+function nodesAt(seconds: number): readonly Node[] {
+  return [written(1, seconds - 3), written(2, seconds - 8)];
+}
+
 describe('a node whose clock is wrong', () => {
   test.each([16, 59, 3_600, 1e9])('by %i s ahead is named, at once', (seconds) => {
     const { findings } = find([
@@ -84,9 +93,6 @@ describe('a node whose clock is wrong', () => {
     const at = NOON - 3;
     const offsets = (...all: readonly number[]) =>
       textsOf(all.map((offset, index) => written(index + 1, at, offset)));
-    const off = (who: string, time: string) => [
-      `CrdbClockOffsetHigh: ${who}: the clock is up to ${time} off those of the others.`,
-    ];
     expect(offsets(-300, -310, 900, -290)).toEqual(off('Node 3', '900 ms'));
     expect(offsets(-600, 610)).toEqual(off('Nodes 1 and 2', '610 ms'));
     expect(offsets(700, 10, 900, 20)).toEqual(off('Nodes 1 and 3', '900 ms'));
@@ -95,8 +101,6 @@ describe('a node whose clock is wrong', () => {
 });
 
 describe('the exporter and the server disagree on the time', () => {
-  const nodesAt = (seconds: number) => [written(1, seconds - 3), written(2, seconds - 8)];
-
   test.each([
     [180, '3 min behind that of'],
     [-3_600, '1 h ahead of that of'],

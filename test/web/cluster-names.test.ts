@@ -2,7 +2,9 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parse } from 'yaml';
 import { linkFinding } from '../../src/findings/problem.ts';
+import { quoteArgument } from '../../src/format.ts';
 import { makeFolder } from '../config/folder.ts';
 import { loadText, problemsOf } from '../config/loading.ts';
 import { parseExposition } from '../metrics/parse-exposition.ts';
@@ -13,7 +15,7 @@ import { type Orchard, startOrchard } from './orchard.ts';
 
 /** What has a meaning in YAML, URLs, HTML, shells, PromQL, regular expressions or templates. */
 const SPECIAL = [
-  ...':#&*!|>%@,[]{}?-$^().+=/~;<',
+  ...':#&*!|>%@,[]{}?-$^().+=/~;<'.split(''),
   '{{ .Name }}',
   '${cluster}',
   '%s',
@@ -85,6 +87,9 @@ describe('the name of a cluster', () => {
         expect.objectContaining({ labels: expect.objectContaining({ __param_cluster: name }) }),
       ),
     );
+    const shown = await fetchPath(url, '/config', { headers: { accept: 'application/yaml' } });
+    const config: { readonly clusters: readonly { readonly name: string }[] } = parse(shown.text);
+    expect(config.clusters.map(({ name }) => name)).toEqual(names);
     const page = await fetchPath(url, '/');
     const links = Array.from(
       page.text.matchAll(/href="\.\/(\?cluster=[^"]*)"/g),
@@ -94,7 +99,7 @@ describe('the name of a cluster', () => {
     for (const [at, name] of names.entries()) {
       const chosen = await fetchPath(url, `/${links[at]}`);
       const [, title = ''] = /<title>([^<]*)<\/title>/.exec(chosen.text) ?? [];
-      expect(decodeHtml(title)).toBe(`${name} is healthy · crdb-exporter`);
+      expect(decodeHtml(title).startsWith(`${name}: `)).toBe(true);
       const query = `cluster=${encodeURIComponent(name)}`;
       const probed = await fetchPath(url, `/probe?${query}&collect[]=apples`);
       expect([name, probed.status]).toEqual([name, 200]);
@@ -105,6 +110,14 @@ describe('the name of a cluster', () => {
       ).dashboardUrl;
       expect(new URL(dashboard ?? '').searchParams.get('var-cluster')).toBe(name);
     }
+  });
+
+  test('is one argument of a command in advice', () => {
+    const { stdout } = spawnSync('sh', [
+      '-c',
+      `printf '%s\\n' ${names.map(quoteArgument).join(' ')}`,
+    ]);
+    expect(String(stdout).split('\n').slice(0, -1)).toEqual(names);
   });
 
   test.skipIf(!hasProgram('promtool'))('is a label that promtool accepts', async () => {

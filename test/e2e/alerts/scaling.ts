@@ -104,6 +104,11 @@ export function scaledPrometheus(factor: number, { rules, alertmanager, jobs }: 
   });
 }
 
+/** `--a=` of `--a=1m`. */
+function keyOf(flag: string): string {
+  return flag.slice(0, flag.indexOf('=') + 1);
+}
+
 /** Times that Prometheus takes from flags, by default or as given, divided. */
 export function scaledFlags(factor: number, flags: readonly string[]): readonly string[] {
   const defaults = [
@@ -112,7 +117,6 @@ export function scaledFlags(factor: number, flags: readonly string[]): readonly 
     '--rules.alert.for-outage-tolerance=1h',
     '--rules.alert.for-grace-period=10m',
   ];
-  const keyOf = (flag: string): string => flag.slice(0, flag.indexOf('=') + 1);
   return defaults.map((flag) => {
     const chosen = flags.find((one) => keyOf(one) === keyOf(flag)) ?? flag;
     return keyOf(chosen) + scaleDuration(chosen.slice(keyOf(chosen).length), factor);
