@@ -229,7 +229,9 @@ test('ranges wait for their reader between pages, and begin at the URL that is w
 
 test('of more than 10,000 nodes nothing is believed', async () => {
   const list = (length: number) =>
-    JSON.stringify({ nodes: Array.from({ length }, (_, at) => ({ node_id: at + 1, started_at: at })) });
+    JSON.stringify({
+      nodes: Array.from({ length }, (_, at) => ({ node_id: at + 1, started_at: at })),
+    });
   const most = await readFrom(nodes, list(10_000));
   expect([most.elements.length, most.limits]).toEqual([10_000, []]);
   const more = await readFrom(nodes, list(10_001));
