@@ -226,3 +226,17 @@ test('ranges wait for their reader between pages, and begin at the URL that is w
   expect(order).toEqual(['0', 'range', 'end', '1', 'end']);
   expect(first.requests).toEqual([]);
 });
+
+/** A page of so many nodes. */
+function pageOf(length: number): string {
+  const listed = Array.from({ length }, (_, at) => ({ node_id: at + 1, started_at: at }));
+  return JSON.stringify({ nodes: listed });
+}
+
+test('of more than 10,000 nodes nothing is believed', async () => {
+  const most = await readFrom(nodes, pageOf(10_000));
+  expect([most.elements.length, most.limits]).toEqual([10_000, []]);
+  const more = await readFrom(nodes, pageOf(10_001));
+  expect(more.outcome).toMatchObject({ reason: 'limit', message: 'nodes: more than 10000 nodes' });
+  expect(more.limits).toEqual(['items']);
+});

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
+import { DescriptorReading } from '../../../src/collectors/ranges/descriptor-reader.ts';
 import { fakeCluster, pollRanges, statusError } from './cluster.ts';
 import { DEAD, DECOMMISSIONING, many, scan, show } from './shown-ranges.ts';
 
@@ -359,4 +360,18 @@ test('a range whose node answers an older descriptor is not asked again and agai
   await scan(cluster, state, 16);
   // Two reporters in the scan or after it.
   expect(cluster.askedDescriptors.length).toBeLessThanOrEqual(4);
+});
+
+test('the rate of descriptors follows that of the last requests slowly, but not those for few ranges', () => {
+  const reading = new DescriptorReading();
+  const rates = [
+    [200, 1],
+    [200, 1],
+    [200, 2],
+    [3, 5],
+  ].map(([count = 0, seconds = 0]) => {
+    reading.measured(count, seconds);
+    return Math.round(reading.perMinute(2) ?? 0);
+  });
+  expect(rates).toEqual([24_000, 24_000, 20_000, 20_000]);
 });

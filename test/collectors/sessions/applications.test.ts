@@ -48,6 +48,13 @@ describe('a pair of application and user', () => {
     expect(samples.duplicates.size).toBe(0);
   });
 
+  test('without a name, or with one that is no text, is unset', async () => {
+    const { of } = await pollListing([...sessionsOf('', 2), sessionOf(1, { application_name: 7 })]);
+    expect(of('crdb_application_session_alloc_bytes')).toContain(
+      '{application="unset",user="movr"} 300',
+    );
+  });
+
   test('named other is counted in the rest of its user, once', async () => {
     const { of, samples } = await pollListing(
       [

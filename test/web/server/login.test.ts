@@ -51,6 +51,17 @@ describe('a login', () => {
     expect(comparisons).toHaveLength(3);
   });
 
+  test('that was right once does not wait while another one is compared', async () => {
+    const { check, comparisons } = prepare();
+    const first = check(basic('ops:right'));
+    comparisons[0]?.resolve(true);
+    await first;
+    const guess = check(basic('ops:guess'));
+    expect(await check(basic('ops:right'))).toBe('accepted');
+    comparisons[1]?.resolve(false);
+    expect(await guess).toBe('rejected');
+  });
+
   test('is compared again when the hash of the user has changed', async () => {
     const { check, users, comparisons } = prepare();
     const first = check(basic('ops:right'));

@@ -157,11 +157,10 @@ function panels(
   const ranges = lastKnown?.ranges === undefined ? cluster.ranges : undefined;
   const pastRanges = lastKnown?.ranges && lastKnownRanges(lastKnown.ranges, nowMs);
   const source = (name: string) => collectors.find((collector) => collector.name === name);
-  const isPartial = source('ranges')?.isPartial;
   const details = {
     commandFor: (words: string) => completeCommand(words, commands, clusters.length, cluster.name),
     consoleUrl,
-    isPartial,
+    isPartial: source('ranges')?.isPartial,
   };
   const lastSeenAt = isPast(cluster) ? source('nodes')?.lastSuccessAt : undefined;
   const network = !isPast(cluster) && cluster.network && reachability(cluster.network);

@@ -149,9 +149,8 @@ export function lastKnownRanges(
     return html`<p>The last scan found no problem.</p>
       ${read}`;
   const rows = sortRows(oldest, (problem) => WORST_FIRST.indexOf(problem));
-  return html`<p>
-      ${counts.map(([problem, count], index) => `${index > 0 ? ', ' : ''}${formatCount(count)} ${formatProblem(problem)}`)}
-    </p>
+  const found = counts.map(([problem, count]) => `${formatCount(count)} ${formatProblem(problem)}`);
+  return html`<p>${formatList(found)}</p>
     ${table('Problem ranges when they were last read', rows.slice(0, MAX_ROWS), [
       ['Range', ({ rangeId }) => `r${rangeId}`],
       ['Problem', ({ problem }) => formatProblem(problem)],

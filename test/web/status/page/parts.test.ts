@@ -2,7 +2,11 @@ import { expect, test } from 'vitest';
 import type { Finding } from '../../../../src/findings/status.ts';
 import { Html } from '../../../../src/web/status/page/html.ts';
 import { userFigures } from '../../../../src/web/status/page/panels.ts';
-import { hotRanges, problemRanges } from '../../../../src/web/status/page/range-panels.ts';
+import {
+  hotRanges,
+  lastKnownRanges,
+  problemRanges,
+} from '../../../../src/web/status/page/range-panels.ts';
 import { CALM } from '../page-clusters.ts';
 import { RANGES, VERIFIED } from '../results.ts';
 
@@ -104,4 +108,19 @@ test.each([
       figures === false ? '' : figures.text,
     ) ?? [];
   expect([found, textOf(new Html(rest))]).toEqual([count, more]);
+});
+
+test('problems that were last known are counted in a sentence, the worst first, without a level', () => {
+  const { nodes } = RANGES;
+  const seen = { seenAt: NOW, nodes, problems: { unavailable: 2_000, no_live_replica: 1 } };
+  const place = { ...PLACE, firstSeenAt: NOW };
+  const oldest = ['unavailable', 'no_live_replica'].map((problem, at) => {
+    return { ...place, problem, rangeId: 8 + at };
+  });
+  const drawn = lastKnownRanges({ ...seen, oldest }, NOW_MS);
+  expect(textOf(drawn)).toMatch(/^1 no live replica and 2,000 unavailable /);
+  expect(all(drawn, /<th scope="row"[^>]*>(r\d)</g)).toEqual(['r9', 'r8']);
+  expect(textOf(lastKnownRanges({ ...seen, problems: {}, oldest: [] }, NOW_MS))).toMatch(
+    /^The last scan found no problem\./,
+  );
 });
