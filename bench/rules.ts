@@ -3,6 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import {
   calmCluster,
+  usedSeconds,
   watchCluster,
   type WatchingPrometheus,
 } from '../test/dashboards/cluster-panels.ts';
@@ -40,17 +41,12 @@ async function cpuSeconds(
   { prometheus }: WatchingPrometheus,
   afterEach: () => Promise<void>,
 ): Promise<number> {
-  const before = await usedSeconds(prometheus.url);
+  const before = await usedSeconds(prometheus);
   for (let index = 0; index < EVALUATIONS; index += 1) {
     await sleep(INTERVAL_SECONDS * 1000);
     await afterEach();
   }
-  return (await usedSeconds(prometheus.url)) - before;
-}
-
-async function usedSeconds(url: string): Promise<number> {
-  const text = await (await fetch(`${url}/metrics`)).text();
-  return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1]);
+  return (await usedSeconds(prometheus)) - before;
 }
 
 /** Adds the time of the last evaluation of each rule; rules of one name together. */

@@ -32,6 +32,8 @@ const distribution = (limit: Limit): Row => ({
       unit: 'short',
       decimals: 2,
       steps: ['green', [limit('load_imbalance'), 'orange']],
+      empty: 'no region has two nodes',
+      evidence: [`crdb_range_scan_nodes{${S}}`, 'region'],
       width: 5,
     }),
     stat('Share of hottest range', {

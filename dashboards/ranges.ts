@@ -161,6 +161,8 @@ const leases = (limit: Limit): Row => ({
       queries: `max by (region) (crdb_cluster_region_node:crdb_range_leases:over_others{${R}}) and on () crdb_range_scan_nodes{${S}}`,
       unit: 'short',
       legend: '{{region}}',
+      empty: 'no region has two nodes',
+      evidence: [`crdb_range_scan_nodes{${S}}`, 'region'],
       steps: ['green', [limit('lease_imbalance'), 'orange']],
     }),
     graph('Lease changes', {

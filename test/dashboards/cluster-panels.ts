@@ -16,6 +16,8 @@ export interface FilledPanel extends Placed {
   /** Series with a value, by query. */
   readonly series: readonly number[];
   readonly milliseconds: readonly number[];
+  /** CPU time of Prometheus for all of them. */
+  readonly cpuSeconds: number;
 }
 
 export interface WatchedCluster {
@@ -122,14 +124,22 @@ export async function queryPanels(cluster: WatchedCluster): Promise<readonly Fil
   for (const placed of PANELS) {
     const series: number[] = [];
     const milliseconds: number[] = [];
+    const before = await usedSeconds(watching.prometheus);
     for (const { expr, instant } of placed.queries) {
       const started = performance.now();
       series.push(await countSeries(watching.prometheus, expr, { ...cluster, instant, end }));
       milliseconds.push(performance.now() - started);
     }
-    filled.push({ ...placed, series, milliseconds });
+    const cpuSeconds = (await usedSeconds(watching.prometheus)) - before;
+    filled.push({ ...placed, series, milliseconds, cpuSeconds });
   }
   return filled;
+}
+
+/** The CPU time that Prometheus has used since its start, in seconds. */
+export async function usedSeconds({ url }: Prometheus): Promise<number> {
+  const text = await (await fetch(`${url}/metrics`)).text();
+  return Number(/^process_cpu_seconds_total (\S+)$/m.exec(text)?.[1]);
 }
 
 /** Panels without any data whose text says only that there is none, not why. */

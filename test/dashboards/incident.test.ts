@@ -91,6 +91,7 @@ describe.skipIf(!hasProgram('promtool'))('in an incident', () => {
       crdb_node_liveness{crdb_cluster="c",job="j",instance="b",node_id="{4,5}",status="live"} 0x9
       crdb_node_liveness{crdb_cluster="c",job="j",instance="a",node_id="{4,5}",status="dead"} 0x9
       crdb_node_liveness{crdb_cluster="c",job="j",instance="b",node_id="{4,5}",status="dead"} 1x9
+      crdb_nodes{crdb_cluster="c",job="j",instance="{a,b}",status="live"} 3x9
     `;
     const states = ['Overview / Node liveness', 'Nodes / Liveness', 'Overview / Nodes not live'];
     const ofNode = (panel: string) => `max by (node_id) (${queryOf(panel)}) > 0`;

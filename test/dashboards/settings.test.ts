@@ -106,6 +106,6 @@ test('panels with limits name the alert that has them', () => {
     stepsOf(panel).some(({ color }) => ['orange', 'red'].includes(color)),
   );
   expect(coloured.length).toBeGreaterThan(30);
-  const nameless = coloured.filter(({ panel }) => !/\[Crdb\w+\]/.test(panel.description ?? ''));
+  const nameless = coloured.filter(({ panel }) => !/\bCrdb[A-Z]\w+/.test(panel.description ?? ''));
   expect(nameless.map(({ title }) => title)).toEqual([]);
 });
