@@ -89,7 +89,8 @@ async function sleepUntil(minute: number): Promise<void> {
 
 async function report(world: LiveWorld): Promise<void> {
   const own = receiver.notifications.filter(({ labels }) => isOf(world, labels));
-  const names = [...new Set(own.map(titleOf))];
+  // What is inhibited to its end may be among the resolved ones.
+  const names = [...new Set(own.filter(({ status }) => status === 'firing').map(titleOf))];
   const fired = (await firedIn(world)).filter((one) => !names.includes(one));
   const lines = names.map((name) => describe(world, name, own));
   console.log(`\n${world.world} (${world.begins} to ${world.ends})`);
@@ -102,7 +103,9 @@ async function report(world: LiveWorld): Promise<void> {
 /** When the notifications of an alert came and were resolved. */
 function describe(world: LiveWorld, name: string, own: readonly AlertNotification[]): string {
   const all = own.filter((one) => titleOf(one) === name);
-  const changes = all.filter(({ status }, index) => status !== all[index - 1]?.status);
+  const changes = all
+    .slice(all.findIndex(({ status }) => status === 'firing'))
+    .filter(({ status }, index, some) => status !== some[index - 1]?.status);
   const [first, ...later] = changes;
   const after = first === undefined ? 0 : minuteOf(clock, first.atMs) - world.begins;
   const limit = world.notifies[name];
