@@ -112,11 +112,15 @@ export function scaledFlags(factor: number, flags: readonly string[]): readonly 
     '--rules.alert.for-outage-tolerance=1h',
     '--rules.alert.for-grace-period=10m',
   ];
-  const keyOf = (flag: string): string => flag.slice(0, flag.indexOf('=') + 1);
   return defaults.map((flag) => {
     const chosen = flags.find((one) => keyOf(one) === keyOf(flag)) ?? flag;
     return keyOf(chosen) + scaleDuration(chosen.slice(keyOf(chosen).length), factor);
   });
+}
+
+/** `--flag=1m` -> `--flag=`. */
+function keyOf(flag: string): string {
+  return flag.slice(0, flag.indexOf('=') + 1);
 }
 
 function scaleDuration(text: string, factor: number): string {
