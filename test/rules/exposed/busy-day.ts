@@ -14,7 +14,7 @@ const NEXT_BACKUP = 420;
 const ROLLOUT = 480;
 const NEW_CLUSTER = 540;
 const REMOVED_CLUSTER = 600;
-const PROMETHEUS = [660, 664] as const;
+const PROMETHEUS = [660, 662] as const;
 
 /**
  * A busy day of 13 hours: an import, a sixth node, an upgrade, a backup that fails once, a rollout of both exporters while a

@@ -16,6 +16,8 @@ export function minuteOf({ startedAt, factor }: WorldClock, atMs: number): numbe
 
 /** Ages and intervals, which the scaled rules compare with scaled limits. */
 const DURATION = /_(?:interval|behind|lag|(?<!record_)age)_seconds$/;
+/** How often a minute the pages change: more often than they are scraped. */
+const STEPS = 4;
 const TIME = /timestamp_seconds$|^process_start_time_seconds$/;
 
 /**
@@ -29,7 +31,7 @@ export function serveWorlds(worlds: readonly LiveWorld[], clock: WorldClock): Pr
   const pages = new Map<string, Page>();
   return serve((request: IncomingMessage, response: ServerResponse) => {
     const [, kind, name = ''] = (request.url ?? '').split('/');
-    const minute = Math.floor(minuteOf(clock, Date.now()));
+    const minute = Math.floor(minuteOf(clock, Date.now()) * STEPS) / STEPS;
     if (kind === 'targets') {
       const instances = (byJob.get(name) ?? []).flatMap((exposed) => exposed.targetsAt(minute));
       response.setHeader('content-type', 'application/json');

@@ -43,9 +43,12 @@ type Create = (cluster: string, instances?: readonly string[]) => Exposed;
 
 function replacedPods(create: Create): LiveWorld {
   const exposed = create('replaced', ['a', 'b', 'c', 'd']);
-  const isBad = (minute: number): boolean => minute === BEGINS;
-  for (const instance of ['a', 'b']) exposed.exporterLives(instance, 0, BEGINS + 1);
-  for (const instance of ['c', 'd']) exposed.exporterLives(instance, BEGINS + 1, MINUTES + 1);
+  // Shorter than CrdbMultipleNodesDown waits, and the last thing that the first pod has seen.
+  const isBad = (minute: number): boolean => minute >= BEGINS && minute < BEGINS + 0.5;
+  for (const instance of ['a', 'b']) exposed.exporterLives(instance, 0, BEGINS + 0.5);
+  for (const instance of ['c', 'd']) {
+    exposed.exporterLives(instance, BEGINS + 0.5, MINUTES + 1);
+  }
   for (const id of ['4', '5']) {
     exposed.status(id, (minute) => (isBad(minute) ? 'unavailable' : 'live'));
   }
@@ -56,9 +59,9 @@ function replacedPods(create: Create): LiveWorld {
     isBad(minute) ? 3 : value,
   );
   return {
-    world: 'both pods of the exporter are replaced while two nodes restart for a minute',
+    world: 'both pods of the exporter are replaced while two nodes are down for half a minute',
     begins: BEGINS,
-    ends: BEGINS + 1,
+    ends: BEGINS + 0.5,
     notifies: {},
     clusters: [exposed],
   };
@@ -209,7 +212,7 @@ function crashLoop(create: Create): LiveWorld {
   const exposed = create('crashes', ['a']);
   const [begins, ends] = [BEGINS, BEGINS + 60];
   const isOn = (minute: number): boolean => minute >= begins && minute < ends;
-  exposed.exporterDown('a', (minute) => isOn(minute) && minute % 5 === 0);
+  exposed.exporterDown('a', (minute) => isOn(minute) && Math.floor(minute) % 5 === 0);
   exposed.change(/^process_start/, {}, (minute, value) =>
     minute < begins ? value : Math.floor(Math.min(minute, ends) / 5) * 300,
   );

@@ -36,6 +36,7 @@ const explained: readonly Survivor[] = parse(
   readFileSync(path.join(import.meta.dirname, 'survivors.yml'), 'utf8'),
 );
 const survivors: Mutant[] = [];
+let done = 0;
 
 for (const [rule, itsMutants] of Map.groupBy(mutants, (mutant) => mutant.rule)) {
   const runs = runsOf(rule);
@@ -48,6 +49,8 @@ for (const [rule, itsMutants] of Map.groupBy(mutants, (mutant) => mutant.rule)) 
     if (explained.some(explains(mutant))) continue;
     console.log(`survived: ${mutant.rule}: ${mutant.mistake}`);
   }
+  done += itsMutants.length;
+  console.log(`${done} of ${mutants.length}, the last of ${rule}: ${survivors.length} survived`);
 }
 const unexplained = survivors.filter((mutant) => !explained.some(explains(mutant)));
 const stale = options.sample === undefined ? explanationsOfNothing() : [];
