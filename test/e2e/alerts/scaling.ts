@@ -123,11 +123,6 @@ export function scaledFlags(factor: number, flags: readonly string[]): readonly 
   });
 }
 
-/** `--flag=1m` -> `--flag=`. */
-function keyOf(flag: string): string {
-  return flag.slice(0, flag.indexOf('=') + 1);
-}
-
 function scaleDuration(text: string, factor: number): string {
   const [, count = '', unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
   const seconds = UNIT_SECONDS[unit];
