@@ -90,6 +90,11 @@ export function formatNodes(ids: readonly number[]): string {
   return `${ids.length === 1 ? 'node' : 'nodes'} ${formatList(ids)}`;
 }
 
+/** `store 3`, `stores 3 and 4`. */
+export function formatStores(ids: readonly string[]): string {
+  return `${ids.length === 1 ? 'store' : 'stores'} ${formatList(ids)}`;
+}
+
 /** `1 range`, `60 ranges`. */
 export function formatRanges(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'}`;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Build } from '../build.ts';
 import type { Collector, CollectorResult, CollectorWith } from '../collectors/collector.ts';
 import { type CollectorConfig, collectorOptions } from '../config/collector-schema.ts';
-import { FILE_CHECK_MS } from '../config/files.ts';
+import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { createRemedyFinder, type FindRemedy } from '../diagnosis/diagnosis.ts';
 import type { UrlState } from '../http/client.ts';
@@ -110,9 +110,9 @@ export class Cluster {
     return this.#identity;
   }
 
-  /** Whether the current content of its TLS files is loaded. */
-  areFilesUpToDate(): boolean {
-    return this.clients.cluster?.tls.failure() === undefined;
+  /** Why the current content of its TLS files is not loaded. */
+  fileFailure(): LoadFailure | undefined {
+    return this.clients.cluster?.tls.failure();
   }
 
   /** The state of each URL of an API. */

@@ -181,11 +181,7 @@ export class Exporter {
   /** Whether the current content of all files is loaded, and when the certificate of the web server expires. */
   #configMetrics(): SampleSet {
     const set = new SampleSet({});
-    const { list } = this.#clusters;
-    const areFilesUpToDate =
-      this.#webConfig.failure() === undefined &&
-      list.every((cluster) => cluster.areFilesUpToDate());
-    const isUpToDate = this.#failure === undefined && areFilesUpToDate;
+    const isUpToDate = this.#failures().length === 0;
     set.set(processFamilies.lastReloadSuccessful, {}, isUpToDate ? 1 : 0);
     set.set(processFamilies.lastReloadSuccess, {}, this.#lastReloadMs / 1000);
     set.set(processFamilies.logLinesDropped, {}, this.#options.droppedLogLines?.() ?? 0);
@@ -194,16 +190,25 @@ export class Exporter {
     return set;
   }
 
-  /** Reloads that failed, also one of the web config file that nobody asked for. */
-  #problems(): readonly Finding[] {
+  /** What was not reloaded, also files that changed and that nobody asked to reload. */
+  #failures(): readonly (readonly [what: string, failure: LoadFailure])[] {
     const failures = [
       [CONFIG_KEPT, this.#failure],
       [WEB_CONFIG_KEPT, this.#webConfig.failure()],
+      ...this.#clusters.list.map(
+        (cluster) =>
+          [
+            `TLS files of ${cluster.name} not reloaded, keeping the previous ones`,
+            cluster.fileFailure(),
+          ] as const,
+      ),
     ] as const;
-    const problems = failures.flatMap(([what, failure]) =>
-      failure ? toProblem(what, failure) : [],
-    );
+    return failures.flatMap(([what, failure]) => (failure ? [[what, failure] as const] : []));
+  }
+
+  #problems(): readonly Finding[] {
     const nowMs = this.#clock.wallMs();
+    const problems = this.#failures().map(([what, failure]) => toProblem(what, failure));
     return toFindings(problems, () => nowMs, nowMs);
   }
 
@@ -278,7 +283,7 @@ function toProblem(what: string, { error, sinceMs }: LoadFailure): Problem {
   return {
     key: what,
     about: 'exporter',
-    level: 'warning',
+    alert: 'CrdbConfigReloadFailed',
     text: `${what.charAt(0).toUpperCase()}${what.slice(1)}: ${first}${others}.`,
     next: 'Correct the file and reload, or restart where that is needed; `crdb-exporter check` prints every error.',
     since: toTime(sinceMs),

@@ -29,6 +29,7 @@ export const CLOCK_OFFSET: Check = {
     const wrong = offsets.filter(({ offset }) => offset > limit).map(({ id }) => id);
     if (wrong.length === 0) return undefined;
     return {
+      nodeIds: wrong,
       text: `${capitalize(formatNodes(wrong))}: the clock is up to ${formatDuration(worst)} off those of the others.`,
       // The values of such a node are not shown.
       normalSeconds: misdated.size > 0 ? 0 : undefined,

@@ -1,7 +1,10 @@
-import { capitalize, formatDuration, formatList, formatNodes, formatPercent } from '../format.ts';
+import { capitalize, formatDuration, formatList, formatPercent, toTime } from '../format.ts';
 import { sum } from '../sum.ts';
-import type { Check } from './check.ts';
+import { CERTIFICATES } from './certificates.ts';
+import { type Check, describePlaces } from './check.ts';
 import type { Observation } from './observation.ts';
+
+const DAY = 86_400;
 
 /** The checks of the nodes together, of jobs, backups and an open upgrade. */
 export const CLUSTER_CHECKS: readonly Check[] = [
@@ -10,20 +13,24 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     about: 'nodes',
     alert: 'CrdbLicenseExpiring',
     isImmediate: true,
-    find({ fresh, thresholds }) {
-      // 0 without a license.
-      const left = fresh.flatMap(
-        ({ metrics }) =>
+    find({ fresh, nowMs, thresholds }) {
+      const expiries = fresh.flatMap(({ metrics, updatedSeconds }) => {
+        // 0 without a license.
+        const left =
           metrics.get('seconds_until_license_expiry') ||
-          metrics.get('seconds_until_enterprise_license_expiry') ||
-          [],
-      );
-      const days = Math.min(...left) / 86_400;
+          metrics.get('seconds_until_enterprise_license_expiry');
+        return left ? [updatedSeconds + left] : [];
+      });
+      const expiry = Math.min(...expiries);
+      const days = (expiry - nowMs / 1000) / DAY;
       if (days >= thresholds.license_days) return undefined;
-      const expires = `expires in ${formatDuration(days * 86_400)}`;
+      const isCritical = days < thresholds.license_critical_days;
+      const limit = isCritical ? thresholds.license_critical_days : thresholds.license_days;
+      const expires = `expires in ${formatDuration(days * DAY)}`;
       return {
-        level: days < thresholds.license_critical_days ? 'critical' : undefined,
+        level: isCritical ? 'critical' : undefined,
         text: `The license ${days <= 0 ? 'has expired' : expires}.`,
+        since: toTime((expiry - limit * DAY) * 1000),
       };
     },
     next: 'Renew it with SET CLUSTER SETTING enterprise.license. With a free or trial license the cluster throttles transactions after the grace period; with a paid one it does not.',
@@ -42,6 +49,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     },
     next: 'From 24.3 on a cluster of several nodes needs one: 7 days after its start, or 30 after the upgrade, each node refuses transactions while 5 are open. SET CLUSTER SETTING enterprise.license.',
   },
+  CERTIFICATES,
   {
     key: 'full stores',
     about: 'nodes',
@@ -60,8 +68,17 @@ export const CLUSTER_CHECKS: readonly Check[] = [
   {
     about: 'jobs',
     alert: 'CrdbJobPaused',
-    find: findPaused,
+    find: (observation) => findPaused(observation),
     next: 'Resume or cancel them; see SHOW JOBS.',
+  },
+  {
+    key: 'paused changefeeds',
+    worsens: 'CrdbJobPaused',
+    about: 'jobs',
+    alert: 'CrdbJobPaused',
+    level: 'critical',
+    find: (observation) => findPaused(observation, 'changefeed'),
+    next: 'Resume or cancel them; see SHOW CHANGEFEED JOBS. Consumers get no changes, and disks fill.',
   },
   ...(['physical', 'logical'] as const).map((kind): Check => ({
     key: `${kind} lag`,
@@ -80,8 +97,12 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     alert: 'CrdbBackupTooOld',
     find({ lastBackupSeconds, nowMs, thresholds }) {
       const age = nowMs / 1000 - lastBackupSeconds;
-      if (lastBackupSeconds === 0 || age <= thresholds.backup_hours * 3600) return undefined;
-      return `The last scheduled backup ended ${formatDuration(age)} ago.`;
+      const limit = thresholds.backup_hours * 3600;
+      if (lastBackupSeconds === 0 || age <= limit) return undefined;
+      return {
+        text: `The last scheduled backup ended ${formatDuration(age)} ago.`,
+        since: toTime((lastBackupSeconds + limit) * 1000),
+      };
     },
     next: 'See SHOW SCHEDULES and SHOW JOBS.',
   },
@@ -91,30 +112,41 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     alert: 'CrdbUpgradeNotFinalized',
     find({ jobs: { preserveDowngradeSeconds = Infinity }, nowMs, thresholds }) {
       const age = nowMs / 1000 - preserveDowngradeSeconds;
-      if (age <= thresholds.finalize_days * 86_400) return undefined;
-      return `The upgrade has not been finalized for ${formatDuration(age)}.`;
+      const limit = thresholds.finalize_days * DAY;
+      if (age <= limit) return undefined;
+      return {
+        text: `The upgrade has not been finalized for ${formatDuration(age)}.`,
+        since: toTime((preserveDowngradeSeconds + limit) * 1000),
+      };
     },
     next: 'It may be longer: nodes count anew when they start. When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option.',
+  },
+  {
+    about: 'sessions',
+    alert: 'CrdbSqlFailing',
+    find: findFailingSql,
+    next: 'One node: its disk, memory and network. All: a deployment, constraints, timeouts, ranges without a quorum.',
   },
 ];
 
 /** Stores with little free space: critical below a tenth, and below 5 GiB unless 30 percent are free. */
 function findFullStores({ fresh, thresholds }: Observation) {
-  const low = fresh.flatMap(({ id, stores }) =>
-    [...stores.values()].flatMap((store) => {
+  const low = fresh.flatMap(({ id: nodeId, stores }) =>
+    [...stores].flatMap(([storeId, store]) => {
       const available = store.get('capacity.available') ?? NaN;
       const free = available / (store.get('capacity') ?? NaN);
       const isScarce = free < 3 * thresholds.disk_critical && available < thresholds.disk_floor;
       const isCritical = isScarce || free < thresholds.disk_critical;
-      return isCritical || free < thresholds.disk ? [{ id, free, isCritical }] : [];
+      return isCritical || free < thresholds.disk ? [{ nodeId, storeId, free, isCritical }] : [];
     }),
   );
   if (low.length === 0) return undefined;
-  const ids = [...new Set(low.map(({ id }) => id))];
-  const least = Math.min(...low.map(({ free }) => free));
+  const { nodeIds, text } = describePlaces(low);
+  const least = formatPercent(Math.min(...low.map(({ free }) => free)));
   return {
+    nodeIds,
     level: low.some(({ isCritical }) => isCritical) ? ('critical' as const) : undefined,
-    text: `${capitalize(formatNodes(ids))} ${ids.length === 1 ? 'has a store' : 'have stores'} with little free space, the fullest is ${formatPercent(1 - least)} full.`,
+    text: `${capitalize(text)}: ${least} of the disk is free${low.length === 1 ? '' : ' on the fullest'}.`,
   };
 }
 
@@ -135,12 +167,29 @@ function findScarceCapacity({ fresh, thresholds }: Observation): string | undefi
   return `Without the largest node the others would be full but for ${formatPercent(Math.max(0, free))}.`;
 }
 
-/** Paused jobs that keep old data. */
-function findPaused({ jobs: { jobs }, thresholds }: Observation): string | undefined {
+/** Paused jobs, of all types or of one, that keep old data. */
+function findPaused(
+  { jobs: { jobs }, thresholds }: Observation,
+  only?: string,
+): string | undefined {
   const paused = jobs.flatMap(({ type, paused: count = 0, protectedAgeSeconds: age = 0 }) =>
-    count > 0 && age > thresholds.protected_age ? [{ type, age }] : [],
+    count > 0 && age > thresholds.protected_age && type === (only ?? type) ? [{ type, age }] : [],
   );
   if (paused.length === 0) return undefined;
   const age = formatDuration(Math.max(...paused.map((job) => job.age)));
   return `Paused jobs (${formatList(paused.map(({ type }) => type))}) keep data that is ${age} old.`;
+}
+
+/** Of fewer statements a second the share of failed ones means nothing. */
+const MIN_STATEMENTS = 1;
+
+/** Statements that failed between the last two records of the nodes, as a share of those that were started. */
+function findFailingSql({ view: { sqlLoad }, thresholds }: Observation) {
+  const { statementsPerSecond: all = 0, failedStatementsPerSecond: failed = 0 } = sqlLoad ?? {};
+  const share = Math.min(1, failed / all);
+  if (!(all > MIN_STATEMENTS) || share <= thresholds.sql_failures) return undefined;
+  return {
+    level: share > thresholds.sql_failures_critical ? ('critical' as const) : undefined,
+    text: `${formatPercent(share)} of the SQL statements fail.`,
+  };
 }

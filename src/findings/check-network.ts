@@ -1,5 +1,8 @@
-import { capitalize } from '../format.ts';
+import { capitalize, formatCount, formatDuration } from '../format.ts';
+import { sum } from '../sum.ts';
+import { countSlowRequests, latencyOf } from './check-nodes.ts';
 import type { Check } from './check.ts';
+import type { Observation } from './observation.ts';
 import { findUnreachable } from './reachability.ts';
 
 /** The check of the last result, however the polls since then ended: while they fail, the problem is marked as old. */
@@ -7,9 +10,38 @@ export const PARTITION: Check = {
   key: 'partition',
   about: 'nodes',
   alert: 'CrdbPartitionSuspected',
-  find({ network: evidence, nodes }) {
-    const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
-    return found.answer === 'unreachable' ? `${capitalize(found.reason)}.` : undefined;
-  },
+  find: findPartition,
   next: 'Check the network between these nodes: `crdb-exporter network` prints the errors. Stop no node until they reach each other: ranges whose replicas reach each other only through that node would lose their quorum.',
 };
+
+/** The checks of a partition, and of one that holds up requests. */
+export const NETWORK_CHECKS: readonly Check[] = [
+  PARTITION,
+  {
+    ...PARTITION,
+    key: 'partition with effect',
+    worsens: PARTITION.key,
+    level: 'critical',
+    find(observation) {
+      const parted = findPartition(observation);
+      const effect = parted && describeEffect(observation);
+      return effect && `${parted} ${effect}.`;
+    },
+  },
+];
+
+function findPartition({ network: evidence, nodes }: Observation): string | undefined {
+  const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
+  return found.answer === 'unreachable' ? `${capitalize(found.reason)}.` : undefined;
+}
+
+/** What users notice: requests are stuck, or the slowest statements are slow. */
+function describeEffect({ fresh, thresholds }: Observation): string | undefined {
+  const stuck = sum(fresh.map(countSlowRequests));
+  if (stuck > 0)
+    return `${formatCount(stuck)} ${stuck === 1 ? 'request is' : 'requests are'} stuck`;
+  const slowest = Math.max(0, ...fresh.map(latencyOf));
+  return slowest > thresholds.latency
+    ? `The slowest percent of SQL statements takes ${formatDuration(slowest)} or more`
+    : undefined;
+}

@@ -2,10 +2,13 @@ import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../format.ts';
 import { sum } from '../sum.ts';
 import { CLOCK_OFFSET } from './check-clocks.ts';
-import { atNodes, type Check, ratio } from './check.ts';
+import { atNodes, atStores, type Check, ratio } from './check.ts';
 
 /** How much older the cluster may be than the oldest start of a process that a record names. */
 const RESTARTED_SECONDS = 30 * 86_400;
+
+/** The CPU of the machine with all its processes. */
+const HOST_CPU = 'sys.cpu.host.combined.percent-normalized';
 
 /** None while a changefeed scans whole tables, on whatever node: what the nodes report then is no lag. */
 const findChangefeedLag: Check['find'] = (observation) => {
@@ -46,14 +49,12 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbStoreDiskSlow',
-    find: atNodes(
-      'fresh',
-      (node) => largestOfStores(node, 'storage.wal.fsync.latency-p99') / 1e9,
+    find: atStores(
+      (store) => (store.get('storage.wal.fsync.latency-p99') ?? NaN) / 1e9,
       (seconds, { disk_latency }) => seconds > disk_latency,
-      (seconds) =>
-        `syncs of the write-ahead log of a store take up to ${formatDuration(seconds)} (p99)`,
+      (seconds) => `syncs of the write-ahead log take up to ${formatDuration(seconds)} (p99)`,
     ),
-    next: 'Every write to the ranges of this store waits: check the volume and its I/O limits.',
+    next: 'Every write to the ranges of these stores waits: check the volumes and their I/O limits.',
   },
   {
     about: 'nodes',
@@ -62,7 +63,7 @@ export const NODE_CHECKS: readonly Check[] = [
     level: 'info',
     find: atNodes(
       'fresh',
-      ({ metrics }) => (metrics.get('sql.service.latency-p99') ?? NaN) / 1e9,
+      latencyOf,
       (seconds, { latency }) => seconds > latency,
       (seconds) => `the slowest percent of SQL statements takes ${formatDuration(seconds)} or more`,
     ),
@@ -106,11 +107,10 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbStoreOverloaded',
-    find: atNodes(
-      'fresh',
-      (node) => largestOfStores(node, 'storage.l0-sublevels'),
+    find: atStores(
+      (store) => store.get('storage.l0-sublevels'),
       (sublevels, { l0_sublevels }) => sublevels >= l0_sublevels,
-      (sublevels) => `a store has ${formatCount(sublevels)} L0 sublevels and throttles writes`,
+      (sublevels) => `up to ${formatCount(sublevels)} L0 sublevels, so writes are throttled`,
     ),
     next: 'Check disk throughput and bulk writes.',
   },
@@ -118,11 +118,10 @@ export const NODE_CHECKS: readonly Check[] = [
     about: 'nodes',
     alert: 'CrdbStoreOverloaded',
     key: 'io overload',
-    find: atNodes(
-      'fresh',
-      (node) => largestOfStores(node, 'admission.io.overload'),
+    find: atStores(
+      (store) => store.get('admission.io.overload'),
       (overload) => overload >= 1,
-      (overload) => `a store has an I/O overload of ${formatNumber(overload)} and throttles writes`,
+      (overload) => `an I/O overload of up to ${formatNumber(overload)}, so writes are throttled`,
     ),
     next: 'Check disk throughput and bulk writes.',
   },
@@ -132,10 +131,9 @@ export const NODE_CHECKS: readonly Check[] = [
     find: atNodes(
       'fresh',
       // One or two nodes cannot hold three replicas.
-      (node, { nodes }) =>
-        nodes.length < 3 ? undefined : largestOfStores(node, 'queue.replicate.purgatory'),
+      (node, { nodes }) => (nodes.length < 3 ? undefined : countInPurgatory(node)),
       (count) => count > 0,
-      () => 'replicas of ranges have no store that satisfies their constraints',
+      () => 'no store satisfies the constraints of some replicas',
     ),
     next: 'Look for nodes that are down or full, and for contradicting zone constraints.',
   },
@@ -149,11 +147,10 @@ export const NODE_CHECKS: readonly Check[] = [
     about: 'nodes',
     alert: 'CrdbStoreOverloaded',
     key: 'write stalls',
-    find: atNodes(
-      'fresh',
-      ({ id }, { writeStalls }) => writeStalls.get(id),
+    find: atStores(
+      (_store, { writeStalls }, storeId) => writeStalls.get(storeId),
       (count, { write_stalls }) => count > write_stalls,
-      (count) => `a store stops all its writes ${formatNumber(count)} times a minute`,
+      (count) => `all writes stop, up to ${formatNumber(count)} times a minute`,
       { isOver: (count, { write_stalls_critical: limit }) => count >= limit },
     ),
     next: 'Check disk throughput and bulk writes.',
@@ -171,15 +168,35 @@ export const NODE_CHECKS: readonly Check[] = [
     ),
     next: 'Compare the hottest ranges and the running statements.',
   },
+  {
+    about: 'nodes',
+    alert: 'CrdbHostCpuHigh',
+    find: atNodes(
+      'fresh',
+      ({ metrics }, { thresholds }) => {
+        const own = metrics.get('sys.cpu.combined.percent-normalized') ?? 0;
+        return own > thresholds.cpu ? undefined : metrics.get(HOST_CPU);
+      },
+      (share, { cpu_critical }) => share > cpu_critical,
+      (share) =>
+        `up to ${formatPercent(share)} of the CPU of the machine is used, most of it not by CockroachDB`,
+    ),
+    next: 'Look for the other process on these machines: it takes time from the node, so heartbeats are late and statements slow.',
+  },
 ];
 
-function countSlowRequests({ metrics, stores }: NodeStatus): number {
+/** The requests of a node and of its stores that have been stuck for a long time. */
+export function countSlowRequests({ metrics, stores }: NodeStatus): number {
   const kinds = ['latch', 'lease', 'raft'].map((kind) => `requests.slow.${kind}`);
   const counts = [...stores.values()].flatMap((store) => kinds.map((key) => store.get(key) ?? 0));
   return sum([metrics.get('requests.slow.distsender') ?? 0, ...counts]);
 }
 
-/** The largest value of all stores; -Infinity where none sends it. */
-function largestOfStores({ stores }: NodeStatus, key: string): number {
-  return Math.max(...[...stores.values()].flatMap((store) => store.get(key) ?? []));
+/** The latency of the slowest percent of SQL statements of a node, seconds; 0 where it is not known. */
+export function latencyOf({ metrics }: NodeStatus): number {
+  return (metrics.get('sql.service.latency-p99') ?? 0) / 1e9;
+}
+
+function countInPurgatory({ stores }: NodeStatus): number {
+  return sum(Array.from(stores.values(), (store) => store.get('queue.replicate.purgatory') ?? 0));
 }

@@ -103,7 +103,7 @@ function findHotspots(
   scanned: RangesResult['scanned'],
   nodes: readonly NodeStatus[],
   thresholds: Thresholds,
-): string | undefined {
+): ReturnType<Check['find']> {
   const live = new Map(
     nodes.filter((node) => livenessOf(node) === 'live').map((node) => [node.id, node]),
   );
@@ -137,8 +137,10 @@ function findHotspots(
   });
   if (hot.length === 0) return undefined;
   const worst = hot.reduce((most, { excess }) => Math.max(most, excess), 0);
-  const names = capitalize(formatNodes(hot.map(({ id }) => id)));
-  return `${names} ${hot.length === 1 ? 'carries' : 'carry'} up to ${formatNumber(worst)} times the load of the other nodes in the region.`;
+  const nodeIds = hot.map(({ id }) => id);
+  const carry = hot.length === 1 ? 'carries' : 'carry';
+  const load = `${carry} up to ${formatNumber(worst)} times the load of the other nodes in the region`;
+  return { nodeIds, text: `${capitalize(formatNodes(nodeIds))} ${load}.` };
 }
 
 /** Finds a range with more load than one CPU core serves well: by CPU where the servers send it, else by queries. */

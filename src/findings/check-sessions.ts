@@ -1,7 +1,10 @@
-import { formatPercent } from '../format.ts';
+import { formatCount, formatList, formatPercent } from '../format.ts';
+import { sum } from '../sum.ts';
 import { atNodes, type Check, ratio } from './check.ts';
+import type { Observation } from './observation.ts';
+import { countSessions } from './session-problems.ts';
 
-/** The checks of the sessions of a node, against its memory. */
+/** The checks of sessions against the memory of their nodes, and against the requests that wait for locks. */
 export const SESSION_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
@@ -15,4 +18,32 @@ export const SESSION_CHECKS: readonly Check[] = [
     ),
     next: '`crdb-exporter sessions --sort memory` lists the largest first.',
   },
+  {
+    about: 'sessions',
+    alert: 'CrdbIdleTransactions',
+    find: findIdleTransactions,
+    next: 'Usually a call to another service within a transaction, or a transaction that an error leaves open. `crdb-exporter sessions --sort txn-age` lists the oldest first.',
+  },
 ];
+
+/** Applications that a finding names. */
+const MAX_NAMED = 3;
+
+/** Sessions that wait for their clients within a transaction, while requests wait for locks. */
+function findIdleTransactions({ sessions, fresh, thresholds }: Observation): string | undefined {
+  if (sessions === undefined) return undefined;
+  const counts = countSessions(sessions);
+  const share = ratio(counts.idleInTransaction, sum(Object.values(counts))) ?? 0;
+  const stores = fresh.flatMap((node) => [...node.stores.values()]);
+  const waiters = sum(
+    stores.map((store) => store.get('kv.concurrency.lock_wait_queue_waiters') ?? 0),
+  );
+  if (share <= thresholds.idle_transactions || waiters <= thresholds.lock_waiters) return undefined;
+  const most = sessions.applications
+    .filter(({ idle_in_transaction: count }) => count > 0)
+    .toSorted((a, b) => b.idle_in_transaction - a.idle_in_transaction)
+    .slice(0, MAX_NAMED)
+    .map((one) => `${one.application} (${one.user}) ${formatCount(one.idle_in_transaction)}`);
+  const names = most.length === 0 ? '' : ` Most: ${formatList(most)}.`;
+  return `${formatPercent(share)} of the sessions are idle in a transaction, and ${formatCount(waiters)} requests wait for locks.${names}`;
+}

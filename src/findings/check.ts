@@ -1,12 +1,12 @@
 import type { Thresholds } from '../alerts/alert-settings.ts';
 import { type AlertName, waitSeconds } from '../alerts/alerts.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
-import { capitalize, formatNodes } from '../format.ts';
+import { capitalize, formatNodes, formatStores } from '../format.ts';
 import type { Observation } from './observation.ts';
 import type { Problem } from './status.ts';
 
 /** A problem with the severity that it has now; it waits like its alert of that severity, unless it says how long. */
-type Found = Pick<Problem, 'text' | 'level' | 'normalSeconds'>;
+type Found = Pick<Problem, 'text' | 'level' | 'normalSeconds' | 'nodeIds' | 'since'>;
 
 /** A condition of a cluster, which is normal for as long as its alert waits. The key of its problem is the name of the alert, unless that has several conditions. */
 export interface Check extends Pick<Problem, 'about' | 'level' | 'worsens' | 'next'> {
@@ -24,41 +24,96 @@ export function runChecks(checks: readonly Check[], observation: Observation): r
     const { find, alert, key = alert, isImmediate = false, ...shown } = check;
     const found = find(observation);
     if (found === undefined) return [];
-    const {
-      text,
-      level = shown.level,
-      normalSeconds = waitSeconds(alert, level),
-    }: Found = typeof found === 'string' ? { text: found } : found;
-    return [{ ...shown, alert, key, text, level, normalSeconds: isImmediate ? 0 : normalSeconds }];
+    const problem: Found = typeof found === 'string' ? { text: found } : found;
+    const { level = shown.level, normalSeconds = waitSeconds(alert, level) } = problem;
+    const waits = isImmediate ? 0 : normalSeconds;
+    return [{ ...shown, ...problem, alert, key, level, normalSeconds: waits }];
   });
+}
+
+/** The conditions of the critical rule of an alert, the one that waits least first. */
+type CriticalRules = readonly {
+  readonly isOver: (value: number, thresholds: Thresholds) => boolean;
+  readonly normalSeconds?: number;
+}[];
+
+/** A value of a node, or of one of its stores. */
+interface Reading {
+  readonly nodeId: number;
+  readonly storeId?: string;
+  readonly value: number;
 }
 
 /**
  * Finds the nodes, all or those with fresh records, at which a value is over its limit: `Nodes 3 and 4: up to 97 % of all
- * CPUs are used.` A value that is not known (undefined, NaN or -Infinity) is over no limit; `text` is about the worst one.
- * `critical` has the conditions of the critical rule of the alert, where it has one, the one that waits least first.
+ * CPUs are used.` A value that is not known (undefined or NaN) is over no limit; `text` is about the worst one.
  */
 export function atNodes(
   which: 'nodes' | 'fresh',
   read: (node: NodeStatus, observation: Observation) => number | undefined,
   isOver: (value: number, thresholds: Thresholds) => boolean,
   text: (worst: number) => string,
-  ...critical: readonly { readonly isOver: typeof isOver; readonly normalSeconds?: number }[]
+  ...critical: CriticalRules
 ): Check['find'] {
   return (observation) => {
-    const over = observation[which].flatMap((node) => {
+    const values = observation[which].flatMap((node): readonly Reading[] => {
       const value = read(node, observation);
-      return value !== undefined && isOver(value, observation.thresholds)
-        ? [{ id: node.id, value }]
-        : [];
+      return value === undefined ? [] : [{ nodeId: node.id, value }];
     });
-    if (over.length === 0) return undefined;
-    const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
-    const sentence = `${capitalize(formatNodes(over.map(({ id }) => id)))}: ${text(worst)}.`;
-    const rule = critical.find((one) => one.isOver(worst, observation.thresholds));
-    if (rule === undefined) return sentence;
-    return { text: sentence, level: 'critical', normalSeconds: rule.normalSeconds };
+    return findOver(values, observation.thresholds, isOver, text, critical);
   };
+}
+
+/** The same of stores of nodes with fresh records: `Store 4 of node 2: …`. */
+export function atStores(
+  read: (
+    store: ReadonlyMap<string, number>,
+    observation: Observation,
+    storeId: string,
+  ) => number | undefined,
+  isOver: (value: number, thresholds: Thresholds) => boolean,
+  text: (worst: number) => string,
+  ...critical: CriticalRules
+): Check['find'] {
+  return (observation) => {
+    const values = observation.fresh.flatMap(({ id: nodeId, stores }) =>
+      [...stores].flatMap(([storeId, store]): readonly Reading[] => {
+        const value = read(store, observation, storeId);
+        return value === undefined ? [] : [{ nodeId, storeId, value }];
+      }),
+    );
+    return findOver(values, observation.thresholds, isOver, text, critical);
+  };
+}
+
+function findOver(
+  values: readonly Reading[],
+  thresholds: Thresholds,
+  isOver: (value: number, thresholds: Thresholds) => boolean,
+  text: (worst: number) => string,
+  critical: CriticalRules,
+): Found | undefined {
+  const over = values.filter(({ value }) => isOver(value, thresholds));
+  if (over.length === 0) return undefined;
+  const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
+  const rule = critical.find((one) => one.isOver(worst, thresholds));
+  const { nodeIds, text: places } = describePlaces(over);
+  return {
+    nodeIds,
+    text: `${capitalize(places)}: ${text(worst)}.`,
+    ...(rule && { level: 'critical', normalSeconds: rule.normalSeconds }),
+  };
+}
+
+/** `nodes 3 and 4`, or `store 4 of node 2`. */
+export function describePlaces(places: readonly Omit<Reading, 'value'>[]): {
+  readonly text: string;
+  readonly nodeIds: readonly number[];
+} {
+  const nodeIds = [...new Set(places.map(({ nodeId }) => nodeId))];
+  const stores = places.flatMap(({ storeId }) => storeId ?? []);
+  const nodes = formatNodes(nodeIds);
+  return { nodeIds, text: stores.length === 0 ? nodes : `${formatStores(stores)} of ${nodes}` };
 }
 
 /** The share of the whole; undefined where one of both is not known, or the whole is 0. */

@@ -51,16 +51,27 @@ export function adviseRemoval(ids: readonly number[]): string {
   return `Start ${it} again. If ${they} will not come back: ${describeRemoval(ids)}`;
 }
 
-/** The next step for dead nodes that ranges may need: never to decommission them. */
-export function adviseReturn(ids: readonly number[], evidence: DeadEvidence): string {
+/**
+ * The next step for dead nodes that ranges may need: never to decommission them. Where too few nodes are live, the cluster
+ * cannot rebuild their replicas: nodes are added before anything is waited for.
+ */
+export function adviseReturn(
+  ids: readonly number[],
+  evidence: DeadEvidence,
+  canRebuild = true,
+): string {
   const it = ids.length === 1 ? 'it' : 'them';
   const { damage } = evidence;
   const counts = ids.map((id) => evidence.replicas?.get(id) ?? 0);
   const most = counts.reduce((all, count) => Math.max(all, count), 0);
   const many = `${formatRanges(most)} still ${most === 1 ? 'has' : 'have'} a replica ${ids.length === 1 ? 'there' : `on ${formatNodes([ids[counts.indexOf(most)] ?? 0])}`}`;
   const keep = `Start ${it} again; do not decommission ${it}:`;
-  if (most === 0) return `${keep} ${damage ?? evidence.doubt ?? 'ranges may need it'}.`;
-  if (damage !== undefined) return `${keep} ${damage}, and ${many}.`;
+  const add = canRebuild
+    ? ''
+    : ` If ${ids.length === 1 ? 'it' : 'they'} will not come back, first add a node: with fewer than three live nodes the cluster cannot replace replicas.`;
+  if (most === 0) return `${keep} ${damage ?? evidence.doubt ?? 'ranges may need it'}.${add}`;
+  if (damage !== undefined) return `${keep} ${damage}, and ${many}.${add}`;
+  if (!canRebuild) return `${keep} ${many}.${add}`;
   const trends = ids.map((id) => evidence.trends.get(id));
   if (trends.includes('stays'))
     return `${keep} ${many}, and their number does not fall. Add a node, so that the cluster can replace them.`;

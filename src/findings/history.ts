@@ -2,6 +2,7 @@ import type { FindingSettings } from '../alerts/alert-settings.ts';
 import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
+import { type CertificateLives, followCertificates } from './certificates.ts';
 import { ReplicaTrends } from './dead-nodes.ts';
 import { DepartureHistory } from './departures.ts';
 import { judge } from './judge.ts';
@@ -31,12 +32,14 @@ class Past {
   writeStalls: Memory['writeStalls'] = new Map();
   sqlLoad: SqlLoad | undefined;
   lateRecords: Memory['lateRecords'] = new Map();
+  certificates: CertificateLives = new Map();
   /** Polls of sessions in a row that saw none of others although clients are connected. */
   contradictions = 0;
   hiddenSessions: Problem | undefined;
   lost: Memory['lost'];
   /** All that is left when the API is down for longer than `max_age`. */
   lastSeen: LastKnownStatus = {};
+  healthyMs: number | undefined;
   problems: readonly Finding[] = [];
   /** Start of the current state and of each current problem, ms. */
   since: ReadonlyMap<string, number> = new Map();
@@ -57,17 +60,19 @@ export class ClusterHistory {
 
   /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
   read(cluster: PolledCluster, nowMs: number): ClusterReading {
-    const { scans, contradictions, hiddenSessions, ...remembered } = this.#past;
-    const { writeStalls, sqlLoad, lateRecords, lastSeen, lost } = remembered;
+    const { scans, contradictions, hiddenSessions, ...past } = this.#past;
+    const { writeStalls, sqlLoad, lateRecords, certificates, lastSeen, lost, healthyMs } = past;
     const observation = observe(cluster, {
       writeStalls,
       sqlLoad,
       lateRecords,
+      certificates,
       lastSeen,
       lost,
+      healthyMs,
       nowMs,
       thresholds: this.#settings().thresholds,
-      previous: this.#past.problems,
+      previous: past.problems,
       scanProblems: scans.problems(),
       hiddenSessions: contradictions < MIN_CONTRADICTIONS ? undefined : hiddenSessions,
       trends: this.#past.trends.read(nowMs),
@@ -99,6 +104,7 @@ export class ClusterHistory {
     const sinceMs = (key: string): number => this.#past.since.get(key) ?? nowMs;
     const warnings = toFindings(pollWarnings(cluster.pollers), sinceMs, nowMs);
     this.#past.problems = [...findings, ...warnings];
+    if (state === 'healthy') this.#past.healthyMs = nowMs;
     const { firstPolls } = this.#past;
     if (!firstPolls.has(collector)) firstPolls.set(collector, nowMs);
     const keys = [state, ...this.#past.problems.map(({ key }) => key)];
@@ -115,6 +121,8 @@ export class ClusterHistory {
       if (listed === undefined) return;
       this.#recordNodes(listed);
       this.#past.departures.add(listed);
+      const { certificates } = this.#past;
+      this.#past.certificates = followCertificates(certificates, listed.nodes, last.atMs);
       this.#past.scans.addCounts(last.atMs, listed);
     }
     if (collector === sessions.name) this.#recordSessions(cluster);

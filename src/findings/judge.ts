@@ -5,7 +5,7 @@ import { formatAgo } from '../format.ts';
 import { assistantProblems } from './assistant.ts';
 import { findMisdatedRecords, findWrongTime } from './check-clocks.ts';
 import { CLUSTER_CHECKS } from './check-cluster.ts';
-import { PARTITION } from './check-network.ts';
+import { NETWORK_CHECKS } from './check-network.ts';
 import { NODE_CHECKS } from './check-nodes.ts';
 import { RANGE_CHECKS } from './check-ranges.ts';
 import { SESSION_CHECKS } from './check-sessions.ts';
@@ -22,17 +22,17 @@ import type { ClusterReading, ClusterView, CollectorState, Problem } from './sta
 
 /** The state of the cluster and what is wrong; `sinceMs` is when this exporter first saw the state or problem of a key. */
 export function judge(observation: Observation, sinceMs: (key: string) => number): ClusterReading {
-  const { view, nowMs } = observation;
+  const { view, nowMs, healthyMs = -Infinity } = observation;
   const findings = toFindings(findProblems(observation), sinceMs, nowMs);
   const problems = findings.filter(isProblem);
   const isReadWrongly = findings.some(({ alert }) => alert === 'CrdbScanDisagrees');
   const isSeen = isVisible(view) && !isReadWrongly;
   const state = problems.length > 0 ? 'problems' : isSeen ? 'healthy' : 'unknown';
-  // The worst come first; the cluster has their problem for as long as the oldest of them lasts.
+  // The worst come first; the cluster has their problem for as long as the oldest of them lasts, but since it was healthy.
   const worst = problems.filter(({ level }) => level === problems[0]?.level);
-  const [since = new Date(sinceMs(state)).toISOString()] = worst
-    .map((finding) => finding.since)
-    .toSorted();
+  const began = worst.map((finding) => Date.parse(finding.since));
+  const startMs = worst.length === 0 ? sinceMs(state) : Math.max(healthyMs, Math.min(...began));
+  const since = new Date(startMs).toISOString();
   return { ...view, state, since, notRead: findNotRead(observation), findings };
 }
 
@@ -74,7 +74,7 @@ function findProblems(observation: Observation): readonly Problem[] {
   const lastSeen = view.lastKnown && describeLastKnown(view.lastKnown, nowMs);
   const [ofNodes = [], ofConnections = [], ofRanges = [], ofSessions = []] = [
     [...NODE_CHECKS, ...CLUSTER_CHECKS],
-    [PARTITION],
+    NETWORK_CHECKS,
     RANGE_CHECKS,
     SESSION_CHECKS,
   ].map((checks) => runChecks(checks, observation));
@@ -106,7 +106,7 @@ function findProblems(observation: Observation): readonly Problem[] {
       ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt, thresholds) : []),
       ...ofSessions,
     ]),
-    ...from('cloud', view.assistant ? assistantProblems(view.assistant) : []),
+    ...from('cloud', view.assistant ? assistantProblems(view.assistant, nowMs) : []),
   ];
 }
 

@@ -88,15 +88,32 @@ const LIVENESS_PROBLEMS: Readonly<
 /** The alert waits this long after the last node with another build. */
 const SKEW_SECONDS = 12 * 3600;
 
-/** CrdbMultipleNodesDown needs two nodes, and a share of the cluster. */
+/** CrdbMultipleNodesDown needs two nodes that went down within an hour, and a share of the cluster or a whole locality. */
 const MANY_NODES = 2;
+const AT_ONCE_MS = 3_600_000;
 
 /** A replica can be rebuilt only with so many live nodes. */
 const MIN_LIVE = 3;
 
 function isMany(list: NodesStatus['list'], { nodes_down }: Thresholds): boolean {
-  const down = list.filter(isDown).length;
-  return down >= MANY_NODES && down >= nodes_down * list.length;
+  const down = countAtOnce(list.filter(isDown));
+  return (
+    down >= MANY_NODES && (down >= nodes_down * list.length || findLostLocalities(list).length > 0)
+  );
+}
+
+/** The most of these nodes that went down within an hour, by their last records; a node without one may be any time. */
+function countAtOnce(down: readonly NodeStatus[]): number {
+  const times = down.flatMap(({ recordAt }) =>
+    recordAt === undefined ? [] : Date.parse(recordAt),
+  );
+  const sorted = times.toSorted((a, b) => a - b);
+  let first = 0;
+  const counts = sorted.map((time, last) => {
+    while (time - (sorted[first] ?? time) > AT_ONCE_MS) first += 1;
+    return last - first + 1;
+  });
+  return counts.reduce((most, count) => Math.max(most, count), 0) + down.length - times.length;
 }
 
 /** The nodes of a locality, and those of the localities inside of it by their tier: `zone=b`. */
@@ -156,6 +173,7 @@ export function nodeProblems(
   const staleRecords: Problem = {
     key: 'stale records',
     about,
+    nodeIds: stale.map(({ id }) => id),
     alert: 'CrdbNodeRecordStale',
     text: `${describeNodes(stale)} ${stale.length === 1 ? 'has' : 'have'} stopped updating the record that node metrics are read from.`,
     next: 'Check for overload and disk stalls. Values of stale records are not exported.',
@@ -197,7 +215,7 @@ function livenessProblems(
       const [first] = nodes;
       if (first === undefined) return [];
       const ids = nodes.map(({ id }) => id);
-      const problem = { ...usual, key: `nodes ${group}`, about: 'nodes' } as const;
+      const problem = { ...usual, key: `nodes ${group}`, about: 'nodes', nodeIds: ids } as const;
       const isNeeded = group === status;
       const text = `${describeNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} ${what}${isNeeded ? '' : `, and no range needs ${nodes.length === 1 ? 'it' : 'them'}`}.`;
       const left = status === 'decommissioning' ? describeLeft(nodes) : '';
@@ -206,7 +224,7 @@ function livenessProblems(
         return [{ ...problem, text: `${text}${left}`, next: `${usual.next}${still}` }];
       }
       const isDead = DEAD.has(status);
-      const advice = isNeeded ? adviseReturn(ids, evidence) : adviseRemoval(ids);
+      const advice = isNeeded ? adviseReturn(ids, evidence, canRebuild) : adviseRemoval(ids);
       return [
         {
           ...problem,

@@ -8,6 +8,7 @@ import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import type { UrlState } from '../http/client.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Api } from '../vocabulary.ts';
+import type { CertificateLives } from './certificates.ts';
 import type { Departures } from './departures.ts';
 import type { NetworkEvidence } from './reachability.ts';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';
@@ -54,8 +55,10 @@ export interface Memory {
   readonly scanProblems: readonly Problem[];
   /** The problem that the user sees no sessions of others. */
   readonly hiddenSessions: Problem | undefined;
-  /** Write stalls per minute by node id. */
-  readonly writeStalls: ReadonlyMap<number, number>;
+  /** Write stalls per minute by store id. */
+  readonly writeStalls: ReadonlyMap<string, number>;
+  /** Of certificates of nodes. */
+  readonly certificates: CertificateLives;
   readonly sqlLoad: SqlLoad | undefined;
   /** The nodes that write records with a time that is too early, with the seconds: their clocks are behind. */
   readonly lateRecords: ReadonlyMap<number, number>;
@@ -63,6 +66,8 @@ export interface Memory {
   readonly lastSeen: LastKnownStatus;
   /** The lost ranges by the last scan that could tell. */
   readonly lost: KnownLoss | undefined;
+  /** The last time that the cluster was healthy; undefined before the first one. */
+  readonly healthyMs: number | undefined;
   /** Whether replicas on members that are not live are replaced. */
   readonly trends: Trends;
   /** How far nodes are that are being decommissioned. */

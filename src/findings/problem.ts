@@ -10,33 +10,42 @@ export function toFindings(
   sinceMs: (key: string) => number,
   nowMs: number,
 ): readonly Finding[] {
-  const forms = problems.map(({ level, normalSeconds = 0, since, worsens, ...problem }) => {
-    const { key, alert } = problem;
-    const startMs = since === undefined ? sinceMs(key) : Date.parse(since);
-    const elapsedMs = nowMs - startMs;
-    // A clock that was set back lets a problem begin in the future: it is old, not new.
-    const isNormal = elapsedMs >= 0 && elapsedMs < normalSeconds * 1000;
-    const severity = level ?? (alert === undefined ? 'info' : severityOf(alert));
-    const finding = {
-      ...problem,
-      level: isNormal ? ('info' as const) : severity,
-      since: toTimestamp(startMs) ?? '',
-    };
-    return { worsens, finding };
-  });
-  const worse = forms.filter(
-    ({ worsens, finding }) => worsens !== undefined && finding.level !== 'info',
-  );
-  const replaced = new Set(worse.map(({ worsens }) => worsens));
+  const forms = problems.map((problem) => toForm(problem, sinceMs, nowMs));
   const keys = new Set(problems.map(({ key }) => key));
   return forms
-    .filter(({ worsens, finding }) =>
-      worsens !== undefined && keys.has(worsens)
-        ? finding.level !== 'info'
-        : !replaced.has(finding.key),
-    )
-    .map(({ finding }) => finding)
+    .flatMap(({ worsens, finding }): readonly Finding[] => {
+      const isInfo = finding.level === 'info';
+      if (worsens !== undefined && keys.has(worsens)) return isInfo ? [] : [finding];
+      const worse = forms.find((form) => form.worsens === finding.key)?.finding;
+      if (worse === undefined) return [finding];
+      // The milder form says when the other one takes its place.
+      const becomes = finding.becomes ?? worse.becomes;
+      return worse.level === 'info' ? [{ ...finding, becomes }] : [];
+    })
     .toSorted(bySeverity);
+}
+
+/** A problem as a finding: information for as long as it is normal. */
+function toForm(
+  { level, normalSeconds = 0, since, worsens, ...problem }: Problem,
+  sinceMs: (key: string) => number,
+  nowMs: number,
+): { readonly worsens: string | undefined; readonly finding: Finding } {
+  const { key, alert } = problem;
+  const startMs = since === undefined ? sinceMs(key) : Date.parse(since);
+  const elapsedMs = nowMs - startMs;
+  // A clock that was set back lets a problem begin in the future: it is old, not new.
+  const isNormal = elapsedMs >= 0 && elapsedMs < normalSeconds * 1000;
+  const severity = level ?? (alert === undefined ? 'info' : severityOf(alert));
+  const at = toTimestamp(startMs + normalSeconds * 1000);
+  const finding = {
+    ...problem,
+    level: isNormal ? ('info' as const) : severity,
+    becomes:
+      isNormal && severity !== 'info' && at !== undefined ? { level: severity, at } : undefined,
+    since: toTimestamp(startMs) ?? '',
+  };
+  return { worsens, finding };
 }
 
 /** The worst first; of one severity those of the cluster before those of the exporter, which may be their effect. */

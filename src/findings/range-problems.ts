@@ -29,12 +29,12 @@ export const PROBLEM_ISSUES: Readonly<
   no_lease: {
     alert: 'CrdbRangesWithoutLease',
     what: 'without a valid lease: requests wait',
-    next: 'If this lasts for more than seconds, check the log of the reporting node.',
+    next: 'Normal for seconds. If it lasts, check the log of the reporting node.',
   },
   no_raft_leader: {
     alert: 'CrdbRangesWithoutLease',
     what: 'with a replica that knows no Raft leader',
-    next: 'If this lasts for more than seconds, check the network between the nodes.',
+    next: 'Normal for seconds. If it lasts, check the network between the nodes.',
   },
   circuit_breaker_error: {
     alert: 'CrdbRangesWithoutLease',
@@ -44,7 +44,7 @@ export const PROBLEM_ISSUES: Readonly<
   underreplicated: {
     alert: 'CrdbRangesUnderreplicated',
     what: 'with fewer live replicas than configured',
-    next: 'If nodes are down, start them: 5 min after the death of a node the cluster rebuilds its replicas on others, where enough live nodes with space are left. Else look for full stores, and for zone constraints that cannot be satisfied.',
+    next: 'If nodes are down, start them, or add nodes where fewer than three are live. 5 min after the death of a node the cluster rebuilds its replicas on live nodes with space. Else look for full stores, and for zone constraints that cannot be satisfied.',
   },
   raft_log_too_large: {
     ...PERSISTENT,
@@ -84,7 +84,7 @@ export const PROBLEM_ISSUES: Readonly<
 };
 
 /** Problems of replicas that may serve nothing; whether the range does is asked before it is said. */
-const STUCK: readonly string[] = ['no_lease', 'no_raft_leader', 'circuit_breaker_error'];
+export const STUCK: readonly string[] = ['no_lease', 'no_raft_leader', 'circuit_breaker_error'];
 
 /** Problems of ranges that serve nothing. */
 export const OUTAGES: readonly string[] = ['no_live_replica', 'unavailable'];
@@ -136,6 +136,7 @@ export function rangeProblems(
   const unread: Problem = {
     key: 'unread nodes',
     about: 'exporter',
+    nodeIds: failedNodes,
     alert: 'CrdbRangeScanIncomplete',
     text: `The ranges of ${nodes.failed} of ${nodes.failed + nodes.scanned} nodes were not read (${formatNodes(failedNodes)}): the counts are lower bounds.`,
     next: `Check whether these nodes hang; \`crdb-exporter ranges ${failedNodes[0] ?? ''}\` reads one.`,
@@ -182,7 +183,7 @@ function servingProblems({ problems, verification, oldest }: RangesStatus): read
     key: 'descriptors',
     about: 'exporter',
     text: `Which nodes may stop is not known: ${reason}.`,
-    next: 'Replicas and voters of ranges are read from their descriptors alone.',
+    next: 'Only descriptors name the replicas and voters of ranges.',
     level: 'info',
   };
   return [...(count > 0 ? [stuck] : []), ...(descriptors === 'refused' ? [unread] : [])];

@@ -53,20 +53,20 @@ export function readLateRecords(
 }
 
 /**
- * Write stalls per minute of each node between its last two records, of the store with most. Example: records of 12:00:00
- * and 12:00:30 count 5 and 7 stalls of one store: 4 a minute.
+ * Write stalls per minute of each store between the last two records of its node. Example: records of 12:00:00 and 12:00:30
+ * count 5 and 7 stalls: 4 a minute. A counter that began again counts no less than none.
  */
 export function readWriteStalls(
   before: NodesResult | undefined,
   now: NodesResult,
-): ReadonlyMap<number, number> {
+): ReadonlyMap<string, number> {
   const key = 'storage.write-stalls';
-  const rates = pairRecords(before, now.nodes).map(({ before: previous, now: node, seconds }) => {
-    const counts = Array.from(node.stores, ([storeId, store]) => {
-      return (store.get(key) ?? NaN) - (previous.stores.get(storeId)?.get(key) ?? NaN);
-    }).filter((count) => count >= 0);
-    return [node.id, (60 * Math.max(0, ...counts)) / seconds] as const;
-  });
+  const rates = pairRecords(before, now.nodes).flatMap(({ before: previous, now: node, seconds }) =>
+    Array.from(node.stores, ([storeId, store]) => {
+      const count = (store.get(key) ?? NaN) - (previous.stores.get(storeId)?.get(key) ?? NaN);
+      return [storeId, count > 0 ? (60 * count) / seconds : 0] as const;
+    }),
+  );
   return new Map(rates);
 }
 
@@ -77,7 +77,11 @@ export function readWriteStalls(
 export function readSqlLoad(before: NodesResult | undefined, now: NodesResult): SqlLoad {
   const serving = now.nodes.filter((node) => REACHABLE.has(livenessOf(node)));
   const fresh = serving.filter(({ isFresh }) => isFresh);
-  const latencies = fresh.flatMap(({ metrics }) => metrics.get('sql.service.latency-p99') ?? []);
+  const latencies = fresh.flatMap(({ id, metrics }) => {
+    const nanos = metrics.get('sql.service.latency-p99');
+    return nanos === undefined ? [] : [{ id, nanos }];
+  });
+  const [slowest] = latencies.toSorted((a, b) => b.nanos - a.nanos);
   const rates = pairRecords(before, serving)
     .map((pair) => {
       // Statements that fail are not among those that succeed: the share of failed ones is of those that were started.
@@ -87,7 +91,8 @@ export function readSqlLoad(before: NodesResult | undefined, now: NodesResult): 
     .filter(([started, failed]) => started >= 0 && failed >= 0);
   const isKnown = rates.length > 0;
   return {
-    latencyP99Seconds: latencies.length === 0 ? undefined : Math.max(...latencies) / 1e9,
+    latencyP99Seconds: slowest && slowest.nanos / 1e9,
+    slowestNodeId: slowest?.id,
     statementsPerSecond: isKnown ? sum(rates.map(([started]) => started)) : undefined,
     failedStatementsPerSecond: isKnown ? sum(rates.map(([, failed]) => failed)) : undefined,
     countedNodes: rates.length,

@@ -9,13 +9,22 @@ import { formatCount, formatDuration, formatNodes, quoteArgument, toTime } from 
 import { sum } from '../sum.ts';
 import type { ApplicationStatus, Problem, SessionsStatus } from './status.ts';
 
-export function readSessions({ nodes, failedNodes, applications }: SessionsResult): SessionsStatus {
+/** The sessions of the cluster by state. */
+export function countSessions({
+  nodes,
+}: Pick<SessionsResult, 'nodes'>): Pick<SessionsStatus, 'active' | 'idleInTransaction' | 'idle'> {
   const total = (state: 'active' | 'idle_in_transaction' | 'idle') =>
     sum([...nodes.values()].map((tally) => tally[state]));
   return {
     active: total('active'),
     idleInTransaction: total('idle_in_transaction'),
     idle: total('idle'),
+  };
+}
+
+export function readSessions({ nodes, failedNodes, applications }: SessionsResult): SessionsStatus {
+  return {
+    ...countSessions({ nodes }),
     missingNodes: [...failedNodes].filter((id) => id > 0).toSorted((a, b) => a - b),
     applications: applications
       .map((tally) => ({

@@ -13,6 +13,8 @@ export interface Status {
   readonly startedAt: string;
   readonly collectors: { readonly ok: number; readonly failing: number; readonly waiting: number };
   readonly commands: CommandForm;
+  /** The alerts without a finding, of which Prometheus alone knows. */
+  readonly notEvaluated: readonly AlertName[];
   readonly clusters: readonly ClusterStatus[];
 }
 
@@ -38,7 +40,7 @@ export interface ClusterStatus extends Omit<ClusterReading, 'collectors'> {
 export interface ClusterReading extends ClusterView {
   /** `unknown` while the exporter cannot see it. */
   readonly state: 'healthy' | 'problems' | 'unknown';
-  /** Start of the state; with problems of the oldest of the most severe ones. */
+  /** Start of the state; with problems of the oldest of the most severe ones, but not before it was last healthy. */
   readonly since: string;
   /** Parts of the cluster that this exporter does not read, so that the state says nothing of them: `sessions`. */
   readonly notRead: readonly string[];
@@ -97,6 +99,8 @@ export interface Problem {
   readonly since?: string | undefined;
   /** The ranges that the text names. */
   readonly rangeIds?: readonly number[] | undefined;
+  /** The nodes at which it was found. */
+  readonly nodeIds?: readonly number[] | undefined;
   /** Why polls fail. */
   readonly cause?: PollFailure | undefined;
   /** The collectors whose polls it concerns: such a problem is logged when it begins and when it ends. */
@@ -115,6 +119,8 @@ export interface FailingQuery {
 /** A problem with its severity and start; page and JSON add links, as far as they are configured, and name no cause. */
 export interface Finding extends Omit<Problem, 'level' | 'normalSeconds' | 'since' | 'worsens'> {
   readonly level: Severity;
+  /** The severity that it gets at this time, if it lasts, as its alert then fires. */
+  readonly becomes?: { readonly level: Severity; readonly at: string } | undefined;
   readonly since: string;
   /** True when the first polls found it. */
   readonly mayBeOlder?: boolean | undefined;
@@ -126,6 +132,8 @@ export interface Finding extends Omit<Problem, 'level' | 'normalSeconds' | 'sinc
 /** SQL as its users notice it. Rates are those of the nodes that are counted; absent until each has written two records. */
 export interface SqlLoad {
   readonly latencyP99Seconds?: number | undefined;
+  /** The node with this latency. */
+  readonly slowestNodeId?: number | undefined;
   readonly statementsPerSecond?: number | undefined;
   readonly failedStatementsPerSecond?: number | undefined;
   /** Nodes whose statements are counted, and nodes that may serve statements: fewer are counted after a restart. */

@@ -180,7 +180,7 @@ describe('a member that has been dead for more than a week', () => {
       (await readCluster(scene)).findings.flatMap(({ alert = '', level }) =>
         alert.includes('Node') ? [[alert, level]] : [],
       );
-    await expect.poll(levels).toContainEqual(['CrdbMultipleNodesDown', 'critical']);
+    await expect.poll(levels).toContainEqual(['CrdbNodeDead', 'warning']);
   });
 });
 

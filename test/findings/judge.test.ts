@@ -117,10 +117,21 @@ describe('the state of a cluster', () => {
   });
 });
 
+test('a state with problems began after the cluster was last healthy', async () => {
+  const pollers = await pollersOf({ nodes: 'ok' });
+  const nodes = nodesResult(down(1, 1, 3_000));
+  const cluster = polledCluster({ pollers, isUp: true, results: { nodes } });
+  const sinceOf = (healthyMs: number) =>
+    judge(observeAt(NOW_MS, cluster, { healthyMs }), atHourAgo).since;
+  expect(sinceOf(NOW_MS - 1_000)).toBe(new Date(NOW_MS - 1_000).toISOString());
+  expect(sinceOf(2_000)).toBe(new Date(3_000_000).toISOString());
+});
+
 test.each([
   ['failed', 'healthy', 'The migration assistant has failed.', HOUR_AGO],
   ['running', 'unavailable', 'The health of the migration assistant is unavailable.', undefined],
   ['running', 'unknown', 'The health of the migration assistant is unknown.', undefined],
+  ['pending', 'healthy', 'The migration assistant has been pending for 1 h.', undefined],
   ['running', 'healthy', undefined, undefined],
   ['running', 'not_computed', undefined, undefined],
 ])(

@@ -20,7 +20,7 @@ function serving(
     ['sql.service.latency-p99', id * 20e6],
   ]);
   const stores = stalls.map(
-    (count, at) => [String(at), new Map([['storage.write-stalls', count]])] as const,
+    (count, at) => [`${id}${at}`, new Map([['storage.write-stalls', count]])] as const,
   );
   return node(id, { updatedSeconds, metrics, stores: new Map(stores), ...more });
 }
@@ -31,15 +31,17 @@ test('statements and stalls count between two records of each node, the latency 
   const now = nodesResult(serving(1, 130, [1100, 70, 7, 8]), serving(2, 120, [300, 0, 0]));
   expect(readSqlLoad(BEFORE, now)).toEqual({
     latencyP99Seconds: 0.04,
+    slowestNodeId: 2,
     statementsPerSecond: 30,
     failedStatementsPerSecond: 2,
     countedNodes: 2,
     servingNodes: 2,
   });
-  // Of the store with most; a counter that began again counts no less than none.
+  // A counter that began again counts no less than none.
   expect([...readWriteStalls(BEFORE, now)]).toEqual([
-    [1, 4],
-    [2, 0],
+    ['10', 4],
+    ['11', 2],
+    ['20', 0],
   ]);
 });
 
@@ -63,7 +65,7 @@ test.each<[string, Node, number]>([
   const now = nodesResult(serving(1, 110, [700, 30, 5, 7]), second);
   const load = readSqlLoad(BEFORE, now);
   expect(load).toMatchObject({ statementsPerSecond: 20, countedNodes: 1, servingNodes });
-  expect([...readWriteStalls(BEFORE, now).keys()]).toEqual([1]);
+  expect([...readWriteStalls(BEFORE, now).keys()]).toEqual(['10', '11']);
 });
 
 test('a node that counts fewer statements than before is missing from the rates', () => {

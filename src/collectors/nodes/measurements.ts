@@ -97,6 +97,12 @@ export function storeKeys({ keys, prefixes }: KeyFilter): KeyFilter {
   return { keys: [...STORE_METRICS.map(({ key }) => key), ...keys], prefixes };
 }
 
+/** The certificate whose expiry has this key, as `node` or `ca`; undefined for other keys, and for the sum of the clients. */
+export function certificateOf(key: string): string | undefined {
+  const isOne = key.startsWith(CERTIFICATE_PREFIX) && key !== CLIENT_CERTIFICATES;
+  return isOne ? key.slice(CERTIFICATE_PREFIX.length) : undefined;
+}
+
 /** Writes the samples of the metrics of a node and its stores, for nodes with a fresh record. */
 export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: KeyFilter): void {
   const labels = { node_id: String(node.id) };
@@ -109,11 +115,10 @@ export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: Ke
   if (license !== undefined) set.set(families.licenseInstalled, labels, license === 0 ? 0 : 1);
   writeJobFailures(set, node);
   for (const [key, value] of metrics) {
+    const certificate = certificateOf(key);
     // 0 means that the node has no such certificate.
-    if (key.startsWith(CERTIFICATE_PREFIX) && key !== CLIENT_CERTIFICATES && value !== 0) {
-      const certificate = key.slice(CERTIFICATE_PREFIX.length);
+    if (certificate !== undefined && value !== 0)
       set.set(families.certificateExpiry, { ...labels, certificate }, value);
-    }
     if (isSelected(selected, key)) set.set(families.nodeMetric, { ...labels, key }, value);
   }
   for (const [storeId, values] of stores) {

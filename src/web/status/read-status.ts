@@ -1,6 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { FindingSettings } from '../../alerts/alert-settings.ts';
 import type { History } from '../../findings/history.ts';
+import { NOT_EVALUATED } from '../../findings/not-evaluated.ts';
 import type { PolledCluster } from '../../findings/observation.ts';
 import { formatAdvice } from '../../findings/polls.ts';
 import { bySeverity, linkFinding } from '../../findings/problem.ts';
@@ -45,6 +46,7 @@ export function readStatus(source: StatusSource, runbooks: string): Status {
     startedAt: new Date(source.startedMs).toISOString(),
     collectors: { ok: count('ok'), failing: count('failing'), waiting: count('waiting') },
     commands: source.commandForm,
+    notEvaluated: NOT_EVALUATED,
     clusters,
   };
 }

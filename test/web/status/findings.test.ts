@@ -150,6 +150,19 @@ describe('a finding', () => {
     expect(shownAfter([worse], 59)).toEqual(['k']);
   });
 
+  test('that is information for a while says what it becomes, and when', () => {
+    const becomesOf = (...problems: readonly Problem[]) =>
+      toFindings(problems, () => NOW_MS - 30_000, NOW_MS).map(({ becomes }) => becomes);
+    const at = new Date(NOW_MS + 30_000).toISOString();
+    const slow = { ...issue, alert: 'CrdbNodeDead', normalSeconds: 60 } as const;
+    expect(becomesOf(slow)).toEqual([{ level: 'warning', at }]);
+    expect(becomesOf({ ...slow, normalSeconds: 30 })).toEqual([undefined]);
+    expect(becomesOf({ ...issue, normalSeconds: 60 })).toEqual([undefined]);
+    const worse = { ...slow, key: 'worse', level: 'critical', worsens: 'k' } as const;
+    expect(becomesOf({ ...slow, normalSeconds: 0 }, worse)).toEqual([{ level: 'critical', at }]);
+    expect(becomesOf(slow, { ...worse, normalSeconds: 90 })).toEqual([{ level: 'warning', at }]);
+  });
+
   test.each([
     [{}, 'info'],
     [{ alert: 'CrdbNodeDead' }, 'warning'],
@@ -160,8 +173,12 @@ describe('a finding', () => {
   ] as const)('with %j is %s', (more, level) => {
     const [finding] = toFindings([{ ...issue, ...more }], () => NOW_MS - 60_000, NOW_MS);
     const since = 'since' in more ? more.since : '2026-03-01T11:59:00.000Z';
-    const alert = 'alert' in more ? more.alert : undefined;
-    expect(finding).toEqual({ ...issue, alert, level, since });
+    expect(finding).toMatchObject({
+      ...issue,
+      ...('alert' in more && { alert: more.alert }),
+      level,
+      since,
+    });
   });
 });
 

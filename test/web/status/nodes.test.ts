@@ -37,6 +37,16 @@ test.each([
   expect(problemsOf(...nodes).map(({ alert }) => alert)).toEqual(alerts);
 });
 
+test.each([
+  [[10_000, 13_600], ['CrdbMultipleNodesDown']],
+  [[10_000, 13_601], ['CrdbNodeDead']],
+  [[10_000, 13_601, 17_000], ['CrdbMultipleNodesDown']],
+])('nodes that went down at %j have the alerts %j', (times, alerts) => {
+  const dead = times.map((updatedSeconds, at) => node(at, { livenessCode: 1, updatedSeconds }));
+  const live = [11, 12, 13, 14].map((id) => node(id));
+  expect(problemsOf(...dead, ...live).map(({ alert }) => alert)).toEqual(alerts);
+});
+
 function tiersOf(region: string, zone: string): Node['tiers'] {
   return [
     { key: 'region', value: region },

@@ -28,6 +28,7 @@ function render(clusters: readonly ClusterStatus[], name?: string): string {
     startedAt,
     collectors,
     commands: COMMANDS,
+    notEvaluated: ['CrdbWatchdog', 'CrdbSqlStopped'],
     clusters,
   };
   return renderPage(status, LINKS, name);

@@ -221,10 +221,12 @@ const NOTHING: Memory = {
   scanProblems: [],
   hiddenSessions: undefined,
   writeStalls: new Map(),
+  certificates: new Map(),
   sqlLoad: undefined,
   lateRecords: new Map(),
   lastSeen: {},
   lost: undefined,
+  healthyMs: undefined,
   trends: new Map(),
   departures: new Map(),
 };

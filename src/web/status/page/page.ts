@@ -47,7 +47,7 @@ export function renderPage(status: Status, links: PageLinks, name: string | unde
     return frame('crdb-exporter', html`<h2>No cluster is configured</h2>`, status, links);
   }
   const main = html`${status.clusters.length > 1 && clusterTabs(status, shown)}
-    ${headline(shown, nowMs)}${userFigures(shown)}${findingList(shown, nowMs, status.commands)}
+    ${headline(shown, nowMs)}${userFigures(shown)}${findingList(shown, nowMs, status)}
     <div class="panels">${panels(shown, nowMs, status)}</div>`;
   return frame(`${shown.name}: ${titleWord(shown)}`, main, status, links);
 }
@@ -243,19 +243,14 @@ const MAX_UNFOLDED = 6;
 function findingList(
   { findings, state }: ClusterStatus,
   nowMs: number,
-  { variables }: CommandForm,
+  { commands: { variables }, notEvaluated }: Status,
 ): Html {
   const [first, more] = [findings.slice(0, MAX_UNFOLDED), findings.slice(MAX_UNFOLDED)];
   const none = state === 'unknown' ? 'There is not enough data yet.' : 'No problems found.';
   return html`<section class="findings" aria-labelledby="findings-title">
     <h3 id="findings-title">Findings</h3>
     ${first.length === 0 && html`<p class="quiet">${none}</p>`}
-    ${
-      state === 'healthy' &&
-      html`<p class="quiet">
-        Alerts that need a history or several exporters are evaluated by Prometheus alone.
-      </p>`
-    }
+    ${state === 'healthy' && unevaluated(notEvaluated)}
     <ul>
       ${first.map((finding) => findingItem(finding, nowMs))}
     </ul>
@@ -277,8 +272,19 @@ function findingList(
   </section>`;
 }
 
+/** What "healthy" does not say. */
+function unevaluated(alerts: Status['notEvaluated']): Html {
+  return html`<details class="quiet">
+    <summary>
+      Not evaluated here: ${alerts.length} alerts that need a history or several exporters.
+      Prometheus evaluates them.
+    </summary>
+    <p>${alerts.join(', ')}</p>
+  </details>`;
+}
+
 function findingItem(finding: Finding, nowMs: number): Html {
-  const { about, alert, level, text, next } = finding;
+  const { about, alert, level, becomes, text, next } = finding;
   const subject = about === 'exporter' ? `${level}, of the exporter` : level;
   return html`<li class="${level}">
     ${icon(about === 'exporter' ? 'unknown' : level)}
@@ -286,7 +292,7 @@ function findingItem(finding: Finding, nowMs: number): Html {
       <strong><span class="hidden">${subject}: </span>${text}</strong>
       <span class="advice">${withCode(next)}</span>${
         alert && html` <small class="alert">${alert}</small>`
-      }${linkList(finding)}
+      }${becomes && html` <small>${becomes.level} in ${relativeTime(becomes.at, nowMs)} if it lasts</small>`}${linkList(finding)}
     </div>
     <span class="since">${duration(finding, nowMs)}</span>
   </li>`;

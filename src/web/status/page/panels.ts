@@ -1,3 +1,4 @@
+import type { AlertName } from '../../../alerts/alerts.ts';
 import type {
   AssistantStatus,
   ClusterStatus,
@@ -11,6 +12,7 @@ import {
   formatNumber,
   formatRanges,
 } from '../../../format.ts';
+import type { Severity } from '../../../vocabulary.ts';
 import {
   type Column,
   html,
@@ -23,7 +25,12 @@ import {
 } from './html.ts';
 
 /** Whether users are affected: their statements, and the tables that they cannot use. Nothing on data that may be old. */
-export function userFigures({ sqlLoad, ranges, collectors }: ClusterStatus): Html | false {
+export function userFigures({
+  sqlLoad,
+  ranges,
+  collectors,
+  findings,
+}: ClusterStatus): Html | false {
   const isCurrent = (name: string): boolean =>
     collectors.some((collector) => collector.name === name && collector.state === 'ok');
   const load = isCurrent('nodes') ? sqlLoad : undefined;
@@ -40,21 +47,41 @@ export function userFigures({ sqlLoad, ranges, collectors }: ClusterStatus): Htm
     (scan.verification?.lost === undefined || scan.withoutQuorum.unnamedRanges > 0);
   const isDamageKnown = scan !== undefined && (!isPartOfIt || damaged > 0);
   const atLeast = isPartOfIt ? 'at least ' : '';
+  const slowest = load?.slowestNodeId !== undefined && `node ${load.slowestNodeId}`;
+  // A figure above a limit has a colour although its finding may still be information.
+  const levelOf = (alert: AlertName): Severity | undefined => {
+    const level = findings.find((finding) => finding.alert === alert)?.level;
+    return level === 'info' ? 'warning' : level;
+  };
+  const damageLevel = damaged + others > 0 ? 'critical' : undefined;
   const figures = [
-    ['SQL p99, slowest node', known(load?.latencyP99Seconds, formatDuration)],
-    ['Failed statements/s', known(load?.failedStatementsPerSecond, formatNumber), counted],
-    ['Statements/s', known(load?.statementsPerSecond, formatNumber), counted],
+    [
+      'SQL p99, slowest node',
+      known(load?.latencyP99Seconds, formatDuration),
+      levelOf('CrdbLatencyHigh'),
+      slowest,
+    ],
+    [
+      'Failed statements/s',
+      known(load?.failedStatementsPerSecond, formatNumber),
+      levelOf('CrdbSqlFailing'),
+      counted,
+    ],
+    ['Statements/s', known(load?.statementsPerSecond, formatNumber), undefined, counted],
     [
       'Tables without quorum',
       isDamageKnown ? `${atLeast}${formatCount(damaged)}` : 'not known',
-      damaged + others > 0 &&
-        html`${icon('critical')}${others > 0 && ` and ${formatRanges(others)} outside of tables`}`,
+      damageLevel,
+      others > 0 && `and ${formatRanges(others)} outside of tables`,
     ],
   ] as const;
   return html`<ul class="figures" aria-label="What users notice">
     ${figures.map(
-      ([title, value, more = false]) =>
-        html`<li><span>${title}</span><b>${value}</b><small>${more}</small></li>`,
+      ([title, value, level, more]) =>
+        html`<li${level && html` class="${level}"`}>
+          <span>${title}</span><b>${value}</b>
+          <small>${level && html`${icon(level)} <span class="hidden">${level}: </span>`}${more}</small>
+        </li>`,
     )}
   </ul>`;
 }

@@ -4,6 +4,7 @@ import {
   nameRange,
   OUTAGES,
   PROBLEM_ISSUES,
+  STUCK,
   systemRangeName,
 } from '../../../findings/range-problems.ts';
 import { formatScanCheck } from '../../../findings/scan-check.ts';
@@ -81,9 +82,12 @@ export function problemRanges(
   if (counts.length === 0)
     return html`<p>The last scan found no problem${isPart && ' in the ranges that it read'}.</p>
       ${read}`;
-  /** The level of the finding about this problem. */
+  const found = (key: string) => findings.find((finding) => finding.key === key)?.level;
+  /** The level of the finding about this problem; of stuck replicas that of the ranges that serve nothing, if there are some. */
   const levelOf = (problem: string) =>
-    findings.find(({ key }) => key === `ranges ${problem}`)?.level ?? 'warning';
+    (STUCK.includes(problem) ? found('ranges serving nothing') : undefined) ??
+    found(`ranges ${problem}`) ??
+    'warning';
   const rankOf = (problem: string) => SEVERITIES.indexOf(levelOf(problem));
   const rows = sortRows(oldest, rankOf);
   // No live node knows more of a lost range.
@@ -211,7 +215,7 @@ export function safeToStop(
         </p>`;
   const proof = verification && proofOf(verification);
   if (dependent.length === 0) return html`${decision}${proof}`;
-  return html`${decision}${table('Dependent ranges', dependent.slice(0, MAX_ROWS), [
+  const rows = table('Dependent ranges', dependent.slice(0, MAX_ROWS), [
     ['If it stopped', ({ name }) => name, 'name'],
     ['Lose quorum', ({ quorum }) => formatCount(quorum), 'number'],
     ['Lose last replica', ({ lastReplica }) => formatCount(lastReplica), 'number'],
@@ -220,7 +224,16 @@ export function safeToStop(
       ({ withoutQuorum: count }) => (count === undefined ? 'not counted' : formatCount(count)),
       'number',
     ],
-  ])}${proof}`;
+  ]);
+  // Of "no" the reason is enough, the table is for those who ask.
+  const shown =
+    answer === 'no'
+      ? html`<details>
+          <summary>Ranges that depend on single nodes and localities</summary>
+          ${rows}
+        </details>`
+      : rows;
+  return html`${decision}${shown}${proof}`;
 }
 
 const KEY_SPACE = {

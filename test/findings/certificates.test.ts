@@ -1,0 +1,79 @@
+import { expect, test } from 'vitest';
+import { CERTIFICATES, followCertificates } from '../../src/findings/certificates.ts';
+import { runChecks } from '../../src/findings/check.ts';
+import { toFindings } from '../../src/findings/problem.ts';
+import { node, nodesResult, observeAt, polledCluster } from '../web/status/results.ts';
+
+const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
+const HOUR = 3_600;
+const DAY = 24 * HOUR;
+
+/** Nodes, the first of which has certificates with so many seconds left. */
+function nodesWith(certificates: Readonly<Record<string, number>>, nowMs = NOW_MS) {
+  const metrics = Object.entries(certificates).map(
+    ([name, left]) => [`security.certificate.expiration.${name}`, nowMs / 1000 + left] as const,
+  );
+  return nodesResult(node(1, { metrics: new Map(metrics) }), node(2));
+}
+
+/** The finding so many seconds after it was first seen, when the certificate was renewed before with so much life. */
+function found(certificates: Readonly<Record<string, number>>, seenSeconds: number, life?: number) {
+  const nodes = nodesWith(certificates);
+  const cluster = polledCluster({ pollers: [], isUp: true, results: { nodes } });
+  const renewed = Object.keys(certificates).map((name) => [name, { expiry: 0, life }] as const);
+  const observation = observeAt(NOW_MS, cluster, { certificates: new Map(renewed) });
+  const problems = runChecks([CERTIFICATES], observation);
+  return toFindings(problems, () => NOW_MS - seenSeconds * 1000, NOW_MS).map(
+    ({ level, text }) => `${level}: ${text}`,
+  );
+}
+
+test('a certificate that expires soon is information in the first day of the exporter', () => {
+  const text = 'Certificates expire: node in 20 d (node 1).';
+  expect(found({ node: 20 * DAY }, DAY - 1)).toEqual([`info: ${text}`]);
+  expect(found({ node: 20 * DAY }, DAY)).toEqual([`warning: ${text}`]);
+  expect(found({ node: 21 * DAY }, DAY)).toEqual([]);
+  expect(found({ ca: 22 * DAY }, DAY)).toEqual([
+    'warning: Certificates expire: ca in 22 d (node 1).',
+  ]);
+});
+
+test('it is critical for the last days, and soon for the last hours', () => {
+  expect(found({ node: 3 * DAY }, DAY)).toEqual([
+    'warning: Certificates expire: node in 3 d (node 1).',
+  ]);
+  expect(found({ node: 3 * DAY - 1, ui: 4 * DAY }, DAY)).toEqual([
+    'critical: Certificates expire: node in 3 d and ui in 4 d (node 1).'.replace(
+      '3 d and',
+      '2 d 23 h (node 1) and',
+    ),
+  ]);
+  expect(found({ node: 6 * HOUR }, HOUR)).toEqual([
+    'critical: Certificates expire: node in 6 h (node 1).',
+  ]);
+  expect(found({ node: -HOUR }, HOUR)).toEqual([
+    'critical: Certificates expire: node has expired (node 1).',
+  ]);
+});
+
+test('one that was renewed, and lives shortly, expires soon by a share of its life', () => {
+  expect(found({ node: 6 * HOUR }, DAY, DAY)).toEqual([]);
+  expect(found({ node: 5.9 * HOUR }, HOUR, DAY)).toHaveLength(1);
+  expect(found({ node: 2 * HOUR }, HOUR, DAY)[0]).toMatch(/^critical/);
+  expect(found({ node: 20 * DAY }, HOUR, 31 * DAY)).toHaveLength(1);
+});
+
+test('a later expiry is a renewal, the longest one shows the life', () => {
+  const follow = (...lefts: readonly number[]) =>
+    lefts
+      .reduce(
+        (lives, left, day) => {
+          const nowMs = NOW_MS + day * DAY * 1000;
+          return followCertificates(lives, nodesWith({ node: left }, nowMs).nodes, nowMs);
+        },
+        followCertificates(new Map(), [], NOW_MS),
+      )
+      .get('node')?.life;
+  expect(follow(3 * DAY, 2 * DAY)).toBeUndefined();
+  expect(follow(3 * DAY, 2 * DAY, 7 * DAY, 6 * DAY, 6.5 * DAY)).toBe(7 * DAY);
+});
