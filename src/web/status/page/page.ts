@@ -1,13 +1,7 @@
 import { formatLiveNodes } from '../../../findings/node-problems.ts';
 import { isProblem } from '../../../findings/problem.ts';
 import { OUTAGES } from '../../../findings/range-problems.ts';
-import type {
-  ClusterStatus,
-  CollectorStatus,
-  CommandForm,
-  Finding,
-  Status,
-} from '../../../findings/status.ts';
+import type { ClusterStatus, CollectorStatus, Finding, Status } from '../../../findings/status.ts';
 import { formatList } from '../../../format.ts';
 import { SEVERITIES } from '../../../vocabulary.ts';
 import { completeCommand } from '../commands.ts';
