@@ -2,7 +2,7 @@ import type { FindingSettings } from '../alerts/alert-settings.ts';
 import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
-import { type CertificateLives, followCertificates } from './certificates.ts';
+import { type CertificateLives, followCertificates } from './certificate-lives.ts';
 import { ReplicaTrends } from './dead-nodes.ts';
 import { DepartureHistory } from './departures.ts';
 import { judge } from './judge.ts';

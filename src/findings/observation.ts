@@ -8,7 +8,7 @@ import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import type { UrlState } from '../http/client.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { Api } from '../vocabulary.ts';
-import type { CertificateLives } from './certificates.ts';
+import type { CertificateLives } from './certificate-lives.ts';
 import type { Departures } from './departures.ts';
 import type { NetworkEvidence } from './reachability.ts';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';

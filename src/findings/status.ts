@@ -3,6 +3,7 @@ import type { RequestDiagnosis } from '../diagnosis/diagnosis.ts';
 import type { PollFailure } from '../polling/outcome.ts';
 import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
 import type { ScanCheck } from './scan-counts.ts';
+import type { SessionsStatus } from './session-status.ts';
 
 // The content of the status page and of /api/status; docs/api-status.schema.json describes every member. Times are RFC 3339.
 // A part is absent while there is no current data of it, and a figure while it is not known.
@@ -338,25 +339,6 @@ export interface StopDecision {
   readonly nodeId: number;
   readonly answer: SafeToStopStatus['answer'];
   readonly reason?: string | undefined;
-}
-
-/** Sessions by state. */
-type SessionCounts = Readonly<Record<'active' | 'idleInTransaction' | 'idle', number>>;
-
-/** The sessions of a cluster. */
-export interface SessionsStatus extends SessionCounts {
-  readonly missingNodes: readonly number[];
-  /** The applications by name and user, as on /metrics; oldest transaction first. */
-  readonly applications: readonly ApplicationStatus[];
-}
-
-export interface ApplicationStatus extends SessionCounts {
-  readonly application: string;
-  readonly user: string;
-  readonly openTransactions: number;
-  /** At the time of the poll; 0 without open transactions. */
-  readonly oldestTransactionSeconds: number;
-  readonly oldestIdleTransactionSeconds: number;
 }
 
 /** The migration assistant; all but `exists` is absent when there is none. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
-import { CERTIFICATES, followCertificates } from '../../src/findings/certificates.ts';
+import { followCertificates } from '../../src/findings/certificate-lives.ts';
+import { CERTIFICATES } from '../../src/findings/certificates.ts';
 import { runChecks } from '../../src/findings/check.ts';
 import { toFindings } from '../../src/findings/problem.ts';
 import { node, nodesResult, observeAt, polledCluster } from '../web/status/results.ts';

@@ -1,10 +1,6 @@
 import type { AlertName } from '../../../alerts/alerts.ts';
-import type {
-  AssistantStatus,
-  ClusterStatus,
-  CollectorStatus,
-  SessionsStatus,
-} from '../../../findings/status.ts';
+import type { SessionsStatus } from '../../../findings/session-status.ts';
+import type { AssistantStatus, ClusterStatus, CollectorStatus } from '../../../findings/status.ts';
 import {
   formatBytes,
   formatCount,
@@ -79,8 +75,8 @@ export function userFigures({
     ${figures.map(
       ([title, value, level, more]) =>
         html`<li${level && html` class="${level}"`}>
-          <span>${title}</span><b>${value}</b>
-          <small>${level && html`${icon(level)} <span class="hidden">${level}: </span>`}${more}</small>
+          <span>${title}</span><b>${value}</b
+          ><small>${level && html`${icon(level)} <span class="hidden">${level}: </span>`}${more}</small>
         </li>`,
     )}
   </ul>`;

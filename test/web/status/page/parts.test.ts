@@ -97,8 +97,8 @@ test('the bars of hot ranges are shares of the hottest, or of one query where al
 
 test.each([
   ['0', '', {}],
-  ['0', '✕ and 2 ranges outside of tables', { otherRanges: 2 }],
-  ['not known', '✕ and 2 ranges outside of tables', { otherRanges: 2, unnamedRanges: 1 }],
+  ['0', '✕ critical: and 2 ranges outside of tables', { otherRanges: 2 }],
+  ['not known', '✕ critical: and 2 ranges outside of tables', { otherRanges: 2, unnamedRanges: 1 }],
 ])('the tables without a quorum are %s, with the text "%s", for %j', (count, more, damage) => {
   const withoutQuorum = { ...RANGES.withoutQuorum, ...damage };
   const ranges = { ...RANGES, withoutQuorum, verification: VERIFIED };
