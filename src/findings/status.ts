@@ -5,9 +5,8 @@ import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
 import type { ScanCheck } from './scan-counts.ts';
 import type { SessionsStatus } from './session-status.ts';
 
-// The content of the status page and of /api/status; docs/api-status.schema.json describes every member. Times are RFC 3339.
+// The status page and /api/status, of which docs/api-status.schema.json describes every member. Times are RFC 3339.
 // A part is absent while there is no current data of it, and a figure while it is not known.
-
 export interface Status {
   readonly at: string;
   readonly version: string;
@@ -41,7 +40,7 @@ export interface ClusterStatus extends Omit<ClusterReading, 'collectors'> {
 export interface ClusterReading extends ClusterView {
   /** `unknown` while the exporter cannot see it. */
   readonly state: 'healthy' | 'problems' | 'unknown';
-  /** Start of the state; with problems of the oldest of the most severe ones, but not before it was last healthy. */
+  /** With problems that of the oldest of the most severe ones, but not before the cluster was last healthy. */
   readonly since: string;
   /** Parts of the cluster that this exporter does not read, so that the state says nothing of them: `sessions`. */
   readonly notRead: readonly string[];

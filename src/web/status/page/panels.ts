@@ -72,13 +72,11 @@ export function userFigures({
     ],
   ] as const;
   return html`<ul class="figures" aria-label="What users notice">
-    ${figures.map(
-      ([title, value, level, more]) =>
-        html`<li${level && html` class="${level}"`}>
-          <span>${title}</span><b>${value}</b
-          ><small>${level && html`${icon(level)} <span class="hidden">${level}: </span>`}${more}</small>
-        </li>`,
-    )}
+    ${figures.map(([title, value, level, more]) => {
+      const mark = level && html`${icon(level)} <span class="hidden">${level}: </span>`;
+      const note = html`<small>${mark}${more}</small>`;
+      return html`<li${level && html` class="${level}"`}><span>${title}</span><b>${value}</b>${note}</li>`;
+    })}
   </ul>`;
 }
 
