@@ -2,7 +2,7 @@ import { livenessOf } from '../cockroach/node.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { toTimestamp } from '../format.ts';
 import { sum } from '../sum.ts';
-import type { Departure } from './status.ts';
+import type { Departure } from './node-status.ts';
 
 /** How far each decommissioning node is, by its id. */
 export type Departures = ReadonlyMap<number, Departure>;

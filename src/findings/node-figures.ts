@@ -1,33 +1,36 @@
 import type { Thresholds } from '../alerts/alert-settings.ts';
 import { livenessOf } from '../cockroach/node.ts';
-import type { NetworkResult } from '../collectors/network/network-result.ts';
 import type { NodeStatus as NodeRecord } from '../collectors/nodes/collector.ts';
+import type { JobsStatus } from '../collectors/nodes/job-status.ts';
+import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatCount, formatRanges, toTime } from '../format.ts';
 import { sum } from '../sum.ts';
 import { ratio } from './check.ts';
 import type { Departures } from './departures.ts';
-import type { NodeFigures, NodesStatus } from './status.ts';
+import type { NodeFigures, NodesStatus } from './node-status.ts';
+import type { NetworkEvidence } from './reachability.ts';
+import { readVersions } from './versions.ts';
 
 /** What the figures of nodes follow from, beside their records. */
-export interface FigureSources {
+interface FigureSources {
   readonly thresholds: Thresholds;
-  /** Undefined while nobody knows who reaches whom. */
-  readonly network: NetworkResult | undefined;
+  readonly network: NetworkEvidence | undefined;
   /** High CPU is normal then. */
   readonly isHeavyJobRunning: boolean;
   readonly departures: Departures;
-  /** Ranges that have no quorum. */
-  readonly unavailable: number;
+  readonly scan: RangesResult | undefined;
+  readonly jobs: JobsStatus;
 }
 
-/** The nodes with what their records say; a stale record says nothing of now. */
-export function addFigures(
+/** The nodes with what their records say, a stale one nothing of now, and their versions. */
+export function describeNodes(
   status: NodesStatus,
   records: readonly NodeRecord[],
   sources: FigureSources,
 ): NodesStatus {
   const byId = new Map(records.map((node) => [node.id, node]));
-  const obstacle = describeObstacle(records, sources.unavailable);
+  const unavailable = sources.scan?.summary?.problems.get('unavailable')?.ranges ?? 0;
+  const obstacle = describeObstacle(records, unavailable);
   const list = status.list.map((node) => {
     const record = byId.get(node.id);
     if (record === undefined || !record.isFresh) return node;
@@ -41,11 +44,14 @@ export function addFigures(
         }),
     };
   });
-  return { ...status, list };
+  const versions = readVersions(records, sources.jobs.preserveDowngradeSeconds);
+  return { ...status, versions, list };
 }
 
 function readFigures(node: NodeRecord, sources: FigureSources): NodeFigures {
-  const { thresholds, network, isHeavyJobRunning } = sources;
+  const { thresholds, isHeavyJobRunning } = sources;
+  // Without a current list nobody knows who reaches whom.
+  const network = sources.network?.state === 'ok' ? sources.network.result : undefined;
   const { id, metrics, memoryBytes, stores } = node;
   const cpuRatio = metrics.get('sys.cpu.combined.percent-normalized');
   const memoryRatio = ratio(metrics.get('sys.rss'), memoryBytes);

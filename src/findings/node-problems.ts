@@ -6,8 +6,9 @@ import { capitalize, formatCount, formatList, formatNodes, toTime } from '../for
 import { sum } from '../sum.ts';
 import { LIVENESS_STATUSES } from '../vocabulary.ts';
 import { adviseRemoval, adviseReturn, describeRemoval, mayDecommission } from './dead-nodes.ts';
+import type { NodesStatus, NodeStatus } from './node-status.ts';
 import type { DeadEvidence } from './safe-to-stop.ts';
-import type { NodesStatus, NodeStatus, Problem } from './status.ts';
+import type { Problem } from './status.ts';
 
 /** The nodes for page and JSON; `retired` are those that are gone for good. */
 export function readNodes(

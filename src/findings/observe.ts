@@ -9,7 +9,7 @@ import { tables } from '../collectors/tables/collector.ts';
 import { readAssistant } from './assistant.ts';
 import { findRetired } from './dead-nodes.ts';
 import { readLastKnown } from './last-known.ts';
-import { addFigures } from './node-figures.ts';
+import { describeNodes } from './node-figures.ts';
 import { isDown, readNodes } from './node-problems.ts';
 import type { Memory, Observation, PolledCluster } from './observation.ts';
 import { readCollector, readUrls } from './polls.ts';
@@ -19,7 +19,12 @@ import { readNetwork, readReachability } from './reachability.ts';
 import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
 import { checkScan, countsOf } from './scan-check.ts';
 import { readSessions } from './session-problems.ts';
-import { readVersions } from './versions.ts';
+
+/** Which APIs are polled, and whether they are up. */
+function readApis(cluster: PolledCluster): Observation['view']['apis'] {
+  const apis = new Set(cluster.pollers.map(({ collector }) => collector.api));
+  return Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) }));
+}
 
 /** Reads the results of the last polls. */
 export function observe(
@@ -27,10 +32,7 @@ export function observe(
   { nowMs, thresholds, ...memory }: Memory & Pick<Observation, 'nowMs' | 'thresholds'>,
 ): Observation {
   const { name, isPolled, pollers } = cluster;
-  const apis = Array.from(new Set(pollers.map(({ collector }) => collector.api)), (api) => ({
-    api,
-    isUp: cluster.isUp(api),
-  }));
+  const apis = readApis(cluster);
   const collectors = pollers.map(readCollector);
   const urls = readUrls(cluster);
   const listed = cluster.result(nodes);
@@ -47,16 +49,10 @@ export function observe(
   const fresh = list.filter(({ isFresh }) => isFresh);
   const isHeavyJobRunning = fresh.some(isRunningHeavyJob);
   const jobs = readJobs(list);
-  const nodesStatus = listed && {
-    ...addFigures(readNodes(listed, findRetired(list, dead, nowMs)), list, {
-      thresholds,
-      network: connections?.state === 'ok' ? connections.result : undefined,
-      isHeavyJobRunning,
-      departures: memory.departures,
-      unavailable: scan?.summary?.problems.get('unavailable')?.ranges ?? 0,
-    }),
-    versions: readVersions(list, jobs.preserveDowngradeSeconds),
-  };
+  const { departures } = memory;
+  const given = { thresholds, network: connections, isHeavyJobRunning, scan, jobs, departures };
+  const nodesStatus =
+    listed && describeNodes(readNodes(listed, findRetired(list, dead, nowMs)), list, given);
   const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
   const scanCheck = scan && listed && checkScan(scan, countsOf(listed));
   return {

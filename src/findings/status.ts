@@ -2,6 +2,7 @@ import type { AlertName } from '../alerts/alerts.ts';
 import type { RequestDiagnosis } from '../diagnosis/diagnosis.ts';
 import type { PollFailure } from '../polling/outcome.ts';
 import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
+import type { NodesStatus } from './node-status.ts';
 import type { ScanCheck } from './scan-counts.ts';
 import type { SessionsStatus } from './session-status.ts';
 
@@ -139,79 +140,6 @@ export interface SqlLoad {
   /** Nodes whose statements are counted, and nodes that may serve statements: fewer are counted after a restart. */
   readonly countedNodes: number;
   readonly servingNodes: number;
-}
-
-/** The nodes of a cluster. */
-export interface NodesStatus {
-  readonly byStatus: Readonly<Record<string, number>>;
-  /** Builds of the nodes that are not dead, decommissioned or without liveness. */
-  readonly builds: readonly string[];
-  readonly versions?: VersionsStatus | undefined;
-  readonly list: readonly NodeStatus[];
-}
-
-/** The builds of the nodes that are not gone. */
-export interface VersionsStatus {
-  /** The newest first. */
-  readonly builds: readonly {
-    readonly build: string;
-    readonly nodes: readonly number[];
-    /** The last start of one of these nodes. */
-    readonly lastStartedAt: string | undefined;
-  }[];
-  /**
-   * Why an upgrade to a new release is not finalized: nodes still run the old one, or `cluster.preserve_downgrade_option` holds
-   * it. Undefined where nothing keeps it open: whether it is finalized is not known.
-   */
-  readonly openUpgrade: 'nodes' | 'held' | undefined;
-}
-
-/** What the last record of a node says; undefined while the record is stale, and what the node does not tell. */
-export interface NodeFigures {
-  readonly startedAt?: string | undefined;
-  readonly cpuRatio?: number | undefined;
-  readonly memoryRatio?: number | undefined;
-  /** Of the fullest store, whoever fills its disk. */
-  readonly diskUsedRatio?: number | undefined;
-  readonly leases?: number | undefined;
-  readonly sqlLatencyP99Seconds?: number | undefined;
-  /** Other nodes that it has a connection to, of all that it knows. */
-  readonly peers?: { readonly reached: number; readonly all: number } | undefined;
-  /** The figures that are over the limit of an alert; peers: a live node that it does not reach. */
-  readonly overLimit?: readonly ('cpu' | 'memory' | 'disk' | 'latency' | 'peers')[] | undefined;
-}
-
-/** How far the decommissioning of a node is, by the records that this exporter has seen. */
-export interface Departure {
-  readonly replicasLeft: number;
-  /** Its replicas when this exporter first saw it decommissioning. */
-  readonly replicasAtFirst: number;
-  readonly firstSeenAt: string;
-  /** Replicas that leave it a minute, in the last 10 minutes; undefined until there are two records. */
-  readonly perMinute?: number | undefined;
-  readonly secondsLeft?: number | undefined;
-  /** Since when none has left it, after 10 minutes. */
-  readonly stillSince?: string | undefined;
-  /** Why none leaves it, as a clause, where it is known. */
-  readonly obstacle?: string | undefined;
-}
-
-/** A node as its record describes it. */
-export interface NodeStatus extends NodeFigures {
-  readonly id: number;
-  readonly status: string;
-  /** `region=us-east1,zone=b`; empty when the node has none. */
-  readonly locality: string;
-  readonly build: string;
-  readonly recordAt: string | undefined;
-  /** True when other nodes write their records and this one does not. */
-  readonly isStale: boolean;
-  /** As the node counts them; undefined while its record is stale. */
-  readonly replicas?: number | undefined;
-  /** Only while it is being decommissioned. */
-  readonly departure?: Departure | undefined;
-  /** Gone for good: dead for more than a week without a range that needs it, or an old record without a liveness. */
-  readonly isRetired?: true | undefined;
 }
 
 /** Whether the live nodes of a cluster reach each other; the other members only where each node lists its connections. */

@@ -1,7 +1,7 @@
 import { DEAD, livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { toTime } from '../format.ts';
-import type { VersionsStatus } from './status.ts';
+import type { VersionsStatus } from './node-status.ts';
 
 /** Which builds the nodes run that are not gone, the newest first, and whether an upgrade is known to be open. */
 export function readVersions(

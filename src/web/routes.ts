@@ -22,7 +22,7 @@ import {
   toJson,
 } from './respond.ts';
 import { createRunbookRoutes } from './runbooks.ts';
-import type { PageOrigin } from './status/page/html.ts';
+import type { PageLinks, PageOrigin } from './status/page/html.ts';
 import { renderConfig, renderPage } from './status/page/page.ts';
 import {
   createRenderCache,
@@ -174,27 +174,36 @@ function createStatusRoutes(
         }
       },
     },
-    {
-      path: '/config',
-      // A page for browsers, JSON if requested, else YAML; secrets are `<secret>`.
-      handle({ headers: { accept = '' } }, response) {
-        const config = source.describedConfig();
-        if (accept.includes('text/html')) {
-          sendPage(response, Buffer.from(renderConfig(stringify(config), origin(), links)));
-        } else if (accept.includes('application/json')) {
-          sendJson(response, toJson(config), { vary: 'Accept' });
-        } else {
-          send(response, [Buffer.from(stringify(config))], {
-            'content-type': 'application/yaml; charset=utf-8',
-            'cache-control': 'no-store',
-            vary: 'Accept',
-          });
-        }
-      },
-    },
+    createConfigRoute(source, origin, links),
     ...createRunbookRoutes(origin, links),
   ];
   return [...pages.map((route) => refuseForeignHosts(route, web.external_url)), ...assets];
+}
+
+/** The running configuration. */
+function createConfigRoute(
+  source: StatusSource,
+  origin: () => PageOrigin,
+  links: PageLinks,
+): Route {
+  return {
+    path: '/config',
+    // A page for browsers, JSON if requested, else YAML; secrets are `<secret>`.
+    handle({ headers: { accept = '' } }, response) {
+      const config = source.describedConfig();
+      if (accept.includes('text/html')) {
+        sendPage(response, Buffer.from(renderConfig(stringify(config), origin(), links)));
+      } else if (accept.includes('application/json')) {
+        sendJson(response, toJson(config), { vary: 'Accept' });
+      } else {
+        send(response, [Buffer.from(stringify(config))], {
+          'content-type': 'application/yaml; charset=utf-8',
+          'cache-control': 'no-store',
+          vary: 'Accept',
+        });
+      }
+    },
+  };
 }
 
 /** The route, closed to requests under names that are not the exporter's. */

@@ -103,7 +103,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
         /demo has problems \d critical for 3 d \(since \d{4}-.* UTC\), and \d warnings\./,
       );
       expect(await textOf('.findings li')).toMatch(
-        /Node 9 is dead\. Start it again; do not decommission it: .* CrdbMultipleNodesDown for 10 min/,
+        /Node 9 is dead\. Start it again; do not decommission it: .* CrdbMultipleNodesDown Runbook for 10 min/,
       );
       const findings = await page.locator('.findings').first().innerText();
       expect(findings).toMatch(/r\d+ of movr\.public\.users on node \d/);

@@ -171,7 +171,8 @@ describe('the commands that the status page offers', { timeout: PROCESS_TIMEOUT_
     ]);
     await running.until('Press Ctrl-C');
     const [, url = ''] = /Exporter +(\S+)\//.exec(running.seen().out) ?? [];
-    const { commands } = await readOffered(url);
+    const { commands, options } = await readOffered(url);
+    expect(options).toMatch(/^ --config\.file=\S+demo\.yml$/);
     await expectToWork(commands.slice(0, 2));
   });
 });

@@ -2,9 +2,9 @@ import type {
   Departure,
   NodesStatus,
   NodeStatus,
-  ReachabilityStatus,
   VersionsStatus,
-} from '../../../findings/status.ts';
+} from '../../../findings/node-status.ts';
+import type { ReachabilityStatus } from '../../../findings/status.ts';
 import {
   capitalize,
   formatCount,

@@ -188,20 +188,24 @@ function panels(
     return [panel(title, listed.length > 0, content, nowMs, from, isLastKnown)];
   });
   const none = html`<p class="panel line quiet">No current data: ${formatList(missing)}.</p>`;
-  const firstStep = html`<p class="panel line">
+  const table = panel('Collectors', true, collectorTable(collectors, nowMs), nowMs);
+  return [
+    ...(lastKnown === undefined ? [] : [firstStep()]),
+    ...(missing.length > 0 ? [none] : []),
+    ...shown,
+    table,
+  ];
+}
+
+/** Above what was last seen. */
+function firstStep(): Html {
+  return html`<p class="panel line">
     ${icon('unknown')}
     <span
       >The API does not respond: what was seen last may have changed. First:
       ${withCode(`\`${FIRST_STEP}\``)}, as an application does.</span
     >
   </p>`;
-  const table = panel('Collectors', true, collectorTable(collectors, nowMs), nowMs);
-  return [
-    ...(lastKnown === undefined ? [] : [firstStep]),
-    ...(missing.length > 0 ? [none] : []),
-    ...shown,
-    table,
-  ];
 }
 
 function panel(

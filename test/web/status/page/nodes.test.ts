@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { NodesStatus, NodeStatus } from '../../../../src/findings/status.ts';
+import type { NodesStatus, NodeStatus } from '../../../../src/findings/node-status.ts';
 import { nodeTable } from '../../../../src/web/status/page/node-panel.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
@@ -142,12 +142,15 @@ test.each([
   expect(belowOf(markup)).toBe(`n6 is being decommissioned: ${text}`);
 });
 
+function belowWith(versions: NodesStatus['versions']): string {
+  return belowOf(draw([node(1)], { versions }));
+}
+
 test('the progress of an upgrade has the nodes that are left, and says what keeps it open', () => {
   const builds = [
     { build: 'v25.4.3', nodes: [1, 2], lastStartedAt: EARLIER },
     { build: 'v25.2.1', nodes: [3], lastStartedAt: EARLIER },
   ];
-  const belowWith = (versions: NodesStatus['versions']) => belowOf(draw([node(1)], { versions }));
   expect(belowWith({ builds, openUpgrade: 'nodes' })).toBe(
     '2 of 3 nodes run v25.4.3, the last one since 14 min; left: node 3 with v25.2.1. The upgrade is not finalized: it cannot be before all nodes run the new release.',
   );
