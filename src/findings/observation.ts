@@ -12,14 +12,7 @@ import type { CertificateLives } from './certificate-lives.ts';
 import type { Departures } from './departures.ts';
 import type { NetworkEvidence } from './reachability.ts';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';
-import type {
-  ClusterView,
-  FailingQuery,
-  LastKnownStatus,
-  Problem,
-  SqlLoad,
-  UrlStatus,
-} from './status.ts';
+import type { ClusterView, LastKnownStatus, Problem, SqlLoad, UrlStatus } from './status.ts';
 
 /** A configured cluster with the results of its polls. */
 export interface PolledCluster {
@@ -72,6 +65,15 @@ export interface Memory {
   readonly trends: Trends;
   /** How far nodes are that are being decommissioned. */
   readonly departures: Departures;
+}
+
+/** A query of the user whose last run failed, while others succeed. */
+export interface FailingQuery {
+  readonly name: string;
+  readonly hasRows: boolean;
+  /** Without the text of the server. */
+  readonly message: string;
+  readonly remedy: string | undefined;
 }
 
 /** All that is known of a cluster at one moment: its problems follow from this alone. */

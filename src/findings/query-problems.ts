@@ -1,8 +1,9 @@
 import { sql, type SqlResult } from '../collectors/sql/collector.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { diagnose } from '../diagnosis/diagnosis.ts';
+import type { FailingQuery } from './observation.ts';
 import { formatAdvice } from './polls.ts';
-import type { FailingQuery, Problem } from './status.ts';
+import type { Problem } from './status.ts';
 
 /** The failing queries; none when all fail, which is a failure of the poll. */
 export function readFailingQueries(

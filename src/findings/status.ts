@@ -108,15 +108,6 @@ export interface Problem {
   readonly affects?: readonly string[] | undefined;
 }
 
-/** A query of the user whose last run failed, while others succeed. */
-export interface FailingQuery {
-  readonly name: string;
-  readonly hasRows: boolean;
-  /** Without the text of the server. */
-  readonly message: string;
-  readonly remedy: string | undefined;
-}
-
 /** A problem with its severity and start; page and JSON add links, as far as they are configured, and name no cause. */
 export interface Finding extends Omit<Problem, 'level' | 'normalSeconds' | 'since' | 'worsens'> {
   readonly level: Severity;
