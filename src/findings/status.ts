@@ -2,6 +2,7 @@ import type { AlertName } from '../alerts/alerts.ts';
 import type { RequestDiagnosis } from '../diagnosis/diagnosis.ts';
 import type { PollFailure } from '../polling/outcome.ts';
 import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
+import type { SqlLoad } from './rates.ts';
 import type { ScanCheck } from './scan-counts.ts';
 
 // The content of the status page and of /api/status; docs/api-status.schema.json describes every member. Times are RFC 3339.
@@ -121,16 +122,6 @@ export interface Finding extends Omit<Problem, 'level' | 'normalSeconds' | 'sinc
   readonly runbookUrl?: string | undefined;
   readonly dashboardUrl?: string | undefined;
   readonly rangeReports?: readonly { readonly rangeId: number; readonly url: string }[] | undefined;
-}
-
-/** SQL as its users notice it. Rates are those of the nodes that are counted; absent until each has written two records. */
-export interface SqlLoad {
-  readonly latencyP99Seconds?: number | undefined;
-  readonly statementsPerSecond?: number | undefined;
-  readonly failedStatementsPerSecond?: number | undefined;
-  /** Nodes whose statements are counted, and nodes that may serve statements: fewer are counted after a restart. */
-  readonly countedNodes: number;
-  readonly servingNodes: number;
 }
 
 /** The nodes of a cluster. */
