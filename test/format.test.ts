@@ -1,6 +1,7 @@
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import {
+  formatAgo,
   formatAge,
   quoteArgument,
   formatBytes,
@@ -108,4 +109,12 @@ test('what was thrown is told by its message, or as text', () => {
     'text',
     'undefined',
   ]);
+});
+
+test.each([
+  ['2026-03-01T11:56:00Z', '4 min ago'],
+  ['2026-03-01T12:00:07Z', '0 s ago'],
+  [undefined, '0 s ago'],
+])('at 12:00:00 the time %s is %s', (at, expected) => {
+  expect(formatAgo(at, Date.parse('2026-03-01T12:00:00Z'))).toBe(expected);
 });

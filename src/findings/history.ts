@@ -11,10 +11,10 @@ import type { Memory, PolledCluster } from './observation.ts';
 import { observe } from './observe.ts';
 import { pollWarnings } from './polls.ts';
 import { toFindings } from './problem.ts';
-import { readLateRecords, readSqlLoad, readWriteStalls } from './rates.ts';
+import { readLateRecords, readSqlLoad, readWriteStalls, type SqlLoad } from './rates.ts';
 import { ScanHistory } from './scan-check.ts';
 import { findHiddenSessions } from './session-problems.ts';
-import type { ClusterReading, Finding, LastKnownStatus, Problem, SqlLoad } from './status.ts';
+import type { ClusterReading, Finding, LastKnownStatus, Problem } from './status.ts';
 
 /** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
 const MIN_CONTRADICTIONS = 3;

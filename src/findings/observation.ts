@@ -10,9 +10,10 @@ import type { Poller } from '../polling/poller.ts';
 import type { Api } from '../vocabulary.ts';
 import type { CertificateLives } from './certificate-lives.ts';
 import type { Departures } from './departures.ts';
+import type { SqlLoad } from './rates.ts';
 import type { NetworkEvidence } from './reachability.ts';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';
-import type { ClusterView, LastKnownStatus, Problem, SqlLoad, UrlStatus } from './status.ts';
+import type { ClusterView, LastKnownStatus, Problem, UrlStatus } from './status.ts';
 
 /** A configured cluster with the results of its polls. */
 export interface PolledCluster {

@@ -2,7 +2,18 @@ import { livenessOf, medianRecord, REACHABLE } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
 import { STARTED_KEYS } from '../collectors/nodes/keyed.ts';
 import { sum } from '../sum.ts';
-import type { SqlLoad } from './status.ts';
+
+/** SQL as its users notice it. Rates are those of the nodes that are counted; absent until each has written two records. */
+export interface SqlLoad {
+  readonly latencyP99Seconds?: number | undefined;
+  /** The node with this latency. */
+  readonly slowestNodeId?: number | undefined;
+  readonly statementsPerSecond?: number | undefined;
+  readonly failedStatementsPerSecond?: number | undefined;
+  /** Nodes whose statements are counted, and nodes that may serve statements: fewer are counted after a restart. */
+  readonly countedNodes: number;
+  readonly servingNodes: number;
+}
 
 /** A node with its record before. */
 interface TwoRecords {

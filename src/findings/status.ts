@@ -3,6 +3,7 @@ import type { RequestDiagnosis } from '../diagnosis/diagnosis.ts';
 import type { PollFailure } from '../polling/outcome.ts';
 import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
 import type { NodesStatus } from './node-status.ts';
+import type { SqlLoad } from './rates.ts';
 import type { ScanCheck } from './scan-counts.ts';
 import type { SessionsStatus } from './session-status.ts';
 
@@ -119,18 +120,6 @@ export interface Finding extends Omit<Problem, 'level' | 'normalSeconds' | 'sinc
   readonly runbookUrl?: string | undefined;
   readonly dashboardUrl?: string | undefined;
   readonly rangeReports?: readonly { readonly rangeId: number; readonly url: string }[] | undefined;
-}
-
-/** SQL as its users notice it. Rates are those of the nodes that are counted; absent until each has written two records. */
-export interface SqlLoad {
-  readonly latencyP99Seconds?: number | undefined;
-  /** The node with this latency. */
-  readonly slowestNodeId?: number | undefined;
-  readonly statementsPerSecond?: number | undefined;
-  readonly failedStatementsPerSecond?: number | undefined;
-  /** Nodes whose statements are counted, and nodes that may serve statements: fewer are counted after a restart. */
-  readonly countedNodes: number;
-  readonly servingNodes: number;
 }
 
 /** Whether the live nodes of a cluster reach each other; the other members only where each node lists its connections. */
