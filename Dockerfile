@@ -13,35 +13,28 @@ COPY package.json package-lock.json ./
 COPY runtime/package.json runtime/
 # Without the workspace, which installs Node.js for development.
 RUN npm ci --workspaces=false --no-audit --no-fund
-COPY tsconfig.json tsconfig.build.json ./
-COPY bin bin
-COPY tools/release tools/release
-COPY src src
-COPY simulator simulator
-COPY dashboards dashboards
-COPY config/image config/image
+COPY . .
 ARG REVISION=unknown
-RUN node tools/release/build.ts \
-  && printf '%s\n' "$REVISION" > dist/revision \
-  && npm prune --omit=dev --omit=optional --workspaces=false --no-audit --no-fund
+# The npm package, as it would be published, and the command that starts it.
+RUN REVISION="$REVISION" npm pack --pack-destination /tmp \
+  && mkdir -p /app /links \
+  && tar -xzf /tmp/crdb-exporter-*.tgz -C /app --strip-components=1 \
+  && install -m 755 config/linux/crdb-exporter /app/bin/crdb-exporter \
+  && ln -s /app/bin/node /app/bin/crdb-exporter /links/
 
 # Only the node binary of the image above: no npm, no yarn.
 FROM ${RUNTIME_IMAGE}
 ARG VERSION=unknown
 ARG REVISION=unknown
+# docs/installation.md: those that name the place of your copy.
 LABEL org.opencontainers.image.title="crdb-exporter" \
   org.opencontainers.image.description="Prometheus exporter for CockroachDB" \
   org.opencontainers.image.licenses="Apache-2.0" \
   org.opencontainers.image.version="$VERSION" \
   org.opencontainers.image.revision="$REVISION"
-COPY --from=node /usr/local/bin/node /usr/local/bin/node
-COPY --from=build --chmod=755 /src/config/image/crdb-exporter /usr/local/bin/crdb-exporter
-COPY --from=build /src/node_modules /app/node_modules
-COPY --from=build /src/dist /app/dist
-COPY package.json LICENSE /app/
-COPY config/prometheus/rules.template.yml /app/config/prometheus/
-COPY docs/metrics.md docs/run-commands.md /app/docs/
-COPY docs/runbooks /app/docs/runbooks
+COPY --from=node /usr/local/bin/node /app/bin/node
+COPY --from=build /app /app
+COPY --from=build /links /usr/local/bin
 ENV NODE_ENV=production
 # Numeric, so that Kubernetes can verify that it is not root; needs no entry in /etc/passwd and writes nothing.
 USER 65532:65532

@@ -1,32 +1,25 @@
-// Resident memory of the exporter with one cluster of 9 nodes: built JavaScript, with the Node.js options of the image.
+// Resident memory of the exporter with one cluster of 9 nodes: as unpacked from the tarball.
 // Run: node bench/idle.bench.ts [samples]
-import { execFileSync, spawn } from 'node:child_process';
+import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { copyFileSync, cpSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { startSimulator } from '../simulator/index.ts';
+import { unpackWithNode } from '../tools/release/archives.ts';
+import { run } from '../tools/release/programs.ts';
 import { describeSpread, residentMib, spreadOf } from './cost.ts';
-import { optionsOfImage } from './image-options.ts';
 import { report } from './rows.ts';
 
 const SAMPLES = Number(process.argv[2] ?? 40);
 const EVERY_MS = 3_000;
 const MAX_MIB = 117;
-const ROOT = path.join(import.meta.dirname, '..');
 
 const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-built-'));
-const dist = path.join(folder, 'dist');
-execFileSync(path.join(ROOT, 'node_modules', '.bin', 'tsc'), [
-  '-p',
-  path.join(ROOT, 'tsconfig.build.json'),
-  '--outDir',
-  dist,
-]);
-const isNoModule = (file: string): boolean => !file.endsWith('.ts');
-cpSync(path.join(ROOT, 'src'), path.join(dist, 'src'), { recursive: true, filter: isNoModule });
-symlinkSync(path.join(ROOT, 'node_modules'), path.join(folder, 'node_modules'));
-copyFileSync(path.join(ROOT, 'package.json'), path.join(folder, 'package.json'));
+run('npm', ['pack', '--pack-destination', folder]);
+const [packed = ''] = readdirSync(folder);
+const file = path.join(folder, packed);
+const unpacked = unpackWithNode({ file, version: 'idle' }, 'amd64', folder);
 
 await using simulator = await startSimulator({ nodes: 9, ranges: 2_000 });
 const config = path.join(folder, 'exporter.yml');
@@ -38,9 +31,8 @@ clusters:
     cluster_api: { urls: ["${simulator.clusterUrls[0]}"], username: ${simulator.username}, password: ${simulator.password} }
 `,
 );
-const options = optionsOfImage();
-const main = path.join(dist, 'src', 'main.js');
-const child = spawn(process.execPath, [...options, main, `--config.file=${config}`], {
+const program = path.join(unpacked.folder, 'bin', 'crdb-exporter');
+const child = spawn(program, [`--config.file=${config}`], {
   stdio: ['ignore', 'inherit', 'inherit'],
 });
 const ended = once(child, 'exit');
@@ -58,7 +50,7 @@ rmSync(folder, { recursive: true });
 
 report([
   {
-    name: `Idle RSS of the exporter with one cluster of 9 nodes, built JavaScript, \`node ${options.join(' ')}\` as in the image`,
+    name: `Idle RSS of the exporter with one cluster of 9 nodes, from the tarball`,
     target: `≤ ${MAX_MIB} MiB`,
     result: `**${describeSpread(resident)} MiB** over ${((SAMPLES * EVERY_MS) / 60_000).toFixed(1)} min; ${peak.toFixed(0)} MiB peak at the start`,
     baseline: '–',

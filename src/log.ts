@@ -1,5 +1,6 @@
 import { pino } from 'pino';
 import type { DestinationStream, Logger } from 'pino';
+import { sourceStack } from './source-stack.ts';
 
 /** The logger of the whole program: `log.info({ key: value }, 'what happened')`. */
 export type Log = Logger;
@@ -79,7 +80,7 @@ function openStandardStream(descriptor: 1 | 2, lineDropped = (): void => {}): De
 function writeErrors(fields: Record<string, unknown>, withStack: boolean): Record<string, unknown> {
   const { err } = fields;
   if (!(err instanceof Error)) return fields;
-  return { ...fields, err: describeError(err), ...(withStack && { stack: err.stack }) };
+  return { ...fields, err: describeError(err), ...(withStack && { stack: sourceStack(err) }) };
 }
 
 function describeError(error: Error): string {

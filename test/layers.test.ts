@@ -26,6 +26,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'collector-options',
     'format',
     'nearest-word',
+    'source-stack',
     'batches',
     'median',
     'sum',

@@ -5,6 +5,7 @@ import { ConfigError, UsageError } from '../config/issues.ts';
 import { quoteArgument } from '../format.ts';
 import { canScan } from '../json/index.ts';
 import { findNearest } from '../nearest-word.ts';
+import { sourceStack } from '../source-stack.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { ignoreBrokenPipes, note, outputFailure } from './output/standard-output.ts';
 import { expandSwitches, optionTerm } from './schema-flags.ts';
@@ -221,5 +222,7 @@ function reportError(error: unknown): number {
     note(error.message);
     return error.exitCode;
   }
+  // Node.js prints the stack.
+  if (error instanceof Error) error.stack = sourceStack(error) ?? '';
   throw error;
 }

@@ -1,5 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
+import path from 'node:path';
+import { ROOT } from '../build.ts';
 import { JsonError, type JsonErrorKind } from './json-error.ts';
 import { parseUtcTime } from './time.ts';
 
@@ -25,7 +27,7 @@ interface Exports {
   readonly readWhole: (at: number, plan: number, record: number) => number;
 }
 
-const SCANNER_FILE = new URL('scanner.wasm', import.meta.url);
+const SCANNER_FILE = path.join(ROOT, 'src/json/scanner.wasm');
 
 /** Why a value could not be read, in the order of scanner/skip.ts. */
 const FAILURES = ['incomplete', 'syntax', 'too deep', 'too many items'] as const;

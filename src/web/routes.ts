@@ -1,8 +1,10 @@
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { ServerResponse } from 'node:http';
+import { join } from 'node:path';
 import { stringify } from 'yaml';
 import { servedRunbooks } from '../alerts/alert-settings.ts';
+import { ROOT } from '../build.ts';
 import type { Config } from '../config/keys-and-flags.ts';
 import { formatDuration } from '../format.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
@@ -223,8 +225,10 @@ function refuseForeignHosts(route: Route, externalUrl: string): Route {
 function loadAssets() {
   const css = [readPageFile('page.css'), readPageFile('panels.css')];
   const style = createAsset('page.css', 'text/css; charset=utf-8', css);
-  // The file is not named page.js, because page.ts is compiled to that name.
-  const js = [Buffer.from(`${formatDuration.toString()}\n`), readPageFile('in-browser.js')];
+  const js = [
+    Buffer.from(`const formatDuration = ${formatDuration.toString()};\n`),
+    readPageFile('in-browser.js'),
+  ];
   const script = createAsset('page.js', 'text/javascript; charset=utf-8', js);
   const icon = createAsset('icon.svg', 'image/svg+xml', [readPageFile('icon.svg')]);
   return {
@@ -234,7 +238,7 @@ function loadAssets() {
 }
 
 function readPageFile(name: string): Buffer {
-  return readFileSync(new URL(`status/page/${name}`, import.meta.url));
+  return readFileSync(join(ROOT, 'src/web/status/page', name));
 }
 
 /** These parts as one, in which later rules win; its URL changes with its content. */

@@ -1,15 +1,6 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import {
-  cpSync,
-  existsSync,
-  mkdtempSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-} from 'node:fs';
-import { tmpdir } from 'node:os';
+import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { validate } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
@@ -53,10 +44,9 @@ describe('the Dockerfile', () => {
 
   test('starts the exporter as process 1, by the command that it has in its PATH', () => {
     expect(argumentsOf('ENTRYPOINT')).toEqual(['["/usr/local/bin/crdb-exporter"]']);
-    const launcher = readFileSync(path.join(ROOT, 'config/image/crdb-exporter'), 'utf8');
-    const [, command = ''] = /^exec (.+) "\$@"$/m.exec(launcher) ?? [];
-    const [node, ...words] = command.split(' ');
-    expect([node, words.at(-1)]).toEqual(['/usr/local/bin/node', '/app/dist/src/main.js']);
+    const script = readFileSync(path.join(ROOT, 'config/linux/crdb-exporter'), 'utf8');
+    const [, command = ''] = /^exec (.+) "\$@"$/m.exec(script) ?? [];
+    const [, ...words] = command.split(' ');
     const { status, stderr } = spawnSync(process.execPath, [...words.slice(0, -1), '--eval', '0']);
     expect([status, String(stderr)]).toEqual([0, '']);
   });
@@ -77,42 +67,18 @@ describe('the Dockerfile', () => {
     expect(await check()).toBe(1);
   });
 
-  test('holds what the program reads beside itself: rules and runbooks', async () => {
-    const image = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-image-'));
-    try {
-      for (const copied of argumentsOf('COPY').filter((names) => !names.startsWith('--from'))) {
-        const names = copied.split(' ');
-        const target = path.join(image, names.pop() ?? '');
-        for (const name of names) {
-          // Of a folder the content is copied.
-          const isFolder = statSync(path.join(ROOT, name)).isDirectory();
-          const place = isFolder ? target : path.join(target, path.basename(name));
-          cpSync(path.join(ROOT, name), place, { recursive: true });
-        }
-      }
-      for (const folder of ['src', 'simulator']) {
-        cpSync(path.join(ROOT, folder), path.join(image, 'app/dist', folder), { recursive: true });
-      }
-      symlinkSync(path.join(ROOT, 'node_modules'), path.join(image, 'app/node_modules'));
-      const main = path.join(image, 'app/dist/src/main.ts');
-      const { stdout } = spawnSync(process.execPath, [main, 'rules'], { encoding: 'utf8' });
-      expect(stdout).toBe(readFileSync(path.join(ROOT, 'config/prometheus/rules.yml'), 'utf8'));
-      const flags = ['--cluster.url=http://127.0.0.1:9', '--web.listen-address=127.0.0.1:0'];
-      await using exporter = runProgram(process.execPath, [main, ...flags]);
-      const [, url = ''] = await exporter.said(/listening address=(\S+)/);
-      expect((await fetch(`${url}/runbooks/CrdbNodeDead`)).status).toBe(200);
-    } finally {
-      rmSync(image, { recursive: true });
-    }
-  });
-
-  test('copies only existing files that .dockerignore includes', () => {
-    const copies = DOCKERFILE.matchAll(/^COPY (?!--from)(.*) \S+$/gm);
-    const sources = Array.from(copies, ([, names = '']) => names.split(' ')).flat();
-    const ignore = readFileSync(path.join(ROOT, '.dockerignore'), 'utf8').split('\n');
-    const allowed = ignore.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+  test('is built from all that the npm package contains and nothing but existing files', () => {
+    const ignore = readFileSync(path.join(ROOT, '.dockerignore'), 'utf8').trim().split('\n');
     expect(ignore).toContain('*');
-    expect(new Set(sources)).toEqual(new Set(allowed));
-    expect(sources.filter((name) => !existsSync(path.join(ROOT, name)))).toEqual([]);
+    const allowed = ignore.filter((line) => line.startsWith('!')).map((line) => line.slice(1));
+    expect(allowed.filter((name) => globSync(name, { cwd: ROOT }).length === 0)).toEqual([]);
+    const { files }: { readonly files: readonly string[] } = JSON.parse(
+      readFileSync(path.join(ROOT, 'package.json'), 'utf8'),
+    );
+    const needed = files.map((name) => name.replace(/^\//, '')).filter((name) => name !== 'dist');
+    const missing = needed.filter(
+      (name) => !allowed.some((one) => name === one || name.startsWith(`${one}/`)),
+    );
+    expect(missing).toEqual([]);
   });
 });

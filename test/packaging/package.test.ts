@@ -1,121 +1,128 @@
 import { spawnSync } from 'node:child_process';
-import { globSync, readdirSync, readFileSync, statSync } from 'node:fs';
+import { createHash } from 'node:crypto';
+import {
+  copyFileSync,
+  globSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import path from 'node:path';
+import { hashSync } from 'bcryptjs';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { readScrape } from '../support/exporter.ts';
+import { hasProgram } from '../support/programs.ts';
 import { eventually } from '../support/prometheus.ts';
-import {
-  installPackage,
-  type InstalledPackage,
-  productionTree,
-  ROOT,
-  runProgram,
-} from './installed.ts';
+import { type Artefacts, buildTestArtefacts, installPackage, listTarball } from './artefacts.ts';
+import { ROOT, runProgram } from './installed.ts';
 
+const TOOLS = import.meta.dirname;
 const ALWAYS_PACKED = ['LICENSE', 'README.md', 'package.json'];
+const MAX_PACKAGE_BYTES = 3 * 1024 * 1024;
 
 interface Manifest {
-  readonly name: string;
   readonly version: string;
   readonly scripts?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
-  readonly engines?: Readonly<Record<string, string>>;
   readonly files?: readonly string[];
 }
+
+const manifest = readManifest(ROOT);
 
 function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
 }
 
-function listFiles(folder: string): readonly string[] {
-  return readdirSync(path.join(ROOT, folder), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile())
-    .map((entry) => path.relative(ROOT, path.join(entry.parentPath, entry.name)));
-}
-
 /** The files of an entry of `files` in package.json. */
 function expand(entry: string): readonly string[] {
-  if (entry.includes('*')) return globSync(entry, { cwd: ROOT });
-  return statSync(path.join(ROOT, entry)).isDirectory() ? listFiles(entry) : [entry];
+  const inRoot = entry.replace(/^\//, '');
+  if (inRoot.includes('*')) return globSync(inRoot, { cwd: ROOT });
+  if (!statSync(path.join(ROOT, inRoot)).isDirectory()) return [inRoot];
+  return readdirSync(path.join(ROOT, inRoot), { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => path.relative(ROOT, path.join(one.parentPath, one.name)));
 }
 
-/** The published files of a source file: a module with its declarations, or the file itself. */
-function builtFrom(source: string): readonly string[] {
-  const target = path.join('dist', source);
-  if (/\.(?:d\.ts|md)$/.test(source)) return [];
-  if (!source.endsWith('.ts')) return [target];
-  return [target.replace(/\.ts$/, '.js'), target.replace(/\.ts$/, '.d.ts')];
-}
+let artefacts: Artefacts;
+/** The installed package. */
+let home: string;
+/** The program of `npx`. */
+let command: string;
 
-function versionsOf(packages: InstalledPackage['installed']): Readonly<Record<string, unknown>> {
-  const places = Object.entries(packages);
-  return Object.fromEntries(places.map(([place, { version }]) => [place, version]));
-}
-
-let installed: InstalledPackage;
-
-beforeAll(() => {
-  installed = installPackage();
-  // The returned function runs after all tests, unless the installation failed.
-  return () => installed[Symbol.dispose]();
+beforeAll(async () => {
+  artefacts = await buildTestArtefacts();
+  const modules = installPackage(artefacts.find('.tgz') ?? '', artefacts.makeFolder('project'));
+  home = path.join(modules, 'crdb-exporter');
+  command = path.join(modules, '.bin', 'crdb-exporter');
+  // The returned function runs after all tests, unless this one failed.
+  return () => artefacts[Symbol.dispose]();
 }, 600_000);
 
-describe('the tarball', () => {
-  test('contains only the files of package.json and dist/ built from src/, simulator/ and dashboards/', () => {
-    const { files = [] } = readManifest(ROOT);
-    const boards = listFiles('dashboards').filter((file) => file.endsWith('.ts'));
-    const sources = [...listFiles('src'), ...listFiles('simulator'), ...boards].filter(
-      (file) => !/^(?:src\/json\/scanner|dashboards\/preview)\//.test(file),
+function run(...args: readonly string[]): { status: number | null; out: string; err: string } {
+  const { status, stdout, stderr } = spawnSync(command, args, {
+    cwd: artefacts.folder,
+    encoding: 'utf8',
+  });
+  return { status, out: stdout, err: stderr };
+}
+
+describe('the npm package', () => {
+  test('contains only the files of package.json and the compiled program with its source maps', () => {
+    const names = listTarball(artefacts.find('.tgz') ?? '').map((name) =>
+      name.replace('package/', ''),
     );
-    const built = sources.flatMap(builtFrom);
-    expect(built).toContain('dist/src/json/scanner.wasm');
+    const [compiled, others] = [true, false].map((wanted) =>
+      names.filter((name) => name.startsWith('dist/') === wanted),
+    );
+    const { files = [] } = manifest;
     const expected = [
       ...ALWAYS_PACKED,
-      ...files.flatMap((name) =>
-        name === 'dist' ? [...built, 'dist/revision'] : expand(name.replace(/^\//, '')),
-      ),
+      ...files.flatMap((entry) => (entry === 'dist' ? [] : expand(entry))),
     ];
-    expect(installed.files.toSorted()).toEqual(expected.toSorted());
+    expect(others?.toSorted()).toEqual(expected.toSorted());
+    const modules = compiled?.filter((name) => name.endsWith('.js')) ?? [];
+    expect(modules).toContain('dist/main.js');
+    expect(modules).toContain('dist/password-worker.js');
+    const unexpected = compiled?.filter((name) => !/\.js(?:\.map)?$/.test(name));
+    expect(unexpected?.toSorted()).toEqual(['dist/THIRD-PARTY-LICENSES', 'dist/revision']);
   });
 
-  test('is small and does not contain Node.js', () => {
-    expect(installed.packedBytes).toBeLessThan(2 * 1024 * 1024);
-  });
-
-  test('has no install scripts and no platform-specific packages', () => {
-    const { scripts = {}, optionalDependencies } = readManifest(
-      path.join(installed.modules, 'crdb-exporter'),
-    );
+  test('is small, and installs nothing else', () => {
+    expect(statSync(artefacts.find('.tgz') ?? '').size).toBeLessThan(MAX_PACKAGE_BYTES);
+    const { scripts = {}, dependencies, optionalDependencies } = readManifest(home);
+    expect([dependencies, optionalDependencies]).toEqual([undefined, undefined]);
     const atInstall = ['preinstall', 'install', 'postinstall', 'prepare', 'preprepare'];
     expect(Object.keys(scripts).filter((name) => atInstall.includes(name))).toEqual([]);
-    expect(optionalDependencies).toBeUndefined();
+    const installed = readdirSync(path.dirname(home)).filter((name) => !name.startsWith('.'));
+    expect(installed).toEqual(['crdb-exporter']);
+  });
+
+  test('has the licence of every package that is part of it', () => {
+    const maps = globSync('*.map', { cwd: path.join(home, 'dist') });
+    const sources = maps.flatMap((name) => {
+      const map: { readonly sources: readonly string[] } = JSON.parse(
+        readFileSync(path.join(home, 'dist', name), 'utf8'),
+      );
+      return map.sources;
+    });
+    const inside = sources.flatMap(
+      (source) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(source)?.[1] ?? [],
+    );
+    expect(inside).toContain('express');
+    const text = readFileSync(path.join(home, 'dist/THIRD-PARTY-LICENSES'), 'utf8');
+    const sections = text.split(/^=== /m).slice(1);
+    const names = sections.map((section) => section.split(' ')[0] ?? '');
+    expect(new Set(inside).difference(new Set(names))).toEqual(new Set());
+    const short = sections.filter((section) => !/Permission|Redistribution|Licensed/.test(section));
+    expect(short).toEqual([]);
   });
 });
 
 describe('the installed package', () => {
-  test('has exactly the production packages of package-lock.json, without scripts or binaries', () => {
-    const { 'node_modules/crdb-exporter': own, ...others } = installed.installed;
-    expect(own?.version).toBe(readManifest(ROOT).version);
-    expect(versionsOf(others)).toEqual(versionsOf(productionTree()));
-    expect(Object.keys(others)).toContain('node_modules/express');
-    const ofPlatform = Object.entries(others).filter(
-      ([, { hasInstallScript, os }]) => hasInstallScript === true || os !== undefined,
-    );
-    expect(ofPlatform).toEqual([]);
-  });
-
-  test('declares every package that it and its dependencies need', () => {
-    // Exits with 1 for a package that is missing, of a wrong version or not needed.
-    const tree: { readonly problems?: unknown; readonly dependencies: object } = JSON.parse(
-      installed.npm('ls', '--all', '--json'),
-    );
-    expect(tree.problems).toBeUndefined();
-    expect(Object.keys(tree.dependencies)).toEqual(['crdb-exporter']);
-  });
-
   test('explains at its start that Node.js lacks WebAssembly', () => {
-    const main = path.join(installed.modules, 'crdb-exporter', 'dist', 'src', 'main.js');
+    const main = path.join(home, 'dist', 'main.js');
     const { status, stderr } = spawnSync(process.execPath, ['--jitless', main, 'check'], {
       encoding: 'utf8',
     });
@@ -125,27 +132,185 @@ describe('the installed package', () => {
   });
 
   test('prints its version and revision', () => {
-    const { stdout, status } = spawnSync(installed.command, ['--version'], { encoding: 'utf8' });
-    const { version } = readManifest(ROOT);
-    const revision = readFileSync(path.join(ROOT, 'dist/revision'), 'utf8').trim();
-    expect(stdout).toContain(`crdb-exporter ${version} (revision ${revision}, Node.js v`);
+    const { status, out } = run('--version');
+    const revision = readFileSync(path.join(home, 'dist/revision'), 'utf8').trim();
+    expect(out).toContain(`crdb-exporter ${manifest.version} (revision ${revision}, Node.js v`);
     expect(status).toBe(0);
   });
 
-  test('writes the rules', () => {
-    const { stdout } = spawnSync(installed.command, ['rules'], { encoding: 'utf8' });
-    expect(stdout).toBe(readFileSync(path.join(ROOT, 'config/prometheus/rules.yml'), 'utf8'));
+  test('reads the rules and the description of the metrics', () => {
+    const read = (name: string): string => readFileSync(path.join(ROOT, name), 'utf8');
+    expect(run('rules').out).toBe(read('config/prometheus/rules.yml'));
+    expect(run('reference').out).toBe(read('docs/metrics.md'));
   });
 
-  test('runs the demo, serves a scrape and exits with 0 on SIGTERM', async () => {
-    await using demo = runProgram(installed.command, ['demo', '--scenario', 'calm']);
-    const [url] = await demo.said(/http:\/\/\S+\/metrics/);
+  test('has a file for each command', () => {
+    const words = run('--help').out.matchAll(/^ {2}([a-z]+) /gm);
+    const names = Array.from(words, ([, name = '']) => name).filter((name) => name !== 'help');
+    expect(names.length).toBeGreaterThan(15);
+    const failed = names.filter((name) => run(name, '--help').status !== 0);
+    expect(failed).toEqual([]);
+  });
+
+  test('monitors the simulator of another process, with the page, passwords and compressed responses, and names source files in a stack', async () => {
+    await using simulator = runProgram(command, [
+      'simulate',
+      ...['--ranges', '50', '--listen', '127.0.0.1:0', '--cloud-listen', '127.0.0.1:0'],
+    ]);
+    const [, url = ''] = await simulator.said(/--cluster\.url=(http:\S+)/);
+    const [, user = ''] = await simulator.said(/--cluster\.username=(\S+)/);
+    const folder = artefacts.makeFolder('configured');
+    writeFileSync(
+      path.join(folder, 'web.yml'),
+      `basic_auth_users: { ada: '${hashSync('secret', 4)}' }\n`,
+    );
+    const args = [
+      `--cluster.url=${url}`,
+      `--cluster.username=${user}`,
+      '--log.level=debug',
+      '--web.listen-address=127.0.0.1:0',
+      `--web.config.file=${path.join(folder, 'web.yml')}`,
+    ];
+    await using exporter = runProgram(command, args, {
+      ...process.env,
+      CRDB_EXPORTER_CLUSTER_PASSWORD: 'exporter-demo',
+    });
+    const [, address = ''] = await exporter.said(/msg=listening address=(\S+)/);
+    const get = async (target: string, password = 'secret'): Promise<Response> =>
+      fetch(new URL(target, address), {
+        headers: { authorization: `Basic ${btoa(`ada:${password}`)}` },
+      });
+    expect((await get('/metrics', 'wrong')).status).toBe(401);
     const scrape = await eventually(async () => {
-      const seen = readScrape(await (await fetch(url)).text());
-      const isThere = seen.all('crdb_ranges').length > 0 && seen.all('crdb_nodes').length > 0;
-      return isThere ? seen : undefined;
+      const response = await get('/metrics');
+      expect(response.headers.get('content-encoding')).toBe('gzip');
+      const seen = readScrape(await response.text());
+      return seen.all('crdb_ranges').length > 0 && seen.all('crdb_nodes').length > 0
+        ? seen
+        : undefined;
     });
     expect(scrape.value('crdb_up', { api: 'cluster' })).toBe(1);
-    expect(await demo.stop()).toBe(0);
+    const page = await (await get('/')).text();
+    const files = Array.from(page.matchAll(/(?:href|src)="(-\/[^"]+)"/g), ([, file = '']) => file);
+    expect(files.length).toBeGreaterThan(2);
+    for (const file of files) expect([file, (await get(`/${file}`)).status]).toEqual([file, 200]);
+    expect(await simulator.stop()).toBe(0);
+    const ended = exporter.stop();
+    // The logout fails: its stack names the files of src.
+    await exporter.said(/msg="logout failed.* stack=".*\/src\/http\/errors\.ts:\d+:\d+/);
+    expect(await ended).toBe(0);
   });
 });
+
+describe('the tarball', () => {
+  test('runs where it is unpacked, with its own Node.js', async () => {
+    const folder = artefacts.makeFolder('unpacked');
+    spawnSync('tar', ['-xzf', artefacts.find('.tar.gz') ?? '', '-C', folder]);
+    const [name = ''] = readdirSync(folder);
+    expect(name).toMatch(/^crdb-exporter-\d+\.\d+\.\d+\.linux-(?:amd64|arm64)$/);
+    const program = path.join(folder, name, 'bin', 'crdb-exporter');
+    // The start script needs two programs of the system, and no Node.js.
+    const env = { PATH: '/usr/bin:/bin' };
+    await using demo = runProgram(program, ['demo', '--scenario', 'calm'], env);
+    const [url] = await demo.said(/http:\/\/\S+\/metrics/);
+    await eventually(async () => {
+      const seen = readScrape(await (await fetch(url)).text());
+      return seen.all('crdb_ranges').length > 0 ? seen : undefined;
+    });
+    const started = readFileSync(`/proc/${demo.child.pid}/cmdline`, 'utf8').split('\0');
+    expect(path.resolve(started[0] ?? '')).toBe(path.join(folder, name, 'bin', 'node'));
+    expect(await demo.stop()).toBe(0);
+  });
+
+  test('has the unit, the examples, the rules, the dashboards, the runbooks and the licences', () => {
+    const names = listTarball(artefacts.find('.tar.gz') ?? '').map((name) =>
+      name.slice(name.indexOf('/') + 1),
+    );
+    expect(names).toEqual(
+      expect.arrayContaining([
+        'LICENSE',
+        'bin/LICENSE.node',
+        'config/exporter.example.yml',
+        'config/prometheus/rules.yml',
+        'config/systemd/crdb-exporter.service',
+        'dashboards/crdb-overview.json',
+        'dist/THIRD-PARTY-LICENSES',
+        'docs/runbooks/CrdbNodeDead.md',
+      ]),
+    );
+  });
+});
+
+describe('the bill of materials and the checksums', () => {
+  test('name what is inside, and every artefact', () => {
+    const sums = readFileSync(path.join(artefacts.folder, 'checksums.txt'), 'utf8').trim();
+    const listed = sums.split('\n').map((line) => line.split('  ')[1]);
+    const built = readdirSync(artefacts.folder).filter((name) => name !== 'checksums.txt');
+    expect(listed.toSorted()).toEqual(built.toSorted());
+    const bill = readFileSync(path.join(artefacts.folder, 'sbom.cdx.json'));
+    expect(sums).toContain(`${createHash('sha256').update(bill).digest('hex')}  sbom.cdx.json`);
+    const { bomFormat, components }: Bill = JSON.parse(String(bill));
+    expect(bomFormat).toBe('CycloneDX');
+    const names = components.map(({ name }) => name);
+    expect(names).toEqual(expect.arrayContaining(['node', 'express', 'undici']));
+    expect(names.filter((name) => /^(?:vitest|typescript|rolldown)$/.test(name))).toEqual([]);
+  });
+});
+
+interface Bill {
+  readonly bomFormat: string;
+  readonly components: readonly { readonly name: string }[];
+}
+
+/** The installation in a copy of this system needs to mount one. */
+const CAN_INSTALL =
+  ['nfpm', 'dpkg-deb', 'unshare'].every(hasProgram) &&
+  process.getuid?.() === 0 &&
+  readFileSync('/proc/filesystems', 'utf8').includes('overlay');
+
+describe.skipIf(!CAN_INSTALL)('the .deb (needs nfpm, dpkg, root and overlayfs)', () => {
+  test('is installed, run, upgraded, removed and purged, and keeps the configuration', () => {
+    const packages = artefacts.makeFolder('packages');
+    const first = path.join(packages, 'first.deb');
+    copyFileSync(artefacts.find('.deb') ?? '', first);
+    writeSecondVersion(first, path.join(packages, 'second.deb'), artefacts.makeFolder('second'));
+    copyFileSync(path.join(TOOLS, 'try-deb.sh'), path.join(packages, 'try-deb.sh'));
+    const { status, stdout, stderr } = spawnSync(
+      'unshare',
+      [
+        ...['--mount', '--pid', '--fork', path.join(TOOLS, 'throwaway.sh')],
+        ...[artefacts.makeFolder('system'), packages, '/packages/try-deb.sh'],
+      ],
+      { encoding: 'utf8' },
+    );
+    expect([status, stderr]).toEqual([0, '']);
+    expect(stdout.trim().split('\n')).toEqual([
+      `first version: ${manifest.version} install ok installed`,
+      'configuration belongs to: root:crdb-exporter 640',
+      'secrets belong to: root:crdb-exporter 750',
+      'user: /nonexistent:/usr/sbin/nologin',
+      expect.stringMatching(/^check without the password: .*secrets\/cluster-password/),
+      'check with the password: the configuration is valid: 1 cluster(s)',
+      expect.stringMatching(/^scrape: crdb_exporter_build_info\{.*\} 1$/),
+      'exit code: 0',
+      `second version: ${manifest.version}.1 install ok installed`,
+      'configuration after the upgrade: # mine',
+      expect.stringMatching(/^program after the removal: .*No such file/),
+      expect.stringMatching(/No such file/),
+      'configuration after the removal: # mine',
+      'crdb-exporter',
+      'configuration after the next installation: # mine',
+      'files after the purge: /etc/crdb-exporter/secrets/cluster-password',
+      expect.stringMatching(/default.*No such file/),
+    ]);
+  });
+});
+
+/** The same package in the next version. */
+function writeSecondVersion(first: string, second: string, folder: string): void {
+  spawnSync('dpkg-deb', ['--raw-extract', first, folder]);
+  const control = path.join(folder, 'DEBIAN', 'control');
+  const text = readFileSync(control, 'utf8');
+  writeFileSync(control, text.replace(/^(Version: .*)$/m, '$1.1'));
+  spawnSync('dpkg-deb', ['-Znone', '--build', folder, second]);
+}

@@ -3,10 +3,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { checkArtefacts } from './check-artefacts.ts';
 import { type Finding, notChecked, problem } from './findings.ts';
 import { CHART, EXAMPLES, lintChart, renderChart } from './helm.ts';
 import { checkImage } from './image.ts';
-import { findForeignLicences } from './licences.ts';
 import { lintRulesAndDashboards } from './linters.ts';
 import { findNoteProblems } from './notes.ts';
 import { ROOT, run, runStreaming, works } from './programs.ts';
@@ -26,15 +26,12 @@ const STEPS: Readonly<Record<string, Step>> = {
     }).map(problem),
   'clean working tree': () =>
     changedFiles().map((file) => problem(`${file}: commit it or remove it`)),
-  'licences of the production tree': () =>
-    findForeignLicences(JSON.parse(read('package-lock.json'))).map(problem),
-  'bill of materials': checkBill,
   'generated files': findStaleFiles,
   'linters of rules and dashboards': lintRulesAndDashboards,
   chart: () =>
     works('helm', 'version') ? inFolder(checkChart) : [notChecked('the chart: needs helm')],
   'all tests': runTests,
-  package: () => inFolder((folder) => void run('npm', ['pack', '--pack-destination', folder])),
+  'package, tarballs, .deb and .rpm': checkArtefacts,
   image: () => checkImage(version),
 };
 
@@ -64,14 +61,6 @@ function findMissingRepository(): readonly Finding[] {
   if (repository !== undefined) return [];
   const remedy = 'npm pkg set repository.type=git repository.url=git+https://HOST/PATH.git';
   return [problem(`package.json: no "repository", which publishing needs: ${remedy}`)];
-}
-
-function checkBill(): readonly Finding[] {
-  const bill: { readonly bomFormat: string; readonly components: readonly unknown[] } = JSON.parse(
-    run('npm', ['run', '--silent', 'sbom']),
-  );
-  print(`  ${bill.bomFormat}, ${bill.components.length} components`);
-  return [];
 }
 
 /** Regenerates all files and reports those that change. */

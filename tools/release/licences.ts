@@ -1,3 +1,5 @@
+import type { BundledPackage } from './bundle.ts';
+
 /** Licences that are compatible with Apache-2.0. */
 const COMPATIBLE = [
   'Apache-2.0',
@@ -9,16 +11,11 @@ const COMPATIBLE = [
   'BlueOak-1.0.0',
 ];
 
-interface Lock {
-  readonly packages: Readonly<
-    Record<string, { readonly license?: string; readonly dev?: boolean; readonly link?: boolean }>
-  >;
-}
-
-/** Production packages whose licence is missing or not known to be compatible, with that licence. */
-export function findForeignLicences(lock: Lock): readonly string[] {
-  return Object.entries(lock.packages)
-    .filter(([place, { dev, link }]) => place !== '' && dev !== true && link !== true)
-    .filter(([, { license = '' }]) => !COMPATIBLE.includes(license))
-    .map(([place, { license = 'no licence' }]) => `${place}: ${license}`);
+/** Packages of the program whose licence is missing or not known to be compatible, with that licence. */
+export function findForeignLicences(
+  packages: readonly Partial<Pick<BundledPackage, 'name' | 'license'>>[],
+): readonly string[] {
+  return packages
+    .filter(({ license = '' }) => !COMPATIBLE.includes(license))
+    .map(({ name, license = 'no licence' }) => `${name}: ${license}`);
 }

@@ -1,73 +1,65 @@
-// `npm run sbom`: prints the CycloneDX bill of materials of the production dependencies.
-import { spawnSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
+import { readFileSync } from 'node:fs';
 import path from 'node:path';
-
-const ROOT = path.join(import.meta.dirname, '../..');
-
-type Manifest = Readonly<Record<string, unknown>>;
-
-interface Package {
-  readonly dev?: boolean;
-  /** A development tool that a production package can also use; not installed in production. */
-  readonly devOptional?: boolean;
-  readonly link?: boolean;
-  readonly optionalDependencies?: Readonly<Record<string, string>>;
-}
+import type { BundledPackage } from './bundle.ts';
+import { NODE_VERSION } from './node-runtime.ts';
+import { ROOT } from './programs.ts';
 
 interface Lock {
-  readonly packages: Readonly<Record<string, Package>>;
+  readonly packages: Readonly<
+    Record<string, { readonly version?: string; readonly integrity?: string }>
+  >;
 }
 
-const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-sbom-'));
-try {
-  // `npm sbom --omit=dev` in the project also omits packages that development tools share.
-  write('package.json', withoutDevelopment(read<Manifest>('package.json')));
-  write('package-lock.json', ofProduction(read<Lock>('package-lock.json')));
-  const args = ['sbom', '--package-lock-only', '--sbom-format=cyclonedx'];
-  const { status, error } = spawnSync('npm', args, { cwd: folder, stdio: 'inherit' });
-  if (error !== undefined) throw new Error('npm cannot be started', { cause: error });
-  process.exitCode = status ?? 1;
-} finally {
-  rmSync(folder, { recursive: true });
-}
-
-function withoutDevelopment(manifest: Manifest): Manifest {
-  const { devDependencies: _dev, workspaces: _workspaces, scripts: _scripts, ...rest } = manifest;
-  return rest;
-}
-
-function ofProduction({ packages, ...rest }: Lock): unknown {
-  const { '': root = {}, ...others } = packages;
-  const tools = Object.values(others).filter(({ devOptional }) => devOptional === true);
-  // Platform-specific builds, which the lock file does not mark.
-  const builds = new Set(
-    tools.flatMap(({ optionalDependencies = {} }) =>
-      Object.keys(optionalDependencies).map((name) => `node_modules/${name}`),
-    ),
-  );
-  const kept = Object.entries(others).filter(
-    // Links are workspaces, which are not published.
-    ([place, { dev, devOptional, link }]) =>
-      place.startsWith('node_modules/') &&
-      !builds.has(place) &&
-      dev !== true &&
-      devOptional !== true &&
-      link !== true,
-  );
-  return {
-    ...rest,
-    packages: Object.fromEntries([['', withoutDevelopment({ ...root })], ...kept]),
+/**
+ * The CycloneDX bill of materials of what is published: the packages in the compiled program, and Node.js, which all but the
+ * npm package contain. The same for the same files.
+ */
+export function writeBillOfMaterials(packages: readonly BundledPackage[], version: string): string {
+  const bill = {
+    bomFormat: 'CycloneDX',
+    specVersion: '1.5',
+    version: 1,
+    metadata: {
+      component: {
+        type: 'application',
+        'bom-ref': 'crdb-exporter',
+        name: 'crdb-exporter',
+        version,
+        licenses: [{ license: { id: 'Apache-2.0' } }],
+      },
+    },
+    components: [
+      {
+        type: 'application',
+        'bom-ref': `node@${NODE_VERSION}`,
+        name: 'node',
+        version: NODE_VERSION,
+        description: 'Node.js, in all artefacts but the npm package',
+        licenses: [{ license: { id: 'MIT' } }],
+        purl: `pkg:generic/node@${NODE_VERSION}`,
+      },
+      ...packages.map((one) => ({
+        type: 'library',
+        'bom-ref': `${one.name}@${one.version}`,
+        name: one.name,
+        version: one.version,
+        licenses: [{ license: { id: one.license } }],
+        purl: `pkg:npm/${one.name.replace('@', '%40')}@${one.version}`,
+        hashes: hashesOf(one),
+      })),
+    ],
   };
+  return `${JSON.stringify(bill, null, 2)}\n`;
 }
 
-// oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the type of the file
-function read<T>(name: string): T {
-  const value: T = JSON.parse(readFileSync(path.join(ROOT, name), 'utf8'));
-  return value;
-}
-
-function write(name: string, value: unknown): void {
-  writeFileSync(path.join(folder, name), JSON.stringify(value));
+/** The checksum of the package in the registry, in hexadecimal. */
+function hashesOf({ name, version }: BundledPackage): readonly object[] {
+  const { packages }: Lock = JSON.parse(readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8'));
+  const places = Object.entries(packages).filter(
+    ([place, one]) => place.endsWith(`node_modules/${name}`) && one.version === version,
+  );
+  const [, { integrity = '' } = {}] = places[0] ?? [];
+  const [, base64] = /^sha512-(.+)$/.exec(integrity) ?? [];
+  if (base64 === undefined) throw new Error(`package-lock.json has no ${name} ${version}`);
+  return [{ alg: 'SHA-512', content: Buffer.from(base64, 'base64').toString('hex') }];
 }

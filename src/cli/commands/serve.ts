@@ -7,6 +7,7 @@ import { type ConfigSources, loadConfig } from '../../config/load.ts';
 import { findFile } from '../../config/sources.ts';
 import { Exporter, type ExporterOptions } from '../../exporter/exporter.ts';
 import { createLog, type Log } from '../../log.ts';
+import { sourceStack } from '../../source-stack.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../command.ts';
 import { readCommandForm } from '../process/command-form.ts';
 import { untilStopSignal } from '../process/signals.ts';
@@ -96,7 +97,7 @@ async function serve(sources: ConfigSources, build: Build): Promise<void> {
 function exitOnUncaughtError(log: Log): Disposable {
   const onError = (thrown: unknown): void => {
     const err = thrown instanceof Error ? thrown : new Error(String(thrown));
-    log.fatal({ err, stack: err.stack }, 'unexpected error, exiting: please report it');
+    log.fatal({ err, stack: sourceStack(err) }, 'unexpected error, exiting: please report it');
     process.exit(EXIT.failed);
   };
   // Unhandled rejections arrive here, too.

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { isSlowHash, type WebConfig } from '../../config/web-config.ts';
@@ -138,7 +139,7 @@ function hashOfUnknownUser(users: WebConfig['users']): string {
 }
 
 /** The file of the thread: beside this one, and TypeScript or JavaScript as this one is. */
-const WORKER = import.meta.url.replace(/login(?=\.\w+$)/, 'password-worker');
+const WORKER = new URL(`password-worker${path.extname(import.meta.filename)}`, import.meta.url);
 
 /** Compares passwords in a thread of its own, which starts with the first comparison. One comparison at a time. */
 export class PasswordThread implements AsyncDisposable {
@@ -160,7 +161,7 @@ export class PasswordThread implements AsyncDisposable {
 
   #start(): Worker {
     // It needs nothing of the process: neither flags nor variables, which may contain secrets.
-    const worker = new Worker(new URL(WORKER), { argv: [], env: {}, execArgv: [] });
+    const worker = new Worker(WORKER, { argv: [], env: {}, execArgv: [] });
     worker.on('message', (isMatch: unknown) => this.#result.resolve(isMatch === true));
     worker.on('error', (error) => this.#result.reject(error));
     worker.on('exit', () => {

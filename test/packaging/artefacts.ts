@@ -1,0 +1,61 @@
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { buildArtefacts } from '../../tools/release/artefacts.ts';
+
+/** What a release publishes, for the processor of this machine. */
+export interface Artefacts extends Disposable {
+  readonly folder: string;
+  /** The path of the artefact whose name ends so; undefined where it could not be built. */
+  find(ending: string): string | undefined;
+  /** An empty folder beside them. */
+  makeFolder(name: string): string;
+}
+
+/** Builds them with little compression. */
+export async function buildTestArtefacts(): Promise<Artefacts> {
+  const home = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-packed-'));
+  const makeFolder = (name: string): string => {
+    mkdirSync(path.join(home, name));
+    return path.join(home, name);
+  };
+  const folder = makeFolder('artefacts');
+  const processor = process.arch === 'arm64' ? 'arm64' : 'amd64';
+  const names = await buildArtefacts(folder, {
+    processors: [processor],
+    packagers: ['deb'],
+    isQuick: true,
+  });
+  return {
+    folder,
+    find(ending) {
+      const name = names.find((one) => one.endsWith(ending));
+      return name === undefined ? undefined : path.join(folder, name);
+    },
+    makeFolder,
+    [Symbol.dispose]: () => rmSync(home, { recursive: true }),
+  };
+}
+
+/** Installs the npm package into an empty project in this folder, without a network; returns its `node_modules`. */
+export function installPackage(file: string, folder: string): string {
+  writeFileSync(path.join(folder, 'package.json'), '{ "name": "home", "version": "1.0.0" }');
+  const { status, stdout, stderr } = spawnSync(
+    'npm',
+    ['install', '--offline', '--loglevel=error', file],
+    {
+      cwd: folder,
+      env: { ...process.env, npm_config_cache: path.join(folder, 'cache') },
+      encoding: 'utf8',
+    },
+  );
+  if (status !== 0) throw new Error(`npm install failed:\n${stderr}${stdout}`);
+  return path.join(folder, 'node_modules');
+}
+
+/** The names of the files in a tarball. */
+export function listTarball(file: string): readonly string[] {
+  const { stdout } = spawnSync('tar', ['--list', '--gzip', `--file=${file}`], { encoding: 'utf8' });
+  return stdout.split('\n').filter((name) => name !== '' && !name.endsWith('/'));
+}

@@ -1,0 +1,42 @@
+#!/bin/sh
+# Installs /packages/first.deb, runs it, upgrades it to /packages/second.deb, removes and purges it. Prints a line for each fact.
+set -e
+export PATH=/usr/sbin:/usr/bin:/sbin:/bin
+config=/etc/crdb-exporter/exporter.yml
+fact() { echo "$1: $(eval "$2" 2>&1)"; }
+as_user() { runuser -u crdb-exporter -- "$@"; }
+
+dpkg --install /packages/first.deb >/dev/null
+fact 'first version' 'dpkg-query --show --showformat="\${Version} \${Status}" crdb-exporter'
+fact 'configuration belongs to' 'stat --format="%U:%G %a" $config'
+fact 'secrets belong to' 'stat --format="%U:%G %a" /etc/crdb-exporter/secrets'
+fact 'user' 'getent passwd crdb-exporter | cut -d: -f6,7'
+fact 'check without the password' 'as_user crdb-exporter check --config.file=$config'
+
+echo secret >/etc/crdb-exporter/secrets/cluster-password
+chown root:crdb-exporter /etc/crdb-exporter/secrets/cluster-password
+chmod 640 /etc/crdb-exporter/secrets/cluster-password
+echo '# mine' >>$config
+fact 'check with the password' 'as_user crdb-exporter check --config.file=$config'
+
+as_user crdb-exporter --config.file=$config --web.listen-address=127.0.0.1:0 >/tmp/log 2>&1 &
+while ! grep -q msg=listening /tmp/log; do
+  kill -0 $! || { cat /tmp/log; exit 1; }
+  sleep 0.2
+done
+url=$(sed -n 's/.*msg=listening address=//p' /tmp/log)
+fact 'scrape' "/usr/lib/crdb-exporter/bin/node --eval 'fetch(\"$url/metrics\").then((it) => it.text()).then((it) => console.log(it.match(/^crdb_exporter_build_info.*/m)[0]))'"
+pkill -TERM -u crdb-exporter
+wait $! && code=0 || code=$?
+echo "exit code: $code"
+
+dpkg --install /packages/second.deb >/dev/null
+fact 'second version' 'dpkg-query --show --showformat="\${Version} \${Status}" crdb-exporter'
+fact 'configuration after the upgrade' 'tail -n 1 $config'
+dpkg --remove crdb-exporter >/dev/null
+fact 'program after the removal' 'ls /usr/bin/crdb-exporter /usr/lib/crdb-exporter'
+fact 'configuration after the removal' 'tail -n 1 $config; stat --format="%G" $config'
+dpkg --install /packages/second.deb >/dev/null
+fact 'configuration after the next installation' 'tail -n 1 $config'
+dpkg --purge crdb-exporter >/dev/null 2>&1
+fact 'files after the purge' 'find /etc/crdb-exporter /etc/default/crdb-exporter -type f'

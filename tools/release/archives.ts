@@ -1,0 +1,56 @@
+import { copyFileSync, mkdirSync, renameSync } from 'node:fs';
+import path from 'node:path';
+import { fetchNode, type Processor } from './node-runtime.ts';
+import { ROOT, run } from './programs.ts';
+
+/** Sources of the archives that the npm package does not contain. */
+export const LINUX = path.join(ROOT, 'config', 'linux');
+/** The time of every file, that of npm, so that the same files make the same bytes. */
+export const TIME = '1985-10-26T08:15:00Z';
+
+/** What an archive is made of. */
+export interface Unpacked {
+  readonly version: string;
+  readonly processor: Processor;
+  /** The folder with the package and Node.js, named after both. */
+  readonly folder: string;
+}
+
+/**
+ * Unpacks the npm package into this folder, and adds Node.js and the command that starts it. This is what the tarball, the .deb,
+ * the .rpm and the image contain.
+ */
+export function unpackWithNode(
+  { file, version }: { readonly file: string; readonly version: string },
+  processor: Processor,
+  work: string,
+): Unpacked {
+  const folder = path.join(work, `crdb-exporter-${version}.linux-${processor}`);
+  run('tar', ['-xzf', file, '-C', work]);
+  renameSync(path.join(work, 'package'), folder);
+  const download = path.join(work, `node-${processor}`);
+  mkdirSync(download);
+  const node = fetchNode(processor, download);
+  copyFileSync(path.join(node, 'bin', 'node'), path.join(folder, 'bin', 'node'));
+  copyFileSync(path.join(node, 'LICENSE'), path.join(folder, 'bin', 'LICENSE.node'));
+  copyFileSync(path.join(LINUX, 'crdb-exporter'), path.join(folder, 'bin', 'crdb-exporter'));
+  return { version, processor, folder };
+}
+
+/** Packs it with gzip of this level, 1 to 9; returns the file. */
+export function packTarball({ folder }: Unpacked, to: string, level: number): string {
+  const file = path.join(to, `${path.basename(folder)}.tar.gz`);
+  run('tar', [
+    '--create',
+    '--sort=name',
+    '--owner=0',
+    '--group=0',
+    '--numeric-owner',
+    `--mtime=${TIME}`,
+    `--use-compress-program=gzip --no-name -${level}`,
+    `--file=${file}`,
+    `--directory=${path.dirname(folder)}`,
+    path.basename(folder),
+  ]);
+  return file;
+}

@@ -1,0 +1,58 @@
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { packTarball, unpackWithNode } from './archives.ts';
+import { bundleProgram } from './bundle.ts';
+import type { Processor } from './node-runtime.ts';
+import { ROOT, run, works } from './programs.ts';
+import { writeBillOfMaterials } from './sbom.ts';
+import { type Packager, packForSystem } from './system-packages.ts';
+
+export interface ArtefactOptions {
+  readonly processors: readonly Processor[];
+  readonly packagers: readonly Packager[];
+  /** Compresses little, which makes large files in a short time. */
+  readonly isQuick: boolean;
+}
+
+/**
+ * Builds what a release publishes, apart from image and chart, in this folder: the npm package, and for each processor a tarball,
+ * a .deb and a .rpm; a bill of materials; checksums of all. Returns the names of the files. Without nfpm there is no .deb and no
+ * .rpm.
+ */
+export async function buildArtefacts(
+  to: string,
+  { processors, packagers, isQuick }: ArtefactOptions,
+): Promise<readonly string[]> {
+  const { version }: { readonly version: string } = JSON.parse(
+    readFileSync(path.join(ROOT, 'package.json'), 'utf8'),
+  );
+  const work = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-artefacts-'));
+  try {
+    run('npm', ['pack', '--pack-destination', to]);
+    const file = path.join(to, `crdb-exporter-${version}.tgz`);
+    for (const processor of processors) {
+      const unpacked = unpackWithNode({ file, version }, processor, work);
+      packTarball(unpacked, to, isQuick ? 1 : 9);
+      if (!works('nfpm', '--version')) continue;
+      for (const packager of packagers) packForSystem(unpacked, packager, { to, isQuick });
+    }
+    const packages = await bundleProgram(path.join(work, 'dist'));
+    writeFileSync(path.join(to, 'sbom.cdx.json'), writeBillOfMaterials(packages, version));
+  } finally {
+    rmSync(work, { recursive: true });
+  }
+  return writeChecksums(to);
+}
+
+/** Writes checksums.txt, which `sha256sum --check` reads. */
+function writeChecksums(folder: string): readonly string[] {
+  const names = readdirSync(folder).toSorted();
+  const lines = names.map((name) => {
+    const sum = createHash('sha256').update(readFileSync(path.join(folder, name)));
+    return `${sum.digest('hex')}  ${name}\n`;
+  });
+  writeFileSync(path.join(folder, 'checksums.txt'), lines.join(''));
+  return [...names, 'checksums.txt'];
+}

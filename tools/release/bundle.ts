@@ -1,0 +1,91 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { type Plugin, rolldown } from 'rolldown';
+import { ROOT } from './programs.ts';
+
+/** A package of which parts are in the bundle. */
+export interface BundledPackage {
+  readonly name: string;
+  readonly version: string;
+  /** Its SPDX identifier. */
+  readonly license: string;
+  /** The text of its licence file; undefined when it has none. */
+  readonly licenseText: string | undefined;
+}
+
+/** The entries, each with the name of its file: the program, and the thread that compares passwords. */
+const ENTRIES = {
+  main: 'src/main.ts',
+  'password-worker': 'src/web/server/password-worker.ts',
+};
+
+/**
+ * Modules that packages load but the program never calls, with what replaces them: they would be two thirds of the memory of
+ * its code. The tests of the packed program fail where one of them is needed.
+ */
+const REPLACED: readonly (readonly [module: RegExp, text: string])[] = [
+  // Bodies of requests, files, and types of content.
+  [/\/node_modules\/(?:body-parser|mime-types|qs\/lib|send|serve-static)\/index\.js$/, ''],
+  // Agents of HTTP/1.1, without fetch, WebSocket, caches, interceptors and mocks.
+  [
+    /\/node_modules\/undici\/index\.js$/,
+    `Object.assign(require('./lib/dispatcher/dispatcher').prototype, require('./lib/api'));
+     exports.Agent = require('./lib/dispatcher/agent');
+     exports.EnvHttpProxyAgent = require('./lib/dispatcher/env-http-proxy-agent');`,
+  ],
+  [/\/node_modules\/undici\/lib\/(?:web\/.*|milo\/.*|dispatcher\/client-h2)\.js$/, ''],
+];
+
+const replaceUnused: Plugin = {
+  name: 'replace-unused',
+  load: {
+    filter: { id: REPLACED.map(([module]) => module) },
+    handler: (id) => REPLACED.find(([module]) => module.test(id))?.[1],
+  },
+};
+
+/**
+ * Compiles the program and its packages to a few files in this folder, which must be one level below the root of the package,
+ * since the files are found from there. Resolves to the packages inside, by name.
+ */
+export async function bundleProgram(folder: string): Promise<readonly BundledPackage[]> {
+  await using bundle = await rolldown({
+    cwd: ROOT,
+    input: ENTRIES,
+    platform: 'node',
+    plugins: [replaceUnused],
+    tsconfig: path.join(ROOT, 'tsconfig.json'),
+    // A warning is a fault of the bundle.
+    onLog: (level, log) => {
+      throw new Error(`${level}: ${log.message}`);
+    },
+  });
+  const { output } = await bundle.write({
+    dir: folder,
+    cleanDir: true,
+    chunkFileNames: '[name].js',
+    sourcemap: true,
+    sourcemapExcludeSources: true,
+    // V8 keeps a text with other characters in twice the memory.
+    charset: 'ascii',
+    comments: false,
+  });
+  const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
+  const folders = new Set(modules.flatMap((id) => folderOfPackage(id) ?? []));
+  return [...folders].map(readPackage).toSorted((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+/** The folder of the package that a module belongs to; undefined for a module of the program itself. */
+function folderOfPackage(moduleId: string): string | undefined {
+  return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(moduleId)?.[0];
+}
+
+function readPackage(folder: string): BundledPackage {
+  const { name, version, license }: Omit<BundledPackage, 'licenseText'> = JSON.parse(
+    readFileSync(path.join(folder, 'package.json'), 'utf8'),
+  );
+  const file = readdirSync(folder).find((entry) => /^licen[cs]e(?:\.\w+)?$/i.test(entry));
+  const licenseText =
+    file === undefined ? undefined : readFileSync(path.join(folder, file), 'utf8');
+  return { name, version, license, licenseText };
+}

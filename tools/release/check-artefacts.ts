@@ -1,0 +1,100 @@
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { buildArtefacts } from './artefacts.ts';
+import { type Finding, notChecked, problem } from './findings.ts';
+import { PROCESSORS, type Processor } from './node-runtime.ts';
+import { run, works } from './programs.ts';
+import { PACKAGERS } from './system-packages.ts';
+
+/** The numbers of processors in ELF files, and their names in .rpm. */
+const ELF_MACHINES: Readonly<Record<Processor, number>> = { amd64: 62, arm64: 183 };
+const RPM_NAMES: Readonly<Record<Processor, string>> = { amd64: 'x86_64', arm64: 'aarch64' };
+
+/** Builds all artefacts, and looks into those that this machine cannot run. */
+export async function checkArtefacts(): Promise<readonly Finding[]> {
+  const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-release-'));
+  try {
+    const names = await buildArtefacts(folder, {
+      processors: PROCESSORS,
+      packagers: PACKAGERS,
+      isQuick: false,
+    });
+    for (const name of names) {
+      const megabytes = (statSync(path.join(folder, name)).size / 1e6).toFixed(1);
+      process.stdout.write(`  ${name}: ${megabytes} MB\n`);
+    }
+    return [
+      ...PROCESSORS.flatMap((processor) => inspect(folder, names, processor)),
+      notChecked('the artefacts for arm64 on arm64'),
+    ];
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+function inspect(folder: string, names: readonly string[], processor: Processor): Finding[] {
+  const find = (ending: string): string | undefined => {
+    const name = names.find((one) => one.endsWith(ending));
+    return name === undefined ? undefined : path.join(folder, name);
+  };
+  const tarball = find(`linux-${processor}.tar.gz`);
+  const deb = find(`_${processor}.deb`);
+  const rpm = find(`.${RPM_NAMES[processor]}.rpm`);
+  return [
+    ...(tarball === undefined
+      ? [problem(`there is no tarball for ${processor}`)]
+      : inspectTarball(tarball, processor, folder)),
+    ...(deb === undefined
+      ? [notChecked(`the .deb for ${processor}: needs nfpm`)]
+      : inspectDeb(deb, processor)),
+    ...(rpm === undefined
+      ? [notChecked(`the .rpm for ${processor}: needs nfpm`)]
+      : inspectRpm(rpm, processor)),
+  ];
+}
+
+function inspectTarball(file: string, processor: Processor, folder: string): Finding[] {
+  const name = path.basename(file, '.tar.gz');
+  run('tar', ['-xzf', file, '-C', folder]);
+  const machine = readFileSync(path.join(folder, name, 'bin', 'node')).readUInt16LE(18);
+  const program = path.join(folder, name, 'dist', 'main.js');
+  return [
+    ...(machine === ELF_MACHINES[processor]
+      ? []
+      : [problem(`${name}: Node.js is for the processor ${machine}`)]),
+    ...(run(process.execPath, [program, '--version']).startsWith('crdb-exporter ')
+      ? []
+      : [problem(`${name}: it does not print its version`)]),
+  ];
+}
+
+function inspectDeb(file: string, processor: Processor): Finding[] {
+  if (!works('dpkg-deb', '--version'))
+    return [notChecked(`${path.basename(file)}: needs dpkg-deb`)];
+  const architecture = run('dpkg-deb', ['--field', file, 'Architecture']).trim();
+  const configuration = run('dpkg-deb', ['--info', file, 'conffiles']).trim().split('\n');
+  return [
+    ...(architecture === processor ? [] : [problem(`${file}: it is for ${architecture}`)]),
+    ...(configuration.length === 2 ? [] : [problem(`${file}: ${configuration.length} conffiles`)]),
+  ];
+}
+
+function inspectRpm(file: string, processor: Processor): Finding[] {
+  if (!works('rpm', '--version')) {
+    return [notChecked(`${path.basename(file)}, which was built: needs rpm`)];
+  }
+  const query = (...words: readonly string[]): string =>
+    run('rpm', ['--query', '--package', '--nosignature', ...words, file]).trim();
+  const architecture = query('--queryformat', '%{ARCH}');
+  const configuration = query('--configfiles').split('\n');
+  return [
+    ...(architecture === RPM_NAMES[processor]
+      ? []
+      : [problem(`${file}: it is for ${architecture}`)]),
+    ...(configuration.length === 2
+      ? []
+      : [problem(`${file}: ${configuration.length} configuration files`)]),
+    notChecked(`${path.basename(file)}: it was inspected, not installed`),
+  ];
+}
