@@ -1,5 +1,6 @@
-import { spawnSync } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import {
   copyFileSync,
   globSync,
@@ -8,9 +9,12 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import http from 'node:http';
 import path from 'node:path';
+import { promisify } from 'node:util';
 import { hashSync } from 'bcryptjs';
-import { beforeAll, describe, expect, test } from 'vitest';
+import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { startSimulator } from '../../simulator/index.ts';
 import { readScrape } from '../support/exporter.ts';
 import { hasProgram } from '../support/programs.ts';
 import { eventually } from '../support/prometheus.ts';
@@ -154,19 +158,17 @@ describe('the installed package', () => {
 
   test('monitors the simulator of another process, with the page, passwords and compressed responses, and names source files in a stack', async () => {
     await using simulator = runProgram(command, [
-      'simulate',
-      ...['--ranges', '50', '--listen', '127.0.0.1:0', '--cloud-listen', '127.0.0.1:0'],
+      ...['simulate', '--ranges', '50', '--tls'],
+      ...['--listen', '127.0.0.1:0', '--cloud-listen', '127.0.0.1:0'],
     ]);
-    const [, url = ''] = await simulator.said(/--cluster\.url=(http:\S+)/);
-    const [, user = ''] = await simulator.said(/--cluster\.username=(\S+)/);
+    const [, flags = ''] = await simulator.said(/crdb-exporter (--cluster\.url=.*)/);
     const folder = artefacts.makeFolder('configured');
     writeFileSync(
       path.join(folder, 'web.yml'),
       `basic_auth_users: { ada: '${hashSync('secret', 4)}' }\n`,
     );
     const args = [
-      `--cluster.url=${url}`,
-      `--cluster.username=${user}`,
+      ...flags.split(' '),
       '--log.level=debug',
       '--web.listen-address=127.0.0.1:0',
       `--web.config.file=${path.join(folder, 'web.yml')}`,
@@ -199,6 +201,38 @@ describe('the installed package', () => {
     // The logout fails: its stack names the files of src.
     await exporter.said(/msg="logout failed.* stack=".*\/src\/http\/errors\.ts:\d+:\d+/);
     expect(await ended).toBe(0);
+  });
+
+  test('reaches a cluster through a proxy', async () => {
+    await using simulator = await startSimulator({ nodes: 3, ranges: 20, frozen: true });
+    const { port } = new URL(simulator.clusterUrl);
+    // It knows one way, wherever clients want to go.
+    const proxy = http.createServer((request, response) => {
+      const { method, headers } = request;
+      const { pathname, search } = new URL(request.url ?? '');
+      const forwarded = http.request({ port, method, headers, path: `${pathname}${search}` });
+      forwarded.on('response', (answer) => {
+        response.writeHead(answer.statusCode ?? 0, answer.headers);
+        answer.pipe(response);
+      });
+      request.pipe(forwarded);
+    });
+    await once(proxy.listen(0, '127.0.0.1'), 'listening');
+    onTestFinished(() => void proxy.close());
+    const address = proxy.address();
+    const args = [
+      '--cluster.url=http://crdb.example:8080',
+      `--cluster.username=${simulator.username}`,
+    ];
+    const { stdout } = await promisify(execFile)(command, ['probe', ...args], {
+      env: {
+        ...process.env,
+        http_proxy: `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`,
+        CRDB_EXPORTER_CLUSTER_PASSWORD: simulator.password,
+      },
+      maxBuffer: 2 ** 26,
+    });
+    expect(readScrape(stdout).value('crdb_nodes', { status: 'live' })).toBe(3);
   });
 });
 
