@@ -142,10 +142,14 @@ describe('the installed package', () => {
     expect(status).toBe(0);
   });
 
-  test('reads the rules and the description of the metrics', () => {
+  test('writes the rules, the dashboards and the description of the metrics', () => {
     const read = (name: string): string => readFileSync(path.join(ROOT, name), 'utf8');
     expect(run('rules').out).toBe(read('config/prometheus/rules.yml'));
     expect(run('reference').out).toBe(read('docs/metrics.md'));
+    const folder = artefacts.makeFolder('dashboards');
+    expect(run('dashboards', '--output', folder).status).toBe(0);
+    const written = readFileSync(path.join(folder, 'crdb-overview.json'), 'utf8');
+    expect(written).toBe(read('dashboards/crdb-overview.json'));
   });
 
   test('has a file for each command', () => {
