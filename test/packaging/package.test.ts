@@ -49,6 +49,10 @@ function expand(entry: string): readonly string[] {
     .map((one) => path.relative(ROOT, path.join(one.parentPath, one.name)));
 }
 
+function readSource(name: string): string {
+  return readFileSync(path.join(ROOT, name), 'utf8');
+}
+
 let artefacts: Artefacts;
 /** The installed package. */
 let home: string;
@@ -143,13 +147,12 @@ describe('the installed package', () => {
   });
 
   test('writes the rules, the dashboards and the description of the metrics', () => {
-    const read = (name: string): string => readFileSync(path.join(ROOT, name), 'utf8');
-    expect(run('rules').out).toBe(read('config/prometheus/rules.yml'));
-    expect(run('reference').out).toBe(read('docs/metrics.md'));
+    expect(run('rules').out).toBe(readSource('config/prometheus/rules.yml'));
+    expect(run('reference').out).toBe(readSource('docs/metrics.md'));
     const folder = artefacts.makeFolder('dashboards');
     expect(run('dashboards', '--output', folder).status).toBe(0);
     const written = readFileSync(path.join(folder, 'crdb-overview.json'), 'utf8');
-    expect(written).toBe(read('dashboards/crdb-overview.json'));
+    expect(written).toBe(readSource('dashboards/crdb-overview.json'));
   });
 
   test('has a file for each command', () => {
@@ -162,8 +165,11 @@ describe('the installed package', () => {
 
   test('monitors the simulator of another process, with the page, passwords and compressed responses, and names source files in a stack', async () => {
     await using simulator = runProgram(command, [
-      ...['simulate', '--ranges', '50', '--tls'],
-      ...['--listen', '127.0.0.1:0', '--cloud-listen', '127.0.0.1:0'],
+      'simulate',
+      '--ranges=50',
+      '--tls',
+      '--listen=127.0.0.1:0',
+      '--cloud-listen=127.0.0.1:0',
     ]);
     const [, flags = ''] = await simulator.said(/crdb-exporter (--cluster\.url=.*)/);
     const folder = artefacts.makeFolder('configured');
@@ -282,7 +288,7 @@ describe('the tarball', () => {
 describe('the bill of materials and the checksums', () => {
   test('name what is inside, and every artefact', () => {
     const sums = readFileSync(path.join(artefacts.folder, 'checksums.txt'), 'utf8').trim();
-    const listed = sums.split('\n').map((line) => line.split('  ')[1]);
+    const listed = sums.split('\n').map((line) => line.split('  ')[1] ?? '');
     const built = readdirSync(artefacts.folder).filter((name) => name !== 'checksums.txt');
     expect(listed.toSorted()).toEqual(built.toSorted());
     const bill = readFileSync(path.join(artefacts.folder, 'sbom.cdx.json'));
@@ -316,8 +322,13 @@ describe.skipIf(!CAN_INSTALL)('the .deb (needs nfpm, dpkg, root and overlayfs)',
     const { status, stdout, stderr } = spawnSync(
       'unshare',
       [
-        ...['--mount', '--pid', '--fork', path.join(TOOLS, 'throwaway.sh')],
-        ...[artefacts.makeFolder('system'), packages, '/packages/try-deb.sh'],
+        '--mount',
+        '--pid',
+        '--fork',
+        path.join(TOOLS, 'throwaway.sh'),
+        artefacts.makeFolder('system'),
+        packages,
+        '/packages/try-deb.sh',
       ],
       { encoding: 'utf8' },
     );

@@ -27,13 +27,13 @@ const forGroup = (mode: number): Required<Entry>['file_info'] => ({ mode, group:
 
 function contentsOf(folder: string): readonly Entry[] {
   const units = path.join(folder, 'config', 'systemd');
-  const file = (dst: string, src: string): Entry => ({ dst, src });
   return [
     { type: 'tree', dst: HOME, src: folder },
     { type: 'symlink', dst: '/usr/bin/crdb-exporter', src: `${HOME}/bin/crdb-exporter` },
-    ...['crdb-exporter.service', 'crdb-exporter.socket'].map((name) =>
-      file(`/usr/lib/systemd/system/${name}`, path.join(units, name)),
-    ),
+    ...['crdb-exporter.service', 'crdb-exporter.socket'].map((name) => ({
+      dst: `/usr/lib/systemd/system/${name}`,
+      src: path.join(units, name),
+    })),
     { type: 'dir', dst: ETC, file_info: forGroup(0o750) },
     { type: 'dir', dst: `${ETC}/secrets`, file_info: forGroup(0o750) },
     {
@@ -47,7 +47,7 @@ function contentsOf(folder: string): readonly Entry[] {
       dst: '/etc/default/crdb-exporter',
       src: path.join(LINUX, 'default'),
     },
-    file('/usr/share/doc/crdb-exporter/copyright', path.join(folder, 'LICENSE')),
+    { dst: '/usr/share/doc/crdb-exporter/copyright', src: path.join(folder, 'LICENSE') },
   ];
 }
 
