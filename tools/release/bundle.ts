@@ -7,6 +7,8 @@ import { ROOT } from './programs.ts';
 export interface BundledPackage {
   readonly name: string;
   readonly version: string;
+  /** Its checksum in the registry, as in package-lock.json: `sha512-` and base64. */
+  readonly integrity: string;
   /** Its SPDX identifier. */
   readonly license: string;
   /** The text of its licence file; undefined when it has none. */
@@ -81,11 +83,23 @@ function folderOfPackage(moduleId: string): string | undefined {
 }
 
 function readPackage(folder: string): BundledPackage {
-  const { name, version, license }: Omit<BundledPackage, 'licenseText'> = JSON.parse(
+  const manifest: { readonly name: string; readonly license: string } = JSON.parse(
     readFileSync(path.join(folder, 'package.json'), 'utf8'),
   );
+  const place = path.relative(ROOT, folder);
+  const locked = readLock()[place];
+  if (locked === undefined) throw new Error(`package-lock.json has no ${place}`);
   const file = readdirSync(folder).find((entry) => /^licen[cs]e(?:\.\w+)?$/i.test(entry));
-  const licenseText =
-    file === undefined ? undefined : readFileSync(path.join(folder, file), 'utf8');
-  return { name, version, license, licenseText };
+  return {
+    name: manifest.name,
+    version: locked.version,
+    integrity: locked.integrity,
+    license: manifest.license,
+    licenseText: file === undefined ? undefined : readFileSync(path.join(folder, file), 'utf8'),
+  };
+}
+
+/** The packages of package-lock.json, by their place in the checkout. */
+function readLock(): Readonly<Record<string, Pick<BundledPackage, 'version' | 'integrity'>>> {
+  return JSON.parse(readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8')).packages;
 }

@@ -1,14 +1,5 @@
-import { readFileSync } from 'node:fs';
-import path from 'node:path';
 import type { BundledPackage } from './bundle.ts';
 import { NODE_VERSION } from './node-runtime.ts';
-import { ROOT } from './programs.ts';
-
-interface Lock {
-  readonly packages: Readonly<
-    Record<string, { readonly version?: string; readonly integrity?: string }>
-  >;
-}
 
 /**
  * The CycloneDX bill of materials of what is published: the packages in the compiled program, and Node.js, which all but the
@@ -45,7 +36,7 @@ export function writeBillOfMaterials(packages: readonly BundledPackage[], versio
         version: one.version,
         licenses: [{ license: { id: one.license } }],
         purl: `pkg:npm/${one.name.replace('@', '%40')}@${one.version}`,
-        hashes: hashesOf(one),
+        hashes: [hashOf(one)],
       })),
     ],
   };
@@ -53,13 +44,8 @@ export function writeBillOfMaterials(packages: readonly BundledPackage[], versio
 }
 
 /** The checksum of the package in the registry, in hexadecimal. */
-function hashesOf({ name, version }: BundledPackage): readonly object[] {
-  const { packages }: Lock = JSON.parse(readFileSync(path.join(ROOT, 'package-lock.json'), 'utf8'));
-  const places = Object.entries(packages).filter(
-    ([place, one]) => place.endsWith(`node_modules/${name}`) && one.version === version,
-  );
-  const [, { integrity = '' } = {}] = places[0] ?? [];
+function hashOf({ name, integrity }: BundledPackage): object {
   const [, base64] = /^sha512-(.+)$/.exec(integrity) ?? [];
-  if (base64 === undefined) throw new Error(`package-lock.json has no ${name} ${version}`);
-  return [{ alg: 'SHA-512', content: Buffer.from(base64, 'base64').toString('hex') }];
+  if (base64 === undefined) throw new Error(`package-lock.json has no checksum of ${name}`);
+  return { alg: 'SHA-512', content: Buffer.from(base64, 'base64').toString('hex') };
 }
