@@ -20,12 +20,16 @@ export async function buildTestArtefacts(): Promise<Artefacts> {
     mkdirSync(path.join(home, name));
     return path.join(home, name);
   };
+  const remove = (): void => rmSync(home, { recursive: true });
   const folder = makeFolder('artefacts');
   const processor = process.arch === 'arm64' ? 'arm64' : 'amd64';
   const names = await buildArtefacts(folder, {
     processors: [processor],
     packagers: ['deb'],
     isQuick: true,
+  }).catch((error: unknown) => {
+    remove();
+    throw error;
   });
   return {
     folder,
@@ -34,7 +38,7 @@ export async function buildTestArtefacts(): Promise<Artefacts> {
       return name === undefined ? undefined : path.join(folder, name);
     },
     makeFolder,
-    [Symbol.dispose]: () => rmSync(home, { recursive: true }),
+    [Symbol.dispose]: remove,
   };
 }
 

@@ -206,6 +206,7 @@ describe('the installed package', () => {
     const files = Array.from(page.matchAll(/(?:href|src)="(-\/[^"]+)"/g), ([, file = '']) => file);
     expect(files.length).toBeGreaterThan(2);
     for (const file of files) expect([file, (await get(`/${file}`)).status]).toEqual([file, 200]);
+    expect((await get('/runbooks/CrdbNodeDead')).status).toBe(200);
     expect(await simulator.stop()).toBe(0);
     const ended = exporter.stop();
     // The logout fails: its stack names the files of src.
