@@ -16,7 +16,8 @@ export function readCollector(poller: Poller): CollectorState {
     state: outcome.state,
     isPolling,
     hasData: poller.snapshot !== undefined,
-    isPartial: poller.result?.failure && true,
+    // Too few nodes were read. Where queries fail, those of the poll before keep their rows.
+    isPartial: collector.scope === 'node' && poller.result?.failure !== undefined ? true : undefined,
     isOld: outcome.state === 'failing' && poller.result?.failure !== failure?.error,
     lastSuccessAt: toTime(outcome.lastSuccessMs),
     nextPollAt: isPolling ? undefined : toTime(poller.nextPollMs),

@@ -67,7 +67,7 @@ test('a node that dies while it is decommissioned counts as dead, with its range
   expect(dead.value('crdb_nodes', { status: 'decommissioned' })).toBe(1);
   expect(dead.all('crdb_node_sql_connections', { node_id: String(LEAVING) })).toEqual([]);
   const { text: page } = await exporter.get('/');
-  expect(page).toMatch(/<li class="critical">\s*<b>n5<\/b>/);
+  expect(page).toMatch(/n5<\/th>.*<\/span> dead, decommissioning begun/);
   expect(page).toContain('Node 5 is dead, after decommissioning had begun.');
   const { clusters } = JSON.parse((await exporter.get('/api/status')).text);
   expect(clusters[0].findings).toContainEqual(

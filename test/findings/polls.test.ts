@@ -82,7 +82,7 @@ test('a poll that a breaker stopped stays with its cause, or has the first one o
 
 test('data that a failed poll has published is no older data', async () => {
   const partial = new RequestError('http', '2 of 3 nodes were not read');
-  const { poller, poll } = preparePoller(() => ({ failure: partial }));
+  const { poller, poll } = preparePoller(() => ({ failure: partial }), {}, { scope: 'node' });
   await poll();
   const [found] = pollProblems({ name: 'shop', collectors: [readCollector(poller)], apis: [] }, []);
   expect(found?.text).toContain('failing, only part of the data is shown: 2 of 3 nodes');
@@ -101,10 +101,11 @@ test('warnings of polls are problems that are only logged', async () => {
 test('partial data is that of a poll that failed, and is old once a later poll finds nothing', async () => {
   let failed: Error | undefined;
   const partial = new RequestError('http', 'half of it');
-  const { poller, clock, poll } = preparePoller(() => {
+  const collect = () => {
     if (failed !== undefined) throw failed;
     return { failure: partial };
-  });
+  };
+  const { poller, clock, poll } = preparePoller(collect, {}, { scope: 'node' });
   const next = async () => {
     clock.nowMs += 60_000;
     await poll();

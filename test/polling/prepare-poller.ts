@@ -39,6 +39,8 @@ export interface PreparedPoller {
 }
 
 interface PollerExtras {
+  /** Whether it works node by node. */
+  readonly scope?: 'cluster' | 'node';
   readonly previous?: Poller;
   readonly options?: unknown;
   /** Of the collector. */
@@ -60,7 +62,15 @@ export function keyOf(name: string, more: Readonly<Record<string, string>> = {})
 export function preparePoller(
   collect: (context: PollStats, clock: { nowMs: number }, state: unknown) => unknown,
   settings: Partial<CollectorConfig> = {},
-  { previous, options, name = 'orders', written, reported, work }: PollerExtras = {},
+  {
+    previous,
+    options,
+    name = 'orders',
+    scope = 'cluster',
+    written,
+    reported,
+    work,
+  }: PollerExtras = {},
 ): PreparedPoller {
   const clock = { nowMs: 1_000 };
   const http = { blocked: 0 };
@@ -73,6 +83,7 @@ export function preparePoller(
   const collector = defineCollector({
     ...orders,
     name,
+    scope,
     createState: (): unknown => ({ polls: 0 }),
     collect: async (_api, context) => Object(await collect(context, clock, context.state)),
     ...(work !== undefined && { workBetweenPolls: (_api, context) => work(context) }),

@@ -126,8 +126,8 @@ test('range', async () => {
     2026-01-02T03:02:50.000Z (1m15s ago)  3     3      2
     -                                     1     1      1
 
-    no_lease: without a valid lease: requests wait. If this lasts for more than seconds, check the log of the reporting node.
-    underreplicated: with fewer live replicas than configured. If nodes are down, start them: 5 min after the death of a node the cluster rebuilds its replicas on others, where enough live nodes with space are left. Else look for full stores, and for zone constraints that cannot be satisfied.
+    no_lease: without a valid lease: requests wait. Normal for seconds. If it lasts, check the log of the reporting node.
+    underreplicated: with fewer live replicas than configured. If nodes are down, start them, or add nodes where fewer than three are live. 5 min after the death of a node the cluster rebuilds its replicas on live nodes with space. Else look for full stores, and for zone constraints that cannot be satisfied.
 
     Range 8: outside of tables
     Type 9 on node 4 (as node 4 knows it, which does not hold the lease).
