@@ -17,7 +17,8 @@ export function readCollector(poller: Poller): CollectorState {
     isPolling,
     hasData: poller.snapshot !== undefined,
     // Too few nodes were read. Where queries fail, those of the poll before keep their rows.
-    isPartial: collector.scope === 'node' && poller.result?.failure !== undefined ? true : undefined,
+    isPartial:
+      collector.scope === 'node' && poller.result?.failure !== undefined ? true : undefined,
     isOld: outcome.state === 'failing' && poller.result?.failure !== failure?.error,
     lastSuccessAt: toTime(outcome.lastSuccessMs),
     nextPollAt: isPolling ? undefined : toTime(poller.nextPollMs),

@@ -1,5 +1,6 @@
 /** Queries without results in the scenario, by panel and query, with the reason. */
 export const EXPECTED_EMPTY: Readonly<Record<string, string>> = {
+  'CockroachDB / Overview / Live nodes D': 'no node drains or is decommissioned',
   'CockroachDB / Overview / Live nodes E': 'no node is in a state that is not known',
   'CockroachDB / Nodes / Upgrade not finalized for A': 'no upgrade waits to be finalized',
   'CockroachDB / Exporter / TLS not verified A': 'insecure_skip_verify is off',

@@ -83,7 +83,7 @@ test('what pages load may be kept, under a name that changes with its content', 
       'page.js',
       'text/javascript; charset=utf-8',
       ['in-browser.js'],
-      `${formatDuration.toString()}\n`,
+      `const formatDuration = ${formatDuration.toString()};\n`,
     ],
   ] as const;
   for (const [at, [name, type, files, before]] of assets.entries()) {
