@@ -11,6 +11,8 @@ export interface Report {
     readonly fields: Readonly<Record<string, string>>;
   }[];
   readonly metrics: {
+    /** How many metrics the records of the nodes have. */
+    readonly sent: number;
     readonly missing: readonly string[];
     readonly similar: Readonly<Record<string, readonly string[]>>;
   };
@@ -34,13 +36,17 @@ export function listLosses(report: Report): readonly string[] {
       const unseen = fieldsOf({ request, ...response }).filter((field) => !hasField(found, field));
       return unseen.map((field) => `${name}: ${field} was not seen`);
     }),
-    ...report.metrics.missing.map((key) => {
-      const families = familiesOf(key).join(', ');
-      const similar = report.metrics.similar[key] ?? [];
-      const renamed = similar.length === 0 ? '' : `; similar: ${similar.join(', ')}`;
-      return `metric ${key} is missing: ${families || 'part of others'}${renamed}`;
-    }),
+    ...(report.metrics.sent === 0
+      ? ['metrics: no record of a node was read']
+      : report.metrics.missing.map((key) => describeMetric(key, report))),
   ];
+}
+
+function describeMetric(key: string, report: Report): string {
+  const families = familiesOf(key).join(', ');
+  const similar = report.metrics.similar[key] ?? [];
+  const renamed = similar.length === 0 ? '' : `; similar: ${similar.join(', ')}`;
+  return `metric ${key} is missing: ${families || 'part of others'}${renamed}`;
 }
 
 /** Whether a field was seen, if only as the key of a map, or with members of its own. */

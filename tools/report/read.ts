@@ -7,7 +7,13 @@ if (file === undefined) {
   process.stderr.write('usage: npm run report -- FILE\n');
   process.exitCode = 2;
 } else {
-  const report: Report = JSON.parse(readFileSync(file, 'utf8'));
-  const lines = [`versions: ${report.versions.join(', ')}`, ...listLosses(report)];
-  process.stdout.write(`${lines.join('\n')}\n`);
+  try {
+    const report: Report = JSON.parse(readFileSync(file, 'utf8'));
+    const lines = [`versions: ${report.versions.join(', ')}`, ...listLosses(report)];
+    process.stdout.write(`${lines.join('\n')}\n`);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    process.stderr.write(`${file} is no report of diagnose --report: ${reason}\n`);
+    process.exitCode = 1;
+  }
 }

@@ -64,7 +64,9 @@ export function define(command: Command, context: CommandContext): void {
     const clusters = isOne ? [chooseCluster(config, cluster)] : config.clusters;
     const exitCode = await runCancellable(async (signal) => {
       const lists = clusters.map((each) => new Checklist(each, signal, verbose));
-      for (const list of lists) await checkAndReport(list, context, options, config.thresholds);
+      for (const list of lists) {
+        await checkAndReport(list, context, { ...options, verbose }, config.thresholds);
+      }
       return report(lists, options.output, completeLinks(config));
     });
     context.setExitCode(exitCode);
@@ -76,7 +78,7 @@ interface Options {
   readonly output: string;
   readonly scan?: true;
   readonly report?: string;
-  readonly verbose?: true;
+  readonly verbose?: true | undefined;
 }
 
 /** Checks a cluster, and writes a report of its responses where one is wanted. */

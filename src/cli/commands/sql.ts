@@ -18,8 +18,8 @@ export function define(command: Command, context: CommandContext): void {
   addClusterAction(command, context, sql, printRows);
   addExamples(
     command,
-    'sql paused_schedules --config.file=exporter.yml',
-    'sql paused_schedules --output ndjson --config.file=exporter.yml | jq .labels',
+    'sql schedules --config.file=exporter.yml',
+    'sql schedules --output ndjson --config.file=exporter.yml | jq .labels',
   );
 }
 

@@ -24,6 +24,7 @@ const SHAPES: readonly AnyShape[] = [
   peerShape(false),
   sessionShape,
   sessionDetails(false),
+  sessionDetails(true),
   tableShape,
   discoveredShape,
   sqlShape,
