@@ -7,8 +7,6 @@ const DAY = 86_400;
 const SHORT_DAYS = 30;
 /** A certificate that is renewed automatically is renewed before. */
 const LAST_SECONDS = 6 * 3600;
-/** So long the alert waits; in its first day the exporter may not have seen a renewal yet. */
-const WAIT_SECONDS = 3600;
 
 function isAuthority(name: string): boolean {
   return /(?:^|-)ca(?:-|$)/.test(name);
@@ -47,7 +45,8 @@ export const CERTIFICATES: Check = {
     return {
       nodeIds: [...new Set(expiring.flatMap(({ nodeIds }) => nodeIds))],
       level: expiring.some(({ isCritical }) => isCritical) ? 'critical' : undefined,
-      normalSeconds: expiring.some(({ isSure }) => isSure) ? WAIT_SECONDS : DAY,
+      // In its first day the exporter may not have seen a renewal yet.
+      normalSeconds: expiring.some(({ isSure }) => isSure) ? undefined : DAY,
       text: `Certificates expire: ${formatList(texts)}.`,
     };
   },

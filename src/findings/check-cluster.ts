@@ -1,3 +1,4 @@
+import { licenseExpiryOf } from '../collectors/nodes/measurements.ts';
 import { capitalize, formatDuration, formatList, formatPercent, toTime } from '../format.ts';
 import { sum } from '../sum.ts';
 import { CERTIFICATES } from './certificates.ts';
@@ -14,14 +15,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     alert: 'CrdbLicenseExpiring',
     isImmediate: true,
     find({ fresh, nowMs, thresholds }) {
-      const expiries = fresh.flatMap(({ metrics, updatedSeconds }) => {
-        // 0 without a license.
-        const left =
-          metrics.get('seconds_until_license_expiry') ||
-          metrics.get('seconds_until_enterprise_license_expiry');
-        return left ? [updatedSeconds + left] : [];
-      });
-      const expiry = Math.min(...expiries);
+      const expiry = Math.min(...fresh.flatMap((node) => licenseExpiryOf(node) ?? []));
       const days = (expiry - nowMs / 1000) / DAY;
       if (days >= thresholds.license_days) return undefined;
       const isCritical = days < thresholds.license_critical_days;

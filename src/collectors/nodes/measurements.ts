@@ -103,14 +103,22 @@ export function certificateOf(key: string): string | undefined {
   return isOne ? key.slice(CERTIFICATE_PREFIX.length) : undefined;
 }
 
+/** When the license expires, Unix time in seconds; undefined without one. */
+export function licenseExpiryOf({
+  metrics,
+  updatedSeconds,
+}: Pick<NodeRecord, 'metrics' | 'updatedSeconds'>): number | undefined {
+  const [untilExpiry] = LICENSE_KEYS.flatMap((key) => metrics.get(key) ?? []);
+  // 0 seconds mean that there is no license; an expired one has less.
+  return untilExpiry ? updatedSeconds + untilExpiry : undefined;
+}
+
 /** Writes the samples of the metrics of a node and its stores, for nodes with a fresh record. */
 export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: KeyFilter): void {
   const labels = { node_id: String(node.id) };
-  const { metrics, stores, updatedSeconds } = node;
+  const { metrics, stores } = node;
   writeKeyed(set, NODE_METRICS, labels, metrics);
-  const [untilExpiry] = LICENSE_KEYS.flatMap((key) => metrics.get(key) ?? []);
-  // 0 seconds mean that there is no license; an expired one has less.
-  if (untilExpiry) set.set(families.licenseExpiry, labels, updatedSeconds + untilExpiry);
+  set.set(families.licenseExpiry, labels, licenseExpiryOf(node));
   const license = metrics.get(LICENSE_KEY);
   if (license !== undefined) set.set(families.licenseInstalled, labels, license === 0 ? 0 : 1);
   writeJobFailures(set, node);
