@@ -197,6 +197,7 @@ export function latencyOf({ metrics }: NodeStatus): number {
   return (metrics.get('sql.service.latency-p99') ?? 0) / 1e9;
 }
 
-function countInPurgatory({ stores }: NodeStatus): number {
+/** The replicas of a node that no store may take; 0 where it is not known. */
+export function countInPurgatory({ stores }: NodeStatus): number {
   return sum(Array.from(stores.values(), (store) => store.get('queue.replicate.purgatory') ?? 0));
 }

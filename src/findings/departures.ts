@@ -1,8 +1,8 @@
 import { livenessOf } from '../cockroach/node.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { toTimestamp } from '../format.ts';
-import { sum } from '../sum.ts';
 import type { Departure } from './node-status.ts';
+import { sumOfStores } from './store-sums.ts';
 
 /** How far each decommissioning node is, by its id. */
 export type Departures = ReadonlyMap<number, Departure>;
@@ -34,11 +34,12 @@ export class DepartureHistory {
   add({ nodes }: NodesResult): void {
     const leaving = nodes.filter((node) => livenessOf(node) === 'decommissioning');
     this.#nodes = new Map(
-      leaving.flatMap(({ id, isFresh, updatedSeconds: seconds, stores }) => {
+      leaving.flatMap((node) => {
+        const { id, isFresh, updatedSeconds: seconds } = node;
         const before = this.#nodes.get(id);
-        const replicas = sum(Array.from(stores.values(), (store) => store.get('replicas') ?? NaN));
+        const replicas = sumOfStores(node, 'replicas');
         const isNew = seconds > (before?.recent.at(-1)?.seconds ?? 0);
-        if (!isFresh || !isNew || stores.size === 0 || Number.isNaN(replicas))
+        if (!isFresh || !isNew || replicas === undefined)
           return before === undefined ? [] : [[id, before]];
         return [[id, follow(before, { seconds, replicas })]];
       }),

@@ -5,10 +5,12 @@ import type { JobsStatus } from '../collectors/nodes/job-status.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatCount, formatRanges, toTime } from '../format.ts';
 import { sum } from '../sum.ts';
+import { countInPurgatory } from './check-nodes.ts';
 import { ratio } from './check.ts';
 import type { Departures } from './departures.ts';
 import type { NodeFigures, NodesStatus } from './node-status.ts';
 import type { NetworkEvidence } from './reachability.ts';
+import { sumOfStores } from './store-sums.ts';
 import { readVersions } from './versions.ts';
 
 /** What the figures of nodes follow from, beside their records. */
@@ -52,21 +54,18 @@ function readFigures(node: NodeRecord, sources: FigureSources): NodeFigures {
   const { thresholds, isHeavyJobRunning } = sources;
   // Without a current list nobody knows who reaches whom.
   const network = sources.network?.state === 'ok' ? sources.network.result : undefined;
-  const { id, metrics, memoryBytes, stores } = node;
+  const { id, metrics, memoryBytes } = node;
   const cpuRatio = metrics.get('sys.cpu.combined.percent-normalized');
   const memoryRatio = ratio(metrics.get('sys.rss'), memoryBytes);
   const freeRatio = leastFree(node);
   const nanos = metrics.get('sql.service.latency-p99');
   const peers = network?.peers.get(id);
-  const leases = sum(
-    Array.from(stores.values(), (store) => store.get('replicas.leaseholders') ?? NaN),
-  );
   const figures = {
     startedAt: toTime(node.startedSeconds * 1000),
     cpuRatio,
     memoryRatio,
     diskUsedRatio: freeRatio === undefined ? undefined : 1 - freeRatio,
-    leases: stores.size === 0 || Number.isNaN(leases) ? undefined : leases,
+    leases: sumOfStores(node, 'replicas.leaseholders'),
     sqlLatencyP99Seconds: nanos === undefined ? undefined : nanos / 1e9,
     peers: peers && {
       reached: peers.established,
@@ -105,11 +104,7 @@ function describeObstacle(records: readonly NodeRecord[], unavailable: number): 
   if (targets.every((node) => node.isFresh && (leastFree(node) ?? 1) < 1 - FULL))
     return 'the stores of all live nodes are full: add a node or disk space';
   const fresh = records.filter(({ isFresh }) => isFresh);
-  const waiting = sum(
-    fresh.flatMap(({ stores }) =>
-      Array.from(stores.values(), (store) => store.get('queue.replicate.purgatory') ?? 0),
-    ),
-  );
+  const waiting = sum(fresh.map(countInPurgatory));
   if (waiting > 0)
     return `${formatCount(waiting)} ${waiting === 1 ? 'replica has' : 'replicas have'} no store that satisfies the constraints of ${waiting === 1 ? 'its zone' : 'their zones'}`;
   if (unavailable > 0) return `${formatRanges(unavailable)} without a quorum cannot move`;

@@ -9,6 +9,7 @@ import { adviseRemoval, adviseReturn, describeRemoval, mayDecommission } from '.
 import type { NodesStatus, NodeStatus } from './node-status.ts';
 import type { DeadEvidence } from './safe-to-stop.ts';
 import type { Problem } from './status.ts';
+import { sumOfStores } from './store-sums.ts';
 
 /** The nodes for page and JSON; `retired` are those that are gone for good. */
 export function readNodes(
@@ -24,7 +25,7 @@ export function readNodes(
       build: node.buildTag,
       recordAt: toTime(node.updatedSeconds * 1000),
       isStale: !DEAD.has(status) && !node.isFresh,
-      replicas: node.isFresh ? countReplicas(node) : undefined,
+      replicas: node.isFresh ? sumOfStores(node, 'replicas') : undefined,
       ...(retired.has(node.id) && { isRetired: true as const }),
     };
   });
@@ -36,12 +37,6 @@ export function readNodes(
     builds: [...new Set(builds)].filter((build) => build !== '').toSorted(),
     list,
   };
-}
-
-/** Undefined where a store does not count them, or none is sent. */
-function countReplicas({ stores }: NodesResult['nodes'][number]): number | undefined {
-  const count = sum(Array.from(stores.values(), (store) => store.get('replicas') ?? NaN));
-  return stores.size === 0 || Number.isNaN(count) ? undefined : count;
 }
 
 /** The problems of nodes by their liveness; `what` follows `Node 3 is` or `Nodes 3 and 4 are`. */
