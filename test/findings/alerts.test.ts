@@ -12,6 +12,7 @@ import {
   scannedRanges,
   scannedStore,
   sessionsResult,
+  WHOLE_SCAN,
 } from '../web/status/results.ts';
 import { check, found, levels, metrics, NOW_MS, store } from './found.ts';
 
@@ -98,23 +99,13 @@ function atRisk(nodesPerZone: number): readonly string[] {
   ];
   const none = { quorum: 0, allReplicas: 0, withoutQuorum: 0, localities: [] };
   const cluster = {
-    unverified: 0,
-    servingNothing: 0,
-    keySpace: { isComplete: true, isGapConfirmed: false },
+    ...WHOLE_SCAN,
     dependence: {
       nodes: new Map(list.map(({ id }) => [id, none])),
       localities,
       downReplicas: new Map<number, number>(),
     },
-    descriptors: {
-      state: 'read',
-      refusal: undefined,
-      failure: undefined,
-      due: 0,
-      perMinute: undefined,
-    },
-    lost: 0,
-  } as const;
+  };
   const ranges = scannedRanges({ ranges: 103, cluster }, []);
   return check({ nodes: nodesResult(...list), ranges }).map(({ text }) => text);
 }

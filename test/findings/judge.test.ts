@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
 import type { CloudResult } from '../../src/collectors/cloud/collector.ts';
-import type { ClusterScan } from '../../src/collectors/ranges/scan-result.ts';
 import { judge } from '../../src/findings/judge.ts';
 import type { PolledCluster } from '../../src/findings/observation.ts';
 import { scannedNode } from '../collectors/ranges/cluster.ts';
@@ -13,24 +12,10 @@ import {
   rangesResult,
   scannedRanges,
   sessionsResult,
+  WHOLE_SCAN,
 } from '../web/status/results.ts';
 
 const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
-/** A scan of all nodes. */
-const WHOLE: ClusterScan = {
-  unverified: 0,
-  servingNothing: 0,
-  keySpace: { isComplete: true, isGapConfirmed: false },
-  dependence: undefined,
-  descriptors: {
-    state: 'read',
-    refusal: undefined,
-    failure: undefined,
-    due: 0,
-    perMinute: undefined,
-  },
-  lost: 0,
-};
 const HOUR_AGO = '2026-03-01T11:00:00.000Z';
 
 function atHourAgo(): number {
@@ -86,7 +71,7 @@ describe('the state of a cluster', () => {
     [{ users: 'ok' }, {}, ['nodes', 'ranges', 'sessions']],
     [{ ...all, ranges: 'waiting' }, {}, []],
     [{ ...all, ranges: 'waiting' }, { isPolled: false }, ['ranges']],
-    [all, { results: { ranges: scannedRanges({ cluster: WHOLE }, [scannedNode(1)]) } }, []],
+    [all, { results: { ranges: scannedRanges({ cluster: WHOLE_SCAN }, [scannedNode(1)]) } }, []],
     [
       { ranges: 'ok' },
       { results: { ranges: scannedRanges({}, [scannedNode(1)]) } },

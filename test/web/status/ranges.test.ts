@@ -7,7 +7,7 @@ import { isDown, readNodes } from '../../../src/findings/node-problems.ts';
 import { readRanges } from '../../../src/findings/range-status.ts';
 import { type RangeProblem, REPORTED_PROBLEMS } from '../../../src/vocabulary.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
-import { node, nodesResult, scannedRanges } from './results.ts';
+import { node, nodesResult, scannedRanges, WHOLE_SCAN } from './results.ts';
 
 type Summary = NonNullable<RangesResult['summary']>;
 
@@ -26,20 +26,7 @@ function whole(
     Object.assign(dependence.nodes.get(at + 1) ?? {}, { quorum, allReplicas });
   }
   return {
-    cluster: {
-      unverified: 0,
-      servingNothing: 0,
-      keySpace: { isComplete: true, isGapConfirmed: false },
-      dependence,
-      descriptors: {
-        state: 'read',
-        refusal: undefined,
-        failure: undefined,
-        due: 0,
-        perMinute: undefined,
-      },
-      lost: 0,
-    },
+    cluster: { ...WHOLE_SCAN, dependence },
   };
 }
 

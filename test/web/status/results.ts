@@ -6,7 +6,7 @@ import {
   type NodesResult,
 } from '../../../src/collectors/nodes/collector.ts';
 import { LOADS, QUERIES } from '../../../src/collectors/ranges/replica.ts';
-import type { RangesResult } from '../../../src/collectors/ranges/scan-result.ts';
+import type { ClusterScan, RangesResult } from '../../../src/collectors/ranges/scan-result.ts';
 import type { ScannedNode } from '../../../src/collectors/ranges/scan-result.ts';
 import { sessions, type SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
@@ -92,6 +92,22 @@ export function scannedStore(nodeId: number, leases: number, queries = 0): Scann
   const stores = new Map([[nodeId, { ...store, load: Float64Array.from(load) }]]);
   return { ...scannedNode(nodeId), stores };
 }
+
+/** A scan of all nodes that has verified every range, without figures of dependence. */
+export const WHOLE_SCAN: ClusterScan = {
+  unverified: 0,
+  servingNothing: 0,
+  keySpace: { isComplete: true, isGapConfirmed: false },
+  dependence: undefined,
+  descriptors: {
+    state: 'read',
+    refusal: undefined,
+    failure: undefined,
+    due: 0,
+    perMinute: undefined,
+  },
+  lost: 0,
+};
 
 /** A scan of these nodes with this summary. */
 export function scannedRanges(
