@@ -32,11 +32,11 @@ export async function buildArtefacts(
   try {
     run('npm', ['pack', '--pack-destination', to]);
     const file = path.join(to, `crdb-exporter-${version}.tgz`);
+    const chosen = works('nfpm', '--version') ? packagers : [];
     for (const processor of processors) {
       const unpacked = unpackWithNode({ file, version }, processor, work);
       packTarball(unpacked, to, isQuick ? 1 : 9);
-      if (!works('nfpm', '--version')) continue;
-      for (const packager of packagers) packForSystem(unpacked, packager, { to, isQuick });
+      for (const packager of chosen) packForSystem(unpacked, packager, { to, isQuick });
     }
     const packages = await bundleProgram(path.join(work, 'dist'));
     writeFileSync(path.join(to, 'sbom.cdx.json'), writeBillOfMaterials(packages, version));

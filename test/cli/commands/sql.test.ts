@@ -1,5 +1,6 @@
-import { expect, onTestFinished, test } from 'vitest';
-import { type Simulator, type SimulatorOptions, startSimulator } from '../../../simulator/index.ts';
+import { expect, test } from 'vitest';
+import type { SimulatorOptions } from '../../../simulator/index.ts';
+import { openSimulator } from '../../collectors/sql/queries.ts';
 import { configFlag, runHere } from '../run.ts';
 
 const COLUMNS = [
@@ -18,11 +19,7 @@ function queriesOf(sql: string): string {
 }
 
 async function run(options: Partial<SimulatorOptions>, sql: string, ...args: readonly string[]) {
-  const simulator: Simulator = await startSimulator({
-    nodes: 3,
-    ranges: 12,
-    sessions: 4,
-    faultyNodes: false,
+  const simulator = await openSimulator({
     sqlResults: [
       {
         contains: 'FROM orders',
@@ -44,7 +41,6 @@ async function run(options: Partial<SimulatorOptions>, sql: string, ...args: rea
     ],
     ...options,
   });
-  onTestFinished(() => simulator.close());
   const flag = await configFlag(simulator, {
     more: queriesOf(sql),
     clusterApi: 'username: watcher, password: watcher-demo',
