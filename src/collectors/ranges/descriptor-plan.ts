@@ -8,16 +8,24 @@ const NOT_DUE = 0;
 const UNKNOWN = 1;
 const UNCONFIRMED = 2;
 const LOST_MEMBER = 3;
-/** The classes up to here are contradictory or not known. */
-export const SUSPECT = 4;
-/** One of its nodes is not live, so that it has little to spare: its voters may have changed in place. Once a scan. */
-export const NAMES_DOWN = 5;
-/** So old that the range is not verified, for no other reason: a pause of the exporter must not make all ranges urgent. */
-const TOO_OLD = 6;
-/** Due by age alone, before it is too old. */
-const OLD = 7;
+const SUSPECT = 4;
+/** So old that the range is not verified, for no other reason. */
+const TOO_OLD = 5;
+/** Too old soon: with 330,000 ranges the class after this one would leave no time for them. */
+const EXPIRING = 6;
+/** One of its nodes is not live, so that it has little to spare: its voters may have changed in place. At most once a scan. */
+const NAMES_DOWN = 7;
+/** Due by age alone. */
+const OLD = 8;
 /** Old enough to fill the batch of a node that has older ones. */
-const AGING = 8;
+const AGING = 9;
+const CLASSES = AGING + 1;
+
+/** Contradictory or not known. */
+export const SUSPECTS: ReadonlySet<number> = new Set([UNKNOWN, UNCONFIRMED, LOST_MEMBER, SUSPECT]);
+/** What a scan waits for, without what is only old: a pause of the exporter must not make all ranges urgent. */
+export const URGENT: ReadonlySet<number> = new Set([...SUSPECTS, NAMES_DOWN]);
+const ALL: ReadonlySet<number> = new Set([...URGENT, TOO_OLD, EXPIRING, OLD, AGING]);
 
 /** Ranges that are planned at a time. */
 const MAX_PLANNED = 20_000;
@@ -41,7 +49,7 @@ export interface DescriptorBatch {
 }
 
 export interface DescriptorPlan {
-  /** Number of ranges whose replicas are not certain until they are read, in all classes. */
+  /** Number of ranges whose replicas are not certain until they are read. */
   readonly due: number;
   /** Number of ranges that this plan and those after it read. */
   readonly wanted: number;
@@ -50,32 +58,32 @@ export interface DescriptorPlan {
 }
 
 /**
- * Chooses the most urgent ranges, within their class those with the oldest descriptors, and groups them by the node to ask.
- * Classes behind `lastClass` are left out.
+ * Chooses the most urgent ranges of some classes, within their class those with the oldest descriptors, and groups them by the
+ * node to ask.
  */
 export function* planDescriptors(
   basis: PlanBasis,
   batchSize: number,
-  lastClass = AGING,
+  classes = ALL,
 ): Work<DescriptorPlan> {
   const { table } = basis.known;
-  const counts = new Uint32Array((AGING + 1) * AGES);
+  const counts = new Uint32Array(CLASSES * AGES);
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
       const key = keyOf(basis, slot);
       if (key !== NOT_DUE) counts[key] = (counts[key] ?? 0) + 1;
     }
   });
-  const due = countUpTo(counts, TOO_OLD);
-  const wanted = countUpTo(counts, Math.min(lastClass, OLD));
+  const due = countClasses(counts, new Set([...URGENT, TOO_OLD]));
+  const wanted = countClasses(counts, new Set([...classes].filter((each) => each !== AGING)));
   if (wanted === 0) return { due, wanted, batches: [] };
-  const lastKey = lastPlannedKey(counts.subarray(0, (lastClass + 1) * AGES));
+  const lastKey = lastPlannedKey(counts, classes);
   const planned: { readonly slot: number; readonly key: number }[] = [];
   let spare = MAX_PLANNED;
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to && spare > 0; slot += 1) {
       const key = keyOf(basis, slot);
-      if (key === NOT_DUE || key > lastKey) continue;
+      if (key > lastKey || !classes.has(Math.floor(key / AGES))) continue;
       planned.push({ slot, key });
       spare -= 1;
     }
@@ -84,8 +92,10 @@ export function* planDescriptors(
   return { due, wanted, batches: groupByNode(basis, planned, batchSize) };
 }
 
-function countUpTo(counts: Uint32Array, lastClass: number): number {
-  return counts.subarray(0, (lastClass + 1) * AGES).reduce((all, count) => all + count, 0);
+function countClasses(counts: Uint32Array, classes: ReadonlySet<number>): number {
+  return counts.reduce((all, count, key) => {
+    return classes.has(Math.floor(key / AGES)) ? all + count : all;
+  }, 0);
 }
 
 /** The class and, in it, the age: the smaller, the more urgent. */
@@ -109,16 +119,17 @@ function classOf({ known, verification, ages, nowTick }: PlanBasis, slot: number
     return isOnlyOld ? TOO_OLD : UNCONFIRMED;
   }
   if (!isNew && (marked & IS_SUSPECT) !== 0) return SUSPECT;
+  if (readTick < nowTick - (3 * ages.maxAge) / 4) return EXPIRING;
   if (!isNew && verification.namesDown(slot)) return NAMES_DOWN;
   if (readTick < nowTick - ages.maxAge / 2) return OLD;
   return readTick < nowTick - ages.maxAge / 4 ? AGING : NOT_DUE;
 }
 
 /** The key up to which the plan has room. */
-function lastPlannedKey(counts: Uint32Array): number {
+function lastPlannedKey(counts: Uint32Array, classes: ReadonlySet<number>): number {
   let planned = 0;
   for (let key = 0; key < counts.length; key += 1) {
-    planned += counts[key] ?? 0;
+    if (classes.has(Math.floor(key / AGES))) planned += counts[key] ?? 0;
     if (planned >= MAX_PLANNED) return key;
   }
   return counts.length - 1;

@@ -7,10 +7,10 @@ import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
 import {
   type DescriptorBatch,
-  NAMES_DOWN,
   type PlanBasis,
   planDescriptors,
-  SUSPECT,
+  SUSPECTS,
+  URGENT,
 } from './descriptor-plan.ts';
 import { keepDescriptor, reportersOf } from './descriptors.ts';
 import { IS_EXHAUSTED, IS_UNCERTAIN, walk, type Work } from './range-table.ts';
@@ -137,8 +137,8 @@ export class DescriptorReader {
       return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - monotonicMs();
     };
     const ending = AbortSignal.any([signal, deadline.signal]);
-    for (const lastClass of [SUSPECT, NAMES_DOWN]) {
-      await this.#readPlanned(ending, hasTime, lastClass);
+    for (const classes of [SUSPECTS, URGENT]) {
+      await this.#readPlanned(ending, hasTime, classes);
     }
     clearTimeout(timer);
   }
@@ -151,14 +151,14 @@ export class DescriptorReader {
   async #readPlanned(
     signal: AbortSignal,
     hasTime: (wanted: number) => boolean,
-    lastClass?: number,
+    classes?: ReadonlySet<number>,
   ): Promise<void> {
     const reading = this.#reading;
     while (!signal.aborted && !this.#isOver) {
       const nowTick = this.#clock.now(this.#context.monotonicMs());
       const askedBefore = (rangeId: number) => this.#asked.get(rangeId)?.count ?? 0;
       const basis = { ...this.#ranges, nowTick, askedBefore };
-      const plan = planDescriptors(basis, reading.batchSize, lastClass);
+      const plan = planDescriptors(basis, reading.batchSize, classes);
       const { due, wanted, batches } = await inSlices(plan);
       reading.due = due;
       if (batches.length === 0 || !hasTime(wanted)) return;
@@ -178,7 +178,7 @@ export class DescriptorReader {
         descriptorProgress(before + done, rounds * batches.length),
       );
     }
-    await this.#readPlanned(signal, () => true, SUSPECT);
+    await this.#readPlanned(signal, () => true, SUSPECTS);
   }
 
   /** All ranges of the scan by the first node that is asked for them. */

@@ -281,6 +281,28 @@ describe('descriptors', () => {
     expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([40, 40]);
   });
 
+  test('of ranges on a node that is down wait for those that would be too old soon', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    cluster.describe = (id) => ({ types: id <= 40 ? { 1: 0, 2: 0, 3: 0 } : { 4: 0, 5: 0, 6: 0 } });
+    const nodes = [1, 2, 3, 4, 5, 6];
+    const calm = many(60, [4, 5, 6]);
+    show(cluster, { holders: [...many(40, [1, 2, 3]), ...calm], nodes });
+    await scan(cluster, state);
+    show(cluster, { holders: [...many(40, [1, 2]), ...calm], nodes, down: { 3: DEAD } });
+    await scan(cluster, state, 1);
+    // So slow that no scan waits for them: 2 requests at once read 40 ranges a minute.
+    state.reading.measured(200, 600);
+    state.reading.measured(200, 600);
+    const asked: number[][] = [];
+    for (const minute of [14, 24]) {
+      cluster.askedDescriptors = [];
+      await scan(cluster, state, minute);
+      asked.push(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length));
+    }
+    expect(asked).toEqual([[40], [60, 40]]);
+  });
+
   test('that prove nothing any more are due again, those of a draining or leaving node are not', async () => {
     const cluster = fakeCluster([]);
     const state = ranges.createState();
