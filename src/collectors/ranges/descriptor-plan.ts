@@ -77,15 +77,14 @@ export function* planDescriptors(
   const due = countClasses(counts, new Set([...URGENT, TOO_OLD]));
   const wanted = countClasses(counts, new Set([...classes].filter((each) => each !== AGING)));
   if (wanted === 0) return { due, wanted, batches: [] };
-  const lastKey = lastPlannedKey(counts, classes);
+  const last = lastPlanned(counts, classes);
   const planned: { readonly slot: number; readonly key: number }[] = [];
-  let spare = MAX_PLANNED;
   yield* walk(table.capacity, (from, to) => {
-    for (let slot = from; slot < to && spare > 0; slot += 1) {
+    for (let slot = from; slot < to; slot += 1) {
       const key = keyOf(basis, slot);
-      if (key > lastKey || !classes.has(Math.floor(key / AGES))) continue;
+      if (key > last.key || !classes.has(Math.floor(key / AGES))) continue;
+      if (key === last.key && (last.room -= 1) < 0) continue;
       planned.push({ slot, key });
-      spare -= 1;
     }
   });
   planned.sort((a, b) => a.key - b.key);
@@ -125,14 +124,18 @@ function classOf({ known, verification, ages, nowTick }: PlanBasis, slot: number
   return readTick < nowTick - ages.maxAge / 4 ? AGING : NOT_DUE;
 }
 
-/** The key up to which the plan has room. */
-function lastPlannedKey(counts: Uint32Array, classes: ReadonlySet<number>): number {
-  let planned = 0;
+/** The key up to which the plan has room, and for how many ranges of that key. */
+function lastPlanned(
+  counts: Uint32Array,
+  classes: ReadonlySet<number>,
+): { readonly key: number; room: number } {
+  let room = MAX_PLANNED;
   for (let key = 0; key < counts.length; key += 1) {
-    if (classes.has(Math.floor(key / AGES))) planned += counts[key] ?? 0;
-    if (planned >= MAX_PLANNED) return key;
+    const count = classes.has(Math.floor(key / AGES)) ? (counts[key] ?? 0) : 0;
+    if (count >= room) return { key, room };
+    room -= count;
   }
-  return counts.length - 1;
+  return { key: counts.length, room };
 }
 
 /** Ranges that are only aging fill the batches of nodes that have others, and make none of their own. */

@@ -1,0 +1,99 @@
+import { describe, expect, test } from 'vitest';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
+import { fakeCluster } from './cluster.ts';
+import { DEAD, DECOMMISSIONING, many, scan, show } from './shown-ranges.ts';
+
+describe('descriptors', () => {
+  test('of ranges on a node that went down are read again', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    cluster.describe = (id) => ({ types: id <= 40 ? { 1: 0, 2: 0, 3: 0 } : { 1: 0, 4: 0, 5: 0 } });
+    show(cluster, { holders: [...many(40, [1, 2, 3]), ...many(60, [1, 4, 5])] });
+    await scan(cluster, state);
+    cluster.askedDescriptors = [];
+    show(cluster, { holders: [...many(40, [1, 2]), ...many(60, [1, 4, 5])], down: { 3: DEAD } });
+    const { unverified } = await scan(cluster, state, 1);
+    expect(unverified).toBe(0);
+    expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([40]);
+    // They have little to spare, so they are read once in each scan as long as it is down.
+    cluster.askedDescriptors = [];
+    for (const minute of [2, 3]) await scan(cluster, state, minute);
+    expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([40, 40]);
+  });
+
+  test('of ranges on a node that is down wait for those that would be too old soon', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    cluster.describe = (id) => ({ types: id <= 40 ? { 1: 0, 2: 0, 3: 0 } : { 4: 0, 5: 0, 6: 0 } });
+    const nodes = [1, 2, 3, 4, 5, 6];
+    const calm = many(60, [4, 5, 6]);
+    show(cluster, { holders: [...many(40, [1, 2, 3]), ...calm], nodes });
+    await scan(cluster, state);
+    show(cluster, { holders: [...many(40, [1, 2]), ...calm], nodes, down: { 3: DEAD } });
+    await scan(cluster, state, 1);
+    // So slow that no scan waits for them: 2 requests at once read 40 ranges a minute.
+    state.reading.measured(200, 600);
+    state.reading.measured(200, 600);
+    const asked: number[][] = [];
+    for (const minute of [14, 24]) {
+      cluster.askedDescriptors = [];
+      await scan(cluster, state, minute);
+      asked.push(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length));
+    }
+    expect(asked).toEqual([[40], [60, 40]]);
+  });
+
+  test('of new ranges come first, also among more than a plan holds', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: 0 } });
+    show(cluster, { holders: many(29_900, [1, 2, 3]) });
+    await scan(cluster, state);
+    show(cluster, { holders: many(30_000, [1, 2, 3]) });
+    // So slow that no scan waits for 100 ranges, and that the others are due after 50 minutes.
+    for (let request = 0; request < 50; request += 1) state.reading.measured(200, 40);
+    cluster.askedDescriptors = [];
+    await scan(cluster, state, 50);
+    const first = cluster.askedDescriptors[0]?.rangeIds.slice(0, 100) ?? [];
+    expect(first.toSorted((a, b) => a - b)).toEqual(
+      Array.from({ length: 100 }, (_, index) => 29_901 + index),
+    );
+  });
+
+  test('that prove nothing any more are due again, those of a draining or leaving node are not', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, { holders: many(10, [1, 2, 3]) });
+    await scan(cluster, state);
+    cluster.askedDescriptors = [];
+    show(cluster, { holders: many(10, [1, 2, 3]), down: { 3: DECOMMISSIONING } });
+    for (const minute of [1, 14]) await scan(cluster, state, minute);
+    expect(cluster.askedDescriptors).toEqual([]);
+    await scan(cluster, state, 16);
+    expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([10]);
+  });
+
+  test('that are too old are due between scans, however many they are', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, { holders: many(450, [1, 2, 3]) });
+    await scan(cluster, state);
+    const { cluster: late } = await scan(cluster, state, 31);
+    expect([late?.unverified, late?.descriptors.due]).toEqual([450, 450]);
+    const { cluster: next } = await scan(cluster, state, 32);
+    expect([next?.unverified, next?.descriptors.due]).toEqual([0, 0]);
+  });
+
+  test('that are due by age alone are read with younger ones of the same node', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, { holders: many(10, [1, 2, 3]) });
+    await scan(cluster, state);
+    // Ten more ranges are created 5 minutes later.
+    show(cluster, { holders: many(20, [1, 2, 3]) });
+    await scan(cluster, state, 5);
+    cluster.askedDescriptors = [];
+    await scan(cluster, state, 16);
+    expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([20]);
+  });
+});
