@@ -27,8 +27,10 @@ export interface CollectorPoll<Options, State> extends PollStats {
   };
   /** Wall clock, ms since the epoch. */
   readonly nowMs: () => number;
-  /** For lengths of time, ms. */
+  /** For ages, ms: it goes on while the host is suspended. */
   readonly monotonicMs: () => number;
+  /** For how long something took, and until `endsAtMs`, ms: it stands still meanwhile. */
+  readonly runningMs: () => number;
   /** The configured interval of the collector, and the configured age at which its data is no longer exported. */
   readonly intervalSeconds: number;
   readonly maxAgeSeconds: number | undefined;
@@ -60,6 +62,7 @@ export function collectorPoll<Options, State>(
     shards: { index: 0, count: 1 },
     nowMs: Date.now,
     monotonicMs: () => performance.now(),
+    runningMs: () => performance.now(),
     intervalSeconds: 60,
     maxAgeSeconds: undefined,
     maxDuty: 1,

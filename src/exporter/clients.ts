@@ -66,7 +66,7 @@ interface ClientsOptions {
   readonly metrics: ClusterMetrics;
   readonly listener?: RequestListener;
   readonly build: Pick<Build, 'version'>;
-  readonly clock: Pick<Clock, 'monotonicMs'>;
+  readonly clock: Pick<Clock, 'runningMs'>;
   readonly random: () => number;
   /** Maximum share of the time that a node without a response may hold requests. */
   readonly maxDuty?: number | undefined;
@@ -142,7 +142,7 @@ async function createCluster(
     loginTimeoutMs: timeoutMs,
     loginTried: metrics.loginTried,
     loginFailed: (error) => metrics.loginFailed(loginFailureReason(error)),
-    monotonicMs: options.clock.monotonicMs,
+    monotonicMs: options.clock.runningMs,
   });
   const api = new ClusterApi(session, metrics.decodeErrors);
   return { api, http, session, tls };
@@ -180,7 +180,7 @@ async function common(
     urls,
     proxy: await chooseProxy(config.proxy, urls),
     userAgent: `crdb-exporter/${build.version}`,
-    monotonicMs: clock.monotonicMs,
+    monotonicMs: clock.runningMs,
     random,
     maxDuty,
     breakerOpenMs:

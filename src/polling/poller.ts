@@ -214,12 +214,13 @@ export class Poller {
     await this.#endWork?.();
     const { clock, http, metrics } = this.#options;
     if (stop.aborted) return metrics.pollSkipped(this.#labels, 'shutdown');
-    const startedAt = this.#schedule.start();
+    this.#schedule.start();
+    const startedMs = clock.runningMs();
     const blockedMs = http.blockedMs();
     if (blockedMs > 0) return this.#skip(blockedMs);
     const { stats, result } = this.#options.run(stop, this.#state);
     const failure = await this.#collect(stats, result);
-    const tookMs = clock.monotonicMs() - startedAt;
+    const tookMs = clock.runningMs() - startedMs;
     if (stop.aborted) return;
     metrics.pollFinished(this.#labels, failure?.error.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));

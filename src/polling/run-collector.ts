@@ -31,7 +31,10 @@ export class KeptState<State> {
 
 /** What a poll may have otherwise than the only exporter of a cluster; `options` in place of the configured ones. */
 export type ChosenPoll<Options> = Partial<
-  Omit<CollectorPoll<Options, never>, keyof PollStats | 'state' | 'nowMs' | 'monotonicMs' | 'urls'>
+  Omit<
+    CollectorPoll<Options, never>,
+    keyof PollStats | 'state' | 'nowMs' | 'monotonicMs' | 'runningMs' | 'urls'
+  >
 >;
 
 /** What a poll of a collector needs besides its API. */
@@ -69,7 +72,7 @@ export function runCollector<A extends Api, Options, State, Result extends Colle
   const timeoutMs = chosen?.descriptors === 'all' || !seconds ? undefined : seconds * 1000;
   const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(Math.ceil(timeoutMs));
   const signal = deadline === undefined ? stop : AbortSignal.any([stop, deadline]);
-  const endsAtMs = timeoutMs && clock.monotonicMs() + timeoutMs;
+  const endsAtMs = timeoutMs && clock.runningMs() + timeoutMs;
   const poll = createPoll(collector, given, createPollStats(signal, endsAtMs));
   const noticedBy = () => (api instanceof ClusterApi ? api.listings.noticedBy : undefined);
   const before = noticedBy();
@@ -115,6 +118,7 @@ function createPoll<Options, State>(
     state: state.current,
     nowMs: clock.wallMs,
     monotonicMs: clock.monotonicMs,
+    runningMs: clock.runningMs,
     intervalSeconds: settings?.interval ?? collector.intervalSeconds,
     maxAgeSeconds: settings?.max_age,
     maxDuty: settings?.max_duty ?? 1,

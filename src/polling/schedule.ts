@@ -1,9 +1,12 @@
 import { MAX_DURATION_SECONDS } from '../config/values.ts';
 
-/** The wall clock is for timestamps only, the monotonic one for every interval and age. */
 export interface Clock {
+  /** For timestamps only. */
   readonly wallMs: () => number;
+  /** For every interval and age: it goes on while the host is suspended. */
   readonly monotonicMs: () => number;
+  /** For how long something took: it stands still while the host is suspended, as timers do. */
+  readonly runningMs: () => number;
 }
 
 /** The wall clock may run a little faster than the monotonic one: this much between two readings is a gap. */
@@ -11,19 +14,21 @@ const GAP_MS = 1_000;
 
 /**
  * A clock whose monotonic time also counts while the host is suspended: that of Linux stands still then, so that old data would
- * be young. What the wall clock is ahead at once counts as such a time; one that is only set ahead makes data look older.
+ * be young. What the wall clock is ahead at once counts as such a time; one that is only set ahead makes data look older. A
+ * response that was on its way did not take that time: with a `max_duty` of 0.1 an hour would stretch the interval to ten.
  */
 export function createClock(
   wallMs: () => number = Date.now,
-  monotonicMs: () => number = () => performance.now(),
+  runningMs: () => number = () => performance.now(),
 ): Clock {
   let lastWallMs = wallMs();
-  let lastMs = monotonicMs();
+  let lastMs = runningMs();
   let suspendedMs = 0;
   return {
     wallMs,
+    runningMs,
     monotonicMs() {
-      const [nowWallMs, nowMs] = [wallMs(), monotonicMs()];
+      const [nowWallMs, nowMs] = [wallMs(), runningMs()];
       const gapMs = nowWallMs - lastWallMs - (nowMs - lastMs);
       if (gapMs > GAP_MS) suspendedMs += gapMs;
       lastWallMs = nowWallMs;
@@ -66,11 +71,10 @@ export class Schedule {
     return this.#random() * FIRST_POLL_SPREAD_MS;
   }
 
-  /** Records that a poll starts now, and returns the time. */
-  start(): number {
+  /** Records that a poll starts now. */
+  start(): void {
     this.#retryAtMs = undefined;
     this.#startedAtMs = this.#clock.monotonicMs();
-    return this.#startedAtMs;
   }
 
   /** Records that the poll that has just started was blocked for so long. */

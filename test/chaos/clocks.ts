@@ -24,6 +24,7 @@ export function createClocks(): Clocks {
     clock: {
       wallMs: () => baseMs + elapsed() + offsetMs,
       monotonicMs: elapsed,
+      runningMs: elapsed,
     },
     setWall(offset) {
       offsetMs = offset;

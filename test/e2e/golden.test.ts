@@ -31,7 +31,13 @@ async function expose(requestPath = '/metrics'): Promise<string> {
     cluster_api: { urls: ["${simulator.clusterUrl}"], username: ${simulator.username}, password: ${simulator.password} }
     cloud_api: { url: "${simulator.cloudUrl}", cluster_id: ${simulator.cloudClusterId}, token: ${simulator.cloudToken} }
 `,
-    app: { clock: { wallMs: () => NOW_MS, monotonicMs: () => performance.now() } },
+    app: {
+      clock: {
+        wallMs: () => NOW_MS,
+        monotonicMs: () => performance.now(),
+        runningMs: () => performance.now(),
+      },
+    },
   });
   await exporter.until(
     (scrape) =>

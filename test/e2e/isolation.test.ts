@@ -82,7 +82,7 @@ describe('a cluster that is down at start', () => {
       yaml: `clusters:\n  - name: down\n    cluster_api: { urls: ["${await refusing()}"] }\n`,
       intervalSeconds: 0.2,
       // A stopped clock keeps the breaker open.
-      app: { clock: { wallMs: () => Date.now(), monotonicMs: () => 0 } },
+      app: { clock: { wallMs: () => Date.now(), monotonicMs: () => 0, runningMs: () => 0 } },
     });
     const seen = await exporter.until(
       (scrape) =>
@@ -104,7 +104,7 @@ describe('old data', () => {
     await using exporter = await startTestExporter({
       yaml: `collectors: { nodes: { max_age: 10m } }\nclusters:\n${clusterYaml(simulator)}`,
       intervalSeconds: 0.2,
-      app: { clock: { wallMs: () => Date.now(), monotonicMs: () => now } },
+      app: { clock: { wallMs: () => Date.now(), monotonicMs: () => now, runningMs: () => now } },
     });
     await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
     simulator.fault({ endpoint: 'nodes', kind: 'status', status: 403 });

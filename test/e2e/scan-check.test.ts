@@ -29,6 +29,7 @@ function watch(simulator: Simulator, url: string): Promise<TestExporter> {
   const clock = {
     wallMs: () => startMs + (Date.now() - startMs) * SPEED,
     monotonicMs: () => performance.now(),
+    runningMs: () => performance.now(),
   };
   return startTestExporter({
     yaml: `clusters:\n${clusterYaml({ ...simulator, clusterUrls: [url] })}`,

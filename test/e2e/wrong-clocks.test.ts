@@ -2,7 +2,7 @@ import http from 'node:http';
 import { expect, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
 import type { Status } from '../../src/findings/status.ts';
-import type { Clock } from '../../src/polling/schedule.ts';
+import { createClock, type Clock } from '../../src/polling/schedule.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { serve, type TestServer } from '../support/http-server.ts';
 
@@ -43,7 +43,11 @@ async function findingsWith(clock: Clock | undefined, proxyAheadMs: number) {
   return findings.filter(({ alert = '' }) => OF_CLOCKS.includes(alert)).map(({ text }) => text);
 }
 
-const OWN: Clock = { wallMs: Date.now, monotonicMs: () => performance.now() };
+const OWN: Clock = {
+  wallMs: Date.now,
+  monotonicMs: () => performance.now(),
+  runningMs: () => performance.now(),
+};
 
 test.each([HOUR_MS, -HOUR_MS])(
   'a Date of a proxy that is wrong by %i ms is named, and no node is said to be silent',
@@ -67,4 +71,31 @@ test('a clock of the exporter that is wrong is named', async () => {
       /^The clock of the exporter is (?:1 h|59 min \d+ s) behind that of the server\.$/,
     ),
   ]);
+});
+
+test('a clock that is set ahead during a response does not stretch the interval', async () => {
+  await using simulator = await startSimulator(WORLD);
+  const [target = ''] = simulator.clusterUrls.map((url) => new URL(url).origin);
+  let aheadMs = 0;
+  await using proxy = await serve((request, response) => {
+    const { url = '', method, headers } = request;
+    const forwarded = http.request(target + url, { method, headers }, (answer) => {
+      if (url.includes('/nodes/')) aheadMs = HOUR_MS;
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    request.pipe(forwarded);
+  });
+  const { username, password } = simulator;
+  const cluster = clusterYaml({ clusterUrls: [proxy.url], username, password });
+  await using exporter = await startTestExporter({
+    yaml: `collectors: { ranges: { enabled: false }, network: { enabled: false } }\nclusters:\n${cluster}`,
+    app: { clock: createClock(() => Date.now() + aheadMs) },
+  });
+  const scrape = await exporter.until((each) => each.all('crdb_nodes').length > 0);
+  const [interval, configured] = ['interval', 'configured_interval'].map((name) =>
+    scrape.value(`crdb_exporter_collector_${name}_seconds`, { collector: 'nodes' }),
+  );
+  expect(aheadMs).toBe(HOUR_MS);
+  expect(interval).toBe(configured);
 });

@@ -76,7 +76,11 @@ export async function openWithLostRange(): Promise<Scene> {
 export async function openAged(ageSeconds: number): Promise<Scene> {
   let offsetMs = 0;
   const wallMs = (): number => Date.now() + offsetMs;
-  const clock = { wallMs, monotonicMs: () => performance.now() };
+  const clock = {
+    wallMs,
+    monotonicMs: () => performance.now(),
+    runningMs: () => performance.now(),
+  };
   const scene = await open(3, { intervalSeconds: 600, app: { clock } });
   offsetMs = ageSeconds * 1000;
   return scene;

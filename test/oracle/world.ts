@@ -103,6 +103,7 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
   readonly clock = {
     wallMs: (): number => START_MS + this.#clock.elapsedMs,
     monotonicMs: (): number => this.#monotonicStartMs + this.#clock.elapsedMs,
+    runningMs: (): number => this.#clock.elapsedMs,
   };
 
   /** Each node is up and reads live, or neither, now. */

@@ -78,7 +78,8 @@ export function preparePoller(
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };
   const log = createLog({ level: 'info', format: 'json', destination });
-  const clocks = { wallMs: () => START_MS + clock.nowMs, monotonicMs: () => clock.nowMs };
+  const now = (): number => clock.nowMs;
+  const clocks = { wallMs: () => START_MS + now(), monotonicMs: now, runningMs: now };
   const metrics = new ClusterMetrics();
   const collector = defineCollector({
     ...orders,

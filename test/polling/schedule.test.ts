@@ -8,7 +8,8 @@ function starts(intervalMs: number, tookMs: number, random: () => number): reado
   const schedule = new Schedule({ monotonicMs: () => now }, random);
   now = schedule.firstDelayMs();
   return [0, 1, 2].map(() => {
-    const startedAt = schedule.start();
+    schedule.start();
+    const startedAt = now;
     now += tookMs;
     now += schedule.nextDelayMs(intervalMs);
     return startedAt;

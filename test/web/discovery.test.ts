@@ -60,7 +60,7 @@ describe('/sd/nodes', () => {
     await using exporter = await startTestExporter({
       yaml: `collectors: { nodes: { max_age: 10m } }\nclusters:\n${clusterYaml(simulator)}`,
       intervalSeconds: 0.2,
-      app: { clock: { wallMs: () => Date.now(), monotonicMs: () => now } },
+      app: { clock: { wallMs: () => Date.now(), monotonicMs: () => now, runningMs: () => now } },
     });
     const early = await exporter.get('/sd/nodes');
     expect(early.status).toBe(503);

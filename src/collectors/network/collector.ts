@@ -184,8 +184,8 @@ function withoutData(noData: string): NetworkResult {
 }
 
 /** How long the poll may still take, ms. */
-function leftMs({ endsAtMs = Infinity, monotonicMs }: Context): number {
-  return endsAtMs - monotonicMs();
+function leftMs({ endsAtMs = Infinity, runningMs }: Context): number {
+  return endsAtMs - runningMs();
 }
 
 /** Asks each node alone, as long as the poll may take. Resolves to the failures. */

@@ -37,7 +37,14 @@ const NEW_SHARE = 0.2;
 /** What reading descriptors needs of the poll. */
 export type ReadingContext = Pick<
   CollectorPoll<{ readonly concurrency: number }, unknown>,
-  'signal' | 'options' | 'urls' | 'maxDuty' | 'monotonicMs' | 'descriptors' | 'descriptorProgress'
+  | 'signal'
+  | 'options'
+  | 'urls'
+  | 'maxDuty'
+  | 'monotonicMs'
+  | 'runningMs'
+  | 'descriptors'
+  | 'descriptorProgress'
 >;
 
 /** The ranges of a scan, and what decides whether they are verified. */
@@ -55,7 +62,7 @@ export class DescriptorReading {
   /** Seconds that a range took on the average, with the pause after its request. */
   #secondsPerRange: number | undefined;
   #hasHalved = false;
-  /** Until when each of the workers leaves the servers alone, monotonic; also across scans. */
+  /** Until when each of the workers leaves the servers alone, in running time; also across scans. */
   readonly restUntilMs: number[] = [];
 
   /** A scan begins: what was refused is tried again. */
@@ -126,15 +133,15 @@ export class DescriptorReader {
    * is known to take longer: a large cluster after a death is read between scans. Never rejects.
    */
   async readUrgent(maxMs: number): Promise<void> {
-    const { signal, options, monotonicMs } = this.#context;
-    const endMs = monotonicMs() + maxMs;
+    const { signal, options, runningMs } = this.#context;
+    const endMs = runningMs() + maxMs;
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), maxMs);
     const hasTime = (wanted: number): boolean => {
       const { restUntilMs } = this.#reading;
       if (restUntilMs.length > 0 && Math.min(...restUntilMs) > endMs) return false;
       const perMinute = this.#reading.perMinute(options.concurrency);
-      return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - monotonicMs();
+      return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - runningMs();
     };
     const ending = AbortSignal.any([signal, deadline.signal]);
     for (const classes of [SUSPECTS, URGENT]) {
@@ -212,7 +219,7 @@ export class DescriptorReader {
         await this.#rest(worker, signal);
         const batch = queue.shift();
         if (batch === undefined || this.#isOver || signal.aborted) return;
-        const startedMs = this.#context.monotonicMs();
+        const startedMs = this.#context.runningMs();
         const outcome = await this.#read(batch, signal, round);
         // The rest is planned again when requests get shorter.
         if (outcome === 'again') queue.length = 0;
@@ -225,16 +232,16 @@ export class DescriptorReader {
   }
 
   async #rest(worker: number, signal: AbortSignal): Promise<void> {
-    const { descriptors, monotonicMs } = this.#context;
-    const restMs = (this.#reading.restUntilMs[worker] ?? 0) - monotonicMs();
+    const { descriptors, runningMs } = this.#context;
+    const restMs = (this.#reading.restUntilMs[worker] ?? 0) - runningMs();
     if (descriptors === 'all' || restMs <= 0) return;
     await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
 
   /** After a request the servers are left alone for so long that requests take no more than their share of the time. */
   #planRest(worker: number, startedMs: number, ranges: number): void {
-    const { maxDuty, monotonicMs, descriptors } = this.#context;
-    const nowMs = monotonicMs();
+    const { maxDuty, runningMs, descriptors } = this.#context;
+    const nowMs = runningMs();
     const tookMs = nowMs - startedMs;
     const duty = descriptors === 'all' ? 1 : maxDuty;
     if (ranges > 0) this.#reading.measured(ranges, tookMs / duty / 1000);

@@ -142,10 +142,10 @@ async function runQuery(
   context: Context,
   query: Query,
 ): Promise<RequestError | undefined> {
-  const { state, monotonicMs, endsAtMs = Infinity } = context;
+  const { state, monotonicMs, runningMs, endsAtMs = Infinity } = context;
   const { name, sql: text, database } = query;
   const startedMs = monotonicMs();
-  const timeoutMs = Math.min(query.timeout * 1000, Math.max(1, endsAtMs - startedMs));
+  const timeoutMs = Math.min(query.timeout * 1000, Math.max(1, endsAtMs - runningMs()));
   const before = state.get(name) ?? { rows: [], rowsMs: -Infinity };
   try {
     const request = { name: `query ${name}`, sql: text, database, timeoutMs };

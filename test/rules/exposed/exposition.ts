@@ -41,7 +41,13 @@ export async function scrapeCalm(): Promise<readonly ParsedSample[]> {
   });
   await using exporter = await startTestExporter({
     yaml: `${everyCollector({})}clusters:\n${clusterYaml(simulator)}`,
-    app: { clock: { wallMs: () => NOW_MS, monotonicMs: () => performance.now() } },
+    app: {
+      clock: {
+        wallMs: () => NOW_MS,
+        monotonicMs: () => performance.now(),
+        runningMs: () => performance.now(),
+      },
+    },
   });
   const { samples } = await exporter.until((scrape) => {
     const polled = scrape.all('crdb_exporter_collector_success');

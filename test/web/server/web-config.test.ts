@@ -113,7 +113,7 @@ ${USERS}`,
 describe('rate_limit', () => {
   test('allows a burst, then one request per interval', async () => {
     let nowMs = 0;
-    const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs };
+    const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs, runningMs: () => nowMs };
     const { url } = await startOrchard({
       webConfig: 'rate_limit: { interval: 1s, burst: 3 }\n',
       app: { clock },

@@ -85,7 +85,7 @@ describe('/-/healthy and /-/ready', () => {
 
   test('it is ready after a minute in any case', async () => {
     let nowMs = 0;
-    const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs };
+    const clock = { wallMs: () => nowMs, monotonicMs: () => nowMs, runningMs: () => nowMs };
     const { url } = await startOrchard({ collectors: [SLEEPER], app: { clock } });
     expect((await fetchPath(url, '/-/ready')).status).toBe(503);
     nowMs = 60_001;

@@ -12,7 +12,11 @@ describe('the status page', () => {
     async (target) => {
       let nowMs = 1_700_000_000_000;
       // Every reading of the clock differs, so that only shared bytes are equal.
-      const clock = { wallMs: () => (nowMs += 0.001), monotonicMs: () => performance.now() };
+      const clock = {
+        wallMs: () => (nowMs += 0.001),
+        monotonicMs: () => performance.now(),
+        runningMs: () => performance.now(),
+      };
       const { url } = await startPolledOrchard({ app: { clock } });
       nowMs += 5_000.5;
       const first = await fetchPath(url, target);
