@@ -25,7 +25,6 @@ export function descriptorsPage(request: DescriptorsRequest) {
     path: `/_status/ranges/${request.nodeId}?${query}`,
     isBesideApi: true,
     sendsCookie: true,
-    isSentOnce: true,
     // A node that is slow here says nothing of the others.
     isPart: true,
     headersMs: request.headersMs,

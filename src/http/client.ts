@@ -6,7 +6,14 @@ import { type AgentOptions, createAgent } from './agents.ts';
 import { performRequest } from './attempt.ts';
 import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
 import { Health, type HealthOptions } from './health.ts';
-import { backoffMs, goesToNextUrl, POLICY, RetryBudget, retryReason } from './policy.ts';
+import {
+  backoffMs,
+  goesToNextUrl,
+  mayBeRepeated,
+  POLICY,
+  RetryBudget,
+  retryReason,
+} from './policy.ts';
 import {
   type HttpRequest,
   type NamedRequest,
@@ -86,7 +93,7 @@ export class HttpClient implements RequestSender, AsyncDisposable {
   async send<T>(request: HttpRequest<T>): Promise<T> {
     const call: Call<T> = {
       request,
-      maxAttempts: request.isSentOnce === true ? 1 : this.#health.maxAttempts,
+      maxAttempts: this.#health.maxAttempts,
       attempts: 0,
       retry: undefined,
       goesOn: false,
@@ -254,7 +261,7 @@ export class HttpClient implements RequestSender, AsyncDisposable {
       // A limit without a name is that of the decoder: the response was too large or too deep.
       if (error.reason === 'limit') stats.limits.add(error.limit ?? 'bytes');
       const isUrlSilent = this.#health.failed(attempt, error);
-      const isOver = stats.signal.aborted || attempt.hasBody;
+      const isOver = stats.signal.aborted || attempt.hasBody || !mayBeRepeated(request, error);
       call.goesOn = !isOver && (isUrlSilent || goesToNextUrl(request, error, previous));
       throw error;
     }

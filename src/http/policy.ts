@@ -9,7 +9,7 @@ import {
 import type { HttpRequest } from './request.ts';
 
 // What is sent more than once, what is left alone, and for how long. A failed request
-// 1. goes to the next URL at once (`goesToNextUrl`), as long as there is one;
+// 1. goes to the next URL at once (`goesToNextUrl`), as long as there is one, unless it may change something (`mayBeRepeated`);
 // 2. is sent again after a short wait (`retryReason`), if the budget of retries allows it;
 // 3. fails. The next request of its kind begins at another URL (health.ts).
 // Example with two URLs: A refuses the connection, so B gets the request at once. B responds 503: some 100 ms later the
@@ -75,6 +75,15 @@ export function goesToNextUrl(
   return error.scope !== 'none' || isPaused;
 }
 
+/**
+ * Whether another server may get the request, too. What may change something (a statement) only if the server has surely not
+ * begun with it: no connection, 429, 401, 403. A login changes nothing.
+ */
+export function mayBeRepeated(request: HttpRequest, error: RequestError): boolean {
+  if (request.method === 'GET' || request.endpoint === 'login') return true;
+  return wasRefused(error) || isRefusal(request, error);
+}
+
 /** Whether the failure is a refusal of a login, or of a request that would be accepted with another token or user. */
 export function isRefusal({ endpoint, sentToken }: HttpRequest, { reason }: RequestError): boolean {
   const isWithLogin = endpoint === 'login' || sentToken === true;
@@ -83,8 +92,7 @@ export function isRefusal({ endpoint, sentToken }: HttpRequest, { reason }: Requ
 
 /**
  * Why a failure is worth a retry; undefined when it is not: 429, 502, 503, 504 and failures of the network may pass. A 500
- * stands for a dead target or a missing privilege. What changes something is only sent again if the server has surely
- * not begun with it: 429, or no connection.
+ * stands for a dead target or a missing privilege. The login is slow and waits for the next poll.
  */
 export function retryReason(error: RequestError, request: HttpRequest): RetryReason | undefined {
   if (isNodeTimeout(error, request)) return undefined;

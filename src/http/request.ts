@@ -36,8 +36,6 @@ export interface HttpRequest<T = unknown> extends NamedRequest {
   readonly onlyUrl?: number;
   /** A single gateway may answer 500 to everything: try once more at the next URL. Requests for a node always do. */
   readonly retryOn500?: boolean;
-  /** Not sent again after a failure, also not to another URL: the next poll will do. */
-  readonly isSentOnce?: boolean;
   /** Maximum of decoded bytes of a successful response, where that is less than the client allows. */
   readonly maxBytes?: number;
   /** Called before the first bytes of a successful response. */

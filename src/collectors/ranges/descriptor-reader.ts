@@ -257,17 +257,23 @@ export class DescriptorReader {
     const reading = this.#reading;
     const requestedAt = this.#clock.now(this.#context.monotonicMs());
     const received = new Map<number, RangeDescriptor>();
-    try {
-      await this.#api.rangeDescriptors(signal, {
-        nodeId,
-        headersMs: HEADERS_MS,
-        rangeIds,
-        // The list of the node began at the URL before.
-        firstUrl: (nodeId + this.#scan + round) % this.#context.urls,
-        onDescriptor: (descriptor) => received.set(descriptor.rangeId, descriptor),
-      });
-    } catch (error) {
-      return this.#fail(failureOf(error), rangeIds, signal);
+    const { urls } = this.#context;
+    // The list of the node began at the URL before. What a proxy refuses is asked for at the other URLs.
+    for (let turn = round; ; turn += 1) {
+      try {
+        await this.#api.rangeDescriptors(signal, {
+          nodeId,
+          headersMs: HEADERS_MS,
+          rangeIds,
+          firstUrl: (nodeId + this.#scan + turn) % urls,
+          onDescriptor: (descriptor) => received.set(descriptor.rangeId, descriptor),
+        });
+        break;
+      } catch (error) {
+        const failure = failureOf(error);
+        const isLast = turn + 1 === round + urls || signal.aborted;
+        if (isLast || !REFUSED.has(failure.status)) return this.#fail(failure, rangeIds, signal);
+      }
     }
     reading.refusal = undefined;
     reading.failure = undefined;
