@@ -28,7 +28,10 @@ export async function assignNodes(
   const { index, count, onlyNode } = context.shards;
   await assertOneCluster(api, context, urls);
   const firstUrl = state.scans % urls;
-  const { toScan, toSkip, localities } = await listNodes(api, context, { firstUrl });
+  const { toScan, toSkip, localities, areLocalitiesCut } = await listNodes(api, context, {
+    firstUrl,
+  });
+  if (areLocalitiesCut) context.limits.add('items');
   const isOfShard = (nodeId: number): boolean =>
     onlyNode === undefined ? ownsNode(nodeId, index, count) : nodeId === onlyNode;
   const isWholeCluster = count === 1 && onlyNode === undefined;

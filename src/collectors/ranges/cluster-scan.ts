@@ -26,7 +26,7 @@ export async function endClusterScan(
   assignment: Assignment,
   ranges: ScannedRanges,
 ): Promise<ClusterScan> {
-  const { state, options, descriptors, limits } = context;
+  const { state, options, descriptors } = context;
   const { reading, members, known } = state;
   const isReading = options.descriptor_max_age > 0 && descriptors !== 'none';
   if (isReading) await readDescriptors(api, context, ranges);
@@ -37,7 +37,6 @@ export async function endClusterScan(
   const unknown = await again.confirmAbsent(await inSlices(findAbsent(ranges)));
   const scan = { ...ranges, list: assignment, confirmed, unknown, isNothingMissing };
   const judged = await inSlices(judgeRanges(scan));
-  if (judged.dependence.hasTooManyLocalities) limits.add('items');
   const status = reading.status(isReading, options.concurrency);
   const isUnread = status.state !== 'read';
   if (!isUnread && judged.unverified === 0) members.prove(assignment.toScan);

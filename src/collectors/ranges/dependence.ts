@@ -2,9 +2,6 @@ import type { NodeList, Tier } from '../../cockroach/node.ts';
 import { keepsMajority, type RangeReplicas } from './majority.ts';
 import type { Dependence, LocalityDomain, NodeDomain } from './scan-result.ts';
 
-/** Localities that are counted; a cluster with more has no figures of localities. */
-const MAX_LOCALITIES = 10_000;
-
 interface CountedLocality extends LocalityDomain {
   /** The places of the range that is being added which are inside. */
   inside: number;
@@ -35,8 +32,6 @@ export class DependenceCounter implements Dependence {
   readonly nodes: ReadonlyMap<number, NodeDomain>;
   readonly localities: readonly LocalityDomain[];
   readonly downReplicas: Map<number, number>;
-  /** There are more localities than are counted. */
-  readonly hasTooManyLocalities: boolean;
   /** The live nodes by id; an array finds them faster than a Map. */
   readonly #live: LiveNode[] = [];
   /** Scratch space for the localities of the range that is being added. */
@@ -52,8 +47,7 @@ export class DependenceCounter implements Dependence {
       this.#live[nodeId] = node;
     }
     this.nodes = nodes;
-    this.hasTooManyLocalities = byPrefix.size > MAX_LOCALITIES;
-    this.localities = this.hasTooManyLocalities ? [] : [...byPrefix.values()];
+    this.localities = [...byPrefix.values()];
     this.downReplicas = new Map(toSkip.map((nodeId) => [nodeId, 0]));
   }
 
@@ -120,7 +114,6 @@ function localityDomains(
   const domains: CountedLocality[] = [];
   let prefix = '';
   for (const { key, value } of tiers) {
-    if (byPrefix.size > MAX_LOCALITIES) return domains;
     prefix += `${prefix === '' ? '' : ','}${key}=${value}`;
     const known = byPrefix.get(prefix);
     const domain = known ?? { tier: key, locality: prefix, quorum: 0, allReplicas: 0, inside: 0 };

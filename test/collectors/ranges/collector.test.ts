@@ -3,6 +3,7 @@ import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { MAX_RANGES } from '../../../src/collectors/ranges/known-ranges.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { fakeCluster, pollRanges, replica } from './cluster.ts';
+import { many, show } from './shown-ranges.ts';
 
 /** Range 1 on stores 1 and 2 with the lease on store 1, range 2 on store 1 alone without a lease. */
 function twoNodes() {
@@ -136,6 +137,16 @@ test('a lease without a sequence leaves none to count from', async () => {
   }
   expect(changes).toEqual(changes.map(() => ['{shard="0"} 0']));
   expect(changes).toHaveLength(3);
+});
+
+test('localities beyond their limit are left out, which is noted as a limit', async () => {
+  const locality = Array.from({ length: 7 }, (_, tier) => `tier${tier}=a`).join(',');
+  const cluster = fakeCluster([]);
+  show(cluster, { holders: many(3, [1, 2, 3]), nodes: [1, 2, 3] });
+  cluster.nodes = cluster.nodes.map((node) => ({ ...node, locality }));
+  const { of, context } = await pollRanges(cluster.api);
+  expect(of('crdb_locality_dependent_ranges')).toHaveLength(6 * 2);
+  expect([...context.limits]).toEqual(['items']);
 });
 
 test('a failure to list the nodes fails the poll', async () => {
