@@ -107,6 +107,7 @@ export async function runStatement(
         stats,
         // A slow or wrong statement is no reason to skip the next one.
         isPart: true,
+        mayBeSilent: true,
         headersMs: timeoutMs + RESPONSE_MS,
         ...bufferBody(MAX_RESPONSE_BYTES, (bytes) => decodeValue(bytes, sqlShape)),
       });

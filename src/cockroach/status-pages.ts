@@ -71,7 +71,7 @@ export function connectivityPage<Peer>({
     isBesideApi: true,
     sendsCookie: true,
     isPart: true,
-    waitsForNodes: true,
+    mayBeSilent: true,
     headersMs,
     firstUrl,
     list: 'connections',

@@ -166,7 +166,7 @@ export class Health {
     // `roundEnded` decides what is paused.
     if (error.scope === 'url' || isPause) return false;
     if (request.isPart !== true) target.breaker.failed(startMs);
-    if (request.waitsForNodes === true) return false;
+    if (request.mayBeSilent === true) return false;
     return isSilence(attempt, error) && this.#isUrlSilent(attempt);
   }
 

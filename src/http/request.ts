@@ -28,8 +28,8 @@ export interface HttpRequest<T = unknown> extends NamedRequest {
   readonly headersMs?: number;
   /** About one of many tables, nodes or URLs: its failure says nothing of the endpoint. */
   readonly isPart?: boolean;
-  /** The server waits for other nodes, without a limit: its silence is that of a node, not of the URL. */
-  readonly waitsForNodes?: boolean;
+  /** The server waits for other nodes or for a statement: its silence is not that of the URL. */
+  readonly mayBeSilent?: boolean;
   /** Index of the URL to begin with, among those that work. */
   readonly firstUrl?: number;
   /** Index of the only URL to which it may be sent. */

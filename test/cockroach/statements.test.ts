@@ -33,6 +33,16 @@ test.each([403, 429])(
   },
 );
 
+test('a statement without a response does not keep other requests from its URL', async () => {
+  await using first = await serve((request, response) => {
+    if (request.method === 'GET') response.end('{}');
+  });
+  await using second = await serve((_request, response) => response.end('{}'));
+  await using client = createTestClient({ urls: [first.url, second.url] });
+  await client.api.sql(testStats(), STATEMENT).catch(() => undefined);
+  expect(client.http.upstreams().map(({ state }) => state)).toEqual(['closed', 'closed']);
+});
+
 test('a statement goes on to the next URL where nothing listens at the first one', async () => {
   await using second = await serve((_request, response) => response.writeHead(503).end());
   await using client = createTestClient({ urls: [await refusing(), second.url] });
