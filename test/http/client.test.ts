@@ -20,7 +20,8 @@ describe('several URLs', () => {
   test('the next one is used when no headers arrive in time, and first from then on', async () => {
     await using silent = await serve(() => undefined);
     await using second = await good();
-    await using client = connect([silent.url, second.url], { deadlines: { headersMs: 1_000 } });
+    const options = { deadlines: { headersMs: 500 }, breakerOpenMs: 60_000 };
+    await using client = connect([silent.url, second.url], options);
     for (let poll = 0; poll < 2; poll += 1) expect(await ask(client)).toBe('{"fine":true}');
     expect(silent.requests).toHaveLength(1);
     expect(client.retried).toEqual([]);
