@@ -289,14 +289,14 @@ const WORLDS = [
 ];
 
 describe.skipIf(!hasProgram('promtool'))('page, JSON and rule agree which nodes may stop', () => {
-  test.each(WORLDS)('$answer: $title', { timeout: 60_000 }, async (world) => {
+  test.each(WORLDS)('$answer: $title', { timeout: 120_000 }, async (world) => {
     const { answer, nodes, reason } = world;
     await using scene = await world.open();
     const decide = async () => {
       const { safeToStop } = await readCluster(scene);
       return { answer: safeToStop.answer, nodes: safeToStop.nodes, reason: safeToStop.reason };
     };
-    await expect.poll(decide, { timeout: 20_000 }).toEqual({ answer, nodes, reason });
+    await expect.poll(decide, { timeout: 50_000 }).toEqual({ answer, nodes, reason });
     expect(await readPanel(scene)).toContain(world.told);
     // A poll may end between the status and the scrape that are compared.
     const compare = async () => {
@@ -304,7 +304,7 @@ describe.skipIf(!hasProgram('promtool'))('page, JSON and rule agree which nodes 
       const decisions = clusters[0]?.safeToStop.decisions ?? [];
       return checkDecisions(scene, Date.parse(at), decisions);
     };
-    await expect.poll(compare, { timeout: 20_000, interval: 500 }).toContain('SUCCESS');
+    await expect.poll(compare, { timeout: 50_000, interval: 500 }).toContain('SUCCESS');
   });
 });
 
