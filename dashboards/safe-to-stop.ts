@@ -112,7 +112,7 @@ export const safeToStop: Row = {
     }),
     table('Replicas on nodes that are down', {
       about:
-        'Ranges whose last known descriptor names a member that is not live (crdb_node_down_replicas). The cluster replaces them 5 minutes after the death where enough live nodes are left; else add a node. 0 and may go: cockroach node decommission only removes the node from the list (recorded by rules.yml).',
+        'Ranges whose last known descriptor names a member that is not live (crdb_node_down_replicas). Start the nodes that are down. From 5 minutes after a node died, the cluster replaces its replicas where enough nodes are live; add one only if it cannot come back and too few are live. 0 and may go: cockroach node decommission only removes the node from the list (recorded by rules.yml).',
       labels: {
         node_id: { title: 'node', links: [toBoard('Nodes', 'crdb-nodes', NODE_OF_ROW)] },
       },
