@@ -18,10 +18,15 @@ const SECONDS: Readonly<Record<string, number>> = {
   hour: 3600,
   day: 86_400,
 };
+const STOPS_A_NODE = /\bdrain\b|\brestart (?:it|the node)\b|\bstop the (?:node|process)\b/i;
 const COMMAND = /`crdb-exporter (?!rules\b)[a-z]/;
 
 function read(page: string): string {
   return readFileSync(path.join(FOLDER, page), 'utf8');
+}
+
+function mitigationOf(page: string): string {
+  return /^## Mitigation\n(.*?)^## /ms.exec(read(page))?.[1] ?? '';
 }
 
 /** Titles of the panels and rows of each dashboard; `Load` stands for `Load and hot ranges`. */
@@ -85,11 +90,26 @@ describe('a runbook', () => {
     (page) => expect(read(page)).toMatch(/^Call Cockroach Labs' support /m),
   );
 
-  test('that stops a node checks and drains it first', () => {
+  test.each(PAGES.filter((page) => STOPS_A_NODE.test(mitigationOf(page))))(
+    'that drains, stops or restarts a node first says how to see whether it may stop: %s',
+    (page) => {
+      const [before = ''] = mitigationOf(page).split(STOPS_A_NODE);
+      expect(before).toContain('`crdb-exporter nodes --safe-to-stop`');
+    },
+  );
+
+  test('on a full disk drains the node before it stops', () => {
     expect(read('CrdbStoreDiskLow.md')).toMatch(
-      /check, drain, then stop.*--safe-to-stop.*cockroach node drain.*stop the process/,
+      /--safe-to-stop.*cockroach node drain.*stop the process/,
     );
   });
+});
+
+test('a text of an alert that drains, stops or restarts a node says how to see whether it may stop', () => {
+  const texts = RULES.map(({ annotations }) => annotations?.['description'] ?? '');
+  const stopping = texts.filter((text) => STOPS_A_NODE.test(text));
+  expect(stopping).not.toEqual([]);
+  expect(stopping.filter((text) => !text.includes('nodes --safe-to-stop'))).toEqual([]);
 });
 
 test('the index lists every alert once', () => {
