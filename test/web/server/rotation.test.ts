@@ -70,16 +70,21 @@ describe('while the exporter runs', () => {
     expect(new Set(statuses)).toEqual(new Set([200]));
   });
 
-  test('a broken certificate or key changes nothing and is logged with its remedy', async () => {
+  test('a broken certificate or key changes nothing, is logged with its remedy and counts as not reloaded', async () => {
     const { url, write, log } = await startOrchard({ webConfig: TLS, files: filesOf(first) });
     await write('server.crt', 'not a certificate');
     await until(() => log().includes('holds no certificate in PEM form'));
+    const tls = { ca: authority.cert };
+    const reloadMetric = async () => lineOf((await fetchPath(url, '/metrics', { tls })).text);
+    await expect.poll(reloadMetric).toBe(`${RELOAD_SUCCESSFUL} 0`);
     expect(await servedBy(url)).toBe(bare(first));
     await write('server.crt', second.cert);
     await until(() => log().includes('holds a key that does not belong to the certificate'));
     expect(await servedBy(url)).toBe(bare(first));
+    expect(await reloadMetric()).toBe(`${RELOAD_SUCCESSFUL} 0`);
     await write('server.key', second.key);
     await until(async () => (await servedBy(url)) === bare(second));
+    await expect.poll(reloadMetric).toBe(`${RELOAD_SUCCESSFUL} 1`);
     expect(log()).toContain('keeping the previous one');
     const expired = await issue(-1);
     await write('server.crt', expired.cert);
