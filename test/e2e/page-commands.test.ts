@@ -162,6 +162,22 @@ describe('the commands that the status page offers', { timeout: PROCESS_TIMEOUT_
     await expectToWork(commands.slice(0, 2), env);
   });
 
+  test('name the pod by its variables, since in the network of its host it has the name of the host', async () => {
+    await using simulator = await startSimulator(OPTIONS);
+    await using running = start([LISTEN], {
+      CRDB_EXPORTER_CLUSTER_URL: simulator.clusterUrl,
+      CRDB_EXPORTER_CLUSTER_USERNAME: simulator.username,
+      [PASSWORD]: simulator.password,
+      KUBERNETES_SERVICE_HOST: '10.0.0.1',
+      POD_NAME: 'crdb-exporter-0',
+      POD_NAMESPACE: 'monitoring',
+    });
+    const { program } = await readOffered(await addressOf(running));
+    expect(program).toMatch(
+      /^kubectl exec --namespace monitoring crdb-exporter-0 -- \S*crdb-exporter\S*$/,
+    );
+  });
+
   test('work in the demo', async () => {
     await using running: Running = start([
       'demo',

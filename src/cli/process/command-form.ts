@@ -33,9 +33,11 @@ export function readCommandForm(sources: WrittenSources, { clusters }: Config): 
 function enterContainer(env: Environment): string {
   const name = os.hostname();
   if (env['KUBERNETES_SERVICE_HOST']) {
-    const namespace = readNamespace();
-    const place = namespace === undefined ? '' : `--namespace ${namespace} `;
-    return `kubectl exec ${place}${quoteArgument(name)} -- `;
+    // In the network of its host, a pod has the name of the host; a long name is cut.
+    const pod = env['POD_NAME'] || name;
+    const namespace = env['POD_NAMESPACE'] || readNamespace();
+    const place = namespace === undefined ? '' : `--namespace ${quoteArgument(namespace)} `;
+    return `kubectl exec ${place}${quoteArgument(pod)} -- `;
   }
   // The first digits of its id are the name of a container's host, unless it was given another one.
   if (!/^[0-9a-f]{12}$/.test(name)) return '';

@@ -55,7 +55,6 @@ spec:
         - --web.config.file=/etc/crdb-exporter/web/web-config.yml
         {{- end }}
         {{- with .Values.extraArgs }}{{ toYaml . | nindent 8 }}{{ end }}
-      {{- if or (gt (int .Values.shards) 1) .Values.env }}
       env:
         {{- if gt (int .Values.shards) 1 }}
         - name: CRDB_EXPORTER_SHARD_INDEX
@@ -64,8 +63,14 @@ spec:
         - name: CRDB_EXPORTER_SHARD_COUNT
           value: {{ .Values.shards | quote }}
         {{- end }}
+        # For the commands on the status page.
+        - name: POD_NAME
+          valueFrom:
+            fieldRef: { fieldPath: metadata.name }
+        - name: POD_NAMESPACE
+          valueFrom:
+            fieldRef: { fieldPath: metadata.namespace }
         {{- with .Values.env }}{{ toYaml . | nindent 8 }}{{ end }}
-      {{- end }}
       ports:
         - { name: metrics, containerPort: 10137, protocol: TCP }
       livenessProbe:
