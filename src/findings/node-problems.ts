@@ -171,6 +171,8 @@ export function nodeProblems(
     about,
     nodeIds: stale.map(({ id }) => id),
     alert: 'CrdbNodeRecordStale',
+    // From the last record on: the limit of the alert, and then its wait.
+    normalSeconds: thresholds.record_age + waitSeconds('CrdbNodeRecordStale'),
     text: `${describeNodes(stale)} ${stale.length === 1 ? 'has' : 'have'} stopped updating the record that node metrics are read from.`,
     next: 'Check for overload and disk stalls. Values of stale records are not exported.',
     since: oldestRecord(stale),

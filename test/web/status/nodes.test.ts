@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
 import { formatLiveNodes, nodeProblems, readNodes } from '../../../src/findings/node-problems.ts';
+import { toFindings } from '../../../src/findings/problem.ts';
 import { node, type Node, nodesResult as result, UNREAD } from './results.ts';
 
 function problemsOf(...nodes: readonly Node[]) {
@@ -82,6 +83,24 @@ test('issues of nodes that are down or stale began with the oldest record', () =
     ['stale records', '1970-01-01T00:00:50.000Z'],
   ]);
 });
+
+test.each([
+  [{}, 300],
+  [{ record_age: 600 }, 780],
+])(
+  'a stale record is a warning when its alert fires, with the limits %j after %i s',
+  (limits, seconds) => {
+    const thresholds = { ...DEFAULT_THRESHOLDS, ...limits };
+    const nodes = readNodes(result(node(1), node(2, silentSince(1000))));
+    const levelAt = (age: number) =>
+      toFindings(nodeProblems(nodes, UNREAD, thresholds), () => 0, (1000 + age) * 1000).map(
+        ({ key, level }) => [key, level],
+      );
+    expect(levelAt(61)).toEqual([['stale records', 'info']]);
+    expect(levelAt(seconds - 1)).toEqual([['stale records', 'info']]);
+    expect(levelAt(seconds)).toEqual([['stale records', 'warning']]);
+  },
+);
 
 test('a cluster is described by its live nodes and the builds of those that are not dead', () => {
   const status = readNodes(
