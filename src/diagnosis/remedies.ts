@@ -139,7 +139,7 @@ const CONNECTION_RULES: readonly Rule[] = [
     ({ operation }) => `timeout of ${operation.name}`,
     { reasons: ['timeout'], when: ({ error }) => exceededPoll(error) },
     ({ operation }) =>
-      `the poll took longer than collectors.${operation.name}.timeout: raise it, or check the nodes for overload`,
+      `the poll took longer than collectors.${operation.name}.timeout: check the nodes for overload; raise it only if other polls succeed`,
   ],
   [
     'slow list',
@@ -149,7 +149,7 @@ const CONNECTION_RULES: readonly Rule[] = [
   [
     'no response',
     { reasons: ['timeout'] },
-    'the server accepted the connection but did not respond in time: check it for overload, or raise cluster_api.timeout',
+    'the server accepted the connection but did not respond in time: check it for overload; raise cluster_api.timeout only if other requests succeed',
   ],
   [
     'connection closed since',
@@ -287,9 +287,10 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'the cluster requires a login: set cluster_api.username and password_file (--cluster.username and --cluster.password-file)',
     ],
     [
-      'new session',
+      'refused session',
       { reasons: ['auth'] },
-      'the session that was just created was refused: check that all URLs are nodes of the same cluster',
+      (failure) =>
+        `the session is refused: it was revoked, or the user or the password was changed: check cluster_api.username and the password; ALTER USER ${grantee(failure.login)} WITH PASSWORD … sets one; else check that all URLs are nodes of the same cluster`,
     ],
     [
       'virtual cluster',

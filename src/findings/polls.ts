@@ -1,6 +1,6 @@
 import { diagnose } from '../diagnosis/diagnosis.ts';
 import { capitalize, formatDuration, formatList, quoteArgument, toTime } from '../format.ts';
-import { codeOf } from '../http/errors.ts';
+import { codeOf, exceededPoll } from '../http/errors.ts';
 import type { PollFailure } from '../polling/outcome.ts';
 import type { Poller } from '../polling/poller.ts';
 import { type Api, APIS } from '../vocabulary.ts';
@@ -120,12 +120,15 @@ function describeFailure(
   if (first === undefined) return [];
   const { api, failure: cause } = first;
   const { reason, message } = cause.error;
-  const advice = formatAdvice(cause.remedy, cluster);
   const affects = failing.map(({ name }) => name);
   const names = formatList(affects);
   const hasData = failing.every((collector) => collector.hasData);
   const isRejected = reason === 'auth' || reason === 'forbidden';
   const isClusterDown = isApiDown && api === 'cluster';
+  // While nothing responds, a longer poll only waits longer.
+  const remedy =
+    isApiDown && exceededPoll(cause.error) ? 'check the nodes for overload' : cause.remedy;
+  const advice = formatAdvice(remedy, cluster);
   // The advice for a login that hangs says it.
   const isExplained = advice.includes('no quorum');
   const isPartial = failing.some((collector) => collector.isPartial);

@@ -68,6 +68,18 @@ test('without a rule the same endpoint and code are one cause, not the same mess
   expect(found[0]?.next).toBe('Check the log of the exporter.');
 });
 
+test('a longer timeout is no remedy while the API is down', () => {
+  const cause = new DOMException('late', 'TimeoutError');
+  const error = new RequestError('timeout', 'the poll took longer than 30 s', { cause });
+  const collectors = [
+    collectorState('nodes', { failure: { error, rule: 'late', remedy: 'raise it' } }),
+  ];
+  const next = (isUp: boolean) =>
+    pollProblems({ name: 'shop', collectors, apis: [{ api: 'cluster', isUp }] }, [])[0]?.next;
+  expect(next(false)).toContain('start the nodes that are down. Check the nodes for overload. ');
+  expect(next(true)).toMatch(/^Raise it\. /);
+});
+
 test('a poll that a breaker stopped stays with its cause, or has the first one of its API', () => {
   const refused = failure('auth', 'no');
   const before = failing({ nodes: TIMEOUT, tables: refused });
