@@ -11,7 +11,7 @@ export const PARTITION: Check = {
   about: 'nodes',
   alert: 'CrdbPartitionSuspected',
   find: findPartition,
-  next: 'Check the network between these nodes: `crdb-exporter network` prints the errors. Stop no node until they reach each other: ranges whose replicas reach each other only through that node would lose their quorum.',
+  next: 'Check the network between these nodes: `crdb-exporter network` prints the errors. Stop no node until they reach each other: ranges could lose their quorum.',
 };
 
 /** The checks of a partition, and of one that holds up requests. */

@@ -77,7 +77,8 @@ export function adviseReturn(
     return `${keep} ${many}, and their number does not fall. Add a node, so that the cluster can replace them.`;
   if (trends.every((trend) => trend === 'falls'))
     return `${keep} ${many}, and their number falls: the cluster is replacing them.`;
-  return `${keep} ${many}. The cluster replaces them 5 minutes after the death where enough live nodes are left; else add a node first.`;
+  const declared = ids.length === 1 ? 'the node was' : 'the nodes were';
+  return `${keep} ${many}. The cluster began to replace them when ${declared} declared dead, where enough live nodes are left; else add a node first.`;
 }
 
 /** The number of ranges that name a member is watched for so long before it counts as one that stays. */

@@ -59,7 +59,7 @@ const LIVENESS_PROBLEMS: Readonly<
   unavailable: {
     alert: 'CrdbNodeUnavailable',
     what: 'unavailable: no recent heartbeat',
-    next: 'Check that the process and the machine are up. By default a node counts as dead after 5 min.',
+    next: 'Check that the process and the machine are up. By default a node counts as dead 5 min after its last heartbeat; then the cluster begins to replace its replicas.',
   },
   unknown: {
     level: 'warning',

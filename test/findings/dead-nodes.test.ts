@@ -38,7 +38,7 @@ const FORBIDDEN: readonly World[] = [
   {
     title: 'ranges still have a replica on the dead node',
     open: () => openChanged(5, killLast, { placed: [1, 2, 5] }),
-    next: `${KEEP} 60 ranges still have a replica there. The cluster replaces them 5 minutes after the death where enough live nodes are left; else add a node first.`,
+    next: `${KEEP} 60 ranges still have a replica there. The cluster began to replace them when the node was declared dead, where enough live nodes are left; else add a node first.`,
   },
   {
     title: 'ranges are without a quorum',

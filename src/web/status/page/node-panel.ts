@@ -200,7 +200,8 @@ function describeDeparture(departure: Departure, nowMs: number): Html {
     return html`${icon('warning')} ${left}; none has left it for
     ${relativeTime(stillSince, nowMs)}${obstacle && `: ${obstacle}`}.`;
   if (perMinute === undefined) return html`${left}; the rate is not known yet.`;
-  if (secondsLeft === undefined) return html`${left}; their number does not fall.`;
+  if (secondsLeft === undefined)
+    return html`${left}; it is too early to tell whether their number falls.`;
   return html`${left}; ${formatCount(Math.max(1, Math.round(perMinute)))} a minute leave, about
   ${formatDuration(Math.round(secondsLeft))} to go.`;
 }

@@ -243,15 +243,21 @@ const KEY_SPACE = {
 } as const;
 
 /** How far the scan proves what the panel says. */
-function proofOf({ unverified, reason, perMinute = 0, keySpace, servingNothing }: Verification) {
+function proofOf(verification: Verification): Html {
+  const { unverified, reason, perMinute = 0, keySpace, servingNothing, lost = 0 } = verification;
   const speed = formatCount(Math.round(perMinute));
   const rate = perMinute > 0 ? ` Descriptors are read at ${speed} a minute.` : '';
   const verified =
     reason === undefined ? 'The replicas of all ranges are verified.' : `${capitalize(reason)}.`;
+  // Where lost ranges are known, all of them are.
+  const keys =
+    lost > 0
+      ? `The keys of the ranges do not join: ${formatRanges(lost)} ${lost === 1 ? 'is' : 'are'} lost.`
+      : KEY_SPACE[keySpace];
   const isBound = unverified > 0 && reason !== undefined;
   const stuck = servingNothing > 0 && `${formatRanges(servingNothing)} serving nothing.`;
   return html`<p class="quiet">
-    ${verified}${rate}${isBound && ' The figures are lower bounds.'} ${KEY_SPACE[keySpace]} ${stuck}
+    ${verified}${rate}${isBound && ' The figures are lower bounds.'} ${keys} ${stuck}
   </p>`;
 }
 
@@ -300,14 +306,14 @@ function rangeName(rangeId: number, consoleUrl: string | undefined): Part {
     : html`<a href="${reportUrl(consoleUrl, rangeId)}">${name}</a>`;
 }
 
-/** The command that shows all that is known of the first range of a table. */
+/** The command that shows all that is known of a range. */
 function rangeCommand(
   range: ProblemRangeStatus | HotRangeStatus | undefined,
   commandFor: RangeDetails['commandFor'],
 ) {
   if (range === undefined) return undefined;
   return html`<p class="quiet">
-    Details of the first: ${withCode(`\`${commandFor(`range ${range.rangeId}`)}\``)}
+    Details of r${range.rangeId}: ${withCode(`\`${commandFor(`range ${range.rangeId}`)}\``)}
   </p>`;
 }
 

@@ -131,7 +131,10 @@ test.each([
     { perMinute: 12, secondsLeft: 900 },
     '180 replicas left (300 14 min ago); 12 a minute leave, about 15 min to go.',
   ],
-  [{ perMinute: -2 }, '180 replicas left (300 14 min ago); their number does not fall.'],
+  [
+    { perMinute: -2 },
+    '180 replicas left (300 14 min ago); it is too early to tell whether their number falls.',
+  ],
   [
     { perMinute: 0, stillSince: EARLIER, obstacle: 'only 2 other nodes are live' },
     '! 180 replicas left (300 14 min ago); none has left it for 14 min: only 2 other nodes are live.',

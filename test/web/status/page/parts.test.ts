@@ -6,6 +6,7 @@ import {
   hotRanges,
   lastKnownRanges,
   problemRanges,
+  safeToStop,
 } from '../../../../src/web/status/page/range-panels.ts';
 import { CALM } from '../page-clusters.ts';
 import { RANGES, VERIFIED } from '../results.ts';
@@ -62,7 +63,20 @@ test('the worst problem ranges come first, and the oldest of them', () => {
     /^1 no live replica 2 unavailable 2,000 underreplicated 1 overreplicated /,
   );
   // The command knows nothing of a lost range.
-  expect(textOf(drawn)).toContain('Details of the first: crdb-exporter range 2');
+  expect(textOf(drawn)).toContain('Details of r2: crdb-exporter range 2');
+});
+
+test.each([
+  [3, 'The keys of the ranges do not join: 3 ranges are lost.'],
+  [0, 'The keys of the ranges do not join: some may be missing.'],
+  [undefined, 'The keys of the ranges do not join: some may be missing.'],
+])('of an incomplete key space with %s lost ranges it says "%s"', (lost, text) => {
+  const verification = { ...VERIFIED, keySpace: 'incomplete', lost } as const;
+  const drawn = safeToStop(
+    { answer: 'no', nodes: [], decisions: [] },
+    { ...RANGES, dependent: [], verification },
+  );
+  expect(textOf(drawn)).toContain(`minute. ${text}`);
 });
 
 test('what has no quorum begins with the ranges of the system, by name', () => {
