@@ -11,7 +11,7 @@ export const PARTITION: Check = {
   about: 'nodes',
   alert: 'CrdbPartitionSuspected',
   find: findPartition,
-  next: 'Check the network between these nodes: `crdb-exporter network` prints the errors. Stop no node until they reach each other: ranges could lose their quorum.',
+  next: 'Check that these nodes are up, then the network between them: `crdb-exporter network` prints the errors. Stop no node until they reach each other: ranges could lose their quorum.',
 };
 
 /** The checks of a partition, and of one that holds up requests. */
@@ -25,14 +25,15 @@ export const NETWORK_CHECKS: readonly Check[] = [
     find(observation) {
       const parted = findPartition(observation);
       const effect = parted && describeEffect(observation);
-      return effect && `${parted} ${effect}.`;
+      return effect && { ...parted, text: `${parted.text} ${effect}.` };
     },
   },
 ];
 
-function findPartition({ network: evidence, nodes }: Observation): string | undefined {
+function findPartition({ network: evidence, nodes }: Observation) {
   const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
-  return found.answer === 'unreachable' ? `${capitalize(found.reason)}.` : undefined;
+  if (found.answer !== 'unreachable') return undefined;
+  return { text: `${capitalize(found.reason)}.`, nodeIds: found.nodeIds };
 }
 
 /** What users notice: requests are stuck, or the slowest statements are slow. */
@@ -40,7 +41,7 @@ function describeEffect({ fresh, thresholds }: Observation): string | undefined 
   const stuck = sum(fresh.map(countSlowRequests));
   if (stuck > 0)
     return `${formatCount(stuck)} ${stuck === 1 ? 'request is' : 'requests are'} stuck`;
-  const slowest = Math.max(0, ...fresh.map(latencyOf));
+  const slowest = Math.max(0, ...fresh.map((node) => latencyOf(node) ?? 0));
   return slowest > thresholds.latency
     ? `The slowest percent of SQL statements takes ${formatDuration(slowest)} or more`
     : undefined;

@@ -192,9 +192,10 @@ export function countSlowRequests({ metrics, stores }: NodeStatus): number {
   return sum([metrics.get('requests.slow.distsender') ?? 0, ...counts]);
 }
 
-/** The latency of the slowest percent of SQL statements of a node, seconds; 0 where it is not known. */
-export function latencyOf({ metrics }: NodeStatus): number {
-  return (metrics.get('sql.service.latency-p99') ?? 0) / 1e9;
+/** The latency of the slowest percent of SQL statements of a node, seconds; undefined where it is not known. */
+export function latencyOf({ metrics }: Pick<NodeStatus, 'metrics'>): number | undefined {
+  const nanos = metrics.get('sql.service.latency-p99');
+  return nanos === undefined ? undefined : nanos / 1e9;
 }
 
 /** The replicas of a node that no store may take; 0 where it is not known. */

@@ -5,7 +5,7 @@ import type { JobsStatus } from '../collectors/nodes/job-status.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatCount, formatRanges, toTime } from '../format.ts';
 import { sum } from '../sum.ts';
-import { countInPurgatory } from './check-nodes.ts';
+import { countInPurgatory, latencyOf } from './check-nodes.ts';
 import { ratio } from './check.ts';
 import type { Departures } from './departures.ts';
 import type { NodeFigures, NodesStatus } from './node-status.ts';
@@ -58,7 +58,6 @@ function readFigures(node: NodeRecord, sources: FigureSources): NodeFigures {
   const cpuRatio = metrics.get('sys.cpu.combined.percent-normalized');
   const memoryRatio = ratio(metrics.get('sys.rss'), memoryBytes);
   const freeRatio = leastFree(node);
-  const nanos = metrics.get('sql.service.latency-p99');
   const peers = network?.peers.get(id);
   const figures = {
     startedAt: toTime(node.startedSeconds * 1000),
@@ -66,7 +65,7 @@ function readFigures(node: NodeRecord, sources: FigureSources): NodeFigures {
     memoryRatio,
     diskUsedRatio: freeRatio === undefined ? undefined : 1 - freeRatio,
     leases: sumOfStores(node, 'replicas.leaseholders'),
-    sqlLatencyP99Seconds: nanos === undefined ? undefined : nanos / 1e9,
+    sqlLatencyP99Seconds: latencyOf(node),
     peers: peers && {
       reached: peers.established,
       all: peers.established + peers.establishing + peers.error + peers.unknown,

@@ -2,6 +2,7 @@ import { livenessOf, medianRecord, REACHABLE } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
 import { STARTED_KEYS } from '../collectors/nodes/keyed.ts';
 import { sum } from '../sum.ts';
+import { latencyOf } from './check-nodes.ts';
 
 /** SQL as its users notice it. Rates are those of the nodes that are counted; absent until each has written two records. */
 export interface SqlLoad {
@@ -88,11 +89,11 @@ export function readWriteStalls(
 export function readSqlLoad(before: NodesResult | undefined, now: NodesResult): SqlLoad {
   const serving = now.nodes.filter((node) => REACHABLE.has(livenessOf(node)));
   const fresh = serving.filter(({ isFresh }) => isFresh);
-  const latencies = fresh.flatMap(({ id, metrics }) => {
-    const nanos = metrics.get('sql.service.latency-p99');
-    return nanos === undefined ? [] : [{ id, nanos }];
+  const latencies = fresh.flatMap((node) => {
+    const seconds = latencyOf(node);
+    return seconds === undefined ? [] : [{ id: node.id, seconds }];
   });
-  const [slowest] = latencies.toSorted((a, b) => b.nanos - a.nanos);
+  const [slowest] = latencies.toSorted((a, b) => b.seconds - a.seconds);
   const rates = pairRecords(before, serving)
     .map((pair) => {
       // Statements that fail are not among those that succeed: the share of failed ones is of those that were started.
@@ -102,7 +103,7 @@ export function readSqlLoad(before: NodesResult | undefined, now: NodesResult): 
     .filter(([started, failed]) => started >= 0 && failed >= 0);
   const isKnown = rates.length > 0;
   return {
-    latencyP99Seconds: slowest && slowest.nanos / 1e9,
+    latencyP99Seconds: slowest?.seconds,
     slowestNodeId: slowest?.id,
     statementsPerSecond: isKnown ? sum(rates.map(([started]) => started)) : undefined,
     failedStatementsPerSecond: isKnown ? sum(rates.map(([, failed]) => failed)) : undefined,

@@ -30,7 +30,13 @@ export function readNetwork(
  */
 export type Reachability =
   | { readonly answer: 'reached' | 'unchecked' }
-  | { readonly answer: 'unreachable' | 'unknown'; readonly reason: string };
+  | { readonly answer: 'unknown'; readonly reason: string }
+  | {
+      readonly answer: 'unreachable';
+      readonly reason: string;
+      /** The nodes that others do not reach; all of them where that may be the fault of either side. */
+      readonly nodeIds: readonly number[];
+    };
 
 /**
  * Finds out whether live nodes reach each other: by the collector `network` where it has data to get, else by the unhealthy
@@ -45,11 +51,8 @@ export function findUnreachable(
   const { state, result } = evidence;
   const none = 'there is no current list of the connections between nodes';
   if (state !== 'ok' || result === undefined) return { answer: 'unknown', reason: none };
-  const { checked, unreachable } = result;
-  if (checked === undefined) return compareCounts(nodes);
-  if (unreachable.length > 0) {
-    return { answer: 'unreachable', reason: describeUnreachable(unreachable) };
-  }
+  if (result.checked === undefined) return compareCounts(nodes);
+  if (result.unreachable.length > 0) return describeFailed(result);
   const unheard = findUnheard(result, nodes);
   if (unheard.length === 0) return { answer: 'reached' };
   const reason = `${formatNodes(unheard)} did not tell which nodes ${unheard.length === 1 ? 'it reaches' : 'they reach'}`;
@@ -73,7 +76,9 @@ export function readReachability(
   nodes: readonly NodeStatus[] | undefined,
 ): ReachabilityStatus | undefined {
   if (evidence === undefined && nodes === undefined) return undefined;
-  const found = findUnreachable(evidence, nodes);
+  const reachability = findUnreachable(evidence, nodes);
+  const { answer } = reachability;
+  const found = 'reason' in reachability ? { answer, reason: reachability.reason } : { answer };
   if (evidence?.state !== 'ok' || evidence.result?.checked === undefined) return found;
   const { unreachable, maxPairs, unaskedNodes, slowest } = evidence.result;
   const pairs = unreachable.slice(0, maxPairs);
@@ -93,7 +98,7 @@ function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
   if (apart.length === 0) return { answer: 'reached' };
   const verb = apart.length === 1 ? 'does' : 'do';
   const reason = `${formatNodes(apart)} ${verb} not reach all nodes that are up`;
-  return { answer: 'unreachable', reason };
+  return { answer: 'unreachable', reason, nodeIds: apart };
 }
 
 /**
@@ -111,6 +116,38 @@ function findApart(nodes: readonly NodeStatus[]): readonly number[] | undefined 
   });
   if (shares.length === 0) return undefined;
   return shares.filter(({ share }) => share >= unexplained).map(({ id }) => id);
+}
+
+/**
+ * Names the nodes at fault as far as that is known. Example: node 3 of 5 has crashed and its liveness has not expired. It could
+ * not be asked, and the other 4 do not reach it: it is named alone, before the pairs that fail without it.
+ */
+function describeFailed({ unreachable, unaskedNodes, peers }: NetworkResult): Reachability {
+  const counts = new Map<number, number>();
+  for (const { peerId } of unreachable) counts.set(peerId, (counts.get(peerId) ?? 0) + 1);
+  const silent = new Set(
+    unaskedNodes.filter((id) => (counts.get(id) ?? 0) >= Math.max(1, peers.size)),
+  );
+  const others = unreachable.filter(({ peerId }) => !silent.has(peerId));
+  const silence = silent.size === 1 ? 'does not answer its peers' : 'do not answer their peers';
+  const reasons = [
+    ...(silent.size === 0 ? [] : [`${formatNodes([...silent])} ${silence}`]),
+    ...(others.length === 0 ? [] : [describeUnreachable(others)]),
+  ];
+  const nodeIds = [...new Set([...silent, ...findEnds(others)])].toSorted((a, b) => a - b);
+  return { answer: 'unreachable', reason: reasons.join(', and '), nodeIds };
+}
+
+/** The nodes that do not reach each other; the one that is in all of several pairs alone. */
+function findEnds(failed: readonly Connection[]): readonly number[] {
+  const pairs = new Map(failed.map((connection) => [keyOf(connection), connection]));
+  const [first, ...others] = pairs.values();
+  if (first === undefined) return [];
+  const isInAll = (id: number): boolean =>
+    others.every(({ nodeId, peerId }) => nodeId === id || peerId === id);
+  const common = [first.nodeId, first.peerId].filter(isInAll);
+  if (common.length === 1) return common;
+  return failed.flatMap(({ nodeId, peerId }) => [nodeId, peerId]);
 }
 
 /** Pairs that a sentence names; the others are counted. */

@@ -57,10 +57,35 @@ describe('where each node lists its connections', () => {
       'nodes 1 and 4, 1 and 5, 2 and 4 do not reach each other, nor do 2 other pairs',
     ],
   ] as const)('failed connections %j: %s', (failed, answer, reason) => {
-    expect(findUnreachable(ok(connections(failed)), undefined)).toEqual({
+    expect(findUnreachable(ok(connections(failed)), undefined)).toMatchObject({
       answer,
       ...(reason && { reason }),
     });
+  });
+
+  test.each([
+    [['1 -> 3', '2 -> 3'], [3], 'node 3 does not answer its peers', [3]],
+    [
+      ['1 -> 3', '1 -> 4', '2 -> 3', '2 -> 4'],
+      [3, 4],
+      'nodes 3 and 4 do not answer their peers',
+      [3, 4],
+    ],
+    [
+      ['1 -> 2', '1 -> 3', '2 -> 3'],
+      [3],
+      'node 3 does not answer its peers, and node 1 does not reach node 2',
+      [1, 2, 3],
+    ],
+    // One of two others reaches it: it is up.
+    [['1 -> 3'], [3], 'node 1 does not reach node 3', [1, 3]],
+    [['1 -> 3', '2 -> 3', '3 -> 1'], [], 'nodes 1 and 3, 2 and 3 do not reach each other', [3]],
+  ])('of %j, and without a response of %j: %s', (failed, unaskedNodes, reason, nodeIds) => {
+    const asked = [1, 2, 3, 4].filter((id) => id < 3 || failed.includes(`${id} -> 1`));
+    const peers = new Map(asked.map((id) => [id, NO_PEERS]));
+    const result = connections(failed, { checked: unaskedNodes.length === 0, unaskedNodes, peers });
+    const found = { answer: 'unreachable', reason, nodeIds };
+    expect(findUnreachable(ok(result), undefined)).toEqual(found);
   });
 
   test('it is not known when a live node could not be asked, and a failed connection is known all the same', () => {
@@ -110,6 +135,7 @@ describe('where there are no lists', () => {
     expect(findUnreachable(network, apart)).toEqual({
       answer: 'unreachable',
       reason: 'node 1 does not reach all nodes that are up',
+      nodeIds: [1],
     });
   });
 

@@ -95,7 +95,11 @@ const REASONS: readonly (readonly [reason: string, answer: 'no' | 'unknown', giv
     'nodes 1 and 2 do not reach each other',
     'unknown',
     {
-      reachability: { answer: 'unreachable', reason: 'nodes 1 and 2 do not reach each other' },
+      reachability: {
+        answer: 'unreachable',
+        reason: 'nodes 1 and 2 do not reach each other',
+        nodeIds: [],
+      },
     },
   ],
   ["range scans disagree with the nodes' own counts", 'unknown', { scan: { disagrees: true } }],

@@ -1,4 +1,5 @@
 import { formatDuration } from '../../../format.ts';
+import type { Severity } from '../../../vocabulary.ts';
 
 /** Markup that is safe to send: every value from outside was escaped when it was inserted. */
 export class Html {
@@ -86,11 +87,15 @@ export type Column<T> = readonly [
   kind?: 'number' | 'name' | 'place' | 'words' | 'bars' | undefined,
 ];
 
-/** A table that scrolls sideways where it is too wide, and is a list on a phone; the first column names the row. */
+/**
+ * A table that scrolls sideways where it is too wide, and is a list on a phone; the first column names the row. `levelOf` is the
+ * severity that a row is marked with.
+ */
 export function table<T>(
   label: string,
   items: readonly T[],
   columns: readonly (Column<T> | false)[],
+  levelOf: (item: T) => Severity | undefined = () => undefined,
 ): Html {
   const shown = columns.filter((column) => column !== false);
   return html`<div class="scroll" tabindex="0" role="group" aria-label="${label}">
@@ -101,16 +106,17 @@ export function table<T>(
         </tr>
       </thead>
       <tbody>
-        ${items.map(
-          (item) =>
-            html`<tr>
+        ${items.map((item) => {
+          const level = levelOf(item);
+          const mark = level && html`<span class="hidden">${level}: </span>`;
+          return html`<tr${level && html` class="${level}"`}>
               ${shown.map(([title, cell, kind], index) =>
                 index === 0
-                  ? html`<th scope="row" class="${kind}">${cell(item)}</th>`
+                  ? html`<th scope="row" class="${kind}">${mark}${cell(item)}</th>`
                   : html`<td data-title="${title}" class="${kind}">${cell(item)}</td>`,
               )}
-            </tr>`,
-        )}
+            </tr>`;
+        })}
       </tbody>
     </table>
   </div>`;

@@ -4,7 +4,8 @@ import type {
   NodeStatus,
   VersionsStatus,
 } from '../../../findings/node-status.ts';
-import type { ReachabilityStatus } from '../../../findings/status.ts';
+import { bySeverity } from '../../../findings/problem.ts';
+import type { Finding, ReachabilityStatus } from '../../../findings/status.ts';
 import {
   capitalize,
   formatCount,
@@ -12,6 +13,7 @@ import {
   formatNodes,
   formatPercent,
 } from '../../../format.ts';
+import type { Severity } from '../../../vocabulary.ts';
 import { type Column, html, type Html, icon, type Part, relativeTime, table } from './html.ts';
 
 /** Nodes of which each has a row; of more those that are not healthy, and a few others. */
@@ -23,25 +25,42 @@ const MAX_LOCALITIES = 20;
 /** The levels of nodes, the worst first. */
 const LEVELS = ['critical', 'warning', 'info', 'live'] as const;
 
-/** The nodes, the worst first; `lastSeenAt` while the polls fail, when nobody knows what is so now. */
+/**
+ * The nodes, the worst first, those that findings name with a mark; `lastSeenAt` while the polls fail, when nobody knows what is
+ * so now.
+ */
 export function nodeTable(
   { list, versions }: NodesStatus,
+  findings: readonly Finding[],
   nowMs: number,
   lastSeenAt?: string,
 ): Html {
-  const sorted = list.toSorted(
-    (a, b) => LEVELS.indexOf(nodeLevel(a)) - LEVELS.indexOf(nodeLevel(b)) || a.id - b.id,
-  );
-  const unhealthy = list.filter((node) => nodeLevel(node) !== 'live').length;
+  const marks = lastSeenAt === undefined ? markNodes(findings) : new Map<number, Severity>();
+  const rankOf = (node: NodeStatus): number => {
+    const mark = marks.get(node.id) ?? 'live';
+    return Math.min(LEVELS.indexOf(nodeLevel(node)), LEVELS.indexOf(mark));
+  };
+  const sorted = list.toSorted((a, b) => rankOf(a) - rankOf(b) || a.id - b.id);
+  const unhealthy = list.filter((node) => rankOf(node) < LEVELS.indexOf('live')).length;
   const rows =
     list.length <= MAX_NODE_ROWS
       ? MAX_NODE_ROWS
       : Math.min(MAX_NODE_ROWS, Math.max(MIN_NODE_ROWS, unhealthy));
   const columns =
     lastSeenAt === undefined ? currentColumns(list, nowMs) : pastColumns(lastSeenAt, nowMs);
-  return html`${table('Nodes', sorted.slice(0, rows), columns)}${
+  return html`${table('Nodes', sorted.slice(0, rows), columns, ({ id }) => marks.get(id))}${
     sorted.length > rows && otherNodes(sorted.slice(rows), list)
   }${lastSeenAt === undefined && progress(list, versions, nowMs)}`;
+}
+
+/** The severity of the worst finding that names a node, by its id; information leaves no mark. */
+function markNodes(findings: readonly Finding[]): ReadonlyMap<number, Severity> {
+  const marked = findings.filter(({ level }) => level !== 'info').toSorted(bySeverity);
+  return new Map(
+    marked
+      .toReversed()
+      .flatMap(({ level, nodeIds = [] }) => nodeIds.map((id) => [id, level] as const)),
+  );
 }
 
 const NODE: Column<NodeStatus> = ['Node', ({ id }) => `n${id}`];

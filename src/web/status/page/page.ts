@@ -158,7 +158,7 @@ function panels(
   };
   const lastSeenAt = isPast(cluster) ? source('nodes')?.lastSuccessAt : undefined;
   const network = !isPast(cluster) && cluster.network && reachability(cluster.network);
-  const nodeContent = nodes && html`${nodeTable(nodes, nowMs, lastSeenAt)}${network}`;
+  const nodeContent = nodes && html`${nodeTable(nodes, findings, nowMs, lastSeenAt)}${network}`;
   /** Titles, the collectors that the data is from, what is listed, and the content. What lists nothing is one line. */
   const parts = [
     ['Nodes', 'nodes', nodes?.list, nodeContent],

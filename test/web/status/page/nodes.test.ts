@@ -18,7 +18,8 @@ function node(id: number, more: Partial<NodeStatus> = {}): NodeStatus {
 }
 
 function draw(list: readonly NodeStatus[], more: Partial<NodesStatus> = {}, lastSeenAt?: string) {
-  return nodeTable({ byStatus: {}, builds: [], list, ...more }, Date.parse(NOW), lastSeenAt).text;
+  const status = { byStatus: {}, builds: [], list, ...more };
+  return nodeTable(status, [], Date.parse(NOW), lastSeenAt).text;
 }
 
 function textOf(markup: string): string {
@@ -94,6 +95,24 @@ test('while the polls fail, nodes are only what they were, without figures and p
     ['n1', '? live, 14 min ago', 'none', 'v25.4.3'],
   ]);
   expect(belowOf(markup)).toBe('');
+});
+
+test('nodes that findings name come first, with the worst severity as a mark, but not while nobody knows', () => {
+  const finding = { key: 'k', about: 'nodes', text: '', next: '', since: NOW } as const;
+  const findings = [
+    { ...finding, level: 'info', nodeIds: [1, 3] },
+    { ...finding, level: 'warning', nodeIds: [3, 4] },
+    { ...finding, level: 'critical', nodeIds: [4] },
+  ] as const;
+  const status = { byStatus: {}, builds: [], list: [1, 2, 3, 4].map((id) => node(id)) };
+  const rows = nodeTable(status, findings, Date.parse(NOW)).text;
+  const marks = Array.from(rows.matchAll(/<tr class="(\w+)">/g), ([, level]) => level);
+  expect(marks).toEqual(['critical', 'warning']);
+  expect(
+    Array.from(rows.matchAll(/<th scope="row"[^>]*>(.*?)<\/th>/g), ([, cell = '']) => textOf(cell)),
+  ).toEqual(['critical: n4', 'warning: n3', 'n1', 'n2']);
+  const past = nodeTable(status, findings, Date.parse(NOW), EARLIER).text;
+  expect(past).not.toMatch(/<tr class|class="hidden"/);
 });
 
 test.each([
