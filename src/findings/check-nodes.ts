@@ -59,8 +59,8 @@ export const NODE_CHECKS: readonly Check[] = [
   {
     about: 'nodes',
     alert: 'CrdbLatencyHigh',
-    // The alert also compares with the last day, which is not known here.
-    level: 'info',
+    // It compares with the last day.
+    alertKnowsMore: true,
     find: atNodes(
       'fresh',
       latencyOf,

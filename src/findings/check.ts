@@ -9,7 +9,10 @@ import type { Problem } from './status.ts';
 type Found = Pick<Problem, 'text' | 'level' | 'normalSeconds' | 'nodeIds' | 'since'>;
 
 /** A condition of a cluster, which is normal for as long as its alert waits. The key of its problem is the name of the alert, unless that has several conditions. */
-export interface Check extends Pick<Problem, 'about' | 'level' | 'worsens' | 'next'> {
+export interface Check extends Pick<
+  Problem,
+  'about' | 'level' | 'alertKnowsMore' | 'worsens' | 'next'
+> {
   readonly alert: AlertName;
   readonly key?: string;
   /** It is never normal, although its alert waits. */

@@ -1,26 +1,33 @@
 import { formatAgo, formatCount, formatList, formatNodes } from '../format.ts';
 import { formatLiveNodes, isDown } from './node-problems.ts';
 import type { KnownLoss } from './observation.ts';
+import { isProblem } from './problem.ts';
 import { isSystemRange, nameRange, OUTAGES } from './range-problems.ts';
 import type { ClusterReading, ClusterView, LastKnownStatus, Problem } from './status.ts';
 
 /**
  * Replaces what was last seen by what a poll of this collector has just found, if it succeeded: nodes, counts of range
- * problems and the ranges that the collector lists, all bounded by their collectors.
+ * problems and the ranges that the collector lists, all bounded by their collectors, and the severity of the worst problems.
  */
 export function remember(
   before: LastKnownStatus,
   collector: string,
-  { collectors, nodes, ranges }: ClusterView,
+  reading: ClusterReading,
 ): LastKnownStatus {
+  const { apis, collectors, nodes, ranges } = reading;
   const polled = collectors.find(({ name }) => name === collector);
   const seenAt = polled?.state === 'ok' ? polled.lastSuccessAt : undefined;
   if (seenAt === undefined) return before;
-  if (collector === 'nodes' && nodes !== undefined)
-    return { ...before, nodes: { seenAt, ...nodes } };
-  if (collector !== 'ranges' || ranges === undefined) return before;
+  const seen = isClusterDown(apis) ? before : { ...before, worst: findWorst(reading, seenAt) };
+  if (collector === 'nodes' && nodes !== undefined) return { ...seen, nodes: { seenAt, ...nodes } };
+  if (collector !== 'ranges' || ranges === undefined) return seen;
   const { nodes: scanned, problems, oldest } = ranges;
-  return { ...before, ranges: { seenAt, nodes: scanned, problems, oldest } };
+  return { ...seen, ranges: { seenAt, nodes: scanned, problems, oldest } };
+}
+
+function findWorst({ findings, since }: ClusterReading, seenAt: string): LastKnownStatus['worst'] {
+  const level = findings.find(isProblem)?.level;
+  return level && { level, since, seenAt };
 }
 
 /** Whether ranges are lost, after a poll of this collector that could tell; else what was known before. */
@@ -73,7 +80,9 @@ export function readLastKnown(
     collectors.some(({ name, state }) => name === wanted && state === 'failing');
   const nodes = isFailing('nodes') ? remembered.nodes : undefined;
   const ranges = isFailing('ranges') ? remembered.ranges : undefined;
-  return nodes === undefined && ranges === undefined ? undefined : { nodes, ranges };
+  const { worst } = remembered;
+  if (nodes === undefined && ranges === undefined && worst === undefined) return undefined;
+  return { nodes, ranges, worst };
 }
 
 /** Sentences after a blank: ` Last seen 4 min ago: 7 of 9 nodes live, nodes 2 and 3 down.` */

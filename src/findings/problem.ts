@@ -27,7 +27,7 @@ export function toFindings(
 
 /** A problem as a finding: information for as long as it is normal. */
 function toForm(
-  { level, normalSeconds = 0, since, worsens, ...problem }: Problem,
+  { level, normalSeconds = 0, alertKnowsMore, since, worsens, ...problem }: Problem,
   sinceMs: (key: string) => number,
   nowMs: number,
 ): { readonly worsens: string | undefined; readonly finding: Finding } {
@@ -40,7 +40,7 @@ function toForm(
   const at = toTimestamp(startMs + normalSeconds * 1000);
   const finding = {
     ...problem,
-    level: isNormal ? ('info' as const) : severity,
+    level: isNormal || alertKnowsMore ? ('info' as const) : severity,
     becomes:
       isNormal && severity !== 'info' && at !== undefined ? { level: severity, at } : undefined,
     since: toTimestamp(startMs) ?? '',
@@ -60,6 +60,11 @@ export function bySeverity(
 /** Whether a finding is a problem of the cluster: not only of the exporter, and more than information. */
 export function isProblem({ about, level }: Pick<Finding, 'about' | 'level'>): boolean {
   return about !== 'exporter' && level !== 'info';
+}
+
+/** Whether a finding is a sign of trouble: the condition of an alert of the cluster that does not fire yet. */
+export function isSign({ about, level, alert }: Pick<Finding, 'about' | 'level' | 'alert'>) {
+  return about !== 'exporter' && level === 'info' && alert !== undefined;
 }
 
 /** The flag that a command needs for one of so many configured clusters. */

@@ -123,7 +123,7 @@ export function rangeProblems(
         ...(isStuck && NORMAL),
         key: `ranges ${problem}`,
         about: 'ranges' as const,
-        level: isSmall ? ('info' as const) : undefined,
+        ...(isSmall && { alert: undefined, level: 'info' as const }),
         text: `${system.length > 0 ? SYSTEM_OUTAGE : ''}${formatRanges(count)} ${what}. ${places}.`,
         next: issue.next,
         since: listed[0]?.firstSeenAt,

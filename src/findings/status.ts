@@ -73,6 +73,8 @@ export interface ClusterView {
 export interface LastKnownStatus {
   readonly nodes?: (NodesStatus & Seen) | undefined;
   readonly ranges?: (Pick<RangesStatus, 'nodes' | 'problems' | 'oldest'> & Seen) | undefined;
+  /** The severity of the worst problems, and since when; absent where there was none. */
+  readonly worst?: ({ readonly level: Severity; readonly since: string } & Seen) | undefined;
 }
 
 interface Seen {
@@ -92,6 +94,8 @@ export interface Problem {
   readonly level?: Severity | undefined;
   /** The problem is only information until it has lasted so long: a node may drain for an hour. */
   readonly normalSeconds?: number | undefined;
+  /** The alert has one more condition, which is not known here: the problem stays information. */
+  readonly alertKnowsMore?: true | undefined;
   /** The key of the same condition in a milder form. Only one of both is shown: this one as soon as it is no information. */
   readonly worsens?: string | undefined;
   readonly text: string;
@@ -110,7 +114,10 @@ export interface Problem {
 }
 
 /** A problem with its severity and start; page and JSON add links, as far as they are configured, and name no cause. */
-export interface Finding extends Omit<Problem, 'level' | 'normalSeconds' | 'since' | 'worsens'> {
+export interface Finding extends Omit<
+  Problem,
+  'level' | 'normalSeconds' | 'alertKnowsMore' | 'since' | 'worsens'
+> {
   readonly level: Severity;
   /** The severity that it gets at this time, if it lasts, as its alert then fires. */
   readonly becomes?: { readonly level: Severity; readonly at: string } | undefined;

@@ -58,6 +58,7 @@ test(
     expect(before.lastKnown).toBeUndefined();
     expect(await pageOf(scene)).not.toContain('last known');
     const unavailable = before.ranges?.problems['unavailable'] ?? 0;
+    expect([before.state, before.findings[0]?.level]).toEqual(['problems', 'critical']);
 
     await loseLiveness(scene);
     await scene.exporter.until(
@@ -77,7 +78,8 @@ test(
       undefined,
       undefined,
     ]);
-    const { nodes, ranges } = during.lastKnown ?? {};
+    const { nodes, ranges, worst } = during.lastKnown ?? {};
+    expect(worst).toMatchObject({ level: 'critical', since: before.since });
     expect(
       nodes?.list.filter(({ status }) => status === 'unavailable').map(({ id }) => id),
     ).toEqual([8, 9]);

@@ -15,8 +15,6 @@ import { run } from '../promtool.ts';
 import { readRules, type Rule } from '../rule-set.ts';
 import { SICK_CLUSTERS, type SickCluster } from './sick-clusters.ts';
 
-/** The condition of this alert compares with the day before, so the finding is information. */
-const INFORMATION: readonly string[] = ['CrdbLatencyHigh'];
 /** Alerts that another one inhibits: the page has one finding for both. */
 const INHIBITED: Readonly<Record<string, readonly string[]>> = {
   CrdbMultipleNodesDown: ['CrdbNodeDead', 'CrdbNodeUnavailable'],
@@ -157,9 +155,8 @@ export function disagreements(sick: SickCluster, views: Views): readonly string[
     const [severity, page] = [severityOf(alerts), shownSeverity(ofPage)];
     if (severity === undefined || page === undefined)
       return [`${alert}: ${severity ?? 'no alert'}, ${page ?? 'no finding'}`];
-    const isSame = severity === page || (page === 'info' && INFORMATION.includes(alert));
     return [
-      ...(isSame ? [] : [`${alert}: ${severity}, on the page ${page}`]),
+      ...(severity === page ? [] : [`${alert}: ${severity}, on the page ${page}`]),
       ...omissions(alerts, ofPage).map((omission) => `${alert}: without ${omission}`),
     ];
   });

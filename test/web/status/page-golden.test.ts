@@ -96,6 +96,53 @@ describe('the page', () => {
     expect(damaged).toContain('Not read by this exporter: sessions.');
   });
 
+  test('is not calmer than its findings: conditions of alerts that do not fire yet are signs of trouble', () => {
+    const finding = {
+      key: 'k',
+      about: 'nodes',
+      text: '',
+      next: '',
+      since: `${DAY}13:59:00Z`,
+    } as const;
+    const sign = { ...finding, level: 'info', alert: 'CrdbLatencyHigh' } as const;
+    const others = [
+      { ...finding, level: 'info' },
+      { ...sign, about: 'exporter' },
+    ] as const;
+    const text = render([{ ...CALM, findings: [sign, ...others] }]);
+    expect(text).toContain('<title>calm: healthy so far ');
+    expect(text).toMatch(/class="headline info"[^]*with 1 sign of trouble\./);
+    expect(render([{ ...CALM, findings: others }])).toContain('<title>calm: healthy ');
+  });
+
+  test('keeps the severity that was last known, and since when', () => {
+    const [since, seenAt] = [`${DAY}13:50:00.000Z`, `${DAY}13:59:00.000Z`];
+    const lastKnown = { worst: { level: 'critical', since, seenAt } } as const;
+    const blind = { ...CALM, name: 'dark', state: 'unknown', lastKnown } as const;
+    const mild = hurt(
+      'mild',
+      HURT.findings.filter(({ level }) => level === 'warning'),
+    );
+    const text = render([mild, blind]);
+    expect(text).toContain('<title>dark: unknown, last known critical ');
+    expect(text).toMatch(
+      /class="headline critical"[^]*Last known:\s<b>critical since\s2026-11-21 13:50:00 UTC<\/b>/,
+    );
+  });
+
+  test.each([
+    ['auth', 'refuses the login'],
+    ['timeout', 'does not respond'],
+    ['forbidden', 'is failing'],
+  ] as const)('of an API that fails with the reason %s says that it %s', (reason, text) => {
+    const error = { reason, message: '', advice: '' };
+    const collectors = CALM.collectors.map(
+      (each) => ({ ...each, state: 'failing', error }) as const,
+    );
+    const blind = { ...CALM, state: 'unknown', collectors, lastKnown: {} } as const;
+    expect(render([blind])).toContain(`The API ${text}: what was seen last`);
+  });
+
   test('escapes text from clusters, clients and errors', () => {
     const nasty = `<img src=x onerror='a("b")'>&amp;`;
     const names =

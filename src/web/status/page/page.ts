@@ -1,9 +1,9 @@
 import { formatLiveNodes } from '../../../findings/node-problems.ts';
-import { isProblem } from '../../../findings/problem.ts';
+import { isProblem, isSign } from '../../../findings/problem.ts';
 import { OUTAGES } from '../../../findings/range-problems.ts';
 import type { ClusterStatus, CollectorStatus, Finding, Status } from '../../../findings/status.ts';
 import { formatList } from '../../../format.ts';
-import { SEVERITIES } from '../../../vocabulary.ts';
+import { type FailureReason, SEVERITIES, type Severity } from '../../../vocabulary.ts';
 import { completeCommand } from '../commands.ts';
 import {
   formatTime,
@@ -47,9 +47,23 @@ export function renderPage(status: Status, links: PageLinks, name: string | unde
 }
 
 /** `is healthy`; what is not read may not be. */
-function stateText({ state, notRead }: ClusterStatus): string {
-  const isPart = state === 'healthy' && notRead.length > 0;
-  return `${STATE_TEXTS[state]}${isPart ? ', as far as it is read' : ''}`;
+function stateText(cluster: ClusterStatus): string {
+  const { state, notRead } = cluster;
+  const { level } = lastWorst(cluster) ?? {};
+  const last = level === undefined ? '' : `, last known ${level}`;
+  if (state !== 'healthy') return `${STATE_TEXTS[state]}${last}`;
+  const soFar = countSigns(cluster) > 0 ? ' so far' : '';
+  return `${STATE_TEXTS[state]}${soFar}${notRead.length > 0 ? ', as far as it is read' : ''}`;
+}
+
+/** The conditions of alerts that do not fire yet. */
+function countSigns({ findings }: ClusterStatus): number {
+  return findings.filter(isSign).length;
+}
+
+/** The worst problem before the cluster could no longer be seen. */
+function lastWorst({ state, lastKnown }: ClusterStatus) {
+  return state === 'unknown' ? lastKnown?.worst : undefined;
 }
 
 /** The state for the tab of a browser: `outage` while ranges serve nothing, else how severe the worst problem is. */
@@ -60,7 +74,7 @@ function titleWord(cluster: ClusterStatus): string {
     (OUTAGES.some((problem) => (problems[problem] ?? 0) > 0) ||
       (verification?.servingNothing ?? 0) > 0);
   if (isOutage) return 'outage';
-  return cluster.state === 'healthy' ? stateText(cluster).replace('is ', '') : lookOf(cluster);
+  return cluster.state === 'problems' ? lookOf(cluster) : stateText(cluster).replace('is ', '');
 }
 
 function chooseCluster(clusters: readonly ClusterStatus[], name: string | undefined) {
@@ -68,11 +82,17 @@ function chooseCluster(clusters: readonly ClusterStatus[], name: string | undefi
   return named ?? clusters.toSorted((a, b) => rankOf(a) - rankOf(b))[0];
 }
 
-/** The worst state first, and of problems the most severe ones. */
+/** The worst state first, and of problems the most severe ones, known or last known. */
 function rankOf(cluster: ClusterStatus): number {
-  const { state, findings } = cluster;
-  const level = state === 'problems' ? findings.find(isProblem)?.level : undefined;
+  const level = levelOf(cluster);
+  const state = level === undefined ? cluster.state : 'problems';
   return 10 * Object.keys(STATE_TEXTS).indexOf(state) + SEVERITIES.indexOf(level ?? 'info');
+}
+
+/** The severity of the worst problem, known or last known. */
+function levelOf(cluster: ClusterStatus): Severity | undefined {
+  const { state, findings } = cluster;
+  return state === 'problems' ? findings.find(isProblem)?.level : lastWorst(cluster)?.level;
 }
 
 function clusterTabs({ clusters }: Status, shown: ClusterStatus): Html {
@@ -101,9 +121,11 @@ function isPast({ collectors }: ClusterStatus): boolean {
   return collectors.some(({ name, state }) => name === 'nodes' && state === 'failing');
 }
 
-/** The state, or how severe the worst problem is. */
-function lookOf({ state, findings }: ClusterStatus): string {
-  return state === 'problems' ? (findings.find(isProblem)?.level ?? state) : state;
+/** How severe the worst problem is, or the state: signs of trouble are not green. */
+function lookOf(cluster: ClusterStatus): string {
+  const { state } = cluster;
+  const calm = state === 'healthy' && countSigns(cluster) > 0 ? 'info' : state;
+  return levelOf(cluster) ?? calm;
 }
 
 function headline(cluster: ClusterStatus, nowMs: number): Html {
@@ -117,20 +139,30 @@ function headline(cluster: ClusterStatus, nowMs: number): Html {
       : waiting > 0
         ? `${waiting} of ${all} collectors have not polled yet`
         : `all ${all} collectors are ok`;
-  const [worst = [], others = []] = [
+  const [severest = [], others = []] = [
     ...Map.groupBy(findings.filter(isProblem), ({ level }) => level).values(),
   ];
   const blind = `The exporter cannot see ${cluster.apis[0]?.isUp ? 'all of ' : ''}it,`;
   const texts = {
     healthy: '',
-    problems: formatLevels(worst),
+    problems: formatLevels(severest),
     unknown: waiting > 0 ? 'Not all of it has been polled yet,' : blind,
   };
+  const signCount = state === 'healthy' ? countSigns(cluster) : 0;
+  const signs =
+    signCount > 0 && `, with ${signCount} ${signCount === 1 ? 'sign' : 'signs'} of trouble`;
+  const worst = lastWorst(cluster);
+  const last =
+    worst &&
+    html` Last known:
+      <b>${worst.level} since ${formatTime(worst.since)}</b> (${relativeTime(worst.since, nowMs)}
+      ago).`;
   return html`<section class="headline ${lookOf(cluster)}" aria-labelledby="state">
     <h2 id="state">${icon(lookOf(cluster))} ${name} ${stateText(cluster)}</h2>
     <p>
       ${texts[state]} <b>${duration(cluster, nowMs)}</b> (since
-      ${formatTime(since)})${others.length > 0 && `, and ${formatLevels(others)}`}. Exporter:
+      ${formatTime(since)})${others.length > 0 && `, and ${formatLevels(others)}`}${signs}.${last}
+      Exporter:
       ${polls}.${notRead.length > 0 && ` Not read by this exporter: ${formatList(notRead)}.`}
     </p>
   </section>`;
@@ -186,7 +218,7 @@ function panels(
   const none = html`<p class="panel line quiet">No current data: ${formatList(missing)}.</p>`;
   const table = panel('Collectors', true, collectorTable(collectors, nowMs), nowMs);
   return [
-    ...(lastKnown === undefined ? [] : [firstStep()]),
+    ...(lastKnown === undefined ? [] : [firstStep(collectors)]),
     ...(missing.length > 0 ? [none] : []),
     ...shown,
     table,
@@ -194,14 +226,23 @@ function panels(
 }
 
 /** Above what was last seen. */
-function firstStep(): Html {
+function firstStep(collectors: readonly CollectorStatus[]): Html {
   return html`<p class="panel line">
     ${icon('unknown')}
     <span
-      >The API does not respond: what was seen last may have changed. First:
+      >The API ${describeFailing(collectors)}: what was seen last may have changed. First:
       ${withCode(`\`${FIRST_STEP}\``)}, as an application does.</span
     >
   </p>`;
+}
+
+/** How the API of the cluster fails. */
+function describeFailing(collectors: readonly CollectorStatus[]): string {
+  const ofCluster = collectors.filter(({ api }) => api === 'cluster');
+  const isAny = (...reasons: readonly FailureReason[]): boolean =>
+    ofCluster.some(({ error }) => error !== undefined && reasons.includes(error.reason));
+  if (isAny('auth')) return 'refuses the login';
+  return isAny('network', 'timeout') ? 'does not respond' : 'is failing';
 }
 
 function panel(
