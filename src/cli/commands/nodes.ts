@@ -4,10 +4,19 @@ import { network } from '../../collectors/network/collector.ts';
 import { nodes, type NodeStatus } from '../../collectors/nodes/collector.ts';
 import { nodeDetails } from '../../collectors/nodes/node-record.ts';
 import { diagnose } from '../../diagnosis/diagnosis.ts';
+import { ratio } from '../../findings/check.ts';
 import { findUnreachable, type NetworkEvidence } from '../../findings/reachability.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { compareScan, countsOf, isOutside } from '../../findings/scan-check.ts';
-import { formatAge, formatBytes, formatCount, formatPercent, toTime } from '../../format.ts';
+import {
+  formatAge,
+  formatBytes,
+  formatCount,
+  formatDuration,
+  formatNodes,
+  formatPercent,
+  toTime,
+} from '../../format.ts';
 import type { Infer } from '../../json/index.ts';
 import { sum } from '../../sum.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../../vocabulary.ts';
@@ -54,12 +63,11 @@ const COLUMNS: readonly Column<Node>[] = [
     (node) => node.metrics?.['sys.cpu.combined.percent-normalized'],
   ),
   numberColumn('MEMORY', formatBytes, (node) => node.metrics?.['sys.rss']),
-  // Not capacity.used: others may fill the disk, too.
-  numberColumn('DISK', formatPercent, (node) => {
-    const capacity = sumOf(node, 'capacity');
-    const available = sumOf(node, 'capacity.available');
-    return capacity && available !== undefined ? 1 - available / capacity : undefined;
-  }),
+  numberColumn('MAX DISK', formatPercent, fullestOf),
+  numberColumn('SQL P99', formatDuration, (node) => secondsOf(node, 'sql.service.latency-p99')),
+  numberColumn('HEARTBEAT', formatDuration, (node) =>
+    secondsOf(node, 'liveness.heartbeatlatency-p99'),
+  ),
   numberColumn('CONNS', formatCount, (node) => node.metrics?.['sql.conns']),
   numberColumn('REPLICAS', formatCount, (node) => sumOf(node, 'replicas')),
   { title: 'LOCALITY', value: (node) => node.locality, shrinks: true },
@@ -165,8 +173,10 @@ async function findSafeNodes(target: ClusterTarget, output: string): Promise<Rea
     statuses: worseStatuses(before.nodes, after.nodes),
     reachability: reachability.answer === 'unchecked' ? { answer: 'reached' } : reachability,
   });
-  for (const { nodeId, answer: decision, reason: refusal } of decisions) {
-    if (decision === 'no') note(`do not stop node ${nodeId}: ${refusal}`);
+  const refused = decisions.filter((decision) => decision.answer === 'no');
+  for (const [refusal, same] of Map.groupBy(refused, (decision) => decision.reason)) {
+    if (answer !== 'yes' && refusal === reason) continue;
+    note(`do not stop ${formatNodes(same.map(({ nodeId }) => nodeId))}: ${refusal}`);
   }
   if (answer !== 'yes')
     note(`${answer === 'no' ? 'no node may stop now' : 'not known'}: ${reason}`);
@@ -232,6 +242,20 @@ function toTimeOfNanos(nanoseconds = 0): string | null {
 function uptimeOf({ started_at: started, updated_at: updated, metrics }: Node): number | undefined {
   if (started === null || updated === null || metrics === null) return undefined;
   return (Date.parse(updated) - Date.parse(started)) / 1000;
+}
+
+/** The used share of the fullest store, whoever fills its disk. */
+function fullestOf({ store_metrics: stores }: Pick<Node, 'store_metrics'>): number | undefined {
+  const used = Object.values(stores ?? {}).flatMap((metrics) => {
+    const free = ratio(metrics['capacity.available'], metrics['capacity']);
+    return free === undefined ? [] : [1 - free];
+  });
+  return used.length === 0 ? undefined : Math.max(...used);
+}
+
+function secondsOf({ metrics }: Pick<Node, 'metrics'>, key: string): number | undefined {
+  const nanos = metrics?.[key];
+  return nanos === undefined ? undefined : nanos / 1e9;
 }
 
 function sumOf({ store_metrics: stores }: Pick<Node, 'store_metrics'>, key: string) {

@@ -25,7 +25,13 @@ const NODES = [
     num_cpus: 8,
     num_vcpus: 7.5,
     total_system_memory: 4096,
-    metrics: { 'sys.cpu.combined.percent-normalized': 0.125, 'sys.rss': 2048, 'sql.conns': 1234 },
+    metrics: {
+      'sys.cpu.combined.percent-normalized': 0.125,
+      'sys.rss': 2048,
+      'sql.conns': 1234,
+      'sql.service.latency-p99': 12e6,
+      'liveness.heartbeatlatency-p99': 1.5e9,
+    },
     store_metrics: {
       1: { replicas: 9, capacity: 100, 'capacity.used': 30, 'capacity.available': 10 },
       2: { replicas: 1200, capacity: 300, 'capacity.used': 20, 'capacity.available': 150 },

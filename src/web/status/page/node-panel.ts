@@ -83,7 +83,7 @@ function currentColumns(
     ['Uptime', ({ startedAt }) => (startedAt ? relativeTime(startedAt, nowMs) : '-'), 'number'],
     figure('CPU', 'cpu', ({ cpuRatio }) => cpuRatio, formatPercent),
     figure('Memory', 'memory', ({ memoryRatio }) => memoryRatio, formatPercent),
-    figure('Disk', 'disk', ({ diskUsedRatio }) => diskUsedRatio, formatPercent),
+    figure('Max disk', 'disk', ({ diskUsedRatio }) => diskUsedRatio, formatPercent),
     [
       'Replicas',
       ({ replicas }) => (replicas === undefined ? '-' : formatCount(replicas)),

@@ -72,7 +72,7 @@ test('the worst come first, stale records have no figures, and a figure over its
       'Uptime',
       'CPU',
       'Memory',
-      'Disk',
+      'Max disk',
       'Replicas',
       'Leases',
       'SQL p99',
