@@ -107,7 +107,7 @@ function makeElement(
       holdsLease,
       kind: kindOf(element),
       problems: holdsLease ? [...range.forced, ...replica.flags] : [],
-      load: loadOf(range, replica, state.now()),
+      load: loadOf(state, range, replica),
     },
   };
 }

@@ -120,7 +120,7 @@ function storeTruth(
 }
 
 function loadsOf(state: WorldState, replicas: readonly VisibleReplica[]): readonly ReplicaLoad[] {
-  return replicas.map(({ range, replica }) => loadOf(range, replica, state.now()));
+  return replicas.map(({ range, replica }) => loadOf(state, range, replica));
 }
 
 function sum(values: readonly number[]): number {
@@ -186,7 +186,7 @@ function hotRanges(state: WorldState, seen: readonly VisibleReplica[]): HotRange
   const hot = seen
     .filter((each) => each.holdsLease)
     .map(({ range, replica }) => {
-      const load = loadOf(range, replica, state.now());
+      const load = loadOf(state, range, replica);
       return {
         rangeId: range.id,
         nodeId: replica.nodeId,

@@ -46,7 +46,7 @@ export function rangeElement(
     source_store_id: replica.storeId,
     lease_history: encoding.list(leases),
     problems: problemMembers(state, quirks, range, replica),
-    stats: statsMembers(loadOf(range, replica, state.now()), encoding, quirks),
+    stats: statsMembers(loadOf(state, range, replica), encoding, quirks),
     quiescent: encoding.scalar(replica.quiescent),
     ticking: encoding.scalar(replica.ticking),
     ...(quirks.unknownValues ? { unheard_of: [{ a: [] }] } : {}),

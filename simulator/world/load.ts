@@ -1,5 +1,7 @@
 import { fractionOf } from '../random.ts';
+import { validLeaseOf } from './leadership.ts';
 import type { Range, Replica } from './ranges.ts';
+import type { WorldState } from './state.ts';
 
 /** Averages per second of one replica; all zero for an idle range. */
 export interface ReplicaLoad {
@@ -16,8 +18,27 @@ export interface ReplicaLoad {
 const WAVE_MS = 600_000;
 const NANOS_PER_QUERY = 180_000;
 
-/** The leaseholder's replica serves the reads, every replica the writes. */
-export function loadOf(range: Range, replica: Replica, nowMs: number): ReplicaLoad {
+const NO_LOAD: ReplicaLoad = {
+  queries: 0,
+  writes: 0,
+  requests: 0,
+  reads: 0,
+  writeBytes: 0,
+  readBytes: 0,
+  cpuNanos: 0,
+};
+
+/**
+ * The leaseholder's replica serves the reads, every replica the writes. Without a valid lease nothing is served: the averages of
+ * the server fall to 0 within 30 minutes, here at once.
+ */
+export function loadOf(
+  state: WorldState,
+  range: Range,
+  replica: Replica,
+  nowMs: number = state.now(),
+): ReplicaLoad {
+  if (validLeaseOf(state, range) === undefined) return NO_LOAD;
   const wave = waveAt(range.id, nowMs);
   const queries = range.queriesPerSecond * wave;
   const writes = queries * (0.1 + 0.3 * fractionOf('writes', range.id));

@@ -1,5 +1,6 @@
 import { bulkMetrics } from './bulk-metrics.ts';
 import { heldByStore } from './held-replicas.ts';
+import { validLeaseOf } from './leadership.ts';
 import { loadOf } from './load.ts';
 import { histogramOf } from './node-metrics.ts';
 import type { ClusterNode, Store } from './nodes.ts';
@@ -108,7 +109,7 @@ function countReplica(
     counts[key] = (counts[key] ?? 0) + amount;
   };
   const lease = range.leases.at(-1);
-  const load = loadOf(range, replica, atMs);
+  const load = loadOf(state, range, replica, atMs);
   const problems = problemsOf(state, range, replica);
   add('replicas', 1);
   add('replicas.quiescent', replica.quiescent ? 1 : 0);
@@ -126,12 +127,14 @@ function countReplica(
     'kv.replica_circuit_breaker.num_tripped_replicas',
     problems.has('circuit_breaker_error') ? 1 : 0,
   );
-  // A node counts valid leases only; a listing shows the last known one.
   if (lease?.storeId !== replica.storeId || problems.has('no_lease')) return;
-  for (const key of ['ranges', 'replicas.leaseholders', 'replicas.leaders']) add(key, 1);
+  add('ranges', 1);
   const isLeaving = range.replicas.some(
     ({ nodeId }) => state.nodes.get(nodeId)?.membership === 'decommissioning',
   );
   add('ranges.decommissioning', isLeaving ? 1 : 0);
-  add(`leases.${lease.kind}`, 1);
+  // A node counts valid leases only; a listing shows the last known one.
+  if (validLeaseOf(state, range) === undefined) return;
+  for (const key of ['replicas.leaseholders', 'replicas.leaders', `leases.${lease.kind}`])
+    add(key, 1);
 }

@@ -157,6 +157,31 @@ it('keeps every range of a single node in purgatory', async () => {
   expect(stores.length).toBeGreaterThan(0);
 });
 
+it('serves nothing of a range without a quorum, and counts no valid lease for it', async () => {
+  let nowMs = Date.UTC(2026, 0, 2);
+  const calm = { nodes: 3, ranges: 12, faultyNodes: false };
+  await using simulator = await startSimulator({ ...calm, now: () => nowMs });
+  const { world } = simulator;
+  const sumOf = (key: string) => {
+    const node = world.state.nodes.get(1);
+    const stores = node ? [...recordOf(world.state, node).stores.values()] : [];
+    return stores.reduce((sum, store) => sum + (store[key] ?? 0), 0);
+  };
+  for (let id = 1; id <= 12; id += 1) {
+    world.placeRange(id, [1, 2, 3]);
+    world.moveLease(id, 1);
+  }
+  const keys = ['replicas.leaseholders', 'rebalancing.writespersecond'];
+  expect(keys.every((key) => sumOf(key) > 0)).toBe(true);
+  world.killNode(2);
+  world.killNode(3);
+  nowMs += 10_000;
+  expect(keys.map(sumOf)).toEqual([0, 0]);
+  // The last known lease stays in the list.
+  const { hot } = simulator.truth().ranges;
+  expect(hot.map(({ queriesPerSecond }) => queriesPerSecond)).toEqual(Array(12).fill(0));
+});
+
 it('lists members that died long ago with their last record, some at the address of a node', async () => {
   await using simulator = await startSimulator({
     nodes: 3,
