@@ -128,6 +128,16 @@ describe.skipIf(!hasProgram('promtool'))('page and rule agree whether a dead nod
   });
 });
 
+test('a node that has just crashed is named before its liveness expires', async () => {
+  await using scene = await openChanged(5, ({ world }) => world.crashNode(5));
+  const found = async () => {
+    const { nodes, findings } = await readCluster(scene);
+    const silent = findings.find(({ key }) => key === 'partition');
+    return [nodes?.byStatus['live'], silent?.text, silent?.nodeIds];
+  };
+  await expect.poll(found).toEqual([5, 'Node 5 does not answer its peers.', [5]]);
+});
+
 test('a node that has been away for seconds is not advised to be removed', async () => {
   await using scene = await openChanged(5, ({ world }) => world.killNode(5, 'unavailable'));
   const next = async () =>
