@@ -100,6 +100,11 @@ export function formatRanges(count: number): string {
   return `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'}`;
 }
 
+/** `1 row`, `60 rows`. */
+export function formatRows(count: number): string {
+  return `${formatCount(count)} ${count === 1 ? 'row' : 'rows'}`;
+}
+
 /** The name of a table, or `table 112` where only its id is known. */
 export function formatTable(table: string, word = 'table'): string {
   return /^\d+$/.test(table) ? `${word} ${table}` : table;

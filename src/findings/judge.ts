@@ -88,7 +88,8 @@ function findProblems(observation: Observation): readonly Problem[] {
     ...pollProblems(view, previous, lastSeen),
     // URLs that all fail have a problem in the failed polls.
     ...(isBlind ? [] : urlProblems(observation.urls, view, previous)),
-    ...queryProblems(observation.failingQueries, view.name),
+    // Where no statement gets a response, that is the problem of the poll.
+    ...(sourceOf('sql')?.state === 'failing' ? [] : queryProblems(view.queries ?? [], view.name)),
     ...(hiddenSessions === undefined ? [] : [hiddenSessions]),
     ...(view.nodes && view.ranges ? observation.scanProblems : []),
     ...from('nodes', [

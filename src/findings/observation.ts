@@ -68,15 +68,6 @@ export interface Memory {
   readonly departures: Departures;
 }
 
-/** A query of the user whose last run failed, while others succeed. */
-export interface FailingQuery {
-  readonly name: string;
-  readonly hasRows: boolean;
-  /** Without the text of the server. */
-  readonly message: string;
-  readonly remedy: string | undefined;
-}
-
 /** All that is known of a cluster at one moment: its problems follow from this alone. */
 export interface Observation extends Memory {
   /** Wall clock, ms. */
@@ -98,7 +89,6 @@ export interface Observation extends Memory {
   readonly network: NetworkEvidence | undefined;
   readonly ranges: RangesResult | undefined;
   readonly sessions: SessionsResult | undefined;
-  readonly failingQueries: readonly FailingQuery[];
   readonly dead: DeadEvidence;
   readonly urls: readonly UrlStatus[];
 }

@@ -13,7 +13,7 @@ import { describeNodes } from './node-figures.ts';
 import { isDown, readNodes } from './node-problems.ts';
 import type { Memory, Observation, PolledCluster } from './observation.ts';
 import { readCollector, readUrls } from './polls.ts';
-import { readFailingQueries } from './query-problems.ts';
+import { readQueries } from './query-problems.ts';
 import { readRanges } from './range-status.ts';
 import { readNetwork, readReachability } from './reachability.ts';
 import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
@@ -71,6 +71,7 @@ export function observe(
       assistant: assistant && readAssistant(assistant),
       // Without a new record the rates are those of earlier ones.
       sqlLoad: fresh.length === 0 ? undefined : memory.sqlLoad,
+      queries: readQueries(cluster.result(sql), cluster.config),
       collectors,
       lastKnown: readLastKnown(memory.lastSeen, { apis, collectors }),
     },
@@ -83,7 +84,6 @@ export function observe(
     network: connections,
     ranges: scan,
     sessions: tallies,
-    failingQueries: readFailingQueries(cluster.result(sql), cluster.config),
     dead,
     urls,
   };

@@ -1,34 +1,52 @@
 import { sql, type SqlResult } from '../collectors/sql/collector.ts';
+import { collectorOptions } from '../config/collector-schema.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { diagnose } from '../diagnosis/diagnosis.ts';
-import type { FailingQuery } from './observation.ts';
+import { toTime } from '../format.ts';
 import { formatAdvice } from './polls.ts';
-import type { Problem } from './status.ts';
+import type { Problem, QueryState } from './status.ts';
 
-/** The failing queries; none when all fail, which is a failure of the poll. */
-export function readFailingQueries(
+/** Rows of a query that page and JSON show; /metrics has all. */
+const MAX_SHOWN_ROWS = 20;
+
+/** The configured queries by their last runs; undefined where there is no current result. */
+export function readQueries(
   result: SqlResult | undefined,
   config: ClusterConfig,
-): readonly FailingQuery[] {
-  if (result === undefined || result.failure !== undefined) return [];
-  return result.queries.flatMap(({ query: { name }, failure, rows }) => {
-    if (failure === undefined) return [];
-    const { remedy } = diagnose(failure, sql, config) ?? {};
-    return { name, hasRows: rows !== undefined, message: failure.message, remedy };
+): readonly QueryState[] | undefined {
+  if (result === undefined) return undefined;
+  // Right after a reload the result is that of the queries before.
+  return collectorOptions(config, sql).queries.map(({ name }) => {
+    const found = result.queries.find(({ query }) => query.name === name);
+    const { failure: error, durationSeconds, succeededMs } = found ?? {};
+    const rows = error === undefined ? found?.rows : undefined;
+    const state =
+      error === undefined ? (durationSeconds === undefined ? 'waiting' : 'ok') : 'failing';
+    return {
+      name,
+      state,
+      lastSuccessAt: toTime(succeededMs),
+      durationSeconds,
+      rowCount: rows?.length,
+      rows: rows?.slice(0, MAX_SHOWN_ROWS),
+      failure: error && { error, remedy: diagnose(error, sql, config)?.remedy },
+      hasRows: found?.rows !== undefined,
+    };
   });
 }
 
 /** One problem for each failing query. */
-export function queryProblems(
-  queries: readonly FailingQuery[],
-  cluster: string,
-): readonly Problem[] {
-  return queries.map(({ name, hasRows, message, remedy }) => ({
-    key: `query ${name}`,
-    about: 'exporter',
-    level: 'warning',
-    text: `The last run of a query failed, ${hasRows ? 'older rows are shown' : 'there are no current rows'}: ${message}.`,
-    next: formatAdvice(remedy, cluster),
-    affects: [sql.name],
-  }));
+export function queryProblems(queries: readonly QueryState[], cluster: string): readonly Problem[] {
+  return queries.flatMap(({ name, hasRows, failure }) => {
+    if (failure === undefined) return [];
+    const rows = hasRows ? 'rows of an earlier one are exported' : 'no rows are exported';
+    return {
+      key: `query ${name}`,
+      about: 'exporter' as const,
+      level: 'warning' as const,
+      text: `The last run of a query failed, ${rows}: ${failure.error.message}.`,
+      next: formatAdvice(failure.remedy, cluster),
+      affects: [sql.name],
+    };
+  });
 }

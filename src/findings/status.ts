@@ -1,4 +1,5 @@
 import type { AlertName } from '../alerts/alerts.ts';
+import type { QueryRow } from '../collectors/sql/query-rows.ts';
 import type { RequestDiagnosis } from '../diagnosis/diagnosis.ts';
 import type { PollFailure } from '../polling/outcome.ts';
 import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
@@ -31,8 +32,9 @@ export interface CommandForm {
 }
 
 /** A cluster as page and JSON show it. */
-export interface ClusterStatus extends Omit<ClusterReading, 'collectors'> {
+export interface ClusterStatus extends Omit<ClusterReading, 'collectors' | 'queries'> {
   readonly collectors: readonly CollectorStatus[];
+  readonly queries?: readonly QueryStatus[] | undefined;
   readonly consoleUrl?: string | undefined;
   /** True when the first polls found the state: it may be older. */
   readonly mayBeOlder: boolean;
@@ -61,6 +63,8 @@ export interface ClusterView {
   readonly sessions: SessionsStatus | undefined;
   readonly assistant: AssistantStatus | undefined;
   readonly sqlLoad?: SqlLoad | undefined;
+  /** The queries of the user; undefined without one, too. */
+  readonly queries: readonly QueryState[] | undefined;
   readonly collectors: readonly CollectorState[];
   /** Only while the cluster API is down. */
   readonly lastKnown?: LastKnownStatus | undefined;
@@ -274,16 +278,37 @@ export interface UrlStatus {
   readonly failure: RequestDiagnosis | undefined;
 }
 
+/** Why a poll or a query failed, as page and JSON show it. */
+export interface ShownError {
+  readonly reason: FailureReason;
+  readonly message: string;
+  /** The remedy as sentences. */
+  readonly advice: string;
+}
+
+/** A query of the user as page and JSON show it. */
+export interface QueryStatus extends Omit<QueryState, 'failure' | 'hasRows'> {
+  readonly error: ShownError | undefined;
+}
+
+/** A query of the user by its last run. */
+export interface QueryState {
+  readonly name: string;
+  readonly state: 'waiting' | 'ok' | 'failing';
+  readonly lastSuccessAt: string | undefined;
+  /** Of the last run. */
+  readonly durationSeconds: number | undefined;
+  /** The rows of a last run that succeeded, of which `rows` has the first ones. */
+  readonly rowCount: number | undefined;
+  readonly rows: readonly QueryRow[] | undefined;
+  readonly failure: PollFailure | undefined;
+  /** Whether rows are exported, also those of an earlier run. */
+  readonly hasRows: boolean;
+}
+
 /** A collector as page and JSON show it. */
 export interface CollectorStatus extends Omit<CollectorState, 'failure' | 'isOld'> {
-  readonly error:
-    | {
-        readonly reason: FailureReason;
-        readonly message: string;
-        /** The remedy as sentences. */
-        readonly advice: string;
-      }
-    | undefined;
+  readonly error: ShownError | undefined;
 }
 
 /** A collector of a cluster by its poller. */

@@ -1,6 +1,7 @@
 import { AxeBuilder } from '@axe-core/playwright';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { openSimulator, runQueries } from '../collectors/sql/queries.ts';
 import { hasProgram } from '../support/programs.ts';
 import { openBrowser } from './browser.ts';
 import { openScene, type Scene, SCENE_NAMES, SCENES } from './scenes.ts';
@@ -31,7 +32,11 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
   afterAll(() => browser.close());
 
   /** A page with its warnings, errors and requests. */
-  async function open(scene: Scene, options: BrowserContextOptions = {}, target = '/') {
+  async function open(
+    scene: Pick<Scene, 'exporter'>,
+    options: BrowserContextOptions = {},
+    target = '/',
+  ) {
     const context = await browser.newContext({ viewport: DESKTOP, ...options });
     const page = await context.newPage();
     const errors: string[] = [];
@@ -125,7 +130,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       expect(texts[0]).toMatch(/^n7 . dead, decommissioning begun region=.* v25[^ ]*( -)+$/);
       expect(texts.find((row) => row.startsWith('n1 '))).toMatch(/^n1 . live .* \d+ of \d+$/);
       const ages = await page.locator('.panel > .age').allInnerTexts();
-      expect(ages).toHaveLength(7);
+      expect(ages).toHaveLength(8);
       for (const age of ages) expect(age).toMatch(/^\d+ s old$/);
     });
   });
@@ -167,6 +172,39 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     expect(await page.evaluate('window.hacked')).toBeUndefined();
     expect(errors).toEqual([]);
     await page.context().close();
+  });
+
+  test('shows the rows of queries as text, and they fit on a phone', async () => {
+    const long = ['x', 'y z '].map((word) => word.repeat(128).slice(0, 128));
+    const values = Array.from({ length: 6 }, (_, at) => `a_column_of_large_numbers_${at}`);
+    const rows = [...HOSTILE_NAMES, ...long].map((text) => [text, ...values.map(() => 1e15)]);
+    const columns = ['text', ...values].map((name, at) => {
+      return [name, at === 0 ? 'STRING' : 'INT8'] as const;
+    });
+    const simulator = await openSimulator({
+      sqlResults: [{ contains: 'FROM wide', columns, rows }],
+    });
+    const wide = { name: 'wide', help: 'Wide.', sql: 'SELECT * FROM wide', labels: ['text'] };
+    const query = { ...wide, values: Object.fromEntries(values.map((name) => [name, 'gauge'])) };
+    const exporter = await runQueries(simulator, [
+      query,
+      { ...query, name: 'x'.repeat(63), sql: 'SHOW x' },
+    ]);
+    await exporter.until((scrape) => scrape.all(`crdb_sql_wide_${values[0]}`).length > 0);
+    for (const viewport of [DESKTOP, PHONE]) {
+      const { page, errors } = await open({ exporter }, { viewport });
+      await page.getByText('Live.', { exact: true }).waitFor();
+      const names = await page.locator('#queries tbody th').allTextContents();
+      expect(names).toEqual([...HOSTILE_NAMES, ...long]);
+      expect(await page.evaluate('window.hacked')).toBeUndefined();
+      expect(await overflowOf(page)).toBe(0);
+      const cut = viewport === PHONE ? await page.evaluate(CUT_OFF) : [];
+      expect(cut).toEqual([]);
+      const { violations } = await new AxeBuilder({ page }).analyze();
+      expect(violations.filter(({ impact }) => impact !== 'minor').map(({ id }) => id)).toEqual([]);
+      expect(errors).toEqual([]);
+      await page.context().close();
+    }
   });
 
   test('updates without a reload and keeps the focus', async () => {

@@ -36,10 +36,12 @@ const SUCCESS = gauge({
 interface LastRun {
   /** When it began, monotonic ms. */
   readonly startedMs: number;
+  readonly durationSeconds: number;
   readonly failure: RequestError | undefined;
-  /** Of the last run that succeeded, with its time. */
+  /** Of the last run that succeeded, with its monotonic and its wall time, ms. */
   readonly rows: readonly QueryRow[];
   readonly rowsMs: number;
+  readonly succeededMs: number | undefined;
 }
 
 /** The last runs by the name of the query. */
@@ -48,19 +50,21 @@ type State = Map<string, LastRun>;
 type Context = CollectorPoll<OptionValues<typeof OPTIONS>, State>;
 
 /** A query with what is known of it. */
-export interface QueryStatus {
+export interface KnownQuery {
   readonly query: Query;
   /** Undefined where no run has succeeded, or not lately. */
   readonly rows: readonly QueryRow[] | undefined;
   /** Why the last run failed. */
   readonly failure: RequestError | undefined;
-  /** Whether it has ended. */
-  readonly hasRun: boolean;
+  /** Of the last run; undefined where none has ended. */
+  readonly durationSeconds: number | undefined;
+  /** The last run that succeeded, wall clock, ms. */
+  readonly succeededMs: number | undefined;
 }
 
 export interface SqlResult extends CollectorResult {
   /** In the order of the configuration. */
-  readonly queries: readonly QueryStatus[];
+  readonly queries: readonly KnownQuery[];
 }
 
 /** POST /sql/: the queries of the configuration. */
@@ -119,7 +123,8 @@ export const sql = defineCollector({
   lastingSamples(result, set, { options, shard }) {
     for (const { name } of options.queries) {
       const status = result?.queries.find(({ query }) => query.name === name);
-      const isGood = status !== undefined && status.hasRun && status.failure === undefined;
+      const hasRun = status?.durationSeconds !== undefined;
+      const isGood = hasRun && status.failure === undefined;
       set.set(SUCCESS, { query: name, shard }, Number(isGood));
     }
   },
@@ -145,17 +150,26 @@ async function runQuery(
   const { state, monotonicMs, runningMs, endsAtMs = Infinity } = context;
   const { name, sql: text, database } = query;
   const startedMs = monotonicMs();
-  const timeoutMs = Math.min(query.timeout * 1000, Math.max(1, endsAtMs - runningMs()));
-  const before = state.get(name) ?? { rows: [], rowsMs: -Infinity };
+  const sentMs = runningMs();
+  const timeoutMs = Math.min(query.timeout * 1000, Math.max(1, endsAtMs - sentMs));
+  const before = state.get(name) ?? { rows: [], rowsMs: -Infinity, succeededMs: undefined };
+  const durationSeconds = (): number => (runningMs() - sentMs) / 1000;
   try {
     const request = { name: `query ${name}`, sql: text, database, timeoutMs };
     const rows = readRows(query, await api.sql(context, request));
-    state.set(name, { startedMs, failure: undefined, rows, rowsMs: startedMs });
+    state.set(name, {
+      startedMs,
+      durationSeconds: durationSeconds(),
+      failure: undefined,
+      rows,
+      rowsMs: startedMs,
+      succeededMs: context.nowMs(),
+    });
     return undefined;
   } catch (error) {
     const failure = failureOf(error);
     if (failure.limit !== undefined) context.limits.add(failure.limit);
-    state.set(name, { ...before, startedMs, failure });
+    state.set(name, { ...before, startedMs, durationSeconds: durationSeconds(), failure });
     return failure;
   }
 }
@@ -167,7 +181,7 @@ const MAX_GRACE_SECONDS = 600;
  * Old rows are left out when they would be too old before the next poll: older than three intervals, than one and ten minutes, or
  * than `max_age`, if that is longer. Example: with 60 s, rows of 12:00 are shown until 12:03, if every run after it fails.
  */
-function describe(query: Query, context: Context, pollStartMs: number): QueryStatus {
+function describe(query: Query, context: Context, pollStartMs: number): KnownQuery {
   const { state, monotonicMs, intervalSeconds, maxAgeSeconds = 0 } = context;
   const run = state.get(query.name);
   const interval = query.interval ?? intervalSeconds;
@@ -180,7 +194,8 @@ function describe(query: Query, context: Context, pollStartMs: number): QuerySta
     query,
     rows: isCurrent ? run?.rows : undefined,
     failure: run?.failure,
-    hasRun: run !== undefined,
+    durationSeconds: run?.durationSeconds,
+    succeededMs: run?.succeededMs,
   };
 }
 

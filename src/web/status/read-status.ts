@@ -7,12 +7,12 @@ import { formatAdvice } from '../../findings/polls.ts';
 import { bySeverity, linkFinding } from '../../findings/problem.ts';
 import type {
   ClusterStatus,
-  CollectorState,
-  CollectorStatus,
   CommandForm,
   Finding,
+  ShownError,
   Status,
 } from '../../findings/status.ts';
+import type { PollFailure } from '../../polling/outcome.ts';
 import { completeCommands } from './commands.ts';
 
 /** The source of the status page and of /api/status. */
@@ -62,10 +62,17 @@ function readClusterStatus(
   const complete = (text: string) => completeCommands(text, commandForm, clusters().length, name);
   const { links } = findingSettings();
   const history = histories.ofCluster(name);
-  const { findings, collectors, ...reading } = history.read(cluster, nowMs);
+  const { findings, collectors, queries, ...reading } = history.read(cluster, nowMs);
   return {
     ...reading,
-    collectors: collectors.map((collector) => writeCollector(collector, name, complete)),
+    queries: queries?.map(({ failure, hasRows: _hasRows, ...query }) => ({
+      ...query,
+      error: writeError(failure, name, complete),
+    })),
+    collectors: collectors.map(({ failure, isOld: _isOld, ...collector }) => ({
+      ...collector,
+      error: writeError(failure, name, complete),
+    })),
     consoleUrl,
     mayBeOlder: history.isFromFirstPolls(reading.since, startedMs),
     findings: [...problems(), ...findings]
@@ -79,18 +86,15 @@ function readClusterStatus(
   };
 }
 
-function writeCollector(
-  { failure, isOld: _isOld, ...collector }: CollectorState,
+function writeError(
+  failure: PollFailure | undefined,
   cluster: string,
   complete: (text: string) => string,
-): CollectorStatus {
-  if (failure === undefined) return { ...collector, error: undefined };
+): ShownError | undefined {
+  if (failure === undefined) return undefined;
   const { error, remedy } = failure;
   const { reason, message } = error;
-  return {
-    ...collector,
-    error: { reason, message, advice: complete(formatAdvice(remedy, cluster)) },
-  };
+  return { reason, message, advice: complete(formatAdvice(remedy, cluster)) };
 }
 
 /** A text that changes when a poll begins or ends, data expires, limits change or a reload fails. */

@@ -138,8 +138,41 @@ export const HURT: ClusterStatus = {
     region: 'us-east1',
     statusSince: `${DAY}12:00:00.000Z`,
   },
+  queries: [
+    {
+      name: 'orders',
+      state: 'ok',
+      lastSuccessAt: `${DAY}13:59:30.000Z`,
+      durationSeconds: 0.031,
+      rowCount: 21,
+      rows: ['open', ''].map((state, at) => ({
+        labels: { state },
+        values: { orders: 12_345.5 + at, oldest_seconds: at === 0 ? 7 : undefined },
+      })),
+      error: undefined,
+    },
+    {
+      name: 'jobs',
+      state: 'failing',
+      lastSuccessAt: undefined,
+      durationSeconds: 5.1,
+      rowCount: undefined,
+      rows: undefined,
+      error: { reason: 'timeout', message: 'query jobs: too slow', advice: 'Use an index.' },
+    },
+    {
+      name: 'schedules',
+      state: 'waiting',
+      lastSuccessAt: undefined,
+      durationSeconds: undefined,
+      rowCount: undefined,
+      rows: undefined,
+      error: undefined,
+    },
+  ],
   collectors: [
     collector('nodes'),
+    collector('sql'),
     collector('ranges', { intervalSeconds: 90, isPolling: true, limits: ['bytes'] }),
     collector('sessions', { state: 'waiting', hasData: false, lastSuccessAt: undefined }),
     collector('cloud', {

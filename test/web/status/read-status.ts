@@ -14,7 +14,7 @@ const validate = ajv.compile(
 );
 
 /** The answer of /api/status, checked against its schema. */
-export async function readStatus({ exporter }: Scene): Promise<Status> {
+export async function readStatus({ exporter }: Pick<Scene, 'exporter'>): Promise<Status> {
   const status: Status = JSON.parse((await exporter.get('/api/status')).text);
   validate(status);
   expect(validate.errors ?? []).toEqual([]);
@@ -22,7 +22,9 @@ export async function readStatus({ exporter }: Scene): Promise<Status> {
 }
 
 /** The only cluster of the scene. */
-export async function readCluster(scene: Scene): Promise<Status['clusters'][number]> {
+export async function readCluster(
+  scene: Pick<Scene, 'exporter'>,
+): Promise<Status['clusters'][number]> {
   const [cluster] = (await readStatus(scene)).clusters;
   if (cluster === undefined) throw new Error('no cluster');
   return cluster;

@@ -17,7 +17,13 @@ import {
   withCode,
 } from './html.ts';
 import { nodeTable, reachability } from './node-panel.ts';
-import { assistantState, collectorTable, sessionTables, userFigures } from './panels.ts';
+import {
+  assistantState,
+  collectorTable,
+  queryTables,
+  sessionTables,
+  userFigures,
+} from './panels.ts';
 import {
   hotRanges,
   lastKnownRanges,
@@ -177,7 +183,7 @@ function panels(
   nowMs: number,
   { clusters, commands }: Status,
 ): readonly Html[] {
-  const { sessions, assistant, collectors, findings, consoleUrl, lastKnown } = cluster;
+  const { sessions, queries, assistant, collectors, findings, consoleUrl, lastKnown } = cluster;
   const nodes = lastKnown?.nodes ?? cluster.nodes;
   // Nothing that was last seen may lead to a decision: no ranges that depend on a node, no commands.
   const ranges = lastKnown?.ranges === undefined ? cluster.ranges : undefined;
@@ -204,6 +210,7 @@ function panels(
     ['Tables', 'ranges', ranges?.tables, ranges && loadedTables(ranges)],
     ['Hottest ranges', 'ranges', ranges?.hottest, ranges && hotRanges(ranges, details)],
     ['Sessions', 'sessions', sessions?.applications, sessions && sessionTables(sessions)],
+    ['Queries', 'sql', queries, queries && queryTables(queries, nowMs)],
     ['Migration assistant', 'cloud', [], assistant && assistantState(assistant, nowMs)],
   ] as const;
   const missing: string[] = [];

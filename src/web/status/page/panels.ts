@@ -1,12 +1,18 @@
 import type { AlertName } from '../../../alerts/alerts.ts';
 import type { SessionsStatus } from '../../../findings/session-status.ts';
-import type { AssistantStatus, ClusterStatus, CollectorStatus } from '../../../findings/status.ts';
+import type {
+  AssistantStatus,
+  ClusterStatus,
+  CollectorStatus,
+  QueryStatus,
+} from '../../../findings/status.ts';
 import {
   formatBytes,
   formatCount,
   formatDuration,
   formatNumber,
   formatRanges,
+  formatRows,
 } from '../../../format.ts';
 import type { Severity } from '../../../vocabulary.ts';
 import {
@@ -100,6 +106,39 @@ export function sessionTables({ applications, ...counts }: SessionsStatus): Html
 
 function formatAge(seconds: number): string {
   return seconds === 0 ? 'none' : formatDuration(seconds);
+}
+
+/** The queries of the user, each with the rows of its last run or why it failed. */
+export function queryTables(queries: readonly QueryStatus[], nowMs: number): Html {
+  return html`${queries.map(({ name, state, error, rows = [], rowCount, ...run }) => {
+    const first = rows.length < (rowCount ?? 0) && `, the first ${rows.length} here`;
+    return html`<h4 class="place">${icon(state)} ${name}</h4>
+      <p class="quiet">
+        ${state}${run.lastSuccessAt !== undefined && html`, ${relativeTime(run.lastSuccessAt, nowMs)} old`}${rowCount !== undefined && `, ${formatRows(rowCount)}`}${first}${run.durationSeconds !== undefined && `, took ${formatDuration(run.durationSeconds)}`}
+      </p>
+      ${error && html`<p class="place">${error.reason}: ${error.message}</p>`}
+      ${rowTable(name, rows)}`;
+  })}`;
+}
+
+type Row = NonNullable<QueryStatus['rows']>[number];
+
+/** The rows of a query: labels, then values. */
+function rowTable(name: string, rows: readonly Row[]): Html | false {
+  const [first] = rows;
+  if (first === undefined) return false;
+  return table(`Rows of ${name}`, rows, [
+    ...Object.keys(first.labels).map((label): Column<Row> => [
+      label,
+      ({ labels }) => labels[label] || '(empty)',
+      'name',
+    ]),
+    ...Object.keys(first.values).map((column): Column<Row> => [
+      column,
+      ({ values }) => values[column] ?? 'NULL',
+      'number',
+    ]),
+  ]);
 }
 
 /** The state of the migration assistant. */
