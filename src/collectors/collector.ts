@@ -80,7 +80,7 @@ export function collectorPoll<Options, State>(
 export interface CollectorResult {
   /** The poll failed, but what it found is published. */
   readonly failure?: RequestError | undefined;
-  /** What failed of a poll that succeeded, counted by reason beside the failed polls. */
+  /** What failed beside `failure`, also of a poll that succeeded: counted by reason as failed polls are. */
   readonly partFailures?: readonly RequestError[];
   /** Why a poll that succeeded has no data: `the server does not offer it`. Logged when it begins. */
   readonly noData?: string | undefined;

@@ -1,3 +1,4 @@
+import { sql } from '../collectors/sql/collector.ts';
 import { diagnose } from '../diagnosis/diagnosis.ts';
 import { capitalize, formatDuration, formatList, quoteArgument, toTime } from '../format.ts';
 import { codeOf, exceededPoll } from '../http/errors.ts';
@@ -123,7 +124,9 @@ function describeFailure(
   const affects = failing.map(({ name }) => name);
   const names = formatList(affects);
   const hasData = failing.every((collector) => collector.hasData);
-  const isRejected = reason === 'auth' || reason === 'forbidden';
+  // The alert does not count the collector sql, whose queries are refused one by one.
+  const isCounted = affects.some((name) => name !== sql.name);
+  const isRejected = isCounted && (reason === 'auth' || reason === 'forbidden');
   const isClusterDown = isApiDown && api === 'cluster';
   // While nothing responds, a longer poll only waits longer.
   const remedy =

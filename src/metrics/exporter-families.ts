@@ -168,7 +168,7 @@ export const collectorFamilies = {
     help: 'Failed polls by reason.',
     labels: ['collector', 'shard', 'reason'],
     notes:
-      'breaker_open: earlier failures of all URLs, or of the endpoint, blocked the request. A query of the collector sql that fails counts too.',
+      'breaker_open: earlier failures of all URLs, or of the endpoint, blocked the request. Of the collector sql each failed query counts, also in polls that succeed.',
   }),
   pollsSkipped: counter({
     name: 'crdb_exporter_polls_skipped_total',

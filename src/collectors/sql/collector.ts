@@ -92,21 +92,20 @@ export const sql = defineCollector({
   async collect(api, context): Promise<SqlResult> {
     const { options, state, monotonicMs } = context;
     const startMs = monotonicMs();
-    let failure: RequestError | undefined;
-    const failed: RequestError[] = [];
+    const runs: Run[] = [];
     for (const query of listDue(options.queries, state, startMs)) {
-      const error = await runQuery(api, context, query);
+      const run = await runQuery(api, context, query);
+      runs.push(run);
       // Without a response to the statement the next one would have none either.
-      if (error !== undefined && !(error instanceof StatementError)) {
-        failure = error;
-        break;
-      }
-      if (error !== undefined) failed.push(error);
+      if (run.failure !== undefined && !(run.failure instanceof StatementError)) break;
     }
     const queries = options.queries.map((query) => describe(query, context, startMs));
-    const failures = queries.flatMap((query) => query.failure ?? []);
-    if (failures.length === queries.length) failure ??= mostFrequent(failures);
-    return { queries, failure, partFailures: failure === undefined ? failed : [] };
+    const failures = runs.flatMap(({ failure }) => failure ?? []);
+    // A refused statement is the failure of its query: the API works.
+    const last = failures.find((failure) => !(failure instanceof StatementError));
+    const isSilent = runs.length > 0 && runs.every(({ isAnswered }) => !isAnswered);
+    const failure = last ?? (isSilent ? mostFrequent(failures) : undefined);
+    return { queries, failure, partFailures: failures.filter((each) => each !== failure) };
   },
 
   samples({ queries }, set) {
@@ -141,12 +140,15 @@ function listDue(queries: readonly Query[], state: State, nowMs: number): readon
     .toSorted((a, b) => (waited(b) === waited(a) ? 0 : waited(b) - waited(a)));
 }
 
-/** Runs a query and keeps what it found. Resolves to its failure; rejects when the process stops. */
-async function runQuery(
-  api: ClusterApi,
-  context: Context,
-  query: Query,
-): Promise<RequestError | undefined> {
+/** A run that has ended. */
+interface Run {
+  readonly failure: RequestError | undefined;
+  /** Whether the server has run or refused the statement. */
+  readonly isAnswered: boolean;
+}
+
+/** Runs a query and keeps what it found. */
+async function runQuery(api: ClusterApi, context: Context, query: Query): Promise<Run> {
   const { state, monotonicMs, runningMs, endsAtMs = Infinity } = context;
   const { name, sql: text, database } = query;
   const startedMs = monotonicMs();
@@ -154,9 +156,12 @@ async function runQuery(
   const timeoutMs = Math.min(query.timeout * 1000, Math.max(1, endsAtMs - sentMs));
   const before = state.get(name) ?? { rows: [], rowsMs: -Infinity, succeededMs: undefined };
   const durationSeconds = (): number => (runningMs() - sentMs) / 1000;
+  let isAnswered = false;
   try {
     const request = { name: `query ${name}`, sql: text, database, timeoutMs };
-    const rows = readRows(query, await api.sql(context, request));
+    const result = await api.sql(context, request);
+    isAnswered = true;
+    const rows = readRows(query, result);
     state.set(name, {
       startedMs,
       durationSeconds: durationSeconds(),
@@ -165,12 +170,13 @@ async function runQuery(
       rowsMs: startedMs,
       succeededMs: context.nowMs(),
     });
-    return undefined;
+    return { failure: undefined, isAnswered };
   } catch (error) {
     const failure = failureOf(error);
     if (failure.limit !== undefined) context.limits.add(failure.limit);
     state.set(name, { ...before, startedMs, durationSeconds: durationSeconds(), failure });
-    return failure;
+    const isRefused = failure instanceof StatementError && failure.sqlState !== undefined;
+    return { failure, isAnswered: isAnswered || isRefused };
   }
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Quirks } from '../../../simulator/quirks.ts';
+import type { Status } from '../../../src/findings/status.ts';
 import { OPTIONS_OF_DIALECTS } from './dialects.ts';
 import { openSimulator, ORDERS, runQueries } from './queries.ts';
 
@@ -100,6 +101,46 @@ test('one failing query leaves the others alone', async () => {
   const { text } = await exporter.get('/api/status');
   expect(text).toContain('query missing_table: the server refused the statement (SQLSTATE 42P01)');
   expect(text).not.toContain('nowhere');
+});
+
+test('a refused query is the failure of that query alone, also where there is no other', async () => {
+  const canned = {
+    contains: 'FROM hidden',
+    columns: [],
+    rows: [],
+    privilege: 'VIEWACTIVITY',
+  } as const;
+  const exporter = await runQueries(await openSimulator({ sqlResults: [canned] }), [
+    { ...ORDERS, sql: 'SELECT state, count FROM hidden' },
+  ]);
+  const failures = { collector: 'sql', reason: 'forbidden' };
+  const seen = await exporter.until(
+    (scrape) => (scrape.value('crdb_exporter_poll_failures_total', failures) ?? 0) > 1,
+  );
+  expect(seen.value(SUCCESS, isGood)).toBe(0);
+  expect(seen.value('crdb_up', { api: 'cluster' })).toBe(1);
+  expect(seen.value('crdb_exporter_collector_success', { collector: 'sql' })).toBe(1);
+  const status: Status = JSON.parse((await exporter.get('/api/status')).text);
+  const [cluster] = status.clusters;
+  expect(cluster?.collectors).toMatchObject([{ name: 'sql', state: 'ok' }]);
+  const [finding, ...others] = cluster?.findings ?? [];
+  expect(finding).toMatchObject({ key: 'query orders', level: 'warning', about: 'exporter' });
+  expect([finding?.alert, ...others]).toEqual([undefined]);
+});
+
+test('without a response to any statement the poll fails, once', async () => {
+  const simulator = await openSimulator();
+  const exporter = await runQueries(simulator, [ORDERS, { ...ORDERS, name: 'other' }]);
+  await exporter.until((scrape) => scrape.value(SUCCESS, isGood) === 1);
+  simulator.fault({ kind: 'status', status: 500, endpoint: 'sql' });
+  const isFailing = { collector: 'sql' };
+  const seen = await exporter.until(
+    (scrape) => scrape.value('crdb_exporter_collector_success', isFailing) === 0,
+  );
+  expect(seen.value(SUCCESS, isGood)).toBe(0);
+  const status: Status = JSON.parse((await exporter.get('/api/status')).text);
+  const alerts = status.clusters[0]?.findings.map(({ alert }) => alert);
+  expect(alerts).toEqual(['CrdbClusterApiDown']);
 });
 
 test('old rows of a failing query are shown until they are too old', async () => {
