@@ -95,14 +95,14 @@ export function formatStores(ids: readonly string[]): string {
   return `${ids.length === 1 ? 'store' : 'stores'} ${formatList(ids)}`;
 }
 
-/** `1 range`, `60 ranges`. */
-export function formatRanges(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? 'range' : 'ranges'}`;
+/** `1 row`, `60 rows`. */
+export function formatCounted(count: number, what: string): string {
+  return `${formatCount(count)} ${count === 1 ? what : `${what}s`}`;
 }
 
-/** `1 row`, `60 rows`. */
-export function formatRows(count: number): string {
-  return `${formatCount(count)} ${count === 1 ? 'row' : 'rows'}`;
+/** `1 range`, `60 ranges`. */
+export function formatRanges(count: number): string {
+  return formatCounted(count, 'range');
 }
 
 /** The name of a table, or `table 112` where only its id is known. */

@@ -116,9 +116,10 @@ export function chooseCluster({ clusters }: Config, name: string | undefined): C
   throw usageError(`no cluster ${JSON.stringify(name)} is configured: ${hint}`);
 }
 
-/** Remembers the last request to each endpoint; with `--verbose` all are logged on standard error. */
+/** Remembers the last request to each endpoint, and what all of them cost; with `--verbose` all are logged on standard error. */
 export class RequestRecorder implements RequestListener {
   readonly #last = new Map<string, FinishedRequest>();
+  readonly #sums = new Map<string, Pick<FinishedRequest, 'bytes' | 'seconds'>>();
   readonly #log: Log;
 
   constructor(isVerbose = false) {
@@ -128,6 +129,9 @@ export class RequestRecorder implements RequestListener {
 
   requestFinished(request: FinishedRequest): void {
     this.#last.set(request.endpoint, request);
+    const { bytes, seconds } = this.sumOf(request.endpoint);
+    const sums = { bytes: bytes + request.bytes, seconds: seconds + request.seconds };
+    this.#sums.set(request.endpoint, sums);
     this.#log.debug(request, 'request finished');
   }
 
@@ -137,6 +141,11 @@ export class RequestRecorder implements RequestListener {
 
   last(endpoint: Endpoint): FinishedRequest | undefined {
     return this.#last.get(endpoint);
+  }
+
+  /** Of all requests to an endpoint. */
+  sumOf(endpoint: Endpoint): Pick<FinishedRequest, 'bytes' | 'seconds'> {
+    return this.#sums.get(endpoint) ?? { bytes: 0, seconds: 0 };
   }
 
   /** Whether a server has answered: then scheme and port are right. */

@@ -1,5 +1,6 @@
 import type { AlertName } from '../alerts/alerts.ts';
 import type { CollectorOf, CollectorResult } from '../collectors/collector.ts';
+import { nodes } from '../collectors/nodes/collector.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { diagnose } from '../diagnosis/diagnosis.ts';
 import type { Operation } from '../diagnosis/failure.ts';
@@ -71,7 +72,10 @@ export class Checklist {
     return { detail: request.cause, advice: request.remedy };
   }
 
-  /** Adds what `work` found, after the size and time of its responses, or why it failed with the verdict `failed`. */
+  /**
+   * Adds what `work` found, after the size and time of its responses, or why it failed with the verdict `failed`. A list of nodes
+   * that another operation reads first is no part of its size and time: it has a line of its own.
+   */
   async run(
     check: string,
     target: string,
@@ -81,30 +85,43 @@ export class Checklist {
   ): Promise<CheckCost> {
     const stats = createPollStats(this.signal);
     const startedAt = performance.now();
+    const before = this.recorder.sumOf('nodes');
+    const nodesRead = () => {
+      const { bytes, seconds } = this.recorder.sumOf('nodes');
+      if (operation.name === nodes.name) return { bytes: 0, seconds: 0 };
+      return { bytes: bytes - before.bytes, seconds: seconds - before.seconds };
+    };
     let reason: FailureReason | undefined;
     try {
       const found = await work(stats);
-      const seconds = (performance.now() - startedAt) / 1000;
-      const size = `${formatBytes(stats.bytes)} in ${formatDuration(seconds)}`;
-      const detail = [stats.bytes > 0 ? size : '', found.detail].filter(Boolean).join('; ');
+      const seconds = (performance.now() - startedAt) / 1000 - nodesRead().seconds;
+      const bytes = stats.bytes - nodesRead().bytes;
+      const size = `${formatBytes(bytes)} in ${formatDuration(Math.max(0, seconds))}`;
+      const detail = [bytes > 0 ? size : '', found.detail].filter(Boolean).join('; ');
       this.add(check, { ...found, detail }, target);
     } catch (error) {
       reason = failureOf(error).reason;
       const name = reason === 'tls' ? 'TLS' : check;
       this.add(name, { verdict: failed, ...this.explain(operation, error) }, target);
     }
-    return { reason, bytes: stats.bytes, seconds: answerSeconds(stats) };
+    const { bytes, seconds } = nodesRead();
+    return {
+      reason,
+      bytes: stats.bytes - bytes,
+      seconds: Math.max(0, answerSeconds(stats) - seconds),
+    };
   }
 
   /**
-   * Polls a collector once with its configured options and adds what it found, or why it failed: only a warning while the
-   * collector is disabled. A failed poll may have a result, too.
+   * Polls a collector once, with its configured options unless others are chosen, and adds what it found, or why it failed: only a
+   * warning while the collector is disabled. A failed poll may have a result, too.
    */
   async poll<A extends Api, Options, State, R extends CollectorResult>(
     collector: CollectorOf<A, Options, State, R>,
     api: PollTarget<A>['api'],
     describe: (result: R, items: number) => Verdict,
     chosen?: ChosenPoll<Options>,
+    check = collector.request,
   ): Promise<CheckCost & { readonly result: R | undefined }> {
     const { config } = this;
     let result: R | undefined;
@@ -121,7 +138,7 @@ export class Checklist {
     };
     const target = collector.api === 'cluster' ? CLUSTER_API : 'Cloud API';
     const failed = config.collectors[collector.name]?.enabled ? 'failed' : 'warning';
-    const cost = await this.run(collector.request, target, collector, work, failed);
+    const cost = await this.run(check, target, collector, work, failed);
     return { ...cost, result };
   }
 }

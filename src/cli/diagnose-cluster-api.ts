@@ -28,7 +28,14 @@ import {
   isOutside,
 } from '../findings/scan-check.ts';
 import { findHiddenSessions } from '../findings/session-problems.ts';
-import { formatBytes, formatCount, formatDuration, formatList, formatNodes } from '../format.ts';
+import {
+  formatBytes,
+  formatCount,
+  formatCounted,
+  formatDuration,
+  formatList,
+  formatNodes,
+} from '../format.ts';
 import { createPollStats } from '../http/poll-stats.ts';
 import { stretchInterval } from '../polling/schedule.ts';
 import { sum } from '../sum.ts';
@@ -78,18 +85,18 @@ export async function checkClusterApi(
   }
   const { result: known, reason } = await list.poll(nodes, api, ({ nodes: all }) => {
     const builds = new Set(all.map(({ buildTag }) => buildTag));
-    return ok(`${all.length} nodes of ${[...builds].join(', ')}`);
+    return ok(`${formatCounted(all.length, 'node')} of ${[...builds].join(', ')}`);
   });
   if (reason === 'auth') return;
   if (known !== undefined) addNodes(list, known, options.thresholds);
   await checkRanges(list, api, known, options);
   await list.poll(sessions, api, (found) => describeSessions(list, found, known));
   await list.poll(network, api, describeNetwork);
-  await list.poll(tables, api, (found) => describeTables(list, found));
+  await checkTables(list, api);
   await checkQueries(list, api);
   for (const collector of COLLECTORS) {
     if (DESCRIBED.has(collector) || collector.api === 'cloud') continue;
-    await list.poll(collector, api, (_, items) => ok(`${formatCount(items)} items`));
+    await list.poll(collector, api, (_, items) => ok(formatCounted(items, 'item')));
   }
 }
 
@@ -166,7 +173,7 @@ async function checkRanges(
 function describeScan(list: Checklist, result: RangesResult): Verdict {
   const { scanned, failed } = result;
   const where = formatNodes(scanned.map(({ nodeId }) => nodeId));
-  const detail = `${formatCount(countReplicas(result))} replicas on ${where}`;
+  const detail = `${formatCounted(countReplicas(result), 'replica')} on ${where}`;
   const [first] = failed;
   if (first === undefined) return ok(detail);
   const unread = formatNodes(failed.map(({ nodeId }) => nodeId));
@@ -231,7 +238,7 @@ function describeSessions(
   found: SessionsResult,
   known: NodesResult | undefined,
 ): Verdict {
-  const detail = `${formatCount(sum(Array.from(found.nodes.values(), sizeOf)))} sessions`;
+  const detail = formatCounted(sum(Array.from(found.nodes.values(), sizeOf)), 'session');
   const hidden = known && findHiddenSessions(config, found, known);
   if (hidden !== undefined) {
     const { text, next, alert } = hidden;
@@ -263,7 +270,7 @@ async function checkQueries(list: Checklist, api: ClusterApi): Promise<void> {
       const options = { queries: [query] };
       const { queries } = await collectOnce(sql, { config, api, stats }, { options });
       const [{ rows = [], failure } = {}] = queries;
-      if (failure === undefined) return ok(`${formatCount(rows.length)} rows`);
+      if (failure === undefined) return ok(formatCounted(rows.length, 'row'));
       const { cause: detail, remedy: advice } = explainQuery(failure, config) ?? {
         cause: failure.message,
         remedy: undefined,
@@ -273,21 +280,44 @@ async function checkQueries(list: Checklist, api: ClusterApi): Promise<void> {
   }
 }
 
-/** How many tables were read; what could not be read has lines of its own. */
-function describeTables(
+const TABLE_LIST = 'GET /table_metadata/';
+
+/** Reads the list of all tables and the details of the configured ones: a line for each. */
+async function checkTables(list: Checklist, api: ClusterApi): Promise<void> {
+  const options = collectorOptions(list.config, tables);
+  const { discover, tables: listed } = options;
+  if (discover !== false) {
+    const describe = (found: TablesResult): Verdict => describeTableList(list, found);
+    const chosen = { options: { ...options, tables: [] } };
+    await list.poll(tables, api, describe, chosen, TABLE_LIST);
+  }
+  if (listed.length > 0) {
+    const describe = (found: TablesResult): Verdict => describeTableDetails(list, found);
+    await list.poll(tables, api, describe, { options: { ...options, discover: false } });
+  }
+  if (discover === false && listed.length === 0) {
+    list.add(tables.request, { verdict: 'skipped', detail: 'no table is configured' });
+  }
+}
+
+function describeTableList(list: Checklist, { discovery, missing = [] }: TablesResult): Verdict {
+  const [unread] = missing;
+  if (unread === undefined) {
+    const count = discovery?.all.length ?? 0;
+    return ok(`names and sizes of ${formatCounted(count, 'table')}`);
+  }
+  // Releases before 24.3 do not list their tables, which is no fault of anybody.
+  const verdict = unread.failure.reason === 'not_available' ? 'skipped' : 'warning';
+  return { verdict, ...list.explain(tables, unread.failure) };
+}
+
+/** How many tables were read; those that could not be read have lines of their own. */
+function describeTableDetails(
   list: Checklist,
-  { tables: read, discovery, missing = [] }: TablesResult,
+  { tables: read, missing = [] }: TablesResult,
 ): Verdict {
   for (const { name, failure } of missing) {
-    const check = name === undefined ? 'GET /table_metadata/' : `table ${name}`;
-    // Releases before 24.3 do not list their tables, which is no fault of anybody.
-    const isOld = failure.reason === 'not_available' && name === undefined;
-    const verdict = isOld ? 'skipped' : name === undefined ? 'warning' : 'failed';
-    list.add(check, { verdict, ...list.explain(tables, failure) });
+    list.add(`table ${name}`, { verdict: 'failed', ...list.explain(tables, failure) });
   }
-  const names = discovery && `names and sizes of ${formatCount(discovery.all.length)} tables`;
-  const details = read.length > 0 ? `details of ${formatCount(read.length)}` : undefined;
-  const detail = [names, details].filter(Boolean).join(', ');
-  if (detail !== '') return ok(detail);
-  return { verdict: 'skipped', detail: 'no table is listed or configured' };
+  return ok(`details of ${formatCounted(read.length, 'table')}`);
 }

@@ -10,6 +10,8 @@ import { configFlag, runHere, writeTemporary } from '../run.ts';
 type Options = NonNullable<Parameters<typeof startSimulator>[0]>;
 type Adapted = NonNullable<Parameters<typeof configFlag>[1]>;
 
+const TABLE_LIST = 'GET /table_metadata/';
+
 interface Finding {
   readonly check: string;
   readonly target: string;
@@ -66,6 +68,17 @@ describe('a healthy cluster', () => {
     expect(of('GET /nodes/')?.detail).toMatch(/^\S+ \w+ in .*; 3 nodes of v\d/);
     expect(of('GET /sessions/')?.detail).toMatch(/; 20 sessions$/);
     expect(of(cloud.request)?.detail).toContain('there is none');
+  });
+
+  test('has lines about one request each, without the list of nodes that others read first', async () => {
+    await using simulator = await simulate({ nodes: 1 });
+    const { of } = await diagnoseBy(await configFlag(simulator));
+    const sizeOf = (check: string): string =>
+      / KiB| MiB| B/.exec(of(check)?.detail ?? '')?.[0] ?? '';
+    expect(of('GET /nodes/')?.detail).toMatch(/ [KM]iB in .*; 1 node of v/);
+    expect(sizeOf('GET /_status/connectivity')).toBe(' B');
+    expect(of(TABLE_LIST)?.detail).toMatch(/; names and sizes of \d+ tables$/);
+    expect(of(tables.request)).toBeUndefined();
   });
 
   test('has an estimate of the range scan from its smallest node', async () => {
@@ -242,7 +255,8 @@ describe('what is wrong is found with its remedy:', () => {
     const more = 'collectors: { tables: { tables: [movr.public.rides, movr.public.nowhere] } }\n';
     const { code, of } = await diagnose({}, { more });
     expect(code).toBe(1);
-    expect(of(tables.request)?.detail).toMatch(/details of 1$|details of 1;/);
+    expect(of(tables.request)?.detail).toMatch(/; details of 1 table;/);
+    expect(of(TABLE_LIST)?.detail).toMatch(/ in .*; names and sizes of \d+ tables$/);
     expect(of('table movr.public.nowhere')?.advice).toContain('check the names');
   });
 
@@ -250,18 +264,18 @@ describe('what is wrong is found with its remedy:', () => {
     const privileges = ['VIEWCLUSTERMETADATA', 'VIEWACTIVITY'] as const;
     const users = [{ name: 'blind', password: 'x', privileges }];
     const { of } = await diagnose({ username: 'blind', password: 'x', users });
-    expect(of(tables.request)).toMatchObject({ verdict: 'warning' });
-    expect(of(tables.request)?.detail).toContain('GRANT CONNECT ON DATABASE … to it');
+    expect(of(TABLE_LIST)).toMatchObject({ verdict: 'warning' });
+    expect(of(TABLE_LIST)?.detail).toContain('GRANT CONNECT ON DATABASE … to it');
   });
 
   test('no list of the tables, where it is demanded', async () => {
     const quirks = { tableMetadata: false };
     const { code, of } = await diagnose({ quirks });
-    const verdicts = ['GET /table_metadata/', tables.request].map((check) => of(check)?.verdict);
-    expect([code, ...verdicts]).toEqual([0, 'skipped', 'skipped']);
+    const verdicts = [TABLE_LIST, tables.request].map((check) => of(check)?.verdict);
+    expect([code, ...verdicts]).toEqual([0, 'skipped', undefined]);
     const more = 'collectors: { tables: { discover: true } }\n';
     const demanded = await diagnose({ quirks }, { more });
-    expect([demanded.code, demanded.of(tables.request)?.verdict]).toEqual([1, 'failed']);
+    expect([demanded.code, demanded.of(TABLE_LIST)?.verdict]).toEqual([1, 'failed']);
   });
 
   test('an API key without the role', async () => {

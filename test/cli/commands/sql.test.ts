@@ -37,6 +37,7 @@ async function run(options: Partial<SimulatorOptions>, sql: string, ...args: rea
         relation: 'hidden',
       },
       { contains: 'FROM none', columns: COLUMNS, rows: [] },
+      { contains: 'FROM single', columns: COLUMNS, rows: [['open', 1.5, 3]] },
       { contains: 'FROM activity', columns: COLUMNS, rows: [], privilege: 'VIEWACTIVITY' },
     ],
     ...options,
@@ -107,6 +108,8 @@ test('other errors are printed with the text of the server, for the person alone
 test('diagnose runs each query once, with its rows and what is missing', async () => {
   const good = await run({}, 'SELECT * FROM orders', 'diagnose');
   expect(good.out).toMatch(/✓ query orders +\d+ B in .*; 2 rows/);
+  const single = await run({}, 'SELECT * FROM single', 'diagnose');
+  expect(single.out).toMatch(/✓ query orders +\d+ B in .*; 1 row$/m);
   const refused = await run({}, 'SELECT * FROM hidden', 'diagnose');
   expect(refused.out).toMatch(/! query orders .*SQLSTATE 42501/);
   expect(refused.out).toContain('→ run GRANT SELECT ON TABLE hidden TO watcher;');

@@ -9,10 +9,10 @@ import type {
 import {
   formatBytes,
   formatCount,
+  formatCounted,
   formatDuration,
   formatNumber,
   formatRanges,
-  formatRows,
 } from '../../../format.ts';
 import type { Severity } from '../../../vocabulary.ts';
 import {
@@ -114,7 +114,7 @@ export function queryTables(queries: readonly QueryStatus[], nowMs: number): Htm
     const first = rows.length < (rowCount ?? 0) && `, the first ${rows.length} here`;
     return html`<h4 class="place">${icon(state)} ${name}</h4>
       <p class="quiet">
-        ${state}${run.lastSuccessAt !== undefined && html`, ${relativeTime(run.lastSuccessAt, nowMs)} old`}${rowCount !== undefined && `, ${formatRows(rowCount)}`}${first}${run.durationSeconds !== undefined && `, took ${formatDuration(run.durationSeconds)}`}
+        ${state}${run.lastSuccessAt !== undefined && html`, ${relativeTime(run.lastSuccessAt, nowMs)} old`}${rowCount !== undefined && `, ${formatCounted(rowCount, 'row')}`}${first}${run.durationSeconds !== undefined && `, took ${formatDuration(run.durationSeconds)}`}
       </p>
       ${error && html`<p class="place">${error.reason}: ${error.message}</p>`}
       ${rowTable(name, rows)}`;
