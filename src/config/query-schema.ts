@@ -48,10 +48,10 @@ const help = v.pipe(
   v.maxLength(MAX_HELP_LENGTH, invalid(`is too long: at most ${MAX_HELP_LENGTH} characters`)),
 );
 
-const NOT_VALUES = 'is not a map of columns: write it as { schedules: gauge }';
+const NOT_VALUES = 'not a map of columns: write it as { schedules: gauge }';
 
 const values = v.pipe(
-  v.record(anyText, choice(['gauge', 'counter']), invalid(NOT_VALUES)),
+  v.record(anyText, choice(['gauge', 'counter']), NOT_VALUES),
   rejectIf<Record<string, 'gauge' | 'counter'>>((columns) => {
     const count = Object.keys(columns).length;
     if (count === 0) return 'the map is empty: name a column with numbers';

@@ -48,6 +48,8 @@ function prepareInput(
       const inner = unwrap(member);
       // valibot takes an empty list for a map without keys, but reports one with a member.
       if (Array.isArray(value) && value.length === 0 && inner.entries) container[name] = [null];
+      // It takes any list for a map whose keys are numbers.
+      else if (Array.isArray(value) && inner.type === 'record') container[name] = null;
       else if (isContainer(value)) prepareInput(inner, value, document, memberPath);
       else if (typeof value === 'string') {
         const { valueType } = v.getMetadata(inner);

@@ -75,7 +75,7 @@ test('wrong names, columns, types and settings are reported at once, each at its
     'exporter.yml:6:58: collectors.sql.queries[1].values.a: "summary" is not one of gauge, counter',
     'exporter.yml:7:53: collectors.sql.queries[2].values: the map is empty: name a column with numbers',
     'exporter.yml:7:67: collectors.sql.queries[2].max_rows: 5000 is too large: at most 1000',
-    'exporter.yml:8:54: collectors.sql.queries[3].values.0: "a" is not one of gauge, counter',
+    'exporter.yml:8:53: collectors.sql.queries[3].values: not a map of columns: write it as { schedules: gauge }',
     'exporter.yml:8:67: collectors.sql.queries[3].labels[0]: "B" is not a name of lower case letters, digits and _, as schedules_paused',
     'exporter.yml:9:67: collectors.sql.queries[4].limit: unknown key "limit"; expected name, help, sql, database, labels, values, interval, timeout, max_rows',
   ]);
