@@ -5,7 +5,7 @@ import { startSimulator } from '../../simulator/index.ts';
 import { listLosses } from '../../tools/report/losses.ts';
 import { configFlag, runHere } from '../cli/run.ts';
 import { expectGolden } from '../support/golden.ts';
-import { parseReport, reportOf, reportOfNodes, withoutFigures } from './reports.ts';
+import { lossesOf, parseReport, reportOf, reportOfNodes, withoutFigures } from './reports.ts';
 
 const CAPTURES = path.join(import.meta.dirname, '../collectors/nodes/captures');
 const captures = readdirSync(CAPTURES).filter((name) => name.endsWith('.json'));
@@ -16,8 +16,26 @@ describe('the report of a simulator', () => {
     const text = await reportOf({ dialect, faultyNodes: false, unusualNames: false });
     const file = `test/reports/simulator-${dialect}.json`;
     await expectGolden(withoutFigures(text), file, COMMAND);
-    const losses = listLosses(parseReport(text));
-    await expectGolden(`${losses.join('\n')}\n`, file.replace('.json', '.losses.txt'), COMMAND);
+    await expectGolden(lossesOf(text), file.replace('.json', '.losses.txt'), COMMAND);
+  });
+
+  test('counts each range once, and says of which nodes it read the ranges', async () => {
+    const options = { nodes: 3, ranges: 30, faultyNodes: false, unusualNames: false };
+    for (const [scan, ...flags] of [['one node'], ['all nodes', '--scan']] as const) {
+      const report = parseReport(await reportOf(options, ...flags));
+      const { listed, described, ...counts } = report.ranges;
+      expect([report.scan, listed, described]).toEqual([scan, 30, 30]);
+      for (const figures of Object.values(counts)) {
+        expect(Object.values(figures).reduce((sum, count) => sum + count, 0)).toBe(30);
+      }
+    }
+  });
+
+  test('has the states of jobs, and which texts it does not know', async () => {
+    const report = parseReport(await reportOf({}));
+    const jobs = report.requests.find(({ request }) => request === 'GET /_admin/v1/jobs');
+    expect(jobs?.enumerations['jobs[].status']).toMatchObject({ running: expect.any(Number) });
+    expect(Object.keys(jobs?.enumerations['jobs[].type'] ?? {})).toContain('BACKUP');
   });
 });
 
@@ -29,6 +47,18 @@ describe('the report of a record that an operator published', () => {
     const losses = listLosses(parseReport(text)).filter((line) => !line.endsWith('not requested'));
     await expectGolden(`${losses.join('\n')}\n`, file.replace('.json', '.losses.txt'), COMMAND);
   });
+});
+
+test('a loss names the families of a metric, and how many objects had no such field', () => {
+  const report = parseReport(reportOfNodes(Buffer.from('{ "nodes": [{}, { "node_id": 2 }] }')));
+  const losses = listLosses({ ...report, metrics: { ...report.metrics, sent: 1 } });
+  expect(losses).toContain('GET /api/v2/nodes/: nodes[].build_tag was not seen in 2 objects');
+  expect(losses).toContain('GET /api/v2/nodes/: next was not seen in 1 response');
+  const ofMetrics = losses.filter((line) => line.startsWith('metric '));
+  expect(ofMetrics).toContain(
+    'metric jobs.backup.resume_failed is missing: crdb_node_job_failures_total',
+  );
+  expect(ofMetrics.filter((line) => !line.includes(' is missing: crdb_'))).toEqual([]);
 });
 
 test('a metric that was renamed is missing, and its new name is listed', () => {

@@ -4,14 +4,17 @@ import path from 'node:path';
 import { onTestFinished } from 'vitest';
 import { type SimulatorOptions, startSimulator } from '../../simulator/index.ts';
 import { ServerReport } from '../../src/cli/report/server-report.ts';
-import type { Report } from '../../tools/report/losses.ts';
+import { listLosses, type Report } from '../../tools/report/losses.ts';
 import { configFlag, runHere } from '../cli/run.ts';
 
 /** The world stands still at this time, so that its sessions are always the same ones; its clock goes on. */
 const NOW_MS = Date.UTC(2026, 2, 1, 12);
 
 /** The report of a simulator as its text, which `diagnose --report` writes. */
-export async function reportOf(options: Partial<SimulatorOptions>): Promise<string> {
+export async function reportOf(
+  options: Partial<SimulatorOptions>,
+  ...flags: readonly string[]
+): Promise<string> {
   const startedMs = Date.now();
   const simulator = await startSimulator({
     nodes: 3,
@@ -26,7 +29,13 @@ export async function reportOf(options: Partial<SimulatorOptions>): Promise<stri
   const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-report-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   const file = path.join(folder, 'report.json');
-  const { err } = await runHere(['diagnose', '--report', file, await configFlag(simulator)]);
+  const { err } = await runHere([
+    'diagnose',
+    '--report',
+    file,
+    ...flags,
+    await configFlag(simulator),
+  ]);
   if (!err.includes('wrote the report')) throw new Error(err);
   return readFileSync(file, 'utf8');
 }
@@ -43,15 +52,23 @@ export function reportOfNodes(document: Buffer): string {
     bytes: document.length,
     start: document,
   });
-  return `${JSON.stringify(report.toJSON('0.1.0'), undefined, 2)}\n`;
+  return `${JSON.stringify(report.toJSON('0.1.0', 'one node'), undefined, 2)}\n`;
 }
 
 /** A report without what differs from run to run: times, sizes and counts. */
 export function withoutFigures(text: string): string {
   return text
-    .replaceAll(/"(milliseconds|bytes|readBytes)": \d+/g, '"$1": 0')
+    .replaceAll(/"(milliseconds|bytes|readBytes|cutResponses)": \d+/g, '"$1": 0')
     .replaceAll(/(number|text|boolean|object|list|null) \d+/g, '$1')
     .replaceAll(/("[\w.-]+"): \d+/g, '$1: 1');
+}
+
+/** The losses of a report as a text, without how many objects were looked at. */
+export function lossesOf(text: string): string {
+  const lines = listLosses(parseReport(text)).map((line) =>
+    line.replace(/ in \d[\d,]* (response|list|object)s?$/, ' in some $1s'),
+  );
+  return `${lines.join('\n')}\n`;
 }
 
 export function parseReport(text: string): Report {

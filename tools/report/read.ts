@@ -9,7 +9,12 @@ if (file === undefined) {
 } else {
   try {
     const report: Report = JSON.parse(readFileSync(file, 'utf8'));
-    const lines = [`versions: ${report.versions.join(', ')}`, ...listLosses(report)];
+    const { versions, scan, ranges } = report;
+    const lines = [
+      `versions: ${versions.join(', ')}`,
+      `ranges of ${scan}: ${ranges.listed} listed, ${ranges.described} with their descriptor`,
+      ...listLosses(report),
+    ];
     process.stdout.write(`${lines.join('\n')}\n`);
   } catch (error) {
     const reason = error instanceof Error ? error.message : String(error);

@@ -100,7 +100,7 @@ async function checkAndReport(
   using recorder = new ReportRecorder(cluster_api.urls);
   await checkCluster(checked, context, options, thresholds, recorder);
   list.results.push(...checked.results);
-  await recorder.write(file, context.build.version);
+  await recorder.write(file, context.build.version, options.scan);
   note(`wrote the report ${file}: read it before you publish it`);
 }
 

@@ -18,6 +18,8 @@ const MAPS: ReadonlySet<string> = new Set([
 /** The last word of numbers that stand for words. */
 const ENUMERATION =
   /(?:[._](?:status|state|type|level|kind|phase|membership)|[a-z](?:Status|State|Type|Level|Kind|Phase))$/;
+/** Texts that the server chooses from a list of its own. */
+const TEXT_ENUMERATION = /^jobs\[\]\.(?:status|type)$/;
 /** Larger numbers are none. */
 const MAX_ENUMERATION = 63;
 /** Deeper values are not looked at. */
@@ -25,10 +27,10 @@ const MAX_DEPTH = 24;
 /** More fields come from maps that this does not know. */
 const MAX_FIELDS = 1_000;
 
-/** Counts the fields of documents of one kind, by their paths: `nodes[].attrs.attrs[]`. No value is kept, but small enumerations. */
+/** Counts the fields of documents of one kind, by their paths: `nodes[].attrs.attrs[]`. No value is kept, but enumerations. */
 export class FieldCounts {
   readonly fields = new Map<string, TypeCounts>();
-  /** Counts of the values of numbers that are enumerations, by path. */
+  /** Counts of the values that are enumerations, by path. */
   readonly enumerations = new Map<string, Map<string, number>>();
 
   /** Counts the fields of a parsed document. */
@@ -36,6 +38,9 @@ export class FieldCounts {
     const type = typeOf(value);
     if (path !== '') this.#count(path, type);
     if (type === 'number' && ENUMERATION.test(path)) this.#countEnumeration(path, value);
+    if (typeof value === 'string' && TEXT_ENUMERATION.test(path)) {
+      this.#increaseEnumeration(path, isKnownName(value) ? value : 'other');
+    }
     if (depth > MAX_DEPTH || typeof value !== 'object' || value === null) return;
     if (Array.isArray(value)) {
       for (const item of value) this.add(item, `${path}[]`, depth + 1);
@@ -61,6 +66,10 @@ export class FieldCounts {
   #countEnumeration(path: string, value: unknown): void {
     const isSmall = typeof value === 'number' && Number.isInteger(value) && value >= 0;
     const name = isSmall && value <= MAX_ENUMERATION ? String(value) : 'other';
+    this.#increaseEnumeration(path, name);
+  }
+
+  #increaseEnumeration(path: string, name: string): void {
     const counts = this.enumerations.get(path) ?? new Map<string, number>();
     counts.set(name, (counts.get(name) ?? 0) + 1);
     this.enumerations.set(path, counts);

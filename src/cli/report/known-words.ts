@@ -11,8 +11,10 @@ import type { AnyShape } from '../../json/index.ts';
 
 /** The metrics that the exporter reads, of nodes and of stores. */
 export const READ_METRICS: readonly string[] = [
-  ...nodeKeys({ keys: [], prefixes: [] }).keys,
-  ...storeKeys({ keys: [], prefixes: [] }).keys,
+  ...new Set([
+    ...nodeKeys({ keys: [], prefixes: [] }).keys,
+    ...storeKeys({ keys: [], prefixes: [] }).keys,
+  ]),
 ];
 
 /** Shapes of all responses of a cluster. */
@@ -57,6 +59,12 @@ const OTHER_WORDS = `
   unavailable under underreplicated unhealthy unit units unknown until updated upgrade uptime usage used user username users uuid valid
   value values version versions view violating virtual voter voters wait waiter waiters waiting wal warning window write writes zone zones`;
 
+/** Words of the types and states of jobs that no field has. */
+const JOB_WORDS = `
+  auto canceled env failed flush gc hot import ingestion inspect key logger logical migration mvcc new partial pause paused poll poller
+  producer reconciliation restore retention revert reverting rollback runner span spans standby stream succeeded telemetry ts
+  typedesc update visualizer`;
+
 /**
  * The words of which names in a report may consist. A name with any other word is not printed: where a server sends a map, its
  * keys may be names of tables, nodes or persons.
@@ -64,7 +72,7 @@ const OTHER_WORDS = `
 const KNOWN_WORDS: ReadonlySet<string> = new Set([
   ...SHAPES.flatMap(namesOf).flatMap(wordsOf),
   ...READ_METRICS.flatMap(wordsOf),
-  ...OTHER_WORDS.trim().split(/\s+/),
+  ...`${OTHER_WORDS}${JOB_WORDS}`.trim().split(/\s+/),
 ]);
 
 /** The names of all fields of a shape. */

@@ -38,6 +38,9 @@ interface RequestReport {
   /** Of all bodies, and of those that were looked at. */
   bytes: number;
   readBytes: number;
+  /** Bodies that were looked at, and those of them of which only the start was. */
+  readResponses: number;
+  cutResponses: number;
   readonly headers: Record<string, number>;
 }
 
@@ -53,9 +56,10 @@ export class ServerReport {
   readonly #fields = new Map<string, FieldCounts>();
   readonly #versions = new Set<string>();
   readonly #metrics = new Set<string>();
-  readonly #leases = new Map<string, number>();
-  readonly #replicas = new Map<string, number>();
-  readonly #voters = new Map<string, number>();
+  /** The kind of the lease of each range, and the replicas and voters of each, by its id: a range is counted once. */
+  readonly #leases = new Map<number, string>();
+  readonly #replicas = new Map<number, string>();
+  readonly #voters = new Map<number, string>();
   /** Ids of ranges by a node that lists them, for the request of their descriptors; no part of the report. */
   readonly listed: { nodeId: number; readonly rangeIds: number[] } = { nodeId: 0, rangeIds: [] };
 
@@ -70,6 +74,8 @@ export class ServerReport {
       milliseconds: 0,
       bytes: 0,
       readBytes: 0,
+      readResponses: 0,
+      cutResponses: 0,
       headers: {},
     };
     this.#requests.set(request, found);
@@ -79,9 +85,12 @@ export class ServerReport {
     for (const name of headers) increase(found.headers, HEADERS.has(name) ? name : 'other');
     const isGood = status !== undefined && status >= 200 && status < 300;
     if (known === undefined || !isGood) return;
-    const document = parse(start, bytes > start.length);
+    const isCut = bytes > start.length;
+    const document = parse(start, isCut);
     if (document === undefined) return;
     found.readBytes += start.length;
+    found.readResponses += 1;
+    found.cutResponses += Number(isCut);
     const fields = this.#fields.get(request) ?? new FieldCounts();
     this.#fields.set(request, fields);
     fields.add(document);
@@ -114,10 +123,10 @@ export class ServerReport {
     const lease = listOf(member(range, 'lease_history')).at(-1);
     const isSet = (name: string): boolean => (numberOf(member(lease, name)) ?? 0) > 0;
     const kind = isSet('term') ? 'leader' : isSet('epoch') ? 'epoch' : 'expiration';
-    increaseIn(this.#leases, lease === undefined ? 'none' : kind);
     const rangeId = numberOf(member(member(range, 'desc'), 'range_id'));
     const nodeId = numberOf(member(range, 'source_node_id'));
     if (rangeId === undefined || nodeId === undefined) return;
+    this.#leases.set(rangeId, lease === undefined ? 'none' : kind);
     this.listed.nodeId ||= nodeId;
     const { rangeIds } = this.listed;
     if (this.listed.nodeId === nodeId && rangeIds.length < MAX_DESCRIPTORS) rangeIds.push(rangeId);
@@ -125,14 +134,15 @@ export class ServerReport {
 
   #addDescriptor(range: unknown): void {
     const desc = member(member(member(range, 'state'), 'state'), 'desc');
+    const rangeId = Number(member(desc, 'rangeId'));
     const replicas = listOf(member(desc, 'internalReplicas'));
     const voters = replicas.filter((replica) => (numberOf(member(replica, 'type')) ?? 0) === 0);
-    increaseIn(this.#replicas, String(replicas.length));
-    increaseIn(this.#voters, String(voters.length));
+    this.#replicas.set(rangeId, String(replicas.length));
+    this.#voters.set(rangeId, String(voters.length));
   }
 
-  /** The report as JSON. */
-  toJSON(exporterVersion: string): object {
+  /** The report as JSON; `scan` is which nodes were asked for their ranges. */
+  toJSON(exporterVersion: string, scan: 'one node' | 'all nodes'): object {
     const requests = [...this.#requests.values()].toSorted(byRequest).map((request) => {
       const { fields, enumerations } = this.#fields.get(request.request) ?? new FieldCounts();
       const values = Array.from(enumerations, ([path, counts]) => [path, sorted(counts)] as const);
@@ -148,6 +158,7 @@ export class ServerReport {
     return {
       format: 1,
       exporter: exporterVersion,
+      scan,
       versions: [...this.#versions].toSorted(),
       keysAre: this.#findKeys(),
       requests,
@@ -163,9 +174,11 @@ export class ServerReport {
         ),
       },
       ranges: {
-        leases: sorted(this.#leases),
-        replicas: sorted(this.#replicas),
-        voters: sorted(this.#voters),
+        listed: this.#leases.size,
+        leases: tally(this.#leases),
+        described: this.#replicas.size,
+        replicas: tally(this.#replicas),
+        voters: tally(this.#voters),
       },
     };
   }
@@ -221,8 +234,10 @@ function increase(counts: Record<string, number>, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
 }
 
-function increaseIn(counts: Map<string, number>, name: string): void {
-  counts.set(name, (counts.get(name) ?? 0) + 1);
+/** How many of the entries have each value. */
+function tally(values: ReadonlyMap<number, string>): Readonly<Record<string, number>> {
+  const groups = Map.groupBy(values.values(), (value) => value);
+  return sorted(new Map(Array.from(groups, ([value, { length }]) => [value, length])));
 }
 
 function sorted<Value>(map: ReadonlyMap<string, Value>): Readonly<Record<string, Value>> {

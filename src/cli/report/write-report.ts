@@ -60,8 +60,9 @@ export class ReportRecorder implements Disposable {
   }
 
   /** Writes the report to a file. Rejects with a CommandError where it cannot be written. */
-  async write(file: string, exporterVersion: string): Promise<void> {
-    const text = `${formatJson(this.#report.toJSON(exporterVersion), 2)}\n`;
+  async write(file: string, exporterVersion: string, scan?: true): Promise<void> {
+    const report = this.#report.toJSON(exporterVersion, scan ? 'all nodes' : 'one node');
+    const text = `${formatJson(report, 2)}\n`;
     await writeFile(file, text).catch((error: unknown) => {
       throw new CommandError(
         `cannot write the report ${file}: ${explainFileError(error, 'folder')}`,

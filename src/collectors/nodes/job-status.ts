@@ -91,7 +91,7 @@ const families = {
     help: 'Lag of replication from another cluster in seconds, by kind: physical or logical.',
     labels: ['kind'],
     field:
-      'updated_at and metrics *_replication.replicated_time_seconds, jobs.replication_stream_ingestion.*, jobs.logical_replication.*',
+      'updated_at and metrics *_replication.replicated_time_seconds, jobs.replication_stream_ingestion.currently_*, jobs.logical_replication.currently_*',
     notes:
       'A node that no longer runs the job keeps its old time. physical: of the node with the newest time; of two streams the newer one hides the other. logical: of the node that runs the job poll_jobs_stats, whose time is the oldest of all such jobs. Absent while no such job runs or is paused.',
   }),

@@ -20,7 +20,8 @@ const families = {
     ...NODE,
     name: 'crdb_node_license_expiry_timestamp_seconds',
     help: 'Expiry of the license, Unix time in seconds.',
-    field: 'updated_at and metrics seconds_until_license_expiry',
+    field:
+      'updated_at and metrics seconds_until_license_expiry, earlier seconds_until_enterprise_license_expiry',
     notes: 'Absent without a license.',
   }),
   licenseInstalled: gauge({
