@@ -47,7 +47,7 @@ const TABLE = {
   help: 'the table, summed over its lease-holding replicas',
   labels: ['table_id', 'shard'],
   list: { name: 'tables by load', entry: ['table_id'] },
-  notes: `By the table in which the range begins. Shown are the top_tables with most queries, most CPU and most ranges; other is the rest, none is outside of tables. A table ${ENTERS}`,
+  notes: `By the table in which the range begins. Shown are the top_tables with most queries, most CPU and most ranges; other is the rest, none is outside of tables. A table ${ENTERS} ${WHOLE}`,
 } as const;
 
 const TABLE_CPU = {
@@ -145,15 +145,14 @@ export const families = {
     help: 'Distinct ranges by kind of their lease: epoch, expiration, leader or none.',
     labels: ['kind', 'shard'],
     field: 'lease_history',
-    notes:
-      'From the last lease of the replica that holds it. The kind none, of which no replica knows a lease, is normal for idle ranges after nodes restarted, and absent while the last scan lacks a node that may be up.',
+    notes: `From the last lease of the replica that holds it. The kind none, of which no replica knows a lease, is normal for idle ranges after nodes restarted. ${WHOLE}`,
   }),
   byQueries: gaugeHistogram({
     name: 'crdb_ranges_by_queries_per_second_bucket',
     help: 'Lease-holding replicas with at most `le` queries per second, cumulative.',
     labels: ['le', 'shard'],
     field: 'stats.queries_per_second',
-    notes: AVERAGED,
+    notes: `${AVERAGED} ${WHOLE}`,
   }),
   leaseChanges: counter({
     name: 'crdb_range_lease_changes_total',
@@ -236,7 +235,7 @@ export const families = {
     list: { name: 'tables by problems', entry: ['table_id'] },
     field: 'problems',
     notes:
-      'For the top_tables with most; other is the rest, none is outside of tables. Problems that no range of the table has are left out.',
+      'For the top_tables with most; other is the rest, none is outside of tables. Problems that no range of the table has are left out. A lower bound while nodes are skipped or failed (crdb_range_scan_nodes).',
   }),
   nodeDependent: gauge({
     name: 'crdb_node_dependent_ranges',

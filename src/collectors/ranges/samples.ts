@@ -29,19 +29,21 @@ const MAX_SHOWN_REPLICAS = 7;
 
 /** Writes the samples of a scan; of a failed one only the state of the nodes. */
 export function* writeSamples(result: RangesResult, set: SampleSet): Iterable<undefined> {
-  const { shard, scanned, summary } = result;
+  const { shard, scanned, failed, summary } = result;
   writeScanNodes(set, result);
   if (summary === undefined) return;
   for (const node of scanned) {
     writeStores(set, node);
     yield undefined;
   }
-  writeRangeCounts(set, shard, summary);
-  writeLoad(set, shard, scanned);
+  // Without a node that may be up they would be lower and look whole; problems are lower bounds by their notes.
+  if (failed.length === 0) writeSums(set, shard, scanned, summary);
+  writeMaxima(set, shard, scanned);
+  set.set(families.leaseChanges, { shard }, summary.leaseChanges);
   writeHotRanges(set, shard, summary.hot);
   writeProblemRanges(set, shard, summary);
-  writeTables(set, shard, summary);
-  writeCluster(set, summary);
+  writeTableProblems(set, shard, summary);
+  writeCluster(set, shard, summary);
 }
 
 /** Writes how many nodes were read, and which; the node beside an exporter has no known id before it lists a range. */
@@ -79,12 +81,33 @@ function writeStores(set: SampleSet, { nodeId, stores, isDetailed }: ScannedNode
   }
 }
 
-function writeLoad(set: SampleSet, shard: string, nodes: readonly ScannedNode[]): void {
+/** Writes the sums over the nodes of this shard: distinct ranges, and their load by table. */
+function writeSums(
+  set: SampleSet,
+  shard: string,
+  nodes: readonly ScannedNode[],
+  { byLeaseKind, tables, hasTableCpu, cluster }: ScanSummary,
+): void {
+  for (const [index, kind] of LEASE_KINDS.entries()) {
+    // Another shard may have read the replica that holds the lease.
+    if (index === NO_LEASE && cluster === undefined) continue;
+    set.set(families.byLeaseKind, { kind, shard }, byLeaseKind[index]);
+  }
   let cumulative = 0;
   QUERY_BOUNDS.forEach((bound, index) => {
     for (const { byQueries } of nodes) cumulative += byQueries[index] ?? 0;
     set.set(families.byQueries, { le: formatValue(bound), shard }, cumulative);
   });
+  for (const [tableId, load] of tables.loads) {
+    const labels = { table_id: tableId, shard };
+    set.set(families.tableRanges, labels, load.ranges);
+    set.set(families.tableQueries, labels, load.queries);
+    set.set(families.tableWrites, labels, load.writes);
+    if (hasTableCpu) set.set(families.tableCpu, labels, load.cpuNanos / NANOS);
+  }
+}
+
+function writeMaxima(set: SampleSet, shard: string, nodes: readonly ScannedNode[]): void {
   set.set(families.maxQueries, { shard }, largest(nodes.map(({ maxQueries }) => maxQueries)));
   const detailed = nodes.filter(({ isDetailed }) => isDetailed);
   const cpuNanos = largest(detailed.map(({ maxCpuNanos }) => maxCpuNanos));
@@ -94,25 +117,6 @@ function writeLoad(set: SampleSet, shard: string, nodes: readonly ScannedNode[])
 function largest(values: readonly (number | undefined)[]): number | undefined {
   const known = values.filter((value) => value !== undefined);
   return known.length === 0 ? undefined : Math.max(...known);
-}
-
-/** Writes the counts of distinct ranges; some need a view of all ranges. */
-function writeRangeCounts(set: SampleSet, shard: string, summary: ScanSummary): void {
-  const { ranges, byReplicas, byLeaseKind, leaseChanges, cluster } = summary;
-  set.set(families.leaseChanges, { shard }, leaseChanges);
-  for (const [index, kind] of LEASE_KINDS.entries()) {
-    if (index === NO_LEASE && cluster === undefined) continue;
-    set.set(families.byLeaseKind, { kind, shard }, byLeaseKind[index]);
-  }
-  if (cluster === undefined) return;
-  set.set(families.ranges, { shard }, ranges);
-  let shown = 0;
-  for (let replicas = 1; replicas <= MAX_SHOWN_REPLICAS; replicas += 1) {
-    const labels = { replicas: String(replicas), shard };
-    set.set(families.byReplicas, labels, byReplicas[replicas]);
-    shown += byReplicas[replicas] ?? 0;
-  }
-  set.set(families.byReplicas, { replicas: 'other', shard }, ranges - shown);
 }
 
 function writeHotRanges(set: SampleSet, shard: string, hot: readonly HotRange[]): void {
@@ -156,15 +160,7 @@ function replicaLabels({ rangeId, nodeId, storeId }: ListedRange) {
   };
 }
 
-function writeTables(set: SampleSet, shard: string, summary: ScanSummary): void {
-  const { tables, hasTableCpu } = summary;
-  for (const [tableId, load] of tables.loads) {
-    const labels = { table_id: tableId, shard };
-    set.set(families.tableRanges, labels, load.ranges);
-    set.set(families.tableQueries, labels, load.queries);
-    set.set(families.tableWrites, labels, load.writes);
-    if (hasTableCpu) set.set(families.tableCpu, labels, load.cpuNanos / NANOS);
-  }
+function writeTableProblems(set: SampleSet, shard: string, { tables }: ScanSummary): void {
   for (const [tableId, counts] of tables.problems) {
     REPORTED_PROBLEMS.forEach((problem, index) => {
       const labels = { table_id: tableId, problem, shard };
@@ -174,8 +170,20 @@ function writeTables(set: SampleSet, shard: string, summary: ScanSummary): void 
 }
 
 /** Writes what a scan of all nodes shows of the cluster as a whole. */
-function writeCluster(set: SampleSet, { cluster }: ScanSummary): void {
+function writeCluster(
+  set: SampleSet,
+  shard: string,
+  { ranges, byReplicas, cluster }: ScanSummary,
+): void {
   if (cluster === undefined) return;
+  set.set(families.ranges, { shard }, ranges);
+  let shown = 0;
+  for (let replicas = 1; replicas <= MAX_SHOWN_REPLICAS; replicas += 1) {
+    const labels = { replicas: String(replicas), shard };
+    set.set(families.byReplicas, labels, byReplicas[replicas]);
+    shown += byReplicas[replicas] ?? 0;
+  }
+  set.set(families.byReplicas, { replicas: 'other', shard }, ranges - shown);
   const { unverified, servingNothing, keySpace, dependence, lost } = cluster;
   set.set(families.unverified, {}, unverified);
   set.set(families.servingNothing, {}, servingNothing);
