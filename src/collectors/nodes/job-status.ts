@@ -1,3 +1,4 @@
+import { livenessOf, REACHABLE } from '../../cockroach/node.ts';
 import { counter, type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { sum } from '../../sum.ts';
@@ -77,7 +78,7 @@ const families = {
     help: 'Jobs of the cluster by type and state: running or paused.',
     labels: ['job_type', 'state'],
     field: 'metrics jobs.*.currently_running and jobs.*.currently_paused',
-    notes: `Running: summed over the nodes, each of which counts its own. Paused: ${FROM_STATISTICS}`,
+    notes: `Running: summed over the nodes, each of which counts its own; absent while the record of a live, draining or decommissioning node is stale. Paused: ${FROM_STATISTICS}`,
   }),
   protectedAge: gauge({
     name: 'crdb_protected_timestamp_age_seconds',
@@ -93,7 +94,7 @@ const families = {
     field:
       'updated_at and metrics *_replication.replicated_time_seconds, jobs.replication_stream_ingestion.currently_*, jobs.logical_replication.currently_*',
     notes:
-      'A node that no longer runs the job keeps its old time. physical: of the node with the newest time; of two streams the newer one hides the other. logical: of the node that runs the job poll_jobs_stats, whose time is the oldest of all such jobs. Absent while no such job runs or is paused.',
+      'A node that no longer runs the job keeps its old time. physical: of the node with the newest time; of two streams the newer one hides the other. logical: of the node that runs the job poll_jobs_stats, whose time is the oldest of all such jobs. Absent while no such job runs or is paused, as far as fresh records tell.',
   }),
   preserveDowngrade: gauge({
     name: 'crdb_preserve_downgrade_option_updated_timestamp_seconds',
@@ -119,7 +120,7 @@ export interface JobsStatus {
   readonly lagSeconds: Readonly<Record<ReplicationKind, number | undefined>>;
 }
 
-/** The jobs of a type; a figure is absent while no node reports it. */
+/** The jobs of a type; a figure is absent while it is not known. */
 interface JobStatus {
   readonly type: string;
   readonly running: number | undefined;
@@ -134,6 +135,8 @@ export function readJobs(all: readonly NodeStatus[]): JobsStatus {
   const isTold = all.some(({ metrics }) => metrics.has(STATISTICS));
   const counting = isTold ? fresh.filter(({ metrics }) => metrics.get(STATISTICS) === 1) : fresh;
   const running = (type: string) => sumOrNone(valuesOf(fresh, jobKeys(type, 'currently_running')));
+  // Example: node 3 runs the only backup, and its record is stale. The other nodes count none, and the backup goes on.
+  const isWhole = all.every((node) => node.isFresh || !REACHABLE.has(livenessOf(node)));
   const paused = (type: string) =>
     sumOrNone(
       jobKeys(type, 'currently_paused').flatMap((key) => largest(valuesOf(counting, [key])) ?? []),
@@ -152,7 +155,7 @@ export function readJobs(all: readonly NodeStatus[]): JobsStatus {
     ),
     jobs: JOB_TYPES.map((type) => ({
       type,
-      running: running(type),
+      running: isWhole ? running(type) : undefined,
       paused: paused(type),
       protectedAgeSeconds: largest(valuesOf(counting, jobKeys(type, 'protected_age_sec'))),
     })),

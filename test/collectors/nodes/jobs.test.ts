@@ -46,6 +46,25 @@ describe('jobs', () => {
     ]);
   });
 
+  test.each([
+    ['live', 3, []],
+    ['draining', 6, []],
+    ['dead', 1, ['{job_type="backup",state="running"} 0']],
+  ])(
+    'how many run is not known while the record of a node is stale that is up (%s)',
+    async (_name, liveness_status, expected) => {
+      const { of } = await pollNodes([
+        recordOf(1, { metrics: { 'jobs.backup.currently_running': 0 } }),
+        recordOf(2, {
+          metrics: { 'jobs.backup.currently_running': 1 },
+          liveness_status,
+          ...STALE,
+        }),
+      ]);
+      expect(of('crdb_jobs')).toEqual(expected);
+    },
+  );
+
   test('of every type are counted', async () => {
     const names = ['backup', 'changefeed', 'import', 'restore', 'row_level_ttl'];
     const all = [...names, 'schema_change', 'logical_replication'];
@@ -93,12 +112,16 @@ describe('paused jobs and protected data', () => {
   });
 
   test.each([
-    ['nobody runs them', { metrics: { ...present, [STATISTICS]: 0 } }],
-    ['the record of that node is stale', { metrics: present, ...STALE }],
-    ['that node is dead', { metrics: present, liveness_status: 1 }],
-  ])('are absent when %s', async (_why, of) => {
+    ['nobody runs them', { metrics: { ...present, [STATISTICS]: 0 } }, [running]],
+    ['the record of that node is stale', { metrics: present, ...STALE }, []],
+    [
+      'that node is dead',
+      { metrics: present, liveness_status: 1 },
+      ['{job_type="backup",state="running"} 1'],
+    ],
+  ])('are absent when %s', async (_why, of, others) => {
     const seen = await jobsOf(recordOf(1, { metrics: former }), recordOf(2, of));
-    expect(seen).toEqual([expect.stringMatching(/^{job_type="backup",state="running"}/)]);
+    expect(seen).toEqual(others);
   });
 });
 
