@@ -63,6 +63,16 @@ test('numbers are grouped, and only small ones have decimals', () => {
   expect(formatCount(1_234_567)).toBe('1,234,567');
 });
 
+test('numbers of all sizes are written as the format of American English has them', () => {
+  const american = new Intl.NumberFormat('en-US');
+  const counts = Array.from({ length: 17 }, (_, power) => [
+    10 ** power - 1,
+    10 ** power,
+    -(10 ** power),
+  ]);
+  for (const count of counts.flat()) expect(formatCount(count)).toBe(american.format(count));
+});
+
 test('bytes have the largest unit that fits', () => {
   const sizes = [0, 512, 1023, 1024, 1_536, 1024 ** 2, 5e9, 2e13, 1024 ** 5, 1024 ** 6, -2048];
   expect(sizes.map(formatBytes).join(', ')).toBe(

@@ -258,6 +258,15 @@ describe('files', () => {
     expect([...folders].filter((folder) => files.includes(`${folder}.ts`))).toEqual([]);
   });
 
+  test('none of src uses the data of languages, which takes 9 MiB of memory', () => {
+    const users = files.filter((file) =>
+      /\bIntl\.|\.toLocale\w*String\(|\.localeCompare\(/.test(
+        readFileSync(path.join(SRC, file), 'utf8'),
+      ),
+    );
+    expect(users).toEqual([]);
+  });
+
   test('none of src is longer than 400 lines', () => {
     const long = files.filter(
       (file) => readFileSync(path.join(SRC, file), 'utf8').split('\n').length > 401,

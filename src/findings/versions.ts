@@ -13,7 +13,7 @@ export function readVersions(
     return !DEAD.has(status) && status !== 'unknown' && node.buildTag !== '';
   });
   const builds = [...Map.groupBy(present, ({ buildTag }) => buildTag)]
-    .toSorted(([a], [b]) => b.localeCompare(a, 'en', { numeric: true }))
+    .toSorted(([a], [b]) => (sortKey(a) < sortKey(b) ? 1 : -1))
     .map(([build, members]) => ({
       build,
       nodes: members.map(({ id }) => id),
@@ -28,4 +28,9 @@ export function readVersions(
     // Nodes do not tell that an upgrade is finalized, only what keeps it open.
     openUpgrade: isHeld ? 'held' : releases.size > 1 ? 'nodes' : undefined,
   };
+}
+
+/** Text that sorts as the numbers of a build do, a release after its candidates: `v25.4.0-rc.1`, `v25.4.0`, `v25.4.10`. */
+function sortKey(build: string): string {
+  return `${build.replaceAll(/\d+/g, (digits) => digits.padStart(8, '0'))}~`;
 }

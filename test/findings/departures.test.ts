@@ -90,10 +90,12 @@ test('builds are sorted by their numbers, and those of dead nodes do not count',
     node(2, { buildTag: 'v25.4.10', startedSeconds: START }),
     node(3, { buildTag: 'v26.1.0', livenessCode: 1 }),
     node(4, { buildTag: 'v25.4.10' }),
+    node(5, { buildTag: 'v25.4.10-rc.1' }),
   ];
   const { builds } = readVersions(nodes, undefined);
   expect(builds.map(({ build, nodes: ids }) => [build, ids])).toEqual([
     ['v25.4.10', [2, 4]],
+    ['v25.4.10-rc.1', [5]],
     ['v25.4.9', [1]],
   ]);
   expect(builds[0]?.lastStartedAt).toBe('2026-03-01T12:00:00.000Z');

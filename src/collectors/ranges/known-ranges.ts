@@ -1,3 +1,4 @@
+import { formatCount } from '../../format.ts';
 import { RequestError } from '../../http/errors.ts';
 import { PROBLEMS, type RangeProblem, REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import {
@@ -66,7 +67,7 @@ export class KnownRanges {
       });
     }
     if (size > MAX_RANGES) {
-      const most = MAX_RANGES.toLocaleString('en');
+      const most = formatCount(MAX_RANGES);
       const message = `the nodes of this exporter have more than ${most} ranges: divide the nodes among shards, which know their own ranges only`;
       throw new RequestError('limit', `ranges of node ${nodeId}: ${message}`);
     }
