@@ -41,10 +41,25 @@ export async function renderSnapshot(
     // One family at a time: more would take more memory.
     const deflated =
       lines.length < MIN_DEFLATED_BYTES ? undefined : await deflate(lines, DEFLATE_OPTIONS);
-    snapshot.set(family.name, Object.freeze({ ...rendered, deflated }));
+    snapshot.set(
+      family.name,
+      Object.freeze({
+        ...rendered,
+        lines: detach(lines),
+        deflated: deflated && detach(deflated),
+      }),
+    );
     series += rendered.series;
   }
   return Object.freeze({ families: snapshot, series });
+}
+
+/** Copies a small part of a shared block: it would keep all 64 KiB of the block until the next poll. */
+function detach(bytes: Buffer): Buffer {
+  if (2 * bytes.length > bytes.buffer.byteLength) return bytes;
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
 }
 
 /** Renders a small set at once, for one scrape. */

@@ -57,6 +57,17 @@ describe('a snapshot', () => {
     expect(families.get('crdb_test_small')?.deflated).toBeUndefined();
   });
 
+  it('keeps no larger blocks of memory than its bytes need', async () => {
+    const { families } = await renderSnapshot(createSheet(1001));
+    const kept = [...families.values()].flatMap(({ lines, deflated }) =>
+      [lines, deflated ?? []].flat(),
+    );
+    expect(kept).toHaveLength(3);
+    for (const bytes of kept) {
+      expect(bytes.buffer.byteLength).toBeLessThanOrEqual(2 * bytes.length);
+    }
+  });
+
   it('has only those families that are asked for', async () => {
     const set = createSheet(2);
     const chosen = [...set.families()].filter(({ family }) => family === SMALL);
