@@ -36,6 +36,13 @@ const REPLACED: readonly (readonly [module: RegExp, text: string])[] = [
      exports.EnvHttpProxyAgent = require('./lib/dispatcher/env-http-proxy-agent');`,
   ],
   [/\/node_modules\/undici\/lib\/(?:web\/.*|milo\/.*|dispatcher\/client-h2)\.js$/, ''],
+  // Dashboards of another schema than the one that the program writes.
+  [
+    /\/grafana-foundation-sdk\/dist\/(?:dashboardv2\w*\/.*|\w+\/visualization(?:V2)?Builder\.gen)\.js$/,
+    '',
+  ],
+  // Traces, whose spans would be the exemplars of metrics.
+  [/\/node_modules\/@opentelemetry\/api\/dist\/index\.cjs$/, ''],
 ];
 
 const replaceUnused: Plugin = {
