@@ -1,6 +1,7 @@
 import type { RetryReason } from '../vocabulary.ts';
 import {
   isNodeTimeout,
+  isNotOffered,
   missedDeadline,
   type RequestError,
   TOO_MANY_REQUESTS,
@@ -57,8 +58,8 @@ export const POLICY = {
 const LASTING_STATUSES: ReadonlySet<number | undefined> = new Set([401, 403, 404, 501]);
 
 /**
- * Whether another URL may do better now. One gateway may wrongly answer 500, 401 or 403 to everything. If two URLs give the
- * same status, it is that of the cluster: `previous` is the failure at the URL before. What hangs would cost its time again
+ * Whether another URL may do better now. One gateway may wrongly answer 500, 401 or 403 to everything, and a proxy may not
+ * pass on the pages beside the API v2. If two URLs give the same status, it is that of the cluster: `previous` is the failure at the URL before. What hangs would cost its time again
  * at each URL.
  */
 export function goesToNextUrl(
@@ -68,7 +69,10 @@ export function goesToNextUrl(
 ): boolean {
   if (missedDeadline(error) || isNodeTimeout(error, request)) return false;
   const mayBeGateway = request.retryOn500 === true || request.node !== undefined;
-  const isGatewayFault = isRefusal(request, error) || (error.status === 500 && mayBeGateway);
+  const isGatewayFault =
+    isRefusal(request, error) ||
+    (error.status === 500 && mayBeGateway) ||
+    (request.isBesideApi === true && isNotOffered(error));
   if (isGatewayFault) return previous?.status !== error.status;
   // With Retry-After, other URLs may be used meanwhile.
   const isPaused = error.status === TOO_MANY_REQUESTS && error.retryAfterSeconds !== undefined;

@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { listNodes } from '../../cockroach/node.ts';
 import type { OptionSpecs, OptionValues } from '../../collector-options.ts';
-import { failureOf, type RequestError } from '../../http/errors.ts';
+import { failureOf, isNotOffered, type RequestError } from '../../http/errors.ts';
 import { gauge } from '../../metrics/family.ts';
 import { type CollectorPoll, defineCollector, mostFrequent } from '../collector.ts';
 import { type NetworkResult, PEER_STATES } from './network-result.ts';
@@ -119,8 +119,6 @@ export const network = defineCollector({
   },
 });
 
-/** The server, or a proxy, does not offer the list. */
-const NOT_OFFERED: ReadonlySet<number | undefined> = new Set([403, 404, 501]);
 /** A balancer did not wait for the whole list. */
 const GATEWAY_TIMEOUT = 504;
 
@@ -166,7 +164,7 @@ export async function readConnections(
     await read(Math.min(WHOLE_MS, WHOLE_SHARE * leftMs(context)));
   } catch (error) {
     const failure = failureOf(error);
-    if (NOT_OFFERED.has(failure.status)) {
+    if (isNotOffered(failure)) {
       const refused = `the server does not offer /_status/connectivity (HTTP ${failure.status})`;
       return withoutData(`${refused}: it exists from version 23.2 on, and a proxy must pass it on`);
     }

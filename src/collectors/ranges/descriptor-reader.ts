@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { inBatches } from '../../batches.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
-import { failureOf, type RequestError } from '../../http/errors.ts';
+import { failureOf, isNotOffered, type RequestError } from '../../http/errors.ts';
 import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
 import {
@@ -22,7 +22,6 @@ const FIRST_BATCH = 200;
 /** A server or proxy that refuses long paths is asked for fewer ids, but not for fewer than these. */
 const MIN_BATCH = 25;
 const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414]);
-const REFUSED: ReadonlySet<unknown> = new Set([403, 404, 501]);
 /** To the headers of a response, which a server sends after all of its work. */
 const HEADERS_MS = 20_000;
 /** The least time between two requests, however fast the servers are. */
@@ -257,23 +256,17 @@ export class DescriptorReader {
     const reading = this.#reading;
     const requestedAt = this.#clock.now(this.#context.monotonicMs());
     const received = new Map<number, RangeDescriptor>();
-    const { urls } = this.#context;
-    // The list of the node began at the URL before. What a proxy refuses is asked for at the other URLs.
-    for (let turn = round; ; turn += 1) {
-      try {
-        await this.#api.rangeDescriptors(signal, {
-          nodeId,
-          headersMs: HEADERS_MS,
-          rangeIds,
-          firstUrl: (nodeId + this.#scan + turn) % urls,
-          onDescriptor: (descriptor) => received.set(descriptor.rangeId, descriptor),
-        });
-        break;
-      } catch (error) {
-        const failure = failureOf(error);
-        const isLast = turn + 1 === round + urls || signal.aborted;
-        if (isLast || !REFUSED.has(failure.status)) return this.#fail(failure, rangeIds, signal);
-      }
+    try {
+      await this.#api.rangeDescriptors(signal, {
+        nodeId,
+        headersMs: HEADERS_MS,
+        rangeIds,
+        // The list of the node began at the URL before.
+        firstUrl: (nodeId + this.#scan + round) % this.#context.urls,
+        onDescriptor: (descriptor) => received.set(descriptor.rangeId, descriptor),
+      });
+    } catch (error) {
+      return this.#fail(failureOf(error), rangeIds, signal);
     }
     reading.refusal = undefined;
     reading.failure = undefined;
@@ -293,7 +286,7 @@ export class DescriptorReader {
     // Another request of the old length may still have been on its way.
     const isOfOldLength = rangeIds.length > reading.batchSize;
     if (isTooLong && (isOfOldLength || reading.halve())) return 'again';
-    if (isTooLong || REFUSED.has(failure.status)) {
+    if (isTooLong || isNotOffered(failure)) {
       reading.refusal = failure;
       this.#isOver = true;
       return 'failed';

@@ -79,23 +79,6 @@ function typesOf(voters: number): Readonly<Record<number, number>> {
   return Object.fromEntries([1, 2, 3, 4, 5].map((id) => [id, id <= voters ? 0 : 5]));
 }
 
-test('descriptors that one URL refuses are read at another one', async () => {
-  const cluster = fakeCluster([]);
-  const { describe: usual } = cluster;
-  show(cluster, { holders: many(30, [1, 2, 3]) });
-  cluster.describe = (id, nodeId) => {
-    if (cluster.askedDescriptors.at(-1)?.firstUrl === 1) throw statusError(403);
-    return usual(id, nodeId);
-  };
-  const state = ranges.createState();
-  const unverified: (string | undefined)[] = [];
-  for (let scans = 0; scans < 3; scans += 1) {
-    const { of } = await pollRanges(cluster.api, { state, context: { urls: 3 } });
-    unverified.push(of('crdb_ranges_unverified')[0]);
-  }
-  expect(unverified).toEqual(['0', '0', '0']);
-});
-
 describe('a range is not verified', () => {
   const three = { types: { 1: 0, 2: 0, 3: 0 } };
 
