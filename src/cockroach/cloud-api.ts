@@ -1,14 +1,23 @@
 import { RequestError, wasRefused } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
 import { bufferBody, type HttpRequest, type RequestSender } from '../http/request.ts';
-import { decodeValue, type ObjectShape, type Infer, object, string } from '../json/index.ts';
+import {
+  decodeValue,
+  type ObjectShape,
+  type Infer,
+  integer,
+  object,
+  string,
+} from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
 
 /** Far above the largest legitimate response, a bundle of certificates. */
 export const MAX_ANSWER_BYTES = 1024 * 1024;
 const NO_CONTENT = 204;
 
-export const errorBody = object({ message: string() });
+export const errorBody = object({ code: integer(), message: string() });
+/** The gRPC code of what does not exist. */
+const NOT_FOUND = 5;
 const ASSISTANT = { endpoint: 'assistant', path: '/migration-assistant' } as const;
 export const DATABASES = {
   endpoint: 'other',
@@ -154,22 +163,21 @@ export class CloudControl {
   }
 }
 
-/** A 404 means that there is no assistant, unless its message is that there is no such cluster. */
+/** Of the 404 of the service only that says that there is no assistant whose message is not that there is no such cluster. */
 function isNone(error: unknown): boolean {
   if (!(error instanceof RequestError) || error.status !== 404) return false;
-  const message = readMessage(error.serverText);
-  // A page for browsers comes from another server.
-  if (message.trimStart().startsWith('<')) return false;
+  const message = readNotFound(error.serverText);
   // The gateway does not know the path: the version that is requested has no assistants.
-  if (/^not found$/i.test(message.trim())) return false;
+  if (message === undefined || /^not found$/i.test(message.trim())) return false;
   return !/cluster/i.test(message) || /assistant/i.test(message);
 }
 
-/** `message` of the service's error body; a body of another kind is its own message. */
-function readMessage(text: string): string {
+/** The message of the service in the body of a 404; undefined where another server responds, as a proxy. */
+export function readNotFound(body: string): string | undefined {
   try {
-    return decodeValue(Buffer.from(text), errorBody).value.message ?? '';
+    const { code, message = '' } = decodeValue(Buffer.from(body), errorBody).value;
+    return code === NOT_FOUND && message !== '' ? message : undefined;
   } catch {
-    return text;
+    return undefined;
   }
 }

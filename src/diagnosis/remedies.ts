@@ -1,4 +1,5 @@
 import { CachedResponseError } from '../cockroach/cached-responses.ts';
+import { readNotFound } from '../cockroach/cloud-api.ts';
 import { SeveralClustersError } from '../cockroach/identity.ts';
 import { exceededPoll, NOT_HTTP, wasNotSent } from '../http/errors.ts';
 import { pauseSeconds } from '../http/policy.ts';
@@ -14,6 +15,9 @@ const HTTP_PORT = 'use the port of the DB Console (8080 by default), not that of
 
 const NOT_THIS_API =
   'the response is not from this API: a proxy or another server listens there, or the server could not encode its response (see its log)';
+
+const NOT_CLOUD_API =
+  'the response is not from the Cloud API: check cloud_api.url (--cloud.url) and any proxy in between';
 
 /** The server, or something in between, ended the connection. */
 const CLOSED = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
@@ -222,6 +226,11 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       { statuses: [400], serverText: /Cc-Version/i },
       'set cloud_api.api_version to a version that the service supports, such as 2024-09-16',
     ],
+    [
+      'not found by another server',
+      { statuses: [404], when: ({ error }) => readNotFound(error.serverText) === undefined },
+      NOT_CLOUD_API,
+    ],
     ['cluster id', { serverText: /internal call failed|cluster '/i, statuses: [404] }, CLUSTER_ID],
     [
       'unknown path',
@@ -240,11 +249,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       { statuses: [501] },
       'the service does not offer this for the cluster: migration assistants exist for dedicated clusters only',
     ],
-    [
-      'not the Cloud API',
-      { reasons: ['decode', 'limit'] },
-      'the response is not from the Cloud API: check cloud_api.url (--cloud.url) and any proxy in between',
-    ],
+    ['not the Cloud API', { reasons: ['decode', 'limit'] }, NOT_CLOUD_API],
     [
       'service problem',
       { when: ({ error: { status = 0 } }) => status >= 500 },

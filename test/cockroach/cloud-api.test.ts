@@ -120,12 +120,16 @@ describe('the Cloud API', () => {
   });
 
   test.each([
-    ['{"message":"no migration assistant"}', true],
-    ['{"message":"cluster not found"}', false],
-    ['{"message":"Cluster a not found","details":"assistant"}', false],
-    ['{}', true],
-    ['', true],
-    ['no ASSISTANT in the cluster', true],
+    ['{"code":5,"message":"no migration assistant","details":[]}', true],
+    ['{"code":5,"message":"no ASSISTANT in the cluster"}', true],
+    ['{"code":5,"message":"cluster not found"}', false],
+    ['{"code":5,"message":"Cluster a not found","details":"assistant"}', false],
+    // Another server, as a wrong URL leads to one.
+    ['{"message":"no Route matched with those values"}', false],
+    ['{"code":5}', false],
+    ['{}', false],
+    ['', false],
+    ['404 page not found', false],
     ['\n<html>404 Not Found</html>', false],
     // The gateway does not know the path.
     ['{"code": 5, "message": "Not Found"}', false],

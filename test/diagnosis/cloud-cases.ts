@@ -38,6 +38,13 @@ export const CLOUD_CASES: readonly Case[] = [
     remedy: 'set cloud_api.api_version to a version that has it',
   },
   {
+    when: 'the URL is that of another server',
+    fault: { kind: 'status', status: 404, api: 'cloud', body: '404 page not found' },
+    command: ASSISTANT,
+    problem: /HTTP 404/,
+    remedy: 'check cloud_api.url (--cloud.url)',
+  },
+  {
     when: 'the service does not know the cluster',
     fault: {
       kind: 'status',

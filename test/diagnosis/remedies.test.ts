@@ -78,7 +78,7 @@ const TARGETS: readonly RequestTarget[] = [
 ];
 
 const SERVER_TEXTS = [
-  'code 5: Internal call failed',
+  'Internal call failed',
   "Cluster 'x'",
   'invalid CC-version',
   'database or table not found',
@@ -173,10 +173,15 @@ async function logins(): Promise<readonly Line[]> {
   return (await Promise.all(lines)).flat();
 }
 
+/** The Cloud API sends its texts in JSON. */
+function cloudError(status: number, message: string): RequestError {
+  return statusError(status, 'x', { serverText: JSON.stringify({ code: 5, message }) });
+}
+
 function serverTexts(status: number): readonly Line[] {
   return SERVER_TEXTS.flatMap((serverText): readonly Line[] => [
-    [`cloud ${serverText}`, remedyOf(statusError(status, 'x', { serverText }), cloud)],
-    [`change ${serverText}`, remedyOf(statusError(status, 'x', { serverText }), RENAME)],
+    [`cloud ${serverText}`, remedyOf(cloudError(status, serverText), cloud)],
+    [`change ${serverText}`, remedyOf(cloudError(status, serverText), RENAME)],
     [`table ${serverText}`, remedyOf(statusError(status, 'x', { serverText, endpoint: 'table' }))],
     [`nodes ${serverText}`, remedyOf(statusError(status, 'x', { serverText, endpoint: 'nodes' }))],
   ]);

@@ -195,7 +195,7 @@ export const RESPONSES: readonly ServerResponse[] = [
       [CLOUD]: under(
         '',
         `id cluster_id deployed_region status health created_at updated_at url username password bucket_grantee
-        last_error message`,
+        last_error code message`,
       ),
     },
   },
