@@ -48,11 +48,20 @@ function isOwnName(url: URL | null, externalUrl: string): boolean {
   return ['localhost', hostname().toLowerCase(), URL.parse(externalUrl)?.hostname].includes(name);
 }
 
-/** Whether a browser sends this request for a page of another site; only browsers send these headers. */
+/**
+ * Whether a browser sends this request for a page of another site; only browsers send these headers. A page of this exporter
+ * has the host of the request, or that of `externalUrl` where a proxy changes it.
+ */
 export function isCrossSite({ headers }: IncomingMessage, externalUrl: string): boolean {
-  const { origin, 'sec-fetch-site': site = 'none' } = headers;
+  const { host, origin, 'sec-fetch-site': site = 'none' } = headers;
   if (site !== 'none' && site !== 'same-origin') return true;
-  return origin !== undefined && !isOwnName(URL.parse(origin), externalUrl);
+  if (origin === undefined) return false;
+  const page = URL.parse(origin);
+  if (page === null) return true;
+  if (page.host === URL.parse(externalUrl)?.host) return false;
+  // With the protocol of the page, since the port that is its default is left out.
+  const requested = URL.parse(`${page.protocol}//${host}`);
+  return page.host !== requested?.host || !isOwnName(requested, externalUrl);
 }
 
 /** Whether a page is refused: with an external URL it is sent only under a name that users reach the exporter by. */

@@ -32,7 +32,12 @@ const CASES: readonly (readonly [number, Readonly<Record<string, string>>])[] = 
   [200, { host: 'localhost', origin: 'http://localhost' }],
   [200, { host: hostname(), origin: `http://${hostname()}` }],
   [200, { host: 'internal:1', origin: 'https://crdb.example.com' }],
-  [200, { origin: 'http://192.0.2.7' }],
+  [200, { host: '192.0.2.7:443', origin: 'https://192.0.2.7' }],
+  // Old browsers send no other header, and none does to a plain http address.
+  [403, { origin: 'http://192.0.2.7' }],
+  [403, { host: '[::1]:10137', origin: 'http://[::1]:3000' }],
+  [403, { host: 'localhost', origin: `http://${hostname()}` }],
+  [403, { origin: 'file://' }],
 ];
 
 describe('/config', () => {
