@@ -49,8 +49,6 @@ export const sqlShape = object({
 
 /** One statement failed; others may succeed. The message names no part of the statement, and no value. */
 export class StatementError extends RequestError {
-  /** How to fix it, where the result is what is wrong. */
-  readonly remedy: string | undefined;
   /** SQLSTATE, where the server refused or ended the statement. */
   readonly sqlState: string | undefined;
 
@@ -68,7 +66,6 @@ export class StatementError extends RequestError {
     } = {},
   ) {
     super(reason, message, { ...details, endpoint: 'sql', scope: 'none' });
-    this.remedy = details.remedy;
     this.sqlState = details.sqlState;
   }
 }

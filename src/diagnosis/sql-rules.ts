@@ -5,7 +5,6 @@ const ENDPOINTS = ['sql'] as const;
 
 /** Failures of statements of the user: the first rule that holds decides. */
 export const SQL_RULES: readonly Rule[] = [
-  ['result of a query', { when: hasRemedy }, ({ error }) => remedyOf(error) ?? ''],
   [
     'privilege of a query',
     { endpoints: ENDPOINTS, reasons: ['forbidden'], when: isOfStatement },
@@ -37,14 +36,6 @@ export const SQL_RULES: readonly Rule[] = [
     'servers run statements of the API from version 22.2 on, and a proxy must pass POST /api/v2/sql/ on',
   ],
 ];
-
-function remedyOf(error: unknown): string | undefined {
-  return error instanceof StatementError ? error.remedy : undefined;
-}
-
-function hasRemedy({ error }: Failure): boolean {
-  return remedyOf(error) !== undefined;
-}
 
 function isOfStatement({ error }: Failure): boolean {
   return error instanceof StatementError;

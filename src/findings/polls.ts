@@ -216,6 +216,8 @@ export function urlProblems(
 /** A collector is slow when a poll takes most of its interval, or when max_duty has stretched it very far. */
 const MAX_DUTY = 0.8;
 const MAX_STRETCH = 3;
+/** The collector whose work is divided among shards; shard 0 alone runs the others. */
+const SHARDED = 'ranges';
 
 /** Problems of a collector whose polls succeed: those that failed say why themselves. */
 function describeLimits({ name, limits, ...poll }: CollectorState): readonly Problem[] {
@@ -229,16 +231,27 @@ function describeLimits({ name, limits, ...poll }: CollectorState): readonly Pro
     text: isStretched
       ? `${name} is polled every ${interval} instead of every ${formatDuration(configuredIntervalSeconds)}, because responses are slow.`
       : `A poll of ${name} takes ${formatDuration(durationSeconds)} of its interval of ${interval}.`,
-    next: 'The data is older. Configure a longer interval or shard the exporter.',
+    next: `The data is older. Configure a longer interval, ${name === SHARDED ? 'or divide the nodes among shards' : 'and check the nodes for overload'}.`,
   };
   const limited: Problem = {
     key: `limit ${name}`,
     about: 'exporter',
     alert: 'CrdbExporterLimitHit',
     text: `The last poll of ${name} reached its limit of ${formatList(limits)}: its data is incomplete.`,
-    next: limits.includes('duration')
-      ? 'First look for nodes that are slow or do not respond; a longer timeout only waits longer for them.'
-      : 'Raise the limit in the configuration, or reduce what the collector reads.',
+    next: adviseLimits(name, limits),
   };
   return [...(isSlow ? [slow] : []), ...(limits.length > 0 ? [limited] : [])];
+}
+
+/** The first limit that explains the most; those on pages, bytes and items of successful polls are no settings. */
+function adviseLimits(name: string, limits: CollectorState['limits']): string {
+  if (limits.includes('duration')) {
+    return 'First look for nodes that are slow or do not respond; a longer timeout only waits longer for them.';
+  }
+  if (limits.includes('series')) {
+    return `Raise collectors.${name}.max_series, or reduce what the collector reads.`;
+  }
+  return name === sql.name
+    ? 'Select fewer rows, or fewer and shorter columns.'
+    : 'The limit is fixed, and above what clusters have: the runbook says what reaches it.';
 }

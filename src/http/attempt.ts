@@ -209,14 +209,17 @@ export function watchDeadlines(
 ) {
   const controller = new AbortController();
   const signal: AbortSignal = controller.signal;
-  const fail = (text: string): void => {
-    controller.abort(new RequestError('timeout', `${what}: ${text}`, target));
+  const fail = (late: RequestError['late'], text: string): void => {
+    controller.abort(new RequestError('timeout', `${what}: ${text}`, { ...target, late }));
   };
   const onParentAbort = (): void => controller.abort(parent.reason);
   parent.addEventListener('abort', onParentAbort, { once: true });
 
   const { headersMs, idleMs, minBytesPerSecond, rateGraceMs } = deadlines;
-  let timer = setTimeout(() => fail(`no headers within ${headersMs / 1000} s`), headersMs);
+  let timer = setTimeout(
+    () => fail('headers', `no headers within ${headersMs / 1000} s`),
+    headersMs,
+  );
   let startedAt = performance.now();
   let received = 0;
   return {
@@ -224,7 +227,7 @@ export function watchDeadlines(
     headersArrived() {
       clearTimeout(timer);
       startedAt = performance.now();
-      timer = setTimeout(() => fail(`no data for ${idleMs / 1000} s`), idleMs);
+      timer = setTimeout(() => fail('chunk', `no data for ${idleMs / 1000} s`), idleMs);
     },
     chunkArrived(bytes: number) {
       received += bytes;
@@ -232,7 +235,7 @@ export function watchDeadlines(
       const elapsedMs = performance.now() - startedAt;
       if (elapsedMs < rateGraceMs) return;
       if (received * 1000 < minBytesPerSecond * elapsedMs) {
-        fail(`slower than ${minBytesPerSecond} bytes per second`);
+        fail('body', `slower than ${minBytesPerSecond} bytes per second`);
       }
     },
     stop() {

@@ -20,6 +20,10 @@ export interface FailureDetails extends RequestTarget {
   readonly scope?: RequestError['scope'];
   /** The limit that the response exceeded, with the reason `limit`. */
   readonly limit?: Limit | undefined;
+  /** What was late, with the reason `timeout`, where a deadline of the request ended it. */
+  readonly late?: RequestError['late'];
+  /** How to fix it, where only the place that fails knows that. */
+  readonly remedy?: string | undefined;
   /** The start of the server's message; for interactive output, never for logs. */
   readonly serverText?: string;
 }
@@ -32,6 +36,9 @@ export class RequestError extends Error {
   readonly url: string | undefined;
   readonly node: number | undefined;
   readonly limit: Limit | undefined;
+  /** What was late: the headers, the next chunk after them, or the body as a whole, which was slower than the minimum rate. */
+  readonly late: 'headers' | 'chunk' | 'body' | undefined;
+  readonly remedy: string | undefined;
   readonly status: number | undefined;
   /** The pause that the server requests by Retry-After, without bounds; policy.ts decides how much of it is kept. */
   readonly retryAfterSeconds: number | undefined;
@@ -46,6 +53,8 @@ export class RequestError extends Error {
     this.url = details.url;
     this.node = details.node;
     this.limit = details.limit;
+    this.late = details.late;
+    this.remedy = details.remedy;
     this.status = details.status;
     this.retryAfterSeconds = details.retryAfterSeconds;
     this.scope = details.scope ?? scopeOf(reason, codeOf(details.cause));

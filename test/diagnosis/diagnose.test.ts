@@ -137,7 +137,7 @@ describe('the remedy of a failed poll', () => {
     const find = await remedies();
     const cause = new RequestError('timeout', 'no headers', { endpoint: 'node_ranges', node: 3 });
     const summary = new RequestError('timeout', '2 of 3 nodes were not read', { cause });
-    expect(find(nodes, summary, false)?.remedy).toMatch(/^a node may be frozen/);
+    expect(find(nodes, summary, false)?.remedy).toMatch(/^the node may be frozen/);
   });
 
   test('has the same rule when only its numbers differ, and another one for another privilege', async () => {

@@ -146,6 +146,16 @@ function limits(): readonly Line[] {
   return LIMITS.map((limit) => [limit, remedyOf(new RequestError('limit', 'failed', { limit }))]);
 }
 
+/** Deadlines of a request, by what is late. */
+function lateness(): readonly Line[] {
+  return (['headers', 'chunk', 'body'] as const).flatMap((late) =>
+    (['nodes', 'sessions', 'node_ranges'] as const).map((endpoint): Line => [
+      `${late} of ${endpoint}`,
+      remedyOf(new RequestError('timeout', 'failed', { endpoint, late })),
+    ]),
+  );
+}
+
 /** Timeouts of polls, not of their requests. */
 function pollTimeouts(): readonly Line[] {
   return (['nodes', 'sessions'] as const).map((endpoint) => {
@@ -221,6 +231,7 @@ test('every failure has its remedy', async () => {
       TARGETS.flatMap((target) => reasons(target, nodes)),
     ),
     section('Limits', limits()),
+    section('Late responses', lateness()),
     section('Polls that took too long', pollTimeouts()),
     section('Reasons of the Cloud API', reasons({ endpoint: 'assistant' }, cloud)),
     section('Reasons of a change', reasons({ endpoint: 'other' }, RENAME)),

@@ -128,3 +128,19 @@ test('partial data is that of a poll that failed, and is old once a later poll f
   failed = new RequestError('http', 'nothing');
   expect(await next()).toEqual({ state: 'failing', isPartial: true, isOld: true });
 });
+
+test.each([
+  ['ranges', [], /longer interval, or divide the nodes among shards/],
+  // Shards would poll it as often.
+  ['nodes', [], /longer interval, and check the nodes for overload/],
+  ['sessions', ['duration'], /First look for nodes that are slow/],
+  ['sessions', ['bytes', 'series'], /^Raise collectors\.sessions\.max_series,/],
+  ['tables', ['items'], /^The limit is fixed, /],
+  ['nodes', ['pages'], /^The limit is fixed, /],
+  ['sql', ['items'], /^Select fewer rows/],
+] as const)('the advice for %s that is slow or at %j names what helps', (name, limits, next) => {
+  const durationSeconds = limits.length === 0 ? 29 : 1;
+  const collectors = [collectorState(name, { limits, durationSeconds })];
+  const found = pollProblems({ name: 'shop', collectors, apis: [] }, []);
+  expect(found.map((problem) => problem.next)).toEqual([expect.stringMatching(next)]);
+});

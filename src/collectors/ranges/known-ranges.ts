@@ -68,8 +68,12 @@ export class KnownRanges {
     }
     if (size > MAX_RANGES) {
       const most = formatCount(MAX_RANGES);
-      const message = `the nodes of this exporter have more than ${most} ranges: divide the nodes among shards, which know their own ranges only`;
-      throw new RequestError('limit', `ranges of node ${nodeId}: ${message}`);
+      const message = `the nodes of this exporter have more than ${most} ranges`;
+      const remedy = 'divide the nodes among shards, which know their own ranges only';
+      throw new RequestError('limit', `ranges of node ${nodeId}: ${message}`, {
+        limit: 'items',
+        remedy,
+      });
     }
     yield* table.reserve(size);
     yield* walk(length, (from, to) => this.#commitReplicas(nodeId, replicas, from, to));

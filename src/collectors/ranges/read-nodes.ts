@@ -129,11 +129,12 @@ export function logFailures(
   { failed, timedOut }: ReadNodes,
 ): void {
   for (const { nodeId, wasQueried, failure } of failed) {
-    const { reason, message } = failure;
+    const { reason, message, remedy } = failure;
     if (!wasQueried || (timedOut && reason === 'timeout')) continue;
     // The message would name the duration of the pause, which changes from scan to scan.
     const silent = `ranges of node ${nodeId}: the node does not respond`;
-    warnings.add(reason === 'timeout' ? silent : message);
+    const described = remedy === undefined ? message : `${message}: ${remedy}`;
+    warnings.add(reason === 'timeout' ? silent : described);
   }
   if (!timedOut) return;
   warnings.add(
