@@ -77,8 +77,8 @@ export function adviseReturn(
     return `${keep} ${many}, and their number does not fall. Add a node, so that the cluster can replace them.`;
   if (trends.every((trend) => trend === 'falls'))
     return `${keep} ${many}, and their number falls: the cluster is replacing them.`;
-  const declared = ids.length === 1 ? 'the node was' : 'the nodes were';
-  return `${keep} ${many}. The cluster began to replace them when ${declared} declared dead, where enough live nodes are left; else add a node first.`;
+  const [declared, they] = ids.length === 1 ? ['the node was', 'it'] : ['the nodes were', 'they'];
+  return `${keep} ${many}. The cluster began to replace them when ${declared} declared dead, where enough live nodes are left; add one only if ${they} cannot come back and fewer than three are live.`;
 }
 
 /** The number of ranges that name a member is watched for so long before it counts as one that stays. */

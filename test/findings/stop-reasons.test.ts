@@ -217,12 +217,12 @@ describe('the advice about a dead node', () => {
     [
       [186],
       60,
-      `${START} 186 ranges still have a replica there. The cluster began to replace them when the node was declared dead, where enough live nodes are left; else add a node first.`,
+      `${START} 186 ranges still have a replica there. The cluster began to replace them when the node was declared dead, where enough live nodes are left; add one only if it cannot come back and fewer than three are live.`,
     ],
     [
       [1],
       60,
-      `${START} 1 range still has a replica there. The cluster began to replace them when the node was declared dead, where enough live nodes are left; else add a node first.`,
+      `${START} 1 range still has a replica there. The cluster began to replace them when the node was declared dead, where enough live nodes are left; add one only if it cannot come back and fewer than three are live.`,
     ],
   ])('after scans with %j ranges and %d s', (counts, seconds, text) => {
     const trends = new ReplicaTrends();
