@@ -31,6 +31,9 @@ const findChangefeedLag: Check['find'] = (observation) => {
   )(observation);
 };
 
+const SLOW_DISK =
+  'Every write to the ranges of these stores waits: check the volumes and their I/O limits.';
+
 /** The checks of what a node reports. */
 export const NODE_CHECKS: readonly Check[] = [
   CLOCK_OFFSET,
@@ -54,7 +57,18 @@ export const NODE_CHECKS: readonly Check[] = [
       (seconds, { disk_latency }) => seconds > disk_latency,
       (seconds) => `syncs of the write-ahead log take up to ${formatDuration(seconds)} (p99)`,
     ),
-    next: 'Every write to the ranges of these stores waits: check the volumes and their I/O limits.',
+    next: SLOW_DISK,
+  },
+  {
+    about: 'nodes',
+    alert: 'CrdbStoreDiskSlow',
+    key: 'slow disk operations',
+    find: atStores(
+      (_store, { slowOperations }, storeId) => slowOperations.get(storeId),
+      (count, { disk_slow }) => count > disk_slow,
+      (count) => `up to ${formatCount(count)} operations of the disk were slow in 10 minutes`,
+    ),
+    next: SLOW_DISK,
   },
   {
     about: 'nodes',

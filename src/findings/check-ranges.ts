@@ -1,4 +1,5 @@
 import type { Thresholds } from '../alerts/alert-settings.ts';
+import { waitSeconds } from '../alerts/alerts.ts';
 import { livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { QUERIES } from '../collectors/ranges/replica.ts';
@@ -39,6 +40,13 @@ export const RANGE_CHECKS: readonly Check[] = [
     find: ({ ranges, nodes, thresholds }) =>
       ranges && findHotspots(ranges.scanned, nodes, thresholds),
     next: 'Compare the hottest ranges and lease preferences, and check that leases are rebalanced.',
+  },
+  {
+    key: 'hotspot by CPU',
+    about: 'nodes',
+    alert: 'CrdbNodeHotspot',
+    find: findBusyNodes,
+    next: 'Compare the hottest ranges and the running statements of these nodes.',
   },
   {
     key: 'many underreplicated',
@@ -141,6 +149,39 @@ function findHotspots(
   const carry = hot.length === 1 ? 'carries' : 'carry';
   const load = `${carry} up to ${formatNumber(worst)} times the load of the other nodes in the region`;
   return { nodeIds, text: `${capitalize(formatNodes(nodeIds))} ${load}.` };
+}
+
+/** The alert looks at 90 minutes, and then waits. */
+const BUSY_SECONDS = 90 * 60 + waitSeconds('CrdbNodeHotspot');
+
+/** Live nodes that use far more CPU than the median of their region, whatever their leases and queries. */
+function findBusyNodes(observation: Observation): ReturnType<Check['find']> {
+  const { fresh, thresholds, isHeavyJobRunning, ranges, nodes } = observation;
+  if (isHeavyJobRunning) return undefined;
+  const hot = ranges && findHotspots(ranges.scanned, nodes, thresholds);
+  const known = new Set(typeof hot === 'object' ? hot.nodeIds : []);
+  const used = fresh.flatMap((node) => {
+    const cpu = node.metrics.get('sys.cpu.combined.percent-normalized');
+    return livenessOf(node) === 'live' && cpu !== undefined
+      ? [{ id: node.id, region: regionOf(node), cpu }]
+      : [];
+  });
+  const busy = [...Map.groupBy(used, ({ region }) => region).values()].flatMap((members) => {
+    const usual = median(members.map(({ cpu }) => cpu)) ?? 0;
+    return members.flatMap(({ id, cpu }) => {
+      const excess = cpu - usual;
+      return excess > thresholds.hotspot_cpu_only && !known.has(id) ? [{ id, excess }] : [];
+    });
+  });
+  if (busy.length === 0) return undefined;
+  const worst = busy.reduce((most, { excess }) => Math.max(most, excess), 0);
+  const nodeIds = busy.map(({ id }) => id);
+  const use = nodeIds.length === 1 ? 'uses' : 'use';
+  return {
+    nodeIds,
+    normalSeconds: BUSY_SECONDS,
+    text: `${capitalize(formatNodes(nodeIds))} ${use} up to ${formatPercent(worst)} more of the CPU than the median of the region.`,
+  };
 }
 
 /** Finds a range with more load than one CPU core serves well: by CPU where the servers send it, else by queries. */

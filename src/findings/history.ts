@@ -11,7 +11,13 @@ import type { Memory, PolledCluster } from './observation.ts';
 import { observe } from './observe.ts';
 import { pollWarnings } from './polls.ts';
 import { toFindings } from './problem.ts';
-import { readLateRecords, readSqlLoad, readWriteStalls, type SqlLoad } from './rates.ts';
+import {
+  readLateRecords,
+  readSqlLoad,
+  readWriteStalls,
+  SlowOperations,
+  type SqlLoad,
+} from './rates.ts';
 import { ScanHistory } from './scan-check.ts';
 import { findHiddenSessions } from './session-problems.ts';
 import type { ClusterReading, Finding, LastKnownStatus, Problem } from './status.ts';
@@ -30,6 +36,7 @@ class Past {
   /** The last nodes with new records. */
   nodes: NodesResult | undefined;
   writeStalls: Memory['writeStalls'] = new Map();
+  readonly slowOperations = new SlowOperations();
   sqlLoad: SqlLoad | undefined;
   lateRecords: Memory['lateRecords'] = new Map();
   certificates: CertificateLives = new Map();
@@ -64,6 +71,7 @@ export class ClusterHistory {
     const { writeStalls, sqlLoad, lateRecords, certificates, lastSeen, lost, healthyMs } = past;
     const observation = observe(cluster, {
       writeStalls,
+      slowOperations: past.slowOperations.read(),
       sqlLoad,
       lateRecords,
       certificates,
@@ -119,11 +127,12 @@ export class ClusterHistory {
     if (collector === nodes.name) {
       const listed = cluster.result(nodes);
       if (listed === undefined) return;
-      this.#recordNodes(listed);
+      this.#recordNodes(listed, last.atMs);
       this.#past.departures.add(listed);
       const { certificates } = this.#past;
       this.#past.certificates = followCertificates(certificates, listed.nodes, last.atMs);
-      this.#past.scans.addCounts(last.atMs, listed);
+      const { scan_minutes } = this.#settings().thresholds;
+      this.#past.scans.addCounts(last.atMs, listed, scan_minutes * 60_000);
     }
     if (collector === sessions.name) this.#recordSessions(cluster);
     if (collector === ranges.name) {
@@ -145,10 +154,11 @@ export class ClusterHistory {
   }
 
   /** Reads the rates when each node may have written a newer record: a poll before that finds those of a few. */
-  #recordNodes(listed: NodesResult): void {
+  #recordNodes(listed: NodesResult, atMs: number): void {
     const before = this.#past.nodes;
     if (newestRecord(listed) - newestRecord(before) < RECORD_SECONDS) return;
     this.#past.writeStalls = readWriteStalls(before, listed);
+    this.#past.slowOperations.add(before, listed, atMs);
     this.#past.sqlLoad = readSqlLoad(before, listed);
     this.#past.lateRecords = readLateRecords(before, listed);
     this.#past.nodes = listed;

@@ -51,6 +51,8 @@ export interface Memory {
   readonly hiddenSessions: Problem | undefined;
   /** Write stalls per minute by store id. */
   readonly writeStalls: ReadonlyMap<string, number>;
+  /** Slow operations of the disk in 10 minutes by store id; none of stores without any. */
+  readonly slowOperations: ReadonlyMap<string, number>;
   /** Of certificates of nodes. */
   readonly certificates: CertificateLives;
   readonly sqlLoad: SqlLoad | undefined;

@@ -72,14 +72,55 @@ export function readWriteStalls(
   before: NodesResult | undefined,
   now: NodesResult,
 ): ReadonlyMap<string, number> {
-  const key = 'storage.write-stalls';
-  const rates = pairRecords(before, now.nodes).flatMap(({ before: previous, now: node, seconds }) =>
-    Array.from(node.stores, ([storeId, store]) => {
-      const count = (store.get(key) ?? NaN) - (previous.stores.get(storeId)?.get(key) ?? NaN);
-      return [storeId, count > 0 ? (60 * count) / seconds : 0] as const;
+  const rates = pairRecords(before, now.nodes).flatMap((pair) =>
+    Array.from(pair.now.stores.keys(), (storeId) => {
+      const count = increaseOf(pair, storeId, 'storage.write-stalls');
+      return [storeId, (60 * count) / pair.seconds] as const;
     }),
   );
   return new Map(rates);
+}
+
+/** How much the counter of a store has grown; 0 where it began again or is not sent. */
+function increaseOf({ before, now }: TwoRecords, storeId: string, key: string): number {
+  const [first, last] = [before, now].map(({ stores }) => stores.get(storeId)?.get(key) ?? NaN);
+  return Math.max(0, (last ?? NaN) - (first ?? NaN)) || 0;
+}
+
+/** Slow operations are counted over this time, as by the alert CrdbStoreDiskSlow. */
+const SLOW_MS = 600_000;
+
+/** The slow operations of the disks of all stores in the last 10 minutes; most stores have none. */
+export class SlowOperations {
+  #increases: readonly {
+    readonly atMs: number;
+    readonly storeId: string;
+    readonly count: number;
+  }[] = [];
+
+  /** Counts those between the last two records of the nodes. */
+  add(before: NodesResult | undefined, now: NodesResult, atMs: number): void {
+    const grown = pairRecords(before, now.nodes).flatMap((pair) =>
+      Array.from(pair.now.stores.keys(), (storeId) => ({
+        atMs,
+        storeId,
+        count: increaseOf(pair, storeId, 'storage.disk-slow'),
+      })),
+    );
+    this.#increases = [
+      ...this.#increases.filter((increase) => increase.atMs > atMs - SLOW_MS),
+      ...grown.filter(({ count }) => count > 0),
+    ];
+  }
+
+  /** By store id. */
+  read(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    for (const { storeId, count } of this.#increases) {
+      counts.set(storeId, (counts.get(storeId) ?? 0) + count);
+    }
+    return counts;
+  }
 }
 
 /**

@@ -138,8 +138,7 @@ export function formatScanCheck({ replicas, leases, uncountedNodes }: ScanCheck)
 const AROUND_MS = 60_000;
 /** Nodes write their records every ten seconds: a scan is compared when counts from this long after it are known. */
 const AFTER_MS = 10_000;
-/** Scans and counts of this time are remembered; of the scans the last three at least. */
-const REMEMBERED_MS = 900_000;
+/** The last scans that are remembered at least. */
 const MIN_SCANS = 3;
 /** A scan is not compared while so many others wait for counts from after them. */
 const MAX_WAITING = 10;
@@ -166,11 +165,12 @@ export class ScanHistory {
     if (this.#waiting.length < MAX_WAITING) this.#waiting = [...this.#waiting, scan];
   }
 
-  addCounts(atMs: number, result: NodesResult): void {
+  /** Scans and counts of the last `rememberedMs` are compared. */
+  addCounts(atMs: number, result: NodesResult, rememberedMs: number): void {
     // A clock may be set back.
     const before = this.#counts.filter((counts) => counts.atMs <= atMs);
     const known = before.filter(
-      (counts) => counts.atMs > atMs - REMEMBERED_MS || counts === before.at(-1),
+      (counts) => counts.atMs > atMs - rememberedMs || counts === before.at(-1),
     );
     const isSame = atMs - (known.at(-1)?.atMs ?? -Infinity) < AFTER_MS;
     this.#counts = isSame ? known : [...known, { atMs, counts: countsOf(result) }];
@@ -178,7 +178,7 @@ export class ScanHistory {
     const compared = [...this.#compared, ...this.#waiting.filter(isOver).flatMap(this.#compare)];
     this.#waiting = this.#waiting.filter((scan) => !isOver(scan));
     this.#compared = compared.filter(
-      ({ endMs }, at) => endMs > atMs - REMEMBERED_MS || at >= compared.length - MIN_SCANS,
+      ({ endMs }, at) => endMs > atMs - rememberedMs || at >= compared.length - MIN_SCANS,
     );
   }
 

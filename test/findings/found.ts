@@ -1,3 +1,4 @@
+import type { Thresholds } from '../../src/alerts/alert-settings.ts';
 import { CLUSTER_CHECKS } from '../../src/findings/check-cluster.ts';
 import { NETWORK_CHECKS } from '../../src/findings/check-network.ts';
 import { NODE_CHECKS } from '../../src/findings/check-nodes.ts';
@@ -26,10 +27,14 @@ const CHECKS = [
   ...SESSION_CHECKS,
 ];
 
-/** What all checks find in these results, with what is remembered. */
-export function check(results: Results, memory: Partial<Memory> = {}): readonly Problem[] {
+/** What all checks find in these results, with what is remembered and the thresholds that are configured. */
+export function check(
+  results: Results,
+  memory: Partial<Memory> = {},
+  thresholds: Partial<Thresholds> = {},
+): readonly Problem[] {
   const cluster = polledCluster({ pollers: [], isUp: true, results });
-  return runChecks(CHECKS, observeAt(NOW_MS, cluster, memory));
+  return runChecks(CHECKS, observeAt(NOW_MS, cluster, memory, thresholds));
 }
 
 /** What is found at a live node with these metrics, besides a calm one. */

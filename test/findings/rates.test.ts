@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { readSqlLoad, readWriteStalls } from '../../src/findings/rates.ts';
+import { readSqlLoad, readWriteStalls, SlowOperations } from '../../src/findings/rates.ts';
 import { node, type Node, nodesResult } from '../web/status/results.ts';
 
 /** A node that has started so many statements, of which so many failed, with so many write stalls of each store. */
@@ -71,4 +71,27 @@ test.each<[string, Node, number]>([
 test('a node that counts fewer statements than before is missing from the rates', () => {
   const now = nodesResult(serving(1, 110, [700, 30]), serving(2, 110, [50, 0]));
   expect(readSqlLoad(BEFORE, now)).toMatchObject({ statementsPerSecond: 20, countedNodes: 1 });
+});
+
+/** A record of a node whose disks have been slow so many times since it started. */
+function slowAt(seconds: number, counts: readonly number[], startedSeconds = 1) {
+  const stores = counts.map(
+    (count, index) => [String(index + 1), new Map([['storage.disk-slow', count]])] as const,
+  );
+  return nodesResult(node(1, { updatedSeconds: seconds, startedSeconds, stores: new Map(stores) }));
+}
+
+test('slow operations of a disk are added up over ten minutes, in spite of restarts', () => {
+  const lists = [
+    slowAt(0, [7, 0]),
+    slowAt(30, [9, 0]),
+    slowAt(60, [12, 0]),
+    slowAt(90, [4, 0], 2),
+    slowAt(120, [5, 0], 2),
+  ];
+  const slow = new SlowOperations();
+  lists.forEach((now, index) => slow.add(lists[index - 1], now, 30_000 * index));
+  expect([...slow.read()]).toEqual([['1', 6]]);
+  slow.add(lists.at(-1), lists.at(-1) ?? slowAt(0, []), 30_000 + 600_000);
+  expect([...slow.read()]).toEqual([['1', 4]]);
 });

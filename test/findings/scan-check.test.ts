@@ -151,17 +151,18 @@ function wrongScans(history: ScanHistory): number {
 function watch(
   minutes: number,
   { scan, own }: { scan: (minute: number) => number; own: (minute: number) => number },
+  remembered = 15,
 ): readonly number[] {
   const history = new ScanHistory();
   return Array.from({ length: minutes }, (_, minute) => {
     const startMs = minute * MINUTE;
-    history.addCounts(startMs, counted(own(minute)));
+    history.addCounts(startMs, counted(own(minute)), remembered * MINUTE);
     history.addScan({
       startMs: startMs + 10_000,
       endMs: startMs + 20_000,
       result: read(scan(minute)),
     });
-    history.addCounts(startMs + MINUTE / 2, counted(own(minute + 0.5)));
+    history.addCounts(startMs + MINUTE / 2, counted(own(minute + 0.5)), remembered * MINUTE);
     return wrongScans(history);
   });
 }
@@ -175,9 +176,10 @@ describe('scans of a cluster', () => {
     expect(found).toEqual([0, 0, 0, 2, 2, 3, 3]);
   });
 
-  test('are forgotten after 15 minutes', () => {
-    const found = watch(20, { scan: (minute) => (minute < 3 ? 900 : 1_000), own: () => 1_000 });
-    expect([found[4], found[14], found.at(-1)]).toEqual([3, 3, 0]);
+  test.each([5, 15])('are forgotten after scan_minutes (%i)', (minutes) => {
+    const world = { scan: (minute: number) => (minute < 3 ? 900 : 1_000), own: () => 1_000 };
+    const found = watch(20, world, minutes);
+    expect([found[4], found[minutes - 1], found[minutes + 3]]).toEqual([3, 3, 0]);
   });
 
   test.each([
@@ -193,11 +195,11 @@ describe('scans of a cluster', () => {
   test('are compared with counts from shortly before, during and after them', () => {
     const history = new ScanHistory();
     for (const startMs of [0, 200_000]) {
-      history.addCounts(startMs, counted(3_000));
-      history.addCounts(startMs + 70_000, counted(2_000));
+      history.addCounts(startMs, counted(3_000), 15 * MINUTE);
+      history.addCounts(startMs + 70_000, counted(2_000), 15 * MINUTE);
       history.addScan({ startMs: startMs + 80_000, endMs: startMs + 90_000, result: read(3_000) });
-      history.addCounts(startMs + 110_000, counted(2_000));
-      history.addCounts(startMs + 160_000, counted(3_000));
+      history.addCounts(startMs + 110_000, counted(2_000), 15 * MINUTE);
+      history.addCounts(startMs + 160_000, counted(3_000), 15 * MINUTE);
     }
     expect(history.problems()).toMatchObject([
       {
@@ -216,7 +218,7 @@ describe('scans of a cluster', () => {
       const history = new ScanHistory();
       return Array.from({ length: 6 }, (_, at) => {
         const countedMs = at * minutes * MINUTE;
-        history.addCounts(countedMs, counted(1_000 + 500 * at));
+        history.addCounts(countedMs, counted(1_000 + 500 * at), 15 * MINUTE);
         const endMs = countedMs + 5 * MINUTE;
         history.addScan({ startMs: endMs - 1_000, endMs, result: read(replicas(at)) });
         return wrongScans(history);
@@ -231,7 +233,7 @@ describe('scans of a cluster', () => {
     for (const startMs of [0, 1_000, 2_000]) {
       history.addScan({ startMs, endMs: startMs + 1_000, result: read(10) });
     }
-    history.addCounts(4 * MINUTE, counted(1_000));
+    history.addCounts(4 * MINUTE, counted(1_000), 15 * MINUTE);
     expect(history.problems()).toEqual([]);
   });
 
@@ -239,10 +241,10 @@ describe('scans of a cluster', () => {
     const history = new ScanHistory();
     const after = [900, 900, 900, 1_000, 1_000].map((replicas, at) => {
       const endMs = at * 60 * MINUTE;
-      history.addCounts(endMs - 20_000, counted(1_000));
+      history.addCounts(endMs - 20_000, counted(1_000), 15 * MINUTE);
       history.addScan({ startMs: endMs - 10_000, endMs, result: read(replicas) });
-      history.addCounts(endMs + 15_000, counted(1_000));
-      history.addCounts(endMs + 65_000, counted(1_000));
+      history.addCounts(endMs + 15_000, counted(1_000), 15 * MINUTE);
+      history.addCounts(endMs + 65_000, counted(1_000), 15 * MINUTE);
       return wrongScans(history);
     });
     expect(after).toEqual([0, 2, 3, 2, 0]);

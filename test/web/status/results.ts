@@ -1,4 +1,4 @@
-import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
+import { DEFAULT_THRESHOLDS, type Thresholds } from '../../../src/alerts/alert-settings.ts';
 import type { CloudResult } from '../../../src/collectors/cloud/collector.ts';
 import type { CollectorResult } from '../../../src/collectors/collector.ts';
 import {
@@ -237,6 +237,7 @@ const NOTHING: Memory = {
   scanProblems: [],
   hiddenSessions: undefined,
   writeStalls: new Map(),
+  slowOperations: new Map(),
   certificates: new Map(),
   sqlLoad: undefined,
   lateRecords: new Map(),
@@ -252,8 +253,10 @@ export function observeAt(
   nowMs: number,
   cluster: PolledCluster,
   memory: Partial<Memory> = {},
+  configured: Partial<Thresholds> = {},
 ): Observation {
-  return observe(cluster, { ...NOTHING, nowMs, thresholds: DEFAULT_THRESHOLDS, ...memory });
+  const thresholds = { ...DEFAULT_THRESHOLDS, ...configured };
+  return observe(cluster, { ...NOTHING, nowMs, thresholds, ...memory });
 }
 
 /** Of one range without a problem, read from all nodes. */
