@@ -1,15 +1,14 @@
-import { copyFile, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SimulatorOptions, startSimulator } from '../../simulator/index.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
+import { rulesOfOneInterval } from '../rules/rule-set.ts';
 import { everyCollector } from '../support/collectors.ts';
 import { clusterYaml, startTestExporter } from '../support/exporter.ts';
 import { eventually, type Prometheus, startPrometheus } from '../support/prometheus.ts';
 import { ALL_VALUES, fillVariables, PANELS, type Placed } from './panels.ts';
-
-const RULES = path.join(import.meta.dirname, '..', '..', 'config', 'prometheus', 'rules.yml');
 
 /** What Prometheus returned for the queries of a panel. */
 export interface FilledPanel extends Placed {
@@ -26,6 +25,8 @@ export interface WatchedCluster {
   readonly intervalSeconds: number;
   /** How long Prometheus has watched before the queries, which are over this time. */
   readonly seconds: number;
+  /** The text of the rules; by default all are evaluated at this interval. */
+  readonly rules?: string;
 }
 
 /**
@@ -77,7 +78,7 @@ ${clusterYaml(simulator)}    cloud_api: { url: "${cloudUrl}", cluster_id: ${clou
     const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-watch-'));
     resources.defer(() => rm(folder, { recursive: true }));
     const rules = path.join(folder, 'rules.yml');
-    await copyFile(RULES, rules);
+    await writeFile(rules, cluster.rules ?? rulesOfOneInterval());
     const prometheus = resources.use(
       await startPrometheus(`
 global: { scrape_interval: ${intervalSeconds}s, scrape_timeout: ${intervalSeconds}s, evaluation_interval: ${intervalSeconds}s }

@@ -1,21 +1,14 @@
-import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { parse } from 'yaml';
+import { makeFolder } from '../config/folder.ts';
+import { readRules, rulesOfOneInterval } from '../rules/rule-set.ts';
 import { eventually, startPrometheus } from '../support/prometheus.ts';
-import { ROOT } from './installed.ts';
 
-const RULES = path.join(ROOT, 'config', 'prometheus', 'rules.yml');
 /** Series about the exporters or a point in time, not about the cluster. */
 const APART =
   /^crdb_cluster_collector_shard:|^crdb_cluster_instance|:crdb_node_record_age_seconds:|:remaining_seconds:/;
 
-interface RuleFile {
-  readonly groups: readonly { readonly rules: readonly { readonly record?: string }[] }[];
-}
-
 function recordedNames(): readonly string[] {
-  const file: RuleFile = parse(readFileSync(RULES, 'utf8'));
-  const names = file.groups.flatMap(({ rules }) => rules.flatMap(({ record }) => record ?? []));
+  const names = readRules().flatMap(({ rules }) => rules.flatMap(({ record }) => record ?? []));
   return [...new Set(names)].filter((name) => !APART.test(name));
 }
 
@@ -23,9 +16,10 @@ function recordedNames(): readonly string[] {
 export async function evaluateRules(
   addresses: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
+  const folder = await makeFolder({ 'rules.yml': rulesOfOneInterval() });
   await using prometheus = await startPrometheus(`
 global: { scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 1s }
-rule_files: [${JSON.stringify(RULES)}]
+rule_files: [${JSON.stringify(path.join(folder, 'rules.yml'))}]
 scrape_configs:
   - job_name: crdb-exporter
     static_configs: [{ targets: ${JSON.stringify(addresses)} }]

@@ -14,11 +14,12 @@ const NOT_SCALED = /crdb_node_clock_offset_seconds|crdb_node_record_age_seconds/
 /** A comparison with fewer seconds is no time limit (an interval above 0). */
 const MIN_LIMIT_SECONDS = 60;
 
-/** rules.yml with every `for`, range, offset and limit in seconds divided by `factor`. */
+/** rules.yml with every interval, `for`, range, offset and limit in seconds divided by `factor`. */
 export function scaledRules(factor: number): string {
-  const groups = readRules().map((group) => ({
-    ...group,
-    rules: group.rules.filter((rule) => !isOfClock(rule)).map((rule) => scaleRule(rule, factor)),
+  const groups = readRules().map(({ name, interval, rules }) => ({
+    name,
+    ...(interval === undefined ? {} : { interval: scaleDuration(interval, factor) }),
+    rules: rules.filter((rule) => !isOfClock(rule)).map((rule) => scaleRule(rule, factor)),
   }));
   return stringify({ groups });
 }
