@@ -46,7 +46,7 @@ export function listJobs(server: ClusterServer, request: ClusterRequest): Reply 
 }
 
 /** The running changefeeds and backup, what is paused, and what failed. */
-function jobsOf(state: WorldState): readonly Job[] {
+export function jobsOf(state: WorldState): readonly Job[] {
   const [first, second = first] = [...state.nodes.values()].filter(countsAsLive);
   const job = (type: string, more: Partial<Job>): Job => ({
     type: type.toUpperCase().replaceAll('_', ' '),

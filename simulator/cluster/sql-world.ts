@@ -1,21 +1,23 @@
 import type { SqlResult } from '../options.ts';
-import { recordOf } from '../world/records.ts';
+import { isBackupRunning } from '../world/job-metrics.ts';
 import { isVoter } from '../world/replica-types.ts';
 import { isInternal, sessionsOfNode } from '../world/session-list.ts';
 import { listedNodes, type WorldState } from '../world/state.ts';
+import { jobsOf } from './jobs.ts';
 
 const UP: readonly string[] = ['live', 'draining', 'decommissioning'];
 
-/** What SQL says of the world itself: nodes, ranges, sessions, users, tables and changefeeds. */
+/** What SQL says of the world itself: nodes, ranges, sessions, users, tables and jobs. */
 export function createWorldResults(state: WorldState): readonly SqlResult[] {
   const nodes = listedNodes(state);
   const sessions = nodes
     .flatMap(({ id }) => sessionsOfNode(state, id))
     .filter((session) => session.endMs === undefined && !isInternal(session));
-  const changefeeds = nodes
-    .filter(({ liveness }) => UP.includes(liveness))
-    .map((node) => recordOf(state, node).metrics['jobs.changefeed.currently_running'] ?? 0);
-  const byReplicas = Map.groupBy(state.ranges.values(), ({ replicas }) => replicas.length);
+  const up = new Set(nodes.flatMap(({ id, liveness }) => (UP.includes(liveness) ? id : [])));
+  const byReplicas = Map.groupBy(
+    state.ranges.values(),
+    ({ replicas }) => replicas.filter(({ nodeId }) => up.has(nodeId)).length,
+  );
   const byDatabase = Map.groupBy(state.tables, ({ database }) => database);
   return [
     {
@@ -27,7 +29,7 @@ export function createWorldResults(state: WorldState): readonly SqlResult[] {
       rows: nodes.map(({ id, liveness }) => [id, UP.includes(liveness)]),
     },
     {
-      contains: 'AS ranges FROM crdb_internal.ranges_no_leases GROUP BY',
+      contains: 'FROM crdb_internal.kv_store_status',
       columns: [
         ['replicas', 'INT8'],
         ['ranges', 'INT8'],
@@ -55,12 +57,28 @@ export function createWorldResults(state: WorldState): readonly SqlResult[] {
       ],
       rows: Array.from(byDatabase, ([database, tables]) => [database, tables.length]),
     },
-    counted(
-      'FROM [SHOW CHANGEFEED JOBS]',
-      'jobs',
-      changefeeds.reduce((sum, running) => sum + running, 0),
-    ),
+    countedJobs(state),
   ];
+}
+
+function countedJobs(state: WorldState): SqlResult {
+  const listed = jobsOf(state).filter(({ status }) => ['running', 'paused'].includes(status));
+  const jobs = Map.groupBy(
+    [
+      ...listed.map(({ type, status }) => `${type.toLowerCase().replaceAll(' ', '_')} ${status}`),
+      ...(isBackupRunning(state, state.now()) ? ['backup running'] : []),
+    ],
+    (name) => name,
+  );
+  return {
+    contains: "FROM [SHOW JOBS] WHERE status IN ('running', 'reverting', 'paused')",
+    columns: [
+      ['job_type', 'STRING'],
+      ['state', 'STRING'],
+      ['jobs', 'INT8'],
+    ],
+    rows: Array.from(jobs, ([name, { length }]) => [...name.split(' '), length]),
+  };
 }
 
 function counted(contains: string, column: string, count: number): SqlResult {

@@ -52,9 +52,8 @@ export function jobMetrics(
   }
   // Only the node that ran the last backup knows when it ended.
   const lastBackup = lastBackupSeconds(state, now);
-  const isRunning =
-    now % BACKUP_PERIOD_SECONDS < BACKUP_SECONDS && state.backupsStoppedAtMs === undefined;
-  metrics['jobs.backup.currently_running'] = node === second && isRunning ? 1 : 0;
+  const isRunning = node === second && isBackupRunning(state, atMs);
+  metrics['jobs.backup.currently_running'] = isRunning ? 1 : 0;
   const isStatistician = node === statisticsNode(state);
   if (isStatistician) Object.assign(node.keptGauges, statistics(state, atMs));
   for (const [kind, { nodeId, lagMs }] of state.replications) {
@@ -79,6 +78,12 @@ export function jobMetrics(
       'jobs.poll_jobs_stats.currently_running': isStatistician ? 1 : 0,
     }),
   };
+}
+
+/** Whether the periodic backup runs at this time. */
+export function isBackupRunning({ backupsStoppedAtMs }: WorldState, atMs: number): boolean {
+  const seconds = (atMs / 1000) % BACKUP_PERIOD_SECONDS;
+  return seconds < BACKUP_SECONDS && backupsStoppedAtMs === undefined;
 }
 
 /** Retries of changefeeds since the world began; the first live node counts them. */

@@ -1,3 +1,4 @@
+import { formatCounted } from '../../src/format.ts';
 import type { Scrape } from '../support/exporter.ts';
 import { probe } from './exporter.ts';
 import { type Access, LiveServer, type Row } from './server.ts';
@@ -47,8 +48,16 @@ const READERS: Readonly<Record<string, Reader>> = {
     (scrape) => total(scrape, 'crdb_ranges'),
     { share: 0.01, least: 2 },
   ),
+  // Those on live nodes: the exporter counts the replicas that it sees.
   'ranges by replicas': bySql(
-    'SELECT array_length(replicas, 1) AS replicas, count(*) AS ranges FROM crdb_internal.ranges_no_leases GROUP BY 1',
+    `SELECT replicas, count(*) AS ranges FROM (
+       SELECT range_id, count(*) AS replicas FROM (
+         SELECT range_id, unnest(replicas) AS store_id FROM crdb_internal.ranges_no_leases
+       ) WHERE store_id IN (
+         SELECT s.store_id FROM crdb_internal.kv_store_status AS s
+         JOIN crdb_internal.gossip_nodes AS n ON n.node_id = s.node_id WHERE n.is_live
+       ) GROUP BY range_id
+     ) GROUP BY replicas`,
     (row) => [`${row['replicas']} replicas`, Number(row['ranges'])],
     (scrape) => figures(scrape, 'crdb_ranges_by_replicas', ['replicas'], {}, 'replicas'),
     { share: 0.01, least: 2 },
@@ -85,10 +94,22 @@ const READERS: Readonly<Record<string, Reader>> = {
     (row) => [`database ${row['db_name']}`, Number(row['tables'])],
     (scrape) => figures(scrape, 'crdb_tables', ['database']),
   ),
-  'running changefeeds': bySql(
-    "SELECT count(*) AS jobs FROM [SHOW CHANGEFEED JOBS] WHERE status = 'running'",
-    (row) => ['all', Number(row['jobs'])],
-    (scrape) => total(scrape, 'crdb_jobs', { job_type: 'changefeed', state: 'running' }),
+  // Jobs that are being rolled back run, too. SHOW JOBS lists those of the last 12 hours, and all that have not ended.
+  jobs: bySql(
+    `SELECT replace(replace(lower(job_type), 'new ', ''), ' ', '_') AS job_type,
+       CASE status WHEN 'paused' THEN 'paused' ELSE 'running' END AS state, count(*) AS jobs
+     FROM [SHOW JOBS] WHERE status IN ('running', 'reverting', 'paused') AND job_type IN ('BACKUP', 'CHANGEFEED', 'IMPORT',
+       'RESTORE', 'ROW LEVEL TTL', 'SCHEMA CHANGE', 'NEW SCHEMA CHANGE', 'LOGICAL REPLICATION') GROUP BY 1, 2`,
+    (row) => [`${row['job_type']} ${row['state']}`, Number(row['jobs'])],
+    (scrape) =>
+      new Map(
+        ['running', 'paused'].flatMap((state) =>
+          scrape
+            .all('crdb_jobs', { state })
+            .filter(({ value }) => value !== 0)
+            .map(({ labels, value }) => [`${labels['job_type']} ${state}`, value] as const),
+        ),
+      ),
   ),
 };
 
@@ -136,7 +157,7 @@ export function compare(
         : [`${key}: the exporter says ${value}, the server ${bounds.join(' to ')}`];
     });
     if (wrong.length > 0) return { what, verdict: 'differs', detail: wrong.join('; ') };
-    return { what, verdict: 'same', detail: `${named.size} figures` };
+    return { what, verdict: 'same', detail: formatCounted(named.size, 'figure') };
   });
 }
 
