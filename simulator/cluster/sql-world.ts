@@ -10,14 +10,6 @@ const UP: readonly string[] = ['live', 'draining', 'decommissioning'];
 /** What SQL says of the world itself: nodes, ranges, sessions, users, tables and jobs. */
 export function createWorldResults(state: WorldState): readonly SqlResult[] {
   const nodes = listedNodes(state);
-  const sessions = nodes
-    .flatMap(({ id }) => sessionsOfNode(state, id))
-    .filter((session) => session.endMs === undefined && !isInternal(session));
-  const up = new Set(nodes.flatMap(({ id, liveness }) => (UP.includes(liveness) ? id : [])));
-  const byReplicas = Map.groupBy(
-    state.ranges.values(),
-    ({ replicas }) => replicas.filter(({ nodeId }) => up.has(nodeId)).length,
-  );
   const byDatabase = Map.groupBy(state.tables, ({ database }) => database);
   return [
     {
@@ -34,7 +26,10 @@ export function createWorldResults(state: WorldState): readonly SqlResult[] {
         ['replicas', 'INT8'],
         ['ranges', 'INT8'],
       ],
-      rows: Array.from(byReplicas, ([replicas, ranges]) => [replicas, ranges.length]),
+      // Ranges and sessions are counted for the statement about them alone: there may be very many.
+      get rows() {
+        return countByReplicas(state);
+      },
     },
     {
       contains: 'AS voters FROM crdb_internal.ranges_no_leases WHERE range_id <= 20',
@@ -42,12 +37,19 @@ export function createWorldResults(state: WorldState): readonly SqlResult[] {
         ['range_id', 'INT8'],
         ['voters', 'INT8'],
       ],
-      rows: [...state.ranges.values()]
-        .filter(({ id }) => id <= 20)
-        .map(({ id, replicas }) => [id, replicas.filter(isVoter).length]),
+      get rows() {
+        const ranges = [...state.ranges.values()].filter(({ id }) => id <= 20);
+        return ranges.map(({ id, replicas }) => [id, replicas.filter(isVoter).length]);
+      },
     },
     counted('AS ranges FROM crdb_internal.ranges_no_leases', 'ranges', state.ranges.size),
-    counted('FROM crdb_internal.cluster_sessions', 'sessions', sessions.length),
+    {
+      contains: 'FROM crdb_internal.cluster_sessions',
+      columns: [['sessions', 'INT8']],
+      get rows() {
+        return [[countSessions(state)]];
+      },
+    },
     counted('FROM system.users', 'users', state.accounts.length),
     {
       contains: 'AS tables FROM system.table_metadata GROUP BY',
@@ -59,6 +61,25 @@ export function createWorldResults(state: WorldState): readonly SqlResult[] {
     },
     countedJobs(state),
   ];
+}
+
+/** The ranges by how many of their replicas are on nodes that are up. */
+function countByReplicas(state: WorldState): SqlResult['rows'] {
+  const up = new Set(
+    listedNodes(state).flatMap(({ id, liveness }) => (UP.includes(liveness) ? id : [])),
+  );
+  const byReplicas = Map.groupBy(
+    state.ranges.values(),
+    ({ replicas }) => replicas.filter(({ nodeId }) => up.has(nodeId)).length,
+  );
+  return Array.from(byReplicas, ([replicas, { length }]) => [replicas, length]);
+}
+
+/** The open sessions of applications. */
+function countSessions(state: WorldState): number {
+  return listedNodes(state)
+    .flatMap(({ id }) => sessionsOfNode(state, id))
+    .filter((session) => session.endMs === undefined && !isInternal(session)).length;
 }
 
 function countedJobs(state: WorldState): SqlResult {
