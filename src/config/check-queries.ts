@@ -8,6 +8,10 @@ import { writeDuration } from './values.ts';
 /** Labels that the exporter or Prometheus sets. */
 const TAKEN_LABELS = ['crdb_cluster', 'instance', 'job', 'shard'];
 
+/** Endings and labels of histograms and summaries, which `promtool check metrics` refuses elsewhere. */
+const HISTOGRAM_ENDING = /(?:^|_)(?:count|sum|bucket)$/;
+const HISTOGRAM_LABELS = ['le', 'quantile'];
+
 /**
  * Reports the queries of a collector that contradict each other, or the settings of its polls. `path` leads to the settings
  * with the queries. Example: the queries `a` with the column `b_c`, and `a_b` with `c`, have one metric.
@@ -41,8 +45,12 @@ export function checkQueries(
         (other === index || sameName !== undefined
           ? undefined
           : `${metric} is a metric of the query in line ${lineOf(other)}, too: rename one of them`);
-      if (fault !== undefined) {
-        document.issues.report(document.positionOf([...queryPath, 'values', column], 'key'), fault);
+      const position = document.positionOf([...queryPath, 'values', column], 'key');
+      if (fault !== undefined) document.issues.report(position, fault);
+      else if (query.values[column] === 'gauge' && HISTOGRAM_ENDING.test(column)) {
+        const ending = column.slice(column.lastIndexOf('_') + 1);
+        const message = `${metric}: only histograms end in _${ending}, and promtool refuses it: rename the column in SQL, as with AS rows`;
+        document.issues.warn(position, message);
       }
     }
     if (interval !== undefined && query.interval !== undefined && query.interval < interval) {
@@ -76,8 +84,11 @@ function checkLabels({ labels, values }: Query, document: SourceDocument, path: 
         : Object.hasOwn(values, label)
           ? `${quote(label)} is a label and a value: keep one of them`
           : undefined;
-    if (fault !== undefined) {
-      document.issues.report(document.positionOf([...path, 'labels', index]), fault);
+    const position = document.positionOf([...path, 'labels', index]);
+    if (fault !== undefined) document.issues.report(position, fault);
+    else if (HISTOGRAM_LABELS.includes(label)) {
+      const message = `only histograms and summaries have the label ${quote(label)}, and promtool refuses it: rename the column in SQL with AS`;
+      document.issues.warn(position, message);
     }
   }
 }

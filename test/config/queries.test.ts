@@ -127,3 +127,19 @@ collectors:
     'exporter.yml:9:77: collectors.sql.queries[0].interval: 2m is shorter than the interval of the collector, 5m: shorten that one, too',
   ]);
 });
+
+test('names that promtool refuses are warnings', async () => {
+  const { warnings } = await loadText(
+    withQueries(
+      '- { name: a, help: A., sql: SELECT 1, labels: [le], values: { count: gauge, row_sum: gauge } }',
+      '- { name: b, help: A., sql: SELECT 1, values: { count: counter, account: gauge, buckets: gauge } }',
+    ),
+  );
+  expect(
+    warnings.map(({ position, message }) => `${position.line}:${position.column} ${message}`),
+  ).toEqual([
+    '5:54 only histograms and summaries have the label "le", and promtool refuses it: rename the column in SQL with AS',
+    '5:69 crdb_sql_a_count: only histograms end in _count, and promtool refuses it: rename the column in SQL, as with AS rows',
+    '5:83 crdb_sql_a_row_sum: only histograms end in _sum, and promtool refuses it: rename the column in SQL, as with AS rows',
+  ]);
+});

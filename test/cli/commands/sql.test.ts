@@ -6,7 +6,7 @@ import { configFlag, runHere } from '../run.ts';
 const COLUMNS = [
   ['state', 'STRING'],
   ['amount', 'FLOAT8'],
-  ['count', 'INT8'],
+  ['orders', 'INT8'],
 ] as const;
 
 /** Queries with the statement as YAML, in a configuration where the collector is off. */
@@ -14,7 +14,7 @@ function queriesOf(sql: string): string {
   return `collectors:
   sql:
     queries:
-      - { name: orders, help: Orders., sql: "${sql}", labels: [state], values: { count: gauge, amount: gauge } }
+      - { name: orders, help: Orders., sql: "${sql}", labels: [state], values: { orders: gauge, amount: gauge } }
 `;
 }
 
@@ -54,15 +54,15 @@ test('prints the labels and values of a query that is configured', async () => {
   expect({ code, err }).toEqual({ code: 0, err: '' });
   const lines = out.trimEnd().split('\n');
   expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual([
-    ['STATE', 'COUNT', 'AMOUNT'],
+    ['STATE', 'ORDERS', 'AMOUNT'],
     ['open', '3', '1.5'],
     [String.raw`pa\u{1b}[31mid`, '40', '-'],
   ]);
   const json = await run({}, 'SELECT * FROM orders', 'sql', 'orders', '--output', 'json');
   expect(JSON.parse(json.out)).toEqual({
     rows: [
-      { labels: { state: 'open' }, values: { count: 3, amount: 1.5 } },
-      { labels: { state: 'pa\u001B[31mid' }, values: { count: 40 } },
+      { labels: { state: 'open' }, values: { orders: 3, amount: 1.5 } },
+      { labels: { state: 'pa\u001B[31mid' }, values: { orders: 40 } },
     ],
   });
 });
