@@ -8,18 +8,26 @@ import { writeDuration } from './values.ts';
 /** Labels that the exporter or Prometheus sets. */
 const TAKEN_LABELS = ['crdb_cluster', 'instance', 'job', 'shard'];
 
+/** The type of each metric of a query, and where it was written first. */
+export type MetricTypes = Map<
+  string,
+  { readonly type: 'gauge' | 'counter'; readonly line: number | undefined }
+>;
+
 /** Endings and labels of histograms and summaries, which `promtool check metrics` refuses elsewhere. */
 const HISTOGRAM_ENDING = /(?:^|_)(?:count|sum|bucket)$/;
 const HISTOGRAM_LABELS = ['le', 'quantile'];
 
 /**
  * Reports the queries of a collector that contradict each other, or the settings of its polls. `path` leads to the settings
- * with the queries. Example: the queries `a` with the column `b_c`, and `a_b` with `c`, have one metric.
+ * with the queries, and `types` has the metrics of all clusters. Example: the queries `a` with the column `b_c`, and `a_b` with
+ * `c`, have one metric.
  */
 export function checkQueries(
   settings: Partial<CollectorConfig>,
   document: SourceDocument,
   path: Path,
+  types: MetricTypes,
 ): void {
   const { interval, timeout } = settings;
   const names = new Map<string, number>();
@@ -40,14 +48,20 @@ export function checkQueries(
       const metric = queryMetric(query, column);
       const other = metrics.get(metric) ?? index;
       metrics.set(metric, other);
+      const position = document.positionOf([...queryPath, 'values', column], 'key');
+      const type = query.values[column] ?? 'gauge';
+      const known = types.get(metric) ?? { type, line: position.line };
+      types.set(metric, known);
       const fault =
         findColumnFault(query, column) ??
         (other === index || sameName !== undefined
           ? undefined
-          : `${metric} is a metric of the query in line ${lineOf(other)}, too: rename one of them`);
-      const position = document.positionOf([...queryPath, 'values', column], 'key');
+          : `${metric} is a metric of the query in line ${lineOf(other)}, too: rename one of them`) ??
+        (known.type === type
+          ? undefined
+          : `${metric} is a ${type} here and a ${known.type} in line ${known.line}: a metric has one type in all clusters`);
       if (fault !== undefined) document.issues.report(position, fault);
-      else if (query.values[column] === 'gauge' && HISTOGRAM_ENDING.test(column)) {
+      else if (type === 'gauge' && HISTOGRAM_ENDING.test(column)) {
         const ending = column.slice(column.lastIndexOf('_') + 1);
         const message = `${metric}: only histograms end in _${ending}, and promtool refuses it: rename the column in SQL, as with AS rows`;
         document.issues.warn(position, message);

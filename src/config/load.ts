@@ -1,7 +1,7 @@
 import os from 'node:os';
 import { findWrongOrders } from '../alerts/alert-settings.ts';
 import { messageOf } from '../format.ts';
-import { checkQueries } from './check-queries.ts';
+import { checkQueries, type MetricTypes } from './check-queries.ts';
 import type { Path, Reporter, SourceDocument } from './document.ts';
 import { canEveryoneRead, type Environment, Secret, withoutLineEnd } from './files.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';
@@ -68,11 +68,18 @@ function checkConfig(values: FileConfig, document: SourceDocument): void {
     thresholds.report(message, critical);
   }
   checkNames(values.clusters, document);
+  const types: MetricTypes = new Map();
   for (const [name, settings] of Object.entries(values.collectors)) {
-    checkQueries(settings, document, ['collectors', name]);
+    checkQueries(settings, document, ['collectors', name], types);
   }
   for (const [index, cluster] of values.clusters.entries()) {
-    checkCluster(cluster, values.collectors, document, ['clusters', index]);
+    const path = ['clusters', index];
+    for (const [name, settings] of Object.entries(cluster.collectors)) {
+      const isOwn = settings['queries'] !== undefined;
+      const queriesPath = [...(isOwn ? path : []), 'collectors', name];
+      checkQueries({ ...values.collectors[name], ...settings }, document, queriesPath, types);
+    }
+    checkCluster(cluster, values.collectors, document, path);
   }
 }
 
@@ -100,11 +107,6 @@ function checkCluster(
   document: SourceDocument,
   path: Path,
 ): void {
-  for (const [name, settings] of Object.entries(collectors)) {
-    const isOwn = settings['queries'] !== undefined;
-    const queriesPath = [...(isOwn ? path : []), 'collectors', name];
-    checkQueries({ ...common[name], ...settings }, document, queriesPath);
-  }
   if (cluster_api === undefined && cloud_api === undefined) {
     document.reporterOf(path).report('a cluster needs cluster_api or cloud_api or both');
   }

@@ -143,3 +143,18 @@ test('names that promtool refuses are warnings', async () => {
     '5:83 crdb_sql_a_row_sum: only histograms end in _sum, and promtool refuses it: rename the column in SQL, as with AS rows',
   ]);
 });
+
+test('a metric has one type in all clusters', async () => {
+  const yaml = `clusters:
+  - name: a
+    cluster_api: { urls: ["http://127.0.0.1:8080"] }
+    collectors: { sql: { queries: [{ name: a, help: A., sql: SELECT 1, labels: [], values: { b: gauge } }] } }
+  - name: b
+    cluster_api: { urls: ["http://127.0.0.1:8081"] }
+    collectors: { sql: { queries: [{ name: a, help: A., sql: SELECT 1, labels: [], values: { b: counter } }] } }
+`;
+  expect(await problemsOf(loadText(yaml))).toEqual([
+    'exporter.yml:7:94: clusters[1].collectors.sql.queries[0].values.b: crdb_sql_a_b is a counter here and a gauge in line 4: a metric has one type in all clusters',
+  ]);
+  await loadText(yaml.replace('b: counter', 'c: counter'));
+});
