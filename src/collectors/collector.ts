@@ -121,6 +121,11 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   isIdle?(options: Options): boolean;
   /** True when these options confine the work to the node beside the exporter, which is then a shard of its own. */
   isLocal?(options: Options): boolean;
+  /**
+   * Whether a family of the options `before` may be exported after a reload until the first poll with these options. Without
+   * this method all may.
+   */
+  keepsFamily?(name: string, options: Options, before: Options): boolean;
   createState(): State;
   /** Queries the API and returns what it found; rejects when that is nothing useful. */
   collect(

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { sql, type SqlResult } from '../collectors/sql/collector.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
@@ -16,8 +17,9 @@ export function readQueries(
 ): readonly QueryState[] | undefined {
   if (result === undefined) return undefined;
   // Right after a reload the result is that of the queries before.
-  return collectorOptions(config, sql).queries.map(({ name }) => {
-    const found = result.queries.find(({ query }) => query.name === name);
+  return collectorOptions(config, sql).queries.map((configured) => {
+    const { name } = configured;
+    const found = result.queries.find(({ query }) => isDeepStrictEqual(query, configured));
     const { failure: error, durationSeconds, succeededMs } = found ?? {};
     const rows = error === undefined ? found?.rows : undefined;
     const state =

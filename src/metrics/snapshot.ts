@@ -1,5 +1,6 @@
 import { promisify } from 'node:util';
 import { constants, deflateRaw } from 'node:zlib';
+import { sum } from '../sum.ts';
 import { inSlices } from '../time-slice.ts';
 import { type RenderedFamily, sampleWriter } from './exposition.ts';
 import type { FamilySamples } from './family.ts';
@@ -60,6 +61,13 @@ function detach(bytes: Buffer): Buffer {
   const copy = Buffer.allocUnsafeSlow(bytes.length);
   bytes.copy(copy);
   return copy;
+}
+
+/** A snapshot without the families that `keeps` does not want, by their names. */
+export function filterFamilies({ families }: Snapshot, keeps: (name: string) => boolean): Snapshot {
+  const kept = new Map([...families].filter(([name]) => keeps(name)));
+  const series = sum([...kept.values()].map((family) => family.series));
+  return Object.freeze({ families: kept, series });
 }
 
 /** Renders a small set at once, for one scrape. */

@@ -10,7 +10,7 @@ import type { Log } from '../log.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
 import { fitBudget } from '../metrics/series-budget.ts';
-import { renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
+import { filterFamilies, renderSnapshot, type Snapshot } from '../metrics/snapshot.ts';
 import { inSlices } from '../time-slice.ts';
 import type { Limit } from '../vocabulary.ts';
 import { type Outcome, type PollFailure, unexpectedFailure } from './outcome.ts';
@@ -73,7 +73,13 @@ export class Poller {
       previous !== undefined && isDeepStrictEqual(previous.#options.options, options.options);
     this.#state = isContinued ? previous.#state : new KeptState(collector);
     this.#previous = previous;
-    if (previous !== undefined) this.#published = previous.#published;
+    if (previous !== undefined && previous.#published !== undefined) {
+      const { snapshot } = previous.#published;
+      const before = previous.options;
+      const keeps = (name: string) =>
+        collector.keepsFamily?.(name, options.options, before) ?? true;
+      this.#published = { ...previous.#published, snapshot: filterFamilies(snapshot, keeps) };
+    }
     this.#outcome = previous?.outcome ?? { state: 'waiting' };
     this.#schedule = new Schedule(options.clock, options.random);
     this.#labels = { collector: collector.name, shard };

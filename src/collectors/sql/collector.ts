@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { StatementError } from '../../cockroach/sql-statement.ts';
 import {
@@ -87,6 +88,13 @@ export const sql = defineCollector({
   isIdle: ({ queries }) => queries.length === 0,
   scope: 'cluster',
   inProbe: true,
+  /** A removed query may have shown what nobody should see. */
+  keepsFamily: (name, { queries }, before) =>
+    queries.some(
+      (query) =>
+        before.queries.some((old) => isDeepStrictEqual(old, query)) &&
+        Object.keys(query.values).some((column) => familyOf(query, column).name === name),
+    ),
   createState: (): State => new Map(),
 
   async collect(api, context): Promise<SqlResult> {
@@ -105,6 +113,9 @@ export const sql = defineCollector({
     const last = failures.find((failure) => !(failure instanceof StatementError));
     const isSilent = runs.length > 0 && runs.every(({ isAnswered }) => !isAnswered);
     const failure = last ?? (isSilent ? mostFrequent(failures) : undefined);
+    // Nothing was ever found with these options: what a reload has left stays.
+    const hasFound = queries.some(({ succeededMs }) => succeededMs !== undefined);
+    if (failure !== undefined && !hasFound) throw failure;
     return { queries, failure, partFailures: failures.filter((each) => each !== failure) };
   },
 

@@ -1,0 +1,121 @@
+import { expect, onTestFinished, test } from 'vitest';
+import { watch } from '../../e2e/reload-support.ts';
+import { onlyCollectors } from '../../support/collectors.ts';
+import { clusterYaml, startTestExporter } from '../../support/exporter.ts';
+import { openSimulator, ORDERS, runQueries } from './queries.ts';
+
+const SUCCESS = 'crdb_exporter_sql_query_success';
+const COLUMNS = [
+  ['state', 'STRING'],
+  ['count', 'INT8'],
+] as const;
+
+/** A simulator whose table orders has these rows. */
+function openWith(
+  rows: readonly (readonly unknown[])[],
+  columns: readonly (readonly [string, string])[] = COLUMNS,
+) {
+  return openSimulator({ sqlResults: [{ contains: 'FROM orders', columns, rows }] });
+}
+
+function metricOf(name: string): string {
+  return `crdb_sql_${name}_count`;
+}
+
+/** The settings of the collector with one query. */
+function sqlOf(query: object): string {
+  return JSON.stringify({ enabled: true, interval: '1s', queries: [query] });
+}
+
+const MANY = Array.from({ length: 1001 }, (_, index) => [`s${index}`, index]);
+
+test.each([
+  ['1,001 rows', MANY, COLUMNS, 'limit', '1001 rows, more than max_rows (1000)'],
+  ['an object as a value', [['a', { b: 1 }]], COLUMNS, 'decode', 'the value count is no number'],
+  [
+    'an object as a label',
+    [[{ b: 1 }, 1]],
+    COLUMNS,
+    'decode',
+    'the label state is an array or an object',
+  ],
+  ['a list as a value', [['a', [1]]], COLUMNS, 'decode', 'the value count is no number'],
+  ['a boolean as a value', [['a', true]], COLUMNS, 'decode', 'the value count is no number'],
+  ['1e400', [['a', JSON.rawJSON('1e400')]], COLUMNS, 'decode', 'the value count is no number'],
+  [
+    'a column twice',
+    [['a', 1, 2]],
+    [...COLUMNS, ['count', 'INT8']],
+    'decode',
+    'the result has the column count 2 times',
+  ],
+] as const)('%s fails the query with its reason', async (_what, rows, columns, reason, message) => {
+  const exporter = await runQueries(await openWith(rows, columns), [{ ...ORDERS, max_rows: 1000 }]);
+  const failures = { collector: 'sql', reason };
+  const seen = await exporter.until(
+    (scrape) => (scrape.value('crdb_exporter_poll_failures_total', failures) ?? 0) > 0,
+  );
+  expect(seen.all('crdb_sql_orders_count')).toEqual([]);
+  expect(seen.value(SUCCESS, { query: 'orders' })).toBe(0);
+  await expect.poll(() => exporter.log()).toContain(`query orders: ${message}`);
+});
+
+test('1,000 rows are published, and of a row that is gone nothing stays', async () => {
+  const rows = MANY.slice(0, 1000);
+  const exporter = await runQueries(await openWith(rows), [{ ...ORDERS, max_rows: 1000 }]);
+  await exporter.until((scrape) => scrape.all('crdb_sql_orders_count').length === 1000);
+  rows.splice(0, 999, ['new', 7]);
+  const seen = await exporter.until((scrape) => scrape.all('crdb_sql_orders_count').length < 1000);
+  const values = seen
+    .all('crdb_sql_orders_count')
+    .map(({ labels, value }) => [labels['state'], value]);
+  expect(values).toEqual([
+    ['new', 7],
+    ['s999', 999],
+  ]);
+});
+
+test('a query that a reload removes or changes vanishes at once, even while the cluster is down', async () => {
+  const simulator = await openSimulator();
+  const yaml = (...queries: readonly object[]) =>
+    `clusters:\n${clusterYaml(simulator)}${onlyCollectors({ sql: { interval: '1s', queries } })}`;
+  const [kept, removed, changed] = ['kept', 'removed', 'changed'].map((name) => ({
+    ...ORDERS,
+    name,
+  }));
+  await using watched = await watch(yaml(kept ?? {}, removed ?? {}, changed ?? {}));
+  const { exporter } = watched;
+  const names = ['kept', 'removed', 'changed'];
+  await exporter.until((scrape) => names.every((name) => scrape.all(metricOf(name)).length === 2));
+  await simulator.close();
+  const { status } = await watched.reload(yaml(kept ?? {}, { ...changed, help: 'New.' }));
+  expect(status).toBe(200);
+  const { text } = await exporter.get();
+  expect(names.filter((name) => text.includes(metricOf(name)))).toEqual(['kept']);
+  expect(text).toContain(`${SUCCESS}{crdb_cluster="sim",query="changed",shard="0"} 0`);
+  expect(text).not.toContain('query="removed"');
+  expect((await exporter.get('/api/status')).text).not.toContain('"name":"removed"');
+});
+
+test('two clusters may have different queries of one name', async () => {
+  const a = await openSimulator();
+  const b = await openWith([[9]], [['count', 'INT8']]);
+  const exporter = await startTestExporter({
+    yaml: `${onlyCollectors({})}clusters:
+  - name: a
+    cluster_api: { urls: ["${a.clusterUrl}"], username: ${a.username}, password: ${a.password} }
+    collectors: { sql: ${sqlOf(ORDERS)} }
+  - name: b
+    cluster_api: { urls: ["${b.clusterUrl}"], username: ${b.username}, password: ${b.password} }
+    collectors: { sql: ${sqlOf({ ...ORDERS, help: 'All orders.', labels: [] })} }
+`,
+  });
+  onTestFinished(() => exporter.stop());
+  const seen = await exporter.until(
+    (scrape) => scrape.all(SUCCESS).filter(({ value }) => value === 1).length === 2,
+  );
+  expect(seen.value('crdb_sql_orders_count', { crdb_cluster: 'a', state: 'open' })).toBe(3);
+  expect(seen.value('crdb_sql_orders_count', { crdb_cluster: 'b' })).toBe(9);
+  const { text } = await exporter.get();
+  expect(text.match(/^# HELP crdb_sql_orders_count /gm)).toHaveLength(1);
+});
