@@ -19,12 +19,14 @@ describe('the report of a simulator', () => {
     await expectGolden(lossesOf(text), file.replace('.json', '.losses.txt'), COMMAND);
   });
 
-  test('counts each range once, and says of which nodes it read the ranges', async () => {
+  test('counts each node and each range once, and says of which nodes it read the ranges', async () => {
     const options = { nodes: 3, ranges: 30, faultyNodes: false, unusualNames: false };
     for (const [scan, ...flags] of [['one node'], ['all nodes', '--scan']] as const) {
       const report = parseReport(await reportOf(options, ...flags));
       const { listed, described, ...counts } = report.ranges;
       expect([report.scan, listed, described]).toEqual([scan, 30, 30]);
+      const nodes = report.requests.find(({ request }) => request === 'GET /api/v2/nodes/');
+      expect(nodes?.enumerations['nodes[].liveness_status']).toEqual({ 3: 3 });
       for (const figures of Object.values(counts)) {
         expect(Object.values(figures).reduce((sum, count) => sum + count, 0)).toBe(30);
       }

@@ -54,6 +54,8 @@ const RELEASE = /^v\d{1,3}\.\d{1,3}\.\d{1,3}(?:-(?:alpha|beta|rc)\.\d{1,3})?$/;
 export class ServerReport {
   readonly #requests = new Map<string, RequestReport>();
   readonly #fields = new Map<string, FieldCounts>();
+  /** Paths with their queries; no part of the report. */
+  readonly #readPaths = new Set<string>();
   readonly #versions = new Set<string>();
   readonly #metrics = new Set<string>();
   /** The kind of the lease of each range, and the replicas and voters of each, by its id: a range is counted once. */
@@ -84,10 +86,13 @@ export class ServerReport {
     found.bytes += bytes;
     for (const name of headers) increase(found.headers, HEADERS.has(name) ? name : 'other');
     const isGood = status !== undefined && status >= 200 && status < 300;
-    if (known === undefined || !isGood) return;
+    // A list that is read again has the same elements: they count once.
+    const isRepeated = method === 'GET' && this.#readPaths.has(path);
+    if (known === undefined || !isGood || isRepeated) return;
     const isCut = bytes > start.length;
     const document = parse(start, isCut);
     if (document === undefined) return;
+    this.#readPaths.add(path);
     found.readBytes += start.length;
     found.readResponses += 1;
     found.cutResponses += Number(isCut);
