@@ -147,14 +147,18 @@ export const HURT: ClusterStatus = {
       rowCount: 21,
       rows: ['open', ''].map((state, at) => ({
         labels: { state },
-        values: { orders: 12_345.5 + at, oldest_seconds: at === 0 ? 7 : undefined },
+        values: {
+          orders: 12_345.6789 + at,
+          share: 0.000_123_45,
+          oldest_seconds: at === 0 ? 7 : undefined,
+        },
       })),
       error: undefined,
     },
     {
       name: 'jobs',
       state: 'failing',
-      lastSuccessAt: undefined,
+      lastSuccessAt: `${DAY}13:50:00.000Z`,
       durationSeconds: 5.1,
       rowCount: undefined,
       rows: undefined,

@@ -111,11 +111,14 @@ function formatAge(seconds: number): string {
 /** The queries of the user, each with the rows of its last run or why it failed. */
 export function queryTables(queries: readonly QueryStatus[], nowMs: number): Html {
   return html`${queries.map(({ name, state, error, rows = [], rowCount, ...run }) => {
+    const { lastSuccessAt: at, durationSeconds: seconds } = run;
+    const time = at !== undefined && relativeTime(at, nowMs);
+    const age = time && (error === undefined ? html`, ${time} old` : html`, succeeded ${time} ago`);
+    const count = rowCount !== undefined && `, ${formatCounted(rowCount, 'row')}`;
     const first = rows.length < (rowCount ?? 0) && `, the first ${rows.length} here`;
+    const took = seconds !== undefined && `, took ${formatDuration(seconds)}`;
     return html`<h4 class="place">${icon(state)} ${name}</h4>
-      <p class="quiet">
-        ${state}${run.lastSuccessAt !== undefined && html`, ${relativeTime(run.lastSuccessAt, nowMs)} old`}${rowCount !== undefined && `, ${formatCounted(rowCount, 'row')}`}${first}${run.durationSeconds !== undefined && `, took ${formatDuration(run.durationSeconds)}`}
-      </p>
+      <p class="quiet">${state}${age}${count}${first}${took}</p>
       ${error && html`<p class="place">${error.reason}: ${error.message}</p>`}
       ${rowTable(name, rows)}`;
   })}`;
@@ -135,10 +138,15 @@ function rowTable(name: string, rows: readonly Row[]): Html | false {
     ]),
     ...Object.keys(first.values).map((column): Column<Row> => [
       column,
-      ({ values }) => values[column] ?? 'NULL',
+      ({ values: { [column]: value } }) => (value === undefined ? 'NULL' : formatFigure(value)),
       'number',
     ]),
   ]);
+}
+
+/** `12,345.679`; below 1 three digits: `0.000123`. */
+function formatFigure(value: number): string {
+  return Math.abs(value) < 1 ? String(Number(value.toPrecision(3))) : formatCount(value);
 }
 
 /** The state of the migration assistant. */
