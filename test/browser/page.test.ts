@@ -127,7 +127,9 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     test('is followed by nodes with their liveness, and by panels with their age', async () => {
       const rows = await page.locator('#nodes tbody tr').allInnerTexts();
       const texts = rows.map((row) => row.replaceAll(/\s+/g, ' '));
-      expect(texts[0]).toMatch(/^n7 . dead, decommissioning begun region=.* v25[^ ]*( -)+$/);
+      expect(texts[0]).toMatch(
+        /^warning: n7 . dead, decommissioning begun region=.* v25[^ ]*( -)+$/,
+      );
       expect(texts.find((row) => row.startsWith('n1 '))).toMatch(/^n1 . live .* \d+ of \d+$/);
       const ages = await page.locator('.panel > .age').allInnerTexts();
       expect(ages).toHaveLength(8);

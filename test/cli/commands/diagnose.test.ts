@@ -195,7 +195,7 @@ describe('what is wrong is found with its remedy:', () => {
     expect(of(ranges.request)).toMatchObject({
       verdict: 'failed',
       detail: 'ranges of node 1: the scan ran out of time',
-      advice: expect.stringContaining('collectors.ranges.timeout: raise it'),
+      advice: expect.stringContaining('collectors.ranges.timeout: check the nodes'),
     });
   });
 
