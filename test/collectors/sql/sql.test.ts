@@ -123,9 +123,11 @@ test('a refused query is the failure of that query alone, also where there is no
   const status: Status = JSON.parse((await exporter.get('/api/status')).text);
   const [cluster] = status.clusters;
   expect(cluster?.collectors).toMatchObject([{ name: 'sql', state: 'ok' }]);
-  const [finding, ...others] = cluster?.findings ?? [];
-  expect(finding).toMatchObject({ key: 'query orders', level: 'warning', about: 'exporter' });
-  expect([finding?.alert, ...others]).toEqual([undefined]);
+  const findings = cluster?.findings ?? [];
+  const finding = findings.find(({ key }) => key === 'query orders');
+  expect(finding).toMatchObject({ level: 'warning', about: 'exporter' });
+  // On a busy machine such a short interval is too short, which is a finding without an alert.
+  expect(findings.filter(({ alert }) => alert !== undefined)).toEqual([]);
 });
 
 test('without a response to any statement the poll fails, once', async () => {
