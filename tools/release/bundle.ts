@@ -75,9 +75,10 @@ export async function bundleProgram(folder: string): Promise<readonly BundledPac
     chunkFileNames: '[name].js',
     sourcemap: true,
     sourcemapExcludeSources: true,
-    // V8 keeps a text with other characters in twice the memory.
+    // V8 keeps the text of the program in memory, in twice as much if it has other characters. Names of functions are for stacks.
     charset: 'ascii',
     comments: false,
+    minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
   });
   const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
   const folders = new Set(modules.flatMap((id) => folderOfPackage(id) ?? []));
