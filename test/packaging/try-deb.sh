@@ -20,7 +20,7 @@ echo '# mine' >>$config
 fact 'check with the password' 'as_user crdb-exporter check --config.file=$config'
 
 as_user crdb-exporter --config.file=$config --web.listen-address=127.0.0.1:0 >/tmp/log 2>&1 &
-while ! grep -q msg=listening /tmp/log; do
+while ! grep -qs msg=listening /tmp/log; do
   kill -0 $! || { cat /tmp/log; exit 1; }
   sleep 0.2
 done
