@@ -37,7 +37,7 @@ export async function endClusterScan(
   const unknown = await again.confirmAbsent(await inSlices(findAbsent(ranges)));
   const scan = { ...ranges, list: assignment, confirmed, unknown, isNothingMissing };
   const judged = await inSlices(judgeRanges(scan));
-  const status = reading.status(isReading, options.concurrency);
+  const status = reading.status(isReading);
   const isUnread = status.state !== 'read';
   if (!isUnread && judged.unverified === 0) members.prove(assignment.toScan);
   const isLostKnown = isNothingMissing || members.areProven(assignment.toSkip);

@@ -3,6 +3,7 @@ import { inBatches } from '../../batches.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
 import { failureOf, isNotOffered, type RequestError } from '../../http/errors.ts';
+import { sum } from '../../sum.ts';
 import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
 import {
@@ -24,13 +25,13 @@ const MIN_BATCH = 25;
 const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414]);
 /** To the headers of a response, which a server sends after all of its work. */
 const HEADERS_MS = 20_000;
-/** The least time between two requests, however fast the servers are. */
+/** The least time between two rounds of requests, however fast the servers are. */
 const MIN_PAUSE_MS = 20;
 /** After so many failures in a row the reading goes on after the next scan. */
 const MAX_FAILURES = 3;
 /** Reporters that are asked for a range in one scan; a command that decides asks all. */
 const MAX_REPORTERS = 2;
-/** The weight of the last request in the measured time. */
+/** The weight of the last round in the measured time. */
 const NEW_SHARE = 0.2;
 
 /** What reading descriptors needs of the poll. */
@@ -58,28 +59,29 @@ export class DescriptorReading {
   /** The failure of the last request, if that was none for good. */
   failure: RequestError | undefined;
   due = 0;
-  /** Seconds that a range took on the average, with the pause after its request. */
+  /** Seconds that a range took on the average, with the pause after its round. */
   #secondsPerRange: number | undefined;
   #hasHalved = false;
-  /** Until when each of the workers leaves the servers alone, in running time; also across scans. */
-  readonly restUntilMs: number[] = [];
+  /** Until when the servers are left alone, in running time; also across scans. */
+  restUntilMs = 0;
 
   /** A scan begins: what was refused is tried again. */
   beginScan(): void {
     this.#hasHalved = false;
   }
 
-  /** A request for few ranges says little of those for many. */
-  measured(ranges: number, seconds: number): void {
-    if (this.#secondsPerRange !== undefined && 2 * ranges < this.batchSize) return;
+  /** A round of requests for few ranges says little of those for many. */
+  measured(ranges: number, seconds: number, concurrency: number): void {
+    const most = concurrency * this.batchSize;
+    if (this.#secondsPerRange !== undefined && 2 * ranges < most) return;
     const last = seconds / ranges;
     const before = this.#secondsPerRange ?? last;
     this.#secondsPerRange = before + NEW_SHARE * (last - before);
   }
 
-  /** Ranges a minute that so many requests at a time can read; undefined before the first. */
-  perMinute(concurrency: number): number | undefined {
-    return this.#secondsPerRange && (60 * concurrency) / this.#secondsPerRange;
+  /** Ranges that are read in a minute; undefined before the first. */
+  get perMinute(): number | undefined {
+    return this.#secondsPerRange && 60 / this.#secondsPerRange;
   }
 
   /** Halves the batch, once a scan. Returns whether that may help. */
@@ -90,10 +92,10 @@ export class DescriptorReading {
     return true;
   }
 
-  status(isEnabled: boolean, concurrency: number): DescriptorStatus {
-    const { refusal, failure, due } = this;
+  status(isEnabled: boolean): DescriptorStatus {
+    const { refusal, failure, due, perMinute } = this;
     const state = isEnabled ? (refusal === undefined ? 'read' : 'refused') : 'disabled';
-    return { state, refusal, failure, due, perMinute: this.perMinute(concurrency) };
+    return { state, refusal, failure, due, perMinute };
   }
 }
 
@@ -132,14 +134,13 @@ export class DescriptorReader {
    * is known to take longer: a large cluster after a death is read between scans. Never rejects.
    */
   async readUrgent(maxMs: number): Promise<void> {
-    const { signal, options, runningMs } = this.#context;
+    const { signal, runningMs } = this.#context;
     const endMs = runningMs() + maxMs;
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), maxMs);
     const hasTime = (wanted: number): boolean => {
-      const { restUntilMs } = this.#reading;
-      if (restUntilMs.length > 0 && Math.min(...restUntilMs) > endMs) return false;
-      const perMinute = this.#reading.perMinute(options.concurrency);
+      const { restUntilMs, perMinute } = this.#reading;
+      if (restUntilMs > endMs) return false;
       return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - runningMs();
     };
     const ending = AbortSignal.any([signal, deadline.signal]);
@@ -206,45 +207,56 @@ export class DescriptorReader {
     );
   }
 
+  /**
+   * Reads in rounds of `concurrency` requests, with a pause after each, so that they take no more than their share of the
+   * time together. Example: with a share of 0.1 two requests at once, of which the slower takes 0.2 s, and 1.8 s of pause. A
+   * command that decides has no pauses.
+   */
   async #readBatches(
     batches: readonly DescriptorBatch[],
     signal: AbortSignal,
     round = 0,
     onRead: (batches: number) => void = () => undefined,
   ): Promise<void> {
+    const { runningMs, descriptors, options } = this.#context;
+    const isPaused = descriptors !== 'all';
     const queue = [...batches];
-    const work = async (worker: number): Promise<void> => {
-      while (queue.length > 0) {
-        await this.#rest(worker, signal);
-        const batch = queue.shift();
-        if (batch === undefined || this.#isOver || signal.aborted) return;
-        const startedMs = this.#context.runningMs();
-        const outcome = await this.#read(batch, signal, round);
-        // The rest is planned again when requests get shorter.
-        if (outcome === 'again') queue.length = 0;
-        onRead(batches.length - queue.length);
-        this.#planRest(worker, startedMs, outcome === 'read' ? batch.rangeIds.length : 0);
-      }
+    const read = async (batch: DescriptorBatch): Promise<number> => {
+      const outcome = await this.#read(batch, signal, round);
+      // The rest is planned again when requests get shorter.
+      if (outcome === 'again') queue.length = 0;
+      onRead(batches.length - queue.length);
+      return outcome === 'read' ? batch.rangeIds.length : 0;
     };
-    const { concurrency } = this.#context.options;
-    await Promise.all(Array.from({ length: concurrency }, (_, worker) => work(worker)));
+    const canGoOn = (): boolean => queue.length > 0 && !this.#isOver && !signal.aborted;
+    const work = async (first: DescriptorBatch): Promise<number> => {
+      let ranges = await read(first);
+      while (!isPaused && canGoOn()) {
+        const batch = queue.shift();
+        if (batch !== undefined) ranges += await read(batch);
+      }
+      return ranges;
+    };
+    while (canGoOn()) {
+      if (isPaused) await this.#rest(signal);
+      if (signal.aborted) return;
+      const startedMs = runningMs();
+      const ranges = sum(await Promise.all(queue.splice(0, options.concurrency).map(work)));
+      this.#planRest(runningMs() - startedMs, ranges);
+    }
   }
 
-  async #rest(worker: number, signal: AbortSignal): Promise<void> {
-    const { descriptors, runningMs } = this.#context;
-    const restMs = (this.#reading.restUntilMs[worker] ?? 0) - runningMs();
-    if (descriptors === 'all' || restMs <= 0) return;
-    await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
+  async #rest(signal: AbortSignal): Promise<void> {
+    const restMs = this.#reading.restUntilMs - this.#context.runningMs();
+    if (restMs > 0) await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
 
-  /** After a request the servers are left alone for so long that requests take no more than their share of the time. */
-  #planRest(worker: number, startedMs: number, ranges: number): void {
-    const { maxDuty, runningMs, descriptors } = this.#context;
-    const nowMs = runningMs();
-    const tookMs = nowMs - startedMs;
+  /** After a round the servers are left alone for so long that requests take no more than their share of the time. */
+  #planRest(tookMs: number, ranges: number): void {
+    const { maxDuty, runningMs, descriptors, options } = this.#context;
     const duty = descriptors === 'all' ? 1 : maxDuty;
-    if (ranges > 0) this.#reading.measured(ranges, tookMs / duty / 1000);
-    this.#reading.restUntilMs[worker] = nowMs + Math.max(MIN_PAUSE_MS, tookMs / duty - tookMs);
+    if (ranges > 0) this.#reading.measured(ranges, tookMs / duty / 1000, options.concurrency);
+    this.#reading.restUntilMs = runningMs() + Math.max(MIN_PAUSE_MS, tookMs / duty - tookMs);
   }
 
   /** `again`: with fewer ids in a request. */

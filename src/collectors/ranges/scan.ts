@@ -55,7 +55,7 @@ export class RangeScan {
   /** Seconds. A large cluster whose descriptors take long to read would never be verified otherwise. */
   #maxDescriptorAge(): number {
     const { state, options } = this.#context;
-    const perMinute = state.reading.perMinute(options.concurrency);
+    const { perMinute } = state.reading;
     const roundMinutes = perMinute === undefined ? 0 : state.known.table.size / perMinute;
     return Math.max(options.descriptor_max_age, MAX_ROUNDS * roundMinutes * 60);
   }

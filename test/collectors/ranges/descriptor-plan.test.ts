@@ -32,8 +32,8 @@ describe('descriptors', () => {
     show(cluster, { holders: [...many(40, [1, 2]), ...calm], nodes, down: { 3: DEAD } });
     await scan(cluster, state, 1);
     // So slow that no scan waits for them: 2 requests at once read 40 ranges a minute.
-    state.reading.measured(200, 600);
-    state.reading.measured(200, 600);
+    state.reading.measured(400, 600, 2);
+    state.reading.measured(400, 600, 2);
     const asked: number[][] = [];
     for (const minute of [14, 24]) {
       cluster.askedDescriptors = [];
@@ -51,7 +51,7 @@ describe('descriptors', () => {
     await scan(cluster, state);
     show(cluster, { holders: many(30_000, [1, 2, 3]) });
     // So slow that no scan waits for 100 ranges, and that the others are due after 50 minutes.
-    for (let request = 0; request < 50; request += 1) state.reading.measured(200, 40);
+    for (let request = 0; request < 50; request += 1) state.reading.measured(400, 40, 2);
     cluster.askedDescriptors = [];
     await scan(cluster, state, 50);
     const first = cluster.askedDescriptors[0]?.rangeIds.slice(0, 100) ?? [];

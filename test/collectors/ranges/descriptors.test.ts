@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { DescriptorReading } from '../../../src/collectors/ranges/descriptor-reader.ts';
@@ -220,6 +221,39 @@ describe('descriptors', () => {
     expect((second?.startedMs ?? 0) - (first?.endedMs ?? 0)).toBeGreaterThan(440);
   });
 
+  test('take no more than their share of the time, however many are requested at once', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, { holders: many(600, [1, 2, 3]) });
+    const state = ranges.createState();
+    state.reading.batchSize = 25;
+    const requests: { readonly startedMs: number; readonly endedMs: number }[] = [];
+    const { api } = cluster;
+    const read = api.rangeDescriptors.bind(api);
+    api.rangeDescriptors = async (...request) => {
+      const startedMs = performance.now();
+      await sleep(20 + 10 * (requests.length % 3));
+      const bytes = await read(...request);
+      requests.push({ startedMs, endedMs: performance.now() });
+      return bytes;
+    };
+    await pollRanges(api, { state, context: { maxDuty: 0.5 }, options: { concurrency: 8 } });
+    // Three rounds of eight.
+    expect(requests).toHaveLength(24);
+    const starts = requests.map(({ startedMs }) => startedMs).toSorted((a, b) => a - b);
+    const [first = 0, last = 0] = [starts[0], starts[16]];
+    const before = requests.filter(({ startedMs }) => startedMs < last);
+    let busyMs = 0;
+    let busyUntil = first;
+    for (const { startedMs, endedMs } of before.toSorted((a, b) => a.startedMs - b.startedMs)) {
+      busyMs += Math.max(0, endedMs - Math.max(startedMs, busyUntil));
+      busyUntil = Math.max(busyUntil, endedMs);
+    }
+    expect(busyMs / (last - first)).toBeLessThan(0.52);
+    // At this rate 600 ranges take as long as three rounds with their pauses.
+    const roundMs = (last - first) / 2;
+    expect((60_000 * 200) / (state.reading.perMinute ?? 0) / roundMs).toBeCloseTo(1, 0);
+  });
+
   test('are read once, in batches of 200, at the node that holds the lease, and at another URL than its list', async () => {
     const cluster = fakeCluster([]);
     show(cluster, { holders: [...many(450, [2, 1, 3]), ...many(50, [3, 1, 2])], nodes: [1, 2, 3] });
@@ -316,8 +350,8 @@ test('the rate of descriptors follows that of the last requests slowly, but not 
     [200, 2],
     [3, 5],
   ].map(([count = 0, seconds = 0]) => {
-    reading.measured(count, seconds);
-    return Math.round(reading.perMinute(2) ?? 0);
+    reading.measured(count, seconds, 1);
+    return Math.round(reading.perMinute ?? 0);
   });
-  expect(rates).toEqual([24_000, 24_000, 20_000, 20_000]);
+  expect(rates).toEqual([12_000, 12_000, 10_000, 10_000]);
 });
