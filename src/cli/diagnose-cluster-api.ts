@@ -142,7 +142,7 @@ async function checkRanges(
     return;
   }
   const counted = sum(reachable.map(({ replicas }) => replicas));
-  if (scan) noteScanCost(reachable.length, counted);
+  if (scan) noteScanCost(before.nodes);
   // A list in pages shows neither the cost of a whole one nor all replicas.
   const options = { ...collectorOptions(list.config, ranges), page_limit: 0 };
   const shards = { index: 0, count: 1, onlyNode: scan ? undefined : smallest.id };

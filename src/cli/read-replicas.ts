@@ -1,5 +1,6 @@
-import { listNodes } from '../cockroach/node.ts';
+import { listNodes, livenessOf, REACHABLE } from '../cockroach/node.ts';
 import { collectorPoll } from '../collectors/collector.ts';
+import { nodes, type NodeStatus } from '../collectors/nodes/collector.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import type { NodeReplicas } from '../collectors/ranges/node-replicas.ts';
 import { readNode, readNodes } from '../collectors/ranges/read-nodes.ts';
@@ -23,8 +24,10 @@ import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnosis.ts';
 import { systemRangeName } from '../findings/range-problems.ts';
 import { findLastTable } from '../findings/range-status.ts';
+import { sumOfStores } from '../findings/store-sums.ts';
 import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
+import { sum } from '../sum.ts';
 import { type ClusterTarget, collectOnce, explainFailure } from './cluster-target.ts';
 import { CommandError } from './command.ts';
 import { note, withProgress } from './output/standard-output.ts';
@@ -184,15 +187,15 @@ function wholeLists(config: ClusterConfig) {
  * seconds, or never end.
  */
 async function chooseNodes({ api, stats }: ClusterTarget, nodeId: number | undefined) {
-  const nodes = await listNodes(api, stats);
-  if (nodeId === undefined) return nodes;
-  if (nodes.toScan.includes(nodeId)) return { toScan: [nodeId], toSkip: [] };
-  if (nodes.toSkip.includes(nodeId)) {
+  const list = await listNodes(api, stats);
+  if (nodeId === undefined) return list;
+  if (list.toScan.includes(nodeId)) return { toScan: [nodeId], toSkip: [] };
+  if (list.toSkip.includes(nodeId)) {
     throw new CommandError(
       `node ${nodeId} is not live, so its ranges cannot be read; see \`nodes\``,
     );
   }
-  const known = [...nodes.toScan, ...nodes.toSkip].toSorted((a, b) => a - b);
+  const known = [...list.toScan, ...list.toSkip].toSorted((a, b) => a - b);
   throw new CommandError(`there is no node ${nodeId}: the cluster has ${known.join(', ')}`);
 }
 
@@ -222,13 +225,36 @@ const TYPICAL_REPLICA_BYTES = 1_500;
 /** The size of a descriptor with what the server sends beside it. */
 const TYPICAL_DESCRIPTOR_BYTES = 4_000;
 
-/** Prints what a scan of all nodes costs, by the replicas and the leases that they last reported. */
-export function noteScanCost(nodes: number, replicas: number, descriptors = 0): void {
-  const bytes = formatBytes(replicas * TYPICAL_REPLICA_BYTES);
-  const size = replicas === 0 ? '' : `: about ${formatCount(replicas)} replicas, ${bytes}`;
-  const read = formatBytes(descriptors * TYPICAL_DESCRIPTOR_BYTES);
-  const more = descriptors === 0 ? '' : `, and ${formatCount(descriptors)} descriptors, ${read}`;
-  note(`reads all ranges of ${nodes} nodes${size}${more}; Ctrl-C cancels`);
+/**
+ * Prints what a scan of all nodes costs, by the replicas and the leases that they last reported; `zones` is the number of
+ * tables whose zones are read, too.
+ */
+export function noteScanCost(
+  list: readonly NodeStatus[],
+  { descriptors: isDescribed = false, zones = 0 } = {},
+): void {
+  const read = list.filter((node) => REACHABLE.has(livenessOf(node)));
+  const count = (key: string) => sum(read.map((node) => sumOfStores(node, key) ?? 0));
+  const [replicas, leases] = [count('replicas'), count('replicas.leaseholders')];
+  const size = `: about ${formatCount(replicas)} replicas, ${formatBytes(replicas * TYPICAL_REPLICA_BYTES)}`;
+  const described = `, and ${formatCount(leases)} descriptors, ${formatBytes(leases * TYPICAL_DESCRIPTOR_BYTES)}`;
+  const more = isDescribed && leases > 0 ? described : '';
+  const tables =
+    zones === 0 ? '' : `, and the zones of up to ${formatCount(zones)} tables one by one`;
+  note(
+    `reads all ranges of ${read.length} nodes${replicas === 0 ? '' : size}${more}${tables}; Ctrl-C cancels`,
+  );
+}
+
+/** Lists the nodes, and prints what a scan of them costs. */
+export async function announceScan(
+  target: ClusterTarget,
+  options: Parameters<typeof noteScanCost>[1],
+): Promise<void> {
+  const listed = await collectOnce(nodes, target).catch((error: unknown) => {
+    throw explainFailure(error, nodes, target.config, { hasWorked: true });
+  });
+  noteScanCost(listed.nodes, options);
 }
 
 /**
@@ -254,8 +280,8 @@ export async function scanAllNodes(
   for (const text of target.stats.warnings) note(text);
   const remedyOf = ({ failure }: FailedNode) =>
     diagnose(failure, ranges, target.config, before)?.remedy ?? 'see `diagnose`';
-  for (const [remedy, nodes] of Map.groupBy(result.failed, remedyOf)) {
-    const ids = nodes.map(({ nodeId }) => nodeId);
+  for (const [remedy, failed] of Map.groupBy(result.failed, remedyOf)) {
+    const ids = failed.map(({ nodeId }) => nodeId);
     note(`the ranges of ${formatNodes(ids)} are missing: ${remedy}`);
   }
   return result;

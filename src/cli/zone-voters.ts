@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { tables } from '../collectors/tables/collector.ts';
 import { type KnownTable, readTable } from '../collectors/tables/table-details.ts';
 import { diagnose } from '../diagnosis/diagnosis.ts';
@@ -8,6 +9,7 @@ import { type ListingOptions, openListing } from './output/listing.ts';
 import { note, withProgress } from './output/standard-output.ts';
 import { type Column, numberColumn } from './output/table.ts';
 import {
+  announceScan,
   listFailures,
   nameTables,
   noteMissingNodes,
@@ -50,6 +52,7 @@ export async function printFewVoters(
   const listing = openListing<FewVoters>(options, { member: 'ranges', columns: COLUMNS });
   const known = await readTables(target);
   const names = nameTables(known);
+  await announceScan(target, { descriptors: true, zones: known.size });
   // Of each range the replica that holds its lease, else one of the others.
   const ranges = new Map<number, KnownReplica>();
   const missing = await readRanges(target, options.output, {
@@ -86,7 +89,10 @@ function byMissing(a: FewVoters, b: FewVoters): number {
   return b.wanted_voters - b.voters - (a.wanted_voters - a.voters) || a.range_id - b.range_id;
 }
 
-/** The voters that the zones of these ranges' tables want, by table id; without the tables that do not say it themselves. */
+/**
+ * The voters that the zones of these ranges' tables want, by table id; without the tables that do not say it themselves. The
+ * server runs several statements for each, so that the requests take no more than `max_duty` of the collector `tables`.
+ */
 async function readWantedVoters(
   { api, stats, config }: ClusterTarget,
   output: string,
@@ -96,11 +102,13 @@ async function readWantedVoters(
   const ids = new Set(ranges.map(({ table_id: id }) => String(id)));
   const wanted = new Map<string, number>();
   const failures = new Set<string>();
+  const maxDuty = config.collectors[tables.name]?.max_duty ?? tables.maxDuty;
   await withProgress('zones', output, async (_advance, step) => {
     for (const [index, id] of [...ids].entries()) {
       step(index, ids.size);
       const table = known.get(id);
       if (table === undefined) continue;
+      const startedMs = performance.now();
       try {
         const name = `${table.schema}.${table.table}`;
         const { zone_config: zone } = await readTable(api, stats, table.database, name);
@@ -111,6 +119,8 @@ async function readWantedVoters(
         if (failure === undefined || stats.signal.aborted) throw error;
         failures.add(`the zones of some tables are not known: ${failure.cause}; ${failure.remedy}`);
       }
+      const tookMs = performance.now() - startedMs;
+      await sleep(tookMs / maxDuty - tookMs, undefined, { signal: stats.signal });
     }
   });
   for (const text of failures) note(text);

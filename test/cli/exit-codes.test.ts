@@ -72,7 +72,7 @@ describe('the exit code is', () => {
 
   test.each([
     ['SIGINT', 130, 'users', 'users'],
-    ['SIGTERM', 143, 'tables --load', 'node_ranges'],
+    ['SIGTERM', 143, 'ranges', 'node_ranges'],
   ] as const)(
     'that of %s when it cancels a command, which explains nothing: %i',
     { timeout: PROCESS_TIMEOUT_MS },

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { DOWN, freshnessOf, livenessOf, REACHABLE, type RecordAge } from '../../cockroach/node.ts';
+import { DOWN, freshnessOf, livenessOf, type RecordAge } from '../../cockroach/node.ts';
 import { network } from '../../collectors/network/collector.ts';
 import { nodes, type NodeStatus } from '../../collectors/nodes/collector.ts';
 import { nodeDetails } from '../../collectors/nodes/node-record.ts';
@@ -141,10 +141,7 @@ async function printNodes(
  */
 async function findSafeNodes(target: ClusterTarget, output: string): Promise<ReadonlySet<number>> {
   const before = await collectOnce(nodes, target);
-  const read = before.nodes.filter((node) => REACHABLE.has(livenessOf(node)));
-  const stores = read.flatMap((node) => [...node.stores.values()]);
-  const count = (key: string) => sum(stores.map((store) => store.get(key) ?? 0));
-  noteScanCost(read.length, count('replicas'), count('replicas.leaseholders'));
+  noteScanCost(before.nodes, { descriptors: true });
   const startMs = performance.now();
   const result = await scanAllNodes(target, output, { descriptors: 'all' });
   const endMs = performance.now();

@@ -21,7 +21,7 @@ import { addExamples, type CommandContext, CommandError, EXIT } from '../command
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { note, writeJson, writeLines, withProgress } from '../output/standard-output.ts';
 import { type Column, numberColumn, printTable, textColumns } from '../output/table.ts';
-import { scanAllNodes } from '../read-replicas.ts';
+import { announceScan, scanAllNodes } from '../read-replicas.ts';
 
 type Table = ReturnType<typeof toTable>;
 
@@ -95,6 +95,7 @@ async function printTables(
 
 /** Reads the ranges of all nodes; the loads by table id are those of crdb_range_table_*. */
 async function readLoads(target: ClusterTarget, output: string) {
+  await announceScan(target, {});
   const { summary, skipped, failed, failure } = await scanAllNodes(target, output, {
     top_tables: Infinity,
   });

@@ -231,7 +231,8 @@ export class DescriptorReader {
     const canGoOn = (): boolean => queue.length > 0 && !this.#isOver && !signal.aborted;
     const work = async (first: DescriptorBatch): Promise<number> => {
       let ranges = await read(first);
-      while (!isPaused && canGoOn()) {
+      if (isPaused) return ranges;
+      while (canGoOn()) {
         const batch = queue.shift();
         if (batch !== undefined) ranges += await read(batch);
       }

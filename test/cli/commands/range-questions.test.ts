@@ -39,6 +39,9 @@ describe('ranges --few-voters', () => {
       [...simulator.world.state.ranges.values()].filter(({ tableId }) => tableId === undefined)
         .length + rangesOf(simulator, 'daily_rides').length;
     expect(code).toBe(0);
+    expect(err).toMatch(
+      /^crdb-exporter: reads all ranges of 5 nodes: about \d+ replicas, .*, and \d+ descriptors, .*, and the zones of up to \d+ tables one by one; Ctrl-C cancels$/m,
+    );
     expect(err).toContain(`compared ${60 - unknown} ranges`);
     expect(err).toContain(`not known: ${unknown}, outside of tables`);
   });
@@ -55,6 +58,16 @@ describe('ranges --few-voters', () => {
       skipped_nodes: [],
       failed_nodes: [],
     });
+  });
+
+  test('reads zones for no more than max_duty of the time', async () => {
+    const simulator = await open(3);
+    simulator.fault({ kind: 'slow', ms: 40, endpoint: 'table' });
+    const startedMs = performance.now();
+    const { code } = await runHere(['ranges', '--few-voters', await configFlag(simulator)]);
+    const zones = simulator.requests.count('table');
+    expect([code, zones > 3]).toEqual([0, true]);
+    expect(performance.now() - startedMs).toBeGreaterThan((zones * 40) / 0.25);
   });
 
   test('says why zones or descriptors are not known, and compares nothing', async () => {
