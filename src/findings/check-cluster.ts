@@ -13,7 +13,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'license',
     about: 'nodes',
     alert: 'CrdbLicenseExpiring',
-    isImmediate: true,
+    normalSeconds: 0,
     find({ fresh, nowMs, thresholds }) {
       const expiry = Math.min(...fresh.flatMap((node) => licenseExpiryOf(node) ?? []));
       const days = (expiry - nowMs / 1000) / DAY;
@@ -48,7 +48,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'full stores',
     about: 'nodes',
     alert: 'CrdbStoreDiskLow',
-    isImmediate: true,
+    normalSeconds: 0,
     find: findFullStores,
     next: 'Add disk space or nodes: a node with a full disk stops.',
   },

@@ -8,15 +8,13 @@ import type { Problem } from './status.ts';
 /** A problem with the severity that it has now; it waits like its alert of that severity, unless it says how long. */
 type Found = Pick<Problem, 'text' | 'level' | 'normalSeconds' | 'nodeIds' | 'since'>;
 
-/** A condition of a cluster, which is normal for as long as its alert waits. The key of its problem is the name of the alert, unless that has several conditions. */
+/** A condition of a cluster, which is normal for as long as its alert waits, unless it says how long. The key of its problem is the name of the alert, unless that has several conditions. */
 export interface Check extends Pick<
   Problem,
-  'about' | 'level' | 'alertKnowsMore' | 'worsens' | 'next'
+  'about' | 'level' | 'normalSeconds' | 'alertKnowsMore' | 'worsens' | 'next'
 > {
   readonly alert: AlertName;
   readonly key?: string;
-  /** It is never normal, although its alert waits. */
-  readonly isImmediate?: true;
   /** The text of the problem, with its severity where the alert has two; undefined while all is well. */
   readonly find: (observation: Observation) => string | Found | undefined;
 }
@@ -24,13 +22,13 @@ export interface Check extends Pick<
 /** The problems that these checks find. */
 export function runChecks(checks: readonly Check[], observation: Observation): readonly Problem[] {
   return checks.flatMap((check) => {
-    const { find, alert, key = alert, isImmediate = false, ...shown } = check;
+    const { find, alert, key = alert, ...shown } = check;
     const found = find(observation);
     if (found === undefined) return [];
     const problem: Found = typeof found === 'string' ? { text: found } : found;
-    const { level = shown.level, normalSeconds = waitSeconds(alert, level) } = problem;
-    const waits = isImmediate ? 0 : normalSeconds;
-    return [{ ...shown, ...problem, alert, key, level, normalSeconds: waits }];
+    const { level = shown.level } = problem;
+    const { normalSeconds = shown.normalSeconds ?? waitSeconds(alert, level) } = problem;
+    return [{ ...shown, ...problem, alert, key, level, normalSeconds }];
   });
 }
 
