@@ -6,7 +6,7 @@ import { type CertificateLives, followCertificates } from './certificate-lives.t
 import { ReplicaTrends } from './dead-nodes.ts';
 import { DepartureHistory } from './departures.ts';
 import { judge } from './judge.ts';
-import { remember, rememberLoss } from './last-known.ts';
+import { remember } from './last-known.ts';
 import type { Memory, PolledCluster } from './observation.ts';
 import { observe } from './observe.ts';
 import { pollWarnings } from './polls.ts';
@@ -20,7 +20,7 @@ import {
 } from './rates.ts';
 import { ScanHistory } from './scan-check.ts';
 import { findHiddenSessions } from './session-problems.ts';
-import type { ClusterReading, Finding, LastKnownStatus, Problem } from './status.ts';
+import type { ClusterReading, Finding, Problem } from './status.ts';
 
 /** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
 const MIN_CONTRADICTIONS = 3;
@@ -43,9 +43,8 @@ class Past {
   /** Polls of sessions in a row that saw none of others although clients are connected. */
   contradictions = 0;
   hiddenSessions: Problem | undefined;
-  lost: Memory['lost'];
   /** All that is left when the API is down for longer than `max_age`. */
-  lastSeen: LastKnownStatus = {};
+  lastSeen: Memory['lastSeen'] = {};
   healthyMs: number | undefined;
   problems: readonly Finding[] = [];
   /** Start of the current state and of each current problem, ms. */
@@ -68,7 +67,7 @@ export class ClusterHistory {
   /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
   read(cluster: PolledCluster, nowMs: number): ClusterReading {
     const { scans, contradictions, hiddenSessions, ...past } = this.#past;
-    const { writeStalls, sqlLoad, lateRecords, certificates, lastSeen, lost, healthyMs } = past;
+    const { writeStalls, sqlLoad, lateRecords, certificates, lastSeen, healthyMs } = past;
     const observation = observe(cluster, {
       writeStalls,
       slowOperations: past.slowOperations.read(),
@@ -76,7 +75,6 @@ export class ClusterHistory {
       lateRecords,
       certificates,
       lastSeen,
-      lost,
       healthyMs,
       nowMs,
       thresholds: this.#settings().thresholds,
@@ -108,7 +106,6 @@ export class ClusterHistory {
     const reading = this.read(cluster, nowMs);
     const { state, findings } = reading;
     this.#past.lastSeen = remember(this.#past.lastSeen, collector, reading);
-    this.#past.lost = rememberLoss(this.#past.lost, collector, reading);
     const sinceMs = (key: string): number => this.#past.since.get(key) ?? nowMs;
     const warnings = toFindings(pollWarnings(cluster.pollers), sinceMs, nowMs);
     this.#past.problems = [...findings, ...warnings];

@@ -63,7 +63,8 @@ function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): b
 
 /** The problems of a cluster and of watching it. */
 function findProblems(observation: Observation): readonly Problem[] {
-  const { view, nowMs, thresholds, dead, network, previous, hiddenSessions, lost } = observation;
+  const { view, nowMs, thresholds, dead, network, previous, hiddenSessions } = observation;
+  const { losses } = observation.lastSeen;
   const isBlind = isClusterDown(view.apis);
   const sourceOf = (collector: string) => view.collectors.find(({ name }) => name === collector);
   const from = (collector: string, problems: readonly Problem[]): readonly Problem[] => {
@@ -100,7 +101,7 @@ function findProblems(observation: Observation): readonly Problem[] {
     // Without a list of connections the counts of the nodes tell who reaches whom.
     ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),
     ...from('ranges', [...fromScan, ...ofRanges]),
-    ...(lost && sourceOf('ranges') ? lastKnownLosses(lost, view, nowMs) : []).filter(
+    ...(losses && sourceOf('ranges') ? lastKnownLosses(losses, view, nowMs) : []).filter(
       ({ key }) => !fromScan.some((problem) => problem.key === key),
     ),
     ...from('sessions', [

@@ -1,6 +1,6 @@
 import { formatAgo, formatCount, formatList, formatNodes } from '../format.ts';
 import { formatLiveNodes, isDown } from './node-problems.ts';
-import type { KnownLoss } from './observation.ts';
+import type { LastSeen } from './observation.ts';
 import { isProblem } from './problem.ts';
 import { isSystemRange, nameRange, OUTAGES } from './range-problems.ts';
 import type { ClusterReading, ClusterView, LastKnownStatus, Problem } from './status.ts';
@@ -9,16 +9,16 @@ import type { ClusterReading, ClusterView, LastKnownStatus, Problem } from './st
  * Replaces what was last seen by what a poll of this collector has just found, if it succeeded: nodes, counts of range
  * problems and the ranges that the collector lists, all bounded by their collectors, and the severity of the worst problems.
  */
-export function remember(
-  before: LastKnownStatus,
-  collector: string,
-  reading: ClusterReading,
-): LastKnownStatus {
+export function remember(before: LastSeen, collector: string, reading: ClusterReading): LastSeen {
   const { apis, collectors, nodes, ranges } = reading;
   const polled = collectors.find(({ name }) => name === collector);
-  const seenAt = polled?.state === 'ok' ? polled.lastSuccessAt : undefined;
-  if (seenAt === undefined) return before;
-  const seen = isClusterDown(apis) ? before : { ...before, worst: findWorst(reading, seenAt) };
+  if (polled?.lastSuccessAt === undefined) return before;
+  const { state, isOld, lastSuccessAt: seenAt } = polled;
+  const canTell = collector === 'ranges' && !isOld && ranges?.verification?.lost !== undefined;
+  const losses = canTell ? { seenAt, problems: reading.findings.filter(isLoss) } : before.losses;
+  if (state !== 'ok') return { ...before, losses };
+  const worst = isClusterDown(apis) ? before.worst : findWorst(reading, seenAt);
+  const seen = { ...before, losses, worst };
   if (collector === 'nodes' && nodes !== undefined) return { ...seen, nodes: { seenAt, ...nodes } };
   if (collector !== 'ranges' || ranges === undefined) return seen;
   const { nodes: scanned, problems, oldest } = ranges;
@@ -30,18 +30,6 @@ function findWorst({ findings, since }: ClusterReading, seenAt: string): LastKno
   return level && { level, since, seenAt };
 }
 
-/** Whether ranges are lost, after a poll of this collector that could tell; else what was known before. */
-export function rememberLoss(
-  before: KnownLoss | undefined,
-  collector: string,
-  { collectors, ranges, findings }: ClusterReading,
-): KnownLoss | undefined {
-  const { lastSuccessAt: seenAt = '', isOld = true } =
-    collectors.find(({ name }) => name === collector) ?? {};
-  if (collector !== 'ranges' || isOld || ranges?.verification?.lost === undefined) return before;
-  return { seenAt, problems: findings.filter(isLoss) };
-}
-
 function isLoss({ alert }: Pick<Problem, 'alert'>): boolean {
   return alert === 'CrdbRangesLost';
 }
@@ -51,7 +39,7 @@ function isLoss({ alert }: Pick<Problem, 'alert'>): boolean {
  * range that was not reported may be on it, so that no scan can tell which are lost, and the 3 are still without a replica.
  */
 export function lastKnownLosses(
-  { problems, seenAt }: KnownLoss,
+  { problems, seenAt }: NonNullable<LastSeen['losses']>,
   { apis, ranges, lastKnown }: Pick<ClusterView, 'apis' | 'ranges' | 'lastKnown'>,
   nowMs: number,
 ): readonly Problem[] {
@@ -72,7 +60,7 @@ export function isClusterDown(apis: ClusterView['apis']): boolean {
 
 /** What is remembered while nobody knows what is so now: the cluster API is down, and the polls of that part fail. */
 export function readLastKnown(
-  remembered: LastKnownStatus,
+  remembered: LastSeen,
   { apis, collectors }: Pick<ClusterView, 'apis' | 'collectors'>,
 ): LastKnownStatus | undefined {
   if (!isClusterDown(apis)) return undefined;

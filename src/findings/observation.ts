@@ -33,12 +33,10 @@ export interface PolledCluster {
   isUp(api: Api): boolean | undefined;
 }
 
-/** Whether ranges were lost when that was last known. */
-export interface KnownLoss {
-  /** None when no range was lost. */
-  readonly problems: readonly Problem[];
-  /** RFC 3339. */
-  readonly seenAt: string;
+/** What polls that succeeded have found, however long ago. */
+export interface LastSeen extends LastKnownStatus {
+  /** The lost ranges by the last scan that could tell: no problems where none was lost. */
+  readonly losses?: { readonly problems: readonly Problem[]; readonly seenAt: string } | undefined;
 }
 
 /** What is remembered of the earlier polls of a cluster. */
@@ -58,10 +56,7 @@ export interface Memory {
   readonly sqlLoad: SqlLoad | undefined;
   /** The nodes that write records with a time that is too early, with the seconds: their clocks are behind. */
   readonly lateRecords: ReadonlyMap<number, number>;
-  /** What polls that succeeded have found, however long ago. */
-  readonly lastSeen: LastKnownStatus;
-  /** The lost ranges by the last scan that could tell. */
-  readonly lost: KnownLoss | undefined;
+  readonly lastSeen: LastSeen;
   /** The last time that the cluster was healthy; undefined before the first one. */
   readonly healthyMs: number | undefined;
   /** Whether replicas on members that are not live are replaced. */

@@ -242,7 +242,6 @@ const NOTHING: Memory = {
   sqlLoad: undefined,
   lateRecords: new Map(),
   lastSeen: {},
-  lost: undefined,
   healthyMs: undefined,
   trends: new Map(),
   departures: new Map(),
