@@ -8,9 +8,6 @@ import type { ClusterTarget } from './cluster-target.ts';
 import { note } from './output/standard-output.ts';
 import type { Replica } from './read-replicas.ts';
 
-/** To the headers of a response. */
-const HEADERS_MS = 20_000;
-
 /** Ids that fit into the URL of a request. */
 const MAX_IDS = 100;
 
@@ -47,17 +44,15 @@ export async function readDescriptors(
     if (holdsLease || !holders.has(id)) holders.set(id, node);
   }
   const found = new Map<number, DescriptorReport>();
-  const batches = [...Map.groupBy(holders.keys(), (id) => holders.get(id) ?? 0)].flatMap(
-    ([nodeId, ids]) => inBatches(ids, MAX_IDS).map((rangeIds) => ({ nodeId, rangeIds })),
-  );
+  const byNode = Map.groupBy(holders.keys(), (id) => holders.get(id) ?? 0);
   const failures = new Set<string>();
-  for (const [index, { nodeId, rangeIds }] of batches.entries()) {
+  for (const [index, { nodeId, rangeIds }] of inBatches(byNode, MAX_IDS).entries()) {
     const onDescriptor = (descriptor: RangeDescriptor): void => {
       found.set(descriptor.rangeId, toReport(nodeId, descriptor));
     };
     const firstUrl = index % (config.cluster_api?.urls.length ?? 1);
     try {
-      const request = { nodeId, rangeIds, firstUrl, headersMs: HEADERS_MS, onDescriptor };
+      const request = { nodeId, rangeIds, firstUrl, onDescriptor };
       await api.rangeDescriptors(stats.signal, request);
     } catch (error) {
       stats.signal.throwIfAborted();
@@ -77,7 +72,10 @@ function toReport(nodeId: number, descriptor: RangeDescriptor): DescriptorReport
     from_node_id: nodeId,
     is_from_leaseholder: descriptor.isFromLeaseholder,
     replicas: descriptor.replicas
-      .map(({ nodeId: node_id, type = -1 }) => ({ node_id, type: TYPES[type] ?? `type ${type}` }))
+      .map(({ nodeId: node_id, type = -1 }) => ({
+        node_id,
+        type: TYPES[type] ?? `type ${type}`,
+      }))
       .toSorted((a, b) => a.node_id - b.node_id),
   };
 }

@@ -5,12 +5,14 @@ import type { PageRequest } from './read-page.ts';
 
 // The requests of the pages beside the API v2, which the DB Console uses: they are no stable interface of the server.
 
+const DESCRIPTORS_MS = 20_000;
+
 /** How the descriptors of ranges are read. */
 export interface DescriptorsRequest {
   readonly nodeId: number;
   readonly rangeIds: readonly number[];
-  /** To the headers. */
-  readonly headersMs: number;
+  /** To the headers, which a server sends after all of its work; default 20 s. */
+  readonly headersMs?: number;
   /** Index of the URL to begin with. */
   readonly firstUrl: number;
   readonly onDescriptor: (descriptor: RangeDescriptor) => void;
@@ -27,7 +29,7 @@ export function descriptorsPage(request: DescriptorsRequest) {
     sendsCookie: true,
     // A node that is slow here says nothing of the others.
     isPart: true,
-    headersMs: request.headersMs,
+    headersMs: request.headersMs ?? DESCRIPTORS_MS,
     firstUrl: request.firstUrl,
     list: 'ranges',
     element: describedRange,

@@ -1,3 +1,4 @@
+import type { NodeBatch } from '../../batches.ts';
 import { reportersOf } from './descriptors.ts';
 import type { KnownRanges } from './known-ranges.ts';
 import { IS_EXHAUSTED, IS_SUSPECT, walk, type Work } from './range-table.ts';
@@ -43,18 +44,13 @@ export interface PlanBasis {
 }
 
 /** Ranges that one node is asked for. */
-export interface DescriptorBatch {
-  readonly nodeId: number;
-  readonly rangeIds: readonly number[];
-}
-
 export interface DescriptorPlan {
   /** Number of ranges whose replicas are not certain until they are read. */
   readonly due: number;
   /** Number of ranges that this plan and those after it read. */
   readonly wanted: number;
   /** The most urgent first. */
-  readonly batches: readonly DescriptorBatch[];
+  readonly batches: readonly NodeBatch[];
 }
 
 /**
@@ -143,7 +139,7 @@ function groupByNode(
   { known, askedBefore }: PlanBasis,
   planned: readonly { readonly slot: number; readonly key: number }[],
   batchSize: number,
-): readonly DescriptorBatch[] {
+): readonly NodeBatch[] {
   const byNode = new Map<number, number[]>();
   for (const { slot, key } of planned) {
     const rangeId = known.table.columns.ids[slot] ?? 0;
@@ -155,7 +151,7 @@ function groupByNode(
     ids.push(rangeId);
     byNode.set(nodeId, ids);
   }
-  const batches: DescriptorBatch[] = [];
+  const batches: NodeBatch[] = [];
   const lists = [...byNode];
   for (let from = 0; lists.some(([, ids]) => ids.length > from); from += batchSize) {
     for (const [nodeId, ids] of lists) {

@@ -1,18 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inBatches } from '../../batches.ts';
+import { inBatches, type NodeBatch } from '../../batches.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
 import { failureOf, isNotOffered, type RequestError } from '../../http/errors.ts';
 import { sum } from '../../sum.ts';
 import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
-import {
-  type DescriptorBatch,
-  type PlanBasis,
-  planDescriptors,
-  SUSPECTS,
-  URGENT,
-} from './descriptor-plan.ts';
+import { type PlanBasis, planDescriptors, SUSPECTS, URGENT } from './descriptor-plan.ts';
 import { keepDescriptor, reportersOf } from './descriptors.ts';
 import { IS_EXHAUSTED, IS_UNCERTAIN, walk, type Work } from './range-table.ts';
 import type { ScanClock } from './scan-clock.ts';
@@ -23,8 +17,6 @@ const FIRST_BATCH = 200;
 /** A server or proxy that refuses long paths is asked for fewer ids, but not for fewer than these. */
 const MIN_BATCH = 25;
 const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414]);
-/** To the headers of a response, which a server sends after all of its work. */
-const HEADERS_MS = 20_000;
 /** The least time between two rounds of requests, however fast the servers are. */
 const MIN_PAUSE_MS = 20;
 /** After so many failures in a row the reading goes on after the next scan. */
@@ -189,7 +181,7 @@ export class DescriptorReader {
   }
 
   /** All ranges of the scan by the first node that is asked for them. */
-  *#batchAll(): Work<readonly DescriptorBatch[]> {
+  *#batchAll(): Work<readonly NodeBatch[]> {
     const { table } = this.#ranges.known;
     const byNode = new Map<number, number[]>();
     yield* walk(table.capacity, (from, to) => {
@@ -202,9 +194,7 @@ export class DescriptorReader {
       }
     });
     const { batchSize } = this.#reading;
-    return [...byNode].flatMap(([nodeId, ids]) =>
-      inBatches(ids, batchSize).map((rangeIds) => ({ nodeId, rangeIds })),
-    );
+    return inBatches(byNode, batchSize);
   }
 
   /**
@@ -213,7 +203,7 @@ export class DescriptorReader {
    * command that decides has no pauses.
    */
   async #readBatches(
-    batches: readonly DescriptorBatch[],
+    batches: readonly NodeBatch[],
     signal: AbortSignal,
     round = 0,
     onRead: (batches: number) => void = () => undefined,
@@ -262,7 +252,7 @@ export class DescriptorReader {
 
   /** `again`: with fewer ids in a request. */
   async #read(
-    { nodeId, rangeIds }: DescriptorBatch,
+    { nodeId, rangeIds }: NodeBatch,
     signal: AbortSignal,
     round: number,
   ): Promise<'read' | 'again' | 'failed'> {
@@ -272,7 +262,6 @@ export class DescriptorReader {
     try {
       await this.#api.rangeDescriptors(signal, {
         nodeId,
-        headersMs: HEADERS_MS,
         rangeIds,
         // The list of the node began at the URL before.
         firstUrl: (nodeId + this.#scan + round) % this.#context.urls,

@@ -163,9 +163,7 @@ export class SecondReading {
     onFailure: (rangeIds: readonly number[]) => void,
     urlTurn = this.#scan,
   ): Promise<void> {
-    const queue = nodes.flatMap(([nodeId, rangeIds]) =>
-      inBatches(rangeIds, BATCH).map((batch) => ({ nodeId, rangeIds: batch })),
-    );
+    const queue = [...inBatches(nodes, BATCH)];
     const work = async (): Promise<void> => {
       for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
         const { nodeId, rangeIds } = batch;
