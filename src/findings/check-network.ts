@@ -1,7 +1,7 @@
 import { capitalize, formatCount, formatDuration } from '../format.ts';
 import { sum } from '../sum.ts';
-import { countSlowRequests, latencyOf } from './check-nodes.ts';
 import type { Check } from './check.ts';
+import { countSlowRequests, latencyOf } from './node-metrics.ts';
 import type { Observation } from './observation.ts';
 import { findUnreachable } from './reachability.ts';
 

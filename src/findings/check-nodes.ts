@@ -1,8 +1,7 @@
-import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../format.ts';
-import { sum } from '../sum.ts';
 import { CLOCK_OFFSET } from './check-clocks.ts';
 import { atNodes, atStores, type Check, ratio } from './check.ts';
+import { countInPurgatory, countSlowRequests, latencyOf } from './node-metrics.ts';
 
 /** How much older the cluster may be than the oldest start of a process that a record names. */
 const RESTARTED_SECONDS = 30 * 86_400;
@@ -198,21 +197,3 @@ export const NODE_CHECKS: readonly Check[] = [
     next: 'Look for the other process on these machines: it takes time from the node, so heartbeats are late and statements slow.',
   },
 ];
-
-/** The requests of a node and of its stores that have been stuck for a long time. */
-export function countSlowRequests({ metrics, stores }: NodeStatus): number {
-  const kinds = ['latch', 'lease', 'raft'].map((kind) => `requests.slow.${kind}`);
-  const counts = [...stores.values()].flatMap((store) => kinds.map((key) => store.get(key) ?? 0));
-  return sum([metrics.get('requests.slow.distsender') ?? 0, ...counts]);
-}
-
-/** The latency of the slowest percent of SQL statements of a node, seconds; undefined where it is not known. */
-export function latencyOf({ metrics }: Pick<NodeStatus, 'metrics'>): number | undefined {
-  const nanos = metrics.get('sql.service.latency-p99');
-  return nanos === undefined ? undefined : nanos / 1e9;
-}
-
-/** The replicas of a node that no store may take; 0 where it is not known. */
-export function countInPurgatory({ stores }: NodeStatus): number {
-  return sum(Array.from(stores.values(), (store) => store.get('queue.replicate.purgatory') ?? 0));
-}

@@ -1,8 +1,8 @@
 import { livenessOf } from '../cockroach/node.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { toTimestamp } from '../format.ts';
+import { sumOfStores } from './node-metrics.ts';
 import type { Departure } from './node-status.ts';
-import { sumOfStores } from './store-sums.ts';
 
 /** How far each decommissioning node is, by its id. */
 export type Departures = ReadonlyMap<number, Departure>;

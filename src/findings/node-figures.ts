@@ -5,12 +5,11 @@ import type { JobsStatus } from '../collectors/nodes/job-status.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatCount, formatRanges, toTime } from '../format.ts';
 import { sum } from '../sum.ts';
-import { countInPurgatory, latencyOf } from './check-nodes.ts';
 import { ratio } from './check.ts';
 import type { Departures } from './departures.ts';
+import { countInPurgatory, latencyOf, sumOfStores } from './node-metrics.ts';
 import type { NodeFigures, NodesStatus } from './node-status.ts';
 import type { NetworkEvidence } from './reachability.ts';
-import { sumOfStores } from './store-sums.ts';
 import { readVersions } from './versions.ts';
 
 /** What the figures of nodes follow from, beside their records. */

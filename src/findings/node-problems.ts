@@ -6,10 +6,10 @@ import { capitalize, formatCount, formatList, formatNodes, toTime } from '../for
 import { sum } from '../sum.ts';
 import { LIVENESS_STATUSES } from '../vocabulary.ts';
 import { adviseRemoval, adviseReturn, describeRemoval, mayDecommission } from './dead-nodes.ts';
+import { sumOfStores } from './node-metrics.ts';
 import type { NodesStatus, NodeStatus } from './node-status.ts';
 import type { DeadEvidence } from './safe-to-stop.ts';
 import type { Problem } from './status.ts';
-import { sumOfStores } from './store-sums.ts';
 
 /** The nodes for page and JSON; `retired` are those that are gone for good. */
 export function readNodes(
