@@ -22,9 +22,9 @@ import {
 import { collectorOptions } from '../config/collector-schema.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnosis.ts';
+import { sumOfStores } from '../findings/node-metrics.ts';
 import { systemRangeName } from '../findings/range-problems.ts';
 import { findLastTable } from '../findings/range-status.ts';
-import { sumOfStores } from '../findings/store-sums.ts';
 import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
 import { sum } from '../sum.ts';

@@ -211,7 +211,7 @@ export class DescriptorReader {
     const { runningMs, descriptors, options } = this.#context;
     const isPaused = descriptors !== 'all';
     const queue = [...batches];
-    const read = async (batch: DescriptorBatch): Promise<number> => {
+    const read = async (batch: NodeBatch): Promise<number> => {
       const outcome = await this.#read(batch, signal, round);
       // The rest is planned again when requests get shorter.
       if (outcome === 'again') queue.length = 0;
@@ -219,7 +219,7 @@ export class DescriptorReader {
       return outcome === 'read' ? batch.rangeIds.length : 0;
     };
     const canGoOn = (): boolean => queue.length > 0 && !this.#isOver && !signal.aborted;
-    const work = async (first: DescriptorBatch): Promise<number> => {
+    const work = async (first: NodeBatch): Promise<number> => {
       let ranges = await read(first);
       if (isPaused) return ranges;
       while (canGoOn()) {
