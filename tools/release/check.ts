@@ -1,5 +1,5 @@
 // `npm run release:check`: checks whether this commit can be released. Runs every step, even after failures, and lists at
-// the end what blocks the release and what could not be checked.
+// the end what was checked, what blocks the release and what could not be checked.
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -36,15 +36,20 @@ const STEPS: Readonly<Record<string, Step>> = {
 };
 
 const findings: Finding[] = [];
+const passed: string[] = [];
 for (const [name, step] of Object.entries(STEPS)) {
   print(`- ${name}`);
   const found = await tryStep(step);
-  if (found.length === 0) print('  ok');
+  if (found.length === 0) {
+    print('  ok');
+    passed.push(name);
+  }
   for (const { kind, text } of found) print(`  ${kind}: ${text}`);
   findings.push(...found);
 }
 const problems = findings.filter(({ kind }) => kind === 'problem');
 print('');
+print(`checked without a finding: ${passed.join('; ') || 'nothing'}`);
 for (const { kind, text } of findings) print(`${kind}: ${text}`);
 print(problems.length === 0 ? `${version} can be released` : `${version} cannot be released yet`);
 process.exitCode = problems.length === 0 ? 0 : 1;
