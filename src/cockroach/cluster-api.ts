@@ -245,7 +245,7 @@ export class ClusterApi {
         envelope: tablesEnvelope,
         onElement: onTable,
       });
-      return { read: page.elements, total: page.envelope.pagination_info.total_results ?? 0 };
+      return { read: page.elements, total: page.envelope.pagination_info.total_results };
     });
   }
 

@@ -7,7 +7,9 @@ const MAX_PAGES = 1_000;
 
 // These shapes are those of the members that a page has beside its elements.
 
-export const tablesEnvelope = object({ pagination_info: object({ total_results: integer() }) });
+export const tablesEnvelope = object({
+  pagination_info: object({ total_results: optional(integer()) }),
+});
 export const offsetEnvelope = object({ next: raw() });
 export const sessionsEnvelope = object({
   next: raw(),
@@ -38,17 +40,22 @@ export async function readOffsetPages(
 const NUMBERED_PAGE_SIZE = 500;
 const MAX_NUMBERED_PAGES = 20;
 
-/** Pages by number and size: `readPage` resolves to the elements of the page and of the whole listing. */
+/**
+ * Pages by number and size: `readPage` resolves to the elements of the page and of the whole listing. Where the server does not
+ * send their number, an empty page is the last.
+ */
 export async function readNumberedPages(
   stats: PollStats,
-  readPage: (query: string) => Promise<{ readonly read: number; readonly total: number }>,
+  readPage: (
+    query: string,
+  ) => Promise<{ readonly read: number; readonly total: number | undefined }>,
 ): Promise<void> {
   let all = 0;
   for (let page = 1; page <= MAX_NUMBERED_PAGES; page += 1) {
     const { read, total } = await readPage(`pageNum=${page}&pageSize=${NUMBERED_PAGE_SIZE}`);
     all += read;
     // The server counts 0 elements for an empty page, also after others.
-    if (read === 0 || all >= total) return;
+    if (read === 0 || all >= (total || Infinity)) return;
   }
   stats.limits.add('items');
 }

@@ -119,7 +119,8 @@ describe('a listing', () => {
     ],
   ])('of %s is read page by page', async (_what, read, list, endpoint, more, paths, outcome) => {
     const first = `{"${list}":[{"node_id":1},7,{"node_id":"x"},null],${more}}`;
-    const last = `{"${list}":[{"node_id":2}]}`;
+    // No `next`, and as many tables as there are.
+    const last = `{"${list}":[{"node_id":2}],"pagination_info":{"total_results":3}}`;
     expect(await readFrom(read, first, last)).toEqual({
       outcome,
       elements: [1, undefined, 2],
