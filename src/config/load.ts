@@ -2,6 +2,7 @@ import os from 'node:os';
 import { findWrongOrders } from '../alerts/alert-settings.ts';
 import { messageOf } from '../format.ts';
 import { checkQueries, type MetricTypes } from './check-queries.ts';
+import type { CollectorConfig } from './collector-schema.ts';
 import type { Path, Reporter, SourceDocument } from './document.ts';
 import { canEveryoneRead, type Environment, Secret, withoutLineEnd } from './files.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';
@@ -16,7 +17,7 @@ import {
 import { readSources, type WrittenSources } from './sources.ts';
 import { readClientTls, type TlsConfig } from './tls-files.ts';
 import { validate } from './validate.ts';
-import { isLoopback } from './values.ts';
+import { isLoopback, writeDuration } from './values.ts';
 import { readWebConfig } from './web-config.ts';
 
 /** Where the configuration comes from, and which of the files that it names are read to find out what is wrong with them. */
@@ -71,13 +72,16 @@ function checkConfig(values: FileConfig, document: SourceDocument): void {
   const types: MetricTypes = new Map();
   for (const [name, settings] of Object.entries(values.collectors)) {
     checkQueries(settings, document, ['collectors', name], types);
+    checkAge(settings, settings, document.reporterOf(['collectors', name]));
   }
   for (const [index, cluster] of values.clusters.entries()) {
     const path = ['clusters', index];
     for (const [name, settings] of Object.entries(cluster.collectors)) {
       const isOwn = settings['queries'] !== undefined;
       const queriesPath = [...(isOwn ? path : []), 'collectors', name];
-      checkQueries({ ...values.collectors[name], ...settings }, document, queriesPath, types);
+      const all = { ...values.collectors[name], ...settings };
+      checkQueries(all, document, queriesPath, types);
+      checkAge(all, settings, document.reporterOf([...path, 'collectors', name]));
     }
     checkCluster(cluster, values.collectors, document, path);
   }
@@ -130,6 +134,22 @@ function checkCluster(
       reporter.report('a token is missing: set token_file, token_env or token');
     }
     warnOfPlainText(cloud_api, [cloud_api.url], reporter);
+  }
+}
+
+/** Data that is older than `max_age` before the next poll begins would come and go. `written` are the settings of this place. */
+function checkAge(
+  { max_age: age, interval }: Partial<CollectorConfig>,
+  written: Partial<CollectorConfig>,
+  reporter: Reporter,
+): void {
+  if (age === undefined || interval === undefined || age >= interval) return;
+  const { max_age: ownAge, interval: ownInterval } = written;
+  const message = `${writeDuration(age)} is shorter than the interval, ${writeDuration(interval)}: raise max_age, or leave it out`;
+  if (ownAge !== undefined) reporter.report(message, 'max_age');
+  else if (ownInterval !== undefined) {
+    const longer = `${writeDuration(interval)} is longer than max_age, ${writeDuration(age)}: raise that one, too`;
+    reporter.report(longer, 'interval');
   }
 }
 

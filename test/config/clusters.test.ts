@@ -167,3 +167,19 @@ collectors:
     top_tables: 20,
   });
 });
+
+test('data may not be too old before the next poll', async () => {
+  const text = `${CLUSTER}    collectors:
+      ranges: { interval: 10m }
+      tables: { max_age: 9m59s }
+      users: { max_age: 1m, interval: 1m }
+collectors:
+  ranges: { interval: 5m, max_age: 5m }
+  nodes: { max_age: 29s }
+`;
+  expect(await problemsOf(loadText(text))).toEqual([
+    'exporter.yml:6:27: clusters[0].collectors.ranges.interval: 10m is longer than max_age, 5m: raise that one, too',
+    'exporter.yml:7:26: clusters[0].collectors.tables.max_age: 599s is shorter than the interval, 10m: raise max_age, or leave it out',
+    'exporter.yml:11:21: collectors.nodes.max_age: 29s is shorter than the interval, 30s: raise max_age, or leave it out',
+  ]);
+});

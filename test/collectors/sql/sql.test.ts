@@ -149,6 +149,7 @@ test('old rows of a failing query are shown until they are too old', async () =>
   const simulator = await openSimulator();
   const exporter = await runQueries(simulator, [ORDERS, { ...ORDERS, name: 'other' }], {
     max_age: '1s',
+    interval: '1s',
   });
   await exporter.until((scrape) => scrape.value(SUCCESS, isGood) === 1);
   simulator.setQuirk('sqlResult', 'refused');
