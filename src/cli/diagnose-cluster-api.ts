@@ -37,8 +37,8 @@ import {
   formatNodes,
 } from '../format.ts';
 import { createPollStats } from '../http/poll-stats.ts';
+import { sum } from '../numbers.ts';
 import { stretchInterval } from '../polling/schedule.ts';
-import { sum } from '../sum.ts';
 import { collectOnce } from './cluster-target.ts';
 import { type Checklist, CLUSTER_API, ok, type Verdict } from './diagnose-checklist.ts';
 import { explainQuery } from './explain-query.ts';

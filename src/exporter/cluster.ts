@@ -10,6 +10,7 @@ import type { Log } from '../log.ts';
 import type { ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import type { RenderedFamily } from '../metrics/exposition.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
+import { smallest } from '../numbers.ts';
 import { Poller, type PollerOptions } from '../polling/poller.ts';
 import {
   type ChosenPoll,
@@ -73,7 +74,7 @@ export class Cluster {
       build,
       clock,
       random,
-      maxDuty: duties.length === 0 ? undefined : Math.min(...duties),
+      maxDuty: smallest(duties),
       follow: { everyMs: fileCheckMs, log },
       logoutFailed: (err) => log.warn({ err }, 'logout failed; the session expires on the server'),
     });

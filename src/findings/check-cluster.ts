@@ -1,6 +1,6 @@
 import { licenseExpiryOf } from '../collectors/nodes/measurements.ts';
 import { capitalize, formatDuration, formatList, formatPercent, toTime } from '../format.ts';
-import { sum } from '../sum.ts';
+import { sum } from '../numbers.ts';
 import { CERTIFICATES } from './certificates.ts';
 import { type Check, describePlaces } from './check.ts';
 import type { Observation } from './observation.ts';

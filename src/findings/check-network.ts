@@ -1,5 +1,5 @@
 import { capitalize, formatCount, formatDuration } from '../format.ts';
-import { sum } from '../sum.ts';
+import { sum } from '../numbers.ts';
 import type { Check } from './check.ts';
 import { countSlowRequests, latencyOf } from './node-metrics.ts';
 import type { Observation } from './observation.ts';

@@ -1,6 +1,7 @@
 import { formatCount, formatDuration, formatNumber, formatPercent } from '../format.ts';
+import { ratio } from '../numbers.ts';
 import { CLOCK_OFFSET } from './check-clocks.ts';
-import { atNodes, atStores, type Check, ratio } from './check.ts';
+import { atNodes, atStores, type Check } from './check.ts';
 import { countInPurgatory, countSlowRequests, latencyOf } from './node-metrics.ts';
 
 /** How much older the cluster may be than the oldest start of a process that a record names. */

@@ -12,8 +12,7 @@ import {
   formatPercent,
   formatRanges,
 } from '../format.ts';
-import { median } from '../median.ts';
-import { sum } from '../sum.ts';
+import { median, sum } from '../numbers.ts';
 import type { Check } from './check.ts';
 import type { Observation } from './observation.ts';
 

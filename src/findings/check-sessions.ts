@@ -1,6 +1,6 @@
 import { formatCount, formatList, formatPercent } from '../format.ts';
-import { sum } from '../sum.ts';
-import { atNodes, type Check, ratio } from './check.ts';
+import { ratio, sum } from '../numbers.ts';
+import { atNodes, type Check } from './check.ts';
 import type { Observation } from './observation.ts';
 import { countSessions } from './session-problems.ts';
 

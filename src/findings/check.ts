@@ -116,8 +116,3 @@ export function describePlaces(places: readonly Omit<Reading, 'value'>[]): {
   const nodes = formatNodes(nodeIds);
   return { nodeIds, text: stores.length === 0 ? nodes : `${formatStores(stores)} of ${nodes}` };
 }
-
-/** The share of the whole; undefined where one of both is not known, or the whole is 0. */
-export function ratio(value: number | undefined, whole: number | undefined): number | undefined {
-  return value === undefined || whole === undefined || !(whole > 0) ? undefined : value / whole;
-}

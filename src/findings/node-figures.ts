@@ -4,8 +4,7 @@ import type { NodeStatus as NodeRecord } from '../collectors/nodes/collector.ts'
 import type { JobsStatus } from '../collectors/nodes/job-status.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatCount, formatRanges, toTime } from '../format.ts';
-import { sum } from '../sum.ts';
-import { ratio } from './check.ts';
+import { ratio, smallest, sum } from '../numbers.ts';
 import type { Departures } from './departures.ts';
 import { countInPurgatory, latencyOf, sumOfStores } from './node-metrics.ts';
 import type { NodeFigures, NodesStatus } from './node-status.ts';
@@ -86,7 +85,7 @@ function leastFree({ stores }: NodeRecord): number | undefined {
   const shares = [...stores.values()].flatMap(
     (store) => ratio(store.get('capacity.available'), store.get('capacity')) ?? [],
   );
-  return shares.length === 0 ? undefined : Math.min(...shares);
+  return smallest(shares);
 }
 
 /** Most ranges have so many replicas. */

@@ -3,7 +3,7 @@ import { waitSeconds } from '../alerts/alerts.ts';
 import { DEAD, DOWN, livenessOf } from '../cockroach/node.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { capitalize, formatCount, formatList, formatNodes, toTime } from '../format.ts';
-import { sum } from '../sum.ts';
+import { sum } from '../numbers.ts';
 import { LIVENESS_STATUSES } from '../vocabulary.ts';
 import { adviseRemoval, adviseReturn, describeRemoval, mayDecommission } from './dead-nodes.ts';
 import { sumOfStores } from './node-metrics.ts';

@@ -1,7 +1,7 @@
 import { livenessOf, medianRecord, REACHABLE } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
 import { STARTED_KEYS } from '../collectors/nodes/keyed.ts';
-import { sum } from '../sum.ts';
+import { sum } from '../numbers.ts';
 import { latencyOf } from './node-metrics.ts';
 
 /** SQL as its users notice it. Rates are those of the nodes that are counted; absent until each has written two records. */

@@ -1,7 +1,7 @@
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatCount, formatList } from '../format.ts';
-import { sum } from '../sum.ts';
+import { sum } from '../numbers.ts';
 import type { ReadAndCounted, ScanCheck } from './scan-counts.ts';
 import type { Problem } from './status.ts';
 

@@ -6,7 +6,7 @@ import { SESSION_STATES } from '../collectors/sessions/session.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { grantee } from '../diagnosis/remedies.ts';
 import { formatCount, formatDuration, formatNodes, quoteArgument, toTime } from '../format.ts';
-import { sum } from '../sum.ts';
+import { sum } from '../numbers.ts';
 import type { ApplicationStatus, SessionsStatus } from './session-status.ts';
 import type { Problem } from './status.ts';
 

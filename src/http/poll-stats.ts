@@ -1,4 +1,4 @@
-import { sum } from '../sum.ts';
+import { sum } from '../numbers.ts';
 import type { Limit } from '../vocabulary.ts';
 
 /** The deadline of one poll (or one command), and what the API clients have received for it. */

@@ -4,7 +4,6 @@ import { network } from '../../collectors/network/collector.ts';
 import { nodes, type NodeStatus } from '../../collectors/nodes/collector.ts';
 import { nodeDetails } from '../../collectors/nodes/node-record.ts';
 import { diagnose } from '../../diagnosis/diagnosis.ts';
-import { ratio } from '../../findings/check.ts';
 import { findUnreachable, type NetworkEvidence } from '../../findings/reachability.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { compareScan, countsOf, isOutside } from '../../findings/scan-check.ts';
@@ -18,7 +17,7 @@ import {
   toTime,
 } from '../../format.ts';
 import type { Infer } from '../../json/index.ts';
-import { sum } from '../../sum.ts';
+import { largest, ratio, sum, sumOrNone } from '../../numbers.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../../vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
@@ -247,7 +246,7 @@ function fullestOf({ store_metrics: stores }: Pick<Node, 'store_metrics'>): numb
     const free = ratio(metrics['capacity.available'], metrics['capacity']);
     return free === undefined ? [] : [1 - free];
   });
-  return used.length === 0 ? undefined : Math.max(...used);
+  return largest(used);
 }
 
 function secondsOf({ metrics }: Pick<Node, 'metrics'>, key: string): number | undefined {
@@ -257,5 +256,5 @@ function secondsOf({ metrics }: Pick<Node, 'metrics'>, key: string): number | un
 
 function sumOf({ store_metrics: stores }: Pick<Node, 'store_metrics'>, key: string) {
   const values = Object.values(stores ?? {}).flatMap((metrics) => metrics[key] ?? []);
-  return values.length === 0 ? undefined : sum(values);
+  return sumOrNone(values);
 }

@@ -1,5 +1,5 @@
 import { type Infer, integer, object, parsed, type TextParser } from '../../json/index.ts';
-import { median } from '../../median.ts';
+import { median } from '../../numbers.ts';
 import type {
   FailedConnection,
   NetworkResult,

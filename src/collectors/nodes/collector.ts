@@ -210,12 +210,8 @@ function writeClusterSamples(set: SampleSet, all: readonly NodeRecord[]): void {
     set.set(families.nodes, { status }, count);
   }
   const present = all.filter((node) => !HAS_LEFT.has(livenessOf(node)));
-  set.set(families.buildTags, {}, countDistinct(present.map((node) => node.buildTag)));
-}
-
-/** '' is no value. */
-function countDistinct(values: readonly string[]): number {
-  return new Set(values.filter((value) => value !== '')).size;
+  const tags = present.flatMap(({ buildTag }) => buildTag || []);
+  set.set(families.buildTags, {}, new Set(tags).size);
 }
 
 /** Writes the samples of a node that do not depend on the age of its record. */

@@ -1,7 +1,7 @@
 import { livenessOf, REACHABLE } from '../../cockroach/node.ts';
 import { counter, type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import { sum } from '../../sum.ts';
+import { largest, smallest, sumOrNone } from '../../numbers.ts';
 import { COUNTER_NOTES, NODE } from './keyed.ts';
 import type { NodeRecord, NodeStatus } from './node-record.ts';
 
@@ -214,17 +214,4 @@ function valuesOf(nodes: readonly NodeRecord[], keys: readonly string[]): readon
     }
   }
   return values;
-}
-
-function smallest(values: readonly number[]): number | undefined {
-  return values.length === 0 ? undefined : Math.min(...values);
-}
-
-/** Undefined without values, as the sum below. */
-function largest(values: readonly number[]): number | undefined {
-  return values.length === 0 ? undefined : Math.max(...values);
-}
-
-function sumOrNone(values: readonly number[]): number | undefined {
-  return values.length === 0 ? undefined : sum(values);
 }

@@ -92,7 +92,7 @@ export function copyNode(
   dateMs: number | undefined,
   localities: LocalityReader,
 ): NodeRecord {
-  const updatedSeconds = toSeconds(node.updated_at);
+  const updatedSeconds = nanosToSeconds(node.updated_at);
   const hasAge = dateMs !== undefined && updatedSeconds > 0;
   return {
     id: node.node_id ?? 0,
@@ -103,7 +103,7 @@ export function copyNode(
     serverVersion: formatVersion(node.ServerVersion),
     clusterName: cleanLabelValue(node.cluster_name ?? ''),
     tiers: localities.copyTiers(node.locality),
-    startedSeconds: toSeconds(node.started_at),
+    startedSeconds: nanosToSeconds(node.started_at),
     updatedSeconds,
     recordAgeSeconds: hasAge ? Math.max(0, dateMs / 1000 - updatedSeconds) : undefined,
     cpus: positive(node.num_vcpus) ?? usableCpus(node.metrics, positive(node.num_cpus)),
@@ -128,7 +128,7 @@ function usableCpus(
 }
 
 /** Rounded to microseconds: a double cannot hold the nanoseconds of a Unix time. No node wrote its record before 1970. */
-function toSeconds(nanoseconds = 0): number {
+function nanosToSeconds(nanoseconds = 0): number {
   return Math.max(0, Math.round(nanoseconds / 1e3) / 1e6);
 }
 

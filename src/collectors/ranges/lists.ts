@@ -1,4 +1,4 @@
-import { sum } from '../../sum.ts';
+import { sum } from '../../numbers.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
 import { interleave, type Ranked, TopList } from '../top-list.ts';
 import {

@@ -1,5 +1,6 @@
 import { formatValue } from '../../metrics/label-text.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
+import { largest } from '../../numbers.ts';
 import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import { isLower } from './lists.ts';
 import { families } from './range-families.ts';
@@ -108,15 +109,14 @@ function writeSums(
 }
 
 function writeMaxima(set: SampleSet, shard: string, nodes: readonly ScannedNode[]): void {
-  set.set(families.maxQueries, { shard }, largest(nodes.map(({ maxQueries }) => maxQueries)));
+  set.set(
+    families.maxQueries,
+    { shard },
+    largest(nodes.flatMap(({ maxQueries }) => maxQueries ?? [])),
+  );
   const detailed = nodes.filter(({ isDetailed }) => isDetailed);
-  const cpuNanos = largest(detailed.map(({ maxCpuNanos }) => maxCpuNanos));
+  const cpuNanos = largest(detailed.flatMap(({ maxCpuNanos }) => maxCpuNanos ?? []));
   set.set(families.maxCpu, { shard }, cpuNanos === undefined ? undefined : cpuNanos / NANOS);
-}
-
-function largest(values: readonly (number | undefined)[]): number | undefined {
-  const known = values.filter((value) => value !== undefined);
-  return known.length === 0 ? undefined : Math.max(...known);
 }
 
 function writeHotRanges(set: SampleSet, shard: string, hot: readonly HotRange[]): void {

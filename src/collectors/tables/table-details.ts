@@ -16,7 +16,7 @@ import {
   time,
 } from '../../json/index.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
-import { sum } from '../../sum.ts';
+import { sum } from '../../numbers.ts';
 
 /** A table as it is requested; the names are also the labels. */
 export interface TableName {
