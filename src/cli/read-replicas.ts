@@ -27,7 +27,7 @@ import { systemRangeName } from '../findings/range-problems.ts';
 import { findLastTable } from '../findings/range-status.ts';
 import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
-import { sum } from '../sum.ts';
+import { sum } from '../numbers.ts';
 import { type ClusterTarget, collectOnce, explainFailure } from './cluster-target.ts';
 import { CommandError } from './command.ts';
 import { note, withProgress } from './output/standard-output.ts';

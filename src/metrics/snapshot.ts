@@ -1,6 +1,6 @@
 import { promisify } from 'node:util';
 import { constants, deflateRaw } from 'node:zlib';
-import { sum } from '../sum.ts';
+import { sum } from '../numbers.ts';
 import { inSlices } from '../time-slice.ts';
 import { type RenderedFamily, sampleWriter } from './exposition.ts';
 import type { FamilySamples } from './family.ts';

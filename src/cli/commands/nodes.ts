@@ -17,7 +17,7 @@ import {
   toTime,
 } from '../../format.ts';
 import type { Infer } from '../../json/index.ts';
-import { largest, ratio, sum, sumOrNone } from '../../numbers.ts';
+import { largest, ratio, sumOrNone } from '../../numbers.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../../vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';

@@ -3,7 +3,7 @@ import { inBatches, type NodeBatch } from '../../batches.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
 import { failureOf, isNotOffered, type RequestError } from '../../http/errors.ts';
-import { sum } from '../../sum.ts';
+import { sum } from '../../numbers.ts';
 import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
 import { type PlanBasis, planDescriptors, SUSPECTS, URGENT } from './descriptor-plan.ts';
