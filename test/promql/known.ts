@@ -25,6 +25,7 @@ const LEVELS: Readonly<Record<string, string>> = {
   name: 'cluster_name',
   region: 'region',
   certificate: 'certificate',
+  kind: 'kind',
 };
 
 /** Series of Prometheus itself; an alert has the labels of its expression. */
