@@ -1,7 +1,8 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import type { Build } from '../../build.ts';
 import { COLLECTORS } from '../../collectors/index.ts';
-import { FILE_CHECK_MS, watchFiles } from '../../config/files.ts';
+import { FILE_CHECK_MS, readTextFile, watchFiles } from '../../config/files.ts';
 import { ConfigError, formatIssues } from '../../config/issues.ts';
 import { type ConfigSources, loadConfig } from '../../config/load.ts';
 import { findFile } from '../../config/sources.ts';
@@ -54,8 +55,7 @@ async function serve(sources: ConfigSources, build: Build): Promise<void> {
   const stopped = untilStopSignal();
   const { config, warnings } = await loadConfig(sources);
   // The web config file is reloaded by its own watcher.
-  const load: ExporterOptions['load'] = () =>
-    loadConfig({ ...sources, checkedFiles: 'of clusters' });
+  const load = () => loadConfig({ ...sources, checkedFiles: 'of clusters' });
   let droppedLogLines = 0;
   const log = createLog({ ...config.log, lineDropped: () => (droppedLogLines += 1) });
   using _crashHandler = exitOnUncaughtError(log);
@@ -81,7 +81,7 @@ async function serve(sources: ConfigSources, build: Build): Promise<void> {
     commandForm: readCommandForm(sources, config),
   });
   const file = config.config.auto_reload ? findFile(sources) : undefined;
-  using _reloads = await reloadOnChange(exporter, file);
+  using _reloads = await reloadOnChange(exporter, load, file);
   for (const address of exporter.addresses) log.info({ address }, 'listening');
   systemd.ready(`listening on ${exporter.addresses.join(', ')}`);
   const signal = await stopped;
@@ -121,21 +121,50 @@ export async function runExporter(options: Omit<ExporterOptions, 'collectors'>):
 }
 
 /** Reloads on SIGHUP and, with a file, when its content changes. */
-async function reloadOnChange(exporter: Exporter, file: string | undefined): Promise<Disposable> {
+async function reloadOnChange(
+  exporter: Exporter,
+  load: () => Promise<unknown>,
+  file: string | undefined,
+): Promise<Disposable> {
   const listeners = new DisposableStack();
   const onHangup = (): void => void exporter.reload();
   process.on('SIGHUP', onHangup);
   listeners.defer(() => process.off('SIGHUP', onHangup));
   if (file === undefined) return listeners;
+  const over = new AbortController();
+  listeners.defer(() => over.abort());
   const watch = await watchFiles({
     files: () => [file],
     everyMs: FILE_CHECK_MS,
     // The first content is already applied.
     async read(isRunning?: boolean) {
-      if (isRunning) await exporter.reload();
+      if (!isRunning || (await exporter.reload()).succeeded) return true;
+      void reloadWhenComplete(exporter, load, file, over.signal);
       return true;
     },
   });
   listeners.use(watch);
   return listeners;
+}
+
+/**
+ * Reloads a content that was refused once it can be loaded: a secret or a certificate that it names may come after it. Ends when
+ * the content changes, which is a reload of its own.
+ */
+async function reloadWhenComplete(
+  exporter: Exporter,
+  load: () => Promise<unknown>,
+  file: string,
+  signal: AbortSignal,
+): Promise<void> {
+  const readContent = () => readTextFile(file, 'the configuration file').catch(() => undefined);
+  const refused = await readContent();
+  while (await sleep(FILE_CHECK_MS, true, { ref: false, signal }).catch(() => false)) {
+    if ((await readContent()) !== refused) return;
+    const isComplete = await load().then(
+      () => true,
+      () => false,
+    );
+    if (isComplete) return void (await exporter.reload());
+  }
 }
