@@ -135,7 +135,8 @@ async function printNodes(
 
 /**
  * The nodes of which one may stop now. Scans the ranges of all nodes, reads their descriptors and who reaches whom, after
- * printing what that costs, and decides like the status page. One of two URLs may repeat old answers: the lists of nodes before
+ * printing what that costs, and decides like the status page, except that connections which nobody can check forbid no yes: it
+ * says so instead. One of two URLs may repeat old answers: the lists of nodes before
  * and after the scan come from different ones, and who reaches whom is read from both. Prints why the other nodes may not stop.
  */
 async function findSafeNodes(target: ClusterTarget, output: string): Promise<ReadonlySet<number>> {
