@@ -14,11 +14,11 @@ import type { TablesResult } from '../collectors/tables/collector.ts';
 import { toTime } from '../format.ts';
 import { PROBLEMS } from '../vocabulary.ts';
 import { describeUnverified } from './safe-to-stop.ts';
-import type { ScanCheck } from './scan-counts.ts';
 import type {
   DependentRanges,
   RangesStatus,
   RangeStatus,
+  ScanCheck,
   TablesWithoutQuorum,
   TableStatus,
   VerificationStatus,

@@ -2,8 +2,7 @@ import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatCount, formatList } from '../format.ts';
 import { sum } from '../numbers.ts';
-import type { ReadAndCounted, ScanCheck } from './scan-counts.ts';
-import type { Problem } from './status.ts';
+import type { Problem, ReadAndCounted, ScanCheck } from './status.ts';
 
 // A range scan against the nodes' own counts: a defect in reading the ranges shows as a difference that does not pass.
 

@@ -7,8 +7,7 @@ import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { grantee } from '../diagnosis/remedies.ts';
 import { formatCount, formatDuration, formatNodes, quoteArgument, toTime } from '../format.ts';
 import { sum } from '../numbers.ts';
-import type { ApplicationStatus, SessionsStatus } from './session-status.ts';
-import type { Problem } from './status.ts';
+import type { ApplicationStatus, Problem, SessionsStatus } from './status.ts';
 
 /** The sessions of the cluster by state. */
 export function countSessions({

@@ -5,8 +5,6 @@ import type { PollFailure } from '../polling/outcome.ts';
 import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
 import type { NodesStatus } from './node-status.ts';
 import type { SqlLoad } from './rates.ts';
-import type { ScanCheck } from './scan-counts.ts';
-import type { SessionsStatus } from './session-status.ts';
 
 // The status page and /api/status, of which docs/api-status.schema.json describes every member. Times are RFC 3339.
 // A part is absent while there is no current data of it, and a figure while it is not known.
@@ -169,6 +167,18 @@ export interface RangesStatus {
   readonly hottest: readonly HotRangeStatus[];
 }
 
+/** A number that a scan read, and the last count of the nodes. */
+export type ReadAndCounted = Readonly<Record<'read' | 'counted', number>>;
+
+/** The last scan beside the counts of the nodes that were read, for information. */
+export interface ScanCheck {
+  readonly replicas: ReadAndCounted;
+  /** A node counts valid leases, and a scan reads the last known ones. Undefined where a node does not count them. */
+  readonly leases: ReadAndCounted | undefined;
+  /** Nodes that were read, without current counts: they are not in the numbers. */
+  readonly uncountedNodes: number;
+}
+
 /** How far a scan proves that no range is missing, and which replicas vote. */
 export interface VerificationStatus {
   /** Ranges whose replicas are not verified: which nodes may stop is not known while there are some. */
@@ -257,6 +267,25 @@ export interface StopDecision {
   readonly nodeId: number;
   readonly answer: SafeToStopStatus['answer'];
   readonly reason?: string | undefined;
+}
+
+/** Sessions by state. */
+type SessionCounts = Readonly<Record<'active' | 'idleInTransaction' | 'idle', number>>;
+
+/** The sessions of a cluster. */
+export interface SessionsStatus extends SessionCounts {
+  readonly missingNodes: readonly number[];
+  /** The applications by name and user, as on /metrics; oldest transaction first. */
+  readonly applications: readonly ApplicationStatus[];
+}
+
+export interface ApplicationStatus extends SessionCounts {
+  readonly application: string;
+  readonly user: string;
+  readonly openTransactions: number;
+  /** At the time of the poll; 0 without open transactions. */
+  readonly oldestTransactionSeconds: number;
+  readonly oldestIdleTransactionSeconds: number;
 }
 
 /** The migration assistant; all but `exists` is absent when there is none. */

@@ -1,10 +1,10 @@
 import type { AlertName } from '../../../alerts/alerts.ts';
-import type { SessionsStatus } from '../../../findings/session-status.ts';
 import type {
   AssistantStatus,
   ClusterStatus,
   CollectorStatus,
   QueryStatus,
+  SessionsStatus,
 } from '../../../findings/status.ts';
 import {
   formatBytes,
