@@ -32,7 +32,7 @@ export interface Comparison {
 }
 
 /** Reads the counts that the nodes sent. */
-export function countsOf({ nodes }: NodesResult): Counts {
+export function countsOf({ nodes }: Pick<NodesResult, 'nodes'>): Counts {
   const fresh = nodes.filter(({ isFresh }) => isFresh);
   const stores = fresh.flatMap(({ id: nodeId, stores: ofNode }) =>
     Array.from(ofNode, ([storeId, values]) => ({

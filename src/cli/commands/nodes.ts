@@ -1,8 +1,8 @@
 import type { Command } from 'commander';
-import { DOWN, freshnessOf, livenessOf, type RecordAge } from '../../cockroach/node.ts';
+import { DOWN, freshnessOf, livenessOf, LocalityReader } from '../../cockroach/node.ts';
 import { network } from '../../collectors/network/collector.ts';
 import { nodes, type NodeStatus } from '../../collectors/nodes/collector.ts';
-import { nodeDetails } from '../../collectors/nodes/node-record.ts';
+import { copyNode, nodeDetails } from '../../collectors/nodes/node-record.ts';
 import { diagnose } from '../../diagnosis/diagnosis.ts';
 import { findUnreachable, type NetworkEvidence } from '../../findings/reachability.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
@@ -28,17 +28,20 @@ import { noteScanCost, scanAllNodes } from '../read-replicas.ts';
 
 const NODES_PER_PAGE = 100;
 
-type CurrentNode = ReturnType<typeof toItem>;
-
 /** The node as it is printed: a stale record loses its metrics. */
-type Node = Omit<CurrentNode, 'metrics' | 'store_metrics'> & {
+interface Node extends ReturnType<typeof describeNode> {
+  readonly metrics: Readonly<Record<string, number>> | null;
+  readonly store_metrics: Readonly<Record<string, Readonly<Record<string, number>>>> | null;
   /** By the clock of the server; null for a node that never wrote a record. */
   readonly record_age_seconds: number | null;
-  readonly metrics: CurrentNode['metrics'] | null;
-  readonly store_metrics: CurrentNode['store_metrics'] | null;
   /** 0: no range depends on a node that may stop; only after a scan. */
   readonly dependent_ranges?: 0 | undefined;
-};
+}
+
+/** A node of the list, and what is printed beside its metrics. */
+interface ListedNode extends NodeStatus {
+  readonly described: ReturnType<typeof describeNode>;
+}
 
 /** The most important first: a narrow terminal hides the last. */
 const COLUMNS: readonly Column<Node>[] = [
@@ -100,37 +103,36 @@ async function printNodes(
     columns: options.safeToStop ? [...COLUMNS, DEPENDENT] : COLUMNS,
     urgencyOf: ({ status }) => (DOWN.has(status) ? 2 : status === 'live' ? 0 : 1),
   });
-  const records: { readonly node: CurrentNode; readonly age: RecordAge }[] = [];
-  const { dateMs } = await target.api.nodes(target.stats, {
-    limit: NODES_PER_PAGE,
-    shape: nodeDetails,
-    onNode(node) {
-      const updatedSeconds = (node.updated_at ?? 0) / 1e9;
-      const age = { livenessCode: node.liveness_status, updatedSeconds };
-      records.push({ node: toItem(node), age });
-    },
-  });
-  const isFresh = freshnessOf(
-    records.map(({ age }) => age),
-    dateMs,
-  );
-  const list = records.map(({ node, age }): Node => {
-    const ageSeconds = Math.max(0, (dateMs ?? Date.now()) / 1000 - age.updatedSeconds);
-    const item = { ...node, record_age_seconds: age.updatedSeconds === 0 ? null : ageSeconds };
-    return isFresh(age) ? item : { ...item, metrics: null, store_metrics: null };
-  });
+  const { list, answeredMs } = await listAllNodes(target);
   if (!options.safeToStop) {
-    for (const node of list) listing.add(node);
+    for (const node of list) listing.add(toItem(node, answeredMs));
     await listing.close();
     return EXIT.ok;
   }
-  const safe = await findSafeNodes(target, options.output);
+  const safe = await findSafeNodes(target, options.output, list);
   for (const node of list) {
-    if (safe.has(node.node_id ?? 0)) listing.add({ ...node, dependent_ranges: 0 });
+    if (safe.has(node.id)) listing.add({ ...toItem(node, answeredMs), dependent_ranges: 0 });
   }
   // A table without rows says nothing, and an empty JSON list is complete.
   if (safe.size > 0 || options.output !== 'table') await listing.close();
   return safe.size === 0 ? EXIT.failed : EXIT.ok;
+}
+
+/** Lists the nodes with all of their metrics. */
+async function listAllNodes({ api, stats }: ClusterTarget) {
+  const localities = new LocalityReader();
+  const records: Omit<ListedNode, 'isFresh'>[] = [];
+  const { dateMs } = await api.nodes(stats, {
+    limit: NODES_PER_PAGE,
+    shape: nodeDetails,
+    onNode(node, answeredMs) {
+      const described = describeNode(node);
+      records.push({ ...copyNode(node, answeredMs, localities), described });
+    },
+  });
+  const isFresh = freshnessOf(records, dateMs);
+  const list = records.map((node): ListedNode => ({ ...node, isFresh: isFresh(node) }));
+  return { list, answeredMs: dateMs ?? Date.now() };
 }
 
 /**
@@ -139,9 +141,12 @@ async function printNodes(
  * says so instead. One of two URLs may repeat old answers: the lists of nodes before
  * and after the scan come from different ones, and who reaches whom is read from both. Prints why the other nodes may not stop.
  */
-async function findSafeNodes(target: ClusterTarget, output: string): Promise<ReadonlySet<number>> {
-  const before = await collectOnce(nodes, target);
-  noteScanCost(before.nodes, { descriptors: true });
+async function findSafeNodes(
+  target: ClusterTarget,
+  output: string,
+  before: readonly NodeStatus[],
+): Promise<ReadonlySet<number>> {
+  noteScanCost(before, { descriptors: true });
   const startMs = performance.now();
   const result = await scanAllNodes(target, output, { descriptors: 'all' });
   const endMs = performance.now();
@@ -153,7 +158,7 @@ async function findSafeNodes(target: ClusterTarget, output: string): Promise<Rea
   const reachability = first.answer === 'reached' ? findUnreachable(others, after.nodes) : first;
   if (reachability.answer === 'unchecked')
     note('connections not checked: the server lists none, and no node counts them');
-  const compared = compareScan(result, [countsOf(before), countsOf(after)]);
+  const compared = compareScan(result, [countsOf({ nodes: before }), countsOf(after)]);
   const {
     answer,
     nodes: safe,
@@ -167,7 +172,7 @@ async function findSafeNodes(target: ClusterTarget, output: string): Promise<Rea
       intervalSeconds: 0,
       disagrees: [...compared.stores, ...compared.problems].some(isOutside),
     },
-    statuses: worseStatuses(before.nodes, after.nodes),
+    statuses: worseStatuses(before, after.nodes),
     reachability: reachability.answer === 'unchecked' ? { answer: 'reached' } : reachability,
   });
   const refused = decisions.filter((decision) => decision.answer === 'no');
@@ -206,7 +211,20 @@ async function readConnections(target: ClusterTarget, firstUrl: number): Promise
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */
-function toItem(node: Infer<typeof nodeDetails>) {
+function toItem(node: ListedNode, answeredMs: number): Node {
+  const { described, isFresh, metrics, stores, updatedSeconds } = node;
+  const ageSeconds = Math.max(0, answeredMs / 1000 - updatedSeconds);
+  const storeMetrics = [...stores].map(([id, store]) => [id, Object.fromEntries(store)] as const);
+  return {
+    ...described,
+    metrics: isFresh ? Object.fromEntries(metrics) : null,
+    store_metrics: isFresh ? Object.fromEntries(storeMetrics) : null,
+    record_age_seconds: updatedSeconds === 0 ? null : ageSeconds,
+  };
+}
+
+/** Copies what is printed beside the metrics from the element, which is reused for the next one. */
+function describeNode(node: Infer<typeof nodeDetails>) {
   const { major_val, minor_val, patch, internal } = node.ServerVersion;
   return {
     node_id: node.node_id,
@@ -223,10 +241,6 @@ function toItem(node: Infer<typeof nodeDetails>) {
     num_cpus: node.num_cpus,
     num_vcpus: node.num_vcpus,
     total_system_memory: node.total_system_memory,
-    metrics: Object.fromEntries(node.metrics),
-    store_metrics: Object.fromEntries(
-      [...node.store_metrics].map(([id, metrics]) => [id, Object.fromEntries(metrics)]),
-    ),
   };
 }
 

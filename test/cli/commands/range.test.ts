@@ -260,6 +260,17 @@ crdb-exporter: do not stop nodes 1 and 4: 1 range would lose the quorum
     expect(new Set(asked).size).toBe(60);
   });
 
+  test('lists the nodes once before the scan, which lists them itself', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    await runHere(['nodes', '--safe-to-stop', await configFlag(simulator)]);
+    const paths = simulator.requests.entries.map(({ path }) => path);
+    const before = paths.slice(
+      0,
+      paths.findIndex((path) => path.includes('/ranges/')),
+    );
+    expect(before.filter((path) => /\/nodes\/\?limit=\d00&/.test(path))).toHaveLength(2);
+  });
+
   test('sees a node go down while it reads the others', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
     simulator.fault({ endpoint: 'node_ranges', kind: 'slow', ms: 300 });
