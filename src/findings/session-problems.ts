@@ -119,9 +119,14 @@ export function findHiddenSessions(
     about: 'exporter',
     alert: 'CrdbSessionsHidden',
     text: `${text}, although the nodes count ${formatCount(connections)} connections.`,
-    next: `Run GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`,
+    next: `Run ${grantOfSessions(login)}`,
     affects: ['sessions'],
   };
+}
+
+/** The statement after which the user of the API sees the sessions of others. */
+export function grantOfSessions(login: ClusterConfig['cluster_api']): string {
+  return `GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(login)};`;
 }
 
 /** What is seen instead of all sessions; undefined where those of others are seen. `counts` is by user. */

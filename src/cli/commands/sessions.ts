@@ -10,7 +10,7 @@ import {
 } from '../../collectors/sessions/session.ts';
 import { users } from '../../collectors/users.ts';
 import { collectorOptions } from '../../config/collector-schema.ts';
-import { grantee } from '../../diagnosis/remedies.ts';
+import { grantOfSessions } from '../../findings/session-problems.ts';
 import { formatAge, formatBytes, formatCount, formatList, toTime } from '../../format.ts';
 import { type Infer, object, string } from '../../json/index.ts';
 import { parseSeconds } from '../arguments.ts';
@@ -127,7 +127,7 @@ async function printSessions(target: ClusterTarget, options: Options): Promise<n
     return listed === 0 ? EXIT.failed : EXIT.ok;
   }
   if (ownName !== undefined && user === undefined && !seesOthers) {
-    const grant = `GRANT SYSTEM VIEWACTIVITYREDACTED TO ${grantee(target.config.cluster_api)};`;
+    const grant = grantOfSessions(target.config.cluster_api);
     note(`the list has only sessions of the user ${ownName}: to see those of others, run ${grant}`);
   }
   return EXIT.ok;
