@@ -66,6 +66,10 @@ export class ClusterHistory {
 
   /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
   read(cluster: PolledCluster, nowMs: number): ClusterReading {
+    return this.#judge(cluster, nowMs, (key) => this.#past.since.get(key) ?? nowMs);
+  }
+
+  #judge(cluster: PolledCluster, nowMs: number, sinceMs: (key: string) => number): ClusterReading {
     const { scans, contradictions, hiddenSessions, ...past } = this.#past;
     const { writeStalls, sqlLoad, lateRecords, certificates, lastSeen, healthyMs } = past;
     const observation = observe(cluster, {
@@ -84,7 +88,7 @@ export class ClusterHistory {
       trends: this.#past.trends.read(nowMs),
       departures: this.#past.departures.read(),
     });
-    return judge(observation, (key) => this.#past.since.get(key) ?? nowMs);
+    return judge(observation, sinceMs);
   }
 
   /** The problems after the last poll, with those that are only logged. */
@@ -103,17 +107,23 @@ export class ClusterHistory {
     if (this.#identity !== cluster.identity) this.#past = new Past();
     this.#identity = cluster.identity;
     this.#recordResult(cluster, collector);
-    const reading = this.read(cluster, nowMs);
+    // The worse form of a problem, which is not listed while it is normal, is asked for and remembered, too.
+    const since = new Map<string, number>();
+    const sinceMs = (key: string): number => {
+      const startMs = this.#past.since.get(key) ?? nowMs;
+      since.set(key, startMs);
+      return startMs;
+    };
+    const reading = this.#judge(cluster, nowMs, sinceMs);
     const { state, findings } = reading;
     this.#past.lastSeen = remember(this.#past.lastSeen, collector, reading);
-    const sinceMs = (key: string): number => this.#past.since.get(key) ?? nowMs;
     const warnings = toFindings(pollWarnings(cluster.pollers), sinceMs, nowMs);
     this.#past.problems = [...findings, ...warnings];
     if (state === 'healthy') this.#past.healthyMs = nowMs;
     const { firstPolls } = this.#past;
     if (!firstPolls.has(collector)) firstPolls.set(collector, nowMs);
-    const keys = [state, ...this.#past.problems.map(({ key }) => key)];
-    this.#past.since = new Map(keys.map((key) => [key, sinceMs(key)]));
+    for (const key of [state, ...this.#past.problems.map((problem) => problem.key)]) sinceMs(key);
+    this.#past.since = since;
   }
 
   /** Remembers what is compared with each other: a scan, or the counts of the nodes. */

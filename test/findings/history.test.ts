@@ -9,6 +9,8 @@ import {
   polledCluster,
   pollersOf,
   scannedRanges,
+  scannedStore,
+  WHOLE_SCAN,
 } from '../web/status/results.ts';
 
 /** The duration of a scan. */
@@ -41,6 +43,32 @@ describe('the history of a cluster', () => {
     expect(sinces()).toEqual([50, 99]);
     // Its first poll may find what had begun before.
     expect([20, 50, 51].map(isFromFirst)).toEqual([true, true, false]);
+  });
+
+  test('knows since when the worse form of a problem lasts, while only the other one is listed', async () => {
+    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    const few = { ranges: 3, listed: [] };
+    const results = {
+      nodes: nodesResult(node(1), node(2), node(3)),
+      ranges: scannedRanges(
+        { cluster: WHOLE_SCAN, problems: new Map([['underreplicated', few]]) },
+        [scannedStore(1, 7)],
+      ),
+    };
+    const pollers = await pollersOf({ nodes: 'ok', ranges: 'ok' });
+    const cluster = polledCluster({ pollers, isUp: true, results });
+    const formAt = (minute: number) => {
+      history.record(cluster, 'ranges', minute * 60_000);
+      const { findings } = history.read(cluster, minute * 60_000);
+      return findings
+        .filter(({ alert }) => alert === 'CrdbRangesUnderreplicated')
+        .map(({ level, becomes }) => [level, becomes?.at]);
+    };
+    const dueAt = '1970-01-01T02:00:00.000Z';
+    expect([0, 1, 119].map(formAt)).toEqual(
+      [0, 1, 119].map(() => [[expect.stringMatching(/info|warning/), dueAt]]),
+    );
+    expect(formAt(120)).toEqual([['critical', undefined]]);
   });
 
   test('reads rates of all nodes, however short the interval of the polls', async () => {
