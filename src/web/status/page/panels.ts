@@ -43,10 +43,14 @@ export function userFigures({
   const counted = isPartial && `of ${countedNodes} of ${servingNodes} nodes`;
   const damaged = scan?.withoutQuorum.tables.length ?? 0;
   const others = scan?.withoutQuorum.otherRanges ?? 0;
-  // No damaged table proves nothing while it is not known which ranges are lost, or which table a damaged one is of.
+  // No damaged table proves nothing while it is not known which ranges are lost, or which table a damaged one is of, nor of
+  // a scan before a node went down.
   const isPartOfIt =
     scan !== undefined &&
-    (scan.verification?.lost === undefined || scan.withoutQuorum.unnamedRanges > 0);
+    (scan.verification?.lost === undefined ||
+      scan.verification.keySpace === 'gap' ||
+      scan.downSinceScan.length > 0 ||
+      scan.withoutQuorum.unnamedRanges > 0);
   const isDamageKnown = scan !== undefined && (!isPartOfIt || damaged > 0);
   const atLeast = isPartOfIt ? 'at least ' : '';
   const slowest = load?.slowestNodeId !== undefined && `node ${load.slowestNodeId}`;

@@ -113,16 +113,22 @@ test.each([
   ['0', '', {}],
   ['0', '✕ critical: and 2 ranges outside of tables', { otherRanges: 2 }],
   ['not known', '✕ critical: and 2 ranges outside of tables', { otherRanges: 2, unnamedRanges: 1 }],
-])('the tables without a quorum are %s, with the text "%s", for %j', (count, more, damage) => {
-  const withoutQuorum = { ...RANGES.withoutQuorum, ...damage };
-  const ranges = { ...RANGES, withoutQuorum, verification: VERIFIED };
-  const figures = userFigures({ ...CALM, ranges });
-  const [, found = '', rest = ''] =
-    /Tables without quorum<\/span><b>([^<]*)<\/b><small>(.*?)<\/small>/s.exec(
-      figures === false ? '' : figures.text,
-    ) ?? [];
-  expect([found, textOf(new Html(rest))]).toEqual([count, more]);
-});
+  // Nobody knows of which tables the missing ranges are, and what the loss of node 4 has cost.
+  ['not known', '', {}, { verification: { ...VERIFIED, keySpace: 'gap' as const } }],
+  ['not known', '', {}, { downSinceScan: [4] }],
+])(
+  'the tables without a quorum are %s, with the text "%s", for %j %j',
+  (count, more, damage, scan = {}) => {
+    const withoutQuorum = { ...RANGES.withoutQuorum, ...damage };
+    const ranges = { ...RANGES, withoutQuorum, verification: VERIFIED, ...scan };
+    const figures = userFigures({ ...CALM, ranges });
+    const [, found = '', rest = ''] =
+      /Tables without quorum<\/span><b>([^<]*)<\/b><small>(.*?)<\/small>/s.exec(
+        figures === false ? '' : figures.text,
+      ) ?? [];
+    expect([found, textOf(new Html(rest))]).toEqual([count, more]);
+  },
+);
 
 test('problems that were last known are counted in a sentence, the worst first, without a level', () => {
   const { nodes } = RANGES;
