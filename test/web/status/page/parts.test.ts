@@ -109,16 +109,18 @@ test('the bars of hot ranges are shares of the hottest, or of one query where al
   expect(widths).toEqual([['100', '25'], ['50', '0'], ['0']]);
 });
 
-test.each([
-  ['0', '', {}],
-  ['0', '✕ critical: and 2 ranges outside of tables', { otherRanges: 2 }],
-  ['not known', '✕ critical: and 2 ranges outside of tables', { otherRanges: 2, unnamedRanges: 1 }],
+const OTHER_RANGES = '✕ critical: and 2 ranges outside of tables';
+
+test.each<{ count: string; more: string; damage?: object; scan?: object }>([
+  { count: '0', more: '' },
+  { count: '0', more: OTHER_RANGES, damage: { otherRanges: 2 } },
+  { count: 'not known', more: OTHER_RANGES, damage: { otherRanges: 2, unnamedRanges: 1 } },
   // Nobody knows of which tables the missing ranges are, and what the loss of node 4 has cost.
-  ['not known', '', {}, { verification: { ...VERIFIED, keySpace: 'gap' as const } }],
-  ['not known', '', {}, { downSinceScan: [4] }],
+  { count: 'not known', more: '', scan: { verification: { ...VERIFIED, keySpace: 'gap' } } },
+  { count: 'not known', more: '', scan: { downSinceScan: [4] } },
 ])(
-  'the tables without a quorum are %s, with the text "%s", for %j %j',
-  (count, more, damage, scan = {}) => {
+  'the tables without a quorum are $count, with the text "$more", for $damage $scan',
+  ({ count, more, damage, scan }) => {
     const withoutQuorum = { ...RANGES.withoutQuorum, ...damage };
     const ranges = { ...RANGES, withoutQuorum, verification: VERIFIED, ...scan };
     const figures = userFigures({ ...CALM, ranges });
