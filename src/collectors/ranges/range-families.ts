@@ -8,6 +8,7 @@ import {
 import type { LOADS } from './replica.ts';
 
 const WHOLE = 'Absent while the last scan lacks a node that may be up.';
+const LOWER_BOUND = 'A lower bound while nodes are skipped or failed (crdb_range_scan_nodes).';
 const AVERAGED = 'The server averages over the last 30 minutes at most.';
 const NOT_SENT = 'Absent where the server does not send it (before 23.1).';
 const REPLICATED = 'Followers count writes too: a sum over stores counts a write once per replica.';
@@ -47,7 +48,7 @@ const TABLE = {
   help: 'the table, summed over its lease-holding replicas',
   labels: ['table_id', 'shard'],
   list: { name: 'tables by load', entry: ['table_id'] },
-  notes: `By the table in which the range begins. Shown are the top_tables with most queries, most CPU and most ranges; other is the rest, none is outside of tables. A table ${ENTERS} ${WHOLE}`,
+  notes: `By the table in which the range begins. Shown are the top_tables with most queries, most CPU and most ranges; other is the rest, none is outside of tables. A table ${ENTERS} ${LOWER_BOUND}`,
 } as const;
 
 const TABLE_CPU = {
@@ -117,8 +118,7 @@ export const families = {
     help: 'Distinct ranges of which any replica reports the problem.',
     labels: ['problem', 'shard'],
     field: 'problems',
-    notes:
-      'A lower bound while nodes are skipped or failed (crdb_range_scan_nodes). The sum over shards is an upper bound for no_raft_leader, quiescent_equals_ticking, raft_log_too_large, circuit_breaker_error and other.',
+    notes: `${LOWER_BOUND} The sum over shards is an upper bound for no_raft_leader, quiescent_equals_ticking, raft_log_too_large, circuit_breaker_error and other.`,
   }),
   scanNodes: gauge({
     name: 'crdb_range_scan_nodes',
@@ -145,14 +145,14 @@ export const families = {
     help: 'Distinct ranges by kind of their lease: epoch, expiration, leader or none.',
     labels: ['kind', 'shard'],
     field: 'lease_history',
-    notes: `From the last lease of the replica that holds it. The kind none, of which no replica knows a lease, is normal for idle ranges after nodes restarted. ${WHOLE}`,
+    notes: `From the last lease of the replica that holds it. The kind none, of which no replica knows a lease, is normal for idle ranges after nodes restarted, and absent while the last scan lacks a node that may be up. ${LOWER_BOUND}`,
   }),
   byQueries: gaugeHistogram({
     name: 'crdb_ranges_by_queries_per_second_bucket',
     help: 'Lease-holding replicas with at most `le` queries per second, cumulative.',
     labels: ['le', 'shard'],
     field: 'stats.queries_per_second',
-    notes: `${AVERAGED} ${WHOLE}`,
+    notes: `${AVERAGED} ${LOWER_BOUND}`,
   }),
   leaseChanges: counter({
     name: 'crdb_range_lease_changes_total',
@@ -234,8 +234,7 @@ export const families = {
     labels: ['table_id', 'problem', 'shard'],
     list: { name: 'tables by problems', entry: ['table_id'] },
     field: 'problems',
-    notes:
-      'For the top_tables with most; other is the rest, none is outside of tables. Problems that no range of the table has are left out. A lower bound while nodes are skipped or failed (crdb_range_scan_nodes).',
+    notes: `For the top_tables with most; other is the rest, none is outside of tables. Problems that no range of the table has are left out. ${LOWER_BOUND}`,
   }),
   nodeDependent: gauge({
     name: 'crdb_node_dependent_ranges',

@@ -30,15 +30,14 @@ const MAX_SHOWN_REPLICAS = 7;
 
 /** Writes the samples of a scan; of a failed one only the state of the nodes. */
 export function* writeSamples(result: RangesResult, set: SampleSet): Iterable<undefined> {
-  const { shard, scanned, failed, summary } = result;
+  const { shard, scanned, summary } = result;
   writeScanNodes(set, result);
   if (summary === undefined) return;
   for (const node of scanned) {
     writeStores(set, node);
     yield undefined;
   }
-  // Without a node that may be up they would be lower and look whole; problems are lower bounds by their notes.
-  if (failed.length === 0) writeSums(set, shard, scanned, summary);
+  writeSums(set, shard, scanned, summary);
   writeMaxima(set, shard, scanned);
   set.set(families.leaseChanges, { shard }, summary.leaseChanges);
   writeHotRanges(set, shard, summary.hot);
@@ -82,7 +81,7 @@ function writeStores(set: SampleSet, { nodeId, stores, isDetailed }: ScannedNode
   }
 }
 
-/** Writes the sums over the nodes of this shard: distinct ranges, and their load by table. */
+/** Writes the sums over the nodes that were read: without those that failed they are lower bounds. */
 function writeSums(
   set: SampleSet,
   shard: string,
@@ -90,7 +89,7 @@ function writeSums(
   { byLeaseKind, tables, hasTableCpu, cluster }: ScanSummary,
 ): void {
   for (const [index, kind] of LEASE_KINDS.entries()) {
-    // Another shard may have read the replica that holds the lease.
+    // A node that was not read may hold the lease.
     if (index === NO_LEASE && cluster === undefined) continue;
     set.set(families.byLeaseKind, { kind, shard }, byLeaseKind[index]);
   }
