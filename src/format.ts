@@ -91,19 +91,24 @@ export function formatList(items: readonly (string | number)[]): string {
   return shown.length === 0 ? last : `${shown.join(', ')} and ${last}`;
 }
 
+/** The word for one, or that for several: `1 range is`, `2 ranges are`. */
+export function plural(count: number, one: string, several: string): string {
+  return count === 1 ? one : several;
+}
+
 /** `node 3`, `nodes 3 and 4`. */
 export function formatNodes(ids: readonly number[]): string {
-  return `${ids.length === 1 ? 'node' : 'nodes'} ${formatList(ids)}`;
+  return `${plural(ids.length, 'node', 'nodes')} ${formatList(ids)}`;
 }
 
 /** `store 3`, `stores 3 and 4`. */
 export function formatStores(ids: readonly string[]): string {
-  return `${ids.length === 1 ? 'store' : 'stores'} ${formatList(ids)}`;
+  return `${plural(ids.length, 'store', 'stores')} ${formatList(ids)}`;
 }
 
 /** `1 row`, `60 rows`. */
 export function formatCounted(count: number, what: string): string {
-  return `${formatCount(count)} ${count === 1 ? what : `${what}s`}`;
+  return `${formatCount(count)} ${plural(count, what, `${what}s`)}`;
 }
 
 /** `1 range`, `60 ranges`. */

@@ -1,5 +1,12 @@
 import { licenseExpiryOf } from '../collectors/nodes/measurements.ts';
-import { capitalize, formatDuration, formatList, formatPercent, toTime } from '../format.ts';
+import {
+  capitalize,
+  formatDuration,
+  formatList,
+  formatPercent,
+  plural,
+  toTime,
+} from '../format.ts';
 import { sum } from '../numbers.ts';
 import { CERTIFICATES } from './certificates.ts';
 import { type Check, describePlaces } from './check.ts';
@@ -140,7 +147,7 @@ function findFullStores({ fresh, thresholds }: Observation) {
   return {
     nodeIds,
     level: low.some(({ isCritical }) => isCritical) ? ('critical' as const) : undefined,
-    text: `${capitalize(text)}: ${least} of the disk is free${low.length === 1 ? '' : ' on the fullest'}.`,
+    text: `${capitalize(text)}: ${least} of the disk is free${plural(low.length, '', ' on the fullest')}.`,
   };
 }
 

@@ -1,4 +1,4 @@
-import { capitalize, formatCount, formatDuration } from '../format.ts';
+import { capitalize, formatCount, formatDuration, plural } from '../format.ts';
 import { sum } from '../numbers.ts';
 import type { Check } from './check.ts';
 import { countSlowRequests, latencyOf } from './node-metrics.ts';
@@ -40,7 +40,7 @@ function findPartition({ network: evidence, nodes }: Observation) {
 function describeEffect({ fresh, thresholds }: Observation): string | undefined {
   const stuck = sum(fresh.map(countSlowRequests));
   if (stuck > 0)
-    return `${formatCount(stuck)} ${stuck === 1 ? 'request is' : 'requests are'} stuck`;
+    return `${formatCount(stuck)} ${plural(stuck, 'request is', 'requests are')} stuck`;
   const slowest = Math.max(0, ...fresh.map((node) => latencyOf(node) ?? 0));
   return slowest > thresholds.latency
     ? `The slowest percent of SQL statements takes ${formatDuration(slowest)} or more`

@@ -11,6 +11,7 @@ import {
   formatNumber,
   formatPercent,
   formatRanges,
+  plural,
 } from '../format.ts';
 import { median, sum } from '../numbers.ts';
 import type { Check } from './check.ts';
@@ -60,7 +61,7 @@ export const RANGE_CHECKS: readonly Check[] = [
       const count = ranges?.summary?.problems.get('underreplicated')?.ranges ?? 0;
       if (nodes.length < 3 || count <= thresholds.underreplicated * all) return undefined;
       const share = formatPercent(Math.min(1, count / all));
-      return `${formatRanges(count)}, ${share} of all, ${count === 1 ? 'has' : 'have'} too few live replicas.`;
+      return `${formatRanges(count)}, ${share} of all, ${plural(count, 'has', 'have')} too few live replicas.`;
     },
     next: 'While this lasts the next failure may make many unavailable: look for nodes that are down and for full stores.',
   },
@@ -145,7 +146,7 @@ function findHotspots(
   if (hot.length === 0) return undefined;
   const worst = hot.reduce((most, { excess }) => Math.max(most, excess), 0);
   const nodeIds = hot.map(({ id }) => id);
-  const carry = hot.length === 1 ? 'carries' : 'carry';
+  const carry = plural(hot.length, 'carries', 'carry');
   const load = `${carry} up to ${formatNumber(worst)} times the load of the other nodes in the region`;
   return { nodeIds, text: `${capitalize(formatNodes(nodeIds))} ${load}.` };
 }
@@ -175,7 +176,7 @@ function findBusyNodes(observation: Observation): ReturnType<Check['find']> {
   if (busy.length === 0) return undefined;
   const worst = busy.reduce((most, { excess }) => Math.max(most, excess), 0);
   const nodeIds = busy.map(({ id }) => id);
-  const use = nodeIds.length === 1 ? 'uses' : 'use';
+  const use = plural(nodeIds.length, 'uses', 'use');
   return {
     nodeIds,
     normalSeconds: BUSY_SECONDS,

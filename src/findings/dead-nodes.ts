@@ -1,7 +1,7 @@
 import { DEAD, livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
-import { formatNodes, formatRanges } from '../format.ts';
+import { formatNodes, formatRanges, plural } from '../format.ts';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';
 
 /**
@@ -42,12 +42,13 @@ const MAX_IDS = 20;
 /** How to remove nodes that no range needs. */
 export function describeRemoval(ids: readonly number[]): string {
   const command = ['cockroach node decommission', ...(ids.length <= MAX_IDS ? ids : [])].join(' ');
-  return `\`${command}\` only removes ${ids.length === 1 ? 'it' : 'them'} from the list.`;
+  return `\`${command}\` only removes ${plural(ids.length, 'it', 'them')} from the list.`;
 }
 
 /** The next step for dead nodes that no range needs. */
 export function adviseRemoval(ids: readonly number[]): string {
-  const [it, they] = ids.length === 1 ? ['it', 'it'] : ['them', 'they'];
+  const it = plural(ids.length, 'it', 'them');
+  const they = plural(ids.length, 'it', 'they');
   return `Start ${it} again. If ${they} will not come back: ${describeRemoval(ids)}`;
 }
 
@@ -60,15 +61,16 @@ export function adviseReturn(
   evidence: DeadEvidence,
   canRebuild = true,
 ): string {
-  const it = ids.length === 1 ? 'it' : 'them';
+  const it = plural(ids.length, 'it', 'them');
+  const they = plural(ids.length, 'it', 'they');
   const { damage } = evidence;
   const counts = ids.map((id) => evidence.replicas?.get(id) ?? 0);
   const most = counts.reduce((all, count) => Math.max(all, count), 0);
-  const many = `${formatRanges(most)} still ${most === 1 ? 'has' : 'have'} a replica ${ids.length === 1 ? 'there' : `on ${formatNodes([ids[counts.indexOf(most)] ?? 0])}`}`;
+  const many = `${formatRanges(most)} still ${plural(most, 'has', 'have')} a replica ${plural(ids.length, 'there', `on ${formatNodes([ids[counts.indexOf(most)] ?? 0])}`)}`;
   const keep = `Start ${it} again; do not decommission ${it}:`;
   const add = canRebuild
     ? ''
-    : ` If ${ids.length === 1 ? 'it' : 'they'} will not come back, first add a node: with fewer than three live nodes the cluster cannot replace replicas.`;
+    : ` If ${they} will not come back, first add a node: with fewer than three live nodes the cluster cannot replace replicas.`;
   if (most === 0) return `${keep} ${damage ?? evidence.doubt ?? 'ranges may need it'}.${add}`;
   if (damage !== undefined) return `${keep} ${damage}, and ${many}.${add}`;
   if (!canRebuild) return `${keep} ${many}.${add}`;
@@ -77,7 +79,7 @@ export function adviseReturn(
     return `${keep} ${many}, and their number does not fall. Add a node, so that the cluster can replace them.`;
   if (trends.every((trend) => trend === 'falls'))
     return `${keep} ${many}, and their number falls: the cluster is replacing them.`;
-  const [declared, they] = ids.length === 1 ? ['the node was', 'it'] : ['the nodes were', 'they'];
+  const declared = plural(ids.length, 'the node was', 'the nodes were');
   return `${keep} ${many}. The cluster began to replace them when ${declared} declared dead, where enough live nodes are left; add one only if ${they} cannot come back and fewer than three are live.`;
 }
 

@@ -3,7 +3,7 @@ import { livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus as NodeRecord } from '../collectors/nodes/collector.ts';
 import type { JobsStatus } from '../collectors/nodes/job-status.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
-import { formatCount, formatRanges, toTime } from '../format.ts';
+import { formatCount, formatRanges, plural, toTime } from '../format.ts';
 import { ratio, smallest, sum } from '../numbers.ts';
 import type { Departures } from './departures.ts';
 import { countInPurgatory, latencyOf, sumOfStores } from './node-metrics.ts';
@@ -97,13 +97,13 @@ const FULL = 0.95;
 function describeObstacle(records: readonly NodeRecord[], unavailable: number): string | undefined {
   const targets = records.filter((node) => livenessOf(node) === 'live');
   if (targets.length < USUAL_REPLICAS)
-    return `only ${targets.length} other ${targets.length === 1 ? 'node is' : 'nodes are'} live, and most ranges need ${USUAL_REPLICAS}: add a node`;
+    return `only ${targets.length} other ${plural(targets.length, 'node is', 'nodes are')} live, and most ranges need ${USUAL_REPLICAS}: add a node`;
   if (targets.every((node) => node.isFresh && (leastFree(node) ?? 1) < 1 - FULL))
     return 'the stores of all live nodes are full: add a node or disk space';
   const fresh = records.filter(({ isFresh }) => isFresh);
   const waiting = sum(fresh.map(countInPurgatory));
   if (waiting > 0)
-    return `${formatCount(waiting)} ${waiting === 1 ? 'replica has' : 'replicas have'} no store that satisfies the constraints of ${waiting === 1 ? 'its zone' : 'their zones'}`;
+    return `${formatCount(waiting)} ${plural(waiting, 'replica has', 'replicas have')} no store that satisfies the constraints of ${plural(waiting, 'its zone', 'their zones')}`;
   if (unavailable > 0) return `${formatRanges(unavailable)} without a quorum cannot move`;
   return undefined;
 }

@@ -2,7 +2,7 @@ import type { Thresholds } from '../alerts/alert-settings.ts';
 import { waitSeconds } from '../alerts/alerts.ts';
 import { DEAD, DOWN, livenessOf } from '../cockroach/node.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
-import { capitalize, formatCount, formatList, formatNodes, toTime } from '../format.ts';
+import { capitalize, formatCount, formatList, formatNodes, plural, toTime } from '../format.ts';
 import { sum } from '../numbers.ts';
 import { LIVENESS_STATUSES } from '../vocabulary.ts';
 import { adviseRemoval, adviseReturn, describeRemoval, mayDecommission } from './dead-nodes.ts';
@@ -173,7 +173,7 @@ export function nodeProblems(
     alert: 'CrdbNodeRecordStale',
     // From the last record on: the limit of the alert, and then its wait.
     normalSeconds: thresholds.record_age + waitSeconds('CrdbNodeRecordStale'),
-    text: `${describeNodes(stale)} ${stale.length === 1 ? 'has' : 'have'} stopped updating the record that node metrics are read from.`,
+    text: `${describeNodes(stale)} ${plural(stale.length, 'has', 'have')} stopped updating the record that node metrics are read from.`,
     next: 'Check for overload and disk stalls. Values of stale records are not exported.',
     since: oldestRecord(stale),
   };
@@ -215,7 +215,7 @@ function livenessProblems(
       const ids = nodes.map(({ id }) => id);
       const problem = { ...usual, key: `nodes ${group}`, about: 'nodes', nodeIds: ids } as const;
       const isNeeded = group === status;
-      const text = `${describeNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} ${what}${isNeeded ? '' : `, and no range needs ${nodes.length === 1 ? 'it' : 'them'}`}.`;
+      const text = `${describeNodes(nodes)} ${plural(nodes.length, 'is', 'are')} ${what}${isNeeded ? '' : `, and no range needs ${plural(nodes.length, 'it', 'them')}`}.`;
       const left = status === 'decommissioning' ? describeLeft(nodes) : '';
       if (!isDown(first)) {
         const still = status === 'decommissioning' ? ` ${adviseWaiting(first.id)}` : '';
@@ -247,8 +247,8 @@ function adviseWaiting(id: number): string {
 function describeLeft(nodes: readonly NodeStatus[]): string {
   const left = sum(nodes.map(({ replicas = 0 }) => replicas));
   if (nodes.every(({ replicas }) => replicas === undefined)) return '';
-  const have = left === 1 ? 'replica has' : 'replicas have';
-  return ` ${formatCount(left)} ${have} not left ${nodes.length === 1 ? 'it' : 'them'} yet.`;
+  const have = plural(left, 'replica has', 'replicas have');
+  return ` ${formatCount(left)} ${have} not left ${plural(nodes.length, 'it', 'them')} yet.`;
 }
 
 /** Members that are gone for good are information. */
@@ -265,7 +265,7 @@ function retiredProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
           {
             ...shared,
             key: 'retired nodes',
-            text: `${describeNodes(dead)} ${dead.length === 1 ? 'has' : 'have'} been dead for more than a week, and no range needs ${dead.length === 1 ? 'it' : 'them'}.`,
+            text: `${describeNodes(dead)} ${plural(dead.length, 'has', 'have')} been dead for more than a week, and no range needs ${plural(dead.length, 'it', 'them')}.`,
             next: describeRemoval(dead.map(({ id }) => id)),
             since: oldestRecord(dead),
           },
@@ -276,7 +276,7 @@ function retiredProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
           {
             ...shared,
             key: 'records without liveness',
-            text: `${describeNodes(unknown)} ${unknown.length === 1 ? 'has' : 'have'} an old record and no liveness.`,
+            text: `${describeNodes(unknown)} ${plural(unknown.length, 'has', 'have')} an old record and no liveness.`,
             next: 'Nothing is to be done: it is no member, or never became one.',
             since: oldestRecord(unknown),
           },

@@ -1,6 +1,13 @@
 import { sql } from '../collectors/sql/collector.ts';
 import { diagnose } from '../diagnosis/diagnosis.ts';
-import { capitalize, formatDuration, formatList, quoteArgument, toTime } from '../format.ts';
+import {
+  capitalize,
+  formatDuration,
+  formatList,
+  plural,
+  quoteArgument,
+  toTime,
+} from '../format.ts';
 import { codeOf, exceededPoll } from '../http/errors.ts';
 import type { PollFailure } from '../polling/outcome.ts';
 import type { Poller } from '../polling/poller.ts';
@@ -137,7 +144,7 @@ function describeFailure(
   const isPartial = failing.some((collector) => collector.isPartial);
   const dataAlert = hasData && !isPartial ? undefined : 'CrdbDataStale';
   const usualAlert = isClusterDown ? 'CrdbClusterApiDown' : dataAlert;
-  const who = failing.length === 1 ? `Collector ${names} is` : `Collectors ${names} are`;
+  const who = plural(failing.length, `Collector ${names} is`, `Collectors ${names} are`);
   const shown = isPartial ? 'only part of the data is shown' : 'older data is shown';
   const data = hasData ? shown : 'there is no current data';
   const cloudDown = `The Cloud API is failing: ${message}.`;

@@ -1,5 +1,12 @@
 import { waitSeconds } from '../alerts/alerts.ts';
-import { formatCount, formatList, formatNodes, formatRanges, formatTables } from '../format.ts';
+import {
+  formatCount,
+  formatList,
+  formatNodes,
+  formatRanges,
+  formatTables,
+  plural,
+} from '../format.ts';
 import type { Problem, ProblemRangeStatus, RangesStatus, RangeStatus } from './status.ts';
 
 /** Ranges that are named in a finding; the table of the page has more. */
@@ -174,7 +181,7 @@ function servingProblems({ problems, verification, oldest }: RangesStatus): read
     key: 'ranges serving nothing',
     about: 'ranges',
     alert: 'CrdbRangesWithoutLease',
-    text: `${formatRanges(count)} ${count === 1 ? 'serves' : 'serve'} nothing: requests wait or fail.${first === undefined ? '' : ` Reported by ${places}.`}`,
+    text: `${formatRanges(count)} ${plural(count, 'serves', 'serve')} nothing: requests wait or fail.${first === undefined ? '' : ` Reported by ${places}.`}`,
     next: 'Check the nodes that hold their replicas for missed heartbeats and stalled disks, and the network between them.',
     since: first?.firstSeenAt,
     rangeIds: shown.map(({ rangeId }) => rangeId),

@@ -2,7 +2,7 @@ import { livenessOf, REACHABLE } from '../cockroach/node.ts';
 import { network } from '../collectors/network/collector.ts';
 import type { Connection, NetworkResult } from '../collectors/network/network-result.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
-import { formatCount, formatNodes } from '../format.ts';
+import { formatCount, formatNodes, plural } from '../format.ts';
 import type { Outcome } from '../polling/outcome.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { ReachabilityStatus } from './status.ts';
@@ -55,7 +55,7 @@ export function findUnreachable(
   if (result.unreachable.length > 0) return describeFailed(result);
   const unheard = findUnheard(result, nodes);
   if (unheard.length === 0) return { answer: 'reached' };
-  const reason = `${formatNodes(unheard)} did not tell which nodes ${unheard.length === 1 ? 'it reaches' : 'they reach'}`;
+  const reason = `${formatNodes(unheard)} did not tell which nodes ${plural(unheard.length, 'it reaches', 'they reach')}`;
   return { answer: 'unknown', reason };
 }
 
@@ -96,7 +96,7 @@ function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
   const apart = findApart(nodes);
   if (apart === undefined) return { answer: 'unchecked' };
   if (apart.length === 0) return { answer: 'reached' };
-  const verb = apart.length === 1 ? 'does' : 'do';
+  const verb = plural(apart.length, 'does', 'do');
   const reason = `${formatNodes(apart)} ${verb} not reach all nodes that are up`;
   return { answer: 'unreachable', reason, nodeIds: apart };
 }
@@ -129,7 +129,7 @@ function describeFailed({ unreachable, unaskedNodes, peers }: NetworkResult): Re
     unaskedNodes.filter((id) => (counts.get(id) ?? 0) >= Math.max(1, peers.size)),
   );
   const others = unreachable.filter(({ peerId }) => !silent.has(peerId));
-  const silence = silent.size === 1 ? 'does not answer its peers' : 'do not answer their peers';
+  const silence = plural(silent.size, 'does not answer its peers', 'do not answer their peers');
   const reasons = [
     ...(silent.size === 0 ? [] : [`${formatNodes([...silent])} ${silence}`]),
     ...(others.length === 0 ? [] : [describeUnreachable(others)]),
@@ -166,7 +166,7 @@ function describeUnreachable(failed: readonly Connection[]): string {
   const others =
     more === 0
       ? ''
-      : `, nor ${more === 1 ? 'does 1 other pair' : `do ${formatCount(more)} other pairs`}`;
+      : `, nor ${plural(more, 'does 1 other pair', `do ${formatCount(more)} other pairs`)}`;
   return `nodes ${shown.join(', ')} do not reach each other${others}`;
 }
 

@@ -1,7 +1,7 @@
 import { livenessOf, REACHABLE } from '../cockroach/node.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { ClusterScan, NodeDomain, RangesResult } from '../collectors/ranges/scan-result.ts';
-import { formatCount, formatDuration, formatNodes, formatRanges } from '../format.ts';
+import { formatCount, formatDuration, formatNodes, formatRanges, plural } from '../format.ts';
 import { sum } from '../numbers.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
@@ -142,16 +142,16 @@ function findDamage({ summary }: RangesResult): string | undefined {
   if (unavailable > 0 || domains.some(({ withoutQuorum }) => withoutQuorum > 0))
     return 'ranges are without a quorum';
   const { lost = 0, keySpace, servingNothing = 0 } = cluster ?? {};
-  if (lost > 0) return `${formatRanges(lost)} ${lost === 1 ? 'has' : 'have'} no live replica`;
+  if (lost > 0) return `${formatRanges(lost)} ${plural(lost, 'has', 'have')} no live replica`;
   if (keySpace?.isGapConfirmed) return 'ranges are missing that no node reports';
   if (servingNothing === 0) return undefined;
-  return `${formatRanges(servingNothing)} ${servingNothing === 1 ? 'serves' : 'serve'} nothing`;
+  return `${formatRanges(servingNothing)} ${plural(servingNothing, 'serves', 'serve')} nothing`;
 }
 
 /** Nothing while fewer nodes than `least` are draining: a node that drains alone may stop. */
 function describeDraining(nodes: readonly number[], least: number): string | undefined {
   if (nodes.length < least) return undefined;
-  return `${formatNodes(nodes)} ${nodes.length === 1 ? 'is' : 'are'} draining`;
+  return `${formatNodes(nodes)} ${plural(nodes.length, 'is', 'are')} draining`;
 }
 
 /** The ranges that would be lost with this node; those without a quorum are damage. */
@@ -164,7 +164,7 @@ function describeLoss({ quorum = 0, allReplicas = 0 }: Partial<NodeDomain> = {})
 /** A node that is being decommissioned leaves when it has no replica any more. */
 function describeLeaving(replicas: number): string | undefined {
   if (replicas === 0) return undefined;
-  const text = replicas === 1 ? 'replica has' : 'replicas have';
+  const text = plural(replicas, 'replica has', 'replicas have');
   return `${formatCount(replicas)} ${text} not left it yet`;
 }
 
@@ -217,10 +217,10 @@ export function describeUnverified({ unverified, descriptors }: ClusterScan): st
     return 'descriptors of ranges are not read: set descriptor_max_age of the collector ranges';
   if (state === 'refused') return describeRefusal(refusal?.status);
   if (unverified === 0) return undefined;
-  const ranges = `${formatRanges(unverified)} ${unverified === 1 ? 'is' : 'are'} not verified`;
+  const ranges = `${formatRanges(unverified)} ${plural(unverified, 'is', 'are')} not verified`;
   if (failure !== undefined) return `${ranges}: descriptors cannot be read: ${failure.message}`;
   if (due === 0) return `${ranges}: wait for the next scan`;
-  const toRead = `${ranges}: ${formatCount(due)} ${due === 1 ? 'descriptor is' : 'descriptors are'} to be read`;
+  const toRead = `${ranges}: ${formatCount(due)} ${plural(due, 'descriptor is', 'descriptors are')} to be read`;
   if (!(perMinute > 0)) return toRead;
   const seconds = Math.max(1, Math.ceil((60 * due) / perMinute));
   return `${toRead}, in about ${formatDuration(seconds)}`;

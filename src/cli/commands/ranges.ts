@@ -8,6 +8,7 @@ import {
   formatList,
   formatNodes,
   formatTables,
+  plural,
   toTimestamp,
 } from '../../format.ts';
 import { parseIds, parseSeconds } from '../arguments.ts';
@@ -226,9 +227,9 @@ async function printReports(
 function explainAbsence({ failed, skipped }: MissingNodes): string {
   const unread = [...failed.keys()];
   if (unread.length > 0)
-    return `merged or dropped, or only ${formatNodes(unread)} ${unread.length === 1 ? 'holds' : 'hold'} it, which could not be read`;
+    return `merged or dropped, or only ${formatNodes(unread)} ${plural(unread.length, 'holds', 'hold')} it, which could not be read`;
   if (skipped.length === 0) return 'it was merged or dropped, or never existed';
-  const are = skipped.length === 1 ? 'is' : 'are';
+  const are = plural(skipped.length, 'is', 'are');
   return `merged, dropped, or lost with ${formatNodes(skipped)}, which ${are} not live: the status page names the nodes that held a lost range`;
 }
 

@@ -2,7 +2,7 @@ import { formatLiveNodes } from '../../../findings/node-problems.ts';
 import { isProblem, isSign } from '../../../findings/problem.ts';
 import { OUTAGES } from '../../../findings/range-problems.ts';
 import type { ClusterStatus, CollectorStatus, Finding, Status } from '../../../findings/status.ts';
-import { formatList } from '../../../format.ts';
+import { formatCounted, formatList } from '../../../format.ts';
 import { type FailureReason, SEVERITIES, type Severity } from '../../../vocabulary.ts';
 import { completeCommand } from '../commands.ts';
 import {
@@ -155,8 +155,7 @@ function headline(cluster: ClusterStatus, nowMs: number): Html {
     unknown: waiting > 0 ? 'Not all of it has been polled yet,' : blind,
   };
   const signCount = state === 'healthy' ? countSigns(cluster) : 0;
-  const signs =
-    signCount > 0 && `, with ${signCount} ${signCount === 1 ? 'sign' : 'signs'} of trouble`;
+  const signs = signCount > 0 && `, with ${formatCounted(signCount, 'sign')} of trouble`;
   const worst = lastWorst(cluster);
   const last =
     worst &&

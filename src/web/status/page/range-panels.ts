@@ -28,6 +28,7 @@ import {
   formatRanges,
   formatTable,
   formatTables,
+  plural,
 } from '../../../format.ts';
 import { SEVERITIES } from '../../../vocabulary.ts';
 import {
@@ -252,7 +253,7 @@ function proofOf(verification: Verification): Html {
   // Where lost ranges are known, all of them are.
   const keys =
     lost > 0
-      ? `The keys of the ranges do not join: ${formatRanges(lost)} ${lost === 1 ? 'is' : 'are'} lost.`
+      ? `The keys of the ranges do not join: ${formatRanges(lost)} ${plural(lost, 'is', 'are')} lost.`
       : KEY_SPACE[keySpace];
   const isBound = unverified > 0 && reason !== undefined;
   const stuck = servingNothing > 0 && `${formatRanges(servingNothing)} serving nothing.`;
