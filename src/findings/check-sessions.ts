@@ -2,6 +2,7 @@ import { formatCount, formatList, formatPercent } from '../format.ts';
 import { ratio, sum } from '../numbers.ts';
 import { atNodes, type Check } from './check.ts';
 import type { Observation } from './observation.ts';
+import { MAX_NAMED } from './problem.ts';
 import { countSessions } from './session-problems.ts';
 
 /** The checks of sessions against the memory of their nodes, and against the requests that wait for locks. */
@@ -25,9 +26,6 @@ export const SESSION_CHECKS: readonly Check[] = [
     next: 'Usually a call to another service within a transaction, or a transaction that an error leaves open. `crdb-exporter sessions --sort txn-age` lists the oldest first.',
   },
 ];
-
-/** Applications that a finding names. */
-const MAX_NAMED = 3;
 
 /** Sessions that wait for their clients within a transaction, while requests wait for locks. */
 function findIdleTransactions({ sessions, fresh, thresholds }: Observation): string | undefined {

@@ -75,10 +75,10 @@ export function readLastKnown(
 
 /** Sentences after a blank: ` Last seen 4 min ago: 7 of 9 nodes live, nodes 2 and 3 down.` */
 export function describeLastKnown({ nodes, ranges }: LastKnownStatus, nowMs: number): string {
-  return `${nodes ? describeNodes(nodes, nowMs) : ''}${ranges ? describeRanges(ranges, nowMs) : ''}`;
+  return `${nodes ? describeLastNodes(nodes, nowMs) : ''}${ranges ? describeLastRanges(ranges, nowMs) : ''}`;
 }
 
-function describeNodes(
+function describeLastNodes(
   { seenAt, ...nodes }: NonNullable<LastKnownStatus['nodes']>,
   nowMs: number,
 ): string {
@@ -87,7 +87,7 @@ function describeNodes(
   return ` Last seen ${formatAgo(seenAt, nowMs)}: ${formatLiveNodes(nodes)} nodes live${downNodes}.`;
 }
 
-function describeRanges(
+function describeLastRanges(
   { seenAt, nodes, problems, oldest }: NonNullable<LastKnownStatus['ranges']>,
   nowMs: number,
 ): string {

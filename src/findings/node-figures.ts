@@ -23,7 +23,7 @@ interface FigureSources {
 }
 
 /** The nodes with what their records say, a stale one nothing of now, and their versions. */
-export function describeNodes(
+export function addFigures(
   status: NodesStatus,
   records: readonly NodeRecord[],
   sources: FigureSources,

@@ -173,7 +173,7 @@ export function nodeProblems(
     alert: 'CrdbNodeRecordStale',
     // From the last record on: the limit of the alert, and then its wait.
     normalSeconds: thresholds.record_age + waitSeconds('CrdbNodeRecordStale'),
-    text: `${describeNodes(stale)} ${plural(stale.length, 'has', 'have')} stopped updating the record that node metrics are read from.`,
+    text: `${nameNodes(stale)} ${plural(stale.length, 'has', 'have')} stopped updating the record that node metrics are read from.`,
     next: 'Check for overload and disk stalls. Values of stale records are not exported.',
     since: oldestRecord(stale),
   };
@@ -215,7 +215,7 @@ function livenessProblems(
       const ids = nodes.map(({ id }) => id);
       const problem = { ...usual, key: `nodes ${group}`, about: 'nodes', nodeIds: ids } as const;
       const isNeeded = group === status;
-      const text = `${describeNodes(nodes)} ${plural(nodes.length, 'is', 'are')} ${what}${isNeeded ? '' : `, and no range needs ${plural(nodes.length, 'it', 'them')}`}.`;
+      const text = `${nameNodes(nodes)} ${plural(nodes.length, 'is', 'are')} ${what}${isNeeded ? '' : `, and no range needs ${plural(nodes.length, 'it', 'them')}`}.`;
       const left = status === 'decommissioning' ? describeLeft(nodes) : '';
       if (!isDown(first)) {
         const still = status === 'decommissioning' ? ` ${adviseWaiting(first.id)}` : '';
@@ -265,7 +265,7 @@ function retiredProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
           {
             ...shared,
             key: 'retired nodes',
-            text: `${describeNodes(dead)} ${plural(dead.length, 'has', 'have')} been dead for more than a week, and no range needs ${plural(dead.length, 'it', 'them')}.`,
+            text: `${nameNodes(dead)} ${plural(dead.length, 'has', 'have')} been dead for more than a week, and no range needs ${plural(dead.length, 'it', 'them')}.`,
             next: describeRemoval(dead.map(({ id }) => id)),
             since: oldestRecord(dead),
           },
@@ -276,7 +276,7 @@ function retiredProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
           {
             ...shared,
             key: 'records without liveness',
-            text: `${describeNodes(unknown)} ${plural(unknown.length, 'has', 'have')} an old record and no liveness.`,
+            text: `${nameNodes(unknown)} ${plural(unknown.length, 'has', 'have')} an old record and no liveness.`,
             next: 'Nothing is to be done: it is no member, or never became one.',
             since: oldestRecord(unknown),
           },
@@ -294,6 +294,6 @@ function oldestRecord(nodes: readonly NodeStatus[]): string | undefined {
   return nodes.flatMap(({ recordAt }) => recordAt ?? []).toSorted()[0];
 }
 
-function describeNodes(nodes: readonly NodeStatus[]): string {
+function nameNodes(nodes: readonly NodeStatus[]): string {
   return capitalize(formatNodes(nodes.map(({ id }) => id)));
 }

@@ -9,7 +9,7 @@ import { tables } from '../collectors/tables/collector.ts';
 import { readAssistant } from './assistant.ts';
 import { findRetired } from './dead-nodes.ts';
 import { readLastKnown } from './last-known.ts';
-import { describeNodes } from './node-figures.ts';
+import { addFigures } from './node-figures.ts';
 import { isDown, readNodes } from './node-problems.ts';
 import type { Memory, Observation, PolledCluster } from './observation.ts';
 import { readCollector, readUrls } from './polls.ts';
@@ -52,7 +52,7 @@ export function observe(
   const { departures } = memory;
   const given = { thresholds, network: connections, isHeavyJobRunning, scan, jobs, departures };
   const nodesStatus =
-    listed && describeNodes(readNodes(listed, findRetired(list, dead, nowMs)), list, given);
+    listed && addFigures(readNodes(listed, findRetired(list, dead, nowMs)), list, given);
   const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
   const scanCheck = scan && listed && checkScan(scan, countsOf(listed));
   return {

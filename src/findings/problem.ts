@@ -4,6 +4,9 @@ import { quoteArgument, toTimestamp } from '../format.ts';
 import { SEVERITIES } from '../vocabulary.ts';
 import type { Finding, Problem } from './status.ts';
 
+/** Ranges, applications or counts that a finding names; the page and the commands list all. */
+export const MAX_NAMED = 3;
+
 /** The problems with their severities, the worst first; `sinceMs` is when the exporter first saw the problem of a key. */
 export function toFindings(
   problems: readonly Problem[],

@@ -7,10 +7,8 @@ import {
   formatTables,
   plural,
 } from '../format.ts';
+import { MAX_NAMED } from './problem.ts';
 import type { Problem, ProblemRangeStatus, RangesStatus, RangeStatus } from './status.ts';
-
-/** Ranges that are named in a finding; the table of the page has more. */
-const MAX_NAMED = 3;
 
 const PERSISTENT = { alert: 'CrdbRangeProblemPersistent' } as const;
 /** Short ones are part of splits, lease transfers and rebalancing. */

@@ -2,6 +2,7 @@ import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import { formatCount, formatList } from '../format.ts';
 import { sum } from '../numbers.ts';
+import { MAX_NAMED } from './problem.ts';
 import type { Problem, ReadAndCounted, ScanCheck } from './status.ts';
 
 // A range scan against the nodes' own counts: a defect in reading the ranges shows as a difference that does not pass.
@@ -44,10 +45,10 @@ export function countsOf({ nodes }: Pick<NodesResult, 'nodes'>): Counts {
       underreplicated: values.get('ranges.underreplicated'),
     })),
   );
-  return new Map(stores.map((store) => [nameOf(store.nodeId, store.storeId), store]));
+  return new Map(stores.map((store) => [nameStore(store.nodeId, store.storeId), store]));
 }
 
-function nameOf(nodeId: number, storeId: number): string {
+function nameStore(nodeId: number, storeId: number): string {
   return `n${nodeId} s${storeId}`;
 }
 
@@ -76,7 +77,7 @@ export function compareScan(
   });
   if (stores.length === 0 || failed.length > 0) return { stores, problems: [] };
   const names = scanned.flatMap(({ nodeId, stores: read }) =>
-    Array.from(read.keys(), (storeId) => nameOf(nodeId, storeId)),
+    Array.from(read.keys(), (storeId) => nameStore(nodeId, storeId)),
   );
   const problems = (['unavailable', 'underreplicated'] as const).flatMap((problem) => {
     const counted = counts.map((own) => {
@@ -143,8 +144,6 @@ const MIN_SCANS = 3;
 const MAX_WAITING = 10;
 /** Scans that disagreed, as in the alert CrdbScanDisagrees: one may disagree by chance. */
 const MANY_SCANS = 2;
-/** Numbers that are named in a finding. */
-const MAX_NAMED = 3;
 
 /** A scan until it is compared. */
 interface RecordedScan {

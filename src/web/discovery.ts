@@ -29,7 +29,7 @@ export function createDiscoveryRoutes(clusters: () => readonly PolledCluster[]):
     {
       path: '/sd/clusters',
       handle({ headers: { host = '' } }, response) {
-        if (HOST.test(host)) sendJson(response, toJson(describeClusters(clusters(), host)));
+        if (HOST.test(host)) sendJson(response, toJson(listClusterTargets(clusters(), host)));
         else
           sendText(response, 400, 'the Host header must name this exporter, as exporter:10137\n');
       },
@@ -56,7 +56,7 @@ function sendNodes(clusters: readonly PolledCluster[], response: ServerResponse)
     sendUnknownCluster(response, clusters);
     return;
   }
-  const groups = chosen.flatMap((cluster) => describeNodes(cluster, port));
+  const groups = chosen.flatMap((cluster) => listNodeTargets(cluster, port));
   if (groups.length > 0) {
     sendJson(response, toJson(groups));
     return;
@@ -75,13 +75,13 @@ function pollsNodes({ isPolled, pollers }: PolledCluster): boolean {
  * Groups of targets, as Prometheus' HTTP service discovery takes them. A node that is not live is left out when a live one
  * has its address: a machine that lost its disk came back with another id, and would be scraped twice.
  */
-function describeNodes(cluster: PolledCluster, port: string) {
+function listNodeTargets(cluster: PolledCluster, port: string) {
   const known = cluster.lastResult(nodes)?.nodes ?? [];
   const isLive = (node: (typeof known)[number]): boolean => REACHABLE.has(livenessOf(node));
   const taken = new Set(known.filter(isLive).map(({ address }) => address));
   return known.flatMap((node) => {
     const status = livenessOf(node);
-    const host = hostOf(node.address);
+    const host = targetHost(node.address);
     if (host === undefined || (!isLive(node) && taken.has(node.address))) return [];
     const labels = { ...nodeInfoLabels(node), cluster: cluster.name, status };
     const tiers = node.tiers.map(({ key, value }) => [`locality_${key}`, value] as const);
@@ -97,7 +97,7 @@ function describeNodes(cluster: PolledCluster, port: string) {
 }
 
 /** `db-1` of `db-1:26257`, `[::1]` of `[::1]:26257`; undefined for what is neither a host name nor an address. */
-function hostOf(address: string): string | undefined {
+function targetHost(address: string): string | undefined {
   const host = address.replace(/:[0-9]+$/, '');
   const isAddress = /^\[.*\]$/.test(host) && isIPv6(host.slice(1, -1)) && !host.includes(ZONE);
   return isAddress || HOST_NAME.test(host) ? host : undefined;
@@ -109,7 +109,7 @@ function metaName(label: string): string {
 }
 
 /** Every configured cluster, as a target at the address to which this request was sent. */
-function describeClusters(clusters: readonly PolledCluster[], host: string) {
+function listClusterTargets(clusters: readonly PolledCluster[], host: string) {
   return clusters.map(({ name, isPolled }) => ({
     targets: [host],
     labels: {

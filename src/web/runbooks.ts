@@ -17,11 +17,11 @@ const WHERE = 'run-commands';
  */
 export function createRunbookRoutes(origin: () => PageOrigin, links: PageLinks): readonly Route[] {
   const pages = new Map([
-    ...readdirSync(FOLDER).map((file) => [nameOf(file), path.join(FOLDER, file)] as const),
+    ...readdirSync(FOLDER).map((file) => [runbookOf(file), path.join(FOLDER, file)] as const),
     [WHERE, path.join(FOLDER, '..', `${WHERE}.md`)],
   ]);
   const handle: Route['handle'] = async (request, response) => {
-    const name = nameOf(lastStep(request)) || LIST;
+    const name = runbookOf(lastStep(request)) || LIST;
     const file = pages.get(name);
     if (file === undefined) {
       sendText(response, 404, 'no such runbook; the list is at /runbooks/\n');
@@ -39,7 +39,7 @@ export function createRunbookRoutes(origin: () => PageOrigin, links: PageLinks):
 }
 
 /** `CrdbNodeDead` of `CrdbNodeDead.md`. */
-function nameOf(file: string): string {
+function runbookOf(file: string): string {
   return file.replace(/\.md$/, '');
 }
 
@@ -65,7 +65,9 @@ async function renderMarkdown(text: string, pages: ReadonlyMap<string, string>):
       link({ href, tokens }) {
         const label = this.parser.parseInline(tokens);
         const [, file = ''] = /^(?:\.\.\/)?([\w-]+\.md)(?:#.*)?$/.exec(href) ?? [];
-        const target = pages.has(nameOf(file)) ? nameOf(file) : /^https?:\/\//.test(href) && href;
+        const target = pages.has(runbookOf(file))
+          ? runbookOf(file)
+          : /^https?:\/\//.test(href) && href;
         return target ? html`<a href="${target}">${new Html(label)}</a>`.text : label;
       },
     },

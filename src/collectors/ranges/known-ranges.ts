@@ -22,7 +22,7 @@ import type { RangeCounts } from './scan-result.ts';
 /** Ranges that one exporter knows, in 240 MB. More need shards. */
 export const MAX_RANGES = 5_000_000;
 /** Replicas of a range are counted up to this number. */
-const MAX_REPLICAS = 15;
+const MAX_COUNTED_REPLICAS = 15;
 const MAX_SEQUENCE = 0xffff_ffff;
 /** Problems of a replica that serves nothing, as bits. */
 export const SERVES_NOTHING = bitsOf('no_raft_leader', 'circuit_breaker_error', 'no_lease');
@@ -96,7 +96,7 @@ export class KnownRanges {
       if (foundBefore === 0) {
         tableIndexes[slot] = this.tableIndexes.numberOf(replicas.tableIndexes[index] ?? 0);
       }
-      found[slot] = Math.min(foundBefore + 1, MAX_REPLICAS);
+      found[slot] = Math.min(foundBefore + 1, MAX_COUNTED_REPLICAS);
       const problems = replicas.problems[index] ?? 0;
       // Writing a 0, too, would fetch one more cache line of a large table for each replica.
       if (problems !== 0) problemsColumn[slot] = (problemsColumn[slot] ?? 0) | problems;
@@ -173,7 +173,7 @@ export class KnownRanges {
   *count(): Work<RangeCounts> {
     const counts: RangeCounts = {
       ranges: 0,
-      byReplicas: Array.from({ length: MAX_REPLICAS + 1 }, () => 0),
+      byReplicas: Array.from({ length: MAX_COUNTED_REPLICAS + 1 }, () => 0),
       byLeaseKind: LEASE_KINDS.map(() => 0),
       byProblem: PROBLEMS.map(() => 0),
       problemsByTable: new Map(),

@@ -151,7 +151,7 @@ function byAge(a: ProblemRange, b: ProblemRange): number {
 }
 
 /** Tables with a load of their own in a scan: those of 1,500,000 tables would fill the memory. The rest counts together. */
-const MAX_TABLES = 65_000;
+const MAX_TABLE_LOADS = 65_000;
 const NO_LOAD: TableLoad = { ranges: 0, queries: 0, writes: 0, cpuNanos: 0 };
 
 /** The lists of tables that are shown, from scan to scan. */
@@ -171,7 +171,7 @@ export class TopTables {
   add({ replicas, from, to }: ReplicaSlice): void {
     for (let index = from; index < to; index += 1) {
       let tableId = tableOf(replicas.tableIndexes[index] ?? 0);
-      if (this.#loads.size >= MAX_TABLES && !this.#loads.has(tableId)) tableId = UNKNOWN_TABLE;
+      if (this.#loads.size >= MAX_TABLE_LOADS && !this.#loads.has(tableId)) tableId = UNKNOWN_TABLE;
       let load = this.#loads.get(tableId);
       if (load === undefined) this.#loads.set(tableId, (load = { ...NO_LOAD }));
       load.cpuNanos += replicas.cpuNanos[index] ?? 0;

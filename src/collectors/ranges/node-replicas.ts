@@ -10,7 +10,7 @@ import {
   LOADS,
   NO_LEASE,
   QUERIES,
-  QUERY_BOUNDS,
+  QUERY_RATE_BOUNDS,
   type Replica,
   ReplicaColumns,
   WRITES,
@@ -48,7 +48,7 @@ export class NodeReplicas {
   #isNodeOpen: boolean;
   readonly #stores = new Map<number, ReadStore>();
   #isDetailed = false;
-  readonly #byQueries = QUERY_BOUNDS.map(() => 0);
+  readonly #byQueries = QUERY_RATE_BOUNDS.map(() => 0);
   #maxQueries: number | undefined;
   #maxCpuNanos: number | undefined;
   #storeId = 0;
@@ -84,12 +84,12 @@ export class NodeReplicas {
     if (this.#isNodeOpen) this.nodeId = nodeId;
     this.#isNodeOpen = false;
     if (nodeId !== this.nodeId) {
-      const message = `${nameOf(this.nodeId)}: the response holds ranges of node ${nodeId}`;
+      const message = `${nameList(this.nodeId)}: the response holds ranges of node ${nodeId}`;
       throw new WrongNodeError('decode', message);
     }
     if (rangeId > MAX_RANGE_ID) {
       const message = `the range id ${rangeId} is above ${MAX_RANGE_ID}`;
-      throw new RequestError('decode', `${nameOf(nodeId)}: ${message}`);
+      throw new RequestError('decode', `${nameList(nodeId)}: ${message}`);
     }
     const store = this.#stores.get(storeId) ?? this.#addStore(storeId);
     const isFollowing =
@@ -142,7 +142,7 @@ export class NodeReplicas {
     const cpuNanos = load[CPU_NANOS] || 0;
     if (holdsLease) {
       let bucket = 0;
-      while (queries > (QUERY_BOUNDS[bucket] ?? Infinity)) bucket += 1;
+      while (queries > (QUERY_RATE_BOUNDS[bucket] ?? Infinity)) bucket += 1;
       this.#byQueries[bucket] = (this.#byQueries[bucket] ?? 0) + 1;
       // Setting a fraction each time would allocate it.
       if (queries > (this.#maxQueries ?? -1)) this.#maxQueries = queries;
@@ -189,6 +189,6 @@ export class NodeReplicas {
 }
 
 /** How messages name the list of a node. */
-export function nameOf(nodeId: number): string {
+export function nameList(nodeId: number): string {
   return `ranges of node ${nodeId === 0 ? 'local' : nodeId}`;
 }

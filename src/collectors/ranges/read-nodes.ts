@@ -8,7 +8,7 @@ import {
 import { failureOf, RequestError } from '../../http/errors.ts';
 import type { Infer, ObjectShape } from '../../json/index.ts';
 import { type CollectorPoll, mostFrequent } from '../collector.ts';
-import { nameOf, NodeReplicas, WrongNodeError } from './node-replicas.ts';
+import { nameList, NodeReplicas, WrongNodeError } from './node-replicas.ts';
 import { replicaShape } from './replica.ts';
 import type { FailedNode, ScannedNode } from './scan-result.ts';
 
@@ -201,7 +201,7 @@ async function readByRoute<S extends ObjectShape>(
   route: RangeRoute,
   { shape, add, rangeIds, onPageEnd }: ElementReader<S>,
 ): Promise<NodeReplicas> {
-  const name = nameOf(nodeId);
+  const name = nameList(nodeId);
   const { page_limit: limit, node_timeout: timeout } = context.options;
   const node = new NodeReplicas(nodeId, route === 'local', isAssigned);
   let pages = 0;

@@ -34,7 +34,7 @@ export const WRITES = LOADS.indexOf('writes_per_second');
 export const CPU_NANOS = LOADS.indexOf('cpu_time_per_second');
 
 /** Bounds of crdb_ranges_by_queries_per_second. */
-export const QUERY_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000, Infinity] as const;
+export const QUERY_RATE_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000, Infinity] as const;
 
 /** An element of GET /nodes/{node_id}/ranges/: a replica, as its store sees it and its range. */
 export const replicaShape = object({

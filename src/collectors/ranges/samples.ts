@@ -9,7 +9,7 @@ import {
   LEASE_KINDS,
   LOADS,
   NO_LEASE,
-  QUERY_BOUNDS,
+  QUERY_RATE_BOUNDS,
   tableLabels,
   WRITES,
   lastTableLabel,
@@ -94,7 +94,7 @@ function writeSums(
     set.set(families.byLeaseKind, { kind, shard }, byLeaseKind[index]);
   }
   let cumulative = 0;
-  QUERY_BOUNDS.forEach((bound, index) => {
+  QUERY_RATE_BOUNDS.forEach((bound, index) => {
     for (const { byQueries } of nodes) cumulative += byQueries[index] ?? 0;
     set.set(families.byQueries, { le: formatValue(bound), shard }, cumulative);
   });

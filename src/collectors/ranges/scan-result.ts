@@ -35,7 +35,7 @@ export interface ScannedNode {
   readonly stores: ReadonlyMap<number, StoreTotals>;
   /** Whether its server sends more load than queries and writes; servers leave zeros out. */
   readonly isDetailed: boolean;
-  /** Lease-holding replicas up to each of QUERY_BOUNDS and above the one before. */
+  /** Lease-holding replicas up to each of QUERY_RATE_BOUNDS and above the one before. */
   readonly byQueries: readonly number[];
   /** Maxima over the lease-holding replicas; undefined without any. */
   readonly maxQueries: number | undefined;

@@ -183,8 +183,8 @@ export const sessions = defineCollector({
 });
 
 /** Upper bounds of the ages by which sessions and running queries are counted, in seconds. */
-const SESSION_BOUNDS = [60, 600, 3600, 86_400, Infinity];
-const QUERY_BOUNDS = [1, 10, 60, 600, 3600, Infinity];
+const SESSION_AGE_BOUNDS = [60, 600, 3600, 86_400, Infinity];
+const QUERY_AGE_BOUNDS = [1, 10, 60, 600, 3600, Infinity];
 
 /** Counts the open sessions of one listing. */
 async function countSessions(
@@ -195,8 +195,8 @@ async function countSessions(
   const { state, options } = context;
   const nowMs = context.nowMs();
   const nodes = new Map<number, NodeTally>();
-  const byAge = new Map(SESSION_BOUNDS.map((bound) => [bound, 0]));
-  const queriesByAge = new Map(QUERY_BOUNDS.map((bound) => [bound, 0]));
+  const byAge = new Map(SESSION_AGE_BOUNDS.map((bound) => [bound, 0]));
+  const queriesByAge = new Map(QUERY_AGE_BOUNDS.map((bound) => [bound, 0]));
   const pairs = new Map<Pair, SessionTally>();
   const answered = new Set<number>();
   /** The hosts of clients with their node; they do not outlive the poll. */

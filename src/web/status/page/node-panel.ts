@@ -20,7 +20,7 @@ import { type Column, html, type Html, icon, type Part, relativeTime, table } fr
 const MAX_NODE_ROWS = 30;
 const MIN_NODE_ROWS = 10;
 /** Localities that are counted where not every node has a row. */
-const MAX_LOCALITIES = 20;
+const MAX_LOCALITY_ROWS = 20;
 
 /** The levels of nodes, the worst first. */
 const LEVELS = ['critical', 'warning', 'info', 'live'] as const;
@@ -170,12 +170,12 @@ function otherNodes(others: readonly NodeStatus[], all: readonly NodeStatus[]): 
       return { locality, count: nodes.length, live, level, missing: 1 - live / nodes.length };
     },
   ).toSorted((a, b) => b.missing - a.missing || (a.locality < b.locality ? -1 : 1));
-  const more = localities.length - MAX_LOCALITIES;
+  const more = localities.length - MAX_LOCALITY_ROWS;
   return html`<p class="quiet">and ${formatCount(others.length)} more nodes, ${what}</p>
     ${
       localities.length > 1 &&
       html`<ul class="counts" aria-label="Live nodes by locality">
-        ${localities.slice(0, MAX_LOCALITIES).map(
+        ${localities.slice(0, MAX_LOCALITY_ROWS).map(
           ({ locality, count, live, level }) =>
             html`<li class="${level}">
               ${locality.replaceAll(',', ', ') || 'no locality'}:
