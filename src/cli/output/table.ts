@@ -20,7 +20,10 @@ export interface TableColumn {
   /** How a number is written; such columns are right-aligned. */
   readonly format?: (value: number) => string;
   readonly style?: (value: Value) => Style | undefined;
-  /** A text that is cut in the middle, after 60 characters and when the terminal is too narrow: both ends are left. */
+  /**
+   * A text that is cut in the middle when the terminal is too narrow, and after 60 characters where a column follows: both
+   * ends are left.
+   */
   readonly shrinks?: true;
   /** Hidden when the terminal is too narrow; the first ones are preferred. */
   readonly isOptional?: boolean;
@@ -101,7 +104,8 @@ function fitWidths(
       0,
     );
     const least = shrinks ? Math.min(MIN_WIDTH, widest) : widest;
-    const most = shrinks ? Math.min(MAX_WIDTH, widest) : widest;
+    const isLast = index === columns.length - 1;
+    const most = shrinks && !isLast ? Math.min(MAX_WIDTH, widest) : widest;
     return { least, more: most - least, isOptional, width: 0 };
   });
   let left = width + GAP.length;

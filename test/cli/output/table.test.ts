@@ -31,13 +31,23 @@ describe('a table', () => {
   });
 
   test('cuts the middle of a text after 60 characters and escapes what moves the cursor', async () => {
-    const rows = [['x'.repeat(60)], ['y'.repeat(61)], ['a\tb\nc\u001B']];
-    expect(await draw([{ title: 'NAME', shrinks: true }], rows)).toEqual([
+    const rows = [
+      ['x'.repeat(60), 1],
+      ['y'.repeat(61), 2],
+      ['a\tb\nc\u001B', 3],
+    ];
+    const lines = await draw([{ title: 'NAME', shrinks: true }, { title: 'NODE' }], rows);
+    expect(lines.map((line) => line.replace(/ +\S+$/, ''))).toEqual([
       'NAME',
       'x'.repeat(60),
       `${'y'.repeat(30)}…${'y'.repeat(29)}`,
       String.raw`a  b\nc\u{1b}`,
     ]);
+  });
+
+  test('leaves the last column whole, where nothing follows', async () => {
+    const error = 'z'.repeat(200);
+    expect(await draw([{ title: 'ERROR', shrinks: true }], [[error]])).toEqual(['ERROR', error]);
   });
 
   test('in a narrow terminal shrinks a long text before a short one', async () => {
