@@ -1,7 +1,12 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { ranges } from '../../collectors/ranges/collector.ts';
-import { isSystemRange, PROBLEM_ISSUES, systemRangeName } from '../../findings/range-problems.ts';
+import {
+  isSystemRange,
+  PROBLEM_ISSUES,
+  STUCK,
+  systemRangeName,
+} from '../../findings/range-problems.ts';
 import {
   formatAge,
   formatCount,
@@ -266,6 +271,7 @@ function toReport(
     );
   const [first] = replicas;
   if (first === undefined) return undefined;
+  const names = [...new Set(replicas.flatMap(({ problems }) => problems))];
   return {
     range_id: rangeId,
     table_id: first.table_id,
@@ -273,9 +279,12 @@ function toReport(
     replicas,
     descriptor: descriptor ?? null,
     unread_nodes: unread,
-    problems: [...new Set(replicas.flatMap(({ problems }) => problems))].map((name) => {
+    problems: names.map((name) => {
       const { what = '', next = '' } = PROBLEM_ISSUES[name] ?? PROBLEM_ISSUES['other'] ?? {};
-      return { name, meaning: what, next };
+      // Without a quorum there is no leader, and nothing is rebuilt: their own steps would be wrong.
+      const isEffect =
+        names.includes('unavailable') && (STUCK.includes(name) || name === 'underreplicated');
+      return { name, meaning: what, next: isEffect ? 'It follows from the lost quorum.' : next };
     }),
   };
 }

@@ -23,6 +23,20 @@ describe('range', () => {
     expect(out).not.toContain('/Table/');
   });
 
+  test('without a quorum tells only how to get it back', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 5, ranges: 60 });
+    simulator.world.placeRange(12, [2, 4, 5]);
+    simulator.world.killNode(4);
+    simulator.world.killNode(5);
+    const { out } = await runHere(['range', '12', await configFlag(simulator)]);
+    expect(out.slice(out.indexOf('\nunavailable: ')).trim().split('\n')).toEqual([
+      'unavailable: without a quorum of replicas: requests wait. Start the nodes that are down: they hold the other replicas. Do not decommission them and do not wipe their disks.',
+      // The network between the nodes is well, and nothing is rebuilt.
+      'no_raft_leader: with a replica that knows no Raft leader. It follows from the lost quorum.',
+      'underreplicated: with fewer live replicas than configured. It follows from the lost quorum.',
+    ]);
+  });
+
   test('names the ranges of the system', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
     const { out } = await runHere(['range', '1', await configFlag(simulator)]);
