@@ -45,7 +45,9 @@ function toForm(
     ...problem,
     level: isNormal || alertKnowsMore ? ('info' as const) : severity,
     becomes:
-      isNormal && severity !== 'info' && at !== undefined ? { level: severity, at } : undefined,
+      isNormal && !alertKnowsMore && severity !== 'info' && at !== undefined
+        ? { level: severity, at }
+        : undefined,
     since: toTimestamp(startMs) ?? '',
   };
   return { worsens, finding };

@@ -157,6 +157,8 @@ describe('a finding', () => {
     const slow = { ...issue, alert: 'CrdbNodeDead', normalSeconds: 60 } as const;
     expect(becomesOf(slow)).toEqual([{ level: 'warning', at }]);
     expect(becomesOf({ ...slow, normalSeconds: 30 })).toEqual([undefined]);
+    // Whether the alert fires is not known here.
+    expect(becomesOf({ ...slow, alertKnowsMore: true })).toEqual([undefined]);
     expect(becomesOf({ ...issue, normalSeconds: 60 })).toEqual([undefined]);
     const worse = { ...slow, key: 'worse', level: 'critical', worsens: 'k' } as const;
     expect(becomesOf({ ...slow, normalSeconds: 0 }, worse)).toEqual([{ level: 'critical', at }]);
