@@ -59,7 +59,7 @@ const LIVENESS_PROBLEMS: Readonly<
   unavailable: {
     alert: 'CrdbNodeUnavailable',
     what: 'unavailable: no recent heartbeat',
-    next: 'Check that the process and the machine are up. By default a node counts as dead 5 min after its last heartbeat; then the cluster begins to replace its replicas.',
+    next: 'Check that the process and the machine are up. By default a node counts as dead 5 min after its last heartbeat; then the cluster begins to replace its replicas. Stop no other node meanwhile, unless it is listed as safe to stop.',
   },
   unknown: {
     level: 'warning',
@@ -77,7 +77,7 @@ const LIVENESS_PROBLEMS: Readonly<
     alert: 'CrdbNodeStuckLeaving',
     normalSeconds: waitSeconds('CrdbNodeStuckLeaving'),
     what: 'being decommissioned',
-    next: 'This ends when all replicas have moved to other nodes.',
+    next: 'This ends when all replicas have moved to other nodes: leave it running until then.',
   },
 };
 
@@ -87,6 +87,10 @@ const SKEW_SECONDS = 12 * 3600;
 /** CrdbMultipleNodesDown needs two nodes that went down within an hour, and a share of the cluster or a whole locality. */
 const MANY_NODES = 2;
 const AT_ONCE_MS = 3_600_000;
+
+/** Ranges that have lost their quorum with several nodes are not rebuilt, however long that is waited for. */
+const RESTART_ALL =
+  'Start the nodes that are down, the most recent loss first; do not decommission them and do not wipe their disks.';
 
 /** A replica can be rebuilt only with so many live nodes. */
 const MIN_LIVE = 3;
@@ -229,7 +233,7 @@ function livenessProblems(
           alert: areManyDown ? ('CrdbMultipleNodesDown' as const) : usual.alert,
           level: isDead && !areManyDown && !canRebuild ? ('critical' as const) : usual.level,
           text: `${text}${where}`,
-          next: isDead ? advice : usual.next,
+          next: isDead ? advice : areManyDown ? RESTART_ALL : usual.next,
           // A node that is down wrote its last record just before.
           since: oldestRecord(nodes),
         },
