@@ -178,7 +178,8 @@ async function findSafeNodes(
   const refused = decisions.filter((decision) => decision.answer === 'no');
   for (const [refusal, same] of Map.groupBy(refused, (decision) => decision.reason)) {
     if (answer !== 'yes' && refusal === reason) continue;
-    note(`do not stop ${formatNodes(same.map(({ nodeId }) => nodeId))}: ${refusal}`);
+    const any = same.length === 1 ? '' : 'any of ';
+    note(`do not stop ${any}${formatNodes(same.map(({ nodeId }) => nodeId))}: ${refusal}`);
   }
   if (answer !== 'yes')
     note(`${answer === 'no' ? 'no node may stop now' : 'not known'}: ${reason}`);

@@ -175,7 +175,7 @@ describe('nodes --safe-to-stop', () => {
     const replicas = stores.reduce((sum, store) => sum + store.replicas, 0);
     expect(err)
       .toBe(`crdb-exporter: reads all ranges of 4 nodes: about ${replicas} replicas, 262 KiB, and 60 descriptors, 234 KiB; Ctrl-C cancels
-crdb-exporter: do not stop nodes 1 and 4: 1 range would lose the quorum
+crdb-exporter: do not stop any of nodes 1 and 4: 1 range would lose the quorum
 `);
   });
 
@@ -192,7 +192,7 @@ crdb-exporter: do not stop nodes 1 and 4: 1 range would lose the quorum
   });
 
   test.each([
-    ['one of three', [3], 'do not stop nodes 1 and 2: 60 ranges would lose the quorum\n'],
+    ['one of three', [3], 'do not stop any of nodes 1 and 2: 60 ranges would lose the quorum\n'],
     ['two of three', [3, 2], 'no node may stop now: ranges are without a quorum\n'],
   ])('says no while %s nodes are down', async (_, down, told) => {
     await using simulator = await startSimulator({ ...QUIET, ...RESPONDS, nodes: 3, ranges: 60 });
@@ -299,7 +299,7 @@ crdb-exporter: do not stop nodes 1 and 4: 1 range would lose the quorum
   });
 
   test.each([
-    ['a node is draining', [4], 'do not stop nodes 1, 2, 3 and 5: node 4 is draining\n'],
+    ['a node is draining', [4], 'do not stop any of nodes 1, 2, 3 and 5: node 4 is draining\n'],
     ['all are', [1, 2, 3, 4, 5], 'no node may stop now: nodes 1, 2, 3, 4 and 5 are draining\n'],
   ])('lists a draining node alone: %s', async (_, draining, told) => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 5, ranges: 60 });
