@@ -28,6 +28,18 @@ async function loseTwoNodes(scene: Scene): Promise<void> {
     return [nodes?.byStatus['unavailable'], isListed, ranges?.nodes.failed];
   };
   await expect.poll(seen, PATIENCE).toEqual([2, true, 0]);
+  // A scan during which they went down sees half of it.
+  let last: readonly unknown[] = [];
+  const isSettled = async () => {
+    const { ranges, collectors } = await readCluster(scene);
+    const at = collectors.find(({ name }) => name === 'ranges')?.lastSuccessAt;
+    const [lastAt, lastUnavailable] = last;
+    if (at === lastAt) return false;
+    const unavailable = ranges?.problems['unavailable'];
+    last = [at, unavailable];
+    return unavailable === lastUnavailable;
+  };
+  await expect.poll(isSettled, PATIENCE).toBe(true);
 }
 
 /** More nodes go down between two scans, until liveness has no quorum. */
