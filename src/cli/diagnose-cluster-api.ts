@@ -18,6 +18,7 @@ import { writeDuration } from '../config/values.ts';
 import type { Clients } from '../exporter/clients.ts';
 import { PARTITION } from '../findings/check-network.ts';
 import { nodeProblems, readNodes } from '../findings/node-problems.ts';
+import { UNAVAILABLE } from '../findings/range-problems.ts';
 import { findUnreachable } from '../findings/reachability.ts';
 import {
   checkScan,
@@ -35,6 +36,7 @@ import {
   formatDuration,
   formatList,
   formatNodes,
+  formatRanges,
 } from '../format.ts';
 import { createPollStats } from '../http/poll-stats.ts';
 import { sum } from '../numbers.ts';
@@ -170,15 +172,22 @@ async function checkRanges(
   list.add('range scan', cost, 'load');
 }
 
+/** Ranges without a quorum are an outage, however well they are read. */
 function describeScan(list: Checklist, result: RangesResult): Verdict {
-  const { scanned, failed } = result;
+  const { scanned, failed, summary } = result;
   const where = formatNodes(scanned.map(({ nodeId }) => nodeId));
-  const detail = `${formatCounted(countReplicas(result), 'replica')} on ${where}`;
+  const read = `${formatCounted(countReplicas(result), 'replica')} on ${where}`;
   const [first] = failed;
-  if (first === undefined) return ok(detail);
   const unread = formatNodes(failed.map(({ nodeId }) => nodeId));
-  const { advice } = list.explain(ranges, first.failure);
-  return { verdict: 'warning', detail: `${detail}; not read: ${unread}`, advice };
+  const detail = first === undefined ? read : `${read}; not read: ${unread}`;
+  const unavailable = summary?.problems.get('unavailable')?.ranges ?? 0;
+  if (unavailable > 0) {
+    const { what, next, alert } = UNAVAILABLE;
+    const found = `${detail}; ${formatRanges(unavailable)} ${what}`;
+    return { verdict: 'warning', detail: found, advice: next, alert };
+  }
+  if (first === undefined) return ok(detail);
+  return { verdict: 'warning', detail, advice: list.explain(ranges, first.failure).advice };
 }
 
 function countReplicas({ scanned }: RangesResult): number {

@@ -17,6 +17,13 @@ const NORMAL = {
   normalSeconds: waitSeconds('CrdbRangeProblemPersistent'),
 } as const;
 
+/** Ranges without a quorum. */
+export const UNAVAILABLE = {
+  alert: 'CrdbRangesUnavailable',
+  what: 'without a quorum of replicas: requests wait',
+  next: 'Start the nodes that are down: they hold the other replicas. Do not decommission them and do not wipe their disks.',
+} as const;
+
 /** Problems of ranges by their names in the cluster API, the worst first; `what` follows `12 ranges`. */
 export const PROBLEM_ISSUES: Readonly<
   Record<string, Pick<Problem, 'alert' | 'normalSeconds' | 'next'> & { readonly what: string }>
@@ -26,11 +33,7 @@ export const PROBLEM_ISSUES: Readonly<
     what: 'without a live replica: all nodes that held them are down',
     next: 'Start the nodes that held them: a range serves again when most of its voters are live. Do not decommission them and do not wipe their disks.',
   },
-  unavailable: {
-    alert: 'CrdbRangesUnavailable',
-    what: 'without a quorum of replicas: requests wait',
-    next: 'Start the nodes that are down: they hold the other replicas. Do not decommission them and do not wipe their disks.',
-  },
+  unavailable: UNAVAILABLE,
   no_lease: {
     alert: 'CrdbRangesWithoutLease',
     what: 'without a valid lease: requests wait',

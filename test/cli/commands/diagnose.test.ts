@@ -222,6 +222,21 @@ describe('what is wrong is found with its remedy:', () => {
     expect(of('clock')?.advice).toContain('NTP');
   });
 
+  test('ranges without a quorum, which are read well', async () => {
+    await using simulator = await simulate({ quirks: { systemRangesLost: 'works' } });
+    simulator.world.killNode(2);
+    simulator.world.killNode(3);
+    const { code, of } = await diagnoseBy(await configFlag(simulator));
+    expect(of(ranges.request)).toMatchObject({
+      verdict: 'warning',
+      detail: expect.stringContaining(
+        '30 replicas on node 1; 30 ranges without a quorum of replicas: requests wait',
+      ),
+      advice: expect.stringMatching(/^Start the nodes that are down/),
+    });
+    expect(code).toBe(0);
+  });
+
   test('nodes that are down, and one that cannot be read', async () => {
     await using simulator = await simulate({ nodes: 4 });
     simulator.world.killNode(4);
