@@ -48,13 +48,16 @@ test.each([
   expect(problemsOf(...dead, ...live).map(({ alert }) => alert)).toEqual(alerts);
 });
 
+/** Five nodes, so many of them without a recent heartbeat. */
+function withSilent(count: number): readonly Node[] {
+  return [1, 2, 3, 4, 5].map((id) => node(id, { livenessCode: id <= count ? 2 : 3 }));
+}
+
 test('of several nodes that are down at once the advice is to start them, not to wait', () => {
-  const down = (count: number) =>
-    [1, 2, 3, 4, 5].map((id) => node(id, { livenessCode: id <= count ? 2 : 3 }));
-  expect(problemsOf(...down(1)).map(({ next }) => next)).toEqual([
+  expect(problemsOf(...withSilent(1)).map(({ next }) => next)).toEqual([
     'Check that the process and the machine are up. By default a node counts as dead 5 min after its last heartbeat; then the cluster begins to replace its replicas. Stop no other node meanwhile, unless it is listed as safe to stop.',
   ]);
-  expect(problemsOf(...down(2)).map(({ next }) => next)).toEqual([
+  expect(problemsOf(...withSilent(2)).map(({ next }) => next)).toEqual([
     'Start the nodes that are down, the most recent loss first; do not decommission them and do not wipe their disks.',
   ]);
 });
