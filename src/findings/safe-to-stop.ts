@@ -204,7 +204,7 @@ function findScanDoubt({ scan, statuses }: StopEvidence): string | undefined {
     REACHABLE.has(statuses.get(nodeId) ?? 'unknown') ? [] : [nodeId],
   );
   if (gone.length > 0)
-    return `${formatNodes(gone)} went down after the last range scan: wait for the next one`;
+    return `${formatNodes(gone)} went down after the last range scan; the next one tells more`;
   const unverified = describeUnverified(summary.cluster);
   if (unverified !== undefined || summary.cluster.keySpace.isComplete) return unverified;
   return 'the keys of the ranges that were read do not join: ranges may be missing that no node reports';

@@ -53,7 +53,7 @@ const FORBIDDEN: readonly World[] = [
   {
     title: 'the scan began before the death',
     open: () => openChanged(5, killLast, changing('ranges', { interval: 600 })),
-    next: `${KEEP} node 5 went down after the last range scan: wait for the next one.`,
+    next: `${KEEP} node 5 went down after the last range scan; the next one tells more.`,
   },
   {
     title: 'no ranges are read',

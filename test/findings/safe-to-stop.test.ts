@@ -226,7 +226,7 @@ const UNKNOWN: readonly (World & { readonly reason: string })[] = [
     title: 'a node has gone down since the scan',
     open: () =>
       openChanged(5, ({ world }) => world.killNode(5), changing('ranges', { interval: 600 })),
-    reason: 'node 5 went down after the last range scan: wait for the next one',
+    reason: 'node 5 went down after the last range scan; the next one tells more',
   },
   {
     title: 'the ranges of a node cannot be read',

@@ -81,7 +81,7 @@ const REASONS: readonly (readonly [reason: string, answer: 'no' | 'unknown', giv
   ],
   ['the last range scan ended 2 min 41 s ago', 'unknown', { scan: { ageSeconds: 161 } }],
   [
-    'node 3 went down after the last range scan: wait for the next one',
+    'node 3 went down after the last range scan; the next one tells more',
     'unknown',
     { statuses: ['live', 'live', 'dead', 'dead'] },
   ],
