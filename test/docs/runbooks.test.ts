@@ -98,6 +98,10 @@ describe('a runbook', () => {
     },
   );
 
+  test('warns of the restart of one node, which can be too many, not only of all', () => {
+    expect(PAGES.filter((page) => /restart (?:all|several) nodes/i.test(read(page)))).toEqual([]);
+  });
+
   test('on a full disk drains the node before it stops', () => {
     expect(read('CrdbStoreDiskLow.md')).toMatch(
       /--safe-to-stop.*cockroach node drain.*stop the process/,
