@@ -103,7 +103,7 @@ function localitiesOf({ locality }: ClusterNode): string[] {
 
 function addRange(state: WorldState, domain: Domain, range: Range, live: readonly Replica[]): void {
   const stays = (replica: Replica): boolean => votes(replica) && !domain.inside.has(replica.nodeId);
-  if (!live.some(stays)) domain.allReplicas += 1;
+  if (live.every(({ nodeId }) => domain.inside.has(nodeId))) domain.allReplicas += 1;
   if (!isLed(state, range, votes)) domain.withoutQuorum += 1;
   else if (!isLed(state, range, stays)) domain.quorum += 1;
 }

@@ -23,7 +23,6 @@ export function compareFigures(
     if (actual !== expected) found.push(`${what}: ${actual}, in truth ${expected}`);
   };
   const { lost } = dependence;
-  const isDamaged = dependence.withoutQuorum.length + dependence.servingNothing.length > 0;
   const isWhole = lost.length === 0;
   compare('key space complete', metrics.value('crdb_range_key_space_complete'), isWhole ? 1 : 0);
   const gap = metrics.value('crdb_range_key_space_gap');
@@ -38,8 +37,6 @@ export function compareFigures(
       without_quorum: domain.withoutQuorum,
     };
     for (const [effect, expected] of Object.entries(effects)) {
-      // Of a range without a leader no replica is live for the exporter.
-      if (effect === 'all_replicas' && isDamaged) continue;
       const actual = metrics.value('crdb_node_dependent_ranges', { node_id, effect });
       compare(`node ${node_id} ${effect}`, actual, expected);
     }
@@ -50,7 +47,6 @@ export function compareFigures(
       ['quorum', domain.quorum],
       ['all_replicas', domain.allReplicas],
     ] as const) {
-      if (effect === 'all_replicas' && isDamaged) continue;
       const actual = metrics.value('crdb_locality_dependent_ranges', { tier, locality, effect });
       compare(`${locality} ${effect}`, actual, expected);
     }

@@ -16,8 +16,10 @@ interface LiveNode extends NodeDomain {
 export interface VerifiedRange extends RangeReplicas {
   /** Ids of the nodes by place. */
   readonly nodes: readonly number[];
-  /** The places on live nodes; those that are stuck included. */
+  /** The places on live nodes. */
   readonly live: number;
+  /** Those of them whose nodes have the replica, also one that is stuck: its data is there. */
+  readonly held: number;
   /** It has replicas without a place, so that a last one cannot be told. */
   readonly hasUnplaced: boolean;
   /** A replica reports it as unavailable. */
@@ -93,9 +95,9 @@ export class DependenceCounter implements Dependence {
   }
 }
 
-/** Whether no replica that serves is left without these places. */
-function losesAll({ serving, hasUnplaced }: VerifiedRange, stopped: number): boolean {
-  return !hasUnplaced && (serving & ~stopped) === 0;
+/** Whether no live replica is left without these places. */
+function losesAll({ held, hasUnplaced }: VerifiedRange, stopped: number): boolean {
+  return !hasUnplaced && (held & ~stopped) === 0;
 }
 
 /** The places of the node in this place: two while a replica moves between two of its stores. */

@@ -121,13 +121,15 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
     if (((repeated?.get(nodeId) ?? 0) & STUCK) !== 0) stuck |= 1 << place;
   }
   // A replica that its live node does not have is lost. Example: node 3 runs again without the disk of one of its stores.
-  const serving = live & (reported[slot] ?? 0) & ~stuck;
+  const held = live & (reported[slot] ?? 0);
+  const serving = held & ~stuck;
   const range = { voters: voters[slot] ?? 0, votersBefore: votersBefore[slot] ?? 0, serving };
   let servesNothing = repeated !== undefined && isLeaderStuck(scan, slot, repeated);
   if (isVerified) {
     const hasQuorum = judged.dependence.add({
       ...range,
       live,
+      held,
       nodes,
       hasUnplaced: (replicas[slot] ?? 0) > PLACES,
       isUnavailable: ((problems[slot] ?? 0) & UNAVAILABLE) !== 0,

@@ -80,6 +80,28 @@ describe('ranges that serve nothing', () => {
     expect(dependent).toEqual({ '1 quorum': 5, '2 quorum': 5 });
   });
 
+  test('keep the data of their stuck replicas: no node has the last live one', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, { ...five, holders: many(5, [1, 2]), down: { 3: DEAD } });
+    cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: 0 } });
+    cluster.nodes = cluster.nodes.map((node) => ({
+      ...node,
+      ranges: [1, 2, 3, 4, 5]
+        .filter(() => node.nodeId !== 3)
+        .map((rangeId) =>
+          replica({
+            rangeId,
+            nodeId: node.nodeId,
+            storeId: Number(node.nodeId),
+            problems: { no_raft_leader: true },
+          }),
+        ),
+    }));
+    const { of, dependent } = await scan(cluster);
+    expect(of('crdb_ranges_serving_nothing')).toEqual(['5']);
+    expect(dependent).toEqual({ '1 without_quorum': 5, '2 without_quorum': 5 });
+  });
+
   test('are not verified where a suspect does not answer a second time', async () => {
     const cluster = fakeCluster([]);
     show(cluster, { ...five, problems: { no_raft_leader: true } });
