@@ -26,7 +26,9 @@ const CLASSES = AGING + 1;
 export const SUSPECTS: ReadonlySet<number> = new Set([UNKNOWN, UNCONFIRMED, LOST_MEMBER, SUSPECT]);
 /** What a scan waits for, without what is only old: a pause of the exporter must not make all ranges urgent. */
 export const URGENT: ReadonlySet<number> = new Set([...SUSPECTS, NAMES_DOWN]);
-const ALL: ReadonlySet<number> = new Set([...URGENT, TOO_OLD, EXPIRING, OLD, AGING]);
+/** Not certain until it is read. */
+const UNCERTAIN: ReadonlySet<number> = new Set([...URGENT, TOO_OLD]);
+const ALL: ReadonlySet<number> = new Set([...UNCERTAIN, EXPIRING, OLD, AGING]);
 
 /** Ranges that are planned at a time. */
 const MAX_PLANNED = 20_000;
@@ -43,7 +45,7 @@ export interface PlanBasis {
   readonly askedBefore: (rangeId: number) => number;
 }
 
-/** Ranges that one node is asked for. */
+/** What to read next. */
 export interface DescriptorPlan {
   /** Number of ranges whose replicas are not certain until they are read. */
   readonly due: number;
@@ -70,16 +72,20 @@ export function* planDescriptors(
       if (key !== NOT_DUE) counts[key] = (counts[key] ?? 0) + 1;
     }
   });
-  const due = countClasses(counts, new Set([...URGENT, TOO_OLD]));
-  const wanted = countClasses(counts, new Set([...classes].filter((each) => each !== AGING)));
+  const due = countRanges(counts, (key) => UNCERTAIN.has(classAt(key)));
+  const wanted = countRanges(counts, (key) => classAt(key) !== AGING && classes.has(classAt(key)));
   if (wanted === 0) return { due, wanted, batches: [] };
   const last = lastPlanned(counts, classes);
+  let leftOfLast = last.count;
   const planned: { readonly slot: number; readonly key: number }[] = [];
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
       const key = keyOf(basis, slot);
-      if (key > last.key || !classes.has(Math.floor(key / AGES))) continue;
-      if (key === last.key && (last.room -= 1) < 0) continue;
+      if (key > last.key || !classes.has(classAt(key))) continue;
+      if (key === last.key) {
+        if (leftOfLast === 0) continue;
+        leftOfLast -= 1;
+      }
       planned.push({ slot, key });
     }
   });
@@ -87,10 +93,13 @@ export function* planDescriptors(
   return { due, wanted, batches: groupByNode(basis, planned, batchSize) };
 }
 
-function countClasses(counts: Uint32Array, classes: ReadonlySet<number>): number {
-  return counts.reduce((all, count, key) => {
-    return classes.has(Math.floor(key / AGES)) ? all + count : all;
-  }, 0);
+function countRanges(counts: Uint32Array, isMeant: (key: number) => boolean): number {
+  return counts.reduce((all, count, key) => (isMeant(key) ? all + count : all), 0);
+}
+
+/** The class of a key. */
+function classAt(key: number): number {
+  return Math.floor(key / AGES);
 }
 
 /** The class and, in it, the age: the smaller, the more urgent. */
@@ -120,18 +129,18 @@ function classOf({ known, verification, ages, nowTick }: PlanBasis, slot: number
   return readTick < nowTick - ages.maxAge / 4 ? AGING : NOT_DUE;
 }
 
-/** The key up to which the plan has room, and for how many ranges of that key. */
+/** The last key that is planned, and how many of its ranges: the most that a plan has ends there. */
 function lastPlanned(
   counts: Uint32Array,
   classes: ReadonlySet<number>,
-): { readonly key: number; room: number } {
-  let room = MAX_PLANNED;
+): { readonly key: number; readonly count: number } {
+  let left = MAX_PLANNED;
   for (let key = 0; key < counts.length; key += 1) {
-    const count = classes.has(Math.floor(key / AGES)) ? (counts[key] ?? 0) : 0;
-    if (count >= room) return { key, room };
-    room -= count;
+    const count = classes.has(classAt(key)) ? (counts[key] ?? 0) : 0;
+    if (count >= left) return { key, count: left };
+    left -= count;
   }
-  return { key: counts.length, room };
+  return { key: counts.length, count: left };
 }
 
 /** Ranges that are only aging fill the batches of nodes that have others, and make none of their own. */
