@@ -219,21 +219,22 @@ export class DescriptorReader {
       return outcome === 'read' ? batch.rangeIds.length : 0;
     };
     const canGoOn = (): boolean => queue.length > 0 && !this.#isOver && !signal.aborted;
-    const work = async (first: NodeBatch): Promise<number> => {
-      let ranges = await read(first);
-      if (isPaused) return ranges;
-      while (canGoOn()) {
-        const batch = queue.shift();
-        if (batch !== undefined) ranges += await read(batch);
-      }
+    const readNext = async (): Promise<number> => {
+      const batch = queue.shift();
+      return batch === undefined ? 0 : read(batch);
+    };
+    const readAllLeft = async (): Promise<number> => {
+      let ranges = await readNext();
+      while (canGoOn()) ranges += await readNext();
       return ranges;
     };
     while (canGoOn()) {
       if (isPaused) await this.#rest(signal);
       if (signal.aborted) return;
       const startedMs = runningMs();
-      const ranges = sum(await Promise.all(queue.splice(0, options.concurrency).map(work)));
-      this.#planRest(runningMs() - startedMs, ranges);
+      const work = isPaused ? readNext : readAllLeft;
+      const ranges = await Promise.all(Array.from({ length: options.concurrency }, work));
+      this.#planRest(runningMs() - startedMs, sum(ranges));
     }
   }
 
