@@ -13,7 +13,7 @@ import {
   formatRanges,
   plural,
 } from '../format.ts';
-import { median, sum } from '../numbers.ts';
+import { largest, median, sum } from '../numbers.ts';
 import type { Check } from './check.ts';
 import type { Observation } from './observation.ts';
 
@@ -144,7 +144,7 @@ function findHotspots(
     });
   });
   if (hot.length === 0) return undefined;
-  const worst = hot.reduce((most, { excess }) => Math.max(most, excess), 0);
+  const worst = largest(hot.map(({ excess }) => excess)) ?? 0;
   const nodeIds = hot.map(({ id }) => id);
   const carry = plural(hot.length, 'carries', 'carry');
   const load = `${carry} up to ${formatNumber(worst)} times the load of the other nodes in the region`;
@@ -158,23 +158,25 @@ const BUSY_SECONDS = 90 * 60 + waitSeconds('CrdbNodeHotspot');
 function findBusyNodes(observation: Observation): ReturnType<Check['find']> {
   const { fresh, thresholds, isHeavyJobRunning, ranges, nodes } = observation;
   if (isHeavyJobRunning) return undefined;
-  const hot = ranges && findHotspots(ranges.scanned, nodes, thresholds);
-  const known = new Set(typeof hot === 'object' ? hot.nodeIds : []);
   const used = fresh.flatMap((node) => {
     const cpu = node.metrics.get('sys.cpu.combined.percent-normalized');
     return livenessOf(node) === 'live' && cpu !== undefined
       ? [{ id: node.id, region: regionOf(node), cpu }]
       : [];
   });
-  const busy = [...Map.groupBy(used, ({ region }) => region).values()].flatMap((members) => {
+  const allBusy = [...Map.groupBy(used, ({ region }) => region).values()].flatMap((members) => {
     const usual = median(members.map(({ cpu }) => cpu)) ?? 0;
     return members.flatMap(({ id, cpu }) => {
       const excess = cpu - usual;
-      return excess > thresholds.hotspot_cpu_only && !known.has(id) ? [{ id, excess }] : [];
+      return excess > thresholds.hotspot_cpu_only ? [{ id, excess }] : [];
     });
   });
+  if (allBusy.length === 0) return undefined;
+  const hot = ranges && findHotspots(ranges.scanned, nodes, thresholds);
+  const known = new Set(typeof hot === 'object' ? hot.nodeIds : []);
+  const busy = allBusy.filter(({ id }) => !known.has(id));
   if (busy.length === 0) return undefined;
-  const worst = busy.reduce((most, { excess }) => Math.max(most, excess), 0);
+  const worst = largest(busy.map(({ excess }) => excess)) ?? 0;
   const nodeIds = busy.map(({ id }) => id);
   const use = plural(nodeIds.length, 'uses', 'use');
   return {
