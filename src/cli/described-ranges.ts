@@ -72,10 +72,7 @@ function toReport(nodeId: number, descriptor: RangeDescriptor): DescriptorReport
     from_node_id: nodeId,
     is_from_leaseholder: descriptor.isFromLeaseholder,
     replicas: descriptor.replicas
-      .map(({ nodeId: node_id, type = -1 }) => ({
-        node_id,
-        type: TYPES[type] ?? `type ${type}`,
-      }))
+      .map(({ nodeId: node_id, type = -1 }) => ({ node_id, type: TYPES[type] ?? `type ${type}` }))
       .toSorted((a, b) => a.node_id - b.node_id),
   };
 }

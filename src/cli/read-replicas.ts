@@ -236,14 +236,17 @@ export function noteScanCost(
   const read = list.filter((node) => REACHABLE.has(livenessOf(node)));
   const count = (key: string) => sum(read.map((node) => sumOfStores(node, key) ?? 0));
   const [replicas, leases] = [count('replicas'), count('replicas.leaseholders')];
-  const size = `: about ${formatCount(replicas)} replicas, ${formatBytes(replicas * TYPICAL_REPLICA_BYTES)}`;
-  const described = `, and ${formatCount(leases)} descriptors, ${formatBytes(leases * TYPICAL_DESCRIPTOR_BYTES)}`;
-  const more = isDescribed && leases > 0 ? described : '';
+  const size =
+    replicas === 0
+      ? ''
+      : `: about ${formatCount(replicas)} replicas, ${formatBytes(replicas * TYPICAL_REPLICA_BYTES)}`;
+  const more =
+    leases === 0 || !isDescribed
+      ? ''
+      : `, and ${formatCount(leases)} descriptors, ${formatBytes(leases * TYPICAL_DESCRIPTOR_BYTES)}`;
   const tables =
     zones === 0 ? '' : `, and the zones of up to ${formatCount(zones)} tables one by one`;
-  note(
-    `reads all ranges of ${read.length} nodes${replicas === 0 ? '' : size}${more}${tables}; Ctrl-C cancels`,
-  );
+  note(`reads all ranges of ${read.length} nodes${size}${more}${tables}; Ctrl-C cancels`);
 }
 
 /** Lists the nodes, and prints what a scan of them costs. */
