@@ -163,7 +163,7 @@ export class CloudControl {
   }
 }
 
-/** Of the 404 of the service only that says that there is no assistant whose message is not that there is no such cluster. */
+/** A 404 of the service means that there is no assistant, unless its message is that there is no such cluster. */
 function isNone(error: unknown): boolean {
   if (!(error instanceof RequestError) || error.status !== 404) return false;
   const message = readNotFound(error.serverText);

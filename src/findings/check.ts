@@ -8,7 +8,10 @@ import type { Problem } from './status.ts';
 /** A problem with the severity that it has now; it waits like its alert of that severity, unless it says how long. */
 type Found = Pick<Problem, 'text' | 'level' | 'normalSeconds' | 'nodeIds' | 'since'>;
 
-/** A condition of a cluster, which is normal for as long as its alert waits, unless it says how long. The key of its problem is the name of the alert, unless that has several conditions. */
+/**
+ * A condition of a cluster, which is normal for as long as its alert waits, unless it says how long. The key of its problem is the
+ * name of the alert, unless that has several conditions.
+ */
 export interface Check extends Pick<
   Problem,
   'about' | 'level' | 'normalSeconds' | 'alertKnowsMore' | 'worsens' | 'next'

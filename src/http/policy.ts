@@ -10,7 +10,8 @@ import {
 import type { HttpRequest } from './request.ts';
 
 // What is sent more than once, what is left alone, and for how long. A failed request
-// 1. goes to the next URL at once (`goesToNextUrl`), as long as there is one, unless it may change something (`mayBeRepeated`);
+// 1. goes to the next URL at once (`goesToNextUrl`), as long as there is one, unless it may have changed something
+//    (`mayBeRepeated`);
 // 2. is sent again after a short wait (`retryReason`), if the budget of retries allows it;
 // 3. fails. The next request of its kind begins at another URL (health.ts).
 // Example with two URLs: A refuses the connection, so B gets the request at once. B responds 503: some 100 ms later the
@@ -59,8 +60,8 @@ const LASTING_STATUSES: ReadonlySet<number | undefined> = new Set([401, 403, 404
 
 /**
  * Whether another URL may do better now. One gateway may wrongly answer 500, 401 or 403 to everything, and a proxy may not
- * pass on the pages beside the API v2. If two URLs give the same status, it is that of the cluster: `previous` is the failure at the URL before. What hangs would cost its time again
- * at each URL.
+ * pass on the pages beside the API v2. If two URLs give the same status, it is that of the cluster: `previous` is the failure at
+ * the URL before. What hangs would cost its time again at each URL.
  */
 export function goesToNextUrl(
   request: HttpRequest,
@@ -96,7 +97,8 @@ export function isRefusal({ endpoint, sentToken }: HttpRequest, { reason }: Requ
 
 /**
  * Why a failure is worth a retry; undefined when it is not: 429, 502, 503, 504 and failures of the network may pass. A 500
- * stands for a dead target or a missing privilege. The login is slow and waits for the next poll.
+ * stands for a dead target or a missing privilege. A POST is only sent again if the server has surely not begun with it: 429, or
+ * no connection. That holds for the login, too, which is slow.
  */
 export function retryReason(error: RequestError, request: HttpRequest): RetryReason | undefined {
   if (isNodeTimeout(error, request)) return undefined;

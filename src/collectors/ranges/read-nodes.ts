@@ -114,7 +114,7 @@ function nextFirst(
   return next ?? order[1] ?? 0;
 }
 
-/** Why too little was read to publish it: fewer than half of the nodes. Sums over the nodes need all of them. */
+/** Why too little was read to publish it: fewer than half of the nodes. */
 export function scanFailure({ nodes, failed }: ReadNodes): RequestError | undefined {
   const planned = nodes.length + failed.length;
   if (nodes.length * 2 >= planned) return undefined;
