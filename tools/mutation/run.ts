@@ -25,8 +25,12 @@ const ROOT = path.join(import.meta.dirname, '..', '..');
 const WORKERS = 2;
 /** Tests that run before the other near ones. */
 const NEAREST = 5;
+/** The first failure decides. */
+const UNTIL_FAILED = ['--bail=1'];
 /** Near tests are short. */
-const FAST = ['--no-isolate', '--testTimeout=12000', '--hookTimeout=12000'];
+const FAST = [...UNTIL_FAILED, '--no-isolate', '--testTimeout=12000', '--hookTimeout=12000'];
+/** How often the tests that failed without a mutant are run again: a busy machine makes some fail. */
+const BASELINE_RERUNS = 2;
 /** Tests that take this much longer than without a mutant do not end. */
 const [SLOWER, GRACE_SECONDS] = [4, 30];
 const NOT_COPIED = ['.git', 'node_modules', 'dist', 'coverage'];
@@ -133,9 +137,11 @@ function createCopy(name: string): Copy {
 /** Runs all tests without a mutant, which notes how long each takes. */
 async function measureBaseline(): Promise<void> {
   const shares = await Promise.all(
-    copies.map((copy, index) => {
-      const share = tests.filter((_, place) => place % WORKERS === index);
-      return findFailing(copy, share);
+    copies.map(async (copy, index) => {
+      let failed: readonly string[] = tests.filter((_, place) => place % WORKERS === index);
+      for (let rerun = 0; rerun <= BASELINE_RERUNS && failed.length > 0; rerun += 1)
+        failed = await runTests(copy, failed, []);
+      return failed;
     }),
   );
   const failed = shares.flat();
@@ -191,7 +197,7 @@ async function findKiller(
   copy: Copy,
   mutant: Mutant,
   files: readonly string[],
-  flags: readonly string[] = [],
+  flags: readonly string[] = UNTIL_FAILED,
 ): Promise<string | undefined> {
   const failed = await withMutant(copy, mutant, () => findFailing(copy, files, flags));
   if (failed.length === 0) return undefined;
@@ -204,7 +210,7 @@ async function findKiller(
 async function findFailing(
   copy: Copy,
   files: readonly string[],
-  flags: readonly string[] = [],
+  flags: readonly string[],
 ): Promise<readonly string[]> {
   const failed = files.length === 0 ? [] : await runTests(copy, files, flags);
   if (failed.length === 0) return [];
@@ -213,7 +219,7 @@ async function findFailing(
   return findFailing(copy, others, flags);
 }
 
-/** Resolves to the test files that failed, all of them at the time limit: none when all passed. */
+/** Notes how long test files take. Resolves to those that failed, all of them at the time limit: none when all passed. */
 async function runTests(
   copy: Copy,
   files: readonly string[],
@@ -221,19 +227,24 @@ async function runTests(
 ): Promise<readonly string[]> {
   const report = path.join(copy.temporary, 'report.json');
   rmSync(report, { force: true });
-  const flags = ['--project=together', '--maxWorkers=1', '--bail=1', '--reporter=json', ...more];
+  const flags = ['--project=together', '--maxWorkers=1', '--reporter=json', ...more];
   const args = ['run', ...flags, `--outputFile=${report}`, ...files];
   const limitMs = 1000 * (GRACE_SECONDS + SLOWER * usualSeconds(files));
   const status = await run('vitest', args, { ...copy, limitMs });
   if (status === null || !existsSync(report)) return files;
   const { testResults }: Report = JSON.parse(readFileSync(report, 'utf8'));
-  if (status === 0) {
-    for (const { name, startTime, endTime } of testResults)
-      seconds.set(path.relative(copy.folder, name), (endTime - startTime) / 1000);
-    return [];
+  const failed = testResults.filter(isFailed);
+  for (const result of testResults) {
+    const hasRun = result.assertionResults.some(({ status: each }) => each === 'passed');
+    if (!hasRun || failed.includes(result)) continue;
+    seconds.set(nameOf(copy, result), (result.endTime - result.startTime) / 1000);
   }
-  const failed = testResults.filter(isFailed).map(({ name }) => path.relative(copy.folder, name));
-  return failed.length > 0 ? failed : files;
+  if (status === 0) return [];
+  return failed.length > 0 ? failed.map((result) => nameOf(copy, result)) : files;
+}
+
+function nameOf({ folder }: Copy, { name }: Report['testResults'][number]): string {
+  return path.relative(folder, name);
 }
 
 function usualSeconds(files: readonly string[]): number {
