@@ -14,6 +14,7 @@ import {
   tableLabels,
 } from '../collectors/ranges/replica.ts';
 import type { FailedNode, RangesResult } from '../collectors/ranges/scan-result.ts';
+import { RangeScan } from '../collectors/ranges/scan.ts';
 import {
   discoverTables,
   formatTableName,
@@ -118,6 +119,8 @@ interface ReplicasRequest {
   readonly names: ReadonlyMap<string, string>;
   readonly onReplica: (replica: Replica) => void;
   readonly onPageEnd?: () => Promise<void>;
+  /** Whether to find out if ranges are missing that no node reports; costs memory for all ranges. */
+  readonly checksKeys?: boolean | undefined;
 }
 
 /** The nodes whose replicas are not in the output. */
@@ -128,6 +131,8 @@ export interface MissingNodes {
   readonly skipped: readonly number[];
   /** The failures of the others, whose replicas are missing or incomplete, by node. */
   readonly failed: ReadonlyMap<number, RequestDiagnosis>;
+  /** Whether the ranges join from the first key to the last; unknown unless that was checked and all nodes were read. */
+  readonly keySpace: 'complete' | 'incomplete' | 'unknown';
 }
 
 /**
@@ -137,16 +142,31 @@ export interface MissingNodes {
 export async function readRanges(
   target: ClusterTarget,
   output: string,
-  { nodeId: onlyNode, rangeIds, names, onReplica, onPageEnd }: ReplicasRequest,
+  { nodeId: onlyNode, rangeIds, names, onReplica, onPageEnd, checksKeys = false }: ReplicasRequest,
 ): Promise<MissingNodes> {
   const { api, config, stats } = target;
-  const { toScan, toSkip: skipped } = await chooseNodes(target, onlyNode);
+  const list = await chooseNodes(target, onlyNode);
+  const { toScan, toSkip: skipped } = list;
   const { urls = [], max_concurrent_requests: most = 1 } = config.cluster_api ?? {};
-  const options = { ...wholeLists(config), concurrency: rangeIds === undefined ? 1 : most };
+  const options = {
+    ...wholeLists(config),
+    ...NO_LISTS,
+    concurrency: rangeIds === undefined ? 1 : most,
+  };
   const isWanted = (rangeId = 0): boolean => rangeIds?.includes(rangeId) ?? true;
-  const { failed } = await withProgress('replicas', output, (advance, scanProgress) => {
+  const read = await withProgress('replicas', output, async (advance, scanProgress) => {
     const state = ranges.createState();
-    const context = collectorPoll(stats, { options, state, urls: urls.length, scanProgress });
+    const context = collectorPoll(stats, {
+      options,
+      state,
+      urls: urls.length,
+      scanProgress,
+      descriptors: 'none',
+    });
+    const isWholeCluster = onlyNode === undefined;
+    const scan = checksKeys
+      ? new RangeScan(context, { ...list, isWholeCluster, isAssigned, failure: undefined })
+      : undefined;
     const reader = {
       shape: replicaDetails,
       rangeIds,
@@ -159,21 +179,31 @@ export async function readRanges(
         if (isWanted(element.desc.range_id)) onReplica(toReplica(element, names));
       },
     };
-    return readNodes(context, toScan, async (nodeId, firstUrl) => {
-      const request = { api, context, nodeId, firstUrl, isAssigned: () => true };
-      const node = await readNode(request, reader);
+    const reading = await readNodes(context, toScan, async (nodeId, firstUrl) => {
+      const node = await readNode({ api, context, nodeId, firstUrl, isAssigned }, reader);
+      if (scan !== undefined) return scan.commit(node);
       node.replicas.free();
       return node.totals;
     });
+    const summary = await scan?.end(api, reading.nodes, reading.failed);
+    return { ...reading, keys: summary?.cluster?.keySpace };
   });
   stats.signal.throwIfAborted();
+  const { failed, keys } = read;
   const failures = failed.map(({ nodeId, failure }) => {
     const diagnosis = diagnose(failure, ranges, config, { hasWorked: true });
     if (diagnosis === undefined || failed.length === toScan.length) throw failure;
     return [nodeId, diagnosis] as const;
   });
-  return { live: new Set(toScan), skipped, failed: new Map(failures) };
+  const keySpace = keys === undefined ? 'unknown' : keys.isComplete ? 'complete' : 'incomplete';
+  return { live: new Set(toScan), skipped, failed: new Map(failures), keySpace };
 }
+
+/** A command reads all nodes by itself. */
+const isAssigned = (): boolean => true;
+
+/** What a scan ranks is not shown. */
+const NO_LISTS = { hot_ranges: 0, problem_ranges: 0, top_tables: 0 } as const;
 
 /** The options of a scan by a command: each list in one response, whatever the route of the exporter. */
 function wholeLists(config: ClusterConfig) {
@@ -189,7 +219,7 @@ function wholeLists(config: ClusterConfig) {
 async function chooseNodes({ api, stats }: ClusterTarget, nodeId: number | undefined) {
   const list = await listNodes(api, stats);
   if (nodeId === undefined) return list;
-  if (list.toScan.includes(nodeId)) return { toScan: [nodeId], toSkip: [] };
+  if (list.toScan.includes(nodeId)) return { ...list, toScan: [nodeId], toSkip: [] };
   if (list.toSkip.includes(nodeId)) {
     throw new CommandError(
       `node ${nodeId} is not live, so its ranges cannot be read; see \`nodes\``,

@@ -116,10 +116,12 @@ async function printReplicas(
       if (hottest.length > HOT_SLACK * hot) hottest = takeHottest(hottest, hot);
     },
     onPageEnd: () => listing.drained(),
+    checksKeys: problems && nodeId === undefined,
   });
   for (const replica of takeHottest(hottest, hot ?? 0)) listing.add(replica);
   const counts = before && { ranges_before: before.size, ranges_now: now, stayed };
-  await listing.close({ ...counts, ...listFailures(missing) });
+  const keys = problems && { key_space: missing.keySpace };
+  await listing.close({ ...counts, ...keys, ...listFailures(missing) });
   if (before !== undefined) {
     const [was, is, same] = [before.size, now, stayed].map(formatCount);
     note(
@@ -127,8 +129,25 @@ async function printReplicas(
     );
   }
   noteMissingNodes(missing);
-  if (problems && missing.skipped.length > 0)
-    note('ranges that only these nodes hold are not listed: the status page names lost ranges');
+  if (problems) noteMissingRanges(missing);
+}
+
+/** Prints whether ranges are missing that no node reports: those are in no list. */
+function noteMissingRanges({ keySpace, skipped }: MissingNodes): void {
+  if (keySpace === 'incomplete') {
+    const it = plural(skipped.length, 'it', 'them');
+    const down =
+      skipped.length === 0 ? '' : `; start ${formatNodes(skipped)}, and do not decommission ${it}`;
+    note(
+      `ranges may be missing that no node reports: the keys of those that were read do not join (if that is so twice, it is no split or merge)${down}; the status page names them where it can`,
+    );
+  } else if (skipped.length > 0) {
+    note(
+      keySpace === 'complete'
+        ? 'no range is missing: the keys of those that were read join'
+        : 'ranges that only these nodes hold are not listed: the status page names lost ranges',
+    );
+  }
 }
 
 /** The ranges of the node; resolves when the time has passed after which they are read again. */

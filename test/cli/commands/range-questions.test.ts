@@ -10,6 +10,15 @@ async function open(nodes: number): Promise<Simulator> {
   return simulator;
 }
 
+/** The listing after these nodes went down, which alone held the range 12. */
+async function listWithout(...nodeIds: readonly number[]) {
+  const simulator = await open(5);
+  for (let id = 1; id <= 60; id += 1) simulator.world.placeRange(id, [1, 2, 3]);
+  simulator.world.placeRange(12, [4, 5]);
+  for (const id of nodeIds) simulator.world.killNode(id);
+  return ['ranges', '--problems', await configFlag(simulator)];
+}
+
 /** The ids of the ranges of a table. */
 function rangesOf(simulator: Simulator, name: string): number[] {
   const { tables, ranges } = simulator.world.state;
@@ -90,6 +99,36 @@ describe('ranges --few-voters', () => {
       const { code, err } = await runHere(['ranges', ...more, '--few-voters', config]);
       expect([code, err]).toEqual([2, expect.stringContaining('--few-voters is about all ranges')]);
     }
+  });
+});
+
+describe('ranges --problems', () => {
+  const MISSING =
+    'ranges may be missing that no node reports: the keys of those that were read do not join';
+
+  test('says that ranges are missing, which no live node can list', async () => {
+    const args = await listWithout(4, 5);
+    const { code, err } = await runHere(args);
+    expect(code).toBe(0);
+    expect(err).toContain(MISSING);
+    expect(err).toContain('start nodes 4 and 5, and do not decommission them');
+    const { out } = await runHere([...args, '--output', 'json']);
+    expect(JSON.parse(out)).toMatchObject({ key_space: 'incomplete', skipped_nodes: [4, 5] });
+  });
+
+  test('says that none is missing, whatever is down', async () => {
+    const args = await listWithout(5);
+    const { err } = await runHere(args);
+    expect(err).toContain('no range is missing: the keys of those that were read join');
+    const { out } = await runHere([...args, '--output', 'json']);
+    expect(JSON.parse(out)).toMatchObject({ key_space: 'complete', skipped_nodes: [5] });
+  });
+
+  test('does not know it from some of the nodes', async () => {
+    const args = await listWithout();
+    const { out, err } = await runHere([...args, '1', '--output', 'json']);
+    expect(JSON.parse(out)).toMatchObject({ key_space: 'unknown' });
+    expect(err).toBe('');
   });
 });
 
