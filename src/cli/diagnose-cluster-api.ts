@@ -1,6 +1,6 @@
 import type { Thresholds } from '../alerts/alert-settings.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
-import { livenessOf, REACHABLE } from '../cockroach/node.ts';
+import { DOWN, livenessOf, REACHABLE } from '../cockroach/node.ts';
 import type { Collector } from '../collectors/collector.ts';
 import { COLLECTORS } from '../collectors/index.ts';
 import { network } from '../collectors/network/collector.ts';
@@ -18,7 +18,7 @@ import { writeDuration } from '../config/values.ts';
 import type { Clients } from '../exporter/clients.ts';
 import { PARTITION } from '../findings/check-network.ts';
 import { nodeProblems, readNodes } from '../findings/node-problems.ts';
-import { UNAVAILABLE } from '../findings/range-problems.ts';
+import { adviseOutage, UNAVAILABLE } from '../findings/range-problems.ts';
 import { findUnreachable } from '../findings/reachability.ts';
 import {
   checkScan,
@@ -143,13 +143,18 @@ async function checkRanges(
     list.add(ranges.request, { verdict: 'skipped', detail: 'no node to query is known' });
     return;
   }
+  const isNodeDown = before.nodes.some((node) => DOWN.has(livenessOf(node)));
   const counted = sum(reachable.map(({ replicas }) => replicas));
   if (scan) noteScanCost(before.nodes);
   // A list in pages shows neither the cost of a whole one nor all replicas.
   const options = { ...collectorOptions(list.config, ranges), page_limit: 0 };
   const shards = { index: 0, count: 1, onlyNode: scan ? undefined : smallest.id };
   const poll = await withProgress('nodes', output, (_advance, scanProgress) =>
-    list.poll(ranges, api, (found) => describeScan(list, found), { options, shards, scanProgress }),
+    list.poll(ranges, api, (found) => describeScan(list, found, isNodeDown), {
+      options,
+      shards,
+      scanProgress,
+    }),
   );
   const { result } = poll;
   if (result?.summary === undefined) return;
@@ -173,7 +178,7 @@ async function checkRanges(
 }
 
 /** Ranges without a quorum are an outage, however well they are read. */
-function describeScan(list: Checklist, result: RangesResult): Verdict {
+function describeScan(list: Checklist, result: RangesResult, isNodeDown: boolean): Verdict {
   const { scanned, failed, summary } = result;
   const where = formatNodes(scanned.map(({ nodeId }) => nodeId));
   const read = `${formatCounted(countReplicas(result), 'replica')} on ${where}`;
@@ -184,7 +189,8 @@ function describeScan(list: Checklist, result: RangesResult): Verdict {
   if (unavailable > 0) {
     const { what, next, alert } = UNAVAILABLE;
     const found = `${detail}; ${formatRanges(unavailable)} ${what}`;
-    return { verdict: 'warning', detail: found, advice: next, alert };
+    const advice = adviseOutage(next, isNodeDown);
+    return { verdict: 'warning', detail: found, advice, alert };
   }
   if (first === undefined) return ok(detail);
   return { verdict: 'warning', detail, advice: list.explain(ranges, first.failure).advice };

@@ -79,7 +79,7 @@ function findProblems(observation: Observation): readonly Problem[] {
     RANGE_CHECKS,
     SESSION_CHECKS,
   ].map((checks) => runChecks(checks, observation));
-  const fromScan = view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list.length) : [];
+  const fromScan = view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list) : [];
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
   const wrongTime = findWrongTime(observation);
   const misdated = findMisdatedRecords(observation);

@@ -7,6 +7,8 @@ import {
   formatTables,
   plural,
 } from '../format.ts';
+import { isDown } from './node-problems.ts';
+import type { NodesStatus } from './node-status.ts';
 import { MAX_NAMED } from './problem.ts';
 import type { Problem, ProblemRangeStatus, RangesStatus, RangeStatus } from './status.ts';
 
@@ -96,30 +98,48 @@ export const STUCK: readonly string[] = ['no_lease', 'no_raft_leader', 'circuit_
 
 /** Problems of ranges that serve nothing. */
 export const OUTAGES: readonly string[] = ['no_live_replica', 'unavailable'];
+
+const NO_NODE_DOWN =
+  'No node is down now: the next scan tells more. If it finds the same, look for stores that are missing, stalled disks and nodes that do not reach each other. Wipe no disk.';
+
+/** The next step of an outage of ranges: nodes can be started only while some are down. */
+export function adviseOutage(next: string, isNodeDown: boolean): string {
+  return isNodeDown ? next : NO_NODE_DOWN;
+}
+
 const SYSTEM_OUTAGE = 'No statement and no login works without the system ranges among these. ';
 
 /**
  * The problems that replicas report, those that a scan proves, and nodes that were not read unless their API is down, which
- * explains them.
+ * explains them. `list` are the nodes as they are known now, which may be later than the scan; undefined without a list.
  */
 export function rangeProblems(
   ranges: RangesStatus,
   isApiDown: boolean,
-  nodeCount = Infinity,
+  list?: NodesStatus['list'],
 ): readonly Problem[] {
   const { problems, oldest, nodes, failedNodes, verification } = ranges;
   const { unavailable = 0 } = problems;
+  const isNodeDown = list === undefined || list.some(isDown);
+  const missing = gapProblems(ranges, isNodeDown);
+  const hasLost = missing.length > 0 || (problems['no_live_replica'] ?? 0) > 0;
   const withoutQuorum = idsWithoutQuorum(oldest);
   const reported = Object.entries(PROBLEM_ISSUES).flatMap(([problem, { what, ...issue }]) => {
     const count = problems[problem] ?? 0;
     if (count === 0) return [];
     const listed = oldest.filter((range) => range.problem === problem);
-    const system = OUTAGES.includes(problem) ? listed.filter(isSystemRange) : [];
+    const isOutage = OUTAGES.includes(problem);
+    const system = isOutage ? listed.filter(isSystemRange) : [];
     const named = [...new Set([...system, ...listed])].slice(0, MAX_NAMED);
     const more = count > named.length ? [`${formatCount(count - named.length)} more`] : [];
     const places = formatList([...named.map(describePosition), ...more]);
     // One or two nodes cannot hold three replicas: that has no alert.
-    const isSmall = problem === 'underreplicated' && nodeCount < 3;
+    const isSmall = problem === 'underreplicated' && (list?.length ?? Infinity) < 3;
+    // No node reports a lost range, so that none counts twice.
+    const counted =
+      problem === 'unavailable' && hasLost
+        ? `${formatCount(count)} other ${plural(count, 'range', 'ranges')}`
+        : formatRanges(count);
     // The ranges that serve nothing have a problem of their own: a replica is stuck beside others that serve.
     const isStuck = STUCK.includes(problem) && verification !== undefined;
     // Without a quorum there is no leader and no lease.
@@ -132,14 +152,14 @@ export function rangeProblems(
         key: `ranges ${problem}`,
         about: 'ranges' as const,
         ...(isSmall && { alert: undefined, level: 'info' as const }),
-        text: `${system.length > 0 ? SYSTEM_OUTAGE : ''}${formatRanges(count)} ${what}. ${places}.`,
-        next: issue.next,
+        text: `${system.length > 0 ? SYSTEM_OUTAGE : ''}${counted} ${what}. ${places}.`,
+        next: isOutage ? adviseOutage(issue.next, isNodeDown) : issue.next,
         since: listed[0]?.firstSeenAt,
         rangeIds: named.map(({ rangeId }) => rangeId),
       },
     ];
   });
-  const found = [...gapProblems(ranges), ...reported, ...servingProblems(ranges)];
+  const found = [...missing, ...reported, ...servingProblems(ranges)];
   if (nodes.failed === 0 || isApiDown) return found;
   const unread: Problem = {
     key: 'unread nodes',
@@ -152,16 +172,30 @@ export function rangeProblems(
   return [...found, unread];
 }
 
-/** Missing ranges whose ids nobody knows: lost ranges that are known have that alert already. */
-function gapProblems({ verification }: RangesStatus): readonly Problem[] {
-  if (verification?.keySpace !== 'gap' || (verification.lost ?? 0) > 0) return [];
+/**
+ * Missing ranges whose ids nobody knows: lost ranges that are known have that alert already. Until three scans have found the
+ * same gap, it is information, unless it is known that no range is lost: then it is a split or a merge.
+ */
+function gapProblems({ verification }: RangesStatus, isNodeDown: boolean): readonly Problem[] {
+  const { keySpace = 'complete', lost } = verification ?? {};
+  const missing = {
+    about: 'ranges',
+    alert: 'CrdbRangesLost',
+    next: adviseOutage(
+      'Start the nodes that are down, and decommission none of them: they may hold the only replicas.',
+      isNodeDown,
+    ),
+  } as const;
+  const text =
+    'Ranges are missing that no node reports: three scans in a row found the same gap in the keys.';
+  if (keySpace === 'gap' && (lost ?? 0) === 0) return [{ ...missing, key: 'key space gap', text }];
+  if (keySpace !== 'incomplete' || lost !== undefined) return [];
   return [
     {
-      key: 'key space gap',
-      about: 'ranges',
-      alert: 'CrdbRangesLost',
-      text: 'Ranges are missing that no node reports: three scans in a row found the same gap in the keys.',
-      next: 'Start the nodes that are down, and decommission none of them: they may hold the only replicas.',
+      ...missing,
+      key: 'open keys',
+      level: 'info',
+      text: 'Ranges may be missing that no node reports: the keys of those that were read do not join. The same gap in three scans in a row proves it.',
     },
   ];
 }

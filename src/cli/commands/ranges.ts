@@ -2,7 +2,9 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import {
+  adviseOutage,
   isSystemRange,
+  OUTAGES,
   PROBLEM_ISSUES,
   STUCK,
   systemRangeName,
@@ -225,7 +227,8 @@ async function printReports(
     const unread = [...missing.failed.keys(), ...missing.skipped].toSorted((a, b) => a - b);
     const descriptors = await readDescriptors(target, replicas);
     const reports = rangeIds.flatMap(
-      (id) => toReport(id, replicas, unread, descriptors.get(id)) ?? [],
+      (id) =>
+        toReport(id, replicas, { unread, skipped: missing.skipped }, descriptors.get(id)) ?? [],
     );
     if (options.output === 'json') await writeJson({ ranges: reports }, 'json');
     else {
@@ -280,7 +283,7 @@ interface RangeReport {
 function toReport(
   rangeId: number,
   all: readonly Replica[],
-  unread: readonly number[],
+  { unread, skipped }: Readonly<Record<'unread' | 'skipped', readonly number[]>>,
   descriptor: DescriptorReport | undefined,
 ): RangeReport | undefined {
   const replicas = all
@@ -303,7 +306,8 @@ function toReport(
       // Without a quorum there is no leader, and nothing is rebuilt: their own steps would be wrong.
       const isEffect =
         names.includes('unavailable') && (STUCK.includes(name) || name === 'underreplicated');
-      return { name, meaning: what, next: isEffect ? 'It follows from the lost quorum.' : next };
+      const advice = OUTAGES.includes(name) ? adviseOutage(next, skipped.length > 0) : next;
+      return { name, meaning: what, next: isEffect ? 'It follows from the lost quorum.' : advice };
     }),
   };
 }

@@ -37,6 +37,13 @@ describe('range', () => {
     ]);
   });
 
+  test('without a quorum although no node is down, advises to start none', async () => {
+    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
+    simulator.world.setProblem(12, 'unavailable', true);
+    const { out } = await runHere(['range', '12', await configFlag(simulator)]);
+    expect(out).toContain('requests wait. No node is down now: the next scan tells more.');
+  });
+
   test('names the ranges of the system', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
     const { out } = await runHere(['range', '1', await configFlag(simulator)]);

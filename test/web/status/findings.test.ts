@@ -189,6 +189,22 @@ function textsOf(status: RangesStatus, isApiDown = false): readonly string[] {
   return texts.map((text) => text.replace(/^.*?: requests wait\. /, ''));
 }
 
+/** The nodes 1 to 3, of which the last one has this liveness. */
+function listNodes(livenessCode: number) {
+  return readNodes(nodesResult(node(1), node(2), node(3, { livenessCode }))).list;
+}
+
+function quorumText(status: RangesStatus): string | undefined {
+  return rangeProblems(status, false).find(({ key }) => key === 'ranges unavailable')?.text;
+}
+
+/** The keys and severities of what a scan finds that proves this. */
+function provenBy(more: Partial<typeof VERIFIED>): readonly string[] {
+  const status = { ...RANGES, verification: { ...VERIFIED, ...more } };
+  const findings = toFindings(rangeProblems(status, false), () => NOW_MS, NOW_MS);
+  return findings.map(({ key, level }) => `${key}: ${level}`);
+}
+
 describe('findings of ranges', () => {
   test.each([
     [1, 1, 'r10 of movr.public.users on node 1.'],
@@ -243,6 +259,37 @@ describe('findings of ranges', () => {
       'ranges no_lease',
       '1 range serves nothing: requests wait or fail. Reported by r13 of x on node 4.',
     ]);
+  });
+
+  test('advise to start nodes only while some are down, whatever the scan before says', () => {
+    const status = {
+      ...rangesWith({ no_live_replica: [1, 1], unavailable: [3, 3] }),
+      verification: { ...VERIFIED, keySpace: 'gap' },
+    } as const;
+    const nextOf = (...list: Parameters<typeof rangeProblems>[2][]) =>
+      rangeProblems(status, false, ...list).map(({ next }) => next);
+    for (const next of [...nextOf(), ...nextOf(listNodes(1))])
+      expect(next).toMatch(/^Start the nodes/);
+    for (const next of nextOf(listNodes(3)))
+      expect(next).toMatch(/^No node is down now: the next scan/);
+    expect(nextOf(listNodes(3))).toHaveLength(3);
+  });
+
+  test('count ranges without a quorum beside those that are lost', () => {
+    const unavailable = rangesWith({ unavailable: [3, 0] });
+    const gap = { ...VERIFIED, keySpace: 'gap' } as const;
+    expect(quorumText(unavailable)).toMatch(/^3 ranges without a quorum/);
+    expect(quorumText({ ...unavailable, verification: gap })).toMatch(/^3 other ranges without/);
+    const lost = rangesWith({ no_live_replica: [1, 0], unavailable: [1, 0] });
+    expect(quorumText(lost)).toMatch(/^1 other range without/);
+  });
+
+  test('tell of open keys as information until three scans prove a gap, where ranges may be lost', () => {
+    expect(provenBy({ keySpace: 'incomplete', lost: undefined })).toEqual(['open keys: info']);
+    expect(provenBy({ keySpace: 'gap', lost: undefined })).toEqual(['key space gap: critical']);
+    // Every member that is down was read before: the keys of a split or a merge are open.
+    expect(provenBy({ keySpace: 'incomplete', lost: 0 })).toEqual([]);
+    expect(provenBy({ keySpace: 'complete' })).toEqual([]);
   });
 
   test('tell of nodes that were not read, unless the API is down', () => {
