@@ -105,7 +105,7 @@ export async function checkClusterApi(
 /** Adds the problems of the nodes, in the words of the status page, and the difference of the clocks. */
 function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds): void {
   // Only a scan of all nodes would show whether a dead node is still needed.
-  const unread = { replicas: undefined, trends: new Map(), damage: undefined };
+  const unread = { replicas: undefined, mostVoters: 0, trends: new Map(), damage: undefined };
   const evidence = { ...unread, doubt: 'whether ranges need their replicas there is not known' };
   const problems = nodeProblems(readNodes(result), evidence, thresholds);
   for (const { text, next, alert } of problems) {

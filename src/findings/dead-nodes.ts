@@ -1,7 +1,7 @@
 import { DEAD, livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
-import { formatNodes, formatRanges, plural } from '../format.ts';
+import { formatCount, formatNodes, formatRanges, plural } from '../format.ts';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';
 
 /**
@@ -54,11 +54,13 @@ export function adviseRemoval(ids: readonly number[]): string {
 
 /**
  * The next step for dead nodes that ranges may need: never to decommission them. Where too few nodes are live, the cluster
- * cannot rebuild their replicas: nodes are added before anything is waited for.
+ * cannot rebuild their replicas: nodes are added before anything is waited for. Example: ranges with 5 voters have lost node
+ * 5, and 4 nodes are live: nothing is rebuilt. With 5 live ones it is, unless their disks are full or zones exclude them.
  */
 export function adviseReturn(
   ids: readonly number[],
   evidence: DeadEvidence,
+  live: number,
   canRebuild = true,
 ): string {
   const it = plural(ids.length, 'it', 'them');
@@ -75,12 +77,16 @@ export function adviseReturn(
   if (damage !== undefined) return `${keep} ${damage}, and ${many}.${add}`;
   if (!canRebuild) return `${keep} ${many}.${add}`;
   const trends = ids.map((id) => evidence.trends.get(id));
-  if (trends.includes('stays'))
-    return `${keep} ${many}, and their number does not fall. Add a node, so that the cluster can replace them.`;
+  const stays = trends.includes('stays') ? ', and their number does not fall' : '';
+  const are = plural(live, 'node is', 'nodes are');
+  if (live < evidence.mostVoters)
+    return `${keep} ${many}${stays}: ${formatCount(live)} ${are} live, and some ranges have ${evidence.mostVoters} voters. If ${they} will not come back, add a node.`;
+  if (stays !== '')
+    return `${keep} ${many}${stays}, although enough nodes are live: look for full stores, and for zone constraints that no live node satisfies.`;
   if (trends.every((trend) => trend === 'falls'))
     return `${keep} ${many}, and their number falls: the cluster is replacing them.`;
   const declared = plural(ids.length, 'the node was', 'the nodes were');
-  return `${keep} ${many}. The cluster began to replace them when ${declared} declared dead, where enough live nodes are left; add one only if ${they} cannot come back and fewer than three are live.`;
+  return `${keep} ${many}. The cluster began to replace them when ${declared} declared dead: enough nodes are live.`;
 }
 
 /** The number of ranges that name a member is watched for so long before it counts as one that stays. */

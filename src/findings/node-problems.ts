@@ -226,7 +226,7 @@ function livenessProblems(
         return [{ ...problem, text: `${text}${left}`, next: `${usual.next}${still}` }];
       }
       const isDead = DEAD.has(status);
-      const advice = isNeeded ? adviseReturn(ids, evidence, canRebuild) : adviseRemoval(ids);
+      const advice = isNeeded ? adviseReturn(ids, evidence, live, canRebuild) : adviseRemoval(ids);
       return [
         {
           ...problem,

@@ -36,6 +36,8 @@ export type Trends = ReadonlyMap<number, 'falls' | 'stays'>;
 export interface DeadEvidence {
   /** Ranges whose last known descriptor names the member, by id; undefined where descriptors are not read. */
   readonly replicas: ReadonlyMap<number, number> | undefined;
+  /** The most voters of one of these ranges; 0 while nobody knows. */
+  readonly mostVoters: number;
   readonly trends: Trends;
   /** Why ranges may need a member that no descriptor names; undefined when none does. */
   readonly doubt: string | undefined;
@@ -45,8 +47,10 @@ export interface DeadEvidence {
 
 export function readDeadEvidence(evidence: StopEvidence, trends: Trends): DeadEvidence {
   const result = evidence.scan?.result;
+  const dependence = result?.summary?.cluster?.dependence;
   return {
-    replicas: result?.summary?.cluster?.dependence?.downReplicas,
+    replicas: dependence?.downReplicas,
+    mostVoters: dependence?.mostVoters ?? 0,
     trends,
     doubt: findScanDoubt(evidence) ?? describeDisagreement(evidence),
     damage: result && findDamage(result),

@@ -104,6 +104,7 @@ function atRisk(nodesPerZone: number): readonly string[] {
       nodes: new Map(list.map(({ id }) => [id, none])),
       localities,
       downReplicas: new Map<number, number>(),
+      mostVoters: 0,
     },
   };
   const ranges = scannedRanges({ ranges: 103, cluster }, []);

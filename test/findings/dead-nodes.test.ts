@@ -38,7 +38,7 @@ const FORBIDDEN: readonly World[] = [
   {
     title: 'ranges still have a replica on the dead node',
     open: () => openChanged(5, killLast, { placed: [1, 2, 5] }),
-    next: `${KEEP} 60 ranges still have a replica there. The cluster began to replace them when the node was declared dead, where enough live nodes are left; add one only if it cannot come back and fewer than three are live.`,
+    next: `${KEEP} 60 ranges still have a replica there. The cluster began to replace them when the node was declared dead: enough nodes are live.`,
   },
   {
     title: 'ranges are without a quorum',

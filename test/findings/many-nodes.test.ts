@@ -41,6 +41,7 @@ function scanOf(ids: readonly number[], localities: ReadonlySet<string>): Cluste
         allReplicas: 0,
       })),
       downReplicas: new Map(ids.filter(isDead).map((id) => [id, 7])),
+      mostVoters: 3,
     },
     descriptors: {
       state: 'read',

@@ -20,6 +20,7 @@ const COMPLETE: ClusterScan = {
     nodes: new Map([1, 2, 3].map((id) => [id, { quorum: 0, allReplicas: 0, withoutQuorum: 0 }])),
     localities: [],
     downReplicas: new Map([[4, 0]]),
+    mostVoters: 0,
   },
   descriptors: { state: 'read', refusal: undefined, failure: undefined, due: 0, perMinute: 12_000 },
   lost: 0,
@@ -196,7 +197,8 @@ describe('ranges without a quorum and the tables that have them', () => {
 
 /** A scan in which so many ranges name the node 4, which is down. */
 function withReplicas(count: number): RangesResult {
-  const dependence = { nodes: new Map(), localities: [], downReplicas: new Map([[4, count]]) };
+  const downReplicas = new Map([[4, count]]);
+  const dependence = { nodes: new Map(), localities: [], downReplicas, mostVoters: 5 };
   return scanOf({ dependence });
 }
 
@@ -207,31 +209,52 @@ describe('the advice about a dead node', () => {
     [
       [186, 150],
       60,
+      5,
       `${START} 150 ranges still have a replica there, and their number falls: the cluster is replacing them.`,
     ],
     [
       [186, 150],
       700,
-      `${START} 150 ranges still have a replica there, and their number does not fall. Add a node, so that the cluster can replace them.`,
+      5,
+      `${START} 150 ranges still have a replica there, and their number does not fall, although enough nodes are live: look for full stores, and for zone constraints that no live node satisfies.`,
+    ],
+    [
+      [186, 150],
+      700,
+      4,
+      `${START} 150 ranges still have a replica there, and their number does not fall: 4 nodes are live, and some ranges have 5 voters. If it will not come back, add a node.`,
     ],
     [
       [186],
       60,
-      `${START} 186 ranges still have a replica there. The cluster began to replace them when the node was declared dead, where enough live nodes are left; add one only if it cannot come back and fewer than three are live.`,
+      4,
+      `${START} 186 ranges still have a replica there: 4 nodes are live, and some ranges have 5 voters. If it will not come back, add a node.`,
+    ],
+    [
+      [186],
+      60,
+      5,
+      `${START} 186 ranges still have a replica there. The cluster began to replace them when the node was declared dead: enough nodes are live.`,
     ],
     [
       [1],
       60,
-      `${START} 1 range still has a replica there. The cluster began to replace them when the node was declared dead, where enough live nodes are left; add one only if it cannot come back and fewer than three are live.`,
+      5,
+      `${START} 1 range still has a replica there. The cluster began to replace them when the node was declared dead: enough nodes are live.`,
     ],
-  ])('after scans with %j ranges and %d s', (counts, seconds, text) => {
-    const trends = new ReplicaTrends();
-    const scans = counts.map(withReplicas);
-    for (const [at, result] of scans.entries()) trends.add(result, at);
-    const evidence = evidenceOf({});
-    const result = scans.at(-1);
-    if (evidence.scan === undefined || result === undefined) throw new Error('no scan');
-    const stop = { ...evidence, scan: { ...evidence.scan, result } };
-    expect(adviseReturn([4], readDeadEvidence(stop, trends.read(seconds * 1000)))).toBe(text);
-  });
+  ])(
+    'after scans with %j ranges and %d s, while %i nodes are live',
+    (counts, seconds, live, text) => {
+      const trends = new ReplicaTrends();
+      const scans = counts.map(withReplicas);
+      for (const [at, result] of scans.entries()) trends.add(result, at);
+      const evidence = evidenceOf({});
+      const result = scans.at(-1);
+      if (evidence.scan === undefined || result === undefined) throw new Error('no scan');
+      const stop = { ...evidence, scan: { ...evidence.scan, result } };
+      expect(adviseReturn([4], readDeadEvidence(stop, trends.read(seconds * 1000)), live)).toBe(
+        text,
+      );
+    },
+  );
 });

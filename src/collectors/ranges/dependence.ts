@@ -1,5 +1,5 @@
 import type { NodeList, Tier } from '../../cockroach/node.ts';
-import { keepsMajority, type RangeReplicas } from './majority.ts';
+import { countPlaces, keepsMajority, type RangeReplicas } from './majority.ts';
 import type { Dependence, LocalityDomain, NodeDomain } from './scan-result.ts';
 
 interface CountedLocality extends LocalityDomain {
@@ -34,6 +34,7 @@ export class DependenceCounter implements Dependence {
   readonly nodes: ReadonlyMap<number, NodeDomain>;
   readonly localities: readonly LocalityDomain[];
   readonly downReplicas: Map<number, number>;
+  mostVoters = 0;
   /** The live nodes by id; an array finds them faster than a Map. */
   readonly #live: LiveNode[] = [];
   /** Scratch space for the localities of the range that is being added. */
@@ -53,10 +54,12 @@ export class DependenceCounter implements Dependence {
     this.downReplicas = new Map(toSkip.map((nodeId) => [nodeId, 0]));
   }
 
-  /** Counts a replica on a member that is not live. */
-  addDown(nodeId: number): void {
+  /** Counts a replica on a member that is not live, of a range with these voters. */
+  addDown(nodeId: number, voters: number): void {
     const count = this.downReplicas.get(nodeId);
-    if (count !== undefined) this.downReplicas.set(nodeId, count + 1);
+    if (count === undefined) return;
+    this.downReplicas.set(nodeId, count + 1);
+    this.mostVoters = Math.max(this.mostVoters, countPlaces(voters));
   }
 
   /** Adds a range. Returns whether it has a majority. */

@@ -94,7 +94,7 @@ function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void
     for (const column of [replicas, voters, votersBefore]) column[slot] = 0;
   if (!isLost(scan, slot)) return;
   const nodes = nodesOf(scan, slot);
-  for (const nodeId of nodes) judged.dependence.addDown(nodeId);
+  for (const nodeId of nodes) judged.dependence.addDown(nodeId, voters[slot] ?? 0);
   judged.lostCount += 1;
   if (judged.lost.length === MAX_LOST) return;
   const tableIndexNumber = tableIndexes[slot] ?? 0;
@@ -108,7 +108,8 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   const live = verification.liveOf(slot);
   const nodes = nodesOf(scan, slot);
   for (let place = 0; place < nodes.length; place += 1) {
-    if ((live & (1 << place)) === 0) judged.dependence.addDown(nodes[place] ?? 0);
+    if ((live & (1 << place)) === 0)
+      judged.dependence.addDown(nodes[place] ?? 0, voters[slot] ?? 0);
   }
   const repeated = confirmed.repeated.get(ids[slot] ?? 0);
   const isVerified =

@@ -194,4 +194,6 @@ export interface Dependence {
   readonly localities: readonly LocalityDomain[];
   /** Ranges whose last descriptor names the member, lost ones included, by id of each member that is not live. */
   readonly downReplicas: ReadonlyMap<number, number>;
+  /** The most voters that one of these ranges has; 0 without any. */
+  readonly mostVoters: number;
 }

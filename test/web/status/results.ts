@@ -288,6 +288,7 @@ export const VERIFIED: NonNullable<RangesStatus['verification']> = {
 /** Nothing is known of dead nodes. */
 export const UNREAD: DeadEvidence = {
   replicas: undefined,
+  mostVoters: 0,
   trends: new Map(),
   doubt: 'there is no current range scan',
   damage: undefined,
