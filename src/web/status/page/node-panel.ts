@@ -37,8 +37,8 @@ export function nodeTable(
 ): Html {
   const marks = lastSeenAt === undefined ? markNodes(findings) : new Map<number, Severity>();
   const rankOf = (node: NodeStatus): number => {
-    const mark = marks.get(node.id) ?? 'live';
-    return Math.min(LEVELS.indexOf(nodeLevel(node)), LEVELS.indexOf(mark));
+    const mark = marks.get(node.id);
+    return Math.min(LEVELS.indexOf(nodeLevel(node, mark)), LEVELS.indexOf(mark ?? 'live'));
   };
   const sorted = list.toSorted((a, b) => rankOf(a) - rankOf(b) || a.id - b.id);
   const unhealthy = list.filter((node) => rankOf(node) < LEVELS.indexOf('live')).length;
@@ -47,7 +47,7 @@ export function nodeTable(
       ? MAX_NODE_ROWS
       : Math.min(MAX_NODE_ROWS, Math.max(MIN_NODE_ROWS, unhealthy));
   const columns =
-    lastSeenAt === undefined ? currentColumns(list, nowMs) : pastColumns(lastSeenAt, nowMs);
+    lastSeenAt === undefined ? currentColumns(list, marks, nowMs) : pastColumns(lastSeenAt, nowMs);
   return html`${table('Nodes', sorted.slice(0, rows), columns, ({ id }) => marks.get(id))}${
     sorted.length > rows && otherNodes(sorted.slice(rows), list)
   }${lastSeenAt === undefined && progress(list, versions, nowMs)}`;
@@ -73,11 +73,12 @@ const VERSION: Column<NodeStatus> = ['Version', ({ build }) => build || '-'];
 
 function currentColumns(
   list: readonly NodeStatus[],
+  marks: ReadonlyMap<number, Severity>,
   nowMs: number,
 ): readonly (Column<NodeStatus> | false)[] {
   return [
     NODE,
-    ['Status', (node) => statusOf(node, nowMs), 'words'],
+    ['Status', (node) => statusOf(node, marks.get(node.id), nowMs), 'words'],
     list.some(({ locality }) => locality !== '') && LOCALITY,
     VERSION,
     ['Uptime', ({ startedAt }) => (startedAt ? relativeTime(startedAt, nowMs) : '-'), 'number'],
@@ -136,24 +137,30 @@ function stateOf({ status }: NodeStatus): string {
   return status === 'decommissioned' ? 'dead, decommissioning begun' : status;
 }
 
-function statusOf(node: NodeStatus, nowMs: number): Html {
+function statusOf(node: NodeStatus, mark: Severity | undefined, nowMs: number): Html {
   const { isStale, recordAt, isRetired } = node;
   const age =
     isStale && recordAt !== undefined && html`, record ${relativeTime(recordAt, nowMs)} old`;
-  return html`${icon(statusLevel(node))} ${stateOf(node)}${age}${isRetired && ', gone for good'}`;
+  const level = statusLevel(node, mark);
+  return html`${icon(level)} ${stateOf(node)}${age}${isRetired && ', gone for good'}`;
 }
 
-/** Severity of the status of a node, as its colour. */
-function statusLevel({ status, isStale, isRetired }: NodeStatus): (typeof LEVELS)[number] {
+/** Severity of the status of a node, as its colour: that of the finding which names a node that is not well. */
+function statusLevel(
+  { status, isStale, isRetired }: NodeStatus,
+  mark?: Severity,
+): (typeof LEVELS)[number] {
   if (isRetired) return 'info';
+  if (status === 'live' && !isStale) return 'live';
+  if (mark !== undefined) return mark;
   if (status === 'dead' || status === 'decommissioned') return 'critical';
   if (status === 'unavailable' || status === 'unknown' || isStale) return 'warning';
-  return status === 'live' ? 'live' : 'info';
+  return 'info';
 }
 
 /** Severity of a node with its figures. */
-function nodeLevel(node: NodeStatus): (typeof LEVELS)[number] {
-  const level = statusLevel(node);
+function nodeLevel(node: NodeStatus, mark?: Severity): (typeof LEVELS)[number] {
+  const level = statusLevel(node, mark);
   const isOver = level !== 'critical' && (node.overLimit ?? []).length > 0;
   return isOver ? 'warning' : level;
 }

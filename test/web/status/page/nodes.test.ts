@@ -115,6 +115,28 @@ test('nodes that findings name come first, with the worst severity as a mark, bu
   expect(past).not.toMatch(/<tr class|class="hidden"/);
 });
 
+test('the sign of a node that is not well has the colour of its mark', () => {
+  const statuses = ['dead', 'dead', 'unavailable', 'draining', 'live'];
+  const list = statuses.map((status, at) => node(at + 1, { status }));
+  const finding = { key: 'k', about: 'nodes', text: '', next: '', since: NOW } as const;
+  const findings = [
+    { ...finding, level: 'warning', nodeIds: [1, 4, 5] },
+    { ...finding, level: 'critical', nodeIds: [2, 3] },
+  ] as const;
+  const { text } = nodeTable({ byStatus: {}, builds: [], list }, findings, Date.parse(NOW));
+  const signs = Array.from(
+    text.matchAll(/n(\d)<\/th>[^]*?<span class="icon (\w+)"/g),
+    ([, id, sign]) => [id, sign],
+  );
+  expect(signs).toEqual([
+    ['2', 'critical'],
+    ['3', 'critical'],
+    ['1', 'warning'],
+    ['4', 'warning'],
+    ['5', 'live'],
+  ]);
+});
+
 test.each([
   [30, 0, 30, ''],
   [31, 0, 10, 'and 21 more nodes, all live'],
