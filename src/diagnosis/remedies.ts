@@ -105,21 +105,16 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'the session token is invalid or expired: create a new one with `cockroach auth-session login USER`',
     ],
     [
-      'user or password',
-      { reasons: ['auth'], endpoints: ['login'] },
-      (failure) =>
-        `user and password were refused: check cluster_api.username and the password; ALTER USER ${grantee(failure.login)} WITH PASSWORD … sets one`,
-    ],
-    [
       'login required',
       { reasons: ['auth'], when: ({ login }) => (login?.username ?? login?.token) === undefined },
       'the cluster requires a login: set cluster_api.username and password_file (--cluster.username and --cluster.password-file)',
     ],
     [
-      'refused session',
+      // A session that was revoked is first refused to a request, and then the login.
+      'user or password',
       { reasons: ['auth'] },
       (failure) =>
-        `the session is refused: it was revoked, or the user or the password was changed: check cluster_api.username and the password; ALTER USER ${grantee(failure.login)} WITH PASSWORD … sets one; else check that all URLs are nodes of the same cluster`,
+        `user and password were refused, or their session was revoked: check cluster_api.username and the password; ALTER USER ${grantee(failure.login)} WITH PASSWORD … sets one; else check that all URLs are nodes of the same cluster`,
     ],
     [
       'virtual cluster',
