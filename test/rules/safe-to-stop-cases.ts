@@ -139,6 +139,12 @@ const WRITTEN: readonly Case[] = [
     {},
     { instance: 'b', status: { 1: 'live', 2: 'draining' } },
   ],
+  [
+    'one of two exporters sees that node 1 drains, the other that both do',
+    '00',
+    { status: { 1: 'draining', 2: 'live' } },
+    { instance: 'b', status: { 1: 'draining', 2: 'draining' } },
+  ],
   ['both nodes drain', '00', { status: { 1: 'draining', 2: 'draining' } }],
   ['a node that was not read drains', '00', { status: { 1: 'live', 2: 'live', 3: 'draining' } }],
   ['node 1 is being decommissioned', '01', { status: { 1: 'decommissioning', 2: 'live' } }],
