@@ -3,7 +3,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
+import { startAlertmanager } from '../e2e/alerts/alertmanager.ts';
 import { hasProgram } from '../support/programs.ts';
+import { eventually } from '../support/prometheus.ts';
 import { run } from './promtool.ts';
 import { readRules, type Rule } from './rule-set.ts';
 
@@ -60,6 +62,39 @@ describe.skipIf(!hasProgram('amtool'))('amtool', () => {
 
   test('routes other alerts to the default receiver', async () => {
     expect(await route({ alertname: 'InstanceDown', severity: 'critical' })).toBe('team');
+  });
+});
+
+/** Which of these alerts, given as `name node`, the example inhibits while all of them fire. */
+async function inhibited(...fired: readonly string[]): Promise<readonly string[]> {
+  await using alertmanager = await startAlertmanager(readFileSync(ALERTMANAGER, 'utf8'));
+  const url = `http://${alertmanager.host}/api/v2/alerts`;
+  const body = fired.map((one) => {
+    const [alertname, node_id = ''] = one.split(' ');
+    const severity = alerts.find(({ alert }) => alert === alertname)?.labels?.['severity'];
+    return { labels: { alertname, node_id, severity, crdb_cluster: 'prod' } };
+  });
+  const headers = { 'content-type': 'application/json' };
+  await fetch(url, { method: 'POST', headers, body: JSON.stringify(body) });
+  return await eventually(async () => {
+    const listed: readonly {
+      readonly labels: Readonly<Record<string, string>>;
+      readonly status: { readonly inhibitedBy: readonly string[] };
+    }[] = JSON.parse(await (await fetch(url)).text());
+    if (listed.length < fired.length) return undefined;
+    return listed
+      .filter(({ status }) => status.inhibitedBy.length > 0)
+      .map(({ labels }) => [labels['alertname'], labels['node_id']].filter(Boolean).join(' '))
+      .toSorted();
+  });
+}
+
+describe.skipIf(!hasProgram('prometheus-alertmanager'))('Alertmanager', () => {
+  test('tells of a slow disk without what it holds up, and of another node', async () => {
+    const effects = ['CrdbHeartbeatSlow 2', 'CrdbLatencyHigh', 'CrdbRequestsStuck'];
+    expect(await inhibited('CrdbStoreDiskSlow 2', ...effects, 'CrdbHeartbeatSlow 3')).toEqual(
+      effects,
+    );
   });
 });
 
