@@ -34,21 +34,9 @@ const findChangefeedLag: Check['find'] = (observation) => {
 const SLOW_DISK =
   'Every write to the ranges of these stores waits: check the volumes and their I/O limits.';
 
-/** The checks of what a node reports. */
+/** The checks of what a node reports: a slow disk before what it holds up. */
 export const NODE_CHECKS: readonly Check[] = [
   CLOCK_OFFSET,
-  {
-    about: 'nodes',
-    alert: 'CrdbHeartbeatSlow',
-    find: atNodes(
-      'fresh',
-      ({ metrics }) => (metrics.get('liveness.heartbeatlatency-p99') ?? NaN) / 1e9,
-      (seconds, { heartbeat }) => seconds > heartbeat,
-      (seconds) => `liveness heartbeats take up to ${formatDuration(seconds)} (p99)`,
-      { isOver: (seconds, { heartbeat_critical: limit }) => seconds > limit },
-    ),
-    next: 'Check disk, CPU and network of these nodes and of the leaseholder of the liveness range (r2): a node that misses its heartbeats loses its leases.',
-  },
   {
     about: 'nodes',
     alert: 'CrdbStoreDiskSlow',
@@ -69,6 +57,18 @@ export const NODE_CHECKS: readonly Check[] = [
       (count) => `up to ${formatCount(count)} operations of the disk were slow in 10 minutes`,
     ),
     next: SLOW_DISK,
+  },
+  {
+    about: 'nodes',
+    alert: 'CrdbHeartbeatSlow',
+    find: atNodes(
+      'fresh',
+      ({ metrics }) => (metrics.get('liveness.heartbeatlatency-p99') ?? NaN) / 1e9,
+      (seconds, { heartbeat }) => seconds > heartbeat,
+      (seconds) => `liveness heartbeats take up to ${formatDuration(seconds)} (p99)`,
+      { isOver: (seconds, { heartbeat_critical: limit }) => seconds > limit },
+    ),
+    next: 'Check disk, CPU and network of these nodes and of the leaseholder of the liveness range (r2): a node that misses its heartbeats loses its leases.',
   },
   {
     about: 'nodes',

@@ -18,6 +18,7 @@ import { isProblem, toFindings } from './problem.ts';
 import { queryProblems } from './query-problems.ts';
 import { rangeProblems } from './range-problems.ts';
 import { sessionProblems } from './session-problems.ts';
+import { leadToDisks } from './slow-disks.ts';
 import type { ClusterReading, ClusterView, CollectorState, Problem } from './status.ts';
 
 /** The state of the cluster and what is wrong; `sinceMs` is when this exporter first saw the state or problem of a key. */
@@ -93,13 +94,11 @@ function findProblems(observation: Observation): readonly Problem[] {
     ...(sourceOf('sql')?.state === 'failing' ? [] : queryProblems(view.queries ?? [], view.name)),
     ...(hiddenSessions === undefined ? [] : [hiddenSessions]),
     ...(view.nodes && view.ranges ? observation.scanProblems : []),
-    ...from('nodes', [
-      ...(view.nodes ? nodeProblems(view.nodes, dead, thresholds, isMisdated) : []),
-      ...ofNodes,
-      ...(wrongTime === undefined ? [] : [wrongTime]),
-    ]),
+    // Of one severity causes are listed before their effects: nodes that are down, then a partition, then slow nodes.
+    ...from('nodes', view.nodes ? nodeProblems(view.nodes, dead, thresholds, isMisdated) : []),
     // Without a list of connections the counts of the nodes tell who reaches whom.
     ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),
+    ...from('nodes', [...leadToDisks(ofNodes), ...(wrongTime === undefined ? [] : [wrongTime])]),
     ...from('ranges', [...fromScan, ...ofRanges]),
     ...(losses && sourceOf('ranges') ? lastKnownLosses(losses, view, nowMs) : []).filter(
       ({ key }) => !fromScan.some((problem) => problem.key === key),

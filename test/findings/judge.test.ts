@@ -148,3 +148,43 @@ test.each([
     });
   },
 );
+
+/** The findings of three nodes, the second one of which sends these metrics. */
+async function findSick(
+  metrics: Readonly<Record<string, number>>,
+  store: Readonly<Record<string, number>> = {},
+) {
+  const sick = {
+    metrics: new Map(Object.entries(metrics)),
+    stores: new Map([['2', new Map(Object.entries(store))]]),
+  };
+  const slow = { metrics: new Map([['liveness.heartbeatlatency-p99', 1e9]]) };
+  const results = { nodes: nodesResult(node(1), node(2, sick), node(3, slow)) };
+  const pollers = await pollersOf({ nodes: 'ok' });
+  return readCluster(polledCluster({ pollers, isUp: true, results }), () => NOW_MS).findings;
+}
+
+describe('of one severity the cause is listed first', () => {
+  const SLOW = { 'liveness.heartbeatlatency-p99': 1e9, 'sql.service.latency-p99': 2e9 };
+
+  test('a slow disk, to which its effects on the same node lead', async () => {
+    const findings = await findSick(SLOW, { 'storage.wal.fsync.latency-p99': 0.5e9 });
+    expect(findings.map(({ level, alert, next }) => [level, alert, next.slice(0, 35)])).toEqual([
+      ['info', 'CrdbStoreDiskSlow', 'Every write to the ranges of these '],
+      ['info', 'CrdbHeartbeatSlow', 'First see the slow disk of node 2. '],
+      ['info', 'CrdbLatencyHigh', 'First see the slow disk of node 2. '],
+    ]);
+    const others = await findSick(SLOW);
+    expect(others.map(({ next }) => next).join(' ')).not.toContain('slow disk of');
+  });
+
+  test('a partition, before the statements that it makes slow', async () => {
+    const parted = { 'rpc.connection.unhealthy': 1, 'rpc.connection.healthy': 1 };
+    const findings = await findSick({ 'sql.service.latency-p99': 2e9, ...parted });
+    expect(findings.map(({ alert }) => alert)).toEqual([
+      'CrdbPartitionSuspected',
+      'CrdbHeartbeatSlow',
+      'CrdbLatencyHigh',
+    ]);
+  });
+});
