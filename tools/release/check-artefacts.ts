@@ -58,7 +58,7 @@ function inspectTarball(file: string, processor: Processor, folder: string): Fin
   const name = path.basename(file, '.tar.gz');
   run('tar', ['-xzf', file, '-C', folder]);
   const machine = readFileSync(path.join(folder, name, 'bin', 'node')).readUInt16LE(18);
-  const program = path.join(folder, name, 'dist', 'main.js');
+  const program = path.join(folder, name, 'dist', 'main.cjs');
   return [
     ...(machine === ELF_MACHINES[processor]
       ? []
