@@ -122,7 +122,7 @@ export function rangeProblems(
   const { unavailable = 0 } = problems;
   const isNodeDown = list === undefined || list.some(isDown);
   const missing = gapProblems(ranges, isNodeDown);
-  const hasLost = missing.length > 0 || (problems['no_live_replica'] ?? 0) > 0;
+  const hasLost = verification?.keySpace === 'gap' || (problems['no_live_replica'] ?? 0) > 0;
   const withoutQuorum = idsWithoutQuorum(oldest);
   const reported = Object.entries(PROBLEM_ISSUES).flatMap(([problem, { what, ...issue }]) => {
     const count = problems[problem] ?? 0;

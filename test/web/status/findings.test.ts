@@ -280,6 +280,8 @@ describe('findings of ranges', () => {
     const gap = { ...VERIFIED, keySpace: 'gap' } as const;
     expect(quorumText(unavailable)).toMatch(/^3 ranges without a quorum/);
     expect(quorumText({ ...unavailable, verification: gap })).toMatch(/^3 other ranges without/);
+    const open = { ...VERIFIED, keySpace: 'incomplete', lost: undefined } as const;
+    expect(quorumText({ ...unavailable, verification: open })).toMatch(/^3 ranges without/);
     const lost = rangesWith({ no_live_replica: [1, 0], unavailable: [1, 0] });
     expect(quorumText(lost)).toMatch(/^1 other range without/);
   });
