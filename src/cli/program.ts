@@ -41,7 +41,7 @@ const COMMANDS: Readonly<
     serve: ['run the exporter (the default command)', () => import('./commands/serve.ts')],
     check: [
       'check the configuration and print every error',
-      async () => ({ define: (await import('./commands/serve.ts')).defineCheck }),
+      () => import('./commands/check-config.ts'),
     ],
     diagnose: [
       'query every endpoint once and report how to fix what fails',

@@ -221,12 +221,15 @@ function applyOverride(document: SourceDocument, { key, value, source }: Overrid
 
 /** Warns of unknown variables that resemble a known one, unless the file names them, as for a secret. */
 function warnOfMistypedVariables({ env, collectors }: WrittenSources, document: SourceDocument) {
+  const prefix = variableOf('');
+  const names = Object.keys(env).filter(
+    (name) => name.startsWith(prefix) && !document.text.includes(name),
+  );
+  if (names.length === 0) return;
   const keys = listConfigKeys(collectors).flatMap(({ variable }) => variable ?? []);
   const known = [CONFIG_FILE.variable, ...keys];
-  const prefix = variableOf('');
-  for (const name of Object.keys(env)) {
-    if (!name.startsWith(prefix) || known.includes(name) || document.text.includes(name)) continue;
-    const ends = known.map((each) => each.slice(prefix.length));
+  const ends = known.map((each) => each.slice(prefix.length));
+  for (const name of names.filter((each) => !known.includes(each))) {
     const nearest = findNearest(name.slice(prefix.length), ends);
     if (nearest === undefined) continue;
     const message = `unknown variable, not used: did you mean ${prefix}${nearest}?`;

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Build } from '../../build.ts';
 import { COLLECTORS } from '../../collectors/index.ts';
 import { FILE_CHECK_MS, readTextFile, watchFiles } from '../../config/files.ts';
-import { ConfigError, formatIssues } from '../../config/issues.ts';
+import { formatIssues } from '../../config/issues.ts';
 import { type ConfigSources, loadConfig } from '../../config/load.ts';
 import { findFile } from '../../config/sources.ts';
 import { Exporter, type ExporterOptions } from '../../exporter/exporter.ts';
@@ -13,7 +13,8 @@ import { addExamples, type CommandContext, CommandError, EXIT, usageError } from
 import { readCommandForm } from '../process/command-form.ts';
 import { untilStopSignal } from '../process/signals.ts';
 import { createSystemdNotifier, inheritedSockets } from '../process/systemd.ts';
-import { addConfigFlags, configSources, loadCommandConfig } from '../schema-flags.ts';
+import { addConfigFlags, configSources } from '../schema-flags.ts';
+import { check } from './check-config.ts';
 
 /** `serve`, also without its name: the exporter. */
 export function define(command: Command, context: CommandContext): void {
@@ -29,25 +30,6 @@ export function define(command: Command, context: CommandContext): void {
     if (options['config.check']) return check(command, context);
     return serve(configSources(command, context), context.build);
   });
-}
-
-/** `check`: the configuration as `serve` would read it. */
-export function defineCheck(command: Command, context: CommandContext): void {
-  addConfigFlags(command);
-  addExamples(command, 'check --config.file=exporter.yml');
-  command.action(() => check(command, context));
-}
-
-/** Reads the configuration as `serve` would and prints every error and warning. */
-async function check(command: Command, context: CommandContext): Promise<void> {
-  try {
-    const { clusters } = await loadCommandConfig(command, context, 'all');
-    process.stdout.write(`the configuration is valid: ${clusters.length} cluster(s)\n`);
-  } catch (error) {
-    if (!(error instanceof ConfigError)) throw error;
-    process.stderr.write(`${error.message}\n`);
-    context.setExitCode(EXIT.failed);
-  }
 }
 
 /** Runs the exporter until a signal stops it, which may arrive while it starts. */
