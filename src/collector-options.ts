@@ -63,8 +63,8 @@ export type OptionSpec = { readonly help: string } & (
   | {
       readonly kind: 'rewrites';
       readonly default: readonly Rewrite[];
-      /** Returns the fault of a regular expression, or undefined. The engine is the collector's choice. */
-      readonly check: (regex: string) => string | undefined;
+      /** Resolves to the fault of a regular expression, or undefined. The engine is the collector's choice. */
+      readonly check: (regex: string) => Promise<string | undefined>;
     }
   | { readonly kind: 'queries'; readonly default: readonly Query[] }
 );

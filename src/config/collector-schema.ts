@@ -1,6 +1,5 @@
 import * as v from 'valibot';
 import type { OptionSpec, OptionSpecs, OptionValues } from '../collector-options.ts';
-import { quote } from './issues.ts';
 import { queryList } from './query-schema.ts';
 import {
   anyText,
@@ -12,7 +11,6 @@ import {
   key,
   list,
   MIN_TIMEOUT_SECONDS,
-  rejectIf,
   section,
   share,
   text,
@@ -32,6 +30,12 @@ export interface CollectorOptions {
   readonly maxDuty: number;
   readonly options: OptionSpecs;
 }
+
+/** Rules of a rewrite; `checkRewrites` checks the expressions. An empty replacement removes the match. */
+const rewrites = list(
+  section({ regex: text('regex'), replacement: anyText }),
+  'is not a list of { regex, replacement }',
+);
 
 const MIN_INTERVAL_SECONDS = 1;
 /** Below this, not even the series of the whole cluster would fit. */
@@ -140,20 +144,6 @@ function optionSchema(spec: OptionSpec): v.GenericSchema {
     case 'queries':
       return queryList;
     default:
-      return rewrites(spec.check);
+      return rewrites;
   }
-}
-
-/** A list of `{ regex, replacement }`, each regex checked by the engine that will run it. */
-function rewrites(check: (regex: string) => string | undefined) {
-  const syntax = 'the syntax is that of RE2, without lookaround and backreferences';
-  const regex = v.pipe(
-    text('regex'),
-    rejectIf((value) => {
-      const fault = check(value);
-      return fault && `${quote(value)} cannot be used: ${fault}; ${syntax}`;
-    }),
-  );
-  // An empty replacement removes the match.
-  return list(section({ regex, replacement: anyText }), 'is not a list of { regex, replacement }');
 }

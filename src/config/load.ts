@@ -2,6 +2,7 @@ import os from 'node:os';
 import { findWrongOrders } from '../alerts/alert-settings.ts';
 import { messageOf } from '../format.ts';
 import { checkQueries, type MetricTypes } from './check-queries.ts';
+import { checkRewrites } from './check-rewrites.ts';
 import type { CollectorConfig } from './collector-schema.ts';
 import type { Path, Reporter, SourceDocument } from './document.ts';
 import { canEveryoneRead, type Environment, Secret, withoutLineEnd } from './files.ts';
@@ -35,10 +36,11 @@ export interface LoadedConfig {
 
 /**
  * Loads the configuration in steps: `readSources` makes one document of flags, variables and file; `validate` checks each key
- * by the schema, and adds defaults. Only when every key is valid, `checkConfig` compares keys with each other, `checkFiles` and
- * `checkWebConfig` read the files that are named, and `completeConfig` gives each cluster its secrets and collectors. Rejects
- * with a ConfigError that has the problems of a step, or with a UsageError for flags that contradict the file. Example:
- * `--log.level=debug` counts more than CRDB_EXPORTER_LOG_LEVEL, and that more than `log.level` in the file.
+ * by the schema, and adds defaults. Only when every key is valid, `checkConfig` compares keys with each other, `checkRewrites`
+ * compiles expressions, `checkFiles` and `checkWebConfig` read the files that are named, and `completeConfig` gives each cluster
+ * its secrets and collectors. Rejects with a ConfigError that has the problems of a step, or with a UsageError for flags that
+ * contradict the file. Example: `--log.level=debug` counts more than CRDB_EXPORTER_LOG_LEVEL, and that more than `log.level` in
+ * the file.
  */
 export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
   const { env, collectors, checkedFiles = 'all' } = sources;
@@ -49,6 +51,11 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   const values = validate(configSchema(collectors), document);
   if (values === undefined) throw new ConfigError(issues.problems);
   checkConfig(values, document);
+  await checkRewrites(values.collectors, collectors, document, ['collectors']);
+  for (const [index, cluster] of values.clusters.entries()) {
+    const path = ['clusters', index, 'collectors'];
+    await checkRewrites(cluster.collectors, collectors, document, path);
+  }
   if (checkedFiles === 'all') await checkWebConfig(values.web.config_file, document);
   if (checkedFiles !== 'none') await checkFiles(values.clusters, document, env);
   const config = completeConfig(values, document, sources);

@@ -25,8 +25,6 @@ collectors:
   sessions:
     max_duty: .nan
     application_rewrite:
-      - { regex: (a)\1, replacement: x }
-      - { regex: "a(?=b)", replacement: "" }
       - { regex: a }
       - b
       - { regexp: a, replacement: 5 }
@@ -62,17 +60,15 @@ test('each wrong value is reported at its place, with what it should be', async 
     exporter.yml:19:23: collectors.ranges.max_duty: 1.1 is too large: at most 1
     exporter.yml:19:37: collectors.ranges.timeout: "0s" is too small: at least 100ms
     exporter.yml:21:15: collectors.sessions.max_duty: NaN is not a number
-    exporter.yml:23:18: collectors.sessions.application_rewrite[0].regex: "(a)\\\\1" cannot be used: error parsing regexp: invalid escape sequence: \`\\1\`; the syntax is that of RE2, without lookaround and backreferences
-    exporter.yml:24:18: collectors.sessions.application_rewrite[1].regex: "a(?=b)" cannot be used: error parsing regexp: invalid or unsupported Perl syntax: \`(?=\`; the syntax is that of RE2, without lookaround and backreferences
-    exporter.yml:25:9: collectors.sessions.application_rewrite[2]: the key "replacement" is missing: set it
-    exporter.yml:26:9: collectors.sessions.application_rewrite[3]: "b" is not a map: expected regex, replacement
-    exporter.yml:27:9: collectors.sessions.application_rewrite[4]: the key "regex" is missing: set it
-    exporter.yml:27:11: collectors.sessions.application_rewrite[4].regexp: unknown key "regexp"; did you mean "regex"?
-    exporter.yml:27:35: collectors.sessions.application_rewrite[4].replacement: 5 is not text: put it in quotes
-    exporter.yml:28:24: collectors.users.max_series: 499 is too small: at least 500
-    exporter.yml:28:39: collectors.users.interval: "1y" is too large: at most 10d
-    exporter.yml:29:22: collectors.tables.tables[0]: "rides" is not database.schema.table, or database.table in the schema public, as movr.public.rides
-    exporter.yml:29:29: collectors.tables.tables[1]: "a.b.c.d" is not database.schema.table, or database.table in the schema public, as movr.public.rides
+    exporter.yml:23:9: collectors.sessions.application_rewrite[0]: the key "replacement" is missing: set it
+    exporter.yml:24:9: collectors.sessions.application_rewrite[1]: "b" is not a map: expected regex, replacement
+    exporter.yml:25:9: collectors.sessions.application_rewrite[2]: the key "regex" is missing: set it
+    exporter.yml:25:11: collectors.sessions.application_rewrite[2].regexp: unknown key "regexp"; did you mean "regex"?
+    exporter.yml:25:35: collectors.sessions.application_rewrite[2].replacement: 5 is not text: put it in quotes
+    exporter.yml:26:24: collectors.users.max_series: 499 is too small: at least 500
+    exporter.yml:26:39: collectors.users.interval: "1y" is too large: at most 10d
+    exporter.yml:27:22: collectors.tables.tables[0]: "rides" is not database.schema.table, or database.table in the schema public, as movr.public.rides
+    exporter.yml:27:29: collectors.tables.tables[1]: "a.b.c.d" is not database.schema.table, or database.table in the schema public, as movr.public.rides
     "
   `);
 });
@@ -105,6 +101,26 @@ test('what is wrong alone is reported in the same way', async () => {
     exporter.yml:1:16: shard.name: "3" is not a shard name: write at most 63 letters, digits, ".", "_" or "-", not a number
     exporter.yml:1:16: shard.name: "é" is not a shard name: write at most 63 letters, digits, ".", "_" or "-", not a number
     exporter.yml:1:16: shard.name: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx" is not a shard name: write at most 63 letters, digits, ".", "_" or "-", not a number
+    "
+  `);
+});
+
+const BAD_REWRITES = String.raw`clusters:
+  - name: a
+    cluster_api: { urls: ["http://127.0.0.1:1"] }
+    collectors: { sessions: { application_rewrite: [{ regex: "a(?=b)", replacement: "" }] } }
+collectors:
+  sessions:
+    application_rewrite:
+      - { regex: a, replacement: x }
+      - { regex: (a)\1, replacement: x }
+`;
+
+test('an expression that the engine refuses is reported, that of a cluster too', async () => {
+  expect(`\n${(await problemsOf(loadText(BAD_REWRITES))).join('\n')}\n`).toMatchInlineSnapshot(`
+    "
+    exporter.yml:4:62: clusters[0].collectors.sessions.application_rewrite[0].regex: "a(?=b)" cannot be used: error parsing regexp: invalid or unsupported Perl syntax: \`(?=\`; the syntax is that of RE2, without lookaround and backreferences
+    exporter.yml:9:18: collectors.sessions.application_rewrite[1].regex: "(a)\\\\1" cannot be used: error parsing regexp: invalid escape sequence: \`\\1\`; the syntax is that of RE2, without lookaround and backreferences
     "
   `);
 });

@@ -1,6 +1,3 @@
-import { RE2JS } from 're2js';
-import type { Rewrite } from '../../collector-options.ts';
-import { messageOf } from '../../format.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
 import { interleave, type Ranked, TopList } from '../top-list.ts';
 import { addTally, createTally, type SessionTally, sizeOf } from './session.ts';
@@ -166,29 +163,4 @@ export function listUsers(
   const sums = new Map(Array.from([OTHER, ...listed], (user) => [user, createTally()]));
   for (const [user, tally] of byUser) addTo(sums, sums.has(user) ? user : OTHER, tally);
   return Array.from(sums, ([user, tally]) => ({ user, ...tally }));
-}
-
-/**
- * Rewrites names, each by the first rule whose expression occurs in it; a name that no rule knows stays. The engine is
- * RE2's: its time is linear in the name, whatever expression the user wrote. Throws on an expression that `findRegexFault`
- * objects to.
- */
-export function createRewriter(rules: readonly Rewrite[]): (name: string) => string {
-  const compiled = rules.map(({ regex, replacement }) => {
-    return { regex: RE2JS.compile(regex), replacement };
-  });
-  return (name) => {
-    const rule = compiled.find(({ regex }) => regex.test(name));
-    return rule?.regex.matcher(name).replaceAll(rule.replacement) ?? name;
-  };
-}
-
-/** Says why an expression cannot be used, or undefined. */
-export function findRegexFault(regex: string): string | undefined {
-  try {
-    RE2JS.compile(regex);
-    return undefined;
-  } catch (error) {
-    return messageOf(error);
-  }
 }

@@ -7,8 +7,6 @@ import { defineCollector, type CollectorPoll, type CollectorResult } from '../co
 import {
   type ApplicationSessions,
   countSession,
-  createRewriter,
-  findRegexFault,
   listApplications,
   listUsers,
   ListedTallies,
@@ -18,6 +16,7 @@ import {
   pairOf,
   type UserSessions,
 } from './applications.ts';
+import { createRewriter, findRegexFault } from './rewrite.ts';
 import {
   APPLICATION_FAMILIES,
   NODE_FAMILIES,
@@ -124,7 +123,7 @@ export const sessions = defineCollector({
 
   async collect(api, context): Promise<SessionsResult> {
     const { state, options } = context;
-    const rewrite = createRewriter(options.application_rewrite);
+    const rewrite = await createRewriter(options.application_rewrite);
     let count = await countSessions(api, context, rewrite);
     if (count.internalPrefix && count.internalPrefix !== state.internalPrefix) {
       state.internalPrefix = count.internalPrefix;

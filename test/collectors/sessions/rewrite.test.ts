@@ -1,27 +1,28 @@
 import { describe, expect, test } from 'vitest';
-import { createRewriter, findRegexFault } from '../../../src/collectors/sessions/applications.ts';
+import { createRewriter, findRegexFault } from '../../../src/collectors/sessions/rewrite.ts';
 import { pollListing, sessionsOf } from './listing.ts';
 
 describe('rewriting a name', () => {
-  test('the replacement can use groups of the match', () => {
-    const rewrite = createRewriter([{ regex: '^(psql)-[0-9]+$', replacement: '$1' }]);
+  test('the replacement can use groups of the match', async () => {
+    const rewrite = await createRewriter([{ regex: '^(psql)-[0-9]+$', replacement: '$1' }]);
     expect(['psql-123', 'psql-', 'my psql-1'].map(rewrite)).toEqual(['psql', 'psql-', 'my psql-1']);
   });
 
-  test('a match may be replaced by nothing', () => {
-    expect(createRewriter([{ regex: '.*', replacement: '' }])('anything')).toBe('');
+  test('a match may be replaced by nothing', async () => {
+    const rewrite = await createRewriter([{ regex: '.*', replacement: '' }]);
+    expect(rewrite('anything')).toBe('');
   });
 
-  test('takes linear time, also for an expression with catastrophic backtracking', () => {
-    const rewrite = createRewriter([{ regex: '^(a+)+$', replacement: 'x' }]);
+  test('takes linear time, also for an expression with catastrophic backtracking', async () => {
+    const rewrite = await createRewriter([{ regex: '^(a+)+$', replacement: 'x' }]);
     const name = `${'a'.repeat(1_000)}!`;
     expect(rewrite(name)).toBe(name);
   });
 });
 
 describe('findRegexFault', () => {
-  test.each(['(', '(?=a)', String.raw`(a)\1`, 'a{9999}'])('reports %s', (regex) => {
-    expect(findRegexFault(regex)).toContain('error parsing regexp');
+  test.each(['(', '(?=a)', String.raw`(a)\1`, 'a{9999}'])('reports %s', async (regex) => {
+    expect(await findRegexFault(regex)).toContain('error parsing regexp');
   });
 });
 
