@@ -84,7 +84,7 @@ export function createApp(
   });
   app.use(refuseMalformed);
   for (const { path, methods = ['GET', 'HEAD'], handle } of routes) {
-    app.all(path, async (request, response) => {
+    app.route(path).all(async (request, response) => {
       if (methods.includes(request.method)) await handle(request, response);
       else sendText(response, 405, 'method not allowed\n', { allow: methods.join(', ') });
     });
