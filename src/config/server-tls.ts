@@ -1,5 +1,4 @@
-import { constants } from 'node:crypto';
-import { createSecureContext, type SecureContextOptions } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import * as v from 'valibot';
 import { messageOf } from '../format.ts';
 import type { Reporter } from './document.ts';
@@ -146,6 +145,9 @@ export async function readServerTls(
   const client = await readClientAuth(config, reporter);
   const protocol = readProtocol(config, reporter);
   if (identity === undefined) return undefined;
+  // Loaded only where TLS is served.
+  const { constants } = process.getBuiltinModule('node:crypto');
+  const { createSecureContext } = process.getBuiltinModule('node:tls');
   const context = (): SecureContextOptions => ({
     cert: identity.cert,
     key: identity.key,

@@ -1,4 +1,4 @@
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
+import type { KeyObject, X509Certificate } from 'node:crypto';
 import { messageOf } from '../format.ts';
 import type { Reporter } from './document.ts';
 import { readTextFile } from './files.ts';
@@ -71,9 +71,11 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[\s\S]+?-----END CERTIFICATE----
 function parseCertificates(pem: string, source: string): readonly X509Certificate[] {
   const blocks = pem.match(CERTIFICATE) ?? [];
   if (blocks.length === 0) throw new Error(`${source} holds no certificate in PEM form`);
+  // Loaded only where certificates are read.
+  const crypto = process.getBuiltinModule('node:crypto');
   return blocks.map((block, index) => {
     try {
-      return new X509Certificate(block);
+      return new crypto.X509Certificate(block);
     } catch (cause) {
       const which = `(number ${index + 1})`;
       throw new Error(`${source} holds a certificate that cannot be read ${which}`, { cause });
@@ -83,7 +85,7 @@ function parseCertificates(pem: string, source: string): readonly X509Certificat
 
 function parsePrivateKey(pem: string, source: string): KeyObject {
   try {
-    return createPrivateKey(pem);
+    return process.getBuiltinModule('node:crypto').createPrivateKey(pem);
   } catch (cause) {
     const isEncrypted = /-----BEGIN ENCRYPTED|Proc-Type: 4,ENCRYPTED/.test(pem);
     const reason = isEncrypted

@@ -1,4 +1,3 @@
-import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 import type { Build } from '../build.ts';
 import { ApiLogin } from '../cockroach/api-login.ts';
 import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
@@ -101,6 +100,7 @@ export async function createClients(options: ClientsOptions): Promise<Clients> {
  * only if connections without a `ca_file` use TLS.
  */
 function trustSystemCertificates(): void {
+  const { getCACertificates, setDefaultCACertificates } = process.getBuiltinModule('node:tls');
   const trusted = getCACertificates('default');
   const all = new Set([...trusted, ...getCACertificates('system')]);
   if (all.size > trusted.length) setDefaultCACertificates([...all]);

@@ -1,4 +1,3 @@
-import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Environment } from '../../config/files.ts';
 import type { Log } from '../../log.ts';
@@ -27,6 +26,8 @@ export function createSystemdNotifier(env: Environment, log: Log) {
 
   async function notify(...assignments: readonly string[]): Promise<void> {
     if (socket === undefined) return;
+    // Loaded only under systemd.
+    const { spawn } = process.getBuiltinModule('node:child_process');
     const child = spawn('systemd-notify', assignments, {
       env: { PATH: env['PATH'], NOTIFY_SOCKET: socket },
       stdio: ['ignore', 'ignore', 'inherit'],

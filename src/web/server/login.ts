@@ -1,4 +1,3 @@
-import { createHmac, randomBytes } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -69,7 +68,7 @@ export function createAuthenticator(
  * again after each comparison. So guesses delay a scraper, and cannot lock it out. An accepted login is not compared again.
  */
 export function createLoginCheck(users: () => WebConfig['users'], compare: ComparePassword) {
-  const secret = randomBytes(32);
+  let secret: Buffer | undefined;
   const accepted = new Set<string>();
   const waiting = new Set<Attempt>();
   let isComparing = false;
@@ -77,6 +76,9 @@ export function createLoginCheck(users: () => WebConfig['users'], compare: Compa
   /** The key of an accepted login. The hash is part of it, so that a new hash requires a new comparison. */
   function keyOf(user: string, password: string): string {
     const parts = JSON.stringify([user, users().get(user), password]);
+    // Loaded with the first login.
+    const { createHmac, randomBytes } = process.getBuiltinModule('node:crypto');
+    secret ??= randomBytes(32);
     return createHmac('sha256', secret).update(parts).digest('base64');
   }
 

@@ -9,7 +9,6 @@ import { Connections } from './connections.ts';
 import { createLineLimit } from './line-limit.ts';
 import { PasswordThread } from './login.ts';
 import { createRefusals, type RefuseClient } from './refusals.ts';
-import { serveTls } from './tls.ts';
 
 // An import would read each member of the module, and WebSocket loads 2 MiB of Node.js that nothing here uses.
 const http = process.getBuiltinModule('node:http');
@@ -48,7 +47,7 @@ export async function startWebServer(options: WebServerOptions): Promise<WebServ
   try {
     for (const address of inherited.length > 0 ? inherited : web.listen_address) {
       const connections = new Connections(onDropped);
-      const server = createServer(options, app, connections, refuse);
+      const server = await createServer(options, app, connections, refuse);
       await bind(server, address);
       listeners.push({ server, connections });
     }
@@ -71,12 +70,12 @@ function countDrops({ connectionDropped, monotonicMs, log }: WebServerOptions): 
   };
 }
 
-function createServer(
+async function createServer(
   { webConfig, timeouts = SERVER_TIMEOUTS }: WebServerOptions,
   app: RequestListener,
   connections: Connections,
   refuse: RefuseClient,
-): Server {
+): Promise<Server> {
   const server = http.createServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
@@ -85,8 +84,11 @@ function createServer(
     connectionsCheckingInterval: timeouts.checkMs,
   });
   const { tls } = webConfig.current().config;
-  if (tls)
+  if (tls) {
+    // Loaded only where TLS is served.
+    const { serveTls } = await import('./tls.ts');
     serveTls(server, { tls, webConfig, connections, handshakeMs: timeouts.headersMs, refuse });
+  }
   server.on('request', connections.handle(app));
   server.on('checkExpectation', connections.handle(refuseExpectation));
   server.on('connection', (socket) => connections.add(socket));
