@@ -26,8 +26,11 @@ const ENTRIES = {
  * its code. The tests of the packed program fail where one of them is needed.
  */
 const REPLACED: readonly (readonly [module: RegExp, text: string])[] = [
-  // Bodies of requests, files, and types of content.
-  [/\/node_modules\/(?:body-parser|mime-types|qs\/lib|send|serve-static)\/index\.js$/, ''],
+  // Bodies of requests, files, types of content, signed cookies and checksums of responses.
+  [
+    /\/node_modules\/(?:body-parser|cookie-signature|etag|mime-types|qs\/lib|send|serve-static)\/index\.js$/,
+    '',
+  ],
   // Agents of HTTP/1.1, without fetch, WebSocket, caches, interceptors and mocks.
   [
     /\/node_modules\/undici\/index\.js$/,
@@ -36,6 +39,12 @@ const REPLACED: readonly (readonly [module: RegExp, text: string])[] = [
      exports.EnvHttpProxyAgent = require('./lib/dispatcher/env-http-proxy-agent');`,
   ],
   [/\/node_modules\/undici\/lib\/(?:web\/.*|milo\/.*|dispatcher\/client-h2)\.js$/, ''],
+  // Another parser of HTTP/1.1, and the usual one without SIMD.
+  [/\/undici\/lib\/dispatcher\/parser-h1\.js$/, 'exports.getMiloEnabled = () => false;'],
+  [/\/undici\/lib\/llhttp\/llhttp-wasm\.js$/, `module.exports = require('./llhttp_simd-wasm.js');`],
+  // Logs in other threads, metrics of other processes, push gateways and summaries.
+  [/\/node_modules\/pino\/lib\/(?:multistream|transport)\.js$/, ''],
+  [/\/node_modules\/prom-client\/lib\/(?:cluster|pushgateway|summary)\.js$/, ''],
   // Dashboards of another schema than the one that the program writes.
   [
     /\/grafana-foundation-sdk\/dist\/(?:dashboardv2\w*\/.*|\w+\/visualization(?:V2)?Builder\.gen)\.js$/,
@@ -50,6 +59,12 @@ const replaceUnused: Plugin = {
   load: {
     filter: { id: REPLACED.map(([module]) => module) },
     handler: (id) => REPLACED.find(([module]) => module.test(id))?.[1],
+  },
+  // Commander would load it for commands in files of their own.
+  transform: {
+    filter: { id: /\/node_modules\/commander\/lib\/command\.js$/ },
+    // Lines stay where they are, and with them the source map.
+    handler: (code) => ({ code: code.replace(/^import childProcess .*$/m, ''), map: null }),
   },
 };
 
