@@ -17,7 +17,7 @@ import { pollProblems, urlProblems } from './polls.ts';
 import { isProblem, toFindings } from './problem.ts';
 import { queryProblems } from './query-problems.ts';
 import { rangeProblems } from './range-problems.ts';
-import { sessionProblems } from './session-problems.ts';
+import { missingSessions, sessionProblems } from './session-problems.ts';
 import { leadToDisks } from './slow-disks.ts';
 import type { ClusterReading, ClusterView, CollectorState, Problem } from './status.ts';
 
@@ -82,6 +82,8 @@ function findProblems(observation: Observation): readonly Problem[] {
   ].map((checks) => runChecks(checks, observation));
   const fromScan = view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list) : [];
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
+  const isListOlder =
+    Date.parse(polledAt ?? '') > Date.parse(sourceOf('nodes')?.lastSuccessAt ?? '');
   const wrongTime = findWrongTime(observation);
   const misdated = findMisdatedRecords(observation);
   // With a wrong Date all records may look old.
@@ -105,6 +107,7 @@ function findProblems(observation: Observation): readonly Problem[] {
     ),
     ...from('sessions', [
       ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt, thresholds) : []),
+      ...(view.sessions ? missingSessions(view.sessions, isListOlder ? view.nodes?.list : []) : []),
       ...ofSessions,
     ]),
     ...from('cloud', view.assistant ? assistantProblems(view.assistant, nowMs) : []),

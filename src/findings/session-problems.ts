@@ -5,8 +5,17 @@ import type { SessionsResult } from '../collectors/sessions/collector.ts';
 import { SESSION_STATES } from '../collectors/sessions/session.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { grantee } from '../diagnosis/remedies.ts';
-import { formatCount, formatDuration, formatNodes, quoteArgument, toTime } from '../format.ts';
+import {
+  capitalize,
+  formatCount,
+  formatDuration,
+  formatNodes,
+  plural,
+  quoteArgument,
+  toTime,
+} from '../format.ts';
 import { sum } from '../numbers.ts';
+import type { NodesStatus } from './node-status.ts';
 import type { ApplicationStatus, Problem, SessionsStatus } from './status.ts';
 
 /** The sessions of the cluster by state. */
@@ -41,9 +50,9 @@ export function readSessions({ nodes, failedNodes, applications }: SessionsResul
   };
 }
 
-/** Problems of open transactions, and nodes whose sessions are missing; `polledAt` is when the ages were measured. */
+/** Problems of open transactions; `polledAt` is when their ages were measured. */
 export function sessionProblems(
-  { applications, missingNodes }: SessionsStatus,
+  { applications }: SessionsStatus,
   cluster: string,
   polledAt: string | undefined,
   thresholds: Thresholds,
@@ -68,15 +77,29 @@ export function sessionProblems(
       since: polledAt && toTime(Date.parse(polledAt) - (age - limit) * 1000),
     });
   }
-  if (missingNodes.length > 0) {
-    problems.push({
+  return problems;
+}
+
+/**
+ * Nodes whose sessions are missing. Of a node that is live by `list`, which is older than the sessions, it is the first sign
+ * that it has gone down. A later list of nodes knows more.
+ */
+export function missingSessions(
+  { missingNodes }: SessionsStatus,
+  list: NodesStatus['list'] = [],
+): readonly Problem[] {
+  if (missingNodes.length === 0) return [];
+  const live = list.filter(({ id, status }) => status === 'live' && missingNodes.includes(id));
+  const nodes = capitalize(formatNodes(live.map(({ id }) => id)));
+  const gone = `${nodes} may have just gone down, or ${plural(live.length, 'does', 'do')} not respond: stop no other node before the next list of nodes.`;
+  return [
+    {
       key: 'missing sessions',
       about: 'sessions',
       text: `The sessions of ${formatNodes(missingNodes)} are missing: the responding node could not read them.`,
-      next: 'Expected while a node is down.',
-    });
-  }
-  return problems;
+      next: live.length === 0 ? 'Expected while a node is down.' : gone,
+    },
+  ];
 }
 
 /** The age of a transaction that is too old, and its limit; undefined without one. Transactions of batch jobs may be long. */

@@ -188,3 +188,29 @@ describe('of one severity the cause is listed first', () => {
     ]);
   });
 });
+
+test('sessions that are missing are a sign that a node is down only where they are later than the list of nodes', async () => {
+  const results = { nodes: nodesResult(node(1), node(2)), sessions: sessionsResult({}, [2]) };
+  const { nodes = [], sessions = [] } = Object.fromEntries(
+    await Promise.all(
+      ['nodes', 'sessions'].map(async (name) => [name, await pollersOf({ [name]: 'ok' })] as const),
+    ),
+  );
+  const nextOf = (endsMs: Readonly<Record<string, number>>) => {
+    const observation = observeAt(
+      NOW_MS,
+      polledCluster({ pollers: [...nodes, ...sessions], isUp: true, results }),
+    );
+    const collectors = observation.view.collectors.map((collector) => ({
+      ...collector,
+      lastSuccessAt: new Date(NOW_MS - (endsMs[collector.name] ?? 0)).toISOString(),
+    }));
+    const { findings } = judge(
+      { ...observation, view: { ...observation.view, collectors } },
+      () => NOW_MS,
+    );
+    return findings.find(({ key }) => key === 'missing sessions')?.next;
+  };
+  expect(nextOf({ nodes: 20_000, sessions: 10_000 })).toMatch(/^Node 2 may have just gone down/);
+  expect(nextOf({ nodes: 10_000, sessions: 20_000 })).toBe('Expected while a node is down.');
+});

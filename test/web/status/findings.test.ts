@@ -4,7 +4,11 @@ import { nodeProblems, readNodes } from '../../../src/findings/node-problems.ts'
 import { pollProblems } from '../../../src/findings/polls.ts';
 import { toFindings } from '../../../src/findings/problem.ts';
 import { rangeProblems } from '../../../src/findings/range-problems.ts';
-import { readSessions, sessionProblems } from '../../../src/findings/session-problems.ts';
+import {
+  missingSessions,
+  readSessions,
+  sessionProblems,
+} from '../../../src/findings/session-problems.ts';
 import type { CollectorState, Problem, RangesStatus } from '../../../src/findings/status.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../../src/vocabulary.ts';
@@ -108,11 +112,12 @@ test('every finding that there is matches the golden file', async () => {
       false,
     ),
     ...sessionProblems(
-      readSessions(sessionsResult({ a: { oldestIdleTransactionSeconds: 301 } }, [0, 3, 2])),
+      readSessions(sessionsResult({ a: { oldestIdleTransactionSeconds: 301 } })),
       'shop one',
       NOW,
       DEFAULT_THRESHOLDS,
     ),
+    ...missingSessions(readSessions(sessionsResult({}, [0, 3, 2]))),
     ...polled(
       [
         failing('nodes', 'breaker_open'),

@@ -1,9 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
-import { readSessions, sessionProblems } from '../../../src/findings/session-problems.ts';
+import { readNodes } from '../../../src/findings/node-problems.ts';
+import {
+  missingSessions,
+  readSessions,
+  sessionProblems,
+} from '../../../src/findings/session-problems.ts';
 import type { Problem } from '../../../src/findings/status.ts';
 import { formatDuration } from '../../../src/format.ts';
-import { sessionsResult } from './results.ts';
+import { node, nodesResult, sessionsResult } from './results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';
 
@@ -37,6 +42,19 @@ test('sessions are summed by state, and applications ordered by their oldest tra
 });
 
 describe('findings of sessions', () => {
+  test('that are missing of a node which was live a moment ago are the first sign that it is down', () => {
+    const status = readSessions(sessionsResult({}, [2]));
+    const nextOf = (livenessCode: number) => {
+      const { list } = readNodes(nodesResult(node(1), node(2, { livenessCode })));
+      return missingSessions(status, list).map(({ next }) => next);
+    };
+    expect(nextOf(3)).toEqual([
+      'Node 2 may have just gone down, or does not respond: stop no other node before the next list of nodes.',
+    ]);
+    expect(nextOf(2)).toEqual(['Expected while a node is down.']);
+    expect(missingSessions(readSessions(sessionsResult({})))).toEqual([]);
+  });
+
   test('name the application with the oldest idle transaction of more than five minutes', () => {
     expect(issuesOf([300])).toEqual([]);
     expect(issuesOf([300, 301, 0]).map((one) => [one.text, one.since])).toEqual([
