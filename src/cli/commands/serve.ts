@@ -32,8 +32,12 @@ export function define(command: Command, context: CommandContext): void {
   });
 }
 
+/** Small buffers share a block of this size, which lives as long as one of them; the default of Node.js is 64 KiB. */
+const BUFFER_POOL_BYTES = 8 * 1024;
+
 /** Runs the exporter until a signal stops it, which may arrive while it starts. */
 async function serve(sources: ConfigSources, build: Build): Promise<void> {
+  Buffer.poolSize = BUFFER_POOL_BYTES;
   const stopped = untilStopSignal();
   const { config, warnings } = await loadConfig(sources);
   // The web config file is reloaded by its own watcher.
