@@ -55,14 +55,14 @@ const IDLE =
 
 test.each([
   [20, 31, []],
-  [21, 29, []],
+  [21, 30, []],
   [21, 31, [IDLE]],
 ])(
-  '%i requests wait for locks, and %i sessions are idle in a transaction',
+  '%i requests wait for locks, and %i of 100 sessions are idle in a transaction',
   (waiters, idle, texts) => {
     const problems = check({
       nodes: nodesResult(node(1, store({ 'kv.concurrency.lock_wait_queue_waiters': waiters }))),
-      sessions: sessionsResult({ shop: { idle_in_transaction: idle, idle: 69 } }),
+      sessions: sessionsResult({ shop: { idle_in_transaction: idle, idle: 100 - idle } }),
     });
     expect(problems.map(({ alert, text }) => `${alert}: ${text}`)).toEqual(texts);
   },

@@ -48,6 +48,23 @@ test.each([
   expect(problemsOf(...dead, ...live).map(({ alert }) => alert)).toEqual(alerts);
 });
 
+test.each([
+  [1, 'warning', false],
+  [2, 'critical', true],
+  [3, 'warning', false],
+])(
+  'a dead node beside %i live ones is %s; that a node is to be added first: %s',
+  (live, level, isToAdd) => {
+    const nodes = Array.from({ length: live }, (_, at) => node(at + 2));
+    const [dead] = toFindings(
+      problemsOf(node(1, { livenessCode: 1 }), ...nodes),
+      () => 0,
+      Date.now(),
+    );
+    expect([dead?.level, dead?.next.includes('first add a node')]).toEqual([level, isToAdd]);
+  },
+);
+
 /** Five nodes, so many of them without a recent heartbeat. */
 function withSilent(count: number): readonly Node[] {
   return [1, 2, 3, 4, 5].map((id) => node(id, { livenessCode: id <= count ? 2 : 3 }));
