@@ -7,7 +7,7 @@ describe('a pair of application and user', () => {
   test('has the sum of its sessions on all nodes and the maximum of their ages', async () => {
     const { lines } = await pollListing([
       sessionOf(1, {
-        active_queries: [queryOf(5), queryOf(7)],
+        active_queries: [queryOf(5, { phase: undefined }), queryOf(6), queryOf(7, { phase: 7 })],
         active_txn: transactionOf(100, { num_retries: 3, num_auto_retries: 2 }),
       }),
       sessionOf(2, { active_txn: transactionOf(40, { num_auto_retries: 1 }) }),
@@ -19,7 +19,7 @@ describe('a pair of application and user', () => {
       'crdb_application_sessions{application="rides",user="movr",state="idle_in_transaction"} 1',
       'crdb_application_sessions{application="rides",user="movr",state="idle"} 0',
       'crdb_application_session_alloc_bytes{application="rides",user="movr"} 200',
-      'crdb_application_active_queries{application="rides",user="movr"} 2',
+      'crdb_application_active_queries{application="rides",user="movr"} 3',
       'crdb_application_open_transactions{application="rides",user="movr"} 2',
       'crdb_application_open_transaction_retries{application="rides",user="movr"} 4',
       'crdb_application_oldest_transaction_age_seconds{application="rides",user="movr"} 100',
