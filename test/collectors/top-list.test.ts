@@ -60,6 +60,14 @@ describe('a list with hysteresis', () => {
     expect(choose(list, { 1: 100, 2: 50, 3: 55 })).toEqual([1, 3]);
   });
 
+  test('lets entries wait beside as many larger ones that come and go', () => {
+    const list: List = new TopList();
+    choose(list, { 1: 100, 2: 50 });
+    choose(list, { 1: 100, 2: 50, 3: 54, 4: 53, 5: 52, 6: 51 });
+    choose(list, { 1: 100, 2: 50, 5: 52, 6: 51 });
+    expect(choose(list, { 1: 100, 2: 50, 5: 52, 6: 51 })).toEqual([1, 5]);
+  });
+
   test('is filled up with entries of 0, always the same ones', () => {
     const list: List = new TopList();
     expect(choose(list, { 5: 0, 6: 3, 7: 0, 8: 0, 9: 0 })).toEqual([6, 5]);
