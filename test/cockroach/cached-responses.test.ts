@@ -130,10 +130,11 @@ describe('a Date', () => {
   });
 });
 
-test('a cache that is seen first is remembered for the last 10,000 requests', () => {
+/** A cache before the ranges of a node; the result is whether the response to this request was kept. */
+function cacheOfRanges() {
   const responses = new CachedResponses();
-  const sent = (path: string, sentMs: number): string => {
-    const response = { status: 200, url: 'a:80', sentMs, arrivedMs: sentMs, dateMs: 1_000 };
+  return (path: string, sentMs: number, dateMs = 1_000): string => {
+    const response = { status: 200, url: 'a:80', sentMs, arrivedMs: sentMs, dateMs };
     try {
       responses.check({ endpoint: 'node_ranges', path }, response);
       return 'fine';
@@ -141,9 +142,21 @@ test('a cache that is seen first is remembered for the last 10,000 requests', ()
       return error instanceof CachedResponseError ? 'cached' : String(error);
     }
   };
+}
+
+test('a cache that is seen first is remembered for the last 10,000 requests', () => {
+  const sent = cacheOfRanges();
   for (let node = 0; node < 10_000; node += 1) expect(sent(`/ranges/${node}`, 0)).toBe('fine');
   expect(sent('/ranges/0', 6_000)).toBe('cached');
   expect(sent('/ranges/10000', 0)).toBe('fine');
   expect([sent('/ranges/0', 6_000), sent('/ranges/1', 6_000)]).toEqual(['fine', 'fine']);
   expect([sent('/ranges/10000', 6_000), sent('/ranges/9999', 6_000)]).toEqual(['cached', 'cached']);
+});
+
+test('a request that is repeated is remembered, however many others are sent once', () => {
+  const sent = cacheOfRanges();
+  for (let request = 0; request < 10_000; request += 1) sent(`/ranges/${request}`, 0);
+  expect(sent('/ranges/0', 1_000, 2_000)).toBe('fine');
+  expect(sent('/ranges/10000', 1_000)).toBe('fine');
+  expect(sent('/ranges/0', 7_000, 2_000)).toBe('cached');
 });
