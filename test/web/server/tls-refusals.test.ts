@@ -78,6 +78,9 @@ describe('a client that TLS refuses', () => {
     const lines = orchard.log().match(/^.*client refused: .*$/gm) ?? [];
     expect(lines).toHaveLength(1);
     expect(lines[0]).toMatch(new RegExp(`level=warn .*reason=${reason} client=127.0.0.1`));
+    const later = orchard.log().match(/^.*msg="client refused" .*$/gm) ?? [];
+    expect(later).toHaveLength(1);
+    expect(later[0]).toMatch(new RegExp(`level=debug .*reason=${reason} client=127.0.0.1`));
   });
 
   test('is told the same whatever it sends, and none of it is read', async () => {
