@@ -260,6 +260,20 @@ crdb-exporter: do not stop any of nodes 1 and 4: 1 range would lose the quorum
     ]);
   });
 
+  test('asks a second URL, too, who reaches whom: the first may repeat old answers', async () => {
+    const world = { ...QUIET, nodes: 4, gateways: 2, ranges: 60 };
+    await using simulator = await startSimulator(world);
+    simulator.fault({ endpoint: 'connectivity', gateway: 1, kind: 'old' });
+    const args = ['nodes', '--safe-to-stop', await configFlag(simulator)];
+    expect(await runHere(args)).toMatchObject({ code: 0 });
+    simulator.world.partitionPair(3, 4);
+    const { code, err } = await runHere(args);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringContaining('not known: nodes 3 and 4 do not reach each other\n'),
+    ]);
+  });
+
   test('says yes where nothing tells who reaches whom, and says so', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
     simulator.fault({ endpoint: 'connectivity', kind: 'status', status: 404 });
