@@ -160,8 +160,8 @@ export class ReplicaColumns {
 
 /**
  * The table and the index that a range begins in, as one exact integer: index 1 of table 104 is 104 × 2^16 + 1, and in
- * virtual cluster 3 it is 3 × 2^44 more. Outside of tables it is a hash of the first word of the key, below 2^16, and 0
- * when the key is not known. No more of a key leaves this file.
+ * virtual cluster 3 it is 3 × 2^44 more. Outside of tables, or when the key is not known, it is 0. No more of a key leaves
+ * this file.
  */
 export type TableIndex = number;
 
@@ -191,12 +191,12 @@ function parseTableIndex(bytes: Uint8Array, start: number, end: number): TableIn
     const clusterAt = start + VIRTUAL_CLUSTER_PREFIX.length;
     cluster = parseId(bytes, clusterAt, end);
     prefixAt = wordEnd(bytes, clusterAt, end);
-    if (!(cluster > 0 && cluster < CLUSTER_LIMIT)) return hashFirstWord(bytes, start, end);
+    if (!(cluster > 0 && cluster < CLUSTER_LIMIT)) return 0;
   }
-  if (!startsWith(bytes, prefixAt, end, TABLE_PREFIX)) return hashFirstWord(bytes, start, end);
+  if (!startsWith(bytes, prefixAt, end, TABLE_PREFIX)) return 0;
   const tableAt = prefixAt + TABLE_PREFIX.length;
   const tableId = parseId(bytes, tableAt, end);
-  if (!(tableId > 0 && tableId < TABLE_LIMIT)) return hashFirstWord(bytes, start, end);
+  if (!(tableId > 0 && tableId < TABLE_LIMIT)) return 0;
   const indexId = parseId(bytes, wordEnd(bytes, tableAt, end) + 1, end);
   return (cluster * TABLE_LIMIT + tableId) * INDEX_LIMIT + (indexId < INDEX_LIMIT ? indexId : 0);
 }
@@ -222,16 +222,6 @@ export function lastTableIdOf(first: TableIndex, lastTable: number): number {
   const table = tableOf(first);
   const isOfSameCluster = Math.floor(lastTable / TABLE_LIMIT) === Math.floor(table / TABLE_LIMIT);
   return table > 0 && lastTable > table && isOfSameCluster ? lastTable % TABLE_LIMIT : 0;
-}
-
-/** The hash of `System` in `/System/NodeLiveness`, below the index limit; 0 without a word. */
-function hashFirstWord(bytes: Uint8Array, start: number, end: number): TableIndex {
-  let hash = 0;
-  const until = wordEnd(bytes, start + 1, end);
-  for (let position = start + 1; position < until; position += 1) {
-    hash = Math.imul(hash, 31) + (bytes[position] ?? 0);
-  }
-  return (hash >>> 0) % INDEX_LIMIT;
 }
 
 function startsWith(bytes: Uint8Array, start: number, end: number, prefix: Uint8Array): boolean {
