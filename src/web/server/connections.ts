@@ -64,7 +64,7 @@ export class Connections {
   handle(handler: RequestListener): RequestListener {
     return (request, response) => {
       const socket = tcpSocketOf(request.socket);
-      if (socket.destroyed || !this.#open.has(socket)) return;
+      if (!this.#open.has(socket)) return;
       // A client cannot have received all of a response before its end was written.
       if (this.#open.get(socket)?.writableEnded === false) {
         socket.destroy();
