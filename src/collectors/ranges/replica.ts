@@ -185,20 +185,11 @@ export function tableIndexOf(key: string): TableIndex {
 }
 
 function parseTableIndex(bytes: Uint8Array, start: number, end: number): TableIndex {
-  let prefixAt = start;
-  let cluster = 0;
-  if (startsWith(bytes, start, end, VIRTUAL_CLUSTER_PREFIX)) {
-    const clusterAt = start + VIRTUAL_CLUSTER_PREFIX.length;
-    cluster = parseId(bytes, clusterAt, end);
-    prefixAt = wordEnd(bytes, clusterAt, end);
-    if (!(cluster > 0 && cluster < CLUSTER_LIMIT)) return 0;
-  }
-  if (!startsWith(bytes, prefixAt, end, TABLE_PREFIX)) return 0;
-  const tableAt = prefixAt + TABLE_PREFIX.length;
-  const tableId = parseId(bytes, tableAt, end);
-  if (!(tableId > 0 && tableId < TABLE_LIMIT)) return 0;
-  const indexId = parseId(bytes, wordEnd(bytes, tableAt, end) + 1, end);
-  return (cluster * TABLE_LIMIT + tableId) * INDEX_LIMIT + (indexId < INDEX_LIMIT ? indexId : 0);
+  const idAt = findTableId(bytes, start, end);
+  const table = parseTable(bytes, start, end, idAt);
+  if (table === 0) return 0;
+  const indexId = parseId(bytes, wordEnd(bytes, idAt, end) + 1, end);
+  return table * INDEX_LIMIT + (indexId < INDEX_LIMIT ? indexId : 0);
 }
 
 /**
@@ -206,12 +197,26 @@ function parseTableIndex(bytes: Uint8Array, start: number, end: number): TableIn
  * key of table 132, `/Table/132`, ends in table 131 or, where there is none, in one before it.
  */
 function parseLastTable(bytes: Uint8Array, start: number, end: number): number {
-  const table = tableOf(parseTableIndex(bytes, start, end));
-  if (table === 0) return 0;
+  const idAt = findTableId(bytes, start, end);
+  const table = parseTable(bytes, start, end, idAt);
+  return table > 0 && wordEnd(bytes, idAt, end) === end ? table - 1 : table;
+}
+
+/** Where the id of the table begins; -1 outside of tables. */
+function findTableId(bytes: Uint8Array, start: number, end: number): number {
   const isOfCluster = startsWith(bytes, start, end, VIRTUAL_CLUSTER_PREFIX);
-  let idEnd = start;
-  for (let word = isOfCluster ? 4 : 2; word > 0; word -= 1) idEnd = wordEnd(bytes, idEnd + 1, end);
-  return idEnd === end ? table - 1 : table;
+  const prefixAt = isOfCluster ? wordEnd(bytes, start + VIRTUAL_CLUSTER_PREFIX.length, end) : start;
+  return startsWith(bytes, prefixAt, end, TABLE_PREFIX) ? prefixAt + TABLE_PREFIX.length : -1;
+}
+
+/** The table whose id begins at `idAt`, as `tableOf` has it; 0 where that is -1 or one of the ids is too large. */
+function parseTable(bytes: Uint8Array, start: number, end: number, idAt: number): number {
+  if (idAt === -1) return 0;
+  const id = parseId(bytes, idAt, end);
+  if (!(id > 0 && id < TABLE_LIMIT)) return 0;
+  if (idAt === start + TABLE_PREFIX.length) return id;
+  const cluster = parseId(bytes, start + VIRTUAL_CLUSTER_PREFIX.length, end);
+  return cluster > 0 && cluster < CLUSTER_LIMIT ? cluster * TABLE_LIMIT + id : 0;
 }
 
 /**
@@ -220,8 +225,10 @@ function parseLastTable(bytes: Uint8Array, start: number, end: number): number {
  */
 export function lastTableIdOf(first: TableIndex, lastTable: number): number {
   const table = tableOf(first);
+  // Nearly all ranges lie in one table.
+  if (table === 0 || lastTable <= table) return 0;
   const isOfSameCluster = Math.floor(lastTable / TABLE_LIMIT) === Math.floor(table / TABLE_LIMIT);
-  return table > 0 && lastTable > table && isOfSameCluster ? lastTable % TABLE_LIMIT : 0;
+  return isOfSameCluster ? lastTable % TABLE_LIMIT : 0;
 }
 
 function startsWith(bytes: Uint8Array, start: number, end: number, prefix: Uint8Array): boolean {
