@@ -55,11 +55,10 @@ function tableStore(): Store {
       table.columns.sequences[slot] = sequence;
       table.columns.problems[slot] = (table.columns.problems[slot] ?? 0) | 1;
       table.columns.found[slot] = 1;
-      table.keys.starts[slot] = sequence;
+      table.keys[2 * slot] = sequence;
       if (table.capacity === capacity || table.size < MIN_RANGES) return;
-      const { starts, ends } = table.keys;
       const inScan = bytesOf(table);
-      const kept = inScan - starts.byteLength - ends.byteLength;
+      const kept = inScan - table.keys.byteLength;
       most.inScan = Math.max(most.inScan, inScan / table.size);
       most.kept = Math.max(most.kept, kept / table.size);
     },

@@ -60,7 +60,7 @@ function collectKeys(
 ): void {
   for (let slot = from; slot < to; slot += 1) {
     if (found[slot] === 0 || (leftOut.size > 0 && leftOut.has(slot))) continue;
-    const [start, end] = [keys.starts[slot] ?? 0, keys.ends[slot] ?? 0];
+    const [start, end] = [keys[2 * slot] ?? 0, keys[2 * slot + 1] ?? 0];
     // A range whose response has no keys; a million of them would be one part.
     if (start === end) continue;
     if (Math.floor((start / 2 ** 32) * parts) === part) collected.starts.push(start);
@@ -92,11 +92,11 @@ export function* findUncertain(
 ): Work<readonly number[]> {
   const slots: number[] = [];
   yield* walk(table.capacity, (from, to) => {
-    const { found, marks } = table.columns;
-    const { starts, ends } = table.keys;
+    const { columns, keys } = table;
+    const { found, marks } = columns;
     for (let slot = from; slot < to && slots.length < max; slot += 1) {
       if (found[slot] === 0) continue;
-      const isOpen = open.has(starts[slot] ?? 0) || open.has(ends[slot] ?? 0);
+      const isOpen = open.has(keys[2 * slot] ?? 0) || open.has(keys[2 * slot + 1] ?? 0);
       if (isOpen || ((marks[slot] ?? 0) & IS_UNCERTAIN) !== 0) slots.push(slot);
     }
   });

@@ -124,21 +124,26 @@ export class KnownRanges {
   /** Keeps the keys of the replica that holds the lease, else of the one that was read last, and whether they differ. */
   commitKeys(
     slot: number,
-    keys: {
+    {
+      start,
+      end,
+      isNew,
+      holdsLease,
+    }: {
       readonly start: number;
       readonly end: number;
       readonly isNew: boolean;
       readonly holdsLease: boolean;
     },
   ): void {
-    const { starts, ends } = this.table.keys;
+    const { keys } = this.table;
     const { marks, leases } = this.table.columns;
-    const differ = !keys.isNew && (starts[slot] !== keys.start || ends[slot] !== keys.end);
+    const differ = !isNew && (keys[2 * slot] !== start || keys[2 * slot + 1] !== end);
     if (differ) marks[slot] = (marks[slot] ?? 0) | IS_UNCERTAIN;
-    const isHeldElsewhere = !keys.holdsLease && ((leases[slot] ?? 0) & 3) !== NO_LEASE;
-    if (!keys.isNew && (!differ || isHeldElsewhere)) return;
-    starts[slot] = keys.start;
-    ends[slot] = keys.end;
+    const isHeldElsewhere = !holdsLease && ((leases[slot] ?? 0) & 3) !== NO_LEASE;
+    if (!isNew && (!differ || isHeldElsewhere)) return;
+    keys[2 * slot] = start;
+    keys[2 * slot + 1] = end;
   }
 
   /**

@@ -37,7 +37,7 @@ interface Asked {
 
 /** Memory of the columns of a table, and of its keys while a scan runs. */
 export function bytesOf({ columns, keys }: RangeTable): number {
-  const all = [...Object.values(columns), ...Object.values(keys)];
+  const all = [...Object.values(columns), keys];
   return all.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }
 
