@@ -244,7 +244,7 @@ function readPageFile(name: string): Buffer {
 /** These parts as one, in which later rules win; its URL changes with its content. */
 function createAsset(name: string, type: string, parts: readonly Buffer[]) {
   const content = Buffer.concat(parts);
-  const version = crc32(content).toString(16);
+  const version = crc32(content).toString(16).padStart(8, '0');
   const path = `-/${name}`;
   const headers = { 'content-type': type, 'cache-control': 'max-age=31536000, immutable' };
   const route: Route = {
