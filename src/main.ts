@@ -2,7 +2,7 @@ import { holdStopSignals } from './cli/process/signals.ts';
 
 // Before any other module is loaded.
 const deliverHeldSignal = holdStopSignals();
-// Without `await`: the compiled program is CommonJS.
+// The compiled program is CommonJS, which has no `await` here.
 void import('./cli/program.ts').then(async ({ runCommandLine }) => {
   process.exitCode = await runCommandLine(process.argv.slice(2), process.env, deliverHeldSignal);
 });

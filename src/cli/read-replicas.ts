@@ -202,7 +202,7 @@ export async function readRanges(
 /** A command reads all nodes by itself. */
 const isAssigned = (): boolean => true;
 
-/** What a scan ranks is not shown. */
+/** A command does not show the lists that a scan ranks. */
 const NO_LISTS = { hot_ranges: 0, problem_ranges: 0, top_tables: 0 } as const;
 
 /** The options of a scan by a command: each list in one response, whatever the route of the exporter. */

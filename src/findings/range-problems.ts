@@ -107,6 +107,11 @@ export function adviseOutage(next: string, isNodeDown: boolean): string {
   return isNodeDown ? next : NO_NODE_DOWN;
 }
 
+/** The next step of one of PROBLEM_ISSUES. */
+export function adviseProblem(problem: string, next: string, isNodeDown: boolean): string {
+  return OUTAGES.includes(problem) ? adviseOutage(next, isNodeDown) : next;
+}
+
 const SYSTEM_OUTAGE = 'No statement and no login works without the system ranges among these. ';
 
 /**
@@ -128,8 +133,7 @@ export function rangeProblems(
     const count = problems[problem] ?? 0;
     if (count === 0) return [];
     const listed = oldest.filter((range) => range.problem === problem);
-    const isOutage = OUTAGES.includes(problem);
-    const system = isOutage ? listed.filter(isSystemRange) : [];
+    const system = OUTAGES.includes(problem) ? listed.filter(isSystemRange) : [];
     const named = [...new Set([...system, ...listed])].slice(0, MAX_NAMED);
     const more = count > named.length ? [`${formatCount(count - named.length)} more`] : [];
     const places = formatList([...named.map(describePosition), ...more]);
@@ -153,7 +157,7 @@ export function rangeProblems(
         about: 'ranges' as const,
         ...(isSmall && { alert: undefined, level: 'info' as const }),
         text: `${system.length > 0 ? SYSTEM_OUTAGE : ''}${counted} ${what}. ${places}.`,
-        next: isOutage ? adviseOutage(issue.next, isNodeDown) : issue.next,
+        next: adviseProblem(problem, issue.next, isNodeDown),
         since: listed[0]?.firstSeenAt,
         rangeIds: named.map(({ rangeId }) => rangeId),
       },

@@ -1,7 +1,7 @@
 import { formatNodes } from '../format.ts';
 import type { Problem } from './status.ts';
 
-/** What a slow disk holds up on its node. */
+/** The alerts of what a slow disk of the same node holds up. */
 const EFFECTS: ReadonlySet<Problem['alert']> = new Set([
   'CrdbHeartbeatSlow',
   'CrdbLatencyHigh',

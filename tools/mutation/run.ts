@@ -236,7 +236,7 @@ async function runTests(
   const failed = testResults.filter(isFailed);
   for (const result of testResults) {
     const hasRun = result.assertionResults.some(({ status: each }) => each === 'passed');
-    if (!hasRun || failed.includes(result)) continue;
+    if (!hasRun || isFailed(result)) continue;
     seconds.set(nameOf(copy, result), (result.endTime - result.startTime) / 1000);
   }
   if (status === 0) return [];

@@ -2,9 +2,8 @@ import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { ranges } from '../../collectors/ranges/collector.ts';
 import {
-  adviseOutage,
+  adviseProblem,
   isSystemRange,
-  OUTAGES,
   PROBLEM_ISSUES,
   STUCK,
   systemRangeName,
@@ -306,7 +305,7 @@ function toReport(
       // Without a quorum there is no leader, and nothing is rebuilt: their own steps would be wrong.
       const isEffect =
         names.includes('unavailable') && (STUCK.includes(name) || name === 'underreplicated');
-      const advice = OUTAGES.includes(name) ? adviseOutage(next, skipped.length > 0) : next;
+      const advice = adviseProblem(name, next, skipped.length > 0);
       return { name, meaning: what, next: isEffect ? 'It follows from the lost quorum.' : advice };
     }),
   };

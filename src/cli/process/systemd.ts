@@ -26,7 +26,7 @@ export function createSystemdNotifier(env: Environment, log: Log) {
 
   async function notify(...assignments: readonly string[]): Promise<void> {
     if (socket === undefined) return;
-    // Loaded only under systemd.
+    // Only systemd needs this module: the others start without it.
     const { spawn } = process.getBuiltinModule('node:child_process');
     const child = spawn('systemd-notify', assignments, {
       env: { PATH: env['PATH'], NOTIFY_SOCKET: socket },
