@@ -38,11 +38,12 @@ const LOGIN = { name: 'exporter', password: 'exporter-demo' };
 /** Those for monitoring, but not for the sessions of others. */
 const WITHOUT_SESSIONS = ['VIEWCLUSTERMETADATA', 'SELECT_USERS', 'CONNECT'] as const;
 
-export async function setUp(seed: number, random: Random): Promise<Setting> {
-  const dimensions = drawDimensions(random);
+/** `patience`: by how much longer all times are than the machine seems to need. */
+export async function setUp(seed: number, random: Random, patience: number): Promise<Setting> {
+  const drawn = drawDimensions(random);
   const stack = new AsyncDisposableStack();
   const isVirtualized = random.chance(0.25);
-  const { seesOwnSessions, ...world } = dimensions.world;
+  const { seesOwnSessions, ...world } = drawn.world;
   const startedAt = performance.now();
   let worldMs = Date.now();
   const simulator = stack.use(
@@ -53,9 +54,9 @@ export async function setUp(seed: number, random: Random): Promise<Setting> {
       nodes: random.integer(3, 5),
       ranges: random.integer(15, 35),
       sessions: random.integer(5, 25),
-      storesPerNode: dimensions.storesPerNode,
+      storesPerNode: drawn.storesPerNode,
       metricKeys: 'useful',
-      gateways: dimensions.gateways,
+      gateways: drawn.gateways,
       ...(isVirtualized && { virtualCluster: VIRTUAL_CLUSTER }),
       ...world,
       ...(seesOwnSessions && { users: [{ ...LOGIN, privileges: WITHOUT_SESSIONS }] }),
@@ -63,6 +64,7 @@ export async function setUp(seed: number, random: Random): Promise<Setting> {
       quirks: { tableCacheAgeMs: 0, systemRangesLost: 'works' },
     }),
   );
+  const dimensions = { ...drawn, slowness: patience * (await measureSlowness(simulator)) };
   simulator.setQuirk('cloudRateLimit', false);
   simulator.world.setLicense(random.pick(LICENSES));
   simulator.setQuirk('sessionsPageCap', dimensions.sessionsPageCap);
@@ -116,10 +118,9 @@ export async function setUp(seed: number, random: Random): Promise<Setting> {
   };
 }
 
-function drawDimensions(random: Random): Dimensions {
+function drawDimensions(random: Random): Omit<Dimensions, 'slowness'> {
   const paged = ['nodes', 'ranges', 'sessions'].filter(() => random.chance(0.3));
   return {
-    slowness: measureSlowness(),
     gateways: random.integer(1, 3),
     maxConcurrentRequests: random.integer(1, 4),
     rangeConcurrency: random.integer(1, 3),
@@ -141,22 +142,19 @@ function drawWorld(random: Random): Dimensions['world'] {
   };
 }
 
-const SAMPLE_MICROSECONDS = 15_000;
-/** On a slower machine times say nothing. */
-const MAX_SLOWNESS = 6;
+/** Requests whose time tells how slow the machine is, and what they take on a calm one. */
+const SAMPLE_REQUESTS = 20;
+const CALM_SAMPLE_MS = 100;
 
 /**
- * How many times longer everything takes because the processor is busy with others: 1 on a calm machine. Without it
- * deadlines of milliseconds would measure the machine and not the exporter.
+ * How many times longer everything takes on this machine, now: 1 on a calm one. Without it deadlines of milliseconds
+ * would measure the machine and not the exporter.
  */
-function measureSlowness(): number {
+async function measureSlowness(simulator: Simulator): Promise<number> {
   const startedAt = performance.now();
-  const before = process.cpuUsage();
-  let used = 0;
-  while (used < SAMPLE_MICROSECONDS) {
-    const { user, system } = process.cpuUsage(before);
-    used = user + system;
+  for (let count = 0; count < SAMPLE_REQUESTS; count += 1) {
+    const response = await fetch(`${simulator.clusterUrls[0]}/_status/vars`);
+    await response.text();
   }
-  const tookMicroseconds = (performance.now() - startedAt) * 1000;
-  return Math.min(MAX_SLOWNESS, Math.max(1, tookMicroseconds / used));
+  return Math.max(1, (performance.now() - startedAt) / CALM_SAMPLE_MS);
 }
