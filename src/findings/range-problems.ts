@@ -54,7 +54,7 @@ export const PROBLEM_ISSUES: Readonly<
   underreplicated: {
     alert: 'CrdbRangesUnderreplicated',
     what: 'with fewer live replicas than configured',
-    next: 'If nodes are down, start them. From 5 minutes after a node died, the cluster rebuilds its replicas on live nodes with space; add nodes only if it cannot come back and fewer than three are live. Else look for full stores, and for zone constraints that cannot be satisfied.',
+    next: 'If nodes are down, start them. From 5 minutes after a node died, the cluster rebuilds its replicas on live nodes with space; add nodes only if it cannot come back and fewer are live than a range has voters (three by default). Else look for full stores, and for zone constraints that cannot be satisfied.',
   },
   raft_log_too_large: {
     ...PERSISTENT,

@@ -6,9 +6,12 @@ import { type SimulatorOptions, startSimulator } from '../../simulator/index.ts'
 import { COLLECTORS } from '../../src/collectors/index.ts';
 import { rulesOfOneInterval } from '../rules/rule-set.ts';
 import { everyCollector } from '../support/collectors.ts';
-import { clusterYaml, startTestExporter } from '../support/exporter.ts';
+import { clusterYaml, startTestExporter, withCollectors } from '../support/exporter.ts';
 import { eventually, type Prometheus, startPrometheus } from '../support/prometheus.ts';
 import { ALL_VALUES, fillVariables, PANELS, type Placed } from './panels.ts';
+
+/** Of a request. */
+const DEFAULT_TIMEOUT_SECONDS = 10;
 
 /** What Prometheus returned for the queries of a panel. */
 export interface FilledPanel extends Placed {
@@ -22,7 +25,10 @@ export interface FilledPanel extends Placed {
 export interface WatchedCluster {
   readonly size: Pick<SimulatorOptions, 'nodes' | 'ranges' | 'sessions' | 'scenario'> &
     Partial<Pick<SimulatorOptions, 'metricKeys' | 'timeScale'>>;
+  /** Of scrapes and rules. */
   readonly intervalSeconds: number;
+  /** Between the polls of a collector, where the exporter does not poll for each scrape. */
+  readonly pollSeconds?: number;
   /** How long Prometheus has watched before the queries, which are over this time. */
   readonly seconds: number;
   /** The text of the rules; by default all are evaluated at this interval. */
@@ -55,7 +61,7 @@ export interface WatchingPrometheus extends AsyncDisposable {
 
 /** A Prometheus with the shipped rules that watches the simulated cluster `sim`. */
 export async function watchCluster(cluster: WatchedCluster): Promise<WatchingPrometheus> {
-  const { size, intervalSeconds, seconds } = cluster;
+  const { size, intervalSeconds, pollSeconds = intervalSeconds, seconds } = cluster;
   const resources = new AsyncDisposableStack();
   try {
     const world = resources.use(new AsyncDisposableStack());
@@ -65,10 +71,19 @@ export async function watchCluster(cluster: WatchedCluster): Promise<WatchingPro
       tables: { discover: true, tables: ['movr.public.rides', 'movr.public.users'] },
       nodes: { metrics: ['sys.uptime', 'capacity'] },
     });
+    const patience = Math.max(DEFAULT_TIMEOUT_SECONDS, pollSeconds);
     const yaml = `${collectors}clusters:
-${clusterYaml(simulator)}    cloud_api: { url: "${cloudUrl}", cluster_id: ${cloudClusterId}, token: ${cloudToken} }
+${clusterYaml(simulator, { more: `, timeout: ${patience}s` })}    cloud_api: { url: "${cloudUrl}", cluster_id: ${cloudClusterId}, token: ${cloudToken} }
 `;
-    const exporter = world.use(await startTestExporter({ yaml, intervalSeconds }));
+    const exporter = world.use(
+      await startTestExporter({
+        yaml,
+        intervalSeconds: pollSeconds,
+        adapt: (config) => withCollectors(config, (each) => ({ ...each, timeout: patience })),
+      }),
+    );
+    // The first polls of a thousand nodes leave no time to send their metrics.
+    await eventually(async () => (await exporter.get('/-/ready')).status === 200 || undefined);
     await eventually(async () => {
       // Reading every sample of a thousand nodes would take longer than their polls.
       const { text } = await exporter.get();

@@ -127,7 +127,7 @@ test('range', async () => {
     -                                     1     1      1
 
     no_lease: without a valid lease: requests wait. Normal for seconds. If it lasts, check the log of the reporting node.
-    underreplicated: with fewer live replicas than configured. If nodes are down, start them. From 5 minutes after a node died, the cluster rebuilds its replicas on live nodes with space; add nodes only if it cannot come back and fewer than three are live. Else look for full stores, and for zone constraints that cannot be satisfied.
+    underreplicated: with fewer live replicas than configured. If nodes are down, start them. From 5 minutes after a node died, the cluster rebuilds its replicas on live nodes with space; add nodes only if it cannot come back and fewer are live than a range has voters (three by default). Else look for full stores, and for zone constraints that cannot be satisfied.
 
     Range 8: outside of tables
     Type 9 on node 4 (as node 4 knows it, which does not hold the lease).
