@@ -26,7 +26,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'ranges',
-    text: 'One line for each replica on every live node, or on one node. `--problems` shows only those that report a problem, `--hot N` the ranges with most queries. `--still-after 10m` reads one node twice, with that time between, and shows what is still there; `--few-voters` shows the ranges with fewer voters than the zone of their table wants, by their descriptors ([what it cannot know](questions.md#fewer-voters-than-the-zone-wants)). Keys are not shown, since they may hold user data. Nodes are read one after the other to limit the load.',
+    text: 'One line for each replica on every live node, or on one node. `--problems` shows only those that report a problem, and says whether ranges are missing that no node reports, by their keys (in JSON `key_space`: complete, incomplete, or unknown where a node was not read); `--hot N` the ranges with most queries. `--still-after 10m` reads one node twice, with that time between, and shows what is still there; `--few-voters` shows the ranges with fewer voters than the zone of their table wants, by their descriptors ([what it cannot know](questions.md#fewer-voters-than-the-zone-wants)). Keys are not shown, since they may hold user data. Nodes are read one after the other to limit the load.',
     commands: ['ranges --hot 5', 'ranges --problems'],
   },
   {
