@@ -13,7 +13,7 @@ import { report } from './rows.ts';
 
 const SAMPLES = Number(process.argv[2] ?? 40);
 const EVERY_MS = 3_000;
-const MAX_MIB = 85;
+const MAX_MIB = 80;
 const EMPTY_SERVER = `require('node:http').createServer().listen(0, '127.0.0.1')`;
 
 const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-built-'));
