@@ -17,6 +17,9 @@ const ALIASES = [
   }),
 ].join('');
 
+/** Other work on the machine, and a collection of garbage, make a single measurement longer. */
+const ATTEMPTS = 3;
+
 /** Microseconds of CPU time of this thread. */
 async function measure(work: () => Promise<unknown>): Promise<number> {
   const start = process.threadCpuUsage();
@@ -43,8 +46,11 @@ test('a file is refused about as fast as 2,000 clusters are loaded, whatever is 
     'merged maps': `x: &a { a: 1, b: 2 }\ny: { <<: [${'*a,'.repeat(5_000)}] }`,
   };
   for (const [name, yaml] of Object.entries(files)) {
-    const cpu = await measure(() => problemsOf(loadText(yaml)));
-    expect([name, cpu / right > 4 ? cpu / right : 'fast']).toEqual([name, 'fast']);
+    let ratio = Infinity;
+    for (let attempt = 0; attempt < ATTEMPTS && ratio > 4; attempt += 1) {
+      ratio = (await measure(() => problemsOf(loadText(yaml)))) / right;
+    }
+    expect([name, ratio > 4 ? ratio : 'fast']).toEqual([name, 'fast']);
   }
 });
 
