@@ -62,7 +62,7 @@ export async function expectRecovery(setting: Setting, scraper: Scraper): Promis
     const missing = findLate(setting, scrape, { before, healedAt }) ?? findMissing(setting, scrape);
     if (missing === undefined) return;
     if (setting.clocks.clock.monotonicMs() - healedAt > MAX_MS * setting.dimensions.slowness) {
-      const Kind = isStarved(setting, healedAt) ? StarvedError : Error;
+      const Kind = isStarved(pollsSince(setting, healedAt)) ? StarvedError : Error;
       throw new Kind(`no recovery: ${missing}`);
     }
     await sleep(PAUSE_MS);
@@ -87,7 +87,7 @@ function findLate(
       const good = ended.find(({ result }) => result === 'good');
       const skips = skipsOf(scrape, labels) - skipsOf(before, labels);
       const isOver = good === undefined && ended.length + skips >= MAX_ATTEMPTS;
-      if (isOver && !isStarved(setting, healedAt)) {
+      if (isOver && !isStarved(since)) {
         const reasons = ended.map(({ reason }) => reason).join(', ');
         throw new Error(`${collector} failed after all trouble: ${skips} skips, ${reasons}`);
       }
@@ -105,8 +105,8 @@ function pollsSince({ polls }: Setting, healedAt: number): readonly ObservedPoll
 }
 
 /** Nobody is silent any more: a machine that is too busy for its own polls proves nothing. */
-function isStarved(setting: Setting, healedAt: number): boolean {
-  return pollsSince(setting, healedAt).some(({ reason }) => reason === 'timeout');
+function isStarved(since: readonly ObservedPoll[]): boolean {
+  return since.some(({ reason }) => reason === 'timeout');
 }
 
 function skipsOf(scrape: Scrape, labels: Record<string, string>): number {

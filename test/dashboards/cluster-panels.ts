@@ -4,14 +4,12 @@ import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SimulatorOptions, startSimulator } from '../../simulator/index.ts';
 import { COLLECTORS } from '../../src/collectors/index.ts';
+import type { Config } from '../../src/config/keys-and-flags.ts';
 import { rulesOfOneInterval } from '../rules/rule-set.ts';
 import { everyCollector } from '../support/collectors.ts';
 import { clusterYaml, startTestExporter, withCollectors } from '../support/exporter.ts';
 import { eventually, type Prometheus, startPrometheus } from '../support/prometheus.ts';
 import { ALL_VALUES, fillVariables, PANELS, type Placed } from './panels.ts';
-
-/** Of a request. */
-const DEFAULT_TIMEOUT_SECONDS = 10;
 
 /** What Prometheus returned for the queries of a panel. */
 export interface FilledPanel extends Placed {
@@ -71,15 +69,14 @@ export async function watchCluster(cluster: WatchedCluster): Promise<WatchingPro
       tables: { discover: true, tables: ['movr.public.rides', 'movr.public.users'] },
       nodes: { metrics: ['sys.uptime', 'capacity'] },
     });
-    const patience = Math.max(DEFAULT_TIMEOUT_SECONDS, pollSeconds);
     const yaml = `${collectors}clusters:
-${clusterYaml(simulator, { more: `, timeout: ${patience}s` })}    cloud_api: { url: "${cloudUrl}", cluster_id: ${cloudClusterId}, token: ${cloudToken} }
+${clusterYaml(simulator)}    cloud_api: { url: "${cloudUrl}", cluster_id: ${cloudClusterId}, token: ${cloudToken} }
 `;
     const exporter = world.use(
       await startTestExporter({
         yaml,
         intervalSeconds: pollSeconds,
-        adapt: (config) => withCollectors(config, (each) => ({ ...each, timeout: patience })),
+        adapt: (config) => withTimeouts(config, pollSeconds),
       }),
     );
     // The first polls of a thousand nodes leave no time to send their metrics.
@@ -129,6 +126,21 @@ scrape_configs:
     await resources.disposeAsync();
     throw error;
   }
+}
+
+/** Requests and polls that may take as long as this, at least: what is polled rarely is large. */
+function withTimeouts(config: Config, seconds: number): Config {
+  const lasting = withCollectors(config, (collector) => ({
+    ...collector,
+    timeout: Math.max(collector.timeout, seconds),
+  }));
+  const clusters = lasting.clusters.map(({ cluster_api, ...cluster }) => ({
+    ...cluster,
+    ...(cluster_api && {
+      cluster_api: { ...cluster_api, timeout: Math.max(cluster_api.timeout, seconds) },
+    }),
+  }));
+  return { ...lasting, clusters };
 }
 
 /** Runs every query of every panel as Grafana does, when nothing else is left to do. */
