@@ -31,6 +31,14 @@ export function rulesOfOneInterval(): string {
   return readFileSync(RULES_FILE, 'utf8').replaceAll(/^ +interval: .*\n/gm, '');
 }
 
+/** The rules without texts of alerts, whose queries cost most of the time of promtool. */
+export function withoutTexts(groups: readonly RuleGroup[]): readonly RuleGroup[] {
+  return groups.map((group) => ({
+    ...group,
+    rules: group.rules.map(({ annotations: _texts, ...rule }) => rule),
+  }));
+}
+
 export function nameOf(rule: Rule): string {
   return rule.alert ?? rule.record ?? '';
 }

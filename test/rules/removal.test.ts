@@ -1,0 +1,126 @@
+import { describe, expect, test } from 'vitest';
+import { hasProgram } from '../support/programs.ts';
+import { subjectOf, type RuleCase } from './cases.ts';
+import { CASES } from './every-case.ts';
+import { testRules } from './promtool.ts';
+import { closureOf, readRules, withoutTexts } from './rule-set.ts';
+
+const GROUPS = withoutTexts(readRules());
+/** A bridged gap, and an alert that goes on without data, take 10 minutes each. */
+const MINUTES = 30;
+/** A window or an offset of more than the 10 minutes of a gap. */
+const REMEMBERS = /\[(?:1[1-9]|[2-9]\d|\d{3,})m|\[\d+[hd]|offset|ALERTS/;
+/** Of the exporter itself: what it watches does not matter. CrdbMonitoringBlind has cases of its own. */
+const NOT_OF_A_CLUSTER = /^Crdb(?:Exporter|MonitoringBlind|Watchdog)/;
+
+const REMEMBERING = [
+  ...new Set(
+    GROUPS.flatMap(({ rules }) => rules.flatMap(({ alert }) => alert ?? [])).filter(
+      (name) =>
+        !NOT_OF_A_CLUSTER.test(name) &&
+        closureOf(GROUPS, [name]).some(({ rules }) =>
+          rules.some(({ expr }) => REMEMBERS.test(expr)),
+        ),
+    ),
+  ),
+];
+
+describe.skipIf(!hasProgram('promtool'))('what is removed from the world ends its alerts', () => {
+  test.each(REMEMBERING)('%s: its cluster', { timeout: 600_000 }, async (name) => {
+    const cases = firingsOf(name).map((firing) => removed(name, firing, ['crdb_cluster']));
+    const { text } = await testRules(closureOf(GROUPS, [name]), cases);
+    expect(text).toContain('SUCCESS');
+  });
+
+  const ofNode = REMEMBERING.filter((name) => 'node_id' in (firingsOf(name)[0]?.labels ?? {}));
+  test.each(ofNode)('%s: its node', { timeout: 600_000 }, async (name) => {
+    const cases = firingsOf(name).map((firing) =>
+      removed(name, firing, ['crdb_cluster', 'node_id']),
+    );
+    const { text } = await testRules(closureOf(GROUPS, [name]), cases);
+    expect(text).toContain('SUCCESS');
+  });
+});
+
+interface Firing {
+  readonly oneCase: RuleCase;
+  readonly minute: number;
+  /** Of one of the alerts that fire. */
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+/** The first and the last time at which each case expects the alert to fire: what it remembers is young or old then. */
+function firingsOf(name: string): readonly Firing[] {
+  return CASES.filter((one) => subjectOf(one) === name).flatMap((oneCase) => {
+    const all = (oneCase.promql_expr_test ?? []).flatMap(
+      ({ expr, eval_time: time, exp_samples: [sample] = [] }) =>
+        expr.endsWith(`(ALERTS{alertname="${name}",alertstate="firing"})`) && sample !== undefined
+          ? { oneCase, minute: minutesOf(time), labels: labelsOf(sample.labels) }
+          : [],
+    );
+    const sorted = all.toSorted((a, b) => a.minute - b.minute);
+    return [...new Set([...sorted.slice(0, 1), ...sorted.slice(-1)])];
+  });
+}
+
+/** The case of an alert that fires, in which the series with these labels of the alert end then and all others go on. */
+function removed(
+  name: string,
+  { oneCase, minute, labels }: Firing,
+  shared: readonly string[],
+): RuleCase {
+  const alert = ['crdb_cluster', 'node_id'].flatMap((label) =>
+    label in labels ? `,${label}="${labels[label]}"` : [],
+  );
+  const isFiring = `count(ALERTS{alertname="${name}",alertstate="firing"${alert.join('')}}) > bool 0`;
+  const step = minutesOf(oneCase.interval);
+  return {
+    name: `${name}: removed`,
+    interval: oneCase.interval,
+    input_series: [
+      // The exporter itself stays.
+      { series: 'up', values: `1x${(minute + MINUTES) / step}` },
+      ...oneCase.input_series.map(({ series, values }) => {
+        const own = labelsOf(series);
+        const known = valuesOf(values).slice(0, minute / step + 1);
+        const last = Number(known.at(-1));
+        const isRemoved = shared.every((label) => own[label] === labels[label]);
+        const end = isRemoved || Number.isNaN(last) ? 'stale' : `${last}x${MINUTES / step}`;
+        return { series, values: [...known, end].join(' ') };
+      }),
+    ],
+    promql_expr_test: [
+      { expr: isFiring, eval_time: `${minute}m`, exp_samples: [{ labels: '{}', value: 1 }] },
+      { expr: isFiring, eval_time: `${minute + MINUTES}m`, exp_samples: [] },
+    ],
+  };
+}
+
+/** `{node_id="4"}` -> node_id: 4 */
+function labelsOf(series: string): Readonly<Record<string, string>> {
+  const pairs = series.matchAll(/(\w+)="([^"]*)"/g);
+  return Object.fromEntries(Array.from(pairs, ([, label = '', value = '']) => [label, value]));
+}
+
+/** `2h5m` -> 125 */
+function minutesOf(time: string): number {
+  const units: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1440 };
+  return Array.from(
+    time.matchAll(/(\d+)([mhd])/g),
+    ([, count, unit = '']) => Number(count) * (units[unit] ?? Number.NaN),
+  ).reduce((sum, minutes) => sum + minutes, 0);
+}
+
+/** `1x2 5+2x1 stale` -> 1, 1, 1, 5, 7, stale */
+function valuesOf(text: string): readonly string[] {
+  const number = String.raw`-?[\d.]+(?:e\d+)?`;
+  const repeated = new RegExp(String.raw`^(${number}|_)(?:\+?(${number}))?x(\d+)$`);
+  return text.split(' ').flatMap((part) => {
+    const [, first, by = '0', times] = repeated.exec(part) ?? [];
+    if (first === undefined) return [part];
+    const steps = [...Array(Number(times)).keys()];
+    return first === '_'
+      ? steps.map(() => first)
+      : [first, ...steps.map((step) => String(Number(first) + (step + 1) * Number(by)))];
+  });
+}
