@@ -124,7 +124,7 @@ export const CHANGES: readonly Fault[] = [
     fault: 'A leak of connections: 350 an hour for 6 hours, from 100',
     cluster: 'leak',
     minutes: 430,
-    fires: { 'CrdbSessionLeak warning': 83 },
+    fires: { 'CrdbSessionLeak warning': 84 },
     play(exposed) {
       exposed.change(
         /^crdb_application_sessions$/,
@@ -170,7 +170,7 @@ export const CHANGES: readonly Fault[] = [
     fault: 'A clock drifts by a millisecond a minute',
     cluster: 'drifts',
     minutes: 230,
-    fires: { 'CrdbClockOffsetHigh warning': 206 },
+    fires: { 'CrdbClockOffsetHigh warning': 208 },
     play: (exposed) =>
       exposed.change(
         /clock_offset/,
