@@ -59,6 +59,11 @@ export function readCasesOfAll(): readonly RuleCase[] {
   return readFile(FILE_OF_ALL);
 }
 
+/** Whether a case compares texts of alerts. */
+export function comparesTexts({ alert_rule_test: texts = [] }: RuleCase): boolean {
+  return texts.length > 0;
+}
+
 /** The rule that a case tests. */
 export function subjectOf({ name }: Pick<RuleCase, 'name'>): string {
   return name.slice(0, name.indexOf(': '));

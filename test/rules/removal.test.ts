@@ -49,18 +49,18 @@ interface Firing {
   readonly labels: Readonly<Record<string, string>>;
 }
 
-/** The first and the last time at which each case expects the alert to fire: what it remembers is young or old then. */
+/** The first and the last time at which the cases expect the alert to fire: what it remembers is young or old then. */
 function firingsOf(name: string): readonly Firing[] {
-  return CASES.filter((one) => subjectOf(one) === name).flatMap((oneCase) => {
-    const all = (oneCase.promql_expr_test ?? []).flatMap(
+  const all = CASES.filter((one) => subjectOf(one) === name).flatMap((oneCase) =>
+    (oneCase.promql_expr_test ?? []).flatMap(
       ({ expr, eval_time: time, exp_samples: [sample] = [] }) =>
         expr.endsWith(`(ALERTS{alertname="${name}",alertstate="firing"})`) && sample !== undefined
           ? { oneCase, minute: minutesOf(time), labels: labelsOf(sample.labels) }
           : [],
-    );
-    const sorted = all.toSorted((a, b) => a.minute - b.minute);
-    return [...new Set([...sorted.slice(0, 1), ...sorted.slice(-1)])];
-  });
+    ),
+  );
+  const sorted = all.toSorted((a, b) => a.minute - b.minute);
+  return [...sorted.slice(0, 1), ...sorted.slice(-1)];
 }
 
 /** The case of an alert that fires, in which the series with these labels of the alert end then and all others go on. */

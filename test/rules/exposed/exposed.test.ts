@@ -2,18 +2,19 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import { hasProgram } from '../../support/programs.ts';
 import { testRules } from '../promtool.ts';
-import { readRules } from '../rule-set.ts';
+import { closureOf, readRules, withoutTexts } from '../rule-set.ts';
 import { busyDayCase } from './busy-day.ts';
 import { CHANGES } from './changes.ts';
 import { dayCase } from './day.ts';
 import { scrapeCalm } from './exposition.ts';
 import { faultCase, FAULTS } from './faults.ts';
 
-/** Without texts, which cost most of the time of promtool. */
-const GROUPS = readRules().map((group) => ({
-  ...group,
-  rules: group.rules.map(({ annotations: _texts, ...rule }) => rule),
-}));
+const RULES = withoutTexts(readRules());
+/** The alerts, the health, and what they read. */
+const GROUPS = closureOf(RULES, [
+  'crdb_cluster:crdb_health:code',
+  ...RULES.flatMap(({ rules }) => rules.flatMap(({ alert }) => alert ?? [])),
+]);
 
 // What an exporter serves of a calm simulated cluster, scraped once and changed minute by minute.
 describe.skipIf(!hasProgram('promtool'))('what the exporter serves', () => {

@@ -5,7 +5,7 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
 import { createRandom } from '../../../simulator/random.ts';
-import { subjectOf, type RuleCase } from '../../../test/rules/cases.ts';
+import { comparesTexts, subjectOf, type RuleCase } from '../../../test/rules/cases.ts';
 import { decommissionCases } from '../../../test/rules/decommission-cases.ts';
 import { CASES } from '../../../test/rules/every-case.ts';
 import { testRules } from '../../../test/rules/promtool.ts';
@@ -15,6 +15,7 @@ import {
   readRules,
   rulesNamedIn,
   type RuleGroup,
+  withoutTexts,
 } from '../../../test/rules/rule-set.ts';
 import { listMutants, type Mutant } from './mutants.ts';
 
@@ -79,7 +80,7 @@ interface Run {
   /** The rules that these cases need. */
   readonly rules: ReadonlySet<string>;
   /** Whether they compare texts of alerts, whose queries cost most of the time of promtool. */
-  readonly comparesTexts: boolean;
+  readonly hasTexts: boolean;
 }
 
 /** The cases that can notice a mistake in the rule: first its own, then those of each rule that uses it, then the long ones. */
@@ -89,8 +90,8 @@ function runsOf(rule: string): readonly Run[] {
   const subjects = [rule, ...users.filter((name) => name !== rule)];
   const short = subjects.map((name) => CASES.filter((one) => subjectOf(one) === name));
   return [
-    ...short.map((some) => some.filter((one) => !hasTexts(one))),
-    ...short.map((some) => some.filter(hasTexts)),
+    ...short.map((some) => some.filter((one) => !comparesTexts(one))),
+    ...short.map((some) => some.filter(comparesTexts)),
     long.filter((one) => subjects.includes(subjectOf(one))),
   ]
     .filter((some) => some.length > 0)
@@ -98,21 +99,10 @@ function runsOf(rule: string): readonly Run[] {
 }
 
 function runOf(rule: string, itsCases: readonly RuleCase[]): Run {
-  const comparesTexts = itsCases.some(hasTexts);
+  const hasTexts = itsCases.some(comparesTexts);
   const needed = [rule, ...itsCases.map(subjectOf), ...rulesNamedIn(JSON.stringify(itsCases))];
-  const closure = closureOf(comparesTexts ? groups : withoutTexts(groups), needed);
-  return { cases: itsCases, rules: namesIn(closure), comparesTexts };
-}
-
-function hasTexts({ alert_rule_test: texts = [] }: RuleCase): boolean {
-  return texts.length > 0;
-}
-
-function withoutTexts(some: readonly RuleGroup[]): readonly RuleGroup[] {
-  return some.map((group) => ({
-    ...group,
-    rules: group.rules.map(({ annotations: _texts, ...rule }) => rule),
-  }));
+  const closure = closureOf(hasTexts ? groups : withoutTexts(groups), needed);
+  return { cases: itsCases, rules: namesIn(closure), hasTexts };
 }
 
 function namesIn(some: readonly RuleGroup[]): ReadonlySet<string> {
@@ -126,7 +116,7 @@ async function isNoticed(mutant: Mutant, runs: readonly Run[]): Promise<boolean>
       ...group,
       rules: group.rules.filter((rule) => run.rules.has(nameOf(rule))),
     }));
-    const verdict = await testRules(run.comparesTexts ? needed : withoutTexts(needed), run.cases);
+    const verdict = await testRules(run.hasTexts ? needed : withoutTexts(needed), run.cases);
     // A program that is missing or was killed has detected nothing.
     const isTold = verdict.passed || verdict.text.includes('FAILED');
     if (!isTold) throw new Error(`promtool says nothing of ${mutant.rule}: ${verdict.text}`);
