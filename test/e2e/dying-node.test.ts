@@ -31,7 +31,7 @@ async function openScene() {
     pass: (milliseconds: number): void => {
       aheadMs += milliseconds;
     },
-    /** Waits until both the list of nodes and a scan show the node with that status; undefined: no longer listed. */
+    /** Waits until the list of nodes and a scan that knew it show the node with that status; undefined: no longer listed. */
     until: (status: string | undefined) => exporter.until((scrape) => shows(scrape, status)),
   };
 }
@@ -42,8 +42,12 @@ function shows(scrape: Scrape, status: string | undefined): boolean {
   const found = scrape
     .all('crdb_node_liveness', { node_id: String(LEAVING) })
     .find(({ value }) => value === 1);
-  const scanned = scrape.value('crdb_range_scan_nodes', { state: 'scanned' });
-  return found?.labels['status'] === status && scanned === (SCANNED[status ?? ''] ?? 4);
+  const [scanned, failed] = ['scanned', 'failed'].map((state) =>
+    scrape.value('crdb_range_scan_nodes', { state }),
+  );
+  return (
+    found?.labels['status'] === status && scanned === (SCANNED[status ?? ''] ?? 4) && failed === 0
+  );
 }
 
 function skippedAndLost(scrape: Scrape): readonly (number | undefined)[] {
