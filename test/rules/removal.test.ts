@@ -6,8 +6,8 @@ import { testRules } from './promtool.ts';
 import { closureOf, readRules, withoutTexts } from './rule-set.ts';
 
 const GROUPS = withoutTexts(readRules());
-/** A bridged gap, and an alert that goes on without data, take 10 minutes each. */
-const MINUTES = 30;
+/** A bridged gap, and an alert that goes on without data, take 10 minutes each; cases have steps of up to 10. */
+const MINUTES = 21;
 /** A window or an offset of more than the 10 minutes of a gap. */
 const REMEMBERS = /\[(?:1[1-9]|[2-9]\d|\d{3,})m|\[\d+[hd]|offset|ALERTS/;
 /** Of the exporter itself: what it watches does not matter. CrdbMonitoringBlind has cases of its own. */
@@ -59,6 +59,7 @@ function firingsOf(name: string): readonly Firing[] {
           : [],
     ),
   );
+  if (all.length === 0) throw new Error(`no case expects ${name} to fire`);
   const sorted = all.toSorted((a, b) => a.minute - b.minute);
   return [...sorted.slice(0, 1), ...sorted.slice(-1)];
 }
@@ -79,19 +80,24 @@ function removed(
     interval: oneCase.interval,
     input_series: [
       // The exporter itself stays.
-      { series: 'up', values: `1x${(minute + MINUTES) / step}` },
+      { series: 'up', values: `1x${Math.ceil((minute + MINUTES) / step)}` },
       ...oneCase.input_series.map(({ series, values }) => {
         const own = labelsOf(series);
         const known = valuesOf(values).slice(0, minute / step + 1);
         const last = Number(known.at(-1));
         const isRemoved = shared.every((label) => own[label] === labels[label]);
-        const end = isRemoved || Number.isNaN(last) ? 'stale' : `${last}x${MINUTES / step}`;
+        const end =
+          isRemoved || Number.isNaN(last) ? 'stale' : `${last}x${Math.ceil(MINUTES / step)}`;
         return { series, values: [...known, end].join(' ') };
       }),
     ],
     promql_expr_test: [
       { expr: isFiring, eval_time: `${minute}m`, exp_samples: [{ labels: '{}', value: 1 }] },
-      { expr: isFiring, eval_time: `${minute + MINUTES}m`, exp_samples: [] },
+      {
+        expr: isFiring,
+        eval_time: `${minute + Math.ceil(MINUTES / step) * step}m`,
+        exp_samples: [],
+      },
     ],
   };
 }

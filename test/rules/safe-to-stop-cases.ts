@@ -286,6 +286,46 @@ const WRITTEN: readonly Case[] = [
     { scanAgeSeconds: 161, unverified: 3 },
     { instance: 'b' },
   ],
+  [
+    'the scan of one of two exporters is too old, and ranges depended on node 1',
+    '11',
+    { scanAgeSeconds: 161, dependent: { '1 quorum': 1 } },
+    { instance: 'b' },
+  ],
+  [
+    'the scan of one of two exporters is too old, and node 2 drains by its list',
+    '11',
+    { scanAgeSeconds: 161, status: { 1: 'live', 2: 'draining' } },
+    { instance: 'b' },
+  ],
+  [
+    'node 2 drains, and the poll of the sessions has failed',
+    '01',
+    { success: { sessions: 0 }, status: { 1: 'live', 2: 'draining' } },
+  ],
+  [
+    'node 1 is being decommissioned, and the poll of the sessions has failed',
+    '01',
+    { success: { sessions: 0 }, status: { 1: 'decommissioning', 2: 'live' } },
+  ],
+  [
+    'node 2 drains by one of two exporters, and the poll of the nodes of the other has failed',
+    '0-',
+    { success: { nodes: 0 } },
+    { instance: 'b', status: { 1: 'live', 2: 'draining' } },
+  ],
+  [
+    'node 1 leaves by one of two exporters, and the poll of the nodes of the other has failed',
+    '0-',
+    { success: { nodes: 0 } },
+    { instance: 'b', status: { 1: 'decommissioning', 2: 'live' } },
+  ],
+  [
+    'node 1 leaves by the list of one of two exporters, whose scan has found it empty',
+    '11',
+    { status: { 1: 'decommissioning', 2: 'live' }, replicas: { 1: 0 } },
+    { instance: 'b' },
+  ],
   ['one range serves nothing', '00', { servingNothing: 1 }],
   [
     'one of three nodes drains',
