@@ -218,6 +218,13 @@ const WRITTEN: readonly Case[] = [
     { status: { 1: 'decommissioning', 2: 'live' }, replicas: { 1: 0 } },
     { instance: 'b' },
   ],
+  ['one of two exporters has not read node 2', '11', {}, { instance: 'b', read: [1] }],
+  [
+    'the scan of one of two exporters is too old, and the poll of its nodes has failed',
+    '11',
+    { scanAgeSeconds: 161, success: { nodes: 0 } },
+    { instance: 'b' },
+  ],
   ['one range serves nothing', '00', { servingNothing: 1 }],
   [
     'one of three nodes drains',
