@@ -77,15 +77,17 @@ describe('an exporter that reads the ranges of a node wrongly', { timeout: 600_0
     await using simulator = await simulate(2);
     await using proxy = await openLossyProxy(new URL(simulator.clusterUrl).origin, keep);
     await using exporter = await watch(simulator, proxy.url);
-    const { findings, state, safeToStop } = await untilStatus(exporter, (cluster) =>
-      cluster.findings.some(({ alert }) => alert === 'CrdbScanDisagrees'),
+    // The descriptors contradict the lists, too. On a busy machine the last scan may be too old for a moment.
+    const { findings, state, safeToStop } = await untilStatus(
+      exporter,
+      (cluster) =>
+        cluster.findings.some(({ alert }) => alert === 'CrdbScanDisagrees') &&
+        /ranges are not verified/.test(JSON.stringify(cluster.safeToStop)),
     );
     const found = findings.find(({ alert }) => alert === 'CrdbScanDisagrees');
     expect(found).toMatchObject({ about: 'exporter', level: 'info' });
     expect(state).toBe('unknown');
-    // The descriptors contradict the lists, too.
-    const reason = expect.stringMatching(/ranges are not verified/);
-    expect(safeToStop).toMatchObject({ answer: 'unknown', nodes: [], reason });
+    expect(safeToStop).toMatchObject({ answer: 'unknown', nodes: [] });
     const flag = await configFlag({ ...simulator, clusterUrls: [proxy.url] });
     const command = await runHere(['nodes', '--safe-to-stop', flag]);
     expect(command).toMatchObject({
