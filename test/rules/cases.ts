@@ -64,6 +64,14 @@ export function comparesTexts({ alert_rule_test: texts = [] }: RuleCase): boolea
   return texts.length > 0;
 }
 
+/** `up{job="j",instance="i"}` -> job: j, instance: i */
+export function readPairs(series: string): Readonly<Record<string, string>> {
+  const pairs = series.matchAll(/(\w+)=("(?:[^"\\]|\\.)*")/g);
+  return Object.fromEntries(
+    Array.from(pairs, ([, name, quoted = '']) => [name, JSON.parse(quoted)]),
+  );
+}
+
 /** The rule that a case tests. */
 export function subjectOf({ name }: Pick<RuleCase, 'name'>): string {
   return name.slice(0, name.indexOf(': '));
@@ -179,13 +187,8 @@ function textTests(
     alertname: alert,
     eval_time: time,
     exp_alerts: itsTexts.map(({ when, summary, description }) => {
-      const quoted = when.matchAll(/(\w+)=("(?:[^"\\]|\\.)*")/g);
-      const labels = Array.from(quoted, ([, label, value = '']): readonly unknown[] => [
-        label,
-        JSON.parse(value),
-      ]);
       return {
-        exp_labels: { ...Object.fromEntries(labels), component },
+        exp_labels: { ...readPairs(when), component },
         exp_annotations: { summary, description },
       };
     }),

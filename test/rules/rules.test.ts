@@ -14,6 +14,7 @@ const HALF_AN_HOUR = /^(?:[3-9]\d|\d{3,})m$|h$/;
 const SHORTER: Readonly<Record<string, string>> = { CrdbNodeUnavailable: '3m' };
 const RUNBOOKS = path.join(import.meta.dirname, '..', '..', 'docs', 'runbooks');
 const groups = set.readRules();
+const withoutTexts = set.withoutTexts(groups);
 const alerts = groups.flatMap(({ rules }) => rules.filter(({ alert }) => alert !== undefined));
 const names = [...new Set(groups.flatMap(({ rules }) => rules.map(set.nameOf)))];
 const subjects = [...new Set(cases.map(subjectOf))];
@@ -31,7 +32,7 @@ describe.skipIf(!hasProgram('promtool'))('promtool', () => {
     const others = own.filter((one) => !comparesTexts(one));
     for (const [itsGroups, some] of [
       [groups, withTexts],
-      [set.withoutTexts(groups), others],
+      [withoutTexts, others],
     ] as const) {
       if (some.length === 0) continue;
       const used = set.rulesNamedIn(JSON.stringify(some));

@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import { ALERT_NAMES } from '../../../src/alerts/alerts.ts';
 import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import { hasProgram } from '../../support/programs.ts';
 import { testRules } from '../promtool.ts';
@@ -9,11 +10,10 @@ import { dayCase } from './day.ts';
 import { scrapeCalm } from './exposition.ts';
 import { faultCase, FAULTS } from './faults.ts';
 
-const RULES = withoutTexts(readRules());
 /** The alerts, the health, and what they read. */
-const GROUPS = closureOf(RULES, [
+const GROUPS = closureOf(withoutTexts(readRules()), [
   'crdb_cluster:crdb_health:code',
-  ...RULES.flatMap(({ rules }) => rules.flatMap(({ alert }) => alert ?? [])),
+  ...ALERT_NAMES,
 ]);
 
 // What an exporter serves of a calm simulated cluster, scraped once and changed minute by minute.

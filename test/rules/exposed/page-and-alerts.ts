@@ -10,6 +10,7 @@ import { SEVERITIES, type Severity } from '../../../src/vocabulary.ts';
 import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import { everyCollector } from '../../support/collectors.ts';
 import { startTestExporter, type TestExporter, withCollectors } from '../../support/exporter.ts';
+import { readPairs } from '../cases.ts';
 import { needsHistory } from '../history.ts';
 import { run } from '../promtool.ts';
 import { readRules, type Rule } from '../rule-set.ts';
@@ -347,11 +348,4 @@ function readAlerts(printed: string): readonly Alert[] {
     const { value = '', ...annotations } = readPairs(texts);
     return { labels: readPairs(labels), annotations, value: Number(value) };
   });
-}
-
-function readPairs(text: string): Readonly<Record<string, string>> {
-  const pairs = text.matchAll(/(\w+)=("(?:[^"\\]|\\.)*")/g);
-  return Object.fromEntries(
-    Array.from(pairs, ([, name, quoted = '']) => [name, JSON.parse(quoted)]),
-  );
 }
