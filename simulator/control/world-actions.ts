@@ -70,7 +70,7 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
       ),
   },
   problem: {
-    members: 'range, problem, on? true, store?',
+    members: 'range, problem, on? true, store? (that replica alone claims it)',
     act: (world, members) => setProblem(world, members),
   },
   lease: {
@@ -102,6 +102,15 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
   'remove-range': {
     members: 'range',
     act: (world, m) => ({ isRemoved: world.removeRange(integerMember(m, 'range')) }),
+  },
+  'leave-behind': {
+    members:
+      'range (merged into its left neighbour), nodes (ids that keep its replica), knowsLease?',
+    act: (world, m) => ({
+      isMerged: world.leaveBehind(integerMember(m, 'range'), integersMember(m, 'nodes'), {
+        knowsLease: m.get('knowsLease') === true,
+      }),
+    }),
   },
   'split-range': {
     members: 'range',

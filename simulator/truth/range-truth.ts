@@ -42,6 +42,8 @@ export interface RangeTruth {
   readonly distinct: number;
   /** Ranges whose replicas are all on nodes that cannot be scanned. */
   readonly unseen: number;
+  /** Ids of ranges that were merged away, and of which nodes still hold a replica. */
+  readonly leftOver: readonly number[];
   /** Distinct ranges by problem on any replica. */
   readonly problems: Record<Problem, number>;
   readonly problemRangeIds: Readonly<Record<Problem, readonly number[]>>;
@@ -137,7 +139,8 @@ function clusterTruth(state: WorldState, seen: readonly VisibleReplica[]): Range
   ];
   return {
     distinct: replicas.size,
-    unseen: state.ranges.size - replicas.size,
+    unseen: [...state.ranges.keys()].filter((id) => !replicas.has(id)).length,
+    leftOver: [...replicas.keys()].filter((id) => !state.ranges.has(id)),
     problems: forEachProblem((problem) => idsOf(problem).length),
     problemRangeIds: forEachProblem(idsOf),
     byReplicas,

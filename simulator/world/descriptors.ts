@@ -39,7 +39,7 @@ function dropReplaced(state: WorldState, { id, replicas }: Range): void {
 }
 
 /** The range as it is now, for a replica that will not learn of changes; it serves nobody. */
-function snapshotOf(range: Range): Range {
+export function snapshotOf(range: Range): Range {
   const replicas = range.replicas.map((replica): Replica => ({ ...replica, knows: undefined }));
   return { ...range, replicas, queriesPerSecond: 0, extraCpuNanos: 0, forced: new Set() };
 }
@@ -52,10 +52,14 @@ export function hears(state: WorldState, range: Range, { nodeId }: Replica): boo
   return holder === undefined || canReach(state, holder.nodeId, nodeId);
 }
 
-/** What follows from a change of nodes, for all ranges; replicas that were removed go from nodes that can know of it. */
+/**
+ * What follows from a change of nodes, for all ranges; replicas that were removed go from nodes that can know of it,
+ * unless a merge left them behind.
+ */
 export function settle(state: WorldState): void {
   for (const range of state.ranges.values()) settleRange(state, range);
-  state.removed = state.removed.filter(({ replica }) => {
+  state.removed = state.removed.filter(({ replica, isLeftOver }) => {
+    if (isLeftOver) return true;
     const { process, isBehind } = nodeOf(state, replica.nodeId);
     return process !== 'up' || isBehind;
   });

@@ -1,5 +1,5 @@
 import { nextPlacement } from './allocator.ts';
-import { changeRange, settleRange } from './descriptors.ts';
+import { changeRange, settleRange, snapshotOf } from './descriptors.ts';
 import { mergeWithNext, splitRange } from './key-space.ts';
 import { MAX_KEY } from './keys.ts';
 import { withNextLease } from './leases.ts';
@@ -25,6 +25,15 @@ export interface RangeActions {
   removeRange(id: number): boolean;
   /** Splits the range in two with the same replicas; the right half has the next id, which is returned. */
   splitRange(id: number): number;
+  /**
+   * Merges the range into its left neighbour, of which these nodes keep a replica without a leader: they do not learn of the merge.
+   * With `knowsLease` it has the lease history that the range had. False as removeRange.
+   */
+  leaveBehind(
+    id: number,
+    nodeIds: readonly number[],
+    leftOver?: { readonly problems?: readonly Problem[]; readonly knowsLease?: boolean },
+  ): boolean;
   /**
    * Merges the range with its right neighbour, which disappears, and whose replicas move to those of the range before.
    * False, and nothing happens, unless all replicas of both are up to date and no configuration changes.
@@ -54,9 +63,9 @@ export interface RangeActions {
     zone: { readonly voters: number; readonly nonVoters?: number },
   ): void;
   /**
-   * Sets or clears a problem. The four problems of a range are reported by one replica (problems.ts), the others
-   * by the replica on `storeId` or, without it, by the leaseholder's, each time until they are cleared. A replica that has
-   * no_raft_leader or circuit_breaker_error does not vote.
+   * Sets or clears a problem. The four problems of a range are reported by one replica (problems.ts) or, with `storeId`, by the
+   * one there, which claims what the others do not; the others by the replica on `storeId` or, without it, by the
+   * leaseholder's; each time until they are cleared. A replica that has no_raft_leader or circuit_breaker_error does not vote.
    */
   setProblem(id: number, problem: Problem, on?: boolean, storeId?: number): void;
   /** The replica reports the problem in one listing, and votes all the same. */
@@ -73,6 +82,8 @@ export function createRangeActions(state: WorldState): RangeActions {
   return {
     addRange: (nodeIds) => addRange(state, nodeIds),
     removeRange: (id) => removeRange(state, rangeOf(state, id)),
+    leaveBehind: (id, nodeIds, leftOver = {}) =>
+      leaveBehind(state, rangeOf(state, id), nodeIds, leftOver),
     splitRange: (id) => splitRange(state, rangeOf(state, id)).id,
     mergeRange: (id) => mergeWithNext(state, rangeOf(state, id)),
     placeRange: (id, voters, nonVoters = []) =>
@@ -138,6 +149,28 @@ function removeRange(state: WorldState, range: Range): boolean {
   return left !== undefined && mergeWithNext(state, left);
 }
 
+function leaveBehind(
+  state: WorldState,
+  range: Range,
+  nodeIds: readonly number[],
+  {
+    problems = ['no_raft_leader', 'circuit_breaker_error'],
+    knowsLease = false,
+  }: NonNullable<Parameters<RangeActions['leaveBehind']>[2]>,
+): boolean {
+  const known = snapshotOf(range);
+  if (!knowsLease) known.leases = [];
+  const flags = new Set(problems);
+  const left = nodeIds.map((nodeId) => ({
+    range: known,
+    replica: { ...replicaOn(range, nodeId), knows: known, flags },
+    isLeftOver: true,
+  }));
+  if (!removeRange(state, range)) return false;
+  state.removed.push(...left);
+  return true;
+}
+
 /** A replica that is on its store already keeps its id. */
 function placeRange(
   state: WorldState,
@@ -178,7 +211,7 @@ function setProblem(
   on: boolean,
   storeId: number | undefined,
 ): void {
-  if (isRangeProblem(problem)) {
+  if (isRangeProblem(problem) && storeId === undefined) {
     if (on) range.forced.add(problem);
     else range.forced.delete(problem);
     return;

@@ -37,7 +37,8 @@ export interface Replica {
    * split off meanwhile, so that its store does not hold the replica yet. Undefined when it is up to date.
    */
   readonly knows: Range | 'nothing' | undefined;
-  readonly flags: Set<ReplicaProblem>;
+  /** What it reports of itself; of the problems of ranges, what it claims and the others do not. */
+  readonly flags: Set<Problem>;
   /** Problems that it reports once, as between two leaders. */
   readonly passing: Set<ReplicaProblem>;
   quiescent: boolean;
@@ -82,6 +83,8 @@ export interface Range {
 export interface HeldReplica {
   readonly range: Range;
   readonly replica: Replica;
+  /** A merge left it behind: no range covers its keys with it any more, and it stays. */
+  readonly isLeftOver?: boolean;
 }
 
 /** Time series of the DB Console: the only system ranges that nothing needs. */

@@ -36,7 +36,10 @@ export interface WorldState {
   readonly ranges: Map<number, Range>;
   /** The id of the next range to be split off; ids of merged ranges are not used again. */
   nextRangeId: number;
-  /** Replicas that their ranges no longer name, on nodes that were cut off then, with the range as they know it. */
+  /**
+   * Replicas that their ranges no longer name, on nodes that were cut off then, with the range as they know it; and those that
+   * merges left behind.
+   */
   removed: HeldReplica[];
   readonly tables: Table[];
   readonly accounts: Account[];

@@ -112,3 +112,19 @@ it('is `no_raft_leader` on replicas of a partitioned node alone', async () => {
   expect(await listed(1)).toMatchObject({ no_raft_leader: true });
   expect(await listed(2)).not.toHaveProperty('no_raft_leader');
 });
+
+it('is claimed by one replica, while the others know better', async () => {
+  const simulator = await openWorld(5, 3);
+  const { world } = simulator;
+  world.placeRange(6, [1, 2, 3]);
+  const [store] = world.state.nodes.get(3)?.stores ?? [];
+  world.setProblem(6, 'unavailable', true, store?.id);
+  const url = `${simulator.clusterUrl}/api/v2/nodes`;
+  const listed = async (nodeId: number) =>
+    (await ask<RangesBody>(`${url}/${nodeId}/ranges/?ranges=6`)).json().ranges[0]?.problems;
+  expect(await listed(3)).toHaveProperty('unavailable', true);
+  expect(await listed(1)).not.toHaveProperty('unavailable');
+  expect(simulator.dependence().withoutQuorum).toEqual([]);
+  world.setProblem(6, 'unavailable', false, store?.id);
+  expect(await problemsOf(simulator)).toEqual([]);
+});

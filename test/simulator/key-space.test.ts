@@ -98,3 +98,28 @@ it('is not merged while a replica is cut off, and never beyond its ends', async 
   expect(world.mergeRange(12)).toBe(false);
   expect(world.state.ranges.size).toBe(12);
 });
+
+it('leaves replicas of merged ranges behind, which name what the range was', async () => {
+  await using simulator = await startSimulator(WORLD);
+  const { world } = simulator;
+  for (const id of [6, 7, 8]) world.placeRange(id, [1, 2, 3]);
+  expect(world.leaveBehind(8, [2])).toBe(true);
+  expect(world.leaveBehind(7, [2, 3], { knowsLease: true })).toBe(true);
+  world.killNode(2);
+  world.reviveNode(2);
+  expect([...world.state.ranges.keys()]).not.toContain(7);
+  expect(simulator.truth().ranges).toMatchObject({ leftOver: [7, 8], unseen: 0, distinct: 12 });
+  expect(simulator.dependence()).toMatchObject({ servingNothing: [], withoutQuorum: [] });
+  const url = `${simulator.clusterUrl}/api/v2/nodes/2/ranges/?ranges=7,8`;
+  const { ranges } = (await ask<RangesBody>(url)).json();
+  const problems = { no_raft_leader: true, circuit_breaker_error: true };
+  expect(ranges).toMatchObject([{ problems }, { problems }]);
+  expect(ranges.map(({ lease_history: leases }) => leases?.length ?? 0)).toEqual([
+    expect.any(Number),
+    0,
+  ]);
+  const described = await ask<{ ranges: unknown[] }>(
+    `${simulator.clusterUrl}/_status/ranges/2?range_ids=8`,
+  );
+  expect(described.json().ranges).toMatchObject([{ isLeaseholder: false, leaseValid: false }]);
+});
