@@ -77,6 +77,18 @@ export interface Quirks {
   /** What nodes say of every fourth connection, which was never made: old servers call it an error, and their text tells. */
   idleConnections: 'none' | 'missing' | 'unknown' | 'establishing' | 'old-error';
   /**
+   * The form in which nodes send their connections. All of them `unknown` (0): DRPC, whose connections are in no list. Otherwise as
+   * a newer release might: the state as code 7 or as a name, the text as an object, or the state alone in place of an object.
+   */
+  connectionForm: 'known' | 'unknown' | 'code' | 'name' | 'error-object' | 'scalar';
+  /** The node that sends them so, and the peer of which it does; 0 for all. */
+  connectionFormOf: number;
+  connectionFormTo: number;
+  /** Peers that are no nodes of the cluster and that `connectionFormOf` lists besides: established ones. */
+  foreignPeers: number;
+  /** The nodes' counts of their connections: both are 0 with DRPC, and old servers have none. */
+  connectionCounts: 'counted' | 'zero' | 'missing';
+  /**
    * Results of SQL: as the statement says, or with a text, NaN, an integer above 2^53 or NULL in the last column, with a row
    * twice or without the last column; refused, with an error after all rows, or two results for one statement.
    */
@@ -147,6 +159,11 @@ const REAL: Quirks = {
   rangeDescriptors: 'works',
   connectivity: 'works',
   idleConnections: 'none',
+  connectionForm: 'known',
+  connectionFormOf: 0,
+  connectionFormTo: 0,
+  foreignPeers: 0,
+  connectionCounts: 'counted',
   maxDescriptorIds: 0,
   tooManyIds: 400,
   sqlResult: 'good',

@@ -11,6 +11,10 @@ import { callerOfCookie, isRefusal, type ClusterRequest, type ClusterServer } fr
 /** As jsonpb writes the enum. */
 const STATUS = { unknown: 0, established: 1, establishing: 2, error: 3 } as const;
 
+const STATUS_NAMES = Object.keys(STATUS).map((name) => name.toUpperCase());
+/** A state of a newer release. */
+const NEW_STATUS = 7;
+
 /** Refusals by the quirk `connectivity`. */
 const REFUSALS = { forbidden: 403, missing: 404, unimplemented: 501 } as const;
 
@@ -67,16 +71,57 @@ function answer(
 /** The connections of a node to all others that it knows by gossip. */
 function peersOf(server: ClusterServer, node: ClusterNode): object {
   const peers = listedNodes(server.world.state).filter(({ id }) => id !== node.id);
-  return Object.fromEntries(
-    peers.flatMap((peer) => {
-      const connection = connectionOf(server, node, peer);
-      if (connection === undefined) return [];
-      const { status, latencyMs = 0, error = '' } = connection;
-      const latency = latencyMs === 0 ? '0s' : `${(latencyMs / 1000).toFixed(6)}s`;
-      const locality = { tiers: peer.locality };
-      return [[peer.id, { latency, status, address: addressOf(peer), locality, error }]];
-    }),
-  );
+  const known = peers.flatMap((peer) => {
+    const connection = connectionOf(server, node, peer);
+    if (connection === undefined) return [];
+    const { status, latencyMs = 0, error = '' } = connection;
+    const latency = latencyMs === 0 ? '0s' : `${(latencyMs / 1000).toFixed(6)}s`;
+    const locality = { tiers: peer.locality };
+    const sent = { latency, status, address: addressOf(peer), locality, error };
+    return [[peer.id, inForm(server, node, peer, sent)] as const];
+  });
+  return Object.fromEntries([...known, ...foreignPeers(server, node)]);
+}
+
+interface SentConnection {
+  readonly status: number;
+  readonly error: string;
+}
+
+/** A connection in the form of the quirk `connectionForm`. */
+function inForm(
+  { quirks }: ClusterServer,
+  node: ClusterNode,
+  peer: ClusterNode,
+  sent: SentConnection,
+): object | number {
+  const { connectionForm, connectionFormOf, connectionFormTo } = quirks;
+  if (![0, node.id].includes(connectionFormOf)) return sent;
+  if (![0, peer.id].includes(connectionFormTo)) return sent;
+  switch (connectionForm) {
+    case 'known':
+      return sent;
+    case 'unknown':
+      return { ...sent, status: STATUS.unknown, latency: '0s', error: '' };
+    case 'code':
+      return { ...sent, status: NEW_STATUS };
+    case 'name':
+      return { ...sent, status: STATUS_NAMES[sent.status] };
+    case 'error-object':
+      return { ...sent, error: { code: 14, message: sent.error } };
+    case 'scalar':
+      return sent.status;
+  }
+}
+
+/** Peers by ids that no node of the cluster has. */
+function foreignPeers(
+  { quirks: { foreignPeers: count, connectionFormOf } }: ClusterServer,
+  { id }: ClusterNode,
+): readonly (readonly [id: number, connection: object])[] {
+  if (![0, id].includes(connectionFormOf)) return [];
+  const connection = { latency: '0.000500s', status: STATUS.established, error: '' };
+  return Array.from({ length: count }, (_, index) => [1_000_000 + index, connection] as const);
 }
 
 /** The connection of a node to a peer; undefined where the node does not list it. */

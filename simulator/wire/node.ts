@@ -17,6 +17,13 @@ const UNKNOWN_LIVENESS = 42;
 /** Above 2^53 and above the maximum of an int64. */
 const HUGE_METRIC = 9.223_372_036_854_776e18;
 
+/** What replaces the counts of connections; undefined members are not sent. */
+const CONNECTION_COUNTS = {
+  counted: {},
+  zero: { 'rpc.connection.healthy': 0, 'rpc.connection.unhealthy': 0 },
+  missing: { 'rpc.connection.healthy': undefined, 'rpc.connection.unhealthy': undefined },
+};
+
 /** One element of GET /nodes/, members in the order of the server. */
 export function nodeElement(state: WorldState, quirks: Quirks, node: ClusterNode): object {
   const encoding = createEncoding(quirks);
@@ -33,9 +40,11 @@ export function nodeElement(state: WorldState, quirks: Quirks, node: ClusterNode
     started_at: nanos(node.startedAtMs),
     cluster_name: state.options.clusterName,
     sql_address: address,
-    metrics: quirks.hugeIntegers
-      ? { ...record.metrics, 'huge.metric': HUGE_METRIC }
-      : record.metrics,
+    metrics: {
+      ...record.metrics,
+      ...(quirks.hugeIntegers ? { 'huge.metric': HUGE_METRIC } : {}),
+      ...CONNECTION_COUNTS[quirks.connectionCounts],
+    },
     store_metrics: quirks.storeMetrics ? Object.fromEntries(record.stores) : undefined,
     total_system_memory: encoding.scalar(node.memoryBytes),
     num_cpus: encoding.scalar(node.cpus),

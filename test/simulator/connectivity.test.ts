@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import type { Quirks } from '../../simulator/quirks.ts';
 import { ask, clusterClient, logIn, type NodesBody } from './client.ts';
 
 interface WirePeer {
@@ -110,6 +111,45 @@ test('connections that were never made are missing, unknown, not established yet
   expect(await idle('unknown')).toEqual([0, '']);
   expect(await idle('establishing')).toEqual([2, 'not yet heartbeated']);
   expect(await idle('old-error')).toEqual([3, 'no connection found']);
+});
+
+test('one node, or all, say what they say of one peer, or of all, in another form', async () => {
+  await using simulator = await startSimulator(CALM);
+  simulator.world.partitionPair(1, 2);
+  const toTwo = async (form: Quirks['connectionForm'], from: number) => {
+    simulator.setQuirk('connectionForm', form);
+    const { connections } = (await connectivity(simulator)).json();
+    return connections[from]?.peers[2];
+  };
+  expect(await toTwo('unknown', 1)).toMatchObject({ status: 0, latency: '0s', error: '' });
+  expect(await toTwo('code', 1)).toMatchObject({ status: 7 });
+  expect(await toTwo('name', 1)).toMatchObject({ status: 'ERROR' });
+  expect(await toTwo('name', 3)).toMatchObject({ status: 'ESTABLISHED' });
+  expect(await toTwo('error-object', 1)).toMatchObject({ status: 3, error: { code: 14 } });
+  expect(await toTwo('scalar', 3)).toBe(1);
+  simulator.setQuirk('connectionFormOf', 1);
+  expect(await toTwo('code', 3)).toMatchObject({ status: 1 });
+  simulator.setQuirk('connectionFormTo', 5);
+  const body = (await connectivity(simulator)).json();
+  expect(statuses(body, 1)).toEqual({ 2: 3, 3: 1, 4: 1, 5: 7 });
+  simulator.setQuirk('foreignPeers', 1000);
+  const crowded = (await connectivity(simulator)).json();
+  expect(Object.keys(crowded.connections[1]?.peers ?? {})).toHaveLength(1004);
+  expect(Object.keys(crowded.connections[3]?.peers ?? {})).toHaveLength(4);
+});
+
+test('nodes count their connections, count none, or have no counts', async () => {
+  await using simulator = await startSimulator(CALM);
+  const client = await clusterClient(simulator);
+  const counts = async (form: Quirks['connectionCounts']) => {
+    simulator.setQuirk('connectionCounts', form);
+    const { nodes } = (await client<NodesBody>('/nodes/')).json();
+    const metrics = nodes?.[0]?.metrics;
+    return [metrics?.['rpc.connection.healthy'], metrics?.['rpc.connection.unhealthy']];
+  };
+  expect(await counts('counted')).toEqual([10, 0]);
+  expect(await counts('zero')).toEqual([0, 0]);
+  expect(await counts('missing')).toEqual([undefined, undefined]);
 });
 
 test('the list needs a session but no privilege, and servers may not have it', async () => {
