@@ -99,8 +99,6 @@ function inForm(
   if (![0, node.id].includes(connectionFormOf)) return sent;
   if (![0, peer.id].includes(connectionFormTo)) return sent;
   switch (connectionForm) {
-    case 'known':
-      return sent;
     case 'unknown':
       return { ...sent, status: STATUS.unknown, latency: '0s', error: '' };
     case 'code':
@@ -111,6 +109,8 @@ function inForm(
       return { ...sent, error: { code: 14, message: sent.error } };
     case 'scalar':
       return sent.status;
+    default:
+      return sent;
   }
 }
 
