@@ -141,8 +141,16 @@ export function quoteArgument(value: string): string {
   return `'${value.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** C0 and C1 controls, bidi and other format characters, which terminals obey. */
-const UNSAFE = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
+/**
+ * C0 and C1 controls, bidi and other format characters, and separators of lines, which terminals obey and which let a text read
+ * differently; lone surrogates, which are no Unicode.
+ */
+const UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu;
+
+/** Text from outside as log, metrics, page and JSON may repeat it: each unsafe character becomes U+FFFD. */
+export function cleanText(text: string): string {
+  return text.replaceAll(UNSAFE, '\uFFFD');
+}
 
 /** Text of a server for one line of a terminal: what would move the cursor or break the line is escaped. */
 export function formatLine(text: string): string {

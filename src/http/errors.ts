@@ -1,4 +1,4 @@
-import { messageOf } from '../format.ts';
+import { cleanText, messageOf } from '../format.ts';
 import { JsonError } from '../json/index.ts';
 import type { Endpoint, FailureReason, Limit } from '../vocabulary.ts';
 
@@ -158,7 +158,7 @@ export function toRequestError(
   const reason = reasonOf(code);
   const message = describe(error, code);
   const text = reason === 'decode' ? `broken gzip (${message})` : message;
-  const cause = withoutLongText(error, code);
+  const cause = withSafeText(error, code);
   return new RequestError(reason, `${what}: ${text}`, { ...target, cause });
 }
 
@@ -169,14 +169,14 @@ export function failureOf(error: unknown): RequestError {
   return new RequestError(reason, messageOf(error), { cause: error });
 }
 
-/** Cuts what a server may have written: a certificate can have a thousand names, all of which OpenSSL repeats. */
+/** Cuts and cleans what a server may have written: a certificate can have a thousand names, all of which OpenSSL repeats. */
 function cut(text: string): string {
-  return text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}…`;
+  return cleanText(text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}…`);
 }
 
 /** The log repeats the messages of causes, too. */
-function withoutLongText(error: unknown, code: string): unknown {
-  if (!(error instanceof Error) || error.message.length <= MAX_TEXT_LENGTH) return error;
+function withSafeText(error: unknown, code: string): unknown {
+  if (!(error instanceof Error) || error.message === cut(error.message)) return error;
   return Object.assign(new Error(cut(error.message)), code === '' ? {} : { code });
 }
 

@@ -1,14 +1,11 @@
+import { cleanText } from '../format.ts';
+
 /** Enough for every id, address and locality; a longer application name is cut. In UTF-16 code units. */
 export const MAX_LABEL_LENGTH = 128;
 
-/**
- * Control characters (C0, DEL, C1) break terminals and line based tools, format characters (as U+202E) let a name read
- * differently, lone surrogates are no Unicode.
- */
-const EACH_UNSAFE = /[\p{Cc}\p{Cf}\p{Cs}]/gu;
 const EACH_TO_ESCAPE = /[\\"]/g;
 /** One look finds out that nothing of the above is needed, as with nearly every value. */
-const SPECIAL = /[\p{Cc}\p{Cf}\p{Cs}\\"]/u;
+const SPECIAL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\\"]/u;
 
 /**
  * The text between the braces, `a="1",b="x\"y"`, the same in both formats. Two label sets give the same text
@@ -36,7 +33,7 @@ export function labelWriter(
 /** A value fit for a label: unsafe characters replaced one for one by U+FFFD, cut at 128 code units but never inside a pair. */
 export function cleanLabelValue(value: string): string {
   // One more than is kept shows whether something is cut; the rest of a long text is not looked at.
-  const safe = value.slice(0, MAX_LABEL_LENGTH + 1).replaceAll(EACH_UNSAFE, '\uFFFD');
+  const safe = cleanText(value.slice(0, MAX_LABEL_LENGTH + 1));
   if (safe.length <= MAX_LABEL_LENGTH) {
     return safe;
   }

@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import type { Status } from '../../src/findings/status.ts';
 import { configFlag, runHere } from '../cli/run.ts';
+import { type Keep, openLossyProxy } from '../support/changing-proxy.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
-import { type Keep, openLossyProxy } from '../support/lossy-proxy.ts';
 
 /** Seconds of the exporter's calendar in a second, so that a minute after a scan is soon over. */
 const SPEED = 20;

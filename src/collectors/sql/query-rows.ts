@@ -1,5 +1,6 @@
 import { type SqlRows, StatementError } from '../../cockroach/sql-statement.ts';
 import type { Query } from '../../collector-options.ts';
+import { cleanText } from '../../format.ts';
 import { labelText, MAX_LABEL_LENGTH } from '../../metrics/label-text.ts';
 
 /** A row as it becomes samples: by column, in the order of the configuration. */
@@ -64,7 +65,7 @@ function readLabel(query: Query, column: string, value: unknown): string {
     const remedy = 'cast the column to STRING';
     throw fault(query, `the label ${column} is an array or an object`, remedy);
   }
-  if (value.length <= MAX_LABEL_LENGTH) return value;
+  if (value.length <= MAX_LABEL_LENGTH) return cleanText(value);
   throw fault(
     query,
     `the label ${column} has more than ${MAX_LABEL_LENGTH} characters`,
