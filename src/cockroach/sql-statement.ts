@@ -153,9 +153,18 @@ function toStatementError(error: unknown, name: string, { signal }: PollStats): 
 /** The text may be cut: its start is enough. */
 function readServerError(text: string): ServerError {
   const code = /"code"\s*:\s*"(\w{5})"/.exec(text)?.[1];
-  const written = /"message"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
-  const message: unknown = written === undefined ? text : JSON.parse(written);
-  return { code, message: String(message) };
+  const written = /"message"\s*:\s*"((?:[^"\\]|\\.)*)"/s.exec(text)?.[1];
+  return { code, message: written === undefined ? text : unescapeJson(written) };
+}
+
+/** A JSON text without its quotes; as it stands where it is none, as of a proxy that rewrites errors: `a\x41`. */
+function unescapeJson(written: string): string {
+  try {
+    return String(JSON.parse(`"${written}"`));
+  } catch (error) {
+    if (error instanceof SyntaxError) return written;
+    throw error;
+  }
 }
 
 /** The SQLSTATE of a statement that ran into its timeout. */

@@ -1,5 +1,6 @@
 import { expect, onTestFinished, test } from 'vitest';
 import { watch } from '../../e2e/reload-support.ts';
+import { openProxy } from '../../support/changing-proxy.ts';
 import { onlyCollectors } from '../../support/collectors.ts';
 import { clusterYaml, startTestExporter } from '../../support/exporter.ts';
 import { openSimulator, ORDERS, runQueries } from './queries.ts';
@@ -95,6 +96,24 @@ test('a query that a reload removes or changes vanishes at once, even while the 
   expect(text).toContain(`${SUCCESS}{crdb_cluster="sim",query="changed",shard="0"} 0`);
   expect(text).not.toContain('query="removed"');
   expect((await exporter.get('/api/status')).text).not.toContain('"name":"removed"');
+});
+
+test.each([
+  ['an escape that JSON does not know', String.raw`syntax \x41 error`],
+  ['a line break', 'syntax\nerror'],
+])('a refusal whose message has %s fails that query alone', async (_what, message) => {
+  const simulator = await openSimulator();
+  await using proxy = await openProxy(new URL(simulator.clusterUrl).origin, (_url, text) =>
+    text.replace(/"message":\s*"[^"]*"/, () => `"message": "${message}"`),
+  );
+  const exporter = await runQueries({ ...simulator, clusterUrls: [`${proxy.url}/api/v2`] }, [
+    { ...ORDERS, name: 'broken', sql: 'SELECT count(* FROM orders' },
+    ORDERS,
+  ]);
+  const seen = await exporter.until((scrape) => scrape.value(SUCCESS, { query: 'orders' }) === 1);
+  expect(seen.value(SUCCESS, { query: 'broken' })).toBe(0);
+  const { text } = await exporter.get('/api/status');
+  expect(text).toContain('query broken: the server refused the statement (SQLSTATE ');
 });
 
 test('two clusters may have different queries of one name', async () => {
