@@ -95,7 +95,7 @@ async function printJobs(target: ClusterTarget, options: Options): Promise<void>
     member: 'jobs',
     columns: COLUMNS,
     required: ['TYPE', 'STATUS', 'ERROR'],
-    urgencyOf: (job) => (isRetrying(job) ? RETRYING : urgencyOf(job.status)[1]),
+    urgencyOf: (job) => (runsWithError(job) ? WITH_ERROR : urgencyOf(job.status)[1]),
   });
   const nowMs = Date.now();
   const owners = new Set<string>();
@@ -125,11 +125,15 @@ async function printJobs(target: ClusterTarget, options: Options): Promise<void>
 }
 
 /** Between the paused jobs and those that go back. */
-const RETRYING = 2.5;
+const WITH_ERROR = 2.5;
 
-/** A changefeed that cannot go on runs all the same, and says why: `retryable error: no sink`. */
-function isRetrying({ status, running_status: running }: Job): boolean {
-  return status === 'running' && running?.startsWith('retryable ') === true;
+/**
+ * A job that cannot go on runs all the same, and says why: a changefeed by its status (`retryable error: no sink`), others by
+ * their error, as a TTL job that is `running` for days.
+ */
+function runsWithError({ status, running_status: running, error }: Job): boolean {
+  if (!/^(running|pending)/.test(status)) return false;
+  return error !== null || /\berror\b/i.test(running ?? '');
 }
 
 function urgencyOf(status: string): (typeof URGENCIES)[number] {

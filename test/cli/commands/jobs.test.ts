@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../../simulator/index.ts';
+import { openProxy } from '../../support/changing-proxy.ts';
 import { configFlag, runHere } from '../run.ts';
 
 /** A cluster with two running changefeeds, a backup that succeeded, a paused import and two jobs that failed. */
@@ -16,6 +17,13 @@ async function openCluster(): Promise<Simulator> {
   simulator.world.failJob('schema_change', 2, 'duplicate key value: \u001B]0;x\u0007email');
   simulator.world.failJob('row_level_ttl', 3);
   return simulator;
+}
+
+/** The list with one more job, which is running. */
+function withRunningJob(body: string, more: object): string {
+  const { jobs }: { readonly jobs: readonly object[] } = JSON.parse(body);
+  const job = { ...jobs.at(-1), type: 'ROW LEVEL TTL', status: 'running', error: '', ...more };
+  return JSON.stringify({ jobs: [...jobs, job] });
 }
 
 /** The cells of a table. */
@@ -89,6 +97,28 @@ describe('jobs', () => {
       rows(out).findIndex(([, type]) => type === 'CHANGEFEED'),
     );
   });
+
+  test.each([
+    ['its error', { error: 'delete timed out' }, 'delete timed out'],
+    ['its status', { runningStatus: 'error: no sink' }, 'error: no sink'],
+  ])(
+    'lists a job that runs with an error in %s before those that work',
+    async (_in, more, text) => {
+      const simulator = await openCluster();
+      const { origin } = new URL(simulator.clusterUrl);
+      await using proxy = await openProxy(origin, (url, body) =>
+        url.includes('/jobs') ? withRunningJob(body, more) : body,
+      );
+      const { out } = await run({ ...simulator, clusterUrls: [`${proxy.url}/api/v2`] }, '--wide');
+      const jobs = rows(out).map((cells) => cells.slice(1, 3).join(' '));
+      expect(jobs.slice(3, 6)).toEqual([
+        'IMPORT paused',
+        'ROW LEVEL TTL running',
+        'CHANGEFEED running',
+      ]);
+      expect(rows(out)[4]).toContain(text);
+    },
+  );
 
   test('as JSON has every member', async () => {
     const { out } = await run(await openCluster(), '--paused', '--output', 'json');
