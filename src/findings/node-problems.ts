@@ -10,6 +10,7 @@ import { sumOfStores } from './node-metrics.ts';
 import type { NodesStatus, NodeStatus } from './node-status.ts';
 import type { DeadEvidence } from './safe-to-stop.ts';
 import type { Problem } from './status.ts';
+import { describeHeldUpgrade } from './versions.ts';
 
 /** The nodes for page and JSON; `retired` are those that are gone for good. */
 export function readNodes(
@@ -159,7 +160,7 @@ export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
 
 /** Problems of nodes by their liveness and their records, but for those whose times are wrong. */
 export function nodeProblems(
-  { list: all, builds }: NodesStatus,
+  { list: all, builds, versions }: NodesStatus,
   evidence: DeadEvidence,
   thresholds: Thresholds,
   isMisdated: (id: number) => boolean = () => false,
@@ -193,7 +194,10 @@ export function nodeProblems(
     ...livenessProblems(list, evidence, thresholds),
     ...(stale.length > 0 ? [staleRecords] : []),
     ...(builds.length > 1 ? [manyBuilds] : []),
-    ...retiredProblems(all.filter(({ isRetired }) => isRetired)),
+    ...retiredProblems(
+      all.filter(({ isRetired }) => isRetired),
+      versions?.deadWithOlderRelease,
+    ),
   ];
 }
 
@@ -256,12 +260,17 @@ function describeLeft(nodes: readonly NodeStatus[]): string {
 }
 
 /** Members that are gone for good are information. */
-function retiredProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
+function retiredProblems(
+  nodes: readonly NodeStatus[],
+  withOlderRelease: readonly number[] = [],
+): readonly Problem[] {
   const [unknown, dead] = [
     nodes.filter(({ status }) => status === 'unknown'),
     nodes.filter(({ status }) => status !== 'unknown'),
   ];
   const shared = { about: 'nodes', level: 'info' } as const;
+  const holding = dead.map(({ id }) => id).filter((id) => withOlderRelease.includes(id));
+  const held = holding.length === 0 ? '' : ` ${capitalize(describeHeldUpgrade(holding))}.`;
   return [
     ...(dead.length === 0
       ? []
@@ -269,7 +278,7 @@ function retiredProblems(nodes: readonly NodeStatus[]): readonly Problem[] {
           {
             ...shared,
             key: 'retired nodes',
-            text: `${nameNodes(dead)} ${plural(dead.length, 'has', 'have')} been dead for more than a week, and no range needs ${plural(dead.length, 'it', 'them')}.`,
+            text: `${nameNodes(dead)} ${plural(dead.length, 'has', 'have')} been dead for more than a week, and no range needs ${plural(dead.length, 'it', 'them')}.${held}`,
             next: describeRemoval(dead.map(({ id }) => id)),
             since: oldestRecord(dead),
           },

@@ -19,10 +19,12 @@ export interface VersionsStatus {
     readonly lastStartedAt: string | undefined;
   }[];
   /**
-   * Why an upgrade to a new release is not finalized: nodes still run the old one, or `cluster.preserve_downgrade_option` holds
-   * it. Undefined where nothing keeps it open: whether it is finalized is not known.
+   * Why an upgrade to a new release is not finalized: nodes still run the old one, `cluster.preserve_downgrade_option` holds it,
+   * or dead members ran an older one. Undefined where nothing that nodes tell keeps it open: whether it is finalized is not known.
    */
-  readonly openUpgrade: 'nodes' | 'held' | undefined;
+  readonly openUpgrade: 'nodes' | 'held' | 'dead' | undefined;
+  /** With `dead`: these members. */
+  readonly deadWithOlderRelease?: readonly number[];
 }
 
 /** What the last record of a node says; undefined while the record is stale, and what the node does not tell. */

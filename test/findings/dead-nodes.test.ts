@@ -181,7 +181,11 @@ describe('a member that has been dead for more than a week', () => {
       ],
     });
     const { text } = await scene.exporter.get('/');
-    expect(text.replaceAll(/\s+/g, ' ')).toContain('dead, gone for good');
+    const page = text.replaceAll(/\s+/g, ' ');
+    expect(page).toContain('dead, gone for good');
+    expect(page).toContain(
+      'The upgrade cannot be finalized while node 5, which last ran an older release, is a dead member.',
+    );
   });
 
   test('is a problem while it is not known whether a range needs it', async () => {

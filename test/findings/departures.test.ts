@@ -84,6 +84,26 @@ test.each([
   },
 );
 
+test.each([
+  ['an older release', '25.2', 1, 'dead', [3]],
+  ['an older release whose decommissioning had begun', '25.2', 5, undefined, undefined],
+  ['a step of the upgrade', '25.3-8', 1, 'dead', [3]],
+  ['the release of the others', '25.4', 1, undefined, undefined],
+  ['a newer step', '25.4-8', 1, undefined, undefined],
+  ['no release that is known', '', 1, undefined, undefined],
+])('of a dead member with %s', (_what, serverVersion, livenessCode, open, ids) => {
+  const nodes = [
+    node(1, { serverVersion: '25.4' }),
+    node(2, { serverVersion: '25.4' }),
+    node(3, { serverVersion, livenessCode }),
+  ];
+  const { openUpgrade, deadWithOlderRelease } = readVersions(nodes, undefined);
+  expect({ openUpgrade, deadWithOlderRelease }).toEqual({
+    openUpgrade: open,
+    deadWithOlderRelease: ids,
+  });
+});
+
 test('builds are sorted by their numbers, and those of dead nodes do not count', () => {
   const nodes = [
     node(1, { buildTag: 'v25.4.9' }),

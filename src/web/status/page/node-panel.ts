@@ -6,6 +6,7 @@ import type {
 } from '../../../findings/node-status.ts';
 import { bySeverity } from '../../../findings/problem.ts';
 import type { Finding, ReachabilityStatus } from '../../../findings/status.ts';
+import { describeHeldUpgrade } from '../../../findings/versions.ts';
 import {
   capitalize,
   formatCount,
@@ -232,7 +233,8 @@ function describeDeparture(departure: Departure, nowMs: number): Html {
   ${formatDuration(Math.round(secondsLeft))} to go.`;
 }
 
-function describeUpgrade({ builds, openUpgrade }: VersionsStatus, nowMs: number): Html | false {
+function describeUpgrade(versions: VersionsStatus, nowMs: number): Html | false {
+  const { builds, openUpgrade, deadWithOlderRelease: dead = [] } = versions;
   const [newest, ...older] = builds;
   if (newest === undefined || (older.length === 0 && openUpgrade === undefined)) return false;
   const all = builds.reduce((count, { nodes }) => count + nodes.length, 0);
@@ -240,6 +242,7 @@ function describeUpgrade({ builds, openUpgrade }: VersionsStatus, nowMs: number)
   const open = {
     nodes: ' The upgrade is not finalized: it cannot be before all nodes run the new release.',
     held: ' The upgrade is not finalized: cluster.preserve_downgrade_option holds it.',
+    dead: ` ${capitalize(describeHeldUpgrade(dead))}.`,
   };
   return html`${formatCount(newest.nodes.length)} of ${formatCount(all)} nodes run
   ${newest.build}${

@@ -201,5 +201,10 @@ test('the progress of an upgrade has the nodes that are left, and says what keep
   expect(belowWith({ builds: builds.slice(0, 1), openUpgrade: 'held' })).toBe(
     '2 of 2 nodes run v25.4.3. The upgrade is not finalized: cluster.preserve_downgrade_option holds it.',
   );
+  expect(
+    belowWith({ builds: builds.slice(0, 1), openUpgrade: 'dead', deadWithOlderRelease: [4] }),
+  ).toBe(
+    '2 of 2 nodes run v25.4.3. The upgrade cannot be finalized while node 4, which last ran an older release, is a dead member.',
+  );
   expect(belowWith({ builds: builds.slice(0, 1), openUpgrade: undefined })).toBe('');
 });
