@@ -115,7 +115,7 @@ const overTime: Row = {
     }),
     graph('Growth per day by table', {
       about:
-        'The largest tables and the rest, by the trend of the last day (crdb_table_size_bytes).',
+        'The largest tables and the rest, by the trend of the last day (crdb_table_size_bytes). 0 for all: the server does not update sizes (obs.tablemetadata.automatic_updates.enabled).',
       queries: growthPerDay('crdb_table_size_bytes', OF_TABLE),
       unit: 'bytes',
       legend: '{{database}}.{{schema}}.{{table}}',

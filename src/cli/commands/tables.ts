@@ -16,6 +16,7 @@ import {
   formatPercent,
   toTime,
 } from '../../format.ts';
+import { smallest } from '../../numbers.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
@@ -87,10 +88,24 @@ async function printTables(
   for (const table of wanted) listing.add(toTable(table, loads));
   await listing.close();
   if (target.stats.limits.has('items')) note('the server has more tables: the largest are shown');
+  noteOldSizes(wanted);
   if (wanted.length > 0) return EXIT.ok;
   const where = database === undefined ? '' : ` of the database ${database}`;
   note(`the user sees no table${where}: GRANT CONNECT ON DATABASE … shows those of a database`);
   return EXIT.failed;
+}
+
+/** Sizes of a server that updates them by itself are 20 minutes old. */
+const OLD_SIZES_SECONDS = 86_400;
+
+/** Without its setting the server updates sizes only when somebody opens DB Console: they can be of last week. */
+function noteOldSizes(listed: readonly KnownTable[]): void {
+  const oldest = smallest(listed.flatMap(({ updatedSeconds }) => updatedSeconds || []));
+  const age = oldest === undefined ? 0 : Date.now() / 1000 - oldest;
+  if (age < OLD_SIZES_SECONDS) return;
+  note(
+    `sizes are up to ${formatAge(age)} old: the server updates them while DB Console shows its databases, and by itself after SET CLUSTER SETTING obs.tablemetadata.automatic_updates.enabled = true`,
+  );
 }
 
 /** Reads the ranges of all nodes; the loads by table id are those of crdb_range_table_*. */

@@ -11,7 +11,7 @@ const SHOWN =
   'For the tables named in collectors.tables.tables, the max_tables largest, and those that ranges name.';
 const METADATA = 'GET /table_metadata/';
 const CACHED =
-  'Of the largest 10,000 tables, and as old as crdb_table_metadata_oldest_update_timestamp_seconds: the server computes it now and then.';
+  'Of the largest 10,000 tables, and as old as crdb_table_metadata_oldest_update_timestamp_seconds.';
 
 export const families = {
   info: gauge({
@@ -35,6 +35,8 @@ export const families = {
     help: 'When the server computed the oldest of the table sizes shown, Unix time in seconds.',
     field: 'last_updated',
     request: METADATA,
+    notes:
+      'The server updates them while DB Console shows its databases, and every 20 minutes where obs.tablemetadata.automatic_updates.enabled is true; the default is false.',
   }),
 };
 

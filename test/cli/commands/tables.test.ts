@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../../simulator/index.ts';
+import { openProxy } from '../../support/changing-proxy.ts';
 import { configFlag, runHere } from '../run.ts';
 
 let simulator: Simulator;
@@ -54,6 +55,21 @@ describe('tables', () => {
       index_count: truth[0]?.indexes,
       last_updated: new Date(simulator.truth().nowMs).toISOString(),
     });
+  });
+
+  test.each([
+    ['23 hours', 23, false],
+    ['9 days', 9 * 24, true],
+  ])('of %s ago are noted where they are too old', async (_age, hours, isNoted) => {
+    const { origin } = new URL(simulator.clusterUrl);
+    const updated = new Date(Date.now() - hours * 3_600_000).toISOString();
+    await using proxy = await openProxy(origin, (_url, text) =>
+      text.replaceAll(/"last_updated":\s*"[^"]*"/g, `"last_updated": "${updated}"`),
+    );
+    const file = await configFlag({ ...simulator, clusterUrls: [`${proxy.url}/api/v2`] });
+    const { code, err } = await runHere(['tables', file]);
+    expect(code).toBe(0);
+    expect(err.includes('obs.tablemetadata.automatic_updates.enabled')).toBe(isNoted);
   });
 
   test('with the load of all their ranges', async () => {
