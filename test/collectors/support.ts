@@ -57,7 +57,7 @@ export interface Polled {
   readonly samples: SampleSet;
 }
 
-/** The end of a poll that has one, in its monotonic time. */
+/** The end of a poll that has one, by the clock that its deadline runs by. */
 const END_MS = 1e9;
 
 /** Polls once as the poller would, with this state and these options. */
@@ -82,7 +82,7 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
     options,
     state,
     nowMs: () => nowMs,
-    ...(leftMs && { monotonicMs: () => END_MS - leftMs() }),
+    ...(leftMs && { runningMs: () => END_MS - leftMs() }),
     namedTables: () => new Set(namedTables),
   };
   const result = await collector.collect(api, collectorPoll(stats, chosen));
