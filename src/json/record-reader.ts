@@ -253,6 +253,7 @@ function createMapReader(scanner: Scanner, layout: KeyLayout) {
   const record = { slot: 0 };
   const read = createGetter(scanner, innerOf(layout), record, true);
   const names = filterOf(layout.shape).keys;
+  const { isOptional } = innerOf(layout);
   return (address: number, count: number): unknown => {
     const entries = new Map<string, unknown>();
     let at = address;
@@ -264,6 +265,7 @@ function createMapReader(scanner: Scanner, layout: KeyLayout) {
       // When a key occurs twice, the last value counts, even when it is null or of the wrong type.
       entries.delete(key);
       if (outcome === 0) entries.set(key, read());
+      else if (isOptional) entries.set(key, undefined);
       at = next;
     }
     return entries;

@@ -137,10 +137,10 @@ function readEntries(
   entries: [string, unknown][],
   tally: Tally,
 ): Map<string, unknown> {
-  const present = entries.filter(([, item]) => item !== null);
-  const results = present.map(
-    ([key, item]) => [key, read(inner, item, tally, tally.sourceOf(map, key))] as const,
-  );
+  const results = entries.map(([key, item]) => {
+    const value = item === null ? WRONG_TYPE : read(inner, item, tally, tally.sourceOf(map, key));
+    return [key, value === WRONG_TYPE && inner.kind === 'optional' ? undefined : value] as const;
+  });
   return new Map(results.filter(([, item]) => item !== WRONG_TYPE));
 }
 

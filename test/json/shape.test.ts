@@ -154,6 +154,19 @@ describe('maps', () => {
     expect(read(text, metrics)).toEqual({ x: new Map([['p.b', 2]]), wrongTypes: 2 });
   });
 
+  test('keep an optional value of the wrong type as undefined', () => {
+    const shape = record(optional(object({ a: integer() })));
+    expect(read('{"x":{"1":{"a":1},"2":7,"3":null,"4":{"a":""}}}', shape)).toEqual({
+      x: new Map([
+        ['1', { a: 1 }],
+        ['2', undefined],
+        ['3', undefined],
+        ['4', { a: undefined }],
+      ]),
+      wrongTypes: 2,
+    });
+  });
+
   test('may contain maps', () => {
     const text = '{"x":{"1":{"k":1},"2":null,"3":[]}}';
     const expected = new Map([['1', new Map([['k', 1]])]]);
