@@ -262,7 +262,7 @@ export class ClusterApi {
 
   /** GET /_status/connectivity, beside the API v2 and no part of it, of servers from 23.2 on: who is connected to whom. */
   async connectivity<Peer>(stats: PollStats, request: ConnectivityRequest<Peer>): Promise<void> {
-    await this.#readPage(stats, connectivityPage(request));
+    await this.#readPage(stats, connectivityPage(stats, request));
   }
 
   /** POST /sql/, of servers from 22.2 on: the rows of one statement, 256 KiB at most. */

@@ -1,4 +1,6 @@
+import type { PollStats } from '../http/poll-stats.ts';
 import { type Infer, object, type ObjectShape, record, type Shape } from '../json/index.ts';
+import { assertWithin, MAX_NODES } from './listings.ts';
 import { isId } from './node.ts';
 import { describedRange, type RangeDescriptor, readDescriptor } from './range-descriptor.ts';
 import type { PageRequest } from './read-page.ts';
@@ -51,21 +53,18 @@ export interface ConnectivityRequest<Peer> {
   readonly firstUrl: number;
   /** A connection of a node. */
   readonly peer: Shape<Peer, unknown>;
-  /** Called for each node that was asked, with its connections by the id of the peer. */
-  readonly onNode: (nodeId: number, peers: ReadonlyMap<number, Peer>) => void;
+  /** Called for each node that was asked, with its connections by the id of the peer: at most 10,000. */
+  readonly onNode: (nodeId: number, peers: ReadonlyMap<string, Peer>) => void;
 }
 
 /**
  * The request of the list, or of one node's part. One silent node keeps the whole list back. The texts of the nodes that could
  * not be asked are not read.
  */
-export function connectivityPage<Peer>({
-  nodeId,
-  headersMs,
-  firstUrl,
-  peer,
-  onNode,
-}: ConnectivityRequest<Peer>) {
+export function connectivityPage<Peer>(
+  stats: PollStats,
+  { nodeId, headersMs, firstUrl, peer, onNode }: ConnectivityRequest<Peer>,
+) {
   const element = object({ peers: record(peer) });
   return {
     endpoint: 'connectivity',
@@ -82,8 +81,8 @@ export function connectivityPage<Peer>({
     envelope: object({}),
     onElement({ peers }, key) {
       if (!isId(Number(key))) return;
-      const entries = Array.from(peers, ([id, connection]) => [Number(id), connection] as const);
-      onNode(Number(key), new Map(entries.filter(([id]) => isId(id))));
+      assertWithin(stats, 'connectivity', 'peers of one node', peers.size, MAX_NODES);
+      onNode(Number(key), peers);
     },
   } satisfies PageRequest<typeof element, ReturnType<typeof object>>;
 }

@@ -54,10 +54,30 @@ export function findUnreachable(
   if (result.checked === undefined) return compareCounts(nodes);
   if (result.unreachable.length > 0) return describeFailed(result);
   const unheard = findUnheard(result, nodes);
-  if (unheard.length === 0) return { answer: 'reached' };
-  const reason = `${formatNodes(unheard)} did not tell which nodes ${plural(unheard.length, 'it reaches', 'they reach')}`;
-  return { answer: 'unknown', reason };
+  if (unheard.length > 0) return { answer: 'unknown', reason: describeUnheard(unheard, result) };
+  return result.checked
+    ? { answer: 'reached' }
+    : { answer: 'unknown', reason: 'no node is live by the list of nodes' };
 }
+
+/** Nodes that did not answer, before those whose answers say nothing. */
+export function describeUnheard(ids: readonly number[], { peers }: NetworkResult): string {
+  const { silent = [], vague = [] } = Object.groupBy(ids, (id) =>
+    peers.has(id) ? 'vague' : 'silent',
+  );
+  const reach = plural(silent.length, 'it reaches', 'they reach');
+  const list = plural(vague.length, 'lists', 'list');
+  return [
+    ...(silent.length === 0 ? [] : [`${formatNodes(silent)} did not tell which nodes ${reach}`]),
+    ...(vague.length === 0
+      ? []
+      : [`${formatNodes(vague)} ${list} no connections that can be read: ${CHECK_DRPC}`]),
+  ].join(', and ');
+}
+
+/** What to do where healthy nodes say nothing of their connections. */
+export const CHECK_DRPC =
+  'check whether the servers use DRPC, whose connections they neither list nor count';
 
 /** Nodes that are up and have not told whom they reach, ascending: also those that were down when the others were asked. */
 function findUnheard(
@@ -93,29 +113,34 @@ export function readReachability(
 
 /** Compares the share of unhealthy connections of each live node with the nodes that are not live. */
 function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
-  const apart = findApart(nodes);
-  if (apart === undefined) return { answer: 'unchecked' };
-  if (apart.length === 0) return { answer: 'reached' };
-  const verb = plural(apart.length, 'does', 'do');
-  const reason = `${formatNodes(apart)} ${verb} not reach all nodes that are up`;
-  return { answer: 'unreachable', reason, nodeIds: apart };
+  const { apart, uncounted } = findApart(nodes);
+  if (apart.length > 0) {
+    const verb = plural(apart.length, 'does', 'do');
+    const reason = `${formatNodes(apart)} ${verb} not reach all nodes that are up`;
+    return { answer: 'unreachable', reason, nodeIds: apart };
+  }
+  const up = nodes.filter((node) => REACHABLE.has(livenessOf(node))).length;
+  const isCounted = up > 0 && uncounted === 0;
+  return { answer: up === 1 || isCounted ? 'reached' : 'unchecked' };
 }
 
 /**
- * Live nodes with more unhealthy connections than the nodes that are not live explain; undefined where no node counts them.
+ * Live nodes with more unhealthy connections than the nodes that are not live explain, and how many live nodes count none: where
+ * both counts are 0, the connections are not counted.
  * Example: of 3 nodes 1 is not live. That explains less than 2 of 3 failing connections of a live node.
  */
-function findApart(nodes: readonly NodeStatus[]): readonly number[] | undefined {
+function findApart(nodes: readonly NodeStatus[]) {
   const live = nodes.filter((node) => livenessOf(node) === 'live');
   const unexplained = (nodes.length - live.length + 1) / nodes.length;
   const shares = live.flatMap(({ id, isFresh, metrics }) => {
     const unhealthy = metrics.get('rpc.connection.unhealthy');
     const healthy = metrics.get('rpc.connection.healthy');
     if (!isFresh || unhealthy === undefined || healthy === undefined) return [];
-    return [{ id, share: unhealthy / (unhealthy + healthy) }];
+    const all = unhealthy + healthy;
+    return all > 0 ? [{ id, share: unhealthy / all }] : [];
   });
-  if (shares.length === 0) return undefined;
-  return shares.filter(({ share }) => share >= unexplained).map(({ id }) => id);
+  const apart = shares.filter(({ share }) => share >= unexplained).map(({ id }) => id);
+  return { apart, uncounted: live.length - shares.length };
 }
 
 /**

@@ -5,7 +5,12 @@ import { formatCount, formatDuration, formatNodes, formatRanges, plural } from '
 import { sum } from '../numbers.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
-import { findUnreachable, type NetworkEvidence, type Reachability } from './reachability.ts';
+import {
+  CHECK_DRPC,
+  findUnreachable,
+  type NetworkEvidence,
+  type Reachability,
+} from './reachability.ts';
 import type { Problem, SafeToStopStatus, StopDecision } from './status.ts';
 
 /** The knowledge of a cluster when somebody wants to stop or to remove a node. */
@@ -185,7 +190,7 @@ function describeReach(reachability: Reachability): string | undefined {
   if ('reason' in reachability) return reachability.reason;
   return reachability.answer === 'reached'
     ? undefined
-    : 'nobody tells whether live nodes reach each other';
+    : `nobody tells whether live nodes reach each other: ${CHECK_DRPC}`;
 }
 
 /** A scan that differs from what the nodes themselves count proves nothing. */

@@ -98,6 +98,21 @@ describe('where each node lists its connections', () => {
     expect(failed.answer).toBe('unreachable');
   });
 
+  test('it is not known of a node whose answer says nothing, with what to check', () => {
+    const peers = new Map([1, 2].map((id) => [id, NO_PEERS]));
+    const result = connections([], { checked: false, unaskedNodes: [1, 2, 3], peers });
+    expect(findUnreachable(ok(result), undefined)).toEqual({
+      answer: 'unknown',
+      reason:
+        'node 3 did not tell which nodes it reaches, and nodes 1 and 2 list no connections that can be read: check whether the servers use DRPC, whose connections they neither list nor count',
+    });
+  });
+
+  test('it is not known where no node is live', () => {
+    const none = connections([], { checked: false });
+    expect(findUnreachable(ok(none), undefined).answer).toBe('unknown');
+  });
+
   test('it is not known of a node that has returned since the others were asked', () => {
     const peers = new Map([1, 2].map((id) => [id, NO_PEERS]));
     const evidence = ok(connections([], { peers }));
@@ -141,9 +156,29 @@ describe('where there are no lists', () => {
 
   test('nothing tells where nodes count none, or only in old records', () => {
     expect(findUnreachable(refused, [node(1), node(2)])).toEqual({ answer: 'unchecked' });
-    const stale = [counting(1, 0, 4, { isFresh: false })];
+    const stale = [1, 2].map((id) => counting(id, 0, 4, { isFresh: false }));
     expect(findUnreachable(refused, stale)).toEqual({ answer: 'unchecked' });
     expect(findUnreachable(undefined, undefined)).toEqual({ answer: 'unchecked' });
+    expect(findUnreachable(undefined, [])).toEqual({ answer: 'unchecked' });
+  });
+
+  test('nothing tells where a live node counts none, unless others count unhealthy ones', () => {
+    const [calm, none] = [counting(1, 0, 4), counting(3, 0, 0)];
+    expect(findUnreachable(refused, [calm, counting(2, 0, 4), none])).toEqual({
+      answer: 'unchecked',
+    });
+    expect(findUnreachable(refused, [calm, counting(2, 2, 2), none])).toMatchObject({
+      answer: 'unreachable',
+      nodeIds: [2],
+    });
+  });
+
+  test('the only node that is up has no other to reach', () => {
+    const dead = node(2, { livenessCode: 1 });
+    for (const nodes of [[node(1)], [counting(1, 0, 0)], [counting(1, 0, 0), dead]])
+      expect(findUnreachable(refused, nodes)).toEqual({ answer: 'reached' });
+    const leaving = node(2, { livenessCode: 4 });
+    expect(findUnreachable(refused, [node(1), leaving])).toEqual({ answer: 'unchecked' });
   });
 });
 

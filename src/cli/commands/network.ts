@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { network, readConnections } from '../../collectors/network/collector.ts';
-import { findUnreachable } from '../../findings/reachability.ts';
-import { formatAge, formatNodes } from '../../format.ts';
+import { describeUnheard, findUnreachable } from '../../findings/reachability.ts';
+import { formatAge } from '../../format.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
@@ -56,7 +56,7 @@ async function printNetwork(target: ClusterTarget, options: ListingOptions): Pro
   const result = await withProgress('connections', options.output, () =>
     collectOnce(networkWithErrors, target),
   );
-  const { noData, checked, unaskedNodes, unreachable, slowest } = result;
+  const { noData, unaskedNodes, unreachable, slowest } = result;
   if (noData !== undefined) throw new CommandError(noData);
   for (const { nodeId, peerId, error = null } of unreachable) {
     const pair = { node_id: nodeId, peer_node_id: peerId };
@@ -67,10 +67,9 @@ async function printNetwork(target: ClusterTarget, options: ListingOptions): Pro
     listing.add({ ...pair, state: 'established', round_trip_seconds: seconds, error: null });
   }
   await listing.close({ unasked_nodes: unaskedNodes });
-  if (unaskedNodes.length > 0) {
-    note(`no answer about the connections of ${formatNodes(unaskedNodes)}; see \`nodes\``);
-  }
   const found = findUnreachable({ state: 'ok', result }, undefined);
-  if (found.answer === 'unreachable') note(found.reason);
-  if (checked && unreachable.length === 0) note('all live nodes reach each other');
+  if (found.answer === 'unreachable' && unaskedNodes.length > 0)
+    note(describeUnheard(unaskedNodes, result));
+  if ('reason' in found) note(found.reason);
+  if (found.answer === 'reached') note('all live nodes reach each other');
 }

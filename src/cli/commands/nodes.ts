@@ -4,7 +4,7 @@ import { network } from '../../collectors/network/collector.ts';
 import { nodes, type NodeStatus } from '../../collectors/nodes/collector.ts';
 import { copyNode, nodeDetails } from '../../collectors/nodes/node-record.ts';
 import { diagnose } from '../../diagnosis/diagnosis.ts';
-import { findUnreachable, type NetworkEvidence } from '../../findings/reachability.ts';
+import { CHECK_DRPC, findUnreachable, type NetworkEvidence } from '../../findings/reachability.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { compareScan, countsOf, isOutside } from '../../findings/scan-check.ts';
 import {
@@ -156,8 +156,7 @@ async function findSafeNodes(
   const after = await collectOnce(nodes, target, { firstUrl: lastUrl });
   const first = findUnreachable(connections, after.nodes);
   const reachability = first.answer === 'reached' ? findUnreachable(others, after.nodes) : first;
-  if (reachability.answer === 'unchecked')
-    note('connections not checked: the server lists none, and no node counts them');
+  if (reachability.answer === 'unchecked') note(`connections not checked: ${CHECK_DRPC}`);
   const compared = compareScan(result, [countsOf({ nodes: before }), countsOf(after)]);
   const {
     answer,

@@ -67,10 +67,10 @@ const families = {
   }),
   checked: gauge({
     name: 'crdb_network_checked',
-    help: 'Whether the last poll asked every live node for its connections.',
+    help: 'Whether in the last poll every live node said whom it reaches.',
     unit: '0 or 1',
     notes:
-      '0 also before the first poll has ended, and while polls fail. Absent where there is no data to get: the server does not offer it, or the cluster has more than max_nodes nodes.',
+      'A node has said so when one connection to a live peer is established or failed, and all to live peers can be read: servers that use DRPC list none. 0 also before the first poll has ended, and while polls fail. Absent where there is no data to get: the server does not offer it, or the cluster has more than max_nodes nodes.',
   }),
 };
 
@@ -145,11 +145,11 @@ export async function readConnections(
   const firstUrl = (context.firstUrl + context.state.polls) % context.urls;
   context.state.polls += 1;
   const { toScan, toSkip } = await listNodes(api, context, { firstUrl });
-  const members = toScan.length + toSkip.length;
-  if (members > max_nodes) {
-    return withoutData(`the cluster has ${members} nodes, more than max_nodes (${max_nodes})`);
-  }
   const live = new Set(toScan);
+  const all = new Set([...toScan, ...toSkip]);
+  if (all.size > max_nodes) {
+    return withoutData(`the cluster has ${all.size} nodes, more than max_nodes (${max_nodes})`);
+  }
   const asked = new Map<number, NodeConnections>();
   const peer = peerShape(showsErrors);
   const read = (headersMs: number, one: { readonly nodeId?: number } = {}) =>
@@ -158,7 +158,10 @@ export async function readConnections(
       headersMs,
       firstUrl,
       peer,
-      onNode: (nodeId, peers) => void asked.set(nodeId, countConnections(nodeId, peers, live)),
+      onNode(nodeId, peers) {
+        if (!live.has(nodeId)) return;
+        asked.set(nodeId, countConnections(nodeId, peers, { all, live }));
+      },
     });
   try {
     await read(Math.min(WHOLE_MS, WHOLE_SHARE * leftMs(context)));

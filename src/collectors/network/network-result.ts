@@ -30,9 +30,9 @@ export interface NodePeers extends Readonly<Record<PeerState, number>> {
 
 /** Who reaches whom. Nodes are live when the poll's own list says live, draining or decommissioning. */
 export interface NetworkResult extends CollectorResult {
-  /** Whether every live node was asked; undefined where there is no data to get, which `noData` explains. */
+  /** Whether every live node has answered; undefined where there is no data to get, which `noData` explains. */
   readonly checked: boolean | undefined;
-  /** Live nodes that could not be asked, ascending. */
+  /** Live nodes that have not answered, ascending: those in `peers` have, but not in a form that says whom they reach. */
   readonly unaskedNodes: readonly number[];
   /** All failed connections between two live nodes, by node and peer ascending. */
   readonly unreachable: readonly FailedConnection[];

@@ -1,4 +1,11 @@
-import { type Infer, integer, object, parsed, type TextParser } from '../../json/index.ts';
+import {
+  type Infer,
+  integer,
+  object,
+  optional,
+  parsed,
+  type TextParser,
+} from '../../json/index.ts';
 import { median } from '../../numbers.ts';
 import type {
   FailedConnection,
@@ -11,7 +18,7 @@ import type {
 /** The states, indexed by the number that servers send. */
 const STATE_BY_CODE: readonly PeerState[] = ['unknown', 'established', 'establishing', 'error'];
 
-/** Old servers call a connection that was never made an error, and only the text tells. */
+/** Old servers call a connection that was never made an error, and only the text says so. */
 const NEVER_MADE: readonly string[] = ['no connection found', 'not yet heartbeated'];
 
 /** The longest text that is read; a wrapped error of a server has some hundred bytes. */
@@ -20,17 +27,17 @@ const MAX_ERROR_BYTES = 1_000;
 /** A connection as a server sends it. Its text names addresses: where it is not shown, it is read as an empty one. */
 export function peerShape(showsErrors: boolean) {
   const error = parsed(showsErrors ? readFailure : markFailure);
-  return object({ status: integer(), latency: parsed(parseSeconds), error });
+  return optional(object({ status: integer(), latency: parsed(parseSeconds), error }));
 }
 
-/** Undefined where the text is not that of a failure. */
-const readFailure: TextParser<string | undefined> = (bytes, start, end) => {
+/** False where the text says that the connection was never made. */
+const readFailure: TextParser<string | false> = (bytes, start, end) => {
   const text = readText(bytes, start, Math.min(end, start + MAX_ERROR_BYTES));
-  return NEVER_MADE.includes(text) ? undefined : text;
+  return NEVER_MADE.includes(text) ? false : text;
 };
 
 const markFailure: typeof readFailure = (...place) =>
-  readFailure(...place) === undefined ? undefined : '';
+  readFailure(...place) === false ? false : '';
 
 const readText: TextParser<string> = (bytes, start, end) =>
   Buffer.from(bytes.buffer, bytes.byteOffset + start, end - start).toString();
@@ -43,67 +50,83 @@ const parseSeconds: TextParser<number | undefined> = (bytes, start, end) => {
 
 type SentPeer = Infer<ReturnType<typeof peerShape>>;
 
-/** The connections of one node. */
+/** The nodes of the cluster by the poll's own list. */
+export interface Members {
+  readonly all: ReadonlySet<number>;
+  readonly live: ReadonlySet<number>;
+}
+
+/** The connections of one live node. */
 export interface NodeConnections {
   readonly peers: NodePeers;
-  /** Whether it says something of a live peer, if only that the state is not known. */
-  readonly namesLivePeer: boolean;
-  /** Those to live peers that have failed; none of a node that is not live. */
+  /** Whether at least one connection to a live peer is established or failed, and the exporter can read all of those. */
+  readonly hasAnswered: boolean;
+  /** Those to live peers that have failed. */
   readonly failed: readonly FailedConnection[];
   /** Those to live peers with the longest round trips. */
   readonly slowest: readonly TimedConnection[];
 }
 
-/** Counts the connections of a node to its peers by their ids, as the server sends them. */
+/** Counts the connections of a live node to the other members by their ids, as the server sends them. */
 export function countConnections(
   nodeId: number,
-  sent: ReadonlyMap<number, SentPeer>,
-  live: ReadonlySet<number>,
+  sent: ReadonlyMap<string, SentPeer>,
+  { all, live }: Members,
 ): NodeConnections {
-  const all = Array.from(sent, ([peerId, peer]) => ({ nodeId, peerId, ...readPeer(peer) }));
-  const count = (wanted: PeerState) => all.filter(({ state }) => state === wanted).length;
-  const seconds = all.flatMap((peer) => peer.seconds ?? []).toSorted((a, b) => a - b);
-  const betweenLive = live.has(nodeId) ? all.filter(({ peerId }) => live.has(peerId)) : [];
-  const failed = betweenLive.filter(({ state }) => state === 'error');
-  const timed = betweenLive.flatMap(({ peerId, seconds: time }) =>
-    time === undefined ? [] : [{ nodeId, peerId, seconds: time }],
-  );
+  const counts = { established: 0, establishing: 0, error: 0, unknown: 0 };
+  const times: number[] = [];
+  const failed: FailedConnection[] = [];
+  const timed: TimedConnection[] = [];
+  let isKnown = false;
+  let isReadable = true;
+  for (const [key, peer] of sent) {
+    const peerId = Number(key);
+    if (peerId === nodeId || !all.has(peerId)) continue;
+    const read = readPeer(peer);
+    const { state, seconds } = read;
+    counts[state] += 1;
+    if (seconds !== undefined) times.push(seconds);
+    if (!live.has(peerId)) continue;
+    isKnown ||= state === 'established' || state === 'error';
+    isReadable &&= read.isReadable;
+    if (state === 'error') failed.push({ nodeId, peerId, error: read.error });
+    if (seconds !== undefined) timed.push({ nodeId, peerId, seconds });
+  }
+  const sorted = times.toSorted((a, b) => a - b);
+  const peers = { ...counts, medianSeconds: median(sorted), maxSeconds: sorted.at(-1) };
+  return { peers, hasAnswered: isKnown && isReadable, failed, slowest: findSlowest(timed) };
+}
+
+/**
+ * A connection is readable when its state is one of the four numbers and its error is a text or absent. What cannot be read
+ * is not known, except that a failed connection has failed whatever its error is.
+ */
+function readPeer({ status, latency, error }: Partial<SentPeer> = {}) {
+  const sent = STATE_BY_CODE[status ?? -1];
+  const state = sent === 'error' && error === false ? 'unknown' : (sent ?? 'unknown');
   return {
-    peers: {
-      established: count('established'),
-      establishing: count('establishing'),
-      error: count('error'),
-      unknown: count('unknown'),
-      medianSeconds: median(seconds),
-      maxSeconds: seconds.at(-1),
-    },
-    namesLivePeer: betweenLive.some(({ peerId }) => peerId !== nodeId),
-    failed: failed.map(({ peerId, error }) => ({ nodeId, peerId, error: error || undefined })),
-    slowest: findSlowest(timed),
+    state,
+    isReadable: sent !== undefined && error !== undefined,
+    seconds: state === 'established' ? latency : undefined,
+    error: error || undefined,
   };
 }
 
-function readPeer({ status = 0, latency, error }: SentPeer) {
-  const sent = STATE_BY_CODE[status] ?? 'unknown';
-  const state = sent === 'error' && error === undefined ? 'unknown' : sent;
-  return { state, seconds: state === 'established' ? latency : undefined, error };
-}
-
-/** Puts together what the nodes that were asked said. */
+/** Puts together what the live nodes that were asked said. */
 export function mergeConnections(
   asked: ReadonlyMap<number, NodeConnections>,
   live: ReadonlySet<number>,
 ): Omit<NetworkResult, 'maxPairs'> {
   const nodes = [...asked].toSorted(([a], [b]) => a - b);
-  // Nothing is said by an empty list either, as of a node that has just started, unless there is no peer to speak of.
+  // A node without live peers has nothing to say of them.
   const hasAnswered = (id: number): boolean =>
-    asked.get(id)?.namesLivePeer === true || (asked.has(id) && live.size === 1);
+    asked.get(id)?.hasAnswered === true || (asked.has(id) && live.size === 1);
   const unaskedNodes = [...live].filter((id) => !hasAnswered(id)).toSorted((a, b) => a - b);
   return {
-    checked: unaskedNodes.length === 0,
+    checked: live.size > 0 && unaskedNodes.length === 0,
     unaskedNodes,
     unreachable: nodes.flatMap(([, { failed }]) => failed.toSorted((a, b) => a.peerId - b.peerId)),
-    peers: new Map(nodes.flatMap(([id, { peers }]) => (live.has(id) ? [[id, peers]] : []))),
+    peers: new Map(nodes.map(([id, { peers }]) => [id, peers])),
     slowest: findSlowest(nodes.flatMap(([, { slowest }]) => slowest)),
   };
 }

@@ -58,7 +58,7 @@ test('names live nodes that were not asked; JSON does, too', async () => {
   const { code, out, err } = await run(simulator, '--output', 'json');
   expect({ code, err }).toEqual({
     code: 0,
-    err: 'crdb-exporter: no answer about the connections of node 4; see `nodes`\ncrdb-exporter: node 1 does not reach node 4\n',
+    err: 'crdb-exporter: node 4 did not tell which nodes it reaches\ncrdb-exporter: node 1 does not reach node 4\n',
   });
   const { connections, unasked_nodes: unasked } = JSON.parse(out);
   expect(unasked).toEqual([4]);

@@ -51,7 +51,7 @@ test('peers are counted by state, with the median and the longest of their round
   const connections = {
     1: peers({ 2: '0.002s', 3: '0.010s' }),
     2: peers({ 1: '0.002s', 3: '1.5s' }),
-    3: { peers: { 1: { latency: '0s', status: 1 }, 2: { latency: '3s', status: 9 } } },
+    3: { peers: { 1: { latency: '0s', status: 1 }, 2: { latency: '3s', status: 0 } } },
   };
   const { api, requests } = answering((path) =>
     path.startsWith('/nodes') ? NODES : { connections },
@@ -122,6 +122,89 @@ test('a live node that the answering one does not reach was not asked', async ()
   expect(polled.result).toMatchObject({ checked: false, unaskedNodes: [3] });
   expect(unreachable(polled)).toEqual(['1 -> 3']);
   expect(polled.of('crdb_node_peer_latency_max_seconds')).toHaveLength(4);
+});
+
+/** What node 1 of three live ones sends of nodes 2 and 3; the others reach all. */
+async function pollOne(sent: object) {
+  const others = { 2: peers({ 1: '0.1s', 3: '0.1s' }), 3: peers({ 1: '0.1s', 2: '0.1s' }) };
+  const connections = { 1: { peers: sent }, ...others };
+  const { api } = answering((path) => (path.startsWith('/nodes') ? NODES : { connections }));
+  return await poll(network, api, { options: OPTIONS, state: { polls: 0 } });
+}
+
+const GOOD = { latency: '0.1s', status: 1, error: '' };
+
+test.each([
+  ['no state is known', { 2: { status: 0 }, 3: { status: 0 } }, []],
+  ['connections are being established', { 2: { status: 2 }, 3: { status: 2 } }, []],
+  ['no connection was made', { 2: { status: 3, error: 'no connection found' } }, []],
+  ['no state is sent', { 2: {}, 3: { latency: '0.1s' } }, []],
+  ['a state is a name', { 2: GOOD, 3: { status: 'ESTABLISHED' } }, []],
+  ['a state is unheard of', { 2: GOOD, 3: { status: 7 } }, []],
+  ['a state is negative', { 2: GOOD, 3: { status: -1 } }, []],
+  ['a state is a fraction', { 2: GOOD, 3: { status: 1.5 } }, []],
+  ['a state is a flag', { 2: GOOD, 3: { status: true } }, []],
+  ['an error is no text', { 2: GOOD, 3: { ...GOOD, error: {} } }, []],
+  ['a connection is a number', { 2: GOOD, 3: 1 }, []],
+  ['a connection is null', { 2: GOOD, 3: null }, []],
+  ['a connection is a list', { 2: GOOD, 3: [GOOD] }, []],
+  ['peers are unheard of', { 4: GOOD, 5: GOOD }, []],
+  ['the only peer is itself', { 1: GOOD }, []],
+  ['peers are a list', [GOOD, GOOD], []],
+  ['one has failed, and one cannot be read', { 2: { status: 3 }, 3: { status: 7 } }, ['1 -> 2']],
+  ['one has failed, with an error that is no text', { 2: { status: 3, error: 5 } }, ['1 -> 2']],
+] as const)('a live node has not answered where %s', async (_title, sent, failed) => {
+  const polled = await pollOne(sent);
+  expect(polled.result).toMatchObject({ checked: false, unaskedNodes: [1] });
+  expect(unreachable(polled)).toEqual(failed);
+});
+
+test.each([
+  ['one connection is established', { 2: GOOD, 3: { status: 0 } }, []],
+  ['one has failed', { 2: { status: 3, error: 'x' }, 3: { status: 0 } }, ['1 -> 2']],
+  [
+    'one has failed without a text',
+    { 2: { status: 3 }, 3: { status: 3, error: null } },
+    ['1 -> 2', '1 -> 3'],
+  ],
+  ['one to a node that is unheard of cannot be read', { 2: GOOD, 3: GOOD, 4: { status: 7 } }, []],
+  ['a time cannot be read', { 2: { ...GOOD, latency: 0.1 }, 3: { ...GOOD, latency: 'soon' } }, []],
+] as const)('a live node has answered where %s', async (_title, sent, failed) => {
+  const polled = await pollOne(sent);
+  expect(polled.result).toMatchObject({ checked: true, unaskedNodes: [] });
+  expect(unreachable(polled)).toEqual(failed);
+});
+
+test('a node of which nobody is a peer has answered when it is the only live one', async () => {
+  const one = { nodes: NODES.nodes.map((node, at) => ({ ...node, liveness_status: at ? 1 : 3 })) };
+  const connections = { 1: { peers: { 2: { status: 7 } } } };
+  const { api } = answering((path) => (path.startsWith('/nodes') ? one : { connections }));
+  const { result } = await poll(network, api, { options: OPTIONS, state: { polls: 0 } });
+  expect(result).toMatchObject({ checked: true, unaskedNodes: [] });
+});
+
+test('where no node is live, nobody has answered', async () => {
+  const none = { nodes: NODES.nodes.map((node) => ({ ...node, liveness_status: 'LIVE' })) };
+  const connections = { 1: peers({ 2: '0.1s' }) };
+  const { api } = answering((path) => (path.startsWith('/nodes') ? none : { connections }));
+  const { result } = await poll(network, api, { options: OPTIONS, state: { polls: 0 } });
+  expect(result.checked).toBe(false);
+});
+
+test('peers that are no members are not counted, and more than 10,000 of a node fail the poll', async () => {
+  await using simulator = await startSimulator({
+    ...CALM,
+    quirks: { connectionFormOf: 1, foreignPeers: 9_000 },
+  });
+  const polled = await pollNetwork(simulator);
+  expect(polled.result.checked).toBe(true);
+  expect(polled.of('crdb_node_peers')).toContain('{node_id="1",state="established"} 4');
+  simulator.setQuirk('foreignPeers', 100_000);
+  await expect(pollNetwork(simulator)).rejects.toMatchObject({
+    reason: 'limit',
+    limit: 'items',
+    message: expect.stringContaining('connectivity: more than 10000 peers of one node'),
+  });
 });
 
 test('a live node that names none of the live ones has not answered', async () => {
