@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { hasProgram } from '../support/programs.ts';
-import { render } from './helm.ts';
+import { helmBelowAnother, readObjects, render } from './helm.ts';
 
 /** What replaces parts of the chart, for OpenShift, client certificates and configurations that are made elsewhere. */
 const OWN = {
@@ -19,6 +19,21 @@ const OWN = {
 };
 
 describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
+  test.each([
+    ['without values of its own', {}, 'ConfigMap'],
+    ['with global values and the usual condition', { enabled: true }, 'ConfigMap'],
+    ['that its condition leaves out', { enabled: false }, undefined],
+  ])('can be a dependency of another chart, %s', (_how, more, kind) => {
+    const config = { clusters: [{ name: 'a', cluster_api: { urls: ['https://crdb:8080'] } }] };
+    const { stdout, stderr } = helmBelowAnother({
+      global: { imageRegistry: 'registry.example.com' },
+      'crdb-exporter': { config, ...more },
+    });
+    expect(stderr.replaceAll(/^.*found symbolic link.*\n/gm, '')).toBe('');
+    const kinds = readObjects(stdout).map((object) => object.kind);
+    expect(kinds.find((each) => each === 'ConfigMap')).toBe(kind);
+  });
+
   test('lets its parts be replaced', () => {
     const objects = render(OWN);
     expect(objects.filter(({ kind }) => kind === 'ConfigMap')).toEqual([]);

@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
@@ -60,6 +60,23 @@ export function helm(command: 'lint' | 'template', values: object): HelmAnswer {
   } finally {
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Runs `helm template` on another chart that has this one as a dependency, with these values of the other chart. */
+export function helmBelowAnother(values: object): HelmAnswer {
+  const folder = makeFolder();
+  const dependencies = [
+    { name: 'crdb-exporter', version: '*', condition: 'crdb-exporter.enabled' },
+  ];
+  const parent = { apiVersion: 'v2', name: 'parent', version: '1.0.0', dependencies };
+  writeFileSync(path.join(folder, 'Chart.yaml'), JSON.stringify(parent));
+  writeFileSync(path.join(folder, 'values.yaml'), JSON.stringify(values));
+  cpSync(CHART, path.join(folder, 'charts', 'crdb-exporter'), {
+    recursive: true,
+    dereference: true,
+  });
+  const args = ['template', 'parent', folder, '--kube-version', '1.33.0'];
+  return spawnSync('helm', args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
 }
 
 /** The objects that the chart renders with these values. */

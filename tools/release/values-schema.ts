@@ -45,6 +45,9 @@ export function makeValuesSchema(exporter: Schema): Schema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
     ...object({
+      // Below another chart: Helm passes the first to every chart, the second is the usual condition of a dependency.
+      global: anything,
+      enabled: flag,
       image: object({
         repository: text,
         tag: text,
