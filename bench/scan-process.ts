@@ -41,7 +41,7 @@ async function scan(): Promise<Scanned> {
     const steps = ranges.samples(result, samples);
     if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
   });
-  for (const text of context.warnings) console.log(text);
+  for (const { text } of context.warnings.values()) console.log(text);
   return {
     cost,
     bytes: context.bytes,

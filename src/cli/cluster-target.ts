@@ -7,7 +7,7 @@ import { diagnose } from '../diagnosis/diagnosis.ts';
 import type { Operation } from '../diagnosis/failure.ts';
 import { type Clients, createClients, type RequestListener } from '../exporter/clients.ts';
 import { messageOf } from '../format.ts';
-import { createPollStats, type PollStats } from '../http/poll-stats.ts';
+import { addWarning, createPollStats, type PollStats } from '../http/poll-stats.ts';
 import type { FinishedRequest } from '../http/request.ts';
 import { createLog, type Log } from '../log.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
@@ -204,7 +204,7 @@ export async function collectOnce<A extends Api, Options, State, Result extends 
     stats.bytes += poll.stats.bytes;
     stats.answering.push(...poll.stats.answering);
     for (const limit of poll.stats.limits) stats.limits.add(limit);
-    for (const warning of poll.stats.warnings) stats.warnings.add(warning);
+    for (const warning of poll.stats.warnings.values()) addWarning(stats, warning);
   }
 }
 

@@ -6,7 +6,7 @@ import { diagnose } from '../diagnosis/diagnosis.ts';
 import type { Operation } from '../diagnosis/failure.ts';
 import { formatBytes, formatDuration, messageOf } from '../format.ts';
 import { failureOf, RequestError } from '../http/errors.ts';
-import { answerSeconds, createPollStats, type PollStats } from '../http/poll-stats.ts';
+import { answerSeconds, createPollStats, type PollStats, warningText } from '../http/poll-stats.ts';
 import type { ChosenPoll } from '../polling/run-collector.ts';
 import type { Api, FailureReason } from '../vocabulary.ts';
 import { collectOnce, type PollTarget, RequestRecorder } from './cluster-target.ts';
@@ -133,7 +133,8 @@ export class Checklist {
       if (failure !== undefined) throw failure;
       const found = describe(result, stats.items);
       const isWarning = stats.warnings.size > 0 && found.verdict !== 'failed';
-      const detail = [found.detail, ...stats.warnings].filter(Boolean).join('; ');
+      const warnings = Array.from(stats.warnings.values(), warningText);
+      const detail = [found.detail, ...warnings].filter(Boolean).join('; ');
       return { ...found, detail, verdict: isWarning ? 'warning' : found.verdict };
     };
     const target = collector.api === 'cluster' ? CLUSTER_API : 'Cloud API';

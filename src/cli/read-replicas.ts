@@ -28,6 +28,7 @@ import { systemRangeName } from '../findings/range-problems.ts';
 import { findLastTable } from '../findings/range-status.ts';
 import { formatBytes, formatCount, formatNodes, formatNumber } from '../format.ts';
 import { RequestError } from '../http/errors.ts';
+import { warningText } from '../http/poll-stats.ts';
 import { sum } from '../numbers.ts';
 import { type ClusterTarget, collectOnce, explainFailure } from './cluster-target.ts';
 import { CommandError } from './command.ts';
@@ -310,7 +311,7 @@ export async function scanAllNodes(
   ).catch((error: unknown) => {
     throw explainFailure(error, ranges, target.config, before);
   });
-  for (const text of target.stats.warnings) note(text);
+  for (const warning of target.stats.warnings.values()) note(warningText(warning));
   const remedyOf = ({ failure }: FailedNode) =>
     diagnose(failure, ranges, target.config, before)?.remedy ?? 'see `diagnose`';
   for (const [remedy, failed] of Map.groupBy(result.failed, remedyOf)) {

@@ -8,7 +8,8 @@ import {
   quoteArgument,
   toTime,
 } from '../format.ts';
-import { codeOf, exceededPoll } from '../http/errors.ts';
+import { codeOf, exceededPoll, faultOf, RequestError } from '../http/errors.ts';
+import { warningText } from '../http/poll-stats.ts';
 import type { PollFailure } from '../polling/outcome.ts';
 import type { Poller } from '../polling/poller.ts';
 import { type Api, APIS } from '../vocabulary.ts';
@@ -71,41 +72,65 @@ export function pollProblems(
 /**
  * Groups failing collectors by API, reason and rule. A poll that an open circuit breaker has blocked gets the cause that it had
  * before. Example: connections of nodes and sessions are refused, which is one cause. Then the poll of sessions is blocked,
- * and the cause still affects both. The silence of an API that is down is one cause, whichever of its deadlines ends first.
+ * and the cause still affects both. The silence of an API that is down is one cause, whichever of its deadlines ends first. So is
+ * a fault that a poll meets at one URL after the other.
  */
 function groupByCause(
   collectors: readonly CollectorState[],
   previous: readonly Problem[],
   down: readonly Api[],
 ): readonly (readonly FailingCollector[])[] {
-  const before = previous.filter(({ cause }) => cause !== undefined);
+  const before = previous.flatMap(({ key, cause, affects = [] }) =>
+    cause === undefined ? [] : [{ key, failure: cause, affects }],
+  );
+  const earlierOf = ({ name }: { readonly name: string }) =>
+    before.find(({ affects }) => affects.includes(name));
+  const nameCause = (collector: FailingCollector): FailingCollector => {
+    const { api, failure } = collector;
+    const isSilent = failure.error.reason === 'timeout' && down.includes(api);
+    if (isSilent) return { ...collector, key: `${api} is silent` };
+    const earlier = earlierOf(collector);
+    const isSame = earlier !== undefined && isAtOtherUrl(earlier.failure, failure);
+    return isSame ? { ...collector, key: earlier.key } : collector;
+  };
   const failing = collectors.flatMap(({ failure, ...collector }) =>
-    failure === undefined ? [] : [{ ...collector, failure }],
+    failure === undefined ? [] : [{ ...collector, failure, key: keyOf(collector.api, failure) }],
   );
   const isBlocked = ({ failure }: FailingCollector) => failure.error.reason === 'breaker_open';
-  const withCauses = failing.map((collector) => {
-    if (!isBlocked(collector)) return collector;
-    const sameApi = collectors.filter(({ api }) => api === collector.api);
-    const cause =
-      before.find(({ affects }) => affects?.includes(collector.name))?.cause ??
-      failing.find((other) => other.api === collector.api && !isBlocked(other))?.failure ??
-      before.find(({ affects }) => sameApi.some(({ name }) => affects?.includes(name)))?.cause;
-    return { ...collector, failure: cause ?? collector.failure };
+  const met = failing.filter((collector) => !isBlocked(collector)).map(nameCause);
+  const explained = failing.map((collector) => {
+    if (!isBlocked(collector)) return nameCause(collector);
+    const isOfApi = ({ api }: Pick<CollectorState, 'api'>): boolean => api === collector.api;
+    const known =
+      earlierOf(collector) ??
+      met.find(isOfApi) ??
+      collectors.filter(isOfApi).map(earlierOf).find(Boolean);
+    if (known === undefined) return collector;
+    return nameCause({ ...collector, failure: known.failure, key: known.key });
   });
-  const isSilent = ({ api, failure }: FailingCollector): boolean =>
-    failure.error.reason === 'timeout' && down.includes(api);
-  const groups = Map.groupBy(withCauses, (collector) =>
-    isSilent(collector) ? `${collector.api} is silent` : keyOf(collector),
-  );
-  return [...groups.values()];
+  return [...Map.groupBy(explained, ({ key }) => key).values()];
 }
 
 interface FailingCollector extends CollectorState {
   readonly failure: PollFailure;
+  /** What all failures of the same cause share, whatever their texts. */
+  readonly key: string;
+}
+
+/** Whether both are the same fault, met at two URLs. Example: A refuses the connection in one poll, and B is silent in the next. */
+function isAtOtherUrl(before: PollFailure, now: PollFailure): boolean {
+  const [first, second] = [requestOf(before), requestOf(now)];
+  if (first.url === undefined || second.url === undefined) return false;
+  return first.url !== second.url && faultOf(first) === faultOf(second);
+}
+
+/** A scan sums up the failures of its nodes; its cause is one of them. */
+function requestOf({ error }: PollFailure): RequestError {
+  return error.cause instanceof RequestError ? error.cause : error;
 }
 
 /** `cluster network nothing listens`; without a rule by what is known of the error. */
-function keyOf({ api, failure: { error, rule } }: FailingCollector): string {
+function keyOf(api: Api, { error, rule }: PollFailure): string {
   const { reason, endpoint, cause } = error;
   if (rule !== undefined) return `${api} ${reason} ${rule}`;
   const kind = codeOf(error) || (cause instanceof Error ? cause.name : error.name);
@@ -150,7 +175,7 @@ function describeFailure(
   const cloudDown = `The Cloud API is failing: ${message}.`;
   const clusterDown = `The exporter cannot see the cluster: its API is failing: ${message}.${lastSeen}`;
   const problem: Problem = {
-    key: keyOf(first),
+    key: first.key,
     about: 'exporter',
     alert: isRejected ? 'CrdbAccessRejected' : usualAlert,
     text: isApiDown
@@ -170,10 +195,10 @@ function describeFailure(
 /** The warnings of the last polls, for the log: what they mean for users has problems of its own. */
 export function pollWarnings(pollers: readonly Poller[]): readonly Problem[] {
   return pollers.flatMap(({ collector: { name }, outcome: { warnings = [] } }) =>
-    [...warnings].map((message) => ({
-      key: `${name}: ${message}`,
+    Array.from(warnings, ([key, warning]) => ({
+      key: `${name}: ${key}`,
       about: 'exporter' as const,
-      text: `${capitalize(message)}.`,
+      text: `${capitalize(warningText(warning))}.`,
       next: '',
       affects: [name],
     })),

@@ -123,6 +123,20 @@ export function isNodeTimeout(error: RequestError, { node }: { readonly node?: n
   return node !== undefined && error.status === 504;
 }
 
+/** What does not answer is silent at one URL, refuses the connection at the next, and is a 502 or 500 at a third. */
+const UNANSWERED: ReadonlySet<FailureReason> = new Set([
+  'timeout',
+  'network',
+  'tls',
+  'http',
+  'breaker_open',
+]);
+
+/** What a failure is a fault of, whichever URL it was met at: no answer, or one of the other reasons. */
+export function faultOf({ reason }: RequestError): string {
+  return UNANSWERED.has(reason) ? 'no answer' : reason;
+}
+
 /** Whether the poll was over before the response was. */
 export function exceededPoll({ reason, cause }: RequestError): boolean {
   return reason === 'timeout' && isTimeoutError(cause);

@@ -1,5 +1,6 @@
 import { messageOf } from '../format.ts';
 import { failureOf, RequestError } from '../http/errors.ts';
+import type { PollWarning } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import type { Limit } from '../vocabulary.ts';
 
@@ -34,8 +35,8 @@ export interface Outcome {
   readonly lastSuccessMs?: number | undefined;
   /** Why the last poll failed or was skipped; undefined after a success. */
   readonly failure?: PollFailure | undefined;
-  /** Warnings of the last polls. A failed poll resolves no warning, because it may have ended before the check. */
-  readonly warnings?: ReadonlySet<string>;
+  /** Warnings of the last polls. One that failed, or ran out of time, resolves none: it may have ended before the check. */
+  readonly warnings?: ReadonlyMap<string, PollWarning>;
 }
 
 /** The failure of a poll by an error of the exporter itself, which no response should be able to cause; it is also logged. */

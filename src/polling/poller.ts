@@ -5,7 +5,7 @@ import type { CollectorConfig } from '../config/collector-schema.ts';
 import type { FindRemedy } from '../diagnosis/diagnosis.ts';
 import { BreakerOpenError, type HttpClient } from '../http/client.ts';
 import { failureOf, RequestError } from '../http/errors.ts';
-import { answerSeconds, type PollStats } from '../http/poll-stats.ts';
+import { addWarning, answerSeconds, type PollStats, type PollWarning } from '../http/poll-stats.ts';
 import type { Log } from '../log.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
@@ -285,7 +285,10 @@ export class Poller {
     const { families, dropped } = fitBudget(samples, settings.max_series);
     const snapshot = await renderSnapshot(samples, families);
     const { noData } = result;
-    if (noData !== this.#published?.result.noData && noData !== undefined) this.#log.info(noData);
+    // Its text may change from poll to poll: one URL responds 404, the next one 501.
+    if (this.#published?.result.noData === undefined && noData !== undefined) {
+      this.#log.info(noData);
+    }
     this.#published = { result, snapshot, atMs: clock.monotonicMs() };
     if (dropped.size > 0) limits.add('series');
     for (const [family, count] of dropped) metrics.seriesDropped(family, 'budget', count);
@@ -304,19 +307,21 @@ export class Poller {
   #conclude(
     failure: PollFailure | undefined,
     last: Outcome['last'],
-    warnings: ReadonlySet<string> = new Set(),
+    warnings: ReadonlyMap<string, PollWarning> = new Map(),
   ): void {
     const before = this.#outcome;
     const { settings } = this.#options;
     const found = failure && this.#explain(failure);
     const isStretched = stretchInterval(settings, last?.answerSeconds) > settings.interval;
-    const all = isStretched ? new Set([...warnings, STRETCHED]) : warnings;
+    const all = { warnings: new Map(warnings) };
+    if (isStretched) addWarning(all, STRETCHED);
+    const isWhole = found === undefined && last?.limits.has('duration') !== true;
     this.#outcome = {
       state: found === undefined ? 'ok' : 'failing',
       failure: found,
       last,
       lastSuccessMs: found === undefined ? last?.atMs : before.lastSuccessMs,
-      warnings: found === undefined ? all : all.union(before.warnings ?? new Set()),
+      warnings: isWhole ? all.warnings : new Map([...(before.warnings ?? []), ...all.warnings]),
     };
     if (found !== undefined) {
       const { error, remedy } = found;

@@ -1,4 +1,5 @@
 import { MAX_DURATION_SECONDS } from '../config/values.ts';
+import type { PollWarning } from '../http/poll-stats.ts';
 
 export interface Clock {
   /** For timestamps only. */
@@ -108,7 +109,10 @@ export class Schedule {
 }
 
 /** The warning of a collector whose interval is longer than the configured one. */
-export const STRETCHED = 'responses are slow: max_duty stretches the interval';
+export const STRETCHED: PollWarning = {
+  about: 'responses',
+  text: 'responses are slow: max_duty stretches the interval',
+};
 
 /**
  * The interval in seconds at which responses take no more than their share of the time. Example: with `max_duty: 0.1`

@@ -6,7 +6,7 @@ import {
   type CollectorResult,
 } from '../../src/collectors/collector.ts';
 import type { RequestError } from '../../src/http/errors.ts';
-import { createPollStats } from '../../src/http/poll-stats.ts';
+import { createPollStats, warningText } from '../../src/http/poll-stats.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../src/metrics/snapshot.ts';
 import { inSlices } from '../../src/time-slice.ts';
@@ -95,7 +95,7 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
   return {
     result,
     failure,
-    warnings: [...stats.warnings],
+    warnings: Array.from(stats.warnings.values(), warningText),
     limits: stats.limits,
     lines,
     samples,

@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest';
 import { pollProblems, pollWarnings, readCollector } from '../../src/findings/polls.ts';
 import type { Problem } from '../../src/findings/status.ts';
+import { BreakerOpenError } from '../../src/http/client.ts';
 import { RequestError } from '../../src/http/errors.ts';
+import { addWarning } from '../../src/http/poll-stats.ts';
 import type { PollFailure } from '../../src/polling/outcome.ts';
 import type { Endpoint, FailureReason } from '../../src/vocabulary.ts';
 import { preparePoller } from '../polling/prepare-poller.ts';
@@ -14,6 +16,12 @@ function failure(reason: FailureReason, message: string, rule = 'late'): PollFai
 
 const TIMEOUT = failure('timeout', 'no answer after 3 s');
 const BROKEN = failure('breaker_open', 'poll skipped');
+
+/** One at this URL. */
+function at(host: string, reason: FailureReason, rule: string): PollFailure {
+  const url = `https://${host}:8080`;
+  return { error: new RequestError(reason, `nodes at ${host}: no`, { url }), rule };
+}
 
 /** One that no rule explains. */
 function unexplained(endpoint: Endpoint, message: string, code?: string): PollFailure {
@@ -92,6 +100,29 @@ test('a poll that a breaker stopped stays with its cause, or has the first one o
   ]);
 });
 
+test('a poll that fails at one URL after the other has one problem, until it fails of another cause', () => {
+  const failures = [
+    at('a', 'network', 'nothing listens'),
+    at('b', 'timeout', 'connection timed out'),
+    BROKEN,
+    at('c', 'http', 'no server behind a proxy'),
+    at('a', 'network', 'nothing listens'),
+    at('b', 'auth', 'user or password'),
+    at('b', 'network', 'nothing listens'),
+    at('b', 'tls', 'TLS'),
+  ];
+  let previous: readonly Problem[] = [];
+  const keys = failures.map((failed) => {
+    previous = failing({ nodes: failed, users: failed }, previous);
+    expect(previous).toHaveLength(1);
+    return previous[0]?.key;
+  });
+  const [first, , , , same, login, back, other] = keys;
+  expect(keys.slice(0, 5)).toEqual([first, first, first, first, same]);
+  expect(new Set([first, login, other]).size).toBe(3);
+  expect(back).toBe(first);
+});
+
 test('data that a failed poll has published is no older data', async () => {
   const partial = new RequestError('http', '2 of 3 nodes were not read');
   const { poller, poll } = preparePoller(() => ({ failure: partial }), {}, { scope: 'node' });
@@ -103,11 +134,36 @@ test('data that a failed poll has published is no older data', async () => {
 
 test('warnings of polls are problems that are only logged', async () => {
   const { poller, poll } = preparePoller((context) => {
-    for (const text of ['slow', 'odd']) context.warnings.add(text);
+    addWarning(context, { about: 'the orders', text: 'the orders are slow' });
+    addWarning(context, { about: 'orders of node 5', text: 'odd' });
   });
   await poll();
   const found = pollWarnings([poller]).map(({ text, affects }) => `${affects?.join()}: ${text}`);
-  expect(found).toEqual(['orders: Slow.', 'orders: Odd.']);
+  expect(found).toEqual(['orders: The orders are slow.', 'orders: Orders of node 5: odd.']);
+});
+
+test('a warning of one fault has one key, whatever URL and time its text names', async () => {
+  const errors: readonly RequestError[] = [
+    new RequestError('http', 'orders at crdb-1:8080: HTTP 500'),
+    new RequestError('timeout', 'orders at crdb-2:8080: no headers within 3 s'),
+    new BreakerOpenError({ endpoint: 'nodes' }, 4_000),
+    new BreakerOpenError({ endpoint: 'nodes' }, 3_000),
+    new RequestError('forbidden', 'orders at crdb-3:8080: HTTP 403'),
+  ];
+  let error = errors[0];
+  const { poller, clock, poll } = preparePoller((context) => {
+    addWarning(context, { about: 'orders of node 5', text: error?.message ?? '', error });
+    addWarning(context, { about: 'orders of node 6', text: 'late', error });
+  });
+  const keys: (readonly string[])[] = [];
+  for (error of errors) {
+    clock.nowMs += 60_000;
+    await poll();
+    keys.push(pollWarnings([poller]).map(({ key }) => key));
+  }
+  const [first, second, third, fourth, last] = keys;
+  expect([second, third, fourth]).toEqual([first, first, first]);
+  expect(new Set([...(first ?? []), ...(last ?? [])]).size).toBe(4);
 });
 
 test('partial data is that of a poll that failed, and is old once a later poll finds nothing', async () => {

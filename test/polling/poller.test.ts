@@ -2,6 +2,8 @@ import { once } from 'node:events';
 import { expect, test } from 'vitest';
 import { BreakerOpenError } from '../../src/http/client.ts';
 import { RequestError } from '../../src/http/errors.ts';
+import { addWarning } from '../../src/http/poll-stats.ts';
+import { STRETCHED } from '../../src/polling/schedule.ts';
 import { keyOf, preparePoller, START_MS } from './prepare-poller.ts';
 
 test('a poll is described by what it read and how long the answers took', async () => {
@@ -25,7 +27,7 @@ test('a poll is described by what it read and how long the answers took', async 
     failure: undefined,
     last: { atMs, ...seconds, items: 3, pages: 2, bytes: 100, limits: new Set() },
     lastSuccessMs: atMs,
-    warnings: new Set(['responses are slow: max_duty stretches the interval']),
+    warnings: new Map([['responses', STRETCHED]]),
   });
   expect(poller.intervalSeconds).toBe(170);
   expect([poller.isPolling, poller.snapshot?.series, ended.polls]).toEqual([false, 2, 1]);
@@ -88,7 +90,7 @@ test.each([
     },
     last,
     lastSuccessMs,
-    warnings: new Set(),
+    warnings: new Map(),
   });
   expect(await counts()).toEqual({
     [keyOf('polls_total')]: 1,
@@ -200,14 +202,16 @@ test('a poll that waits for the one before is skipped when the process ends', as
 test('a warning lasts until a poll without it succeeds', async () => {
   let texts: readonly string[] = ['a', 'b'];
   let isBroken = false;
-  const { poller, clock, poll } = preparePoller(({ warnings }) => {
-    for (const text of texts) warnings.add(text);
+  let isCut = false;
+  const { poller, clock, poll } = preparePoller((context) => {
+    for (const text of texts) addWarning(context, { about: text, text });
+    if (isCut) context.limits.add('duration');
     if (isBroken) throw new Error('broken');
   });
   const next = async (): Promise<readonly string[]> => {
     clock.nowMs += 60_000;
     await poll();
-    return [...(poller.outcome.warnings ?? [])].toSorted();
+    return [...(poller.outcome.warnings?.keys() ?? [])].toSorted();
   };
   expect(await next()).toEqual(['a', 'b']);
   texts = ['b', 'c'];
@@ -215,6 +219,12 @@ test('a warning lasts until a poll without it succeeds', async () => {
   expect(await next()).toEqual(['a', 'b', 'c']);
   isBroken = false;
   expect(await next()).toEqual(['b', 'c']);
+  // What a poll did not reach may be as before.
+  texts = ['d'];
+  isCut = true;
+  expect(await next()).toEqual(['b', 'c', 'd']);
+  isCut = false;
+  expect(await next()).toEqual(['d']);
 });
 
 test('a new poller shows what the previous one showed, and polls when that has ended', async () => {

@@ -1,4 +1,5 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import { addWarning } from '../../http/poll-stats.ts';
 import { inSlices } from '../../time-slice.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
 import type { Assignment } from './assignment.ts';
@@ -65,8 +66,9 @@ async function readDescriptors(
   if (descriptors === 'all') return reader.readAll(signal);
   await reader.readUrgent(MAX_READING_MS);
   state.reader = reader;
-  const { failure } = state.reading;
-  if (failure !== undefined) context.warnings.add(`descriptors of ranges: ${failure.message}`);
+  const { failure: error } = state.reading;
+  if (error === undefined) return;
+  addWarning(context, { about: 'descriptors of ranges', text: error.message, error });
 }
 
 /**

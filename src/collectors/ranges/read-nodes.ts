@@ -6,6 +6,7 @@ import {
   type RangeRoute,
 } from '../../cockroach/listings.ts';
 import { failureOf, RequestError } from '../../http/errors.ts';
+import { addWarning } from '../../http/poll-stats.ts';
 import type { Infer, ObjectShape } from '../../json/index.ts';
 import { type CollectorPoll, mostFrequent } from '../collector.ts';
 import { nameList, NodeReplicas, WrongNodeError } from './node-replicas.ts';
@@ -125,21 +126,25 @@ export function scanFailure({ nodes, failed }: ReadNodes): RequestError | undefi
 
 /** A scan that publishes is a success; what it lacks is logged and counted in crdb_range_scan_nodes. */
 export function logFailures(
-  { warnings }: Pick<NodesContext, 'warnings'>,
+  context: Pick<NodesContext, 'warnings'>,
   { failed, timedOut }: ReadNodes,
 ): void {
   for (const { nodeId, wasQueried, failure } of failed) {
     const { reason, message, remedy } = failure;
     if (!wasQueried || (timedOut && reason === 'timeout')) continue;
-    // The message would name the duration of the pause, which changes from scan to scan.
-    const silent = `ranges of node ${nodeId}: the node does not respond`;
     const described = remedy === undefined ? message : `${message}: ${remedy}`;
-    warnings.add(reason === 'timeout' ? silent : described);
+    addWarning(context, {
+      about: nameList(nodeId),
+      // The message would name the duration of the pause.
+      text: reason === 'timeout' ? 'the node does not respond' : described,
+      error: failure,
+    });
   }
   if (!timedOut) return;
-  warnings.add(
-    'the scan exceeded its timeout, the next one continues where it stopped: raise collectors.ranges.timeout or concurrency, or divide the nodes among shards',
-  );
+  addWarning(context, {
+    about: 'the scan',
+    text: 'the scan exceeded its timeout, the next one continues where it stopped: raise collectors.ranges.timeout or concurrency, or divide the nodes among shards',
+  });
 }
 
 /** Statuses of a server that does not know `remote_node_id`, or cannot reach that node's HTTP address. */

@@ -1,5 +1,6 @@
 import type { OptionSpecs, OptionValues } from '../../collector-options.ts';
 import { failureOf, type RequestError } from '../../http/errors.ts';
+import { addWarning } from '../../http/poll-stats.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import {
   defineCollector,
@@ -79,8 +80,12 @@ export const tables = defineCollector({
         const failure = failureOf(error);
         const { reason, message } = failure;
         missing.push({ name, failure });
-        if (name !== undefined) context.warnings.add(`table ${name} is missing: ${message}`);
-        else if (reason === 'forbidden') context.warnings.add(`tables: ${message}`);
+        if (name !== undefined) {
+          const about = `table ${name}`;
+          addWarning(context, { about, text: `${about} is missing: ${message}`, error: failure });
+        } else if (reason === 'forbidden') {
+          addWarning(context, { about: 'tables', text: message, error: failure });
+        }
         return undefined;
       }
     }
@@ -96,9 +101,10 @@ export const tables = defineCollector({
       if (details !== undefined) read.push(details);
     }
     if (all?.length === 0) {
-      context.warnings.add(
-        'tables: the user sees no table: GRANT CONNECT ON DATABASE … to it for the names and sizes of tables',
-      );
+      addWarning(context, {
+        about: 'tables',
+        text: 'the user sees no table: GRANT CONNECT ON DATABASE … to it for the names and sizes of tables',
+      });
     }
     const failure = chooseFailure(context, missing, read.length > 0);
     const known = [...(all ?? []), ...read];

@@ -5,7 +5,7 @@ import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import type { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
 import type { ClusterScan, ScannedNode } from '../../../src/collectors/ranges/scan-result.ts';
 import { RequestError } from '../../../src/http/errors.ts';
-import { type PollStats, createPollStats } from '../../../src/http/poll-stats.ts';
+import { type PollStats, createPollStats, warningText } from '../../../src/http/poll-stats.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../../src/metrics/snapshot.ts';
 import { inSlices } from '../../../src/time-slice.ts';
@@ -328,7 +328,7 @@ export async function pollRanges(api: ClusterApi, given: PollGiven = {}): Promis
   const lines = renderFamilies(sheet)
     .flatMap((rendered) => rendered.lines.toString().split('\n'))
     .filter((line) => line !== '');
-  const warnings = [...context.warnings];
+  const warnings = Array.from(context.warnings.values(), warningText);
   return {
     failure,
     warnings,

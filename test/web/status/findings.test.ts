@@ -321,7 +321,7 @@ describe('findings of collectors', () => {
   test('are one for each cause, and the first of an API that is down is about the API', () => {
     expect(alertsOf('cluster', collectorState('nodes'))).toEqual([]);
     expect(alertsOf('cluster', failing('nodes', 'timeout'))).toEqual([
-      ['cluster timeout nodes is broken', 'CrdbClusterApiDown'],
+      ['cluster is silent', 'CrdbClusterApiDown'],
     ]);
     for (const reason of ['auth', 'forbidden'] as const) {
       const all = [failing('nodes', 'breaker_open'), failing('ranges', reason)];

@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { startSimulator } from '../../simulator/index.ts';
+import { onlyCollectors } from '../support/collectors.ts';
+import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
+
+const SMALL = {
+  nodes: 5,
+  gateways: 3,
+  ranges: 10,
+  sessions: 0,
+  metricKeys: 'useful',
+  faultyNodes: false,
+} as const;
+
+/** The lines that say that something is wrong, or no longer, without those of a busy machine. */
+function changes(exporter: TestExporter): readonly string[] {
+  return exporter
+    .log()
+    .split('\n')
+    .filter((line) => /level=warn|recovered/.test(line) && !line.includes('Responses are slow'))
+    .map((line) => line.replace(/^time=\S+ /, ''));
+}
+
+/** Waits for so many more polls of the collector. */
+async function waitForPolls(exporter: TestExporter, collector: string, polls: number) {
+  let end = Infinity;
+  await exporter.until((scrape) => {
+    const count = scrape.value('crdb_exporter_polls_total', { collector }) ?? 0;
+    end = Math.min(end, count + polls);
+    return count >= end;
+  });
+}
+
+test('a node that fails at one URL after the other is logged once, and once when it is read again', async () => {
+  await using simulator = await startSimulator(SMALL);
+  const atUrls = [1, 2, 3].map((gateway) =>
+    simulator.fault({ endpoint: 'node_ranges', node: 5, gateway, kind: 'status', status: 500 }),
+  );
+  await using exporter = await startTestExporter({
+    yaml: `${onlyCollectors({ ranges: {} })}clusters:\n${clusterYaml(simulator)}`,
+    intervalSeconds: 0.1,
+  });
+  await waitForPolls(exporter, 'ranges', 10);
+  expect(atUrls.every(({ hits }) => hits > 2)).toBe(true);
+  const begin = 'Ranges of node 5: node_ranges at ';
+  const begun = expect.stringMatching(`^level=warn msg="${begin}.* collector=ranges$`);
+  expect(changes(exporter)).toEqual([begun]);
+  simulator.clearFaults();
+  await exporter.until(() => exporter.log().includes('recovered'));
+  await waitForPolls(exporter, 'ranges', 3);
+  const ended = expect.stringMatching(`^level=info msg="recovered after .*: ${begin}`);
+  expect(changes(exporter)).toEqual([begun, ended]);
+});
+
+test('a table that no URL has is logged once, by its name', async () => {
+  await using simulator = await startSimulator(SMALL);
+  const tables = { tables: ['movr.public.rides', 'movr.public.gone'], discover: false };
+  await using exporter = await startTestExporter({
+    yaml: `${onlyCollectors({ tables })}clusters:\n${clusterYaml(simulator)}`,
+    intervalSeconds: 0.1,
+  });
+  await waitForPolls(exporter, 'tables', 6);
+  expect(changes(exporter)).toEqual([
+    expect.stringMatching('^level=warn msg="Table movr.public.gone is missing: table at '),
+  ]);
+});
