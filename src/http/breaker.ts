@@ -55,10 +55,14 @@ export class Breaker {
     return isOver ? undefined : this.#pause;
   }
 
-  /** Call when a request is sent: after a pause it is a trial, and the next one is let through 5 s later. */
+  /**
+   * Call when a request is sent: after a pause it is a trial, and the next one is let through 5 s later. A pause that is not
+   * over stays as it is: the request belongs to a round that had begun before it.
+   */
   requestSent(): void {
-    const untilMs = this.#options.monotonicMs() + POLICY.trialIntervalMs;
-    this.#pause &&= { ...this.#pause, untilMs };
+    const nowMs = this.#options.monotonicMs();
+    if (this.#pause === undefined || nowMs < this.#pause.untilMs) return;
+    this.#pause = { ...this.#pause, untilMs: nowMs + POLICY.trialIntervalMs };
   }
 
   /** Closes it, unless there is a pause. */

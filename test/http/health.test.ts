@@ -232,6 +232,20 @@ describe('the silence of a node', () => {
     expect(left()).toEqual([0, 0, 0]);
   });
 
+  test('is followed by a pause that a round which had begun does not shorten, and only an answer ends', () => {
+    const world = create(3);
+    const begun = world.health.begin(world.upstream(0), OF_NODE_3);
+    world.silence(2, OF_NODE_3, { ms: 20_000, others: true });
+    const left = world.pausedMs(OF_NODE_3);
+    expect(left).toBe(200_000);
+    world.health.failed({ ...begun, code: 500 }, status(500));
+    // It goes on to the next URL.
+    world.fail(1, status(500), OF_NODE_3);
+    expect(world.pausedMs(OF_NODE_3)).toBe(left - 60);
+    world.answer(2, OF_NODE_3);
+    expect(world.pausedMs(OF_NODE_3)).toBe(0);
+  });
+
   test('is followed by a pause of at most five minutes', () => {
     const world = create(1);
     world.silence(0, OF_NODE_3, { ms: 120_000, others: true });
