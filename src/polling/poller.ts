@@ -38,6 +38,13 @@ export interface PollerOptions {
   readonly findRemedy: FindRemedy;
 }
 
+/** The result of a poll that published, with its samples as frozen text. */
+interface Published {
+  readonly result: CollectorResult;
+  readonly snapshot: Snapshot;
+  readonly atMs: number;
+}
+
 /** Polls one collector of one cluster: never two polls at once, each within its deadline. */
 export class Poller {
   readonly collector: Collector;
@@ -50,10 +57,10 @@ export class Poller {
   readonly #log: Log;
   readonly #labels: { readonly collector: string; readonly shard: string };
   #outcome: Outcome;
-  /** The result of the last poll that published, with its samples as frozen text. */
-  #published:
-    | { readonly result: CollectorResult; readonly snapshot: Snapshot; readonly atMs: number }
-    | undefined;
+  /** Of the last poll that published. */
+  #published: Published | undefined;
+  /** What was shown before the running poll. */
+  #shownBefore: Published | undefined;
   /** The running poll; calls to poll wait for it. */
   #polling: Promise<void> | undefined;
   #nextPollMs: number | undefined;
@@ -91,6 +98,7 @@ export class Poller {
   forget(): void {
     this.#state.clear();
     this.#published = undefined;
+    this.#shownBefore = undefined;
   }
 
   /** Those of the collector in this cluster. */
@@ -186,7 +194,7 @@ export class Poller {
   /** If `pollEnded` throws, the poll counts as failed and the previous result is shown again. */
   async #pollAndReport(stop: AbortSignal): Promise<void> {
     const { pollEnded, metrics } = this.#options;
-    const published = this.#published;
+    this.#shownBefore = this.#published;
     const { lastSuccessMs } = this.#outcome;
     try {
       await this.#poll(stop).finally(() => {
@@ -195,7 +203,7 @@ export class Poller {
       // Of a cluster that was removed or replaced meanwhile nothing is remembered.
       if (!stop.aborted) pollEnded();
     } catch (error) {
-      this.#published = published;
+      this.#published = this.#shownBefore;
       this.#outcome = { ...this.#outcome, lastSuccessMs };
       const failure = unexpectedFailure(error, 'the result cannot be shown', this.#log);
       metrics.pollFailed(this.#labels, failure.error.reason);

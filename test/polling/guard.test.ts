@@ -62,6 +62,26 @@ test('a result that the status cannot show is withdrawn, and its poll has failed
   expect(ended.polls).toBe(3);
 });
 
+test('a result that the status cannot show leaves nothing of a cluster that was replaced meanwhile', async () => {
+  const { poller, clock, poll } = preparePoller(
+    () => {
+      if (poller.snapshot !== undefined) poller.forget();
+    },
+    {},
+    {
+      reported(polls) {
+        if (polls === 2) throw new RangeError('Maximum call stack size exceeded');
+      },
+    },
+  );
+  await poll();
+  expect(poller.snapshot).toBeDefined();
+  clock.nowMs += 60_000;
+  await poll();
+  expect(poller.outcome.state).toBe('failing');
+  expect([poller.snapshot, poller.lastResult]).toEqual([undefined, undefined]);
+});
+
 test('a poll whose end cannot be reported is logged, and the next one runs', async () => {
   let isBroken = true;
   const { poller, clock, poll, logged } = preparePoller(
