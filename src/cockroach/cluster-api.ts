@@ -177,6 +177,7 @@ export class ClusterApi {
       let dateMs: number | undefined;
       const { envelope, elements } = await this.#readPage(stats, {
         endpoint: 'sessions',
+        mayBeSilent: true,
         path: `/sessions/?${query.toString()}`,
         retryOn500: true,
         list: 'sessions',
@@ -201,6 +202,7 @@ export class ClusterApi {
   ): Promise<void> {
     await this.#readPage(stats, {
       endpoint: 'users',
+      mayBeSilent: true,
       path: '/users/',
       list: 'users',
       element: shape,
@@ -220,6 +222,7 @@ export class ClusterApi {
       endpoint: 'table',
       // A slow table is no reason to skip the next one.
       isPart: true,
+      mayBeSilent: true,
       path,
       stats,
       ...bufferBody(ELEMENT_LIMITS.maxElementBytes, (bytes) => {
@@ -239,6 +242,7 @@ export class ClusterApi {
     return readNumberedPages(stats, async (query) => {
       const page = await this.#readPage(stats, {
         endpoint: 'table_metadata',
+        mayBeSilent: true,
         path: `/table_metadata/?${query}&sortBy=replicationSize&sortOrder=desc`,
         list: 'results',
         element: shape,

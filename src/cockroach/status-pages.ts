@@ -31,6 +31,7 @@ export function descriptorsPage(request: DescriptorsRequest) {
     sendsCookie: true,
     // A node that is slow here says nothing of the others.
     isPart: true,
+    mayBeSilent: true,
     headersMs: request.headersMs ?? DESCRIPTORS_MS,
     firstUrl: request.firstUrl,
     list: 'ranges',
@@ -106,6 +107,7 @@ export function jobsPage<S extends ObjectShape>({ limit, status, shape, onJob }:
     path: `/_admin/v1/jobs?limit=${limit}${status === undefined ? '' : `&status=${status}`}`,
     isBesideApi: true,
     sendsCookie: true,
+    mayBeSilent: true,
     list: 'jobs',
     element: shape,
     envelope: object({}),
