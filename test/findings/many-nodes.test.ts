@@ -29,7 +29,12 @@ function scanOf(ids: readonly number[], localities: ReadonlySet<string>): Cluste
   return {
     unverified: 0,
     servingNothing: 0,
-    keySpace: { isComplete: true, isGapConfirmed: false },
+    stuck: 0,
+    unreported: new Map(),
+    disputed: { rangeIds: new Set(), nodeIds: [] },
+    isServingBound: false,
+    leftOver: [],
+    keySpace: { isComplete: true, isGapConfirmed: false, overlapping: [] },
     dependence: {
       nodes: new Map(
         live.map((id) => [id, { quorum: id === 1 ? 7 : 0, allReplicas: 0, withoutQuorum: 0 }]),

@@ -15,7 +15,12 @@ import { scannedRanges, scannedStore } from '../web/status/results.ts';
 const COMPLETE: ClusterScan = {
   unverified: 0,
   servingNothing: 0,
-  keySpace: { isComplete: true, isGapConfirmed: false },
+  stuck: 0,
+  unreported: new Map(),
+  disputed: { rangeIds: new Set(), nodeIds: [] },
+  isServingBound: false,
+  leftOver: [],
+  keySpace: { isComplete: true, isGapConfirmed: false, overlapping: [] },
   dependence: {
     nodes: new Map([1, 2, 3].map((id) => [id, { quorum: 0, allReplicas: 0, withoutQuorum: 0 }])),
     localities: [],
@@ -70,7 +75,7 @@ const REASONS: readonly (readonly [reason: string, answer: 'no' | 'unknown', giv
   [
     'ranges are missing that no node reports',
     'no',
-    { cluster: { keySpace: { isComplete: false, isGapConfirmed: true } } },
+    { cluster: { keySpace: { isComplete: false, isGapConfirmed: true, overlapping: [] } } },
   ],
   ['1 range serves nothing', 'no', { cluster: { servingNothing: 1 } }],
   ['node 2 is draining', 'no', { statuses: ['live', 'draining', 'live', 'dead'] }],
@@ -90,7 +95,7 @@ const REASONS: readonly (readonly [reason: string, answer: 'no' | 'unknown', giv
   [
     'the keys of the ranges that were read do not join: ranges may be missing that no node reports',
     'unknown',
-    { cluster: { keySpace: { isComplete: false, isGapConfirmed: false } } },
+    { cluster: { keySpace: { isComplete: false, isGapConfirmed: false, overlapping: [] } } },
   ],
   [
     'nodes 1 and 2 do not reach each other',

@@ -4,11 +4,13 @@ import { inSlices } from '../../time-slice.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
 import type { Assignment } from './assignment.ts';
 import { DescriptorReader, type ScannedRanges } from './descriptor-reader.ts';
-import { isLost, judgeRanges, type LostRange } from './judge-ranges.ts';
-import { findOpenEnds, findUncertain } from './key-space.ts';
+import { reportersOf } from './descriptors.ts';
+import { isLost, judgeRanges, type LostRange, stands } from './judge-ranges.ts';
+import { findOpenEnds, findUncertain, type OpenEnds } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
-import { walk, type Work } from './range-table.ts';
-import type { ClusterScan } from './scan-result.ts';
+import { findCandidates, findOverlapping } from './overlaps.ts';
+import { type RangeTable, walk, type Work } from './range-table.ts';
+import type { ClusterScan, HeldRange } from './scan-result.ts';
 import type { ScanContext } from './scan-state.ts';
 import { type AbsentReplica, MAX_READ_AGAIN, SecondReading } from './second-reading.ts';
 
@@ -33,25 +35,38 @@ export async function endClusterScan(
   if (isReading) await readDescriptors(api, context, ranges);
   const again = new SecondReading(api, context, known, state.scans);
   const confirmed = await again.confirmSuspects();
-  const keySpace = state.gaps.add(await readOpenEnds(ranges, again));
-  const isNothingMissing = keySpace.isComplete;
   const unknown = await again.confirmAbsent(await inSlices(findAbsent(ranges)));
-  const scan = { ...ranges, list: assignment, confirmed, unknown, isNothingMissing };
+  const checked = { ...ranges, confirmed, unknown };
+  const { open, leftOver, overlapping } = await readKeySpace(checked, again);
+  const { isGapConfirmed } = state.gaps.add(overlapping.size > 0 ? NOTHING_OPEN : open);
+  const isNothingMissing = open.size === 0;
+  const scan = { ...checked, list: assignment, isNothingMissing, leftOver, overlapping };
   const judged = await inSlices(judgeRanges(scan));
   const status = reading.status(isReading);
   const isUnread = status.state !== 'read';
   if (!isUnread && judged.unverified === 0) members.prove(assignment.toScan);
   const isLostKnown = isNothingMissing || members.areProven(assignment.toSkip);
   if (isLostKnown) for (const range of judged.lost) listLost(context, range);
-  await forgetRanges(known, (slot) => isLost(scan, slot));
-  return {
+  const held = (slots: Iterable<number>) => Array.from(slots, (slot) => describeHeld(known, slot));
+  const result = {
     unverified: isUnread ? judged.reported : judged.unverified,
     servingNothing: judged.servingNothing,
-    keySpace,
+    stuck: judged.stuck,
+    unreported: sumByTable(known, judged.unreported),
+    disputed: { rangeIds: judged.disputed, nodeIds: claimantsOf(known, judged.disputed) },
+    isServingBound: judged.unconfirmed > 0,
+    leftOver: held(leftOver),
+    keySpace: {
+      isComplete: isNothingMissing,
+      isGapConfirmed,
+      overlapping: held(overlapping),
+    },
     dependence: isUnread ? undefined : judged.dependence,
     descriptors: status,
     lost: isLostKnown ? judged.lostCount : undefined,
   };
+  await forgetRanges(known, (slot) => isLost(scan, slot));
+  return result;
 }
 
 /** Reads what is due for a while; a command that decides reads everything. */
@@ -71,26 +86,92 @@ async function readDescriptors(
   addWarning(context, { about: 'descriptors of ranges', text: error.message, error });
 }
 
+/** What a scan of all nodes shows of the key space, as slots of the table. */
+interface KeySpace {
+  /** Without the ranges that are left over. */
+  readonly open: OpenEnds;
+  readonly leftOver: ReadonlySet<number>;
+  readonly overlapping: ReadonlySet<number>;
+}
+
+const NOTHING_OPEN: OpenEnds = new Map();
+const NO_SLOTS: ReadonlySet<number> = new Set();
+
 /**
  * Finds the open ends of the key space, after the ranges beside them were read again: some were split during the scan. What is
- * left of a range that was merged overlaps with others. So ranges at open ends that are not verified are left out when the
- * others join without them. Example: node 4 has returned with an old replica of [b, d), and the ranges [b, c) and [c, d) are
- * there.
+ * left of a range that was merged overlaps with others, which join without it. It is left over when all others stand; else
+ * it is not known which of them are real. Example: node 4 has returned with an old replica of [b, d), and the ranges [b, c) and
+ * [c, d) are there, each with a majority of its voters.
  */
-async function readOpenEnds(
-  { known: { table }, verification }: ScannedRanges,
+async function readKeySpace(
+  scan: Parameters<typeof stands>[0],
   again: SecondReading,
-): Promise<ReadonlySet<number>> {
+): Promise<KeySpace> {
+  const { table } = scan.known;
   const first = await inSlices(findOpenEnds(table));
   const uncertain = await inSlices(findUncertain(table, first, MAX_READ_AGAIN));
-  if (uncertain.length === 0) return first;
-  await again.readKeys(uncertain);
+  if (uncertain.length === 0) return { open: first, leftOver: NO_SLOTS, overlapping: NO_SLOTS };
+  const areRead = await again.readKeys(uncertain);
   const open = await inSlices(findOpenEnds(table));
-  const beside = await inSlices(findUncertain(table, open, MAX_READ_AGAIN));
-  const doubtful = beside.filter((slot) => !verification.isVerified(slot));
-  if (doubtful.length === 0) return open;
-  const others = await inSlices(findOpenEnds(table, new Set(doubtful)));
-  return others.size === 0 ? others : open;
+  // So many are no overlap, and their ranges were not all read again.
+  if (open.size > 2 * MAX_READ_AGAIN) return { open, leftOver: NO_SLOTS, overlapping: NO_SLOTS };
+  const isDoubtful = (slot: number): boolean => !stands(scan, slot);
+  const candidates = await inSlices(findCandidates(table, open, MAX_READ_AGAIN, isDoubtful));
+  const found = await inSlices(findOverlapping(table, open, candidates, isDoubtful));
+  const overlapping = found ?? NO_SLOTS;
+  if (overlapping.size === 0) return { open, leftOver: NO_SLOTS, overlapping };
+  // Keys that were read before a split lie over the new range, too.
+  const areKeysCurrent = areRead && uncertain.length < MAX_READ_AGAIN;
+  const isLeft = (slot: number): boolean => isDoubtful(slot) && !scan.verification.isReadNow(slot);
+  const others = (slot: number): boolean => isDoubtful(slot) && !overlapping.has(slot);
+  if (
+    !areKeysCurrent ||
+    ![...overlapping].every(isLeft) ||
+    (await inSlices(hasRange(table, others)))
+  )
+    return { open, leftOver: NO_SLOTS, overlapping };
+  return { open: NOTHING_OPEN, leftOver: overlapping, overlapping: NO_SLOTS };
+}
+
+/** Whether one of the reported ranges is meant. */
+function* hasRange(
+  { columns, capacity }: RangeTable,
+  isMeant: (slot: number) => boolean,
+): Work<boolean> {
+  let isFound = false;
+  yield* walk(capacity, (from, to) => {
+    for (let slot = from; slot < to && !isFound; slot += 1) {
+      isFound = columns.found[slot] !== 0 && isMeant(slot);
+    }
+  });
+  return isFound;
+}
+
+function sumByTable(
+  { tableIndexes }: KnownRanges,
+  byNumber: ReadonlyMap<number, number>,
+): ReadonlyMap<number, number> {
+  const sums = new Map<number, number>();
+  for (const [number, ranges] of byNumber) {
+    const table = tableIndexes.tableOf(number);
+    sums.set(table, ranges + (sums.get(table) ?? 0));
+  }
+  return sums;
+}
+
+/** The nodes that report these ranges as unavailable. */
+function claimantsOf({ claims }: KnownRanges, rangeIds: ReadonlySet<number>): readonly number[] {
+  const nodes = claims.flatMap(({ rangeId, nodeId }) => (rangeIds.has(rangeId) ? [nodeId] : []));
+  return [...new Set(nodes)].toSorted((a, b) => a - b);
+}
+
+function describeHeld({ table, tableIndexes }: KnownRanges, slot: number): HeldRange {
+  const { ids, tableIndexes: numbers } = table.columns;
+  return {
+    rangeId: ids[slot] ?? 0,
+    nodeIds: reportersOf(table, slot).toSorted((a, b) => a - b),
+    tableIndex: tableIndexes.get(numbers[slot] ?? 0),
+  };
 }
 
 /** What descriptors of this scan name on live nodes, and the lists of these nodes do not have. */

@@ -122,7 +122,7 @@ function classOf({ known, verification, ages, nowTick }: PlanBasis, slot: number
     const isOnlyOld = verification.isTooOld(slot) && verification.isConfirmed(slot);
     return isOnlyOld ? TOO_OLD : UNCONFIRMED;
   }
-  if (!isNew && (marked & IS_SUSPECT) !== 0) return SUSPECT;
+  if (isNew ? verification.lacksHolder(slot) : (marked & IS_SUSPECT) !== 0) return SUSPECT;
   if (readTick < nowTick - (3 * ages.maxAge) / 4) return EXPIRING;
   if (!isNew && verification.namesDown(slot)) return NAMES_DOWN;
   if (readTick < nowTick - ages.maxAge / 2) return OLD;

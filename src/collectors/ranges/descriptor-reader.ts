@@ -274,7 +274,7 @@ export class DescriptorReader {
     reading.refusal = undefined;
     reading.failure = undefined;
     this.#failures = 0;
-    for (const rangeId of rangeIds) this.#take(rangeId, received.get(rangeId), requestedAt);
+    for (const rangeId of rangeIds) this.#take(rangeId, nodeId, received.get(rangeId), requestedAt);
     return 'read';
   }
 
@@ -302,7 +302,12 @@ export class DescriptorReader {
   }
 
   /** Takes over what one reporter said of the range; another one is asked when that was not enough. */
-  #take(rangeId: number, descriptor: RangeDescriptor | undefined, requestedAt: number): void {
+  #take(
+    rangeId: number,
+    nodeId: number,
+    descriptor: RangeDescriptor | undefined,
+    requestedAt: number,
+  ): void {
     const { known, verification } = this.#ranges;
     const { table } = known;
     const slot = table.slotOf(rangeId);
@@ -314,7 +319,8 @@ export class DescriptorReader {
     }
     // An older descriptor is not kept: the range would be due again at once.
     const isKept = change === 'kept' || change === 'zone';
-    if (isKept && verification.isVerified(slot)) return;
+    if (isKept && descriptor?.isFromLeaseholder) table.nameHolder(slot, nodeId);
+    if (isKept && verification.isVerified(slot) && !verification.lacksHolder(slot)) return;
     this.#askNext(slot, rangeId, descriptor === undefined);
   }
 
@@ -325,7 +331,9 @@ export class DescriptorReader {
     const areMissing = isMissing && before?.areMissing !== false;
     this.#asked.set(rangeId, { count, areMissing });
     const { length } = reportersOf(this.#ranges.known.table, slot);
-    const most = this.#context.descriptors === 'all' ? length : Math.min(MAX_REPORTERS, length);
+    const { descriptors } = this.#context;
+    const areAllAsked = descriptors === 'all' || this.#ranges.verification.lacksHolder(slot);
+    const most = areAllAsked ? length : Math.min(MAX_REPORTERS, length);
     if (count < most) return;
     // Whether there is such a range is read from the lists: they are a stable interface.
     this.#exhaust(rangeId, areMissing ? IS_UNCERTAIN : 0);

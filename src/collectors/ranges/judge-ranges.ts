@@ -1,8 +1,16 @@
 import type { NodeList } from '../../cockroach/node.ts';
-import { DependenceCounter } from './dependence.ts';
+import { DependenceCounter, type VerifiedRange } from './dependence.ts';
 import type { ScannedRanges } from './descriptor-reader.ts';
-import { bitsOf } from './known-ranges.ts';
-import { PLACES, walk, type Work } from './range-table.ts';
+import { bitsOf, UNAVAILABLE } from './known-ranges.ts';
+import { keepsMajority, type RangeReplicas } from './majority.ts';
+import {
+  HOLDER_HAS_NO_QUORUM,
+  PLACES,
+  READ_AT_LEASEHOLDER,
+  walk,
+  type Work,
+} from './range-table.ts';
+import { NO_LEASE } from './replica.ts';
 import type { Confirmed } from './second-reading.ts';
 
 /** A replica with one of these does not serve. */
@@ -10,7 +18,6 @@ const STUCK = bitsOf('no_raft_leader', 'circuit_breaker_error');
 /** Only the leader reports these. */
 const LEADER = bitsOf('no_lease', 'leader_not_lease_holder');
 const NO_LEASE_PROBLEM = bitsOf('no_lease');
-const UNAVAILABLE = bitsOf('unavailable');
 
 /** A complete scan of all nodes, and what was confirmed of it. */
 export interface CompleteScan extends ScannedRanges {
@@ -20,7 +27,14 @@ export interface CompleteScan extends ScannedRanges {
   readonly unknown: ReadonlySet<number>;
   /** The key space is complete, so that no range is missing. */
   readonly isNothingMissing: boolean;
+  /** Slots of ranges that a merge left behind. */
+  readonly leftOver: ReadonlySet<number>;
+  /** Slots of ranges without which the others join, while it is not known which of them are real. */
+  readonly overlapping: ReadonlySet<number>;
 }
+
+/** What decides whether a range of a complete scan stands. */
+type CheckedScan = Pick<CompleteScan, 'known' | 'verification' | 'confirmed' | 'unknown'>;
 
 /** A range that no live node reports and whose last descriptor has no replica on one. */
 export interface LostRange {
@@ -35,6 +49,14 @@ export interface JudgedRanges {
   readonly dependence: DependenceCounter;
   readonly unverified: number;
   readonly servingNothing: number;
+  /** Of these, ranges that are neither without a majority nor reported as unavailable. */
+  readonly stuck: number;
+  /** Ranges without a majority of live voters that no node reports as unavailable, by number of the table index. */
+  readonly unreported: ReadonlyMap<number, number>;
+  /** Ids of ranges that only replicas without the lease report as unavailable, while all voters are live and the holder serves. */
+  readonly disputed: ReadonlySet<number>;
+  /** Reported ranges that serve nothing by a replica that was not asked a second time. */
+  readonly unconfirmed: number;
   readonly lost: readonly LostRange[];
   /** Number of lost ranges; `lost` has the first ones. */
   readonly lostCount: number;
@@ -51,6 +73,10 @@ export function* judgeRanges(scan: CompleteScan): Work<JudgedRanges> {
     dependence: new DependenceCounter(scan.list),
     unverified: 0,
     servingNothing: 0,
+    stuck: 0,
+    unreported: new Map<number, number>(),
+    disputed: new Set<number>(),
+    unconfirmed: 0,
     lost: [] as LostRange[],
     lostCount: 0,
     reported: 0,
@@ -85,6 +111,8 @@ export function isLost(
 
 type Counts = { -readonly [Name in keyof JudgedRanges]: JudgedRanges[Name] } & {
   lost: LostRange[];
+  unreported: Map<number, number>;
+  disputed: Set<number>;
 };
 
 function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void {
@@ -103,41 +131,103 @@ function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void
 
 function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   const { verification, known, confirmed } = scan;
-  const { ids, voters, votersBefore, replicas, problems, reported } = known.table.columns;
+  const { ids, voters, replicas, problems, tableIndexes } = known.table.columns;
   judged.reported += 1;
+  // It serves no key, whatever its replicas report.
+  if (scan.leftOver.has(slot)) return;
   const live = verification.liveOf(slot);
   const nodes = nodesOf(scan, slot);
   for (let place = 0; place < nodes.length; place += 1) {
     if ((live & (1 << place)) === 0)
       judged.dependence.addDown(nodes[place] ?? 0, voters[slot] ?? 0);
   }
-  const repeated = confirmed.repeated.get(ids[slot] ?? 0);
-  const isVerified =
-    verification.isVerified(slot) &&
-    !verification.isSuspect(slot, confirmed.checked) &&
-    !scan.unknown.has(slot);
+  const isVerified = isVerifiedBy(scan, slot);
   if (!isVerified) judged.unverified += 1;
-  let stuck = 0;
-  for (const [place, nodeId] of repeated === undefined ? [] : nodes.entries()) {
-    if (((repeated?.get(nodeId) ?? 0) & STUCK) !== 0) stuck |= 1 << place;
-  }
-  // A replica that its live node does not have is lost. Example: node 3 runs again without the disk of one of its stores.
-  const held = live & (reported[slot] ?? 0);
-  const serving = held & ~stuck;
-  const range = { voters: voters[slot] ?? 0, votersBefore: votersBefore[slot] ?? 0, serving };
+  if (verification.isSuspect(slot, confirmed.checked)) judged.unconfirmed += 1;
+  const repeated = confirmed.repeated.get(ids[slot] ?? 0);
   let servesNothing = repeated !== undefined && isLeaderStuck(scan, slot, repeated);
+  const isUnavailable = ((problems[slot] ?? 0) & UNAVAILABLE) !== 0;
+  let hasQuorum = !isUnavailable;
   if (isVerified) {
-    const hasQuorum = judged.dependence.add({
+    const range = replicasOf(scan, slot);
+    hasQuorum = judged.dependence.add({
       ...range,
       live,
-      held,
       nodes,
       hasUnplaced: (replicas[slot] ?? 0) > PLACES,
-      isUnavailable: ((problems[slot] ?? 0) & UNAVAILABLE) !== 0,
+      isUnavailable,
     });
-    servesNothing ||= stuck !== 0 && !hasQuorum;
+    servesNothing ||= range.serving !== range.held && !hasQuorum;
+    if (!hasQuorum && !isUnavailable) {
+      const index = tableIndexes[slot] ?? 0;
+      judged.unreported.set(index, 1 + (judged.unreported.get(index) ?? 0));
+    }
+    if (isUnavailable && !servesNothing && isDisputed(scan, slot, range))
+      judged.disputed.add(ids[slot] ?? 0);
+  } else if (scan.overlapping.has(slot)) {
+    // It may be left over: that it is not verified is all that is known.
+    return;
   }
-  if (servesNothing) judged.servingNothing += 1;
+  if (!servesNothing) return;
+  judged.servingNothing += 1;
+  if (hasQuorum && !isUnavailable) judged.stuck += 1;
+}
+
+/**
+ * Whether the holder of a valid lease lists a range without the flag that others report, while all voters are live. Example: node 6 takes
+ * nodes 1 and 2 for dead, and reports their ranges as unavailable, which these nodes serve.
+ */
+function isDisputed(
+  { known }: CompleteScan,
+  slot: number,
+  { voters, votersBefore, held }: ReturnType<typeof replicasOf>,
+): boolean {
+  const { marks, leases } = known.table.columns;
+  const marked = marks[slot] ?? 0;
+  const isListedByHolder = ((leases[slot] ?? 0) & 3) !== NO_LEASE;
+  const isLeaseValid = (marked & READ_AT_LEASEHOLDER) !== 0;
+  const areAllLive = ((voters | votersBefore) & ~held) === 0;
+  return isListedByHolder && isLeaseValid && areAllLive && (marked & HOLDER_HAS_NO_QUORUM) === 0;
+}
+
+/** Whether the replicas of the range are verified, and what they reported was confirmed. */
+function isVerifiedBy({ verification, confirmed, unknown }: CheckedScan, slot: number): boolean {
+  return (
+    verification.isVerified(slot) &&
+    !verification.isSuspect(slot, confirmed.checked) &&
+    !unknown.has(slot)
+  );
+}
+
+/**
+ * Whether a verified majority of the voters serves: then the range is no replica that a merge left behind. A merge needs a majority
+ * of the voters, so that only a minority can miss it.
+ */
+export function stands(scan: CheckedScan, slot: number): boolean {
+  return isVerifiedBy(scan, slot) && keepsMajority(replicasOf(scan, slot), 0);
+}
+
+/** The voters of the range, and which of its replicas are there and serve. */
+function replicasOf(
+  { known, verification, confirmed }: CheckedScan,
+  slot: number,
+): RangeReplicas & Pick<VerifiedRange, 'held'> {
+  const { ids, nodes, replicas, reported, voters, votersBefore } = known.table.columns;
+  // A replica that its live node does not have is lost. Example: node 3 runs again without the disk of one of its stores.
+  const held = verification.liveOf(slot) & (reported[slot] ?? 0);
+  const repeated = confirmed.repeated.get(ids[slot] ?? 0);
+  let stuck = 0;
+  const places = repeated === undefined ? 0 : Math.min(replicas[slot] ?? 0, PLACES);
+  for (let place = 0; place < places; place += 1) {
+    const nodeId = nodes[slot * PLACES + place] ?? 0;
+    if (((repeated?.get(nodeId) ?? 0) & STUCK) !== 0) stuck |= 1 << place;
+  }
+  return {
+    voters: voters[slot] ?? 0,
+    votersBefore: votersBefore[slot] ?? 0,
+    held,
+    serving: held & ~stuck,
+  };
 }
 
 /** Whether the replica that holds the lease, or the leader, has repeated that it serves nothing. */

@@ -14,52 +14,48 @@ const EMPTY_KEYS = ['""', '[]'];
 /** Keys that are sorted at a time. */
 const MAX_SORTED = 65_536;
 
+/** How many more ranges begin at a key than end there, by its hash, where that is not 0; of the first and the last key one is expected. */
+export type OpenEnds = ReadonlyMap<number, number>;
+
 /**
  * Finds the keys that are not as often a start as an end, the first and the last key where not exactly one range begins or
- * ends there. They are compared part by part: five million keys at once would stop all other work for a second. Ranges in the slots of `leftOut` do not count.
+ * ends there. They are compared part by part: five million keys at once would stop all other work for a second.
  */
-export function* findOpenEnds(
-  table: RangeTable,
-  leftOut: ReadonlySet<number> = new Set(),
-): Work<ReadonlySet<number>> {
-  const open = new Set<number>();
+export function* findOpenEnds(table: RangeTable): Work<OpenEnds> {
+  const open = new Map<number, number>();
   const parts = Math.ceil(table.size / MAX_SORTED);
   const lastKeys = new Set(LAST_KEYS.map(hashOf));
   const noKeys = new Set([0, ...EMPTY_KEYS.map(hashOf)]);
-  const ends = { first: 0, last: 0 };
+  const more = { first: -1, last: 1 };
   for (let part = 0; part < parts; part += 1) {
     const keys = { starts: [] as number[], ends: [] as number[] };
     yield* walk(table.capacity, (from, to) => {
-      collectKeys(table, { from, to, leftOut }, { part, parts }, keys);
+      collectKeys(table, { from, to }, { part, parts }, keys);
     });
     compareKeys(
       Uint32Array.from(keys.starts).toSorted(),
       Uint32Array.from(keys.ends).toSorted(),
       (hash, count) => {
-        if (noKeys.has(hash)) ends.first += count;
-        else if (lastKeys.has(hash) && count < 0) ends.last -= count;
-        else open.add(hash);
+        if (noKeys.has(hash)) more.first += count;
+        else if (lastKeys.has(hash) && count < 0) more.last += count;
+        else open.set(hash, count);
       },
     );
     yield;
   }
-  if (ends.first !== 1) for (const hash of noKeys) open.add(hash);
-  if (ends.last !== 1) for (const hash of lastKeys) open.add(hash);
+  if (more.first !== 0) for (const hash of noKeys) open.set(hash, more.first);
+  if (more.last !== 0) for (const hash of lastKeys) open.set(hash, more.last);
   return open;
 }
 
 function collectKeys(
   { columns: { found }, keys }: RangeTable,
-  {
-    from,
-    to,
-    leftOut,
-  }: { readonly from: number; readonly to: number; readonly leftOut: ReadonlySet<number> },
+  { from, to }: { readonly from: number; readonly to: number },
   { part, parts }: { readonly part: number; readonly parts: number },
   collected: { readonly starts: number[]; readonly ends: number[] },
 ): void {
   for (let slot = from; slot < to; slot += 1) {
-    if (found[slot] === 0 || (leftOut.size > 0 && leftOut.has(slot))) continue;
+    if (found[slot] === 0) continue;
     const [start, end] = [keys[2 * slot] ?? 0, keys[2 * slot + 1] ?? 0];
     // A range whose response has no keys; a million of them would be one part.
     if (start === end) continue;
@@ -87,7 +83,7 @@ function compareKeys(
 /** The slots of at most `max` ranges that begin or end at an open end, or whose replicas disagree about their keys or about whether there is such a range. */
 export function* findUncertain(
   table: RangeTable,
-  open: ReadonlySet<number>,
+  open: OpenEnds,
   max: number,
 ): Work<readonly number[]> {
   const slots: number[] = [];
@@ -103,6 +99,15 @@ export function* findUncertain(
   return slots;
 }
 
+/** The hash of a key; one number for all forms of the first key, and of the last one. */
+export function nameKeys(): (hash: number) => number {
+  const names = new Map([
+    ...EMPTY_KEYS.map((key) => [hashOf(key), 0] as const),
+    ...LAST_KEYS.map((key) => [hashOf(key), -1] as const),
+  ]);
+  return (hash) => names.get(hash) ?? hash;
+}
+
 /** A gap is confirmed by so many complete scans in a row. */
 const CONFIRMING_SCANS = 3;
 
@@ -110,12 +115,11 @@ const CONFIRMING_SCANS = 3;
 export class GapHistory {
   #scans: readonly ReadonlySet<number>[] = [];
 
-  /** Takes over the open ends of a complete scan. A gap is confirmed while an end was open in three scans in a row. */
-  add(open: ReadonlySet<number>): KeySpaceStatus {
-    this.#scans = [...this.#scans, open].slice(-CONFIRMING_SCANS);
+  /** Takes over the open ends of a complete scan, none of an overlap. A gap is confirmed while an end was open in three scans in a row. */
+  add(open: OpenEnds): Pick<KeySpaceStatus, 'isGapConfirmed'> {
+    this.#scans = [...this.#scans, new Set(open.keys())].slice(-CONFIRMING_SCANS);
     const common = this.#scans.reduce((before, scan) => before.intersection(scan));
     return {
-      isComplete: open.size === 0,
       isGapConfirmed: this.#scans.length === CONFIRMING_SCANS && common.size > 0,
     };
   }

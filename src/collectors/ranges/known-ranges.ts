@@ -3,6 +3,7 @@ import { RequestError } from '../../http/errors.ts';
 import { PROBLEMS, type RangeProblem, REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import {
   HAS_OLD_SEQUENCE,
+  HOLDER_HAS_NO_QUORUM,
   IS_SUSPECT,
   IS_UNCERTAIN,
   NO_PLACE,
@@ -26,6 +27,7 @@ const MAX_COUNTED_REPLICAS = 15;
 const MAX_SEQUENCE = 0xffff_ffff;
 /** Problems of a replica that serves nothing, as bits. */
 export const SERVES_NOTHING = bitsOf('no_raft_leader', 'circuit_breaker_error', 'no_lease');
+export const UNAVAILABLE = bitsOf('unavailable');
 /** Suspects that are held; the ranges of others stay unverified. */
 const MAX_SUSPECTS = 20_000;
 
@@ -34,7 +36,7 @@ export function bitsOf(...names: readonly RangeProblem[]): number {
   return PROBLEMS.reduce((bits, name, index) => bits | (names.includes(name) ? 1 << index : 0), 0);
 }
 
-/** A replica that reports that it serves nothing. */
+/** A replica that reports that it serves nothing, or that its range is unavailable. */
 export interface Suspect {
   readonly rangeId: number;
   readonly nodeId: number;
@@ -48,10 +50,13 @@ export class KnownRanges {
   leaseChanges = 0;
   /** The suspects of this scan. */
   suspects: Suspect[] = [];
+  /** Replicas without the lease that report their range as unavailable in this scan. */
+  claims: Suspect[] = [];
 
   /** Clears what the last scan reported. Sequences and descriptors stay. */
   *beginScan(): Work {
     this.suspects = [];
+    this.claims = [];
     yield* this.table.beginScan();
   }
 
@@ -103,6 +108,7 @@ export class KnownRanges {
       if ((problems & SERVES_NOTHING) !== 0) this.#suspect(slot, nodeId);
       const place = table.report(slot, nodeId);
       const lease = replicas.leases[index] ?? NO_LEASE;
+      if ((problems & UNAVAILABLE) !== 0) this.#claim(slot, nodeId, lease !== NO_LEASE);
       this.#commitLease(slot, place, lease, replicas.sequences[index] ?? 0);
       const [start, end] = [replicas.startKeys[index] ?? 0, replicas.endKeys[index] ?? 0];
       this.commitKeys(slot, {
@@ -119,6 +125,14 @@ export class KnownRanges {
     marks[slot] = (marks[slot] ?? 0) | IS_SUSPECT;
     if (this.suspects.length < MAX_SUSPECTS)
       this.suspects.push({ rangeId: ids[slot] ?? 0, nodeId });
+  }
+
+  /** Claims beyond those that are held count as if the holder of the lease had made them, too. */
+  #claim(slot: number, nodeId: number, holdsLease: boolean): void {
+    const { ids, marks } = this.table.columns;
+    if (holdsLease || this.claims.length === MAX_SUSPECTS)
+      marks[slot] = (marks[slot] ?? 0) | HOLDER_HAS_NO_QUORUM;
+    else this.claims.push({ rangeId: ids[slot] ?? 0, nodeId });
   }
 
   /** Keeps the keys of the replica that holds the lease, else of the one that was read last, and whether they differ. */
@@ -174,8 +188,8 @@ export class KnownRanges {
     leases[slot] = NO_PLACE << 2;
   }
 
-  /** Counts the ranges of the scan. */
-  *count(): Work<RangeCounts> {
+  /** Counts the ranges of the scan, and the problems of those that are not left over. */
+  *count(leftOver: ReadonlySet<number> = new Set()): Work<RangeCounts> {
     const counts: RangeCounts = {
       ranges: 0,
       byReplicas: Array.from({ length: MAX_COUNTED_REPLICAS + 1 }, () => 0),
@@ -184,13 +198,21 @@ export class KnownRanges {
       problemsByTable: new Map(),
     };
     yield* walk(this.table.capacity, (from, to) => {
-      for (let slot = from; slot < to; slot += 1) this.#count(counts, slot);
+      for (let slot = from; slot < to; slot += 1) this.#count(counts, slot, leftOver);
     });
     return counts;
   }
 
-  #count(counts: RangeCounts, slot: number): void {
-    const { found, sequences, marks, leases, problems: column, tableIndexes } = this.table.columns;
+  #count(counts: RangeCounts, slot: number, leftOver: ReadonlySet<number>): void {
+    const {
+      ids,
+      found,
+      sequences,
+      marks,
+      leases,
+      problems: column,
+      tableIndexes,
+    } = this.table.columns;
     if (sequences[slot] !== 0) marks[slot] = (marks[slot] ?? 0) | HAS_OLD_SEQUENCE;
     const replicas = found[slot] ?? 0;
     if (replicas === 0) return;
@@ -198,7 +220,7 @@ export class KnownRanges {
     increase(counts.byReplicas, replicas);
     increase(counts.byLeaseKind, (leases[slot] ?? NO_LEASE) & 3);
     const problems = column[slot] ?? 0;
-    if (problems === 0) return;
+    if (problems === 0 || leftOver.has(ids[slot] ?? 0)) return;
     const tableId = this.tableIndexes.tableOf(tableIndexes[slot] ?? 0);
     const tableCounts = counts.problemsByTable.get(tableId) ?? REPORTED_PROBLEMS.map(() => 0);
     counts.problemsByTable.set(tableId, tableCounts);

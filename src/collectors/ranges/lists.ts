@@ -110,6 +110,11 @@ export class ProblemRanges {
     });
   }
 
+  /** Takes these ranges out of this scan. */
+  leaveOut(rangeIds: ReadonlySet<number>): void {
+    for (const reported of this.#reported) for (const id of rangeIds) reported.delete(id);
+  }
+
   #cut(problem: number, reported: Map<number, ListedRange>): void {
     const remembered = this.#remembered[problem];
     const isNew = (rangeId: number): boolean => remembered?.has(rangeId) !== true;

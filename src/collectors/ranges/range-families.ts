@@ -265,7 +265,13 @@ export const families = {
     name: 'crdb_ranges_serving_nothing',
     help: 'Ranges that serve nothing: no Raft leader, an open circuit breaker, or no lease.',
     field: 'problems',
-    notes: `Reported twice in one scan, by the replica that holds the lease, by the leader, or by so many that no majority is left. ${WHOLE}`,
+    notes: `Reported twice in one scan, by the replica that holds the lease, by the leader, or by so many that no majority is left. At most 1,000 ranges are asked a second time: of more it is a lower bound, and the others count in crdb_ranges_unverified. ${WHOLE}`,
+  }),
+  leftOver: gauge({
+    name: 'crdb_ranges_left_over',
+    help: 'Ranges of which only replicas that a merge left behind are reported.',
+    field: 'desc.start_key, desc.end_key',
+    notes: `Verified ranges join from the first key to the last without them, so that they serve no key. Not counted in crdb_ranges_serving_nothing, crdb_ranges_unverified, crdb_range_problem_ranges and the figures of dependence, but in crdb_range_replicas and crdb_range_problem_replicas, as the nodes count them, too. The status page names them. ${WHOLE}`,
   }),
   keySpaceComplete: gauge({
     name: 'crdb_range_key_space_complete',

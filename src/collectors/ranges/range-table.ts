@@ -26,7 +26,9 @@ export const IS_UNCERTAIN = 4;
 export const IS_SUSPECT = 8;
 /** Its descriptor was requested in vain at all reporters: not again before the next scan. */
 export const IS_EXHAUSTED = 16;
-const SCAN_MARKS = IS_UNCERTAIN | IS_SUSPECT | IS_EXHAUSTED;
+/** A replica that holds the lease reports that the range is unavailable. */
+export const HOLDER_HAS_NO_QUORUM = 64;
+const SCAN_MARKS = IS_UNCERTAIN | IS_SUSPECT | IS_EXHAUSTED | HOLDER_HAS_NO_QUORUM;
 
 /** Slots of a table that make a step, some tenths of a millisecond. */
 const STEP_SLOTS = 4096;
@@ -172,6 +174,16 @@ export class RangeTable {
       if (found === NO_PLACE) found = place;
     }
     return found;
+  }
+
+  /** Records that the node holds the lease, by its own answer: it knows better than the last leases that replicas remember. */
+  nameHolder(slot: number, nodeId: number): void {
+    const { leases } = this.columns;
+    for (let place = 0; place < PLACES; place += 1) {
+      if (this.nodeAt(slot, place) !== nodeId) continue;
+      leases[slot] = ((leases[slot] ?? 0) & 3) | (place << 2);
+      return;
+    }
   }
 
   /** The node in the place; 0 for none. */

@@ -183,9 +183,10 @@ function writeCluster(
     shown += byReplicas[replicas] ?? 0;
   }
   set.set(families.byReplicas, { replicas: 'other', shard }, ranges - shown);
-  const { unverified, servingNothing, keySpace, dependence, lost } = cluster;
+  const { unverified, servingNothing, leftOver, keySpace, dependence, lost } = cluster;
   set.set(families.unverified, {}, unverified);
   set.set(families.servingNothing, {}, servingNothing);
+  set.set(families.leftOver, {}, leftOver.length);
   set.set(families.keySpaceComplete, {}, Number(keySpace.isComplete));
   set.set(families.keySpaceGap, {}, Number(keySpace.isGapConfirmed));
   set.set(families.withoutLiveReplica, {}, lost);

@@ -84,6 +84,19 @@ export interface ClusterScan {
   readonly unverified: number;
   /** Ranges that serve nothing now, confirmed: no majority of replicas with a Raft leader, or no lease. */
   readonly servingNothing: number;
+  /** Of these, ranges that are neither without a majority nor reported as unavailable. */
+  readonly stuck: number;
+  /**
+   * Ranges without a majority of live voters that no node reports as unavailable, by id of the table: 0 outside of tables, UNKNOWN_TABLE
+   * where it is not known.
+   */
+  readonly unreported: ReadonlyMap<number, number>;
+  /** Ranges that only nodes without their lease report as unavailable. */
+  readonly disputed: DisputedRanges;
+  /** `servingNothing` is a lower bound: not all replicas that report it could be asked a second time. */
+  readonly isServingBound: boolean;
+  /** Replicas that a merge left behind: verified ranges join without them, and they serve no key. By range. */
+  readonly leftOver: readonly HeldRange[];
   readonly keySpace: KeySpaceStatus;
   /** Undefined where descriptors are refused or disabled. */
   readonly dependence: Dependence | undefined;
@@ -92,12 +105,29 @@ export interface ClusterScan {
   readonly lost: number | undefined;
 }
 
+/** Ranges that some nodes report as unavailable while the holders of their leases serve them, and all of their voters are live. */
+interface DisputedRanges {
+  readonly rangeIds: ReadonlySet<number>;
+  /** The nodes that report them. */
+  readonly nodeIds: readonly number[];
+}
+
 /** Whether the ranges of a scan join from the first key to the last. */
 export interface KeySpaceStatus {
   /** Nothing is missing. */
   readonly isComplete: boolean;
   /** The last three complete scans ended with the same gap: ranges are missing that no node reports. */
   readonly isGapConfirmed: boolean;
+  /** Ranges without which the others join, while it is not known which of them are real: nothing is missing, if the others are. */
+  readonly overlapping: readonly HeldRange[];
+}
+
+/** A range, and the nodes that report it. */
+export interface HeldRange {
+  readonly rangeId: number;
+  readonly nodeIds: readonly number[];
+  /** The table and the index that it begins in, as `tableLabels` reads them; undefined where that is not known. */
+  readonly tableIndex: number | undefined;
 }
 
 /** The state of reading descriptors. */

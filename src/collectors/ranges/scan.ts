@@ -114,7 +114,9 @@ export class RangeScan {
       ? await endClusterScan(api, this.#context, this.#assignment, this.#ranges)
       : undefined;
     if (isComplete && !isWhole) await forgetRanges(known, () => false);
-    const { byProblem, ...counts } = await inSlices(known.count());
+    const leftOver = new Set(cluster?.leftOver.map(({ rangeId }) => rangeId));
+    state.problems.leaveOut(leftOver);
+    const { byProblem, ...counts } = await inSlices(known.count(leftOver));
     if (cluster?.lost !== undefined) byProblem[NO_LIVE_REPLICA] = cluster.lost;
     const reported = this.listProblems(failed);
     const problems = new Map<RangeProblem, ProblemSummary>();

@@ -106,9 +106,14 @@ export class SecondReading {
     return unknown;
   }
 
-  /** Reads the keys of these ranges again, at the replica that holds the lease. A range that nobody holds any more leaves the scan. */
-  async readKeys(slots: readonly number[]): Promise<void> {
+  /**
+   * Reads the keys of these ranges again, at the replica that holds the lease. A range that nobody holds any more leaves the scan.
+   * Resolves to whether all were answered.
+   */
+  async readKeys(slots: readonly number[]): Promise<boolean> {
     const { table } = this.#known;
+    const { ids, found } = table.columns;
+    const read = new Set<number>();
     let left = slots.map((slot) => ({ slot, reporters: reportersOf(table, slot) }));
     for (let attempt = 0; attempt < 2 && left.length > 0; attempt += 1) {
       const answered = new Set<number>();
@@ -123,6 +128,7 @@ export class SecondReading {
         (rangeId, _nodeId, replica) => {
           this.#takeKeys(rangeId, replica, !answered.has(rangeId));
           answered.add(rangeId);
+          read.add(rangeId);
         },
         (rangeIds) => {
           for (const rangeId of rangeIds) failed.add(rangeId);
@@ -138,6 +144,7 @@ export class SecondReading {
         return true;
       });
     }
+    return slots.every((slot) => found[slot] === 0 || read.has(ids[slot] ?? 0));
   }
 
   /** Of several stores of the node, the replica with the lease counts. */

@@ -1,7 +1,7 @@
 import type { KnownRanges } from './known-ranges.ts';
 import { countPlaces } from './majority.ts';
 import type { Members } from './members.ts';
-import { IS_CHANGING, IS_SUSPECT, PLACES, READ_AT_LEASEHOLDER } from './range-table.ts';
+import { IS_CHANGING, IS_SUSPECT, NO_PLACE, PLACES, READ_AT_LEASEHOLDER } from './range-table.ts';
 
 /** When the descriptors of a cluster were requested, and when some of them lost their validity, in ticks. */
 export interface DescriptorAges {
@@ -57,6 +57,13 @@ export class Verification {
     const { marks, readAt } = this.#known.table.columns;
     const isFromLeaseholder = ((marks[slot] ?? 0) & READ_AT_LEASEHOLDER) !== 0;
     return isFromLeaseholder && (readAt[slot] ?? 0) >= this.#ages.scanTick;
+  }
+
+  /** Whether a replica reports that it serves nothing, and nobody has said who holds the lease: the holder or the leader decides. */
+  lacksHolder(slot: number): boolean {
+    const { marks, leases } = this.#known.table.columns;
+    const isSuspect = ((marks[slot] ?? 0) & IS_SUSPECT) !== 0;
+    return isSuspect && (leases[slot] ?? 0) >> 2 === NO_PLACE;
   }
 
   /** Whether nothing that happened since the descriptor was requested has made it doubtful. */

@@ -97,7 +97,12 @@ export function scannedStore(nodeId: number, leases: number, queries = 0): Scann
 export const WHOLE_SCAN: ClusterScan = {
   unverified: 0,
   servingNothing: 0,
-  keySpace: { isComplete: true, isGapConfirmed: false },
+  stuck: 0,
+  unreported: new Map(),
+  disputed: { rangeIds: new Set(), nodeIds: [] },
+  isServingBound: false,
+  leftOver: [],
+  keySpace: { isComplete: true, isGapConfirmed: false, overlapping: [] },
   dependence: undefined,
   descriptors: {
     state: 'read',

@@ -1,0 +1,251 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
+import {
+  encodeKey,
+  type FakeCluster,
+  fakeCluster,
+  LAST_KEY,
+  pollRanges,
+  replica,
+} from './cluster.ts';
+
+/** The keys from 0, the first, to 100, the last. */
+const LAST = 100;
+const DEAD = 1;
+const STUCK = { no_raft_leader: true, circuit_breaker_error: true } as const;
+
+interface Shown {
+  readonly id: number;
+  readonly from: number;
+  readonly to: number;
+  readonly nodes: readonly number[];
+  readonly problems?: Readonly<Record<string, true>>;
+  /** The node that holds the last lease that the replicas know; 0 for none. */
+  readonly lease?: number;
+  /** The nodes of its descriptor; default: those that list it. */
+  readonly described?: readonly number[];
+  /** The node that answers with a valid lease; 0 for none. */
+  readonly holder?: number;
+}
+
+/** A range that serves, on nodes 1, 2 and 3. */
+function healthy(id: number, from: number, to: number): Shown {
+  return { id, from, to, nodes: [1, 2, 3], lease: 1, holder: 1 };
+}
+
+/** What a merge left on node 2 of a range that had been on nodes 1, 2 and 3. */
+function leftOver(id: number, from: number, to: number, more: Partial<Shown> = {}): Shown {
+  const described = [1, 2, 3];
+  return { id, from, to, nodes: [2], problems: STUCK, lease: 0, described, holder: 0, ...more };
+}
+
+const A = healthy(10, 0, 50);
+const B = healthy(11, 50, LAST);
+
+function show(cluster: FakeCluster, shown: readonly Shown[], down: readonly number[] = []): void {
+  cluster.nodes = [1, 2, 3, 4, 5].map((nodeId) => ({
+    nodeId,
+    ...(down.includes(nodeId) && { status: DEAD }),
+    ranges: shown
+      .filter(({ nodes }) => nodes.includes(nodeId))
+      .map(({ id, from, to, problems = {}, lease = 0 }) =>
+        replica({
+          rangeId: id,
+          nodeId,
+          storeId: nodeId,
+          problems,
+          keys: [from === 0 ? undefined : encodeKey(from), to === LAST ? LAST_KEY : encodeKey(to)],
+          ...(lease > 0 && { lease, sequence: 1 }),
+        }),
+      ),
+  }));
+  cluster.describe = (rangeId, nodeId) => {
+    const range = shown.find(({ id }) => id === rangeId);
+    if (range === undefined || !range.nodes.includes(nodeId)) return undefined;
+    const { nodes, described = nodes, holder = 0 } = range;
+    return {
+      types: Object.fromEntries(described.map((id) => [id, 0])),
+      generation: 7,
+      isLeaseholder: holder === nodeId,
+    };
+  };
+}
+
+/** The figures of the last of these scans. */
+async function scan(cluster: FakeCluster, scans = 1) {
+  const state = ranges.createState();
+  for (let left = scans - 1; left > 0; left -= 1) await pollRanges(cluster.api, { state });
+  const polled = await pollRanges(cluster.api, { state });
+  expect(polled.failure).toBeUndefined();
+  const [complete, gap] = ['complete', 'gap'].map((name) =>
+    Number(polled.of(`crdb_range_key_space_${name}`)[0]),
+  );
+  const figures = ['unverified', 'serving_nothing', 'left_over', 'without_live_replica'];
+  const [unverified, servingNothing, left, lost] = figures.map((name) =>
+    Number(polled.of(`crdb_ranges_${name}`)[0]),
+  );
+  return { ...polled, figures: { complete, gap, unverified, servingNothing, left, lost } };
+}
+
+const NOTHING_WRONG = { complete: 1, gap: 0, unverified: 0, servingNothing: 0, lost: 0 };
+
+describe('a replica that a merge left behind', () => {
+  test.each<[name: string, left: readonly Shown[], others?: readonly Shown[]]>([
+    ['has no lease history', [leftOver(12, 70, LAST)]],
+    ['remembers that it held the lease', [leftOver(12, 70, LAST, { lease: 2 })]],
+    ['remembers a lease of another node', [leftOver(12, 70, LAST, { lease: 3 })]],
+    ['has no flag', [leftOver(12, 70, LAST, { problems: {} })]],
+    [
+      'reports a lost quorum',
+      [leftOver(12, 70, 80, { problems: { unavailable: true, ...STUCK } })],
+    ],
+    ['names members that are gone', [leftOver(12, 70, 80, { described: [2, 6, 7] })]],
+    ['names two dead nodes', [leftOver(12, 70, 80, { described: [2, 4, 5] })]],
+    ['begins with the first key', [leftOver(12, 0, 20)]],
+    ['begins where the other begins', [leftOver(12, 50, 60)]],
+    ['has the keys of the other', [leftOver(12, 50, LAST)]],
+    ['lies over two ranges', [leftOver(12, 30, 70)]],
+    ['has all keys', [leftOver(12, 0, LAST)]],
+    ['is on the node with the lease of the other', [leftOver(12, 60, 70, { nodes: [1] })]],
+    ['is on two nodes', [leftOver(12, 60, 70, { nodes: [2, 3] })]],
+    ['is one of several', [leftOver(12, 60, 70), leftOver(13, 20, 30, { nodes: [3] })]],
+    ['lies in another one', [leftOver(12, 55, 90), leftOver(13, 60, 70, { nodes: [3] })]],
+    ['is of a chain of merges', [12, 13, 14, 15].map((id) => leftOver(id, 5 * id, 5 * id + 5))],
+    [
+      'lies over idle ranges, whose replicas have forgotten the lease',
+      [leftOver(12, 70, LAST)],
+      [A, B].map((range) => ({ ...range, lease: 0, holder: 0 })),
+    ],
+  ])('that %s is counted as such, and judged no more', async (_, left, others = [A, B]) => {
+    const cluster = fakeCluster([]);
+    show(cluster, [...others, ...left], [4, 5]);
+    const { figures, cluster: scanned, of } = await scan(cluster, 4);
+    expect(figures).toEqual({ ...NOTHING_WRONG, left: left.length });
+    expect(scanned?.leftOver.toSorted((a, b) => a.rangeId - b.rangeId)).toEqual(
+      left.map(({ id, nodes }) => ({ rangeId: id, nodeIds: nodes, tableIndex: 104 * 2 ** 16 + 1 })),
+    );
+    const dependent = of('crdb_node_dependent_ranges').filter((line) => !line.endsWith(' 0'));
+    expect(dependent).toEqual([]);
+    expect(of('crdb_node_down_replicas').filter((line) => !line.endsWith(' 0'))).toEqual([]);
+    expect(of('crdb_range_problem_ranges').filter((line) => !line.endsWith(' 0'))).toEqual([]);
+    expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([]);
+    expect(of('crdb_problem_ranges_omitted').filter((line) => !line.endsWith(' 0'))).toEqual([]);
+    // The nodes count it, too.
+    const flags = left.flatMap(({ problems = {} }) => Object.keys(problems));
+    expect(of('crdb_range_problem_replicas').length > 0).toBe(flags.length > 0);
+    expect(of('crdb_ranges')).toEqual([`{shard="0"} ${2 + left.length}`]);
+  });
+
+  test('is not known where the range over its keys is not verified, and never a gap', async () => {
+    const cluster = fakeCluster([]);
+    const moved = { ...B, described: [1, 2, 4], holder: 0 };
+    show(cluster, [A, moved, leftOver(12, 70, LAST)]);
+    const { figures, cluster: scanned } = await scan(cluster, 4);
+    expect(figures).toEqual({ ...NOTHING_WRONG, complete: 0, unverified: 2, left: 0 });
+    expect(scanned?.keySpace.overlapping).toMatchObject([{ rangeId: 12, nodeIds: [2] }]);
+  });
+
+  test('is not known where no descriptor is read, and never a gap', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, [A, B, leftOver(12, 70, LAST)]);
+    const state = ranges.createState();
+    const options = { descriptor_max_age: 0 };
+    for (let scans = 0; scans < 4; scans += 1) {
+      const { of } = await pollRanges(cluster.api, { state, options });
+      expect(of('crdb_range_key_space_gap')).toEqual(['0']);
+      expect(of('crdb_ranges_serving_nothing')).toEqual(['0']);
+      expect(of('crdb_ranges_left_over')).toEqual(['0']);
+    }
+  });
+
+  test('hides no range that serves nothing, nor one that is missing', async () => {
+    const cluster = fakeCluster([]);
+    const broken = { ...B, problems: STUCK, holder: 0 };
+    show(cluster, [A, broken, leftOver(12, 70, 80)]);
+    expect((await scan(cluster)).figures).toMatchObject({ servingNothing: 1, left: 0 });
+    show(cluster, [A, leftOver(12, 70, LAST)]);
+    expect((await scan(cluster, 3)).figures).toMatchObject({ complete: 0, gap: 1, left: 0 });
+  });
+
+  test('is none of a range that was split while the keys of the other could not be read again', async () => {
+    const cluster = fakeCluster([]);
+    // Node 1 listed B before the split, and nodes 2 and 3 both halves of it.
+    const right = { ...healthy(12, 70, LAST), nodes: [2, 3], described: [1, 2, 3], holder: 0 };
+    show(cluster, [A, B, right]);
+    const [first, ...others] = cluster.nodes;
+    if (first === undefined) throw new Error('no node');
+    cluster.nodes = [{ ...first, again: new Error('busy') }, ...others];
+    const { figures } = await scan(cluster);
+    expect(figures).toMatchObject({ complete: 0, unverified: 1, left: 0 });
+  });
+
+  test('is found among any ranges, and no gap is taken for one', async () => {
+    const cuts = fc.uniqueArray(fc.integer({ min: 1, max: LAST - 1 }), {
+      minLength: 2,
+      maxLength: 20,
+    });
+    const span = fc.tuple(fc.nat(LAST), fc.nat(LAST)).filter(([a, b]) => a !== b);
+    await fc.assert(
+      fc.asyncProperty(
+        cuts,
+        fc.array(fc.tuple(span, fc.constantFrom([1], [2], [3])), { minLength: 1, maxLength: 5 }),
+        fc.option(fc.nat(LAST)),
+        async (at, left, missing) => {
+          const bounds = [0, ...at, LAST].toSorted((a, b) => a - b);
+          const all = bounds
+            .slice(1)
+            .map((to, index) => healthy(index + 1, bounds[index] ?? 0, to));
+          const others = missing === null ? all : all.toSpliced(missing % all.length, 1);
+          const leftOvers = left.map(([[a, b], nodes], index) =>
+            leftOver(101 + index, Math.min(a, b), Math.max(a, b), { nodes }),
+          );
+          const cluster = fakeCluster([]);
+          show(cluster, [...others, ...leftOvers]);
+          const { figures } = await scan(cluster);
+          expect(figures).toMatchObject(
+            missing === null ? { ...NOTHING_WRONG, left: left.length } : { complete: 0, left: 0 },
+          );
+        },
+      ),
+      { numRuns: 40 },
+    );
+  });
+});
+
+/** Shows that the replica of B on node 3 reports the problem, and lists that name no lease. */
+function showStuck(cluster: FakeCluster, problem: string, holder: number): void {
+  show(cluster, [A, { ...B, lease: 0, holder }]);
+  cluster.nodes = cluster.nodes.map((node) => {
+    const [a, b] = node.nodeId === 3 && Array.isArray(node.ranges) ? node.ranges : [];
+    return b === undefined
+      ? node
+      : { ...node, ranges: [a, { ...b, problems: { [problem]: true } }] };
+  });
+}
+
+describe('a stuck follower', () => {
+  test.each([1, 2])(
+    'is no leader where node %d answers that it holds the lease, and no list has one',
+    async (holder) => {
+      for (const problem of ['circuit_breaker_error', 'no_raft_leader']) {
+        const cluster = fakeCluster([]);
+        showStuck(cluster, problem, holder);
+        const { figures, of } = await scan(cluster);
+        expect(figures).toEqual({ ...NOTHING_WRONG, left: 0 });
+        expect(of('crdb_node_dependent_ranges').filter((line) => line.endsWith(' 1'))).toEqual([
+          '{node_id="1",effect="quorum"} 1',
+          '{node_id="2",effect="quorum"} 1',
+        ]);
+      }
+    },
+  );
+
+  test('is the holder where it answers so, and where nobody says who is', async () => {
+    for (const holder of [3, 0]) {
+      const cluster = fakeCluster([]);
+      showStuck(cluster, 'no_raft_leader', holder);
+      expect((await scan(cluster)).figures.servingNothing).toBe(1);
+    }
+  });
+});
