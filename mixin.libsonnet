@@ -6,7 +6,10 @@
     rules: importstr 'config/prometheus/rules.yml',
   },
 
-  local groups = std.parseYaml($._config.rules).groups,
+  // A `---`, which formatters add, makes a list of the one document; a comment before it makes an empty one.
+  local parsed = std.parseYaml($._config.rules),
+  local documents = if std.isArray(parsed) then [each for each in parsed if each != null] else [parsed],
+  local groups = documents[0].groups,
   // The rules that have this member, in their groups.
   local rulesWith(member) = [
     group { rules: chosen }

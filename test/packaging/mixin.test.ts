@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { hasProgram } from '../support/programs.ts';
+import { hasJsonnet } from '../support/programs.ts';
 import { ROOT } from './installed.ts';
 
 interface Group {
@@ -43,7 +43,7 @@ test('the mixin names every dashboard', () => {
   expect(named).toEqual(files.toSorted());
 });
 
-describe.skipIf(!hasProgram('jsonnet'))('the mixin (needs jsonnet)', () => {
+describe.skipIf(!hasJsonnet())('the mixin (needs jsonnet)', () => {
   test('has all alerts, rules and dashboards', () => {
     const { alerts, rules, dashboards } = evaluate();
     const shipped = rulesOf(
@@ -56,8 +56,12 @@ describe.skipIf(!hasProgram('jsonnet'))('the mixin (needs jsonnet)', () => {
       expect(board).toEqual(JSON.parse(readFileSync(path.join(FOLDER, name), 'utf8')));
   });
 
-  test('takes other rules, and more of everything', () => {
-    const own = "groups: [{ name: own, rules: [{ alert: Own, expr: '1' }] }]";
+  test.each([
+    ['', ''],
+    [' of a formatter', '---\n'],
+    [' with a comment', '# Ours.\n---\n'],
+  ])('takes other rules%s, and more of everything', (_how, start) => {
+    const own = `${start}groups: [{ name: own, rules: [{ alert: Own, expr: '1' }] }]\n`;
     const more = "{ groups+: [{ name: 'more', rules: [] }] }";
     const { alerts, rules, dashboards } = evaluate(`{
       _config+:: { rules: ${JSON.stringify(own)} },

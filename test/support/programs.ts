@@ -6,6 +6,17 @@ export function hasProgram(name: string): boolean {
   return findProgram(name) !== undefined;
 }
 
+/**
+ * Whether a jsonnet is on the PATH that reads the mixin: the block scalars of the rules need go-jsonnet 0.20 or the one in C++
+ * 0.21 (Debian 12 has 0.18). Both print their version: `Jsonnet commandline interpreter (Go implementation) v0.22.0`.
+ */
+export function hasJsonnet(): boolean {
+  const { status, stdout } = spawnSync('jsonnet', ['--version'], { encoding: 'utf8' });
+  const [, major, minor] = /v(\d+)\.(\d+)/.exec(stdout ?? '') ?? [];
+  const least = stdout?.includes('(Go implementation)') ? 20 : 21;
+  return status === 0 && Number(major) * 1000 + Number(minor) >= least;
+}
+
 /** Where a program of the PATH is. */
 export function findProgram(name: string): string | undefined {
   const { status, stdout } = spawnSync('which', [name], { encoding: 'utf8' });
