@@ -5,6 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { TIMED } from './test/support/timed.ts';
 
 const LOW_PRIORITY = path.join(import.meta.dirname, 'test/support/low-priority.ts');
+const COSTS = path.join(import.meta.dirname, 'test/support/costs.ts');
 /** The longest files begin first, so that no worker is left with one of them in the end. */
 const LONGEST = [
   'e2e/alerts',
@@ -54,7 +55,7 @@ const newest: TestProjectInlineConfiguration = {
     name: 'newest',
     include: [...WITH_BOTH, ...RULES],
     env: newestFirst,
-    setupFiles: [LOW_PRIORITY],
+    setupFiles: [LOW_PRIORITY, COSTS],
     isolate: false,
   },
 };
@@ -77,12 +78,12 @@ export default defineConfig({
           name: 'together',
           include: ['test/**/*.test.ts'],
           exclude: [...TIMED, ...(NEWEST === undefined ? [] : RULES)],
-          setupFiles: [LOW_PRIORITY],
+          setupFiles: [LOW_PRIORITY, COSTS],
           // Files share the modules that a worker has loaded: without, loading costs a third of the time.
           isolate: false,
         },
       },
-      { extends: true, test: { name: 'timed', include: [...TIMED] } },
+      { extends: true, test: { name: 'timed', include: [...TIMED], setupFiles: [COSTS] } },
       ...(NEWEST === undefined ? [] : [newest]),
     ],
   },

@@ -53,7 +53,9 @@ function runTests(args: readonly string[]): Report {
   try {
     const outputs = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
     // Everything that tests leave behind goes away with the folder: vitest itself writes to the home directory.
-    const places = { TMPDIR: folder, XDG_DATA_HOME: folder };
+    // The many processes of a run compile each file once: 0.2 s of CPU to a start in place of 0.5.
+    const compiled = path.join(folder, 'compiled');
+    const places = { TMPDIR: folder, XDG_DATA_HOME: folder, NODE_COMPILE_CACHE: compiled };
     const good = run('vitest', ['run', ...outputs, ...args], places);
     const report: Report = JSON.parse(readFileSync(file, 'utf8'));
     const blames = report.testResults.some(({ status }) => status === 'failed');
