@@ -45,6 +45,5 @@ test('the help of every command', async () => {
     const isShown = command === 'nodes' || command === 'serve';
     texts.push(isShown ? out : out.replace(CONNECTION, 'Connection: …\n\n'));
   }
-  const update = 'npx vitest run -u --project together test/cli/help';
-  await expectGolden(texts.join('\n----\n\n'), 'test/golden/help.txt', update);
+  await expectGolden(texts.join('\n----\n\n'), 'test/golden/help.txt');
 });

@@ -236,8 +236,7 @@ test('every failure has its remedy', async () => {
     section('Reasons of the Cloud API', reasons({ endpoint: 'assistant' }, cloud)),
     section('Reasons of a change', reasons({ endpoint: 'other' }, RENAME)),
   ];
-  const command = 'npx vitest run -u --project together test/diagnosis/remedies.test.ts';
-  await expectGolden(sections.join('\n'), 'test/golden/remedies.txt', command);
+  await expectGolden(sections.join('\n'), 'test/golden/remedies.txt');
 });
 
 describe('the cause of a failure', () => {

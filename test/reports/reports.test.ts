@@ -9,14 +9,13 @@ import { lossesOf, parseReport, reportOf, reportOfNodes, withoutFigures } from '
 
 const CAPTURES = path.join(import.meta.dirname, '../collectors/nodes/captures');
 const captures = readdirSync(CAPTURES).filter((name) => name.endsWith('.json'));
-const COMMAND = 'npx vitest run -u --project together test/reports';
 
 describe('the report of a simulator', () => {
   test.each(['real', 'documented'] as const)('in the dialect %s', async (dialect) => {
     const text = await reportOf({ dialect, faultyNodes: false, unusualNames: false });
     const file = `test/reports/simulator-${dialect}.json`;
-    await expectGolden(withoutFigures(text), file, COMMAND);
-    await expectGolden(lossesOf(text), file.replace('.json', '.losses.txt'), COMMAND);
+    await expectGolden(withoutFigures(text), file);
+    await expectGolden(lossesOf(text), file.replace('.json', '.losses.txt'));
   });
 
   test('counts each node and each range once, and says of which nodes it read the ranges', async () => {
@@ -45,9 +44,9 @@ describe('the report of a record that an operator published', () => {
   test.each(captures)('%s', async (name) => {
     const text = reportOfNodes(readFileSync(path.join(CAPTURES, name)));
     const file = `test/reports/${name}`;
-    await expectGolden(text, file, COMMAND);
+    await expectGolden(text, file);
     const losses = listLosses(parseReport(text)).filter((line) => !line.endsWith('not requested'));
-    await expectGolden(`${losses.join('\n')}\n`, file.replace('.json', '.losses.txt'), COMMAND);
+    await expectGolden(`${losses.join('\n')}\n`, file.replace('.json', '.losses.txt'));
   });
 });
 

@@ -81,6 +81,5 @@ test('the samples of a first scan, and of a third one with two nodes down', asyn
     // The second one shows the same, but makes sure what is intended.
     if (round !== 1) texts.push(...lines, `tables: ${tableIds?.join(' ')}`, '');
   }
-  const command = 'npx vitest run -u --project together test/collectors/ranges/golden.test.ts';
-  await expectGolden(texts.join('\n'), 'test/golden/ranges.txt', command);
+  await expectGolden(texts.join('\n'), 'test/golden/ranges.txt');
 });
