@@ -176,8 +176,10 @@ async function common(
   const intervals = Object.values(config.collectors)
     .filter((collector) => collector.enabled)
     .map((collector) => collector.interval * 1000);
+  const { cluster_api, cloud_api } = config;
   return {
     urls,
+    clusterUrls: [...(cluster_api?.urls ?? []), ...(cloud_api ? [cloud_api.url] : [])],
     proxy: await chooseProxy(config.proxy, urls),
     userAgent: `crdb-exporter/${build.version}`,
     monotonicMs: clock.runningMs,

@@ -19,7 +19,7 @@ import {
   requestName,
   type RequestOptions,
 } from './request.ts';
-import type { Upstream } from './upstream.ts';
+import { API_PATH, type Upstream } from './upstream.ts';
 
 /** One request to one URL, with what has arrived of the response. */
 export interface Attempt<T = unknown> {
@@ -103,9 +103,6 @@ export async function performRequest<T>(
     if (isAnswer) recordAnswer(stats, startMs, endMs);
   }
 }
-
-/** The end of a configured URL. */
-const API_PATH = /(?:\/api\/v2)?\/?$/;
 
 function describeRequest(
   { method, path, isBesideApi, headers, body }: HttpRequest,

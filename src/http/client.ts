@@ -62,7 +62,7 @@ interface Call<T> {
 
 /** The state of a configured URL. */
 export interface UrlState {
-  /** host:port. */
+  /** host:port, with the path where URLs share it. */
   readonly name: string;
   readonly state: BreakerState;
   /** Why it is not used, or was not. */

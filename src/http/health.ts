@@ -8,6 +8,8 @@ import { createUpstream, type Upstream } from './upstream.ts';
 export interface HealthOptions extends BreakerOptions {
   /** `headersMs` is the wait for the headers of a response. */
   readonly deadlines: { readonly headersMs: number };
+  /** All URLs of the cluster, where they are more than those of this API. */
+  readonly clusterUrls?: readonly string[];
   /** Largest share of the time that is spent on a silent node: with 0.1 a wait of 5 s is followed by 50 s without requests. */
   readonly maxDuty: number;
 }
@@ -45,7 +47,10 @@ export class Health {
     this.maxAttempts = Math.max(POLICY.attempts, urls.length);
     // With several URLs the next one can be used at once.
     const maxFailures = urls.length === 1 ? this.maxAttempts : 1;
-    this.upstreams = urls.map((url) => createUpstream(url, new Breaker(maxFailures, options)));
+    const { clusterUrls = urls } = options;
+    this.upstreams = urls.map((url) =>
+      createUpstream(url, clusterUrls, new Breaker(maxFailures, options)),
+    );
   }
 
   #target({ endpoint, node }: HttpRequest): TargetHealth {

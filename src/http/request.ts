@@ -54,7 +54,7 @@ export interface RequestSender {
 export interface HttpResponse {
   /** Any 2xx. */
   readonly status: number;
-  /** host:port of the URL that answered. */
+  /** The name of the URL that answered: host:port. */
   readonly url: string;
   /** When the request was sent and the headers arrived, monotonic ms. */
   readonly sentMs: number;

@@ -4,7 +4,7 @@ import type { RequestError } from './errors.ts';
 /** One of the configured URLs of an API, with its health. */
 export interface Upstream {
   readonly url: URL;
-  /** host:port, as the label `target`. */
+  /** host:port, as the label `target`; with the path where other URLs of the cluster have the same. */
   readonly name: string;
   readonly breaker: Breaker;
   /** The last failure because of which the URL is not used, or was not. */
@@ -13,9 +13,18 @@ export interface Upstream {
   arrivals: number;
 }
 
-export function createUpstream(text: string, breaker: Breaker): Upstream {
+/** The end of a configured URL of the cluster API. */
+export const API_PATH = /(?:\/api\/v2)?\/?$/;
+
+/** A URL that is in use; `all` are those of the cluster, whose names must differ. */
+export function createUpstream(text: string, all: readonly string[], breaker: Breaker): Upstream {
   const url = new URL(text);
-  const port = url.port || (url.protocol === 'https:' ? '443' : '80');
-  const name = `${url.hostname}:${port}`;
+  const address = addressOf(url);
+  const isShared = all.some((other) => other !== text && addressOf(new URL(other)) === address);
+  const name = isShared ? `${address}${url.pathname.replace(API_PATH, '')}` : address;
   return { url, name, breaker, lastFailure: undefined, arrivals: 0 };
+}
+
+function addressOf({ protocol, hostname, port }: URL): string {
+  return `${hostname}:${port || (protocol === 'https:' ? '443' : '80')}`;
 }

@@ -74,7 +74,8 @@ export const clusterFamilies = {
     help: 'State of the circuit breaker of each configured URL: 1 for the current state.',
     labels: ['target', 'state'],
     unit: '0 or 1',
-    notes: 'Breakers of single endpoints and nodes are not exported.',
+    notes:
+      'target: host:port of the URL, with its path where URLs of the cluster share it. Breakers of single endpoints and nodes are not exported.',
   }),
   apiPaused: gauge({
     name: 'crdb_exporter_api_paused_seconds',

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
 import { onlyCollectors } from '../support/collectors.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
+import { refusing } from '../support/http-server.ts';
 
 const SMALL = {
   nodes: 5,
@@ -62,5 +63,27 @@ test('a table that no URL has is logged once, by its name', async () => {
   await waitForPolls(exporter, 'tables', 6);
   expect(changes(exporter)).toEqual([
     expect.stringMatching('^level=warn msg="Table movr.public.gone is missing: table at '),
+  ]);
+});
+
+test('two URLs of one host and port each have a breaker and a problem', async () => {
+  const dead = await refusing();
+  await using simulator = await startSimulator(SMALL);
+  const clusterUrls = [`${dead}/a`, `${dead}/b`, simulator.clusterUrl];
+  await using exporter = await startTestExporter({
+    yaml: `${onlyCollectors({ nodes: {}, ranges: {} })}clusters:\n${clusterYaml({ ...simulator, clusterUrls })}`,
+    intervalSeconds: 0.1,
+  });
+  const name = new URL(dead).host;
+  await exporter.until(() => changes(exporter).length > 1);
+  const targets = (await exporter.scrape()).all('crdb_exporter_breaker_state', { state: 'closed' });
+  expect(targets.map(({ labels, value }) => [labels['target'], value])).toEqual([
+    [`${name}/a`, 0],
+    [`${name}/b`, 0],
+    [new URL(simulator.clusterUrl).host, 1],
+  ]);
+  expect(changes(exporter).toSorted()).toEqual([
+    expect.stringContaining(`${name}/a`),
+    expect.stringContaining(`${name}/b`),
   ]);
 });

@@ -28,6 +28,30 @@ test.each([
   expect(new Health([url], { ...options, deadlines }).upstreams[0]?.name).toBe(name);
 });
 
+test('URLs of one host and port are named with their path, also where the other API has the same', () => {
+  const options = {
+    breakerOpenMs: 1,
+    maxDuty: 1,
+    monotonicMs: () => 0,
+    deadlines: { headersMs: 1 },
+  };
+  const namesOf = (urls: readonly string[], clusterUrls?: readonly string[]) =>
+    new Health(urls, { ...options, ...(clusterUrls && { clusterUrls }) }).upstreams.map(
+      ({ name }) => name,
+    );
+  const paths = ['/a/api/v2', '/b/c/api/v2', '/api/v2'].map((path) => `https://proxy${path}`);
+  const others = ['https://proxy:8443/a/api/v2', 'https://other/a/api/v2'];
+  expect(namesOf([...paths, ...others])).toEqual([
+    'proxy:443/a',
+    'proxy:443/b/c',
+    'proxy:443',
+    'proxy:8443',
+    'other:443',
+  ]);
+  const cloud = 'https://proxy/cloud';
+  expect(namesOf([cloud], [...paths, cloud])).toEqual(['proxy:443/cloud']);
+});
+
 describe('the order of the URLs', () => {
   test.each([
     [undefined, 'abc'],
