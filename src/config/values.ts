@@ -173,7 +173,7 @@ const DURATION: Quantity = {
 
 const SIZE: Quantity = {
   valueType: 'bytes',
-  pattern: /^\d+(?:TiB|GiB|MiB|KiB|B)$/,
+  pattern: /^(?:0|\d+(?:TiB|GiB|MiB|KiB|B))$/,
   expected: 'is not a size: write it with a binary unit, as 2GiB, 512MiB or 16KiB',
   units: [
     ['TiB', 1024 ** 4],
@@ -203,15 +203,24 @@ function write({ units, parts }: Quantity, value: number): string {
   return `${all / size}${unit}`;
 }
 
-function quantity(form: Quantity, min: number, max = Infinity): v.GenericSchema<string, number> {
+/** A number needs a unit, but for 0, which is the same in every unit. */
+type Written = string | 0;
+
+function quantity(form: Quantity, min: number, max = Infinity): v.GenericSchema<Written, number> {
   const { valueType, pattern, expected } = form;
-  const tooLarge = invalid(`is too large: at most ${write(form, max)}`);
+  const valueOf = (written: Written): number => (written === 0 ? 0 : read(form, written));
+  const smallest = write(form, min);
+  const isNot = invalid((input) => {
+    if (min === 0) return `${expected}; only 0 needs none`;
+    return input === 0 ? `is too small: at least ${smallest}` : expected;
+  });
+  const withUnit = v.pipe(v.string(isNot), v.regex(pattern, isNot));
+  const written = min === 0 ? v.union([withUnit, v.literal(0)], isNot) : withUnit;
   return v.pipe(
-    v.string(invalid(expected)),
-    v.regex(pattern, invalid(expected)),
-    v.check((written) => read(form, written) >= min, tooSmall(write(form, min))),
-    v.check((written) => read(form, written) <= max, tooLarge),
-    v.transform((written) => read(form, written)),
+    written,
+    v.check((value: Written) => valueOf(value) >= min, tooSmall(smallest)),
+    v.check((value) => valueOf(value) <= max, invalid(`is too large: at most ${write(form, max)}`)),
+    v.transform(valueOf),
     v.metadata({ valueType, format: (value: number) => write(form, value) }),
   );
 }
@@ -219,11 +228,11 @@ function quantity(form: Quantity, min: number, max = Infinity): v.GenericSchema<
 /** Timers of Node.js wait at most 24 days, and fire at once beyond. Between the first two polls twice the interval may pass. */
 export const MAX_DURATION_SECONDS = 10 * 86_400;
 
-export function duration(min: number): v.GenericSchema<string, number> {
+export function duration(min: number): v.GenericSchema<Written, number> {
   return quantity(DURATION, min, MAX_DURATION_SECONDS);
 }
 
-export function bytes(min: number): v.GenericSchema<string, number> {
+export function bytes(min: number): v.GenericSchema<Written, number> {
   return quantity(SIZE, min);
 }
 

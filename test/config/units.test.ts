@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { parseDuration, writeDuration } from '../../src/config/values.ts';
-import { CLUSTER } from './bad-file.ts';
+import { API, CLUSTER } from './bad-file.ts';
 import { loadText, problemsOf } from './loading.ts';
 
 test.each([
@@ -58,3 +58,41 @@ test.each(['1024', '2GB', '2gib', '1.5GiB', '-1B', '1 MiB', 'MiB', '1MiB1KiB'])(
     expect(problem).toContain(`"${text}" is not a size: write it with a binary unit`);
   },
 );
+
+describe('a number without a unit', () => {
+  const collectors = (keys: string): string => `${CLUSTER}collectors: { ranges: { ${keys} } }\n`;
+
+  test.each(['0', '"0"', '0s', '0.0', '-0', '0x0'])(
+    'is a duration and a size where it is %s and nothing is allowed',
+    async (zero) => {
+      const yaml = `${API}      urls: ["https://crdb:8080"]\n      min_rate: ${zero === '0s' ? '0B' : zero}\n`;
+      const { config } = await loadText(
+        `${yaml}collectors: { ranges: { descriptor_max_age: ${zero} } }\n`,
+      );
+      const [cluster] = config.clusters;
+      expect(cluster?.collectors['ranges']?.['descriptor_max_age']).toBe(0);
+      expect(cluster?.cluster_api?.min_rate).toBe(0);
+    },
+  );
+
+  test.each([
+    [
+      collectors('descriptor_max_age: 30'),
+      '30 is not a duration: write it with units, as 30s, 1m30s or 500ms; only 0 needs none',
+    ],
+    [
+      `${CLUSTER}      min_rate: 1024\n`,
+      '1024 is not a size: write it with a binary unit, as 2GiB, 512MiB or 16KiB; only 0 needs none',
+    ],
+    [
+      collectors('interval: 30'),
+      '30 is not a duration: write it with units, as 30s, 1m30s or 500ms',
+    ],
+    [collectors('interval: 0'), '0 is too small: at least 1s'],
+    [`${CLUSTER}      timeout: 0\n`, '0 is too small: at least 100ms'],
+    [`${CLUSTER}      max_response_bytes: 0\n`, '0 is too small: at least 1B'],
+  ])('is refused in %j', async (yaml, message) => {
+    const [problem] = await problemsOf(loadText(yaml));
+    expect(problem).toMatch(new RegExp(`: ${message}$`));
+  });
+});
