@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import * as v from 'valibot';
 import { findUrlFault } from '../url-fault.ts';
 import { clusterCollectors, type CollectorOptions } from './collector-schema.ts';
@@ -53,6 +54,15 @@ function findUrlConflict(urls: readonly string[]): string | undefined {
   return isMixed ? 'http:// and https:// are mixed: use one of them for all nodes' : undefined;
 }
 
+/** As a certificate has it: with a port, no certificate would match. */
+const serverName = v.pipe(
+  text('host'),
+  v.check(
+    (name) => /^[\w.-]{1,253}$/.test(name) || isIP(name) !== 0,
+    invalid('is not the name of a host: write it as crdb.example.org, without a port'),
+  ),
+);
+
 const TLS = section({
   ca_file: key(v.optional(filePath), {
     flag: 'cluster.ca-file',
@@ -66,7 +76,7 @@ const TLS = section({
     flag: 'cluster.key-file',
     help: 'Key of the client certificate.',
   }),
-  server_name: key(v.optional(text('host')), {
+  server_name: key(v.optional(serverName), {
     help: 'Name expected in the certificates of the nodes; default: the host of the URL.',
   }),
   insecure_skip_verify: key(v.optional(boolean, false), {

@@ -120,6 +120,12 @@ export function findSecretFault(text: string): string | undefined {
   return /[\r\n]/.test(text) ? 'holds more than one line of text' : undefined;
 }
 
+/** Returns the reason why a text cannot be sent as a token, which goes out in a header, or undefined. */
+export function findTokenFault(text: string): string | undefined {
+  if (/^[\x20-\x7e]*$/.test(text)) return undefined;
+  return 'holds characters that no header can carry: copy it again, it is printable ASCII';
+}
+
 /** Files are small and few. A change is loaded by the second check after it. */
 export const FILE_CHECK_MS = 1_000;
 

@@ -5,7 +5,13 @@ import { checkQueries, type MetricTypes } from './check-queries.ts';
 import { checkRewrites } from './check-rewrites.ts';
 import type { CollectorConfig } from './collector-schema.ts';
 import type { Path, Reporter, SourceDocument } from './document.ts';
-import { canEveryoneRead, type Environment, Secret, withoutLineEnd } from './files.ts';
+import {
+  canEveryoneRead,
+  type Environment,
+  findTokenFault,
+  Secret,
+  withoutLineEnd,
+} from './files.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';
 import {
   type ClusterConfig,
@@ -13,8 +19,8 @@ import {
   configSchema,
   type FileCluster,
   type FileConfig,
-  type ProxyConfig,
 } from './keys-and-flags.ts';
+import { readProxies } from './proxies.ts';
 import { readSources, type WrittenSources } from './sources.ts';
 import { readClientTls, type TlsConfig } from './tls-files.ts';
 import { validate } from './validate.ts';
@@ -253,7 +259,12 @@ async function checkSecret(
   for (const key of writtenKeys(api, name)) {
     const secret = readSecret({ [key]: api[key] }, name, env);
     if (secret === undefined) continue;
-    await secret.reveal().catch((error: unknown) => reporter.report(messageOf(error), key));
+    const text = await secret.reveal().catch((error: unknown) => {
+      reporter.report(messageOf(error), key);
+      return '';
+    });
+    const fault = name === 'token' ? findTokenFault(text) : undefined;
+    if (fault !== undefined) reporter.report(`the token ${fault}`, key);
     const { line, source } = document.positionOf([...path, key]);
     const file = secret.isText && line !== undefined ? source : secret.file;
     if (file !== undefined && (await canEveryoneRead(file))) {
@@ -325,29 +336,4 @@ function isRouteLocal(
 export function shardNameOf(hostname: string): string {
   const name = hostname.replaceAll(/[^\w.-]/g, '-').slice(0, 63);
   return /^\d*$/.test(name) ? `host-${name}`.slice(0, 63) : name;
-}
-
-/** The proxies for the URLs of a cluster. What concerns none of them is ignored; loopback never needs one. */
-export function readProxies(
-  urls: readonly string[],
-  env: Environment,
-  issues: ConfigIssues,
-): ProxyConfig {
-  const distant = urls.filter((url) => url !== '' && !isLoopback(url));
-  const read = (scheme: string, ...variables: readonly string[]): Secret | undefined => {
-    const source = variables.find((variable) => (env[variable] ?? '') !== '');
-    if (source === undefined || !distant.some((url) => url.startsWith(scheme))) return undefined;
-    const value = env[source] ?? '';
-    const url = /^[a-z\d+.-]+:\/\//i.test(value) ? value : `http://${value}`;
-    if (/^https?:\/\//i.test(url) && URL.canParse(url)) return new Secret(url);
-    const message = 'is not the URL of a proxy: write it as http://proxy:3128';
-    issues.report({ source, path: '' }, message);
-    return undefined;
-  };
-  return {
-    // These are the variables that curl reads: HTTP_PROXY in capitals could be set by a client of a CGI program.
-    http: read('http:', 'http_proxy', 'all_proxy', 'ALL_PROXY'),
-    https: read('https:', 'https_proxy', 'HTTPS_PROXY', 'all_proxy', 'ALL_PROXY'),
-    noProxy: env['no_proxy'] || env['NO_PROXY'] || '',
-  };
 }

@@ -80,18 +80,12 @@ export async function createClients(options: ClientsOptions): Promise<Clients> {
   const { cluster_api, cloud_api } = options.config;
   const urls = [cloud_api?.url, ...(cluster_api?.tls.ca_file ? [] : (cluster_api?.urls ?? []))];
   if (urls.some((url) => url?.startsWith('https:'))) trustSystemCertificates();
-  const cluster = cluster_api && (await createCluster(cluster_api, options));
-  const cloud = cloud_api && (await createCloud(cloud_api, options));
-  return {
-    cluster,
-    cloud,
-    async [Symbol.asyncDispose]() {
-      await cluster?.session.logOut(AbortSignal.timeout(LOGOUT_MS)).catch(options.logoutFailed);
-      cluster?.tls[Symbol.dispose]();
-      await cluster?.http[Symbol.asyncDispose]();
-      await cloud?.http[Symbol.asyncDispose]();
-    },
-  };
+  // What was created before something fails is ended, too.
+  await using opened = new AsyncDisposableStack();
+  const cluster = cluster_api && (await createCluster(cluster_api, options, opened));
+  const cloud = cloud_api && (await createCloud(cloud_api, options, opened));
+  const all = opened.move();
+  return { cluster, cloud, [Symbol.asyncDispose]: () => all.disposeAsync() };
 }
 
 /**
@@ -109,8 +103,9 @@ function trustSystemCertificates(): void {
 async function createCluster(
   config: ClusterApiConfig,
   options: ClientsOptions,
+  opened: AsyncDisposableStack,
 ): Promise<ClusterClient> {
-  const { metrics, follow } = options;
+  const { metrics, follow, logoutFailed } = options;
   const timeoutMs = config.timeout * 1000;
   const { ca_file, cert_file, key_file } = config.tls;
   const files = [ca_file, cert_file, key_file].filter((file) => file !== undefined);
@@ -122,6 +117,7 @@ async function createCluster(
     onError: (err) =>
       follow?.log.error({ err }, 'TLS files not reloaded, keeping the previous ones'),
   });
+  opened.use(tls);
   metrics.prepareLogins();
   metrics.prepareEndpoints(CLUSTER_ENDPOINTS);
   const http = new HttpClient({
@@ -133,6 +129,7 @@ async function createCluster(
     maxResponseBytes: config.max_response_bytes,
     compression: config.compression,
   });
+  opened.use(http);
   tls.onReload((changed) => http.useTls(changed));
   const secret = config.password ?? config.token;
   const session = new ApiLogin({
@@ -144,11 +141,16 @@ async function createCluster(
     loginFailed: (error) => metrics.loginFailed(loginFailureReason(error)),
     monotonicMs: options.clock.runningMs,
   });
+  opened.defer(() => session.logOut(AbortSignal.timeout(LOGOUT_MS)).catch(logoutFailed));
   const api = new ClusterApi(session, metrics.decodeErrors);
   return { api, http, session, tls };
 }
 
-async function createCloud(config: CloudApiConfig, options: ClientsOptions): Promise<CloudClient> {
+async function createCloud(
+  config: CloudApiConfig,
+  options: ClientsOptions,
+  opened: AsyncDisposableStack,
+): Promise<CloudClient> {
   options.metrics.prepareEndpoints(['assistant']);
   const http = new HttpClient({
     ...(await common('cloud', [config.url], options)),
@@ -158,6 +160,7 @@ async function createCloud(config: CloudApiConfig, options: ClientsOptions): Pro
     maxResponseBytes: MAX_ANSWER_BYTES,
     compression: false,
   });
+  opened.use(http);
   const api = new CloudControl({
     http,
     clusterId: config.cluster_id,

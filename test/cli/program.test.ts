@@ -211,6 +211,34 @@ describe('the process', { timeout: PROCESS_TIMEOUT_MS }, () => {
     );
   });
 
+  test.each([
+    [
+      'nosuchhost.invalid:0',
+      /^crdb-exporter: cannot listen: getaddrinfo \w+ nosuchhost\.invalid; /,
+    ],
+    ['unix:no/such/folder/x', /^crdb-exporter: cannot listen: .*no\/such\/folder\/x; /],
+  ])('names the remedy when the address cannot exist: %s', async (address, message) => {
+    const file = await writeTemporary('good.yml', CLUSTER);
+    const { code, err } = await run([`--config.file=${file}`, `--web.listen-address=${address}`]);
+    expect(code).toBe(1);
+    expect(err).toMatch(message);
+    expect(err).toMatch(/; choose another --web\.listen-address\n$/);
+  });
+
+  test.each([
+    ['check', 1],
+    ['serve', 2],
+  ])('%s refuses a proxy whose password has a percent sign', async (command, exitCode) => {
+    const distant = CLUSTER.replace('http://127.0.0.1:1', 'https://crdb.invalid:8080');
+    const file = await writeTemporary('proxied.yml', distant);
+    const env = { https_proxy: 'http://user:50%hunter2@proxy:3128' };
+    const { code, err } = await run([command, `--config.file=${file}`], env);
+    expect(code).toBe(exitCode);
+    expect(err).toContain('https_proxy: has a % in the user or password');
+    expect(err).toContain('write a % itself as %25');
+    expect(err).not.toContain('hunter2');
+  });
+
   test.each(['reference', 'serve --help', '--version'])(
     'a reader that stops reading %s is no error',
     async (args) => {

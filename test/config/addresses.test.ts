@@ -3,8 +3,8 @@ import { COLLECTORS } from '../../src/collectors/index.ts';
 import type { Environment } from '../../src/config/files.ts';
 import { ConfigIssues, formatIssues } from '../../src/config/issues.ts';
 import { describeConfig } from '../../src/config/keys-and-flags.ts';
-import { readProxies } from '../../src/config/load.ts';
-import { loadFlags, problemsOf } from './loading.ts';
+import { readProxies } from '../../src/config/proxies.ts';
+import { loadFlags, problemsOf, warningsOf } from './loading.ts';
 
 async function read(env: Environment, urls = ['http://a:1', 'https://b:1']) {
   const issues = new ConfigIssues();
@@ -56,7 +56,9 @@ describe('proxies are read from the environment as curl reads them', () => {
     [{ all_proxy: 'http://p:1' }, 'http://p:1', 'http://p:1'],
     [{ ALL_PROXY: 'p:1', http_proxy: 'http://q:1' }, 'http://q:1', 'http://p:1'],
     [{ https_proxy: '', HTTPS_PROXY: 'https://p:1' }, undefined, 'https://p:1'],
-    [{ http_proxy: 'p:1/http://q' }, 'http://p:1/http://q', undefined],
+    [{ http_proxy: ' http://p:1/\n' }, 'http://p:1/', undefined],
+    [{ http_proxy: 'http://user:50%25off@p' }, 'http://user:50%25off@p', undefined],
+    [{ http_proxy: 'user:caf\u00e9@p:1' }, 'http://user:caf\u00e9@p:1', undefined],
   ])('%j', async (env, http, https) => {
     expect(await read(env)).toEqual({ http, https, noProxy: '' });
   });
@@ -75,15 +77,49 @@ describe('proxies are read from the environment as curl reads them', () => {
     expect(await read(env, loopback)).toEqual(unneeded);
   });
 
-  test.each(['socks5://user:hunter2@p:1', 'xhttp://p:1', 'http://user:hunter2@', 'http://a b'])(
-    'a proxy that cannot be used is a problem of its variable: %s',
-    async (value) => {
-      const loading = loadFlags({ 'cluster.url': ['https://crdb:8080'] }, { HTTPS_PROXY: value });
-      expect(await problemsOf(loading)).toEqual([
-        'HTTPS_PROXY: is not the URL of a proxy: write it as http://proxy:3128',
-      ]);
-    },
-  );
+  const IS_NONE = 'is not the URL of a proxy: write it as http://proxy:3128';
+  const ESCAPES =
+    ', and in the user or password / as %2F, ? as %3F, # as %23, @ as %40 and % as %25';
+  const NO_ESCAPE =
+    'has a % in the user or password that is no escape of UTF-8: write a % itself as %25';
+  const TOO_MUCH = `has a path, a query or a fragment: write it as http://proxy:3128${ESCAPES}`;
+  test.each([
+    ['socks5://user:hunter2@p:1', IS_NONE],
+    ['xhttp://p:1', IS_NONE],
+    ['http://a b', IS_NONE],
+    ['http://user:hunter2@', IS_NONE + ESCAPES],
+    ['http://user:hunter/2@p:1', IS_NONE + ESCAPES],
+    ['http://user:hunter?2@p:1', IS_NONE + ESCAPES],
+    ['http://user:hunter#2@p:1', IS_NONE + ESCAPES],
+    ['http://user:50%hunter2@p:1', NO_ESCAPE],
+    ['http://hunter2%:x@p:1', NO_ESCAPE],
+    ['http://user:hunter2%E4@p:1', NO_ESCAPE],
+    ['http://user:12/hunter2@p:1', TOO_MUCH],
+    ['p:1/http://q', TOO_MUCH],
+    ['http://p:1?x', TOO_MUCH],
+    ['http://p:1#x', TOO_MUCH],
+    ['http://p:0', 'has the port 0: write the one that is listened on'],
+    [
+      'http://user:hunter2@a..b',
+      'has a host name that DNS does not allow: its parts have 1 to 63 characters, and all 253 at most',
+    ],
+  ])('a proxy that cannot be used is a problem of its variable: %s', async (value, reason) => {
+    const loading = loadFlags({ 'cluster.url': ['https://crdb:8080'] }, { HTTPS_PROXY: value });
+    expect(await problemsOf(loading)).toEqual([`HTTPS_PROXY: ${reason}`]);
+  });
+
+  test.each([
+    ['https://10.0.0.1:8080', '10.0.0.0/8', true],
+    ['https://[fd00::1]:8080', 'fd00::/8', true],
+    ['https://10.0.0.1:8080', '10.0.0.1', false],
+    ['https://crdb:8080', '10.0.0.0/8', false],
+  ])('for %s the exceptions %s are warned of: %s', async (url, no_proxy, isWarned) => {
+    const env = { https_proxy: 'http://p:1', no_proxy };
+    const warning =
+      'no_proxy: a network or URL names no host here, so the proxy is used: list the addresses';
+    const loading = loadFlags({ 'cluster.url': [url] }, env);
+    expect(await warningsOf(loading)).toEqual(isWarned ? [warning] : []);
+  });
 });
 
 async function urlsOf(url: string): Promise<readonly string[] | undefined> {

@@ -59,9 +59,11 @@ test.each(['1024', '2GB', '2gib', '1.5GiB', '-1B', '1 MiB', 'MiB', '1MiB1KiB'])(
   },
 );
 
-describe('a number without a unit', () => {
-  const collectors = (keys: string): string => `${CLUSTER}collectors: { ranges: { ${keys} } }\n`;
+function collectors(keys: string): string {
+  return `${CLUSTER}collectors: { ranges: { ${keys} } }\n`;
+}
 
+describe('a number without a unit', () => {
   test.each(['0', '"0"', '0s', '0.0', '-0', '0x0'])(
     'is a duration and a size where it is %s and nothing is allowed',
     async (zero) => {

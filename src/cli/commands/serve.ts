@@ -96,9 +96,12 @@ export async function runExporter(options: Omit<ExporterOptions, 'collectors'>):
   try {
     return await Exporter.start({ ...options, collectors: COLLECTORS });
   } catch (error) {
-    if (!(error instanceof Error) || !('syscall' in error) || error.syscall !== 'listen') {
-      throw error;
-    }
+    // Nothing else looks up a host before the first poll.
+    const isOfAddress =
+      error instanceof Error &&
+      'syscall' in error &&
+      (error.syscall === 'listen' || error.syscall === 'getaddrinfo');
+    if (!isOfAddress) throw error;
     const cause = error.message.replace(/^listen \w+: /, '');
     const isBusy = 'code' in error && error.code === 'EADDRINUSE';
     const remedy = `${isBusy ? 'stop the process that uses it or ' : ''}choose another --web.listen-address`;

@@ -117,7 +117,9 @@ async function bind(server: Server, address: ListenOptions & { fd?: number }): P
 
 /** Whether a socket was left behind by a process that ended without removing it. */
 async function isStale(path: string): Promise<boolean> {
-  if (!(await stat(path)).isSocket()) return false;
+  // Its folder may be missing: that listening failed says more.
+  const found = await stat(path).catch(() => undefined);
+  if (!found?.isSocket()) return false;
   const socket = net.connect(path);
   try {
     await once(socket, 'connect');
