@@ -11,6 +11,9 @@ export class Clusters {
   #shard: Config['shard'] | undefined;
   /** Removed clusters that are still logging out. */
   readonly #ending = new Set<Promise<void>>();
+  #isStopped = false;
+  /** The end of the last change of the configuration. */
+  #applied: Promise<unknown> = Promise.resolve();
 
   constructor(context: ClusterContext) {
     this.#context = context;
@@ -36,9 +39,15 @@ export class Clusters {
   /**
    * Runs the clusters of this configuration. An unchanged cluster continues; a changed one is restarted, with the
    * data and state of the old one if it has the same addresses and virtual cluster; a removed one disappears at once.
-   * Rejects, with everything as it was, when one cannot be created.
+   * Rejects, with everything as it was, when one cannot be created, and when `stop` is called before the new clusters run.
    */
-  async apply({ clusters, shard }: Config): Promise<void> {
+  apply(config: Config): Promise<void> {
+    const applied = this.#apply(config);
+    this.#applied = applied.catch(() => undefined);
+    return applied;
+  }
+
+  async #apply({ clusters, shard }: Config): Promise<void> {
     const isSame = isDeepStrictEqual(shard, this.#shard);
     const next: Cluster[] = [];
     try {
@@ -46,6 +55,7 @@ export class Clusters {
         const before = isSame ? this.#clusters.get(config.name) : undefined;
         next.push(await this.#prepare(config, shard, before));
       }
+      if (this.#isStopped) throw new Error('the exporter is stopping');
     } catch (error) {
       const fresh = next.filter((cluster) => !this.list.includes(cluster));
       await Promise.all(fresh.map((cluster) => cluster.stop()));
@@ -71,9 +81,11 @@ export class Clusters {
     return Cluster.create(this.#context, config, shard, isContinued ? before : undefined);
   }
 
-  /** Ends all polling and logs out. */
+  /** Ends all polling and logs out. Clusters that are being created end before they run. */
   async stop(): Promise<void> {
+    this.#isStopped = true;
     for (const cluster of this.list) this.#end(cluster);
+    await this.#applied;
     await Promise.all(this.#ending);
   }
 

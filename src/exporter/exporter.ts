@@ -49,10 +49,18 @@ const WEB_CONFIG_KEPT = 'web config file not reloaded, keeping the previous one'
 /** The errors of the files that were not loaded, which hold no secret. */
 export interface ReloadOutcome {
   readonly succeeded: boolean;
+  /** Nothing was loaded, because the exporter ends. */
+  readonly isStopping?: boolean;
   readonly error?: string;
   /** The settings that were loaded but have no effect yet. */
   readonly note?: string | undefined;
 }
+
+const STOPPING: ReloadOutcome = {
+  succeeded: false,
+  isStopping: true,
+  error: 'the exporter is stopping: nothing was reloaded',
+};
 
 /** The running exporter: configuration → clusters → web server. */
 export class Exporter {
@@ -120,12 +128,16 @@ export class Exporter {
 
   /**
    * Reloads the configuration and the web config file. An error in one file does not keep the other from being reloaded;
-   * the previous content is kept.
+   * the previous content is kept. Once the exporter stops, nothing is reloaded: a reload that has begun ends without effect.
    */
   reload(): Promise<ReloadOutcome> {
-    const reloaded = this.#reloads.then(() => this.#reload());
+    const reloaded = this.#reloads.then(() => (this.#isStopping ? STOPPING : this.#reload()));
     this.#reloads = reloaded;
     return reloaded;
+  }
+
+  get #isStopping(): boolean {
+    return this.#stopped !== undefined;
   }
 
   /** Stops polling, finishes scrapes in flight, logs out. May be called twice. */
@@ -219,6 +231,7 @@ export class Exporter {
       note = await this.#reloadConfig();
       this.#failure = undefined;
     } catch (error) {
+      if (this.#isStopping) return STOPPING;
       const problems = messageOf(error);
       const fields = error instanceof ConfigError ? { problems } : { err: error };
       this.#options.log.error(fields, CONFIG_KEPT);

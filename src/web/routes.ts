@@ -48,7 +48,11 @@ interface RouteSources extends StatusSource, ScrapeSource {
    * has no effect yet.
    */
   readonly reload:
-    | (() => Promise<{ readonly error?: string; readonly note?: string | undefined }>)
+    | (() => Promise<{
+        readonly isStopping?: boolean;
+        readonly error?: string;
+        readonly note?: string | undefined;
+      }>)
     | undefined;
 }
 
@@ -121,10 +125,10 @@ async function handleReload(
       'reload is refused for pages of other sites: use a client such as curl, or set --web.external-url\n';
     sendText(response, 403, text);
   } else {
-    const { error, note } = await reload();
+    const { isStopping, error, note } = await reload();
     const done = note === undefined ? '' : `; ${note}`;
     if (error === undefined) sendText(response, 200, `configuration reloaded${done}\n`);
-    else sendText(response, 400, `${error}\n`);
+    else sendText(response, isStopping ? 503 : 400, `${error}\n`);
   }
 }
 

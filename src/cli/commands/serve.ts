@@ -39,6 +39,7 @@ const BUFFER_POOL_BYTES = 8 * 1024;
 async function serve(sources: ConfigSources, build: Build): Promise<void> {
   Buffer.poolSize = BUFFER_POOL_BYTES;
   const stopped = untilStopSignal();
+  using hangups = reloadOnHangup();
   const { config, warnings } = await loadConfig(sources);
   // The web config file is reloaded by its own watcher.
   const load = () => loadConfig({ ...sources, checkedFiles: 'of clusters' });
@@ -66,8 +67,9 @@ async function serve(sources: ConfigSources, build: Build): Promise<void> {
     droppedLogLines: () => droppedLogLines,
     commandForm: readCommandForm(sources, config),
   });
+  hangups.started(exporter);
   const file = config.config.auto_reload ? findFile(sources) : undefined;
-  using _reloads = await reloadOnChange(exporter, load, file);
+  using _reloads = file === undefined ? undefined : await reloadOnChange(exporter, load, file);
   for (const address of exporter.addresses) log.info({ address }, 'listening');
   systemd.ready(`listening on ${exporter.addresses.join(', ')}`);
   const signal = await stopped;
@@ -109,17 +111,21 @@ export async function runExporter(options: Omit<ExporterOptions, 'collectors'>):
   }
 }
 
-/** Reloads on SIGHUP and, with a file, when its content changes. */
+/** Reloads on SIGHUP. One that arrives during the start, and would end the process, is a reload after it. */
+function reloadOnHangup() {
+  const { promise, resolve } = Promise.withResolvers<Exporter>();
+  const onHangup = (): void => void promise.then((exporter) => exporter.reload());
+  process.on('SIGHUP', onHangup);
+  return { started: resolve, [Symbol.dispose]: () => void process.off('SIGHUP', onHangup) };
+}
+
+/** Reloads when the content of the file changes. */
 async function reloadOnChange(
   exporter: Exporter,
   load: () => Promise<unknown>,
-  file: string | undefined,
+  file: string,
 ): Promise<Disposable> {
   const listeners = new DisposableStack();
-  const onHangup = (): void => void exporter.reload();
-  process.on('SIGHUP', onHangup);
-  listeners.defer(() => process.off('SIGHUP', onHangup));
-  if (file === undefined) return listeners;
   const over = new AbortController();
   listeners.defer(() => over.abort());
   const watch = await watchFiles({
