@@ -40,14 +40,15 @@ export class Clusters {
    * Runs the clusters of this configuration. An unchanged cluster continues; a changed one is restarted, with the
    * data and state of the old one if it has the same addresses and virtual cluster; a removed one disappears at once.
    * Rejects, with everything as it was, when one cannot be created, and when `stop` is called before the new clusters run.
+   * They are listed before they run: `beforeRun` may already show them.
    */
-  apply(config: Config): Promise<void> {
-    const applied = this.#apply(config);
+  apply(config: Config, beforeRun?: () => Promise<void>): Promise<void> {
+    const applied = this.#apply(config, beforeRun);
     this.#applied = applied.catch(() => undefined);
     return applied;
   }
 
-  async #apply({ clusters, shard }: Config): Promise<void> {
+  async #apply({ clusters, shard }: Config, beforeRun?: () => Promise<void>): Promise<void> {
     const isSame = isDeepStrictEqual(shard, this.#shard);
     const next: Cluster[] = [];
     try {
@@ -69,9 +70,10 @@ export class Clusters {
       if (!next.includes(cluster)) this.#end(cluster);
       if (!names.has(cluster.name)) this.#context.metrics.forget(cluster.name);
     }
-    for (const cluster of next) cluster.start();
     this.#clusters = new Map(next.map((cluster) => [cluster.name, cluster]));
     this.#shard = shard;
+    await beforeRun?.();
+    for (const cluster of next) cluster.start();
   }
 
   /** `before` is the running cluster of this name, if the shards stay the same. */

@@ -81,16 +81,15 @@ export class Exporter {
   #stopped: Promise<unknown> | undefined;
 
   /**
-   * Listens first and polls then, so that a cluster that is down at start is reported and no reason to fail. Rejects
-   * when an address cannot be bound or a web config or TLS file cannot be used.
+   * Listens first and polls then, so that a cluster that is down at start is reported and no reason to fail; from the first
+   * response on every cluster is listed. Rejects when an address cannot be bound or a web config or TLS file cannot be used.
    */
   static async start(options: ExporterOptions): Promise<Exporter> {
     const { config, log, fileCheckMs = FILE_CHECK_MS } = options;
     const webConfig = await watchWebConfig(config.web.config_file, fileCheckMs, log);
     const exporter = new Exporter(options, webConfig);
-    await exporter.#listen();
     try {
-      await exporter.#clusters.apply(config);
+      await exporter.#clusters.apply(config, () => exporter.#listen());
     } catch (error) {
       await exporter.stop();
       throw error;
@@ -142,7 +141,8 @@ export class Exporter {
 
   /** Stops polling, finishes scrapes in flight, logs out. May be called twice. */
   async stop(): Promise<void> {
-    this.#stopped ??= Promise.all([this.#clusters.stop(), this.#server?.close(CLOSE_MS)]);
+    const closeServer = this.#server?.close ?? (() => this.#webConfig[Symbol.dispose]());
+    this.#stopped ??= Promise.all([this.#clusters.stop(), closeServer(CLOSE_MS)]);
     await this.#stopped;
   }
 

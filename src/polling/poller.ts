@@ -61,6 +61,8 @@ export class Poller {
   #published: Published | undefined;
   /** What was shown before the running poll. */
   #shownBefore: Published | undefined;
+  /** When a poll first ended without a result, while there is none; monotonic ms. */
+  #withoutResultAtMs: number | undefined;
   /** The running poll; calls to poll wait for it. */
   #polling: Promise<void> | undefined;
   #nextPollMs: number | undefined;
@@ -99,6 +101,7 @@ export class Poller {
     this.#state.clear();
     this.#published = undefined;
     this.#shownBefore = undefined;
+    this.#withoutResultAtMs = undefined;
   }
 
   /** Those of the collector in this cluster. */
@@ -132,6 +135,17 @@ export class Poller {
   /** The result of the last poll that published, however old: for what must not vanish while polls fail. */
   get lastResult(): CollectorResult | undefined {
     return this.#published?.result;
+  }
+
+  /**
+   * Whether a first result may still come soon: no poll has failed yet, or the first one failed less than an interval ago. Example
+   * with an interval of 30 s: nothing responds until 31 s, so the first poll fails. Until 61 s it is worth waiting.
+   */
+  get isAwaited(): boolean {
+    if (this.#published !== undefined) return false;
+    if (this.#withoutResultAtMs === undefined) return true;
+    const waitedMs = this.#options.clock.monotonicMs() - this.#withoutResultAtMs;
+    return waitedMs < this.intervalSeconds * 1000;
   }
 
   /** The snapshot of the last poll that published, unless it is too old. */
@@ -318,8 +332,9 @@ export class Poller {
     warnings: ReadonlyMap<string, PollWarning> = new Map(),
   ): void {
     const before = this.#outcome;
-    const { settings } = this.#options;
+    const { clock, settings } = this.#options;
     const found = failure && this.#explain(failure);
+    if (this.#published === undefined) this.#withoutResultAtMs ??= clock.monotonicMs();
     const isStretched = stretchInterval(settings, last?.answerSeconds) > settings.interval;
     const all = { warnings: new Map(warnings) };
     if (isStretched) addWarning(all, STRETCHED);

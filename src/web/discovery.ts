@@ -38,8 +38,9 @@ export function createDiscoveryRoutes(clusters: () => readonly PolledCluster[]):
 }
 
 /**
- * Nodes, for scraping their own metrics. A cluster whose polls fail keeps its last list, and one that was never known is
- * left out: 503 while none is known, because an empty list would remove all targets.
+ * Nodes, for scraping their own metrics. Prometheus removes every target that a list lacks, so a list without a cluster that
+ * is about to be known would remove its targets, and 503 keeps them: while no cluster is known, and until each cluster is known
+ * or its first poll has failed an interval ago. A cluster whose polls fail later keeps its last list.
  */
 function sendNodes(clusters: readonly PolledCluster[], response: ServerResponse): void {
   const parameters = readParameters(response.req);
@@ -56,19 +57,30 @@ function sendNodes(clusters: readonly PolledCluster[], response: ServerResponse)
     sendUnknownCluster(response, clusters);
     return;
   }
+  const awaited = chosen.filter(isAwaited);
   const groups = chosen.flatMap((cluster) => listNodeTargets(cluster, port));
-  if (groups.length > 0) {
+  if (groups.length > 0 && awaited.length === 0) {
     sendJson(response, toJson(groups));
     return;
   }
-  const names = chosen.map((cluster) => cluster.name).join(', ') || 'any cluster';
+  const unknown = awaited.length > 0 ? awaited : chosen;
+  const names = unknown.map((cluster) => cluster.name).join(', ') || 'any cluster';
   const text = `the nodes of ${names} are not known at present\n`;
   sendText(response, 503, text, { 'retry-after': '5' });
 }
 
 /** Whether its nodes are polled without a request to /probe. */
-function pollsNodes({ isPolled, pollers }: PolledCluster): boolean {
-  return isPolled && pollers.some(({ collector }) => collector.name === nodes.name);
+function pollsNodes(cluster: PolledCluster): boolean {
+  return cluster.isPolled && nodesPoller(cluster) !== undefined;
+}
+
+/** Whether its first list of nodes is still to come. */
+function isAwaited(cluster: PolledCluster): boolean {
+  return cluster.isPolled && nodesPoller(cluster)?.isAwaited === true;
+}
+
+function nodesPoller({ pollers }: PolledCluster) {
+  return pollers.find(({ collector }) => collector.name === nodes.name);
 }
 
 /**

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
+import { watch } from '../e2e/reload-support.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { hasProgram } from '../support/programs.ts';
 import { eventually, startPrometheus } from '../support/prometheus.ts';
@@ -119,21 +120,59 @@ describe('/sd/nodes', () => {
     expect(found.map(({ labels }) => labels['__meta_crdb_node_id'])).toEqual(['1', '3']);
   });
 
-  test('leaves out a cluster that was never known', async () => {
-    await using simulator = await startSimulator(WORLD);
-    const dead = clusterYaml(
-      { ...simulator, clusterUrls: ['http://127.0.0.1:9'] },
-      { name: 'dead' },
+  test('waits for each polled cluster, or an interval after its first failed poll', async () => {
+    await using quick = await startSimulator(WORLD);
+    await using slow = await startSimulator(WORLD);
+    const fault = slow.fault({ endpoint: 'nodes', kind: 'status', status: 403 });
+    let now = 1_000;
+    const [quickYaml, slowYaml] = [quick, slow].map((simulator, index) =>
+      clusterYaml(simulator, { name: index === 0 ? 'quick' : 'slow' }),
     );
+    const ignored = '  - { name: c, poll: false, cluster_api: { urls: ["http://127.0.0.1:9"] } }\n';
     await using exporter = await startTestExporter({
-      yaml: `clusters:\n${clusterYaml(simulator)}${dead}`,
+      yaml: `clusters:\n${quickYaml}${slowYaml}${ignored}`,
+      intervalSeconds: 0.2,
+      app: { clock: { wallMs: () => Date.now(), monotonicMs: () => now, runningMs: () => now } },
     });
-    await exporter.until((scrape) => scrape.all('crdb_nodes').length > 0);
-    expect(await discover(exporter, '/sd/nodes')).toHaveLength(6);
-    expect(await exporter.get('/sd/nodes?cluster=dead')).toMatchObject({
+    const quickTargets = async () =>
+      (await discover(exporter, '/sd/nodes')).map(({ labels }) => labels['__meta_crdb_cluster']);
+    await exporter.until(
+      (scrape) =>
+        scrape.all('crdb_nodes').length > 0 &&
+        scrape.value('crdb_up', { crdb_cluster: 'slow' }) === 0,
+    );
+    const early = await exporter.get('/sd/nodes');
+    expect(early).toMatchObject({
       status: 503,
-      text: 'the nodes of dead are not known at present\n',
+      text: 'the nodes of slow are not known at present\n',
     });
+    expect(early.headers.get('retry-after')).toBe('5');
+    expect(await discover(exporter, '/sd/nodes?cluster=quick')).toHaveLength(6);
+    now += 200;
+    expect(new Set(await quickTargets())).toEqual(new Set(['quick']));
+    expect(await exporter.get('/sd/nodes?cluster=slow')).toMatchObject({ status: 503 });
+    fault.remove();
+    await eventually(async () => (await quickTargets()).includes('slow') || undefined);
+  });
+
+  test('waits for a cluster that does not respond yet, also one that a reload adds', async () => {
+    await using quick = await startSimulator(WORLD);
+    await using silent = await startSimulator(WORLD);
+    silent.fault({ endpoint: 'nodes', kind: 'hang' });
+    const quickYaml = `clusters:\n${clusterYaml(quick, { name: 'quick' })}`;
+    const both = `${quickYaml}${clusterYaml(silent, { name: 'silent' })}`;
+    await using running = await watch(quickYaml);
+    const { exporter } = running;
+    await eventually(async () => (await exporter.get('/sd/nodes')).status === 200 || undefined);
+    expect((await running.reload(both)).status).toBe(200);
+    await eventually(async () => silent.requests.inFlight.get('nodes') === 1 || undefined);
+    expect(await exporter.get('/sd/nodes')).toMatchObject({
+      status: 503,
+      text: 'the nodes of silent are not known at present\n',
+    });
+    // What was known before stays known.
+    expect((await running.reload(quickYaml)).status).toBe(200);
+    expect(await discover(exporter, '/sd/nodes')).toHaveLength(6);
   });
 
   const port = 'port is a number from 1 to 65535\n';
