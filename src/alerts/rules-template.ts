@@ -23,9 +23,12 @@ export function writeRules({ values, severities, waits, labels }: Settings): str
   const texts: Readonly<Record<string, string>> = rules.toJS().texts;
   rules.delete('texts');
   const known: Readonly<Record<string, string>> = { ...values, for: WAIT };
+  // A text of several lines is indented as its place is.
   const fill = (text: string): string =>
-    text.replaceAll(/\$\{(\w+)\}/g, (_, name: string) =>
-      name in texts ? fill(texts[name] ?? '') : (known[name] ?? ''),
+    text.replaceAll(/(^ *)?\$\{(\w+)\}/gm, (_, indent: string | undefined, name: string) =>
+      name in texts
+        ? (indent ?? '') + fill(texts[name] ?? '').replaceAll('\n', `\n${indent ?? ''}`)
+        : (indent ?? '') + (known[name] ?? ''),
     );
   visit(rules, {
     Scalar(_, scalar) {

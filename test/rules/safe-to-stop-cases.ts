@@ -1,5 +1,5 @@
 import type { RuleCase } from './cases.ts';
-import { MINUTES, seriesOf, type World } from './safe-to-stop-world.ts';
+import { MINUTES, samplesOf, seriesOf, type World } from './safe-to-stop-world.ts';
 
 const RULE = 'crdb_cluster_node_id:crdb_safe_to_stop:bool';
 const NO_DATA = ['network'];
@@ -287,19 +287,58 @@ const CASES: readonly Case[] = WRITTEN.flatMap((written): readonly Case[] => {
 /** One case of the rule on nodes that may stop: what it says of each node, with a cluster for each world. */
 export function safeToStopCase(): RuleCase {
   const names = CASES.map(([title]) => title.replaceAll(' ', '_'));
-  const exp_samples = CASES.flatMap(([, answer], at) =>
-    Array.from(answer, (_, index) => String(index + 1)).flatMap((node, index) => {
-      const value = answer[index];
-      const labels = `${RULE}{crdb_cluster="${names[at]}",node_id="${node}"}`;
-      return value === '-' ? [] : [{ labels, value: Number(value) }];
-    }),
-  );
   return {
     name: `${RULE}: 1 or 0 of each node, or nothing`,
     interval: '1m',
     input_series: CASES.flatMap(([, , ...worlds], at) =>
       worlds.flatMap((world) => seriesOf(names[at] ?? '', world)),
     ),
-    promql_expr_test: [{ expr: RULE, eval_time: `${MINUTES}m`, exp_samples }],
+    promql_expr_test: [
+      {
+        expr: RULE,
+        eval_time: `${MINUTES}m`,
+        exp_samples: CASES.flatMap(([, answer], at) => answersOf(names[at] ?? '', answer)),
+      },
+    ],
   };
+}
+
+/** Clusters that become another world of the cases every minute: each minute has the answers of its world. */
+export function changingWorldsCase(strides: readonly number[]): RuleCase {
+  // That scans disagree is remembered.
+  const cases = CASES.filter(([, , ...worlds]) =>
+    worlds.every(({ disagreeing }) => disagreeing === undefined),
+  );
+  const minutes = [...cases.keys()];
+  const at = (minute: number, stride: number): Case | undefined =>
+    cases[(minute * stride) % cases.length];
+  return {
+    name: `${RULE}: the answer of the present world`,
+    interval: '1m',
+    input_series: strides.flatMap((stride) => {
+      const exposed = minutes.map((minute) => {
+        const [, , ...worlds] = at(minute, stride) ?? [];
+        return new Map(worlds.flatMap((world) => [...samplesOf(`by${stride}`, world, minute)]));
+      });
+      return [...new Set(exposed.flatMap((samples) => [...samples.keys()]))].map((series) => ({
+        series,
+        values: exposed.map((samples) => samples.get(series) ?? 'stale').join(' '),
+      }));
+    }),
+    promql_expr_test: minutes.map((minute) => ({
+      expr: RULE,
+      eval_time: `${minute}m`,
+      exp_samples: strides.flatMap((stride) =>
+        answersOf(`by${stride}`, at(minute, stride)?.[1] ?? ''),
+      ),
+    })),
+  };
+}
+
+/** `1-0` -> 1 of node 1 and 0 of node 3 */
+function answersOf(cluster: string, answer: string) {
+  return Array.from(answer, (value, index) => ({
+    labels: `${RULE}{crdb_cluster="${cluster}",node_id="${index + 1}"}`,
+    value: Number(value),
+  })).filter(({ value }) => !Number.isNaN(value));
 }

@@ -46,15 +46,36 @@ export interface World {
 type Status = 'live' | 'draining' | 'decommissioning' | 'dead';
 const STATUSES: readonly Status[] = ['live', 'draining', 'decommissioning', 'dead'];
 
-/** What this exporter exposes. */
+/** What this exporter exposes all the time. */
 export function seriesOf(cluster: string, world: World): RuleCase['input_series'] {
+  const { instance = 'a', job = 'j', disagreeing = 0 } = world;
+  const found = Array.from(samplesOf(cluster, world, MINUTES), ([series, value]) => ({
+    series,
+    values: `${value}x${MINUTES}`,
+  }));
+  const ends = Array.from({ length: disagreeing }, (_, scan) => 60 * scan);
+  if (ends.length > 0) {
+    const series = `${DISAGREEING}{crdb_cluster="${cluster}",job="${job}",instance="${instance}",collector="ranges",shard="0"}`;
+    found.push({ series, values: ends.join(' ') });
+  }
+  return found;
+}
+
+/** The value of each series that this exporter exposes in this minute. */
+export function samplesOf(
+  cluster: string,
+  world: World,
+  minute: number,
+): ReadonlyMap<string, number> {
   const { instance = 'a', job = 'j', dependent = {}, status = { 1: 'live', 2: 'live' } } = world;
-  const { scanAgeSeconds = 100, disagreeing = 0, network = { checked: 1 } } = world;
-  const found: { series: string; values: string }[] = [];
+  const { scanAgeSeconds = 100, network = { checked: 1 } } = world;
+  const found = new Map<string, number>();
   const add = (name: string, value: number | undefined, labels = ''): void => {
     if (value === undefined || world.without?.some((part) => name.includes(part))) return;
-    const series = `${name}{crdb_cluster="${cluster}",job="${job}",instance="${instance}"${labels}}`;
-    found.push({ series, values: `${value}x${MINUTES}` });
+    found.set(
+      `${name}{crdb_cluster="${cluster}",job="${job}",instance="${instance}"${labels}}`,
+      value,
+    );
   };
   for (const node of world.read ?? [1, 2]) {
     for (const effect of ['quorum', 'all_replicas', 'without_quorum']) {
@@ -93,7 +114,7 @@ export function seriesOf(cluster: string, world: World): RuleCase['input_series'
   // That of the sessions, which is late, does not matter.
   for (const [name, ageSeconds] of Object.entries({ ranges: scanAgeSeconds, sessions: 500 })) {
     const collector = `,collector="${name}",shard="0"`;
-    const ended = 60 * MINUTES - ageSeconds;
+    const ended = 60 * minute - ageSeconds;
     add('crdb_exporter_collector_last_success_timestamp_seconds', ended, collector);
     add('crdb_exporter_collector_interval_seconds', 60, collector);
     add('crdb_exporter_collector_duration_seconds', 10, collector);
@@ -101,11 +122,6 @@ export function seriesOf(cluster: string, world: World): RuleCase['input_series'
   for (const name of ['nodes', 'ranges', 'sessions']) {
     const success = world.success?.[name] ?? 1;
     add('crdb_exporter_collector_success', success, `,collector="${name}",shard="0"`);
-  }
-  const ends = Array.from({ length: disagreeing }, (_, scan) => 60 * scan);
-  if (ends.length > 0) {
-    const series = `${DISAGREEING}{crdb_cluster="${cluster}",job="${job}",instance="${instance}",collector="ranges",shard="0"}`;
-    found.push({ series, values: ends.join(' ') });
   }
   return found;
 }
