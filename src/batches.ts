@@ -16,3 +16,91 @@ export function inBatches(
     })),
   );
 }
+
+/** The ids of a shortest request: one that is refused although it has no more is refused for another reason. */
+const MIN_BATCH = 25;
+/** Statuses of a path that is too long; 500 is also that of a node that has another problem. */
+const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414, 500]);
+
+/** How many ids a request has: fewer once a server, or a proxy before it, has refused a longer path. */
+export class BatchSize {
+  #ids: number;
+  /** Before an error 500 made requests shorter. */
+  #before: number | undefined;
+  /** Shorter requests failed, too: errors 500 say nothing of the length. */
+  #isSick = false;
+
+  /** `ids`: in a request at first. */
+  constructor(ids: number) {
+    this.#ids = ids;
+  }
+
+  /** Ids in a request. */
+  get ids(): number {
+    return this.#ids;
+  }
+
+  /** What failed with an error 500 is tried again. */
+  beginScan(): void {
+    this.#before = undefined;
+    this.#isSick = false;
+  }
+
+  /**
+   * Halves a request of this length that failed with this status. Returns whether that may help. Example: of 200 ids a proxy
+   * refuses 200, and then 100, with 414, and passes 50: all requests have 50 from then on. A node that answers 500 to 200, 100,
+   * 50 and 25 ids fails for another reason: requests have 200 again.
+   */
+  halve(length: number, status: number | undefined): boolean {
+    const isDoubtful = status === 500;
+    if (!TOO_LONG.has(status) || (isDoubtful && this.#isSick)) return false;
+    if (length <= MIN_BATCH) {
+      this.#isSick ||= isDoubtful;
+      if (isDoubtful) this.#ids = this.#before ?? this.#ids;
+      return false;
+    }
+    if (isDoubtful) this.#before ??= this.#ids;
+    // A request that failed at the same time may have been longer than those are now.
+    this.#ids = Math.min(this.#ids, Math.max(MIN_BATCH, Math.floor(length / 2)));
+    return true;
+  }
+}
+
+/** Batches that are to be read, in parts as long as requests may be now. */
+export class BatchQueue {
+  readonly #size: BatchSize;
+  /** In reverse. */
+  readonly #left: NodeBatch[];
+
+  constructor(batches: readonly NodeBatch[], size: BatchSize) {
+    this.#size = size;
+    this.#left = batches.toReversed();
+  }
+
+  get isEmpty(): boolean {
+    return this.#left.length === 0;
+  }
+
+  /** The next request; undefined when nothing is left. */
+  take(): NodeBatch | undefined {
+    const batch = this.#left.pop();
+    if (batch === undefined) return undefined;
+    const { nodeId, rangeIds } = batch;
+    const { ids } = this.#size;
+    if (rangeIds.length <= ids) return batch;
+    this.#left.push({ nodeId, rangeIds: rangeIds.slice(ids) });
+    return { nodeId, rangeIds: rangeIds.slice(0, ids) };
+  }
+
+  /**
+   * Puts a request that failed with this status back, if a shorter one may succeed. Returns whether it did. Else what follows at
+   * the same node is asked for last: a node that fails must not end the reading of others.
+   */
+  putBack({ nodeId, rangeIds }: NodeBatch, status: number | undefined): boolean {
+    const isHalved = this.#size.halve(rangeIds.length, status);
+    const rest = this.#left.at(-1)?.nodeId === nodeId ? this.#left.pop() : undefined;
+    if (isHalved) this.#left.push({ nodeId, rangeIds: rangeIds.concat(rest?.rangeIds ?? []) });
+    else if (rest !== undefined) this.#left.unshift(rest);
+    return isHalved;
+  }
+}

@@ -1,4 +1,4 @@
-import { inBatches } from '../batches.ts';
+import { BatchQueue, BatchSize, inBatches } from '../batches.ts';
 import type { RangeDescriptor } from '../cockroach/range-descriptor.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { diagnose } from '../diagnosis/diagnosis.ts';
@@ -46,18 +46,23 @@ export async function readDescriptors(
   const found = new Map<number, DescriptorReport>();
   const byNode = Map.groupBy(holders.keys(), (id) => holders.get(id) ?? 0);
   const failures = new Set<string>();
-  for (const [index, { nodeId, rangeIds }] of inBatches(byNode, MAX_IDS).entries()) {
+  const queue = new BatchQueue(inBatches(byNode, MAX_IDS), new BatchSize(MAX_IDS));
+  let requests = 0;
+  for (let batch = queue.take(); batch !== undefined; batch = queue.take()) {
+    const { nodeId, rangeIds } = batch;
     const onDescriptor = (descriptor: RangeDescriptor): void => {
       found.set(descriptor.rangeId, toReport(nodeId, descriptor));
     };
-    const firstUrl = index % (config.cluster_api?.urls.length ?? 1);
+    const firstUrl = requests % (config.cluster_api?.urls.length ?? 1);
+    requests += 1;
     try {
       const request = { nodeId, rangeIds, firstUrl, onDescriptor };
       await api.rangeDescriptors(stats.signal, request);
     } catch (error) {
       stats.signal.throwIfAborted();
-      const { cause, remedy } =
-        diagnose(failureOf(error), ranges, config, { hasWorked: true }) ?? {};
+      const failure = failureOf(error);
+      if (queue.putBack(batch, failure.status)) continue;
+      const { cause, remedy } = diagnose(failure, ranges, config, { hasWorked: true }) ?? {};
       failures.add(
         `who votes is not known: ${cause ?? 'no answer'}; ${remedy ?? 'see `diagnose`'}`,
       );

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { inBatches, type NodeBatch } from '../../batches.ts';
+import { BatchQueue, BatchSize, inBatches, type NodeBatch } from '../../batches.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
 import { failureOf, isNotOffered, type RequestError } from '../../http/errors.ts';
@@ -14,8 +14,7 @@ import type { DescriptorStatus } from './scan-result.ts';
 
 /** Ids in a request at first: their descriptors are some 800 kB. */
 const FIRST_BATCH = 200;
-/** A server or proxy that refuses long paths is asked for fewer ids, but not for fewer than these. */
-const MIN_BATCH = 25;
+/** Statuses of a path that is refused however short it is. */
 const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414]);
 /** The least time between two rounds of requests, however fast the servers are. */
 const MIN_PAUSE_MS = 20;
@@ -44,7 +43,7 @@ export type ScannedRanges = Omit<PlanBasis, 'nowTick' | 'askedBefore'>;
 
 /** How reading the descriptors of a cluster has gone so far. */
 export class DescriptorReading {
-  batchSize = FIRST_BATCH;
+  readonly size = new BatchSize(FIRST_BATCH);
   /** When a zone was last changed, in ticks, by number of the table index. */
   readonly zoneChanges = new Map<number, number>();
   refusal: RequestError | undefined;
@@ -53,18 +52,17 @@ export class DescriptorReading {
   due = 0;
   /** Seconds that a range took on the average, with the pause after its round. */
   #secondsPerRange: number | undefined;
-  #hasHalved = false;
   /** Until when the servers are left alone, in running time; also across scans. */
   restUntilMs = 0;
 
   /** A scan begins: what was refused is tried again. */
   beginScan(): void {
-    this.#hasHalved = false;
+    this.size.beginScan();
   }
 
   /** A round of requests for few ranges says little of those for many. */
   measured(ranges: number, seconds: number, concurrency: number): void {
-    const most = concurrency * this.batchSize;
+    const most = concurrency * this.size.ids;
     if (this.#secondsPerRange !== undefined && 2 * ranges < most) return;
     const last = seconds / ranges;
     const before = this.#secondsPerRange ?? last;
@@ -74,14 +72,6 @@ export class DescriptorReading {
   /** Ranges that are read in a minute; undefined before the first. */
   get perMinute(): number | undefined {
     return this.#secondsPerRange && 60 / this.#secondsPerRange;
-  }
-
-  /** Halves the batch, once a scan. Returns whether that may help. */
-  halve(): boolean {
-    if (this.#hasHalved || this.batchSize === MIN_BATCH) return false;
-    this.#hasHalved = true;
-    this.batchSize = Math.max(MIN_BATCH, Math.floor(this.batchSize / 2));
-    return true;
   }
 
   status(isEnabled: boolean): DescriptorStatus {
@@ -157,7 +147,7 @@ export class DescriptorReader {
       const nowTick = this.#clock.now(this.#context.monotonicMs());
       const askedBefore = (rangeId: number) => this.#asked.get(rangeId)?.count ?? 0;
       const basis = { ...this.#ranges, nowTick, askedBefore };
-      const plan = planDescriptors(basis, reading.batchSize, classes);
+      const plan = planDescriptors(basis, reading.size.ids, classes);
       const { due, wanted, batches } = await inSlices(plan);
       reading.due = due;
       if (batches.length === 0 || !hasTime(wanted)) return;
@@ -170,12 +160,16 @@ export class DescriptorReader {
     const { urls, descriptorProgress } = this.#context;
     const rounds = Math.min(urls, 2);
     const batches = await inSlices(this.#batchAll());
+    const ids = sum(batches.map(({ rangeIds }) => rangeIds.length));
+    const planned = rounds * batches.length;
+    let read = 0;
+    descriptorProgress(0, planned);
     for (let round = 0; round < rounds; round += 1) {
-      const before = round * batches.length;
-      descriptorProgress(before, rounds * batches.length);
-      await this.#readBatches(batches, signal, round, (done) =>
-        descriptorProgress(before + done, rounds * batches.length),
-      );
+      await this.#readBatches(batches, signal, round, (done) => {
+        read += done;
+        // Requests that get shorter do not make the work longer.
+        descriptorProgress(Math.floor((planned * read) / (rounds * ids)), planned);
+      });
     }
     await this.#readPlanned(signal, () => true, SUSPECTS);
   }
@@ -193,8 +187,7 @@ export class DescriptorReader {
         byNode.set(nodeId, ids);
       }
     });
-    const { batchSize } = this.#reading;
-    return inBatches(byNode, batchSize);
+    return inBatches(byNode, this.#reading.size.ids);
   }
 
   /**
@@ -206,22 +199,24 @@ export class DescriptorReader {
     batches: readonly NodeBatch[],
     signal: AbortSignal,
     round = 0,
-    onRead: (batches: number) => void = () => undefined,
+    onRead: (ids: number) => void = () => undefined,
   ): Promise<void> {
     const { runningMs, descriptors, options } = this.#context;
     const isPaused = descriptors !== 'all';
-    const queue = [...batches];
-    const read = async (batch: NodeBatch): Promise<number> => {
-      const outcome = await this.#read(batch, signal, round);
-      // The rest is planned again when requests get shorter.
-      if (outcome === 'again') queue.length = 0;
-      onRead(batches.length - queue.length);
-      return outcome === 'read' ? batch.rangeIds.length : 0;
-    };
-    const canGoOn = (): boolean => queue.length > 0 && !this.#isOver && !signal.aborted;
+    const queue = new BatchQueue(batches, this.#reading.size);
+    const canGoOn = (): boolean => !queue.isEmpty && !this.#isOver && !signal.aborted;
     const readNext = async (): Promise<number> => {
-      const batch = queue.shift();
-      return batch === undefined ? 0 : read(batch);
+      const batch = queue.take();
+      if (batch === undefined) return 0;
+      const { length } = batch.rangeIds;
+      const failure = await this.#read(batch, signal, round);
+      if (failure !== undefined && (signal.aborted || queue.putBack(batch, failure.status))) {
+        return 0;
+      }
+      onRead(length);
+      if (failure === undefined) return length;
+      this.#fail(failure, batch.rangeIds);
+      return 0;
     };
     const readAllLeft = async (): Promise<number> => {
       let ranges = await readNext();
@@ -251,12 +246,12 @@ export class DescriptorReader {
     this.#reading.restUntilMs = runningMs() + Math.max(MIN_PAUSE_MS, tookMs / duty - tookMs);
   }
 
-  /** `again`: with fewer ids in a request. */
+  /** Takes over what the request brings. Resolves to why it failed. */
   async #read(
     { nodeId, rangeIds }: NodeBatch,
     signal: AbortSignal,
     round: number,
-  ): Promise<'read' | 'again' | 'failed'> {
+  ): Promise<RequestError | undefined> {
     const reading = this.#reading;
     const requestedAt = this.#clock.now(this.#context.monotonicMs());
     const received = new Map<number, RangeDescriptor>();
@@ -269,36 +264,26 @@ export class DescriptorReader {
         onDescriptor: (descriptor) => received.set(descriptor.rangeId, descriptor),
       });
     } catch (error) {
-      return this.#fail(failureOf(error), rangeIds, signal);
+      return failureOf(error);
     }
     reading.refusal = undefined;
     reading.failure = undefined;
     this.#failures = 0;
     for (const rangeId of rangeIds) this.#take(rangeId, nodeId, received.get(rangeId), requestedAt);
-    return 'read';
+    return undefined;
   }
 
-  #fail(
-    failure: RequestError,
-    rangeIds: readonly number[],
-    signal: AbortSignal,
-  ): 'again' | 'failed' {
+  #fail(failure: RequestError, rangeIds: readonly number[]): void {
     const reading = this.#reading;
-    if (signal.aborted) return 'failed';
-    const isTooLong = TOO_LONG.has(failure.status);
-    // Another request of the old length may still have been on its way.
-    const isOfOldLength = rangeIds.length > reading.batchSize;
-    if (isTooLong && (isOfOldLength || reading.halve())) return 'again';
-    if (isTooLong || isNotOffered(failure)) {
+    if (TOO_LONG.has(failure.status) || isNotOffered(failure)) {
       reading.refusal = failure;
       this.#isOver = true;
-      return 'failed';
+      return;
     }
     reading.failure = failure;
     for (const rangeId of rangeIds) this.#exhaust(rangeId);
     this.#failures += 1;
     this.#isOver ||= this.#failures >= MAX_FAILURES;
-    return 'failed';
   }
 
   /** Takes over what one reporter said of the range; another one is asked when that was not enough. */

@@ -1,5 +1,6 @@
-import { inBatches } from '../../batches.ts';
+import { BatchQueue, BatchSize, inBatches } from '../../batches.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
+import { failureOf } from '../../http/errors.ts';
 import type { CollectorPoll } from '../collector.ts';
 import { reportersOf } from './descriptors.ts';
 import { type KnownRanges, SERVES_NOTHING, type Suspect } from './known-ranges.ts';
@@ -36,6 +37,7 @@ export class SecondReading {
   readonly #context: ReadingContext;
   readonly #known: KnownRanges;
   readonly #scan: number;
+  readonly #size = new BatchSize(BATCH);
 
   /** `scan`: number of scans whose lists were read. */
   constructor(api: ClusterApi, context: ReadingContext, known: KnownRanges, scan: number) {
@@ -170,9 +172,9 @@ export class SecondReading {
     onFailure: (rangeIds: readonly number[]) => void,
     urlTurn = this.#scan,
   ): Promise<void> {
-    const queue = [...inBatches(nodes, BATCH)];
+    const queue = new BatchQueue(inBatches(nodes, BATCH), this.#size);
     const work = async (): Promise<void> => {
-      for (let batch = queue.shift(); batch !== undefined; batch = queue.shift()) {
+      for (let batch = queue.take(); batch !== undefined; batch = queue.take()) {
         const { nodeId, rangeIds } = batch;
         try {
           await this.#api.nodeRanges(this.#context, {
@@ -183,7 +185,8 @@ export class SecondReading {
             shape: replicaShape,
             onRange: (replica) => onReplica(replica.desc.range_id ?? 0, nodeId, replica),
           });
-        } catch {
+        } catch (error) {
+          if (queue.putBack(batch, failureOf(error).status)) continue;
           // What was not read again stays unverified, or leaves a gap: the next scan tries again.
           onFailure(rangeIds);
         }

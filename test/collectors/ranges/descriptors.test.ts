@@ -225,7 +225,7 @@ describe('descriptors', () => {
     const cluster = fakeCluster([]);
     show(cluster, { holders: many(600, [1, 2, 3]) });
     const state = ranges.createState();
-    state.reading.batchSize = 25;
+    state.reading.size.halve(49, 414);
     const requests: { readonly startedMs: number; readonly endedMs: number }[] = [];
     const { api } = cluster;
     const read = api.rangeDescriptors.bind(api);
@@ -271,32 +271,6 @@ describe('descriptors', () => {
     await pollRanges(cluster.api, { state, context });
     expect(cluster.askedDescriptors).toHaveLength(4);
   });
-
-  test.each([400, 414])(
-    'are read with fewer ids in a request after a %d, once a scan',
-    async (status) => {
-      const cluster = fakeCluster([]);
-      const { describe: usual } = cluster;
-      let most = 60;
-      cluster.describe = (id, nodeId) => {
-        if ((cluster.askedDescriptors.at(-1)?.rangeIds.length ?? 0) > most)
-          throw statusError(status);
-        return usual(id, nodeId);
-      };
-      show(cluster, { holders: many(200, [1, 2, 3]) });
-      const state = ranges.createState();
-      const results: (number | undefined)[] = [];
-      for (let minute = 0; minute < 3; minute += 1)
-        results.push((await scan(cluster, state, minute)).unverified);
-      expect(results).toEqual([200, 0, 0]);
-      most = 10;
-      const other = ranges.createState();
-      for (let minute = 0; minute < 5; minute += 1)
-        results.push((await scan(cluster, other, minute)).unverified);
-      expect(results.at(-1)).toBe(200);
-      expect(cluster.askedDescriptors.at(-1)?.rangeIds.length).toBe(25);
-    },
-  );
 
   test('that no reporter has show that the range is gone, once the lists say so, too', async () => {
     const cluster = fakeCluster([]);
