@@ -90,10 +90,19 @@ export class Verification {
     return false;
   }
 
-  /** Whether one of the nodes of the descriptor is not live. */
-  namesDown(slot: number): boolean {
-    const places = Math.min(this.#known.table.columns.replicas[slot] ?? 0, PLACES);
-    return countPlaces(this.liveOf(slot)) < places;
+  /** Whether one of the nodes of the descriptor was not live at this tick and is not live now. */
+  namesDown(slot: number, sinceTick: number): boolean {
+    const { nodes, replicas } = this.#known.table.columns;
+    for (let place = 0; place < Math.min(replicas[slot] ?? 0, PLACES); place += 1) {
+      const nodeId = nodes[slot * PLACES + place] ?? 0;
+      // A member that was never seen live may have been down for long.
+      if (
+        !this.#members.isLive(nodeId) &&
+        this.#members.wentDownAt(nodeId) <= Math.max(0, sinceTick)
+      )
+        return true;
+    }
+    return false;
   }
 
   /** Whether the nodes that report the range in this scan are exactly its live replicas; of those without a place, as many. */

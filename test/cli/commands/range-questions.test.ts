@@ -177,3 +177,12 @@ describe('ranges NODE --still-after', () => {
     expect([code, err]).toEqual([2, expect.stringContaining('--still-after needs the id')]);
   });
 });
+
+test('range says who votes also where a proxy refuses long paths', async () => {
+  const quirks = { maxDescriptorIds: 30, tooManyIds: 414 } as const;
+  await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 150, quirks });
+  const ids = Array.from({ length: 120 }, (_, index) => String(index + 1));
+  const { out, err } = await runHere(['range', ...ids, await configFlag(simulator)]);
+  expect(err).toBe('');
+  expect(out.match(/^Voter on /gm)).toHaveLength(120);
+});

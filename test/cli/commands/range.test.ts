@@ -115,15 +115,6 @@ describe('range', () => {
     expect(out).toContain('\nVoter on nodes 1, 2 and 3, non-voter on nodes 4 and 5.\n');
   });
 
-  test('says who votes also where a proxy refuses long paths', async () => {
-    const quirks = { maxDescriptorIds: 30, tooManyIds: 414 } as const;
-    await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 150, quirks });
-    const ids = Array.from({ length: 120 }, (_, index) => String(index + 1));
-    const { out, err } = await runHere(['range', ...ids, await configFlag(simulator)]);
-    expect(err).toBe('');
-    expect(out.match(/^Voter on /gm)).toHaveLength(120);
-  });
-
   test('says why it is not known who votes', async () => {
     await using simulator = await startSimulator({
       ...QUIET,

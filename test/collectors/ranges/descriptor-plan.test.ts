@@ -15,10 +15,31 @@ describe('descriptors', () => {
     const { unverified } = await scan(cluster, state, 1);
     expect(unverified).toBe(0);
     expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([40]);
-    // They have little to spare, so they are read once in each scan as long as it is down.
-    cluster.askedDescriptors = [];
-    for (const minute of [2, 3]) await scan(cluster, state, minute);
-    expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([40, 40]);
+    // Its replicas are replaced after 5 minutes: from then on they are read once a minute, however often scans are.
+    const asked: Record<string, number> = {};
+    for (const minute of [1.1, 2, 5.9, 6.1, 6.5, 7, 7.2, 7.9, 8.2]) {
+      cluster.askedDescriptors = [];
+      expect((await scan(cluster, state, minute)).unverified).toBe(0);
+      asked[minute] = cluster.askedDescriptors.flatMap(({ rangeIds }) => rangeIds).length;
+    }
+    expect(asked).toEqual({
+      ...{ 1.1: 0, 2: 0, 5.9: 0 },
+      ...{ 6.1: 40, 6.5: 0, 7: 0, 7.2: 40, 7.9: 0, 8.2: 40 },
+    });
+  });
+
+  test('of ranges on a node that was down before the start are read once a minute', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: 0 } });
+    show(cluster, { holders: many(40, [1, 2]), down: { 3: DEAD } });
+    const asked: number[] = [];
+    for (const minute of [0, 0.1, 0.9, 1.1]) {
+      cluster.askedDescriptors = [];
+      expect((await scan(cluster, state, minute)).unverified).toBe(0);
+      asked.push(cluster.askedDescriptors.flatMap(({ rangeIds }) => rangeIds).length);
+    }
+    expect(asked).toEqual([40, 0, 0, 40]);
   });
 
   test('of ranges on a node that is down wait for those that would be too old soon', async () => {
