@@ -11,7 +11,7 @@ import type { KnownRanges } from './known-ranges.ts';
 import { findCandidates, findOverlapping } from './overlaps.ts';
 import { type RangeTable, walk, type Work } from './range-table.ts';
 import type { ClusterScan, HeldRange } from './scan-result.ts';
-import type { ScanContext } from './scan-state.ts';
+import type { RangesState, ScanContext } from './scan-state.ts';
 import { type AbsentReplica, MAX_READ_AGAIN, SecondReading } from './second-reading.ts';
 
 /** How long the end of a scan waits for descriptors; what is left is read until the next scan. */
@@ -65,7 +65,7 @@ export async function endClusterScan(
     descriptors: status,
     lost: isLostKnown ? judged.lostCount : undefined,
   };
-  await forgetRanges(known, (slot) => isLost(scan, slot));
+  await forgetRanges(state, (slot) => isLost(scan, slot));
   return result;
 }
 
@@ -197,11 +197,12 @@ function listLost({ state }: ScanContext, { rangeId, nodes, tableIndexNumber }: 
   });
 }
 
-/** Drops the ranges that no node reported in this scan, except those to keep, once they are many. */
+/** Drops the ranges that no node reported in this scan, except those to keep, once they are many, and the numbers of their tables. */
 export async function forgetRanges(
-  { table }: KnownRanges,
+  { known, reading }: RangesState,
   isKept: (slot: number) => boolean,
 ): Promise<void> {
+  const { table, tableIndexes } = known;
   const isNeeded = (slot: number): boolean => table.columns.found[slot] !== 0 || isKept(slot);
   let left = 0;
   await inSlices(
@@ -211,5 +212,9 @@ export async function forgetRanges(
       }
     }),
   );
-  if (table.size - left > table.size * MAX_GONE_SHARE) await inSlices(table.prune(left, isNeeded));
+  const gone = table.size - left;
+  const areMany = gone > table.size * MAX_GONE_SHARE || (gone > 0 && tableIndexes.isFull);
+  if (areMany) await inSlices(table.prune(left, isNeeded));
+  const numbers = await inSlices(known.renumberTables());
+  if (numbers !== undefined) reading.renumberTables(numbers);
 }

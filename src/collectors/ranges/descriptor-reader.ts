@@ -55,9 +55,22 @@ export class DescriptorReading {
   /** Until when the servers are left alone, in running time; also across scans. */
   restUntilMs = 0;
 
-  /** A scan begins: what was refused is tried again. */
-  beginScan(): void {
+  /** A scan begins: what was refused is tried again. Descriptors from before the tick are too old, whatever has changed since. */
+  beginScan(oldestTick: number): void {
+    for (const [number, tick] of this.zoneChanges) {
+      if (tick < oldestTick) this.zoneChanges.delete(number);
+    }
     this.size.beginScan();
+  }
+
+  /** Takes over the new numbers of table indexes; of those that have none any more nothing is left to read. */
+  renumberTables(numbers: Uint16Array): void {
+    const changes = [...this.zoneChanges];
+    this.zoneChanges.clear();
+    for (const [number, tick] of changes) {
+      const next = numbers[number] ?? 0;
+      if (next !== 0 || number === 0) this.zoneChanges.set(next, tick);
+    }
   }
 
   /** A round of requests for few ranges says little of those for many. */

@@ -6,7 +6,9 @@ import {
   HOLDER_HAS_NO_QUORUM,
   IS_SUSPECT,
   IS_UNCERTAIN,
+  MAX_NODE_ID,
   NO_PLACE,
+  PLACES,
   RangeTable,
   walk,
   type Work,
@@ -57,7 +59,39 @@ export class KnownRanges {
   *beginScan(): Work {
     this.suspects = [];
     this.claims = [];
+    this.tableIndexes.isFull = false;
     yield* this.table.beginScan();
+  }
+
+  /** Takes numbers from table indexes in which no range begins any more. Returns the new number of each old one, if they changed. */
+  *renumberTables(): Work<Uint16Array | undefined> {
+    if (!this.tableIndexes.hasGrown) return undefined;
+    const { capacity, columns } = this.table;
+    const { ids, tableIndexes } = columns;
+    const isUsed = new Uint8Array(2 ** 16);
+    yield* walk(capacity, (from, to) => {
+      for (let slot = from; slot < to; slot += 1) {
+        if (ids[slot] !== 0) isUsed[tableIndexes[slot] ?? 0] = 1;
+      }
+    });
+    const numbers = this.tableIndexes.keep(isUsed);
+    yield* walk(capacity, (from, to) => {
+      for (let slot = from; slot < to; slot += 1) {
+        tableIndexes[slot] = numbers[tableIndexes[slot] ?? 0] ?? 0;
+      }
+    });
+    return numbers;
+  }
+
+  /** Takes from these ids of nodes those that a descriptor names. Only between two scans, when places hold nothing else. */
+  *removeNamed(nodeIds: Set<number>): Work {
+    const { capacity, columns } = this.table;
+    // A Set would be asked for each place of each range.
+    const isNamed = new Uint8Array(MAX_NODE_ID + 1);
+    yield* walk(capacity * PLACES, (from, to) => {
+      for (let at = from; at < to; at += 1) isNamed[columns.nodes[at] ?? 0] = 1;
+    });
+    for (const nodeId of nodeIds) if (isNamed[nodeId] === 1) nodeIds.delete(nodeId);
   }
 
   /** Adds the replicas of a node that was read to its end. Throws before it adds any when they do not fit. */

@@ -5,7 +5,7 @@ export class Members {
   // Arrays by node id are read faster than a Map, for every place of every range.
   #isLive: readonly (true | undefined)[] = [];
   /** When a member went from live to not live. */
-  readonly #wentDownAt: number[] = [];
+  #wentDownAt: number[] = [];
   /** Members that were live in a scan that verified all ranges: what they held then is known. */
   readonly #proven = new Set<number>();
 
@@ -28,6 +28,21 @@ export class Members {
   /** When it last went from live to not live; 0 if it never did. */
   wentDownAt(nodeId: number): number {
     return this.#wentDownAt[nodeId] ?? 0;
+  }
+
+  /** The ids of all members of which something is remembered. */
+  get remembered(): ReadonlySet<number> {
+    return this.#proven.union(new Set(Object.keys(this.#wentDownAt).map(Number)));
+  }
+
+  /** Forgets members that are gone: no list and no descriptor names them any more. */
+  forget(nodeIds: ReadonlySet<number>): void {
+    const left: number[] = [];
+    for (const [id, tick] of Object.entries(this.#wentDownAt)) {
+      if (!nodeIds.has(Number(id))) left[Number(id)] = tick;
+    }
+    this.#wentDownAt = left;
+    for (const nodeId of nodeIds) this.#proven.delete(nodeId);
   }
 
   /** Records that a scan has verified the replicas of all ranges. */

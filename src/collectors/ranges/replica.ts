@@ -288,23 +288,62 @@ export const UNKNOWN_TABLE = -1;
 
 /** Numbers that fit 16 bits; the last one is shared by all table indexes beyond. */
 const MAX_TABLE_INDEXES = 2 ** 16;
+const SHARED_NUMBER = MAX_TABLE_INDEXES - 1;
+/** So few numbers are not worth a look for those without a range. */
+const FEW_NUMBERS = 1_000;
 
 /**
  * Numbers for table indexes, in the order in which they are seen. Millions of ranges begin in some thousand of them, and
- * a number takes 2 bytes a range in place of 8.
+ * a number takes 2 bytes a range in place of 8. Tables come and go, so numbers that no range has are used again.
  */
 export class TableIndexes {
-  readonly #numbers = new Map<TableIndex, number>([[0, 0]]);
-  readonly #indexes: TableIndex[] = [0];
+  #numbers = new Map<TableIndex, number>([[0, 0]]);
+  #indexes: TableIndex[] = [0];
+  /** How many were left after the last `keep`. */
+  #kept = 1;
+  /** Some table index has no number of its own. */
+  isFull = false;
+
+  /** How many have a number of their own. */
+  get size(): number {
+    return this.#indexes.length;
+  }
 
   numberOf(tableIndex: TableIndex): number {
     const known = this.#numbers.get(tableIndex);
     if (known !== undefined) return known;
     const next = this.#indexes.length;
-    if (next >= MAX_TABLE_INDEXES - 1) return MAX_TABLE_INDEXES - 1;
+    if (next >= SHARED_NUMBER) {
+      this.isFull = true;
+      return SHARED_NUMBER;
+    }
     this.#numbers.set(tableIndex, next);
     this.#indexes.push(tableIndex);
     return next;
+  }
+
+  /** Whether so many were added since the last `keep` that it is worth its time. */
+  get hasGrown(): boolean {
+    const { size } = this;
+    const enough = Math.min(Math.max(FEW_NUMBERS, 2 * this.#kept), MAX_TABLE_INDEXES / 2);
+    return this.isFull || (size >= enough && size > this.#kept);
+  }
+
+  /** Keeps the numbers with a 1 alone. Returns the new number of each old one. */
+  keep(isUsed: Uint8Array): Uint16Array {
+    const before = this.#indexes;
+    const renumbered = new Uint16Array(MAX_TABLE_INDEXES);
+    renumbered[SHARED_NUMBER] = SHARED_NUMBER;
+    this.#numbers = new Map();
+    this.#indexes = [];
+    for (const [number, tableIndex] of before.entries()) {
+      if (number > 0 && isUsed[number] !== 1) continue;
+      renumbered[number] = this.#indexes.length;
+      this.#numbers.set(tableIndex, this.#indexes.length);
+      this.#indexes.push(tableIndex);
+    }
+    this.#kept = this.#indexes.length;
+    return renumbered;
   }
 
   /** Undefined for the number that many share. */

@@ -1,12 +1,13 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { assertWithin, MAX_STORES } from '../../cockroach/listings.ts';
+import { addWarning } from '../../http/poll-stats.ts';
 import { inSlices } from '../../time-slice.ts';
 import { PROBLEMS, type RangeProblem } from '../../vocabulary.ts';
 import type { Assignment } from './assignment.ts';
 import { endClusterScan, forgetRanges } from './cluster-scan.ts';
 import type { ScannedRanges } from './descriptor-reader.ts';
 import type { NodeReplicas } from './node-replicas.ts';
-import { walk, type Work } from './range-table.ts';
+import { PLACES, walk, type Work } from './range-table.ts';
 import { QUERIES, WRITES } from './replica.ts';
 import { ticksOf } from './scan-clock.ts';
 import type {
@@ -24,6 +25,11 @@ const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
 /** Descriptors may be as old as this number of rounds through all ranges takes. */
 const MAX_ROUNDS = 2;
 
+const TOO_MANY_INDEXES = {
+  about: 'tables of ranges',
+  text: 'ranges begin in more than 65,534 indexes of tables: problems of ranges in the others count for the table `other`',
+};
+
 /** One scan of the nodes. What a node reports counts once it is committed; the end sums up all nodes that were. */
 export class RangeScan {
   readonly #context: ScanContext;
@@ -40,16 +46,28 @@ export class RangeScan {
     const scanTick = state.clock.next(monotonicMs());
     const { known, members, reading } = state;
     members.update(assignment, scanTick);
-    reading.beginScan();
     const maxAge = ticksOf(this.#maxDescriptorAge());
+    reading.beginScan(scanTick - maxAge);
     const ages = { scanTick, maxAge, zoneChanges: reading.zoneChanges };
     const verification = new Verification(known, members, ages);
     this.#ranges = { known, verification, ages };
     state.reader = undefined;
-    this.#committed = inSlices(known.beginScan());
+    this.#committed = inSlices(this.#begin());
     state.hot.begin(options.hot_ranges);
     state.problems.begin();
     state.tables.begin();
+  }
+
+  *#begin(): Work {
+    const { known, members, onlyStores } = this.#context.state;
+    yield* known.beginScan();
+    const { toScan, toSkip } = this.#assignment;
+    const listed = new Set([...toScan, ...toSkip]);
+    const gone = members.remembered.union(onlyStores).difference(listed);
+    if (gone.size === 0) return;
+    yield* known.removeNamed(gone);
+    members.forget(gone);
+    for (const nodeId of gone) onlyStores.delete(nodeId);
   }
 
   /** Seconds. A large cluster whose descriptors take long to read would never be verified otherwise. */
@@ -113,7 +131,11 @@ export class RangeScan {
     const cluster = isWhole
       ? await endClusterScan(api, this.#context, this.#assignment, this.#ranges)
       : undefined;
-    if (isComplete && !isWhole) await forgetRanges(known, () => false);
+    if (!isWhole) await forgetRanges(state, this.#mayBeUnread(nodes, isComplete));
+    if (known.tableIndexes.isFull) {
+      this.#context.limits.add('items');
+      addWarning(this.#context, TOO_MANY_INDEXES);
+    }
     const leftOver = new Set(cluster?.leftOver.map(({ rangeId }) => rangeId));
     state.problems.leaveOut(leftOver);
     const { byProblem, ...counts } = await inSlices(known.count(leftOver));
@@ -134,6 +156,19 @@ export class RangeScan {
       hot: state.hot.end(),
       tables: state.tables.end(counts.problemsByTable, options.top_tables),
       hasTableCpu: nodes.every(({ isDetailed }) => isDetailed),
+    };
+  }
+
+  /** Whether a range that no node reported may be on one that was not read. */
+  #mayBeUnread(nodes: readonly ScannedNode[], isComplete: boolean): (slot: number) => boolean {
+    if (isComplete) return () => false;
+    const read = new Set(nodes.map(({ nodeId }) => nodeId));
+    const { columns } = this.#context.state.known.table;
+    return (slot) => {
+      const replicas = columns.replicas[slot] ?? 0;
+      if (replicas === 0 || replicas > PLACES) return true;
+      const first = slot * PLACES;
+      return !columns.nodes.subarray(first, first + replicas).every((nodeId) => read.has(nodeId));
     };
   }
 

@@ -16,16 +16,14 @@ describe('descriptors', () => {
     expect(unverified).toBe(0);
     expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([40]);
     // Its replicas are replaced after 5 minutes: from then on they are read once a minute, however often scans are.
-    const asked: Record<string, number> = {};
+    const asked: string[] = [];
     for (const minute of [1.1, 2, 5.9, 6.1, 6.5, 7, 7.2, 7.9, 8.2]) {
       cluster.askedDescriptors = [];
       expect((await scan(cluster, state, minute)).unverified).toBe(0);
-      asked[minute] = cluster.askedDescriptors.flatMap(({ rangeIds }) => rangeIds).length;
+      const { length } = cluster.askedDescriptors.flatMap(({ rangeIds }) => rangeIds);
+      if (length > 0) asked.push(`${minute}: ${length}`);
     }
-    expect(asked).toEqual({
-      ...{ 1.1: 0, 2: 0, 5.9: 0 },
-      ...{ 6.1: 40, 6.5: 0, 7: 0, 7.2: 40, 7.9: 0, 8.2: 40 },
-    });
+    expect(asked).toEqual(['6.1: 40', '7.2: 40', '8.2: 40']);
   });
 
   test('of ranges on a node that was down before the start are read once a minute', async () => {
