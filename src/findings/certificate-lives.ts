@@ -1,5 +1,5 @@
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
-import { certificateOf } from '../collectors/nodes/measurements.ts';
+import { certificateKey, certificateOf } from '../collectors/nodes/measurements.ts';
 
 /** The earliest expiry of a certificate of the nodes, and how long it lives where a renewal was seen. Seconds. */
 interface CertificateLife {
@@ -10,7 +10,7 @@ interface CertificateLife {
 /** By the name of the certificate: `node`, `ca`. */
 export type CertificateLives = ReadonlyMap<string, CertificateLife>;
 
-/** Notes when certificates expire: a later expiry than before is a renewal. */
+/** Notes when certificates expire: a later expiry than before is a renewal. One that no record has any more is forgotten. */
 export function followCertificates(
   before: CertificateLives,
   nodes: readonly NodeStatus[],
@@ -21,7 +21,10 @@ export function followCertificates(
     const longest = expiry > last ? Math.max(life, expiry - nowMs / 1000) : life;
     return [name, { expiry, life: longest > 0 ? longest : undefined }] as const;
   });
-  return new Map([...before, ...lives]);
+  const kept = [...before].filter(([name]) =>
+    nodes.some(({ metrics }) => metrics.has(certificateKey(name))),
+  );
+  return new Map([...kept, ...lives]);
 }
 
 interface Expiry {

@@ -49,6 +49,9 @@ export const POLICY = {
   pauseCheckMs: 100,
   /** A node that did not respond is left alone no longer than this. */
   maxNodePauseMs: 300_000,
+  /** A node without requests for so long is forgotten, and beyond so many the one without for longest: nodes come and go. */
+  forgottenNodeMs: 3_600_000,
+  rememberedNodes: 10_000,
   /** After a refused login: the same password is hardly accepted later, and each login costs the server a slow hash. */
   refusedLoginPauseMs: 60_000,
   /** After any other response to a login without a token: the requests to hundreds of nodes would each log in. */

@@ -78,3 +78,17 @@ test('a later expiry is a renewal, the longest one shows the life', () => {
   expect(follow(3 * DAY, 2 * DAY)).toBeUndefined();
   expect(follow(3 * DAY, 2 * DAY, 7 * DAY, 6 * DAY, 6.5 * DAY)).toBe(7 * DAY);
 });
+
+test('the lives of certificates that no node has any more are forgotten', () => {
+  let lives = new Map() as ReturnType<typeof followCertificates>;
+  for (let day = 0; day < 365; day += 1) {
+    const { nodes } = nodesWith({ node: DAY, [`ca-${day}`]: DAY }, NOW_MS + day * DAY * 1000);
+    lives = followCertificates(lives, nodes, NOW_MS + day * DAY * 1000);
+  }
+  expect([...lives.keys()]).toEqual(['node', 'ca-364']);
+  expect(lives.get('node')?.life).toBe(DAY);
+  const [first, ...others] = nodesWith({ node: DAY }).nodes;
+  if (first === undefined) throw new Error('no node');
+  const stale = [{ ...first, isFresh: false }, ...others];
+  expect(followCertificates(lives, stale, NOW_MS).get('node')?.life).toBe(DAY);
+});

@@ -305,3 +305,17 @@ describe('the silence of a node', () => {
     expect(pausedMs(OF_NODE_3)).toBe(0);
   });
 });
+
+test('nodes that come and go are forgotten, those that are asked are not', () => {
+  const { clock, health, fail, pausedMs, silence } = create(2);
+  const last = { ...REQUEST, node: 1 };
+  for (let hour = 0; hour < 1_000; hour += 1) {
+    clock.now += 3_600_000;
+    for (let node = 10 * hour; node < 10 * hour + 10; node += 1) {
+      fail(0, failure('ECONNRESET'), { ...REQUEST, node: 100 + node });
+    }
+    silence(1, last, { others: true });
+    expect(pausedMs(last)).toBe(300_000);
+  }
+  expect(health.nodes).toBeLessThanOrEqual(21);
+});

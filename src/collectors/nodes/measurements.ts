@@ -104,6 +104,11 @@ export function certificateOf(key: string): string | undefined {
   return isOne ? key.slice(CERTIFICATE_PREFIX.length) : undefined;
 }
 
+/** The key of the expiry of the certificate with this name. */
+export function certificateKey(name: string): string {
+  return CERTIFICATE_PREFIX + name;
+}
+
 /** When the license expires, Unix time in seconds; undefined without one. */
 export function licenseExpiryOf({
   metrics,
