@@ -25,33 +25,55 @@ export async function run(program: string, args: readonly string[]): Promise<Ver
   });
 }
 
+/** Rules, and the cases that test them. */
+export interface RuleTest {
+  readonly groups: readonly RuleGroup[];
+  readonly cases: readonly RuleCase[];
+}
+
 /** Tests these groups with these cases. promtool needs time for each rule, so pass only the needed ones. */
 export async function testRules(
   groups: readonly RuleGroup[],
   cases: readonly RuleCase[],
 ): Promise<Verdict> {
+  return testAllRules([{ groups, cases }]);
+}
+
+/** Tests all with one process. */
+export async function testAllRules(tests: readonly RuleTest[]): Promise<Verdict> {
   const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-rules-'));
   try {
-    await writeFile(
-      path.join(folder, 'rules.yml'),
-      stringify({ groups }, { aliasDuplicateObjects: false }),
-    );
-    const files = Array.from(
-      Map.groupBy(cases, ({ interval }) => interval),
-      async ([interval, tests]) => {
-        const file = path.join(folder, `tests-${interval}.yml`);
-        const written = {
-          rule_files: ['rules.yml'],
-          group_eval_order: groups.map(({ name }) => name),
-          evaluation_interval: interval,
-          tests,
-        };
-        await writeFile(file, stringify(written, { aliasDuplicateObjects: false }));
-        return file;
-      },
-    );
-    return await run('promtool', ['test', 'rules', ...(await Promise.all(files))]);
+    const files = await Promise.all(tests.map((one, index) => writeTest(folder, one, index)));
+    return await run('promtool', ['test', 'rules', ...files.flat()]);
   } finally {
     await rm(folder, { recursive: true });
   }
+}
+
+async function writeTest(
+  folder: string,
+  { groups, cases }: RuleTest,
+  index: number,
+): Promise<readonly string[]> {
+  const rules = `rules-${index}.yml`;
+  await write(path.join(folder, rules), { groups });
+  return Promise.all(
+    Array.from(
+      Map.groupBy(cases, ({ interval }) => interval),
+      async ([interval, tests]) => {
+        const file = path.join(folder, `tests-${index}-${interval}.yml`);
+        await write(file, {
+          rule_files: [rules],
+          group_eval_order: groups.map(({ name }) => name),
+          evaluation_interval: interval,
+          tests,
+        });
+        return file;
+      },
+    ),
+  );
+}
+
+async function write(file: string, content: unknown): Promise<void> {
+  await writeFile(file, stringify(content, { aliasDuplicateObjects: false }));
 }

@@ -5,6 +5,7 @@ import { readPairs, subjectOf, type RuleCase } from './cases.ts';
 import { CASES } from './every-case.ts';
 import { testRules } from './promtool.ts';
 import { closureOf, readRules, withoutTexts } from './rule-set.ts';
+import { minutesOf, valuesOf } from './samples.ts';
 
 const GROUPS = withoutTexts(readRules());
 /** A bridged gap, and an alert that goes on without data, take 10 minutes each; cases have steps of up to 10. */
@@ -92,27 +93,4 @@ function removed(
       },
     ],
   };
-}
-
-/** `2h5m` -> 125 */
-function minutesOf(time: string): number {
-  const units: Readonly<Record<string, number>> = { m: 1, h: 60, d: 1440 };
-  return Array.from(
-    time.matchAll(/(\d+)([mhd])/g),
-    ([, count, unit = '']) => Number(count) * (units[unit] ?? Number.NaN),
-  ).reduce((sum, minutes) => sum + minutes, 0);
-}
-
-/** `1x2 5+2x1 stale` -> 1, 1, 1, 5, 7, stale */
-function valuesOf(text: string): readonly string[] {
-  const number = String.raw`-?[\d.]+(?:e\d+)?`;
-  const repeated = new RegExp(String.raw`^(${number}|_)(?:\+?(${number}))?x(\d+)$`);
-  return text.split(' ').flatMap((part) => {
-    const [, first, by = '0', times] = repeated.exec(part) ?? [];
-    if (first === undefined) return [part];
-    const steps = [...Array(Number(times)).keys()];
-    return first === '_'
-      ? steps.map(() => first)
-      : [first, ...steps.map((step) => String(Number(first) + (step + 1) * Number(by)))];
-  });
 }
