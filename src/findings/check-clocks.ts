@@ -23,8 +23,10 @@ export const CLOCK_OFFSET: Check = {
       offset: misdated.get(node.id) ?? reportedOffset(node),
     }));
     const worst = Math.max(...offsets.map(({ offset }) => offset));
-    // A node reports the mean to its peers. Example: of four nodes one is 900 ms off, so that the others report 300 ms.
-    const explained = offsets.length < 3 ? 0 : (TOLERANCE * worst) / (offsets.length - 1);
+    const { length: known } = offsets.filter(({ offset }) => Number.isFinite(offset));
+    // A node reports the mean to its peers, as CrdbClockOffsetHigh has it. Example: of four nodes that report one is 900 ms off, so
+    // that the others report 300 ms.
+    const explained = known < 3 ? 0 : (TOLERANCE * worst) / (known - 1);
     const limit = Math.max(observation.thresholds.clock_offset, explained);
     const wrong = offsets.filter(({ offset }) => offset > limit).map(({ id }) => id);
     if (wrong.length === 0) return undefined;

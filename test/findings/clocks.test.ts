@@ -97,6 +97,13 @@ describe('a node whose clock is wrong', () => {
     expect(offsets(-600, 610)).toEqual(off('Nodes 1 and 2', '610 ms'));
     expect(offsets(700, 10, 900, 20)).toEqual(off('Nodes 1 and 3', '900 ms'));
     expect(offsets(150, 190, -199)).toEqual([]);
+    expect(offsets(-450, 225, 225)).toEqual(off('Node 1', '450 ms'));
+  });
+
+  test('is named alone where other nodes report nothing', () => {
+    const live = [-450, 225, 225].map((offset, index) => written(index + 1, NOON - 3, offset));
+    const dead = [4, 5].map((id) => written(id, NOON - 600));
+    expect(textsOf([...live, ...dead])).toContain(off('Node 1', '450 ms')[0]);
   });
 });
 
