@@ -53,10 +53,11 @@ function isRemembered(name: string): boolean {
   return writing.length > 0 && writing.every(({ expr }) => needsHistory(expr));
 }
 
-/** The range of `last_over_time(x[10m])`; Infinity of a range in another unit. */
+/** The range of `last_over_time(x[10m])`, 1 for `[50s]`; Infinity of a range in another unit. */
 function bridgedMinutes(call: string): number {
-  const [, minutes] = /\[(\d+)m\]\s*\)$/.exec(call) ?? [];
-  return minutes === undefined ? Infinity : Number(minutes);
+  const [, count, unit] = /\[(\d+)([ms])\]\s*\)$/.exec(call) ?? [];
+  if (count === undefined) return Infinity;
+  return unit === 's' ? Math.ceil(Number(count) / 60) : Number(count);
 }
 
 function childrenOf({ firstChild }: SyntaxNode): readonly SyntaxNode[] {
