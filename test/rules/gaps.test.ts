@@ -35,7 +35,7 @@ describe.skipIf(!hasProgram('promtool'))('every alert fires', () => {
     },
     {
       title: 'although each third scrape fails',
-      failsAt: (_: number, minute: number, index: number): boolean => index % 3 === 2,
+      failsAt: (_middle: number, _minute: number, index: number): boolean => index % 3 === 2,
     },
   ])('$title', { timeout: 600_000 }, async ({ failsAt }) => {
     const tests = ALERTS.map((rule) => ({
