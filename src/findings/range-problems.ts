@@ -10,7 +10,13 @@ import {
 import { isDown } from './node-problems.ts';
 import type { NodesStatus } from './node-status.ts';
 import { MAX_NAMED } from './problem.ts';
-import type { Problem, ProblemRangeStatus, RangesStatus, RangeStatus } from './status.ts';
+import type {
+  HeldRangeStatus,
+  Problem,
+  ProblemRangeStatus,
+  RangesStatus,
+  RangeStatus,
+} from './status.ts';
 
 const PERSISTENT = { alert: 'CrdbRangeProblemPersistent' } as const;
 /** Short ones are part of splits, lease transfers and rebalancing. */
@@ -123,19 +129,46 @@ export function rangeProblems(
   isApiDown: boolean,
   list?: NodesStatus['list'],
 ): readonly Problem[] {
-  const { problems, oldest, nodes, failedNodes, verification } = ranges;
-  const { unavailable = 0 } = problems;
+  const { nodes, failedNodes } = ranges;
   const isNodeDown = list === undefined || list.some(isDown);
-  const missing = gapProblems(ranges, isNodeDown);
+  const found = [
+    ...gapProblems(ranges, isNodeDown),
+    ...reportedProblems(ranges, isNodeDown, list),
+    ...disputedProblems(ranges),
+    ...servingProblems(ranges),
+    ...leftOverProblems(ranges),
+  ];
+  if (nodes.failed === 0 || isApiDown) return found;
+  const unread: Problem = {
+    key: 'unread nodes',
+    about: 'exporter',
+    nodeIds: failedNodes,
+    alert: 'CrdbRangeScanIncomplete',
+    text: `The ranges of ${nodes.failed} of ${nodes.failed + nodes.scanned} nodes were not read (${formatNodes(failedNodes)}): the counts are lower bounds.`,
+    next: `Check whether these nodes hang; \`crdb-exporter ranges ${failedNodes[0] ?? ''}\` reads one.`,
+  };
+  return [...found, unread];
+}
+
+/** What replicas report, and what descriptors show of the same kind. */
+function reportedProblems(
+  ranges: RangesStatus,
+  isNodeDown: boolean,
+  list: NodesStatus['list'] | undefined,
+): readonly Problem[] {
+  const { oldest, verification } = ranges;
+  const problems = countProblems(ranges);
+  const { unavailable = 0 } = problems;
   const hasLost = verification?.keySpace === 'gap' || (problems['no_live_replica'] ?? 0) > 0;
   const withoutQuorum = idsWithoutQuorum(oldest);
-  const reported = Object.entries(PROBLEM_ISSUES).flatMap(([problem, { what, ...issue }]) => {
+  return Object.entries(PROBLEM_ISSUES).flatMap(([problem, { what, ...issue }]) => {
     const count = problems[problem] ?? 0;
     if (count === 0) return [];
-    const listed = oldest.filter((range) => range.problem === problem);
+    const listed = oldest.filter((range) => range.problem === problem && !range.isDisputed);
     const system = OUTAGES.includes(problem) ? listed.filter(isSystemRange) : [];
     const named = [...new Set([...system, ...listed])].slice(0, MAX_NAMED);
-    const more = count > named.length ? [`${formatCount(count - named.length)} more`] : [];
+    const left = named.length > 0 ? count - named.length : 0;
+    const more = left > 0 ? [`${formatCount(left)} more`] : [];
     const places = formatList([...named.map(describePosition), ...more]);
     // One or two nodes cannot hold three replicas: that has no alert.
     const isSmall = problem === 'underreplicated' && (list?.length ?? Infinity) < 3;
@@ -144,6 +177,8 @@ export function rangeProblems(
       problem === 'unavailable' && hasLost
         ? `${formatCount(count)} other ${plural(count, 'range', 'ranges')}`
         : formatRanges(count);
+    const unreported =
+      problem === 'unavailable' ? describeUnreported(ranges.withoutQuorum, count) : '';
     // The ranges that serve nothing have a problem of their own: a replica is stuck beside others that serve.
     const isStuck = STUCK.includes(problem) && verification !== undefined;
     // Without a quorum there is no leader and no lease.
@@ -156,24 +191,13 @@ export function rangeProblems(
         key: `ranges ${problem}`,
         about: 'ranges' as const,
         ...(isSmall && { alert: undefined, level: 'info' as const }),
-        text: `${system.length > 0 ? SYSTEM_OUTAGE : ''}${counted} ${what}. ${places}.`,
+        text: `${system.length > 0 ? SYSTEM_OUTAGE : ''}${counted} ${what}.${places === '' ? '' : ` ${places}.`}${unreported}`,
         next: adviseProblem(problem, issue.next, isNodeDown),
         since: listed[0]?.firstSeenAt,
         rangeIds: named.map(({ rangeId }) => rangeId),
       },
     ];
   });
-  const found = [...missing, ...reported, ...servingProblems(ranges)];
-  if (nodes.failed === 0 || isApiDown) return found;
-  const unread: Problem = {
-    key: 'unread nodes',
-    about: 'exporter',
-    nodeIds: failedNodes,
-    alert: 'CrdbRangeScanIncomplete',
-    text: `The ranges of ${nodes.failed} of ${nodes.failed + nodes.scanned} nodes were not read (${formatNodes(failedNodes)}): the counts are lower bounds.`,
-    next: `Check whether these nodes hang; \`crdb-exporter ranges ${failedNodes[0] ?? ''}\` reads one.`,
-  };
-  return [...found, unread];
 }
 
 /**
@@ -204,10 +228,79 @@ function gapProblems({ verification }: RangesStatus, isNodeDown: boolean): reado
   ];
 }
 
+/**
+ * The ranges by problem: those that no node reports as unavailable are without a quorum, too, and those that only nodes without their
+ * lease report have a problem of their own.
+ */
+export function countProblems({
+  problems,
+  disputed,
+  withoutQuorum,
+}: RangesStatus): RangesStatus['problems'] {
+  const { unavailable = 0 } = problems;
+  const count = unavailable - (disputed?.ranges ?? 0) + withoutQuorum.unreportedRanges;
+  return { ...problems, unavailable: count };
+}
+
+/** How many of these ranges no node reports. */
+function describeUnreported(
+  { unreportedRanges: unreported }: RangesStatus['withoutQuorum'],
+  count: number,
+): string {
+  if (unreported === 0) return '';
+  const which = unreported < count ? ` ${formatCount(unreported)} of them` : '';
+  return ` No node reports${which === '' ? ' it' : which}: by the descriptors no majority of the voters is live.`;
+}
+
+/** What only some nodes claim, while the holders of the leases serve: their view of the others is in question, and not the disks. */
+function disputedProblems({ disputed, oldest }: RangesStatus): readonly Problem[] {
+  if (disputed === undefined) return [];
+  const { ranges, nodeIds } = disputed;
+  const listed = oldest.filter(({ isDisputed }) => isDisputed);
+  const named = listed.slice(0, MAX_NAMED);
+  const left = ranges - named.length;
+  const more = left > 0 ? [`${formatCount(left)} more`] : [];
+  const them = plural(nodeIds.length, 'it', 'them');
+  return [
+    {
+      key: 'ranges disputed',
+      about: 'ranges',
+      alert: 'CrdbRangesUnavailable',
+      text: `Only ${formatNodes(nodeIds)} ${plural(nodeIds.length, 'reports', 'report')} ${formatRanges(ranges)} as without a quorum of replicas: the holders of their leases list them without that, and all of their voters are live. ${formatList([...named.map(nameRange), ...more])}.`,
+      next: `Check ${formatNodes(nodeIds)}: whether ${plural(nodeIds.length, 'it reaches', 'they reach')} all others (\`crdb-exporter network\`), ${plural(nodeIds.length, 'its', 'their')} log and ${plural(nodeIds.length, 'its', 'their')} clock. Stop no other node before that: if ${them} alone is right, these ranges have a quorum only just.`,
+      since: listed[0]?.firstSeenAt,
+      nodeIds,
+      rangeIds: named.map(({ rangeId }) => rangeId),
+    },
+  ];
+}
+
+/** Replicas that merges left behind, by range. */
+function leftOverProblems({ verification }: RangesStatus): readonly Problem[] {
+  const { leftOver = [] } = verification ?? {};
+  if (leftOver.length === 0) return [];
+  const shown = leftOver.slice(0, MAX_NAMED);
+  const places = shown.map((range) => `${nameHeld(range)} on ${formatNodes(range.nodeIds)}`);
+  const left = leftOver.length - shown.length;
+  const more = left > 0 ? [`${formatCount(left)} more`] : [];
+  const nodeIds = [...new Set(leftOver.flatMap((range) => range.nodeIds))];
+  return [
+    {
+      key: 'ranges left over',
+      about: 'ranges',
+      level: 'info',
+      text: `${formatRanges(leftOver.length)} ${plural(leftOver.length, 'is', 'are')} left over from merges: ${formatList([...places, ...more])}. They serve no key, whatever their replicas report: other ranges cover all keys without them.`,
+      next: 'Nothing is lost and nothing waits. The node removes such replicas by itself, mostly within minutes; its log says why if they stay.',
+      nodeIds: nodeIds.toSorted((a, b) => a - b),
+      rangeIds: shown.map(({ rangeId }) => rangeId),
+    },
+  ];
+}
+
 /** Ranges that serve nothing although they have a quorum, with the replicas that report it, and descriptors that the server refuses. */
-function servingProblems({ problems, verification, oldest }: RangesStatus): readonly Problem[] {
-  const { servingNothing = 0, descriptors, reason } = verification ?? {};
-  const count = servingNothing - (problems['unavailable'] ?? 0);
+function servingProblems({ verification, oldest }: RangesStatus): readonly Problem[] {
+  const { stuck: count = 0, servingNothingAtLeast, descriptors, reason } = verification ?? {};
+  const least = servingNothingAtLeast ? 'At least ' : '';
   const withoutQuorum = idsWithoutQuorum(oldest);
   const listed = oldest.filter(
     ({ problem, rangeId }) => STUCK.includes(problem) && !withoutQuorum.has(rangeId),
@@ -220,7 +313,7 @@ function servingProblems({ problems, verification, oldest }: RangesStatus): read
     key: 'ranges serving nothing',
     about: 'ranges',
     alert: 'CrdbRangesWithoutLease',
-    text: `${formatRanges(count)} ${plural(count, 'serves', 'serve')} nothing: requests wait or fail.${first === undefined ? '' : ` Reported by ${places}.`}`,
+    text: `${least}${formatRanges(count)} ${plural(count, 'serves', 'serve')} nothing: requests wait or fail.${first === undefined ? '' : ` Reported by ${places}.`}`,
     next: 'Check the nodes that hold their replicas for missed heartbeats and stalled disks, and the network between them.',
     since: first?.firstSeenAt,
     rangeIds: shown.map(({ rangeId }) => rangeId),
@@ -237,7 +330,9 @@ function servingProblems({ problems, verification, oldest }: RangesStatus): read
 
 /** The listed ranges that are unavailable. */
 function idsWithoutQuorum(oldest: RangesStatus['oldest']): ReadonlySet<number> {
-  const unavailable = oldest.filter(({ problem }) => problem === 'unavailable');
+  const unavailable = oldest.filter(
+    ({ problem, isDisputed }) => problem === 'unavailable' && !isDisputed,
+  );
   return new Set(unavailable.map(({ rangeId }) => rangeId));
 }
 
@@ -254,6 +349,11 @@ export function nameRange(range: RangeStatus): string {
   const name = systemRangeName(range);
   if (name !== undefined) return `r${rangeId} (${name})`;
   return table === '' ? `r${rangeId}` : `r${rangeId} of ${formatTables(range)}`;
+}
+
+/** `r12 of movr.public.rides`. */
+function nameHeld({ rangeId, table }: HeldRangeStatus): string {
+  return table === '' ? `r${rangeId}` : `r${rangeId} of ${table}`;
 }
 
 /** The first ranges of a cluster, by id: all requests need them. */

@@ -1,17 +1,20 @@
 import {
   labelOfTable,
   tableLabels,
+  tableOf,
   UNKNOWN_TABLE,
   lastTableLabel,
 } from '../collectors/ranges/replica.ts';
 import type {
   ClusterScan,
   Dependence,
+  HeldRange,
   ListedRange,
   RangesResult,
 } from '../collectors/ranges/scan-result.ts';
 import type { TablesResult } from '../collectors/tables/collector.ts';
 import { toTime } from '../format.ts';
+import { sum } from '../numbers.ts';
 import { PROBLEMS } from '../vocabulary.ts';
 import { describeUnverified } from './safe-to-stop.ts';
 import type {
@@ -33,6 +36,7 @@ export function readRanges(
   downNodes: readonly number[] = [],
   scanCheck?: ScanCheck,
 ): RangesStatus {
+  const disputed = summary?.cluster?.disputed;
   const found = [...(summary?.problems ?? [])].filter(([, { ranges }]) => ranges > 0);
   const oldest = found.flatMap(([problem, { listed }]) =>
     listed.map((range) => ({
@@ -40,6 +44,8 @@ export function readRanges(
       ...describeRange(range, tables),
       firstSeenAt: toTime(range.firstSeenSeconds * 1000) ?? '',
       lastNodes: range.lastNodes,
+      ...(problem === 'unavailable' &&
+        disputed?.rangeIds.has(range.rangeId) && { isDisputed: true as const }),
     })),
   );
   const read = new Set(scanned.map(({ nodeId }) => nodeId));
@@ -53,9 +59,13 @@ export function readRanges(
     problems: Object.fromEntries(found.map(([problem, { ranges }]) => [problem, ranges])),
     tables: summary === undefined ? [] : readTables(summary, tables),
     withoutQuorum: readTablesWithoutQuorum(summary, tables),
+    disputed:
+      disputed === undefined || disputed.rangeIds.size === 0
+        ? undefined
+        : { ranges: disputed.rangeIds.size, nodeIds: disputed.nodeIds },
     dependent:
       downSinceScan.length > 0 || dependence === undefined ? undefined : readDependent(dependence),
-    verification: summary?.cluster && readVerification(summary.cluster),
+    verification: summary?.cluster && readVerification(summary.cluster, tables),
     oldest: oldest.toSorted((a, b) => Date.parse(a.firstSeenAt) - Date.parse(b.firstSeenAt)),
     hottest: (summary?.hot ?? [])
       .filter(({ queries, cpuSeconds = 0 }) => queries > 0 || cpuSeconds > 0)
@@ -68,53 +78,80 @@ export function readRanges(
   };
 }
 
-function readVerification(cluster: ClusterScan): VerificationStatus {
-  const { unverified, servingNothing, keySpace, descriptors, lost } = cluster;
+function readVerification(
+  cluster: ClusterScan,
+  tables: TablesResult | undefined,
+): VerificationStatus {
+  const { unverified, servingNothing, isServingBound, keySpace, descriptors, lost } = cluster;
   const { state, due, perMinute } = descriptors;
-  const incomplete = keySpace.isGapConfirmed ? 'gap' : 'incomplete';
+  const describe = (ranges: readonly HeldRange[]) =>
+    ranges.map(({ rangeId, nodeIds, tableIndex = 0 }) => {
+      const { table_id: id, index_id: index } = tableLabels(tableIndex);
+      return { rangeId, nodeIds, table: tables?.names.get(id) ?? id, index };
+    });
   return {
     unverified,
     reason: describeUnverified(cluster),
     due,
     perMinute: perMinute && Math.round(perMinute),
     descriptors: state,
-    keySpace: keySpace.isComplete ? 'complete' : incomplete,
+    keySpace: keySpaceOf(keySpace),
     servingNothing,
+    servingNothingAtLeast: isServingBound || undefined,
+    stuck: cluster.stuck,
+    leftOver: describe(cluster.leftOver),
+    overlapping: describe(keySpace.overlapping),
     lost,
   };
 }
 
+function keySpaceOf({
+  isComplete,
+  isGapConfirmed,
+  overlapping,
+}: ClusterScan['keySpace']): VerificationStatus['keySpace'] {
+  if (isComplete) return 'complete';
+  if (overlapping.length > 0) return 'overlap';
+  return isGapConfirmed ? 'gap' : 'incomplete';
+}
+
 /**
- * Example: 3 unavailable ranges of table 104 and a lost one of it are 4 ranges; lost ones beyond the list have no table. Of
- * 5 ranges that have no majority by their descriptors, 3 are reported as unavailable: the other 2 may belong to any table.
+ * Example: 3 unavailable ranges of table 104, one that no node reports although no majority of its voters is live, and a lost one
+ * of it are 5 ranges. Lost ones beyond the list may belong to any table. Ranges that only nodes without their lease report are not
+ * among them.
  */
 function readTablesWithoutQuorum(
   summary: RangesResult['summary'],
   tables: TablesResult | undefined,
 ): TablesWithoutQuorum {
-  const counts = new Map<string, number>();
-  const count = (id: string, ranges: number) => counts.set(id, (counts.get(id) ?? 0) + ranges);
-  for (const [id, byProblem] of summary?.problemsByTable ?? []) {
-    const isKnown = id !== 0 && id !== UNKNOWN_TABLE;
-    count(isKnown ? labelOfTable(id) : '', byProblem[PROBLEMS.indexOf('unavailable')] ?? 0);
+  const { unreported = new Map<number, number>(), disputed } = summary?.cluster ?? {};
+  const counts = new Map<number, number>();
+  const count = (table: number, ranges: number) =>
+    counts.set(table, (counts.get(table) ?? 0) + ranges);
+  for (const [table, byProblem] of summary?.problemsByTable ?? []) {
+    const unavailable = byProblem[PROBLEMS.indexOf('unavailable')] ?? 0;
+    count(table, unavailable - (disputed?.byTable.get(table) ?? 0));
   }
+  for (const [table, ranges] of unreported) count(table, ranges);
   const { ranges: lost, listed } = summary?.problems.get('no_live_replica') ?? {
     ranges: 0,
     listed: [],
   };
-  for (const { tableIndex } of listed) count(tableLabels(tableIndex).table_id, 1);
-  count('', Math.max(0, lost - listed.length));
-  const domains = [...(summary?.cluster?.dependence?.nodes.values() ?? [])];
-  const without = domains.reduce((most, domain) => Math.max(most, domain.withoutQuorum), 0);
-  const unnamedRanges = Math.max(0, without - (summary?.problems.get('unavailable')?.ranges ?? 0));
-  count('', unnamedRanges);
-  const damaged = [...counts].filter(([id, ranges]) => id !== '' && ranges > 0);
+  for (const { tableIndex } of listed) count(tableOf(tableIndex), 1);
+  count(UNKNOWN_TABLE, Math.max(0, lost - listed.length));
+  const damaged = [...counts].filter(
+    ([table, ranges]) => table !== 0 && table !== UNKNOWN_TABLE && ranges > 0,
+  );
   return {
     tables: damaged
-      .map(([id, ranges]) => ({ id, name: tables?.names.get(id), ranges }))
+      .map(([table, ranges]) => {
+        const id = labelOfTable(table);
+        return { id, name: tables?.names.get(id), ranges };
+      })
       .toSorted((a, b) => b.ranges - a.ranges),
-    otherRanges: counts.get('') ?? 0,
-    unnamedRanges,
+    otherRanges: counts.get(0) ?? 0,
+    unnamedRanges: counts.get(UNKNOWN_TABLE) ?? 0,
+    unreportedRanges: sum([...unreported.values()]),
   };
 }
 

@@ -1,7 +1,14 @@
 import { livenessOf, REACHABLE } from '../cockroach/node.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import type { ClusterScan, NodeDomain, RangesResult } from '../collectors/ranges/scan-result.ts';
-import { formatCount, formatDuration, formatNodes, formatRanges, plural } from '../format.ts';
+import {
+  formatCount,
+  formatDuration,
+  formatList,
+  formatNodes,
+  formatRanges,
+  plural,
+} from '../format.ts';
 import { sum } from '../numbers.ts';
 import type { Poller } from '../polling/poller.ts';
 import type { LivenessStatus } from '../vocabulary.ts';
@@ -129,7 +136,9 @@ export function decideSafeToStop(evidence: StopEvidence): SafeToStopStatus {
     const refusal =
       shared ??
       describeLoss(cluster.dependence?.nodes.get(nodeId)) ??
-      (status === 'decommissioning' ? describeLeaving(replicas()) : undefined);
+      (status === 'decommissioning'
+        ? describeLeaving(replicas(), isUnnamed(cluster, nodeId))
+        : undefined);
     if (refusal !== undefined) return { nodeId, answer: 'no', reason: refusal };
     return doubt === undefined
       ? { nodeId, answer: 'yes' }
@@ -147,14 +156,19 @@ export function decideSafeToStop(evidence: StopEvidence): SafeToStopStatus {
 function findDamage({ summary }: RangesResult): string | undefined {
   const { cluster } = summary ?? {};
   const unavailable = summary?.problems.get('unavailable')?.ranges ?? 0;
-  const domains = [...(cluster?.dependence?.nodes.values() ?? [])];
-  if (unavailable > 0 || domains.some(({ withoutQuorum }) => withoutQuorum > 0))
-    return 'ranges are without a quorum';
-  const { lost = 0, keySpace, servingNothing = 0 } = cluster ?? {};
+  const { lost = 0, keySpace, servingNothing = 0, disputed } = cluster ?? {};
+  const claimed = disputed?.rangeIds.size ?? 0;
+  const unreported = cluster === undefined ? 0 : sum([...cluster.unreported.values()]);
+  if (unavailable > claimed || unreported > 0) return 'ranges are without a quorum';
   if (lost > 0) return `${formatRanges(lost)} ${plural(lost, 'has', 'have')} no live replica`;
   if (keySpace?.isGapConfirmed) return 'ranges are missing that no node reports';
-  if (servingNothing === 0) return undefined;
-  return `${formatRanges(servingNothing)} ${plural(servingNothing, 'serves', 'serve')} nothing`;
+  if (servingNothing > 0) {
+    const least = cluster?.isServingBound ? 'at least ' : '';
+    return `${least}${formatRanges(servingNothing)} ${plural(servingNothing, 'serves', 'serve')} nothing`;
+  }
+  if (disputed === undefined || claimed === 0) return undefined;
+  const report = plural(disputed.nodeIds.length, 'reports', 'report');
+  return `only ${formatNodes(disputed.nodeIds)} ${report} ranges as without a quorum`;
 }
 
 /** Nothing while fewer nodes than `least` are draining: a node that drains alone may stop. */
@@ -170,11 +184,17 @@ function describeLoss({ quorum = 0, allReplicas = 0 }: Partial<NodeDomain> = {})
   return `${formatRanges(allReplicas)} would lose the last live replica`;
 }
 
-/** A node that is being decommissioned leaves when it has no replica any more. */
-function describeLeaving(replicas: number): string | undefined {
+/** A node that is being decommissioned leaves when it has no replica any more; the server removes those that no descriptor names. */
+function describeLeaving(replicas: number, areUnnamed: boolean): string | undefined {
   if (replicas === 0) return undefined;
   const text = plural(replicas, 'replica has', 'replicas have');
-  return `${formatCount(replicas)} ${text} not left it yet`;
+  const unnamed = `; no descriptor names ${plural(replicas, 'it', 'them')}`;
+  return `${formatCount(replicas)} ${text} not left it yet${areUnnamed ? unnamed : ''}`;
+}
+
+/** Whether all ranges are verified, and no descriptor names the node. */
+function isUnnamed({ unverified, dependence }: ClusterScan, nodeId: number): boolean {
+  return unverified === 0 && dependence?.nodes.get(nodeId)?.named === 0;
 }
 
 /** The first reason why nobody can say yes. */
@@ -216,7 +236,24 @@ function findScanDoubt({ scan, statuses }: StopEvidence): string | undefined {
     return `${formatNodes(gone)} went down after the last range scan; the next one tells more`;
   const unverified = describeUnverified(summary.cluster);
   if (unverified !== undefined || summary.cluster.keySpace.isComplete) return unverified;
+  const { overlapping } = summary.cluster.keySpace;
+  if (overlapping.length > 0)
+    return `${formatHeld(overlapping)} ${plural(overlapping.length, 'lies', 'lie')} over the keys of other ranges: which of them are real is not known`;
   return 'the keys of the ranges that were read do not join: ranges may be missing that no node reports';
+}
+
+/** Ranges that are named; of more the number. */
+const MAX_HELD = 3;
+
+/** `r12 on node 2, r13 on nodes 2 and 3 and 4 more`. */
+export function formatHeld(
+  ranges: readonly { readonly rangeId: number; readonly nodeIds: readonly number[] }[],
+): string {
+  const named = ranges
+    .slice(0, MAX_HELD)
+    .map(({ rangeId, nodeIds }) => `r${rangeId} on ${formatNodes(nodeIds)}`);
+  const left = ranges.length - named.length;
+  return formatList(left > 0 ? [...named, `${formatCount(left)} more`] : named);
 }
 
 /** Why replicas are not verified, and until when; undefined when all are. */

@@ -159,6 +159,8 @@ export interface RangesStatus {
   readonly problems: Readonly<Record<string, number>>;
   readonly tables: readonly TableStatus[];
   readonly withoutQuorum: TablesWithoutQuorum;
+  /** Ranges that only these nodes report as unavailable, while the holders of their leases serve them; undefined without any. */
+  readonly disputed?: { readonly ranges: number; readonly nodeIds: readonly number[] } | undefined;
   readonly dependent: readonly DependentRanges[] | undefined;
   /** What the scan proves of the cluster as a whole; undefined where this exporter did not read every node that is up. */
   readonly verification: VerificationStatus | undefined;
@@ -190,12 +192,28 @@ export interface VerificationStatus {
   readonly perMinute: number | undefined;
   /** Whether the server gives descriptors. */
   readonly descriptors: 'read' | 'refused' | 'disabled';
-  /** complete: no range is missing. gap: three scans in a row ended with the same gap. */
-  readonly keySpace: 'complete' | 'incomplete' | 'gap';
+  /**
+   * complete: no range is missing. overlap: nothing is missing if all ranges without `overlapping` are real. gap: three scans in
+   * a row ended with the same gap.
+   */
+  readonly keySpace: 'complete' | 'overlap' | 'incomplete' | 'gap';
   /** Ranges that serve nothing now. */
   readonly servingNothing: number;
+  /** It is a lower bound: more replicas report it than are asked a second time. */
+  readonly servingNothingAtLeast?: true | undefined;
+  /** Of these, ranges that are neither without a quorum nor reported as unavailable. */
+  readonly stuck: number;
+  /** Ranges of which a merge left replicas behind: they serve no key. */
+  readonly leftOver: readonly HeldRangeStatus[];
+  /** Ranges without which the others join, while it is not known which of them are real. */
+  readonly overlapping: readonly HeldRangeStatus[];
   /** Ranges that no live node reports; undefined while it is not known. */
   readonly lost: number | undefined;
+}
+
+/** A range and the nodes that report it. */
+export interface HeldRangeStatus extends Pick<RangeStatus, 'rangeId' | 'table' | 'index'> {
+  readonly nodeIds: readonly number[];
 }
 
 export interface RangeStatus {
@@ -215,6 +233,8 @@ export interface ProblemRangeStatus extends RangeStatus {
   readonly firstSeenAt: string;
   /** The nodes of its last descriptor, voters first; only of a range without a live replica. */
   readonly lastNodes?: readonly number[] | undefined;
+  /** Only nodes without its lease report it as unavailable. */
+  readonly isDisputed?: true | undefined;
 }
 
 export interface HotRangeStatus extends RangeStatus {
@@ -236,10 +256,12 @@ export interface TableStatus {
 /** Whose requests fail or wait: tables with ranges that have no quorum or no live replica. */
 export interface TablesWithoutQuorum {
   readonly tables: readonly Pick<TableStatus, 'id' | 'name' | 'ranges'>[];
-  /** Ranges outside of tables, and those whose table is not known. */
+  /** Ranges outside of tables. */
   readonly otherRanges: number;
-  /** Of these, ranges that only descriptors show: they may belong to any table. */
+  /** Ranges whose table is not known: they may belong to any. */
   readonly unnamedRanges: number;
+  /** Of all of these, ranges that no node reports as unavailable: their descriptors show that no majority is live. */
+  readonly unreportedRanges: number;
 }
 
 /** The ranges that depend on a node or on a locality: what would happen to them if it stopped now. */

@@ -31,13 +31,16 @@ function scanOf(ids: readonly number[], localities: ReadonlySet<string>): Cluste
     servingNothing: 0,
     stuck: 0,
     unreported: new Map(),
-    disputed: { rangeIds: new Set(), nodeIds: [] },
+    disputed: { rangeIds: new Set(), byTable: new Map(), nodeIds: [] },
     isServingBound: false,
     leftOver: [],
     keySpace: { isComplete: true, isGapConfirmed: false, overlapping: [] },
     dependence: {
       nodes: new Map(
-        live.map((id) => [id, { quorum: id === 1 ? 7 : 0, allReplicas: 0, withoutQuorum: 0 }]),
+        live.map((id) => [
+          id,
+          { quorum: id === 1 ? 7 : 0, allReplicas: 0, withoutQuorum: 0, named: 0 },
+        ]),
       ),
       localities: Array.from(localities, (locality) => ({
         tier: 'tier0',

@@ -104,6 +104,19 @@ const SAFE: readonly (World & { readonly nodes: readonly number[] })[] = [
       ),
     nodes: [3, 4, 5],
   },
+  {
+    title: 'merges left replicas behind that report what they can',
+    open: () =>
+      openChanged(
+        5,
+        ({ world }) => {
+          world.leaveBehind(40, [2], { problems: ['unavailable', 'no_raft_leader'] });
+          world.leaveBehind(20, [3], { knowsLease: true });
+        },
+        { placed: [1, 2, 3] },
+      ),
+    nodes: [1, 2, 3, 4, 5],
+  },
   { title: 'the scan is nearly too old', open: () => openAged(1_220), nodes: [1, 2, 3] },
 ];
 
@@ -114,6 +127,19 @@ function loseQuorum({ world }: Simulator): void {
 
 /** Worlds in which no node may stop. */
 const UNSAFE: readonly (World & { readonly reason: string })[] = [
+  {
+    title: 'one follower claims that a range has no quorum',
+    open: () =>
+      openChanged(
+        5,
+        (simulator) => {
+          const node = simulator.truth().nodes.find(({ nodeId }) => nodeId === 3);
+          simulator.world.setProblem(12, 'unavailable', true, node?.storeIds[0]);
+        },
+        { placed: [1, 2, 3] },
+      ),
+    reason: 'only node 3 reports ranges as without a quorum',
+  },
   {
     title: 'all ranges have lost their quorum, and one node is left',
     open: () => openChanged(3, loseQuorum),

@@ -17,12 +17,14 @@ const COMPLETE: ClusterScan = {
   servingNothing: 0,
   stuck: 0,
   unreported: new Map(),
-  disputed: { rangeIds: new Set(), nodeIds: [] },
+  disputed: { rangeIds: new Set(), byTable: new Map(), nodeIds: [] },
   isServingBound: false,
   leftOver: [],
   keySpace: { isComplete: true, isGapConfirmed: false, overlapping: [] },
   dependence: {
-    nodes: new Map([1, 2, 3].map((id) => [id, { quorum: 0, allReplicas: 0, withoutQuorum: 0 }])),
+    nodes: new Map(
+      [1, 2, 3].map((id) => [id, { quorum: 0, allReplicas: 0, withoutQuorum: 0, named: 0 }]),
+    ),
     localities: [],
     downReplicas: new Map([[4, 0]]),
     mostVoters: 0,
@@ -63,27 +65,39 @@ function evidenceOf({ cluster = {}, scan, reachability, ...given }: Given): Stop
 function dependOn(id: number, more: object): Partial<ClusterScan> {
   const { dependence } = COMPLETE;
   if (dependence === undefined) return {};
-  const domain = { quorum: 0, allReplicas: 0, withoutQuorum: 0, ...more };
+  const domain = { quorum: 0, allReplicas: 0, withoutQuorum: 0, named: 0, ...more };
   const nodes = new Map([...dependence.nodes, [id, domain] as const]);
   return { dependence: { ...dependence, nodes } };
 }
 
+/** Node 3 reports range 7 as unavailable, and the holder of its lease does not. */
+const DISPUTED: Partial<ClusterScan> = {
+  ...dependOn(1, { withoutQuorum: 1 }),
+  disputed: { rangeIds: new Set([7]), byTable: new Map([[104, 1]]), nodeIds: [3] },
+};
+
 /** Each reason with what causes it, in the order in which they count. */
 const REASONS: readonly (readonly [reason: string, answer: 'no' | 'unknown', given: Given])[] = [
-  ['ranges are without a quorum', 'no', { cluster: dependOn(1, { withoutQuorum: 1 }) }],
+  ['ranges are without a quorum', 'no', { cluster: { unreported: new Map([[104, 1]]) } }],
   ['2 ranges have no live replica', 'no', { cluster: { lost: 2 } }],
   [
     'ranges are missing that no node reports',
     'no',
     { cluster: { keySpace: { isComplete: false, isGapConfirmed: true, overlapping: [] } } },
   ],
-  ['1 range serves nothing', 'no', { cluster: { servingNothing: 1 } }],
+  ['1 range serves nothing', 'no', { cluster: { servingNothing: 1, isServingBound: false } }],
+  [
+    'at least 1,000 ranges serve nothing',
+    'no',
+    { cluster: { servingNothing: 1_000, isServingBound: true } },
+  ],
+  ['only node 3 reports ranges as without a quorum', 'no', { cluster: DISPUTED }],
   ['node 2 is draining', 'no', { statuses: ['live', 'draining', 'live', 'dead'] }],
   ['3 ranges would lose the quorum', 'no', { cluster: dependOn(1, { quorum: 3 }) }],
   [
     '21 replicas have not left it yet',
     'no',
-    { statuses: ['decommissioning', 'live', 'live', 'dead'] },
+    { statuses: ['decommissioning', 'live', 'live', 'dead'], cluster: dependOn(1, { named: 1 }) },
   ],
   ['the last range scan ended 2 min 41 s ago', 'unknown', { scan: { ageSeconds: 161 } }],
   [
@@ -96,6 +110,19 @@ const REASONS: readonly (readonly [reason: string, answer: 'no' | 'unknown', giv
     'the keys of the ranges that were read do not join: ranges may be missing that no node reports',
     'unknown',
     { cluster: { keySpace: { isComplete: false, isGapConfirmed: false, overlapping: [] } } },
+  ],
+  [
+    'r9 on node 2 lies over the keys of other ranges: which of them are real is not known',
+    'unknown',
+    {
+      cluster: {
+        keySpace: {
+          isComplete: false,
+          isGapConfirmed: false,
+          overlapping: [{ rangeId: 9, nodeIds: [2], tableIndex: 0 }],
+        },
+      },
+    },
   ],
   [
     'nodes 1 and 2 do not reach each other',
@@ -188,15 +215,41 @@ describe('unverified ranges', () => {
   });
 });
 
+function leaving(cluster: Partial<ClusterScan>): string | undefined {
+  const statuses = ['decommissioning', 'live', 'live', 'dead'] as const;
+  return decideSafeToStop(evidenceOf({ statuses, cluster })).decisions[0]?.reason;
+}
+
+test('replicas on a node that leaves wait for the server alone, where no descriptor names them', () => {
+  expect(leaving({})).toBe('21 replicas have not left it yet; no descriptor names them');
+  for (const cluster of [{ unverified: 1 }, { dependence: undefined }, dependOn(1, { named: 1 })])
+    expect(leaving(cluster)).toBe('21 replicas have not left it yet');
+});
+
 describe('ranges without a quorum and the tables that have them', () => {
-  test('are from one source: what descriptors alone show may belong to any table', () => {
-    const { withoutQuorum } = readRanges(scanOf(dependOn(2, { withoutQuorum: 5 })), undefined);
-    expect(withoutQuorum).toEqual({ tables: [], otherRanges: 5, unnamedRanges: 5 });
+  test('are from one source: those that no node reports have their tables, too', () => {
+    const unreported = new Map([
+      [104, 3],
+      [0, 1],
+      [-1, 2],
+    ]);
+    const { withoutQuorum } = readRanges(scanOf({ unreported }), undefined);
+    expect(withoutQuorum).toEqual({
+      tables: [{ id: '104', name: undefined, ranges: 3 }],
+      otherRanges: 1,
+      unnamedRanges: 2,
+      unreportedRanges: 6,
+    });
   });
 
   test('are none while replicas are not verified', () => {
     const { withoutQuorum } = readRanges(scanOf({ unverified: 5 }), undefined);
-    expect(withoutQuorum).toEqual({ tables: [], otherRanges: 0, unnamedRanges: 0 });
+    expect(withoutQuorum).toEqual({
+      tables: [],
+      otherRanges: 0,
+      unnamedRanges: 0,
+      unreportedRanges: 0,
+    });
   });
 });
 

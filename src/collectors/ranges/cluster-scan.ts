@@ -53,7 +53,11 @@ export async function endClusterScan(
     servingNothing: judged.servingNothing,
     stuck: judged.stuck,
     unreported: sumByTable(known, judged.unreported),
-    disputed: { rangeIds: judged.disputed, nodeIds: claimantsOf(known, judged.disputed) },
+    disputed: {
+      rangeIds: judged.disputed,
+      byTable: sumByTable(known, judged.disputedByTable),
+      nodeIds: claimantsOf(known, judged.disputed),
+    },
     isServingBound: judged.unconfirmed > 0,
     leftOver: held(leftOver),
     keySpace: {

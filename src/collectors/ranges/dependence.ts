@@ -45,7 +45,13 @@ export class DependenceCounter implements Dependence {
     const byPrefix = new Map<string, CountedLocality>();
     for (const nodeId of toScan) {
       const domains = localityDomains(localities.get(nodeId) ?? [], byPrefix);
-      const node: LiveNode = { quorum: 0, allReplicas: 0, withoutQuorum: 0, localities: domains };
+      const node: LiveNode = {
+        quorum: 0,
+        allReplicas: 0,
+        withoutQuorum: 0,
+        named: 0,
+        localities: domains,
+      };
       nodes.set(nodeId, node);
       this.#live[nodeId] = node;
     }
@@ -75,6 +81,7 @@ export class DependenceCounter implements Dependence {
       if ((seen & bit) === 0) {
         const mask = placesOf(range.nodes, place);
         seen |= mask;
+        node.named += 1;
         if (isWithout) node.withoutQuorum += 1;
         if (hasQuorum && !keepsMajority(range, mask)) node.quorum += 1;
         if (losesAll(range, mask)) node.allReplicas += 1;

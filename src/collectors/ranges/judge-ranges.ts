@@ -55,6 +55,8 @@ export interface JudgedRanges {
   readonly unreported: ReadonlyMap<number, number>;
   /** Ids of ranges that only replicas without the lease report as unavailable, while all voters are live and the holder serves. */
   readonly disputed: ReadonlySet<number>;
+  /** Number of these, by number of the table index. */
+  readonly disputedByTable: ReadonlyMap<number, number>;
   /** Reported ranges that serve nothing by a replica that was not asked a second time. */
   readonly unconfirmed: number;
   readonly lost: readonly LostRange[];
@@ -76,6 +78,7 @@ export function* judgeRanges(scan: CompleteScan): Work<JudgedRanges> {
     stuck: 0,
     unreported: new Map<number, number>(),
     disputed: new Set<number>(),
+    disputedByTable: new Map<number, number>(),
     unconfirmed: 0,
     lost: [] as LostRange[],
     lostCount: 0,
@@ -113,6 +116,7 @@ type Counts = { -readonly [Name in keyof JudgedRanges]: JudgedRanges[Name] } & {
   lost: LostRange[];
   unreported: Map<number, number>;
   disputed: Set<number>;
+  disputedByTable: Map<number, number>;
 };
 
 function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void {
@@ -158,12 +162,11 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
       isUnavailable,
     });
     servesNothing ||= range.serving !== range.held && !hasQuorum;
-    if (!hasQuorum && !isUnavailable) {
-      const index = tableIndexes[slot] ?? 0;
-      judged.unreported.set(index, 1 + (judged.unreported.get(index) ?? 0));
-    }
-    if (isUnavailable && !servesNothing && isDisputed(scan, slot, range))
+    if (!hasQuorum && !isUnavailable) increase(judged.unreported, tableIndexes[slot] ?? 0);
+    if (isUnavailable && !servesNothing && isDisputed(scan, slot, range)) {
       judged.disputed.add(ids[slot] ?? 0);
+      increase(judged.disputedByTable, tableIndexes[slot] ?? 0);
+    }
   } else if (scan.overlapping.has(slot)) {
     // It may be left over: that it is not verified is all that is known.
     return;
@@ -171,6 +174,10 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   if (!servesNothing) return;
   judged.servingNothing += 1;
   if (hasQuorum && !isUnavailable) judged.stuck += 1;
+}
+
+function increase(counts: Map<number, number>, key: number): void {
+  counts.set(key, 1 + (counts.get(key) ?? 0));
 }
 
 /**

@@ -108,6 +108,8 @@ export interface ClusterScan {
 /** Ranges that some nodes report as unavailable while the holders of their leases serve them, and all of their voters are live. */
 interface DisputedRanges {
   readonly rangeIds: ReadonlySet<number>;
+  /** Number of ranges by id of the table, as in `unreported`. */
+  readonly byTable: ReadonlyMap<number, number>;
   /** The nodes that report them. */
   readonly nodeIds: readonly number[];
 }
@@ -208,6 +210,8 @@ interface FailureDomain {
 export interface NodeDomain extends FailureDomain {
   /** Ranges that have no quorum now and a live replica on the node. */
   withoutQuorum: number;
+  /** Verified ranges that have a replica on the node by their descriptor. */
+  named: number;
 }
 
 /** All live nodes of a locality. */

@@ -92,6 +92,9 @@ export const HURT: ClusterStatus = {
       due: 180,
       keySpace: 'incomplete',
       servingNothing: 1,
+      stuck: 1,
+      leftOver: [],
+      overlapping: [],
       lost: undefined,
     },
     oldest: ['unavailable', 'underreplicated'].map((problem, at) => ({

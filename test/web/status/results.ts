@@ -99,7 +99,7 @@ export const WHOLE_SCAN: ClusterScan = {
   servingNothing: 0,
   stuck: 0,
   unreported: new Map(),
-  disputed: { rangeIds: new Set(), nodeIds: [] },
+  disputed: { rangeIds: new Set(), byTable: new Map(), nodeIds: [] },
   isServingBound: false,
   leftOver: [],
   keySpace: { isComplete: true, isGapConfirmed: false, overlapping: [] },
@@ -271,7 +271,7 @@ export const RANGES: RangesStatus = {
   scanCheck: undefined,
   problems: {},
   tables: [],
-  withoutQuorum: { tables: [], otherRanges: 0, unnamedRanges: 0 },
+  withoutQuorum: { tables: [], otherRanges: 0, unnamedRanges: 0, unreportedRanges: 0 },
   dependent: undefined,
   verification: undefined,
   oldest: [],
@@ -287,6 +287,9 @@ export const VERIFIED: NonNullable<RangesStatus['verification']> = {
   descriptors: 'read',
   keySpace: 'complete',
   servingNothing: 0,
+  stuck: 0,
+  leftOver: [],
+  overlapping: [],
   lost: 0,
 };
 
@@ -307,4 +310,5 @@ export const WITHOUT_QUORUM: RangesStatus['withoutQuorum'] = {
   ],
   otherRanges: 1,
   unnamedRanges: 0,
+  unreportedRanges: 0,
 };

@@ -1,6 +1,6 @@
 import { formatLiveNodes } from '../../../findings/node-problems.ts';
 import { isProblem, isSign } from '../../../findings/problem.ts';
-import { OUTAGES } from '../../../findings/range-problems.ts';
+import { countProblems, OUTAGES } from '../../../findings/range-problems.ts';
 import type { ClusterStatus, CollectorStatus, Finding, Status } from '../../../findings/status.ts';
 import { formatCounted, formatList } from '../../../format.ts';
 import { type FailureReason, SEVERITIES, type Severity } from '../../../vocabulary.ts';
@@ -74,7 +74,8 @@ function lastWorst({ state, lastKnown }: ClusterStatus) {
 
 /** The state for the tab of a browser: `outage` while ranges serve nothing, else how severe the worst problem is. */
 function titleWord(cluster: ClusterStatus): string {
-  const { problems = {}, verification } = cluster.ranges ?? {};
+  const problems = cluster.ranges === undefined ? {} : countProblems(cluster.ranges);
+  const { verification } = cluster.ranges ?? {};
   const isOutage =
     cluster.state === 'problems' &&
     (OUTAGES.some((problem) => (problems[problem] ?? 0) > 0) ||

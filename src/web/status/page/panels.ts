@@ -11,8 +11,11 @@ import {
   formatCount,
   formatCounted,
   formatDuration,
+  formatList,
+  formatNodes,
   formatNumber,
   formatRanges,
+  plural,
 } from '../../../format.ts';
 import type { Severity } from '../../../vocabulary.ts';
 import {
@@ -42,7 +45,6 @@ export function userFigures({
   const isPartial = countedNodes > 0 && countedNodes < servingNodes;
   const counted = isPartial && `of ${countedNodes} of ${servingNodes} nodes`;
   const damaged = scan?.withoutQuorum.tables.length ?? 0;
-  const others = scan?.withoutQuorum.otherRanges ?? 0;
   // No damaged table proves nothing while it is not known which ranges are lost, or which table a damaged one is of, nor of
   // a scan before a node went down.
   const isPartOfIt =
@@ -59,7 +61,8 @@ export function userFigures({
     const level = findings.find((finding) => finding.alert === alert)?.level;
     return level === 'info' ? 'warning' : level;
   };
-  const damageLevel = damaged + others > 0 ? 'critical' : undefined;
+  const beside = scan === undefined ? '' : describeOtherDamage(scan);
+  const damageLevel = damaged > 0 || beside !== '' ? 'critical' : undefined;
   const figures = [
     [
       'SQL p99, slowest node',
@@ -78,7 +81,7 @@ export function userFigures({
       'Tables without quorum',
       isDamageKnown ? `${atLeast}${formatCount(damaged)}` : 'not known',
       damageLevel,
-      others > 0 && `and ${formatRanges(others)} outside of tables`,
+      beside,
     ],
   ] as const;
   return html`<ul class="figures" aria-label="What users notice">
@@ -88,6 +91,23 @@ export function userFigures({
       return html`<li${level && html` class="${level}"`}><span>${title}</span><b>${value}</b>${note}</li>`;
     })}
   </ul>`;
+}
+
+/** Ranges without a quorum that are of no table, or of one that is not known, and what only some nodes claim. */
+function describeOtherDamage({
+  withoutQuorum: { otherRanges: others, unnamedRanges: unnamed },
+  disputed,
+}: NonNullable<ClusterStatus['ranges']>): string {
+  const ranges = [
+    ...(others > 0 ? [`${formatRanges(others)} outside of tables`] : []),
+    ...(unnamed > 0 ? [`${formatRanges(unnamed)} whose table is not known`] : []),
+  ];
+  const texts = ranges.length > 0 ? [`and ${formatList(ranges)}`] : [];
+  if (disputed !== undefined) {
+    const report = plural(disputed.nodeIds.length, 'reports', 'report');
+    texts.push(`only ${formatNodes(disputed.nodeIds)} ${report} ${formatRanges(disputed.ranges)}`);
+  }
+  return texts.join('; ');
 }
 
 /** Sessions by state, and the applications with the oldest transactions. */

@@ -7,6 +7,7 @@ import {
   STUCK,
   systemRangeName,
 } from '../../../findings/range-problems.ts';
+import { formatHeld } from '../../../findings/safe-to-stop.ts';
 import { formatScanCheck } from '../../../findings/scan-check.ts';
 import type {
   Finding,
@@ -54,7 +55,7 @@ function readFrom({ scanned, failed, skipped }: RangesStatus['nodes']): string {
  * nothing is summed up.
  */
 export function problemRanges(
-  { problems, oldest, nodes, downSinceScan, scanCheck, withoutQuorum, verification }: RangesStatus,
+  ranges: RangesStatus,
   findings: readonly Finding[],
   nowMs: number,
   {
@@ -63,6 +64,7 @@ export function problemRanges(
     isPartial = false,
   }: RangeDetails & { readonly isPartial?: boolean | undefined },
 ): Html {
+  const { problems, oldest, nodes, downSinceScan, scanCheck, withoutQuorum, verification } = ranges;
   const check =
     scanCheck === undefined ? 'Not compared with counts of the nodes' : formatScanCheck(scanCheck);
   const read = html`<p class="quiet">${readFrom(nodes)} ${check}.</p>
@@ -73,14 +75,13 @@ export function problemRanges(
         shows the effect.
       </p>`
     }`;
-  const counts = countsOf(problems);
   const isPart = verification === undefined;
   if (isPartial)
     return html`<p>
         ${icon('unknown')} Not known: most of the nodes that were up could not be read.
       </p>
       ${read}`;
-  if (counts.length === 0)
+  if (countsOf(problems).length === 0 && withoutQuorum.unreportedRanges === 0)
     return html`<p>The last scan found no problem${isPart && ' in the ranges that it read'}.</p>
       ${read}`;
   const found = (key: string) => findings.find((finding) => finding.key === key)?.level;
@@ -88,31 +89,49 @@ export function problemRanges(
   const levelOf = (problem: string) =>
     (STUCK.includes(problem) ? found('ranges serving nothing') : undefined) ??
     found(`ranges ${problem}`) ??
+    (problem === 'unavailable' ? found('ranges disputed') : undefined) ??
     'warning';
   const rankOf = (problem: string) => SEVERITIES.indexOf(levelOf(problem));
   const rows = sortRows(oldest, rankOf);
   // No live node knows more of a lost range.
   const reported = rows.find((range) => !isLost(range));
+  return html`${countList(ranges, levelOf)}
+  ${damagedTables(withoutQuorum, oldest, verification?.lost === undefined)}${table(
+    'Oldest problem ranges',
+    rows.slice(0, MAX_ROWS),
+    [
+      ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
+      ['Problem', ({ problem }) => formatProblem(problem)],
+      ['Table', tableAndIndex, 'place'],
+      ['Reported by', reporterOf],
+      ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
+    ],
+  )}
+  ${rangeCommand(reported, commandFor)}${read}`;
+}
+
+/** The numbers of ranges by problem, with the level of each. */
+function countList(
+  { problems, disputed, withoutQuorum: { unreportedRanges: unreported } }: RangesStatus,
+  levelOf: (problem: string) => string,
+): Html {
+  const claims =
+    disputed && ` (${formatCount(disputed.ranges)} by ${formatNodes(disputed.nodeIds)} alone)`;
   return html`<ul class="counts">
-      ${counts.map(
-        ([problem, count]) =>
-          html`<li class="${levelOf(problem)}">
-            <b>${formatCount(count)}</b> ${formatProblem(problem)}
-          </li>`,
-      )}
-    </ul>
-    ${damagedTables(withoutQuorum, oldest, verification?.lost === undefined)}${table(
-      'Oldest problem ranges',
-      rows.slice(0, MAX_ROWS),
-      [
-        ['Range', ({ rangeId }) => rangeName(rangeId, consoleUrl)],
-        ['Problem', ({ problem }) => formatProblem(problem)],
-        ['Table', tableAndIndex, 'place'],
-        ['Reported by', reporterOf],
-        ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
-      ],
+    ${
+      unreported > 0 &&
+      html`<li class="critical">
+        <b>${formatCount(unreported)}</b> without quorum, reported by no node
+      </li>`
+    }
+    ${countsOf(problems).map(
+      ([problem, count]) =>
+        html`<li class="${levelOf(problem)}">
+          <b>${formatCount(count)}</b>
+          ${formatProblem(problem)}${problem === 'unavailable' && claims}
+        </li>`,
     )}
-    ${rangeCommand(reported, commandFor)}${read}`;
+  </ul>`;
 }
 
 /** All that is known of a lost range is which nodes held it. */
@@ -166,26 +185,30 @@ export function lastKnownRanges(
 }
 
 /** `n3 s7`; of a lost range, which nobody reports, `was on 4, 5 and 6`. */
-function reporterOf({ nodeId, storeId, lastNodes = [] }: ProblemRangeStatus): string {
+function reporterOf({ nodeId, storeId, lastNodes = [], isDisputed }: ProblemRangeStatus): string {
   if (lastNodes.length > 0) return `was on ${formatNodes(lastNodes)}`;
-  return `n${nodeId}${storeId === undefined ? ', store not known' : ` s${storeId}`}`;
+  const reporter = `n${nodeId}${storeId === undefined ? ', store not known' : ` s${storeId}`}`;
+  return isDisputed ? `${reporter}, not by the holder of the lease` : reporter;
 }
 
 /** The tables whose users wait, after the system ranges that are listed; without some nodes there may be more. */
 function damagedTables(
-  { tables, otherRanges }: RangesStatus['withoutQuorum'],
+  { tables, otherRanges, unnamedRanges }: RangesStatus['withoutQuorum'],
   oldest: readonly ProblemRangeStatus[],
   isPartial: boolean,
 ): Html | false {
   const system = oldest.filter(
-    (range) => OUTAGES.includes(range.problem) && systemRangeName(range) !== undefined,
+    (range) =>
+      OUTAGES.includes(range.problem) && !range.isDisputed && systemRangeName(range) !== undefined,
   );
   const listed = tables.map(({ id, name, ranges }) => {
     return `${name ?? formatTable(id)} (${formatRanges(ranges)})`;
   });
-  const unnamed = otherRanges - system.length;
-  const others = unnamed > 0 ? [`${formatRanges(unnamed)} outside of known tables`] : [];
-  const all = [...system.map(nameRange), ...listed, ...others];
+  const outside = otherRanges - system.length;
+  const others = outside > 0 ? [`${formatRanges(outside)} outside of tables`] : [];
+  const unnamed =
+    unnamedRanges > 0 ? [`${formatRanges(unnamedRanges)} whose table is not known`] : [];
+  const all = [...system.map(nameRange), ...listed, ...others, ...unnamed];
   return (
     all.length > 0 &&
     html`<p class="place">
@@ -239,6 +262,7 @@ export function safeToStop(
 
 const KEY_SPACE = {
   complete: 'The ranges cover all keys: none is missing.',
+  overlap: 'Some ranges lie over the keys of others: which of them are real is not known.',
   incomplete: 'The keys of the ranges do not join: some may be missing.',
   gap: 'Three scans in a row ended with the same gap in the keys: ranges are missing.',
 } as const;
@@ -246,6 +270,7 @@ const KEY_SPACE = {
 /** How far the scan proves what the panel says. */
 function proofOf(verification: Verification): Html {
   const { unverified, reason, perMinute = 0, keySpace, servingNothing, lost = 0 } = verification;
+  const { leftOver, servingNothingAtLeast } = verification;
   const speed = formatCount(Math.round(perMinute));
   const rate = perMinute > 0 ? ` Descriptors are read at ${speed} a minute.` : '';
   const verified =
@@ -256,9 +281,12 @@ function proofOf(verification: Verification): Html {
       ? `The keys of the ranges do not join: ${formatRanges(lost)} ${plural(lost, 'is', 'are')} lost.`
       : KEY_SPACE[keySpace];
   const isBound = unverified > 0 && reason !== undefined;
-  const stuck = servingNothing > 0 && `${formatRanges(servingNothing)} serving nothing.`;
+  const least = servingNothingAtLeast ? 'At least ' : '';
+  const stuck = servingNothing > 0 && `${least}${formatRanges(servingNothing)} serving nothing.`;
+  const left =
+    leftOver.length > 0 && ` Left over from merges, and not judged: ${formatHeld(leftOver)}.`;
   return html`<p class="quiet">
-    ${verified}${rate}${isBound && ' The figures are lower bounds.'} ${keys} ${stuck}
+    ${verified}${rate}${isBound && ' The figures are lower bounds.'} ${keys} ${stuck}${left}
   </p>`;
 }
 

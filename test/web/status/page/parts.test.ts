@@ -85,11 +85,11 @@ test('what has no quorum begins with the ranges of the system, by name', () => {
     { ...PLACE, problem: 'unavailable', rangeId: 2, firstSeenAt: NOW },
   ];
   const rides = { id: '104', name: 'movr.public.rides', ranges: 3 };
-  const withoutQuorum = { tables: [rides], otherRanges: 2, unnamedRanges: 0 };
+  const withoutQuorum = { tables: [rides], otherRanges: 2, unnamedRanges: 1, unreportedRanges: 0 };
   const ofScan = { problems: { unavailable: 5 }, oldest, withoutQuorum };
   const status = { ...RANGES, ...ofScan, verification: VERIFIED };
   expect(textOf(problemRanges(status, [], NOW_MS, { commandFor }))).toContain(
-    'Without quorum: r2 (system: node liveness), movr.public.rides (3 ranges) and 1 range outside of known tables.',
+    'Without quorum: r2 (system: node liveness), movr.public.rides (3 ranges), 1 range outside of tables and 1 range whose table is not known.',
   );
 });
 
@@ -114,7 +114,16 @@ const OTHER_RANGES = '✕ critical: and 2 ranges outside of tables';
 test.each<{ count: string; more: string; damage?: object; scan?: object }>([
   { count: '0', more: '' },
   { count: '0', more: OTHER_RANGES, damage: { otherRanges: 2 } },
-  { count: 'not known', more: OTHER_RANGES, damage: { otherRanges: 2, unnamedRanges: 1 } },
+  {
+    count: 'not known',
+    more: '✕ critical: and 1 range whose table is not known',
+    damage: { unnamedRanges: 1 },
+  },
+  {
+    count: '0',
+    more: '✕ critical: only node 6 reports 200 ranges',
+    scan: { disputed: { ranges: 200, nodeIds: [6] } },
+  },
   // Nobody knows of which tables the missing ranges are, and what the loss of node 4 has cost.
   { count: 'not known', more: '', scan: { verification: { ...VERIFIED, keySpace: 'gap' } } },
   { count: 'not known', more: '', scan: { downSinceScan: [4] } },
