@@ -2,7 +2,6 @@ import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
 import {
   IS_CHANGING,
   NO_PLACE,
-  PLACES,
   READ_AT_LEASEHOLDER,
   type RangeTable,
   MAX_NODE_ID,
@@ -58,12 +57,13 @@ export function keepDescriptor(
 
 /** The nodes and the voters of the descriptor as texts. */
 function votersOf(
-  { columns }: RangeTable,
+  table: RangeTable,
   slot: number,
 ): { readonly nodes: string; readonly voters: string } {
-  const voters = columns.voters[slot] ?? 0;
-  const count = Math.min(columns.replicas[slot] ?? 0, PLACES);
-  const nodes = Array.from(columns.nodes.subarray(slot * PLACES, slot * PLACES + count));
+  const voters = table.votersOf(slot);
+  const nodes = Array.from({ length: table.placesOf(slot) }, (_, place) =>
+    table.nodeAt(slot, place),
+  );
   const voting = nodes.filter((_, place) => (voters & (1 << place)) !== 0);
   return { nodes: joined(nodes), voters: joined(voting) };
 }
@@ -74,27 +74,24 @@ function joined(ids: readonly number[]): string {
 
 /** Puts the replicas into places, voters first, and the nodes that report the range beside them behind. */
 function keepReplicas(table: RangeTable, slot: number, list: RangeDescriptor['replicas']): void {
-  const { nodes, reported, replicas, voters, votersBefore, leases } = table.columns;
+  const { replicas, leases } = table.columns;
   const reporters = reportersOf(table, slot);
   const leaseholder = table.nodeAt(slot, (leases[slot] ?? 0) >> 2);
   const isVoter = ({ type }: RangeDescriptor['replicas'][number]) =>
     VOTES.has(type) || VOTED_BEFORE.has(type);
   const ordered = [...list.filter(isVoter), ...list.filter((replica) => !isVoter(replica))];
-  const placed = ordered.slice(0, PLACES);
+  const most = table.mostPlacesOf(slot);
+  const placed = ordered.slice(0, most);
   // The voters are not known when one of them has no place, when the id of a node does not fit, or with a type of a newer server.
   const areKnown =
     list.every(({ type = -1 }) => type >= 0 && type <= MAX_TYPE) &&
-    ordered.slice(PLACES).every((replica) => !isVoter(replica)) &&
+    ordered.slice(most).every((replica) => !isVoter(replica)) &&
     placed.every(({ nodeId }) => nodeId > 0 && nodeId <= MAX_NODE_ID);
   const maskOf = (types: ReadonlySet<unknown>) =>
     placed.reduce((mask, { type }, place) => mask | (types.has(type) ? 1 << place : 0), 0);
-  nodes.fill(0, slot * PLACES, (slot + 1) * PLACES);
-  for (const [place, { nodeId }] of placed.entries())
-    nodes[slot * PLACES + place] = areKnown ? nodeId : 0;
   replicas[slot] = areKnown ? Math.min(list.length, MAX_REPLICAS) : 0;
-  voters[slot] = areKnown ? maskOf(VOTES) : 0;
-  votersBefore[slot] = areKnown ? maskOf(VOTED_BEFORE) : 0;
-  reported[slot] = 0;
+  const nodeIds = areKnown ? placed.map(({ nodeId }) => nodeId) : [];
+  table.place(slot, nodeIds, areKnown ? maskOf(VOTES) : 0, areKnown ? maskOf(VOTED_BEFORE) : 0);
   const kind = (leases[slot] ?? 0) & 3;
   leases[slot] = kind | (NO_PLACE << 2);
   for (const nodeId of reporters) {
@@ -105,12 +102,11 @@ function keepReplicas(table: RangeTable, slot: number, list: RangeDescriptor['re
 
 /** The nodes with a place that report the range in this scan; that of the replica that holds the lease first. */
 export function reportersOf(table: RangeTable, slot: number): readonly number[] {
-  const { reported, leases } = table.columns;
-  const leasePlace = (leases[slot] ?? 0) >> 2;
-  const nodes = new Set<number>();
-  if (leasePlace < PLACES) nodes.add(table.nodeAt(slot, leasePlace));
-  for (let place = 0; place < PLACES; place += 1) {
-    if (((reported[slot] ?? 0) & (1 << place)) !== 0) nodes.add(table.nodeAt(slot, place));
+  const leasePlace = (table.columns.leases[slot] ?? 0) >> 2;
+  const nodes = new Set([table.nodeAt(slot, leasePlace)]);
+  const reported = table.reportedOf(slot);
+  for (let place = 0; reported >> place !== 0; place += 1) {
+    if ((reported & (1 << place)) !== 0) nodes.add(table.nodeAt(slot, place));
   }
   nodes.delete(0);
   return [...nodes];

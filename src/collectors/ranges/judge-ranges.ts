@@ -3,13 +3,7 @@ import { DependenceCounter, type VerifiedRange } from './dependence.ts';
 import type { ScannedRanges } from './descriptor-reader.ts';
 import { bitsOf, UNAVAILABLE } from './known-ranges.ts';
 import { keepsMajority, type RangeReplicas } from './majority.ts';
-import {
-  HOLDER_HAS_NO_QUORUM,
-  PLACES,
-  READ_AT_LEASEHOLDER,
-  walk,
-  type Work,
-} from './range-table.ts';
+import { HOLDER_HAS_NO_QUORUM, READ_AT_LEASEHOLDER, walk, type Work } from './range-table.ts';
 import { NO_LEASE } from './replica.ts';
 import type { Confirmed } from './second-reading.ts';
 
@@ -107,8 +101,9 @@ export function isLost(
 ): boolean {
   const { found, replicas } = known.table.columns;
   const count = replicas[slot] ?? 0;
-  // Of a range on nine nodes one is not known, which may be live.
-  if (found[slot] !== 0 || count === 0 || count > PLACES || isNothingMissing) return false;
+  if (found[slot] !== 0 || count === 0 || isNothingMissing) return false;
+  // Of some replicas it is not known on which nodes they are: these may be live.
+  if (count > known.table.placesOf(slot)) return false;
   return verification.liveOf(slot) === 0;
 }
 
@@ -126,7 +121,8 @@ function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void
     for (const column of [replicas, voters, votersBefore]) column[slot] = 0;
   if (!isLost(scan, slot)) return;
   const nodes = nodesOf(scan, slot);
-  for (const nodeId of nodes) judged.dependence.addDown(nodeId, voters[slot] ?? 0);
+  const voting = scan.known.table.votersOf(slot);
+  for (const nodeId of nodes) judged.dependence.addDown(nodeId, voting);
   judged.lostCount += 1;
   if (judged.lost.length === MAX_LOST) return;
   const tableIndexNumber = tableIndexes[slot] ?? 0;
@@ -135,7 +131,7 @@ function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void
 
 function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   const { verification, known, confirmed } = scan;
-  const { ids, voters, replicas, problems, tableIndexes } = known.table.columns;
+  const { ids, replicas, problems, tableIndexes } = known.table.columns;
   judged.reported += 1;
   // It serves no key, whatever its replicas report.
   if (scan.leftOver.has(slot)) return;
@@ -143,7 +139,7 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   const nodes = nodesOf(scan, slot);
   for (let place = 0; place < nodes.length; place += 1) {
     if ((live & (1 << place)) === 0)
-      judged.dependence.addDown(nodes[place] ?? 0, voters[slot] ?? 0);
+      judged.dependence.addDown(nodes[place] ?? 0, known.table.votersOf(slot));
   }
   const isVerified = isVerifiedBy(scan, slot);
   if (!isVerified) judged.unverified += 1;
@@ -158,7 +154,7 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
       ...range,
       live,
       nodes,
-      hasUnplaced: (replicas[slot] ?? 0) > PLACES,
+      hasUnplaced: (replicas[slot] ?? 0) > nodes.length,
       isUnavailable,
     });
     servesNothing ||= range.serving !== range.held && !hasQuorum;
@@ -219,19 +215,19 @@ function replicasOf(
   { known, verification, confirmed }: CheckedScan,
   slot: number,
 ): RangeReplicas & Pick<VerifiedRange, 'held'> {
-  const { ids, nodes, replicas, reported, voters, votersBefore } = known.table.columns;
+  const { table } = known;
   // A replica that its live node does not have is lost. Example: node 3 runs again without the disk of one of its stores.
-  const held = verification.liveOf(slot) & (reported[slot] ?? 0);
-  const repeated = confirmed.repeated.get(ids[slot] ?? 0);
+  const held = verification.liveOf(slot) & table.reportedOf(slot);
+  const repeated = confirmed.repeated.get(table.columns.ids[slot] ?? 0);
   let stuck = 0;
-  const places = repeated === undefined ? 0 : Math.min(replicas[slot] ?? 0, PLACES);
+  const places = repeated === undefined ? 0 : table.placesOf(slot);
   for (let place = 0; place < places; place += 1) {
-    const nodeId = nodes[slot * PLACES + place] ?? 0;
+    const nodeId = table.nodeAt(slot, place);
     if (((repeated?.get(nodeId) ?? 0) & STUCK) !== 0) stuck |= 1 << place;
   }
   return {
-    voters: voters[slot] ?? 0,
-    votersBefore: votersBefore[slot] ?? 0,
+    voters: table.votersOf(slot),
+    votersBefore: table.votersBeforeOf(slot),
     held,
     serving: held & ~stuck,
   };
@@ -255,11 +251,10 @@ function isLeaderStuck(
 }
 
 /** The nodes of the descriptor by place. */
-function nodesOf({ known }: CompleteScan, slot: number): readonly number[] {
-  const { nodes, replicas } = known.table.columns;
-  const count = Math.min(replicas[slot] ?? 0, PLACES);
+function nodesOf({ known: { table } }: CompleteScan, slot: number): readonly number[] {
+  const count = table.placesOf(slot);
   // A view of the column for each of a million ranges would cost more than the judgement.
   const found: number[] = [];
-  for (let place = 0; place < count; place += 1) found.push(nodes[slot * PLACES + place] ?? 0);
+  for (let place = 0; place < count; place += 1) found.push(table.nodeAt(slot, place));
   return found;
 }

@@ -22,10 +22,12 @@ import {
 } from './replica.ts';
 import type { RangeCounts } from './scan-result.ts';
 
-/** Ranges that one exporter knows, in 240 MB. More need shards. */
+/** Ranges that one exporter knows, in 240 MB, and up to 20 MB for those with more than eight replicas. More need shards. */
 export const MAX_RANGES = 5_000_000;
-/** Replicas of a range are counted up to this number. */
+/** Ranges with more replicas are counted together. */
 const MAX_COUNTED_REPLICAS = 15;
+/** The most that the column holds. */
+const MAX_FOUND = 0xff;
 const MAX_SEQUENCE = 0xffff_ffff;
 /** Problems of a replica that serves nothing, as bits. */
 export const SERVES_NOTHING = bitsOf('no_raft_leader', 'circuit_breaker_error', 'no_lease');
@@ -91,6 +93,7 @@ export class KnownRanges {
     yield* walk(capacity * PLACES, (from, to) => {
       for (let at = from; at < to; at += 1) isNamed[columns.nodes[at] ?? 0] = 1;
     });
+    for (const nodeId of this.table.nodesBeyond()) isNamed[nodeId] = 1;
     for (const nodeId of nodeIds) if (isNamed[nodeId] === 1) nodeIds.delete(nodeId);
   }
 
@@ -135,7 +138,7 @@ export class KnownRanges {
       if (foundBefore === 0) {
         tableIndexes[slot] = this.tableIndexes.numberOf(replicas.tableIndexes[index] ?? 0);
       }
-      found[slot] = Math.min(foundBefore + 1, MAX_COUNTED_REPLICAS);
+      found[slot] = Math.min(foundBefore + 1, MAX_FOUND);
       const problems = replicas.problems[index] ?? 0;
       // Writing a 0, too, would fetch one more cache line of a large table for each replica.
       if (problems !== 0) problemsColumn[slot] = (problemsColumn[slot] ?? 0) | problems;
@@ -251,7 +254,7 @@ export class KnownRanges {
     const replicas = found[slot] ?? 0;
     if (replicas === 0) return;
     counts.ranges += 1;
-    increase(counts.byReplicas, replicas);
+    increase(counts.byReplicas, Math.min(replicas, MAX_COUNTED_REPLICAS));
     increase(counts.byLeaseKind, (leases[slot] ?? NO_LEASE) & 3);
     const problems = column[slot] ?? 0;
     if (problems === 0 || leftOver.has(ids[slot] ?? 0)) return;

@@ -1,3 +1,5 @@
+import { MAX_PLACES, MorePlaces } from './more-places.ts';
+
 /** Share of the slots that may be taken; linear probing gets slow above. */
 const MAX_LOAD = 0.9;
 /** The table grows in small steps: one that has just grown must not waste memory (41 bytes a slot, at most 48 a range). */
@@ -5,10 +7,12 @@ const GROWTH = 1.05;
 const MIN_CAPACITY = 32;
 /** The largest id of a range that fits; real ones count up from 1. */
 export const MAX_RANGE_ID = 0xffff_ffff;
-/** Nodes of a range that have a place of their own. */
+/** Places of each range in the columns. Ranges with more have the others beside the table. */
 export const PLACES = 8;
 /** The largest node id that a place holds. */
 export const MAX_NODE_ID = 0xffff;
+/** A bit for each of them. */
+const IN_COLUMNS = (1 << PLACES) - 1;
 /** The place of the lease holder while it is not known. */
 export const NO_PLACE = 15;
 
@@ -47,13 +51,14 @@ function createColumns(capacity: number) {
     problems: new Uint16Array(capacity),
     /** Kind of the lease that a replica holds in this scan (an index in LEASE_KINDS) + 4 × the place of that replica. */
     leases: new Uint8Array(capacity),
-    /** Replicas seen in this scan, up to 15. */
+    /** Replicas seen in this scan, up to 255. */
     found: new Uint8Array(capacity),
     /** Number of the table index where the range begins. */
     tableIndexes: new Uint16Array(capacity),
     /**
      * Ids of up to 8 nodes, without gaps: those of slot 5 are from 40 on. The replicas of the descriptor come first, its voters
-     * before the others; then the nodes that report the range in this scan and that the descriptor does not name.
+     * before the others; then the nodes that report the range in this scan and that the descriptor does not name. Bits and ids of
+     * further places are beside the table.
      */
     nodes: new Uint16Array(capacity * PLACES),
     /** A bit for each place whose node reports the range in this scan. */
@@ -86,6 +91,7 @@ export class RangeTable {
   columns = createColumns(MIN_CAPACITY);
   /** The hashes of start and end key, only while a scan runs: those of slot 5 are at 10 and 11, in one line of the cache. */
   keys = new Uint32Array(0);
+  readonly #more = new MorePlaces(PLACES);
 
   /** Number of slots. */
   get capacity(): number {
@@ -126,6 +132,7 @@ export class RangeTable {
     leases.fill(NO_PLACE << 2);
     this.keys = new Uint32Array(2 * this.capacity);
     yield* walk(this.capacity, (from, to) => this.#forgetReporters(from, to));
+    yield* this.#more.beginScan((id) => this.columns.replicas[this.slotOf(id) ?? -1] ?? 0);
   }
 
   #forgetReporters(from: number, to: number): void {
@@ -161,10 +168,11 @@ export class RangeTable {
    * places while a replica moves between two of its stores.
    */
   report(slot: number, nodeId: number): number {
+    if (nodeId > MAX_NODE_ID) return NO_PLACE;
     const { nodes, reported } = this.columns;
     const first = slot * PLACES;
     let found = NO_PLACE;
-    for (let place = nodeId <= MAX_NODE_ID ? 0 : PLACES; place < PLACES; place += 1) {
+    for (let place = 0; place < PLACES; place += 1) {
       const known = nodes[first + place];
       if (known === 0 && found !== NO_PLACE) return found;
       if (known !== nodeId && known !== 0) continue;
@@ -173,13 +181,16 @@ export class RangeTable {
       if (known === 0) return place;
       if (found === NO_PLACE) found = place;
     }
-    return found;
+    const isKnown = found !== NO_PLACE;
+    if (isKnown && this.#more.size === 0) return found;
+    const more = this.#more.report(this.columns.ids[slot] ?? 0, nodeId, isKnown);
+    return isKnown ? found : (more ?? NO_PLACE);
   }
 
   /** Records that the node holds the lease, by its own answer: it knows better than the last leases that replicas remember. */
   nameHolder(slot: number, nodeId: number): void {
     const { leases } = this.columns;
-    for (let place = 0; place < PLACES; place += 1) {
+    for (let place = 0; place < MAX_PLACES; place += 1) {
       if (this.nodeAt(slot, place) !== nodeId) continue;
       leases[slot] = ((leases[slot] ?? 0) & 3) | (place << 2);
       return;
@@ -188,7 +199,64 @@ export class RangeTable {
 
   /** The node in the place; 0 for none. */
   nodeAt(slot: number, place: number): number {
-    return place < PLACES ? (this.columns.nodes[slot * PLACES + place] ?? 0) : 0;
+    if (place < PLACES) return this.columns.nodes[slot * PLACES + place] ?? 0;
+    return this.#moreOf(slot)?.nodes[place - PLACES] ?? 0;
+  }
+
+  /** Number of replicas of the descriptor that have a place. */
+  placesOf(slot: number): number {
+    const count = this.columns.replicas[slot] ?? 0;
+    if (count <= PLACES) return count;
+    return Math.min(count, PLACES + (this.#moreOf(slot)?.nodes.length ?? 0));
+  }
+
+  /** A bit for each place whose node reports the range in this scan. */
+  reportedOf(slot: number): number {
+    return (this.columns.reported[slot] ?? 0) | (this.#moreOf(slot)?.reported ?? 0);
+  }
+
+  /** A bit for each place that votes after a change of the configuration that is going on. */
+  votersOf(slot: number): number {
+    return (this.columns.voters[slot] ?? 0) | (this.#moreOf(slot)?.voters ?? 0);
+  }
+
+  /** A bit for each place that votes before that change. */
+  votersBeforeOf(slot: number): number {
+    return (this.columns.votersBefore[slot] ?? 0) | (this.#moreOf(slot)?.votersBefore ?? 0);
+  }
+
+  /** How many places the range may have. */
+  mostPlacesOf(slot: number): number {
+    return this.#more.mostOf(this.columns.ids[slot] ?? 0);
+  }
+
+  /** Sets the places of the descriptor, none of which is reported. */
+  place(slot: number, nodeIds: readonly number[], voters: number, votersBefore: number): void {
+    const { columns } = this;
+    for (let place = 0; place < PLACES; place += 1)
+      columns.nodes[slot * PLACES + place] = nodeIds[place] ?? 0;
+    columns.reported[slot] = 0;
+    columns.voters[slot] = voters & IN_COLUMNS;
+    columns.votersBefore[slot] = votersBefore & IN_COLUMNS;
+    if (nodeIds.length <= PLACES && this.#more.size === 0) return;
+    this.#more.set(columns.ids[slot] ?? 0, {
+      nodes: nodeIds.slice(PLACES, MAX_PLACES),
+      voters: voters & ~IN_COLUMNS,
+      votersBefore: votersBefore & ~IN_COLUMNS,
+    });
+  }
+
+  /** The nodes in the places that are not in the columns. */
+  nodesBeyond(): Iterable<number> {
+    return this.#more.nodes();
+  }
+
+  /** Undefined, as of most ranges, while the last place in the columns is free. */
+  #moreOf(slot: number) {
+    if (this.#more.size === 0 || this.columns.nodes[slot * PLACES + PLACES - 1] === 0) {
+      return undefined;
+    }
+    return this.#more.get(this.columns.ids[slot] ?? 0);
   }
 
   /** Slot of the id, or the free slot where it belongs. */

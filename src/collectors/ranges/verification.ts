@@ -1,7 +1,7 @@
 import type { KnownRanges } from './known-ranges.ts';
 import { countPlaces } from './majority.ts';
 import type { Members } from './members.ts';
-import { IS_CHANGING, IS_SUSPECT, NO_PLACE, PLACES, READ_AT_LEASEHOLDER } from './range-table.ts';
+import { IS_CHANGING, IS_SUSPECT, NO_PLACE, READ_AT_LEASEHOLDER } from './range-table.ts';
 
 /** When the descriptors of a cluster were requested, and when some of them lost their validity, in ticks. */
 export interface DescriptorAges {
@@ -32,10 +32,11 @@ export class Verification {
 
   /** The places of the descriptor that are on live nodes. */
   liveOf(slot: number): number {
-    const { nodes, replicas } = this.#known.table.columns;
+    const { table } = this.#known;
+    const places = table.placesOf(slot);
     let live = 0;
-    for (let place = 0; place < Math.min(replicas[slot] ?? 0, PLACES); place += 1) {
-      if (this.#members.isLive(nodes[slot * PLACES + place] ?? 0)) live |= 1 << place;
+    for (let place = 0; place < places; place += 1) {
+      if (this.#members.isLive(table.nodeAt(slot, place))) live |= 1 << place;
     }
     return live;
   }
@@ -43,8 +44,15 @@ export class Verification {
   isVerified(slot: number): boolean {
     return (
       this.hasDescriptor(slot) &&
-      (this.isReadNow(slot) || (this.isCurrent(slot) && this.isConfirmed(slot)))
+      ((this.isReadNow(slot) && this.#areNodesKnown(slot)) ||
+        (this.isCurrent(slot) && this.isConfirmed(slot)))
     );
+  }
+
+  /** Whether it is known on which nodes the replicas are, or at least that those without a place are live. */
+  #areNodesKnown(slot: number): boolean {
+    const { table } = this.#known;
+    return table.columns.replicas[slot] === table.placesOf(slot) || this.isConfirmed(slot);
   }
 
   /** Whether the voters are known: a descriptor was read, and each voter has a place. */
@@ -82,19 +90,21 @@ export class Verification {
 
   /** Whether a node of the descriptor went from live to not live after the descriptor was requested. */
   hasLostMember(slot: number): boolean {
-    const { nodes, replicas, readAt } = this.#known.table.columns;
-    const readTick = readAt[slot] ?? 0;
-    for (let place = 0; place < Math.min(replicas[slot] ?? 0, PLACES); place += 1) {
-      if (this.#members.wentDownAt(nodes[slot * PLACES + place] ?? 0) > readTick) return true;
+    const { table } = this.#known;
+    const readTick = table.columns.readAt[slot] ?? 0;
+    const places = table.placesOf(slot);
+    for (let place = 0; place < places; place += 1) {
+      if (this.#members.wentDownAt(table.nodeAt(slot, place)) > readTick) return true;
     }
     return false;
   }
 
   /** Whether one of the nodes of the descriptor was not live at this tick and is not live now. */
   namesDown(slot: number, sinceTick: number): boolean {
-    const { nodes, replicas } = this.#known.table.columns;
-    for (let place = 0; place < Math.min(replicas[slot] ?? 0, PLACES); place += 1) {
-      const nodeId = nodes[slot * PLACES + place] ?? 0;
+    const { table } = this.#known;
+    const places = table.placesOf(slot);
+    for (let place = 0; place < places; place += 1) {
+      const nodeId = table.nodeAt(slot, place);
       // A member that was never seen live may have been down for long.
       if (
         !this.#members.isLive(nodeId) &&
@@ -107,19 +117,22 @@ export class Verification {
 
   /** Whether the nodes that report the range in this scan are exactly its live replicas; of those without a place, as many. */
   isConfirmed(slot: number): boolean {
-    const { reported, replicas, found } = this.#known.table.columns;
-    const mask = reported[slot] ?? 0;
-    const unplaced = Math.max(0, (replicas[slot] ?? 0) - PLACES);
+    const { table } = this.#known;
+    const { replicas, found } = table.columns;
+    const mask = table.reportedOf(slot);
+    const unplaced = (replicas[slot] ?? 0) - table.placesOf(slot);
     return mask === this.liveOf(slot) && (found[slot] ?? 0) === countPlaces(mask) + unplaced;
   }
 
   /** The live nodes of the descriptor that do not report the range in this scan. */
   absentOf(slot: number): readonly number[] {
-    const { nodes, reported } = this.#known.table.columns;
-    const absent = this.liveOf(slot) & ~(reported[slot] ?? 0);
-    if (absent === 0) return [];
-    const all = Array.from({ length: PLACES }, (_, place) => nodes[slot * PLACES + place] ?? 0);
-    return all.filter((_, place) => (absent & (1 << place)) !== 0);
+    const { table } = this.#known;
+    const absent = this.liveOf(slot) & ~table.reportedOf(slot);
+    const nodeIds: number[] = [];
+    for (let place = 0; absent >> place !== 0; place += 1) {
+      if ((absent & (1 << place)) !== 0) nodeIds.push(table.nodeAt(slot, place));
+    }
+    return nodeIds;
   }
 
   /** Whether a replica reports that it serves nothing, and the range is not among those that were asked a second time. */

@@ -139,16 +139,6 @@ describe('a range is not verified', () => {
     expect((await scan(cluster, state)).unverified).toBe(0);
   });
 
-  test('when its voters do not fit into eight places', async () => {
-    const cluster = fakeCluster([]);
-    const nodes = [1, 2, 3, 4, 5, 6, 7, 8, 9];
-    const nineOf = (voters: number) =>
-      Object.fromEntries(nodes.map((id) => [id, id <= voters ? 0 : 5]));
-    cluster.describe = (id) => ({ types: nineOf(id === 1 ? 9 : 5) });
-    show(cluster, { holders: many(2, nodes), nodes });
-    expect((await scan(cluster)).unverified).toBe(1);
-  });
-
   test.each([7, 5.5, 'VOTER_FULL'])('when a replica has the type %j', async (type) => {
     const cluster = fakeCluster([]);
     cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: type } });

@@ -109,13 +109,35 @@ describe('the places of a range', () => {
     expect([table.nodeAt(slot, 0), table.columns.reported[slot]]).toEqual([0, 0]);
   });
 
-  test('are 8, for node ids up to 65,535', () => {
+  test('are 15, for node ids up to 65,535', () => {
     const table = new RangeTable();
     const [slot, other] = [table.put(1), table.put(2)];
-    for (let nodeId = 1; nodeId <= 8; nodeId += 1)
+    for (let nodeId = 1; nodeId <= 15; nodeId += 1)
       expect(table.report(slot, nodeId)).toBe(nodeId - 1);
-    expect([table.report(slot, 9), table.report(other, 0x1_0000)]).toEqual([15, 15]);
-    expect([table.report(slot, 8), table.report(other, 0xffff)]).toEqual([7, 0]);
+    expect([table.report(slot, 16), table.report(other, 0x1_0000)]).toEqual([15, 15]);
+    expect([8, 15].map((id) => table.report(slot, id))).toEqual([7, 14]);
+    expect(table.report(other, 0xffff)).toBe(0);
+    expect([table.nodeAt(slot, 14), table.nodeAt(slot, 15), table.reportedOf(slot)]).toEqual([
+      15, 0, 0x7fff,
+    ]);
+    Array.from(table.beginScan());
+    expect([table.nodeAt(slot, 14), table.reportedOf(slot), ...table.nodesBeyond()]).toEqual([
+      0, 0,
+    ]);
+  });
+
+  test('are 8 of further ranges once 100,000 have more', () => {
+    const table = new RangeTable();
+    const nine = [1, 2, 3, 4, 5, 6, 7, 8, 9];
+    Array.from(table.reserve(100_001));
+    for (let id = 1; id <= 100_000; id += 1) table.place(table.put(id), nine, 0b1_1111_1111, 0);
+    const last = table.put(100_001);
+    expect([table.mostPlacesOf(1), table.mostPlacesOf(last)]).toEqual([15, 8]);
+    for (const nodeId of nine) table.report(last, nodeId);
+    expect(table.reportedOf(last)).toBe(0xff);
+    // A table that is dropped makes room.
+    table.place(table.put(1), nine.slice(1), 0xff, 0);
+    expect(table.mostPlacesOf(last)).toBe(15);
   });
 });
 

@@ -1,0 +1,83 @@
+/** Places that a range may have. */
+export const MAX_PLACES = 15;
+/** Ranges that have more places than the table holds of each. Of further ones the replicas beyond are counted alone. */
+const MAX_RANGES = 100_000;
+
+/** The places of a range from `first` on. In the masks bit i stands for place i, as in the columns of the table. */
+interface Places {
+  nodes: number[];
+  reported: number;
+  voters: number;
+  votersBefore: number;
+}
+
+/**
+ * The places that do not fit the table, by range id, in some 200 bytes a range. Few ranges have more than eight replicas: those
+ * with nine voters, and those with a non-voter in each of many regions.
+ */
+export class MorePlaces {
+  readonly #ranges = new Map<number, Places>();
+  /** The first place that does not fit. */
+  readonly #first: number;
+
+  constructor(first: number) {
+    this.#first = first;
+  }
+
+  /** Number of ranges. */
+  get size(): number {
+    return this.#ranges.size;
+  }
+
+  get(rangeId: number): Readonly<Places> | undefined {
+    return this.#ranges.get(rangeId);
+  }
+
+  /** How many places the range may have in all. */
+  mostOf(rangeId: number): number {
+    const isFull = this.#ranges.size >= MAX_RANGES && !this.#ranges.has(rangeId);
+    return isFull ? this.#first : MAX_PLACES;
+  }
+
+  /** Sets the places of the range that do not fit the table, none of which is reported; without any it is forgotten. */
+  set(rangeId: number, { nodes, voters, votersBefore }: Omit<Places, 'reported'>): void {
+    if (nodes.length === 0) this.#ranges.delete(rangeId);
+    else this.#ranges.set(rangeId, { nodes, reported: 0, voters, votersBefore });
+  }
+
+  /** Records that the node reports the range, whose places in the table are taken. Returns the first of its places here. */
+  report(rangeId: number, nodeId: number, isKnown: boolean): number | undefined {
+    const places = this.#ranges.get(rangeId);
+    if (places === undefined) {
+      if (isKnown || this.mostOf(rangeId) === this.#first) return undefined;
+      this.set(rangeId, { nodes: [nodeId], voters: 0, votersBefore: 0 });
+      return this.report(rangeId, nodeId, isKnown);
+    }
+    const { nodes } = places;
+    let at = nodes.indexOf(nodeId);
+    if (at === -1) {
+      if (isKnown || this.#first + nodes.length === MAX_PLACES) return undefined;
+      at = nodes.push(nodeId) - 1;
+    }
+    for (let place = at; place < nodes.length; place += 1) {
+      if (nodes[place] === nodeId) places.reported |= 1 << (this.#first + place);
+    }
+    return this.#first + at;
+  }
+
+  /** Clears what the last scan reported. `replicasOf` tells how many replicas the descriptor of a range names. */
+  *beginScan(replicasOf: (rangeId: number) => number): Generator<undefined, void> {
+    for (const [rangeId, places] of this.#ranges) {
+      const count = replicasOf(rangeId) - this.#first;
+      if (count <= 0) this.#ranges.delete(rangeId);
+      places.nodes.length = Math.min(places.nodes.length, Math.max(0, count));
+      places.reported = 0;
+      yield;
+    }
+  }
+
+  /** The nodes in all places. */
+  *nodes(): Generator<number, void> {
+    for (const { nodes } of this.#ranges.values()) yield* nodes;
+  }
+}
