@@ -11,6 +11,7 @@ const OF = `${S}, collector=~"$collector", shard=~"$shard"`;
 const KEYS = 'crdb_cluster, collector, shard';
 const COLLECTOR = '{{crdb_cluster}} {{collector}} {{shard}}';
 const AGE = `time() - max by (${KEYS}) (crdb_exporter_collector_last_success_timestamp_seconds{${OF}})`;
+const INTERVAL = `max by (crdb_cluster, shard) (crdb_exporter_collector_interval_seconds{${S}, collector="ranges"})`;
 
 function latest(family: string): string {
   return `max by (${KEYS}) (${family}{${OF}})`;
@@ -86,7 +87,7 @@ const collectors = (limit: Limit): Row => ({
         'Number of shards with fresh range data, and number of configured shards (crdb_exporter_shards). Fewer: CrdbShardsMissing. With route local each exporter is a shard of its own (shard.name), and 1 is configured.',
       queries: [
         {
-          expr: `count by (crdb_cluster) (time() - max by (crdb_cluster, shard) (crdb_exporter_collector_last_success_timestamp_seconds{${S}, collector="ranges"}) <= max by (crdb_cluster, shard) (crdb_exporter_collector_interval_seconds{${S}, collector="ranges"} + clamp_max(2 * crdb_exporter_collector_interval_seconds{${S}, collector="ranges"}, 600)))`,
+          expr: `count by (crdb_cluster) (time() - max by (crdb_cluster, shard) (crdb_exporter_collector_last_success_timestamp_seconds{${S}, collector="ranges"}) <= ${INTERVAL} + clamp_max(2 * ${INTERVAL}, 600))`,
           legend: '{{crdb_cluster}} fresh',
         },
         {

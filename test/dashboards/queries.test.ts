@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { checkQuery } from '../promql/check-query.ts';
+import { findNameMatches } from '../promql/kept-names.ts';
 import { knownSeries } from '../promql/known.ts';
 import { BOARDS, fillVariables, PANELS } from './panels.ts';
 
@@ -9,6 +10,11 @@ describe('every query of a panel', () => {
   test.each(PANELS)('parses and uses known metrics and labels: $title', ({ queries }) => {
     const problems = queries.flatMap(({ expr }) => checkQuery(fillVariables(expr), known).problems);
     expect(problems).toEqual([]);
+  });
+
+  test.each(PANELS)('matches series by labels alone: $title', ({ queries }) => {
+    const found = queries.flatMap(({ expr }) => findNameMatches(fillVariables(expr)));
+    expect(found).toEqual([]);
   });
 
   test.each(PANELS)('has the labels that its legend or columns show: $title', (placed) => {

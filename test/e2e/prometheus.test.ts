@@ -1,6 +1,10 @@
+import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { request as forward } from 'node:http';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import { rulesOfOneInterval } from '../rules/rule-set.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { serve, type TestServer } from '../support/http-server.ts';
 import { hasProgram } from '../support/programs.ts';
@@ -46,6 +50,12 @@ async function byLabel(
 ): Promise<Readonly<Record<string, number>>> {
   const series = await prometheus.query(expression);
   return Object.fromEntries(series.map(({ labels, value }) => [labels[label], value]));
+}
+
+/** The names of the recorded series. */
+async function recordedBy(prometheus: Prometheus): Promise<readonly string[]> {
+  const series = await prometheus.query('count by (__name__) ({__name__=~"crdb_cluster.*:.*"})');
+  return series.map(({ labels }) => labels['__name__'] ?? '').toSorted();
 }
 
 describe.skipIf(!hasProgram('prometheus'))('a real Prometheus', () => {
@@ -104,5 +114,35 @@ describe.skipIf(!hasProgram('prometheus'))('a real Prometheus', () => {
     const openMetrics = await keysOf('openmetrics');
     expect(openMetrics.length).toBeGreaterThan(200);
     expect(await keysOf('text')).toEqual(openMetrics);
+  });
+
+  // Prometheus 3 knows the feature, an older one ignores it.
+  test('records the same series where types and units are labels', async () => {
+    await using simulator = await simulate('real');
+    await using exporter = await watch(simulator);
+    await using folder = await mkdtempDisposable(path.join(tmpdir(), 'crdb-exporter-rules-'));
+    const rules = path.join(folder.path, 'rules.yml');
+    await writeFile(rules, rulesOfOneInterval());
+    const target = { 'crdb-exporter': new URL(exporter.url).host };
+    const config = `rule_files: [${rules}]\n${scrapeConfig(target)}`.replace(
+      'global: {',
+      'global: { evaluation_interval: 1s,',
+    );
+    await using usual = await startPrometheus(config);
+    await using labelled = await startPrometheus(config, ['--enable-feature=type-and-unit-labels']);
+    // Some follow from several others, or from a minute.
+    await expect.poll(() => recordedBy(usual)).toContain('crdb_cluster:crdb_health:code');
+    const most = [
+      'crdb_cluster_collector_shard:max_age_seconds:max',
+      'crdb_cluster_node_id:crdb_safe_to_stop:bool',
+      'crdb_cluster_node_store:crdb_store_replicas:min',
+    ];
+    await expect.poll(() => recordedBy(usual)).toEqual(expect.arrayContaining(most));
+    await expect
+      .poll(async () => {
+        const [all, found] = await Promise.all([recordedBy(usual), recordedBy(labelled)]);
+        return all.filter((name) => !found.includes(name));
+      })
+      .toEqual([]);
   });
 });
