@@ -13,7 +13,12 @@ import {
   LOADS,
   tableLabels,
 } from '../collectors/ranges/replica.ts';
-import type { FailedNode, RangesResult } from '../collectors/ranges/scan-result.ts';
+import type {
+  FailedNode,
+  HeldRange,
+  KeySpaceStatus,
+  RangesResult,
+} from '../collectors/ranges/scan-result.ts';
 import { RangeScan } from '../collectors/ranges/scan.ts';
 import {
   discoverTables,
@@ -132,8 +137,13 @@ export interface MissingNodes {
   readonly skipped: readonly number[];
   /** The failures of the others, whose replicas are missing or incomplete, by node. */
   readonly failed: ReadonlyMap<number, RequestDiagnosis>;
-  /** Whether the ranges join from the first key to the last; unknown unless that was checked and all nodes were read. */
-  readonly keySpace: 'complete' | 'incomplete' | 'unknown';
+  /**
+   * Whether the ranges join from the first key to the last; overlap: without those of `overlapping`; unknown unless that was checked
+   * and all nodes were read.
+   */
+  readonly keySpace: 'complete' | 'overlap' | 'incomplete' | 'unknown';
+  /** Ranges without which the others join. */
+  readonly overlapping: readonly HeldRange[];
 }
 
 /**
@@ -196,8 +206,15 @@ export async function readRanges(
     if (diagnosis === undefined || failed.length === toScan.length) throw failure;
     return [nodeId, diagnosis] as const;
   });
-  const keySpace = keys === undefined ? 'unknown' : keys.isComplete ? 'complete' : 'incomplete';
-  return { live: new Set(toScan), skipped, failed: new Map(failures), keySpace };
+  const { overlapping = [] } = keys ?? {};
+  const keySpace = describeKeys(keys);
+  return { live: new Set(toScan), skipped, failed: new Map(failures), keySpace, overlapping };
+}
+
+function describeKeys(keys: KeySpaceStatus | undefined): MissingNodes['keySpace'] {
+  if (keys === undefined) return 'unknown';
+  if (keys.isComplete) return 'complete';
+  return keys.overlapping.length > 0 ? 'overlap' : 'incomplete';
 }
 
 /** A command reads all nodes by itself. */

@@ -8,6 +8,7 @@ import {
   STUCK,
   systemRangeName,
 } from '../../findings/range-problems.ts';
+import { formatHeld } from '../../findings/safe-to-stop.ts';
 import {
   formatAge,
   formatCount,
@@ -18,6 +19,7 @@ import {
   toTimestamp,
 } from '../../format.ts';
 import { parseIds, parseSeconds } from '../arguments.ts';
+import { Claims, claimantsOf, noteDisputed } from '../claims.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT, usageError } from '../command.ts';
 import { type DescriptorReport, describeReplicas, readDescriptors } from '../described-ranges.ts';
@@ -100,6 +102,7 @@ async function printReplicas(
   const names = await readTableNames(target);
   const before =
     stillAfter === undefined ? undefined : await readBefore(target, nodeId, names, options);
+  const claims = problems && nodeId === undefined ? new Claims() : undefined;
   let hottest: Replica[] = [];
   let now = 0;
   let stayed = 0;
@@ -110,6 +113,7 @@ async function printReplicas(
       now += 1;
       if (before?.has(replica.range_id ?? 0) === false) return;
       stayed += 1;
+      claims?.add(replica);
       if (problems && replica.problems.length === 0) return;
       if (hot === undefined) return listing.add(replica);
       // Followers repeat the writes of the leaseholder and know nothing of its reads.
@@ -121,7 +125,13 @@ async function printReplicas(
   });
   for (const replica of takeHottest(hottest, hot ?? 0)) listing.add(replica);
   const counts = before && { ranges_before: before.size, ranges_now: now, stayed };
-  const keys = problems && { key_space: missing.keySpace };
+  const keys = problems && {
+    key_space: missing.keySpace,
+    overlapping: missing.overlapping.map(({ rangeId, nodeIds }) => {
+      return { range_id: rangeId, node_ids: nodeIds };
+    }),
+    disputed: claims?.disputed ?? [],
+  };
   await listing.close({ ...counts, ...keys, ...listFailures(missing) });
   if (before !== undefined) {
     const [was, is, same] = [before.size, now, stayed].map(formatCount);
@@ -130,12 +140,21 @@ async function printReplicas(
     );
   }
   noteMissingNodes(missing);
+  noteDisputed(claims?.disputed ?? []);
   if (problems) noteMissingRanges(missing);
 }
 
 /** Prints whether ranges are missing that no node reports: those are in no list. */
-function noteMissingRanges({ keySpace, skipped }: MissingNodes): void {
-  if (keySpace === 'incomplete') {
+function noteMissingRanges({ keySpace, overlapping, skipped }: MissingNodes): void {
+  if (keySpace === 'overlap') {
+    const [lies, them] = [
+      plural(overlapping.length, 'lies', 'lie'),
+      plural(overlapping.length, 'it', 'them'),
+    ];
+    note(
+      `${formatHeld(overlapping)} ${lies} over the keys of others, which join without ${them}: probably left over from a merge, and of no effect, or a split was going on; the status page knows it by the descriptors`,
+    );
+  } else if (keySpace === 'incomplete') {
     const it = plural(skipped.length, 'it', 'them');
     const down =
       skipped.length === 0 ? '' : `; start ${formatNodes(skipped)}, and do not decommission ${it}`;
@@ -226,8 +245,7 @@ async function printReports(
     const unread = [...missing.failed.keys(), ...missing.skipped].toSorted((a, b) => a - b);
     const descriptors = await readDescriptors(target, replicas);
     const reports = rangeIds.flatMap(
-      (id) =>
-        toReport(id, replicas, { unread, skipped: missing.skipped }, descriptors.get(id)) ?? [],
+      (id) => toReport(id, replicas, { unread, ...missing }, descriptors.get(id)) ?? [],
     );
     if (options.output === 'json') await writeJson({ ranges: reports }, 'json');
     else {
@@ -282,7 +300,11 @@ interface RangeReport {
 function toReport(
   rangeId: number,
   all: readonly Replica[],
-  { unread, skipped }: Readonly<Record<'unread' | 'skipped', readonly number[]>>,
+  {
+    unread,
+    skipped,
+    live,
+  }: Pick<MissingNodes, 'skipped' | 'live'> & { readonly unread: readonly number[] },
   descriptor: DescriptorReport | undefined,
 ): RangeReport | undefined {
   const replicas = all
@@ -293,6 +315,7 @@ function toReport(
   const [first] = replicas;
   if (first === undefined) return undefined;
   const names = [...new Set(replicas.flatMap(({ problems }) => problems))];
+  const claimants = claimantsOf(replicas, descriptor, live);
   return {
     range_id: rangeId,
     table_id: first.table_id,
@@ -302,9 +325,19 @@ function toReport(
     unread_nodes: unread,
     problems: names.map((name) => {
       const { what = '', next = '' } = PROBLEM_ISSUES[name] ?? PROBLEM_ISSUES['other'] ?? {};
+      if (name === 'unavailable' && claimants.length > 0) {
+        const report = plural(claimants.length, 'reports', 'report');
+        return {
+          name,
+          meaning: `only ${formatNodes(claimants)} ${report} it: the holder of the lease lists the range without that, and all of its replicas are live`,
+          next: `Check whether ${formatNodes(claimants)} ${plural(claimants.length, 'reaches', 'reach')} the others: \`crdb-exporter network\`.`,
+        };
+      }
       // Without a quorum there is no leader, and nothing is rebuilt: their own steps would be wrong.
       const isEffect =
-        names.includes('unavailable') && (STUCK.includes(name) || name === 'underreplicated');
+        claimants.length === 0 &&
+        names.includes('unavailable') &&
+        (STUCK.includes(name) || name === 'underreplicated');
       const advice = adviseProblem(name, next, skipped.length > 0);
       return { name, meaning: what, next: isEffect ? 'It follows from the lost quorum.' : advice };
     }),

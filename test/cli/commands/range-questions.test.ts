@@ -132,6 +132,55 @@ describe('ranges --problems', () => {
   });
 });
 
+/** All ranges are on nodes 1, 2 and 3. */
+async function openPlaced(): Promise<Simulator> {
+  const simulator = await open(5);
+  const { world } = simulator;
+  for (const id of world.state.ranges.keys()) world.placeRange(id, [1, 2, 3]);
+  return simulator;
+}
+
+describe('ranges --problems, of ranges of which nodes say different things,', () => {
+  test('names what a merge left behind, and speaks of no missing range', async () => {
+    const simulator = await openPlaced();
+    simulator.world.leaveBehind(30, [2]);
+    const args = ['ranges', '--problems', await configFlag(simulator)];
+    const { err } = await runHere(args);
+    expect(err).toContain('r30 on node 2 lies over the keys of others, which join without it');
+    expect(err).not.toContain('missing');
+    const { out } = await runHere([...args, '--output', 'json']);
+    expect(JSON.parse(out)).toMatchObject({
+      key_space: 'overlap',
+      overlapping: [{ range_id: 30, node_ids: [2] }],
+      disputed: [],
+    });
+  });
+
+  test('says what only one node claims, as `range` does', async () => {
+    const simulator = await openPlaced();
+    const { world } = simulator;
+    const [store] = world.state.nodes.get(3)?.stores ?? [];
+    for (const id of [30, 31]) world.setProblem(id, 'unavailable', true, store?.id);
+    const config = await configFlag(simulator);
+    const { err } = await runHere(['ranges', '--problems', config]);
+    expect(err).toContain('only node 3 reports 2 ranges as unavailable: the nodes that hold');
+    const { out } = await runHere(['ranges', '--problems', config, '--output', 'json']);
+    expect(JSON.parse(out)).toMatchObject({
+      disputed: [
+        { range_id: 30, node_ids: [3] },
+        { range_id: 31, node_ids: [3] },
+      ],
+    });
+    const report = (await runHere(['range', '30', config])).out;
+    expect(report).toContain('unavailable: only node 3 reports it: the holder of the lease lists');
+    expect(report).not.toMatch(/disk|Start/);
+    world.killNode(2);
+    expect((await runHere(['range', '30', config])).out).toContain(
+      'unavailable: without a quorum of replicas',
+    );
+  });
+});
+
 describe('ranges NODE --still-after', () => {
   test('lists what has not left the node in this time, and how fast the rest goes', async () => {
     const simulator = await open(5);
