@@ -178,9 +178,11 @@ function headerText(headers: IncomingHttpHeaders, name: string): string {
   return String(headers[name] ?? '').trim();
 }
 
+/** A time is one of the server's clock, which the Date tells; the clock of this host may be wrong. */
 function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
   const text = headerText(headers, 'retry-after');
-  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - Date.now()) / 1000;
+  const nowMs = Date.parse(headerText(headers, 'date')) || Date.now();
+  const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - nowMs) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 

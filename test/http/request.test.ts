@@ -175,6 +175,14 @@ describe('a refusal', () => {
     expect(retryAfterSeconds).toBeGreaterThan(31);
   });
 
+  test('with a time as Retry-After counts from the time of the server, whatever that of this host is', async () => {
+    const { retryAfterSeconds } = await refuse({
+      date: 'Sun, 06 Nov 1994 08:49:00 GMT',
+      'retry-after': 'Sun, 06 Nov 1994 08:49:37 GMT',
+    });
+    expect(retryAfterSeconds).toBe(37);
+  });
+
   test('without Retry-After asks for no pause', async () => {
     expect(pauseSeconds(await refuse({}))).toBeUndefined();
   });
