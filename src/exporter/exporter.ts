@@ -68,7 +68,10 @@ export class Exporter {
   readonly #clock: Clock;
   readonly #metrics: ExporterMetrics;
   readonly #webConfig: WebConfigWatcher;
-  readonly #history = new History(() => this.#config);
+  readonly #history = new History(
+    () => this.#config,
+    () => this.#clock.monotonicMs(),
+  );
   readonly #clusters: Clusters;
   #server: WebServer | undefined;
   /** The running configuration; its web settings are those of the start. */

@@ -2,6 +2,7 @@ import type { FindingSettings } from '../alerts/alert-settings.ts';
 import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
+import { toTimestamp } from '../format.ts';
 import { type CertificateLives, followCertificates } from './certificate-lives.ts';
 import { ReplicaTrends } from './dead-nodes.ts';
 import { DepartureHistory } from './departures.ts';
@@ -28,6 +29,9 @@ const MIN_CONTRADICTIONS = 3;
 /** How often a node writes its record. */
 const RECORD_SECONDS = 10;
 
+/** The wall clock differs so much from the monotonic one at once only when somebody sets it. */
+const STEP_MS = 1_000;
+
 /** What is remembered of one cluster, in bounded memory. */
 class Past {
   readonly scans = new ScanHistory();
@@ -51,6 +55,18 @@ class Past {
   since: ReadonlyMap<string, number> = new Map();
   /** When each collector was polled for the first time, ms. */
   readonly firstPolls = new Map<string, number>();
+
+  /** The wall clock was set ahead by this, or back: what is remembered is as old as before. */
+  moveTimes(byMs: number): void {
+    for (const history of [this.scans, this.trends, this.slowOperations]) history.moveTimes(byMs);
+    this.healthyMs &&= this.healthyMs + byMs;
+    this.problems = this.problems.map((problem) => ({
+      ...problem,
+      since: toTimestamp(Date.parse(problem.since) + byMs) ?? problem.since,
+    }));
+    this.since = new Map(Array.from(this.since, ([key, ms]) => [key, ms + byMs]));
+    for (const [collector, ms] of this.firstPolls) this.firstPolls.set(collector, ms + byMs);
+  }
 }
 
 /** The age of the problems of a configured cluster, and what is compared between its polls. */
@@ -58,14 +74,28 @@ export class ClusterHistory {
   #past = new Past();
   #identity: symbol | undefined;
   readonly #settings: () => FindingSettings;
+  readonly #monotonicMs: (() => number) | undefined;
+  /** What the wall clock was ahead of the monotonic one at the last look, ms. */
+  #aheadMs: number | undefined;
 
-  /** `settings` are those of the running configuration. */
-  constructor(settings: () => FindingSettings) {
+  /** `settings` are those of the running configuration. Without a monotonic clock the wall clock is never set. */
+  constructor(settings: () => FindingSettings, monotonicMs?: () => number) {
     this.#settings = settings;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  /** Example: a problem of 5 min is of 5 min after the wall clock was set ahead by an hour, and began an hour later by it. */
+  #followClock(nowMs: number): void {
+    if (this.#monotonicMs === undefined) return;
+    const aheadMs = nowMs - this.#monotonicMs();
+    const stepMs = aheadMs - (this.#aheadMs ?? aheadMs);
+    this.#aheadMs = aheadMs;
+    if (Math.abs(stepMs) > STEP_MS) this.#past.moveTimes(stepMs);
   }
 
   /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
   read(cluster: PolledCluster, nowMs: number): ClusterReading {
+    this.#followClock(nowMs);
     return this.#judge(cluster, nowMs, (key) => this.#past.since.get(key) ?? nowMs);
   }
 
@@ -104,6 +134,7 @@ export class ClusterHistory {
 
   /** Records the state after a poll of this collector. Of a cluster that was replaced nothing is remembered. */
   record(cluster: PolledCluster, collector: string, nowMs: number): void {
+    this.#followClock(nowMs);
     if (this.#identity !== cluster.identity) this.#past = new Past();
     this.#identity = cluster.identity;
     this.#recordResult(cluster, collector);
@@ -182,14 +213,17 @@ function newestRecord(result: NodesResult | undefined): number {
 export class History {
   readonly #clusters = new Map<string, ClusterHistory>();
   readonly #settings: () => FindingSettings;
+  readonly #monotonicMs: () => number;
 
   /** `settings` are those of the running configuration. */
-  constructor(settings: () => FindingSettings) {
+  constructor(settings: () => FindingSettings, monotonicMs: () => number) {
     this.#settings = settings;
+    this.#monotonicMs = monotonicMs;
   }
 
   ofCluster(name: string): ClusterHistory {
-    const history = this.#clusters.get(name) ?? new ClusterHistory(this.#settings);
+    const history =
+      this.#clusters.get(name) ?? new ClusterHistory(this.#settings, this.#monotonicMs);
     this.#clusters.set(name, history);
     return history;
   }

@@ -98,6 +98,14 @@ export class SlowOperations {
     readonly count: number;
   }[] = [];
 
+  /** The clock was set. */
+  moveTimes(byMs: number): void {
+    this.#increases = this.#increases.map(({ atMs, ...increase }) => ({
+      ...increase,
+      atMs: atMs + byMs,
+    }));
+  }
+
   /** Counts those between the last two records of the nodes. */
   add(before: NodesResult | undefined, now: NodesResult, atMs: number): void {
     const grown = pairRecords(before, now.nodes).flatMap((pair) =>

@@ -159,6 +159,20 @@ export class ScanHistory {
   /** The numbers of each scan that were read wrongly. */
   #compared: readonly { readonly endMs: number; readonly wrong: readonly Comparison[] }[] = [];
 
+  /** The clock was set. */
+  moveTimes(byMs: number): void {
+    const moveEnd = <T extends { readonly endMs: number }>(scan: T): T => ({
+      ...scan,
+      endMs: scan.endMs + byMs,
+    });
+    this.#counts = this.#counts.map(({ atMs, counts }) => ({ atMs: atMs + byMs, counts }));
+    this.#waiting = this.#waiting.map(({ startMs, ...scan }) => ({
+      ...moveEnd(scan),
+      startMs: startMs + byMs,
+    }));
+    this.#compared = this.#compared.map(moveEnd);
+  }
+
   addScan(scan: RecordedScan): void {
     if (this.#waiting.length < MAX_WAITING) this.#waiting = [...this.#waiting, scan];
   }

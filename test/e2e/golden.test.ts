@@ -33,7 +33,7 @@ async function expose(requestPath = '/metrics'): Promise<string> {
     app: {
       clock: {
         wallMs: () => NOW_MS,
-        monotonicMs: () => performance.now(),
+        monotonicMs: () => 0,
         runningMs: () => performance.now(),
       },
     },

@@ -28,7 +28,7 @@ function watch(simulator: Simulator, url: string): Promise<TestExporter> {
   const startMs = Date.now();
   const clock = {
     wallMs: () => startMs + (Date.now() - startMs) * SPEED,
-    monotonicMs: () => performance.now(),
+    monotonicMs: () => performance.now() * SPEED,
     runningMs: () => performance.now(),
   };
   return startTestExporter({

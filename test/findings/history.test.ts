@@ -45,6 +45,45 @@ describe('the history of a cluster', () => {
     expect([20, 50, 51].map(isFromFirst)).toEqual([true, true, false]);
   });
 
+  test.each([12, -12])(
+    'makes no problem older or younger when the wall clock is set by %i hours',
+    async (hours) => {
+      const clock = { wallMs: 100 * 3_600_000, monotonicMs: 0 };
+      const history = new ClusterHistory(
+        () => DEFAULT_FINDING_SETTINGS,
+        () => clock.monotonicMs,
+      );
+      const pollers = await pollersOf({ nodes: 'ok' });
+      const draining = { nodes: nodesResult(node(1, { livenessCode: 6 })) };
+      const cluster = polledCluster({ pollers, isUp: true, results: draining });
+      const pass = (minutes: number): void => {
+        clock.wallMs += minutes * 60_000;
+        clock.monotonicMs += minutes * 60_000;
+      };
+      /** How severe it is, and the minutes that it lasts. */
+      const shown = () => {
+        const { findings, since } = history.read(cluster, clock.wallMs);
+        const found = findings.map(({ level, since: began }) => [level, began] as const);
+        return [['cluster', since] as const, ...found].map(
+          ([what, began]) => `${what} ${(clock.wallMs - Date.parse(began)) / 60_000}`,
+        );
+      };
+      history.record(cluster, 'nodes', clock.wallMs);
+      pass(30);
+      expect(shown()).toEqual(['cluster 30', 'info 30']);
+      clock.wallMs += hours * 3_600_000;
+      expect(shown()).toEqual(['cluster 30', 'info 30']);
+      history.record(cluster, 'nodes', clock.wallMs);
+      pass(29);
+      expect(shown()).toEqual(['cluster 59', 'info 59']);
+      pass(2);
+      expect(shown()[1]).toBe('warning 61');
+      expect(history.problems.map(({ since }) => Date.parse(since))).toEqual([
+        clock.wallMs - 61 * 60_000,
+      ]);
+    },
+  );
+
   test('knows since when the worse form of a problem lasts, while only the other one is listed', async () => {
     const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
     const few = { ranges: 3, listed: [] };

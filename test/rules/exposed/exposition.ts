@@ -44,7 +44,7 @@ export async function scrapeCalm(): Promise<readonly ParsedSample[]> {
     app: {
       clock: {
         wallMs: () => NOW_MS,
-        monotonicMs: () => performance.now(),
+        monotonicMs: () => 0,
         runningMs: () => performance.now(),
       },
     },
