@@ -43,7 +43,7 @@ export function observe(
   const tallies = cluster.result(sessions);
   const assistant = cluster.result(cloud);
   const found = { nodes: listed, network: connections, ranges: scan };
-  const stop = readStopEvidence(pollers, found, nowMs, memory.scanProblems);
+  const stop = readStopEvidence(pollers, found, memory.scanProblems);
   const safeToStop = decideSafeToStop(stop);
   const dead = readDeadEvidence(stop, memory.trends);
   const fresh = list.filter(({ isFresh }) => isFresh);

@@ -77,7 +77,6 @@ export function readStopEvidence(
     readonly network: NetworkEvidence | undefined;
     readonly ranges: RangesResult | undefined;
   },
-  nowMs: number,
   scanProblems: readonly Problem[],
 ): StopEvidence {
   const pollerOf = (name: string) =>
@@ -86,16 +85,17 @@ export function readStopEvidence(
     );
   const listed = pollerOf('nodes') && found.nodes?.nodes;
   const scanner = pollerOf('ranges');
-  const { lastSuccessMs, last } = scanner?.outcome ?? {};
+  const { last } = scanner?.outcome ?? {};
+  const { resultAgeSeconds: ageSeconds } = scanner ?? {};
   return {
     statuses: listed && new Map(listed.map((node) => [node.id, livenessOf(node)])),
     reachability: findUnreachable(found.network, listed),
     scan:
-      scanner === undefined || found.ranges === undefined || lastSuccessMs === undefined
+      scanner === undefined || found.ranges === undefined || ageSeconds === undefined
         ? undefined
         : {
             result: found.ranges,
-            ageSeconds: (nowMs - lastSuccessMs) / 1000,
+            ageSeconds,
             durationSeconds: last?.durationSeconds ?? 0,
             intervalSeconds: scanner.intervalSeconds,
             disagrees: scanProblems.length > 0,

@@ -42,6 +42,7 @@ export interface PollerOptions {
 interface Published {
   readonly result: CollectorResult;
   readonly snapshot: Snapshot;
+  /** Monotonic ms at its end; a host that was suspended during the poll makes the result older by that time. */
   readonly atMs: number;
 }
 
@@ -127,6 +128,12 @@ export class Poller {
     return this.#nextPollMs;
   }
 
+  /** Seconds since the end of the last poll that published; undefined without one. */
+  get resultAgeSeconds(): number | undefined {
+    if (this.#published === undefined) return undefined;
+    return (this.#options.clock.monotonicMs() - this.#published.atMs) / 1000;
+  }
+
   /** The result of the last poll that published, unless it is too old. */
   get result(): CollectorResult | undefined {
     return this.#current()?.result;
@@ -190,11 +197,9 @@ export class Poller {
   }
 
   #current() {
-    if (this.#published === undefined) return undefined;
-    const { clock, settings } = this.#options;
-    const ageSeconds = (clock.monotonicMs() - this.#published.atMs) / 1000;
-    const limit = maxAgeSeconds(settings.max_age, this.intervalSeconds);
-    return ageSeconds <= limit ? this.#published : undefined;
+    const { resultAgeSeconds = Infinity, intervalSeconds } = this;
+    const limit = maxAgeSeconds(this.#options.settings.max_age, intervalSeconds);
+    return resultAgeSeconds <= limit ? this.#published : undefined;
   }
 
   /** The running poll, or a new one. Never rejects: no error of one collector may end the process. */
@@ -243,12 +248,13 @@ export class Poller {
     const { clock, http, metrics } = this.#options;
     if (stop.aborted) return metrics.pollSkipped(this.#labels, 'shutdown');
     this.#schedule.start();
-    const startedMs = clock.runningMs();
+    const [startMs, startedMs] = [clock.monotonicMs(), clock.runningMs()];
     const blockedMs = http.blockedMs();
     if (blockedMs > 0) return this.#skip(blockedMs);
     const { stats, result } = this.#options.run(stop, this.#state);
-    const failure = await this.#collect(stats, result);
-    const tookMs = clock.runningMs() - startedMs;
+    const elapsedMs = (): number => clock.runningMs() - startedMs;
+    const failure = await this.#collect(stats, result, () => startMs + elapsedMs());
+    const tookMs = elapsedMs();
     if (stop.aborted) return;
     metrics.pollFinished(this.#labels, failure?.error.reason);
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
@@ -279,6 +285,7 @@ export class Poller {
   async #collect(
     { limits }: PollStats,
     running: Promise<CollectorResult>,
+    atMs: () => number,
   ): Promise<PollFailure | undefined> {
     let result: CollectorResult;
     try {
@@ -288,7 +295,7 @@ export class Poller {
       return { error: failureOf(error) };
     }
     try {
-      await this.#publish(result, limits);
+      await this.#publish(result, limits, atMs);
       for (const { reason } of result.partFailures ?? []) {
         this.#options.metrics.pollFailed(this.#labels, reason);
       }
@@ -299,8 +306,8 @@ export class Poller {
   }
 
   /** Renders a result, less what its collector may not export, and shows it from now on. */
-  async #publish(result: CollectorResult, limits: Set<Limit>): Promise<void> {
-    const { cluster, collector, clock, metrics, settings } = this.#options;
+  async #publish(result: CollectorResult, limits: Set<Limit>, atMs: () => number): Promise<void> {
+    const { cluster, collector, metrics, settings } = this.#options;
     const samples = new SampleSet({ crdb_cluster: cluster });
     const steps = collector.samples(result, samples);
     if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
@@ -311,7 +318,7 @@ export class Poller {
     if (this.#published?.result.noData === undefined && noData !== undefined) {
       this.#log.info(noData);
     }
-    this.#published = { result, snapshot, atMs: clock.monotonicMs() };
+    this.#published = { result, snapshot, atMs: atMs() };
     if (dropped.size > 0) limits.add('series');
     for (const [family, count] of dropped) metrics.seriesDropped(family, 'budget', count);
     for (const [family, count] of samples.duplicates) {

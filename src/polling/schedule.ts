@@ -1,38 +1,41 @@
+import { uptime } from 'node:os';
 import { MAX_DURATION_SECONDS } from '../config/values.ts';
 import type { PollWarning } from '../http/poll-stats.ts';
 
 export interface Clock {
-  /** For timestamps only. */
+  /** For timestamps only: it is set, ahead and back. */
   readonly wallMs: () => number;
-  /** For every interval and age: it goes on while the host is suspended. */
+  /** For every interval and age: it goes on while the host is suspended, and nobody sets it. */
   readonly monotonicMs: () => number;
   /** For how long something took: it stands still while the host is suspended, as timers do. */
   readonly runningMs: () => number;
 }
 
-/** The wall clock may run a little faster than the monotonic one: this much between two readings is a gap. */
-const GAP_MS = 1_000;
+/** Some systems count their uptime in whole seconds: only more than that between two readings is a suspension. */
+const GAP_MS = 2_000;
 
 /**
  * A clock whose monotonic time also counts while the host is suspended: that of Linux stands still then, so that old data would
- * be young. What the wall clock is ahead at once counts as such a time; one that is only set ahead makes data look older. A
- * response that was on its way did not take that time: with a `max_duty` of 0.1 an hour would stretch the interval to ten.
+ * be young. The uptime of the host goes on meanwhile, and unlike the wall clock nobody sets it. Example: after an hour of
+ * sleep the uptime is 3,600 s ahead. A response that was on its way did not take that time: with a `max_duty` of 0.1 an
+ * hour would stretch the interval to ten.
  */
 export function createClock(
   wallMs: () => number = Date.now,
   runningMs: () => number = () => performance.now(),
+  uptimeMs: () => number = () => uptime() * 1000,
 ): Clock {
-  let lastWallMs = wallMs();
+  let lastUptimeMs = uptimeMs();
   let lastMs = runningMs();
   let suspendedMs = 0;
   return {
     wallMs,
     runningMs,
     monotonicMs() {
-      const [nowWallMs, nowMs] = [wallMs(), runningMs()];
-      const gapMs = nowWallMs - lastWallMs - (nowMs - lastMs);
+      const [nowUptimeMs, nowMs] = [uptimeMs(), runningMs()];
+      const gapMs = nowUptimeMs - lastUptimeMs - (nowMs - lastMs);
       if (gapMs > GAP_MS) suspendedMs += gapMs;
-      lastWallMs = nowWallMs;
+      lastUptimeMs = nowUptimeMs;
       lastMs = nowMs;
       return nowMs + suspendedMs;
     },

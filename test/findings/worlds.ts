@@ -5,6 +5,7 @@ import { openScene, type Scene, type SceneOptions } from '../browser/scenes.ts';
 import type { ParsedSample } from '../metrics/parse-exposition.ts';
 import { testRules } from '../rules/promtool.ts';
 import { closureOf, readRules } from '../rules/rule-set.ts';
+import { withCollectors } from '../support/exporter.ts';
 
 const RANGES = 60;
 
@@ -72,16 +73,19 @@ export async function openWithLostRange(): Promise<Scene> {
   return scene;
 }
 
+function showingForAnHour(config: Config): Config {
+  return withCollectors(config, (collector) => ({ ...collector, max_age: 3_600 }));
+}
+
 /** Polls every 10 minutes, the last one of which ended this long ago. */
 export async function openAged(ageSeconds: number): Promise<Scene> {
   let offsetMs = 0;
-  const wallMs = (): number => Date.now() + offsetMs;
   const clock = {
-    wallMs,
-    monotonicMs: () => performance.now(),
+    wallMs: () => Date.now() + offsetMs,
+    monotonicMs: () => performance.now() + offsetMs,
     runningMs: () => performance.now(),
   };
-  const scene = await open(3, { intervalSeconds: 600, app: { clock } });
+  const scene = await open(3, { intervalSeconds: 600, adapt: showingForAnHour, app: { clock } });
   offsetMs = ageSeconds * 1000;
   return scene;
 }

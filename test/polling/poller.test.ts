@@ -143,6 +143,27 @@ test('data is shown until it is too old', async () => {
   expect([poller.result, poller.snapshot]).toEqual([undefined, undefined]);
 });
 
+test('data is older by the time that the host is suspended, also during its poll', async () => {
+  let sleepMs = 0;
+  const { poller, clock, poll } = preparePoller(
+    (_context, host) => {
+      host.nowMs += 500;
+      host.sleptMs += sleepMs;
+    },
+    { max_age: 90 },
+  );
+  await poll();
+  expect(poller.resultAgeSeconds).toBe(0);
+  clock.sleptMs += 3_600_000;
+  expect([poller.resultAgeSeconds, poller.result]).toEqual([3_600, undefined]);
+  sleepMs = 80_000;
+  await poll();
+  expect([poller.resultAgeSeconds, poller.snapshot?.series]).toEqual([80, 2]);
+  expect(poller.outcome.last?.durationSeconds).toBe(0.5);
+  clock.nowMs += 10_001;
+  expect(poller.snapshot).toBeUndefined();
+});
+
 test.each([
   [59_999, 0],
   [60_000, 1],

@@ -26,7 +26,8 @@ const API = new ClusterApi(
 
 export interface PreparedPoller {
   readonly poller: Poller;
-  readonly clock: { nowMs: number };
+  /** `sleptMs`: how long the host was suspended. */
+  readonly clock: { nowMs: number; sleptMs: number };
   /** What the URLs are blocked for. */
   readonly http: { blocked: number };
   /** Polls on demand, and waits for the end. */
@@ -60,7 +61,11 @@ export function keyOf(name: string, more: Readonly<Record<string, string>> = {})
 
 /** A poller with an interval of a minute, whose collector does as the test says. */
 export function preparePoller(
-  collect: (context: PollStats, clock: { nowMs: number }, state: unknown) => unknown,
+  collect: (
+    context: PollStats,
+    clock: { nowMs: number; sleptMs: number },
+    state: unknown,
+  ) => unknown,
   settings: Partial<CollectorConfig> = {},
   {
     previous,
@@ -72,14 +77,15 @@ export function preparePoller(
     work,
   }: PollerExtras = {},
 ): PreparedPoller {
-  const clock = { nowMs: 1_000 };
+  const clock = { nowMs: 1_000, sleptMs: 0 };
   const http = { blocked: 0 };
   const ended = { polls: 0 };
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };
   const log = createLog({ level: 'info', format: 'json', destination });
-  const now = (): number => clock.nowMs;
-  const clocks = { wallMs: () => START_MS + now(), monotonicMs: now, runningMs: now };
+  const runningMs = (): number => clock.nowMs;
+  const monotonicMs = (): number => clock.nowMs + clock.sleptMs;
+  const clocks = { wallMs: () => START_MS + monotonicMs(), monotonicMs, runningMs };
   const metrics = new ClusterMetrics();
   const collector = defineCollector({
     ...orders,

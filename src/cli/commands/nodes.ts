@@ -18,6 +18,7 @@ import {
 } from '../../format.ts';
 import type { Infer } from '../../json/index.ts';
 import { largest, ratio, sumOrNone } from '../../numbers.ts';
+import { SYSTEM_CLOCK } from '../../polling/schedule.ts';
 import { LIVENESS_BY_CODE, type LivenessStatus } from '../../vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
@@ -147,9 +148,10 @@ async function findSafeNodes(
   before: readonly NodeStatus[],
 ): Promise<ReadonlySet<number>> {
   noteScanCost(before, { descriptors: true });
-  const startMs = performance.now();
+  const { monotonicMs, runningMs } = SYSTEM_CLOCK;
+  const [startMs, startedMs] = [monotonicMs(), runningMs()];
   const result = await scanAllNodes(target, output, { descriptors: 'all' });
-  const endMs = performance.now();
+  const durationSeconds = (runningMs() - startedMs) / 1000;
   const lastUrl = Math.min(1, (target.config.cluster_api?.urls.length ?? 1) - 1);
   const connections = await readConnections(target, 0);
   const others = lastUrl === 0 ? connections : await readConnections(target, lastUrl);
@@ -166,8 +168,9 @@ async function findSafeNodes(
   } = decideSafeToStop({
     scan: {
       result,
-      ageSeconds: (performance.now() - endMs) / 1000,
-      durationSeconds: (endMs - startMs) / 1000,
+      // A host that was suspended during the scan makes it older.
+      ageSeconds: (monotonicMs() - startMs) / 1000 - durationSeconds,
+      durationSeconds,
       intervalSeconds: 0,
       disagrees: [...compared.stores, ...compared.problems].some(isOutside),
     },
