@@ -46,13 +46,14 @@ export class ClusterApi {
 
   /**
    * GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last response. Rejects when there is
-   * no node: the one that answers is always listed.
+   * no node: the one that answers is always listed; and when one has no id: what it needs and reaches would not be known.
    */
   async nodes<S extends ObjectShape>(
     stats: PollStats,
     request: NodesRequest<S>,
   ): Promise<{ readonly dateMs: number | undefined }> {
     let dateMs: number | undefined;
+    let all = 0;
     const identity = new ClusterIdentity();
     const element = object({ ...nodeIdentity.fields, ...request.shape.fields });
     const { firstUrl = 0 } = request;
@@ -72,9 +73,10 @@ export class ClusterApi {
           request.onNode(typed(request.shape, node), dateMs);
         },
       });
+      all += page.elements;
       return page.envelope.next;
     });
-    this.listings.listed(stats, identity);
+    this.listings.listed(stats, identity, all);
     return { dateMs };
   }
 

@@ -2,6 +2,7 @@ import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
 import { type Infer, integer, nameText, object } from '../json/index.ts';
 import { cleanLabelValue } from '../metrics/label-text.ts';
+import { isId } from './node.ts';
 
 /** The fields of a node that tell one cluster from another. */
 export const nodeIdentity = object({
@@ -16,6 +17,8 @@ export class ClusterIdentity {
   readonly names = new Set<string>();
   /** Every process with its node id, start and address. */
   readonly processes = new Set<string>();
+  /** Elements of the listing with an id. */
+  nodes = 0;
   /** The first node: `node 1 at crdb-1:26257`. */
   firstNode = '';
 
@@ -26,7 +29,8 @@ export class ClusterIdentity {
     started_at: start,
     cluster_name: name = '',
   }: Infer<typeof nodeIdentity>): void {
-    if (id <= 0) return;
+    if (!isId(id)) return;
+    this.nodes += 1;
     const host = cleanLabelValue(address.address_field ?? '');
     this.firstNode ||= `node ${id} at ${host}`;
     this.names.add(cleanLabelValue(name));
@@ -69,12 +73,19 @@ export class NodeListings {
     this.#onReplaced = listener;
   }
 
-  /** Takes note of a complete listing. Throws when it has no node: the one that answers is always listed. */
-  listed({ id }: Pick<PollStats, 'id'>, identity: ClusterIdentity): void {
+  /**
+   * Takes note of a complete listing of so many elements. Throws when it has no node: the one that answers is always listed;
+   * and when one is no node: nobody would know what that one holds and reaches.
+   */
+  listed({ id }: Pick<PollStats, 'id'>, identity: ClusterIdentity, elements: number): void {
     if (identity.processes.size === 0) {
       throw new RequestError('decode', 'nodes: the response lists no node with an id', {
         endpoint: 'nodes',
       });
+    }
+    if (identity.nodes < elements) {
+      const text = `nodes: ${elements - identity.nodes} of ${elements} listed nodes cannot be read`;
+      throw new RequestError('decode', text, { endpoint: 'nodes' });
     }
     const before = this.#identity;
     this.#identity = identity;

@@ -40,6 +40,11 @@ export function readPage<S extends ObjectShape, E extends ObjectShape>(
         const text = `${endpoint}: the response has no \`${list}\``;
         throw new RequestError('decode', text, { endpoint, node: request.node });
       }
+      // Nor is a list of which nothing can be read.
+      if (page.skipped > 0 && page.elements === 0 && !page.limitHit) {
+        const text = `${endpoint}: ${page.skipped} of ${page.elements + page.skipped} elements cannot be read`;
+        throw new RequestError('decode', text, { endpoint, node: request.node });
+      }
       stats.items += page.elements;
       if (page.limitHit) stats.limits.add('bytes');
       decodeErrors(endpoint, page.skipped + page.wrongTypes);

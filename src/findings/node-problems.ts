@@ -67,6 +67,11 @@ const LIVENESS_PROBLEMS: Readonly<
     what: 'of unknown liveness',
     next: 'Check the log of the node.',
   },
+  other: {
+    level: 'warning',
+    what: 'in a state that this exporter does not know',
+    next: 'Compare with DB Console: the release may be newer than this exporter. Until then it is not known which nodes may stop.',
+  },
   // Nodes leave for a restart or an upgrade, which is normal.
   draining: {
     alert: 'CrdbNodeStuckLeaving',

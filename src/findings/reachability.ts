@@ -47,6 +47,23 @@ export function findUnreachable(
   evidence: NetworkEvidence | undefined,
   nodes: readonly NodeStatus[] | undefined,
 ): Reachability {
+  const found = findAmongLive(evidence, nodes);
+  const unclear = nodes?.filter(isUnclear) ?? [];
+  if (found.answer !== 'reached' || unclear.length === 0) return found;
+  const are = `${formatNodes(unclear.map(({ id }) => id))} ${plural(unclear.length, 'is', 'are')}`;
+  return { answer: 'unknown', reason: `it is not known whether ${are} live` };
+}
+
+/** Whether a node may be live or draining: its liveness has a code or a form that the exporter does not know, or there is none. */
+function isUnclear(node: NodeStatus): boolean {
+  const status = livenessOf(node);
+  return status === 'other' || (status === 'unknown' && node.isFresh);
+}
+
+function findAmongLive(
+  evidence: NetworkEvidence | undefined,
+  nodes: readonly NodeStatus[] | undefined,
+): Reachability {
   if (evidence === undefined) return compareCounts(nodes);
   const { state, result } = evidence;
   const none = 'there is no current list of the connections between nodes';

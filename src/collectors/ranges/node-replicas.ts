@@ -75,12 +75,14 @@ export class NodeReplicas {
     return this.#stores.size;
   }
 
-  /** Adds one element, unless it lacks an id. Throws when the response is not that of the node. */
+  /** Adds one element, unless it lacks an id or its problems. Throws when the response is not that of the node. */
   add(replica: Replica): void {
-    const { source_node_id: nodeId, source_store_id: storeId } = replica;
+    const { source_node_id: nodeId, source_store_id: storeId, problems } = replica;
     const rangeId = replica.desc.range_id;
     this.elements += 1;
     if (!isId(nodeId) || !isId(storeId) || !isId(rangeId)) return;
+    // Servers send them always, if only as `{}`: nothing is known of a replica without them.
+    if (problems === undefined) return;
     if (this.#isNodeOpen) this.nodeId = nodeId;
     this.#isNodeOpen = false;
     if (nodeId !== this.nodeId) {

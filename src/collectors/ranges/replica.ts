@@ -6,6 +6,7 @@ import {
   last,
   numbers,
   object,
+  optional,
   boolean,
   parsed,
 } from '../../json/index.ts';
@@ -50,7 +51,7 @@ export const replicaShape = object({
       replica: object({ node_id: integer(), store_id: integer() }),
     }),
   ),
-  problems: flags(REPORTED_PROBLEMS.slice(0, -1)),
+  problems: optional(flags(REPORTED_PROBLEMS.slice(0, -1))),
   stats: numbers(LOADS),
   quiescent: boolean(),
   ticking: boolean(),
