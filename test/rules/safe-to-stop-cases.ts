@@ -97,6 +97,15 @@ const WRITTEN: readonly Case[] = [
     '11',
     { unhealthy: 3 },
   ],
+  ['node 2 counts no connections', '--', { unhealthy: 1, uncounted: [2], without: NO_DATA }],
+  ['node 2 counts none, and all nodes were asked', '11', { unhealthy: 1, uncounted: [2] }],
+  ['the state of node 3 is not known', '--', { status: { 1: 'live', 2: 'live', 3: 'other' } }],
+  ['node 3 has no liveness', '--', { status: { 1: 'live', 2: 'live', 3: 'unknown' } }],
+  [
+    'node 3 has no liveness, and an old record',
+    '11',
+    { status: { 1: 'live', 2: 'live', 3: 'unknown' }, recordAgeSeconds: 120 },
+  ],
   [
     'there is no complete scan',
     '--',

@@ -34,6 +34,10 @@ export interface World {
   readonly returned?: readonly number[];
   /** Unhealthy connections of node 1, of 4; undefined where no node counts them. */
   readonly unhealthy?: number | undefined;
+  /** Nodes whose counts of connections are 0. */
+  readonly uncounted?: readonly number[];
+  /** Age of the records of the nodes. */
+  readonly recordAgeSeconds?: number;
   readonly scanAgeSeconds?: number;
   /** Success of the last polls of nodes, ranges and sessions. */
   readonly success?: Readonly<Record<string, number>>;
@@ -43,8 +47,8 @@ export interface World {
   readonly without?: readonly string[];
 }
 
-type Status = 'live' | 'draining' | 'decommissioning' | 'dead';
-const STATUSES: readonly Status[] = ['live', 'draining', 'decommissioning', 'dead'];
+const STATUSES = ['live', 'draining', 'decommissioning', 'dead', 'unknown', 'other'] as const;
+type Status = (typeof STATUSES)[number];
 
 /** What this exporter exposes all the time. */
 export function seriesOf(cluster: string, world: World): RuleCase['input_series'] {
@@ -87,17 +91,20 @@ export function samplesOf(
       const replicas = world.replicas?.[node] ?? 30;
       add('crdb_range_replicas', replicas, `,node_id="${node}",store_id="${node}${store}"`);
     }
+    const isCounted = world.uncounted?.includes(node) !== true;
     add(
       'crdb_node_rpc_connections',
-      world.unhealthy && 4 - world.unhealthy,
+      world.unhealthy && (isCounted ? 4 - world.unhealthy : 0),
       `,node_id="${node}",state="healthy"`,
     );
-    add('crdb_node_rpc_connections', world.unhealthy, `,node_id="${node}",state="unhealthy"`);
+    const unhealthy = isCounted ? world.unhealthy : 0;
+    add('crdb_node_rpc_connections', unhealthy, `,node_id="${node}",state="unhealthy"`);
   }
   for (const [node, current] of Object.entries(status)) {
     for (const one of STATUSES) {
       add('crdb_node_liveness', one === current ? 1 : 0, `,node_id="${node}",status="${one}"`);
     }
+    add('crdb_node_record_age_seconds', world.recordAgeSeconds ?? 5, `,node_id="${node}"`);
     const hasTold = current !== 'dead' && world.returned?.includes(Number(node)) !== true;
     add('crdb_node_peers', hasTold ? 1 : undefined, `,node_id="${node}",state="established"`);
   }
