@@ -1,6 +1,6 @@
 import { abortable, type HttpClient } from '../http/client.ts';
 import { RequestError } from '../http/errors.ts';
-import { POLICY } from '../http/policy.ts';
+import { POLICY, refusedLoginPauseMs } from '../http/policy.ts';
 import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { bufferBody, type HttpResponse } from '../http/request.ts';
 import { decodeValue, object, string } from '../json/index.ts';
@@ -18,6 +18,7 @@ interface ApiLoginOptions {
   readonly loginTried: () => void;
   readonly loginFailed: (error: RequestError) => void;
   readonly monotonicMs: () => number;
+  readonly wallMs: () => number;
 }
 
 const LOGIN = { endpoint: 'login' } as const;
@@ -39,9 +40,10 @@ interface FailedLogin {
 
 /**
  * Gets and replaces the token of one cluster. All requests that need one wait for the same login. A token that is refused
- * with 401 is replaced by a new login, at most once in a minute. A login that is refused is tried again after a minute, and
- * one with another useless response after 5 s, or at once when the password has changed. Example: the password is refused
- * at 0 s. Requests fail without a login until 60 s, but if its file changes at 10 s, the next request logs in.
+ * with 401 is replaced by a new login, at most once in a minute. A login that is refused is tried again after 1, 2, 4 … up to
+ * 30 minutes, and one with another useless response after 5 s; both at once when the password has changed, or after `retry`.
+ * Example: the password is refused at 0 s. Requests fail without a login until 60 s; refused again, until 180 s. If its file
+ * changes at 70 s, the next request logs in.
  */
 export class ApiLogin implements ApiSender {
   readonly #options: ApiLoginOptions;
@@ -49,12 +51,32 @@ export class ApiLogin implements ApiSender {
   /** The login that is under way. */
   #pending: Promise<string> | undefined;
   #failedLogin: FailedLogin | undefined;
+  /** How often the password of the failed login was refused, one after the other. */
+  #refusals = 0;
+  #onUsable: () => void = () => undefined;
   /** When a refused token was last dropped, monotonic ms. */
   #droppedAtMs = -Infinity;
   readonly #responses = new CachedResponses();
 
   constructor(options: ApiLoginOptions) {
     this.#options = options;
+  }
+
+  /** Sets the function that is called when requests that failed for want of a login may succeed: after one, and by `retry`. */
+  onUsable(listener: () => void): void {
+    this.#onUsable = listener;
+  }
+
+  /** Forgets that logins were refused: the secret may have changed, here or on the server. */
+  retry(): void {
+    this.#forgetRefusals();
+    this.#droppedAtMs = -Infinity;
+    this.#onUsable();
+  }
+
+  #forgetRefusals(): void {
+    this.#failedLogin = undefined;
+    this.#refusals = 0;
   }
 
   /** Sends a request with the token. If the token is refused, sends the request once more with a new token. */
@@ -137,13 +159,13 @@ export class ApiLogin implements ApiSender {
   /** Sends POST /login/ with a form, as servers do not understand a JSON body; throws the last failure during its pause. */
   async #logIn(username: string, password: string, { limits }: PollStats): Promise<string> {
     const { http, loginTimeoutMs, loginTried, loginFailed, monotonicMs } = this.#options;
+    if (this.#failedLogin?.password !== password) this.#forgetRefusals();
     const failed = this.#failedLogin;
-    const isPaused = failed?.password === password && monotonicMs() < failed.pausedUntilMs;
-    if (isPaused) throw failed.error;
+    if (failed !== undefined && monotonicMs() < failed.pausedUntilMs) throw failed.error;
     const signal = AbortSignal.timeout(Math.ceil(loginTimeoutMs));
     loginTried();
     try {
-      this.#token = await http.send({
+      const token = await http.send({
         endpoint: 'login',
         method: 'POST',
         path: '/login/',
@@ -151,20 +173,35 @@ export class ApiLogin implements ApiSender {
         body: new URLSearchParams({ username, password }).toString(),
         stats: { ...createPollStats(signal), limits },
         retryOn500: true,
+        wasRefused: this.#refusals > 0,
         ...bufferBody(MAX_RESPONSE_BYTES, readToken),
       });
-      return this.#token;
+      this.#token = token;
+      this.#forgetRefusals();
+      this.#onUsable();
+      return token;
     } catch (error) {
       if (!(error instanceof RequestError)) throw error;
       loginFailed(error);
-      const isRefused = error.reason === 'auth' || error.reason === 'forbidden';
-      const pauseMs = isRefused ? POLICY.refusedLoginPauseMs : POLICY.uselessLoginPauseMs;
-      // The breakers of the URL and of the endpoint know the other failures.
-      if (error.scope === 'none') {
-        this.#failedLogin = { error, password, pausedUntilMs: monotonicMs() + pauseMs };
-      }
-      throw error;
+      throw this.#pause(error, password);
     }
+  }
+
+  /** Begins the pause after a failed login; the breakers of the URL and of the endpoint know failures of those. */
+  #pause(error: RequestError, password: string): RequestError {
+    if (error.scope !== 'none') return error;
+    const isRefused = error.reason === 'auth' || error.reason === 'forbidden';
+    if (isRefused) this.#refusals += 1;
+    const pauseMs = isRefused ? refusedLoginPauseMs(this.#refusals) : POLICY.uselessLoginPauseMs;
+    const { monotonicMs, wallMs } = this.#options;
+    const { reason, message, endpoint, url, status, scope, serverText, cause } = error;
+    const details = { endpoint, url, status, scope, serverText, cause };
+    const nextLoginMs = wallMs() + pauseMs;
+    const paused = isRefused
+      ? new RequestError(reason, message, { ...details, nextLoginMs })
+      : error;
+    this.#failedLogin = { error: paused, password, pausedUntilMs: monotonicMs() + pauseMs };
+    return paused;
   }
 }
 

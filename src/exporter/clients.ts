@@ -65,7 +65,7 @@ interface ClientsOptions {
   readonly metrics: ClusterMetrics;
   readonly listener?: RequestListener;
   readonly build: Pick<Build, 'version'>;
-  readonly clock: Pick<Clock, 'runningMs'>;
+  readonly clock: Pick<Clock, 'runningMs' | 'wallMs'>;
   readonly random: () => number;
   /** Maximum share of the time that a node without a response may hold requests. */
   readonly maxDuty?: number | undefined;
@@ -140,8 +140,20 @@ async function createCluster(
     loginTried: metrics.loginTried,
     loginFailed: (error) => metrics.loginFailed(loginFailureReason(error)),
     monotonicMs: options.clock.runningMs,
+    wallMs: options.clock.wallMs,
   });
   opened.defer(() => session.logOut(AbortSignal.timeout(LOGOUT_MS)).catch(logoutFailed));
+  const file = secret?.file;
+  if (file !== undefined && follow !== undefined) {
+    const changes = await watchFiles({
+      files: () => [file],
+      // It is read for each login.
+      read: () => Promise.resolve(true),
+      everyMs: follow.everyMs,
+      onChange: () => session.retry(),
+    });
+    opened.use(changes);
+  }
   const api = new ClusterApi(session, metrics.decodeErrors);
   return { api, http, session, tls };
 }

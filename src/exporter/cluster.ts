@@ -97,6 +97,7 @@ export class Cluster {
     this.shard = shard;
     this.clients = clients;
     this.pollers = this.#createPollers(previous?.pollers ?? []);
+    clients.cluster?.session.onUsable(() => this.#retryRefused());
     clients.cluster?.api.listings.onReplaced((names) => {
       context.log.warn(names, 'cluster replaced, or all its nodes restarted');
       this.#identity = Symbol(config.name);
@@ -155,6 +156,16 @@ export class Cluster {
   /** Begins to poll, unless it has begun already. */
   start(): void {
     this.#running ??= this.#run(this.#stop.signal);
+  }
+
+  /** Logs in at once where that was refused, and polls what was refused: the configuration was read again. */
+  retryLogin(): void {
+    this.clients.cluster?.session.retry();
+    this.#retryRefused();
+  }
+
+  #retryRefused(): void {
+    for (const poller of this.pollers) poller.retryRefused();
   }
 
   /** Ends polling, logs out and closes its connections. */

@@ -260,6 +260,7 @@ export class Exporter {
     const changed = loaded.config;
     await this.#clusters.apply(changed);
     this.#history.keep(new Set(changed.clusters.map(({ name }) => name)));
+    for (const cluster of this.#clusters.list) cluster.retryLogin();
     const { web, log: running } = config;
     const logging = { ...changed.log, format: running.format };
     this.#config = { ...changed, web, log: logging, config: config.config };

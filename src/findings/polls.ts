@@ -163,7 +163,7 @@ function describeFailure(
   // While nothing responds, a longer poll only waits longer.
   const remedy =
     isApiDown && exceededPoll(cause.error) ? 'check the nodes for overload' : cause.remedy;
-  const advice = formatAdvice(remedy, cluster);
+  const advice = `${formatAdvice(remedy, cluster)}${describeNextLogin(requestOf(cause))}`;
   // The advice for a login that hangs says it.
   const isExplained = advice.includes('no quorum');
   const isPartial = failing.some((collector) => collector.isPartial);
@@ -190,6 +190,12 @@ function describeFailure(
     affects,
   };
   return [problem];
+}
+
+/** When a refused login is tried again; empty where none was refused. */
+function describeNextLogin({ nextLoginMs }: RequestError): string {
+  if (nextLoginMs === undefined) return '';
+  return ` The next login is at ${toTime(nextLoginMs)}, later ones after up to 30 minutes; at once when the password file changes or after a reload (SIGHUP, POST /-/reload).`;
 }
 
 /** The warnings of the last polls, for the log: what they mean for users has problems of its own. */

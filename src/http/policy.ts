@@ -52,8 +52,12 @@ export const POLICY = {
   /** A node without requests for so long is forgotten, and beyond so many the one without for longest: nodes come and go. */
   forgottenNodeMs: 3_600_000,
   rememberedNodes: 10_000,
-  /** After a refused login: the same password is hardly accepted later, and each login costs the server a slow hash. */
+  /**
+   * After a refused login, and twice as long after each further one: the same password is hardly accepted later, each login
+   * costs the server a slow hash, and a directory behind it may lock the user.
+   */
   refusedLoginPauseMs: 60_000,
+  maxRefusedLoginPauseMs: 1_800_000,
   /** After any other response to a login without a token: the requests to hundreds of nodes would each log in. */
   uselessLoginPauseMs: 5_000,
 } as const;
@@ -72,6 +76,7 @@ export function goesToNextUrl(
   previous: RequestError | undefined,
 ): boolean {
   if (missedDeadline(error) || isNodeTimeout(error, request)) return false;
+  if (request.wasRefused === true && isRefusal(request, error)) return false;
   const mayBeGateway = request.retryOn500 === true || request.node !== undefined;
   const isGatewayFault =
     isRefusal(request, error) ||
@@ -109,6 +114,11 @@ export function retryReason(error: RequestError, request: HttpRequest): RetryRea
   if (error.status === TOO_MANY_REQUESTS) return 'throttled';
   if (error.status !== undefined) return error.scope === 'endpoint' ? 'http' : undefined;
   return error.reason === 'network' ? 'network' : undefined;
+}
+
+/** The pause after so many refusals of the same login, one after the other: 1, 2, 4 … and at most 30 minutes. */
+export function refusedLoginPauseMs(refusals: number): number {
+  return Math.min(POLICY.refusedLoginPauseMs * 2 ** (refusals - 1), POLICY.maxRefusedLoginPauseMs);
 }
 
 /** The pause that a failure starts, seconds: the server's Retry-After, at most two minutes. Undefined for none. */

@@ -28,6 +28,8 @@ export interface HttpRequest<T = unknown> extends NamedRequest {
   readonly headersMs?: number;
   /** About one of many tables, nodes or URLs: its failure says nothing of the endpoint. */
   readonly isPart?: boolean;
+  /** A login that the cluster has refused before: another URL would refuse it, too, and count it. */
+  readonly wasRefused?: boolean;
   /** The server waits for other nodes or for a statement: its silence is not that of the URL. */
   readonly mayBeSilent?: boolean;
   /** Index of the URL to begin with, among those that work. */

@@ -67,6 +67,10 @@ export class Poller {
   /** The running poll; calls to poll wait for it. */
   #polling: Promise<void> | undefined;
   #nextPollMs: number | undefined;
+  /** Ends the wait for the next poll. */
+  #wake: (() => void) | undefined;
+  /** A login may succeed since the running poll began. */
+  #isLoginNew = false;
   /** Ends the work between two polls, and resolves when it has ended. */
   #endWork: (() => Promise<void>) | undefined;
   /** Dropped with the first poll, or at the latest when its cluster ends, so that it does not stay in memory. */
@@ -170,8 +174,26 @@ export class Poller {
       const isDone = schedule.startedAtMs !== last && this.#polling === undefined;
       if (!isDone) await this.#start(stop);
       last = schedule.startedAtMs;
-      delayMs = schedule.nextDelayMs(this.intervalSeconds * 1000);
+      const isOvertaken = this.#isLoginNew && this.#lacksLogin;
+      delayMs = isOvertaken ? 0 : schedule.nextDelayMs(this.intervalSeconds * 1000);
     }
+  }
+
+  /** Polls at once if the last poll failed for want of a login, or for a token that was refused: another may be accepted now. */
+  retryRefused(): void {
+    const isRefused = this.#outcome.failure?.error.reason === 'auth';
+    if (this.#polling !== undefined) this.#isLoginNew = true;
+    else if (isRefused || this.#lacksLogin) {
+      this.#schedule.retryIn(0);
+      this.#wake?.();
+    }
+  }
+
+  /** Whether the last poll failed because there was no login. */
+  get #lacksLogin(): boolean {
+    const { error } = this.#outcome.failure ?? {};
+    const request = error?.cause instanceof RequestError ? error.cause : error;
+    return request?.endpoint === 'login';
   }
 
   /** Resolves when no poll is running, of this poller or of previous ones; then forgets those. */
@@ -234,7 +256,11 @@ export class Poller {
   /** False when the signal aborted instead. */
   async #sleep(delayMs: number, stop: AbortSignal): Promise<boolean> {
     this.#nextPollMs = this.#options.clock.wallMs() + delayMs;
-    await sleep(delayMs, undefined, { signal: stop }).catch(() => undefined);
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    const signal = AbortSignal.any([stop, woken.signal]);
+    await sleep(delayMs, undefined, { signal }).catch(() => undefined);
+    this.#wake = undefined;
     this.#nextPollMs = undefined;
     return !stop.aborted;
   }
@@ -248,6 +274,7 @@ export class Poller {
     const { clock, http, metrics } = this.#options;
     if (stop.aborted) return metrics.pollSkipped(this.#labels, 'shutdown');
     this.#schedule.start();
+    this.#isLoginNew = false;
     const [startMs, startedMs] = [clock.monotonicMs(), clock.runningMs()];
     const blockedMs = http.blockedMs();
     if (blockedMs > 0) return this.#skip(blockedMs);

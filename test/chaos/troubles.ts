@@ -128,7 +128,7 @@ function drawStatus(random: Random): Fault {
   return { kind: 'status', status, headers: { 'Retry-After': retryAfter } };
 }
 
-/** Responses to a login that bring no token: it is not repeated for 15 s, since each costs the server a slow hash. */
+/** Responses to a login that bring no token: it is not repeated for 5 s, since each costs the server a slow hash. */
 const WITHOUT_TOKEN: ReadonlySet<Fault['kind']> = new Set([
   'bad-json',
   'text',
@@ -147,7 +147,7 @@ function drawWeather(random: Random): Weather {
   ]);
 }
 
-/** Whether it makes the exporter wait: for 15 s, for a minute, or for as long as the server asked it to. */
+/** Whether it makes the exporter wait: for 5 s, for minutes, or for as long as the server asked it to. */
 export function asksForPatience(trouble: Trouble): boolean {
   if (trouble.kind === 'tokens') return true;
   if (trouble.kind === 'quirk') return trouble.quirk === 'rate-limit';

@@ -38,6 +38,20 @@ async function countNodes({ api }: TestClient, signal?: AbortSignal): Promise<nu
   return nodes;
 }
 
+/** A client of a cluster that refuses it, at the time that the test sets. */
+function connectWrongly(simulator: Simulator) {
+  const clock = { minutes: 0 };
+  const client = connect(simulator, {
+    password: () => Promise.resolve('wrong'),
+    monotonicMs: () => clock.minutes * 60_000,
+  });
+  const fail = async (minutes: number): Promise<unknown> => {
+    clock.minutes = minutes;
+    return countNodes(client).catch((error: unknown) => error);
+  };
+  return { client, fail };
+}
+
 describe('logging in', () => {
   test('any number of waiting calls share one login', async () => {
     await using simulator = await simulate();
@@ -57,20 +71,55 @@ describe('logging in', () => {
     expect(simulator.requests.count('login')).toBe(2);
   });
 
-  test('rejected credentials are not tried again within a minute', async () => {
+  test('refused credentials are tried again after 1, 2, 4 … and at most 30 minutes', async () => {
     await using simulator = await simulate();
-    let now = 0;
-    await using client = connect(simulator, {
-      password: () => Promise.resolve('wrong'),
-      monotonicMs: () => now,
-    });
-    await expect(countNodes(client)).rejects.toMatchObject({ reason: 'auth' });
-    await expect(countNodes(client)).rejects.toMatchObject({ reason: 'auth' });
-    expect(simulator.requests.count('login')).toBe(1);
-    now = 60_001;
-    await expect(countNodes(client)).rejects.toMatchObject({ reason: 'auth' });
-    expect(simulator.requests.count('login')).toBe(2);
-    expect(client.logins.failed).toEqual(['auth', 'auth']);
+    const { client, fail } = connectWrongly(simulator);
+    await using _client = client;
+    const tried: number[] = [];
+    for (let minute = 0; minute < 125; minute += 1) {
+      const before = simulator.requests.count('login');
+      expect(await fail(minute)).toMatchObject({ reason: 'auth', endpoint: 'login' });
+      if (simulator.requests.count('login') > before) tried.push(minute);
+    }
+    expect(tried).toEqual([0, 1, 3, 7, 15, 31, 61, 91, 121]);
+    expect(client.logins.failed).toHaveLength(9);
+    expect(await fail(125)).toMatchObject({ nextLoginMs: 151 * 60_000 });
+  });
+
+  test('a login that gets no answer does not begin the pauses of a refused one anew', async () => {
+    await using simulator = await simulate();
+    const { client, fail } = connectWrongly(simulator);
+    await using _client = client;
+    await fail(0);
+    const fault = simulator.fault({ endpoint: 'login', kind: 'reset' });
+    expect(await fail(1)).toMatchObject({ reason: 'network', nextLoginMs: undefined });
+    fault.remove();
+    expect(await fail(2)).toMatchObject({ reason: 'auth', nextLoginMs: 4 * 60_000 });
+  });
+
+  test('a retry logs in at once, and the pauses begin with a minute again', async () => {
+    await using simulator = await simulate();
+    const { client, fail } = connectWrongly(simulator);
+    await using _client = client;
+    await fail(0);
+    expect(await fail(1)).toMatchObject({ nextLoginMs: 3 * 60_000 });
+    client.session.retry();
+    expect(await fail(1)).toMatchObject({ nextLoginMs: 2 * 60_000 });
+    expect(simulator.requests.count('login')).toBe(3);
+  });
+
+  test('a refusal is confirmed by one other URL the first time, and then asked of one at a time', async () => {
+    await using simulator = await simulate({ gateways: 3 });
+    expect(simulator.clusterUrls).toHaveLength(3);
+    const { client, fail } = connectWrongly(simulator);
+    await using _client = client;
+    const counts: number[] = [];
+    for (const minute of [0, 1, 3, 7]) {
+      await fail(minute);
+      counts.push(simulator.requests.count('login'));
+    }
+    expect(counts).toEqual([2, 3, 4, 5]);
+    expect(client.logins).toMatchObject({ tried: 4 });
   });
 
   test('a changed password is tried at once', async () => {

@@ -99,13 +99,13 @@ describe.each([401, 403])('a URL that answers everything with %d', (status) => {
   });
 });
 
-test('a wrong password costs a login at two URLs a minute', async () => {
+test('a wrong password costs a login at two URLs, then at one after 1, 2, 4 … minutes', async () => {
   const servers = [await refusing(401), await refusing(401), await refusing(401)];
   const setting = connect(servers);
   for (setting.clock.now = 0; setting.clock.now < 5 * MINUTE_MS; setting.clock.now += 5_000) {
     await expect(poll(setting)).rejects.toMatchObject({ reason: 'auth' });
   }
-  expect(countLogins(servers)).toBe(10);
+  expect(countLogins(servers)).toBe(2 + 1 + 1);
   expect(setting.client.http.upstreams().map(({ state }) => state)).toEqual([
     'closed',
     'closed',

@@ -89,17 +89,18 @@ describe('a stop during a reload', () => {
   });
 });
 
-describe('the process', { timeout: PROCESS_TIMEOUT_MS }, () => {
-  async function startWith(simulator: Simulator, before = '') {
-    const yaml = (more: string): string =>
-      `${ONLY_NODES}clusters:\n${clusterYaml(simulator, { more })}`;
-    const folder = await makeFolder({ 'exporter.yml': yaml('') });
-    const file = path.join(folder, 'exporter.yml');
-    const args = [MAIN, `--config.file=${file}`, '--web.listen-address=127.0.0.1:0'];
-    const running = startProgram(process.execPath, [...preload(before), ...args]);
-    return { running, change: () => writeFile(file, yaml(', compression: true')) };
-  }
+/** Starts the process with a file, and program text that runs before it. */
+async function startWith(simulator: Simulator, before = '') {
+  const yaml = (more: string): string =>
+    `${ONLY_NODES}clusters:\n${clusterYaml(simulator, { more })}`;
+  const folder = await makeFolder({ 'exporter.yml': yaml('') });
+  const file = path.join(folder, 'exporter.yml');
+  const args = [MAIN, `--config.file=${file}`, '--web.listen-address=127.0.0.1:0'];
+  const running = startProgram(process.execPath, [...preload(before), ...args]);
+  return { running, change: () => writeFile(file, yaml(', compression: true')) };
+}
 
+describe('the process', { timeout: PROCESS_TIMEOUT_MS }, () => {
   test('ends with 0 when SIGTERM follows SIGHUP, and logs out every session', async () => {
     await using simulator = await simulate();
     const { running, change } = await startWith(simulator);

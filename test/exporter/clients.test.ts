@@ -29,7 +29,7 @@ test('when the second client cannot be created, the first no longer follows its 
       config: { ...cluster, proxy: { https, noProxy: '' } },
       metrics: new ExporterMetrics(BUILD).cluster('a'),
       build: BUILD,
-      clock: { runningMs: () => 0 },
+      clock: { runningMs: () => 0, wallMs: () => 0 },
       random: () => 0,
       logoutFailed: () => undefined,
       follow: {

@@ -75,6 +75,7 @@ export function createTestClient(options: TestClientOptions): TestClient {
     },
     loginFailed: (error) => logins.failed.push(error.reason),
     monotonicMs: options.monotonicMs ?? (() => performance.now()),
+    wallMs: options.monotonicMs ?? Date.now,
   });
   const api = new ClusterApi(session, (endpoint, count) => {
     decodeErrors.set(endpoint, (decodeErrors.get(endpoint) ?? 0) + count);
