@@ -46,7 +46,7 @@ async function behindCache() {
     response.end(BODY);
   });
   const client = createTestClient({
-    urls: [server.url, `${server.url}/other`],
+    urls: [server.url],
     monotonicMs: () => 1000 * clock.seconds,
   });
   const what = ` at ${new URL(server.url).host}: `;
