@@ -6,7 +6,7 @@ import { QUIRK_NAMES, setQuirk } from './quirks.ts';
 import type { Scraper } from './scraper.ts';
 import type { Setting } from './setting.ts';
 
-/** The longest that a server's Retry-After is obeyed; refused secrets, and tokens refused again and again, are left alone for less. */
+/** The longest that a server's Retry-After is obeyed; tokens refused again and again are left alone for less. */
 const PATIENCE_MS = 125_000;
 /** The poll that comes within one interval, and the one within the next. */
 const MAX_ATTEMPTS = 2;
@@ -36,7 +36,10 @@ export async function heal(setting: Setting, isPatient: boolean): Promise<void> 
   });
   // What nobody answered is over only when it has been given up.
   await setting.flights.landed();
-  if (isPatient) await passBetweenPolls(setting, PATIENCE_MS);
+  if (!isPatient) return;
+  await passBetweenPolls(setting, PATIENCE_MS);
+  // A login that was refused three times in a trial waits for longer than that.
+  await setting.exporter.app.reload();
 }
 
 /** Lets time pass, also in the world, between two polls: one that runs meanwhile would look as long as that. */
