@@ -58,6 +58,24 @@ describe('a refused login', () => {
     expect(exporter.log()).toContain('recovered after');
   });
 
+  test('that is accepted after its pause is followed by every poll that waited for it', async () => {
+    await using simulator = await simulate();
+    const fault = simulator.fault({ endpoint: 'login', kind: 'status', status: 401 });
+    let now = 0;
+    const clock = { wallMs: () => Date.now(), monotonicMs: () => now, runningMs: () => now };
+    const rare = { sessions: { interval: '10m' }, ranges: { interval: '10m' } };
+    await using exporter = await startTestExporter({
+      yaml: `${onlyCollectors({ nodes: { interval: '1s' }, ...rare })}clusters:\n${clusterYaml(simulator)}`,
+      app: { clock },
+    });
+    await failedAll(exporter);
+    fault.remove();
+    now = 60_000;
+    const scrape = await succeeded(exporter);
+    expect(scrape.value('crdb_up')).toBe(1);
+    expect(simulator.requests.count('login')).toBe(2);
+  });
+
   test('is not needed with a token: polls that were refused run at once when its file changes', async () => {
     await using simulator = await simulate();
     const folder = await makeFolder({ token: 'YmFk' });
