@@ -30,6 +30,7 @@ const LAYERS: readonly (readonly string[])[] = [
     'batches',
     'numbers',
     'time-slice',
+    'wall-clock',
     'url-fault',
   ],
 ];

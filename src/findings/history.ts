@@ -3,6 +3,7 @@ import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import { toTimestamp } from '../format.ts';
+import { WallClockSteps } from '../wall-clock.ts';
 import { type CertificateLives, followCertificates } from './certificate-lives.ts';
 import { ReplicaTrends } from './dead-nodes.ts';
 import { DepartureHistory } from './departures.ts';
@@ -28,9 +29,6 @@ const MIN_CONTRADICTIONS = 3;
 
 /** How often a node writes its record. */
 const RECORD_SECONDS = 10;
-
-/** The wall clock differs so much from the monotonic one at once only when somebody sets it. */
-const STEP_MS = 1_000;
 
 /** What is remembered of one cluster, in bounded memory. */
 class Past {
@@ -75,8 +73,7 @@ export class ClusterHistory {
   #identity: symbol | undefined;
   readonly #settings: () => FindingSettings;
   readonly #monotonicMs: (() => number) | undefined;
-  /** What the wall clock was ahead of the monotonic one at the last look, ms. */
-  #aheadMs: number | undefined;
+  readonly #wallClock = new WallClockSteps();
 
   /** `settings` are those of the running configuration. Without a monotonic clock the wall clock is never set. */
   constructor(settings: () => FindingSettings, monotonicMs?: () => number) {
@@ -84,13 +81,10 @@ export class ClusterHistory {
     this.#monotonicMs = monotonicMs;
   }
 
-  /** Example: a problem of 5 min is of 5 min after the wall clock was set ahead by an hour, and began an hour later by it. */
   #followClock(nowMs: number): void {
     if (this.#monotonicMs === undefined) return;
-    const aheadMs = nowMs - this.#monotonicMs();
-    const stepMs = aheadMs - (this.#aheadMs ?? aheadMs);
-    this.#aheadMs = aheadMs;
-    if (Math.abs(stepMs) > STEP_MS) this.#past.moveTimes(stepMs);
+    const stepMs = this.#wallClock.read(nowMs, this.#monotonicMs());
+    if (stepMs !== 0) this.#past.moveTimes(stepMs);
   }
 
   /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */

@@ -99,6 +99,20 @@ describe('the start of a status', () => {
     }
     expect(since).toEqual([['1'], ['1'], ['3'], ['4'], [], ['6']]);
   });
+
+  test.each([7_200, -7_200])('moves with the wall clock that is set by %i s', async (bySeconds) => {
+    const state = cloud.createState();
+    const since: (readonly string[])[] = [];
+    for (const [index, by] of [0, bySeconds, bySeconds].entries()) {
+      const monotonicMs = 1_000 * index;
+      const nowMs = NOW_MS + monotonicMs + 1_000 * by;
+      const given = { options: {}, state, nowMs, monotonicMs };
+      const { of } = await poll(cloud, answering(assistantOf()), given);
+      since.push(of('crdb_cloud_migration_assistant_status_since_timestamp_seconds'));
+    }
+    const [first, moved] = [NOW_MS / 1_000, NOW_MS / 1_000 + bySeconds].map(String);
+    expect(since).toEqual([[first], [moved], [moved]]);
+  });
 });
 
 test('a failure does not count as a missing assistant', async () => {

@@ -68,6 +68,8 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
     readonly options: Options;
     readonly state: State;
     readonly nowMs?: number;
+    /** In place of `nowMs`, where the wall clock is set. */
+    readonly monotonicMs?: number;
     readonly namedTables?: readonly string[];
     readonly signal?: AbortSignal;
     /** How long the poll may still take. */
@@ -75,13 +77,14 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
   },
 ): Promise<Polled & { readonly result: Result }> {
   const samples = new SampleSet({});
-  const { options, state, nowMs = 0, leftMs, namedTables } = given;
+  const { options, state, nowMs = 0, monotonicMs = nowMs, leftMs, namedTables } = given;
   const signal = given.signal ?? AbortSignal.timeout(20_000);
   const stats = createPollStats(signal, leftMs && END_MS);
   const chosen = {
     options,
     state,
     nowMs: () => nowMs,
+    monotonicMs: () => monotonicMs,
     ...(leftMs && { runningMs: () => END_MS - leftMs() }),
     namedTables: () => new Set(namedTables),
   };

@@ -2,6 +2,7 @@ import { RequestError } from '../../http/errors.ts';
 import { object, nameText, string, time } from '../../json/index.ts';
 import { gauge } from '../../metrics/family.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
+import { WallClockSteps } from '../../wall-clock.ts';
 import { defineCollector, type CollectorResult } from '../collector.ts';
 
 /** The fields that are read; the address and the credentials of the response are left out. */
@@ -93,6 +94,12 @@ interface AssistantStatus {
   readonly statusSinceMs: number;
 }
 
+interface State {
+  readonly wallClock: WallClockSteps;
+  /** When the current status of the current assistant was first seen. */
+  seen?: { readonly id: string; readonly status: string; sinceMs: number };
+}
+
 /** GET …/migration-assistant: existence, status and health of the migration assistant. */
 export const cloud = defineCollector({
   name: 'cloud',
@@ -109,11 +116,12 @@ export const cloud = defineCollector({
   enabledByDefault: true,
   families: Object.values(families),
   options: {},
-  /** When the current status of the current assistant was first seen. */
-  createState: (): { seen?: { id: string; status: string; sinceMs: number } } => ({}),
+  createState: (): State => ({ wallClock: new WallClockSteps() }),
 
   async collect(api, context): Promise<CloudResult> {
-    const { state, nowMs } = context;
+    const { state, nowMs, monotonicMs } = context;
+    const stepMs = state.wallClock.read(nowMs(), monotonicMs());
+    if (state.seen !== undefined) state.seen.sinceMs += stepMs;
     const found = await api.assistant(context, assistantShape);
     if (found === undefined) {
       delete state.seen;

@@ -122,6 +122,19 @@ export class ProblemRanges {
     for (const rangeId of newIds.slice(MAX_REMEMBERED)) reported.delete(rangeId);
   }
 
+  /** The clock was set: ranges are listed for as long as before. */
+  moveTimes(bySeconds: number): void {
+    this.#remembered = this.#remembered.map(
+      (ranges) =>
+        new Map(
+          Array.from(ranges, ([rangeId, range]) => [
+            rangeId,
+            { ...range, firstSeenSeconds: range.firstSeenSeconds + bySeconds },
+          ]),
+        ),
+    );
+  }
+
   /**
    * Ends the scan: a range keeps its first-seen time or gets `nowSeconds`; what is no longer reported is forgotten, unless
    * its node is unread. Returns the reported ranges by index of PROBLEMS, oldest first.

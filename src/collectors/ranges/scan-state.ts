@@ -1,3 +1,4 @@
+import { WallClockSteps } from '../../wall-clock.ts';
 import type { CollectorPoll } from '../collector.ts';
 import { type DescriptorReader, DescriptorReading } from './descriptor-reader.ts';
 import { GapHistory } from './key-space.ts';
@@ -19,6 +20,7 @@ export class RangesState implements ReadingState {
   gaps = new GapHistory();
   hot = new HotRanges();
   problems = new ProblemRanges();
+  readonly wallClock = new WallClockSteps();
   tables = new TopTables();
   /** Continues to read descriptors until the next scan; undefined before the first, and for a part of a cluster. */
   reader: DescriptorReader | undefined;

@@ -174,9 +174,11 @@ export class RangeScan {
 
   /** The ranges with each problem, oldest first; a scan that publishes nothing else remembers them, too. */
   listProblems(failed: readonly FailedNode[]): readonly (readonly ProblemRange[])[] {
-    const { state, nowMs } = this.#context;
+    const { state, nowMs, monotonicMs } = this.#context;
     // The last report of a node that was not read may still be true.
     const unread = [...failed.map(({ nodeId }) => nodeId), ...this.#assignment.toSkip];
+    const stepMs = state.wallClock.read(nowMs(), monotonicMs());
+    if (stepMs !== 0) state.problems.moveTimes(stepMs / 1000);
     return state.problems.end(nowMs() / 1000, new Set(unread));
   }
 }

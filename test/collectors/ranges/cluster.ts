@@ -308,9 +308,14 @@ export interface Polled {
   readonly of: (family: string) => readonly string[];
 }
 
+function atStart(): number {
+  return 1_000_000;
+}
+
 /** A context of one poll; its scan begins with `state`. */
 export function contextOf<S>(options: Partial<Options>, state: S): CollectorPoll<Options, S> {
-  const chosen = { options: { ...OPTIONS, ...options }, state, nowMs: () => 1_000_000 };
+  const clocks = { nowMs: atStart, monotonicMs: atStart };
+  const chosen = { options: { ...OPTIONS, ...options }, state, ...clocks };
   return collectorPoll(createPollStats(AbortSignal.timeout(20_000)), chosen);
 }
 
@@ -319,6 +324,8 @@ export async function pollRanges(api: ClusterApi, given: PollGiven = {}): Promis
   const sheet = new SampleSet({});
   const context: CollectorPoll<Options, State> = {
     ...contextOf(given.options ?? {}, given.state ?? ranges.createState()),
+    // Both clocks run, unless the test sets one of them.
+    ...(given.context?.nowMs && { monotonicMs: given.context.nowMs }),
     ...given.context,
   };
   const result = await ranges.collect(api, context);

@@ -199,6 +199,20 @@ describe('the list of problem ranges', () => {
     expect(of('crdb_range_problem_ranges')).toContain('{problem="unavailable",shard="0"} 3');
   });
 
+  test.each([3_600, -3_600])(
+    'moves first-seen times with the wall clock that is set by %i s',
+    async (bySeconds) => {
+      const state = ranges.createState();
+      await pollElements(unavailable.slice(0, 1), { state });
+      const context = {
+        nowMs: () => 1_030_000 + bySeconds * 1_000,
+        monotonicMs: () => 1_030_000,
+      };
+      const { of } = await pollElements(unavailable, { state, context });
+      expect(readFirstSeen(of)).toEqual([1_000, 1_030, 1_030].map((at) => String(at + bySeconds)));
+    },
+  );
+
   test('keeps first-seen times over a failed scan', async () => {
     const state = ranges.createState();
     await pollElements(unavailable, { state, context: { nowMs: () => 500_000 } });
