@@ -344,6 +344,17 @@ export function changingWorldsCase(strides: readonly number[]): RuleCase {
   };
 }
 
+/** Worlds of one exporter that expose the same series with other values, and the nodes that may stop in each. */
+export function worldsOfOneForm(): readonly (readonly [world: World, mayStop: string[]])[] {
+  const form = [...samplesOf('', {}, 0).keys()].join(' ');
+  return CASES.flatMap(([, answer, world, other]) => {
+    if (world === undefined || other !== undefined || world.disagreeing !== undefined) return [];
+    if ([...samplesOf('', world, 0).keys()].join(' ') !== form) return [];
+    const mayStop = Array.from(answer, (value, index) => (value === '1' ? [`${index + 1}`] : []));
+    return [[world, mayStop.flat()] as const];
+  });
+}
+
 /** `1-0` -> 1 of node 1 and 0 of node 3 */
 function answersOf(cluster: string, answer: string) {
   return Array.from(answer, (value, index) => ({
