@@ -9,7 +9,7 @@ import type { CollectorPoll } from '../collector.ts';
 import { type PlanBasis, planDescriptors, SUSPECTS, URGENT } from './descriptor-plan.ts';
 import { keepDescriptor, reportersOf } from './descriptors.ts';
 import { IS_EXHAUSTED, IS_UNCERTAIN, walk, type Work } from './range-table.ts';
-import type { ScanClock } from './scan-clock.ts';
+import { type ScanClock, shifted } from './scan-clock.ts';
 import type { DescriptorStatus } from './scan-result.ts';
 
 /** Ids in a request at first: their descriptors are some 800 kB. */
@@ -61,6 +61,12 @@ export class DescriptorReading {
       if (tick < oldestTick) this.zoneChanges.delete(number);
     }
     this.size.beginScan();
+  }
+
+  /** The clock was rebased: all ticks have become smaller. */
+  shiftTicks(shift: number): void {
+    for (const [number, tick] of this.zoneChanges)
+      this.zoneChanges.set(number, shifted(tick, shift));
   }
 
   /** Takes over the new numbers of table indexes; of those that have none any more nothing is left to read. */

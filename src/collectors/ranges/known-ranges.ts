@@ -20,6 +20,7 @@ import {
   type ReplicaColumns,
   TableIndexes,
 } from './replica.ts';
+import { shifted } from './scan-clock.ts';
 import type { RangeCounts } from './scan-result.ts';
 
 /** Ranges that one exporter knows, in 240 MB, and up to 20 MB for those with more than eight replicas. More need shards. */
@@ -56,6 +57,14 @@ export class KnownRanges {
   suspects: Suspect[] = [];
   /** Replicas without the lease that report their range as unavailable in this scan. */
   claims: Suspect[] = [];
+
+  /** The clock was rebased: all ticks have become smaller. Once in months, some ten milliseconds. */
+  shiftTicks(shift: number): void {
+    const { readAt } = this.table.columns;
+    for (let slot = 0; slot < readAt.length; slot += 1) {
+      readAt[slot] = shifted(readAt[slot] ?? 0, shift);
+    }
+  }
 
   /** Clears what the last scan reported. Sequences and descriptors stay. */
   *beginScan(): Work {

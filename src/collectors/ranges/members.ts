@@ -1,4 +1,5 @@
 import type { NodeList } from '../../cockroach/node.ts';
+import { shifted } from './scan-clock.ts';
 
 /** What the lists of nodes have shown of the members of a cluster, from scan to scan. Times are ticks. */
 export class Members {
@@ -18,6 +19,13 @@ export class Members {
       if (wasLive && live[Number(id)] === undefined) this.#wentDownAt[Number(id)] = tick;
     }
     this.#isLive = live;
+  }
+
+  /** The clock was rebased: all ticks have become smaller. */
+  shiftTicks(shift: number): void {
+    for (const [id, tick] of Object.entries(this.#wentDownAt)) {
+      this.#wentDownAt[Number(id)] = shifted(tick, shift);
+    }
   }
 
   /** Live, draining or decommissioning by the last list of nodes. */

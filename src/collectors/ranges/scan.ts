@@ -43,8 +43,11 @@ export class RangeScan {
     this.#context = context;
     this.#assignment = assignment;
     const { state, options, monotonicMs } = context;
-    const scanTick = state.clock.next(monotonicMs());
-    const { known, members, reading } = state;
+    const { known, members, reading, clock } = state;
+    clock.now(monotonicMs());
+    const shift = clock.rebase();
+    if (shift > 0) for (const part of [known, members, reading]) part.shiftTicks(shift);
+    const scanTick = clock.next(monotonicMs());
     members.update(assignment, scanTick);
     const maxAge = ticksOf(this.#maxDescriptorAge());
     reading.beginScan(scanTick - maxAge);

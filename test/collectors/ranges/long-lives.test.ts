@@ -5,7 +5,7 @@ import { ReplicaColumns, tableIndexOf } from '../../../src/collectors/ranges/rep
 import type { RangesState } from '../../../src/collectors/ranges/scan-state.ts';
 import { inSlices } from '../../../src/time-slice.ts';
 import { encodeKey, type FakeCluster, fakeCluster, LAST_KEY, replica } from './cluster.ts';
-import { DEAD, scan } from './shown-ranges.ts';
+import { DEAD, many, scan, show } from './shown-ranges.ts';
 
 /** Index 1 of table 1; of table 2 it is twice as much. */
 const FIRST_INDEX = tableIndexOf('/Table/1');
@@ -136,4 +136,22 @@ test('nodes, stores, tables and zones that come and go are forgotten', async () 
     );
   expect(most(36, 48)).toEqual(most(12, 24));
   expect(Math.min(...most(36, 48))).toBeGreaterThan(0);
+});
+
+test('ranges are verified, and need the nodes that they need, also after years', async () => {
+  const cluster = fakeCluster([]);
+  const state = ranges.createState();
+  cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: 0 } });
+  const DAY = 1_440;
+  for (let day = 0; day < 4_000; day += 100) {
+    show(cluster, { holders: many(5, [1, 2, 3]) });
+    await scan(cluster, state, day * DAY);
+    cluster.askedDescriptors = [];
+    const calm = await scan(cluster, state, day * DAY + 1);
+    expect([calm.unverified, calm.dependent, cluster.askedDescriptors]).toEqual([0, {}, []]);
+    show(cluster, { holders: many(5, [1, 2]), down: { 3: DEAD } });
+    const { unverified, dependent } = await scan(cluster, state, day * DAY + 2);
+    expect([unverified, dependent]).toEqual([0, { '1 quorum': 5, '2 quorum': 5 }]);
+    expect(cluster.askedDescriptors).toHaveLength(1);
+  }
 });
