@@ -11,7 +11,6 @@ import {
   type Range,
   type RangeProblem,
   type Replica,
-  type ReplicaProblem,
 } from './ranges.ts';
 import { REPLICA_TYPE } from './replica-types.ts';
 import { isMoving, stepReplicas } from './replication.ts';
@@ -69,7 +68,7 @@ export interface RangeActions {
    */
   setProblem(id: number, problem: Problem, on?: boolean, storeId?: number): void;
   /** The replica reports the problem in one listing, and votes all the same. */
-  reportOnce(id: number, nodeId: number, problem: ReplicaProblem): void;
+  reportOnce(id: number, nodeId: number, problem: Problem): void;
   moveLease(id: number, nodeId: number): void;
   /** The replica does not know the newest `leases` of the range. */
   lagReplica(id: number, nodeId: number, leases: number): void;

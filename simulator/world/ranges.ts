@@ -24,7 +24,7 @@ export const REPLICA_PROBLEMS = [
 /** Reported by exactly one replica of the range. */
 export type RangeProblem = (typeof RANGE_PROBLEMS)[number];
 /** Reported by the replica that has it. */
-export type ReplicaProblem = (typeof REPLICA_PROBLEMS)[number];
+type ReplicaProblem = (typeof REPLICA_PROBLEMS)[number];
 export type Problem = RangeProblem | ReplicaProblem;
 
 export interface Replica {
@@ -40,7 +40,7 @@ export interface Replica {
   /** What it reports of itself; of the problems of ranges, what it claims and the others do not. */
   readonly flags: Set<Problem>;
   /** Problems that it reports once, as between two leaders. */
-  readonly passing: Set<ReplicaProblem>;
+  readonly passing: Set<Problem>;
   quiescent: boolean;
   ticking: boolean;
   /** The number of newest leases that this replica does not know yet. */
