@@ -1,6 +1,7 @@
 import type { Status } from '../../src/findings/status.ts';
 import { onlyCollectors } from '../support/collectors.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
+import { type Alarm, findingsOf } from './alarms.ts';
 import { POLLED, type Polled } from './history.ts';
 import { type Answers, applyRule, Exposition } from './rule.ts';
 import type { OracleWorld } from './world.ts';
@@ -26,6 +27,7 @@ const FAMILIES = [
   'crdb_ranges_without_live_replica',
   'crdb_range_key_space_complete',
   'crdb_range_key_space_gap',
+  'crdb_ranges_left_over',
   'crdb_network_checked',
   'crdb_network_unreachable_pairs',
   'crdb_node_rpc_connections',
@@ -62,6 +64,8 @@ export interface Seen {
   readonly rule: Answers;
   /** Why the page knows no answer, where it says so. */
   readonly reason: string | undefined;
+  /** The critical findings of ranges on the page. */
+  readonly alarms: readonly { readonly alarm: Alarm; readonly text: string }[];
 }
 
 /** An exporter in a world, which polls when the history says so. */
@@ -100,8 +104,8 @@ export class WatchingExporter implements AsyncDisposable {
     const began = this.#world.now;
     if (name === 'ranges') this.#world.reads.exporter.beginScan();
     this.#startedMs.set(name, this.#world.elapsedMs);
-    await this.#exporter.get(`/probe?cluster=sim&collect[]=${name}`, PLAIN);
-    const metrics = await this.#read(['crdb_exporter_collector_success']);
+    const path = `/probe?cluster=sim&collect[]=${name}&name[]=crdb_exporter_collector_success`;
+    const metrics = new Exposition((await this.#exporter.get(path, PLAIN)).text);
     const success = metrics.value('crdb_exporter_collector_success', { collector: name });
     if (success === 1) this.began.set(name, began);
     if (name === 'ranges') await this.#world.quiet();
@@ -121,7 +125,8 @@ export class WatchingExporter implements AsyncDisposable {
     if (cluster === undefined) throw new Error('no cluster');
     const { decisions, reason } = cluster.safeToStop;
     const page = new Map(decisions.map(({ nodeId, ...decision }) => [nodeId, decision]));
-    return { metrics, page, rule: applyRule(metrics, this.#world.clock.wallMs() / 1000), reason };
+    const rule = applyRule(metrics, this.#world.clock.wallMs() / 1000);
+    return { metrics, page, rule, reason, alarms: findingsOf(cluster) };
   }
 
   async #read(families: readonly string[]): Promise<Exposition> {

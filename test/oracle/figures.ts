@@ -3,6 +3,9 @@ import { listedNodes } from '../../simulator/world/state.ts';
 import type { Exposition } from './rule.ts';
 import type { OracleWorld } from './world.ts';
 
+/** Replicas of a range that the exporter names. */
+const KEPT_REPLICAS = 8;
+
 /** A gap is confirmed by so many scans. */
 const CONFIRMING_SCANS = 3;
 
@@ -11,9 +14,11 @@ export function compareFigures(
   metrics: Exposition,
   { moments, now, state, reads }: OracleWorld,
   calmScans: number,
+  began: number,
 ): readonly string[] {
-  const { dependence } = moments[now] ?? { dependence: undefined };
-  if (dependence === undefined) return [];
+  const moment = moments[now];
+  if (moment === undefined) return [];
+  const { dependence } = moment;
   const found: string[] = [];
   const compare = (
     what: string,
@@ -27,9 +32,12 @@ export function compareFigures(
   compare('key space complete', metrics.value('crdb_range_key_space_complete'), isWhole ? 1 : 0);
   const gap = metrics.value('crdb_range_key_space_gap');
   if (isWhole || calmScans >= CONFIRMING_SCANS) compare('gap', gap, isWhole ? 0 : 1);
+  compare('left-over ranges', metrics.value('crdb_ranges_left_over'), leftOversIn(state));
   const withoutReplica = metrics.value('crdb_ranges_without_live_replica');
   const known = lost.filter((id) => reads.exporter.hasSeenLost(id));
   if (withoutReplica !== undefined || isWhole) compare('lost ranges', withoutReplica, known.length);
+  // What a node claims to be unavailable counts as without a quorum, also when it said so once, while the scan read it.
+  if (moments.slice(began).some(({ outages }) => outages.claimed)) return found;
   for (const [node_id, domain] of Object.entries(dependence.nodes)) {
     const effects = {
       quorum: domain.quorum,
@@ -57,11 +65,25 @@ export function compareFigures(
         (!lost.includes(id) || known.includes(id)) &&
         replicas.some(({ nodeId }) => nodeId === node.id),
     );
+    const actual = metrics.value('crdb_node_down_replicas', { node_id: String(node.id) }) ?? 0;
+    // Of a range with more replicas than it keeps places for the exporter knows the first ones.
+    const beyond = named.filter(({ replicas }) => replicas.length > KEPT_REPLICAS).length;
+    const isPossible = actual <= named.length && actual >= named.length - beyond;
     compare(
       `replicas on node ${node.id}, which is down`,
-      metrics.value('crdb_node_down_replicas', { node_id: String(node.id) }),
-      named.length,
+      actual,
+      isPossible ? actual : named.length,
     );
   }
   return found;
+}
+
+/** Ranges of which a node that is up holds what a merge left behind. */
+function leftOversIn({ removed, nodes }: OracleWorld['state']): number {
+  const isUp = (id: number): boolean => {
+    const node = nodes.get(id);
+    return node !== undefined && isReachable(node);
+  };
+  const held = removed.filter(({ isLeftOver, replica }) => isLeftOver && isUp(replica.nodeId));
+  return new Set(held.map(({ range }) => range.id)).size;
 }

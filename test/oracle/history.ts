@@ -1,4 +1,5 @@
-import { createRandom, type Random } from '../../simulator/random.ts';
+import type { Problem } from '../../simulator/world/ranges.ts';
+import type { ConnectionForm } from './connections.ts';
 
 /** The collectors whose results decide which node may stop. */
 export const POLLED = ['nodes', 'network', 'ranges'] as const;
@@ -16,12 +17,15 @@ export interface Inside {
  */
 export type Staleness = 'repeats-ranges' | 'repeats-all' | 'remembers' | 'caches';
 
+/** How a node goes: `partitioned`, it runs and its URL answers, and the other nodes do not reach it. */
+type Death = 'dead' | 'unavailable' | 'crash' | 'partitioned';
+
 /**
  * A change of the world. A number `pick` from 0 to 1 chooses among what is there, so that a step means something in every
  * world, also when the steps before it are left out.
  */
 export type Change =
-  | { readonly kind: 'kill'; readonly pick: number; readonly how: 'dead' | 'unavailable' | 'crash' }
+  | { readonly kind: 'kill'; readonly pick: number; readonly how: Death }
   | {
       readonly kind: 'revive';
       readonly pick: number;
@@ -30,6 +34,8 @@ export type Change =
     }
   | { readonly kind: 'catch-up'; readonly pick: number }
   | { readonly kind: 'restart'; readonly pick: number }
+  /** All nodes restart, one after the other, so that none knows a lease that is older. */
+  | { readonly kind: 'forget' }
   | { readonly kind: 'drain'; readonly pick: number }
   | { readonly kind: 'undrain'; readonly pick: number }
   | { readonly kind: 'leave'; readonly pick: number; readonly how: 'begin' | 'move' | 'finish' }
@@ -41,6 +47,16 @@ export type Change =
   | { readonly kind: 'replicate'; readonly steps: number }
   | { readonly kind: 'split'; readonly pick: number }
   | { readonly kind: 'merge'; readonly pick: number }
+  /** The range is merged with the one before, and some of its nodes keep their replicas of it. */
+  | {
+      readonly kind: 'leave-behind';
+      readonly pick: number;
+      readonly nodes: number;
+      readonly problems: readonly Problem[];
+      readonly knowsLease: boolean;
+    }
+  /** One replica that was left behind goes, or all of them. */
+  | { readonly kind: 'collect'; readonly pick: number; readonly isAll: boolean }
   | { readonly kind: 'lease'; readonly picks: readonly [number, number] }
   /** Ranges of a table, from `from` to `to` of its ranges, get other voters and non-voters. */
   | {
@@ -65,8 +81,24 @@ export type Change =
       readonly kind: 'stick';
       readonly picks: readonly [number, number];
       readonly problem: 'no_raft_leader' | 'circuit_breaker_error' | 'no_lease';
+      /** Not the replica that holds the lease. */
+      readonly isFollower?: boolean;
+    }
+  /** A follower says of its range what no other replica says, in each list or in the next one alone. */
+  | {
+      readonly kind: 'claim';
+      readonly picks: readonly [number, number];
+      readonly problem: 'unavailable' | 'underreplicated' | 'no_raft_leader';
+      readonly repeats: boolean;
     }
   | { readonly kind: 'unstick' }
+  /** Nodes send their connections in another form from now on; `of` and `to` pick the nodes, all of them when undefined. */
+  | {
+      readonly kind: 'connections';
+      readonly form: ConnectionForm;
+      readonly of?: number | undefined;
+      readonly to?: number | undefined;
+    }
   | { readonly kind: 'stale'; readonly pick: number; readonly how: Staleness }
   | { readonly kind: 'fresh' }
   /** The next requests of an endpoint fail. */
@@ -108,6 +140,8 @@ export interface Start {
   readonly descriptorMaxAge: number;
   /** What a request takes of the world's time. */
   readonly requestMs: number;
+  /** What nodes say of connections that were never made. */
+  readonly idleConnections?: 'none' | 'missing' | 'unknown' | 'establishing';
 }
 
 /** A world and what happens in it; it follows from its seed alone, unless steps were left out. */
@@ -115,244 +149,4 @@ export interface History {
   readonly seed: number;
   readonly start: Start;
   readonly steps: readonly Step[];
-}
-
-/** What a world has beside deaths, moves and polls; how often. */
-const TRAITS = [
-  ['zones', 0.6],
-  ['swaps', 0.35],
-  ['leaving', 0.5],
-  ['draining', 0.4],
-  ['cuts', 0.25],
-  ['behind', 0.4],
-  ['crashes', 0.4],
-  ['stuck', 0.25],
-  ['stale', 0.12],
-  ['refusals', 0.1],
-  ['hiccups', 0.25],
-  ['restarts', 0.4],
-  ['insides', 0.5],
-] as const;
-type Trait = (typeof TRAITS)[number][0];
-type Traits = ReadonlySet<Trait>;
-
-const ZONES: readonly (readonly [voters: number, nonVoters: number])[] = [
-  [3, 0],
-  [3, 0],
-  [3, 1],
-  [3, 2],
-  [5, 0],
-  [5, 0],
-  [5, 2],
-  [2, 0],
-  [2, 1],
-  [1, 0],
-  [1, 2],
-  [1, 4],
-];
-
-/** Draws the world and the history of a seed. */
-export function drawHistory(seed: number): History {
-  const random = createRandom(seed ^ 0x6f72_6163);
-  const traits = drawTraits(random);
-  const start = drawStart(random, traits);
-  const count = random.integer(10, 40);
-  const steps: Step[] = [{ kind: 'poll', order: shuffled(random, POLLED) }];
-  while (steps.length < count) steps.push(...drawSteps(random, traits));
-  steps.push({ kind: 'poll', order: shuffled(random, POLLED) });
-  return { seed, start, steps };
-}
-
-function drawTraits(random: Random): Traits {
-  return new Set(TRAITS.flatMap(([trait, share]) => (random.chance(share) ? [trait] : [])));
-}
-
-function drawStart(random: Random, traits: Traits): Start {
-  const nodes = random.integer(3, 9);
-  const zones = traits.has('zones')
-    ? Array.from({ length: random.integer(1, 4) }, () => drawZone(random))
-    : [];
-  return {
-    nodes,
-    stores: random.integer(1, 3),
-    gateways: Math.min(nodes, traits.has('stale') ? 2 : random.integer(1, 3)),
-    ranges: random.chance(0.8) ? random.integer(20, 60) : random.integer(60, 200),
-    replication: nodes >= 5 && random.chance(0.4) ? 5 : 3,
-    zones,
-    descriptorMaxAge: random.pick([301, 601, 1801, 1801]),
-    requestMs: random.pick([1, 1, 3, 40, 400]),
-  };
-}
-
-function drawZone(random: Random): StartZone {
-  const [voters, nonVoters] = random.pick(ZONES);
-  return { pick: random.next(), ...drawPart(random), voters, nonVoters };
-}
-
-/** All ranges of a table, or a part of them: a partition with a zone of its own. */
-function drawPart(random: Random): { readonly from: number; readonly to: number } {
-  return random.pick([
-    { from: 0, to: 1 },
-    { from: 0.5, to: 1 },
-    { from: 0.7, to: 1 },
-    { from: 0, to: 0.3 },
-  ]);
-}
-
-/** A step, or a few that belong together. */
-function drawSteps(random: Random, traits: Traits): readonly Step[] {
-  if (random.chance(0.38)) return [drawPoll(random, traits)];
-  if (random.chance(0.07)) {
-    return [{ kind: 'command', ...drawInside(random, traits) }];
-  }
-  if (random.chance(0.1)) {
-    return [{ kind: 'wait', seconds: random.pick([1, 10, 35, 90, 310, 310, 700]) }];
-  }
-  if (traits.has('restarts') && random.chance(0.06)) return [{ kind: 'restart-exporter' }];
-  if (random.chance(0.06)) return drawQuiet(random);
-  return [drawChange(random, traits)];
-}
-
-/** Nothing happens for some polls. */
-function drawQuiet(random: Random): readonly Step[] {
-  const polls = Array.from({ length: 3 }, (): Step => ({
-    kind: 'poll',
-    order: shuffled(random, POLLED),
-  }));
-  return polls;
-}
-
-function drawPoll(random: Random, traits: Traits): Step {
-  const order = shuffled(random, POLLED);
-  const some = random.chance(0.8) ? order : order.slice(0, random.integer(1, 2));
-  return { kind: 'poll', order: some, ...drawInside(random, traits) };
-}
-
-function drawInside(random: Random, traits: Traits): { readonly inside?: Inside } {
-  if (!traits.has('insides') || !random.chance(0.35)) return {};
-  const changes = Array.from({ length: random.integer(1, 2) }, () => drawChange(random, traits));
-  return { inside: { before: random.integer(0, 16), changes } };
-}
-
-type Draw = (random: Random) => Change;
-
-const CHANGES: readonly (readonly [weight: number, trait: Trait | undefined, draw: Draw])[] = [
-  [
-    8,
-    undefined,
-    (random) => ({
-      kind: 'kill',
-      pick: random.next(),
-      how: random.pick(['dead', 'unavailable']),
-    }),
-  ],
-  [4, 'crashes', (random) => ({ kind: 'kill', pick: random.next(), how: 'crash' })],
-  [
-    8,
-    undefined,
-    (random) => ({
-      kind: 'revive',
-      pick: random.next(),
-      isBehind: false,
-      isSuspect: random.chance(0.3),
-    }),
-  ],
-  [
-    6,
-    'behind',
-    (random) => ({ kind: 'revive', pick: random.next(), isBehind: true, isSuspect: false }),
-  ],
-  [5, 'behind', (random) => ({ kind: 'catch-up', pick: random.next() })],
-  [2, undefined, (random) => ({ kind: 'restart', pick: random.next() })],
-  [3, 'draining', (random) => ({ kind: 'drain', pick: random.next() })],
-  [4, 'draining', (random) => ({ kind: 'undrain', pick: random.next() })],
-  [
-    5,
-    'leaving',
-    (random) => ({
-      kind: 'leave',
-      pick: random.next(),
-      how: random.pick(['begin', 'begin', 'move', 'finish']),
-    }),
-  ],
-  [2, 'leaving', (random) => ({ kind: 'stay', pick: random.next() })],
-  [5, 'cuts', (random) => ({ kind: 'cut', picks: [random.next(), random.next()] })],
-  [4, 'cuts', (random) => ({ kind: 'heal', pick: random.next() })],
-  [
-    10,
-    undefined,
-    (random) => ({
-      kind: 'move',
-      picks: [random.next(), random.next(), random.next()],
-      steps: random.integer(1, 6),
-    }),
-  ],
-  [6, undefined, (random) => ({ kind: 'step', pick: random.next(), steps: random.integer(1, 4) })],
-  [6, undefined, (random) => ({ kind: 'replicate', steps: random.pick([1, 2, 3, 20]) })],
-  [5, undefined, (random) => ({ kind: 'split', pick: random.next() })],
-  [4, undefined, (random) => ({ kind: 'merge', pick: random.next() })],
-  [4, undefined, (random) => ({ kind: 'lease', picks: [random.next(), random.next()] })],
-  [
-    6,
-    'zones',
-    (random) => ({ kind: 'zone', ...drawZone(random), steps: random.pick([0, 1, 3, 20]) }),
-  ],
-  [
-    8,
-    'swaps',
-    (random) => ({
-      kind: 'swap',
-      pick: random.next(),
-      ...drawPart(random),
-      turn: random.next(),
-      voters: random.pick([1, 1, 2, 3, 3, 5]),
-    }),
-  ],
-  [
-    6,
-    'stuck',
-    (random) => ({
-      kind: 'stick',
-      picks: [random.next(), random.next()],
-      problem: random.pick(['no_raft_leader', 'circuit_breaker_error', 'no_lease']),
-    }),
-  ],
-  [5, 'stuck', () => ({ kind: 'unstick' })],
-  [
-    6,
-    'stale',
-    (random) => ({
-      kind: 'stale',
-      pick: random.next(),
-      how: random.pick(['repeats-ranges', 'repeats-all', 'remembers', 'remembers', 'caches']),
-    }),
-  ],
-  [2, 'stale', () => ({ kind: 'fresh' })],
-  [
-    8,
-    'hiccups',
-    (random) => ({
-      kind: 'hiccup',
-      endpoint: random.pick(['nodes', 'node_ranges', 'range_descriptors', 'connectivity']),
-      times: random.integer(1, 5),
-      how: random.pick(['reset', 'error', 'cut']),
-    }),
-  ],
-  [3, 'refusals', () => ({ kind: 'refuse' })],
-  [3, 'refusals', () => ({ kind: 'admit' })],
-];
-
-function drawChange(random: Random, traits: Traits): Change {
-  const allowed = CHANGES.filter(([, trait]) => trait === undefined || traits.has(trait));
-  let left = random.next() * allowed.reduce((sum, [weight]) => sum + weight, 0);
-  for (const [weight, , draw] of allowed) {
-    left -= weight;
-    if (left < 0) return draw(random);
-  }
-  return { kind: 'unstick' };
-}
-
-function shuffled<T>(random: Random, items: readonly T[]): readonly T[] {
-  const left = [...items];
-  return items.flatMap(() => left.splice(random.integer(0, left.length - 1), 1));
 }

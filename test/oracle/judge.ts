@@ -1,12 +1,21 @@
 import { isReachable } from '../../simulator/world/nodes.ts';
 import { listedNodes } from '../../simulator/world/state.ts';
-import { describe } from './changes.ts';
+import { type Alarm, alarmsOf, isRight } from './alarms.ts';
 import type { Said } from './command.ts';
+import type { Readability } from './connections.ts';
 import type { Seen, WatchingExporter } from './exporter.ts';
 import { compareFigures } from './figures.ts';
 import type { Polled } from './history.ts';
+import { describe } from './range-changes.ts';
 import type { Answers } from './rule.ts';
-import { type Fault, type FaultyYes, isFailure, type Surface, Tally } from './verdicts.ts';
+import {
+  type FalseAlarm,
+  type Fault,
+  type FaultyYes,
+  isFailure,
+  type Surface,
+  Tally,
+} from './verdicts.ts';
 import type { OracleWorld } from './world.ts';
 
 /** The exporter scans each minute; after a longer pause everything it knows is old. */
@@ -19,6 +28,7 @@ const isAny = (): boolean => true;
 export class Judge {
   readonly tally = new Tally();
   readonly faults: FaultyYes[] = [];
+  readonly falseAlarms: FalseAlarm[] = [];
   /** Figures that differ from the truth, and answers that differ between page and rule. */
   readonly mismatches: string[] = [];
   readonly #world: OracleWorld;
@@ -66,11 +76,19 @@ export class Judge {
     ] as const) {
       this.tally.count(surface, answers);
       for (const [nodeId, { answer }] of answers) {
-        if (answer === 'yes') this.#judgeYes(surface, nodeId, from, beforeNetwork);
+        if (answer !== 'yes') continue;
+        this.#judgeYes(surface, nodeId, from, beforeNetwork);
+        this.#judgeBlindYes(surface, nodeId, {
+          list: beganAt('network'),
+          counts: beganAt('nodes'),
+        });
       }
       this.#judgeCalm(surface, answers, exporter, seen.reason);
     }
     this.#compareAnswers(seen);
+    const firing = alarmsOf(seen.metrics).map((alarm) => ({ alarm, text: 'its expression' }));
+    for (const each of firing) this.#judgeAlarm('rule', each, beforeNetwork);
+    for (const each of seen.alarms) this.#judgeAlarm('page', each, beforeNetwork);
     const isKnown =
       !this.#world.isStale &&
       this.#world.state.cutPairs.size === 0 &&
@@ -78,17 +96,58 @@ export class Judge {
     const isSettled = this.#calmScans > 0 && isKnown && this.#isPlain();
     if (isSettled && seen.metrics.value('crdb_ranges_unverified') === 0) {
       this.tally.compared += 1;
-      const differences = compareFigures(seen.metrics, this.#world, this.#calmScans);
+      const differences = compareFigures(
+        seen.metrics,
+        this.#world,
+        this.#calmScans,
+        beganAt('ranges'),
+      );
       for (const difference of differences) this.#world.say(`!!! ${difference}`);
       this.mismatches.push(...differences);
     }
   }
 
-  judgeCommand({ nodes }: Said, from: number): void {
+  judgeCommand({ nodes, notes }: Said, from: number): void {
     this.tally.commands += 1;
     const answers = new Map(nodes.map((id) => [id, { answer: 'yes' as const }]));
     this.tally.count('command', answers);
-    for (const nodeId of nodes) this.#judgeYes('command', nodeId, from, from);
+    for (const nodeId of nodes) {
+      this.#judgeYes('command', nodeId, from, from);
+      this.#judgeBlindYes('command', nodeId, { list: from, counts: from }, notes);
+    }
+  }
+
+  /** A yes although nothing was known of connections since they were read; where there are none to know, a command may say so. */
+  #judgeBlindYes(
+    surface: Surface,
+    nodeId: number,
+    since: { readonly list: number; readonly counts: number },
+    notes = '',
+  ): void {
+    const { moments } = this.#world;
+    const lists = new Set(moments.slice(since.list).map(({ connections }) => connections.list));
+    if (lists.has('readable')) return;
+    const isCounted = moments.slice(since.counts).some(({ connections }) => connections.isCounted);
+    if (lists.has('missing') && (isCounted || notes.includes('connections not checked'))) return;
+    this.#add(surface, nodeId, 'blind', `connections are ${[...lists].join(' or ')}`);
+  }
+
+  #judgeAlarm(
+    surface: Surface,
+    { alarm, text }: { readonly alarm: Alarm; readonly text: string },
+    from: number,
+  ): void {
+    const evidence = this.#world.moments.slice(from);
+    if (evidence.some(({ outages }) => isRight(alarm, outages, surface))) {
+      this.tally.countAlarm(surface, 'right');
+      return;
+    }
+    // Old lists may have been read long before.
+    const isExcused = this.#world.wasStale;
+    this.tally.countAlarm(surface, isExcused ? 'excused' : 'false');
+    const why = `${alarm} on the ${surface}: ${text}`;
+    this.#world.say(`${isExcused ? '···' : '!!!'} there is nothing to ${why}`);
+    if (!isExcused) this.falseAlarms.push({ surface, alarm, moment: this.#world.now, why });
   }
 
   #judgeYes(surface: Surface, nodeId: number, from: number, beforeNetwork: number): void {
@@ -165,16 +224,18 @@ export class Judge {
       !isReadable
     )
       return;
-    if (!this.#isPlain() || moment.cutPairs > 0) return;
-    for (const { id } of listedNodes(simulator.world.state).filter(isReachable)) {
+    if (!this.#isPlain() || moment.cutPairs > 0 || !areKnowable(moment.connections)) return;
+    // What a node claims is damage.
+    if (moment.outages.reported.has('unavailable')) return;
+    for (const { id, membership } of listedNodes(simulator.world.state).filter(isReachable)) {
       if (moment.unsafe.has(id) || moment.forbidden.has(id)) continue;
+      if (membership !== 'active' && moment.holdingLeftOvers.has(id)) continue;
       const decision = answers.get(id) ?? { answer: 'unknown' as const, reason };
-      this.tally.countCalm(surface, decision.answer, decision.reason);
-      if (decision.answer !== 'yes') {
-        this.#world.say(
-          `··· ${surface}: ${decision.answer} for node ${id} in a calm world: ${decision.reason}`,
-        );
-      }
+      this.tally.countCalm(surface, decision.answer, moment.isWide, decision.reason);
+      if (decision.answer === 'yes') continue;
+      const what = `${surface}: ${decision.answer} for node ${id} in a calm world: ${decision.reason}`;
+      this.#world.say(`··· ${what}`);
+      if (decision.answer === 'no') this.mismatches.push(what);
     }
   }
 
@@ -192,4 +253,9 @@ export class Judge {
       );
     }
   }
+}
+
+/** Whether it can be known that live nodes reach each other. */
+function areKnowable({ list, isCounted }: Readability): boolean {
+  return list === 'readable' || (list === 'missing' && isCounted);
 }

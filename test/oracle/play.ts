@@ -3,13 +3,14 @@ import { WatchingExporter } from './exporter.ts';
 import type { Change, History, Inside, Step } from './history.ts';
 import { Judge } from './judge.ts';
 import { Reads } from './reads.ts';
-import { isFailure, type FaultyYes, type Tally } from './verdicts.ts';
+import { type FalseAlarm, isFailure, type FaultyYes, type Tally } from './verdicts.ts';
 import { OracleWorld } from './world.ts';
 
 export interface Played {
   readonly history: History;
   readonly tally: Tally;
   readonly faults: readonly FaultyYes[];
+  readonly falseAlarms: readonly FalseAlarm[];
   readonly mismatches: readonly string[];
   readonly story: readonly string[];
   readonly log: string;
@@ -27,14 +28,17 @@ export async function play(
   stack.defer(() => player.stop());
   await player.startExporter();
   for (const step of history.steps) await player.take(step);
-  const { tally, faults, mismatches } = judge;
+  const { tally, faults, falseAlarms, mismatches } = judge;
   onEnd(world);
-  return { history, tally, faults, mismatches, story: world.story, log: player.log() };
+  const { story } = world;
+  return { history, tally, faults, falseAlarms, mismatches, story, log: player.log() };
 }
 
 /** Whether what happened in a history contradicts the contract. */
-export function failureOf({ faults, mismatches }: Played): string | undefined {
+export function failureOf({ faults, falseAlarms, mismatches }: Played): string | undefined {
   const fault = faults.find((each) => isFailure(each.fault));
+  const [alarm] = falseAlarms;
+  if (fault === undefined && alarm !== undefined) return `false: ${alarm.why}`;
   if (fault === undefined) return mismatches[0];
   return `${fault.surface}: yes for node ${fault.nodeId}, ${fault.fault}: ${fault.why}`;
 }

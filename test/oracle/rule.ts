@@ -110,11 +110,26 @@ function findDoubt(metrics: Exposition, nowSeconds: number): string | undefined 
     : 'the key space is not complete';
 }
 
+/** Where there is no list of connections, by what nodes count; one that counts none has not counted. */
+function findUncounted(metrics: Exposition): string | undefined {
+  const statuses = metrics.all('crdb_node_liveness').filter(({ value }) => value === 1);
+  const live = statuses.filter(({ labels }) => labels['status'] === 'live');
+  const leastShare = (statuses.length - live.length + 1) / statuses.length;
+  const shares = live.flatMap(({ labels: { node_id = '' } }) => {
+    const count = (state: string): number =>
+      metrics.value('crdb_node_rpc_connections', { node_id, state }) ?? 0;
+    const all = count('healthy') + count('unhealthy');
+    return all === 0 ? [] : [count('unhealthy') / all];
+  });
+  if (shares.length === 0) return 'connections are neither listed nor counted';
+  return shares.some((share) => share >= leastShare) ? 'nodes do not reach each other' : undefined;
+}
+
 function findNetworkDoubt(metrics: Exposition): string | undefined {
   if (failed(metrics, 'network')) return 'connections could not be read';
   const checked = metrics.value('crdb_network_checked');
   if (checked === 0) return 'connections were not checked';
-  if (checked === undefined) return undefined;
+  if (checked === undefined) return findUncounted(metrics);
   if (metrics.isAbove0('crdb_network_unreachable_pairs')) return 'nodes do not reach each other';
   const told = new Set(metrics.all('crdb_node_peers').map(({ labels }) => labels['node_id']));
   const isReturned = ({ labels, value }: ParsedSample): boolean =>

@@ -1,9 +1,12 @@
 import type { Simulator } from '../../simulator/index.ts';
+import { heldReplicas } from '../../simulator/world/held-replicas.ts';
 import { isLed } from '../../simulator/world/leadership.ts';
 import { type ClusterNode, countsAsLive, isReachable } from '../../simulator/world/nodes.ts';
-import type { Replica } from '../../simulator/world/ranges.ts';
+import { problemsOf } from '../../simulator/world/problems.ts';
+import type { Problem, Replica } from '../../simulator/world/ranges.ts';
 import { isChanging } from '../../simulator/world/replica-types.ts';
 import { listedNodes, type WorldState } from '../../simulator/world/state.ts';
+import type { Readability } from './connections.ts';
 import type { Reads } from './reads.ts';
 
 /** What was true after a change. */
@@ -15,17 +18,46 @@ export interface Moment {
   readonly hidden: ReadonlyMap<number, 'window' | 'down'>;
   /** Nodes that nobody may call safe for another reason: they leave and still hold replicas, or another node drains. */
   readonly forbidden: ReadonlySet<number>;
-  /** Each node is up and reads live, or is down and does not, and knows what its replicas are; none of them is on its way. */
   readonly isPlain: boolean;
   readonly isDraining: boolean;
   /** A URL calls its old answers new. */
   readonly isLying: boolean;
+  /** Whether anybody can know that live nodes reach each other. */
+  readonly connections: Readability;
+  readonly outages: Outages;
+  /** Nodes that leave and hold only replicas that merges left behind: they count, so that no yes is owed. */
+  readonly holdingLeftOvers: ReadonlySet<number>;
+  /** A range has more than 6 replicas. */
+  readonly isWide: boolean;
   /** Pairs of nodes that do not reach each other. */
   readonly cutPairs: number;
 }
 
+/**
+ * What a critical alert of ranges may say. A node counts as up while it is and reads live: one that has just returned, or died,
+ * is down for one of those who look.
+ */
+export interface Outages {
+  /** A range has no replica on a node that is up. */
+  readonly lost: boolean;
+  readonly withoutQuorum: boolean;
+  /** A range has no leader, or its leader or leaseholder serves nothing. */
+  readonly servingNothing: boolean;
+  /**
+   * What replicas report of ranges that exist. An alert that repeats what a node reports is right, although the node alone says so
+   * and errs: what nodes claim is not known to be wrong. What a merge left behind is of no range.
+   */
+  readonly reported: ReadonlySet<Problem>;
+  /** A replica claims that its range is unavailable. */
+  readonly claimed: boolean;
+}
+
 /** What is true now. */
-export function momentOf(simulator: Simulator, reads: Reads, isLying: boolean): Moment {
+export function momentOf(
+  simulator: Simulator,
+  reads: Reads,
+  evidence: Pick<Moment, 'isLying' | 'connections'>,
+): Moment {
   const { state } = simulator.world;
   const dependence = simulator.dependence();
   const nodes = listedNodes(state);
@@ -46,13 +78,25 @@ export function momentOf(simulator: Simulator, reads: Reads, isLying: boolean): 
       }),
     ),
     forbidden: new Set(nodes.filter(isForbidden).map(({ id }) => id)),
-    isPlain:
-      nodes.every((node) => isReachable(node) === countsAsLive(node) && !node.isBehind) &&
-      [...state.ranges.values()].every(({ replicas }) => !isChanging(replicas)),
+    isPlain: isPlain(state),
     isDraining: draining.length > 0,
-    isLying,
+    ...evidence,
+    outages: findOutages(state, dependence),
+    holdingLeftOvers: new Set(
+      state.removed.flatMap(({ isLeftOver, replica }) => (isLeftOver ? [replica.nodeId] : [])),
+    ),
+    isWide: [...state.ranges.values()].some(({ replicas }) => replicas.length > MANY_REPLICAS),
     cutPairs: state.cutPairs.size,
   };
+}
+
+/** Each node is up and reads live, or is down and does not, and knows what its replicas are; none of them is on its way. */
+export function isPlain(state: WorldState): boolean {
+  return (
+    listedNodes(state).every(
+      (node) => isReachable(node) === countsAsLive(node) && !node.isBehind,
+    ) && [...state.ranges.values()].every(({ replicas }) => !isChanging(replicas))
+  );
 }
 
 function holdsReplicas({ ranges }: WorldState, { id }: ClusterNode): boolean {
@@ -76,6 +120,40 @@ function findCulprits(
     }
   }
   return culprits;
+}
+
+/** Ranges with more replicas are judged by themselves, too. */
+const MANY_REPLICAS = 6;
+
+const STUCK: readonly Problem[] = ['no_raft_leader', 'circuit_breaker_error'];
+
+function findOutages(state: WorldState, { servingNothing }: Moment['dependence']): Outages {
+  const seen = new Set(
+    listedNodes(state)
+      .filter((node) => isReachable(node) && countsAsLive(node))
+      .map(({ id }) => id),
+  );
+  const reported = new Set<Problem>();
+  const stuck = new Set<Replica>();
+  for (const { range, replica } of heldReplicas(state)) {
+    if (!state.ranges.has(range.id)) continue;
+    const problems = problemsOf(state, range, replica);
+    for (const problem of problems) reported.add(problem);
+    if (STUCK.some((problem) => problems.has(problem))) stuck.add(replica);
+  }
+  const isSeen = ({ nodeId }: Replica): boolean => seen.has(nodeId);
+  const isVoting = (replica: Replica): boolean => isSeen(replica) && !stuck.has(replica);
+  const ranges = [...state.ranges.values()];
+  return {
+    lost: ranges.some(({ replicas }) => !replicas.some(isSeen)),
+    withoutQuorum: ranges.some((range) => !isLed(state, range, isSeen)),
+    servingNothing:
+      servingNothing.length > 0 || ranges.some((range) => !isLed(state, range, isVoting)),
+    reported,
+    claimed: ranges.some(({ replicas }) =>
+      replicas.some(({ flags, passing }) => flags.has('unavailable') || passing.has('unavailable')),
+    ),
+  };
 }
 
 function votes({ flags }: Replica): boolean {

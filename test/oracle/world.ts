@@ -1,14 +1,18 @@
-import { setTimeout as sleep } from 'node:timers/promises';
+import { setImmediate as turnOfLoop, setTimeout as sleep } from 'node:timers/promises';
 import type { FaultHandle } from '../../simulator/http/faults.ts';
 import type { LoggedRequest } from '../../simulator/http/request-log.ts';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import { advanceLiveness } from '../../simulator/world/liveness.ts';
 import type { Range } from '../../simulator/world/ranges.ts';
 import type { WorldState } from '../../simulator/world/state.ts';
 import type { World } from '../../simulator/world/world.ts';
-import { applyChange, type ChangedCluster, placeZone } from './changes.ts';
+import { applyChange } from './changes.ts';
+import type { ChangedCluster } from './cluster.ts';
+import { PLAIN_FORM, readabilityOf, type SentConnections } from './connections.ts';
 import type { Change, Staleness, Start } from './history.ts';
+import { placeZone } from './range-changes.ts';
 import { Reads } from './reads.ts';
-import { momentOf, type Moment } from './truth.ts';
+import { isPlain, momentOf, type Moment } from './truth.ts';
 
 type RangeState = Pick<WorldState, 'ranges' | 'removed'>;
 
@@ -25,6 +29,7 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
   readonly start: Start;
   /** Descriptors are not refused. */
   isAdmitted = true;
+  connections: SentConnections = { form: PLAIN_FORM, of: 0, to: 0 };
   readonly hiccups: ChangedCluster['hiccups'] = [];
   /** After each change; the first one before any. */
   readonly moments: Moment[] = [];
@@ -61,7 +66,11 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
       metricKeys: 'useful',
       faultyNodes: false,
       // Histories are about ranges of tables: system ranges are lost without an effect.
-      quirks: { gzip: false, systemRangesLost: 'works' },
+      quirks: {
+        gzip: false,
+        systemRangesLost: 'works',
+        idleConnections: start.idleConnections ?? 'none',
+      },
       now: () => START_MS + clock.elapsedMs,
       requestBegan: (request) => {
         clock.elapsedMs += start.requestMs;
@@ -108,12 +117,25 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
 
   /** Each node is up and reads live, or neither, now. */
   isPlain(): boolean {
-    return momentOf(this.simulator, this.reads.exporter, this.isLying).isPlain;
+    // Time alone may have changed who reads live.
+    advanceLiveness(this.state);
+    return isPlain(this.state);
+  }
+
+  #moment(): Moment {
+    const { state, connections, start } = this;
+    return momentOf(this.simulator, this.reads.exporter, {
+      isLying: this.isLying,
+      connections: readabilityOf(state, connections, start.idleConnections),
+    });
   }
 
   get isStale(): boolean {
     return this.#stale !== undefined;
   }
+
+  /** A URL has answered with old lists at some time. */
+  wasStale = false;
 
   /** Whether all that is asked can be read, from every URL. */
   get isReadable(): boolean {
@@ -130,6 +152,7 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
     for (const fault of this.#faults.splice(0)) fault.remove();
     this.#stale = undefined;
     if (gateway === undefined) return;
+    this.wasStale = true;
     const { ranges, removed } = this.state;
     const frozen = how === 'remembers' ? copyOf({ ranges, removed }) : undefined;
     this.#stale = { gateway, how, frozen };
@@ -176,6 +199,8 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
     while (count !== requests.count()) {
       count = requests.count();
       await sleep(QUIET_MS);
+      // On a busy machine the sleep ends before what happened meanwhile was seen.
+      for (let turn = 0; turn < 3; turn += 1) await turnOfLoop();
     }
   }
 
@@ -191,7 +216,7 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
   }
 
   record(what: string): void {
-    this.moments.push(momentOf(this.simulator, this.reads.exporter, this.isLying));
+    this.moments.push(this.#moment());
     this.say(what, String(this.now));
   }
 
