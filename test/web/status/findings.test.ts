@@ -261,6 +261,35 @@ describe('findings of ranges', () => {
     ]);
   });
 
+  test('call a number a lower bound where more replicas report it than are asked again', () => {
+    const verification = { ...VERIFIED, servingNothing: 1_000, stuck: 1_000 };
+    const textOf = (servingNothingAtLeast?: true) =>
+      rangeProblems({ ...RANGES, verification: { ...verification, servingNothingAtLeast } }, false)
+        .map(({ text }) => text)
+        .join();
+    expect(textOf()).toMatch(/^1,000 ranges serve nothing: /);
+    expect(textOf(true)).toMatch(/^At least 1,000 ranges serve nothing: /);
+  });
+
+  test('count ranges that no node reports among those without a quorum, and disputed ones apart', () => {
+    const withoutQuorum = { ...RANGES.withoutQuorum, unreportedRanges: 2 };
+    const found = (more: object) =>
+      rangeProblems({ ...rangesWith({ unavailable: [3, 3] }), ...more }, false).map(
+        ({ text, alert }) => `${alert}: ${text}`,
+      );
+    expect(found({ withoutQuorum })[0]).toMatch(
+      /^CrdbRangesUnavailable: 5 ranges without a quorum .* No node reports 2 of them: by the descriptors no majority of the voters is live\.$/,
+    );
+    expect(rangeProblems({ ...RANGES, withoutQuorum }, false)[0]?.text).toBe(
+      '2 ranges without a quorum of replicas: requests wait. No node reports it: by the descriptors no majority of the voters is live.',
+    );
+    const [certain, disputed] = found({ disputed: { ranges: 2, nodeIds: [6, 7] } });
+    expect(certain).toMatch(/^CrdbRangesUnavailable: 1 range without a quorum/);
+    expect(disputed).toMatch(
+      /^CrdbRangesUnavailable: Only nodes 6 and 7 report 2 ranges as without/,
+    );
+  });
+
   test('advise to start nodes only while some are down, whatever the scan before says', () => {
     const status = {
       ...rangesWith({ no_live_replica: [1, 1], unavailable: [3, 3] }),
