@@ -130,7 +130,7 @@ const ofDatabase = gaugeOf({
   labels: ['database'],
   request: METADATA,
   merge: 'sum',
-  notes: `The max_tables largest databases; the others are summed as other. ${CACHED}`,
+  notes: `The max_tables largest databases; the others are summed as other. The 10,000 largest tables are read: of more it is a lower bound, and crdb_exporter_collector_limit_hit with limit items is 1. ${CACHED}`,
   list: { name: 'databases', entry: ['database'] },
 })<DatabaseSums>;
 
