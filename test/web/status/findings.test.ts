@@ -273,10 +273,9 @@ describe('findings of ranges', () => {
 
   test('count ranges that no node reports among those without a quorum, and disputed ones apart', () => {
     const withoutQuorum = { ...RANGES.withoutQuorum, unreportedRanges: 2 };
+    const status = rangesWith({ unavailable: [3, 3] });
     const found = (more: object) =>
-      rangeProblems({ ...rangesWith({ unavailable: [3, 3] }), ...more }, false).map(
-        ({ text, alert }) => `${alert}: ${text}`,
-      );
+      rangeProblems({ ...status, ...more }, false).map(({ text, alert }) => `${alert}: ${text}`);
     expect(found({ withoutQuorum })[0]).toMatch(
       /^CrdbRangesUnavailable: 5 ranges without a quorum .* No node reports 2 of them: by the descriptors no majority of the voters is live\.$/,
     );
