@@ -15,7 +15,7 @@ const SUSPECT = 4;
 const TOO_OLD = 5;
 /** Too old soon: with 330,000 ranges the class after this one would leave no time for them. */
 const EXPIRING = 6;
-/** One of its nodes has not been live for long: its replicas are being replaced. At most once a minute. */
+/** One of its nodes is not live, so that it has little to spare: its voters may have changed in place. At most once a minute. */
 const NAMES_DOWN = 7;
 /** Due by age alone. */
 const OLD = 8;
@@ -31,9 +31,10 @@ export const URGENT: ReadonlySet<number> = new Set([...SUSPECTS, NAMES_DOWN]);
 const UNCERTAIN: ReadonlySet<number> = new Set([...URGENT, TOO_OLD]);
 const ALL: ReadonlySet<number> = new Set([...UNCERTAIN, EXPIRING, OLD, AGING]);
 
-/** The cluster replaces the replicas of a node that has not been live for 5 minutes. */
-const LONG_DOWN = ticksOf(300);
-/** Descriptors that name such a node are read once a minute. Of scans a minute apart one may come some moments early. */
+/**
+ * Descriptors that name a node that is not live are read once a minute: while it is down, the nodes that report a range do not show
+ * that its voters have changed. Of scans a minute apart one may come some moments early.
+ */
 const REPLACING = ticksOf(58);
 
 /** Ranges that are planned at a time. */
@@ -130,7 +131,7 @@ function classOf({ known, verification, ages, nowTick }: PlanBasis, slot: number
   }
   if (isNew ? verification.lacksHolder(slot) : (marked & IS_SUSPECT) !== 0) return SUSPECT;
   if (readTick < nowTick - (3 * ages.maxAge) / 4) return EXPIRING;
-  if (readTick < nowTick - REPLACING && verification.namesDown(slot, nowTick - LONG_DOWN)) {
+  if (readTick < nowTick - REPLACING && verification.namesDown(slot)) {
     return NAMES_DOWN;
   }
   if (readTick < nowTick - ages.maxAge / 2) return OLD;

@@ -99,20 +99,9 @@ export class Verification {
     return false;
   }
 
-  /** Whether one of the nodes of the descriptor was not live at this tick and is not live now. */
-  namesDown(slot: number, sinceTick: number): boolean {
-    const { table } = this.#known;
-    const places = table.placesOf(slot);
-    for (let place = 0; place < places; place += 1) {
-      const nodeId = table.nodeAt(slot, place);
-      // A member that was never seen live may have been down for long.
-      if (
-        !this.#members.isLive(nodeId) &&
-        this.#members.wentDownAt(nodeId) <= Math.max(0, sinceTick)
-      )
-        return true;
-    }
-    return false;
+  /** Whether one of the nodes of the descriptor is not live. */
+  namesDown(slot: number): boolean {
+    return countPlaces(this.liveOf(slot)) < this.#known.table.placesOf(slot);
   }
 
   /** Whether the nodes that report the range in this scan are exactly its live replicas; of those without a place, as many. */

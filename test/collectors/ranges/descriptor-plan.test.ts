@@ -15,15 +15,15 @@ describe('descriptors', () => {
     const { unverified } = await scan(cluster, state, 1);
     expect(unverified).toBe(0);
     expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([40]);
-    // Its replicas are replaced after 5 minutes: from then on they are read once a minute, however often scans are.
+    // They have little to spare, so they are read once a minute as long as it is down, however often scans are.
     const asked: string[] = [];
-    for (const minute of [1.1, 2, 5.9, 6.1, 6.5, 7, 7.2, 7.9, 8.2]) {
+    for (const minute of [1.1, 1.9, 2.1, 2.5, 3, 3.2, 9, 9.5]) {
       cluster.askedDescriptors = [];
       expect((await scan(cluster, state, minute)).unverified).toBe(0);
       const { length } = cluster.askedDescriptors.flatMap(({ rangeIds }) => rangeIds);
       if (length > 0) asked.push(`${minute}: ${length}`);
     }
-    expect(asked).toEqual(['6.1: 40', '7.2: 40', '8.2: 40']);
+    expect(asked).toEqual(['2.1: 40', '3.2: 40', '9: 40']);
   });
 
   test('of ranges on a node that was down before the start are read once a minute', async () => {
