@@ -1,5 +1,5 @@
 import { RequestError } from '../http/errors.ts';
-import { createPollStats, type PollStats } from '../http/poll-stats.ts';
+import { addWarning, createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { bufferBody } from '../http/request.ts';
 import { decodeValue, type Infer, object, type ObjectShape, typed } from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
@@ -45,15 +45,16 @@ export class ClusterApi {
   }
 
   /**
-   * GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last response. Rejects when there is
-   * no node: the one that answers is always listed; and when one has no id: what it needs and reaches would not be known.
+   * GET /nodes/, all pages, at most 10,000 nodes; `dateMs` is the Date header of the last response, `unreadable` the number of
+   * elements without an id: what these nodes hold and reach is not known. Rejects when there is no node: the one that answers is
+   * always listed.
    */
   async nodes<S extends ObjectShape>(
     stats: PollStats,
     request: NodesRequest<S>,
-  ): Promise<{ readonly dateMs: number | undefined }> {
+  ): Promise<{ readonly dateMs: number | undefined; readonly unreadable: number }> {
     let dateMs: number | undefined;
-    let all = 0;
+    let elements = 0;
     const identity = new ClusterIdentity();
     const element = object({ ...nodeIdentity.fields, ...request.shape.fields });
     const { firstUrl = 0 } = request;
@@ -73,11 +74,16 @@ export class ClusterApi {
           request.onNode(typed(request.shape, node), dateMs);
         },
       });
-      all += page.elements;
+      elements += page.elements;
       return page.envelope.next;
     });
-    this.listings.listed(stats, identity, all);
-    return { dateMs };
+    this.listings.listed(stats, identity);
+    const unreadable = elements - identity.nodes;
+    if (unreadable > 0) {
+      const text = `nodes: ${unreadable} of ${elements} listed nodes cannot be read`;
+      addWarning(stats, { about: 'list of nodes', text });
+    }
+    return { dateMs, unreadable };
   }
 
   /**

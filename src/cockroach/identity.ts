@@ -73,19 +73,12 @@ export class NodeListings {
     this.#onReplaced = listener;
   }
 
-  /**
-   * Takes note of a complete listing of so many elements. Throws when it has no node: the one that answers is always listed;
-   * and when one is no node: nobody would know what that one holds and reaches.
-   */
-  listed({ id }: Pick<PollStats, 'id'>, identity: ClusterIdentity, elements: number): void {
+  /** Takes note of a complete listing. Throws when it has no node: the one that answers is always listed. */
+  listed({ id }: Pick<PollStats, 'id'>, identity: ClusterIdentity): void {
     if (identity.processes.size === 0) {
       throw new RequestError('decode', 'nodes: the response lists no node with an id', {
         endpoint: 'nodes',
       });
-    }
-    if (identity.nodes < elements) {
-      const text = `nodes: ${elements - identity.nodes} of ${elements} listed nodes cannot be read`;
-      throw new RequestError('decode', text, { endpoint: 'nodes' });
     }
     const before = this.#identity;
     this.#identity = identity;

@@ -22,6 +22,8 @@ export interface NodeList {
   readonly localities: ReadonlyMap<number, readonly Tier[]>;
   /** Tiers were left out because of a limit. */
   readonly areLocalitiesCut?: true | undefined;
+  /** Listed nodes whose id could not be read. */
+  readonly unreadable: number;
 }
 
 /** A request to any other node fails after seconds, or never ends. */
@@ -111,7 +113,10 @@ export interface NodesRequest<S extends ObjectShape> {
 
 /** The part of the cluster API that lists nodes. */
 interface NodesApi {
-  nodes<S extends ObjectShape>(stats: PollStats, request: NodesRequest<S>): Promise<unknown>;
+  nodes<S extends ObjectShape>(
+    stats: PollStats,
+    request: NodesRequest<S>,
+  ): Promise<{ readonly unreadable: number }>;
 }
 
 /**
@@ -127,7 +132,7 @@ export async function listNodes(
   const toSkip = new Set<number>();
   const localities = new Map<number, readonly Tier[]>();
   const reader = new LocalityReader();
-  await api.nodes(stats, {
+  const { unreadable } = await api.nodes(stats, {
     limit: PAGE_LIMIT,
     firstUrl,
     shape: nodeShape,
@@ -145,6 +150,7 @@ export async function listNodes(
     toSkip: ascending(toSkip),
     localities,
     areLocalitiesCut: reader.isCut || undefined,
+    unreadable,
   };
 }
 

@@ -14,7 +14,7 @@ import { describeHeldUpgrade } from './versions.ts';
 
 /** The nodes for page and JSON; `retired` are those that are gone for good. */
 export function readNodes(
-  { nodes }: NodesResult,
+  { nodes, unreadable }: NodesResult,
   retired: ReadonlySet<number> = new Set(),
 ): NodesStatus {
   const list = nodes.map((node) => {
@@ -27,6 +27,7 @@ export function readNodes(
       recordAt: toTime(node.updatedSeconds * 1000),
       isStale: !DEAD.has(status) && !node.isFresh,
       replicas: node.isFresh ? sumOfStores(node, 'replicas') : undefined,
+      ...(node.isFresh && node.metrics.size === 0 && { hasNoMetrics: true as const }),
       ...(retired.has(node.id) && { isRetired: true as const }),
     };
   });
@@ -36,6 +37,7 @@ export function readNodes(
   return {
     byStatus: Object.fromEntries(LIVENESS_STATUSES.map((status) => [status, count(status)])),
     builds: [...new Set(builds)].filter((build) => build !== '').toSorted(),
+    ...(unreadable && { unreadable }),
     list,
   };
 }
@@ -165,7 +167,7 @@ export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
 
 /** Problems of nodes by their liveness and their records, but for those whose times are wrong. */
 export function nodeProblems(
-  { list: all, builds, versions }: NodesStatus,
+  { list: all, builds, versions, unreadable = 0 }: NodesStatus,
   evidence: DeadEvidence,
   thresholds: Thresholds,
   isMisdated: (id: number) => boolean = () => false,
@@ -199,6 +201,7 @@ export function nodeProblems(
     ...livenessProblems(list, evidence, thresholds),
     ...(stale.length > 0 ? [staleRecords] : []),
     ...(builds.length > 1 ? [manyBuilds] : []),
+    ...unreadableProblems(list, unreadable),
     ...retiredProblems(
       all.filter(({ isRetired }) => isRetired),
       versions?.deadWithOlderRelease,
@@ -262,6 +265,30 @@ function describeLeft(nodes: readonly NodeStatus[]): string {
   if (nodes.every(({ replicas }) => replicas === undefined)) return '';
   const have = plural(left, 'replica has', 'replicas have');
   return ` ${formatCount(left)} ${have} not left ${plural(nodes.length, 'it', 'them')} yet.`;
+}
+
+/** What a list of nodes does not say, as of a release that is newer than this exporter. */
+function unreadableProblems(list: readonly NodeStatus[], unreadable: number): readonly Problem[] {
+  const silent = list.filter(({ hasNoMetrics }) => hasNoMetrics);
+  const next = 'Compare with DB Console: the release may be newer than this exporter.';
+  const shared = { about: 'nodes', next } as const;
+  const nodes = `${formatCount(unreadable)} listed ${plural(unreadable, 'node', 'nodes')}`;
+  const have = plural(silent.length, 'has', 'have');
+  return [
+    ...(unreadable === 0
+      ? []
+      : [{ ...shared, key: 'unreadable nodes', text: `${nodes} could not be read.` }]),
+    ...(silent.length === 0
+      ? []
+      : [
+          {
+            ...shared,
+            key: 'nodes without metrics',
+            nodeIds: silent.map(({ id }) => id),
+            text: `The ${plural(silent.length, 'record', 'records')} of ${formatNodes(silent.map(({ id }) => id))} ${have} none of the metrics that are read: disks, clocks and load are not known.`,
+          },
+        ]),
+  ];
 }
 
 /** Members that are gone for good are information. */

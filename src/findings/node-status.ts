@@ -6,6 +6,8 @@ export interface NodesStatus {
   /** Builds of the nodes that are not dead, decommissioned or without liveness. */
   readonly builds: readonly string[];
   readonly versions?: VersionsStatus | undefined;
+  /** Number of listed nodes whose id could not be read, where there are some. */
+  readonly unreadable?: number;
   readonly list: readonly NodeStatus[];
 }
 
@@ -69,6 +71,8 @@ export interface NodeStatus extends NodeFigures {
   readonly isStale: boolean;
   /** As the node counts them; undefined while its record is stale. */
   readonly replicas?: number | undefined;
+  /** Its record is current and has none of the metrics that are read. */
+  readonly hasNoMetrics?: true | undefined;
   /** Only while it is being decommissioned. */
   readonly departure?: Departure | undefined;
   /** Gone for good: dead for more than a week without a range that needs it, or an old record without a liveness. */

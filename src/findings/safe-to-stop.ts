@@ -221,9 +221,11 @@ function describeDisagreement({ scan }: StopEvidence): string | undefined {
 /** Why the last scan does not show the replicas of all ranges as they are now; undefined when it does. */
 function findScanDoubt({ scan, statuses }: StopEvidence): string | undefined {
   if (scan === undefined) return 'there is no current range scan';
-  const { summary, failed, scanned } = scan.result;
+  const { summary, failed, scanned, unreadable } = scan.result;
   if (failed.length > 0)
     return `the ranges of ${formatNodes(failed.map(({ nodeId }) => nodeId))} could not be read`;
+  if (unreadable > 0)
+    return `${formatCount(unreadable)} listed ${plural(unreadable, 'node', 'nodes')} could not be read`;
   if (summary?.cluster === undefined) return 'no exporter alone reads the ranges of all nodes';
   const maxAgeSeconds = 2 * scan.intervalSeconds + scan.durationSeconds + GRACE_SECONDS;
   if (scan.ageSeconds > maxAgeSeconds)
@@ -257,11 +259,14 @@ export function formatHeld(
 }
 
 /** Why replicas are not verified, and until when; undefined when all are. */
-export function describeUnverified({ unverified, descriptors }: ClusterScan): string | undefined {
+export function describeUnverified(cluster: ClusterScan): string | undefined {
+  const { unverified, descriptors, withoutProblems } = cluster;
   const { state, refusal, failure, due, perMinute = 0 } = descriptors;
   if (state === 'disabled')
     return 'descriptors of ranges are not read: set descriptor_max_age of the collector ranges';
   if (state === 'refused') return describeRefusal(refusal?.status);
+  if (withoutProblems > 0)
+    return `the problems of ${formatCount(withoutProblems)} ${plural(withoutProblems, 'replica', 'replicas')} could not be read: the release may be newer than this exporter`;
   if (unverified === 0) return undefined;
   const ranges = `${formatRanges(unverified)} ${plural(unverified, 'is', 'are')} not verified`;
   if (failure !== undefined) return `${ranges}: descriptors cannot be read: ${failure.message}`;

@@ -45,9 +45,9 @@ describe('another cluster is noticed', () => {
     const stats = testStats();
     const seen: unknown[] = [];
     listings.onReplaced((names) => seen.push(names));
-    listings.listed(stats, identityOf(...before), before.length);
+    listings.listed(stats, identityOf(...before));
     expect(seen).toEqual([]);
-    listings.listed(stats, identityOf(...after), after.length);
+    listings.listed(stats, identityOf(...after));
     const names = { before: 'east', after: after[0]?.name ?? 'east' };
     expect(seen).toEqual(isReplaced ? [names] : []);
     expect(listings.noticedBy).toBe(isReplaced ? stats.id : undefined);

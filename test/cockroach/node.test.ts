@@ -17,7 +17,7 @@ test('nodes that answer are scanned, others are skipped, by id, also one that di
     liveness_status: code,
     locality: { tiers: [{ key: 'zone', value: `z${id}` }] },
   }));
-  const { api } = answering(() => ({ nodes: nodes.toReversed() }));
+  const { api } = answering(() => ({ nodes: [{ node_id: 0 }, ...nodes.toReversed()] }));
   const { toScan, toSkip, localities } = await listNodes(api, testStats());
   expect([toScan, toSkip]).toEqual([
     [3, 10, 20],

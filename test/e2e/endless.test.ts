@@ -71,10 +71,7 @@ const FLOODS: Readonly<Record<string, readonly [CollectorName, Answers, string]>
   ],
   'stores of ranges': [
     'ranges',
-    rangesOf(
-      (at) =>
-        `{"desc":{"range_id":1},"problems":{},"source_node_id":1,"source_store_id":${at + 1}}`,
-    ),
+    rangesOf((at) => `{"desc":{"range_id":1},"source_node_id":1,"source_store_id":${at + 1}}`),
     'ranges of node 1: more than 1000 stores',
   ],
 };
@@ -106,10 +103,7 @@ const LARGE_FLOODS: typeof FLOODS = {
   ],
   'replicas of one node': [
     'ranges',
-    rangesOf(
-      (at) =>
-        `{"desc":{"range_id":${at + 1}},"problems":{},"source_node_id":1,"source_store_id":1}`,
-    ),
+    rangesOf((at) => `{"desc":{"range_id":${at + 1}},"source_node_id":1,"source_store_id":1}`),
     'ranges of node 1: more than 2000000 replicas',
   ],
 };
@@ -166,7 +160,7 @@ test(
   async () => {
     const count = 1_500_000;
     const element = (at: number): string =>
-      `{"desc":{"range_id":${at + 1}},"span":{"start_key":"/Table/${at + 1}/1"},"problems":{},"source_node_id":1,"source_store_id":1,"problems":{"underreplicated":true},"stats":{"queries_per_second":${1 + at / count}},"lease_history":[{"epoch":1,"sequence":1,"replica":{"node_id":1,"store_id":1}}]}`;
+      `{"desc":{"range_id":${at + 1}},"span":{"start_key":"/Table/${at + 1}/1"},"source_node_id":1,"source_store_id":1,"problems":{"underreplicated":true},"stats":{"queries_per_second":${1 + at / count}},"lease_history":[{"epoch":1,"sequence":1,"replica":{"node_id":1,"store_id":1}}]}`;
     await using server = await startFlood(rangesOf(element, count));
     const { scrape, peakMiB } = await endure('ranges', server);
     expect(scrape.value('crdb_ranges')).toBe(count);

@@ -14,7 +14,7 @@ function answersOf(value: string): Readonly<Record<string, string>> {
   const session = `{"node_id":1,"username":"u","alloc_bytes":${value},"start":"9999-12-31T23:59:59Z","active_txn":${work},"active_queries":[${work}]}`;
   const stats = `{"queries_per_second":${value},"cpu_time_per_second":${value}}`;
   const lease = `{"epoch":${value},"sequence":${value},"replica":{"node_id":1,"store_id":1}}`;
-  const range = `{"desc":{"range_id":1},"problems":{},"source_node_id":1,"source_store_id":1,"stats":${stats},"lease_history":[${lease}]}`;
+  const range = `{"desc":{"range_id":1},"source_node_id":1,"source_store_id":1,"stats":${stats},"lease_history":[${lease}]}`;
   const table = `{"db_name":"d","table_name":"t","table_id":1,"replication_size_bytes":${value},"range_count":${value},"last_updated":"0001-01-02T00:00:00Z"}`;
   return {
     login: '{"session":"dG9r"}',

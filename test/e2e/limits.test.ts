@@ -78,26 +78,17 @@ ${clusterYaml(simulator, { more: `, max_response_bytes: 1MiB ${more}` })}`,
   });
 });
 
-test('a list of nodes of which one is too large is not that of all nodes', async () => {
-  const element = `{"node_id":2,"text":"${'x'.repeat(17 * MEBIBYTE)}"}`;
-  const seen = await firstPoll((_request, response) => {
-    response.end(nodesPage([JSON.stringify(LIVE), element]));
-  }, 'nodes');
-  expect(reasons(seen)).toEqual(['decode']);
-  expect(hits(seen)).toEqual(['bytes']);
-});
-
 describe('an element', () => {
   test.each([
     ['of 17 MiB', `{"node_id":2,"text":"${'x'.repeat(17 * MEBIBYTE)}"}`],
     ['nested too deep', `{"node_id":2,"deep":${'['.repeat(100)}${']'.repeat(100)}}`],
   ])('%s is left out and counted, the others are shown', async (_what, element) => {
     const seen = await firstPoll((_request, response) => {
-      response.end(`{"sessions":[{"node_id":1,"username":"anna"},${element}]}`);
-    }, 'sessions');
+      response.end(nodesPage([JSON.stringify(LIVE), element]));
+    }, 'nodes');
     expect(reasons(seen)).toEqual([]);
     expect(hits(seen)).toEqual(['bytes']);
-    expect(seen.value('crdb_exporter_decode_errors_total', { endpoint: 'sessions' })).toBe(1);
-    expect(seen.value('crdb_user_sessions', { user: 'anna', state: 'idle' })).toBe(1);
+    expect(seen.value('crdb_exporter_decode_errors_total', { endpoint: 'nodes' })).toBe(1);
+    expect(seen.value('crdb_nodes', { status: 'live' })).toBe(1);
   });
 });

@@ -8,7 +8,7 @@ type Respond = (response: ServerResponse, offset: number) => void;
 
 const LIMIT_BYTES = 1024 * 1024;
 function replica(nodeId: number, rangeId: number, more = ''): string {
-  return `{"desc":{"range_id":${rangeId}},"problems":{},"source_node_id":${nodeId},"source_store_id":${nodeId}${more}}`;
+  return `{"desc":{"range_id":${rangeId}},"source_node_id":${nodeId},"source_store_id":${nodeId}${more}}`;
 }
 
 function page(elements: readonly string[], next?: number): Respond {

@@ -33,6 +33,7 @@ function scanOf(ids: readonly number[], localities: ReadonlySet<string>): Cluste
     unreported: new Map(),
     disputed: { rangeIds: new Set(), byTable: new Map(), nodeIds: [] },
     isServingBound: false,
+    withoutProblems: 0,
     leftOver: [],
     keySpace: { isComplete: true, isGapConfirmed: false, overlapping: [] },
     dependence: {

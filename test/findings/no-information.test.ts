@@ -45,12 +45,12 @@ const ROWS: readonly (readonly [title: string, given: Partial<Quirks> | Change, 
     [
       'the id of a node is a text',
       { ...NODES, element: ofNode4({ node_id: '4' }) },
-      /cannot be read/,
+      /1 listed node could not be read/,
     ],
     [
       'a node is no object',
       { ...NODES, element: (node) => (ofNode4({ x: 1 })(node) === node ? node : 'n4') },
-      /cannot be read/,
+      /1 listed node could not be read/,
     ],
     [
       'ranges are no objects',
@@ -60,7 +60,16 @@ const ROWS: readonly (readonly [title: string, given: Partial<Quirks> | Change, 
     [
       'problems are lists',
       { ...RANGES, element: (range) => ({ ...range, problems: [] }) },
-      /could not be read|cannot be read/,
+      /the problems of 36 replicas could not be read/,
+    ],
+    [
+      'a replica has no problems',
+      {
+        ...RANGES,
+        element: ({ problems, ...range }) =>
+          range['source_node_id'] === 1 ? range : { ...range, problems },
+      },
+      /the problems of 12 replicas could not be read/,
     ],
   ];
 

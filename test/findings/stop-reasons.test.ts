@@ -19,6 +19,7 @@ const COMPLETE: ClusterScan = {
   unreported: new Map(),
   disputed: { rangeIds: new Set(), byTable: new Map(), nodeIds: [] },
   isServingBound: false,
+  withoutProblems: 0,
   leftOver: [],
   keySpace: { isComplete: true, isGapConfirmed: false, overlapping: [] },
   dependence: {

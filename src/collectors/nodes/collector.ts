@@ -147,7 +147,7 @@ export const nodes = defineCollector({
     const localities = new LocalityReader();
     let stores = 0;
     let values = 0;
-    const { dateMs } = await api.nodes(context, {
+    const { dateMs, unreadable } = await api.nodes(context, {
       limit: context.options.page_limit,
       firstUrl: context.firstUrl,
       shape: nodeShape(nodeKeys(selected), storeKeys(selected)),
@@ -170,6 +170,7 @@ export const nodes = defineCollector({
     return {
       nodes: records.map((node) => ({ ...node, isFresh: isFresh(node) })),
       selected,
+      unreadable,
       lastBackupSeconds: state.lastBackupSeconds,
       answeredMs: dateMs,
     };
@@ -192,6 +193,8 @@ export type { NodeStatus } from './node-record.ts';
 export interface NodesResult extends CollectorResult {
   /** By id. */
   readonly nodes: readonly NodeStatus[];
+  /** Number of listed nodes whose id could not be read; none where undefined. */
+  readonly unreadable?: number;
   /** Metrics that the user wants exported under their own keys. */
   readonly selected: KeyFilter;
   /** End of the last scheduled backup since the exporter started, Unix time; 0 when no node reported one. */

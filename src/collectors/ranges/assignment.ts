@@ -28,9 +28,8 @@ export async function assignNodes(
   const { index, count, onlyNode } = context.shards;
   await assertOneCluster(api, context, urls);
   const firstUrl = state.scans % urls;
-  const { toScan, toSkip, localities, areLocalitiesCut } = await listNodes(api, context, {
-    firstUrl,
-  });
+  const list = await listNodes(api, context, { firstUrl });
+  const { toScan, toSkip, localities, areLocalitiesCut, unreadable } = list;
   if (areLocalitiesCut) context.limits.add('items');
   const isOfShard = (nodeId: number): boolean =>
     onlyNode === undefined ? ownsNode(nodeId, index, count) : nodeId === onlyNode;
@@ -40,6 +39,7 @@ export async function assignNodes(
     toScan: toScan.filter(isOfShard),
     toSkip: toSkip.filter(isOfShard),
     localities,
+    unreadable,
     isWholeCluster,
     // Zeros would look like a cluster without problems.
     failure: toScan.length === 0 ? new RequestError('other', NO_NODE) : undefined,
@@ -53,6 +53,7 @@ export function assignLocalNode(nodeId: number): Assignment {
     toScan: [nodeId],
     toSkip: [],
     localities: new Map(),
+    unreadable: 0,
     isWholeCluster: false,
     failure: undefined,
     isAssigned: () => false,

@@ -1,5 +1,6 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { addWarning } from '../../http/poll-stats.ts';
+import { sum } from '../../numbers.ts';
 import { inSlices } from '../../time-slice.ts';
 import { PROBLEMS } from '../../vocabulary.ts';
 import type { Assignment } from './assignment.ts';
@@ -10,7 +11,7 @@ import { findOpenEnds, findUncertain, type OpenEnds } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
 import { findCandidates, findOverlapping } from './overlaps.ts';
 import { type RangeTable, walk, type Work } from './range-table.ts';
-import type { ClusterScan, HeldRange } from './scan-result.ts';
+import type { ClusterScan, HeldRange, ScannedNode } from './scan-result.ts';
 import type { RangesState, ScanContext } from './scan-state.ts';
 import { type AbsentReplica, MAX_READ_AGAIN, SecondReading } from './second-reading.ts';
 
@@ -26,7 +27,7 @@ const MAX_GONE_SHARE = 1 / 8;
 export async function endClusterScan(
   api: ClusterApi,
   context: ScanContext,
-  assignment: Assignment,
+  { nodes, ...assignment }: Assignment & { readonly nodes: readonly ScannedNode[] },
   ranges: ScannedRanges,
 ): Promise<ClusterScan> {
   const { state, options, descriptors } = context;
@@ -43,7 +44,8 @@ export async function endClusterScan(
   const scan = { ...checked, list: assignment, isNothingMissing, leftOver, overlapping };
   const judged = await inSlices(judgeRanges(scan));
   const status = reading.status(isReading);
-  const isUnread = status.state !== 'read';
+  const withoutProblems = sum(nodes.map((node) => node.withoutProblems));
+  const isUnread = status.state !== 'read' || withoutProblems > 0;
   if (!isUnread && judged.unverified === 0) members.prove(assignment.toScan);
   const isLostKnown = isNothingMissing || members.areProven(assignment.toSkip);
   if (isLostKnown) for (const range of judged.lost) listLost(context, range);
@@ -66,6 +68,7 @@ export async function endClusterScan(
       overlapping: held(overlapping),
     },
     dependence: isUnread ? undefined : judged.dependence,
+    withoutProblems,
     descriptors: status,
     lost: isLostKnown ? judged.lostCount : undefined,
   };

@@ -103,7 +103,8 @@ export const ranges = defineCollector({
     logFailures(context, reading);
     const { nodes, failed } = reading;
     const scanned = scan.describe(nodes);
-    const result = { shard, scanned, failed, skipped: toSkip.length };
+    const { unreadable } = assignment;
+    const result = { shard, scanned, failed, unreadable, skipped: toSkip.length };
     const failure = assignment.failure ?? scanFailure(reading);
     if (failure !== undefined) {
       scan.listProblems(failed);

@@ -52,6 +52,7 @@ export class NodeReplicas {
   #maxQueries: number | undefined;
   #maxCpuNanos: number | undefined;
   #storeId = 0;
+  #withoutProblems = 0;
 
   constructor(nodeId: number, isLocal: boolean, isAssigned: (nodeId: number) => boolean) {
     this.nodeId = nodeId;
@@ -64,6 +65,7 @@ export class NodeReplicas {
       nodeId: this.nodeId,
       stores: new Map(Array.from(this.#stores, ([storeId, { totals }]) => [storeId, totals])),
       isDetailed: this.#isDetailed,
+      withoutProblems: this.#withoutProblems,
       byQueries: this.#byQueries,
       maxQueries: this.#maxQueries,
       maxCpuNanos: this.#maxCpuNanos,
@@ -75,14 +77,12 @@ export class NodeReplicas {
     return this.#stores.size;
   }
 
-  /** Adds one element, unless it lacks an id or its problems. Throws when the response is not that of the node. */
+  /** Adds one element, unless it lacks an id. Throws when the response is not that of the node. */
   add(replica: Replica): void {
-    const { source_node_id: nodeId, source_store_id: storeId, problems } = replica;
+    const { source_node_id: nodeId, source_store_id: storeId } = replica;
     const rangeId = replica.desc.range_id;
     this.elements += 1;
     if (!isId(nodeId) || !isId(storeId) || !isId(rangeId)) return;
-    // Servers send them always, if only as `{}`: nothing is known of a replica without them.
-    if (problems === undefined) return;
     if (this.#isNodeOpen) this.nodeId = nodeId;
     this.#isNodeOpen = false;
     if (nodeId !== this.nodeId) {
@@ -132,6 +132,8 @@ export class NodeReplicas {
   #count(replica: Replica, rangeId: number, storeId: number, totals: StoreTotals): void {
     const lease = replica.lease_history;
     const holdsLease = lease?.replica.store_id === storeId;
+    // Servers send them always, if only as `{}`: what is wrong with a replica without them is not known.
+    if (replica.problems === undefined) this.#withoutProblems += 1;
     const problems = replica.problems ?? 0;
     const load = replica.stats;
     totals.replicas += 1;

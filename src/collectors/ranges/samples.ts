@@ -47,9 +47,10 @@ export function* writeSamples(result: RangesResult, set: SampleSet): Iterable<un
 }
 
 /** Writes how many nodes were read, and which; the node beside an exporter has no known id before it lists a range. */
-function writeScanNodes(set: SampleSet, { shard, scanned, failed, skipped }: RangesResult): void {
+function writeScanNodes(set: SampleSet, result: RangesResult): void {
+  const { shard, scanned, failed, unreadable, skipped } = result;
   set.set(families.scanNodes, { state: 'scanned', shard }, scanned.length);
-  set.set(families.scanNodes, { state: 'failed', shard }, failed.length);
+  set.set(families.scanNodes, { state: 'failed', shard }, failed.length + unreadable);
   set.set(families.scanNodes, { state: 'skipped', shard }, skipped);
   for (const { nodeId } of scanned) {
     const success = nodeId === 0 ? undefined : 1;

@@ -10,6 +10,8 @@ export interface RangesResult extends CollectorResult {
   readonly scanned: readonly ScannedNode[];
   /** The nodes that could not be read, by id. */
   readonly failed: readonly FailedNode[];
+  /** Number of listed nodes whose id could not be read. */
+  readonly unreadable: number;
   /** Number of nodes that were not queried because they are not live. */
   readonly skipped: number;
   /** Absent when the scan failed. */
@@ -35,6 +37,8 @@ export interface ScannedNode {
   readonly stores: ReadonlyMap<number, StoreTotals>;
   /** Whether its server sends more load than queries and writes; servers leave zeros out. */
   readonly isDetailed: boolean;
+  /** Replicas whose problems could not be read. */
+  readonly withoutProblems: number;
   /** Lease-holding replicas up to each of QUERY_RATE_BOUNDS and above the one before. */
   readonly byQueries: readonly number[];
   /** Maxima over the lease-holding replicas; undefined without any. */
@@ -98,6 +102,8 @@ export interface ClusterScan {
   /** Replicas that a merge left behind: verified ranges join without them, and they serve no key. By range. */
   readonly leftOver: readonly HeldRange[];
   readonly keySpace: KeySpaceStatus;
+  /** Replicas whose problems could not be read: no range is verified while there is one. */
+  readonly withoutProblems: number;
   /** Undefined where descriptors are refused or disabled. */
   readonly dependence: Dependence | undefined;
   readonly descriptors: DescriptorStatus;

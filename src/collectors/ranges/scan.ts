@@ -129,10 +129,10 @@ export class RangeScan {
     await this.#committed;
     const { state, options } = this.#context;
     const { known } = state;
-    const isComplete = failed.length === 0;
+    const isComplete = failed.length === 0 && this.#assignment.unreadable === 0;
     const isWhole = isComplete && this.#assignment.isWholeCluster;
     const cluster = isWhole
-      ? await endClusterScan(api, this.#context, this.#assignment, this.#ranges)
+      ? await endClusterScan(api, this.#context, { ...this.#assignment, nodes }, this.#ranges)
       : undefined;
     if (!isWhole) await forgetRanges(state, this.#mayBeUnread(nodes, isComplete));
     if (known.tableIndexes.isFull) {

@@ -111,7 +111,6 @@ const lease = (seconds: number | undefined, store: number, sequence: number) => 
 const range = (rangeId: number, node: number, more: object): object => ({
   desc: { range_id: rangeId },
   span: { start_key: '/Table/104/1', end_key: '/Table/104/2' },
-  problems: {},
   source_node_id: node,
   source_store_id: node,
   lease_history: [lease(undefined, 1, 1), lease(75, 3, 2), lease(5, 1, 3)],

@@ -56,6 +56,7 @@ export function scannedNode(nodeId: number): ScannedNode {
     nodeId,
     stores: new Map(),
     isDetailed: false,
+    withoutProblems: 0,
     byQueries: [],
     maxQueries: undefined,
     maxCpuNanos: undefined,

@@ -24,9 +24,6 @@ describe('invalid input', () => {
     ['with a store id of 0', replica({ rangeId: 2, nodeId: 1, storeId: 0 })],
     ['without a store id', { ...GOOD, source_store_id: undefined }],
     ['without a node id', { ...GOOD, source_node_id: undefined }],
-    ['without problems', { ...GOOD, problems: undefined }],
-    ['with problems null', { ...GOOD, problems: null }],
-    ['with a list of problems', { ...GOOD, problems: ['unavailable'] }],
   ])('an element %s counts nowhere', async (_what, element) => {
     const { of } = await pollElements([GOOD, element]);
     expect(of('crdb_range_replicas')).toEqual(['{node_id="1",store_id="1"} 1']);
@@ -47,6 +44,8 @@ describe('invalid input', () => {
     ['stats', {}],
     ['stats', null],
     ['stats', 'fast'],
+    ['problems', undefined],
+    ['problems', 7],
     ['span', undefined],
     ['lease_history', undefined],
     ['lease_history', {}],

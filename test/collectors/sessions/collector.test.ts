@@ -222,7 +222,7 @@ describe('fan-out errors', () => {
     const dead = { node_id: 4, liveness_status: 1 };
     const answer = (path: string): object =>
       path.startsWith('/nodes/')
-        ? { nodes: [...listed.nodes, decommissioned, dead] }
+        ? { nodes: [...listed.nodes, decommissioned, dead, { node_id: 0 }, { node_id: 'x' }] }
         : listingOf([], { errors: [errorOf(1), errorOf(2), errorOf(5)] });
     await expect(pollListing(answer)).rejects.toThrow('all nodes reported errors');
   });

@@ -21,7 +21,12 @@ function whole(
   domains: readonly (readonly [quorum: number, allReplicas: number])[],
 ): Partial<Summary> {
   const toScan = domains.map((_, at) => at + 1);
-  const dependence = new DependenceCounter({ toScan, toSkip: [], localities: new Map() });
+  const dependence = new DependenceCounter({
+    toScan,
+    toSkip: [],
+    localities: new Map(),
+    unreadable: 0,
+  });
   for (const [at, [quorum, allReplicas]] of domains.entries()) {
     Object.assign(dependence.nodes.get(at + 1) ?? {}, { quorum, allReplicas });
   }

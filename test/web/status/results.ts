@@ -81,6 +81,7 @@ export function rangesResult(failed: number): RangesResult {
       wasQueried: true,
       failure: new RequestError('http', 'HTTP 500'),
     })),
+    unreadable: 0,
     skipped: 0,
   };
 }
@@ -101,6 +102,7 @@ export const WHOLE_SCAN: ClusterScan = {
   unreported: new Map(),
   disputed: { rangeIds: new Set(), byTable: new Map(), nodeIds: [] },
   isServingBound: false,
+  withoutProblems: 0,
   leftOver: [],
   keySpace: { isComplete: true, isGapConfirmed: false, overlapping: [] },
   dependence: undefined,
