@@ -271,7 +271,7 @@ function describeLeft(nodes: readonly NodeStatus[]): string {
 function unreadableProblems(list: readonly NodeStatus[], unreadable: number): readonly Problem[] {
   const silent = list.filter(({ hasNoMetrics }) => hasNoMetrics);
   const next = 'Compare with DB Console: the release may be newer than this exporter.';
-  const shared = { about: 'nodes', next } as const;
+  const shared = { about: 'nodes', level: 'warning', next } as const;
   const nodes = `${formatCount(unreadable)} listed ${plural(unreadable, 'node', 'nodes')}`;
   const have = plural(silent.length, 'has', 'have');
   return [

@@ -17,6 +17,21 @@ function silentSince(seconds: number): Partial<Node> {
   return { updatedSeconds: seconds, isFresh: false };
 }
 
+test('a list that cannot be read whole, and records without metrics, are problems', () => {
+  const silent = node(2, { metrics: new Map() });
+  const listed = { ...result(node(1), silent), unreadable: 1 };
+  const problems = nodeProblems(readNodes(listed), UNREAD, DEFAULT_THRESHOLDS);
+  expect(toFindings(problems, () => 0, 0).map(({ level, text }) => [level, text])).toEqual([
+    ['warning', '1 listed node could not be read.'],
+    [
+      'warning',
+      'The record of node 2 has none of the metrics that are read: disks, clocks and load are not known.',
+    ],
+  ]);
+  const stale = node(2, { metrics: new Map(), ...silentSince(1) });
+  expect(problemsOf(node(1), stale).map(({ key }) => key)).toEqual(['stale records']);
+});
+
 test.each([
   [{ live: 18, dead: 1, unavailable: 1 }, ['CrdbMultipleNodesDown', 'CrdbMultipleNodesDown']],
   [{ live: 19, dead: 1, unavailable: 1 }, ['CrdbNodeDead', 'CrdbNodeUnavailable']],
