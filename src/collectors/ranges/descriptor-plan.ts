@@ -48,8 +48,8 @@ export interface PlanBasis {
   readonly verification: Verification;
   readonly ages: DescriptorAges;
   readonly nowTick: number;
-  /** How many reporters of the range were asked in vain since the scan began. */
-  readonly askedBefore: (rangeId: number) => number;
+  /** The reporters of the range that were asked in vain since the scan began. */
+  readonly askedBefore: (rangeId: number) => readonly number[];
 }
 
 /** What to read next. */
@@ -161,7 +161,9 @@ function groupByNode(
   const byNode = new Map<number, number[]>();
   for (const { slot, key } of planned) {
     const rangeId = known.table.columns.ids[slot] ?? 0;
-    const nodeId = reportersOf(known.table, slot)[askedBefore(rangeId)];
+    const asked = askedBefore(rangeId);
+    // Not by their position: an answer puts them in another order.
+    const nodeId = reportersOf(known.table, slot).find((id) => !asked.includes(id));
     if (nodeId === undefined) continue;
     const ids = byNode.get(nodeId) ?? [];
     const isFull = ids.length % batchSize === 0;

@@ -110,7 +110,10 @@ export class DescriptorReader {
   /** Number of scans whose lists were read: the next one asks each node at another URL. */
   readonly #scan: number;
   /** The answers of the reporters that were asked for a range in vain, by its id. */
-  readonly #asked = new Map<number, { readonly count: number; readonly areMissing: boolean }>();
+  readonly #asked = new Map<
+    number,
+    { readonly nodeIds: readonly number[]; readonly areMissing: boolean }
+  >();
   #failures = 0;
   /** The servers refuse, or too many requests failed: the next scan tries again. */
   #isOver = false;
@@ -164,7 +167,7 @@ export class DescriptorReader {
     const reading = this.#reading;
     while (!signal.aborted && !this.#isOver) {
       const nowTick = this.#clock.now(this.#context.monotonicMs());
-      const askedBefore = (rangeId: number) => this.#asked.get(rangeId)?.count ?? 0;
+      const askedBefore = (rangeId: number) => this.#asked.get(rangeId)?.nodeIds ?? [];
       const basis = { ...this.#ranges, nowTick, askedBefore };
       const plan = planDescriptors(basis, reading.size.ids, classes);
       const { due, wanted, batches } = await inSlices(plan);
@@ -325,20 +328,20 @@ export class DescriptorReader {
     const isKept = change === 'kept' || change === 'zone';
     if (isKept && descriptor?.isFromLeaseholder) table.nameHolder(slot, nodeId);
     if (isKept && verification.isVerified(slot) && !verification.lacksHolder(slot)) return;
-    this.#askNext(slot, rangeId, descriptor === undefined);
+    this.#askNext(slot, rangeId, nodeId, descriptor === undefined);
   }
 
   /** The next plan asks the next reporter, until enough were asked. */
-  #askNext(slot: number, rangeId: number, isMissing: boolean): void {
+  #askNext(slot: number, rangeId: number, nodeId: number, isMissing: boolean): void {
     const before = this.#asked.get(rangeId);
-    const count = 1 + (before?.count ?? 0);
+    const nodeIds = [...new Set([...(before?.nodeIds ?? []), nodeId])];
     const areMissing = isMissing && before?.areMissing !== false;
-    this.#asked.set(rangeId, { count, areMissing });
+    this.#asked.set(rangeId, { nodeIds, areMissing });
     const { length } = reportersOf(this.#ranges.known.table, slot);
     const { descriptors } = this.#context;
     const areAllAsked = descriptors === 'all' || this.#ranges.verification.lacksHolder(slot);
     const most = areAllAsked ? length : Math.min(MAX_REPORTERS, length);
-    if (count < most) return;
+    if (nodeIds.length < most) return;
     // Whether there is such a range is read from the lists: they are a stable interface.
     this.#exhaust(rangeId, areMissing ? IS_UNCERTAIN : 0);
   }

@@ -241,6 +241,27 @@ describe('a stuck follower', () => {
     },
   );
 
+  test.each([2, 3])(
+    'is no leader where node %d holds the lease, and the descriptor has another order than the lists',
+    async (holder) => {
+      const cluster = fakeCluster([]);
+      show(cluster, [A, { ...B, nodes: [1, 2, 3, 4], lease: 0, problems: {} }]);
+      cluster.nodes = cluster.nodes.map((node) =>
+        node.nodeId === 4 && Array.isArray(node.ranges)
+          ? { ...node, ranges: node.ranges.map((each: object) => ({ ...each, problems: STUCK })) }
+          : node,
+      );
+      const describeA = cluster.describe;
+      // The non-voter of node 1 comes last.
+      cluster.describe = (rangeId, nodeId) =>
+        rangeId === B.id
+          ? { types: { 1: 5, 2: 0, 3: 0, 4: 0 }, isLeaseholder: nodeId === holder }
+          : describeA(rangeId, nodeId);
+      const { figures } = await scan(cluster);
+      expect(figures).toEqual({ ...NOTHING_WRONG, left: 0 });
+    },
+  );
+
   test('is the holder where it answers so, and where nobody says who is', async () => {
     for (const holder of [3, 0]) {
       const cluster = fakeCluster([]);
