@@ -85,7 +85,7 @@ const SUMS = [
 const MAXIMA = ['crdb_range_max_queries_per_second', 'crdb_range_max_cpu_seconds_per_second'];
 /** Metrics of processes, lists of single shards, and metrics that need all nodes. */
 const APART =
-  /^crdb_exporter_|^crdb_hot_range_|^crdb_problem_range|^crdb_range_table_|^crdb_range_key_space|^crdb_ranges(?:_by_replicas|_without_live_replica|_unverified|_serving_nothing)?$/;
+  /^crdb_exporter_|^crdb_hot_range_|^crdb_problem_range|^crdb_range_table_|^crdb_range_key_space|^crdb_ranges(?:_by_replicas|_without_live_replica|_unverified|_serving_nothing|_left_over)?$/;
 
 /** The sum of the range metrics of all shards, by series; throws when two shards export the same store. */
 export function addUp(scrapes: readonly Scrape[]): ReadonlyMap<string, number> {
