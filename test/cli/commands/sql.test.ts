@@ -56,13 +56,13 @@ test('prints the labels and values of a query that is configured', async () => {
   expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual([
     ['STATE', 'ORDERS', 'AMOUNT'],
     ['open', '3', '1.5'],
-    [String.raw`pa\u{1b}[31mid`, '40', '-'],
+    ['pa\uFFFD[31mid', '40', '-'],
   ]);
   const json = await run({}, 'SELECT * FROM orders', 'sql', 'orders', '--output', 'json');
   expect(JSON.parse(json.out)).toEqual({
     rows: [
       { labels: { state: 'open' }, values: { orders: 3, amount: 1.5 } },
-      { labels: { state: 'pa\u001B[31mid' }, values: { orders: 40 } },
+      { labels: { state: 'pa\uFFFD[31mid' }, values: { orders: 40 } },
     ],
   });
 });
