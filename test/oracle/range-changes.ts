@@ -70,7 +70,14 @@ export const RANGE_CHANGES: {
     if (range === undefined) return undefined;
     const at = range.id % range.replicas.length;
     const order = [...range.replicas.slice(at), ...range.replicas.slice(0, at)];
-    const ids = order.slice(0, nodes).map(({ nodeId }) => nodeId);
+    // Most voters know of the merge, which needs them.
+    const most = Math.ceil(order.filter(isVoter).length / 2) - 1;
+    const kept = [
+      ...order.filter(isVoter).slice(0, most),
+      ...order.filter((replica) => !isVoter(replica)),
+    ];
+    const ids = kept.slice(0, nodes).map(({ nodeId }) => nodeId);
+    if (ids.length === 0) return undefined;
     if (!world.leaveBehind(range.id, ids, { problems, knowsLease })) return undefined;
     const lease = knowsLease ? 'with its leases' : 'without a lease';
     return `range ${range.id} is merged with the one before, nodes ${ids.join()} keep it: ${problems.join()}, ${lease}`;
