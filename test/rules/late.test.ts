@@ -33,6 +33,12 @@ describe.skipIf(!hasProgram('promtool'))('where a rule reads the evaluation befo
     expect(await failuresOf(groups, oneDoubtAfterAnother())).toBe('');
   });
 
+  // Groups that are evaluated every minute each begin at their own second.
+  test('nodes are down at once by what was recorded a minute ago', async () => {
+    const groups = lastFirst('CrdbMultipleNodesDown');
+    expect(await failuresOf(groups, twoOfFiveDown())).toBe('');
+  });
+
   // The rule of a reason may have been evaluated already, and that of another one not yet.
   test.each(['ranges_unavailable', 'ranges_lost'])(
     'a cluster with a reason is not healthy while %s is ahead',
@@ -105,6 +111,27 @@ function oneDoubtAfterAnother(): RuleCase {
         labels: `{${labels}}`,
         value: 1,
       })),
+    })),
+  };
+}
+
+/** Two nodes are dead from minute 5 on. */
+function twoOfFiveDown(): RuleCase {
+  const world = new World(20);
+  for (const id of [1, 2, 3, 4, 5]) {
+    const node = { crdb_cluster: 'p', instance: 'a', node_id: id };
+    const isDead = (minute: number): number => (id < 3 && minute >= 5 ? 1 : 0);
+    world.set('crdb_node_liveness', { ...node, status: 'dead' }, isDead);
+    world.set('crdb_node_liveness', { ...node, status: 'live' }, (m) => 1 - isDead(m));
+  }
+  return {
+    name: 'CrdbMultipleNodesDown: two of five',
+    interval: '1m',
+    input_series: world.write(),
+    promql_expr_test: [4, 20].map((minute) => ({
+      expr: 'count(ALERTS{alertname="CrdbMultipleNodesDown",alertstate="firing"})',
+      eval_time: `${minute}m`,
+      exp_samples: minute === 20 ? [{ labels: '{}', value: 1 }] : [],
     })),
   };
 }
