@@ -19,7 +19,7 @@ export function inBatches(
 
 /** The ids of a shortest request: one that is refused although it has no more is refused for another reason. */
 const MIN_BATCH = 25;
-/** Statuses of a path that is too long; 500 is also that of a node that has another problem. */
+/** Statuses of a path that is too long; a node with another problem responds 500, too. */
 const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414, 500]);
 
 /** How many ids a request has: fewer once a server, or a proxy before it, has refused a longer path. */

@@ -1,4 +1,4 @@
-/** The wall clock gets ahead of the monotonic one by so much at once, or behind it, only when somebody sets it. */
+/** Only a wall clock that somebody sets gets a second ahead of the monotonic one at once, or a second behind it. */
 const STEP_MS = 1_000;
 
 /**
@@ -8,7 +8,7 @@ const STEP_MS = 1_000;
 export class WallClockSteps {
   #aheadMs: number | undefined;
 
-  /** What the wall clock was set ahead since the last look, ms; 0 while it runs or is adjusted slowly. */
+  /** How far the wall clock was set ahead since the last call, ms, negative where it was set back; 0 while it runs or is adjusted slowly. */
   read(wallMs: number, monotonicMs: number): number {
     const aheadMs = wallMs - monotonicMs;
     const stepMs = aheadMs - (this.#aheadMs ?? aheadMs);

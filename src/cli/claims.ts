@@ -24,7 +24,7 @@ export class Claims {
     else if (isUnavailable) this.#claimants.set(id, [...(this.#claimants.get(id) ?? []), nodeId]);
   }
 
-  /** The ranges of which only nodes without the lease say so. */
+  /** The ranges that only nodes without the lease report as unavailable. */
   get disputed(): readonly DisputedRange[] {
     return [...this.#claimants].flatMap(([id, nodes]) => {
       const isDisputed = this.#served.has(id) && !this.#confirmed.has(id);

@@ -40,7 +40,7 @@ export function readPage<S extends ObjectShape, E extends ObjectShape>(
         const text = `${endpoint}: the response has no \`${list}\``;
         throw new RequestError('decode', text, { endpoint, node: request.node });
       }
-      // Nor is a list of which nothing can be read.
+      // A list whose elements cannot be read is no empty listing, either.
       if (page.skipped > 0 && page.elements === 0 && !page.limitHit) {
         const text = `${endpoint}: ${page.skipped} of ${page.elements + page.skipped} elements cannot be read`;
         throw new RequestError('decode', text, { endpoint, node: request.node });

@@ -49,7 +49,7 @@ export const POLICY = {
   pauseCheckMs: 100,
   /** A node that did not respond is left alone no longer than this. */
   maxNodePauseMs: 300_000,
-  /** A node without requests for so long is forgotten, and beyond so many the one without for longest: nodes come and go. */
+  /** A node without requests for an hour is forgotten, and of more than 10,000 the one whose last request is oldest: nodes come and go. */
   forgottenNodeMs: 3_600_000,
   rememberedNodes: 10_000,
   /**
@@ -116,7 +116,7 @@ export function retryReason(error: RequestError, request: HttpRequest): RetryRea
   return error.reason === 'network' ? 'network' : undefined;
 }
 
-/** The pause after so many refusals of the same login, one after the other: 1, 2, 4 … and at most 30 minutes. */
+/** The pause after the first, second, third … refusal of the same login in a row: 1, 2, 4 … and at most 30 minutes. */
 export function refusedLoginPauseMs(refusals: number): number {
   return Math.min(POLICY.refusedLoginPauseMs * 2 ** (refusals - 1), POLICY.maxRefusedLoginPauseMs);
 }

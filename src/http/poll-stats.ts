@@ -52,7 +52,7 @@ export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollSta
 }
 
 /**
- * Adds a warning, unless the poll has that of the same fault. Example: node 5 responds 500 at crdb-1 in one poll, and is silent
+ * Adds a warning, unless the poll has one of the same fault already. Example: node 5 responds 500 at crdb-1 in one poll, and is silent
  * at crdb-2 in the next: that is one fault.
  */
 export function addWarning({ warnings }: Pick<PollStats, 'warnings'>, warning: PollWarning): void {

@@ -120,7 +120,7 @@ async function readKeySpace(
   if (uncertain.length === 0) return { open: first, leftOver: NO_SLOTS, overlapping: NO_SLOTS };
   const areRead = await again.readKeys(uncertain);
   const open = await inSlices(findOpenEnds(table));
-  // So many are no overlap, and their ranges were not all read again.
+  // This many open ends are no overlap, and their ranges were not all read again.
   if (open.size > 2 * MAX_READ_AGAIN) return { open, leftOver: NO_SLOTS, overlapping: NO_SLOTS };
   const isDoubtful = (slot: number): boolean => !stands(scan, slot);
   const candidates = await inSlices(findCandidates(table, open, MAX_READ_AGAIN, isDoubtful));

@@ -18,7 +18,7 @@ const FIRST_BATCH = 200;
 const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414]);
 /** The least time between two rounds of requests, however fast the servers are. */
 const MIN_PAUSE_MS = 20;
-/** After so many failures in a row the reading goes on after the next scan. */
+/** After this many failures in a row the reading goes on after the next scan. */
 const MAX_FAILURES = 3;
 /** Reporters that are asked for a range in one scan; a command that decides asks all. */
 const MAX_REPORTERS = 2;

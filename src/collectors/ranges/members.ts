@@ -38,7 +38,7 @@ export class Members {
     return this.#wentDownAt[nodeId] ?? 0;
   }
 
-  /** The ids of all members of which something is remembered. */
+  /** The ids of all members that something is remembered of. */
   get remembered(): ReadonlySet<number> {
     return this.#proven.union(new Set(Object.keys(this.#wentDownAt).map(Number)));
   }

@@ -323,7 +323,7 @@ export class TableIndexes {
     return next;
   }
 
-  /** Whether so many were added since the last `keep` that it is worth its time. */
+  /** Whether enough were added since the last `keep` that another one is worth its time. */
   get hasGrown(): boolean {
     const { size } = this;
     const enough = Math.min(Math.max(FEW_NUMBERS, 2 * this.#kept), MAX_TABLE_INDEXES / 2);
