@@ -10,6 +10,7 @@ import {
   polledCluster,
   scannedRanges,
   scannedStore,
+  WHOLE_SCAN,
 } from '../web/status/results.ts';
 
 const NOW_MS = 1_700_000_200_000;
@@ -27,15 +28,7 @@ function isDead(id: number): boolean {
 function scanOf(ids: readonly number[], localities: ReadonlySet<string>): ClusterScan {
   const live = ids.filter((id) => !isDead(id));
   return {
-    unverified: 0,
-    servingNothing: 0,
-    stuck: 0,
-    unreported: new Map(),
-    disputed: { rangeIds: new Set(), byTable: new Map(), nodeIds: [] },
-    isServingBound: false,
-    withoutProblems: 0,
-    leftOver: [],
-    keySpace: { isComplete: true, isGapConfirmed: false, overlapping: [] },
+    ...WHOLE_SCAN,
     dependence: {
       nodes: new Map(
         live.map((id) => [
@@ -52,14 +45,6 @@ function scanOf(ids: readonly number[], localities: ReadonlySet<string>): Cluste
       downReplicas: new Map(ids.filter(isDead).map((id) => [id, 7])),
       mostVoters: 3,
     },
-    descriptors: {
-      state: 'read',
-      refusal: undefined,
-      failure: undefined,
-      due: 0,
-      perMinute: 12_000,
-    },
-    lost: 0,
   };
 }
 

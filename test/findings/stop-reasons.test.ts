@@ -10,18 +10,10 @@ import {
 } from '../../src/findings/safe-to-stop.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import type { LivenessStatus } from '../../src/vocabulary.ts';
-import { scannedRanges, scannedStore } from '../web/status/results.ts';
+import { scannedRanges, scannedStore, WHOLE_SCAN } from '../web/status/results.ts';
 
 const COMPLETE: ClusterScan = {
-  unverified: 0,
-  servingNothing: 0,
-  stuck: 0,
-  unreported: new Map(),
-  disputed: { rangeIds: new Set(), byTable: new Map(), nodeIds: [] },
-  isServingBound: false,
-  withoutProblems: 0,
-  leftOver: [],
-  keySpace: { isComplete: true, isGapConfirmed: false, overlapping: [] },
+  ...WHOLE_SCAN,
   dependence: {
     nodes: new Map(
       [1, 2, 3].map((id) => [id, { quorum: 0, allReplicas: 0, withoutQuorum: 0, named: 0 }]),
@@ -30,8 +22,6 @@ const COMPLETE: ClusterScan = {
     downReplicas: new Map([[4, 0]]),
     mostVoters: 0,
   },
-  descriptors: { state: 'read', refusal: undefined, failure: undefined, due: 0, perMinute: 12_000 },
-  lost: 0,
 };
 
 /** A scan of the nodes 1 to 3 that shows this. */
