@@ -100,8 +100,10 @@ describe.concurrent('a node whose URL responds to others', () => {
       const read = (request: Parameters<typeof ask>[1] = OF_NODE_3): Promise<string> =>
         ask(client, request).catch((error: Error) => error.message);
       const first = read();
-      // The URL responds to others meanwhile.
-      await new Promise((resolve) => setTimeout(resolve, 350));
+      // The URL responds to others meanwhile, however late the machine is.
+      await expect
+        .poll(() => server.requests.some((path) => path.includes('/ranges/3')))
+        .toBe(true);
       await read(OF_NODE_4);
       expect(await first).not.toContain('paused');
       expect([await read(), await read(OF_NODE_4)]).toEqual([

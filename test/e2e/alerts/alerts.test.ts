@@ -13,10 +13,9 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'team CrdbNodeUnavailable 5': 'n5 misses its heartbeats, alone, for longer than three minutes',
   'team CrdbNodeDead 5': 'n5 does not come back and counts as dead',
   'page CrdbMultipleNodesDown': 'n4 goes down, too, while n5 is dead',
-  'page CrdbRangesUnavailable unavailable': 'ranges with replicas on n4 and n5 have no quorum',
+  'page CrdbRangesUnavailable unavailable':
+    'ranges with replicas on n4 and n5 have no quorum, one with a tripped breaker also after n4 is back',
   'page CrdbRangesLost': 'the only replica of a range is on n4',
-  'page CrdbRangesWithoutLease':
-    'a range has no lease, and in another a breaker is tripped, also after n4 is back',
   'notes CrdbHotRange': 'a range has more load than should split it',
   'team CrdbTransactionTooOld leaky-service': 'an application leaves transactions open',
   'team CrdbMigrationAssistantFailing': 'the first provisioning fails',
@@ -30,15 +29,14 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'team CrdbPartitionSuspected': 'n2 and n3 do not reach each other',
 };
 
-/** Alerts that Alertmanager inhibits. */
-const INHIBITED = ['CrdbNodeUnavailable 4'];
+/** Alerts that Alertmanager inhibits: a range has no lease while others have no quorum. */
+const INHIBITED = ['CrdbNodeUnavailable 4', 'CrdbRangesWithoutLease'];
 /** Inhibited alerts that fire on slow machines only: the node is down for three seconds less than the scaled hour of the alert. */
 const OPTIONALLY_INHIBITED = ['CrdbRangesUnderreplicated underreplicated'];
 
 /** Alerts in the order of their notifications. */
 const ORDER = [
   ['CrdbNodeUnavailable', 'CrdbNodeDead', 'CrdbMultipleNodesDown', 'CrdbRangesUnavailable'],
-  ['CrdbRangesUnavailable', 'CrdbRangesWithoutLease'],
   ['CrdbTransactionTooOld', 'CrdbHotRange'],
 ];
 
