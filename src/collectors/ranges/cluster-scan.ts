@@ -41,7 +41,11 @@ export async function endClusterScan(
   const { open, leftOver, overlapping } = await readKeySpace(checked, again);
   const { isGapConfirmed } = state.gaps.add(overlapping.size > 0 ? NOTHING_OPEN : open);
   const isNothingMissing = open.size === 0;
-  const scan = { ...checked, list: assignment, isNothingMissing, leftOver, overlapping };
+  const { ids } = known.table.columns;
+  const idsOf = (slots: Iterable<number>) => new Set(Array.from(slots, (slot) => ids[slot] ?? 0));
+  const doubtful = [...overlapping].filter((slot) => !stands(checked, slot));
+  const spared = state.overlaps.add(idsOf(leftOver), idsOf(doubtful), isNothingMissing);
+  const scan = { ...checked, list: assignment, isNothingMissing, overlapping, spared };
   const judged = await inSlices(judgeRanges(scan));
   const status = reading.status(isReading);
   const withoutProblems = sum(nodes.map((node) => node.withoutProblems));
@@ -117,27 +121,27 @@ async function readKeySpace(
   const { table } = scan.known;
   const first = await inSlices(findOpenEnds(table));
   const uncertain = await inSlices(findUncertain(table, first, MAX_READ_AGAIN));
-  if (uncertain.length === 0) return { open: first, leftOver: NO_SLOTS, overlapping: NO_SLOTS };
+  const none = { leftOver: NO_SLOTS, overlapping: NO_SLOTS };
+  if (uncertain.length === 0) return { open: first, ...none };
   const areRead = await again.readKeys(uncertain);
   const open = await inSlices(findOpenEnds(table));
   // This many open ends are no overlap, and their ranges were not all read again.
-  if (open.size > 2 * MAX_READ_AGAIN) return { open, leftOver: NO_SLOTS, overlapping: NO_SLOTS };
+  if (open.size > 2 * MAX_READ_AGAIN) return { open, ...none };
   const isDoubtful = (slot: number): boolean => !stands(scan, slot);
   const candidates = await inSlices(findCandidates(table, open, MAX_READ_AGAIN, isDoubtful));
   const found = await inSlices(findOverlapping(table, open, candidates, isDoubtful));
   const overlapping = found ?? NO_SLOTS;
-  if (overlapping.size === 0) return { open, leftOver: NO_SLOTS, overlapping };
+  if (overlapping.size === 0) return { open, ...none };
   // Keys that were read before a split lie over the new range, too.
   const areKeysCurrent = areRead && uncertain.length < MAX_READ_AGAIN;
   const isLeft = (slot: number): boolean => isDoubtful(slot) && !scan.verification.isReadNow(slot);
   const others = (slot: number): boolean => isDoubtful(slot) && !overlapping.has(slot);
-  if (
-    !areKeysCurrent ||
-    ![...overlapping].every(isLeft) ||
-    (await inSlices(hasRange(table, others)))
-  )
-    return { open, leftOver: NO_SLOTS, overlapping };
-  return { open: NOTHING_OPEN, leftOver: overlapping, overlapping: NO_SLOTS };
+  const hasOthers = await inSlices(hasRange(table, others));
+  if (areKeysCurrent && !hasOthers && [...overlapping].every(isLeft))
+    return { open: NOTHING_OPEN, leftOver: overlapping, overlapping: NO_SLOTS };
+  // Example: [a, b) and [b, c) stand, [c, d) is missing, and [a, d) is left over. Only that one joins the keys, so that they have a gap.
+  const isGap = hasOthers && ![...overlapping].some(isDoubtful);
+  return isGap ? { open, ...none } : { open, leftOver: NO_SLOTS, overlapping };
 }
 
 /** Whether one of the reported ranges is meant. */

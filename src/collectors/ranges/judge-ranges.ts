@@ -21,8 +21,8 @@ export interface CompleteScan extends ScannedRanges {
   readonly unknown: ReadonlySet<number>;
   /** The key space is complete, so that no range is missing. */
   readonly isNothingMissing: boolean;
-  /** Slots of ranges that a merge left behind. */
-  readonly leftOver: ReadonlySet<number>;
+  /** Ids of ranges that a merge left behind, or that may be left over. */
+  readonly spared: ReadonlySet<number>;
   /** Slots of ranges without which the others join, while it is not known which of them are real. */
   readonly overlapping: ReadonlySet<number>;
 }
@@ -134,7 +134,10 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   const { ids, replicas, problems, tableIndexes } = known.table.columns;
   judged.reported += 1;
   // It serves no key, whatever its replicas report.
-  if (scan.leftOver.has(slot)) return;
+  if (scan.spared.has(ids[slot] ?? 0)) {
+    if (!scan.isNothingMissing && !isVerifiedBy(scan, slot)) judged.unverified += 1;
+    return;
+  }
   const live = verification.liveOf(slot);
   const nodes = nodesOf(scan, slot);
   for (let place = 0; place < nodes.length; place += 1) {

@@ -5,6 +5,7 @@ import { GapHistory } from './key-space.ts';
 import { KnownRanges } from './known-ranges.ts';
 import { HotRanges, ProblemRanges, TopTables } from './lists.ts';
 import { Members } from './members.ts';
+import { OverlapHistory } from './overlaps.ts';
 import type { ReadingState } from './read-nodes.ts';
 import { ScanClock } from './scan-clock.ts';
 
@@ -18,6 +19,7 @@ export class RangesState implements ReadingState {
   members = new Members();
   reading = new DescriptorReading();
   gaps = new GapHistory();
+  overlaps = new OverlapHistory();
   hot = new HotRanges();
   problems = new ProblemRanges();
   readonly wallClock = new WallClockSteps();

@@ -139,9 +139,9 @@ export class RangeScan {
       this.#context.limits.add('items');
       addWarning(this.#context, TOO_MANY_INDEXES);
     }
-    const leftOver = new Set(cluster?.leftOver.map(({ rangeId }) => rangeId));
-    state.problems.leaveOut(leftOver);
-    const { byProblem, ...counts } = await inSlices(known.count(leftOver));
+    const { spared } = state.overlaps;
+    state.problems.leaveOut(spared);
+    const { byProblem, ...counts } = await inSlices(known.count(spared));
     if (cluster?.lost !== undefined) byProblem[NO_LIVE_REPLICA] = cluster.lost;
     const reported = this.listProblems(failed);
     const problems = new Map<RangeProblem, ProblemSummary>();

@@ -168,6 +168,58 @@ describe('a replica that a merge left behind', () => {
     expect((await scan(cluster, 3)).figures).toMatchObject({ complete: 0, gap: 1, left: 0 });
   });
 
+  test('hides no range that is missing and ends where it ends', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, [A, healthy(11, 50, 70), leftOver(12, 50, LAST, { problems: {} })]);
+    expect((await scan(cluster, 3)).figures).toMatchObject({ complete: 0, gap: 1, left: 0 });
+  });
+
+  test.each([
+    ['unavailable', { unavailable: true, ...STUCK }],
+    ['nothing', {}],
+  ] as const)('that reports %s is no outage once it was known', async (_, problems) => {
+    const cluster = fakeCluster([]);
+    const left = leftOver(12, 70, 80, { described: [2, 6, 7], problems });
+    const moved = { ...B, described: [1, 2, 4], holder: 0 };
+    const state = ranges.createState();
+    const outages = async (shown: readonly Shown[]) => {
+      show(cluster, shown);
+      const { of, cluster: scanned } = await pollRanges(cluster.api, { state });
+      const reported = of('crdb_range_problem_ranges').filter((line) => !line.endsWith(' 0'));
+      return { reported, stuck: scanned?.servingNothing, unreported: scanned?.unreported.size };
+    };
+    const none = { reported: [], stuck: 0, unreported: 0 };
+    expect(await outages([A, B, left])).toEqual(none);
+    for (let scans = 0; scans < 4; scans += 1)
+      expect(await outages([A, moved, left])).toEqual(none);
+  });
+
+  test('of which there is no proof yet is no outage for two scans', async () => {
+    const cluster = fakeCluster([]);
+    const left = leftOver(12, 70, 80, { problems: { unavailable: true }, described: [2, 6, 7] });
+    show(cluster, [A, { ...B, described: [1, 2, 4], holder: 0 }, left]);
+    const state = ranges.createState();
+    const counts = [];
+    for (let scans = 0; scans < 3; scans += 1) {
+      const { of } = await pollRanges(cluster.api, { state });
+      counts.push(of('crdb_range_problem_ranges').filter((line) => line.includes('"unavailable"')));
+    }
+    const line = (ranges: number) => [`{problem="unavailable",shard="0"} ${ranges}`];
+    expect(counts).toEqual([line(0), line(0), line(1)]);
+  });
+
+  test('is no outage either where a node could not be read', async () => {
+    const cluster = fakeCluster([]);
+    show(cluster, [A, B, leftOver(12, 70, 80, { problems: { unavailable: true, ...STUCK } })]);
+    const state = ranges.createState();
+    await pollRanges(cluster.api, { state });
+    const [first, ...others] = cluster.nodes;
+    if (first === undefined) throw new Error('no node');
+    cluster.nodes = [{ ...first, ranges: new Error('busy') }, ...others];
+    const { of } = await pollRanges(cluster.api, { state });
+    expect(of('crdb_range_problem_ranges').filter((line) => !line.endsWith(' 0'))).toEqual([]);
+  });
+
   test('is none of a range that was split while the keys of the other could not be read again', async () => {
     const cluster = fakeCluster([]);
     // Node 1 listed B before the split, and nodes 2 and 3 both halves of it.
