@@ -1,4 +1,4 @@
-import { array, boolean, type Infer, integer, object, string } from '../json/index.ts';
+import { boolean, type Infer, object, raw, string } from '../json/index.ts';
 
 /** The descriptor of a range, as one of its replicas knows it. */
 export interface RangeDescriptor {
@@ -18,7 +18,7 @@ export const describedRange = object({
       desc: object({
         rangeId: string(),
         generation: string(),
-        internalReplicas: array(object({ nodeId: integer(), type: integer() })),
+        internalReplicas: raw(),
       }),
     }),
   }),
@@ -33,12 +33,25 @@ export function readDescriptor({
   leaseValid,
 }: Infer<typeof describedRange>): RangeDescriptor | undefined {
   const { rangeId, generation = '', internalReplicas } = state.state.desc;
+  const replicas = Array.isArray(internalReplicas) ? internalReplicas.map(readReplica) : [];
   const id = Number(rangeId);
-  if (!Number.isSafeInteger(id) || id <= 0 || internalReplicas.length === 0) return undefined;
+  if (!Number.isSafeInteger(id) || id <= 0 || replicas.length === 0) return undefined;
   return {
     rangeId: id,
-    replicas: internalReplicas.map(({ nodeId = 0, type }) => ({ nodeId, type })),
+    replicas,
     generation: /^\d{1,19}$/.test(generation) ? Number(BigInt.asUintN(16, BigInt(generation))) : 0,
     isFromLeaseholder: isLeaseholder === true && leaseValid === true,
   };
+}
+
+const NO_REPLICA = { nodeId: 0, type: undefined } as const;
+
+function integerOf(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** Reads one replica. One that is no object has node 0 and no type, so that the voters are not known: without it others would seem to be a majority. */
+function readReplica(sent: unknown): RangeDescriptor['replicas'][number] {
+  const { nodeId, type } = typeof sent === 'object' ? { nodeId: 0, type: 0, ...sent } : NO_REPLICA;
+  return { nodeId: integerOf(nodeId ?? 0) ?? 0, type: integerOf(type ?? 0) };
 }

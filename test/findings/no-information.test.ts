@@ -15,6 +15,7 @@ interface Change {
 
 const NODES = { url: /\/nodes\/\?/, list: 'nodes' };
 const RANGES = { url: /\/nodes\/\w+\/ranges\//, list: 'ranges' };
+const DESCRIPTORS = { url: /\/_status\/ranges\//, list: 'ranges' };
 const ofNode4 = (more: Element) => (node: Element) =>
   node['node_id'] === 4 ? { ...node, ...more } : node;
 
@@ -61,6 +62,15 @@ const ROWS: readonly (readonly [title: string, given: Partial<Quirks> | Change, 
       'problems are lists',
       { ...RANGES, element: (range) => ({ ...range, problems: [] }) },
       /the problems of 36 replicas could not be read/,
+    ],
+    [
+      'a replica of each descriptor is no object',
+      {
+        ...DESCRIPTORS,
+        element: (range) =>
+          JSON.parse(JSON.stringify(range).replaceAll(/\{"nodeId":3,[^}]*\}/g, '"n3"')),
+      },
+      /12 ranges are not verified/,
     ],
     [
       'a replica has no problems',
