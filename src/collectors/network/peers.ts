@@ -1,3 +1,4 @@
+import { isId } from '../../cockroach/node.ts';
 import {
   type Infer,
   integer,
@@ -81,6 +82,8 @@ export function countConnections(
   let isReadable = true;
   for (const [key, peer] of sent) {
     const peerId = Number(key);
+    // An id of another form may be that of a live peer.
+    isReadable &&= isId(peerId);
     if (peerId === nodeId || !all.has(peerId)) continue;
     const read = readPeer(peer);
     const { state, seconds } = read;

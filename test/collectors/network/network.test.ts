@@ -152,6 +152,7 @@ test.each([
   ['the only peer is itself', { 1: GOOD }, []],
   ['peers are a list', [GOOD, GOOD], []],
   ['one has failed, and one cannot be read', { 2: { status: 3 }, 3: { status: 7 } }, ['1 -> 2']],
+  ['the id of a peer cannot be read', { 2: GOOD, n3: { status: 3 } }, []],
   ['one has failed, with an error that is no text', { 2: { status: 3, error: 5 } }, ['1 -> 2']],
 ] as const)('a live node has not answered where %s', async (_title, sent, failed) => {
   const polled = await pollOne(sent);
