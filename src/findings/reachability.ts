@@ -49,9 +49,18 @@ export function findUnreachable(
 ): Reachability {
   const found = findAmongLive(evidence, nodes);
   const unclear = nodes?.filter(isUnclear) ?? [];
-  if (found.answer !== 'reached' || unclear.length === 0) return found;
+  if ('reason' in found || unclear.length === 0) return found;
   const are = `${formatNodes(unclear.map(({ id }) => id))} ${plural(unclear.length, 'is', 'are')}`;
   return { answer: 'unknown', reason: `it is not known whether ${are} live` };
+}
+
+/** The worst first. */
+const ANSWERS = ['unreachable', 'unknown', 'unchecked', 'reached'] as const;
+
+/** The worst of what several URLs say: one of them may repeat old answers, or a proxy before it hide the list. */
+export function leastFavourable(found: readonly Reachability[]): Reachability {
+  const worst = ANSWERS.flatMap((answer) => found.filter((each) => each.answer === answer));
+  return worst[0] ?? { answer: 'unchecked' };
 }
 
 /** Whether a node may be live or draining: its liveness has a code or a form that the exporter does not know, or there is none. */

@@ -4,6 +4,7 @@ import { PARTITION } from '../../src/findings/check-network.ts';
 import { runChecks } from '../../src/findings/check.ts';
 import {
   findUnreachable,
+  leastFavourable,
   type NetworkEvidence,
   readReachability,
 } from '../../src/findings/reachability.ts';
@@ -214,4 +215,24 @@ test('page and JSON get the first pairs, the slowest one, and no text of a serve
   });
   expect(readReachability(undefined, undefined)).toBeUndefined();
   expect(readReachability(undefined, [counting(1, 0, 4)])).toEqual({ answer: 'reached' });
+});
+
+test('neither a URL without a list nor a missing count hides what another one says, nor a state that is not known', () => {
+  const live = [1, 2, 3].map((id) => node(id));
+  const [hidden, failed] = [{ checked: undefined }, { checked: true }].map((more, at) =>
+    findUnreachable(ok(connections(at === 0 ? [] : ['1 -> 2'], more)), live),
+  );
+  if (hidden === undefined || failed === undefined) throw new Error('no answer');
+  expect(hidden).toEqual({ answer: 'unchecked' });
+  for (const both of [
+    [hidden, failed],
+    [failed, hidden],
+  ])
+    expect(leastFavourable(both)).toMatchObject({ answer: 'unreachable' });
+  const unclear = [...live, node(4, { livenessCode: 9 })];
+  const none = ok(connections([], { checked: undefined }));
+  expect(findUnreachable(none, unclear)).toEqual({
+    answer: 'unknown',
+    reason: 'it is not known whether node 4 is live',
+  });
 });

@@ -4,7 +4,12 @@ import { network } from '../../collectors/network/collector.ts';
 import { nodes, type NodeStatus } from '../../collectors/nodes/collector.ts';
 import { copyNode, nodeDetails } from '../../collectors/nodes/node-record.ts';
 import { diagnose } from '../../diagnosis/diagnosis.ts';
-import { CHECK_DRPC, findUnreachable, type NetworkEvidence } from '../../findings/reachability.ts';
+import {
+  CHECK_DRPC,
+  findUnreachable,
+  leastFavourable,
+  type NetworkEvidence,
+} from '../../findings/reachability.ts';
 import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
 import { compareScan, countsOf, isOutside } from '../../findings/scan-check.ts';
 import {
@@ -156,8 +161,9 @@ async function findSafeNodes(
   const connections = await readConnections(target, 0);
   const others = lastUrl === 0 ? connections : await readConnections(target, lastUrl);
   const after = await collectOnce(nodes, target, { firstUrl: lastUrl });
-  const first = findUnreachable(connections, after.nodes);
-  const reachability = first.answer === 'reached' ? findUnreachable(others, after.nodes) : first;
+  const reachability = leastFavourable(
+    [connections, others].map((list) => findUnreachable(list, after.nodes)),
+  );
   if (reachability.answer === 'unchecked') note(`connections not checked: ${CHECK_DRPC}`);
   const compared = compareScan(result, [countsOf({ nodes: before }), countsOf(after)]);
   const {
