@@ -199,13 +199,15 @@ describe('a replica that a merge left behind', () => {
     const left = leftOver(12, 70, 80, { problems: { unavailable: true }, described: [2, 6, 7] });
     show(cluster, [A, { ...B, described: [1, 2, 4], holder: 0 }, left]);
     const state = ranges.createState();
-    const counts = [];
+    const counts: string[] = [];
     for (let scans = 0; scans < 3; scans += 1) {
       const { of } = await pollRanges(cluster.api, { state });
-      counts.push(of('crdb_range_problem_ranges').filter((line) => line.includes('"unavailable"')));
+      counts.push(
+        ...of('crdb_range_problem_ranges').filter((line) => line.includes('"unavailable"')),
+      );
     }
-    const line = (ranges: number) => [`{problem="unavailable",shard="0"} ${ranges}`];
-    expect(counts).toEqual([line(0), line(0), line(1)]);
+    const unavailable = '{problem="unavailable",shard="0"}';
+    expect(counts).toEqual([`${unavailable} 0`, `${unavailable} 0`, `${unavailable} 1`]);
   });
 
   test('is no outage either where a node could not be read', async () => {
