@@ -94,7 +94,7 @@ export const RESPONSES: readonly ServerResponse[] = [
       ],
       'pkg/roachpb/metadata.proto': under(
         'ranges[].state.state.desc.',
-        'rangeId generation internalReplicas[].nodeId internalReplicas[].type',
+        'rangeId generation internalReplicas',
       ),
     },
   },
