@@ -165,7 +165,7 @@ describe('/sd/nodes', () => {
     const { exporter } = running;
     await eventually(async () => (await exporter.get('/sd/nodes')).status === 200 || undefined);
     expect((await running.reload(both)).status).toBe(200);
-    await eventually(async () => silent.requests.inFlight.get('nodes') === 1 || undefined);
+    await eventually(async () => (silent.requests.inFlight.get('nodes') ?? 0) > 0 || undefined);
     expect(await exporter.get('/sd/nodes')).toMatchObject({
       status: 503,
       text: 'the nodes of silent are not known at present\n',
