@@ -1,7 +1,7 @@
 import type { NodeBatch } from '../../batches.ts';
 import { reportersOf } from './descriptors.ts';
 import type { KnownRanges } from './known-ranges.ts';
-import { IS_EXHAUSTED, IS_SUSPECT, walk, type Work } from './range-table.ts';
+import { IS_CLAIMED, IS_EXHAUSTED, IS_SUSPECT, walk, type Work } from './range-table.ts';
 import { ticksOf } from './scan-clock.ts';
 import type { DescriptorAges, Verification } from './verification.ts';
 
@@ -17,16 +17,18 @@ const TOO_OLD = 5;
 const EXPIRING = 6;
 /** One of its nodes is not live, so that it has little to spare: its voters may have changed in place. At most once a minute. */
 const NAMES_DOWN = 7;
+/** A node without the lease reports that it has no quorum: whether the holder serves is read in each scan. */
+const DISPUTED = 8;
 /** Due by age alone. */
-const OLD = 8;
+const OLD = 9;
 /** Old enough to fill the batch of a node that has older ones. */
-const AGING = 9;
+const AGING = 10;
 const CLASSES = AGING + 1;
 
 /** Contradictory or not known. */
 export const SUSPECTS: ReadonlySet<number> = new Set([UNKNOWN, UNCONFIRMED, LOST_MEMBER, SUSPECT]);
 /** What a scan waits for, without what is only old: a pause of the exporter must not make all ranges urgent. */
-export const URGENT: ReadonlySet<number> = new Set([...SUSPECTS, NAMES_DOWN]);
+export const URGENT: ReadonlySet<number> = new Set([...SUSPECTS, NAMES_DOWN, DISPUTED]);
 /** Not certain until it is read. */
 const UNCERTAIN: ReadonlySet<number> = new Set([...URGENT, TOO_OLD]);
 const ALL: ReadonlySet<number> = new Set([...UNCERTAIN, EXPIRING, OLD, AGING]);
@@ -130,6 +132,7 @@ function classOf({ known, verification, ages, nowTick }: PlanBasis, slot: number
     return isOnlyOld ? TOO_OLD : UNCONFIRMED;
   }
   if (isNew ? verification.lacksHolder(slot) : (marked & IS_SUSPECT) !== 0) return SUSPECT;
+  if (!isNew && (marked & IS_CLAIMED) !== 0) return DISPUTED;
   if (readTick < nowTick - (3 * ages.maxAge) / 4) return EXPIRING;
   if (readTick < nowTick - REPLACING && verification.namesDown(slot)) {
     return NAMES_DOWN;

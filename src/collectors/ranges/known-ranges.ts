@@ -4,6 +4,7 @@ import { PROBLEMS, type RangeProblem, REPORTED_PROBLEMS } from '../../vocabulary
 import {
   HAS_OLD_SEQUENCE,
   HOLDER_HAS_NO_QUORUM,
+  IS_CLAIMED,
   IS_SUSPECT,
   IS_UNCERTAIN,
   MAX_NODE_ID,
@@ -176,9 +177,9 @@ export class KnownRanges {
   /** Claims beyond those that are held count as if the holder of the lease had made them, too. */
   #claim(slot: number, nodeId: number, holdsLease: boolean): void {
     const { ids, marks } = this.table.columns;
-    if (holdsLease || this.claims.length === MAX_SUSPECTS)
-      marks[slot] = (marks[slot] ?? 0) | HOLDER_HAS_NO_QUORUM;
-    else this.claims.push({ rangeId: ids[slot] ?? 0, nodeId });
+    const isStated = holdsLease || this.claims.length === MAX_SUSPECTS;
+    marks[slot] = (marks[slot] ?? 0) | (isStated ? HOLDER_HAS_NO_QUORUM : IS_CLAIMED);
+    if (!isStated) this.claims.push({ rangeId: ids[slot] ?? 0, nodeId });
   }
 
   /** Keeps the keys of the replica that holds the lease, else of the one that was read last, and whether they differ. */

@@ -32,7 +32,9 @@ export const IS_SUSPECT = 8;
 export const IS_EXHAUSTED = 16;
 /** A replica that holds the lease reports that the range is unavailable. */
 export const HOLDER_HAS_NO_QUORUM = 64;
-const SCAN_MARKS = IS_UNCERTAIN | IS_SUSPECT | IS_EXHAUSTED | HOLDER_HAS_NO_QUORUM;
+/** A replica without the lease reports that. */
+export const IS_CLAIMED = 128;
+const SCAN_MARKS = IS_UNCERTAIN | IS_SUSPECT | IS_EXHAUSTED | HOLDER_HAS_NO_QUORUM | IS_CLAIMED;
 
 /** Slots of a table that make a step, some tenths of a millisecond. */
 const STEP_SLOTS = 4096;

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { fakeCluster, pollRanges, replica } from './cluster.ts';
 import { DEAD, many, show } from './shown-ranges.ts';
 
@@ -57,6 +58,42 @@ test.each<[string, Parameters<typeof claim>]>([
   ['the only holder reports it', [[1]]],
 ])('it is stated where %s', async (_, given) => {
   expect(await claim(...given)).toEqual(NONE);
+});
+
+/** Nodes with one range, on which node 3 reports these problems. */
+function showOne(problems: Readonly<Record<string, unknown>>) {
+  return [1, 2, 3].map((nodeId) => ({
+    nodeId,
+    ranges: [
+      replica({
+        rangeId: 1,
+        nodeId,
+        storeId: nodeId,
+        lease: 1,
+        sequence: 1,
+        problems: nodeId === 3 ? problems : {},
+      }),
+    ],
+  }));
+}
+
+test('it is stated from the scan on in which the holder has lost the lease', async () => {
+  const cluster = fakeCluster([]);
+  const state = ranges.createState();
+  const disputed = async (leaseValid: boolean) => {
+    cluster.describe = (_id, nodeId) => ({
+      types: VOTERS,
+      isLeaseholder: nodeId === 1,
+      leaseValid,
+    });
+    const { cluster: scanned } = await pollRanges(cluster.api, { state });
+    return scanned?.disputed.nodeIds;
+  };
+  cluster.nodes = showOne({});
+  await disputed(true);
+  cluster.nodes = showOne(NO_QUORUM);
+  expect(await disputed(true)).toEqual([3]);
+  expect(await disputed(false)).toEqual([]);
 });
 
 const element = (rangeId: number, key: string) =>
