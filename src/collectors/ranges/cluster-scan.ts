@@ -40,8 +40,13 @@ export async function endClusterScan(
   const checked = { ...ranges, confirmed, unknown };
   const { open, leftOver, overlapping } = await readKeySpace(checked, again);
   const { isGapConfirmed } = state.gaps.add(overlapping.size > 0 ? NOTHING_OPEN : open);
-  const isNothingMissing = open.size === 0;
-  const { ids } = known.table.columns;
+  const { ids, found } = known.table.columns;
+  // What was left over serves no key now either: the keys that join with it alone are missing.
+  const isUnreal = (rangeId: number): boolean => {
+    const slot = known.table.slotOf(rangeId);
+    return slot !== undefined && found[slot] !== 0 && !leftOver.has(slot) && !stands(checked, slot);
+  };
+  const isNothingMissing = open.size === 0 && ![...state.overlaps.proven].some(isUnreal);
   const idsOf = (slots: Iterable<number>) => new Set(Array.from(slots, (slot) => ids[slot] ?? 0));
   const doubtful = [...overlapping].filter((slot) => !stands(checked, slot));
   const spared = state.overlaps.add(idsOf(leftOver), idsOf(doubtful), isNothingMissing);

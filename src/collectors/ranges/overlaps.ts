@@ -14,11 +14,15 @@ const SPARED_SCANS = 2;
  * the range over its keys moves, and for a scan it is not verified: what r12 reports is still no outage.
  */
 export class OverlapHistory {
-  /** Ids of the ranges that were left over when the keys last joined. */
   #proven: ReadonlySet<number> = new Set();
   #spared: ReadonlySet<number> = new Set();
   /** In how many scans in a row a range lay over others without a proof, by its id. */
   #scans: ReadonlyMap<number, number> = new Map();
+
+  /** Ids of the ranges that were left over when the keys last joined. */
+  get proven(): ReadonlySet<number> {
+    return this.#proven;
+  }
 
   /** Ids of the ranges that are not judged. */
   get spared(): ReadonlySet<number> {

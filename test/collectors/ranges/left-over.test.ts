@@ -174,6 +174,22 @@ describe('a replica that a merge left behind', () => {
     expect((await scan(cluster, 3)).figures).toMatchObject({ complete: 0, gap: 1, left: 0 });
   });
 
+  test('hides no lost range whose keys it has', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    const first = { ...healthy(10, 0, 50), nodes: [1, 2, 3] };
+    const left = leftOver(12, 50, LAST, { nodes: [1], described: [1, 2, 4], problems: {} });
+    const own = { id: 11, from: 50, to: LAST, nodes: [4, 5], lease: 4, holder: 4 };
+    show(cluster, [first, own, left]);
+    expect((await pollRanges(cluster.api, { state })).of('crdb_ranges_left_over')).toEqual(['1']);
+    for (let scans = 0; scans < 3; scans += 1) {
+      show(cluster, [first, { ...own, nodes: [] }, left], [4, 5]);
+      const { of } = await pollRanges(cluster.api, { state });
+      expect(of('crdb_ranges_without_live_replica')).toEqual(['1']);
+      expect(of('crdb_range_key_space_complete')).toEqual(['0']);
+    }
+  });
+
   test.each([
     ['unavailable', { unavailable: true, ...STUCK }],
     ['nothing', {}],
