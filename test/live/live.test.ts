@@ -1,10 +1,16 @@
 import { beforeAll, describe, expect, test } from 'vitest';
+import {
+  askServer,
+  compare,
+  compareOnce,
+  type Comparison,
+  type ServerFigures,
+} from '../../lab/live/compare.ts';
+import { probe } from '../../lab/live/exporter.ts';
+import { LiveServer } from '../../lab/live/server.ts';
 import { startSimulator } from '../../simulator/index.ts';
 import { PROCESS_TIMEOUT_MS } from '../cli/run.ts';
 import type { Scrape } from '../support/exporter.ts';
-import { askServer, compare, compareOnce, type Comparison, type ServerFigures } from './compare.ts';
-import { probe } from './exporter.ts';
-import { LiveServer } from './server.ts';
 
 let scrape: Scrape;
 let before: ServerFigures;

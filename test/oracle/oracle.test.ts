@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { drawHistory } from './draw.ts';
-import { failureOf, play } from './play.ts';
+import { drawHistory } from '../../lab/oracle/draw.ts';
+import { failureOf, play } from '../../lab/oracle/play.ts';
 
 /**
  * Among them are zones of one voter, changes of zones, partitions, members that leave, restarts and a stale URL; connections that
@@ -10,7 +10,7 @@ const SEEDS = [
   2, 17, 27, 46, 1024, 3001, 52_334, 60_171, 70_096, 904_010, 904_033, 904_037, 905_059,
 ];
 
-// `npm run test:oracle -- --worlds 1 --seed N` plays such a world again and shortens its history.
+// `npm run lab -- oracle --worlds 1 --seed N` plays such a world again and shortens its history.
 test.each(SEEDS)(
   'no node is called safe to stop that is not, and no alarm is false, in world %i',
   { timeout: 600_000 },

@@ -1,4 +1,4 @@
-import { type ParsedSample, parseExposition } from '../metrics/parse-exposition.ts';
+import { type ParsedSample, parseExposition } from '../../test/metrics/parse-exposition.ts';
 
 type Labels = Readonly<Record<string, string>>;
 

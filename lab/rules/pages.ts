@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { ParsedSample } from '../../metrics/parse-exposition.ts';
-import { serve, type TestServer } from '../../support/http-server.ts';
+import type { ParsedSample } from '../../test/metrics/parse-exposition.ts';
+import { serve, type TestServer } from '../../test/support/http-server.ts';
 import type { LiveWorld } from './worlds.ts';
 
 /** The time of the worlds, which runs faster than that of the machine. */

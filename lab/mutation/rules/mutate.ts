@@ -1,4 +1,4 @@
-// `npm run test:rules:mutate -- [--sample N] [--seed N] [RULE …]`: makes one mutation at a time in the rules and runs the cases.
+// `npm run lab -- rules-mutation [--sample N] [--seed N] [RULE …]`: makes one mutation at a time in the rules and runs the cases.
 // Exits with 1 when a mutant survives that survivors.yml does not list, or when a listed one is detected; of a sample only the former.
 import { readFileSync } from 'node:fs';
 import path from 'node:path';

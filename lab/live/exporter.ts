@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
-import { readScrape, type Scrape } from '../support/exporter.ts';
+import { readScrape, type Scrape } from '../../test/support/exporter.ts';
 import type { Access } from './server.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');

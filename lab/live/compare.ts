@@ -1,5 +1,5 @@
 import { formatCounted } from '../../src/format.ts';
-import type { Scrape } from '../support/exporter.ts';
+import type { Scrape } from '../../test/support/exporter.ts';
 import { probe } from './exporter.ts';
 import { type Access, LiveServer, type Row } from './server.ts';
 

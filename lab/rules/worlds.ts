@@ -1,5 +1,5 @@
-import type { ParsedSample } from '../../metrics/parse-exposition.ts';
-import { Exposed } from '../exposed/exposition.ts';
+import type { ParsedSample } from '../../test/metrics/parse-exposition.ts';
+import { Exposed } from '../../test/rules/exposed/exposition.ts';
 
 /** How long the worlds go on, in their minutes. */
 export const MINUTES = 160;

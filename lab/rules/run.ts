@@ -1,4 +1,4 @@
-// `npm run test:rules:live -- [--factor N] [CLUSTER …]`: plays ten worlds, or those of the named clusters, in real time, with
+// `npm run lab -- rules [--factor N] [CLUSTER …]`: plays ten worlds, or those of the named clusters, in real time, with
 // Prometheus, its rules, Alertmanager and its example as they are shipped, but for the addresses, and all times divided by one
 // factor. Prints, in minutes of the worlds, when each notification came and was resolved, and what else fired. Exits with 1 when a
 // world notifies of something else, too late, twice or, as a page, without end. On a machine that is busy, choose a small factor.
@@ -11,15 +11,15 @@ import {
   type AlertNotification,
   startAlertmanager,
   startReceiver,
-} from '../../e2e/alerts/alertmanager.ts';
+} from '../../test/e2e/alerts/alertmanager.ts';
 import {
   scaledAlertmanager,
   scaledFlags,
   scaledPrometheus,
   scaledRules,
-} from '../../e2e/alerts/scaling.ts';
-import { type Prometheus, startPrometheus } from '../../support/prometheus.ts';
-import { scrapeCalm } from '../exposed/exposition.ts';
+} from '../../test/e2e/alerts/scaling.ts';
+import { scrapeCalm } from '../../test/rules/exposed/exposition.ts';
+import { type Prometheus, startPrometheus } from '../../test/support/prometheus.ts';
 import { minuteOf, serveWorlds, jobOf, type WorldClock } from './pages.ts';
 import { type LiveWorld, liveWorlds, MINUTES } from './worlds.ts';
 

@@ -1,4 +1,4 @@
-// `npm run test:oracle -- --worlds 1000 --seed 1`: plays random histories, and judges all that is said of them, in `--jobs` processes.
+// `npm run lab -- oracle --worlds 1000 --seed 1`: plays random histories, and judges all that is said of them, in `--jobs` processes.
 // A world that fails is printed with its seed and a short history: `--history FILE` plays such a one again.
 import { type ChildProcess, fork } from 'node:child_process';
 import { readFileSync } from 'node:fs';

@@ -1,12 +1,12 @@
-// `npm run test:live`: compares the exporter with what a real cluster says by other ways. It writes to no cluster that it did not start.
+// `npm run lab -- live`: compares the exporter with what a real cluster says by other ways. It writes to no cluster that it did not start.
 import { readFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
-import { hasProgram } from '../support/programs.ts';
+import { hasProgram } from '../../test/support/programs.ts';
 import { startCockroach } from './cockroach.ts';
 import { type Comparison, compareOnce } from './compare.ts';
 import type { Access } from './server.ts';
 
-const USAGE = `npm run test:live -- --url https://crdb-1:8080 [--url …] [--username exporter] [--ca-file ca.crt]
+const USAGE = `npm run lab -- live --url https://crdb-1:8080 [--url …] [--username exporter] [--ca-file ca.crt]
 
 The password comes from CRDB_LIVE_PASSWORD. With a URL for each node everything is compared. Without --url, three nodes of the
 program \`cockroach\` are started, of which one is stopped and one is decommissioned. Without both it is skipped.

@@ -1,6 +1,6 @@
 import type { Status } from '../../src/findings/status.ts';
-import { onlyCollectors } from '../support/collectors.ts';
-import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
+import { onlyCollectors } from '../../test/support/collectors.ts';
+import { clusterYaml, startTestExporter, type TestExporter } from '../../test/support/exporter.ts';
 import { type Alarm, findingsOf } from './alarms.ts';
 import { POLLED, type Polled } from './history.ts';
 import { type Answers, applyRule, Exposition } from './rule.ts';

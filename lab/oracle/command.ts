@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Simulator } from '../../simulator/index.ts';
 import { runCommandLine } from '../../src/cli/program.ts';
-import { clusterYaml } from '../support/exporter.ts';
+import { clusterYaml } from '../../test/support/exporter.ts';
 
 /** What `nodes --safe-to-stop` says. */
 export interface Said {
