@@ -53,8 +53,11 @@ const CHANGES: { readonly [Kind in Change['kind']]: Apply<Kind> } = {
     world.restartNode(node.id);
     return `node ${node.id} has restarted`;
   },
-  forget({ state, world }) {
-    for (const { id } of nodesWhere(state, isReachable)) world.restartNode(id);
+  forget({ state, world, reads }) {
+    const restarted = nodesWhere(state, isReachable);
+    for (const { id } of restarted) world.restartNode(id);
+    // Where no process was there before the exporter takes the cluster for another one.
+    if (restarted.length === state.nodes.size) reads.exporter.forget();
     return 'all nodes have restarted, one after the other';
   },
   drain({ state, world }, { pick }) {

@@ -5,6 +5,7 @@ import { listedNodes, type WorldState } from '../../simulator/world/state.ts';
 import type { World } from '../../simulator/world/world.ts';
 import type { SentConnections } from './connections.ts';
 import type { Change, Staleness, Start } from './history.ts';
+import type { Reads } from './reads.ts';
 
 type ChangeOf<Kind extends Change['kind']> = Extract<Change, { readonly kind: Kind }>;
 export type Apply<Kind extends Change['kind']> = (
@@ -18,6 +19,8 @@ export interface ChangedCluster {
   readonly world: World;
   readonly state: WorldState;
   readonly start: Start;
+  /** What the exporter has read. */
+  readonly reads: { readonly exporter: Pick<Reads, 'forget'> };
   /** Whether a URL answers with old lists. */
   readonly isStale: boolean;
   /** Lets the URL of a node answer with old lists and descriptors from now on; no URL without an argument. */

@@ -114,6 +114,11 @@ export class Reads {
     return node !== undefined && isReachable(node);
   }
 
+  /** Nothing that was read before counts any more. */
+  forget(): void {
+    this.#last.clear();
+  }
+
   /** Whether the last descriptor that was read has no replica on a node that is up. Its range may have lost others since. */
   hasSeenLost(rangeId: number): boolean {
     return this.#last.get(rangeId)?.nodeIds.every((id) => !this.#isUp(id)) ?? false;

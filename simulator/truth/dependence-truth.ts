@@ -57,7 +57,10 @@ export function dependenceTruth(state: WorldState): DependenceTruth {
   }
   const idsOf = (isMeant: (range: Range) => boolean): number[] =>
     ranges.filter(isMeant).map(({ id }) => id);
-  const withoutQuorum = idsOf((range) => !isLed(state, range, () => true));
+  // A node that is cut off may still lead a range whose only voter it holds: nobody reaches it there.
+  const withoutQuorum = idsOf(
+    (range) => !isLed(state, range, ({ nodeId }) => domainsOf.has(nodeId)),
+  );
   const servingNothing = idsOf(
     (range) => !withoutQuorum.includes(range.id) && servesNothing(state, range),
   );
@@ -102,9 +105,11 @@ function localitiesOf({ locality }: ClusterNode): string[] {
 }
 
 function addRange(state: WorldState, domain: Domain, range: Range, live: readonly Replica[]): void {
-  const stays = (replica: Replica): boolean => votes(replica) && !domain.inside.has(replica.nodeId);
+  const counts = (replica: Replica): boolean => votes(replica) && live.includes(replica);
+  const stays = (replica: Replica): boolean =>
+    counts(replica) && !domain.inside.has(replica.nodeId);
   if (live.every(({ nodeId }) => domain.inside.has(nodeId))) domain.allReplicas += 1;
-  if (!isLed(state, range, votes)) domain.withoutQuorum += 1;
+  if (!isLed(state, range, counts)) domain.withoutQuorum += 1;
   else if (!isLed(state, range, stays)) domain.quorum += 1;
 }
 
