@@ -6,11 +6,19 @@ import { PROBLEMS } from '../../vocabulary.ts';
 import type { Assignment } from './assignment.ts';
 import { DescriptorReader, type ScannedRanges } from './descriptor-reader.ts';
 import { reportersOf } from './descriptors.ts';
-import { isLost, judgeRanges, type LostRange, stands } from './judge-ranges.ts';
-import { findOpenEnds, findUncertain, type OpenEnds } from './key-space.ts';
+import {
+  type CheckedScan,
+  isLost,
+  judgeRanges,
+  type LostRange,
+  mayBeLeft,
+  stands,
+} from './judge-ranges.ts';
+import { endsWithout, findOpenEnds, findUncertain, type OpenEnds } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
+import type { LeftOvers } from './left-overs.ts';
 import { findCandidates, findOverlapping } from './overlaps.ts';
-import { type RangeTable, walk, type Work } from './range-table.ts';
+import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
 import type { ClusterScan, HeldRange, ScannedNode } from './scan-result.ts';
 import type { RangesState, ScanContext } from './scan-state.ts';
 import { type AbsentReplica, MAX_READ_AGAIN, SecondReading } from './second-reading.ts';
@@ -38,19 +46,12 @@ export async function endClusterScan(
   const confirmed = await again.confirmSuspects();
   const unknown = await again.confirmAbsent(await inSlices(findAbsent(ranges)));
   const checked = { ...ranges, confirmed, unknown };
-  const { open, leftOver, overlapping } = await readKeySpace(checked, again);
+  const { open, leftOver, overlapping } = await readKeySpace(checked, again, state.leftOvers);
   const { isGapConfirmed } = state.gaps.add(overlapping.size > 0 ? NOTHING_OPEN : open);
-  const { ids, found } = known.table.columns;
-  // What was left over serves no key now either: the keys that join with it alone are missing.
-  const isUnreal = (rangeId: number): boolean => {
-    const slot = known.table.slotOf(rangeId);
-    return slot !== undefined && found[slot] !== 0 && !leftOver.has(slot) && !stands(checked, slot);
-  };
-  const isNothingMissing = open.size === 0 && ![...state.overlaps.proven].some(isUnreal);
-  const idsOf = (slots: Iterable<number>) => new Set(Array.from(slots, (slot) => ids[slot] ?? 0));
+  const isNothingMissing = open.size === 0;
   const doubtful = [...overlapping].filter((slot) => !stands(checked, slot));
-  const spared = state.overlaps.add(idsOf(leftOver), idsOf(doubtful), isNothingMissing);
-  const scan = { ...checked, list: assignment, isNothingMissing, overlapping, spared };
+  const quiet = state.leftOvers.add(checked, { leftOver, doubtful, down: assignment.toSkip });
+  const scan = { ...checked, list: assignment, isNothingMissing, leftOver, overlapping, quiet };
   const judged = await inSlices(judgeRanges(scan));
   const status = reading.status(isReading);
   const withoutProblems = sum(nodes.map((node) => node.withoutProblems));
@@ -115,38 +116,54 @@ const NO_SLOTS: ReadonlySet<number> = new Set();
 
 /**
  * Finds the open ends of the key space, after the ranges beside them were read again: some were split during the scan. What is
- * left of a range that was merged overlaps with others, which join without it. It is left over when all others stand; else
- * it is not known which of them are real. Example: node 4 has returned with an old replica of [b, d), and the ranges [b, c) and
- * [c, d) are there, each with a majority of its voters.
+ * left of a range that was merged overlaps with others, which join without it. It is left over when all others stand, and
+ * stays so; else it is not known which of them are real. Example: node 4 has returned with an old replica of [b, d), and the
+ * ranges [b, c) and [c, d) are there, each with a majority of its voters.
  */
 async function readKeySpace(
-  scan: Parameters<typeof stands>[0],
+  scan: CheckedScan,
   again: SecondReading,
+  leftOvers: LeftOvers,
 ): Promise<KeySpace> {
   const { table } = scan.known;
-  const first = await inSlices(findOpenEnds(table));
-  const uncertain = await inSlices(findUncertain(table, first, MAX_READ_AGAIN));
-  const none = { leftOver: NO_SLOTS, overlapping: NO_SLOTS };
-  if (uncertain.length === 0) return { open: first, ...none };
-  const areRead = await again.readKeys(uncertain);
-  const open = await inSlices(findOpenEnds(table));
-  // This many open ends are no overlap, and their ranges were not all read again.
-  if (open.size > 2 * MAX_READ_AGAIN) return { open, ...none };
   const isDoubtful = (slot: number): boolean => !stands(scan, slot);
+  const findProved = () => new Set([...leftOvers.proved(scan)].filter(isDoubtful));
+  const first = await inSlices(findOpenEnds(table));
+  const provedFirst = findProved();
+  const openFirst = endsWithout(table, first, provedFirst);
+  const uncertain = await inSlices(findUncertain(table, openFirst, MAX_READ_AGAIN));
+  if (uncertain.length === 0)
+    return { open: openFirst, leftOver: provedFirst, overlapping: NO_SLOTS };
+  const areRead = await again.readKeys(uncertain);
+  const proved = findProved();
+  const open = endsWithout(table, await inSlices(findOpenEnds(table)), proved);
+  const none = { open, leftOver: proved, overlapping: NO_SLOTS };
+  // This many open ends are no overlap, and their ranges were not all read again.
+  if (open.size > 2 * MAX_READ_AGAIN) return none;
   const candidates = await inSlices(findCandidates(table, open, MAX_READ_AGAIN, isDoubtful));
-  const found = await inSlices(findOverlapping(table, open, candidates, isDoubtful));
+  const unproved = candidates.filter((slot) => !proved.has(slot));
+  const found = await inSlices(findOverlapping(table, open, unproved, isDoubtful));
   const overlapping = found ?? NO_SLOTS;
-  if (overlapping.size === 0) return { open, ...none };
+  if (overlapping.size === 0) return none;
   // Keys that were read before a split lie over the new range, too.
   const areKeysCurrent = areRead && uncertain.length < MAX_READ_AGAIN;
-  const isLeft = (slot: number): boolean => isDoubtful(slot) && !scan.verification.isReadNow(slot);
-  const others = (slot: number): boolean => isDoubtful(slot) && !overlapping.has(slot);
-  const hasOthers = await inSlices(hasRange(table, others));
-  if (areKeysCurrent && !hasOthers && [...overlapping].every(isLeft))
-    return { open: NOTHING_OPEN, leftOver: overlapping, overlapping: NO_SLOTS };
+  const others = (slot: number): boolean => !overlapping.has(slot) && !proved.has(slot);
+  const isProved =
+    areKeysCurrent &&
+    [...overlapping].every((slot) => isDoubtful(slot) && mayBeLeft(scan, slot)) &&
+    !(await inSlices(hasRange(table, (slot) => others(slot) && areKeysDoubtful(scan, slot))));
+  const hasDoubtful = await inSlices(hasRange(table, (slot) => others(slot) && isDoubtful(slot)));
+  if (isProved && !hasDoubtful)
+    return { open: NOTHING_OPEN, leftOver: proved.union(overlapping), overlapping: NO_SLOTS };
   // Example: [a, b) and [b, c) stand, [c, d) is missing, and [a, d) is left over. Only that one joins the keys, so that they have a gap.
-  const isGap = hasOthers && ![...overlapping].some(isDoubtful);
-  return isGap ? { open, ...none } : { open, leftOver: NO_SLOTS, overlapping };
+  const isGap = hasDoubtful && ![...overlapping].some(isDoubtful);
+  return isGap ? none : { ...none, overlapping };
+}
+
+/** Whether replicas differ in the keys of the range, and none with a valid lease has said which are right: some have not seen a split. */
+function areKeysDoubtful({ known, verification }: CheckedScan, slot: number): boolean {
+  const differ = ((known.table.columns.marks[slot] ?? 0) & IS_UNCERTAIN) !== 0;
+  return differ && !verification.isReadNow(slot);
 }
 
 /** Whether one of the reported ranges is meant. */

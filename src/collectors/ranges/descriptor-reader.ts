@@ -237,7 +237,7 @@ export class DescriptorReader {
       }
       onRead(length);
       if (failure === undefined) return length;
-      this.#fail(failure, batch.rangeIds);
+      this.#fail(failure, batch);
       return 0;
     };
     const readAllLeft = async (): Promise<number> => {
@@ -295,7 +295,7 @@ export class DescriptorReader {
     return undefined;
   }
 
-  #fail(failure: RequestError, rangeIds: readonly number[]): void {
+  #fail(failure: RequestError, { nodeId, rangeIds }: NodeBatch): void {
     const reading = this.#reading;
     if (TOO_LONG.has(failure.status) || isNotOffered(failure)) {
       reading.refusal = failure;
@@ -303,9 +303,20 @@ export class DescriptorReader {
       return;
     }
     reading.failure = failure;
-    for (const rangeId of rangeIds) this.#exhaust(rangeId);
+    const { known, verification } = this.#ranges;
+    for (const rangeId of rangeIds) {
+      const slot = known.table.slotOf(rangeId);
+      if (slot === undefined) continue;
+      if (verification.lacksHolder(slot)) {
+        verification.addUnanswered(rangeId);
+        // Another reporter may hold the lease.
+        this.#askNext(slot, rangeId, nodeId, false);
+      } else this.#exhaust(rangeId);
+    }
     this.#failures += 1;
-    this.#isOver ||= this.#failures >= MAX_FAILURES;
+    if (this.#failures < MAX_FAILURES) return;
+    verification.interrupt();
+    this.#isOver = true;
   }
 
   /** Takes over what one reporter said of the range; another one is asked when that was not enough. */

@@ -21,14 +21,16 @@ export interface CompleteScan extends ScannedRanges {
   readonly unknown: ReadonlySet<number>;
   /** The key space is complete, so that no range is missing. */
   readonly isNothingMissing: boolean;
-  /** Ids of ranges that a merge left behind, or that may be left over. */
-  readonly spared: ReadonlySet<number>;
+  /** Slots of ranges that a merge left behind. */
+  readonly leftOver: ReadonlySet<number>;
   /** Slots of ranges without which the others join, while it is not known which of them are real. */
   readonly overlapping: ReadonlySet<number>;
+  /** Slots of those of `overlapping` that may be left over, and were not there for long: they are not verified, whatever they report. */
+  readonly quiet: ReadonlySet<number>;
 }
 
 /** What decides whether a range of a complete scan stands. */
-type CheckedScan = Pick<CompleteScan, 'known' | 'verification' | 'confirmed' | 'unknown'>;
+export type CheckedScan = Pick<CompleteScan, 'known' | 'verification' | 'confirmed' | 'unknown'>;
 
 /** A range that no live node reports and whose last descriptor has no replica on one. */
 export interface LostRange {
@@ -134,18 +136,17 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   const { ids, replicas, problems, tableIndexes } = known.table.columns;
   judged.reported += 1;
   // It serves no key, whatever its replicas report.
-  if (scan.spared.has(ids[slot] ?? 0)) {
-    if (!scan.isNothingMissing && !isVerifiedBy(scan, slot)) judged.unverified += 1;
-    return;
-  }
+  if (scan.leftOver.has(slot)) return;
   const live = verification.liveOf(slot);
   const nodes = nodesOf(scan, slot);
   for (let place = 0; place < nodes.length; place += 1) {
     if ((live & (1 << place)) === 0)
       judged.dependence.addDown(nodes[place] ?? 0, known.table.votersOf(slot));
   }
-  const isVerified = isVerifiedBy(scan, slot);
+  const isQuiet = scan.quiet.has(slot);
+  const isVerified = !isQuiet && isVerifiedBy(scan, slot);
   if (!isVerified) judged.unverified += 1;
+  if (isQuiet) return;
   if (verification.isSuspect(slot, confirmed.checked)) judged.unconfirmed += 1;
   const repeated = confirmed.repeated.get(ids[slot] ?? 0);
   let servesNothing = repeated !== undefined && isLeaderStuck(scan, slot, repeated);
@@ -201,6 +202,7 @@ function isVerifiedBy({ verification, confirmed, unknown }: CheckedScan, slot: n
   return (
     verification.isVerified(slot) &&
     !verification.isSuspect(slot, confirmed.checked) &&
+    !verification.lacksAnswer(slot) &&
     !unknown.has(slot)
   );
 }
@@ -211,6 +213,13 @@ function isVerifiedBy({ verification, confirmed, unknown }: CheckedScan, slot: n
  */
 export function stands(scan: CheckedScan, slot: number): boolean {
   return isVerifiedBy(scan, slot) && keepsMajority(replicasOf(scan, slot), 0);
+}
+
+/** Whether a merge may have left the range behind: only a minority of its voters report it, and none of them holds a valid lease. */
+export function mayBeLeft({ known: { table }, verification }: CheckedScan, slot: number): boolean {
+  if (!verification.hasDescriptor(slot) || verification.isReadNow(slot)) return false;
+  const [voters, votersBefore] = [table.votersOf(slot), table.votersBeforeOf(slot)];
+  return !keepsMajority({ voters, votersBefore, serving: table.reportedOf(slot) }, 0);
 }
 
 /** The voters of the range, and which of its replicas are there and serve. */
@@ -238,13 +247,13 @@ function replicasOf(
 
 /** Whether the replica that holds the lease, or the leader, has repeated that it serves nothing. */
 function isLeaderStuck(
-  { known: { table } }: CompleteScan,
+  { known: { table }, verification }: CompleteScan,
   slot: number,
   repeated: ReadonlyMap<number, number>,
 ): boolean {
   const leaseholder = table.nodeAt(slot, (table.columns.leases[slot] ?? 0) >> 2);
   // A server that has restarted has forgotten the leases that it holds.
-  const isUnknown = leaseholder === 0;
+  const isUnknown = leaseholder === 0 && !verification.lacksAnswer(slot);
   for (const [nodeId, problems] of repeated) {
     if ((problems & NO_LEASE_PROBLEM) !== 0) return true;
     const isLeading = isUnknown || nodeId === leaseholder || (problems & LEADER) !== 0;

@@ -99,6 +99,29 @@ export function* findUncertain(
   return slots;
 }
 
+/** The open ends of the key space without the ranges in these slots. */
+export function endsWithout(
+  { keys }: RangeTable,
+  open: OpenEnds,
+  slots: ReadonlySet<number>,
+): OpenEnds {
+  if (slots.size === 0) return open;
+  const left = new Map(open);
+  const forms = [[0, ...EMPTY_KEYS.map((key) => hashOf(key))], LAST_KEYS.map((key) => hashOf(key))];
+  const add = (key: number, more: number): void => {
+    const count = (left.get(key) ?? 0) + more;
+    for (const form of forms.find((each) => each.includes(key)) ?? [key]) {
+      if (count === 0) left.delete(form);
+      else left.set(form, count);
+    }
+  };
+  for (const slot of slots) {
+    add(keys[2 * slot] ?? 0, -1);
+    add(keys[2 * slot + 1] ?? 0, 1);
+  }
+  return left;
+}
+
 /** The hash of a key; one number for all forms of the first key, and of the last one. */
 export function nameKeys(): (hash: number) => number {
   const names = new Map([

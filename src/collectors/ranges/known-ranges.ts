@@ -235,8 +235,8 @@ export class KnownRanges {
     leases[slot] = NO_PLACE << 2;
   }
 
-  /** Counts the ranges of the scan, and the problems of those that are not spared, by their ids. */
-  *count(spared: ReadonlySet<number> = new Set()): Work<RangeCounts> {
+  /** Counts the ranges of the scan, and the problems of all but some, by their ids. */
+  *count(ignored: ReadonlySet<number> = new Set()): Work<RangeCounts> {
     const counts: RangeCounts = {
       ranges: 0,
       byReplicas: Array.from({ length: MAX_COUNTED_REPLICAS + 1 }, () => 0),
@@ -245,12 +245,12 @@ export class KnownRanges {
       problemsByTable: new Map(),
     };
     yield* walk(this.table.capacity, (from, to) => {
-      for (let slot = from; slot < to; slot += 1) this.#count(counts, slot, spared);
+      for (let slot = from; slot < to; slot += 1) this.#count(counts, slot, ignored);
     });
     return counts;
   }
 
-  #count(counts: RangeCounts, slot: number, spared: ReadonlySet<number>): void {
+  #count(counts: RangeCounts, slot: number, ignored: ReadonlySet<number>): void {
     const {
       ids,
       found,
@@ -267,7 +267,7 @@ export class KnownRanges {
     increase(counts.byReplicas, Math.min(replicas, MAX_COUNTED_REPLICAS));
     increase(counts.byLeaseKind, (leases[slot] ?? NO_LEASE) & 3);
     const problems = column[slot] ?? 0;
-    if (problems === 0 || spared.has(ids[slot] ?? 0)) return;
+    if (problems === 0 || ignored.has(ids[slot] ?? 0)) return;
     const tableId = this.tableIndexes.tableOf(tableIndexes[slot] ?? 0);
     const tableCounts = counts.problemsByTable.get(tableId) ?? REPORTED_PROBLEMS.map(() => 0);
     counts.problemsByTable.set(tableId, tableCounts);

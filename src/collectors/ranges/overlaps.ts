@@ -5,45 +5,6 @@ import { type RangeTable, walk, type Work } from './range-table.ts';
 // overlap is told from a gap by the ranges: those that are one too many lead from a key where too many begin to one where
 // too many end.
 
-/** What no proof says is left over is judged like any other range after so many scans in a row. */
-const SPARED_SCANS = 2;
-
-/**
- * Which ranges that lie over others are not judged although it is not known now that they are left over: those that were proved to be,
- * as no range comes back once it was merged, and new ones for two scans, in which descriptors are read. Example: r12 was left over. Then
- * the range over its keys moves, and for a scan it is not verified: what r12 reports is still no outage.
- */
-export class OverlapHistory {
-  #proven: ReadonlySet<number> = new Set();
-  #spared: ReadonlySet<number> = new Set();
-  /** In how many scans in a row a range lay over others without a proof, by its id. */
-  #scans: ReadonlyMap<number, number> = new Map();
-
-  /** Ids of the ranges that were left over when the keys last joined. */
-  get proven(): ReadonlySet<number> {
-    return this.#proven;
-  }
-
-  /** Ids of the ranges that are not judged. */
-  get spared(): ReadonlySet<number> {
-    return this.#spared;
-  }
-
-  /** Takes over the ids that a complete scan has found. */
-  add(
-    leftOver: ReadonlySet<number>,
-    overlapping: ReadonlySet<number>,
-    isComplete: boolean,
-  ): ReadonlySet<number> {
-    if (isComplete) this.#proven = leftOver;
-    const before = this.#scans;
-    this.#scans = new Map(Array.from(overlapping, (id) => [id, 1 + (before.get(id) ?? 0)]));
-    const isNew = (id: number): boolean => (this.#scans.get(id) ?? 0) <= SPARED_SCANS;
-    this.#spared = new Set([...this.#proven, ...[...overlapping].filter(isNew)]);
-    return this.#spared;
-  }
-}
-
 /** At most `max` ranges that may be of an overlap: those at open ends, and doubtful ones anywhere, which may be the middle of a chain. */
 export function* findCandidates(
   table: RangeTable,

@@ -271,7 +271,7 @@ export const families = {
     name: 'crdb_ranges_left_over',
     help: 'Ranges of which only replicas that a merge left behind are reported.',
     field: 'desc.start_key, desc.end_key',
-    notes: `Verified ranges join from the first key to the last without them, so that they serve no key. Not counted in crdb_ranges_serving_nothing, crdb_ranges_unverified, crdb_range_problem_ranges and the figures of dependence, but in crdb_range_replicas and crdb_range_problem_replicas, as the nodes count them, too. The status page names them. ${WHOLE}`,
+    notes: `Verified ranges join from the first key to the last without them, so that they serve no key. Not counted in crdb_ranges_serving_nothing, crdb_ranges_unverified, crdb_range_problem_ranges and the figures of dependence, but in crdb_range_replicas and crdb_range_problem_replicas, as the nodes count them, too. What was proved once stays so. Ranges over the keys of others of which that is not known yet are in crdb_ranges_unverified alone in the first two scans that find them. The status page names them. ${WHOLE}`,
   }),
   keySpaceComplete: gauge({
     name: 'crdb_range_key_space_complete',

@@ -3,9 +3,9 @@ import type { CollectorPoll } from '../collector.ts';
 import { type DescriptorReader, DescriptorReading } from './descriptor-reader.ts';
 import { GapHistory } from './key-space.ts';
 import { KnownRanges } from './known-ranges.ts';
+import { LeftOvers } from './left-overs.ts';
 import { HotRanges, ProblemRanges, TopTables } from './lists.ts';
 import { Members } from './members.ts';
-import { OverlapHistory } from './overlaps.ts';
 import type { ReadingState } from './read-nodes.ts';
 import { ScanClock } from './scan-clock.ts';
 
@@ -19,7 +19,7 @@ export class RangesState implements ReadingState {
   members = new Members();
   reading = new DescriptorReading();
   gaps = new GapHistory();
-  overlaps = new OverlapHistory();
+  leftOvers = new LeftOvers();
   hot = new HotRanges();
   problems = new ProblemRanges();
   readonly wallClock = new WallClockSteps();

@@ -134,14 +134,17 @@ export class RangeScan {
     const cluster = isWhole
       ? await endClusterScan(api, this.#context, { ...this.#assignment, nodes }, this.#ranges)
       : undefined;
-    if (!isWhole) await forgetRanges(state, this.#mayBeUnread(nodes, isComplete));
+    if (!isWhole) {
+      state.leftOvers.addPartial(this.#ranges, this.#assignment.toSkip);
+      await forgetRanges(state, this.#mayBeUnread(nodes, isComplete));
+    }
     if (known.tableIndexes.isFull) {
       this.#context.limits.add('items');
       addWarning(this.#context, TOO_MANY_INDEXES);
     }
-    const { spared } = state.overlaps;
-    state.problems.leaveOut(spared);
-    const { byProblem, ...counts } = await inSlices(known.count(spared));
+    const { ignored } = state.leftOvers;
+    state.problems.leaveOut(ignored);
+    const { byProblem, ...counts } = await inSlices(known.count(ignored));
     if (cluster?.lost !== undefined) byProblem[NO_LIVE_REPLICA] = cluster.lost;
     const reported = this.listProblems(failed);
     const problems = new Map<RangeProblem, ProblemSummary>();

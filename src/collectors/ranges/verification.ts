@@ -1,7 +1,13 @@
 import type { KnownRanges } from './known-ranges.ts';
 import { countPlaces } from './majority.ts';
 import type { Members } from './members.ts';
-import { IS_CHANGING, IS_SUSPECT, NO_PLACE, READ_AT_LEASEHOLDER } from './range-table.ts';
+import {
+  IS_CHANGING,
+  IS_SUSPECT,
+  IS_EXHAUSTED,
+  NO_PLACE,
+  READ_AT_LEASEHOLDER,
+} from './range-table.ts';
 
 /** When the descriptors of a cluster were requested, and when some of them lost their validity, in ticks. */
 export interface DescriptorAges {
@@ -13,6 +19,9 @@ export interface DescriptorAges {
   readonly zoneChanges: ReadonlyMap<number, number>;
 }
 
+/** Far more than the ranges that are asked again in a scan. */
+const MAX_UNANSWERED = 20_000;
+
 /**
  * Decides whether the replicas of a range are verified: its descriptor names them, and nothing that the scan saw
  * contradicts it. Example: the descriptor names nodes 1, 2 and 3, and node 3 is not live. When nodes 1 and 2 report the range and
@@ -23,6 +32,8 @@ export class Verification {
   readonly #known: KnownRanges;
   readonly #members: Members;
   readonly #ages: DescriptorAges;
+  readonly #unanswered = new Set<number>();
+  #isInterrupted = false;
 
   constructor(known: KnownRanges, members: Members, ages: DescriptorAges) {
     this.#known = known;
@@ -72,6 +83,25 @@ export class Verification {
     const { marks, leases } = this.#known.table.columns;
     const isSuspect = ((marks[slot] ?? 0) & IS_SUSPECT) !== 0;
     return isSuspect && (leases[slot] ?? 0) >> 2 === NO_PLACE;
+  }
+
+  /** Records that a reporter that may hold the lease did not answer. */
+  addUnanswered(rangeId: number): void {
+    if (this.#unanswered.size < MAX_UNANSWERED) this.#unanswered.add(rangeId);
+  }
+
+  /** Records that no more reporters are asked in this scan, as too many requests failed. */
+  interrupt(): void {
+    this.#isInterrupted = true;
+  }
+
+  /** Whether a replica reports that it serves nothing, and one that may hold the lease has not answered: it may serve the range. */
+  lacksAnswer(slot: number): boolean {
+    if (this.#unanswered.size === 0 && !this.#isInterrupted) return false;
+    if (!this.lacksHolder(slot)) return false;
+    const { ids, marks } = this.#known.table.columns;
+    const isUnasked = this.#isInterrupted && ((marks[slot] ?? 0) & IS_EXHAUSTED) === 0;
+    return isUnasked || this.#unanswered.has(ids[slot] ?? 0);
   }
 
   /** Whether nothing that happened since the descriptor was requested has made it doubtful. */

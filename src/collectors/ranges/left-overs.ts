@@ -1,0 +1,151 @@
+import { reportersOf } from './descriptors.ts';
+import type { KnownRanges } from './known-ranges.ts';
+import { keepsMajority } from './majority.ts';
+import type { Verification } from './verification.ts';
+
+/** An overlap that is not resolved counts as what it may be after so many scans in a row, as a gap does. */
+const CONFIRMING_SCANS = 3;
+/** Proofs that are kept. */
+const MAX_PROVED = 2_000;
+
+/** What a range was like when it was proved that it is left over. */
+interface Proof {
+  readonly start: number;
+  readonly end: number;
+  readonly generation: number;
+  readonly nodeIds: readonly number[];
+}
+
+/** The ranges of a scan, and what verifies them. */
+interface Ranges {
+  readonly known: KnownRanges;
+  readonly verification: Verification;
+}
+
+/**
+ * What the scans of a cluster have shown of ranges over the keys of others. What a merge left behind never serves again, so that what
+ * one scan has proved stays true in scans that cannot prove it. Example: node 2 dies, and the next scan verifies no range of it.
+ */
+export class LeftOvers {
+  /** By range id, the oldest first. */
+  #proved: ReadonlyMap<number, Proof> = new Map();
+  /** In how many scans in a row the range was of an overlap that is not resolved, by its id. */
+  #unresolved: ReadonlyMap<number, number> = new Map();
+  #ignored: ReadonlySet<number> = new Set();
+
+  /** The slots of the ranges that were proved to be left over, and that nothing has disproved since. */
+  proved(ranges: Ranges): ReadonlySet<number> {
+    const { table } = ranges.known;
+    const slots = new Set<number>();
+    for (const [rangeId, proof] of this.#proved) {
+      const slot = table.slotOf(rangeId);
+      if (slot !== undefined && isUnchanged(ranges, slot, proof)) slots.add(slot);
+    }
+    return slots;
+  }
+
+  /**
+   * Ends a scan of all nodes, while these are down. Returns the slots of doubtful overlapping ranges whose reports do not count
+   * yet: those that may be left over, but for ranges that would have no majority if they were real.
+   */
+  add(
+    ranges: Ranges,
+    {
+      leftOver,
+      doubtful,
+      down,
+    }: {
+      readonly leftOver: ReadonlySet<number>;
+      readonly doubtful: readonly number[];
+      readonly down: readonly number[];
+    },
+  ): ReadonlySet<number> {
+    const { table } = ranges.known;
+    const idOf = (slot: number): number => table.columns.ids[slot] ?? 0;
+    const isUnseen = (rangeId: number): boolean =>
+      (table.columns.found[table.slotOf(rangeId) ?? -1] ?? 0) === 0;
+    // A node that is down may return with its replica.
+    const unseen = [...this.#proved].filter(([rangeId]) => isUnseen(rangeId));
+    const seen = Array.from(leftOver, (slot) => {
+      const before = this.#proved.get(idOf(slot));
+      const isKept = before !== undefined && isUnchanged(ranges, slot, before);
+      return [idOf(slot), isKept ? before : proofOf(ranges, slot)] as const;
+    });
+    this.#proved = new Map([...unseen, ...seen].slice(-MAX_PROVED));
+    this.#unresolved = this.#countScan(doubtful.map(idOf));
+    const quiet = doubtful.filter(
+      (slot) => this.#isNew(idOf(slot)) && mayHaveMajority(ranges, slot, down),
+    );
+    this.#ignored = new Set([...leftOver, ...quiet].map(idOf));
+    return new Set(quiet);
+  }
+
+  /** Ends a scan that did not read all nodes: it resolves nothing, and what the last one of all nodes showed goes on. */
+  addPartial(ranges: Ranges, down: readonly number[]): void {
+    const { table } = ranges.known;
+    this.#unresolved = this.#countScan(this.#unresolved.keys());
+    const quiet = [...this.#unresolved.keys()].filter((rangeId) => {
+      const slot = table.slotOf(rangeId);
+      return slot !== undefined && this.#isNew(rangeId) && mayHaveMajority(ranges, slot, down);
+    });
+    const proved = Array.from(this.proved(ranges), (slot) => table.columns.ids[slot] ?? 0);
+    this.#ignored = new Set([...proved, ...quiet]);
+  }
+
+  /** The ids of the ranges whose reported problems do not count in this scan. */
+  get ignored(): ReadonlySet<number> {
+    return this.#ignored;
+  }
+
+  #countScan(rangeIds: Iterable<number>): ReadonlyMap<number, number> {
+    return new Map(
+      Array.from(rangeIds, (rangeId) => [rangeId, 1 + (this.#unresolved.get(rangeId) ?? 0)]),
+    );
+  }
+
+  #isNew(rangeId: number): boolean {
+    return (this.#unresolved.get(rangeId) ?? 0) < CONFIRMING_SCANS;
+  }
+}
+
+function proofOf({ known: { table } }: Ranges, slot: number): Proof {
+  return {
+    start: table.keys[2 * slot] ?? 0,
+    end: table.keys[2 * slot + 1] ?? 0,
+    generation: table.columns.generations[slot] ?? 0,
+    nodeIds: reportersOf(table, slot),
+  };
+}
+
+/** Whether the range is reported as it was, by no other nodes, and none of them holds a valid lease. */
+function isUnchanged(ranges: Ranges, slot: number, proof: Proof): boolean {
+  const { found, replicas } = ranges.known.table.columns;
+  if (found[slot] === 0 || ranges.verification.isReadNow(slot)) return false;
+  const now = proofOf(ranges, slot);
+  // A slot that was free meanwhile has no descriptor yet.
+  const isSameDescriptor = replicas[slot] === 0 || now.generation === proof.generation;
+  return (
+    now.start === proof.start &&
+    now.end === proof.end &&
+    isSameDescriptor &&
+    now.nodeIds.every((nodeId) => proof.nodeIds.includes(nodeId))
+  );
+}
+
+/**
+ * Whether the range, if it is real, may have a majority of its voters as far as is known: one whose voters are down must not be
+ * hidden. Nodes that are not listed any more have left the cluster, so that what names them is old.
+ */
+function mayHaveMajority(
+  { known: { table }, verification }: Ranges,
+  slot: number,
+  down: readonly number[],
+): boolean {
+  if (!verification.hasDescriptor(slot)) return true;
+  const [voters, votersBefore] = [table.votersOf(slot), table.votersBeforeOf(slot)];
+  let serving = 0;
+  for (let place = 0; place < table.placesOf(slot); place += 1) {
+    if (!down.includes(table.nodeAt(slot, place))) serving |= 1 << place;
+  }
+  return keepsMajority({ voters, votersBefore, serving }, 0);
+}
