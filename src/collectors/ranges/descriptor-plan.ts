@@ -129,7 +129,9 @@ function classOf({ known, verification, ages, nowTick }: PlanBasis, slot: number
   if (!verification.isVerified(slot)) {
     if (verification.hasLostMember(slot)) return LOST_MEMBER;
     const isOnlyOld = verification.isTooOld(slot) && verification.isConfirmed(slot);
-    return isOnlyOld ? TOO_OLD : UNCONFIRMED;
+    if (!isOnlyOld) return UNCONFIRMED;
+    // Who holds the lease decides whether it serves.
+    return (marked & IS_SUSPECT) === 0 ? TOO_OLD : SUSPECT;
   }
   if (isNew ? verification.lacksHolder(slot) : (marked & IS_SUSPECT) !== 0) return SUSPECT;
   if (!isNew && (marked & IS_CLAIMED) !== 0) return DISPUTED;

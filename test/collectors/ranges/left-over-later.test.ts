@@ -258,6 +258,19 @@ describe('a stuck replica', () => {
     expect(figures.servingNothing).toBe(0);
   });
 
+  test('is not taken for the leader after a pause, when all descriptors are too old', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    let ms = 0;
+    const given: PollGiven = { state, context: { nowMs: () => ms } };
+    show(cluster, [A, B]);
+    await pollRanges(cluster.api, given);
+    ms += 2 * 3_600_000;
+    showStuck(cluster, 'no_raft_leader', 2);
+    const { of } = await pollRanges(cluster.api, given);
+    expect(of('crdb_ranges_serving_nothing')).toEqual(['0']);
+  });
+
   test('is taken for the leader where descriptors are refused', async () => {
     const cluster = fakeCluster([]);
     showStuck(cluster, 'no_raft_leader', 2);
