@@ -19,6 +19,7 @@ export interface Shown {
   readonly described?: readonly number[];
   /** The node that answers with a valid lease; 0 for none. */
   readonly holder?: number;
+  readonly generation?: number;
 }
 
 /** A range that serves, on nodes 1, 2 and 3. */
@@ -59,10 +60,10 @@ export function show(
   cluster.describe = (rangeId, nodeId) => {
     const range = shown.find(({ id }) => id === rangeId);
     if (range === undefined || !range.nodes.includes(nodeId)) return undefined;
-    const { nodes, described = nodes, holder = 0 } = range;
+    const { nodes, described = nodes, holder = 0, generation = 7 } = range;
     return {
       types: Object.fromEntries(described.map((id) => [id, 0])),
-      generation: 7,
+      generation,
       isLeaseholder: holder === nodeId,
     };
   };
