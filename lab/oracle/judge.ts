@@ -112,7 +112,7 @@ export class Judge {
     const answers = new Map(nodes.map((id) => [id, { answer: 'yes' as const }]));
     this.tally.count('command', answers);
     for (const nodeId of nodes) {
-      this.#judgeYes('command', nodeId, from, from);
+      this.#judgeYes('command', nodeId, from, from, notes);
       this.#judgeBlindYes('command', nodeId, { list: from, counts: from }, notes);
     }
   }
@@ -129,7 +129,27 @@ export class Judge {
     if (lists.has('readable')) return;
     const isCounted = moments.slice(since.counts).some(({ connections }) => connections.isCounted);
     if (lists.has('missing') && (isCounted || notes.includes('connections not checked'))) return;
-    this.#add(surface, nodeId, 'blind', `connections are ${[...lists].join(' or ')}`);
+    // A URL that repeats old answers repeats those about connections, too.
+    const isLying = moments
+      .slice(Math.min(since.list, since.counts))
+      .some((moment) => moment.isLying);
+    const isOnce = isLying && surface !== 'command' && !this.#isLasting(surface, nodeId);
+    const fault = isOnce ? 'stale' : isLying ? 'lasting' : 'blind';
+    this.#add(surface, nodeId, fault, `connections are ${[...lists].join(' or ')}`);
+  }
+
+  /**
+   * Whether the contract lets a command say yes over a pair that is cut: by the world, not by what the command prints, nothing told of
+   * connections since it began, no list and no count; and the command said so.
+   */
+  #mayBeUnchecked(surface: Surface, from: number, notes: string): boolean {
+    if (surface !== 'command' || !notes.includes('connections not checked')) return false;
+    return this.#world.moments
+      .slice(from)
+      .every(
+        ({ connections, cutPairs }) =>
+          cutPairs > 0 && connections.list === 'missing' && !connections.isCounted,
+      );
   }
 
   #judgeAlarm(
@@ -150,7 +170,13 @@ export class Judge {
     if (!isExcused) this.falseAlarms.push({ surface, alarm, moment: this.#world.now, why });
   }
 
-  #judgeYes(surface: Surface, nodeId: number, from: number, beforeNetwork: number): void {
+  #judgeYes(
+    surface: Surface,
+    nodeId: number,
+    from: number,
+    beforeNetwork: number,
+    notes = '',
+  ): void {
     const { moments, state, now } = this.#world;
     const reads = surface === 'command' ? undefined : this.#world.reads.exporter;
     /** Whether the stop was unsafe at every moment because of such ranges. */
@@ -186,6 +212,7 @@ export class Judge {
     const add = (fault: Fault): void => this.#add(surface, nodeId, fault, why);
     if (!isAlways(from, isAny)) add('network');
     else if (!isAlways(from, isOutside)) add('window');
+    else if (this.#mayBeUnchecked(surface, from, notes)) add('unchecked');
     else add(excused(isAlways(from, isKnowable) ? 'wrong' : 'hidden'));
   }
 

@@ -139,19 +139,23 @@ export function readReachability(
 
 /** Compares the share of unhealthy connections of each live node with the nodes that are not live. */
 function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
-  const { apart, uncounted } = findApart(nodes);
+  const { apart, counted, uncounted } = findApart(nodes);
   if (apart.length > 0) {
     const verb = plural(apart.length, 'does', 'do');
     const reason = `${formatNodes(apart)} ${verb} not reach all nodes that are up`;
     return { answer: 'unreachable', reason, nodeIds: apart };
   }
   const up = nodes.filter((node) => REACHABLE.has(livenessOf(node))).length;
-  const isCounted = up > 0 && uncounted === 0;
-  return { answer: up === 1 || isCounted ? 'reached' : 'unchecked' };
+  const isCounted = up > 0 && uncounted.length === 0;
+  if (up === 1 || isCounted) return { answer: 'reached' };
+  if (counted === 0) return { answer: 'unchecked' };
+  const count = plural(uncounted.length, 'counts', 'count');
+  const reason = `${formatNodes(uncounted)} ${count} no connections: ${CHECK_DRPC}`;
+  return { answer: 'unknown', reason };
 }
 
 /**
- * Live nodes with more unhealthy connections than the nodes that are not live explain, and how many live nodes count none: where
+ * Live nodes with more unhealthy connections than the nodes that are not live explain, and which live nodes count none: where
  * both counts are 0, the connections are not counted.
  * Example: of 3 nodes 1 is not live. That explains less than 2 of 3 failing connections of a live node.
  */
@@ -166,7 +170,9 @@ function findApart(nodes: readonly NodeStatus[]) {
     return all > 0 ? [{ id, share: unhealthy / all }] : [];
   });
   const apart = shares.filter(({ share }) => share >= unexplained).map(({ id }) => id);
-  return { apart, uncounted: live.length - shares.length };
+  const counting = new Set(shares.map(({ id }) => id));
+  const uncounted = live.map(({ id }) => id).filter((id) => !counting.has(id));
+  return { apart, counted: counting.size, uncounted };
 }
 
 /**

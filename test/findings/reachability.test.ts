@@ -163,10 +163,11 @@ describe('where there are no lists', () => {
     expect(findUnreachable(undefined, [])).toEqual({ answer: 'unchecked' });
   });
 
-  test('nothing tells where a live node counts none, unless others count unhealthy ones', () => {
+  test('it is not known where a live node counts none, unless others count unhealthy ones', () => {
     const [calm, none] = [counting(1, 0, 4), counting(3, 0, 0)];
     expect(findUnreachable(refused, [calm, counting(2, 0, 4), none])).toEqual({
-      answer: 'unchecked',
+      answer: 'unknown',
+      reason: expect.stringMatching(/^node 3 counts no connections: .*DRPC/),
     });
     expect(findUnreachable(refused, [calm, counting(2, 2, 2), none])).toMatchObject({
       answer: 'unreachable',
