@@ -1,4 +1,8 @@
 import { expect, onTestFinished, test } from 'vitest';
+import type { Query } from '../../../src/collector-options.ts';
+import { sql } from '../../../src/collectors/sql/collector.ts';
+import { SampleSet } from '../../../src/metrics/sample-set.ts';
+import { renderFamilies } from '../../../src/metrics/snapshot.ts';
 import { watch } from '../../e2e/reload-support.ts';
 import { openProxy } from '../../support/changing-proxy.ts';
 import { onlyCollectors } from '../../support/collectors.ts';
@@ -137,4 +141,25 @@ test('two clusters may have different queries of one name', async () => {
   expect(seen.value('crdb_sql_orders_count', { crdb_cluster: 'b' })).toBe(9);
   const { text } = await exporter.get();
   expect(text.match(/^# HELP crdb_sql_orders_count /gm)).toHaveLength(1);
+});
+
+test('a query that was changed has not run, although one of its name has', () => {
+  const before: Query = {
+    ...ORDERS,
+    database: 'defaultdb',
+    timeout: 5,
+    max_rows: 100,
+    values: { count: 'gauge' },
+  };
+  const ran = { rows: [], failure: undefined, durationSeconds: 0.1, succeededMs: 1 };
+  const result = { queries: [{ query: before, ...ran }], failure: undefined, partFailures: [] };
+  const successOf = (queries: readonly Query[]): readonly string[] => {
+    const set = new SampleSet({});
+    sql.lastingSamples?.(result, set, { options: { queries }, shard: '0' });
+    return renderFamilies(set).flatMap(({ lines }) => lines.toString().trimEnd().split('\n'));
+  };
+  expect(successOf([before])).toEqual([expect.stringMatching(/query="orders".* 1$/)]);
+  expect(successOf([{ ...before, help: 'New.' }])).toEqual([
+    expect.stringMatching(/query="orders".* 0$/),
+  ]);
 });

@@ -29,8 +29,13 @@ const EXPECTED: Readonly<Record<string, string>> = {
   'team CrdbPartitionSuspected': 'n2 and n3 do not reach each other',
 };
 
-/** Alerts that Alertmanager inhibits: a range has no lease while others have no quorum. */
-const INHIBITED = ['CrdbNodeUnavailable 4', 'CrdbRangesWithoutLease'];
+/** Alerts that Alertmanager inhibits. */
+const INHIBITED = ['CrdbNodeUnavailable 4'];
+/**
+ * A range has no lease. Whether the page for it is inhibited depends on the second in which others lose their quorum: it pages or is
+ * inhibited by their page, and fires in any case.
+ */
+const PAGED_OR_INHIBITED = 'CrdbRangesWithoutLease';
 /** Inhibited alerts that fire on slow machines only: the node is down for three seconds less than the scaled hour of the alert. */
 const OPTIONALLY_INHIBITED = ['CrdbRangesUnderreplicated underreplicated'];
 
@@ -75,6 +80,7 @@ describe.skipIf(!hasAll)('incident and calm scenarios with real programs', () =>
     const notified = new Set(
       firing.map(({ receiver, labels }) => `${receiver} ${subjectOf(labels)}`),
     );
+    notified.delete(`page ${PAGED_OR_INHIBITED}`);
     expect([...notified].toSorted()).toEqual(Object.keys(EXPECTED).toSorted());
   });
 
@@ -84,7 +90,9 @@ describe.skipIf(!hasAll)('incident and calm scenarios with real programs', () =>
     );
     const notified = new Set(firing.map(({ labels }) => subjectOf(labels)));
     const silent = all.map(({ labels }) => subjectOf(labels)).filter((one) => !notified.has(one));
-    expect(silent.filter((one) => !OPTIONALLY_INHIBITED.includes(one))).toEqual(INHIBITED);
+    expect([...notified, ...silent].filter((one) => one === PAGED_OR_INHIBITED)).toHaveLength(1);
+    const others = silent.filter((one) => one !== PAGED_OR_INHIBITED);
+    expect(others.filter((one) => !OPTIONALLY_INHIBITED.includes(one))).toEqual(INHIBITED);
   });
 
   test('notify of causes before consequences', () => {
