@@ -130,11 +130,7 @@ export class Judge {
     const isCounted = moments.slice(since.counts).some(({ connections }) => connections.isCounted);
     if (lists.has('missing') && (isCounted || notes.includes('connections not checked'))) return;
     // A URL that repeats old answers repeats those about connections, too.
-    const isLying = moments
-      .slice(Math.min(since.list, since.counts))
-      .some((moment) => moment.isLying);
-    const isOnce = isLying && surface !== 'command' && !this.#isLasting(surface, nodeId);
-    const fault = isOnce ? 'stale' : isLying ? 'lasting' : 'blind';
+    const fault = this.#excused('blind', surface, nodeId, Math.min(since.list, since.counts));
     this.#add(surface, nodeId, fault, `connections are ${[...lists].join(' or ')}`);
   }
 
@@ -193,11 +189,7 @@ export class Judge {
     const isOutside = (id: number, moment: number): boolean =>
       isKnowable(id, moment) || moments[moment]?.hidden.get(id) === 'down';
     const evidence = moments.slice(from);
-    const excused = (fault: Fault): Fault => {
-      if (!evidence.some(({ isLying }) => isLying)) return fault;
-      // A command is not asked again.
-      return surface !== 'command' && !this.#isLasting(surface, nodeId) ? 'stale' : 'lasting';
-    };
+    const excused = (fault: Fault): Fault => this.#excused(fault, surface, nodeId, from);
     if (!isAlways(beforeNetwork, isAny)) {
       if (!evidence.every(({ forbidden }) => forbidden.has(nodeId))) return;
       this.#add(surface, nodeId, excused('forbidden'), 'it leaves, or another node drains');
@@ -214,6 +206,13 @@ export class Judge {
     else if (!isAlways(from, isOutside)) add('window');
     else if (this.#mayBeUnchecked(surface, from, notes)) add('unchecked');
     else add(excused(isAlways(from, isKnowable) ? 'wrong' : 'hidden'));
+  }
+
+  /** The fault, or what it counts as while a URL has repeated old answers since that moment. */
+  #excused(fault: Fault, surface: Surface, nodeId: number, from: number): Fault {
+    if (!this.#world.moments.slice(from).some(({ isLying }) => isLying)) return fault;
+    // A command is not asked again.
+    return surface !== 'command' && !this.#isLasting(surface, nodeId) ? 'stale' : 'lasting';
   }
 
   #add(surface: Surface, nodeId: number, fault: Fault, why: string): void {

@@ -95,7 +95,7 @@ async function printTables(
   return EXIT.failed;
 }
 
-/** Sizes of a server that updates them by itself are 20 minutes old. */
+/** A server whose automatic updates are on computes sizes every 20 minutes. */
 const OLD_SIZES_SECONDS = 86_400;
 
 /** Without its setting the server updates sizes only when somebody opens DB Console: they can be of last week. */

@@ -50,7 +50,7 @@ export interface PlanBasis {
   readonly verification: Verification;
   readonly ages: DescriptorAges;
   readonly nowTick: number;
-  /** The reporters of the range that were asked in vain since the scan began. */
+  /** The reporters of the range that were asked since the scan began and gave no answer. */
   readonly askedBefore: (rangeId: number) => readonly number[];
 }
 

@@ -3,7 +3,7 @@ import type { KnownRanges } from './known-ranges.ts';
 import { keepsMajority } from './majority.ts';
 import type { Verification } from './verification.ts';
 
-/** An overlap that is not resolved counts as what it may be after so many scans in a row, as a gap does. */
+/** Number of consecutive scans after which an unresolved overlap counts as what it may be, as a gap does. */
 const CONFIRMING_SCANS = 3;
 /** Proofs that are kept. */
 const MAX_PROVED = 2_000;
