@@ -10,6 +10,21 @@ export function rangesPage(count: number): Buffer {
   return Buffer.from(`{"ranges":[${ranges.join(',')}],"next":${count}}`);
 }
 
+/** The node of `nodeAndRanges`. */
+export const PAGE_NODE_ID = 101;
+
+/** A cluster of one node that holds these ranges in one store: its list of nodes, and the elements of its list of ranges. */
+export function nodeAndRanges(count: number): {
+  readonly nodeList: string;
+  readonly elements: readonly string[];
+} {
+  const random = createRandom();
+  const elements = Array.from({ length: count }, (_, index) =>
+    rangeText(random, index + 1, { isLast: index + 1 === count, nodeId: PAGE_NODE_ID }),
+  );
+  return { nodeList: `{"nodes":[${nodeText(random, PAGE_NODE_ID)}]}`, elements };
+}
+
 /** Sessions, each with statements of about 2 kB. */
 export function sessionsPage(count: number): Buffer {
   const random = createRandom();
@@ -61,16 +76,29 @@ function leaseText(random: Random, sequence: number): string {
   );
 }
 
-function rangeText(random: Random, id: number): string {
+/** The key where a range begins, which is the end of the one before: 24 bytes, as of a row. */
+function keyOf(id: number): string {
+  return id === 1
+    ? ''
+    : Buffer.from(`${'\u0080'.repeat(8)}${String(id).padStart(8, '0')}`).toString('base64');
+}
+
+const LAST_KEY = '//8=';
+
+function rangeText(
+  random: Random,
+  id: number,
+  { isLast = false, nodeId = 1 + (id % 9) } = {},
+): string {
   const leases = [1, 2, 3, 4, 5].map((step) => leaseText(random, id + step));
   const problem = random() < 0.02 ? '"underreplicated":true' : '';
   const table = 100 + (id % 300);
   const rates = ['queries', 'writes', 'requests', 'reads', 'write_bytes', 'read_bytes', 'cpu_time'];
   const stats = rates.map((rate) => `"${rate}_per_second":${random() * 10 ** upTo(random, 5)}`);
   return (
-    `{"desc":{"range_id":${id},"start_key":"${base64(random, 24)}","end_key":"${base64(random, 24)}",` +
+    `{"desc":{"range_id":${id},"start_key":"${keyOf(id)}","end_key":"${isLast ? LAST_KEY : keyOf(id + 1)}",` +
     `"store_id":0,"queries_per_second":0},"span":{"start_key":"/Table/${table}/1/${id}",` +
-    `"end_key":"/Table/${table}/1/${id + 1}"},"source_node_id":${1 + (id % 9)},"source_store_id":${1 + (id % 9)},` +
+    `"end_key":"/Table/${table}/1/${id + 1}"},"source_node_id":${nodeId},"source_store_id":${nodeId},` +
     `"lease_history":[${leases.join(',')}],"problems":{${problem}},"stats":{${stats.join(',')}}` +
     `${random() < 0.3 ? ',"quiescent":true' : ''},"ticking":true}`
   );

@@ -1,5 +1,5 @@
 // Implementations that read all ranges of a node in one page; each runs in a separate process.
-import { request } from 'undici';
+import { Agent, request } from 'undici';
 import { ranges as rangesCollector } from '../src/collectors/ranges/collector.ts';
 import { readNode, SCAN } from '../src/collectors/ranges/read-nodes.ts';
 import { QUERIES } from '../src/collectors/ranges/replica.ts';
@@ -13,6 +13,10 @@ export interface PageWay {
   readonly way: keyof typeof WAYS;
   readonly url: string;
   readonly token: string;
+  /** By default as those of the cluster for scans begin. */
+  readonly nodeId?: number;
+  /** The certificate of who signed that of the server. */
+  readonly ca?: string;
 }
 
 /** The result; the same for all implementations that decode the page. */
@@ -23,10 +27,10 @@ export interface Found {
   readonly bytes: number;
 }
 
-const NODE_ID = 101;
 const HOT_RANGES = 20;
 const WAYS = { exporter: readAsExporter, json: readAsJson, nothing: readOnly };
-const { way, url, token }: PageWay = JSON.parse(process.argv[2] ?? '{}');
+const { way, url, token, nodeId = 101, ca }: PageWay = JSON.parse(process.argv[2] ?? '{}');
+const dispatcher = new Agent({ connect: { ...(ca !== undefined && { ca }) } });
 const client = createTestClient({
   urls: [url],
   maxResponseBytes: Infinity,
@@ -40,7 +44,7 @@ async function readAsExporter(): Promise<Found> {
     ...contextOf({ route: 'gateway' }, state),
     ...createPollStats(AbortSignal.timeout(600_000)),
   };
-  const node = { api: client.api, context, nodeId: NODE_ID, firstUrl: 0 };
+  const node = { api: client.api, context, nodeId, firstUrl: 0 };
   const { totals } = await readNode({ ...node, isAssigned: () => true }, SCAN);
   const stores = [...totals.stores.values()];
   return {
@@ -51,9 +55,9 @@ async function readAsExporter(): Promise<Found> {
 }
 
 async function get() {
-  const target = `${url}/api/v2/nodes/${NODE_ID}/ranges/`;
+  const target = `${url}/api/v2/nodes/${nodeId}/ranges/`;
   const headers = { 'accept-encoding': 'identity', 'X-Cockroach-API-Session': token };
-  return (await request(target, { headers, headersTimeout: 0, bodyTimeout: 0 })).body;
+  return (await request(target, { dispatcher, headers, headersTimeout: 0, bodyTimeout: 0 })).body;
 }
 
 /** The usual implementation: the whole response as objects, then a loop. It does less than the exporter: it stores no range. */

@@ -1,5 +1,6 @@
 // `npm run bench`: every benchmark in a separate process, one after the other; writes the table of bench/README.md.
-// With names of benchmarks as arguments only these are run, and nothing is written.
+// `npm run bench -- page scan --against ../other` runs these alone, with the options, and only prints the results; with `--write`
+// they replace the rows of the same names in the table.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -9,7 +10,6 @@ import type { Row } from './rows.ts';
 
 const BENCHMARKS = [
   'page',
-  'poll',
   'json',
   'stream',
   'scan',
@@ -22,8 +22,8 @@ const BENCHMARKS = [
 const DOCUMENT = path.join(import.meta.dirname, 'README.md');
 const TABLE = /(?<=<!-- table -->\n)[^]*(?=<!-- \/table -->)/;
 
-async function run(benchmark: string): Promise<readonly Row[]> {
-  const child = fork(path.join(import.meta.dirname, `${benchmark}.bench.ts`), {
+async function run(benchmark: string, options: readonly string[]): Promise<readonly Row[]> {
+  const child = fork(path.join(import.meta.dirname, `${benchmark}.bench.ts`), options, {
     execArgv: ['--expose-gc'],
   });
   const found: Row[] = [];
@@ -38,9 +38,8 @@ function lineOf({ name, target, result, baseline, isMet }: Row): string {
 }
 
 function tableOf(rows: readonly Row[], load: readonly string[]): string {
-  const model = cpus()[0]?.model ?? 'unknown';
   return `
-Measured on ${new Date().toISOString().slice(0, 10)} with Node ${process.version} on ${cpus().length} × ${model.replace(/\s+/g, ' ')}; load average
+Measured on ${describeMachine()}; load average
 after each benchmark: ${load.join(', ')}.
 
 | Benchmark | Target | Met | Result | Baseline |
@@ -50,17 +49,41 @@ ${rows.map(lineOf).join('\n')}
 `;
 }
 
-const chosen = process.argv.slice(2);
+function describeMachine(): string {
+  const model = cpus()[0]?.model ?? 'unknown';
+  return `${new Date().toISOString().slice(0, 10)} with Node ${process.version} on ${cpus().length} × ${model.replace(/\s+/g, ' ')}`;
+}
+
+/** The table with other rows of the same names; those of new names come last. */
+function withRows(table: string, rows: readonly Row[]): string {
+  const lines = table.trim().split('\n');
+  for (const row of rows) {
+    const line = lineOf({ ...row, name: `${row.name} (${describeMachine()})` });
+    const at = lines.findIndex((other) => other.startsWith(`| ${row.name} `));
+    if (at < 0) lines.push(line);
+    else lines[at] = line;
+  }
+  return `\n${lines.join('\n')}\n\n`;
+}
+
+const [names, options] = divide(process.argv.slice(2).filter((word) => word !== '--write'));
 const rows: Row[] = [];
 const load: string[] = [];
-for (const benchmark of chosen.length > 0 ? chosen : BENCHMARKS) {
+for (const benchmark of names.length > 0 ? names : BENCHMARKS) {
   console.log(`${benchmark}:`);
-  rows.push(...(await run(benchmark)));
+  rows.push(...(await run(benchmark, options)));
   load.push((loadavg()[0] ?? 0).toFixed(1));
 }
-if (chosen.length === 0) {
-  writeFileSync(
-    DOCUMENT,
-    readFileSync(DOCUMENT, 'utf8').replace(TABLE, () => tableOf(rows, load)),
+if (names.length === 0 || process.argv.includes('--write')) {
+  const document = readFileSync(DOCUMENT, 'utf8');
+  const written = document.replace(TABLE, (table) =>
+    names.length === 0 ? tableOf(rows, load) : withRows(table, rows),
   );
+  writeFileSync(DOCUMENT, written);
+}
+
+/** Names of benchmarks, and what follows the first option. */
+function divide(words: readonly string[]): readonly [string[], string[]] {
+  const at = words.findIndex((word) => word.startsWith('-'));
+  return at < 0 ? [[...words], []] : [words.slice(0, at), words.slice(at)];
 }
