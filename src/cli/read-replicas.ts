@@ -5,6 +5,7 @@ import { ranges } from '../collectors/ranges/collector.ts';
 import type { NodeReplicas } from '../collectors/ranges/node-replicas.ts';
 import { readNode, readNodes } from '../collectors/ranges/read-nodes.ts';
 import { type ReplicaDetails, replicaDetails } from '../collectors/ranges/replica-details.ts';
+import { recordOf, tablesOf } from '../collectors/ranges/replica-record.ts';
 import {
   lastTableIdOf,
   lastTableLabel,
@@ -78,7 +79,10 @@ function toReplica(element: ReplicaDetails, names: ReadonlyMap<string, string>):
     last_table: names.get(last) ?? null,
     problems: [...element.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
     is_leaseholder: lease !== undefined && lease.replica.store_id === element.source_store_id,
-    lease_kind: lease === undefined ? null : (LEASE_KINDS[leaseKindOf(lease)] ?? null),
+    lease_kind:
+      lease === undefined
+        ? null
+        : (LEASE_KINDS[leaseKindOf(lease.term ?? 0, lease.epoch ?? 0)] ?? null),
     quiescent: element.quiescent,
     ticking: element.ticking,
     stats: toStats(stats),
@@ -185,7 +189,8 @@ export async function readRanges(
       add(node: NodeReplicas, element: ReplicaDetails): void {
         advance();
         // What a scan sums up is not shown.
-        node.add({ ...element, problems: 0, lease_history: element.lease_history.at(-1) });
+        const replica = { ...element, problems: 0, lease_history: element.lease_history.at(-1) };
+        node.add(recordOf(replica), 0, tablesOf(replica));
         // A server that ignores the parameter lists all ranges.
         if (isWanted(element.desc.range_id)) onReplica(toReplica(element, names));
       },

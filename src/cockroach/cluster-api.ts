@@ -1,7 +1,14 @@
 import { RequestError } from '../http/errors.ts';
 import { addWarning, createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { bufferBody } from '../http/request.ts';
-import { decodeValue, type Infer, object, type ObjectShape, typed } from '../json/index.ts';
+import {
+  decodeValue,
+  type Infer,
+  object,
+  type ObjectShape,
+  type RecordBatch,
+  typed,
+} from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
 import type { ApiSender } from './api-request.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings } from './identity.ts';
@@ -130,7 +137,9 @@ export class ClusterApi {
       /** Index of the URL to begin with, so that no gateway carries every scan. */
       readonly firstUrl: number;
       readonly shape: S;
-      readonly onRange: (range: Infer<S>) => void;
+      readonly onRange?: (range: Infer<S>) => void;
+      /** In its place, many at a time. */
+      readonly onBatch?: (batch: RecordBatch) => void;
       /** Waited for between pages, when no response is being read: a slow consumer holds no request open. */
       readonly onPageEnd?: () => Promise<void>;
     },
@@ -154,6 +163,7 @@ export class ClusterApi {
         element: request.shape,
         envelope: offsetEnvelope,
         onElement: request.onRange,
+        onBatch: request.onBatch,
       });
       limit ||= page.elements;
       await request.onPageEnd?.();

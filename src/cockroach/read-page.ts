@@ -1,6 +1,6 @@
 import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
-import { PageParser, type Infer, type ObjectShape } from '../json/index.ts';
+import { PageParser, type Infer, type ObjectShape, type RecordBatch } from '../json/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
 import type { ApiRequest, ApiSender } from './api-request.ts';
 import { ELEMENT_LIMITS } from './listings.ts';
@@ -17,7 +17,9 @@ export interface PageRequest<S extends ObjectShape, E extends ObjectShape> exten
   readonly element: S;
   readonly envelope: E;
   /** Called with the key in a map. */
-  readonly onElement: (element: Infer<S>, key: string) => void;
+  readonly onElement?: ((element: Infer<S>, key: string) => void) | undefined;
+  /** In its place, for many elements without arrays and maps. */
+  readonly onBatch?: ((batch: RecordBatch) => void) | undefined;
 }
 
 /** Reads one page of a listing, decoded while it arrives. `decodeErrors` gets the number of wrong fields and elements. */
@@ -25,9 +27,10 @@ export function readPage<S extends ObjectShape, E extends ObjectShape>(
   sender: ApiSender,
   decodeErrors: (endpoint: Endpoint, count: number) => void,
   stats: PollStats,
-  { list, isMap = false, element, envelope, onElement, ...request }: PageRequest<S, E>,
+  { list, isMap = false, element, envelope, onElement, onBatch, ...request }: PageRequest<S, E>,
 ) {
-  const parser = new PageParser({ list, isMap, element, envelope, onElement, ...ELEMENT_LIMITS });
+  const form = { list, isMap, element, envelope, onElement, onBatch };
+  const parser = new PageParser({ ...form, ...ELEMENT_LIMITS });
   const { endpoint } = request;
   return sender.send({
     ...request,

@@ -25,12 +25,22 @@ interface Exports {
   readonly readKey: (at: number) => number;
   readonly keyEnd: { readonly value: number };
   readonly readWhole: (at: number, plan: number, record: number) => number;
+  readonly readMany: (
+    at: number,
+    plan: number,
+    record: number,
+    max: number,
+    maxBytes: number,
+  ) => number;
 }
 
 const SCANNER_FILE = path.join(ROOT, 'src/json/scanner.wasm');
 
 /** Why a value could not be read, in the order of scanner/skip.ts. */
 const FAILURES = ['incomplete', 'syntax', 'too deep', 'too many items'] as const;
+
+/** Where `readMany` ended, in the order of scanner/skip.ts. */
+const ENDINGS = ['after', 'incomplete', 'unusual'] as const;
 
 /** RFC 3339 with up to 9 decimals, as Go writes it. */
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)$/;
@@ -157,11 +167,21 @@ export class Scanner {
     return this.failure === 'incomplete' ? 0 : -1;
   }
 
+  /** How many objects the last `readMany` of the scanner has read. */
+  get count(): number {
+    return this.#state(3);
+  }
+
+  /** Where it ended: after an object, at one that is incomplete, or at a value that `read` must look at. */
+  get ending(): (typeof ENDINGS)[number] {
+    return ENDINGS[this.#state(4)] ?? 'unusual';
+  }
+
   get failure(): (typeof FAILURES)[number] {
     return FAILURES[this.#state(0)] ?? 'syntax';
   }
 
-  /** Values of the wrong type in the value that was read last. */
+  /** Values of the wrong type in what was read last. */
   get wrongTypes(): number {
     return this.#state(2);
   }

@@ -3,6 +3,7 @@ export { canScan } from './compiled-scanner.ts';
 export { decodeValue, hashOf } from './decoder.ts';
 export { JsonError } from './json-error.ts';
 export { PageParser } from './page-parser.ts';
+export { type RecordBatch, slotOf, slotsOf } from './record-batch.ts';
 export {
   type AnyShape,
   array,

@@ -1,6 +1,7 @@
 import { sharedScanner, ValueEnd } from './compiled-scanner.ts';
 import { decodeValue } from './decoder.ts';
 import { JsonError } from './json-error.ts';
+import { RecordBatch } from './record-batch.ts';
 import { readerOf, type RecordReader } from './record-reader.ts';
 import { type Infer, type ObjectShape, typed } from './shape.ts';
 
@@ -39,7 +40,9 @@ interface Options<Element extends ObjectShape, Envelope extends ObjectShape> {
    * Called synchronously, in a map with the key. The element and its objects are views, which show the next element later: keep
    * only primitive values, arrays and maps, and use no other decoder meanwhile. What it throws, `write` or `end` throws.
    */
-  readonly onElement: (element: Infer<Element>, key: string) => void;
+  readonly onElement?: ((element: Infer<Element>, key: string) => void) | undefined;
+  /** In its place, for many elements of a list whose shape has no array, map or raw value: called with some of them at a time. */
+  readonly onBatch?: ((batch: RecordBatch) => void) | undefined;
   /** A longer element is skipped and counted; a longer envelope member is an error. */
   readonly maxElementBytes: number;
   /** Open brackets within an element or an envelope member, including its own; likewise. */
@@ -55,6 +58,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
   readonly #form: typeof LIST | typeof MAP;
   readonly #scanner = sharedScanner();
   readonly #element: RecordReader;
+  readonly #batch: RecordBatch | undefined;
   readonly #members: ReadonlyMap<string, RecordReader>;
   readonly #envelope = new Map<string, unknown>();
   #failure: { readonly error: unknown } | undefined;
@@ -66,6 +70,8 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
   #heldBytes = 0;
   #origin = 0;
   #bytesBeforeRetry = 0;
+  /** The address of an element that the window does not have to its end. */
+  #incompleteAt = 0;
   /** An incomplete value that is over the limit is not kept. */
   #dropped: ValueEnd | undefined;
   readonly #counts = {
@@ -84,6 +90,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     this.#options = options;
     this.#form = options.isMap ? MAP : LIST;
     this.#element = readerOf(options.element, false);
+    this.#batch = options.onBatch && new RecordBatch(this.#element);
     const members = Object.entries(options.envelope.fields);
     this.#members = new Map(members.map(([name, shape]) => [name, readerOf(shape, true)]));
   }
@@ -138,6 +145,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     const end = scanner.load([...this.#held, bytes], this.#origin, limits);
     this.#held = [];
     this.#heldBytes = 0;
+    this.#incompleteAt = 0;
     try {
       const rest = this.#advance(end);
       this.#origin = scanner.offsetOf(rest);
@@ -177,7 +185,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
       case 'member':
         return this.#readMember(at);
       case 'element':
-        return this.#readElement(at);
+        return this.#batch === undefined ? this.#readElement(at) : this.#readBatch(at, this.#batch);
       case 'after element':
         if (byte === this.#form.close) return this.#go('after member', at + 1);
         return byte === COMMA ? this.#go(this.#form.first, at + 1) : this.#scanner.failSyntax(at);
@@ -234,6 +242,20 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     return next;
   }
 
+  /** Reads as many elements as it can at once; what is unusual about one is found where it is read alone. */
+  #readBatch(at: number, batch: RecordBatch): number {
+    if (at === this.#incompleteAt) return 0;
+    const scanner = this.#scanner;
+    const end = batch.read(at, this.#options.maxElementBytes);
+    const { count, ending } = scanner;
+    if (ending === 'incomplete') this.#incompleteAt = end;
+    if (count === 0) return ending === 'incomplete' ? 0 : this.#readElement(at);
+    this.#counts.elements += count;
+    this.#counts.wrongTypes += scanner.wrongTypes;
+    this.#options.onBatch?.(batch);
+    return this.#go(ending === 'after' ? 'after element' : 'element', end);
+  }
+
   #readElement(at: number): number {
     const scanner = this.#scanner;
     const isObject = scanner.bytes[at] === OPEN_BRACE;
@@ -244,12 +266,19 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     if (isObject && !isOverLimit) {
       this.#counts.elements++;
       this.#counts.wrongTypes += scanner.wrongTypes;
-      this.#options.onElement(typed(this.#options.element, this.#element.read()), this.#name);
+      this.#handOn();
     } else {
       this.#counts.skipped++;
       this.#counts.limitHit ||= isOverLimit;
     }
     return this.#go('after element', after);
+  }
+
+  #handOn(): void {
+    const { onElement, onBatch, element } = this.#options;
+    onElement?.(typed(element, this.#element.read()), this.#name);
+    this.#batch?.showLast();
+    if (this.#batch !== undefined) onBatch?.(this.#batch);
   }
 
   #readMember(at: number): number {

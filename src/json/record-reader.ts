@@ -8,7 +8,7 @@ const KINDS: readonly AnyShape['kind'][] = [
 ];
 
 /** Where the value of a shape is in a record, which consists of slots of 8 bytes (scanner/read-values.ts). */
-interface KeyLayout {
+export interface KeyLayout {
   readonly shape: Exclude<AnyShape, { readonly kind: 'optional' }>;
   /** Whether null is undefined. */
   readonly isOptional: boolean;
@@ -18,15 +18,16 @@ interface KeyLayout {
   readonly children: readonly (readonly [name: string, layout: KeyLayout])[];
 }
 
-const SLOT_BYTES = 8;
+export const SLOT_BYTES = 8;
 const PLAN_BYTES = 32;
 /** Slots before those of an item of an array, and of an entry of a map. */
 const ITEM_HEAD = 1;
 const ENTRY_HEAD = 2;
 /** The upper half of NaN, which stands for undefined. */
-const NOTHING = 0x7ff80000;
+export const NOTHING = 0x7ff80000;
 
-function layOut(shape: AnyShape, slot = 0, isOptional = false): KeyLayout {
+/** Lays out the record of a shape. */
+export function layOut(shape: AnyShape, slot = 0, isOptional = false): KeyLayout {
   if (shape.kind === 'optional') return layOut(shape.inner, slot, true);
   const layout = { shape, isOptional, slot, slots: 1, children: [] };
   if (shape.kind === 'object') {
@@ -127,6 +128,8 @@ export function readerOf(shape: AnyShape, isCopied: boolean): RecordReader {
 export class RecordReader implements Target {
   readonly plan: number;
   readonly record: number;
+  /** Of a record. */
+  readonly slots: number;
   /** Returns the value. */
   readonly read: () => unknown;
 
@@ -136,6 +139,7 @@ export class RecordReader implements Target {
     const allocate = (): number => scanner.allocate(layout.slots * SLOT_BYTES);
     this.plan = storePlan(scanner, layout, allocate(), allocate());
     this.record = allocate();
+    this.slots = layout.slots;
     this.read = createGetter(scanner, layout, { slot: this.record / SLOT_BYTES }, isCopied);
   }
 }

@@ -81,6 +81,18 @@ const ROWS: readonly (readonly [title: string, given: Partial<Quirks> | Change, 
       },
       /the problems of 12 replicas could not be read/,
     ],
+    ...[1, 'true', [true], { is: true }].map(
+      (unavailable) =>
+        [
+          `a replica has ${JSON.stringify(unavailable)} for a problem`,
+          {
+            ...RANGES,
+            element: (range: Readonly<Record<string, unknown>>) =>
+              range['source_node_id'] === 1 ? { ...range, problems: { unavailable } } : range,
+          },
+          /the problems of 12 replicas could not be read/,
+        ] as const,
+    ),
   ];
 
 async function startCluster(given: Partial<Quirks> | Change) {

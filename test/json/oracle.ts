@@ -144,14 +144,18 @@ function readEntries(
   return new Map(results.filter(([, item]) => item !== WRONG_TYPE));
 }
 
-function readFlags(names: readonly string[], value: object, tally: Tally): number {
+function readFlags(names: readonly string[], value: object, tally: Tally): unknown {
   let mask = 0;
+  let isWrong = false;
   for (const [key, flag] of Object.entries(value)) {
     const index = names.indexOf(key);
     if (flag === true) mask |= 1 << (index < 0 ? names.length : index);
-    else if (flag !== false && flag !== null) tally.wrongTypes++;
+    else if (flag !== false && flag !== null) {
+      tally.wrongTypes++;
+      isWrong ||= index >= 0;
+    }
   }
-  return mask;
+  return isWrong ? WRONG_TYPE : mask;
 }
 
 function readTime(value: unknown): unknown {

@@ -132,7 +132,11 @@ describe('flags', () => {
     ['{"other":true}', 4, 0],
     ['{"other":true,"more":true,"b":true}', 6, 0],
     ['{"a":true,"a":false}', 0, 0],
-    ['{"a":1,"other":"x","b":true}', 2, 2],
+    ['{"other":"x","b":true}', 2, 1],
+    ['{"a":1,"other":"x","b":true}', undefined, 1],
+    ['{"a":"true"}', undefined, 1],
+    ['{"b":true,"a":[true]}', undefined, 1],
+    ['{"a":1,"a":true}', 1, 1],
   ])('%s', (text, mask, wrongTypes) => {
     expect(read(`{"x":${text}}`, shape)).toEqual({ x: mask, wrongTypes });
   });

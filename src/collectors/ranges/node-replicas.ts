@@ -1,20 +1,18 @@
 import { isId } from '../../cockroach/node.ts';
 import { RequestError } from '../../http/errors.ts';
+import type { RecordBatch } from '../../json/index.ts';
 import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
 import { MAX_RANGE_ID } from './range-table.ts';
+import { type RangeTables, SLOT, TableReader } from './replica-record.ts';
 import {
   countProblems,
   CPU_NANOS,
-  type Lease,
   leaseKindOf,
   LOADS,
-  NO_LEASE,
   QUERIES,
   QUERY_RATE_BOUNDS,
-  type Replica,
   ReplicaColumns,
   WRITES,
-  lastTableIdOf,
 } from './replica.ts';
 import type { ScannedNode, StoreTotals } from './scan-result.ts';
 
@@ -47,6 +45,7 @@ export class NodeReplicas {
   /** The node beside the exporter is the one that its first replica names. */
   #isNodeOpen: boolean;
   readonly #stores = new Map<number, ReadStore>();
+  readonly #tables = new TableReader();
   #isDetailed = false;
   readonly #byQueries = QUERY_RATE_BOUNDS.map(() => 0);
   #maxQueries: number | undefined;
@@ -77,10 +76,25 @@ export class NodeReplicas {
     return this.#stores.size;
   }
 
-  /** Adds one element, unless it lacks an id. Throws when the response is not that of the node. */
-  add(replica: Replica): void {
-    const { source_node_id: nodeId, source_store_id: storeId } = replica;
-    const rangeId = replica.desc.range_id;
+  /** Adds elements that were read with `replicaShape`. Throws like `add`. */
+  addBatch(batch: RecordBatch): void {
+    const { numbers, slots } = batch;
+    let { first } = batch;
+    for (let left = batch.count; left > 0; left -= 1) {
+      this.#tables.read(batch, first);
+      this.add(numbers, first, this.#tables);
+      first += slots;
+    }
+  }
+
+  /**
+   * Adds the element whose record begins at a place of `record`, unless it lacks an id. Throws when the response is not that of
+   * the node.
+   */
+  add(record: Float64Array, first: number, tables: RangeTables): void {
+    const nodeId = record[first + SLOT.nodeId];
+    const storeId = record[first + SLOT.storeId];
+    const rangeId = record[first + SLOT.rangeId];
     this.elements += 1;
     if (!isId(nodeId) || !isId(storeId) || !isId(rangeId)) return;
     if (this.#isNodeOpen) this.nodeId = nodeId;
@@ -99,7 +113,7 @@ export class NodeReplicas {
     if (!isFollowing) this.isInOrder = false;
     this.#storeId = storeId;
     if (this.#isRepeated(store, storeId, rangeId)) this.hasRepeated = true;
-    else this.#count(replica, rangeId, storeId, store.totals);
+    else this.#count(record, first, store.totals, tables);
   }
 
   #addStore(storeId: number): ReadStore {
@@ -129,21 +143,22 @@ export class NodeReplicas {
     return false;
   }
 
-  #count(replica: Replica, rangeId: number, storeId: number, totals: StoreTotals): void {
-    const lease = replica.lease_history;
-    const holdsLease = lease?.replica.store_id === storeId;
+  #count(record: Float64Array, first: number, totals: StoreTotals, tables: RangeTables): void {
+    const storeId = record[first + SLOT.storeId] ?? 0;
+    const hasLease = record[first + SLOT.lease] === 1;
+    const holdsLease = hasLease && record[first + SLOT.leaseStoreId] === storeId;
     // Servers send them always, if only as `{}`: what is wrong with a replica without them is not known.
-    if (replica.problems === undefined) this.#withoutProblems += 1;
-    const problems = replica.problems ?? 0;
-    const load = replica.stats;
+    const reported = record[first + SLOT.problems] ?? NaN;
+    if (Number.isNaN(reported)) this.#withoutProblems += 1;
+    const problems = reported || 0;
     totals.replicas += 1;
     if (holdsLease) totals.leases += 1;
-    if (replica.quiescent === true) totals.quiescent += 1;
-    if (replica.ticking === true) totals.ticking += 1;
+    if (record[first + SLOT.quiescent] === 1) totals.quiescent += 1;
+    if (record[first + SLOT.ticking] === 1) totals.ticking += 1;
     if (problems !== 0) countProblems(totals.problems, problems);
-    this.#addLoad(totals, load);
-    const queries = load[QUERIES] || 0;
-    const cpuNanos = load[CPU_NANOS] || 0;
+    this.#addLoad(totals, record, first + SLOT.load);
+    const queries = record[first + SLOT.load + QUERIES] || 0;
+    const cpuNanos = record[first + SLOT.load + CPU_NANOS] || 0;
     if (holdsLease) {
       let bucket = 0;
       while (queries > (QUERY_RATE_BOUNDS[bucket] ?? Infinity)) bucket += 1;
@@ -154,21 +169,21 @@ export class NodeReplicas {
     }
     const { replicas } = this;
     const index = replicas.append();
-    replicas.rangeIds[index] = rangeId;
+    replicas.rangeIds[index] = record[first + SLOT.rangeId] ?? 0;
     replicas.storeIds[index] = storeId;
     replicas.problems[index] = problems;
-    replicas.leases[index] = holdsLease ? leaseKindOf(lease) : NO_LEASE;
-    replicas.sequences[index] = lease === undefined ? 0 : this.#sequenceOf(lease, holdsLease);
-    replicas.tableIndexes[index] = replica.span.start_key ?? 0;
-    replicas.lastTableIds[index] = lastTableIdOf(
-      replica.span.start_key ?? 0,
-      replica.span.end_key ?? 0,
-    );
+    if (hasLease) {
+      const [term, epoch] = [record[first + SLOT.leaseTerm], record[first + SLOT.leaseEpoch]];
+      if (holdsLease) replicas.leases[index] = leaseKindOf(term ?? 0, epoch ?? 0);
+      replicas.sequences[index] = this.#sequenceOf(record, first, holdsLease);
+    }
+    replicas.tableIndexes[index] = tables.tableIndex;
+    replicas.lastTableIds[index] = tables.lastTableId;
     replicas.queries[index] = queries;
-    replicas.writes[index] = load[WRITES] || 0;
+    replicas.writes[index] = record[first + SLOT.load + WRITES] || 0;
     replicas.cpuNanos[index] = cpuNanos;
-    replicas.startKeys[index] = replica.desc.start_key ?? 0;
-    replicas.endKeys[index] = replica.desc.end_key ?? 0;
+    replicas.startKeys[index] = record[first + SLOT.startKey] || 0;
+    replicas.endKeys[index] = record[first + SLOT.endKey] || 0;
   }
 
   /**
@@ -176,15 +191,16 @@ export class NodeReplicas {
    * another shard. Example: node 1 says that node 2 holds the lease with sequence 9; a shard that scans both waits for
    * node 2 to say so, as a change counts where the lease is held.
    */
-  #sequenceOf({ replica, sequence = 0 }: Lease, holdsLease: boolean): number {
-    const holder = replica.node_id ?? 0;
+  #sequenceOf(record: Float64Array, first: number, holdsLease: boolean): number {
+    const sequence = record[first + SLOT.leaseSequence] || 0;
+    const holder = record[first + SLOT.leaseNodeId] || 0;
     const isOurs = holder === this.nodeId || this.#isAssigned(holder);
     return holdsLease || !isOurs ? sequence : 0;
   }
 
-  #addLoad({ load: sums }: StoreTotals, load: Float64Array): void {
+  #addLoad({ load: sums }: StoreTotals, record: Float64Array, first: number): void {
     for (let index = 0; index < LOADS.length; index += 1) {
-      const value = load[index] ?? NaN;
+      const value = record[first + index] ?? NaN;
       if (Number.isNaN(value)) continue;
       sums[index] = (sums[index] ?? 0) + value;
       if (index > WRITES) this.#isDetailed = true;

@@ -7,7 +7,7 @@ import {
 } from '../../cockroach/listings.ts';
 import { failureOf, RequestError } from '../../http/errors.ts';
 import { addWarning } from '../../http/poll-stats.ts';
-import type { Infer, ObjectShape } from '../../json/index.ts';
+import type { Infer, ObjectShape, RecordBatch } from '../../json/index.ts';
 import { type CollectorPoll, mostFrequent } from '../collector.ts';
 import { nameList, NodeReplicas, WrongNodeError } from './node-replicas.ts';
 import { replicaShape } from './replica.ts';
@@ -152,10 +152,11 @@ const NO_PROXY: ReadonlySet<unknown> = new Set([400, 404, 502]);
 
 /** How the elements of a list are read: a command shows more of them than a scan keeps. */
 export interface ElementReader<S extends ObjectShape> {
-  /** The fields of `replicaShape`, some of them in another form. */
   readonly shape: S;
   /** Adds the element to the node, which may throw, and takes over what it needs of it: the element is reused. */
-  readonly add: (node: NodeReplicas, element: Infer<S>) => void;
+  readonly add?: (node: NodeReplicas, element: Infer<S>) => void;
+  /** In its place, for many elements. */
+  readonly addBatch?: (node: NodeReplicas, batch: RecordBatch) => void;
   /** The only ranges to read, which are ready at once; default: all. */
   readonly rangeIds?: readonly number[] | undefined;
   /** Waited for between pages, when no response is being read. */
@@ -165,7 +166,7 @@ export interface ElementReader<S extends ObjectShape> {
 /** How a scan reads them. */
 export const SCAN: ElementReader<typeof replicaShape> = {
   shape: replicaShape,
-  add: (node, replica) => node.add(replica),
+  addBatch: (node, batch) => node.addBatch(batch),
 };
 
 /** One node, and how to read it. */
@@ -204,12 +205,16 @@ export async function readNode<S extends ObjectShape>(
 async function readByRoute<S extends ObjectShape>(
   { api, context, nodeId, firstUrl, isAssigned }: NodeRequest,
   route: RangeRoute,
-  { shape, add, rangeIds, onPageEnd }: ElementReader<S>,
+  { shape, add, addBatch, rangeIds, onPageEnd }: ElementReader<S>,
 ): Promise<NodeReplicas> {
   const name = nameList(nodeId);
   const { page_limit: limit, node_timeout: timeout } = context.options;
   const node = new NodeReplicas(nodeId, route === 'local', isAssigned);
   let pages = 0;
+  const assertSize = (): void => {
+    assertWithin(context, name, 'replicas', node.elements, MAX_NODE_REPLICAS);
+    assertWithin(context, name, 'stores', node.stores, MAX_NODE_STORES);
+  };
   await api.nodeRanges(context, {
     nodeId,
     route,
@@ -218,11 +223,18 @@ async function readByRoute<S extends ObjectShape>(
     rangeIds,
     firstUrl,
     shape,
-    onRange(element) {
-      add(node, element);
-      assertWithin(context, name, 'replicas', node.elements, MAX_NODE_REPLICAS);
-      assertWithin(context, name, 'stores', node.stores, MAX_NODE_STORES);
-    },
+    ...(add && {
+      onRange: (element: Infer<S>) => {
+        add(node, element);
+        assertSize();
+      },
+    }),
+    ...(addBatch && {
+      onBatch: (batch: RecordBatch) => {
+        addBatch(node, batch);
+        assertSize();
+      },
+    }),
     async onPageEnd() {
       pages += 1;
       await onPageEnd?.();

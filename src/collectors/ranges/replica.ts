@@ -60,15 +60,12 @@ export const replicaShape = object({
 /** A replica with the fields of the shape; the decoder reuses the object for the next one. */
 export interface Replica extends Infer<typeof replicaShape> {}
 
-/** The last lease of the range that the replica knows, which may have expired. */
-export type Lease = NonNullable<Replica['lease_history']>;
-
 const EPOCH = LEASE_KINDS.indexOf('epoch');
 const EXPIRATION = LEASE_KINDS.indexOf('expiration');
 const LEADER = LEASE_KINDS.indexOf('leader');
 
-/** Index in LEASE_KINDS. */
-export function leaseKindOf({ term = 0, epoch = 0 }: Lease): number {
+/** Index in LEASE_KINDS; NaN is a number that is not known. */
+export function leaseKindOf(term: number, epoch: number): number {
   if (term > 0) return LEADER;
   return epoch > 0 ? EPOCH : EXPIRATION;
 }
@@ -178,6 +175,8 @@ const ZERO = 0x30;
 const CLUSTER_LIMIT = 2 ** 9;
 const TABLE_LIMIT = 2 ** 28;
 const INDEX_LIMIT = 2 ** 16;
+/** From here on they are of virtual clusters. */
+export const FIRST_VIRTUAL_INDEX: TableIndex = TABLE_LIMIT * INDEX_LIMIT;
 
 /** Reads a pretty key as `/Table/104/1/…`, in virtual cluster 3 `/Tenant/3/Table/104/1/…`. */
 export function tableIndexOf(key: string): TableIndex {
@@ -185,7 +184,8 @@ export function tableIndexOf(key: string): TableIndex {
   return parseTableIndex(bytes, 0, bytes.length);
 }
 
-function parseTableIndex(bytes: Uint8Array, start: number, end: number): TableIndex {
+/** Reads the index of such a key from its bytes. */
+export function parseTableIndex(bytes: Uint8Array, start: number, end: number): TableIndex {
   const idAt = findTableId(bytes, start, end);
   const table = parseTable(bytes, start, end, idAt);
   if (table === 0) return 0;
@@ -197,7 +197,7 @@ function parseTableIndex(bytes: Uint8Array, start: number, end: number): TableIn
  * The last table of a range that ends at this key, as `tableOf` has it; 0 outside of tables. A range that ends at the first
  * key of table 132, `/Table/132`, ends in table 131 or, where there is none, in one before it.
  */
-function parseLastTable(bytes: Uint8Array, start: number, end: number): number {
+export function parseLastTable(bytes: Uint8Array, start: number, end: number): number {
   const idAt = findTableId(bytes, start, end);
   const table = parseTable(bytes, start, end, idAt);
   return table > 0 && wordEnd(bytes, idAt, end) === end ? table - 1 : table;

@@ -87,7 +87,7 @@ export function readNullOrWrong(at: usize, plan: Plan, record: usize): usize {
   return skipScalar(at);
 }
 
-function setWrong(after: usize, plan: Plan, record: usize): usize {
+export function setWrong(after: usize, plan: Plan, record: usize): usize {
   copySlots(record, plan.wrong, plan);
   state.wrongTypes++;
   state.outcome = Outcome.WRONG_TYPE;

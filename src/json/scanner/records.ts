@@ -25,11 +25,13 @@ import {
   readNumeric,
   readRaw,
   readText,
+  setWrong,
   skipShallow,
   skipValue,
 } from './read-values.ts';
 import {
   Byte,
+  Ending,
   fail,
   Failure,
   isBracket,
@@ -67,6 +69,33 @@ export function readWhole(at: usize, plan: Plan, record: usize): usize {
   state.itemsTop = (state.end + SLACK_BYTES - 1) & ~7;
   if (changetype<usize>(plan) != 0) return readValue(at, plan, record);
   return isBracket(load<u8>(at)) ? skipBrackets(at) : skipValue(at);
+}
+
+/**
+ * Reads at most `max` objects of a compact list, of at most `maxBytes` each, into records that follow each other; returns where it
+ * ended. The plan has neither arrays nor maps, whose items the next object would replace.
+ */
+export function readMany(at: usize, plan: Plan, record: usize, max: i32, maxBytes: usize): usize {
+  let wrongTypes = 0;
+  let count = 0;
+  state.ending = Ending.UNUSUAL;
+  while (load<u8>(at) == Byte.OPEN_BRACE) {
+    const after = readWhole(at, plan, record);
+    if (after == 0 && state.failure == Failure.NEED_MORE) state.ending = Ending.INCOMPLETE;
+    if (after == 0 || after - at > maxBytes) break;
+    wrongTypes += state.wrongTypes;
+    record += plan.size;
+    at = after;
+    // A comma and the next object.
+    if (++count == max || load<u16>(at) != 0x7b2c) {
+      state.ending = Ending.AFTER;
+      break;
+    }
+    at++;
+  }
+  state.count = count;
+  state.wrongTypes = wrongTypes;
+  return at;
 }
 
 /** Reads the value at `at` into a record. */
@@ -160,23 +189,31 @@ function readObject(at: usize, plan: Plan, record: usize): usize {
 
 function readFlags(at: usize, plan: Plan, record: usize): usize {
   let mask: u32 = 0;
+  /** The names whose last value is of another type: whether these flags are set is not known. */
+  let wrong: u32 = 0;
+  const wrongBefore = state.wrongTypes;
   at = enter(at);
   while (at != 0 && load<u8>(at) != Byte.CLOSE_BRACE) {
     const key = findKey(at, plan.keys);
     if (changetype<usize>(key) == 0) return 0;
     const byte: i32 = load<u8>(valueStart);
     const isSet = byte == Byte.T;
-    if (!isSet && byte != 0x66 && byte != Byte.N) state.wrongTypes++;
+    const isWrong = !isSet && byte != 0x66 && byte != Byte.N;
+    if (isWrong) state.wrongTypes++;
     if (key.value != 0) {
       const bit: u32 = 1 << (<u32>key.value - 1);
       mask = isSet ? mask | bit : mask & ~bit;
+      wrong = isWrong ? wrong | bit : wrong & ~bit;
     } else if (isSet) {
       mask |= 1 << plan.names;
     }
     at = toNextItem(skipValue(valueStart), Byte.CLOSE_BRACE);
   }
   store<f64>(record + plan.slot, <f64>mask);
-  return leave(at);
+  at = leave(at);
+  if (at == 0 || wrong == 0) return at;
+  state.wrongTypes = wrongBefore;
+  return setWrong(at, plan, record);
 }
 
 /** Reads the last item. Those before the last one in brackets are skipped as bytes. */

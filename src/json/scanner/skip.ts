@@ -19,6 +19,16 @@ export enum Outcome {
   WRONG_TYPE,
 }
 
+/** Where `readMany` ended. In the order of ../compiled-scanner.ts. */
+export enum Ending {
+  /** After an object. */
+  AFTER,
+  /** At an object that is not all there. */
+  INCOMPLETE,
+  /** At a value that is no object, not valid or over a limit. */
+  UNUSUAL,
+}
+
 /** Input and results of a call; ../compiled-scanner.ts reads the first fields. */
 @unmanaged
 class State {
@@ -26,6 +36,9 @@ class State {
   failedAt: usize = 0;
   /** Values of the wrong type. */
   wrongTypes: i32 = 0;
+  /** Objects that `readMany` has read, and why it read no more. */
+  count: i32 = 0;
+  ending: Ending = Ending.AFTER;
   outcome: Outcome = Outcome.VALUE;
   /** The end of the available bytes. */
   end: usize = 0;
@@ -38,7 +51,7 @@ class State {
   itemsTop: usize = 0;
 }
 
-export const state = changetype<State>(memory.data(40, 8));
+export const state = changetype<State>(memory.data(48, 8));
 
 export function fail(failure: Failure, at: usize): usize {
   state.failure = failure;
