@@ -10,9 +10,9 @@ const SRC = path.join(ROOT, 'src');
 const LAYERS: readonly (readonly string[])[] = [
   ['main'],
   ['cli'],
-  ['exporter'],
-  ['web'],
+  ['status'],
   ['findings'],
+  ['exporter'],
   ['polling'],
   ['collectors'],
   ['diagnosis'],
@@ -57,7 +57,7 @@ const IMPORTERS: Readonly<Record<string, string | readonly string[]>> = {
   'cli-truncate': 'cli/output/table.ts',
   commander: 'cli/',
   express: 'web/server/app.ts',
-  marked: 'web/runbooks.ts',
+  marked: 'web/status/runbooks.ts',
   'p-limit': 'http/client.ts',
   pino: 'log.ts',
   'prom-client': 'metrics/exporter-metrics.ts',
@@ -65,7 +65,7 @@ const IMPORTERS: Readonly<Record<string, string | readonly string[]>> = {
   'string-width': 'cli/output/table.ts',
   undici: 'http/',
   valibot: 'config/',
-  yaml: ['alerts/rules-template.ts', 'config/document.ts', 'web/routes.ts'],
+  yaml: ['alerts/rules-template.ts', 'config/document.ts', 'web/status/status-routes.ts'],
 };
 
 interface Import {
@@ -113,6 +113,7 @@ function targetOf(file: string, specifier: string): string {
 }
 
 function layerOf(file: string): string {
+  if (file.startsWith('web/')) return file.startsWith('web/status/') ? 'status' : 'exporter';
   return file.includes('/') ? file.slice(0, file.indexOf('/')) : file.replace(/\.ts$/, '');
 }
 

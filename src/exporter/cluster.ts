@@ -22,6 +22,8 @@ import type { Clock } from '../polling/schedule.ts';
 import type { Api } from '../vocabulary.ts';
 import { type Clients, createClients } from './clients.ts';
 import { measureCluster } from './cluster-metrics.ts';
+import type { PolledCluster, WatchProblem } from './polled-cluster.ts';
+import type { WatchHistory } from './watch-history.ts';
 
 /** All clusters of an exporter share this. */
 export interface ClusterContext {
@@ -40,7 +42,7 @@ export interface ClusterContext {
 type IsChosen = (collector: string) => boolean;
 
 /** One configured cluster: its API clients and a poller for each of its collectors. */
-export class Cluster {
+export class Cluster implements PolledCluster {
   readonly name: string;
   readonly config: ClusterConfig;
   /** False: only /probe polls this cluster. */
@@ -51,17 +53,22 @@ export class Cluster {
   /** Progress of the running (or last) range scan, in nodes. */
   readonly scan = { done: 0, planned: 0 };
   readonly #context: ClusterContext;
+  readonly #watch: WatchHistory;
   #identity: symbol;
   /** Knows the last failure of any poller. */
   readonly #findRemedy: FindRemedy;
   readonly #stop = new AbortController();
   #running: Promise<void> | undefined;
 
-  /** `previous` is the cluster under an older configuration. Rejects when a TLS file cannot be read. */
+  /**
+   * `watch` remembers the problems of clusters of this name, `previous` is the cluster under an older configuration. Rejects when a
+   * TLS file cannot be read.
+   */
   static async create(
     context: ClusterContext,
     config: ClusterConfig,
     shard: Config['shard'],
+    watch: WatchHistory,
     previous?: Cluster,
   ): Promise<Cluster> {
     const { build, clock, random, collectors, fileCheckMs = FILE_CHECK_MS } = context;
@@ -78,7 +85,7 @@ export class Cluster {
       follow: { everyMs: fileCheckMs, log },
       logoutFailed: (err) => log.warn({ err }, 'logout failed; the session expires on the server'),
     });
-    return new Cluster({ ...context, log }, config, shard, clients, previous);
+    return new Cluster({ ...context, log }, config, shard, clients, watch, previous);
   }
 
   private constructor(
@@ -86,12 +93,14 @@ export class Cluster {
     config: ClusterConfig,
     shard: Config['shard'],
     clients: Clients,
+    watch: WatchHistory,
     previous: Cluster | undefined,
   ) {
     this.name = config.name;
     this.config = config;
     this.isPolled = config.poll;
     this.#context = context;
+    this.#watch = watch;
     this.#identity = previous?.identity ?? Symbol(config.name);
     this.#findRemedy = createRemedyFinder(config);
     this.shard = shard;
@@ -110,6 +119,11 @@ export class Cluster {
   /** Another one when another cluster has taken over its addresses. */
   get identity(): symbol {
     return this.#identity;
+  }
+
+  /** What is wrong with watching it now; `nowMs` is the wall clock. */
+  problems(nowMs: number): readonly WatchProblem[] {
+    return this.#watch.read(this, nowMs);
   }
 
   /** Why the current content of its TLS files is not loaded. */
@@ -249,7 +263,10 @@ export class Cluster {
       findRemedy: this.#findRemedy,
       clock,
       random,
-      pollEnded: () => pollEnded?.(this, collector),
+      pollEnded: () => {
+        this.#watch.record(this, clock.wallMs());
+        pollEnded?.(this, collector);
+      },
     };
   }
 

@@ -2,11 +2,14 @@ import { isDeepStrictEqual } from 'node:util';
 import type { Secret } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
 import { Cluster, type ClusterContext } from './cluster.ts';
+import { WatchHistory } from './watch-history.ts';
 
 /** The running clusters; replaced as a whole when the configuration changes. */
 export class Clusters {
   readonly #context: ClusterContext;
   #clusters: ReadonlyMap<string, Cluster> = new Map();
+  /** By the names of clusters: a reload that changes one forgets none of its problems. */
+  readonly #watches = new Map<string, WatchHistory>();
   /** Undefined until clusters run. */
   #shard: Config['shard'] | undefined;
   /** Removed clusters that are still logging out. */
@@ -68,7 +71,9 @@ export class Clusters {
     const names = new Set(clusters.map(({ name }) => name));
     for (const cluster of this.list) {
       if (!next.includes(cluster)) this.#end(cluster);
-      if (!names.has(cluster.name)) this.#context.metrics.forget(cluster.name);
+      if (names.has(cluster.name)) continue;
+      this.#context.metrics.forget(cluster.name);
+      this.#watches.delete(cluster.name);
     }
     this.#clusters = new Map(next.map((cluster) => [cluster.name, cluster]));
     this.#shard = shard;
@@ -80,7 +85,16 @@ export class Clusters {
   async #prepare(config: ClusterConfig, shard: Config['shard'], before: Cluster | undefined) {
     if (before !== undefined && isSameCluster(before.config, config)) return before;
     const isContinued = before !== undefined && isOneCluster(before.config, config);
-    return Cluster.create(this.#context, config, shard, isContinued ? before : undefined);
+    const previous = isContinued ? before : undefined;
+    return Cluster.create(this.#context, config, shard, this.#watchOf(config.name), previous);
+  }
+
+  #watchOf(name: string): WatchHistory {
+    const { log, clock } = this.#context;
+    const watch =
+      this.#watches.get(name) ?? new WatchHistory(log.child({ cluster: name }), clock.monotonicMs);
+    this.#watches.set(name, watch);
+    return watch;
   }
 
   /** Ends all polling and logs out. Clusters that are being created end before they run. */

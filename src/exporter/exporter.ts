@@ -5,10 +5,7 @@ import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
 import { ConfigError, formatIssues } from '../config/issues.ts';
 import { type Config, describeConfig } from '../config/keys-and-flags.ts';
 import type { LoadedConfig } from '../config/load.ts';
-import { History } from '../findings/history.ts';
-import { toFindings } from '../findings/problem.ts';
-import type { CommandForm, Finding, Problem } from '../findings/status.ts';
-import { messageOf, toTime } from '../format.ts';
+import { messageOf, toTimestamp } from '../format.ts';
 import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
 import { ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
@@ -18,9 +15,9 @@ import { createRoutes } from '../web/routes.ts';
 import type { WebServerOptions } from '../web/server/app.ts';
 import { watchWebConfig, type WebConfigWatcher } from '../web/server/web-config-watcher.ts';
 import { startWebServer, type WebServer } from '../web/server/web-server.ts';
-import { PLAIN_FORM } from '../web/status/commands.ts';
 import { Clusters } from './clusters.ts';
-import { logChanges } from './problem-log.ts';
+import type { Companion, Daemon } from './companion.ts';
+import type { WatchProblem } from './polled-cluster.ts';
 
 /** `/-/ready` does not wait longer than this for first polls. */
 const READY_AFTER_MS = 60_000;
@@ -36,8 +33,8 @@ export interface ExporterOptions extends Pick<WebServerOptions, 'log' | 'sockets
   /** Reads the configuration again for a reload; when absent, the running one is applied again. */
   readonly load?: () => Promise<LoadedConfig>;
   readonly clock?: Clock;
-  /** How users run the commands that the status page recommends. */
-  readonly commandForm?: CommandForm;
+  /** Makes what runs beside the daemon: the status page. */
+  readonly companion?: ((daemon: Daemon) => Companion) | undefined;
   /** How often certificates, secrets and the web config file are checked for changes. */
   readonly fileCheckMs?: number;
   readonly random?: () => number;
@@ -68,11 +65,8 @@ export class Exporter {
   readonly #clock: Clock;
   readonly #metrics: ExporterMetrics;
   readonly #webConfig: WebConfigWatcher;
-  readonly #history = new History(
-    () => this.#config,
-    () => this.#clock.monotonicMs(),
-  );
   readonly #clusters: Clusters;
+  readonly #companion: Companion | undefined;
   #server: WebServer | undefined;
   /** The running configuration; its web settings are those of the start. */
   #config: Config;
@@ -113,13 +107,17 @@ export class Exporter {
       metrics: this.#metrics,
       clock,
       random,
-      pollEnded: (cluster, { name }) => {
-        const history = this.#history.ofCluster(cluster.name);
-        const before = history.problems;
-        history.record(cluster, name, clock.wallMs());
-        const log = options.log.child({ cluster: cluster.name });
-        logChanges(log, before, history.problems, clock.wallMs());
-      },
+      pollEnded: (cluster, { name }) => this.#companion?.polled(cluster, name),
+    });
+    this.#companion = options.companion?.({
+      version: build.version,
+      clusters: () => this.#clusters.list,
+      config: () => this.#config,
+      describedConfig: () => describeConfig(this.#config, options.collectors),
+      problems: () => this.#problems(),
+      startedMs: this.#lastReloadMs,
+      wallMs: clock.wallMs,
+      monotonicMs: clock.monotonicMs,
     });
   }
 
@@ -150,29 +148,21 @@ export class Exporter {
   }
 
   async #listen(): Promise<void> {
-    const { config, collectors, build, log, sockets, timeouts, commandForm } = this.#options;
-    const { wallMs, monotonicMs } = this.#clock;
+    const { config, collectors, log, sockets, timeouts } = this.#options;
+    const { monotonicMs } = this.#clock;
     const { web } = config;
     const startedAt = monotonicMs();
     const routes = createRoutes({
       web,
-      version: build.version,
       collectors: collectors.map(({ name }) => name),
       scrape: (isChosen) => this.#scrape(isChosen),
       reload: web.enable_lifecycle ? () => this.reload() : undefined,
       isReady: () => this.#clusters.hasPolled || monotonicMs() - startedAt > READY_AFTER_MS,
-      describedConfig: () => describeConfig(this.#config, collectors),
-      problems: () => this.#problems(),
       clusters: () => this.#clusters.list,
-      history: this.#history,
-      findingSettings: () => this.#config,
-      commandForm: commandForm ?? PLAIN_FORM,
-      startedMs: wallMs(),
-      wallMs,
     });
     this.#server = await startWebServer({
       web,
-      routes,
+      routes: [...routes, ...(this.#companion?.routes ?? [])],
       webConfig: this.#webConfig,
       monotonicMs,
       connectionDropped: this.#metrics.connectionDropped,
@@ -221,10 +211,8 @@ export class Exporter {
     return failures.flatMap(([what, failure]) => (failure ? [[what, failure] as const] : []));
   }
 
-  #problems(): readonly Finding[] {
-    const nowMs = this.#clock.wallMs();
-    const problems = this.#failures().map(([what, failure]) => toProblem(what, failure));
-    return toFindings(problems, () => nowMs, nowMs);
+  #problems(): readonly WatchProblem[] {
+    return this.#failures().map(([what, failure]) => toProblem(what, failure));
   }
 
   async #reload(): Promise<ReloadOutcome> {
@@ -259,11 +247,11 @@ export class Exporter {
     const loaded = load === undefined ? { config, warnings: [] } : await load();
     const changed = loaded.config;
     await this.#clusters.apply(changed);
-    this.#history.keep(new Set(changed.clusters.map(({ name }) => name)));
     for (const cluster of this.#clusters.list) cluster.retryLogin();
     const { web, log: running } = config;
     const logging = { ...changed.log, format: running.format };
     this.#config = { ...changed, web, log: logging, config: config.config };
+    this.#companion?.reloaded(new Set(changed.clusters.map(({ name }) => name)));
     log.level = changed.log.level;
     log.info({ clusters: changed.clusters.length }, 'configuration reloaded');
     if (loaded.warnings.length > 0) log.warn(formatIssues(loaded.warnings));
@@ -294,7 +282,7 @@ function describePending(running: Config, loaded: Config): string | undefined {
     : `settings take effect at the next start: ${changed.join(', ')}`;
 }
 
-function toProblem(what: string, { error, sinceMs }: LoadFailure): Problem {
+function toProblem(what: string, { error, sinceMs }: LoadFailure): WatchProblem {
   const [first = '', ...more] = messageOf(error).split('\n');
   const others = more.length === 0 ? '' : ` (and ${more.length} more)`;
   return {
@@ -303,6 +291,6 @@ function toProblem(what: string, { error, sinceMs }: LoadFailure): Problem {
     alert: 'CrdbConfigReloadFailed',
     text: `${what.charAt(0).toUpperCase()}${what.slice(1)}: ${first}${others}.`,
     next: 'Correct the file and reload, or restart where that is needed; `crdb-exporter check` prints every error.',
-    since: toTime(sinceMs),
+    since: toTimestamp(sinceMs) ?? '',
   };
 }

@@ -1,6 +1,8 @@
-import type { Finding } from '../findings/status.ts';
 import { formatDuration } from '../format.ts';
 import type { Log } from '../log.ts';
+import type { WatchProblem } from './polled-cluster.ts';
+
+type LoggedProblem = Pick<WatchProblem, 'key' | 'affects' | 'cause' | 'text' | 'next' | 'since'>;
 
 /**
  * Logs the start and the end of each problem of watching a cluster, by the problems before and after a poll. Example:
@@ -8,8 +10,8 @@ import type { Log } from '../log.ts';
  */
 export function logChanges(
   log: Log,
-  before: readonly Finding[],
-  after: readonly Finding[],
+  before: readonly LoggedProblem[],
+  after: readonly LoggedProblem[],
   nowMs: number,
 ): void {
   const [earlier, later] = [before, after].map(

@@ -2,6 +2,7 @@ import type { FindingSettings } from '../alerts/alert-settings.ts';
 import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
+import type { PolledCluster } from '../exporter/polled-cluster.ts';
 import { toTimestamp } from '../format.ts';
 import { WallClockSteps } from '../wall-clock.ts';
 import { type CertificateLives, followCertificates } from './certificate-lives.ts';
@@ -9,10 +10,8 @@ import { ReplicaTrends } from './dead-nodes.ts';
 import { DepartureHistory } from './departures.ts';
 import { judge } from './judge.ts';
 import { remember } from './last-known.ts';
-import type { Memory, PolledCluster } from './observation.ts';
+import type { Memory } from './observation.ts';
 import { observe } from './observe.ts';
-import { pollWarnings } from './polls.ts';
-import { toFindings } from './problem.ts';
 import {
   readLateRecords,
   readSqlLoad,
@@ -106,7 +105,6 @@ export class ClusterHistory {
       healthyMs,
       nowMs,
       thresholds: this.#settings().thresholds,
-      previous: past.problems,
       scanProblems: scans.problems(),
       hiddenSessions: contradictions < MIN_CONTRADICTIONS ? undefined : hiddenSessions,
       trends: this.#past.trends.read(nowMs),
@@ -115,7 +113,7 @@ export class ClusterHistory {
     return judge(observation, sinceMs);
   }
 
-  /** The problems after the last poll, with those that are only logged. */
+  /** The problems after the last poll. */
   get problems(): readonly Finding[] {
     return this.#past.problems;
   }
@@ -142,8 +140,7 @@ export class ClusterHistory {
     const reading = this.#judge(cluster, nowMs, sinceMs);
     const { state, findings } = reading;
     this.#past.lastSeen = remember(this.#past.lastSeen, collector, reading);
-    const warnings = toFindings(pollWarnings(cluster.pollers), sinceMs, nowMs);
-    this.#past.problems = [...findings, ...warnings];
+    this.#past.problems = findings;
     if (state === 'healthy') this.#past.healthyMs = nowMs;
     const { firstPolls } = this.#past;
     if (!firstPolls.has(collector)) firstPolls.set(collector, nowMs);

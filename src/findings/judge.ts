@@ -1,6 +1,7 @@
 import { nodes } from '../collectors/nodes/collector.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
+import type { CollectorState } from '../exporter/polled-cluster.ts';
 import { formatAgo } from '../format.ts';
 import { assistantProblems } from './assistant.ts';
 import { findMisdatedRecords, findWrongTime } from './check-clocks.ts';
@@ -13,13 +14,11 @@ import { runChecks } from './check.ts';
 import { describeLastKnown, isClusterDown, lastKnownLosses } from './last-known.ts';
 import { nodeProblems } from './node-problems.ts';
 import type { Observation } from './observation.ts';
-import { pollProblems, urlProblems } from './polls.ts';
 import { isProblem, toFindings } from './problem.ts';
-import { queryProblems } from './query-problems.ts';
 import { rangeProblems } from './range-problems.ts';
 import { missingSessions, sessionProblems } from './session-problems.ts';
 import { leadToDisks } from './slow-disks.ts';
-import type { ClusterReading, ClusterView, CollectorState, Problem } from './status.ts';
+import type { ClusterReading, ClusterView, Problem } from './status.ts';
 
 /** The state of the cluster and what is wrong; `sinceMs` is when this exporter first saw the state or problem of a key. */
 export function judge(observation: Observation, sinceMs: (key: string) => number): ClusterReading {
@@ -64,7 +63,7 @@ function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): b
 
 /** The problems of a cluster and of watching it. */
 function findProblems(observation: Observation): readonly Problem[] {
-  const { view, nowMs, thresholds, dead, network, previous, hiddenSessions } = observation;
+  const { view, nowMs, thresholds, dead, network, hiddenSessions } = observation;
   const { losses } = observation.lastSeen;
   const isBlind = isClusterDown(view.apis);
   const sourceOf = (collector: string) => view.collectors.find(({ name }) => name === collector);
@@ -73,7 +72,11 @@ function findProblems(observation: Observation): readonly Problem[] {
     if (source === undefined || !source.isOld) return problems;
     return problems.map((problem) => toOld(problem, source, isBlind, nowMs));
   };
-  const lastSeen = view.lastKnown && describeLastKnown(view.lastKnown, nowMs);
+  const lastSeen = view.lastKnown === undefined ? '' : describeLastKnown(view.lastKnown, nowMs);
+  const watched = observation.watchProblems.map(({ downApi, text, ...problem }) => ({
+    ...problem,
+    text: downApi === 'cluster' ? `${text}${lastSeen}` : text,
+  }));
   const [ofNodes = [], ofConnections = [], ofRanges = [], ofSessions = []] = [
     [...NODE_CHECKS, ...CLUSTER_CHECKS],
     NETWORK_CHECKS,
@@ -89,11 +92,7 @@ function findProblems(observation: Observation): readonly Problem[] {
   // With a wrong Date all records may look old.
   const isMisdated = (id: number): boolean => wrongTime?.about === 'nodes' || misdated.has(id);
   return [
-    ...pollProblems(view, previous, lastSeen),
-    // URLs that all fail have a problem in the failed polls.
-    ...(isBlind ? [] : urlProblems(observation.urls, view, previous)),
-    // Where no statement gets a response, that is the problem of the poll.
-    ...(sourceOf('sql')?.state === 'failing' ? [] : queryProblems(view.queries ?? [], view.name)),
+    ...watched,
     ...(hiddenSessions === undefined ? [] : [hiddenSessions]),
     ...(view.nodes && view.ranges ? observation.scanProblems : []),
     // Of one severity causes are listed before their effects: nodes that are down, then a partition, then slow nodes.

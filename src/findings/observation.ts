@@ -1,37 +1,15 @@
 import type { Thresholds } from '../alerts/alert-settings.ts';
-import type { CollectorResult, CollectorWith } from '../collectors/collector.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import type { JobsStatus } from '../collectors/nodes/job-status.ts';
 import type { RangesResult } from '../collectors/ranges/scan-result.ts';
 import type { SessionsResult } from '../collectors/sessions/collector.ts';
-import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import type { UrlState } from '../http/client.ts';
-import type { Poller } from '../polling/poller.ts';
-import type { Api } from '../vocabulary.ts';
+import type { WatchProblem } from '../exporter/polled-cluster.ts';
 import type { CertificateLives } from './certificate-lives.ts';
 import type { Departures } from './departures.ts';
 import type { SqlLoad } from './rates.ts';
 import type { NetworkEvidence } from './reachability.ts';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';
-import type { ClusterView, LastKnownStatus, Problem, UrlStatus } from './status.ts';
-
-/** A configured cluster with the results of its polls. */
-export interface PolledCluster {
-  readonly name: string;
-  readonly config: ClusterConfig;
-  /** False: only /probe polls it. */
-  readonly isPolled: boolean;
-  /** Another one when another cluster took over the addresses. */
-  readonly identity: symbol;
-  readonly pollers: readonly Poller[];
-  readonly upstreams: (api: Api) => readonly UrlState[];
-  /** The last result of a collector; undefined while it is too old to be shown. */
-  result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
-  /** The last result of a collector, however old. */
-  lastResult<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
-  /** Undefined before the first poll. */
-  isUp(api: Api): boolean | undefined;
-}
+import type { ClusterView, LastKnownStatus, Problem } from './status.ts';
 
 /** What polls that succeeded have found, however long ago. */
 export interface LastSeen extends LastKnownStatus {
@@ -41,8 +19,6 @@ export interface LastSeen extends LastKnownStatus {
 
 /** What is remembered of the earlier polls of a cluster. */
 export interface Memory {
-  /** The problems after the last poll. */
-  readonly previous: readonly Problem[];
   /** The problem that ranges are read wrongly, by the scans before. */
   readonly scanProblems: readonly Problem[];
   /** The problem that the user sees no sessions of others. */
@@ -87,5 +63,6 @@ export interface Observation extends Memory {
   readonly ranges: RangesResult | undefined;
   readonly sessions: SessionsResult | undefined;
   readonly dead: DeadEvidence;
-  readonly urls: readonly UrlStatus[];
+  /** The problems of watching the cluster. */
+  readonly watchProblems: readonly WatchProblem[];
 }

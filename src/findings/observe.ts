@@ -6,25 +6,20 @@ import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import { sql } from '../collectors/sql/collector.ts';
 import { tables } from '../collectors/tables/collector.ts';
+import { readApis, readCollector } from '../exporter/poll-problems.ts';
+import type { PolledCluster } from '../exporter/polled-cluster.ts';
+import { readQueries } from '../exporter/query-problems.ts';
 import { readAssistant } from './assistant.ts';
 import { findRetired } from './dead-nodes.ts';
 import { readLastKnown } from './last-known.ts';
 import { addFigures } from './node-figures.ts';
 import { isDown, readNodes } from './node-problems.ts';
-import type { Memory, Observation, PolledCluster } from './observation.ts';
-import { readCollector, readUrls } from './polls.ts';
-import { readQueries } from './query-problems.ts';
+import type { Memory, Observation } from './observation.ts';
 import { readRanges } from './range-status.ts';
 import { readNetwork, readReachability } from './reachability.ts';
 import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
 import { checkScan, countsOf } from './scan-check.ts';
 import { readSessions } from './session-problems.ts';
-
-/** Which APIs are polled, and whether they are up. */
-function readApis(cluster: PolledCluster): Observation['view']['apis'] {
-  const apis = new Set(cluster.pollers.map(({ collector }) => collector.api));
-  return Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) }));
-}
 
 /** Reads the results of the last polls. */
 export function observe(
@@ -34,7 +29,6 @@ export function observe(
   const { name, isPolled, pollers } = cluster;
   const apis = readApis(cluster);
   const collectors = pollers.map(readCollector);
-  const urls = readUrls(cluster);
   const listed = cluster.result(nodes);
   const { nodes: list = [], lastBackupSeconds = 0 } = listed ?? {};
   const scan = cluster.result(ranges);
@@ -85,7 +79,7 @@ export function observe(
     ranges: scan,
     sessions: tallies,
     dead,
-    urls,
+    watchProblems: cluster.problems(nowMs),
   };
 }
 

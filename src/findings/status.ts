@@ -1,8 +1,6 @@
 import type { AlertName } from '../alerts/alerts.ts';
-import type { QueryRow } from '../collectors/sql/query-rows.ts';
-import type { RequestDiagnosis } from '../diagnosis/diagnosis.ts';
-import type { PollFailure } from '../polling/outcome.ts';
-import type { Api, FailureReason, Limit, Severity } from '../vocabulary.ts';
+import type { CollectorState, QueryState, WatchProblem } from '../exporter/polled-cluster.ts';
+import type { Api, FailureReason, Severity } from '../vocabulary.ts';
 import type { NodesStatus } from './node-status.ts';
 import type { SqlLoad } from './rates.ts';
 
@@ -84,35 +82,22 @@ interface Seen {
   readonly seenAt: string;
 }
 
-/** A problem or a notable condition, as log, page, JSON and commands show it. */
-export interface Problem {
-  /** The key stays the same for as long as the problem lasts. */
-  readonly key: string;
+/** A problem or a notable condition, as page, JSON and commands show it. */
+export interface Problem extends Omit<WatchProblem, 'about' | 'since' | 'downApi'> {
   /** The part of the cluster that has the problem, or the exporter that reads it. */
   readonly about: 'nodes' | 'ranges' | 'sessions' | 'jobs' | 'assistant' | 'exporter';
-  /** The alert with the same condition, whose severity it has. */
-  readonly alert?: AlertName | undefined;
-  /** The severity without an alert, or that of a second alert with the same name. */
-  readonly level?: Severity | undefined;
   /** The problem is only information until it has lasted so long: a node may drain for an hour. */
   readonly normalSeconds?: number | undefined;
   /** The alert has one more condition, which is not known here: the problem stays information. */
   readonly alertKnowsMore?: true | undefined;
   /** The key of the same condition in a milder form. Only one of both is shown: this one as soon as it is no information. */
   readonly worsens?: string | undefined;
-  readonly text: string;
-  /** The next step; commands are in backquotes. */
-  readonly next: string;
   /** Where the data itself has the start of the problem. */
   readonly since?: string | undefined;
   /** The ranges that the text names. */
   readonly rangeIds?: readonly number[] | undefined;
   /** The nodes at which it was found. */
   readonly nodeIds?: readonly number[] | undefined;
-  /** Why polls fail. */
-  readonly cause?: PollFailure | undefined;
-  /** The collectors whose polls it concerns: such a problem is logged when it begins and when it ends. */
-  readonly affects?: readonly string[] | undefined;
 }
 
 /** A problem with its severity and start; page and JSON add links, as far as they are configured, and name no cause. */
@@ -319,16 +304,6 @@ export interface AssistantStatus {
   readonly statusSince: string | undefined;
 }
 
-/** A configured URL of an API. */
-export interface UrlStatus {
-  readonly api: Api;
-  readonly name: string;
-  /** False while its circuit breaker is open. */
-  readonly isUsed: boolean;
-  /** Why it is not used, as far as it is known. */
-  readonly failure: RequestDiagnosis | undefined;
-}
-
 /** Why a poll or a query failed, as page and JSON show it. */
 export interface ShownError {
   readonly reason: FailureReason;
@@ -342,48 +317,7 @@ export interface QueryStatus extends Omit<QueryState, 'failure' | 'hasRows'> {
   readonly error: ShownError | undefined;
 }
 
-/** A query of the user by its last run. */
-export interface QueryState {
-  readonly name: string;
-  readonly state: 'waiting' | 'ok' | 'failing';
-  readonly lastSuccessAt: string | undefined;
-  /** Of the last run. */
-  readonly durationSeconds: number | undefined;
-  /** The rows of a last run that succeeded, of which `rows` has the first ones. */
-  readonly rowCount: number | undefined;
-  readonly rows: readonly QueryRow[] | undefined;
-  readonly failure: PollFailure | undefined;
-  /** Whether rows are exported, also those of an earlier run. */
-  readonly hasRows: boolean;
-}
-
 /** A collector as page and JSON show it. */
 export interface CollectorStatus extends Omit<CollectorState, 'failure' | 'isOld'> {
   readonly error: ShownError | undefined;
-}
-
-/** A collector of a cluster by its poller. */
-export interface CollectorState {
-  /** The last poll failed and has found nothing; a scan that could not read most nodes has found which nodes those are. */
-  readonly isOld: boolean;
-  readonly name: string;
-  readonly api: Api;
-  readonly state: 'waiting' | 'ok' | 'failing';
-  readonly isPolling: boolean;
-  /** False when all data is too old to be shown. */
-  readonly hasData: boolean;
-  /** The poll that found the data failed: of ranges, when most nodes were not read, it is which nodes those are. */
-  readonly isPartial?: true | undefined;
-  readonly lastSuccessAt: string | undefined;
-  /** When the next poll begins; absent while one is running, and where only /probe polls. */
-  readonly nextPollAt: string | undefined;
-  /** Effective interval; longer than the configured one when polls take long. */
-  readonly intervalSeconds: number;
-  readonly configuredIntervalSeconds: number;
-  readonly durationSeconds: number | undefined;
-  readonly items: number | undefined;
-  readonly bytes: number | undefined;
-  readonly series: number;
-  readonly limits: readonly Limit[];
-  readonly failure: PollFailure | undefined;
 }

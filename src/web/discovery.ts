@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
 import { livenessOf, REACHABLE } from '../cockroach/node.ts';
 import { nodeInfoLabels, nodes } from '../collectors/nodes/collector.ts';
-import type { PolledCluster } from '../findings/observation.ts';
+import type { PolledCluster } from '../exporter/polled-cluster.ts';
 import {
   readParameters,
   type Route,

@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { PolledCluster } from '../findings/observation.ts';
+import type { PolledCluster } from '../exporter/polled-cluster.ts';
 import type { RenderedFamily } from '../metrics/exposition.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
 import { renderFamilies } from '../metrics/snapshot.ts';

@@ -17,16 +17,15 @@ import {
 import { check, found, levels, metrics, NOW_MS, store } from './found.ts';
 
 const SRC = path.join(import.meta.dirname, '..', '..', 'src');
-const FINDINGS = path.join(SRC, 'findings');
+const FOLDERS = ['exporter', 'findings'].map((folder) => path.join(SRC, folder));
 
 describe('each alert', () => {
   test('is named by what makes its finding, or stands in the list of those that the page does not evaluate', () => {
-    const files = [
-      path.join(SRC, 'exporter', 'exporter.ts'),
-      ...readdirSync(FINDINGS)
+    const files = FOLDERS.flatMap((folder) =>
+      readdirSync(folder)
         .filter((file) => file !== 'not-evaluated.ts')
-        .map((file) => path.join(FINDINGS, file)),
-    ];
+        .map((file) => path.join(folder, file)),
+    );
     const source = files.map((file) => readFileSync(file, 'utf8')).join('\n');
     const named = ALERT_NAMES.filter((alert) => source.includes(`'${alert}'`));
     expect([...named, ...NOT_EVALUATED].toSorted()).toEqual(ALERT_NAMES.toSorted());

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS } from '../../src/alerts/alert-settings.ts';
+import { type FoundProblem, readUrls, urlProblems } from '../../src/exporter/poll-problems.ts';
+import type { PolledCluster } from '../../src/exporter/polled-cluster.ts';
 import { CLUSTER_CHECKS } from '../../src/findings/check-cluster.ts';
 import { PARTITION } from '../../src/findings/check-network.ts';
 import { NODE_CHECKS } from '../../src/findings/check-nodes.ts';
 import { RANGE_CHECKS } from '../../src/findings/check-ranges.ts';
 import { SESSION_CHECKS } from '../../src/findings/check-sessions.ts';
 import { ClusterHistory } from '../../src/findings/history.ts';
-import type { PolledCluster } from '../../src/findings/observation.ts';
-import { readUrls, urlProblems } from '../../src/findings/polls.ts';
-import type { Problem } from '../../src/findings/status.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import type { Api } from '../../src/vocabulary.ts';
 import {
@@ -116,7 +115,7 @@ test('without the name of the user an empty list is reported, and few sessions o
 
 test('a URL that fails is reported while another one works', async () => {
   const config = await clusterConfig('Watcher');
-  let problems: readonly Problem[] = [];
+  let problems: readonly FoundProblem[] = [];
   const lastFailure = new RequestError('network', 'sessions at b: connect ECONNREFUSED');
   const states = (a: 'closed' | 'open' | 'half_open', b: 'closed' | 'open' | 'half_open') => {
     const urls = [

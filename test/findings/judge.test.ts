@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CloudResult } from '../../src/collectors/cloud/collector.ts';
+import type { PolledCluster } from '../../src/exporter/polled-cluster.ts';
 import { judge } from '../../src/findings/judge.ts';
-import type { PolledCluster } from '../../src/findings/observation.ts';
 import { scannedNode } from '../collectors/ranges/cluster.ts';
 import {
   node,

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ClusterScan } from '../../src/collectors/ranges/scan-result.ts';
+import type { PolledCluster } from '../../src/exporter/polled-cluster.ts';
 import { judge } from '../../src/findings/judge.ts';
-import type { PolledCluster } from '../../src/findings/observation.ts';
 import {
   node,
   nodesResult,

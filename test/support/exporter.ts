@@ -7,6 +7,7 @@ import type { Config } from '../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { Exporter } from '../../src/exporter/exporter.ts';
 import { createLog } from '../../src/log.ts';
+import { createStatus } from '../../src/web/status/status-routes.ts';
 import { type ParsedSample, parseExposition } from '../metrics/parse-exposition.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -69,6 +70,7 @@ export async function startTestExporter(options: TestExporterOptions): Promise<T
     build: BUILD,
     log,
     random: () => 0,
+    companion: (daemon) => createStatus(daemon, { log }),
     ...options.app,
   });
   const [url = ''] = app.addresses;

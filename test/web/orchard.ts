@@ -10,6 +10,7 @@ import { Exporter, type ExporterOptions } from '../../src/exporter/exporter.ts';
 import { createLog } from '../../src/log.ts';
 import { counter, type Family, gauge } from '../../src/metrics/family.ts';
 import type { SampleSet } from '../../src/metrics/sample-set.ts';
+import { createStatus } from '../../src/web/status/status-routes.ts';
 import { makeFolder } from '../config/folder.ts';
 import { fetchPath, type RequestOptions } from './fetch-path.ts';
 
@@ -136,12 +137,14 @@ export async function startOrchard(options: OrchardOptions = {}): Promise<Orchar
     env: options.env ?? {},
     collectors,
   });
+  const log = createLog({ level: 'debug', format: 'logfmt', destination });
   const app = await Exporter.start({
     config,
     collectors,
     build: BUILD,
-    log: createLog({ level: 'debug', format: 'logfmt', destination }),
+    log,
     random: () => 0,
+    companion: (daemon) => createStatus(daemon, { log }),
     fileCheckMs: 10,
     ...options.app,
   });

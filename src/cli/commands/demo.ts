@@ -17,6 +17,7 @@ import { loadConfig } from '../../config/load.ts';
 import type { Exporter } from '../../exporter/exporter.ts';
 import { messageOf } from '../../format.ts';
 import { createLog } from '../../log.ts';
+import { createStatus } from '../../web/status/status-routes.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { DEMO_QUERIES } from '../demo-queries.ts';
 import { readCommandForm } from '../process/command-form.ts';
@@ -69,7 +70,12 @@ async function demo(
   await using folder = await writeConfig(simulator);
   const flags = { 'config.file': folder.file };
   const commandForm = readCommandForm({ collectors: COLLECTORS, flags, env: process.env }, config);
-  const exporter = await runExporter({ config, build, log, commandForm });
+  const exporter = await runExporter({
+    config,
+    build,
+    log,
+    companion: (daemon) => createStatus(daemon, { log, commandForm }),
+  });
   process.stdout.write(describeDemo(exporter, simulator));
   await stopped;
   await exporter.stop();

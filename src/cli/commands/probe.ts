@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import { COLLECTORS } from '../../collectors/index.ts';
 import { Cluster } from '../../exporter/cluster.ts';
+import { WatchHistory } from '../../exporter/watch-history.ts';
 import { createLog } from '../../log.ts';
 import { ExporterMetrics } from '../../metrics/exporter-metrics.ts';
 import { joinExposition } from '../../metrics/exposition.ts';
@@ -39,6 +40,8 @@ async function probe(
   const config = await loadCommandConfig(command, context);
   const { build } = context;
   const clusterConfig = { ...chooseCluster(config, name), poll: false };
+  // Failures of collectors are reported below.
+  const log = createLog({ level: verbose ? 'debug' : 'error', format: 'logfmt', destination: 2 });
   const cluster = await Cluster.create(
     {
       collectors: COLLECTORS,
@@ -46,11 +49,11 @@ async function probe(
       build,
       clock: SYSTEM_CLOCK,
       random: Math.random,
-      // Failures of collectors are reported below.
-      log: createLog({ level: verbose ? 'debug' : 'error', format: 'logfmt', destination: 2 }),
+      log,
     },
     clusterConfig,
     config.shard,
+    new WatchHistory(log, SYSTEM_CLOCK.monotonicMs),
   );
   const timeouts = Object.values(clusterConfig.collectors).map(({ timeout }) => timeout);
   return runCancellable(async (signal) => {

@@ -9,6 +9,7 @@ import { findFile } from '../../config/sources.ts';
 import { Exporter, type ExporterOptions } from '../../exporter/exporter.ts';
 import { createLog, type Log } from '../../log.ts';
 import { sourceStack } from '../../source-stack.ts';
+import { createStatus } from '../../web/status/status-routes.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../command.ts';
 import { readCommandForm } from '../process/command-form.ts';
 import { untilStopSignal } from '../process/signals.ts';
@@ -58,6 +59,7 @@ async function serve(sources: ConfigSources, build: Build): Promise<void> {
     );
   }
   const systemd = createSystemdNotifier(env, log);
+  const commandForm = readCommandForm(sources, config);
   const exporter = await runExporter({
     config,
     build,
@@ -65,7 +67,7 @@ async function serve(sources: ConfigSources, build: Build): Promise<void> {
     load,
     sockets,
     droppedLogLines: () => droppedLogLines,
-    commandForm: readCommandForm(sources, config),
+    companion: (daemon) => createStatus(daemon, { log, commandForm }),
   });
   hangups.started(exporter);
   const file = config.config.auto_reload ? findFile(sources) : undefined;

@@ -1,9 +1,9 @@
 import { crc32 } from 'node:zlib';
 import type { FindingSettings } from '../../alerts/alert-settings.ts';
+import { formatAdvice } from '../../exporter/poll-problems.ts';
+import type { PolledCluster } from '../../exporter/polled-cluster.ts';
 import type { History } from '../../findings/history.ts';
 import { NOT_EVALUATED } from '../../findings/not-evaluated.ts';
-import type { PolledCluster } from '../../findings/observation.ts';
-import { formatAdvice } from '../../findings/polls.ts';
 import { bySeverity, linkFinding } from '../../findings/problem.ts';
 import type {
   ClusterStatus,

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../../src/alerts/alert-settings.ts';
+import { pollProblems } from '../../../src/exporter/poll-problems.ts';
+import type { CollectorState } from '../../../src/exporter/polled-cluster.ts';
 import { nodeProblems, readNodes } from '../../../src/findings/node-problems.ts';
-import { pollProblems } from '../../../src/findings/polls.ts';
 import { toFindings } from '../../../src/findings/problem.ts';
 import { rangeProblems } from '../../../src/findings/range-problems.ts';
 import {
@@ -9,7 +10,7 @@ import {
   readSessions,
   sessionProblems,
 } from '../../../src/findings/session-problems.ts';
-import type { CollectorState, Problem, RangesStatus } from '../../../src/findings/status.ts';
+import type { Problem, RangesStatus } from '../../../src/findings/status.ts';
 import { RequestError } from '../../../src/http/errors.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../../src/vocabulary.ts';
 import { expectGolden } from '../../support/golden.ts';
@@ -35,7 +36,8 @@ function failing(name: string, reason: FailureReason, more: Partial<CollectorSta
 /** The problems of polls while these APIs are down. */
 function polled(collectors: readonly CollectorState[], ...down: readonly Api[]) {
   const apis = down.map((api) => ({ api, isUp: false }));
-  return pollProblems({ name: 'shop', collectors, apis }, []);
+  const found = pollProblems({ name: 'shop', collectors, apis }, []);
+  return found.map(({ downApi: _downApi, ...problem }) => problem);
 }
 
 /** So many ranges with each problem, of which so many are listed. */

@@ -12,11 +12,14 @@ import { sessions, type SessionsResult } from '../../../src/collectors/sessions/
 import { createTally, type SessionTally } from '../../../src/collectors/sessions/session.ts';
 import type { ClusterConfig } from '../../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import type { Memory, Observation, PolledCluster } from '../../../src/findings/observation.ts';
+import type { CollectorState, PolledCluster } from '../../../src/exporter/polled-cluster.ts';
+import { WatchHistory } from '../../../src/exporter/watch-history.ts';
+import type { Memory, Observation } from '../../../src/findings/observation.ts';
 import { observe } from '../../../src/findings/observe.ts';
 import type { DeadEvidence } from '../../../src/findings/safe-to-stop.ts';
-import type { CollectorState, RangesStatus } from '../../../src/findings/status.ts';
+import type { RangesStatus } from '../../../src/findings/status.ts';
 import { RequestError } from '../../../src/http/errors.ts';
+import { createLog } from '../../../src/log.ts';
 import type { Poller } from '../../../src/polling/poller.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { preparePoller } from '../../polling/prepare-poller.ts';
@@ -220,7 +223,8 @@ export function polledCluster({
   identity = SHOP,
 }: Polled): PolledCluster {
   const byName = new Map<string, CollectorResult>(Object.entries(results));
-  return {
+  const watch = new WatchHistory(SILENT, () => 0);
+  const cluster: PolledCluster = {
     name: 'shop',
     isPolled,
     identity,
@@ -236,11 +240,18 @@ export function polledCluster({
     },
     lastResult: () => undefined,
     isUp: () => isUp,
+    problems: (nowMs) => watch.read(cluster, nowMs),
   };
+  return cluster;
 }
 
+const SILENT = createLog({
+  level: 'error',
+  format: 'logfmt',
+  destination: { write: () => undefined },
+});
+
 const NOTHING: Memory = {
-  previous: [],
   scanProblems: [],
   hiddenSessions: undefined,
   writeStalls: new Map(),

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
-import { pollProblems, pollWarnings, readCollector } from '../../src/findings/polls.ts';
-import type { Problem } from '../../src/findings/status.ts';
+import {
+  type FoundProblem,
+  pollProblems,
+  pollWarnings,
+  readCollector,
+} from '../../src/exporter/poll-problems.ts';
 import { BreakerOpenError } from '../../src/http/client.ts';
 import { RequestError } from '../../src/http/errors.ts';
 import { addWarning } from '../../src/http/poll-stats.ts';
@@ -32,15 +36,15 @@ function unexplained(endpoint: Endpoint, message: string, code?: string): PollFa
 /** The problems of collectors by name, with their last failures. */
 function failing(
   failures: Readonly<Record<string, PollFailure | undefined>>,
-  previous: readonly Problem[] = [],
-): readonly Problem[] {
+  previous: readonly FoundProblem[] = [],
+): readonly FoundProblem[] {
   const collectors = Object.entries(failures).map(([name, failed]) =>
     collectorState(name, { api: name === 'cloud' ? 'cloud' : 'cluster', failure: failed }),
   );
   return pollProblems({ name: 'shop', collectors, apis: [] }, previous);
 }
 
-function summarize(problems: readonly Problem[]): readonly string[] {
+function summarize(problems: readonly FoundProblem[]): readonly string[] {
   return problems.map(({ cause, affects }) => `${cause?.error.reason}: ${affects?.join()}`);
 }
 
@@ -111,7 +115,7 @@ test('a poll that fails at one URL after the other has one problem, until it fai
     at('b', 'network', 'nothing listens'),
     at('b', 'tls', 'TLS'),
   ];
-  let previous: readonly Problem[] = [];
+  let previous: readonly FoundProblem[] = [];
   const keys = failures.map((failed) => {
     previous = failing({ nodes: failed, users: failed }, previous);
     expect(previous).toHaveLength(1);

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
-import { ROOT } from '../build.ts';
-import { type Route, sendPage, sendText } from './respond.ts';
-import { frame, Html, html, type PageLinks, type PageOrigin } from './status/page/html.ts';
+import { ROOT } from '../../build.ts';
+import { type Route, sendPage, sendText } from '../respond.ts';
+import { frame, Html, html, type PageLinks, type PageOrigin } from './page/html.ts';
 
 const FOLDER = path.join(ROOT, 'docs/runbooks');
 /** The name of the list of all runbooks. */

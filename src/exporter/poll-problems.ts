@@ -13,9 +13,31 @@ import { warningText } from '../http/poll-stats.ts';
 import type { PollFailure } from '../polling/outcome.ts';
 import type { Poller } from '../polling/poller.ts';
 import { type Api, APIS } from '../vocabulary.ts';
-import type { PolledCluster } from './observation.ts';
-import type { ClusterView, CollectorState, Problem, UrlStatus } from './status.ts';
+import type { CollectorState, PolledCluster, UrlStatus, WatchProblem } from './polled-cluster.ts';
 
+/** A problem without its start. */
+export type FoundProblem = Omit<WatchProblem, 'since'>;
+
+/** An API that is polled; undefined before its first poll. */
+export interface ApiState {
+  readonly api: Api;
+  readonly isUp: boolean | undefined;
+}
+
+/** What the problems of polls follow from. */
+interface Polls {
+  readonly name: string;
+  readonly collectors: readonly CollectorState[];
+  readonly apis: readonly ApiState[];
+}
+
+/** Which APIs are polled, and whether they are up. */
+export function readApis(cluster: Pick<PolledCluster, 'pollers' | 'isUp'>): readonly ApiState[] {
+  const apis = new Set(cluster.pollers.map(({ collector }) => collector.api));
+  return Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) }));
+}
+
+/** The state of a collector by its poller. */
 export function readCollector(poller: Poller): CollectorState {
   const { collector, outcome, isPolling } = poller;
   const { last, failure } = outcome;
@@ -51,20 +73,17 @@ export function formatAdvice(remedy: string | undefined, cluster: string): strin
 
 /**
  * Problems of the polls of a cluster: failures, one for each cause, slow polls, and limits. `previous` are the problems
- * after the last poll, `lastSeen` sentences about the cluster before its API was down.
+ * after the last poll.
  */
 export function pollProblems(
-  { name, collectors, apis }: Pick<ClusterView, 'name' | 'collectors' | 'apis'>,
-  previous: readonly Problem[],
-  lastSeen = '',
-): readonly Problem[] {
+  { name, collectors, apis }: Polls,
+  previous: readonly FoundProblem[],
+): readonly FoundProblem[] {
   const down = apis.flatMap(({ api, isUp }) => (isUp === false ? [api] : []));
   const failures = groupByCause(collectors, previous, down);
   const main = down.map((api) => failures.find(([first]) => first?.api === api));
   return [
-    ...failures.flatMap((failing) =>
-      describeFailure(failing, name, main.includes(failing), lastSeen),
-    ),
+    ...failures.flatMap((failing) => describeFailure(failing, name, main.includes(failing))),
     ...collectors.filter(({ failure }) => failure === undefined).flatMap(describeLimits),
   ];
 }
@@ -77,7 +96,7 @@ export function pollProblems(
  */
 function groupByCause(
   collectors: readonly CollectorState[],
-  previous: readonly Problem[],
+  previous: readonly FoundProblem[],
   down: readonly Api[],
 ): readonly (readonly FailingCollector[])[] {
   const before = previous.flatMap(({ key, cause, affects = [] }) =>
@@ -147,8 +166,7 @@ function describeFailure(
   failing: readonly FailingCollector[],
   cluster: string,
   isApiDown: boolean,
-  lastSeen: string,
-): readonly Problem[] {
+): readonly FoundProblem[] {
   const [first] = failing;
   if (first === undefined) return [];
   const { api, failure: cause } = first;
@@ -173,8 +191,8 @@ function describeFailure(
   const shown = isPartial ? 'only part of the data is shown' : 'older data is shown';
   const data = hasData ? shown : 'there is no current data';
   const cloudDown = `The Cloud API is failing: ${message}.`;
-  const clusterDown = `The exporter cannot see the cluster: its API is failing: ${message}.${lastSeen}`;
-  const problem: Problem = {
+  const clusterDown = `The exporter cannot see the cluster: its API is failing: ${message}.`;
+  const problem: FoundProblem = {
     key: first.key,
     about: 'exporter',
     alert: isRejected ? 'CrdbAccessRejected' : usualAlert,
@@ -188,6 +206,7 @@ function describeFailure(
       : advice,
     cause,
     affects,
+    downApi: isApiDown ? api : undefined,
   };
   return [problem];
 }
@@ -199,7 +218,7 @@ function describeNextLogin({ nextLoginMs }: RequestError): string {
 }
 
 /** The warnings of the last polls, for the log: what they mean for users has problems of its own. */
-export function pollWarnings(pollers: readonly Poller[]): readonly Problem[] {
+export function pollWarnings(pollers: readonly Poller[]): readonly FoundProblem[] {
   return pollers.flatMap(({ collector: { name }, outcome: { warnings = [] } }) =>
     Array.from(warnings, ([key, warning]) => ({
       key: `${name}: ${key}`,
@@ -230,9 +249,9 @@ export function readUrls({
 /** The URLs that fail while others work, so that no poll does. When none works, the list stays as it was. */
 export function urlProblems(
   urls: readonly UrlStatus[],
-  { name: cluster, collectors }: Pick<ClusterView, 'name' | 'collectors'>,
-  previous: readonly Problem[],
-): readonly Problem[] {
+  { name: cluster, collectors }: Pick<Polls, 'name' | 'collectors'>,
+  previous: readonly FoundProblem[],
+): readonly FoundProblem[] {
   return [...Map.groupBy(urls, ({ api }) => api)].flatMap(([api, all]) => {
     const isOneUsed = all.some(({ isUsed }) => isUsed);
     return all.flatMap(({ name, failure }) => {
@@ -258,12 +277,12 @@ const MAX_STRETCH = 3;
 const SHARDED = 'ranges';
 
 /** Problems of a collector whose polls succeed: those that failed say why themselves. */
-function describeLimits({ name, limits, ...poll }: CollectorState): readonly Problem[] {
+function describeLimits({ name, limits, ...poll }: CollectorState): readonly FoundProblem[] {
   const { intervalSeconds, configuredIntervalSeconds, durationSeconds = 0 } = poll;
   const isStretched = intervalSeconds > MAX_STRETCH * configuredIntervalSeconds;
   const isSlow = isStretched || durationSeconds > MAX_DUTY * intervalSeconds;
   const interval = formatDuration(intervalSeconds);
-  const slow: Problem = {
+  const slow: FoundProblem = {
     key: `slow ${name}`,
     about: 'exporter',
     text: isStretched
@@ -271,7 +290,7 @@ function describeLimits({ name, limits, ...poll }: CollectorState): readonly Pro
       : `A poll of ${name} takes ${formatDuration(durationSeconds)} of its interval of ${interval}.`,
     next: `The data is older. Configure a longer interval, ${name === SHARDED ? 'or divide the nodes among shards' : 'and check the nodes for overload'}.`,
   };
-  const limited: Problem = {
+  const limited: FoundProblem = {
     key: `limit ${name}`,
     about: 'exporter',
     alert: 'CrdbExporterLimitHit',

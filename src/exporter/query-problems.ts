@@ -4,8 +4,8 @@ import { collectorOptions } from '../config/collector-schema.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { diagnose } from '../diagnosis/diagnosis.ts';
 import { toTime } from '../format.ts';
-import { formatAdvice } from './polls.ts';
-import type { Problem, QueryState } from './status.ts';
+import { type FoundProblem, formatAdvice } from './poll-problems.ts';
+import type { QueryState } from './polled-cluster.ts';
 
 /** Rows of a query that page and JSON show; /metrics has all. */
 const MAX_SHOWN_ROWS = 20;
@@ -38,7 +38,10 @@ export function readQueries(
 }
 
 /** One problem for each failing query. */
-export function queryProblems(queries: readonly QueryState[], cluster: string): readonly Problem[] {
+export function queryProblems(
+  queries: readonly QueryState[],
+  cluster: string,
+): readonly FoundProblem[] {
   return queries.flatMap(({ name, hasRows, failure }) => {
     if (failure === undefined) return [];
     const rows = hasRows ? 'rows of an earlier one are exported' : 'no rows are exported';

@@ -1,0 +1,30 @@
+import type { Config } from '../config/keys-and-flags.ts';
+import type { Route } from '../web/respond.ts';
+import type { PolledCluster, WatchProblem } from './polled-cluster.ts';
+
+/** What runs beside the daemon and reads what it observes, as the status page does. A daemon runs without one. */
+export interface Companion {
+  /** Paths that the web server serves beside those of the daemon. */
+  readonly routes: readonly Route[];
+  /** Called when a poll of a collector has ended or was skipped, but not of a cluster that was stopped. */
+  polled(cluster: PolledCluster, collector: string): void;
+  /** Called after a reload, with the names of the clusters that are configured now. */
+  reloaded(names: ReadonlySet<string>): void;
+}
+
+/** What a companion may read of the running daemon. */
+export interface Daemon {
+  readonly version: string;
+  /** The clusters of the running configuration. */
+  readonly clusters: () => readonly PolledCluster[];
+  /** The running configuration. */
+  readonly config: () => Config;
+  /** The running configuration as it may be shown: without secrets. */
+  readonly describedConfig: () => unknown;
+  /** The problems of the exporter itself, for every cluster. */
+  readonly problems: () => readonly WatchProblem[];
+  /** Wall clock at the start, ms. */
+  readonly startedMs: number;
+  readonly wallMs: () => number;
+  readonly monotonicMs: () => number;
+}
