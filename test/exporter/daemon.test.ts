@@ -43,9 +43,9 @@ describe('the daemon without a status page', () => {
       sessions: 0,
       insecure: true,
     });
-    await exporter.until(() =>
-      /level=info msg="recovered after [^"]*(?:is|are) failing/.test(exporter.log()),
-    );
+    const recovered = /level=info msg="recovered after [^"]*(?:is|are) failing/;
+    await exporter.until(() => recovered.test(exporter.log()));
+    expect(exporter.log()).toMatch(recovered);
   });
 
   test('serves TLS', async () => {
