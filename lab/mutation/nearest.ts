@@ -7,23 +7,60 @@ const MAX_SECONDS = 10;
 /** Slower ones wait for something, rather than try much. */
 const MAX_SECONDS_OF_ONE = 3;
 const MAX_FILES = 24;
+/** What the other tests may take until the first failure among them is noticed. */
+const GROUP_SECONDS = 30;
+
+/** A test file; `steps` is the number of imports from it to a file, Infinity where none leads there. */
+interface Ranked {
+  readonly test: string;
+  readonly steps: number;
+  readonly seconds: number;
+}
 
 /** The tests, with the seconds that each takes, whose imports lead to a file in the fewest steps; its own folder's are a step nearer. */
 export function nearestTests(file: string, tests: ReadonlyMap<string, number>): readonly string[] {
-  const folder = path.dirname(file).replace(/^src/, 'test');
-  const ranked = Array.from(tests, ([test, seconds]) => {
-    const steps = countSteps(test, file) - Number(test.startsWith(folder));
-    return { test, steps, seconds };
-  }).toSorted((a, b) => a.steps - b.steps || a.seconds - b.seconds);
   const nearest: string[] = [];
   let left = MAX_SECONDS;
-  for (const { test, steps, seconds } of ranked) {
+  for (const { test, steps, seconds } of rank(file, tests)) {
     if (steps === Infinity || seconds > Math.min(left, MAX_SECONDS_OF_ONE)) continue;
     if (nearest.length === MAX_FILES) break;
     left -= seconds;
     nearest.push(test);
   }
   return nearest;
+}
+
+/** All other tests in groups of half a minute: first those whose imports lead to the file, and of these the nearest and fastest. */
+export function otherTests(
+  file: string,
+  tests: ReadonlyMap<string, number>,
+): readonly (readonly string[])[] {
+  const near = nearestTests(file, tests);
+  const groups: string[][] = [];
+  let left = 0;
+  for (const { test, seconds } of rank(file, tests)) {
+    if (near.includes(test)) continue;
+    if (left <= 0) {
+      groups.push([]);
+      left = GROUP_SECONDS;
+    }
+    left -= seconds;
+    groups.at(-1)?.push(test);
+  }
+  return groups;
+}
+
+function rank(file: string, tests: ReadonlyMap<string, number>): readonly Ranked[] {
+  const folder = path.dirname(file).replace(/^src/, 'test');
+  return Array.from(tests, ([test, seconds]) => {
+    const steps = countSteps(test, file) - Number(test.startsWith(folder));
+    return { test, steps, seconds };
+  }).toSorted((a, b) => byNumber(a.steps, b.steps) || a.seconds - b.seconds);
+}
+
+/** Infinity equals itself. */
+function byNumber(a: number, b: number): number {
+  return a === b ? 0 : a - b;
 }
 
 function countSteps(from: string, to: string): number {

@@ -19,7 +19,7 @@ import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
 import { createRandom } from '../../simulator/random.ts';
 import { listMutants, type Mutant } from './mutants.ts';
-import { nearestTests } from './nearest.ts';
+import { nearestTests, otherTests } from './nearest.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
 const WORKERS = 2;
@@ -169,9 +169,11 @@ async function work(copy: Copy): Promise<void> {
 /** Tests what survived the nearest tests with all others. */
 async function workOnSurvivors(copy: Copy): Promise<void> {
   for (const mutant of later) {
-    const near = nearestTests(mutant.file, seconds);
-    const others = tests.filter((test) => !near.includes(test));
-    print(mutant, await findKiller(copy, mutant, others));
+    let killer: string | undefined;
+    for (const others of otherTests(mutant.file, seconds)) {
+      killer ??= await findKiller(copy, mutant, others);
+    }
+    print(mutant, killer);
   }
 }
 
