@@ -1,4 +1,4 @@
-// `npm run lab -- mutation [--count 60] [--seed N] [--only src/http] [--near]`: makes one small change at a time in copies of the
+// `npm run lab -- mutation [--count 60] [--seed N] [--only src/http] [--near] [--costs FILE]`: makes one small change at a time in copies of the
 // project and runs the tests there. Ends with 1 when more than a tenth of the mutants survive without a reason in survivors.yml.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -18,6 +18,8 @@ import path from 'node:path';
 import { parseArgs } from 'node:util';
 import { parse } from 'yaml';
 import { createRandom } from '../../simulator/random.ts';
+import type { Cost } from '../../test/support/costs.ts';
+import { measureSlowness } from '../../test/support/slowness.ts';
 import { listMutants, type Mutant } from './mutants.ts';
 import { nearestTests, otherTests } from './nearest.ts';
 
@@ -27,12 +29,14 @@ const WORKERS = 2;
 const NEAREST = 5;
 /** The first failure decides. */
 const UNTIL_FAILED = ['--bail=1'];
-/** Near tests are short. */
-const FAST = [...UNTIL_FAILED, '--no-isolate', '--testTimeout=12000', '--hookTimeout=12000'];
+/** Near tests are short, on a machine that does nothing else. */
+const NEAR_MS = 12_000;
 /** How often the tests that failed without a mutant are run again: a busy machine makes some fail. */
 const BASELINE_RERUNS = 2;
 /** Tests that take this much longer than without a mutant do not end. */
 const [SLOWER, GRACE_SECONDS] = [4, 30];
+/** What a test takes that the file of costs does not name. */
+const NEW_SECONDS = 30;
 const NOT_COPIED = ['.git', 'node_modules', 'dist', 'coverage'];
 /** What is slow, or cannot see a change in src. */
 const LEFT_OUT =
@@ -72,6 +76,8 @@ const { values: options } = parseArgs({
     only: { type: 'string', default: 'src' },
     /** What survives the nearest tests is not run against all others. */
     near: { type: 'boolean', default: false },
+    /** What `TEST_COSTS=FILE npm test` has written, so that all tests need not run first. */
+    costs: { type: 'string' },
   },
 });
 const count = Number(options.count);
@@ -94,7 +100,8 @@ console.log(
   `seed ${options.seed}: ${count} of ${mutants.length} mutants, ${tests.length} test files`,
 );
 const copies = Array.from({ length: WORKERS }, (_, index) => createCopy(String(index)));
-await measureBaseline();
+if (options.costs === undefined) await measureBaseline();
+else readCosts(options.costs);
 const queue = mutants.values();
 const survivors: Mutant[] = [];
 await Promise.all(copies.map(work));
@@ -149,6 +156,15 @@ async function measureBaseline(): Promise<void> {
   console.log(`all tests pass; they take ${Math.round(usualSeconds(tests))} s`);
 }
 
+/** Takes the times of a former run; a test that is new since then comes last. */
+function readCosts(file: string): void {
+  for (const test of tests) seconds.set(test, NEW_SECONDS);
+  for (const line of readFileSync(file, 'utf8').trim().split('\n')) {
+    const cost: Cost = JSON.parse(line);
+    if (seconds.has(cost.file)) seconds.set(cost.file, cost.wallSeconds);
+  }
+}
+
 /** Tests mutants with the nearest tests until enough of them were taken; keeps those that survive. */
 async function work(copy: Copy): Promise<void> {
   for (const mutant of queue) {
@@ -157,13 +173,19 @@ async function work(copy: Copy): Promise<void> {
     else if (results.taken < count) {
       results.taken += 1;
       const near = nearestTests(mutant.file, seconds);
+      const flags = fast();
       const killer =
-        (await findKiller(copy, mutant, near.slice(0, NEAREST), FAST)) ??
-        (await findKiller(copy, mutant, near.slice(NEAREST), FAST));
+        (await findKiller(copy, mutant, near.slice(0, NEAREST), flags)) ??
+        (await findKiller(copy, mutant, near.slice(NEAREST), flags));
       if (killer === undefined) survivors.push(mutant);
       else print(mutant, killer);
     }
   }
+}
+
+function fast(): readonly string[] {
+  const ms = Math.ceil(NEAR_MS * measureSlowness());
+  return [...UNTIL_FAILED, '--no-isolate', `--testTimeout=${ms}`, `--hookTimeout=${ms}`];
 }
 
 /** Tests what survived the nearest tests with all others. */
@@ -231,7 +253,7 @@ async function runTests(
   rmSync(report, { force: true });
   const flags = ['--project=together', '--maxWorkers=1', '--reporter=json', ...more];
   const args = ['run', ...flags, `--outputFile=${report}`, ...files];
-  const limitMs = 1000 * (GRACE_SECONDS + SLOWER * usualSeconds(files));
+  const limitMs = 1000 * (GRACE_SECONDS + SLOWER * usualSeconds(files)) * measureSlowness();
   const status = await run('vitest', args, { ...copy, limitMs });
   if (status === null || !existsSync(report)) return files;
   const { testResults }: Report = JSON.parse(readFileSync(report, 'utf8'));
