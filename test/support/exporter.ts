@@ -24,7 +24,7 @@ export interface TestExporter extends AsyncDisposable {
     headers?: Labels,
   ): Promise<{ status: number; text: string; headers: Headers }>;
   scrape(query?: string): Promise<Scrape>;
-  /** Scrapes until `isThere` holds; a test that waits in vain ends by its own time limit. */
+  /** Scrapes until `isThere` holds. A test ends by its own time limit before that of this wait, which frees what it has started. */
   until(isThere: (scrape: Scrape) => boolean): Promise<Scrape>;
   stop(): Promise<void>;
 }
@@ -54,6 +54,7 @@ const BUILD = { version: '0.0.0', revision: 'test', nodeVersion: 'v24.0.0', plat
 /** The first pause between two scrapes, which doubles up to the longest: each scrape costs milliseconds of CPU. */
 const FIRST_PAUSE_MS = 20;
 const MAX_PAUSE_MS = 100;
+const MAX_WAIT_MS = 300_000;
 const MAX_AGE_SECONDS = 600;
 
 export async function startTestExporter(options: TestExporterOptions): Promise<TestExporter> {
@@ -91,11 +92,15 @@ export async function startTestExporter(options: TestExporterOptions): Promise<T
     get,
     scrape,
     async until(isThere) {
-      for (let pauseMs = FIRST_PAUSE_MS; ; pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS)) {
+      const latestMs = performance.now() + MAX_WAIT_MS;
+      let pauseMs = FIRST_PAUSE_MS;
+      while (performance.now() < latestMs) {
         const seen = await scrape();
         if (isThere(seen)) return seen;
         await new Promise((resolve) => setTimeout(resolve, pauseMs));
+        pauseMs = Math.min(2 * pauseMs, MAX_PAUSE_MS);
       }
+      throw new Error(`no scrape within ${MAX_WAIT_MS / 1000} s: ${isThere.toString()}`);
     },
     stop: () => app.stop(),
     [Symbol.asyncDispose]: () => app.stop(),

@@ -98,13 +98,21 @@ export async function startPrometheus(
   };
 }
 
-/** Repeats `attempt` until it gives something; a test that waits in vain ends by its own time limit. */
-export async function eventually<T>(attempt: () => Promise<T | undefined>): Promise<T> {
-  for (;;) {
+/** Longer than a test may take, so that its time limit is what fails: what it has started ends then, too. */
+const WAIT_SECONDS = 300;
+
+/** Repeats `attempt` until it gives something, for this time at most. */
+export async function eventually<T>(
+  attempt: () => Promise<T | undefined>,
+  limitSeconds = WAIT_SECONDS,
+): Promise<T> {
+  const latestMs = performance.now() + 1000 * limitSeconds;
+  while (performance.now() < latestMs) {
     const result = await attempt();
     if (result !== undefined) return result;
     await pause();
   }
+  throw new Error(`not within ${limitSeconds} s: ${attempt.toString()}`);
 }
 
 async function answers(url: string): Promise<boolean> {
