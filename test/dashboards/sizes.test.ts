@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { hasProgram } from '../support/programs.ts';
+import { measureSlowness } from '../support/slowness.ts';
 import { emptyWithoutReason, type FilledPanel, queryPanels } from './cluster-panels.ts';
 
 const MAX_SERIES = 100;
@@ -11,10 +12,12 @@ describe.skipIf(!hasProgram('prometheus'))(`the panels of a cluster of ${NODES} 
   let panels: readonly FilledPanel[];
 
   beforeAll(async () => {
+    // An interval has time for the polls of so many nodes.
+    const pace = Math.floor(measureSlowness());
     panels = await queryPanels({
       size: { nodes: NODES, ranges: 300, sessions: 300, scenario: 'calm' },
-      intervalSeconds: 3,
-      seconds: 6,
+      intervalSeconds: 3 * pace,
+      seconds: 6 * pace,
     });
   }, 600_000);
 

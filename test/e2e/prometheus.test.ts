@@ -9,6 +9,7 @@ import { clusterYaml, startTestExporter, type TestExporter } from '../support/ex
 import { serve, type TestServer } from '../support/http-server.ts';
 import { hasProgram } from '../support/programs.ts';
 import { eventually, type Prometheus, startPrometheus } from '../support/prometheus.ts';
+import { measureSlowness } from '../support/slowness.ts';
 
 function simulate(dialect: 'real' | 'documented'): Promise<Simulator> {
   return startSimulator({ dialect, nodes: 5, ranges: 200, frozen: true, metricKeys: 'useful' });
@@ -39,7 +40,9 @@ function scrapeConfig(targets: Readonly<Record<string, string>>): string {
     ([job, host]) => `  - job_name: ${job}
     static_configs: [{ targets: ["${host}"] }]`,
   );
-  return `global: { scrape_interval: 1s, scrape_timeout: 1s }\nscrape_configs:\n${jobs.join('\n')}\n`;
+  // What failed to be scraped last is not there any more.
+  const seconds = Math.floor(measureSlowness());
+  return `global: { scrape_interval: ${seconds}s, scrape_timeout: ${seconds}s }\nscrape_configs:\n${jobs.join('\n')}\n`;
 }
 
 /** The values of a query by one label. */

@@ -63,7 +63,9 @@ rate_limit: { interval: 10ms, burst: 100 }
     });
     const byJob = Object.fromEntries(up.map(({ labels, value }) => [labels['job'], value]));
     expect(byJob).toEqual({ good: 1, no_password: 0, no_certificate: 0, no_ca: 0 });
-    expect(await prometheus.query('crdb_apples_bytes{tree="tree 7"}')).toHaveLength(1);
+    expect(
+      await prometheus.query('last_over_time(crdb_apples_bytes{tree="tree 7"}[5m])'),
+    ).toHaveLength(1);
     const targets = await prometheus.api<{
       readonly activeTargets: readonly {
         readonly scrapePool: string;

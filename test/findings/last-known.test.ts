@@ -2,17 +2,18 @@ import { expect, test } from 'vitest';
 import type { Quirks } from '../../simulator/index.ts';
 import { openScene, type Scene } from '../browser/scenes.ts';
 import { withCollectors } from '../support/exporter.ts';
+import { measureSlowness } from '../support/slowness.ts';
 import { readCluster } from '../web/status/read-status.ts';
 import { openWithLostRange, simulatorOf } from './worlds.ts';
 
-const PATIENCE = { timeout: 40_000 };
-
-/** A cluster of nine nodes whose data expires soon. */
+/** A cluster of nine nodes whose data expires soon, but not between two polls. */
 function openShortLived(quirks: Partial<Quirks> = {}): Promise<Scene> {
+  const pace = Math.floor(measureSlowness());
+  const times = { timeout: 2 * pace, max_age: 4 * pace };
   return openScene({
     clusters: { demo: { nodes: 9, faultyNodes: false, frozen: true, quirks } },
-    intervalSeconds: 1,
-    adapt: (config) => withCollectors(config, (each) => ({ ...each, timeout: 2, max_age: 4 })),
+    intervalSeconds: pace,
+    adapt: (config) => withCollectors(config, (each) => ({ ...each, ...times })),
   });
 }
 
@@ -27,7 +28,7 @@ async function loseTwoNodes(scene: Scene): Promise<void> {
     const isListed = ranges?.oldest.some(({ rangeId }) => rangeId === 6);
     return [nodes?.byStatus['unavailable'], isListed, ranges?.nodes.failed];
   };
-  await expect.poll(seen, PATIENCE).toEqual([2, true, 0]);
+  await expect.poll(seen).toEqual([2, true, 0]);
   // A scan during which they went down sees half of it.
   let last: readonly unknown[] = [];
   const isSettled = async () => {
@@ -39,7 +40,7 @@ async function loseTwoNodes(scene: Scene): Promise<void> {
     last = [at, unavailable];
     return unavailable === lastUnavailable;
   };
-  await expect.poll(isSettled, PATIENCE).toBe(true);
+  await expect.poll(isSettled).toBe(true);
 }
 
 /** More nodes go down between two scans, until liveness has no quorum. */
@@ -47,7 +48,7 @@ async function loseLiveness(scene: Scene): Promise<void> {
   const { world } = simulatorOf(scene);
   const isScanning = async () =>
     (await readCluster(scene)).collectors.find(({ name }) => name === 'ranges')?.isPolling;
-  await expect.poll(isScanning, PATIENCE).toBe(false);
+  await expect.poll(isScanning).toBe(false);
   const holders = world.state.ranges.get(2)?.replicas ?? [];
   for (const { nodeId } of holders.filter((each) => each.nodeId !== 1).slice(0, 3)) {
     world.killNode(nodeId);
@@ -61,7 +62,7 @@ async function pageOf({ exporter }: Scene): Promise<string> {
 
 test(
   'what was last seen is all that is left of a cluster without its system ranges',
-  { timeout: 180_000 },
+  { timeout: 600_000 },
   async () => {
     await using scene = await openShortLived();
     const simulator = simulatorOf(scene);
@@ -120,12 +121,12 @@ test(
       intervalSeconds: 0.5,
       adapt: (config) => withCollectors(config, (each) => ({ ...each, timeout: 1 })),
     });
-    await expect.poll(async () => (await readCluster(restarted)).state, PATIENCE).toBe('unknown');
+    await expect.poll(async () => (await readCluster(restarted)).state).toBe('unknown');
     expect((await readCluster(restarted)).lastKnown).toBeUndefined();
 
     for (let id = 1; id <= 9; id += 1) simulator.world.reviveNode(id);
     const isSeen = async () => (await readCluster(scene)).nodes?.byStatus['live'];
-    await expect.poll(isSeen, PATIENCE).toBe(9);
+    await expect.poll(isSeen).toBe(9);
     expect((await readCluster(scene)).lastKnown).toBeUndefined();
     expect(await pageOf(scene)).not.toContain('last known');
   },
@@ -133,7 +134,7 @@ test(
 
 test(
   'of what was last seen the system ranges come first, by name',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     await using scene = await openShortLived({ systemRangesLost: 'works' });
     const simulator = simulatorOf(scene);
@@ -143,11 +144,11 @@ test(
       (await readCluster(scene)).ranges?.oldest.some(
         ({ rangeId, problem }) => rangeId === 2 && problem === 'unavailable',
       );
-    await expect.poll(isListed, PATIENCE).toBe(true);
+    await expect.poll(isListed).toBe(true);
     simulator.setQuirk('systemRangesLost', 'hang');
     const text = async () => (await readCluster(scene)).findings[0]?.text;
     await expect
-      .poll(text, PATIENCE)
+      .poll(text)
       .toMatch(
         / Last seen .* had no quorum, system ranges among them: r2 \(system: node liveness\)\.$/,
       );
@@ -160,17 +161,17 @@ test(
 
 test(
   'ranges that were lost are not forgotten while another node is not read',
-  { timeout: 120_000 },
+  { timeout: 300_000 },
   async () => {
     await using scene = await openWithLostRange();
     const lost = async () =>
       (await readCluster(scene)).findings.find(({ alert }) => alert === 'CrdbRangesLost');
     const text = async () => (await lost())?.text;
-    await expect.poll(text, PATIENCE).toMatch(/^1 range without a live replica/);
+    await expect.poll(text).toMatch(/^1 range without a live replica/);
     const { key, since } = (await lost()) ?? {};
     simulatorOf(scene).fault({ kind: 'status', status: 500, node: 5 });
     await expect
-      .poll(text, PATIENCE)
+      .poll(text)
       .toMatch(
         /^Not known now, last known .* ago: 1 range without a live replica.* was on node 4\./,
       );
@@ -180,8 +181,8 @@ test(
     const { text: page } = await scene.exporter.get('/');
     expect(page).toMatch(/Tables without quorum<\/span><b>not known</);
     simulatorOf(scene).clearFaults();
-    await expect.poll(text, PATIENCE).toMatch(/^1 range without a live replica/);
+    await expect.poll(text).toMatch(/^1 range without a live replica/);
     simulatorOf(scene).world.reviveNode(4);
-    await expect.poll(lost, PATIENCE).toBeUndefined();
+    await expect.poll(lost).toBeUndefined();
   },
 );
