@@ -109,7 +109,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       );
       // The third scan confirms the gap.
       await expect
-        .poll(() => textOf('.findings li'), { timeout: 60_000 })
+        .poll(() => textOf('.findings li'))
         .toMatch(
           /Ranges are missing that no node reports: .* decommission none of them: .* CrdbRangesLost Runbook for/,
         );

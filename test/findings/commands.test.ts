@@ -46,7 +46,7 @@ test('a lost range is named with its id and with all nodes that held it', async 
       nodes: ranges?.oldest.find(({ problem }) => problem === 'no_live_replica')?.lastNodes,
     };
   };
-  await expect.poll(read, { timeout: 20_000 }).toEqual({
+  await expect.poll(read).toEqual({
     next: 'Start the nodes that held them: a range serves again when most of its voters are live. Do not decommission them and do not wipe their disks.',
     text: '1 range without a live replica: all nodes that held them are down. r12 of movr.public.users was on node 4.',
     nodes: [4],

@@ -11,14 +11,14 @@ async function openRefused(): Promise<Scene> {
   const simulator = scene.simulators.get('demo');
   simulator?.world.killNode(5);
   const keys = async () => (await readCluster(scene)).findings.map(({ key }) => key);
-  await expect.poll(keys, { timeout: 20_000 }).toContain('nodes dead');
+  await expect.poll(keys).toContain('nodes dead');
   simulator?.fault({ kind: 'status', status: 503 });
   const state = async () => (await readCluster(scene)).state;
-  await expect.poll(state, { timeout: 20_000 }).toBe('unknown');
+  await expect.poll(state).toBe('unknown');
   return scene;
 }
 
-test('nothing of a cluster that cannot be seen looks current', { timeout: 60_000 }, async () => {
+test('nothing of a cluster that cannot be seen looks current', async () => {
   await using scene = await openRefused();
   const { findings, safeToStop } = await readCluster(scene);
   const [first, ...others] = findings;
@@ -36,7 +36,7 @@ test('nothing of a cluster that cannot be seen looks current', { timeout: 60_000
   });
 });
 
-test('the page has no green while polls fail', { timeout: 60_000 }, async () => {
+test('the page has no green while polls fail', async () => {
   await using scene = await openRefused();
   const { text } = await scene.exporter.get('/');
   const main = text.slice(text.indexOf('class="headline'), text.indexOf('id="collectors"'));
@@ -46,11 +46,11 @@ test('the page has no green while polls fail', { timeout: 60_000 }, async () => 
   expect(main).not.toContain('may stop now without');
 });
 
-test('a URL that has worked needs no hint at its port', { timeout: 60_000 }, async () => {
+test('a URL that has worked needs no hint at its port', async () => {
   await using scene = await openScene({ intervalSeconds: 0.3 });
   await scene.simulators.get('demo')?.close();
   const next = async () =>
     (await readCluster(scene)).findings.find(({ alert }) => alert === 'CrdbClusterApiDown')?.next;
-  await expect.poll(next, { timeout: 20_000 }).toContain('check that the node is up');
+  await expect.poll(next).toContain('check that the node is up');
   expect(await next()).not.toContain('the port');
 });

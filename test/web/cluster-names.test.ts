@@ -129,7 +129,6 @@ describe('the name of a cluster', () => {
 
   test.skipIf(!hasProgram('prometheus'))(
     'selects its series in the queries of alerts and dashboards',
-    { timeout: 60_000 },
     async () => {
       const { url } = await start(names);
       await using prometheus = await startPrometheus(
