@@ -155,7 +155,7 @@ describe('range', () => {
     expect(code).toBe(0);
     expect(out).toContain('no_lease: without a valid lease');
     expect(out).toContain('No replica reports a problem.');
-  }, 60_000);
+  });
 });
 
 describe('nodes --safe-to-stop', () => {
