@@ -102,7 +102,7 @@ test(
     expect(first).toMatchObject({ alert: 'CrdbClusterApiDown', level: 'critical' });
     expect(first?.text).toMatch(
       new RegExp(
-        String.raw`Last seen \d+ s ago: 7 of 9 nodes live, nodes 8 and 9 down\. Ranges, last read \d+ s ago: ${unavailable} had no quorum\.$`,
+        String.raw`Last seen [\d mins]+ ago: 7 of 9 nodes live, nodes 8 and 9 down\. Ranges, last read [\d mins]+ ago: ${unavailable} had no quorum\.$`,
       ),
     );
     expect(others).toEqual([]);

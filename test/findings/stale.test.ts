@@ -24,12 +24,12 @@ test('nothing of a cluster that cannot be seen looks current', async () => {
   const [first, ...others] = findings;
   expect(first).toMatchObject({ alert: 'CrdbClusterApiDown', level: 'critical' });
   expect(first?.text).toMatch(
-    /^The exporter cannot see the cluster: .* Last seen \d+ m?s ago: 4 of 5 nodes live, node 5 down\.$/,
+    /^The exporter cannot see the cluster: .* Last seen [\d mins]+ ago: 4 of 5 nodes live, node 5 down\.$/,
   );
   expect(first?.next).toMatch(/^First run a SQL query: the database may still work\. /);
   expect(safeToStop).toMatchObject({ answer: 'unknown', nodes: [] });
   const dead = others.find(({ key }) => key === 'nodes dead');
-  expect(dead?.text).toMatch(/^Last seen \d+ m?s ago: Node 5 is dead\.$/);
+  expect(dead?.text).toMatch(/^Last seen [\d mins]+ ago: Node 5 is dead\.$/);
   expect(dead).toMatchObject({
     level: 'info',
     next: 'The polls of nodes are failing, and this may have changed.',
