@@ -68,9 +68,15 @@ export const THRESHOLDS = {
   hotspot_cpu_only: share(0.3, 'The same, whatever its leases, for 2 hours; CrdbNodeHotspot.'),
   license_days: days(21, 'Days left (warning); CrdbLicenseExpiring.'),
   license_critical_days: days(3, 'Days left (critical); CrdbLicenseExpiring.'),
-  certificate_days: days(21, 'Days left (warning); CrdbCertificateExpiring.'),
-  certificate_critical_days: days(3, 'Days left (critical); CrdbCertificateExpiring.'),
-  ca_days: days(90, 'Days left of a CA (warning); CrdbCertificateExpiring.'),
+  certificate_days: days(
+    6,
+    'Days left (warning), more where you renew by hand; CrdbCertificateExpiring.',
+  ),
+  certificate_critical_days: days(1.5, 'Days left (critical); CrdbCertificateExpiring.'),
+  ca_days: days(
+    26,
+    'Days left of a CA (warning), more where you renew by hand; CrdbCertificateExpiring.',
+  ),
   ca_critical_days: days(21, 'Days left of a CA (critical); CrdbCertificateExpiring.'),
   short_certificate: share(
     0.25,
@@ -79,6 +85,14 @@ export const THRESHOLDS = {
   short_certificate_critical: share(
     0.1,
     'Share left of such a life (critical); CrdbCertificateExpiring.',
+  ),
+  short_certificate_hours: hours(
+    36,
+    'Hours left of such a life, at most (warning); CrdbCertificateExpiring.',
+  ),
+  short_certificate_critical_hours: hours(
+    12,
+    'Hours left of such a life, at most (critical); CrdbCertificateExpiring.',
   ),
   disk: share(0.2, 'Free share of a store (warning); CrdbStoreDiskLow.'),
   disk_critical: share(0.1, 'Free share of a store (critical); CrdbStoreDiskLow.'),

@@ -1,5 +1,6 @@
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { certificateKey, certificateOf } from '../collectors/nodes/measurements.ts';
+import { isSent } from '../collectors/nodes/sent-keys.ts';
 
 /** The earliest expiry of a certificate of the nodes, and how long it lives where a renewal was seen. Seconds. */
 interface CertificateLife {
@@ -10,7 +11,7 @@ interface CertificateLife {
 /** By the name of the certificate: `node`, `ca`. */
 export type CertificateLives = ReadonlyMap<string, CertificateLife>;
 
-/** Notes when certificates expire: a later expiry than before is a renewal. One that no record has any more is forgotten. */
+/** Notes when certificates expire: a later expiry than before is a renewal. One that no fresh record has any more is forgotten. */
 export function followCertificates(
   before: CertificateLives,
   nodes: readonly NodeStatus[],
@@ -21,13 +22,12 @@ export function followCertificates(
     const longest = expiry > last ? Math.max(life, expiry - nowMs / 1000) : life;
     return [name, { expiry, life: longest > 0 ? longest : undefined }] as const;
   });
-  const kept = [...before].filter(([name]) =>
-    nodes.some(({ metrics }) => metrics.has(certificateKey(name))),
-  );
+  const kept = [...before].filter(([name]) => isSent(nodes, certificateKey(name)) !== false);
   return new Map([...kept, ...lives]);
 }
 
-interface Expiry {
+/** When a certificate of the nodes expires first. */
+export interface Expiry {
   readonly name: string;
   readonly expiry: number;
   /** The nodes on which it expires first. */

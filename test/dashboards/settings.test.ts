@@ -21,6 +21,8 @@ const WITHOUT_PANEL = new Set([
   'ca_critical_days',
   'short_certificate',
   'short_certificate_critical',
+  'short_certificate_hours',
+  'short_certificate_critical_hours',
   'disk_floor',
   'disk_filling',
   'disk_filling_critical',
