@@ -38,6 +38,8 @@ export const REACHABLE: ReadonlySet<LivenessStatus> = new Set([
  * replicas. One that has finished is no longer listed.
  */
 export const DEAD: ReadonlySet<string> = new Set(['dead', 'decommissioned']);
+/** Members whose builds count, as DB Console counts them: a decommissioning node leaves with the build that it has. */
+export const ACTIVE: ReadonlySet<string> = new Set(['live', 'draining', 'unavailable']);
 /** Statuses of nodes whose process or machine is down. */
 export const DOWN: ReadonlySet<string> = new Set([...DEAD, 'unavailable']);
 

@@ -5,8 +5,9 @@ import { capitalize, formatNodes, formatStores } from '../format.ts';
 import type { Observation } from './observation.ts';
 import type { Problem } from './status.ts';
 
-/** A problem with the severity that it has now; it waits like its alert of that severity, unless it says how long. */
-type Found = Pick<Problem, 'text' | 'level' | 'normalSeconds' | 'nodeIds' | 'since'>;
+/** A problem with the severity that it has now; it waits like its alert of that severity, unless it says how long, and has its next step where that of the check does not fit. */
+type Found = Pick<Problem, 'text' | 'level' | 'normalSeconds' | 'nodeIds' | 'since'> &
+  Partial<Pick<Problem, 'next'>>;
 
 /**
  * A condition of a cluster, which is normal for as long as its alert waits, unless it says how long. The key of its problem is the

@@ -15,6 +15,7 @@ import { observe } from './observe.ts';
 import {
   readLateRecords,
   readSqlLoad,
+  readWriting,
   readWriteStalls,
   SlowOperations,
   type SqlLoad,
@@ -40,6 +41,7 @@ class Past {
   readonly slowOperations = new SlowOperations();
   sqlLoad: SqlLoad | undefined;
   lateRecords: Memory['lateRecords'] = new Map();
+  writing: Memory['writing'] = new Set();
   certificates: CertificateLives = new Map();
   /** Polls of sessions in a row that saw none of others although clients are connected. */
   contradictions = 0;
@@ -100,6 +102,7 @@ export class ClusterHistory {
       slowOperations: past.slowOperations.read(),
       sqlLoad,
       lateRecords,
+      writing: past.writing,
       certificates,
       lastSeen,
       healthyMs,
@@ -190,6 +193,7 @@ export class ClusterHistory {
     this.#past.slowOperations.add(before, listed, atMs);
     this.#past.sqlLoad = readSqlLoad(before, listed);
     this.#past.lateRecords = readLateRecords(before, listed);
+    this.#past.writing = readWriting(before, listed);
     this.#past.nodes = listed;
   }
 }

@@ -1,6 +1,6 @@
 import type { Thresholds } from '../alerts/alert-settings.ts';
 import { waitSeconds } from '../alerts/alerts.ts';
-import { DEAD, DOWN, livenessOf } from '../cockroach/node.ts';
+import { ACTIVE, DEAD, DOWN, livenessOf } from '../cockroach/node.ts';
 import type { NodesResult } from '../collectors/nodes/collector.ts';
 import { capitalize, formatCount, formatList, formatNodes, plural, toTime } from '../format.ts';
 import { sum } from '../numbers.ts';
@@ -12,10 +12,11 @@ import type { DeadEvidence } from './safe-to-stop.ts';
 import type { Problem } from './status.ts';
 import { describeHeldUpgrade } from './versions.ts';
 
-/** The nodes for page and JSON; `retired` are those that are gone for good. */
+/** The nodes for page and JSON; `retired` are those that are gone for good, `writing` those that count as dead and write records. */
 export function readNodes(
   { nodes, unreadable }: NodesResult,
   retired: ReadonlySet<number> = new Set(),
+  writing: ReadonlySet<number> = new Set(),
 ): NodesStatus {
   const list = nodes.map((node) => {
     const status: string = livenessOf(node);
@@ -28,11 +29,12 @@ export function readNodes(
       isStale: !DEAD.has(status) && !node.isFresh,
       replicas: node.isFresh ? sumOfStores(node, 'replicas') : undefined,
       ...(node.isFresh && node.metrics.size === 0 && { hasNoMetrics: true as const }),
+      ...(writing.has(node.id) && { isWriting: true as const }),
       ...(retired.has(node.id) && { isRetired: true as const }),
     };
   });
-  const present = list.filter(({ status }) => !DEAD.has(status) && status !== 'unknown');
-  const builds = present.map(({ build }) => build);
+  const active = list.filter(({ status }) => ACTIVE.has(status));
+  const builds = active.map(({ build }) => build);
   const count = (status: string) => list.filter((node) => node.status === status).length;
   return {
     byStatus: Object.fromEntries(LIVENESS_STATUSES.map((status) => [status, count(status)])),
@@ -220,11 +222,15 @@ function livenessProblems(
   const where = lost.length === 0 ? '' : ` Localities without a live node: ${formatList(lost)}.`;
   const live = list.filter(({ status }) => status === 'live').length;
   const canRebuild = live >= MIN_LIVE || list.length < MIN_LIVE;
-  const groups = Map.groupBy(list, ({ id, status }) =>
-    DEAD.has(status) && mayDecommission(evidence, id) ? `${status} unneeded` : status,
+  const groups = Map.groupBy(list, ({ id, status, isWriting }) =>
+    isWriting
+      ? `${status} writing`
+      : DEAD.has(status) && mayDecommission(evidence, id)
+        ? `${status} unneeded`
+        : status,
   );
   return Object.entries(LIVENESS_PROBLEMS).flatMap(([status, { what, ...usual }]) =>
-    [status, `${status} unneeded`].flatMap((group) => {
+    [status, `${status} unneeded`, `${status} writing`].flatMap((group) => {
       const nodes = groups.get(group) ?? [];
       const [first] = nodes;
       if (first === undefined) return [];
@@ -239,11 +245,14 @@ function livenessProblems(
       }
       const isDead = DEAD.has(status);
       const advice = isNeeded ? adviseReturn(ids, evidence, live, canRebuild) : adviseRemoval(ids);
+      const alert = areManyDown ? ('CrdbMultipleNodesDown' as const) : usual.alert;
+      const level = isDead && !areManyDown && !canRebuild ? ('critical' as const) : usual.level;
+      if (first.isWriting) return [{ ...problem, alert, level, ...describeWriting(nodes, what) }];
       return [
         {
           ...problem,
-          alert: areManyDown ? ('CrdbMultipleNodesDown' as const) : usual.alert,
-          level: isDead && !areManyDown && !canRebuild ? ('critical' as const) : usual.level,
+          alert,
+          level,
           text: `${text}${where}`,
           next: isDead ? advice : areManyDown ? RESTART_ALL : usual.next,
           // A node that is down wrote its last record just before.
@@ -252,6 +261,16 @@ function livenessProblems(
       ];
     }),
   );
+}
+
+/** Nodes that count as dead although they write their records: their processes run. */
+function describeWriting(nodes: readonly NodeStatus[], what: string) {
+  const writes = plural(nodes.length, 'writes its record', 'write their records');
+  const they = plural(nodes.length, 'It runs', 'They run');
+  return {
+    text: `${nameNodes(nodes)} ${plural(nodes.length, 'is', 'are')} ${what}, by the others, but ${writes}.`,
+    next: `${they}, but heartbeats do not arrive or no store is gossiped: check network, disk and log there. Meanwhile the cluster replaces the replicas. Do not decommission ${plural(nodes.length, 'it', 'them')}, and stop no other node.`,
+  };
 }
 
 /** How to find what a decommissioning waits for. */

@@ -11,7 +11,7 @@ export interface NodesStatus {
   readonly list: readonly NodeStatus[];
 }
 
-/** The builds of the nodes that are not gone. */
+/** The builds of the active members. */
 export interface VersionsStatus {
   /** The newest first. */
   readonly builds: readonly {
@@ -25,7 +25,7 @@ export interface VersionsStatus {
    * or dead members ran an older one. Undefined where nothing that nodes tell keeps it open: whether it is finalized is not known.
    */
   readonly openUpgrade: 'nodes' | 'held' | 'dead' | undefined;
-  /** With `dead`: these members. */
+  /** The dead members that ran an older one, whatever else holds the upgrade. */
   readonly deadWithOlderRelease?: readonly number[];
 }
 
@@ -75,6 +75,8 @@ export interface NodeStatus extends NodeFigures {
   readonly hasNoMetrics?: true | undefined;
   /** Only while it is being decommissioned. */
   readonly departure?: Departure | undefined;
+  /** It counts as dead and goes on writing its record: its process runs. */
+  readonly isWriting?: true | undefined;
   /** Gone for good: dead for more than a week without a range that needs it, or an old record without a liveness. */
   readonly isRetired?: true | undefined;
 }

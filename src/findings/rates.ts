@@ -1,4 +1,4 @@
-import { livenessOf, medianRecord, REACHABLE } from '../cockroach/node.ts';
+import { DEAD, livenessOf, medianRecord, REACHABLE } from '../cockroach/node.ts';
 import type { NodesResult, NodeStatus } from '../collectors/nodes/collector.ts';
 import { STARTED_KEYS } from '../collectors/nodes/keyed.ts';
 import { sum } from '../numbers.ts';
@@ -62,6 +62,23 @@ export function readLateRecords(
     return isLate ? [[node.id, seconds] as const] : [];
   });
   return new Map(late);
+}
+
+/**
+ * The nodes that count as dead in both lists, and have written a record between the two: their processes run. A node that has just
+ * died may have a young record, but no newer one.
+ */
+export function readWriting(
+  before: NodesResult | undefined,
+  now: NodesResult,
+): ReadonlySet<number> {
+  const dead = (node: NodeStatus): boolean => DEAD.has(livenessOf(node));
+  const earlier = new Map(before?.nodes.filter(dead).map((node) => [node.id, node]));
+  const writing = now.nodes.filter(
+    (node) =>
+      dead(node) && node.updatedSeconds > (earlier.get(node.id)?.updatedSeconds ?? Infinity),
+  );
+  return new Set(writing.map(({ id }) => id));
 }
 
 /**

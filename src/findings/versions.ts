@@ -1,18 +1,16 @@
-import { DEAD, livenessOf } from '../cockroach/node.ts';
+import { ACTIVE, livenessOf } from '../cockroach/node.ts';
 import type { NodeStatus } from '../collectors/nodes/collector.ts';
 import { formatNodes, plural, toTime } from '../format.ts';
 import type { VersionsStatus } from './node-status.ts';
 
-/** Which builds the nodes run that are not gone, the newest first, and whether an upgrade is known to be open. */
+/** Which builds the active members run, the newest first, and whether an upgrade is known to be open. */
 export function readVersions(
   nodes: readonly NodeStatus[],
   preserveDowngradeSeconds: number | undefined,
 ): VersionsStatus {
-  const present = nodes.filter((node) => {
-    const status = livenessOf(node);
-    return !DEAD.has(status) && status !== 'unknown' && node.buildTag !== '';
-  });
-  const builds = [...Map.groupBy(present, ({ buildTag }) => buildTag)]
+  const active = nodes.filter((node) => ACTIVE.has(livenessOf(node)));
+  const built = active.filter(({ buildTag }) => buildTag !== '');
+  const builds = [...Map.groupBy(built, ({ buildTag }) => buildTag)]
     .toSorted(([a], [b]) => (sortKey(a) < sortKey(b) ? 1 : -1))
     .map(([build, members]) => ({
       build,
@@ -21,9 +19,12 @@ export function readVersions(
         1000 * Math.max(...members.map(({ startedSeconds }) => startedSeconds)),
       ),
     }));
-  const releases = new Set(present.map(({ serverVersion }) => serverVersion));
+  // The servers wait for a decommissioning node, too.
+  const leaving = nodes.filter((node) => livenessOf(node) === 'decommissioning');
+  const known = [...active, ...leaving].map(({ serverVersion }) => serverVersion);
+  const releases = new Set(known.filter((release) => release !== ''));
   const isHeld = preserveDowngradeSeconds !== undefined;
-  const left = isHeld || releases.size !== 1 ? [] : findOlderDead(nodes, [...releases][0] ?? '');
+  const left = releases.size === 1 ? findOlderDead(nodes, [...releases][0] ?? '') : [];
   return {
     builds,
     // Nodes do not tell that an upgrade is finalized, only what keeps it open.
@@ -61,6 +62,21 @@ function stepOf(release: string): string {
 export function describeHeldUpgrade(ids: readonly number[]): string {
   const nodes = formatNodes(ids);
   return `the upgrade cannot be finalized while ${nodes}, which last ran an older release, ${plural(ids.length, 'is a dead member', 'are dead members')}`;
+}
+
+/** What would hold up the upgrade after the setting that holds it now: a setting that no node tells only where nothing else does. */
+export function describeFurtherHolds(
+  {
+    builds,
+    deadWithOlderRelease: dead = [],
+  }: Pick<VersionsStatus, 'builds' | 'deadWithOlderRelease'> = { builds: [] },
+): string {
+  if (builds.length > 1) return 'It is finalized once all nodes run the same build.';
+  if (dead.length > 0) {
+    const it = plural(dead.length, 'it', 'them');
+    return `Even then ${describeHeldUpgrade(dead)}: start ${it} with the new one, or decommission ${it}.`;
+  }
+  return 'If it is not finalized then, see SHOW CLUSTER SETTING cluster.auto_upgrade.enabled: with false it never is, until SET CLUSTER SETTING version.';
 }
 
 /** Text that sorts as the numbers of a build do, a release after its candidates: `v25.4.0-rc.1`, `v25.4.0`, `v25.4.10`. */

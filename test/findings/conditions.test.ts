@@ -50,6 +50,20 @@ test.each([
   expect(levels(problems, 299, 300, 599, 600)).toEqual(severities);
 });
 
+test.each([
+  [[], /If it is not finalized then, see SHOW CLUSTER SETTING cluster\.auto_upgrade\.enabled/],
+  [[node(2, { buildTag: 'v25.2.9' })], /once all nodes run the same build/],
+  [
+    [node(2, { livenessCode: 1, serverVersion: '25.2' })],
+    /Even then the upgrade cannot be finalized while node 2, which last ran an older release, is a dead member: start it/,
+  ],
+])('an upgrade that a setting holds has what would hold it next: %#', (others, next) => {
+  const held = { 'cluster.preserve-downgrade-option.last-updated': NOW_MS / 1000 - 8 * 86_400 };
+  const problem = found(metrics(held), others).find(({ key }) => key === 'upgrade');
+  expect(problem?.next).toMatch(/When the new version works, RESET/);
+  expect(problem?.next).toMatch(next);
+});
+
 const IDLE =
   'CrdbIdleTransactions: 31 % of the sessions are idle in a transaction, and 21 requests wait for locks. Most: shop (user of shop) 31.';
 

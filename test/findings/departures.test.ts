@@ -61,6 +61,12 @@ test('a node that is not being decommissioned any more is forgotten', () => {
   expect(watch(...again).get(6)?.replicasAtFirst).toBe(280);
 });
 
+test('a node that no longer counts its replicas has no departure, one with a stale record keeps it', () => {
+  const silent = { ...leaving(60, 0), stores: new Map() };
+  expect(watch(leaving(0, 300), { ...silent, isFresh: false }).get(6)?.replicasLeft).toBe(300);
+  expect(watch(leaving(0, 300), silent).size).toBe(0);
+});
+
 test('the memory of a departure that never ends is bounded', () => {
   const history = new DepartureHistory();
   for (let second = 0; second < 5_000; second += 1)
@@ -102,6 +108,25 @@ test.each([
     openUpgrade: open,
     deadWithOlderRelease: ids,
   });
+});
+
+test('a dead member with an older release is named, too, where a setting holds the upgrade', () => {
+  const nodes = [node(1), node(2), node(3, { serverVersion: '25.2', livenessCode: 1 })];
+  expect(readVersions(nodes, 1_700_000_000)).toMatchObject({
+    openUpgrade: 'held',
+    deadWithOlderRelease: [3],
+  });
+});
+
+test('builds of active members alone count, releases of all that hold up the upgrade', () => {
+  const old = { buildTag: 'v25.2.9', serverVersion: '25.2' };
+  const nodes = [node(1), node(2, { livenessCode: 2 }), node(3, { livenessCode: 6 })];
+  for (const livenessCode of [0, 1, 4, 5, 7, undefined]) {
+    const { builds } = readVersions([...nodes, node(4, { ...old, livenessCode })], undefined);
+    expect(builds.map(({ nodes: ids }) => ids)).toEqual([[1, 2, 3]]);
+  }
+  const withLeaving = readVersions([...nodes, node(4, { ...old, livenessCode: 4 })], undefined);
+  expect(withLeaving.openUpgrade).toBe('nodes');
 });
 
 test('builds are sorted by their numbers, and those of dead nodes do not count', () => {

@@ -1,5 +1,10 @@
 import { expect, test } from 'vitest';
-import { readSqlLoad, readWriteStalls, SlowOperations } from '../../src/findings/rates.ts';
+import {
+  readSqlLoad,
+  readWriteStalls,
+  readWriting,
+  SlowOperations,
+} from '../../src/findings/rates.ts';
 import { node, type Node, nodesResult } from '../web/status/results.ts';
 
 /** A node that has started so many statements, of which so many failed, with so many write stalls of each store. */
@@ -94,4 +99,16 @@ test('slow operations of a disk are added up over ten minutes, in spite of resta
   expect([...slow.read()]).toEqual([['1', 6]]);
   slow.add(lists.at(-1), lists.at(-1) ?? slowAt(0, []), 30_000 + 600_000);
   expect([...slow.read()]).toEqual([['1', 4]]);
+});
+
+test('a node writes its record although it counts as dead, if that moves while it does', () => {
+  const list = (livenessCode: number, updatedSeconds: number) =>
+    nodesResult(node(1), node(2, { livenessCode, updatedSeconds, isFresh: false }));
+  expect([...readWriting(list(1, 100), list(1, 110))]).toEqual([2]);
+  expect([...readWriting(list(1, 100), list(5, 110))]).toEqual([2]);
+  // It has just died, is silent, or is back.
+  expect([...readWriting(list(3, 100), list(1, 110))]).toEqual([]);
+  expect([...readWriting(list(1, 100), list(1, 100))]).toEqual([]);
+  expect([...readWriting(list(1, 100), list(3, 110))]).toEqual([]);
+  expect([...readWriting(undefined, list(1, 110))]).toEqual([]);
 });

@@ -28,6 +28,7 @@ const JOB_KEYS = {
   row_level_ttl: ['row_level_ttl'],
   schema_change: ['schema_change', 'new_schema_change'],
   logical_replication: ['logical_replication'],
+  replication_stream_ingestion: ['replication_stream_ingestion'],
 } as const;
 const LICENSE = 'seconds_until_license_expiry';
 const OLD_LICENSE = 'seconds_until_enterprise_license_expiry';
@@ -37,6 +38,8 @@ const STORE_KEYS = {
 } as const;
 /** A record that old against the newest, or against the clock of the server that answers, is no current value. */
 const STALE_MS = { behind: 60_000, old: 120_000 };
+/** States of nodes whose builds count. */
+const ACTIVE: readonly string[] = ['live', 'draining', 'unavailable'];
 /** States of nodes whose records say what the newest is. */
 const SERVING: readonly string[] = ['live', 'draining', 'decommissioning'];
 
@@ -60,8 +63,8 @@ export function expectNodes({ truth, nodes }: Moment): Expected {
       newestMs - updatedAtMs > STALE_MS.behind || truth.nowMs - updatedAtMs > STALE_MS.old;
     if (!DEAD.includes(status) && !isStale) expectRecord(expected, nodes.get(nodeId), updatedAtMs);
   }
-  const running = truth.nodes.filter(({ status }) => !DEAD.includes(status));
-  expected.set(keyOf('crdb_build_tags', {}), new Set(running.map((node) => node.buildTag)).size);
+  const active = truth.nodes.filter(({ status }) => ACTIVE.includes(status));
+  expected.set(keyOf('crdb_build_tags', {}), new Set(active.map((node) => node.buildTag)).size);
   return expected;
 }
 

@@ -17,6 +17,25 @@ function silentSince(seconds: number): Partial<Node> {
   return { updatedSeconds: seconds, isFresh: false };
 }
 
+test('a node that counts as dead and writes its record has a problem of its own', () => {
+  const dead = { livenessCode: 1, isFresh: false };
+  const listed = result(node(1), node(2), node(3), node(4, dead), node(5, { livenessCode: 5 }));
+  const found = nodeProblems(
+    readNodes(listed, new Set(), new Set([4, 5])),
+    UNREAD,
+    DEFAULT_THRESHOLDS,
+  );
+  expect(found.map(({ text }) => text)).toEqual([
+    'Node 4 is dead, by the others, but writes its record.',
+    'Node 5 is dead, after decommissioning had begun, by the others, but writes its record.',
+  ]);
+  const [first] = found;
+  expect(first?.next).toMatch(/^It runs, but heartbeats do not arrive .*Do not decommission it/);
+  expect(nodeProblems(readNodes(listed), UNREAD, DEFAULT_THRESHOLDS)[0]?.text).toBe(
+    'Node 4 is dead.',
+  );
+});
+
 test('a list that cannot be read whole, and records without metrics, are problems', () => {
   const silent = node(2, { metrics: new Map() });
   const listed = { ...result(node(1), silent), unreadable: 1 };

@@ -259,6 +259,7 @@ const NOTHING: Memory = {
   certificates: new Map(),
   sqlLoad: undefined,
   lateRecords: new Map(),
+  writing: new Set(),
   lastSeen: {},
   healthyMs: undefined,
   trends: new Map(),

@@ -240,7 +240,10 @@ function describeUpgrade(versions: VersionsStatus, nowMs: number): Html | false 
   const all = builds.reduce((count, { nodes }) => count + nodes.length, 0);
   const left = older.map(({ build, nodes }) => `${formatNodes(nodes)} with ${build}`);
   const open = {
-    nodes: ' The upgrade is not finalized: it cannot be before all nodes run the new release.',
+    nodes:
+      older.length > 0
+        ? ' The upgrade is not finalized: it cannot be before all nodes run the new release.'
+        : ' The upgrade is not finalized: it cannot be before the nodes that are being decommissioned have left.',
     held: ' The upgrade is not finalized: cluster.preserve_downgrade_option holds it.',
     dead: ` ${capitalize(describeHeldUpgrade(dead))}.`,
   };
