@@ -1,3 +1,4 @@
+import type { X509Certificate } from 'node:crypto';
 import { exceededPoll, NOT_HTTP } from '../http/errors.ts';
 import { pauseSeconds } from '../http/policy.ts';
 import type { Failure, Rule } from './failure.ts';
@@ -17,6 +18,42 @@ function isOfShortWildcard({ error }: Failure): boolean {
     const names =
       typeof cert === 'object' && cert && 'subjectaltname' in cert && cert.subjectaltname;
     return parent !== undefined && String(names).split(', ').includes(`DNS:*.${parent}`);
+  }
+  return false;
+}
+
+/** What to set where the certificate on the HTTP port is none for servers: the operator of Cockroach Labs mounts what it is told to. */
+const NODE_CERTIFICATE =
+  'with the operator of Cockroach Labs set httpSecretName to the secret of the node certificate (RELEASE-node-secret); else install the node certificate there, without a ui.crt, or one with the names of the host';
+const FOR_CLIENTS = `the server presents a certificate for clients on its HTTP port: ${NODE_CERTIFICATE}`;
+const WITHOUT_NAMES = `the certificate on the HTTP port names no host: ${NODE_CERTIFICATE}; until then cluster_api.tls.server_name may be its common name (root for the certificate of a client)`;
+
+const CLIENT_AUTH = '1.3.6.1.5.5.7.3.2';
+const SERVER_AUTH = '1.3.6.1.5.5.7.3.1';
+const ANY_USAGE = '2.5.29.37.0';
+
+/** What is wrong with a certificate for a server, and what to set; undefined where nothing is. */
+export function findServerFault({
+  keyUsage,
+  subjectAltName,
+}: Pick<X509Certificate, 'keyUsage' | 'subjectAltName'>): string | undefined {
+  // `keyUsage` has the extended usages; without any every use is allowed.
+  const usages: readonly string[] = keyUsage ?? [];
+  const isForServers = usages.includes(SERVER_AUTH) || usages.includes(ANY_USAGE);
+  if (usages.includes(CLIENT_AUTH) && !isForServers) return FOR_CLIENTS;
+  return subjectAltName === undefined ? WITHOUT_NAMES : undefined;
+}
+
+/** Whether the certificate that was refused has no names of hosts at all. */
+function isWithoutNames({ error }: Failure): boolean {
+  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
+    if (!('host' in cause && 'cert' in cause)) continue;
+    const { cert } = cause;
+    return (
+      typeof cert === 'object' &&
+      cert !== null &&
+      !('subjectaltname' in cert && cert.subjectaltname)
+    );
   }
   return false;
 }
@@ -90,6 +127,12 @@ export const CONNECTION_RULES: readonly Rule[] = [
     'wildcard with a single dot',
     { codes: ['ERR_TLS_CERT_ALTNAME_INVALID'], when: isOfShortWildcard },
     'the certificate has a wildcard with a single dot, such as *.cockroachdb, which Node.js does not accept: use the full name of the host in the URL, such as cockroachdb-0.cockroachdb.default.svc.cluster.local, or set cluster_api.tls.server_name to a name of the certificate without a wildcard',
+  ],
+  ['certificate for clients', { codes: ['INVALID_PURPOSE'] }, FOR_CLIENTS],
+  [
+    'certificate without names',
+    { codes: ['ERR_TLS_CERT_ALTNAME_INVALID'], when: isWithoutNames },
+    WITHOUT_NAMES,
   ],
   [
     'certificate for other names',

@@ -114,7 +114,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'user or password',
       { reasons: ['auth'] },
       (failure) =>
-        `user and password were refused, or their session was revoked: check cluster_api.username and the password; ALTER USER ${grantee(failure.login)} WITH PASSWORD … sets one; else check that all URLs are nodes of the same cluster`,
+        `user and password were refused, or their session was revoked: check cluster_api.username and the password; ALTER USER ${grantee(failure.login)} WITH PASSWORD … sets one, of 14 characters at least: FIPS-ready builds from 26.1 on may refuse shorter ones after an upgrade; else check that all URLs are nodes of the same cluster`,
     ],
     [
       'virtual cluster',

@@ -48,6 +48,7 @@ const CODES = [
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'CERT_SIGNATURE_FAILURE',
   'INVALID_CA',
+  'INVALID_PURPOSE',
   'CERT_HAS_EXPIRED',
   'CERT_NOT_YET_VALID',
   'ERR_TLS_CERT_ALTNAME_INVALID',
@@ -308,6 +309,40 @@ test.each([
     );
   },
 );
+
+test.each([
+  ['for clients only', { name: 'root', usage: 'client' }, 'a certificate for clients'],
+  [
+    'for clients only, with names',
+    { name: 'root', usage: 'client', sans: ['ip:127.0.0.1'] },
+    'a certificate for clients',
+  ],
+  ['without names', { name: 'root' }, 'names no host'],
+  ['for another host', { name: 'root', sans: ['dns:other'] }, 'use one of them'],
+] as const)(
+  'a certificate %s on the HTTP port is named, with what to set',
+  async (_what, subject, words) => {
+    const authority = await createAuthority();
+    await using node = await serveTls(await authority.issue(subject));
+    await using client = connect([node.url], {
+      tls: { rejectUnauthorized: true, ca: authority.cert, servername: 'x.example' },
+    });
+    const error: unknown = await ask(client).catch((reason: unknown) => reason);
+    if (!(error instanceof RequestError)) throw new Error('no failure');
+    const remedy = remedyOf(error) ?? '';
+    expect(remedy).toContain(words);
+    expect(remedy.includes('httpSecretName')).toBe(words !== 'use one of them');
+  },
+);
+
+test('a certificate without names is accepted by its common name, as the remedy says', async () => {
+  const authority = await createAuthority();
+  await using node = await serveTls(await authority.issue({ name: 'root' }));
+  await using client = connect([node.url], {
+    tls: { rejectUnauthorized: true, ca: authority.cert, servername: 'root' },
+  });
+  expect(await ask(client)).toBe('{"fine":true}');
+});
 
 test('a revoked session is the same failure, in the same words, as the login that fails after it', () => {
   const [session, login] = (['connectivity', 'login'] as const).map((endpoint) => {
