@@ -93,7 +93,7 @@ const now = (limit: Limit, runbooks: string): Row => ({
       about:
         'Ranges known from earlier scans that no live node holds (crdb_ranges_without_live_replica). Red: see the runbook of CrdbRangesLost. No data: sharded, or a node could not be read.',
       queries: `max(crdb_ranges_without_live_replica{${S}})`,
-      width: SMALL,
+      width: 2,
       unit: 'short',
       steps: ANY_IS_CRITICAL,
       links: [toBoard('Ranges', 'crdb-ranges')],
@@ -116,6 +116,14 @@ const now = (limit: Limit, runbooks: string): Row => ({
       steps: expires(limit, 'license'),
       empty: 'no license',
       evidence: [`crdb_nodes{${S}}`, 'license'],
+    }),
+    stat('CPUs', {
+      about:
+        'CPUs of all nodes (crdb_node_cpus), which newer licenses count as vCPUs; how many a license allows is in no metric.',
+      queries: `sum(max by (node_id) (crdb_node_cpus{${S}}))`,
+      width: 2,
+      unit: 'short',
+      links: [toBoard('Nodes', 'crdb-nodes')],
     }),
     stat('Oldest transaction', {
       about:
@@ -142,7 +150,7 @@ const now = (limit: Limit, runbooks: string): Row => ({
       unit: 'none',
       empty: 'not known',
       states: HEALTH,
-      width: SMALL,
+      width: 2,
     }),
     note(
       'What health means',

@@ -28,6 +28,7 @@ import {
 import { listSessions } from './sessions.ts';
 import { executeSql } from './sql.ts';
 import { listTables } from './table-metadata.ts';
+import { describeThrottling } from './throttling.ts';
 
 /** Every route ends in a slash, except those of the old mux. */
 const ROUTES = [
@@ -44,6 +45,7 @@ const ROUTES = [
   { endpoint: 'range_descriptors', pattern: /^\/_status\/ranges\/([^/]+)$/ },
   { endpoint: 'connectivity', pattern: /^\/_status\/connectivity$/ },
   { endpoint: 'jobs', pattern: /^\/_admin\/v1\/jobs$/ },
+  { endpoint: 'throttling', pattern: /^\/_status\/throttling$/ },
   { endpoint: 'vars', pattern: /^\/_status\/vars$/ },
 ] as const;
 
@@ -82,6 +84,7 @@ export async function answerLocally(
   if (endpoint === 'range_descriptors') return describeRanges(server, request, parts[0] ?? '');
   if (endpoint === 'connectivity') return describeConnections(server, request);
   if (endpoint === 'jobs') return listJobs(server, request);
+  if (endpoint === 'throttling') return describeThrottling(server, request);
   return answerAuthenticated(server, request, endpoint, parts);
 }
 

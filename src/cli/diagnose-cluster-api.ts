@@ -37,12 +37,15 @@ import {
   formatList,
   formatNodes,
   formatRanges,
+  plural,
 } from '../format.ts';
+import { RequestError } from '../http/errors.ts';
 import { createPollStats } from '../http/poll-stats.ts';
 import { sum } from '../numbers.ts';
 import { stretchInterval } from '../polling/schedule.ts';
 import { collectOnce } from './cluster-target.ts';
 import { type Checklist, CLUSTER_API, ok, type Verdict } from './diagnose-checklist.ts';
+import { judgeThrottling } from './diagnose-throttling.ts';
 import { explainQuery } from './explain-query.ts';
 import { withProgress } from './output/standard-output.ts';
 import { noteScanCost } from './read-replicas.ts';
@@ -90,7 +93,11 @@ export async function checkClusterApi(
     return ok(`${formatCounted(all.length, 'node')} of ${[...builds].join(', ')}`);
   });
   if (reason === 'auth') return;
-  if (known !== undefined) addNodes(list, known, options.thresholds);
+  if (known !== undefined) {
+    addNodes(list, known, options.thresholds);
+    addUnsentKeys(list, known);
+    await addThrottling(list, api, known.nodes.length);
+  }
   await checkRanges(list, api, known, options);
   await list.poll(sessions, api, (found) => describeSessions(list, found, known));
   await list.poll(network, api, describeNetwork);
@@ -119,6 +126,32 @@ function addNodes(list: Checklist, result: NodesResult, thresholds: Thresholds):
     const advice = 'synchronize both machines by NTP: ages would be wrong';
     list.add('clock', { verdict: 'warning', detail, advice });
   }
+}
+
+/** Adds whether the cluster throttles transactions for want of a license or of telemetry, or soon will: no metric has it. */
+async function addThrottling(list: Checklist, api: ClusterApi, nodeCount: number): Promise<void> {
+  await list.run('GET /_status/throttling', CLUSTER_API, nodes, async (stats) => {
+    try {
+      return judgeThrottling(await api.throttling(stats), nodeCount, Date.now() / 1000);
+    } catch (error) {
+      if (list.signal.aborted || !(error instanceof RequestError)) throw error;
+      // Releases before 24.3 throttle nothing; what else fails here has a line of its own.
+      const isOld = error.reason === 'not_available';
+      const detail = isOld ? 'releases before 24.3 do not have it' : error.message;
+      return { verdict: 'skipped', detail };
+    }
+  });
+}
+
+/** Adds which metrics the nodes do not send: an older release never did, and a newer one may have moved them. */
+function addUnsentKeys(list: Checklist, { unsentKeys }: NodesResult): void {
+  if (unsentKeys === undefined) return;
+  const { own } = unsentKeys;
+  if (own.length === 0) return list.add('metrics of nodes', ok('all that are read are sent'));
+  const detail = `${formatCounted(own.length, 'metric')} of those that are read ${plural(own.length, 'is', 'are')} not sent: ${formatList(own)}`;
+  const advice =
+    'what is read from them is not known: docs/metrics.md names the families; releases differ, so watch them in /_status/vars if you need them';
+  list.add('metrics of nodes', { verdict: 'skipped', detail, advice });
 }
 
 /**

@@ -34,6 +34,8 @@ import {
   descriptorsPage,
   type JobsRequest,
   jobsPage,
+  type Throttling,
+  throttlingShape,
 } from './status-pages.ts';
 
 /**
@@ -296,6 +298,24 @@ export class ClusterApi {
   /** GET /_admin/v1/jobs, beside the API v2 and no part of it: the newest jobs first. */
   async jobs<S extends ObjectShape>(stats: PollStats, request: JobsRequest<S>): Promise<void> {
     await this.#readPage(stats, jobsPage(request));
+  }
+
+  /** GET /_status/throttling, beside the API v2 and no part of it, of servers from 24.3 on. */
+  throttling(stats: PollStats): Promise<Throttling> {
+    return this.#sender.send({
+      endpoint: 'other',
+      isBesideApi: true,
+      sendsCookie: true,
+      isPart: true,
+      mayBeSilent: true,
+      path: '/_status/throttling',
+      stats,
+      ...bufferBody(ELEMENT_LIMITS.maxElementBytes, (bytes) => {
+        const { value, wrongTypes } = decodeValue(bytes, throttlingShape);
+        this.decodeErrors('other', wrongTypes);
+        return value;
+      }),
+    });
   }
 
   #readPage<S extends ObjectShape, E extends ObjectShape>(

@@ -1,5 +1,15 @@
 import type { PollStats } from '../http/poll-stats.ts';
-import { type Infer, object, type ObjectShape, record, type Shape } from '../json/index.ts';
+import {
+  array,
+  boolean,
+  type Infer,
+  object,
+  type ObjectShape,
+  optional,
+  record,
+  type Shape,
+  string,
+} from '../json/index.ts';
 import { assertWithin, MAX_NODES } from './listings.ts';
 import { isId } from './node.ts';
 import { describedRange, type RangeDescriptor, readDescriptor } from './range-descriptor.ts';
@@ -87,6 +97,19 @@ export function connectivityPage<Peer>(
     },
   } satisfies PageRequest<typeof element, ReturnType<typeof object>>;
 }
+
+/** Whether transactions are throttled for want of a license or of telemetry: times are Unix seconds as text. */
+export const throttlingShape = object({
+  throttled: optional(boolean()),
+  hasGracePeriod: boolean(),
+  gracePeriodEndSeconds: string(),
+  hasTelemetryDeadline: boolean(),
+  telemetryDeadlineSeconds: string(),
+  nodeIdsWithTelemetryProblems: array(string()),
+});
+
+/** What a node says of throttling; `throttled` is undefined where it does not say. */
+export type Throttling = Infer<typeof throttlingShape>;
 
 /** How jobs are listed: of all users with the privilege VIEWJOB, else those of the user. */
 export interface JobsRequest<S extends ObjectShape> {

@@ -3,6 +3,7 @@ import { CA_CERT, DATABASES, errorBody } from '../../src/cockroach/cloud-api.ts'
 import { offsetEnvelope, sessionsEnvelope, tablesEnvelope } from '../../src/cockroach/listings.ts';
 import { describedRange } from '../../src/cockroach/range-descriptor.ts';
 import { sqlShape } from '../../src/cockroach/sql-statement.ts';
+import { throttlingShape } from '../../src/cockroach/status-pages.ts';
 import { assistantDetails, assistantShape } from '../../src/collectors/cloud/collector.ts';
 import { peerShape } from '../../src/collectors/network/peers.ts';
 import { nodeDetails, nodeShape } from '../../src/collectors/nodes/node-record.ts';
@@ -103,6 +104,16 @@ export const RESPONSES: readonly ServerResponse[] = [
     shapes: [object({ connections: record(object({ peers: record(peerShape(true)) })) })],
     sources: {
       'pkg/server/serverpb/status.proto': under('connections.*.peers.*.', 'status latency error'),
+    },
+  },
+  {
+    request: 'GET /_status/throttling',
+    shapes: [throttlingShape],
+    sources: {
+      'pkg/server/serverpb/status.proto': under(
+        '',
+        'throttled hasGracePeriod gracePeriodEndSeconds hasTelemetryDeadline telemetryDeadlineSeconds nodeIdsWithTelemetryProblems[]',
+      ),
     },
   },
   {

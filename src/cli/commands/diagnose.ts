@@ -1,13 +1,19 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { TLSSocket } from 'node:tls';
 import { type Command, Option } from 'commander';
-import { completeLinks, type FindingSettings } from '../../alerts/alert-settings.ts';
+import {
+  completeLinks,
+  type FindingSettings,
+  type Thresholds,
+} from '../../alerts/alert-settings.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { ClusterIdentity, nodeIdentity } from '../../cockroach/identity.ts';
 import { PAGE_LIMIT } from '../../cockroach/node.ts';
 import { cloud } from '../../collectors/cloud/collector.ts';
 import { nodes } from '../../collectors/nodes/collector.ts';
 import { isLoopback } from '../../config/values.ts';
+import { findServerFault } from '../../diagnosis/connection-rules.ts';
+import { renewalLimits } from '../../findings/certificates.ts';
 import { runbookUrl } from '../../findings/problem.ts';
 import { formatJson, formatLine } from '../../format.ts';
 import type { HttpClient } from '../../http/client.ts';
@@ -31,8 +37,6 @@ const MARKS: Readonly<Record<Verdict['verdict'], readonly [mark: string, style: 
 
 /** Where undici publishes each connection that it opens. */
 const CONNECTED = 'undici:client:connected';
-/** Time to renew a certificate without haste. */
-const EXPIRES_SOON_DAYS = 30;
 const DAY_MS = 86_400_000;
 
 /** The names of checks are aligned up to this width. */
@@ -119,7 +123,8 @@ async function checkCluster(
     // Each URL alone: with several, the clients would silently fail over to the next.
     const alone = { ...config, cluster_api: cluster_api && { ...cluster_api, urls: [url] } };
     await using clients = await openClients({ ...alone, cloud_api: undefined }, context, recorder);
-    if (!clients.cluster || !(await checkUrl(list, url, clients.cluster.http))) continue;
+    if (!clients.cluster || !(await checkUrl(list, url, clients.cluster.http, thresholds)))
+      continue;
     isReachable = true;
     if (cluster_api?.urls.length === 1) continue;
     const identity = await checkIdentity(list, url, clients.cluster.api, first);
@@ -160,7 +165,12 @@ async function checkIdentity(
 }
 
 /** Whether the API answers at a URL without a login, under the right scheme, and what certificate it shows. */
-async function checkUrl(list: Checklist, url: string, http: HttpClient): Promise<boolean> {
+async function checkUrl(
+  list: Checklist,
+  url: string,
+  http: HttpClient,
+  thresholds: Thresholds,
+): Promise<boolean> {
   const { origin } = new URL(url);
   noteProxy(list, url);
   const isUnverified = list.config.cluster_api?.tls.insecure_skip_verify ?? false;
@@ -168,7 +178,8 @@ async function checkUrl(list: Checklist, url: string, http: HttpClient): Promise
   const onConnected = (message: unknown): void => {
     if (typeof message !== 'object' || message === null || !('socket' in message)) return;
     const { socket } = message;
-    if (socket instanceof TLSSocket) certificate = judgeCertificate(socket, isUnverified);
+    if (socket instanceof TLSSocket)
+      certificate = judgeCertificate(socket, isUnverified, thresholds);
   };
   subscribe(CONNECTED, onConnected);
   const { reason } = await list.run('GET /health/', origin, nodes, async (stats) => {
@@ -191,17 +202,28 @@ function noteProxy(list: Checklist, url: string): void {
   list.add('proxy', { verdict: 'skipped', detail }, origin);
 }
 
-function judgeCertificate(socket: TLSSocket, isUnverified: boolean): Verdict {
+function judgeCertificate(
+  socket: TLSSocket,
+  isUnverified: boolean,
+  thresholds: Thresholds,
+): Verdict {
   const certificate = socket.getPeerX509Certificate();
-  const days = Math.floor(((certificate?.validToDate.getTime() ?? 0) - Date.now()) / DAY_MS);
-  const names = certificate?.subjectAltName?.replaceAll(/DNS:|IP Address:/g, '') ?? 'no names';
+  if (certificate === undefined) return { verdict: 'warning', detail: 'no certificate' };
+  const { validFromDate, validToDate, subjectAltName } = certificate;
+  const leftMs = validToDate.getTime() - Date.now();
+  const names = subjectAltName?.replaceAll(/DNS:|IP Address:/g, '') ?? 'no names';
+  const days = Math.floor(leftMs / DAY_MS);
   const detail = `${socket.getProtocol()}, certificate for ${names}, ${days} days left`;
   if (isUnverified) {
-    const advice = 'set tls.ca_file and remove tls.insecure_skip_verify';
+    const fault = findServerFault(certificate);
+    const first = fault === undefined ? '' : `${fault}; then `;
+    const advice = `${first}set tls.ca_file and remove tls.insecure_skip_verify`;
     return { verdict: 'warning', detail: `${detail}, not verified`, advice };
   }
-  if (days >= EXPIRES_SOON_DAYS) return ok(detail);
-  const advice = 'renew the certificate of the node with `cockroach cert create-node`';
+  const life = (validToDate.getTime() - validFromDate.getTime()) / 1000;
+  if (leftMs / 1000 >= renewalLimits('node', life, thresholds).warning) return ok(detail);
+  const advice =
+    'what renews the certificate has not (cert-manager, the self-signer of the chart): see why, or renew it with `cockroach cert create-node`';
   return { verdict: 'warning', detail, advice };
 }
 

@@ -17,6 +17,7 @@ const REQUESTS: readonly (readonly [name: string, path: RegExp])[] = [
   ['/api/v2/databases/{database}/tables/{table}/', /\/api\/v2\/databases\/[^/]+\/tables\/[^/]+\/$/],
   ['/_status/ranges/{node_id}', /\/_status\/ranges\/[^/]+$/],
   ['/_status/connectivity', /\/_status\/connectivity$/],
+  ['/_status/throttling', /\/_status\/throttling$/],
   ['/_admin/v1/jobs', /\/_admin\/v1\/jobs$/],
 ];
 

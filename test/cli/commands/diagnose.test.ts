@@ -44,7 +44,10 @@ async function diagnose(options: Options = {}, adapted: Adapted = {}): Promise<D
   return await diagnoseBy(await configFlag(simulator, adapted));
 }
 
-async function diagnoseTls(cert: { name: string; days?: number }, trusted: boolean) {
+async function diagnoseTls(
+  cert: { name: string; days?: number; startDays?: number },
+  trusted: boolean,
+) {
   const authority = await createAuthority();
   const sans = [cert.name === '127.0.0.1' ? 'ip:127.0.0.1' : `dns:${cert.name}`];
   const tls = await authority.issue({ ...cert, sans });
@@ -310,10 +313,18 @@ test.each([
   ],
   [
     'to be renewed soon',
-    { name: '127.0.0.1', days: 5 },
+    { name: '127.0.0.1', days: 5, startDays: -300 },
     true,
     'warning',
     /cockroach cert create-node/,
+  ],
+  ['short-lived, and not due', { name: '127.0.0.1', days: 5 }, true, 'ok', /4 days left$/],
+  [
+    'short-lived, and due',
+    { name: '127.0.0.1', days: 1.4, startDays: -25 },
+    true,
+    'warning',
+    /cert-manager/,
   ],
   ['signed by an unknown CA', { name: '127.0.0.1' }, false, 'failed', /--cluster\.ca-file/],
   [
@@ -330,6 +341,32 @@ test.each([
   expect(result).toMatchObject({ verdict });
   expect([detail, advice].join('\n').trim()).toMatch(text);
   expect(code).toBe(verdict === 'failed' ? 1 : 0);
+});
+
+test('says whether transactions are throttled, and which metrics are not sent', async () => {
+  const check = 'GET /_status/throttling';
+  const { of } = await diagnose();
+  expect(of(check)).toMatchObject({
+    verdict: 'ok',
+    detail: expect.stringContaining('are not throttled'),
+  });
+  await using none = await simulate();
+  none.world.setLicense('none');
+  const unlicensed = await diagnoseBy(await configFlag(none));
+  expect(unlicensed.of(check)).toMatchObject({
+    verdict: 'warning',
+    detail: expect.stringContaining('when the grace period of the license ends'),
+  });
+  none.world.setLicense('unreported');
+  const old = await diagnoseBy(
+    await configFlag(none, { more: 'collectors: { nodes: { metrics: [no.such.key] } }\n' }),
+  );
+  expect(old.of(check)).toMatchObject({ verdict: 'skipped' });
+  expect(old.of('GET /nodes/')).toMatchObject({
+    verdict: 'warning',
+    detail: expect.stringContaining('metric no.such.key: no node with a current record sends it'),
+  });
+  expect(old.of('metrics of nodes')?.verdict).toMatch(/ok|skipped/);
 });
 
 test('what diagnose finds leads to the runbook, or names the alert where no address is configured', async () => {

@@ -1,0 +1,42 @@
+import type { Throttling } from '../cockroach/status-pages.ts';
+import { formatDuration, formatNodes } from '../format.ts';
+import type { Verdict } from './diagnose-checklist.ts';
+
+/** A week without telemetry throttles; clusters send it every day. */
+const TELEMETRY_SECONDS = 4 * 86_400;
+/** As long as CrdbLicenseExpiring warns before. */
+const GRACE_SECONDS = 21 * 86_400;
+const ALERT = 'CrdbLicenseExpiring';
+const FINE: Verdict = { verdict: 'ok', detail: 'transactions are not throttled' };
+
+/** What the server says of throttling. A cluster of one node needs no license. */
+export function judgeThrottling(
+  { throttled, hasGracePeriod, hasTelemetryDeadline, ...found }: Throttling,
+  nodeCount: number,
+  nowSeconds: number,
+): Verdict {
+  if (throttled === undefined) return { verdict: 'skipped', detail: 'the response does not say' };
+  const ids = (found.nodeIdsWithTelemetryProblems ?? []).map(Number).filter((id) => id > 0);
+  const from = ids.length === 0 ? '' : `, of ${formatNodes(ids)}`;
+  const telemetry = `let the nodes reach register.cockroachdb.com for telemetry${from}, which licenses without a fee need`;
+  const license = 'set a license: SET CLUSTER SETTING enterprise.license';
+  if (throttled) {
+    const detail = 'transactions are throttled: each node refuses them while 5 are open';
+    const advice = hasTelemetryDeadline ? `${license}; or ${telemetry}` : license;
+    return { verdict: 'warning', detail, advice, alert: ALERT };
+  }
+  if (nodeCount < 2) return FINE;
+  const graceLeft = hasGracePeriod ? Number(found.gracePeriodEndSeconds) - nowSeconds : Infinity;
+  const telemetryLeft = hasTelemetryDeadline
+    ? Number(found.telemetryDeadlineSeconds) - nowSeconds
+    : Infinity;
+  if (telemetryLeft < TELEMETRY_SECONDS && telemetryLeft <= graceLeft) {
+    const detail = `telemetry is missing; transactions are throttled in ${formatDuration(Math.max(0, telemetryLeft))}`;
+    return { verdict: 'warning', detail, advice: telemetry, alert: ALERT };
+  }
+  if (graceLeft < GRACE_SECONDS) {
+    const detail = `transactions are throttled in ${formatDuration(Math.max(0, graceLeft))}, when the grace period of the license ends`;
+    return { verdict: 'warning', detail, advice: license, alert: ALERT };
+  }
+  return FINE;
+}
