@@ -210,6 +210,14 @@ const errors: Row = {
       empty: 'none',
       evidence: [`crdb_exporter_collector_limit_hit{${OF}}`, 'limit'],
     }),
+    graph('Missing metrics of nodes', {
+      about:
+        'Metrics that are read and that no node sends any more (crdb_exporter_node_keys_missing). Above 0: CrdbNodeKeysMissing.',
+      queries: `max by (crdb_cluster) (crdb_exporter_node_keys_missing{${S}})`,
+      unit: 'short',
+      decimals: 0,
+      legend: '{{crdb_cluster}}',
+    }),
     graph('Decode errors', {
       about:
         'Fields or elements that were skipped because of a wrong type (crdb_exporter_decode_errors_total). The server may have a new version.',

@@ -12,6 +12,7 @@ export const ALERTS = {
   CrdbDataStale: { dashboard: 'crdb-exporter', waits: { warning: 120 } },
   CrdbShardsMissing: { dashboard: 'crdb-exporter', waits: { warning: 300 } },
   CrdbExporterLimitHit: { dashboard: 'crdb-exporter', waits: { warning: 1800 } },
+  CrdbNodeKeysMissing: { dashboard: 'crdb-exporter', waits: { info: 1800 } },
   CrdbConfigReloadFailed: { dashboard: 'crdb-exporter', waits: { warning: 300 } },
   CrdbExporterClockWrong: { dashboard: 'crdb-exporter', waits: { info: 300 } },
   CrdbNodeDead: { dashboard: 'crdb-nodes', waits: { warning: 120, critical: 120 } },

@@ -11,8 +11,15 @@ import { sum } from '../numbers.ts';
 import { CERTIFICATES } from './certificates.ts';
 import { type Check, describePlaces } from './check.ts';
 import type { Observation } from './observation.ts';
+import { describeFurtherHolds } from './versions.ts';
 
 const DAY = 86_400;
+
+/** The alert waits as long: the first copy of a small database takes less. */
+const UNKNOWN_LAG_SECONDS = 4 * 3600;
+
+const RESET_DOWNGRADE =
+  'It may be longer: nodes count anew when they start. When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option.';
 
 /** The checks of the nodes together, of jobs, backups and an open upgrade. */
 export const CLUSTER_CHECKS: readonly Check[] = [
@@ -50,7 +57,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     },
     next: 'From 24.3 on a cluster of several nodes needs one: 7 days after its start, or 30 after the upgrade, each node refuses transactions while 5 are open. SET CLUSTER SETTING enterprise.license.',
   },
-  CERTIFICATES,
+  ...CERTIFICATES,
   {
     key: 'full stores',
     about: 'nodes',
@@ -92,6 +99,22 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     },
     next: 'Check the job, the source cluster and the network between the two.',
   })),
+  ...(['physical', 'logical'] as const).map((kind): Check => ({
+    key: `${kind} lag unknown`,
+    about: 'jobs',
+    alert: 'CrdbReplicationLag',
+    normalSeconds: UNKNOWN_LAG_SECONDS,
+    find({ jobs }) {
+      const reason = jobs.lagUnknown[kind];
+      if (reason === undefined) return undefined;
+      const why =
+        reason === 'nothing'
+          ? 'it has replicated nothing yet'
+          : 'no current record of a node has it';
+      return `The ${kind} replication into this cluster runs, and its lag is not known: ${why}.`;
+    },
+    next: 'A first copy of all data has no lag yet. Else see SHOW VIRTUAL CLUSTERS WITH REPLICATION STATUS (physical) or SHOW LOGICAL REPLICATION JOBS (logical): newer releases may have moved the figure.',
+  })),
   {
     key: 'backup',
     about: 'jobs',
@@ -111,16 +134,23 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'upgrade',
     about: 'nodes',
     alert: 'CrdbUpgradeNotFinalized',
-    find({ jobs: { preserveDowngradeSeconds = Infinity }, nowMs, thresholds }) {
+    find({ jobs: { preserveDowngradeSeconds = Infinity }, nowMs, thresholds, view }) {
       const age = nowMs / 1000 - preserveDowngradeSeconds;
       const limit = thresholds.finalize_days * DAY;
       if (age <= limit) return undefined;
       return {
         text: `The upgrade has not been finalized for ${formatDuration(age)}.`,
         since: toTime((preserveDowngradeSeconds + limit) * 1000),
+        next: `${RESET_DOWNGRADE} ${describeFurtherHolds(view.nodes?.versions)}`,
       };
     },
-    next: 'It may be longer: nodes count anew when they start. When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option.',
+    next: RESET_DOWNGRADE,
+  },
+  {
+    about: 'exporter',
+    alert: 'CrdbNodeKeysMissing',
+    find: ({ missingKeys }) => describeMissingKeys(missingKeys),
+    next: 'What they are read for is not known: see the runbook for the families. After an upgrade the release may have renamed or moved them; keys of collectors.nodes.metrics: correct or remove them.',
   },
   {
     about: 'sessions',
@@ -129,6 +159,12 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     next: 'One node: its disk, memory and network. All: a deployment, constraints, timeouts, ranges without a quorum.',
   },
 ];
+
+function describeMissingKeys(keys: readonly string[]): string | undefined {
+  if (keys.length === 0) return undefined;
+  const metrics = plural(keys.length, 'a metric that is', `${keys.length} metrics that are`);
+  return `No node sends ${metrics} read: ${formatList(keys)}.`;
+}
 
 /** Stores with little free space: critical below a tenth, and below 5 GiB unless 30 percent are free. */
 function findFullStores({ fresh, thresholds }: Observation) {

@@ -39,6 +39,8 @@ export class DepartureHistory {
         const before = this.#nodes.get(id);
         const replicas = sumOfStores(node, 'replicas');
         const isNew = seconds > (before?.recent.at(-1)?.seconds ?? 0);
+        // It does not count them any more: what was known gets old.
+        if (isFresh && replicas === undefined) return [];
         if (!isFresh || !isNew || replicas === undefined)
           return before === undefined ? [] : [[id, before]];
         return [[id, follow(before, { seconds, replicas })]];

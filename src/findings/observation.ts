@@ -32,6 +32,8 @@ export interface Memory {
   readonly sqlLoad: SqlLoad | undefined;
   /** The nodes that write records with a time that is too early, with the seconds: their clocks are behind. */
   readonly lateRecords: ReadonlyMap<number, number>;
+  /** The nodes that count as dead and have written a record since. */
+  readonly writing: ReadonlySet<number>;
   readonly lastSeen: LastSeen;
   /** The last time that the cluster was healthy; undefined before the first one. */
   readonly healthyMs: number | undefined;
@@ -56,6 +58,8 @@ export interface Observation extends Memory {
   readonly jobs: JobsStatus;
   /** A backup, an import or a restore is running, which may use all CPUs for hours. */
   readonly isHeavyJobRunning: boolean;
+  /** Metrics of nodes that are read, and that no node sends any more. */
+  readonly missingKeys: readonly string[];
   /** Unix time; 0 without one. */
   readonly lastBackupSeconds: number;
   /** Undefined where the collector does not run. */

@@ -30,7 +30,7 @@ export function observe(
   const apis = readApis(cluster);
   const collectors = pollers.map(readCollector);
   const listed = cluster.result(nodes);
-  const { nodes: list = [], lastBackupSeconds = 0 } = listed ?? {};
+  const { nodes: list = [], lastBackupSeconds = 0, missingKeys = [] } = listed ?? {};
   const scan = cluster.result(ranges);
   const connections = readNetwork(pollers, cluster.result(network));
   const networkStatus = readReachability(connections, listed?.nodes);
@@ -45,8 +45,8 @@ export function observe(
   const jobs = readJobs(list);
   const { departures } = memory;
   const given = { thresholds, network: connections, isHeavyJobRunning, scan, jobs, departures };
-  const nodesStatus =
-    listed && addFigures(readNodes(listed, findRetired(list, dead, nowMs)), list, given);
+  const retired = findRetired(list, dead, nowMs);
+  const nodesStatus = listed && addFigures(readNodes(listed, retired, memory.writing), list, given);
   const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
   const scanCheck = scan && listed && checkScan(scan, countsOf(listed));
   return {
@@ -74,6 +74,7 @@ export function observe(
     answeredMs: listed?.answeredMs,
     jobs,
     isHeavyJobRunning,
+    missingKeys,
     lastBackupSeconds,
     network: connections,
     ranges: scan,

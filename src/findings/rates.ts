@@ -72,13 +72,16 @@ export function readWriting(
   before: NodesResult | undefined,
   now: NodesResult,
 ): ReadonlySet<number> {
-  const dead = (node: NodeStatus): boolean => DEAD.has(livenessOf(node));
-  const earlier = new Map(before?.nodes.filter(dead).map((node) => [node.id, node]));
+  const earlier = new Map(before?.nodes.filter(isDead).map((node) => [node.id, node]));
   const writing = now.nodes.filter(
     (node) =>
-      dead(node) && node.updatedSeconds > (earlier.get(node.id)?.updatedSeconds ?? Infinity),
+      isDead(node) && node.updatedSeconds > (earlier.get(node.id)?.updatedSeconds ?? Infinity),
   );
   return new Set(writing.map(({ id }) => id));
+}
+
+function isDead(node: NodeStatus): boolean {
+  return DEAD.has(livenessOf(node));
 }
 
 /**

@@ -161,13 +161,13 @@ const CONDITIONS: Readonly<
   ],
   CrdbCertificateExpiring: sides(
     'security.certificate.expiration.node',
-    NOW_MS / 1000 + 20 * 86_400,
+    NOW_MS / 1000 + 5 * 86_400,
     NOW_MS / 1000 + 22 * 86_400,
   ),
   'CrdbCertificateExpiring ': sides(
     'security.certificate.expiration.ui-ca',
-    NOW_MS / 1000 + 89 * 86_400,
-    NOW_MS / 1000 + 91 * 86_400,
+    NOW_MS / 1000 + 25 * 86_400,
+    NOW_MS / 1000 + 27 * 86_400,
   ),
   CrdbNodeMemoryHigh: sides('sys.rss', 81, 80),
   CrdbFileDescriptorsHigh: [
@@ -219,6 +219,26 @@ const CONDITIONS: Readonly<
     metrics({ 'jobs.changefeed.currently_paused': 1, 'jobs.changefeed.protected_age_sec': 3_600 }),
   ],
 };
+
+test.each([
+  [{}, 'no current record of a node has it'],
+  [{ 'physical_replication.replicated_time_seconds': 0 }, 'it has replicated nothing yet'],
+])('a replication that runs without a lag, with %j, is a finding', (more, reason) => {
+  const running = metrics({ 'jobs.replication_stream_ingestion.currently_running': 1, ...more });
+  const problems = found(running);
+  expect(problems.map(({ alert, text }) => `${alert}: ${text}`)).toEqual([
+    `CrdbReplicationLag: The physical replication into this cluster runs, and its lag is not known: ${reason}.`,
+  ]);
+  expect(levels(problems, 0, 4 * 3600 - 1, 4 * 3600)).toEqual(['info', 'info', 'warning']);
+});
+
+test('metrics that no node sends any more are named', () => {
+  const missingKeys = ['schedules.BACKUP.last-completed-time', 'sql.mem.*'];
+  const problems = check({ nodes: { ...nodesResult(node(1)), missingKeys } });
+  expect(problems.map(({ alert, text }) => `${alert}: ${text}`)).toEqual([
+    'CrdbNodeKeysMissing: No node sends 2 metrics that are read: schedules.BACKUP.last-completed-time and sql.mem.*.',
+  ]);
+});
 
 describe('a finding', () => {
   test('names a zone at risk although each node has a tier of its own, and no single node', () => {

@@ -88,8 +88,8 @@ describe('every alert', () => {
     expect(keys.filter((key, index) => keys.indexOf(key) !== index)).toEqual([]);
   });
 
-  test('is one of at most 72', () => {
-    expect(new Set(alerts.map(set.nameOf)).size).toBeLessThanOrEqual(72);
+  test('is one of at most 75', () => {
+    expect(new Set(alerts.map(set.nameOf)).size).toBeLessThanOrEqual(75);
   });
 
   test.each([

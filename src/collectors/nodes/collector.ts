@@ -1,12 +1,13 @@
 import { assertWithin, MAX_NODE_VALUES, MAX_STORES } from '../../cockroach/listings.ts';
-import { DEAD, freshnessOf, livenessOf, LocalityReader } from '../../cockroach/node.ts';
+import { ACTIVE, freshnessOf, livenessOf, LocalityReader } from '../../cockroach/node.ts';
+import { addWarning } from '../../http/poll-stats.ts';
 import type { KeyFilter } from '../../json/index.ts';
 import { gauge } from '../../metrics/family.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { LIVENESS_STATUSES } from '../../vocabulary.ts';
 import { type CollectorResult, defineCollector, gaugeOf } from '../collector.ts';
-import { JOB_FAMILIES, lastBackupSeconds, writeJobSamples } from './job-status.ts';
+import { JOB_FAMILIES, LAST_BACKUP, lastBackupSeconds, writeJobSamples } from './job-status.ts';
 import { NODE } from './keyed.ts';
 import {
   MEASUREMENT_FAMILIES,
@@ -16,6 +17,7 @@ import {
   writeMeasurements,
 } from './measurements.ts';
 import { copyNode, type NodeRecord, type NodeStatus, nodeShape } from './node-record.ts';
+import { findUnsent, isSent, SentKeys, type UnsentKeys } from './sent-keys.ts';
 
 /** Liveness, identity and size of the nodes: true of a node even when its record is old. */
 const families = {
@@ -29,7 +31,7 @@ const families = {
   }),
   buildTags: gauge({
     name: 'crdb_build_tags',
-    help: 'Distinct builds of the nodes that are not dead, decommissioned or without liveness.',
+    help: 'Distinct builds of active members: nodes that are live, draining or unavailable.',
     field: 'build_tag',
     notes: 'More than 1 during an upgrade.',
   }),
@@ -52,6 +54,14 @@ const families = {
       'cluster_name',
       'locality',
     ],
+  }),
+  keysMissing: gauge({
+    name: 'crdb_exporter_node_keys_missing',
+    help: 'Metrics of nodes and stores that are read, and that no node sends any more.',
+    unit: 'number',
+    field: 'metrics and store_metrics',
+    notes:
+      'Those that a node has sent since the exporter started, and those of collectors.nodes.metrics, also when no node ever sent them: a prefix counts as one. By the nodes with fresh records; absent without one. The status page and the log name them.',
   }),
   localityInfo: gauge({
     name: 'crdb_node_locality_info',
@@ -138,7 +148,7 @@ export const nodes = defineCollector({
   scope: 'cluster',
   inProbe: true,
   /** The node that ran the last backup forgets its end when it restarts. */
-  createState: () => ({ lastBackupSeconds: 0 }),
+  createState: () => ({ lastBackupSeconds: 0, sentKeys: new SentKeys() }),
 
   async collect(api, context): Promise<NodesResult> {
     const selected = selectKeys(context.options.metrics);
@@ -164,11 +174,21 @@ export const nodes = defineCollector({
     if (localities.isCut) context.limits.add('items');
     const records = [...byId.values()].toSorted((a, b) => a.id - b.id);
     const isFresh = freshnessOf(records, dateMs);
-    // An old record counts, too: the backup did end then.
+    const all = records.map((node) => ({ ...node, isFresh: isFresh(node) }));
     const { state } = context;
-    state.lastBackupSeconds = Math.max(state.lastBackupSeconds, lastBackupSeconds(records));
+    // An old record counts, too: the backup did end then. Newer servers do not tell it any more: what is remembered gets old,
+    // although backups go on.
+    state.lastBackupSeconds =
+      isSent(all, LAST_BACKUP) === false
+        ? 0
+        : Math.max(state.lastBackupSeconds, lastBackupSeconds(records));
+    const unsentKeys = findUnsent(all, selected);
+    const missingKeys = state.sentKeys.findMissing(unsentKeys);
+    for (const warning of describeMissing(missingKeys)) addWarning(context, warning);
     return {
-      nodes: records.map((node) => ({ ...node, isFresh: isFresh(node) })),
+      nodes: all,
+      unsentKeys,
+      missingKeys,
       selected,
       unreadable,
       lastBackupSeconds: state.lastBackupSeconds,
@@ -176,8 +196,9 @@ export const nodes = defineCollector({
     };
   },
 
-  *samples({ nodes: all, selected, lastBackupSeconds: lastBackup }, set) {
+  *samples({ nodes: all, selected, lastBackupSeconds: lastBackup, missingKeys }, set) {
     writeClusterSamples(set, all);
+    set.set(families.keysMissing, {}, missingKeys?.length);
     writeJobSamples(set, all, lastBackup);
     for (const node of all) {
       writeStatusSamples(set, node);
@@ -197,14 +218,26 @@ export interface NodesResult extends CollectorResult {
   readonly unreadable?: number;
   /** Metrics that the user wants exported under their own keys. */
   readonly selected: KeyFilter;
+  /** Metrics that are read and that no node with a fresh record sends; undefined without one. */
+  readonly unsentKeys?: UnsentKeys | undefined;
+  /** Those of them that were sent before, or that the user has listed. */
+  readonly missingKeys?: readonly string[] | undefined;
   /** End of the last scheduled backup since the exporter started, Unix time; 0 when no node reported one. */
   readonly lastBackupSeconds: number;
   /** When the server answered, by its clock, ms since the epoch; undefined when it sent no Date. */
   readonly answeredMs?: number | undefined;
 }
 
-/** A record without a liveness is of a node that is no member any more. */
-const HAS_LEFT: ReadonlySet<string> = new Set([...DEAD, 'unknown']);
+/** Of more missing keys the log has one line. */
+const MAX_WARNINGS = 10;
+
+/** A warning for each missing key, so that the log has a line when it vanishes and one when it is back. */
+function describeMissing(keys: readonly string[] = []) {
+  const text = 'no node with a current record sends it';
+  return keys.length > MAX_WARNINGS
+    ? [{ about: 'metrics of nodes', text: `no current record has ${keys.length} of them` }]
+    : keys.map((key) => ({ about: `metric ${key}`, text }));
+}
 
 /** Writes the samples of the cluster as a whole. */
 function writeClusterSamples(set: SampleSet, all: readonly NodeRecord[]): void {
@@ -212,8 +245,8 @@ function writeClusterSamples(set: SampleSet, all: readonly NodeRecord[]): void {
     const count = all.filter((node) => livenessOf(node) === status).length;
     set.set(families.nodes, { status }, count);
   }
-  const present = all.filter((node) => !HAS_LEFT.has(livenessOf(node)));
-  const tags = present.flatMap(({ buildTag }) => buildTag || []);
+  const active = all.filter((node) => ACTIVE.has(livenessOf(node)));
+  const tags = active.flatMap(({ buildTag }) => buildTag || []);
   set.set(families.buildTags, {}, new Set(tags).size);
 }
 

@@ -16,6 +16,7 @@ const JOB_TYPES = [
   'row_level_ttl',
   'schema_change',
   'logical_replication',
+  'replication_stream_ingestion',
 ];
 
 /** The jobs that replicate from another cluster, by kind. */
@@ -31,7 +32,7 @@ const STATISTICS = 'jobs.poll_jobs_stats.currently_running';
 const FROM_STATISTICS =
   'Of the node that runs the job poll_jobs_stats: a former one keeps its numbers until it restarts. Absent while no node with a fresh record runs it.';
 
-const LAST_BACKUP = 'schedules.BACKUP.last-completed-time';
+export const LAST_BACKUP = 'schedules.BACKUP.last-completed-time';
 const PRESERVE_DOWNGRADE = 'cluster.preserve-downgrade-option.last-updated';
 
 /** The metrics of a node that these families need. */
@@ -40,7 +41,7 @@ export const JOB_KEYS: readonly string[] = [
   PRESERVE_DOWNGRADE,
   STATISTICS,
   ...REPLICATION_KINDS.map(replicatedTimeKey),
-  ...[...JOB_TYPES, REPLICATION_JOBS.physical].flatMap((type) => [
+  ...JOB_TYPES.flatMap((type) => [
     ...jobKeys(type, 'currently_running'),
     ...jobKeys(type, 'currently_paused'),
     ...jobKeys(type, 'protected_age_sec'),
@@ -64,7 +65,7 @@ const families = {
     help: 'End of the last scheduled backup, Unix time in seconds.',
     field: `metrics ${LAST_BACKUP}`,
     notes:
-      'Only of schedules created with the option updates_cluster_last_backup_time_metric; of two such schedules the later backup hides the other. The largest over the nodes since the exporter started: a node forgets it when it restarts. Absent while no node reports one.',
+      'Only of schedules created with the option updates_cluster_last_backup_time_metric; of two such schedules the later backup hides the other. The largest over the nodes since the exporter started: a node forgets it when it restarts. Absent while no node reports one, and once no current record has this metric any more.',
   }),
   jobFailures: counter({
     name: 'crdb_node_job_failures_total',
@@ -118,7 +119,12 @@ export interface JobsStatus {
   readonly jobs: readonly JobStatus[];
   /** Absent while no such job exists. */
   readonly lagSeconds: Readonly<Record<ReplicationKind, number | undefined>>;
+  /** Why the lag of a job that runs is not known. */
+  readonly lagUnknown: Readonly<Record<ReplicationKind, LagUnknown | undefined>>;
 }
+
+/** `nothing`: the job has replicated nothing yet; `not sent`: no current record has its time. */
+type LagUnknown = 'nothing' | 'not sent';
 
 /** The jobs of a type; a figure is absent while it is not known. */
 interface JobStatus {
@@ -148,6 +154,12 @@ export function readJobs(all: readonly NodeStatus[]): JobsStatus {
       ? smallestLag(reporting, replicatedTimeKey(kind))
       : undefined;
   };
+  const unknownOf = (kind: ReplicationKind): LagUnknown | undefined => {
+    if (!running(REPLICATION_JOBS[kind]) || lagOf(kind) !== undefined) return undefined;
+    const reporting = kind === 'logical' ? counting : fresh;
+    const isNamed = reporting.some(({ metrics }) => metrics.has(replicatedTimeKey(kind)));
+    return isNamed ? 'nothing' : 'not sent';
+  };
   return {
     // Example: the option was set 30 days ago on three nodes; node 2 started 2 days ago and says 2 days.
     preserveDowngradeSeconds: smallest(
@@ -160,6 +172,7 @@ export function readJobs(all: readonly NodeStatus[]): JobsStatus {
       protectedAgeSeconds: largest(valuesOf(counting, jobKeys(type, 'protected_age_sec'))),
     })),
     lagSeconds: { physical: lagOf('physical'), logical: lagOf('logical') },
+    lagUnknown: { physical: unknownOf('physical'), logical: unknownOf('logical') },
   };
 }
 

@@ -27,6 +27,13 @@ export const STARTED_KEYS: readonly string[] = Object.values(STATEMENT_KINDS).ma
   (kind) => `sql.${kind}.started.count`,
 );
 
+export const LICENSE_KEY = 'seconds_until_license_expiry';
+/** The second is that of older servers. */
+export const LICENSE_KEYS = [LICENSE_KEY, 'seconds_until_enterprise_license_expiry'] as const;
+
+/** The keys of all certificates of a node begin so. */
+export const CERTIFICATE_PREFIX = 'security.certificate.expiration.';
+
 export const COUNTER_NOTES =
   'Counts since the start of the node and is updated every 10 s: use rate windows of 2 m and more.';
 

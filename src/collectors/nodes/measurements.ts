@@ -2,16 +2,19 @@ import type { KeyFilter } from '../../json/index.ts';
 import { type Family, gauge, untyped } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
 import { JOB_KEYS, writeJobFailures } from './job-status.ts';
-import { type KeyedSeries, NODE, NODE_METRICS, STORE_METRICS } from './keyed.ts';
+import {
+  CERTIFICATE_PREFIX,
+  type KeyedSeries,
+  LICENSE_KEY,
+  LICENSE_KEYS,
+  NODE,
+  NODE_METRICS,
+  STORE_METRICS,
+} from './keyed.ts';
 import { CPU_KEYS, type NodeRecord } from './node-record.ts';
 
 // The families read from the metrics of a node and of its stores, by their CockroachDB keys.
 
-const LICENSE_KEY = 'seconds_until_license_expiry';
-/** The second is that of older servers. */
-const LICENSE_KEYS = [LICENSE_KEY, 'seconds_until_enterprise_license_expiry'] as const;
-
-const CERTIFICATE_PREFIX = 'security.certificate.expiration.';
 /** The sum of the times of all SQL users: two that expire in 2026 make 2082. */
 const CLIENT_CERTIFICATES = `${CERTIFICATE_PREFIX}client`;
 

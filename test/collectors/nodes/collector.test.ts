@@ -3,6 +3,12 @@ import { nodes } from '../../../src/collectors/nodes/collector.ts';
 import { answering, poll } from '../support.ts';
 import { NOW_MS, NOW_NS, OPTIONS, pollNodes, recordOf } from './records.ts';
 
+/** The metrics of a store by its id, with so many under-replicated ranges. */
+function storeMetrics(id: number, underreplicated: number) {
+  const space = { capacity: 100, 'capacity.available': 30, 'capacity.used': 20 };
+  return { store_metrics: { [id]: { 'ranges.underreplicated': underreplicated, ...space } } };
+}
+
 describe('liveness', () => {
   test('every status is counted, also statuses without nodes', async () => {
     const { of } = await pollNodes([
@@ -59,7 +65,7 @@ describe('node status', () => {
     ]);
   });
 
-  test('builds are counted over the nodes that are not dead, decommissioned or without liveness', async () => {
+  test('builds are counted over active members: live, draining or unavailable', async () => {
     const older = {
       build_tag: 'v25.2.1',
       ServerVersion: { major_val: 25, minor_val: 2, patch: 0, internal: 0 },
@@ -71,9 +77,36 @@ describe('node status', () => {
       recordOf(3, { ...gone, liveness_status: 1 }),
       recordOf(4, { ...gone, liveness_status: 5 }),
       recordOf(6, { ...gone, liveness_status: 0 }),
+      recordOf(7, { ...gone, liveness_status: 4 }),
+      recordOf(8, { ...gone, liveness_status: 7 }),
+      recordOf(9, { ...older, liveness_status: 2 }),
+      recordOf(10, { build_tag: 'v25.4.2', liveness_status: 6 }),
       recordOf(5, { build_tag: undefined, ServerVersion: undefined }),
     ]);
-    expect(of('crdb_build_tags')).toEqual(['2']);
+    expect(of('crdb_build_tags')).toEqual(['3']);
+  });
+
+  test('a decommissioning node with the old build is no second build', async () => {
+    const { of } = await pollNodes([
+      ...[1, 2, 3].map((id) => recordOf(id)),
+      recordOf(4, { build_tag: 'v25.2.1', liveness_status: 4 }),
+    ]);
+    expect(of('crdb_build_tags')).toEqual(['1']);
+  });
+
+  test('counts in the old record of a node that is lost are none, space is what is available', async () => {
+    const lost = { liveness_status: 2, updated_at: NOW_NS - 90e9 };
+    const { of } = await pollNodes([
+      recordOf(1, storeMetrics(1, 0)),
+      recordOf(2, storeMetrics(2, 0)),
+      recordOf(3, { ...storeMetrics(3, 7), ...lost }),
+    ]);
+    expect(of('crdb_store_underreplicated_ranges')).toEqual([
+      '{node_id="1",store_id="1"} 0',
+      '{node_id="2",store_id="2"} 0',
+    ]);
+    expect(of('crdb_store_available_bytes')[0]).toBe('{node_id="1",store_id="1"} 30');
+    expect(of('crdb_store_used_bytes')[0]).toBe('{node_id="1",store_id="1"} 20');
   });
 
   test('virtual CPUs take precedence over host CPUs; 0 and a missing value are unknown', async () => {

@@ -67,7 +67,7 @@ describe('jobs', () => {
 
   test('of every type are counted', async () => {
     const names = ['backup', 'changefeed', 'import', 'restore', 'row_level_ttl'];
-    const all = [...names, 'schema_change', 'logical_replication'];
+    const all = [...names, 'schema_change', 'logical_replication', 'replication_stream_ingestion'];
     const metrics = Object.fromEntries(
       all.flatMap((name, at) => [
         [`jobs.${name}.currently_running`, at],

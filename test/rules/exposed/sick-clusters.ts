@@ -129,7 +129,7 @@ export const SICK_CLUSTERS: readonly SickCluster[] = [
     change: (world) => {
       for (const id of [1, 2, 3, 4]) {
         world.setMetric(id, 'seconds_until_license_expiry', 10.52 * DAY);
-        world.setMetric(id, 'security.certificate.expiration.node', nowSeconds() + 10.52 * DAY);
+        world.setMetric(id, 'security.certificate.expiration.node', nowSeconds() + 4.52 * DAY);
       }
     },
   },
@@ -138,7 +138,7 @@ export const SICK_CLUSTERS: readonly SickCluster[] = [
     alerts: ['CrdbLicenseExpiring critical'],
     change: (world) => {
       world.setLicense('expired');
-      world.setMetric(2, 'security.certificate.expiration.node', nowSeconds() + 2.52 * DAY);
+      world.setMetric(2, 'security.certificate.expiration.node', nowSeconds() + 1.02 * DAY);
     },
   },
   {
@@ -327,6 +327,11 @@ export const SICK_CLUSTERS: readonly SickCluster[] = [
     alerts: ['CrdbExporterLimitHit warning'],
     options: { nodes: 9 },
     collectors: { nodes: { max_series: 500 } },
+  },
+  {
+    name: 'moved',
+    alerts: ['CrdbNodeKeysMissing info'],
+    collectors: { nodes: { metrics: ['exportrequest.delay.total', 'no.such.*'] } },
   },
   {
     name: 'stale',
