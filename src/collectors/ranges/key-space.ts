@@ -1,5 +1,5 @@
 import { hashOf } from '../../json/index.ts';
-import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
+import { IS_UNCERTAIN, mix, type RangeTable, walk, type Work } from './range-table.ts';
 import type { KeySpaceStatus } from './scan-result.ts';
 
 // The start key of each range is the end key of another, but for the first and the last. A key is known by the hash of its
@@ -11,57 +11,153 @@ const LAST_KEYS = ['"//8="', '[255,255]'];
 /** The first range has no start key, or an empty one. */
 const EMPTY_KEYS = ['""', '[]'];
 
-/** Keys that are sorted at a time. */
-const MAX_SORTED = 65_536;
+/** Keys are compared in parts, by their first bits: of five million ranges some 1,200 starts and as many ends are in one. */
+const PART_BITS = 12;
+const PARTS = 2 ** PART_BITS;
+/** Keys that are collected at a time. */
+const MAX_COLLECTED = 2 ** 20;
+/** So that the second sum is another one. */
+const SECOND_SEED = 0x9e37_79b9;
 
 /** How many more ranges begin at a key than end there, by its hash, where that is not 0; of the first and the last key one is expected. */
 export type OpenEnds = ReadonlyMap<number, number>;
 
 /**
  * Finds the keys that are not as often a start as an end, the first and the last key where not exactly one range begins or
- * ends there. They are compared part by part: five million keys at once would stop all other work for a second.
+ * ends there. Most parts have each key as often on both sides, which sums of two hashes show: only the others are sorted, for
+ * five million keys at once would stop all other work for a second.
  */
 export function* findOpenEnds(table: RangeTable): Work<OpenEnds> {
   const open = new Map<number, number>();
-  const parts = Math.ceil(table.size / MAX_SORTED);
   const lastKeys = new Set(LAST_KEYS.map(hashOf));
   const noKeys = new Set([0, ...EMPTY_KEYS.map(hashOf)]);
   const more = { first: -1, last: 1 };
-  for (let part = 0; part < parts; part += 1) {
-    const keys = { starts: [] as number[], ends: [] as number[] };
-    yield* walk(table.capacity, (from, to) => {
-      collectKeys(table, { from, to }, { part, parts }, keys);
-    });
-    compareKeys(
-      Uint32Array.from(keys.starts).toSorted(),
-      Uint32Array.from(keys.ends).toSorted(),
-      (hash, count) => {
+  const sums = yield* sumKeys(table);
+  const outermost = new Set([...noKeys, ...lastKeys].map(partOf));
+  for (const parts of differingParts(sums, outermost)) {
+    const { starts, ends } = yield* collectKeys(table, sums, parts);
+    for (const part of parts) {
+      compareKeys(keysOf(starts, part), keysOf(ends, part), (hash, count) => {
         if (noKeys.has(hash)) more.first += count;
         else if (lastKeys.has(hash) && count < 0) more.last += count;
         else open.set(hash, count);
-      },
-    );
-    yield;
+      });
+      yield;
+    }
   }
   if (more.first !== 0) for (const hash of noKeys) open.set(hash, more.first);
   if (more.last !== 0) for (const hash of lastKeys) open.set(hash, more.last);
   return open;
 }
 
-function collectKeys(
+function partOf(hash: number): number {
+  return hash >>> (32 - PART_BITS);
+}
+
+/** By part: two sums over the starts less those over the ends, and how many keys it has. */
+interface KeySums {
+  readonly first: Uint32Array;
+  readonly second: Uint32Array;
+  readonly starts: Uint32Array;
+  readonly ends: Uint32Array;
+}
+
+function* sumKeys(table: RangeTable): Work<KeySums> {
+  const column = (): Uint32Array => new Uint32Array(PARTS);
+  const sums = { first: column(), second: column(), starts: column(), ends: column() };
+  yield* walk(table.capacity, (from, to) => {
+    addKeys(table, from, to, sums);
+  });
+  return sums;
+}
+
+function addKeys(
   { columns: { found }, keys }: RangeTable,
-  { from, to }: { readonly from: number; readonly to: number },
-  { part, parts }: { readonly part: number; readonly parts: number },
-  collected: { readonly starts: number[]; readonly ends: number[] },
+  from: number,
+  to: number,
+  { first, second, starts, ends }: KeySums,
 ): void {
   for (let slot = from; slot < to; slot += 1) {
     if (found[slot] === 0) continue;
     const [start, end] = [keys[2 * slot] ?? 0, keys[2 * slot + 1] ?? 0];
     // A range whose response has no keys; a million of them would be one part.
     if (start === end) continue;
-    if (Math.floor((start / 2 ** 32) * parts) === part) collected.starts.push(start);
-    if (Math.floor((end / 2 ** 32) * parts) === part) collected.ends.push(end);
+    const [a, b] = [partOf(start), partOf(end)];
+    starts[a] = (starts[a] ?? 0) + 1;
+    ends[b] = (ends[b] ?? 0) + 1;
+    first[a] = (first[a] ?? 0) + mix(start);
+    first[b] = (first[b] ?? 0) - mix(end);
+    second[a] = (second[a] ?? 0) + mix(start ^ SECOND_SEED);
+    second[b] = (second[b] ?? 0) - mix(end ^ SECOND_SEED);
   }
+}
+
+/** The parts to compare, some at a time. */
+function* differingParts(
+  { first, second, starts, ends }: KeySums,
+  outermost: ReadonlySet<number>,
+): Generator<readonly number[]> {
+  let parts: number[] = [];
+  let keys = 0;
+  for (let part = 0; part < PARTS; part += 1) {
+    if (first[part] === 0 && second[part] === 0 && !outermost.has(part)) continue;
+    parts.push(part);
+    keys += (starts[part] ?? 0) + (ends[part] ?? 0);
+    if (keys < MAX_COLLECTED) continue;
+    yield parts;
+    parts = [];
+    keys = 0;
+  }
+  if (parts.length > 0) yield parts;
+}
+
+/** Keys by part: those of a part follow each other from where it begins. */
+interface PartedKeys {
+  readonly keys: Uint32Array;
+  readonly begins: ReadonlyMap<number, number>;
+  /** By part, behind the last key so far; only of parts that are collected. */
+  readonly next: Float64Array;
+}
+
+function createPartedKeys(counts: Uint32Array, parts: readonly number[]): PartedKeys {
+  const next = new Float64Array(PARTS).fill(-1);
+  const begins = new Map<number, number>();
+  let length = 0;
+  for (const part of parts) {
+    begins.set(part, length);
+    next[part] = length;
+    length += counts[part] ?? 0;
+  }
+  return { keys: new Uint32Array(length), begins, next };
+}
+
+function keysOf({ keys, begins, next }: PartedKeys, part: number): Uint32Array {
+  return keys.subarray(begins.get(part), next[part]).sort();
+}
+
+function* collectKeys(
+  table: RangeTable,
+  counts: KeySums,
+  parts: readonly number[],
+): Work<{ readonly starts: PartedKeys; readonly ends: PartedKeys }> {
+  const starts = createPartedKeys(counts.starts, parts);
+  const ends = createPartedKeys(counts.ends, parts);
+  yield* walk(table.capacity, (from, to) => {
+    const { columns, keys } = table;
+    for (let slot = from; slot < to; slot += 1) {
+      if (columns.found[slot] === 0 || keys[2 * slot] === keys[2 * slot + 1]) continue;
+      collectKey(starts, keys[2 * slot] ?? 0);
+      collectKey(ends, keys[2 * slot + 1] ?? 0);
+    }
+  });
+  return { starts, ends };
+}
+
+function collectKey({ keys, next }: PartedKeys, key: number): void {
+  const at = next[partOf(key)] ?? -1;
+  if (at < 0) return;
+  keys[at] = key;
+  next[partOf(key)] = at + 1;
 }
 
 /** Calls back with each hash that is not as often among the starts as among the ends, and how much more often. */

@@ -132,6 +132,7 @@ export class RangeTable {
     const { problems, leases, found, reported } = this.columns;
     for (const column of [problems, found, reported]) column.fill(0);
     leases.fill(NO_PLACE << 2);
+    free(this.keys);
     this.keys = new Uint32Array(2 * this.capacity);
     yield* walk(this.capacity, (from, to) => this.#forgetReporters(from, to));
     yield* this.#more.beginScan((id) => this.columns.replicas[this.slotOf(id) ?? -1] ?? 0);
@@ -147,8 +148,9 @@ export class RangeTable {
     }
   }
 
-  /** Frees the keys. */
+  /** Frees the keys at once: those of five million ranges take 44 MB. */
   endScan(): void {
+    free(this.keys);
     this.keys = new Uint32Array(0);
   }
 
@@ -299,7 +301,12 @@ export class RangeTable {
       yield* copyColumn(old, column, targets, width);
       free(old);
     }
-    if (keys.length > 0) yield* copyColumn(keys, this.keys, targets, 2);
+    if (keys.length > 0) {
+      yield* copyColumn(keys, this.keys, targets, 2);
+      free(keys);
+    }
+    free(before.ids);
+    free(targets);
   }
 }
 

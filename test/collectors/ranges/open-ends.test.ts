@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { findOpenEnds } from '../../../src/collectors/ranges/key-space.ts';
+import { mix, RangeTable, type Work } from '../../../src/collectors/ranges/range-table.ts';
+import { hashOf } from '../../../src/json/index.ts';
+
+const RANGES = 50_000;
+
+function resultOf<Result>(work: Work<Result>): Result {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** A table of ranges that join, but for those whose ids `isMissing` names. */
+function tableWithout(isMissing: (id: number) => boolean): RangeTable {
+  const table = new RangeTable();
+  resultOf(table.reserve(RANGES));
+  resultOf(table.beginScan());
+  for (let id = 1; id <= RANGES; id += 1) {
+    const slot = table.put(id);
+    table.columns.found[slot] = isMissing(id) ? 0 : 3;
+    table.keys[2 * slot] = id === 1 ? 0 : mix(id);
+    table.keys[2 * slot + 1] = id === RANGES ? hashOf('"//8="') : mix(id + 1);
+  }
+  return table;
+}
+
+test.each([
+  ['none', () => false, []],
+  ['one', (id: number) => id === 77, [[77, -1] as const, [78, 1] as const]],
+  [
+    'every eleventh of them, in all parts of the keys',
+    (id: number) => id % 11 === 3,
+    Array.from({ length: RANGES }, (_, index) => index + 1)
+      .filter((id) => id % 11 === 3)
+      .flatMap((id) => [[id, -1] as const, [id + 1, 1] as const]),
+  ],
+])('the open ends of %s missing are found among 50,000 ranges', (_, isMissing, ends) => {
+  const open = resultOf(findOpenEnds(tableWithout(isMissing)));
+  expect(open).toEqual(new Map(ends.map(([key, more]) => [mix(key), more])));
+});
+
+test('a key that two ranges begin with and one ends with is open, though the sums hold the difference alone', () => {
+  const table = tableWithout(() => false);
+  const slot = table.slotOf(100) ?? 0;
+  table.keys[2 * slot] = mix(101);
+  table.keys[2 * slot + 1] = mix(102);
+  const open = resultOf(findOpenEnds(table));
+  expect(open).toEqual(
+    new Map([
+      [mix(100), -1],
+      [mix(102), -1],
+      [mix(101), 2],
+    ]),
+  );
+});
