@@ -67,7 +67,7 @@ export const HEALTH = {
   endpoint: 'other',
   name: 'GET /health/',
   path: '/health/',
-  onChunk: () => undefined,
+  onChunks: () => undefined,
   onEnd: () => undefined,
 } as const;
 

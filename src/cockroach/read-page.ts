@@ -8,7 +8,7 @@ import { ELEMENT_LIMITS } from './listings.ts';
 /** A request for one page of a listing. */
 export interface PageRequest<S extends ObjectShape, E extends ObjectShape> extends Omit<
   ApiRequest<unknown>,
-  'stats' | 'onChunk' | 'onEnd'
+  'stats' | 'onChunks' | 'onEnd'
 > {
   /** Member of the response that holds the elements. */
   readonly list: string;
@@ -35,7 +35,7 @@ export function readPage<S extends ObjectShape, E extends ObjectShape>(
   return sender.send({
     ...request,
     stats,
-    onChunk: (chunk) => parser.write(chunk),
+    onChunks: (chunks) => parser.write(...chunks),
     onEnd: (response) => {
       const page = parser.end();
       // Valid JSON of something else is no empty listing: zeros would be invented.

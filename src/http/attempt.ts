@@ -71,16 +71,16 @@ export async function performRequest<T>(
     request.onHeaders?.(head);
     const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
     const body = unpack(response, options.compression, what, target);
-    const take = (chunk: Uint8Array): void => {
+    const take = (chunks: readonly Uint8Array[], length: number): void => {
       attempt.hasBody = true;
       upstream.arrivals += 1;
-      watch.chunkArrived(chunk.length);
-      if (bytes + chunk.length > maxBytes) {
+      watch.chunkArrived(length);
+      if (bytes + length > maxBytes) {
         const text = `${what}: the response is larger than ${maxBytes} bytes`;
         throw new RequestError('limit', text, { ...target, limit: 'bytes' });
       }
-      bytes += chunk.length;
-      request.onChunk(chunk);
+      bytes += length;
+      request.onChunks(chunks);
     };
     // Zlib uses its buffers again.
     await readBody(body, take, { frees: body === response.body });

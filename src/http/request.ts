@@ -42,8 +42,8 @@ export interface HttpRequest<T = unknown> extends NamedRequest {
   readonly maxBytes?: number;
   /** Called before the first bytes of a successful response. */
   readonly onHeaders?: (response: HttpResponse) => void;
-  /** Takes decoded bytes as they arrive; a chunk is only valid during the call. */
-  readonly onChunk: (chunk: Uint8Array) => void;
+  /** Takes decoded bytes as they arrive, some chunks at a time, which are only valid during the call. */
+  readonly onChunks: (chunks: readonly Uint8Array[]) => void;
   /** Returns the result of the request, or throws its failure. */
   readonly onEnd: (response: HttpResponse) => T;
 }
@@ -111,10 +111,10 @@ export function bufferBody<T>(
   maxBytes: number,
   parse: (body: Buffer, response: HttpResponse) => T,
 ) {
-  const chunks: Uint8Array[] = [];
+  const received: Uint8Array[] = [];
   return {
     maxBytes,
-    onChunk: (chunk: Uint8Array) => chunks.push(Buffer.from(chunk)),
-    onEnd: (response: HttpResponse) => parse(Buffer.concat(chunks), response),
+    onChunks: (chunks: readonly Uint8Array[]) => void received.push(Buffer.concat(chunks)),
+    onEnd: (response: HttpResponse) => parse(Buffer.concat(received), response),
   };
 }

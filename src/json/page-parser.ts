@@ -49,6 +49,10 @@ interface Options<Element extends ObjectShape, Envelope extends ObjectShape> {
   readonly maxDepth: number;
 }
 
+function lengthOf(pieces: readonly Uint8Array[]): number {
+  return pieces.reduce((sum, { length }) => sum + length, 0);
+}
+
 /**
  * Reads a document of the form `{"…": …, list: [element, …], "…": …}` while it arrives. Holds one element and one chunk;
  * bytes that the shapes do not name never become JavaScript values. After an error `write` and `end` throw that error again.
@@ -95,12 +99,24 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     this.#members = new Map(members.map(([name, shape]) => [name, readerOf(shape, true)]));
   }
 
-  /** Reads the next bytes of the document, split anywhere. Throws JsonError. */
-  write(chunk: Uint8Array): void {
+  /** Reads the next bytes of the document, split anywhere; several chunks at a time cost less. Throws JsonError. */
+  write(...chunks: readonly Uint8Array[]): void {
     this.#untilFailure(() => {
-      for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
-        this.#read(chunk.subarray(at, at + PIECE_BYTES));
+      let pieces: Uint8Array[] = [];
+      let bytes = 0;
+      for (const chunk of chunks) {
+        for (let at = 0; at < chunk.length; at += PIECE_BYTES) {
+          const piece = chunk.subarray(at, at + PIECE_BYTES);
+          if (bytes > 0 && bytes + piece.length > PIECE_BYTES) {
+            this.#read(pieces, bytes);
+            pieces = [];
+            bytes = 0;
+          }
+          pieces.push(piece);
+          bytes += piece.length;
+        }
       }
+      if (bytes > 0) this.#read(pieces, bytes);
     });
   }
 
@@ -108,7 +124,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
   end() {
     this.#untilFailure(() => {
       this.#bytesBeforeRetry = 0;
-      this.#read(new Uint8Array());
+      this.#read([], 0);
       if (this.#phase === 'end') return;
       const at = this.#origin + this.#heldBytes;
       throw new JsonError('truncated', at, 'the document is incomplete');
@@ -130,19 +146,12 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     }
   }
 
-  #read(piece: Uint8Array): void {
-    let bytes = piece;
-    if (this.#dropped !== undefined) {
-      const end = this.#dropped.find(bytes);
-      this.#origin += end ?? bytes.length;
-      if (end === undefined) return;
-      this.#dropped = undefined;
-      bytes = bytes.subarray(end);
-    }
-    if (this.#heldBytes + bytes.length < this.#bytesBeforeRetry) return this.#hold(bytes);
+  #read(pieces: readonly Uint8Array[], bytes: number): void {
+    if (this.#dropped !== undefined) return this.#readBehindDropped(pieces);
+    if (this.#heldBytes + bytes < this.#bytesBeforeRetry) return this.#hold(pieces);
     const scanner = this.#scanner;
     const limits = { maxDepth: this.#options.maxDepth, maxItems: MAX_ITEMS };
-    const end = scanner.load([...this.#held, bytes], this.#origin, limits);
+    const end = scanner.load([...this.#held, ...pieces], this.#origin, limits);
     this.#held = [];
     this.#heldBytes = 0;
     this.#incompleteAt = 0;
@@ -155,9 +164,21 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     }
   }
 
-  #hold(bytes: Uint8Array): void {
-    this.#held.push(Buffer.from(bytes));
-    this.#heldBytes += bytes.length;
+  /** Skips what is left of a value that is dropped. */
+  #readBehindDropped(pieces: readonly Uint8Array[]): void {
+    for (const [index, piece] of pieces.entries()) {
+      const end = this.#dropped?.find(piece);
+      this.#origin += end ?? piece.length;
+      if (end === undefined) continue;
+      this.#dropped = undefined;
+      const rest = [piece.subarray(end), ...pieces.slice(index + 1)];
+      return this.#read(rest, lengthOf(rest));
+    }
+  }
+
+  #hold(pieces: readonly Uint8Array[]): void {
+    for (const piece of pieces) this.#held.push(Buffer.from(piece));
+    this.#heldBytes += lengthOf(pieces);
   }
 
   /** Reads as far as the bytes before `end` allow; returns where an incomplete token or value begins. */
@@ -312,7 +333,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     }
     const isLarge = isValue && length >= LARGE_BYTES;
     this.#bytesBeforeRetry = isLarge ? Math.min(2 * length, maxElementBytes + 1) : 0;
-    if (!isValue || length <= maxElementBytes) return this.#hold(bytes);
+    if (!isValue || length <= maxElementBytes) return this.#hold([bytes]);
     if (this.#phase === 'element') {
       this.#counts.skipped++;
       this.#counts.limitHit = true;

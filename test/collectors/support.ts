@@ -29,11 +29,11 @@ export function answering(answer: Answer, ...datesMs: readonly number[]): Answer
     return Buffer.isBuffer(body) ? body : Buffer.from(JSON.stringify(body));
   };
   const session: Pick<ApiLogin, 'send'> = {
-    async send({ path, body, onHeaders, onChunk, onEnd }) {
+    async send({ path, body, onHeaders, onChunks, onEnd }) {
       const dateMs = datesMs[requests.length] ?? datesMs.at(-1);
       const response = { status: 200, url: 'memory', sentMs: 0, arrivedMs: 0, dateMs };
       onHeaders?.(response);
-      onChunk(textOf(path, body));
+      onChunks([textOf(path, body)]);
       return onEnd(response);
     },
   };

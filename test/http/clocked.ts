@@ -9,7 +9,7 @@ export const REQUEST: HttpRequest = {
   method: 'GET',
   path: '/nodes/',
   stats: testStats(),
-  onChunk: () => undefined,
+  onChunks: () => undefined,
   onEnd: () => undefined,
 };
 export const USERS: HttpRequest = { ...REQUEST, endpoint: 'users' };

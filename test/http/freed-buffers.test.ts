@@ -71,9 +71,9 @@ describe('nobody reads freed buffers', () => {
     const read = async (): Promise<Buffer> => {
       const received: Buffer[] = [];
       await ask(client, {
-        onChunk: (chunk) => {
-          handedOn.push(chunk);
-          received.push(Buffer.from(chunk));
+        onChunks: (chunks) => {
+          handedOn.push(...chunks);
+          received.push(Buffer.concat(chunks));
           pooled.push(Buffer.from(`text ${pooled.length}`));
           // A slow reader: the stream pauses, and the next chunks wait in it.
           const end = performance.now() + 1;

@@ -22,7 +22,7 @@ async function send(
       method: 'GET',
       path: '/nodes/?limit=1',
       stats,
-      onChunk: () => undefined,
+      onChunks: () => undefined,
       onEnd: (response: HttpResponse) => response,
       ...request,
     })
@@ -113,7 +113,7 @@ describe('a request', () => {
     const order: unknown[] = [];
     await send(server.url, {
       onHeaders: ({ status }) => order.push(status),
-      onChunk: () => order.push('body'),
+      onChunks: () => order.push('body'),
     });
     expect(order).toEqual([200, 'body']);
   });

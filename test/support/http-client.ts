@@ -25,7 +25,7 @@ export async function ask(
     method: 'GET',
     path: '/nodes/',
     stats: createPollStats(signal ?? AbortSignal.timeout(10_000)),
-    onChunk: (chunk) => chunks.push(Buffer.from(chunk)),
+    onChunks: (parts) => chunks.push(Buffer.concat(parts)),
     onEnd: () => undefined,
     ...request,
   });

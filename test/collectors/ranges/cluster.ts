@@ -104,10 +104,10 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     }),
   };
 
-  async function send<T>({ path, stats, firstUrl, onChunk, onEnd }: ApiRequest<T>): Promise<T> {
+  async function send<T>({ path, stats, firstUrl, onChunks, onEnd }: ApiRequest<T>): Promise<T> {
     const url = new URL(`http://fake${path}`);
     const body = await bodyOf(url, stats, firstUrl);
-    onChunk(Buffer.from(JSON.stringify(body)));
+    onChunks([Buffer.from(JSON.stringify(body))]);
     return onEnd({ status: 200, url: 'fake', sentMs: 0, arrivedMs: 0, dateMs: undefined });
   }
 
