@@ -32,6 +32,8 @@ export interface Quirks {
   unencodable: 'none' | 'nodes' | 'ranges';
   /** Replicas are added and removed between two pages of one listing. */
   rangeChurn: boolean;
+  /** A server or a proxy drops `ranges=`: all ranges of a node are listed where some are asked for. */
+  ignoreRangeIds: boolean;
   /** The order in which a node lists its stores: drawn again for each request, or always by id. */
   storeOrder: 'random' | 'fixed';
   /** Time that a node takes for each of its replicas before it sends the headers of its list, microseconds. */
@@ -137,6 +139,7 @@ const REAL: Quirks = {
   hsts: false,
   unencodable: 'none',
   rangeChurn: false,
+  ignoreRangeIds: false,
   storeOrder: 'random',
   replicaMicros: 0,
   writeZeros: false,

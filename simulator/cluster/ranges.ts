@@ -27,7 +27,8 @@ export async function listNodeRanges(
 ): Promise<Reply> {
   const id = nodeId === 'local' ? request.node.id : goInteger(nodeId);
   if (id === undefined || id <= 0 || id > MAX_NODE_ID) return textAnswer(400, 'invalid node ID');
-  const wanted = parseRangeIds(request.query.get('ranges') ?? '');
+  const asked = server.quirks.ignoreRangeIds ? null : request.query.get('ranges');
+  const wanted = parseRangeIds(asked ?? '');
   if (wanted === 'invalid') return textAnswer(400, 'invalid range ID');
   const node = server.world.state.nodes.get(id);
   const failure = await reach(server, request.node, node);

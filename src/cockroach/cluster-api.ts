@@ -1,6 +1,6 @@
 import { RequestError } from '../http/errors.ts';
 import { addWarning, createPollStats, type PollStats } from '../http/poll-stats.ts';
-import { bufferBody } from '../http/request.ts';
+import { bufferBody, type HttpResponse } from '../http/request.ts';
 import {
   decodeValue,
   type Infer,
@@ -136,8 +136,11 @@ export class ClusterApi {
       /** To the headers, which the server sends after all of its work; default: as for every request. */
       readonly headersMs?: number | undefined;
       readonly rangeIds?: readonly number[] | undefined;
-      /** Index of the URL to begin with, so that no gateway carries every scan. */
-      readonly firstUrl: number;
+      /** Index of the URL to begin with, so that no gateway carries every scan; of the only one that may be asked. */
+      readonly firstUrl?: number;
+      readonly onlyUrl?: number;
+      /** Called before the elements of a response. */
+      readonly onHeaders?: (response: HttpResponse) => void;
       readonly shape: S;
       readonly onRange?: (range: Infer<S>) => void;
       /** In its place, many at a time. */
@@ -146,7 +149,7 @@ export class ClusterApi {
       readonly onPageEnd?: () => Promise<void>;
     },
   ): Promise<void> {
-    const { nodeId, route, headersMs, rangeIds, firstUrl } = request;
+    const { nodeId, route, headersMs, rangeIds, firstUrl, onlyUrl, onHeaders } = request;
     let limit = request.limit ?? 0;
     const list = `/nodes/${route === 'gateway' ? nodeId : 'local'}/ranges/`;
     return readOffsetPages(stats, `ranges of node ${nodeId}`, async (offset) => {
@@ -158,7 +161,9 @@ export class ClusterApi {
       const page = await this.#readPage(stats, {
         endpoint: 'node_ranges',
         path: query === '' ? list : `${list}?${query}`,
-        firstUrl,
+        ...(firstUrl !== undefined && { firstUrl }),
+        ...(onlyUrl !== undefined && { onlyUrl }),
+        ...(onHeaders !== undefined && { onHeaders }),
         ...(headersMs !== undefined && { headersMs }),
         ...(route !== 'local' && { node: nodeId, proxied: route === 'proxy' }),
         list: 'ranges',

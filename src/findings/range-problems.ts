@@ -297,6 +297,20 @@ function leftOverProblems({ verification }: RangesStatus): readonly Problem[] {
   ];
 }
 
+/** A server, or a proxy before it, that drops a part of the requests. */
+function ignoringProblems(urls: readonly string[] = []): readonly Problem[] {
+  if (urls.length === 0) return [];
+  return [
+    {
+      key: 'ignored ranges',
+      about: 'exporter',
+      text: `${formatList(urls)} ${plural(urls.length, 'ignores', 'ignore')} \`ranges=\` and ${plural(urls.length, 'lists', 'list')} all ranges of a node where some are asked for: what is contradictory in a scan is not read a second time there.`,
+      next: 'Look for a proxy that drops the query of requests. The exporter tries again after an hour, and at once after a restart.',
+      level: 'info',
+    },
+  ];
+}
+
 /** Ranges that serve nothing although they have a quorum, with the replicas that report it, and descriptors that the server refuses. */
 function servingProblems({ verification, oldest }: RangesStatus): readonly Problem[] {
   const { stuck: count = 0, servingNothingAtLeast, descriptors, reason } = verification ?? {};
@@ -325,7 +339,11 @@ function servingProblems({ verification, oldest }: RangesStatus): readonly Probl
     next: 'Only descriptors name the replicas and voters of ranges.',
     level: 'info',
   };
-  return [...(count > 0 ? [stuck] : []), ...(descriptors === 'refused' ? [unread] : [])];
+  return [
+    ...(count > 0 ? [stuck] : []),
+    ...(descriptors === 'refused' ? [unread] : []),
+    ...ignoringProblems(verification?.ignoringUrls),
+  ];
 }
 
 /** The listed ranges that are unavailable. */

@@ -101,6 +101,7 @@ function readVerification(
     stuck: cluster.stuck,
     leftOver: describe(cluster.leftOver),
     overlapping: describe(keySpace.overlapping),
+    ignoringUrls: cluster.ignoringUrls.length > 0 ? cluster.ignoringUrls : undefined,
     lost,
   };
 }

@@ -192,6 +192,8 @@ export interface VerificationStatus {
   readonly leftOver: readonly HeldRangeStatus[];
   /** Ranges without which the others join, while it is not known which of them are real. */
   readonly overlapping: readonly HeldRangeStatus[];
+  /** URLs that list all ranges of a node where some are asked for, so that none can be read a second time there. */
+  readonly ignoringUrls?: readonly string[] | undefined;
   /** Ranges that no live node reports; undefined while it is not known. */
   readonly lost: number | undefined;
 }

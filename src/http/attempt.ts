@@ -193,7 +193,15 @@ function readHead(
 ): HttpResponse {
   const dateMs = Date.parse(headerText(headers, 'date')) || undefined;
   const ageSeconds = Number(/^\d+$/.exec(headerText(headers, 'age')) ?? 0);
-  return { status: statusCode, url: upstream.name, sentMs: startMs, arrivedMs, dateMs, ageSeconds };
+  return {
+    status: statusCode,
+    url: upstream.name,
+    urlIndex: upstream.index,
+    sentMs: startMs,
+    arrivedMs,
+    dateMs,
+    ageSeconds,
+  };
 }
 
 /**

@@ -50,8 +50,8 @@ export class Health {
     // With several URLs the next one can be used at once.
     const maxFailures = urls.length === 1 ? this.maxAttempts : 1;
     const { clusterUrls = urls } = options;
-    this.upstreams = urls.map((url) =>
-      createUpstream(url, clusterUrls, new Breaker(maxFailures, options)),
+    this.upstreams = urls.map((url, index) =>
+      createUpstream(url, index, clusterUrls, new Breaker(maxFailures, options)),
     );
   }
 

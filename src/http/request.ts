@@ -58,6 +58,8 @@ export interface HttpResponse {
   readonly status: number;
   /** The name of the URL that answered: host:port. */
   readonly url: string;
+  /** The index of that URL, as `onlyUrl` takes it. */
+  readonly urlIndex?: number;
   /** When the request was sent and the headers arrived, monotonic ms. */
   readonly sentMs: number;
   readonly arrivedMs: number;

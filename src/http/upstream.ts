@@ -6,6 +6,8 @@ export interface Upstream {
   readonly url: URL;
   /** host:port, as the label `target`; with the path where other URLs of the cluster have the same. */
   readonly name: string;
+  /** Among the URLs of the API. */
+  readonly index: number;
   readonly breaker: Breaker;
   /** The last failure because of which the URL is not used, or was not. */
   lastFailure: RequestError | undefined;
@@ -17,12 +19,17 @@ export interface Upstream {
 export const API_PATH = /(?:\/api\/v2)?\/?$/;
 
 /** A URL that is in use; `all` are those of the cluster, whose names must differ. */
-export function createUpstream(text: string, all: readonly string[], breaker: Breaker): Upstream {
+export function createUpstream(
+  text: string,
+  index: number,
+  all: readonly string[],
+  breaker: Breaker,
+): Upstream {
   const url = new URL(text);
   const address = addressOf(url);
   const isShared = all.some((other) => other !== text && addressOf(new URL(other)) === address);
   const name = isShared ? `${address}${url.pathname.replace(API_PATH, '')}` : address;
-  return { url, name, breaker, lastFailure: undefined, arrivals: 0 };
+  return { url, name, index, breaker, lastFailure: undefined, arrivals: 0 };
 }
 
 function addressOf({ protocol, hostname, port }: URL): string {

@@ -28,6 +28,9 @@ const MAX_READING_MS = 10_000;
 /** The table is rebuilt without the ranges that are gone once they are an eighth of all: that takes as long as filling it. */
 const MAX_GONE_SHARE = 1 / 8;
 
+const IGNORED =
+  'the URL ignores `ranges=` and lists all ranges of a node: it is not asked for single ones for an hour; look for a proxy that drops the query of requests';
+
 /**
  * Ends a scan that read all nodes of the cluster: reads descriptors, reads what is contradictory again, and judges each
  * range. Never rejects because of a request: what was not read is not verified.
@@ -59,6 +62,10 @@ export async function endClusterScan(
   if (!isUnread && judged.unverified === 0) members.prove(assignment.toScan);
   const isLostKnown = isNothingMissing || members.areProven(assignment.toSkip);
   if (isLostKnown) for (const range of judged.lost) listLost(context, range);
+  const ignoringUrls = state.ignoring.names(context.monotonicMs());
+  for (const url of ignoringUrls) {
+    addWarning(context, { about: `single ranges at ${url}`, text: IGNORED });
+  }
   const held = (slots: Iterable<number>) => Array.from(slots, (slot) => describeHeld(known, slot));
   const result = {
     unverified: isUnread ? judged.reported : judged.unverified,
@@ -79,6 +86,7 @@ export async function endClusterScan(
     },
     dependence: isUnread ? undefined : judged.dependence,
     withoutProblems,
+    ignoringUrls,
     descriptors: status,
     lost: isLostKnown ? judged.lostCount : undefined,
   };

@@ -104,6 +104,8 @@ export interface ClusterScan {
   readonly keySpace: KeySpaceStatus;
   /** Replicas whose problems could not be read: no range is verified while there is one. */
   readonly withoutProblems: number;
+  /** Names of the URLs that list all ranges of a node where some are asked for: there none can be read a second time. */
+  readonly ignoringUrls: readonly string[];
   /** Undefined where descriptors are refused or disabled. */
   readonly dependence: Dependence | undefined;
   readonly descriptors: DescriptorStatus;

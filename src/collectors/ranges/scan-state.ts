@@ -1,6 +1,7 @@
 import { WallClockSteps } from '../../wall-clock.ts';
 import type { CollectorPoll } from '../collector.ts';
 import { type DescriptorReader, DescriptorReading } from './descriptor-reader.ts';
+import { IgnoringUrls } from './ignoring-urls.ts';
 import { GapHistory } from './key-space.ts';
 import { KnownRanges } from './known-ranges.ts';
 import { LeftOvers } from './left-overs.ts';
@@ -32,6 +33,8 @@ export class RangesState implements ReadingState {
   localNodeId = 0;
   /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
   sendsDetails = false;
+  /** URLs that list all ranges where some are asked for. */
+  ignoring = new IgnoringUrls();
 }
 
 /** The options of a scan and what it shares with the other scans of its cluster. */

@@ -1,8 +1,9 @@
-import { BatchQueue, BatchSize, inBatches } from '../../batches.ts';
+import { BatchQueue, BatchSize, inBatches, type NodeBatch } from '../../batches.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { failureOf } from '../../http/errors.ts';
+import { failureOf, RequestError } from '../../http/errors.ts';
 import type { CollectorPoll } from '../collector.ts';
 import { reportersOf } from './descriptors.ts';
+import type { IgnoringUrls } from './ignoring-urls.ts';
 import { type KnownRanges, SERVES_NOTHING, type Suspect } from './known-ranges.ts';
 import { type Replica, replicaShape } from './replica.ts';
 
@@ -26,10 +27,17 @@ export interface AbsentReplica {
 }
 
 type ReadingContext = Pick<
-  CollectorPoll<{ readonly concurrency: number }, unknown>,
-  'options' | 'urls' | 'signal'
+  CollectorPoll<{ readonly concurrency: number }, { readonly ignoring: IgnoringUrls }>,
+  'options' | 'urls' | 'signal' | 'state' | 'monotonicMs'
 > &
   Parameters<ClusterApi['nodeRanges']>[0];
+
+/** The response lists ranges that were not asked for. */
+class IgnoredError extends RequestError {
+  constructor(url: string) {
+    super('decode', `${url} ignores \`ranges=\`: it lists all ranges of a node`, { scope: 'none' });
+  }
+}
 
 /** Reads single replicas a second time in the same scan: some replica is always between two leaders, and some range is being split. */
 export class SecondReading {
@@ -162,6 +170,42 @@ export class SecondReading {
     this.#known.commitKeys(slot, { ...keys, isNew, holdsLease });
   }
 
+  /** Rejects where no URL answers; one that lists a range that it was not asked for is read no further, and is not asked again. */
+  async #readBatch(
+    { nodeId, rangeIds }: NodeBatch,
+    turn: number,
+    onReplica: (rangeId: number, replica: Replica) => void,
+  ): Promise<void> {
+    const { urls, state, monotonicMs } = this.#context;
+    const asked = new Set(rangeIds);
+    for (let asking = 0; asking <= urls; asking += 1) {
+      const url = state.ignoring.choose(urls, turn, monotonicMs());
+      if (url === undefined) break;
+      let from = { index: 0, name: '' };
+      try {
+        return await this.#api.nodeRanges(this.#context, {
+          nodeId,
+          route: 'gateway',
+          rangeIds,
+          ...url,
+          shape: replicaShape,
+          onHeaders({ urlIndex = 0, url: name }) {
+            from = { index: urlIndex, name };
+          },
+          onRange(replica) {
+            const rangeId = replica.desc.range_id ?? 0;
+            if (rangeId !== 0 && !asked.has(rangeId)) throw new IgnoredError(from.name);
+            onReplica(rangeId, replica);
+          },
+        });
+      } catch (error) {
+        if (!(error instanceof IgnoredError)) throw error;
+        state.ignoring.add(from.index, from.name, monotonicMs());
+      }
+    }
+    throw new IgnoredError('every URL');
+  }
+
   /**
    * Reads these ranges of these nodes; a request that fails is reported with its ranges. `urlTurn` chooses the URL: the lists of
    * this scan began with that of the number of scans less one.
@@ -177,14 +221,9 @@ export class SecondReading {
       for (let batch = queue.take(); batch !== undefined; batch = queue.take()) {
         const { nodeId, rangeIds } = batch;
         try {
-          await this.#api.nodeRanges(this.#context, {
-            nodeId,
-            route: 'gateway',
-            rangeIds,
-            firstUrl: (nodeId + urlTurn) % this.#context.urls,
-            shape: replicaShape,
-            onRange: (replica) => onReplica(replica.desc.range_id ?? 0, nodeId, replica),
-          });
+          await this.#readBatch(batch, nodeId + urlTurn, (rangeId, replica) =>
+            onReplica(rangeId, nodeId, replica),
+          );
         } catch (error) {
           if (queue.putBack(batch, failureOf(error).status)) continue;
           // What was not read again stays unverified, or leaves a gap: the next scan tries again.

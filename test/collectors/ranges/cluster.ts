@@ -80,11 +80,14 @@ export interface FakeCluster {
   describe: (rangeId: number, nodeId: number) => FakeDescriptor | undefined;
   /** Questions for single replicas so far, as `node: range range`. */
   askedAgain: string[];
+  /** The URLs, by index, that list all ranges where single ones are asked for. */
+  ignoring: Set<number>;
   /** Awaited before each answer; a test that cuts a scan waits here for the deadline. */
   hold: (asked: Asked, reading: PollStats) => Promise<void>;
 }
 
 const LIVE = 3;
+const AT_ONCE = { sentMs: 0, arrivedMs: 0, dateMs: undefined };
 
 /** The cluster API over documents in memory: real paths, paging and decoding. The first node is the URL's own. */
 export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
@@ -98,22 +101,32 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
       isLeaseholder: holdersOf(cluster, rangeId)[0] === nodeId,
     }),
     askedAgain: [],
+    ignoring: new Set(),
     hold: async () => undefined,
     api: new ClusterApi({ send }, (_endpoint, count) => {
       cluster.decodeErrors += count;
     }),
   };
 
-  async function send<T>({ path, stats, firstUrl, onChunks, onEnd }: ApiRequest<T>): Promise<T> {
+  async function send<T>(request: ApiRequest<T>): Promise<T> {
+    const { path, stats, firstUrl, onChunks, onEnd } = request;
     const url = new URL(`http://fake${path}`);
-    const body = await bodyOf(url, stats, firstUrl);
+    const urlIndex = request.onlyUrl ?? firstUrl ?? 0;
+    const response = { status: 200, url: `fake-${urlIndex}`, urlIndex, ...AT_ONCE };
+    const body = await bodyOf(url, stats, firstUrl, urlIndex);
+    request.onHeaders?.(response);
     onChunks([Buffer.from(JSON.stringify(body))]);
-    return onEnd({ status: 200, url: 'fake', sentMs: 0, arrivedMs: 0, dateMs: undefined });
+    return onEnd(response);
   }
 
-  function bodyOf(url: URL, stats: PollStats, firstUrl: number | undefined): unknown {
+  function bodyOf(
+    url: URL,
+    stats: PollStats,
+    firstUrl: number | undefined,
+    urlIndex: number,
+  ): unknown {
     if (url.pathname === '/nodes/') return listing(cluster);
-    if (url.searchParams.has('ranges')) return listedAgain(url);
+    if (url.searchParams.has('ranges')) return listedAgain(url, urlIndex);
     if (!url.pathname.startsWith('/_status/ranges/')) return listed(url, stats, firstUrl);
     const rangeIds = url.searchParams.getAll('range_ids').map(Number);
     const nodeId = Number(url.pathname.split('/')[3]);
@@ -125,14 +138,15 @@ export function fakeCluster(nodes: readonly FakeNode[]): FakeCluster {
     return { ranges: elements, next: 0 };
   }
 
-  function listedAgain(url: URL): unknown {
+  function listedAgain(url: URL, urlIndex: number): unknown {
     const nodeId = url.pathname.split('/')[2] ?? '';
     const ids = (url.searchParams.get('ranges') ?? '').split(',').map(Number);
     cluster.askedAgain.push(`${nodeId}: ${ids.join(' ')}`);
     const node = cluster.nodes.find((each) => String(each.nodeId) === nodeId);
     const replicas = node?.again ?? node?.ranges ?? [];
     if (replicas instanceof Error) throw replicas;
-    return { ranges: replicas.filter((each) => ids.includes(rangeIdOf(each))) };
+    const isIgnored = cluster.ignoring.has(urlIndex);
+    return { ranges: replicas.filter((each) => isIgnored || ids.includes(rangeIdOf(each))) };
   }
 
   async function listed(

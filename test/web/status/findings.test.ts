@@ -273,6 +273,14 @@ describe('findings of ranges', () => {
     expect(textOf(true)).toMatch(/^At least 1,000 ranges serve nothing: /);
   });
 
+  test('name the URLs that ignore `ranges=`', () => {
+    const verification = { ...VERIFIED, ignoringUrls: ['crdb-1:8080', 'crdb-2:8080'] };
+    const problems = rangeProblems({ ...RANGES, verification }, false);
+    expect(problems.find(({ key }) => key === 'ignored ranges')?.text).toMatch(
+      /^crdb-1:8080 and crdb-2:8080 ignore `ranges=` and list all ranges of a node/,
+    );
+  });
+
   test('count ranges that no node reports among those without a quorum, and disputed ones apart', () => {
     const withoutQuorum = { ...RANGES.withoutQuorum, unreportedRanges: 2 };
     const status = rangesWith({ unavailable: [3, 3] });

@@ -106,6 +106,7 @@ export const WHOLE_SCAN: ClusterScan = {
   disputed: { rangeIds: new Set(), byTable: new Map(), nodeIds: [] },
   isServingBound: false,
   withoutProblems: 0,
+  ignoringUrls: [],
   leftOver: [],
   keySpace: { isComplete: true, isGapConfirmed: false, overlapping: [] },
   dependence: undefined,

@@ -1,0 +1,67 @@
+import { expect, test } from 'vitest';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
+import { fakeCluster, pollRanges } from './cluster.ts';
+import { many, show } from './shown-ranges.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Twelve ranges of which the first one serves nothing, at so many URLs. */
+function openCluster(urls: number) {
+  const cluster = fakeCluster([]);
+  show(cluster, { holders: many(12, [1, 2, 3]) });
+  cluster.nodes = cluster.nodes.map((node) => ({
+    ...node,
+    ranges: (Array.isArray(node.ranges) ? node.ranges : []).map((element: object, index) => ({
+      ...element,
+      problems: index === 0 ? { no_raft_leader: true } : {},
+    })),
+  }));
+  const state = ranges.createState();
+  let nowMs = 1_000;
+  return {
+    cluster,
+    async scan(afterMs = 60_000) {
+      nowMs += afterMs;
+      cluster.askedAgain = [];
+      const context = { urls, nowMs: () => nowMs, monotonicMs: () => nowMs };
+      const { cluster: scanned, warnings } = await pollRanges(cluster.api, { state, context });
+      return {
+        asked: cluster.askedAgain.length,
+        nothing: scanned?.servingNothing,
+        unverified: scanned?.unverified,
+        urls: scanned?.ignoringUrls,
+        warned: warnings.filter((text) => text.includes('ignores `ranges=`')).length,
+      };
+    },
+  };
+}
+
+test('a URL that ignores `ranges=` is named, and asked for single ranges again after an hour', async () => {
+  const { cluster, scan } = openCluster(1);
+  expect(await scan()).toMatchObject({ asked: 3, nothing: 1, urls: [], warned: 0 });
+  cluster.ignoring.add(0);
+  const named = { urls: ['fake-0'], warned: 1 };
+  const { asked, ...first } = await scan();
+  // As many as are asked at the same time.
+  expect(asked).toBeLessThanOrEqual(3);
+  expect(first).toMatchObject({ unverified: 1, ...named });
+  expect(await scan()).toEqual({ asked: 0, nothing: 0, unverified: 1, ...named });
+  cluster.ignoring.clear();
+  expect(await scan()).toEqual({ asked: 0, nothing: 0, unverified: 1, ...named });
+  expect(await scan(HOUR_MS)).toMatchObject({ asked: 3, nothing: 1, urls: [], warned: 0 });
+});
+
+test('of several URLs the others are asked in its place', async () => {
+  const { cluster, scan } = openCluster(3);
+  cluster.ignoring.add(1);
+  for (let turn = 0; turn < 4; turn += 1) {
+    expect(await scan()).toMatchObject({ nothing: 1, unverified: 0 });
+  }
+  expect(await scan()).toEqual({
+    asked: 3,
+    nothing: 1,
+    unverified: 0,
+    urls: ['fake-1'],
+    warned: 1,
+  });
+});
