@@ -67,18 +67,21 @@ test('nothing is handed on after the failure of a body', async () => {
   expect(bytes).toBe(0);
 });
 
+const answer: RequestListener = (_request, response) => response.end(Buffer.alloc(2_000_000));
+
 describe('the memory of received bytes', () => {
   const authority = createAuthority();
-  const answer: RequestListener = (_request, response) => response.end(Buffer.alloc(2_000_000));
-
   test.each(['http', 'https'])(
     'is freed when those of the next buffer arrive over %s',
     async (scheme) => {
-      const { cert: ca, issue } = await authority;
+      const ca = (await authority).cert;
       await using server =
         scheme === 'http'
           ? await serve(answer)
-          : await serveTls(await issue({ name: 'node', sans: ['ip:127.0.0.1'] }), answer);
+          : await serveTls(
+              await (await authority).issue({ name: 'node', sans: ['ip:127.0.0.1'] }),
+              answer,
+            );
       await using client = connect([server.url], { tls: { rejectUnauthorized: true, ca } });
       const held: Uint8Array[] = [];
       let bytes = 0;

@@ -88,7 +88,15 @@ describe('a request', () => {
       response.writeHead(202, { date: 'Thu, 01 Jan 1970 00:01:00 GMT' }).end('{"fine":true}');
     });
     const { host } = new URL(server.url);
-    const head = { status: 202, url: host, sentMs: 7, arrivedMs: 7, dateMs: 60_000, ageSeconds: 0 };
+    const head = {
+      status: 202,
+      url: host,
+      urlIndex: 0,
+      sentMs: 7,
+      arrivedMs: 7,
+      dateMs: 60_000,
+      ageSeconds: 0,
+    };
     expect(await send(server.url, {}, { monotonicMs: () => 7 })).toEqual({
       outcome: head,
       finished: [{ endpoint: 'nodes', code: 202, bytes: 13, seconds: expect.any(Number) }],

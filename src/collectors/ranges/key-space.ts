@@ -63,8 +63,8 @@ interface KeySums {
 }
 
 function* sumKeys(table: RangeTable): Work<KeySums> {
-  const column = (): Uint32Array => new Uint32Array(PARTS);
-  const sums = { first: column(), second: column(), starts: column(), ends: column() };
+  const [first, second] = [new Uint32Array(PARTS), new Uint32Array(PARTS)];
+  const sums = { first, second, starts: new Uint32Array(PARTS), ends: new Uint32Array(PARTS) };
   yield* walk(table.capacity, (from, to) => {
     addKeys(table, from, to, sums);
   });
@@ -132,7 +132,7 @@ function createPartedKeys(counts: Uint32Array, parts: readonly number[]): Parted
 }
 
 function keysOf({ keys, begins, next }: PartedKeys, part: number): Uint32Array {
-  return keys.subarray(begins.get(part), next[part]).sort();
+  return keys.subarray(begins.get(part), next[part]).toSorted();
 }
 
 function* collectKeys(

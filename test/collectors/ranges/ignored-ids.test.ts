@@ -20,7 +20,7 @@ function openCluster(urls: number) {
   let nowMs = 1_000;
   return {
     cluster,
-    async scan(afterMs = 60_000) {
+    scan: async (afterMs = 60_000) => {
       nowMs += afterMs;
       cluster.askedAgain = [];
       const context = { urls, nowMs: () => nowMs, monotonicMs: () => nowMs };
