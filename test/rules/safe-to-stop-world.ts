@@ -108,6 +108,10 @@ export function samplesOf(
     const hasTold = current !== 'dead' && world.returned?.includes(Number(node)) !== true;
     add('crdb_node_peers', hasTold ? 1 : undefined, `,node_id="${node}",state="established"`);
   }
+  for (const one of STATUSES) {
+    const listed = Object.values(status).filter((current) => current === one);
+    add('crdb_nodes', listed.length, `,status="${one}"`);
+  }
   add('crdb_range_problem_ranges', world.unavailable ?? 0, ',problem="unavailable",shard="0"');
   add('crdb_range_problem_ranges', 7, ',problem="underreplicated",shard="0"');
   add('crdb_ranges_without_live_replica', world.lost ?? 0);
