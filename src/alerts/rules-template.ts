@@ -14,15 +14,30 @@ export function readTemplate() {
   return parseDocument(readFileSync(TEMPLATE, 'utf8'), { version: '1.1' });
 }
 
+/** The languages in which rules are written: that of Prometheus, and that of VictoriaMetrics. */
+export const DIALECTS = ['promql', 'metricsql'] as const;
+export type Dialect = (typeof DIALECTS)[number];
+
+/**
+ * Functions that count the first sample of a series in VictoriaMetrics: after one restart `changes(started[30m])` would be 2, and a
+ * new exporter would add what its counters had before. Those with `_prometheus` in their names count as Prometheus does.
+ */
+const COUNT_FIRST_SAMPLE = /\b(changes|increase|delta)\(/g;
+
 /** Stands in the texts of an alert for the time that it waits. */
 const WAIT = '${for}';
 
 /** The text of rules.yml with these settings. */
-export function writeRules({ values, severities, waits, labels }: Settings): string {
+export function writeRules(
+  { values, severities, waits, labels }: Settings,
+  dialect: Dialect = 'promql',
+): string {
   const rules = readTemplate();
   const texts: Readonly<Record<string, string>> = rules.toJS().texts;
   rules.delete('texts');
   const known: Readonly<Record<string, string>> = { ...values, for: WAIT };
+  const translate = (text: string): string =>
+    dialect === 'promql' ? text : text.replaceAll(COUNT_FIRST_SAMPLE, '$1_prometheus(');
   // A text of several lines is indented as its place is.
   const fill = (text: string): string =>
     text.replaceAll(/(^ *)?\$\{(\w+)\}/gm, (_, indent: string | undefined, name: string) =>
@@ -32,7 +47,7 @@ export function writeRules({ values, severities, waits, labels }: Settings): str
     );
   visit(rules, {
     Scalar(_, scalar) {
-      if (typeof scalar.value === 'string') scalar.value = fill(scalar.value);
+      if (typeof scalar.value === 'string') scalar.value = translate(fill(scalar.value));
     },
   });
   visit(rules, {

@@ -1,18 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
-import { freePort } from '../support/http-server.ts';
 import { eventually } from '../support/prometheus.ts';
+import { NEWEST, startVictoriaMetrics, startVmalert } from '../support/victoria-metrics.ts';
 import { closureOf, readRules, withoutTexts } from './rule-set.ts';
 import { worldsOfOneForm } from './safe-to-stop-cases.ts';
 import { samplesOf } from './safe-to-stop-world.ts';
 
-const NEWEST = process.env['NEWEST_PROMETHEUS'];
 const RULE = 'crdb_cluster_node_id:crdb_safe_to_stop:bool';
 const WORLDS = worldsOfOneForm();
 /** Two live nodes do not reach each other. */
@@ -36,29 +33,17 @@ test.skipIf(NEWEST === undefined)(
   { timeout: 120_000 + 1000 * SECONDS },
   async () => {
     await using folder = await mkdtempDisposable(path.join(tmpdir(), 'crdb-exporter-vmalert-'));
-    const [storagePort, rulerPort] = [await freePort(), await freePort()];
-    const url = `http://127.0.0.1:${storagePort}`;
-    await using _storage = start('victoria-metrics', [
-      `-storageDataPath=${path.join(folder.path, 'data')}`,
-      `-httpListenAddr=127.0.0.1:${storagePort}`,
-      '-search.latencyOffset=0s',
-    ]);
-    await eventually(async () => ((await isReady(url)) ? true : undefined));
+    await using storage = await startVictoriaMetrics();
+    const { url } = storage;
     const rules = path.join(folder.path, 'rules.yml');
     const groups = closureOf(withoutTexts(readRules()), [RULE]).map((group) => ({
       ...group,
       interval: '1s',
     }));
     await writeFile(rules, stringify({ groups }, { aliasDuplicateObjects: false }));
-    await using _ruler = start('vmalert', [
-      `-rule=${rules}`,
-      `-datasource.url=${url}`,
-      `-remoteWrite.url=${url}`,
-      `-remoteRead.url=${url}`,
+    await using _ruler = await startVmalert(url, rules, [
       '-remoteWrite.flushInterval=100ms',
-      `-httpListenAddr=127.0.0.1:${rulerPort}`,
       `-rule.evalDelay=${DELAY_SECONDS}s`,
-      '-notifier.blackhole',
     ]);
     const begin = Math.ceil(Date.now() / 1000);
     for (let second = 0; second < SECONDS + CALM_SECONDS; second += 1) {
@@ -70,9 +55,7 @@ test.skipIf(NEWEST === undefined)(
           ([series, value]) => `${series} ${value} ${1000 * (begin + second)}`,
         );
       });
-      const body = lines.join('\n');
-      const answer = await fetch(`${url}/api/v1/import/prometheus`, { method: 'POST', body });
-      expect(answer.status).toBe(204);
+      await storage.import(lines);
     }
     const said = await eventually(async () => {
       const found = await readYes(url, begin);
@@ -105,23 +88,4 @@ async function readYes(url: string, begin: number) {
         : [],
     );
   });
-}
-
-async function isReady(url: string): Promise<boolean> {
-  try {
-    return (await fetch(`${url}/health`)).ok;
-  } catch {
-    return false;
-  }
-}
-
-function start(program: string, flags: readonly string[]): AsyncDisposable {
-  const child: ChildProcess = spawn(`${NEWEST}/${program}`, flags, { stdio: 'ignore' });
-  const ended = once(child, 'exit');
-  return {
-    async [Symbol.asyncDispose]() {
-      child.kill('SIGTERM');
-      await ended;
-    },
-  };
 }

@@ -1,24 +1,35 @@
 import { writeFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import { type Command, Option } from 'commander';
 import { SETTINGS } from '../../alerts/rule-settings.ts';
-import { writeRules } from '../../alerts/rules-template.ts';
+import { type Dialect, DIALECTS, writeRules } from '../../alerts/rules-template.ts';
 import { explainFileError } from '../../config/files.ts';
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
 import { addRuleFlags, readRuleFlags } from '../rule-flags.ts';
 
+interface Options {
+  readonly output?: string;
+  readonly dialect: Dialect;
+}
+
 /** `rules`: prints the recording and alerting rules. */
 export function define(command: Command, context: CommandContext): void {
   addRuleFlags(command, 'Change a setting; repeatable. The settings are below.');
+  command.addOption(
+    new Option('--dialect <name>', 'promql; metricsql for vmalert with VictoriaMetrics.')
+      .choices(DIALECTS)
+      .default('promql'),
+  );
   command.option('--output <file>', 'Write to this file instead of standard output.');
   addExamples(
     command,
     'rules --config.file=exporter.yml --output rules.yml',
     'rules --set disk=0.25 --set severity.CrdbNodeDead=critical --set label.team=database',
     "rules --set 'excluded_applications=pg_dump|nightly-.*'",
+    'rules --dialect metricsql --output rules.yml',
   );
   command.addHelpText('after', () => `\nSettings:\n${describeSettings()}`);
-  command.action(async ({ output }: { readonly output?: string }) => {
-    const text = writeRules(await readRuleFlags(command, context));
+  command.action(async ({ output, dialect }: Options) => {
+    const text = writeRules(await readRuleFlags(command, context), dialect);
     if (output === undefined) {
       process.stdout.write(text);
       return;

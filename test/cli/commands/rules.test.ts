@@ -40,6 +40,17 @@ describe('the command rules', () => {
     await expectGolden(out, 'config/prometheus/rules.yml', 'npm run rules');
   });
 
+  test('writes for VictoriaMetrics what counts as in Prometheus, also in texts', async () => {
+    const { out } = await runHere(['rules', '--dialect', 'metricsql']);
+    const expressions = (text: string): string => text.replaceAll(/\s+/g, ' ');
+    const { out: shipped } = await runHere(['rules', '--dialect', 'promql']);
+    expect(out).not.toMatch(/\b(?:changes|increase|delta)\(/);
+    expect(out).toContain('printf "min(delta_prometheus(crdb_node_down_replicas');
+    expect(expressions(out.replaceAll('_prometheus(', '('))).toBe(expressions(shipped));
+    const { code, err } = await runHere(['rules', '--dialect', 'logql']);
+    expect([code, err]).toEqual([2, expect.stringContaining('promql, metricsql')]);
+  });
+
   test('changes thresholds, also in texts', async () => {
     const rules = await rulesWith('cpu=0.75', 'job=crdb|"db"');
     const cpu = rules.find(({ alert }) => alert === 'CrdbNodeCpuHigh');
