@@ -32,6 +32,7 @@ const EXPERIMENTS: Readonly<Record<string, Experiment>> = {
     variables: { RULES_SECONDS: '54' },
     needsNewest: true,
   },
+  rulers: { command: ['lab/rulers/run.ts'], needsNewest: true },
   fuzz: {
     command: vitest('--project', 'together', 'test/web/server/fuzz.test.ts'),
     variables: { FUZZ_REQUESTS: '100000' },
