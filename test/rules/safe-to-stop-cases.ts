@@ -92,6 +92,18 @@ const WRITTEN: readonly Case[] = [
     { unhealthy: 1, without: NO_DATA },
   ],
   ['more connections are unhealthy than nodes are down', '--', { unhealthy: 3, without: NO_DATA }],
+  ['half of the connections are unhealthy', '--', { unhealthy: 2, without: NO_DATA }],
+  [
+    'node 1 is empty and counts no connections while it leaves',
+    '11',
+    {
+      status: { 1: 'decommissioning', 2: 'live' },
+      replicas: { 1: 0 },
+      returned: [1],
+      unhealthy: 1,
+      without: NO_DATA,
+    },
+  ],
   [
     'more connections are unhealthy than nodes are down, and all nodes were asked',
     '11',
@@ -174,6 +186,25 @@ const WRITTEN: readonly Case[] = [
     '--',
     { network: { checked: 1, pairs: 1 } },
     { instance: 'b' },
+  ],
+  ['node 2 has returned for one of two exporters', '--', { returned: [2] }, { instance: 'b' }],
+  [
+    'the state of node 3 is not known to one of two exporters',
+    '--',
+    { status: { 1: 'live', 2: 'live', 3: 'other' } },
+    { instance: 'b' },
+  ],
+  [
+    'the poll of the ranges of one of two exporters has failed, and the scan of the other is too old',
+    '00',
+    { success: { ranges: 0 } },
+    { instance: 'b', scanAgeSeconds: 161, lost: 1 },
+  ],
+  [
+    'the poll of the sessions of one of two exporters has failed, and the scan of the other is too old',
+    '11',
+    { success: { sessions: 0 } },
+    { instance: 'b', scanAgeSeconds: 161, lost: 1 },
   ],
   [
     'one of two exporters could not ask a node for its connections',
