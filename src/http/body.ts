@@ -9,25 +9,28 @@ const SLICE_MS = 2;
 /** Chunks are handed on together: those of TLS, of 16 kB each, cost as much one by one as four times their bytes. */
 const JOINED_BYTES = 64 * 1024;
 
+/** The most that a record of TLS holds. */
+const RECORD_BYTES = 16 * 1024;
 /** Length of the buffers in which Node.js puts small ones: `Buffer.poolSize`, or some bytes more. */
 const POOL_BYTES = Buffer.allocUnsafe(1).buffer.byteLength;
 
 /**
  * Frees the memory of received chunks. A buffer may hold several chunks, which arrive one after the other, so it is freed when
- * a chunk of another buffer arrives, unless it may be the pool of Node.js: that has the length of the pool, and only chunks of at most half
- * of it. Chunks that are not freed wait for the garbage collector: receiving a page of 45 MB over TLS, in records with a buffer each,
- * took half as long again.
+ * a chunk of another buffer arrives. Not those that others use, too: the pool of Node.js, whose chunks are at most half of it, and the
+ * buffers of 64 kB in which Node.js 26 puts records of TLS, of all connections. Chunks that are not freed wait for the garbage
+ * collector: with Node.js 24, which has a buffer for each record, receiving a page of 45 MB over TLS took half as long again.
  */
 function createReleaser(): (chunk: Uint8Array) => void {
   let last: ArrayBufferLike | undefined;
-  let isPooled = true;
+  let isShared = true;
   return ({ buffer, length }) => {
     if (buffer !== last) {
-      if (last instanceof ArrayBuffer && !isPooled) last.transfer(0);
+      if (last instanceof ArrayBuffer && !isShared) last.transfer(0);
       last = buffer;
-      isPooled = true;
+      isShared = true;
     }
-    if (buffer.byteLength !== POOL_BYTES || 2 * length > POOL_BYTES) isPooled = false;
+    const isWhole = length === buffer.byteLength || buffer.byteLength <= RECORD_BYTES;
+    if (isWhole || 2 * length > POOL_BYTES) isShared = false;
   };
 }
 

@@ -67,6 +67,7 @@ test('nothing is handed on after the failure of a body', async () => {
   expect(bytes).toBe(0);
 });
 
+const NODE_MAJOR = Number.parseInt(process.versions.node, 10);
 const answer: RequestListener = (_request, response) => response.end(Buffer.alloc(2_000_000));
 
 describe('the memory of received bytes', () => {
@@ -87,13 +88,13 @@ describe('the memory of received bytes', () => {
       let bytes = 0;
       const onChunks = (chunks: readonly Uint8Array[]): void => {
         for (const chunk of chunks) bytes += chunk.length;
-        // Those that were read before the last call; the first ones may lie in the pool of Node.js.
-        held.push(...chunks.filter(({ length }) => length > 10_000));
+        // Not the first one, which follows the headers; with Node.js 26 records of TLS share buffers.
+        held.push(...chunks.filter(({ length, buffer }) => length === buffer.byteLength));
       };
       await ask(client, { onChunks });
       expect(bytes).toBe(2_000_000);
-      expect(held.length).toBeGreaterThan(10);
-      expect(held.slice(0, -1).filter((chunk) => chunk.length > 0).length).toBeLessThan(3);
+      if (scheme === 'http' || NODE_MAJOR < 26) expect(held.length).toBeGreaterThan(10);
+      expect(held.slice(0, -1).filter((chunk) => chunk.length > 0)).toEqual([]);
     },
   );
 });
