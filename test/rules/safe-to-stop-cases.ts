@@ -116,7 +116,12 @@ const WRITTEN: readonly Case[] = [
   [
     'node 3 has no liveness, and an old record',
     '11',
-    { status: { 1: 'live', 2: 'live', 3: 'unknown' }, recordAgeSeconds: 120 },
+    { status: { 1: 'live', 2: 'live', 3: 'unknown' }, oldRecords: [3] },
+  ],
+  [
+    'node 3 has no liveness, and another node an old record',
+    '--',
+    { status: { 1: 'live', 2: 'live', 3: 'unknown', 4: 'dead' }, oldRecords: [4] },
   ],
   [
     'there is no complete scan',

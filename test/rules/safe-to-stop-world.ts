@@ -36,8 +36,8 @@ export interface World {
   readonly unhealthy?: number | undefined;
   /** Nodes whose counts of connections are 0. */
   readonly uncounted?: readonly number[];
-  /** Age of the records of the nodes. */
-  readonly recordAgeSeconds?: number;
+  /** Nodes that do not write their records. */
+  readonly oldRecords?: readonly number[];
   readonly scanAgeSeconds?: number;
   /** Success of the last polls of nodes, ranges and sessions. */
   readonly success?: Readonly<Record<string, number>>;
@@ -104,7 +104,8 @@ export function samplesOf(
     for (const one of STATUSES) {
       add('crdb_node_liveness', one === current ? 1 : 0, `,node_id="${node}",status="${one}"`);
     }
-    add('crdb_node_record_age_seconds', world.recordAgeSeconds ?? 5, `,node_id="${node}"`);
+    const recordAge = world.oldRecords?.includes(Number(node)) === true ? 120 : 5;
+    add('crdb_node_record_age_seconds', recordAge, `,node_id="${node}"`);
     const hasTold = current !== 'dead' && world.returned?.includes(Number(node)) !== true;
     add('crdb_node_peers', hasTold ? 1 : undefined, `,node_id="${node}",state="established"`);
   }
@@ -127,8 +128,8 @@ export function samplesOf(
     const collector = `,collector="${name}",shard="0"`;
     const ended = 60 * minute - ageSeconds;
     add('crdb_exporter_collector_last_success_timestamp_seconds', ended, collector);
-    add('crdb_exporter_collector_interval_seconds', 60, collector);
-    add('crdb_exporter_collector_duration_seconds', 10, collector);
+    add('crdb_exporter_collector_interval_seconds', name === 'ranges' ? 60 : 600, collector);
+    add('crdb_exporter_collector_duration_seconds', name === 'ranges' ? 10 : 900, collector);
   }
   for (const name of ['nodes', 'ranges', 'sessions']) {
     const success = world.success?.[name] ?? 1;
