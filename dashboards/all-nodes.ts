@@ -48,7 +48,7 @@ export const allNodesRow = (limit: Limit): Row => ({
         },
         {
           title: 'up for',
-          unit: 'dtdurations',
+          unit: 's',
           expr: `time() - max by (node_id) (crdb_node_started_timestamp_seconds{${S}})`,
         },
         {

@@ -44,7 +44,7 @@ export const assistantRow: Row = {
       about:
         'Time since the current status was first seen (crdb_cloud_migration_assistant_status_since_timestamp_seconds).',
       queries: `time() - max(crdb_cloud_migration_assistant_status_since_timestamp_seconds{${S}})`,
-      unit: 'dtdurations',
+      unit: 's',
       width: 8,
       empty: 'no assistant',
       evidence: [`crdb_up{${S}, api="cloud"}`, 'api'],

@@ -19,7 +19,7 @@ export function formatValue(value: number, unit: string): string {
   const size = Math.abs(value);
   if (Number.isNaN(value)) return 'NaN';
   if (unit === 'percentunit') return `${roundValue(value * 100)} %`;
-  if (unit === 's' || unit === 'dtdurations') {
+  if (unit === 's') {
     if (size >= 86_400) return `${roundValue(value / 86_400)} d`;
     if (size >= 3600) return `${roundValue(value / 3600)} h`;
     if (size >= 60) return `${roundValue(value / 60)} min`;
