@@ -1,6 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { hasProgram } from '../support/programs.ts';
-import { helmBelowAnother, readObjects, render } from './helm.ts';
+import { helm, helmBelowAnother, readObjects, render, renderNotes } from './helm.ts';
+
+const CLUSTER = { name: 'a', cluster_api: { urls: ['https://crdb:8080'] } };
+const CONFIG = { config: { clusters: [CLUSTER] } };
+const UNREADABLE = { readinessProbe: { tcpSocket: { port: 'metrics' } } };
 
 /** What replaces parts of the chart, for OpenShift, client certificates and configurations that are made elsewhere. */
 const OWN = {
@@ -24,14 +28,77 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     ['with global values and the usual condition', { enabled: true }, 'ConfigMap'],
     ['that its condition leaves out', { enabled: false }, undefined],
   ])('can be a dependency of another chart, %s', (_how, more, kind) => {
-    const config = { clusters: [{ name: 'a', cluster_api: { urls: ['https://crdb:8080'] } }] };
     const { stdout, stderr } = helmBelowAnother({
       global: { imageRegistry: 'registry.example.com' },
-      'crdb-exporter': { config, ...more },
+      'crdb-exporter': { ...CONFIG, ...more },
     });
     expect(stderr.replaceAll(/^.*found symbolic link.*\n/gm, '')).toBe('');
     const kinds = readObjects(stdout).map((object) => object.kind);
     expect(kinds.find((each) => each === 'ConfigMap')).toBe(kind);
+  });
+
+  test.each([
+    ['a key without a value', { monitor: null }, "missing property 'monitor'"],
+    ['a key without a value in another one', { webConfig: { scheme: null } }, "at '/webConfig'"],
+    ['a number as a variable', { env: [{ name: 'A', value: 1 }] }, "at '/env/0/value'"],
+    [
+      'a type of paths',
+      { ingress: { hosts: [{ host: 'a', paths: [{ path: '/', pathType: 'prefix' }] }] } },
+      "at '/ingress/hosts/0/paths/0/pathType'",
+    ],
+    ['a tag with a space', { image: { tag: 'a b' } }, "at '/image/tag'"],
+    [
+      'an amount with a space',
+      { resources: { limits: { memory: '512 MB' } } },
+      "at '/resources/limits/memory'",
+    ],
+    [
+      'TLS without a certificate',
+      { webConfig: { scheme: 'https' } },
+      'webConfig.scheme is https without webConfig.secret',
+    ],
+    [
+      'clusters that are not read',
+      { existingConfigMap: 'mine' },
+      'config.clusters is not used beside existingConfigMap',
+    ],
+    [
+      'a path without a slash',
+      { config: { clusters: [CLUSTER], web: { telemetry_path: 'metrics' } } },
+      "at '/config/web/telemetry_path'",
+    ],
+    [
+      'two clusters of one name',
+      { config: { clusters: [CLUSTER, CLUSTER] } },
+      'config.clusters has two clusters with the name a',
+    ],
+  ])('refuses %s, by its place', (_what, values, reason) => {
+    const { status, stderr } = helm('template', { ...CONFIG, ...values });
+    expect(stderr).toContain(reason);
+    expect(status).not.toBe(0);
+  });
+
+  test('says after the installation what it monitors, where, and how to test it', () => {
+    const notes = renderNotes(CONFIG);
+    expect(notes).toContain('crdb-exporter monitors 1 cluster(s).');
+    expect(notes).toContain('http://localhost:10137/metrics   metrics');
+    expect(notes).toContain('helm test mine');
+  });
+
+  test.each([
+    [
+      'clusters of another ConfigMap',
+      { existingConfigMap: 'mine' },
+      /^crdb-exporter monitors the clusters of the ConfigMap mine\.$/m,
+    ],
+    [
+      'another path',
+      { config: { ...CONFIG.config, web: { telemetry_path: '/crdb/metrics' } } },
+      /localhost:10137\/crdb\/metrics {3}metrics$/m,
+    ],
+    ['no test', { ...CONFIG, ...UNREADABLE }, /metrics\n*$/],
+  ])('says so of %s', (_what, values, line) => {
+    expect(renderNotes(values)).toMatch(line);
   });
 
   test('lets its parts be replaced', () => {

@@ -3,7 +3,7 @@ import { cpSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { onTestFinished } from 'vitest';
-import { parseAllDocuments } from 'yaml';
+import { parse, parseAllDocuments } from 'yaml';
 import { ROOT } from './installed.ts';
 
 export const CHART = path.join(ROOT, 'config', 'kubernetes', 'chart');
@@ -77,6 +77,23 @@ export function helmBelowAnother(values: object): HelmAnswer {
   });
   const args = ['template', 'parent', folder, '--kube-version', '1.33.0'];
   return spawnSync('helm', args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
+}
+
+/** What `helm install` prints at its end with these values. It needs a cluster for that, so another chart renders the text. */
+export function renderNotes(values: object): string {
+  const folder = makeFolder();
+  cpSync(CHART, folder, { recursive: true, dereference: true });
+  cpSync(path.join(CHART, 'templates', 'NOTES.txt'), path.join(folder, 'notes'));
+  const notes = '{ kind: Notes, text: {{ tpl (.Files.Get "notes") . | toJson }} }';
+  writeFileSync(path.join(folder, 'templates', 'notes.yaml'), notes);
+  const file = path.join(folder, 'mine.json');
+  writeFileSync(file, JSON.stringify(values));
+  const only = ['--show-only', 'templates/notes.yaml'];
+  const args = ['template', 'mine', folder, '--kube-version', '1.33.0', '--values', file, ...only];
+  const { status, stdout, stderr } = spawnSync('helm', args, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(stderr);
+  const { text }: { readonly text: string } = parse(stdout);
+  return text;
 }
 
 /** The objects that the chart renders with these values. */

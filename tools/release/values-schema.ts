@@ -17,6 +17,21 @@ const flag: Schema = { type: 'boolean' };
 const count: Schema = { type: 'integer', minimum: 1 };
 const list: Schema = { type: 'array', items: { type: 'object' } };
 const texts: Schema = { type: 'object', additionalProperties: { type: 'string' } };
+/** A number with a unit, as Kubernetes reads it: `512Mi`, `50m`, 1. */
+const quantities: Schema = {
+  type: 'object',
+  additionalProperties: {
+    type: ['string', 'number'],
+    pattern: '^[0-9]+(\\.[0-9]*)?([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?$',
+  },
+};
+const variables: Schema = {
+  type: 'array',
+  items: {
+    ...object({ name: text, value: text, valueFrom: { type: 'object' } }),
+    required: ['name'],
+  },
+};
 /** Passed to Kubernetes or the operator unchanged. */
 const anything: Schema = { type: 'object' };
 const duration: Schema = { type: 'string', pattern: '^([0-9]+(ms|s|m))?$' };
@@ -26,6 +41,7 @@ const names: Schema = {
   items: { type: 'string', pattern: '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$' },
 };
 
+const PATH_TYPES = ['Exact', 'Prefix', 'ImplementationSpecific'];
 const hosts: Schema = {
   type: 'array',
   items: {
@@ -33,7 +49,7 @@ const hosts: Schema = {
       host: text,
       paths: {
         type: 'array',
-        items: { ...object({ path: text, pathType: text }), required: ['path'] },
+        items: { ...object({ path: text, pathType: { enum: PATH_TYPES } }), required: ['path'] },
       },
     }),
     required: ['host'],
@@ -44,79 +60,85 @@ const hosts: Schema = {
 export function makeValuesSchema(exporter: Schema): Schema {
   return {
     $schema: 'http://json-schema.org/draft-07/schema#',
-    ...object({
-      // Below another chart: Helm passes the first to every chart, the second is the usual condition of a dependency.
-      global: anything,
-      enabled: flag,
-      image: object({
-        repository: text,
-        tag: text,
-        digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' },
-        pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] },
-        pullSecrets: list,
-      }),
-      config: adapt(exporter),
-      existingConfigMap: text,
-      secrets: names,
-      env: list,
-      extraArgs: { type: 'array', items: { type: 'string', pattern: '^--' } },
-      extraVolumes: list,
-      extraVolumeMounts: list,
-      webConfig: object({ secret: text, scheme: { enum: ['http', 'https'] } }),
-      replicas: count,
-      shards: count,
-      monitor: object({
-        kind: { enum: ['', 'ServiceMonitor', 'PodMonitor'] },
-        namespace: text,
-        namespaceSelector: anything,
-        interval: duration,
-        scrapeTimeout: duration,
-        labels: texts,
-        honorLabels: flag,
-        targetLabels: { type: 'array', items: text },
-        podTargetLabels: { type: 'array', items: text },
-        tlsConfig: anything,
-        basicAuth: anything,
-        relabelings: list,
-        metricRelabelings: list,
-      }),
-      rules: object({ enabled: flag, labels: texts, set: ruleSettings(exporter) }),
-      dashboards: object({
+    ...complete(
+      {
+        // Below another chart: Helm passes the first to every chart, the second is the usual condition of a dependency.
+        global: anything,
         enabled: flag,
-        kind: { enum: ['ConfigMap', 'GrafanaDashboard'] },
-        folder: text,
-        labels: texts,
-        annotations: texts,
-        instanceSelector: anything,
-        allowCrossNamespaceImport: flag,
-      }),
-      ingress: {
-        ...object({ enabled: flag, className: text, annotations: texts, hosts, tls: list }),
-        if: { properties: { enabled: { const: true } } },
-        // oxlint-disable-next-line unicorn/no-thenable
-        then: { properties: { hosts: { minItems: 1 } } },
+        image: complete({
+          repository: text,
+          tag: { type: 'string', pattern: '^([a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?$' },
+          digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' },
+          pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] },
+          pullSecrets: list,
+        }),
+        config: adapt(exporter),
+        existingConfigMap: text,
+        secrets: names,
+        env: variables,
+        extraArgs: { type: 'array', items: { type: 'string', pattern: '^--' } },
+        extraVolumes: list,
+        extraVolumeMounts: list,
+        webConfig: complete({ secret: text, scheme: { enum: ['http', 'https'] } }),
+        replicas: count,
+        shards: count,
+        monitor: complete({
+          kind: { enum: ['', 'ServiceMonitor', 'PodMonitor'] },
+          namespace: text,
+          namespaceSelector: anything,
+          interval: duration,
+          scrapeTimeout: duration,
+          labels: texts,
+          honorLabels: flag,
+          targetLabels: { type: 'array', items: text },
+          podTargetLabels: { type: 'array', items: text },
+          tlsConfig: anything,
+          basicAuth: anything,
+          relabelings: list,
+          metricRelabelings: list,
+        }),
+        rules: complete({ enabled: flag, labels: texts, set: ruleSettings(exporter) }),
+        dashboards: complete({
+          enabled: flag,
+          kind: { enum: ['ConfigMap', 'GrafanaDashboard'] },
+          folder: text,
+          labels: texts,
+          annotations: texts,
+          instanceSelector: anything,
+          allowCrossNamespaceImport: flag,
+        }),
+        ingress: {
+          ...complete({ enabled: flag, className: text, annotations: texts, hosts, tls: list }),
+          if: { properties: { enabled: { const: true } } },
+          // oxlint-disable-next-line unicorn/no-thenable
+          then: { properties: { hosts: { minItems: 1 } } },
+        },
+        networkPolicy: complete({
+          enabled: flag,
+          from: list,
+          clusterPorts: { type: 'array', items: { type: 'integer', minimum: 1, maximum: 65_535 } },
+        }),
+        podDisruptionBudget: complete({ enabled: flag }),
+        resources: {
+          type: 'object',
+          properties: { requests: quantities, limits: quantities },
+        },
+        livenessProbe: anything,
+        readinessProbe: anything,
+        podSecurityContext: anything,
+        securityContext: anything,
+        serviceAccountName: text,
+        commonLabels: texts,
+        podAnnotations: texts,
+        podLabels: texts,
+        nodeSelector: texts,
+        tolerations: list,
+        affinity: anything,
+        topologySpreadConstraints: list,
+        priorityClassName: text,
       },
-      networkPolicy: object({
-        enabled: flag,
-        from: list,
-        clusterPorts: { type: 'array', items: { type: 'integer', minimum: 1, maximum: 65_535 } },
-      }),
-      podDisruptionBudget: object({ enabled: flag }),
-      resources: anything,
-      livenessProbe: anything,
-      readinessProbe: anything,
-      podSecurityContext: anything,
-      securityContext: anything,
-      serviceAccountName: text,
-      commonLabels: texts,
-      podAnnotations: texts,
-      podLabels: texts,
-      nodeSelector: texts,
-      tolerations: list,
-      affinity: anything,
-      topologySpreadConstraints: list,
-      priorityClassName: text,
-    }),
+      ['global', 'enabled'],
+    ),
     anyOf: [
       { properties: { config: { required: ['clusters'] } } },
       {
@@ -129,6 +151,15 @@ export function makeValuesSchema(exporter: Schema): Schema {
 
 function object(properties: Readonly<Record<string, Schema>>): Schema {
   return { type: 'object', additionalProperties: false, properties };
+}
+
+/** An object of values.yaml, which has every key. Helm removes a key that a user leaves empty, and its default with it. */
+function complete(
+  properties: Readonly<Record<string, Schema>>,
+  without: readonly string[] = [],
+): Schema {
+  const required = Object.keys(properties).filter((name) => !without.includes(name));
+  return { ...object(properties), required };
 }
 
 /** The keys of `rules --set`. */
@@ -182,9 +213,9 @@ function adaptValue(value: unknown): unknown {
   return isObject(value) ? adaptObject(value) : value;
 }
 
-/** Helm's expressions have no lookahead; the exporter rejects the rest. */
+/** Helm's expressions have no lookahead: without it they accept more, and the exporter rejects the rest. */
 function adaptPattern(pattern: string): Schema {
-  const plain = pattern.replace(String.raw`(?=\d)`, '');
+  const plain = pattern.replace(String.raw`(?=\d)`, '').replace(/\(\?!(?:[^()]|\([^()]*\))*\)/, '');
   return /\(\?[=!]/.test(plain) ? {} : { pattern: plain };
 }
 

@@ -86,3 +86,22 @@ metricRelabelings: {{- toYaml . | nindent 2 }}
 {{- printf "%s/runbooks" (trimSuffix "/" $web.external_url) -}}
 {{- end -}}
 {{- end -}}
+
+{{/* Refuses what the schema cannot: values that contradict each other, and those with which no pod would start. */}}
+{{- define "crdb-exporter.refuse" -}}
+{{- if .Values.existingConfigMap -}}
+{{- range $key, $_ := omit .Values.config "web" "log" "links" "thresholds" -}}
+{{- fail (printf "config.%s is not used beside existingConfigMap: remove one of them" $key) -}}
+{{- end -}}
+{{- end -}}
+{{- $names := list -}}
+{{- range .Values.config.clusters -}}
+{{- if has .name $names -}}
+{{- fail (printf "config.clusters has two clusters with the name %s" .name) -}}
+{{- end -}}
+{{- $names = append $names .name -}}
+{{- end -}}
+{{- if and (eq .Values.webConfig.scheme "https") (not .Values.webConfig.secret) (not (contains "--web.config.file" (join " " .Values.extraArgs))) -}}
+{{- fail "webConfig.scheme is https without webConfig.secret: the exporter would serve HTTP, and probes over TLS would restart it for ever" -}}
+{{- end -}}
+{{- end -}}

@@ -1,5 +1,6 @@
 {{/* The pod of a Deployment or, with shards, of a StatefulSet. */}}
 {{- define "crdb-exporter.pod" -}}
+{{- include "crdb-exporter.refuse" . }}
 {{- /* What the exporter reads only at its start: a change replaces the pods. It loads all other changes itself. */}}
 {{- $atStart := list .Values.config.web (dig "log" "format" "" .Values.config) | toJson | sha256sum }}
 metadata:
