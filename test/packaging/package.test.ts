@@ -313,12 +313,12 @@ interface Bill {
 
 /** The installation in a copy of this system needs to mount one. */
 const CAN_INSTALL =
-  ['nfpm', 'dpkg-deb', 'unshare'].every(hasProgram) &&
+  ['nfpm', 'dpkg-deb', 'systemctl', 'unshare'].every(hasProgram) &&
   process.getuid?.() === 0 &&
   readFileSync('/proc/filesystems', 'utf8').includes('overlay');
 
-describe.skipIf(!CAN_INSTALL)('the .deb (needs nfpm, dpkg, root and overlayfs)', () => {
-  test('is installed, run, upgraded, removed and purged, and keeps the configuration', () => {
+describe.skipIf(!CAN_INSTALL)('the .deb (needs nfpm, dpkg, systemctl, root and overlayfs)', () => {
+  test('is installed, run, upgraded, removed and purged, also without a working systemctl, and keeps the configuration', () => {
     const packages = artefacts.makeFolder('packages');
     const first = path.join(packages, 'first.deb');
     copyFileSync(artefacts.find('.deb') ?? '', first);
@@ -347,15 +347,19 @@ describe.skipIf(!CAN_INSTALL)('the .deb (needs nfpm, dpkg, root and overlayfs)',
       'check with the password: the configuration is valid: 1 cluster(s)',
       expect.stringMatching(/^scrape: crdb_exporter_build_info\{.*\} 1$/),
       'exit code: 0',
+      'upgrade without a working systemctl: crdb-exporter: the service was not restarted, see: journalctl -u crdb-exporter',
       `second version: ${manifest.version}.1 install ok installed`,
       'configuration after the upgrade: # mine',
+      'removal without a working systemctl: crdb-exporter: the service was not stopped, see: systemctl status crdb-exporter',
       expect.stringMatching(/^program after the removal: .*No such file/),
       expect.stringMatching(/No such file/),
       'configuration after the removal: # mine',
       'crdb-exporter',
       'configuration after the next installation: # mine',
+      'link of the service: /usr/lib/systemd/system/crdb-exporter.service',
       'files after the purge: /etc/crdb-exporter/secrets/cluster-password',
       expect.stringMatching(/default.*No such file/),
+      'link of the service after the purge: none',
     ]);
   });
 });

@@ -1,6 +1,8 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { listLeftOut } from '../../tools/release/artefacts.ts';
 import { findForeignLicences } from '../../tools/release/licences.ts';
 import { findNoteProblems, findUntaggedLines } from '../../tools/release/notes.ts';
 import { ROOT } from './installed.ts';
@@ -10,6 +12,28 @@ function read(name: string): string {
 }
 
 const { version }: { readonly version: string } = JSON.parse(read('package.json'));
+
+describe('the artefacts', () => {
+  test('are named where they were not made', () => {
+    const wanted = { processors: ['amd64', 'arm64'], packagers: ['deb', 'rpm'] } as const;
+    const made = ['crdb-exporter_1.0.0_amd64.deb', 'crdb-exporter-1.0.0-1.x86_64.rpm'];
+    const others = ['crdb-exporter_1.0.0_arm64.deb', 'crdb-exporter-1.0.0-1.aarch64.rpm'];
+    expect(listLeftOut([...made, ...others], wanted)).toEqual([]);
+    expect(listLeftOut(made, wanted)).toEqual([
+      'no .deb for arm64: nfpm is not installed',
+      'no .rpm for arm64: nfpm is not installed',
+    ]);
+  });
+
+  test('are not written into a folder that exists', () => {
+    const program = path.join(ROOT, 'tools/release/package.ts');
+    const { status, stderr } = spawnSync(process.execPath, [program, ROOT], { encoding: 'utf8' });
+    expect([status, stderr]).toEqual([
+      2,
+      `${ROOT} exists: name a new folder, npm run artefacts -- FOLDER\n`,
+    ]);
+  });
+});
 
 describe('a release', () => {
   test('refuses licences that are missing or not known to be compatible', () => {

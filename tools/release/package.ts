@@ -1,17 +1,19 @@
 // `npm run artefacts -- FOLDER`: builds the npm package, the tarballs, .deb and .rpm for x64 and arm64, their bill of materials
-// and their checksums. A .deb and a .rpm need nfpm, arm64 needs the npm registry.
-import { mkdirSync } from 'node:fs';
+// and their checksums, and says what it did not make. A .deb and a .rpm need nfpm, arm64 needs the npm registry.
+import { existsSync, mkdirSync } from 'node:fs';
 import path from 'node:path';
-import { buildArtefacts } from './artefacts.ts';
+import { buildArtefacts, listLeftOut } from './artefacts.ts';
 import { PROCESSORS } from './node-runtime.ts';
 import { PACKAGERS } from './system-packages.ts';
 
 const folder = path.resolve(process.argv[2] ?? 'artefacts');
-mkdirSync(folder);
-for (const name of await buildArtefacts(folder, {
-  processors: PROCESSORS,
-  packagers: PACKAGERS,
-  isQuick: false,
-})) {
-  process.stdout.write(`${path.join(folder, name)}\n`);
+if (existsSync(folder)) {
+  console.error(`${folder} exists: name a new folder, npm run artefacts -- FOLDER`);
+  process.exitCode = 2;
+} else {
+  mkdirSync(folder);
+  const wanted = { processors: PROCESSORS, packagers: PACKAGERS };
+  const names = await buildArtefacts(folder, { ...wanted, isQuick: false });
+  for (const name of names) process.stdout.write(`${path.join(folder, name)}\n`);
+  for (const line of listLeftOut(names, wanted)) console.error(line);
 }

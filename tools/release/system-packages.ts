@@ -1,5 +1,6 @@
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { gzipSync } from 'node:zlib';
 import { LINUX, TIME, type Unpacked } from './archives.ts';
 import { run } from './programs.ts';
 
@@ -7,12 +8,15 @@ import { run } from './programs.ts';
 export const PACKAGERS = ['deb', 'rpm'] as const;
 export type Packager = (typeof PACKAGERS)[number];
 
+/** Nobody has published it yet. */
+const MAINTAINER = 'The authors of crdb-exporter <crdb-exporter@localhost>';
 const HOME = '/usr/lib/crdb-exporter';
 const ETC = '/etc/crdb-exporter';
-/** Node.js needs this version of the C library, and a C++ library of GCC 5 or newer. */
+const DOC = '/usr/share/doc/crdb-exporter';
+/** Node.js needs this version of the C library, and the C++ library of GCC 7 or newer (CXXABI_1.3.11). */
 const DEPENDS: Readonly<Record<Packager, readonly string[]>> = {
-  deb: ['libc6 (>= 2.28)', 'libstdc++6 (>= 5)'],
-  rpm: ['glibc >= 2.28', 'libstdc++ >= 5', 'shadow-utils'],
+  deb: ['libc6 (>= 2.28)', 'libstdc++6 (>= 7)'],
+  rpm: ['glibc >= 2.28', 'libstdc++ >= 7', 'shadow-utils'],
 };
 
 /** A file, folder or link of a package for nfpm. Folders of the system belong to nobody. */
@@ -24,6 +28,66 @@ interface Entry {
 }
 
 const forGroup = (mode: number): Required<Entry>['file_info'] => ({ mode, group: 'crdb-exporter' });
+
+const DESCRIPTION = `Prometheus exporter for CockroachDB
+It reads the HTTP API of a cluster: nodes, stores, ranges, SQL sessions and tables. It has a status page, recording rules, alerts
+with runbooks, dashboards and commands. Node.js is inside.`;
+
+const COPYRIGHT = `crdb-exporter is under the Apache License 2.0, which follows. Most bytes of this package are those of others:
+${HOME}/bin/node is Node.js, whose licence (MIT) and those of its parts are in ${HOME}/bin/LICENSE.node, and
+${HOME}/dist has parts of packages whose licences are in ${HOME}/dist/THIRD-PARTY-LICENSES.
+
+`;
+
+/** What the linters of packages say and why that stays; lines of lintian's overrides. */
+const OVERRIDES = `# Node.js has its own copies of these libraries, as its authors publish it.
+crdb-exporter: embedded-library *
+# The binary of Node.js, as its authors publish it.
+crdb-exporter: unstripped-binary-or-object *
+`;
+
+/** Where shells look for the completion of a command, by shell. */
+const COMPLETIONS = {
+  bash: '/usr/share/bash-completion/completions/crdb-exporter',
+  zsh: '/usr/share/zsh/vendor-completions/_crdb-exporter',
+  fish: '/usr/share/fish/vendor_completions.d/crdb-exporter.fish',
+} as const;
+
+/** Writes the files of a package that the unpacked archive does not have, and returns their entries. */
+function writeMore({ folder, version }: Unpacked, packager: Packager): readonly Entry[] {
+  const more = `${folder}.${packager}.more`;
+  mkdirSync(more);
+  const write = (dst: string, content: string | Uint8Array): Entry => {
+    const src = path.join(more, path.basename(dst));
+    writeFileSync(src, content);
+    return { dst, src };
+  };
+  const main = path.join(folder, 'dist', 'main.cjs');
+  const license = readFileSync(path.join(folder, 'LICENSE'), 'utf8');
+  return [
+    write(`${DOC}/copyright`, COPYRIGHT + license),
+    ...Object.entries(COMPLETIONS).map(([shell, dst]) =>
+      write(dst, run(process.execPath, [main, 'completion', shell])),
+    ),
+    ...(packager === 'deb'
+      ? [
+          write(`${DOC}/changelog.gz`, gzipSync(writeChangelog(version), { level: 9 })),
+          write('/usr/share/lintian/overrides/crdb-exporter', OVERRIDES),
+        ]
+      : []),
+  ];
+}
+
+/** The form that Debian asks for. */
+function writeChangelog(version: string): string {
+  const date = new Date(TIME).toUTCString().replace('GMT', '+0000');
+  return `crdb-exporter (${version}) unstable; urgency=medium
+
+  * See ${HOME}/CHANGELOG.md.
+
+ -- ${MAINTAINER}  ${date}
+`;
+}
 
 function contentsOf(folder: string): readonly Entry[] {
   const units = path.join(folder, 'config', 'systemd');
@@ -47,30 +111,33 @@ function contentsOf(folder: string): readonly Entry[] {
       dst: '/etc/default/crdb-exporter',
       src: path.join(LINUX, 'default'),
     },
-    { dst: '/usr/share/doc/crdb-exporter/copyright', src: path.join(folder, 'LICENSE') },
   ];
 }
 
 /** Makes a .deb or .rpm of the unpacked archive with nfpm, in this folder. */
 export function packForSystem(
-  { version, processor, folder }: Unpacked,
+  unpacked: Unpacked,
   packager: Packager,
   { to, isQuick }: { readonly to: string; readonly isQuick: boolean },
 ): void {
+  const { version, processor, folder } = unpacked;
   const config = {
     name: 'crdb-exporter',
     version,
     arch: processor,
     platform: 'linux',
-    maintainer: 'The authors of crdb-exporter <root@localhost>',
-    description: 'Prometheus exporter for CockroachDB',
-    license: 'Apache-2.0',
+    maintainer: MAINTAINER,
+    description: DESCRIPTION,
+    // Those of the program, of Node.js and of the packages in the program.
+    license: 'Apache-2.0 AND MIT AND ISC AND BSD-2-Clause AND BSD-3-Clause',
     section: 'net',
     mtime: TIME,
     depends: DEPENDS[packager],
     // The user is created before the files are unpacked.
     deb: { predepends: ['passwd'], compression: isQuick ? 'none' : 'gzip' },
-    contents: contentsOf(folder),
+    // Else it is the name of the machine that builds, and the file another one on each.
+    rpm: { buildhost: 'localhost', packager: MAINTAINER },
+    contents: [...contentsOf(folder), ...writeMore(unpacked, packager)],
     scripts: Object.fromEntries(
       ['preinstall', 'postinstall', 'preremove', 'postremove'].map((name) => [
         name,
