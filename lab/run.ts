@@ -41,6 +41,7 @@ const EXPERIMENTS: Readonly<Record<string, Experiment>> = {
     command: vitest('--project', 'together', 'test/exporter/long-lives.test.ts'),
     variables: { LONG_LIVES_ROUNDS: '250' },
   },
+  agents: { command: ['lab/agents/run.ts'], needsNewest: true },
   grafana: { command: ['lab/grafana/run.ts'] },
   live: { command: ['lab/live/run.ts'] },
   soak: { command: ['bench/soak.ts'] },
