@@ -1,10 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buildArtefacts } from './artefacts.ts';
 import { type Finding, notChecked, problem } from './findings.ts';
 import { PROCESSORS, type Processor, RPM_PROCESSORS } from './node-runtime.ts';
-import { run, works } from './programs.ts';
+import { ROOT, run, works } from './programs.ts';
 import { PACKAGERS } from './system-packages.ts';
 
 /** The numbers of processors in ELF files. */
@@ -76,6 +77,9 @@ function inspectDeb(file: string, processor: Processor): Finding[] {
   return [
     ...(architecture === processor ? [] : [problem(`${file}: it is for ${architecture}`)]),
     ...(configuration.length === 2 ? [] : [problem(`${file}: ${configuration.length} conffiles`)]),
+    ...(works('lintian', '--version')
+      ? listErrors(file, 'lintian', ['--fail-on', 'error', file])
+      : [notChecked(`${path.basename(file)}: needs lintian`)]),
   ];
 }
 
@@ -94,6 +98,38 @@ function inspectRpm(file: string, processor: Processor): Finding[] {
     ...(configuration.length === 2
       ? []
       : [problem(`${file}: ${configuration.length} configuration files`)]),
+    ...lintRpm(file),
     notChecked(`${path.basename(file)}: it was inspected, not installed`),
   ];
+}
+
+/**
+ * Runs rpmlint in a copy of the system that is thrown away: it unpacks with cpio, and nfpm's names are absolute, so its files would
+ * replace those of this machine.
+ */
+function lintRpm(file: string): readonly Finding[] {
+  if (process.getuid?.() !== 0 || !works('rpmlint', '--version'))
+    return [notChecked(`${path.basename(file)}: needs rpmlint, and root for a copy of the system`)];
+  const folder = path.dirname(file);
+  copyFileSync(path.join(import.meta.dirname, 'rpmlint.toml'), path.join(folder, 'rpmlint.toml'));
+  const copy = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-rpmlint-'));
+  try {
+    const throwaway = path.join(ROOT, 'test/packaging/throwaway.sh');
+    const inside = `/packages/${path.basename(file)}`;
+    const rpmlint = ['/usr/bin/rpmlint', '--config', '/packages/rpmlint.toml', inside];
+    const flags = ['--mount', '--pid', '--fork'];
+    return listErrors(file, 'unshare', [...flags, throwaway, copy, folder, ...rpmlint]);
+  } finally {
+    rmSync(copy, { recursive: true });
+  }
+}
+
+/** Errors of a linter of packages; those that stay have a reason in the package or in rpmlint.toml. */
+function listErrors(file: string, program: string, args: readonly string[]): readonly Finding[] {
+  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
+  if (status === 0) return [];
+  const lines = `${stdout}${stderr}`.split('\n').filter((line) => /(?:^|: )E: /.test(line));
+  return (lines.length === 0 ? [`${program} ended with ${status}`] : lines).map((line) =>
+    problem(`${path.basename(file)}: ${line}`),
+  );
 }
