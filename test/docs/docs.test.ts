@@ -136,6 +136,12 @@ describe('the pages of the project', () => {
     expect(await run('promtool', ['check', 'config', file])).toMatchObject({ passed: true });
   });
 
+  test('findings/README.md lists every script', () => {
+    const scripts = readdirSync(path.join(ROOT, 'findings')).filter((name) => name.endsWith('.sh'));
+    const listed = read('findings/README.md').matchAll(/\]\(([\w-]+\.sh)\)/g);
+    expect(Array.from(listed, ([, name]) => name)).toEqual(scripts.toSorted());
+  });
+
   test('every page of docs can be reached from the README', () => {
     const reached = new Set(['README.md']);
     for (const page of reached) {
