@@ -2,9 +2,8 @@ import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile, writeFile } from 'node:fs/promises';
 import http from 'node:http';
-import type { AddressInfo } from 'node:net';
 import path from 'node:path';
-import { json } from 'node:stream/consumers';
+import { text } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
 
@@ -32,20 +31,27 @@ export interface Work {
 /** The example of this name for another address and an interval of seconds, in the folder. */
 async function writeExample(name: string, { url, folder }: Work, more: Replacements = {}) {
   const replacements = { 'crdb-exporter:10137': new URL(url).host, '30s': '3s', ...more };
-  let text = await readFile(path.join(EXAMPLES, name), 'utf8');
-  for (const [from, to] of Object.entries(replacements)) text = text.replaceAll(from, to);
+  let example = await readFile(path.join(EXAMPLES, name), 'utf8');
+  for (const [from, to] of Object.entries(replacements)) example = example.replaceAll(from, to);
   const file = path.join(folder, name);
-  await writeFile(file, text);
+  await writeFile(file, example);
   return file;
 }
 
 type Replacements = Readonly<Record<string, string>>;
 
+/** Lets a server listen; returns its port. */
+async function listen(server: http.Server): Promise<number> {
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
 /** A port that was free a moment ago. */
 async function findPort(): Promise<number> {
-  const server = http.createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
+  const server = http.createServer();
+  const port = await listen(server);
   server.close();
   return port;
 }
@@ -99,8 +105,8 @@ const collector: Agent = {
     });
     const received: string[] = [];
     const server = http.createServer((request, response) => {
-      void json(request).then((body) => {
-        const { resourceMetrics } = body as Otlp;
+      void text(request).then((body) => {
+        const { resourceMetrics }: Otlp = JSON.parse(body);
         const metrics = resourceMetrics.flatMap(({ scopeMetrics }) =>
           scopeMetrics.flatMap((scope) => scope.metrics),
         );
@@ -108,8 +114,7 @@ const collector: Agent = {
         response.setHeader('content-type', 'application/json').end('{}');
       });
     });
-    await once(server.listen(0, '127.0.0.1'), 'listening');
-    const { port } = server.address() as AddressInfo;
+    const port = await listen(server);
     const file = await writeExample('opentelemetry-collector.yml', work, {
       'https://otel.example.com': `http://127.0.0.1:${port}`,
     });
@@ -152,7 +157,7 @@ async function receiveInStore(
   const query = `${store}/api/v1/series?match[]={job="crdb-exporter",__name__!~"up|scrape_.*"}`;
   let names: readonly string[] = [];
   await waitFor(async () => {
-    const { data }: Series = (await (await fetch(query)).json()) as Series;
+    const { data }: Series = JSON.parse(await (await fetch(query)).text());
     const before = names.length;
     names = data.map(({ __name__ }) => __name__);
     return names.length > 0 && names.length === before;
