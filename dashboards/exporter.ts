@@ -254,7 +254,13 @@ const cost: Row = {
     }),
     graph('Request time p95', {
       about: 'Duration by endpoint (crdb_exporter_http_request_duration_seconds).',
-      queries: `histogram_quantile(0.95, ${rateBy('endpoint, le', 'crdb_exporter_http_request_duration_seconds_bucket', S)})`,
+      // The second is the name where Prometheus converts classic histograms to native ones.
+      queries: [
+        rateBy('endpoint, le', 'crdb_exporter_http_request_duration_seconds_bucket', S),
+        rateBy('endpoint', 'crdb_exporter_http_request_duration_seconds', S),
+      ]
+        .map((rate) => `histogram_quantile(0.95, ${rate})`)
+        .join(' or '),
       unit: 's',
       legend: '{{endpoint}}',
       width: 6,

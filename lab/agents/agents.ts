@@ -22,7 +22,7 @@ export interface Agent {
   receive(work: Work): Promise<readonly string[]>;
 }
 
-export interface Work {
+interface Work {
   /** Of the metrics. */
   readonly url: string;
   readonly folder: string;

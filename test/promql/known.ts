@@ -64,6 +64,8 @@ function seriesOf({ name, type, labels }: ProcessMetric): readonly Named[] {
   const all = [...labels, 'job', 'instance'];
   if (type !== 'histogram') return [[name, all]];
   return [
+    // Where Prometheus converts classic histograms to native ones.
+    [name, all],
     [`${name}_bucket`, [...all, 'le']],
     [`${name}_sum`, all],
     [`${name}_count`, all],
