@@ -74,6 +74,11 @@ export interface Quirks {
   maxDescriptorIds: number;
   /** How they are refused: by the server, or by a proxy for which the URL is too long. */
   tooManyIds: 400 | 414;
+  /**
+   * How a server with protobuf for the pages beside the API v2 is asked for it: by Content-Type (apiinternal, since 25.4), by
+   * Accept (the gRPC gateway before). `never`: a proxy that drops both.
+   */
+  protobuf: 'by-content-type' | 'by-accept' | 'never';
   /** GET /_status/connectivity, since 23.2: 403, 404 or 501 elsewhere, or where a proxy does not pass it on. */
   connectivity: 'works' | 'forbidden' | 'missing' | 'unimplemented';
   /** What nodes say of every fourth connection, which was never made: old servers call it an error, and their text tells. */
@@ -160,6 +165,7 @@ const REAL: Quirks = {
   deadNodeDelayMs: 4000,
   quotedNames: false,
   rangeDescriptors: 'works',
+  protobuf: 'by-content-type',
   connectivity: 'works',
   idleConnections: 'none',
   connectionForm: 'known',
@@ -193,6 +199,7 @@ const DOCUMENTED: Quirks = {
   storeMetrics: false,
   problemMembers: 8,
   statsMembers: 2,
+  protobuf: 'by-accept',
   connectivity: 'missing',
   ignoreRemoteNode: true,
   quotedNames: true,
@@ -210,6 +217,7 @@ export const OLD_RELEASE: Partial<Quirks> = {
   storeMetrics: false,
   problemMembers: 8,
   statsMembers: 2,
+  protobuf: 'by-accept',
   connectivity: 'missing',
   tableMetadata: false,
 };

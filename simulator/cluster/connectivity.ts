@@ -1,9 +1,18 @@
 import { internalError, jsonAnswer, textAnswer, type Reply } from '../http/answer.ts';
+import type { Quirks } from '../quirks.ts';
 import { fractionOf } from '../random.ts';
 import { encodeJson } from '../wire/encoding.ts';
+import {
+  bytesField,
+  entryField,
+  type Field,
+  integerField,
+  messageField,
+} from '../wire/protobuf.ts';
 import type { ClusterNode } from '../world/nodes.ts';
 import { canReach } from '../world/reachability.ts';
 import { listedNodes } from '../world/state.ts';
+import { errorInForm, protobufAnswer, sendsProtobuf } from './forms.ts';
 import { goInteger } from './page.ts';
 import { reach } from './ranges.ts';
 import { callerOfCookie, isRefusal, type ClusterRequest, type ClusterServer } from './request.ts';
@@ -38,8 +47,10 @@ export async function describeConnections(
   const id = chosen === 'local' ? request.node.id : goInteger(chosen);
   const node = id === undefined ? undefined : state.nodes.get(id);
   const failure = await reach(server, request.node, node);
-  if (failure !== undefined || node === undefined) return failure ?? internalError();
-  return answer([[node.id, { peers: peersOf(server, node) }]], []);
+  if (failure !== undefined || node === undefined) {
+    return errorInForm(server, request, failure ?? internalError());
+  }
+  return answer(server, request, [[node.id, peersOf(server, node)]], []);
 }
 
 /** Asks every listed node that is not decommissioned (5); one that fails is in `errorsByNodeId`. */
@@ -52,24 +63,40 @@ async function describeAll(server: ClusterServer, request: ClusterRequest): Prom
   const asked = nodes.filter((_node, index) => failures[index] === undefined);
   const failed = nodes.filter((_node, index) => failures[index] !== undefined);
   return answer(
-    asked.map((node) => [node.id, { peers: peersOf(server, node) }]),
+    server,
+    request,
+    asked.map((node) => [node.id, peersOf(server, node)]),
     failed.map((node) => [node.id, `failed to connect to n${node.id} at ${dialFailure(node)}`]),
   );
 }
 
 function answer(
-  connections: readonly (readonly [id: number, connectivity: object])[],
+  server: ClusterServer,
+  request: ClusterRequest,
+  connections: readonly (readonly [id: number, peers: readonly ListedPeer[]])[],
   errors: readonly (readonly [id: number, text: string])[],
 ): Reply {
+  const { quirks } = server;
+  const isMessage = ['known', 'unknown', 'code'].includes(quirks.connectionForm);
+  if (isMessage && sendsProtobuf(server, request)) {
+    return protobufAnswer(200, [
+      ...connections.map(([id, peers]) => nodeMessage(id, peers)),
+      ...errors.map(([id, text]) => entryField(2, id, (number) => bytesField(number, text))),
+    ]);
+  }
+  const nodes = connections.map(([id, peers]) => {
+    const sent = peers.map((peer) => [peer[0], inJson(quirks, id, peer)] as const);
+    return [id, { peers: Object.fromEntries(sent) }] as const;
+  });
   const body = {
-    connections: Object.fromEntries(connections),
+    connections: Object.fromEntries(nodes),
     errorsByNodeId: Object.fromEntries(errors),
   };
   return jsonAnswer(200, encodeJson(body));
 }
 
 /** The connections of a node to all others that it knows by gossip. */
-function peersOf(server: ClusterServer, node: ClusterNode): object {
+function peersOf(server: ClusterServer, node: ClusterNode): readonly ListedPeer[] {
   const peers = listedNodes(server.world.state).filter(({ id }) => id !== node.id);
   const known = peers.flatMap((peer) => {
     const connection = connectionOf(server, node, peer);
@@ -78,31 +105,65 @@ function peersOf(server: ClusterServer, node: ClusterNode): object {
     const latency = latencyMs === 0 ? '0s' : `${(latencyMs / 1000).toFixed(6)}s`;
     const locality = { tiers: peer.locality };
     const sent = { latency, status, address: addressOf(peer), locality, error };
-    return [[peer.id, inForm(server, node, peer, sent)] as const];
+    return [[peer.id, withState(server, node, peer, sent)] as const];
   });
-  return Object.fromEntries([...known, ...foreignPeers(server, node)]);
+  return [...known, ...foreignPeers(server, node)];
 }
 
 interface SentConnection {
+  readonly latency: string;
   readonly status: number;
+  readonly address?: string;
+  readonly locality?: { readonly tiers: ClusterNode['locality'] };
   readonly error: string;
 }
 
-/** A connection in the form of the quirk `connectionForm`. */
-function inForm(
+type ListedPeer = readonly [id: number, connection: SentConnection];
+
+/** An entry of the map of nodes. */
+function nodeMessage(id: number, peers: readonly ListedPeer[]): Field {
+  const entries = peers.map(([peerId, sent]) =>
+    entryField(1, peerId, (number) => peerMessage(number, sent)),
+  );
+  return entryField(1, id, (number) => messageField(number, entries));
+}
+
+/** The connection to a peer without zeros. */
+function peerMessage(number: number, sent: SentConnection): Field {
+  const { latency, status, address, locality, error } = sent;
+  const nanos = Math.round(Number.parseFloat(latency) * 1e9);
+  const tiers = locality?.tiers.map(({ key, value }) =>
+    messageField(1, [bytesField(1, key), bytesField(2, value)]),
+  );
+  return messageField(number, [
+    messageField(1, nanos === 0 ? [] : [integerField(2, nanos)]),
+    ...(status === 0 ? [] : [integerField(2, status)]),
+    ...(address === undefined ? [] : [bytesField(4, address)]),
+    ...(tiers === undefined ? [] : [messageField(5, tiers)]),
+    ...(error === '' ? [] : [bytesField(6, error)]),
+  ]);
+}
+
+/** Whether the quirk `connectionForm` is that of this connection. */
+function isFormOf({ connectionFormOf, connectionFormTo }: Quirks, id: number, peer: number) {
+  return [0, id].includes(connectionFormOf) && [0, peer].includes(connectionFormTo);
+}
+
+/** A connection with the state that the quirk `connectionForm` gives it. */
+function withState(
   { quirks }: ClusterServer,
   node: ClusterNode,
   peer: ClusterNode,
   sent: SentConnection,
-): object | number {
-  const { connectionForm, connectionFormOf, connectionFormTo } = quirks;
-  if (![0, node.id].includes(connectionFormOf)) return sent;
-  if (![0, peer.id].includes(connectionFormTo)) return sent;
-  switch (connectionForm) {
-    case 'unknown':
-      return { ...sent, status: STATUS.unknown, latency: '0s', error: '' };
-    case 'code':
-      return { ...sent, status: NEW_STATUS };
+): SentConnection {
+  const form = isFormOf(quirks, node.id, peer.id) ? quirks.connectionForm : 'known';
+  if (form === 'code') return { ...sent, status: NEW_STATUS };
+  return form === 'unknown' ? { ...sent, status: STATUS.unknown, latency: '0s', error: '' } : sent;
+}
+
+/** A connection in a form of the quirk `connectionForm` that JSON alone can have. */
+function inJson(quirks: Quirks, nodeId: number, [peerId, sent]: ListedPeer): object | number {
+  switch (isFormOf(quirks, nodeId, peerId) ? quirks.connectionForm : 'known') {
     case 'name':
       return { ...sent, status: STATUS_NAMES[sent.status] };
     case 'error-object':
@@ -118,7 +179,7 @@ function inForm(
 function foreignPeers(
   { quirks: { foreignPeers: count, connectionFormOf } }: ClusterServer,
   { id }: ClusterNode,
-): readonly (readonly [id: number, connection: object])[] {
+): readonly ListedPeer[] {
   if (![0, id].includes(connectionFormOf)) return [];
   const connection = { latency: '0.000500s', status: STATUS.established, error: '' };
   return Array.from({ length: count }, (_, index) => [1_000_000 + index, connection] as const);

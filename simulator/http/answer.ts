@@ -2,7 +2,7 @@
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
-  readonly body: string | Iterable<string>;
+  readonly body: string | Uint8Array | Iterable<string>;
 }
 
 /** silence: no response ever; reset: the connection is reset. */

@@ -89,7 +89,13 @@ function* following(
 }
 
 /** Small pieces combined to buffers of about 64 kB. */
-function* buffered(body: string | Iterable<string>): Generator<Buffer> {
+function* buffered(body: Answer['body']): Generator<Buffer> {
+  if (body instanceof Uint8Array) {
+    for (let at = 0; at < body.length; at += PIECE_CHARACTERS) {
+      yield Buffer.from(body.subarray(at, at + PIECE_CHARACTERS));
+    }
+    return;
+  }
   let held = '';
   for (const piece of typeof body === 'string' ? [body] : body) {
     held += piece;
