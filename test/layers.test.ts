@@ -18,7 +18,7 @@ const LAYERS: readonly (readonly string[])[] = [
   ['diagnosis'],
   ['cockroach'],
   ['http'],
-  ['json', 'metrics', 'config', 'log'],
+  ['json', 'protobuf', 'metrics', 'config', 'log'],
   ['alerts'],
   [
     'vocabulary',
@@ -41,7 +41,7 @@ const CLOSED_TO_COLLECTORS = ['config', 'log'];
 const OPEN_TO_COLLECTORS = ['http/errors.ts', 'http/poll-stats.ts'];
 
 /** Folders that others enter by their index.ts alone. */
-const WITH_A_DOOR = ['json'];
+const WITH_A_DOOR = ['json', 'protobuf'];
 
 /** Folders that use src, but not its command line, which alone knows the dashboards. */
 const OUTSIDE = ['dashboards', 'tools'];
@@ -59,6 +59,7 @@ const IMPORTERS: Readonly<Record<string, string | readonly string[]>> = {
   express: 'web/server/app.ts',
   marked: 'web/status/runbooks.ts',
   'p-limit': 'http/client.ts',
+  pbf: 'protobuf/message-reader.ts',
   pino: 'log.ts',
   'prom-client': 'metrics/exporter-metrics.ts',
   re2js: 'collectors/sessions/',

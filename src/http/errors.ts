@@ -1,5 +1,6 @@
 import { cleanText, messageOf } from '../format.ts';
 import { JsonError } from '../json/index.ts';
+import { ProtobufError } from '../protobuf/index.ts';
 import type { Endpoint, FailureReason, Limit } from '../vocabulary.ts';
 
 /** The endpoint, URL and node of a request, as far as they are known. */
@@ -159,6 +160,10 @@ export function toRequestError(
   if (error instanceof RequestError) return error;
   if (error instanceof JsonError) {
     const reason = error.kind === 'limit' || error.kind === 'depth' ? 'limit' : 'decode';
+    return new RequestError(reason, `${what}: ${error.message}`, { ...target, cause: error });
+  }
+  if (error instanceof ProtobufError) {
+    const reason = error.kind === 'limit' ? 'limit' : 'decode';
     return new RequestError(reason, `${what}: ${error.message}`, { ...target, cause: error });
   }
   if (isTimeoutError(error)) {
