@@ -4,6 +4,7 @@ import { POLICY, refusedLoginPauseMs } from '../http/policy.ts';
 import { createPollStats, type PollStats } from '../http/poll-stats.ts';
 import { bufferBody, type HttpResponse } from '../http/request.ts';
 import { decodeValue, object, string } from '../json/index.ts';
+import { PROTOBUF } from '../protobuf/index.ts';
 import type { ApiRequest, ApiSender } from './api-request.ts';
 import { CachedResponses } from './cached-responses.ts';
 
@@ -130,12 +131,16 @@ export class ApiLogin implements ApiSender {
     });
   }
 
-  #sendWith<T>({ sendsCookie, ...request }: ApiRequest<T>, token?: string): Promise<T> {
+  #sendWith<T>(
+    { sendsCookie, acceptsProtobuf, ...request }: ApiRequest<T>,
+    token?: string,
+  ): Promise<T> {
     const sentToken = sendsCookie !== true;
     const method = request.body === undefined ? 'GET' : 'POST';
     const headers = {
       ...(token !== undefined && tokenHeaders(token, sendsCookie)),
       ...(request.body !== undefined && { 'content-type': 'application/json' }),
+      ...(acceptsProtobuf === true && PROTOBUF_HEADERS),
     };
     const onHeaders = (response: HttpResponse): void => {
       this.#responses.check(request, response);
@@ -204,6 +209,12 @@ export class ApiLogin implements ApiSender {
     return paused;
   }
 }
+
+/**
+ * Servers with the gRPC gateway (up to 25.3) choose the form of a response by Accept. Later ones compare each value of
+ * Accept-Encoding, then of Content-Type with the names of both forms, also where a request has no body, and never read Accept.
+ */
+const PROTOBUF_HEADERS = { accept: PROTOBUF, 'content-type': PROTOBUF } as const;
 
 /** Servers read the cookie, or the first header. The second one has the name in the first documents of the API. */
 function tokenHeaders(token: string, isCookie = false): Readonly<Record<string, string>> {

@@ -6,6 +6,8 @@ export interface ApiRequest<T> extends Omit<HttpRequest<T>, 'method' | 'headers'
   readonly body?: string;
   /** Sends the token as the cookie `session`, as paths outside of /api/v2/ expect it. A refusal there is no sign that it has expired. */
   readonly sendsCookie?: boolean;
+  /** The response may be protobuf: the server chooses, and an error has the same form. */
+  readonly acceptsProtobuf?: boolean;
 }
 
 /** Sends requests of the cluster API with the token of a login. */

@@ -47,10 +47,17 @@ export class ClusterApi {
   /** Called with the number of fields and elements of a wrong shape in a response, also with 0. */
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
   readonly listings = new NodeListings();
+  readonly #protobuf: boolean;
 
-  constructor(sender: ApiSender, decodeErrors: (endpoint: Endpoint, count: number) => void) {
+  /** `protobuf`: descriptors and connections are asked for as protobuf, which a server may answer with JSON. */
+  constructor(
+    sender: ApiSender,
+    decodeErrors: (endpoint: Endpoint, count: number) => void,
+    { protobuf = true } = {},
+  ) {
     this.#sender = sender;
     this.decodeErrors = decodeErrors;
+    this.#protobuf = protobuf;
   }
 
   /**
@@ -327,6 +334,7 @@ export class ClusterApi {
     stats: PollStats,
     request: PageRequest<S, E>,
   ) {
-    return readPage(this.#sender, this.decodeErrors, stats, request);
+    const messages = this.#protobuf ? request.messages : undefined;
+    return readPage(this.#sender, this.decodeErrors, stats, { ...request, messages });
   }
 }

@@ -1,6 +1,14 @@
 import { RequestError } from '../http/errors.ts';
 import type { PollStats } from '../http/poll-stats.ts';
-import { PageParser, type Infer, type ObjectShape, type RecordBatch } from '../json/index.ts';
+import type { HttpResponse } from '../http/request.ts';
+import {
+  decodeValue,
+  PageParser,
+  type Infer,
+  type ObjectShape,
+  type RecordBatch,
+} from '../json/index.ts';
+import { MessageList, type MessageListOptions } from '../protobuf/index.ts';
 import type { Endpoint } from '../vocabulary.ts';
 import type { ApiRequest, ApiSender } from './api-request.ts';
 import { ELEMENT_LIMITS } from './listings.ts';
@@ -8,7 +16,7 @@ import { ELEMENT_LIMITS } from './listings.ts';
 /** A request for one page of a listing. */
 export interface PageRequest<S extends ObjectShape, E extends ObjectShape> extends Omit<
   ApiRequest<unknown>,
-  'stats' | 'onChunks' | 'onEnd'
+  'stats' | 'onChunks' | 'onEnd' | 'acceptsProtobuf'
 > {
   /** Member of the response that holds the elements. */
   readonly list: string;
@@ -20,6 +28,8 @@ export interface PageRequest<S extends ObjectShape, E extends ObjectShape> exten
   readonly onElement?: ((element: Infer<S>, key: string) => void) | undefined;
   /** In its place, for many elements without arrays and maps. */
   readonly onBatch?: ((batch: RecordBatch) => void) | undefined;
+  /** How the page is read where the server sends it as protobuf; without it JSON is asked for. */
+  readonly messages?: Omit<MessageListOptions, 'maxElementBytes'> | undefined;
 }
 
 /** Reads one page of a listing, decoded while it arrives. `decodeErrors` gets the number of wrong fields and elements. */
@@ -27,17 +37,34 @@ export function readPage<S extends ObjectShape, E extends ObjectShape>(
   sender: ApiSender,
   decodeErrors: (endpoint: Endpoint, count: number) => void,
   stats: PollStats,
-  { list, isMap = false, element, envelope, onElement, onBatch, ...request }: PageRequest<S, E>,
+  pageRequest: PageRequest<S, E>,
 ) {
+  const {
+    list,
+    isMap = false,
+    element,
+    envelope,
+    onElement,
+    onBatch,
+    messages,
+    ...request
+  } = pageRequest;
   const form = { list, isMap, element, envelope, onElement, onBatch };
-  const parser = new PageParser({ ...form, ...ELEMENT_LIMITS });
+  const json = new PageParser({ ...form, ...ELEMENT_LIMITS });
+  let protobuf: MessageList | undefined;
   const { endpoint } = request;
   return sender.send({
     ...request,
+    acceptsProtobuf: messages !== undefined,
     stats,
-    onChunks: (chunks) => parser.write(...chunks),
+    onHeaders(response: HttpResponse) {
+      request.onHeaders?.(response);
+      const isProtobuf = messages !== undefined && response.isProtobuf === true;
+      protobuf = isProtobuf ? new MessageList({ ...messages, ...ELEMENT_LIMITS }) : undefined;
+    },
+    onChunks: (chunks) => (protobuf ?? json).write(...chunks),
     onEnd: (response) => {
-      const page = parser.end();
+      const page = protobuf === undefined ? json.end() : endMessages(protobuf, envelope);
       // Valid JSON of something else is no empty listing: zeros would be invented.
       if (!page.hasList) {
         const text = `${endpoint}: the response has no \`${list}\``;
@@ -55,4 +82,10 @@ export function readPage<S extends ObjectShape, E extends ObjectShape>(
       return { elements: page.elements + page.skipped, envelope: page.envelope, response };
     },
   });
+}
+
+/** A message without elements is an empty list; what stands beside the list is not read. */
+function endMessages<E extends ObjectShape>(messages: MessageList, shape: E) {
+  const { value: envelope } = decodeValue(Buffer.from('{}'), shape);
+  return { ...messages.end(), envelope, hasList: true, wrongTypes: 0 };
 }

@@ -10,9 +10,15 @@ import {
   type Shape,
   string,
 } from '../json/index.ts';
+import type { MessageReader } from '../protobuf/index.ts';
 import { assertWithin, MAX_NODES } from './listings.ts';
 import { isId } from './node.ts';
-import { describedRange, type RangeDescriptor, readDescriptor } from './range-descriptor.ts';
+import {
+  describedRange,
+  type RangeDescriptor,
+  readDescriptor,
+  readDescriptorMessage,
+} from './range-descriptor.ts';
 import type { PageRequest } from './read-page.ts';
 
 // The requests of the pages beside the API v2, which the DB Console uses: they are no stable interface of the server.
@@ -51,6 +57,13 @@ export function descriptorsPage(request: DescriptorsRequest) {
       const descriptor = readDescriptor(range);
       if (descriptor !== undefined) request.onDescriptor(descriptor);
     },
+    messages: {
+      list: 1,
+      onMessage(reader, end) {
+        const descriptor = readDescriptorMessage(reader, end);
+        if (descriptor !== undefined) request.onDescriptor(descriptor);
+      },
+    },
   } satisfies PageRequest<typeof describedRange, ReturnType<typeof object>>;
 }
 
@@ -62,8 +75,9 @@ export interface ConnectivityRequest<Peer> {
   readonly headersMs: number;
   /** Index of the URL to begin with. */
   readonly firstUrl: number;
-  /** A connection of a node. */
+  /** A connection of a node in JSON, and as a message, which is read up to its end. */
   readonly peer: Shape<Peer, unknown>;
+  readonly peerMessage: (reader: MessageReader, end: number) => Peer;
   /** Called for each node that was asked, with its connections by the id of the peer: at most 10,000. */
   readonly onNode: (nodeId: number, peers: ReadonlyMap<string, Peer>) => void;
 }
@@ -74,9 +88,26 @@ export interface ConnectivityRequest<Peer> {
  */
 export function connectivityPage<Peer>(
   stats: PollStats,
-  { nodeId, headersMs, firstUrl, peer, onNode }: ConnectivityRequest<Peer>,
+  { nodeId, headersMs, firstUrl, peer, peerMessage, onNode }: ConnectivityRequest<Peer>,
 ) {
   const element = object({ peers: record(peer) });
+  const takeNode = (id: number, peers: ReadonlyMap<string, Peer>): void => {
+    if (!isId(id)) return;
+    assertWithin(stats, 'connectivity', 'peers of one node', peers.size, MAX_NODES);
+    onNode(id, peers);
+  };
+  /** Reads a Connectivity, which is the map of its peers. */
+  const readPeers = (reader: MessageReader, end: number): ReadonlyMap<string, Peer> => {
+    const peers = new Map<string, Peer>();
+    for (let field = reader.next(end); field !== 0; field = reader.next(end)) {
+      if (field !== 1) reader.skip();
+      else {
+        const { key, value } = readEntry(reader, reader.item(), peerMessage);
+        peers.set(String(key), value);
+      }
+    }
+    return peers;
+  };
   return {
     endpoint: 'connectivity',
     path: `/_status/connectivity${nodeId === undefined ? '' : `?node_id=${nodeId}`}`,
@@ -90,12 +121,31 @@ export function connectivityPage<Peer>(
     isMap: true,
     element,
     envelope: object({}),
-    onElement({ peers }, key) {
-      if (!isId(Number(key))) return;
-      assertWithin(stats, 'connectivity', 'peers of one node', peers.size, MAX_NODES);
-      onNode(Number(key), peers);
+    onElement: ({ peers }, key) => takeNode(Number(key), peers),
+    messages: {
+      list: 1,
+      onMessage(reader, end) {
+        const { key, value: peers } = readEntry(reader, end, readPeers);
+        takeNode(key, peers);
+      },
     },
   } satisfies PageRequest<typeof element, ReturnType<typeof object>>;
+}
+
+/** Reads an entry of a map by numbers: the key is field 1, the value field 2. A value that is absent has no fields. */
+function readEntry<Value>(
+  reader: MessageReader,
+  end: number,
+  readValue: (reader: MessageReader, end: number) => Value,
+): { readonly key: number; readonly value: Value } {
+  let key = 0;
+  let value: Value | undefined;
+  for (let field = reader.next(end); field !== 0; field = reader.next(end)) {
+    if (field === 1) key = reader.int32();
+    else if (field === 2) value = readValue(reader, reader.message());
+    else reader.skip();
+  }
+  return { key, value: value ?? readValue(reader, reader.position) };
 }
 
 /** Whether transactions are throttled for want of a license or of telemetry: times are Unix seconds as text. */

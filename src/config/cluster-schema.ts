@@ -158,6 +158,9 @@ const CLUSTER_API = section({
   compression: key(v.optional(boolean, false), {
     help: 'Request gzip: saves network, costs the database node CPU.',
   }),
+  protobuf: key(v.optional(boolean, true), {
+    help: 'Read range descriptors and connections as protobuf where the server sends it, a fraction of the size of JSON.',
+  }),
 });
 
 const CLOUD_ID = 'the id of a cluster, as 35c4abb2-bb66-46d7-afed-25ebef5ed2aa';

@@ -2,6 +2,7 @@ import { CachedResponseError } from '../cockroach/cached-responses.ts';
 import { readNotFound } from '../cockroach/cloud-api.ts';
 import { SeveralClustersError } from '../cockroach/identity.ts';
 import { wasNotSent } from '../http/errors.ts';
+import { ProtobufError } from '../protobuf/index.ts';
 import type { Api } from '../vocabulary.ts';
 import { CONNECTION_RULES } from './connection-rules.ts';
 import type { Failure, Rule } from './failure.ts';
@@ -162,6 +163,16 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'several clusters',
       { when: ({ error }) => error instanceof SeveralClustersError },
       'configure the other cluster as one of its own',
+    ],
+    [
+      'form refused',
+      { statuses: [406, 415] },
+      'a proxy refuses requests for application/x-protobuf: let them pass, or set cluster_api.protobuf: false',
+    ],
+    [
+      'not this message',
+      { reasons: ['decode'], when: ({ error }) => error.cause instanceof ProtobufError },
+      'the server sends another message than is known, or a proxy changes it: set cluster_api.protobuf: false, which reads JSON',
     ],
     ['not this API', { reasons: ['decode'] }, NOT_THIS_API],
     [

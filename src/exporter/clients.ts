@@ -154,7 +154,7 @@ async function createCluster(
     });
     opened.use(changes);
   }
-  const api = new ClusterApi(session, metrics.decodeErrors);
+  const api = new ClusterApi(session, metrics.decodeErrors, { protobuf: config.protobuf });
   return { api, http, session, tls };
 }
 

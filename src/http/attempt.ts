@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import { readErrorText } from '../protobuf/index.ts';
 import { readBody } from './body.ts';
 import {
   isNodeTimeout,
@@ -155,15 +156,19 @@ async function readFailure(
   what: string,
   target: RequestTarget,
 ): Promise<RequestError> {
-  let serverText = '';
+  const chunks: Buffer[] = [];
+  let bytes = 0;
   try {
-    for await (const chunk of body.setEncoding('utf8')) {
-      serverText += chunk;
-      if (serverText.length >= MAX_ERROR_TEXT) break;
+    for await (const chunk of body) {
+      chunks.push(chunk);
+      bytes += chunk.length;
+      if (bytes >= MAX_ERROR_TEXT) break;
     }
   } catch {
     // A body that broke off costs only the hint in the message.
   }
+  const start = Buffer.concat(chunks);
+  const serverText = hasProtobuf(headers) ? readErrorText(start) : start.toString();
   return statusError(statusCode, what, {
     ...target,
     serverText: serverText.slice(0, MAX_ERROR_TEXT),
@@ -171,6 +176,13 @@ async function readFailure(
     sentToken: request.sentToken === true,
     proxied: request.proxied === true,
   });
+}
+
+/** The two names by which servers know the form. */
+const PROTOBUF_TYPES = /^application\/x-(?:google-)?protobuf\b/i;
+
+function hasProtobuf(headers: IncomingHttpHeaders): boolean {
+  return PROTOBUF_TYPES.test(headerText(headers, 'content-type'));
 }
 
 /** A header as one text; undici gives a list where the server sent it several times. */
@@ -201,6 +213,7 @@ function readHead(
     arrivedMs,
     dateMs,
     ageSeconds,
+    isProtobuf: hasProtobuf(headers),
   };
 }
 

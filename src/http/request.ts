@@ -67,6 +67,8 @@ export interface HttpResponse {
   readonly dateMs: number | undefined;
   /** The header Age: how long a cache has kept the response. */
   readonly ageSeconds?: number | undefined;
+  /** By its Content-Type the body is a protobuf message. */
+  readonly isProtobuf?: boolean;
 }
 
 /** The outcome of one request; reported once for each that was sent. */

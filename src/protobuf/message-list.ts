@@ -39,7 +39,11 @@ export class MessageList {
   }
 
   /** Reads the next bytes, which are only valid during the call. Throws ProtobufError. */
-  write(chunk: Uint8Array): void {
+  write(...chunks: readonly Uint8Array[]): void {
+    for (const chunk of chunks) this.#write(chunk);
+  }
+
+  #write(chunk: Uint8Array): void {
     const skipped = Math.min(this.#skippedBytes, chunk.length);
     this.#skippedBytes -= skipped;
     const rest = chunk.subarray(skipped);

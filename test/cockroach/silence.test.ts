@@ -19,7 +19,13 @@ const WAITING: Readonly<Record<string, (api: ClusterApi) => Promise<unknown>>> =
       onDescriptor: ignore,
     }),
   connectivity: (api) =>
-    api.connectivity(testStats(), { headersMs, firstUrl: 0, peer: shape, onNode: ignore }),
+    api.connectivity(testStats(), {
+      headersMs,
+      firstUrl: 0,
+      peer: shape,
+      peerMessage: () => ({}),
+      onNode: ignore,
+    }),
   sessions: (api) => api.sessions(testStats(), { limit: 9, shape, onSession: ignore }),
   users: (api) => api.users(testStats(), { shape, onUser: ignore }),
   table: (api) => api.table(testStats(), { database: 'movr', table: 'rides', shape }),

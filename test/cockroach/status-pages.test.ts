@@ -26,6 +26,7 @@ async function read(status: number, refusing: number) {
       headersMs: 5_000,
       firstUrl: 0,
       peer: object({}),
+      peerMessage: () => ({}),
       onNode: () => undefined,
     }),
     api.jobs(testStats(), { limit: 1, shape: object({}), onJob: () => undefined }),

@@ -64,7 +64,7 @@ test('what is wrong with the values of each cluster is reported with its place a
     exporter.yml:11:38: clusters[8].cluster_api.urls: "https://<secret>@crdb:8080" is not a list: write it as [value, value]
     exporter.yml:12:38: clusters[9].cluster_api.urls: http:// and https:// are mixed: use one of them for all nodes
     exporter.yml:13:38: clusters[10].cluster_api.urls: a URL is listed twice: remove one
-    exporter.yml:14:55: clusters[11].cluster_api.session_headers: unknown key "session_headers"; expected urls, username, password, password_file, password_env, token, token_file, token_env, virtual_cluster, tls, timeout, max_concurrent_requests, max_response_bytes, min_rate, compression
+    exporter.yml:14:55: clusters[11].cluster_api.session_headers: unknown key "session_headers"; expected urls, username, password, password_file, password_env, token, token_file, token_env, virtual_cluster, tls, timeout, max_concurrent_requests, max_response_bytes, min_rate, compression, protobuf
     exporter.yml:14:94: clusters[11].cluster_api.virtual_cluster: "a b" is not the name of a virtual cluster
     exporter.yml:15:28: clusters[12].cloud_api: the key "cluster_id" is missing: set it (or --cloud.cluster-id)
     exporter.yml:16:56: clusters[13].cloud_api.token_env: 5 is not text: put it in quotes

@@ -96,6 +96,7 @@ describe('a request', () => {
       arrivedMs: 7,
       dateMs: 60_000,
       ageSeconds: 0,
+      isProtobuf: false,
     };
     expect(await send(server.url, {}, { monotonicMs: () => 7 })).toEqual({
       outcome: head,

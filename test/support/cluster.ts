@@ -25,6 +25,7 @@ export interface TestClientOptions extends TestHttpOptions {
   readonly password?: () => Promise<string>;
   readonly token?: () => Promise<string>;
   readonly loginTimeoutMs?: number;
+  readonly protobuf?: boolean;
 }
 
 const DEADLINES = {
@@ -77,9 +78,10 @@ export function createTestClient(options: TestClientOptions): TestClient {
     monotonicMs: options.monotonicMs ?? (() => performance.now()),
     wallMs: options.monotonicMs ?? Date.now,
   });
-  const api = new ClusterApi(session, (endpoint, count) => {
+  const countErrors = (endpoint: string, count: number): void => {
     decodeErrors.set(endpoint, (decodeErrors.get(endpoint) ?? 0) + count);
-  });
+  };
+  const api = new ClusterApi(session, countErrors, { protobuf: options.protobuf ?? true });
   return {
     http,
     session,

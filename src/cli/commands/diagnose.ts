@@ -98,8 +98,9 @@ async function checkAndReport(
   if (cluster_api === undefined) {
     throw usageError(`the cluster ${list.config.name} has no cluster_api: --report is about that`);
   }
-  // Compressed bodies could not be looked at.
-  const plain = { ...list.config, cluster_api: { ...cluster_api, compression: false } };
+  // Compressed bodies and messages could not be looked at.
+  const form = { compression: false, protobuf: false };
+  const plain = { ...list.config, cluster_api: { ...cluster_api, ...form } };
   const checked = new Checklist(plain, list.signal, options.verbose);
   using recorder = new ReportRecorder(cluster_api.urls);
   await checkCluster(checked, context, options, thresholds, recorder);

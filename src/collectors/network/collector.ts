@@ -5,7 +5,13 @@ import { failureOf, isNotOffered, type RequestError } from '../../http/errors.ts
 import { gauge } from '../../metrics/family.ts';
 import { type CollectorPoll, defineCollector, mostFrequent } from '../collector.ts';
 import { type NetworkResult, PEER_STATES } from './network-result.ts';
-import { countConnections, mergeConnections, type NodeConnections, peerShape } from './peers.ts';
+import {
+  countConnections,
+  mergeConnections,
+  type NodeConnections,
+  peerMessage,
+  peerShape,
+} from './peers.ts';
 
 const OPTIONS = {
   max_pairs: {
@@ -151,13 +157,13 @@ export async function readConnections(
     return withoutData(`the cluster has ${all.size} nodes, more than max_nodes (${max_nodes})`);
   }
   const asked = new Map<number, NodeConnections>();
-  const peer = peerShape(showsErrors);
+  const forms = { peer: peerShape(showsErrors), peerMessage: peerMessage(showsErrors) };
   const read = (headersMs: number, one: { readonly nodeId?: number } = {}) =>
     api.connectivity(context, {
       ...one,
       headersMs,
       firstUrl,
-      peer,
+      ...forms,
       onNode(nodeId, peers) {
         if (!live.has(nodeId)) return;
         asked.set(nodeId, countConnections(nodeId, peers, { all, live }));

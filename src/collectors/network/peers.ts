@@ -8,6 +8,7 @@ import {
   type TextParser,
 } from '../../json/index.ts';
 import { median } from '../../numbers.ts';
+import type { MessageReader } from '../../protobuf/index.ts';
 import type {
   FailedConnection,
   NetworkResult,
@@ -29,6 +30,36 @@ const MAX_ERROR_BYTES = 1_000;
 export function peerShape(showsErrors: boolean) {
   const error = parsed(showsErrors ? readFailure : markFailure);
   return optional(object({ status: integer(), latency: parsed(parseSeconds), error }));
+}
+
+/** The same of a Peer (pkg/server/serverpb/status.proto), read up to its end. */
+export function peerMessage(showsErrors: boolean) {
+  const parseError = showsErrors ? readFailure : markFailure;
+  return (reader: MessageReader, end: number): SentPeer => {
+    let status = 0;
+    let latency: number | undefined;
+    let error: string | false = '';
+    for (let field = reader.next(end); field !== 0; field = reader.next(end)) {
+      if (field === 1) latency = readSeconds(reader, reader.message());
+      else if (field === 2) status = reader.int32();
+      else if (field === 6) error = reader.bytes(parseError);
+      else reader.skip();
+    }
+    return { status, latency, error };
+  };
+}
+
+/** Reads a Duration; undefined for 0, which stands for none, and for one that is negative. */
+function readSeconds(reader: MessageReader, end: number): number | undefined {
+  let seconds = 0;
+  let nanos = 0;
+  for (let field = reader.next(end); field !== 0; field = reader.next(end)) {
+    if (field === 1) seconds = reader.int64();
+    else if (field === 2) nanos = reader.int32();
+    else reader.skip();
+  }
+  const all = (seconds * 1e9 + nanos) / 1e9;
+  return all > 0 ? all : undefined;
 }
 
 /** False where the text says that the connection was never made. */
