@@ -16,6 +16,7 @@ const BENCHMARKS = [
   'scrape',
   'snapshot',
   'range-table',
+  'descriptor-forms',
   'status',
   'idle',
 ];
