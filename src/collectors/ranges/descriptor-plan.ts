@@ -1,37 +1,21 @@
 import type { NodeBatch } from '../../batches.ts';
-import { reportersOf } from './descriptors.ts';
+import { firstReporter } from './descriptors.ts';
 import type { KnownRanges } from './known-ranges.ts';
 import { IS_CLAIMED, IS_EXHAUSTED, IS_SUSPECT, walk, type Work } from './range-table.ts';
 import { ticksOf } from './scan-clock.ts';
 import type { DescriptorAges, Verification } from './verification.ts';
 
-// Which descriptors are read next. What is due comes in classes, the most important first.
-const NOT_DUE = 0;
-const UNKNOWN = 1;
-const UNCONFIRMED = 2;
-const LOST_MEMBER = 3;
-const SUSPECT = 4;
-/** So old that the range is not verified, for no other reason. */
-const TOO_OLD = 5;
-/** Too old soon: with 330,000 ranges the class after this one would leave no time for them. */
-const EXPIRING = 6;
-/** One of its nodes is not live, so that it has little to spare: its voters may have changed in place. At most once a minute. */
-const NAMES_DOWN = 7;
-/** A node without the lease reports that it has no quorum: whether the holder serves is read in each scan. */
-const DISPUTED = 8;
-/** Due by age alone. */
-const OLD = 9;
+/** How urgent it is to read the descriptor of a range; of two that are equally urgent the older one comes first. */
+export type Urgency = typeof CONTRADICTED | typeof EXPIRING | typeof OLD;
+/** Not known or not confirmed, a member went down, or a replica reports that the range serves nothing. */
+export const CONTRADICTED = 1;
+/** Older than three quarters of its age, or it names a node that is down. */
+export const EXPIRING = 2;
+/** Older than half of its age. */
+const OLD = 3;
 /** Old enough to fill the batch of a node that has older ones. */
-const AGING = 10;
-const CLASSES = AGING + 1;
-
-/** Contradictory or not known. */
-export const SUSPECTS: ReadonlySet<number> = new Set([UNKNOWN, UNCONFIRMED, LOST_MEMBER, SUSPECT]);
-/** What a scan waits for, without what is only old: a pause of the exporter must not make all ranges urgent. */
-export const URGENT: ReadonlySet<number> = new Set([...SUSPECTS, NAMES_DOWN, DISPUTED]);
-/** Not certain until it is read. */
-const UNCERTAIN: ReadonlySet<number> = new Set([...URGENT, TOO_OLD]);
-const ALL: ReadonlySet<number> = new Set([...UNCERTAIN, EXPIRING, OLD, AGING]);
+const AGING = 4;
+const NOT_DUE = 0;
 
 /**
  * Descriptors that name a node that is not live are read once a minute: while it is down, the nodes that report a range do not show
@@ -41,8 +25,10 @@ const REPLACING = ticksOf(58);
 
 /** Ranges that are planned at a time. */
 const MAX_PLANNED = 20_000;
-/** Classes are divided by age: up to 2 ticks, up to 4, and so on. */
-const AGES = 32;
+/** Ages are told apart by their power of two and the three bits below: 1,000 ticks from 1,100, but not from 1,010. */
+const AGES = 256;
+const KEYS = (AGING + 1) * AGES;
+const NO_SLOT = 0xffff_ffff;
 
 /** What the choice depends on. */
 export interface PlanBasis {
@@ -56,7 +42,7 @@ export interface PlanBasis {
 
 /** What to read next. */
 export interface DescriptorPlan {
-  /** Number of ranges whose replicas are not certain until they are read. */
+  /** Number of ranges that are contradicted or expiring. */
   readonly due: number;
   /** Number of ranges that this plan and those after it read. */
   readonly wanted: number;
@@ -64,115 +50,113 @@ export interface DescriptorPlan {
   readonly batches: readonly NodeBatch[];
 }
 
-/**
- * Chooses the most urgent ranges of some classes, within their class those with the oldest descriptors, and groups them by the
- * node to ask.
- */
+/** Chooses the most urgent ranges, up to the least urgency that is wanted, and groups them by the node to ask. */
 export function* planDescriptors(
   basis: PlanBasis,
   batchSize: number,
-  classes = ALL,
+  least: Urgency = OLD,
 ): Work<DescriptorPlan> {
   const { table } = basis.known;
-  const counts = new Uint32Array(CLASSES * AGES);
+  const counts = new Uint32Array(KEYS);
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
       const key = keyOf(basis, slot);
-      if (key !== NOT_DUE) counts[key] = (counts[key] ?? 0) + 1;
+      counts[key] = (counts[key] ?? 0) + 1;
     }
   });
-  const due = countRanges(counts, (key) => UNCERTAIN.has(classAt(key)));
-  const wanted = countRanges(counts, (key) => classAt(key) !== AGING && classes.has(classAt(key)));
+  const count = (last: Urgency): number => sumBetween(counts, CONTRADICTED, last + 1);
+  const wanted = count(least);
+  const due = count(EXPIRING);
   if (wanted === 0) return { due, wanted, batches: [] };
-  const last = lastPlanned(counts, classes);
-  let leftOfLast = last.count;
-  const planned: { readonly slot: number; readonly key: number }[] = [];
+  const fillers = least === OLD ? sumBetween(counts, AGING, AGING + 1) : 0;
+  // Where the ranges of each key begin.
+  const places = new Uint32Array(KEYS);
+  for (let key = AGES + 1; key < KEYS; key += 1) {
+    places[key] = (places[key - 1] ?? 0) + (counts[key - 1] ?? 0);
+  }
+  const slots = new Uint32Array(Math.min(wanted + fillers, MAX_PLANNED)).fill(NO_SLOT);
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
       const key = keyOf(basis, slot);
-      if (key > last.key || !classes.has(classAt(key))) continue;
-      if (key === last.key) {
-        if (leftOfLast === 0) continue;
-        leftOfLast -= 1;
-      }
-      planned.push({ slot, key });
+      if (key < AGES) continue;
+      const place = places[key] ?? 0;
+      places[key] = place + 1;
+      // Beyond its end an array of numbers ignores what is assigned.
+      slots[place] = slot;
     }
   });
-  planned.sort((a, b) => a.key - b.key);
-  return { due, wanted, batches: groupByNode(basis, planned, batchSize) };
+  return { due, wanted, batches: groupByNode(basis, slots, wanted, batchSize) };
 }
 
-function countRanges(counts: Uint32Array, isMeant: (key: number) => boolean): number {
-  return counts.reduce((all, count, key) => (isMeant(key) ? all + count : all), 0);
+/** One batch of what is due at one node: it shows whether a server that refused the last one still does. */
+export function* planProbe(basis: PlanBasis, batchSize: number): Work<readonly NodeBatch[]> {
+  const { table } = basis.known;
+  const rangeIds: number[] = [];
+  let asked: number | undefined;
+  yield* walk(table.capacity, (from, to) => {
+    for (let slot = from; slot < to && rangeIds.length < batchSize; slot += 1) {
+      if (urgencyOf(basis, slot) === NOT_DUE) continue;
+      const rangeId = table.columns.ids[slot] ?? 0;
+      const nodeId = firstReporter(table, slot, basis.askedBefore(rangeId));
+      asked ??= nodeId;
+      if (nodeId !== undefined && nodeId === asked) rangeIds.push(rangeId);
+    }
+  });
+  return asked === undefined ? [] : [{ nodeId: asked, rangeIds }];
 }
 
-/** The class of a key. */
-function classAt(key: number): number {
-  return Math.floor(key / AGES);
+function sumBetween(counts: Uint32Array, first: number, end: number): number {
+  return counts.subarray(first * AGES, end * AGES).reduce((all, count) => all + count, 0);
 }
 
-/** The class and, in it, the age: the smaller, the more urgent. */
+/** The urgency and, in it, the age: the smaller, the sooner it is read. */
 function keyOf(basis: PlanBasis, slot: number): number {
-  const dueClass = classOf(basis, slot);
-  if (dueClass === NOT_DUE) return NOT_DUE;
-  const age = basis.nowTick - (basis.known.table.columns.readAt[slot] ?? 0);
-  return dueClass * AGES + Math.clz32(Math.max(1, age));
+  const urgency = urgencyOf(basis, slot);
+  if (urgency === NOT_DUE) return 0;
+  const age = Math.max(1, basis.nowTick - (basis.known.table.columns.readAt[slot] ?? 0));
+  const power = 31 - Math.clz32(age);
+  const below = Math.floor(age / 2 ** (power - 3)) & 7;
+  return (urgency + 1) * AGES - 1 - (8 * power + below);
 }
 
-function classOf({ known, verification, ages, nowTick }: PlanBasis, slot: number): number {
+function urgencyOf({ known, verification, ages, nowTick }: PlanBasis, slot: number): number {
   const { ids, found, marks, readAt } = known.table.columns;
   const marked = marks[slot] ?? 0;
   if (ids[slot] === 0 || found[slot] === 0 || (marked & IS_EXHAUSTED) !== 0) return NOT_DUE;
+  if (!verification.isVerified(slot)) {
+    // Who holds the lease of a suspect decides whether it serves. All others may be old after a pause of the exporter.
+    const isSuspect = (marked & IS_SUSPECT) !== 0;
+    return !isSuspect && verification.isOnlyOld(slot) ? EXPIRING : CONTRADICTED;
+  }
   const readTick = readAt[slot] ?? 0;
   const isNew = readTick >= ages.scanTick;
-  if (!verification.hasDescriptor(slot)) return UNKNOWN;
-  if (!verification.isVerified(slot)) {
-    if (verification.hasLostMember(slot)) return LOST_MEMBER;
-    const isOnlyOld = verification.isTooOld(slot) && verification.isConfirmed(slot);
-    if (!isOnlyOld) return UNCONFIRMED;
-    // Who holds the lease decides whether it serves.
-    return (marked & IS_SUSPECT) === 0 ? TOO_OLD : SUSPECT;
-  }
-  if (isNew ? verification.lacksHolder(slot) : (marked & IS_SUSPECT) !== 0) return SUSPECT;
-  if (!isNew && (marked & IS_CLAIMED) !== 0) return DISPUTED;
+  const isDoubtful = isNew
+    ? verification.lacksHolder(slot)
+    : (marked & (IS_SUSPECT | IS_CLAIMED)) !== 0;
+  if (isDoubtful) return CONTRADICTED;
   if (readTick < nowTick - (3 * ages.maxAge) / 4) return EXPIRING;
-  if (readTick < nowTick - REPLACING && verification.namesDown(slot)) {
-    return NAMES_DOWN;
-  }
+  if (readTick < nowTick - REPLACING && verification.namesDown(slot)) return EXPIRING;
   if (readTick < nowTick - ages.maxAge / 2) return OLD;
   return readTick < nowTick - ages.maxAge / 4 ? AGING : NOT_DUE;
 }
 
-/** The last key that is planned, and how many of its ranges: the most that a plan has ends there. */
-function lastPlanned(
-  counts: Uint32Array,
-  classes: ReadonlySet<number>,
-): { readonly key: number; readonly count: number } {
-  let left = MAX_PLANNED;
-  for (let key = 0; key < counts.length; key += 1) {
-    const count = classes.has(classAt(key)) ? (counts[key] ?? 0) : 0;
-    if (count >= left) return { key, count: left };
-    left -= count;
-  }
-  return { key: counts.length, count: left };
-}
-
-/** Ranges that are only aging fill the batches of nodes that have others, and make none of their own. */
+/** Those behind the wanted ones are only aging: they fill the batches of nodes that have others, and make none of their own. */
 function groupByNode(
-  { known, askedBefore }: PlanBasis,
-  planned: readonly { readonly slot: number; readonly key: number }[],
+  { known: { table }, askedBefore }: PlanBasis,
+  slots: Uint32Array,
+  wanted: number,
   batchSize: number,
 ): readonly NodeBatch[] {
   const byNode = new Map<number, number[]>();
-  for (const { slot, key } of planned) {
-    const rangeId = known.table.columns.ids[slot] ?? 0;
-    const asked = askedBefore(rangeId);
+  for (const [place, slot] of slots.entries()) {
+    if (slot === NO_SLOT) continue;
+    const rangeId = table.columns.ids[slot] ?? 0;
     // Not by their position: an answer puts them in another order.
-    const nodeId = reportersOf(known.table, slot).find((id) => !asked.includes(id));
+    const nodeId = firstReporter(table, slot, askedBefore(rangeId));
     if (nodeId === undefined) continue;
     const ids = byNode.get(nodeId) ?? [];
     const isFull = ids.length % batchSize === 0;
-    if (key >= AGING * AGES && isFull) continue;
+    if (place >= wanted && isFull) continue;
     ids.push(rangeId);
     byNode.set(nodeId, ids);
   }

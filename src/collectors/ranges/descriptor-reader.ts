@@ -6,7 +6,15 @@ import { failureOf, isNotOffered, type RequestError } from '../../http/errors.ts
 import { sum } from '../../numbers.ts';
 import { inSlices } from '../../time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
-import { type PlanBasis, planDescriptors, SUSPECTS, URGENT } from './descriptor-plan.ts';
+import {
+  CONTRADICTED,
+  EXPIRING,
+  type DescriptorPlan,
+  type PlanBasis,
+  planDescriptors,
+  planProbe,
+  type Urgency,
+} from './descriptor-plan.ts';
 import { keepDescriptor, reportersOf } from './descriptors.ts';
 import { IS_EXHAUSTED, IS_UNCERTAIN, walk, type Work } from './range-table.ts';
 import { type ScanClock, shifted } from './scan-clock.ts';
@@ -134,8 +142,8 @@ export class DescriptorReader {
   }
 
   /**
-   * Reads what a scan could not verify, then ranges with a node that is not live, for `maxMs` at most, and not at all what
-   * is known to take longer: a large cluster after a death is read between scans. Never rejects.
+   * Reads what is contradicted, then what is expiring, for `maxMs` at most, and not at all what is known to take longer: a large
+   * cluster after a death is read between scans. Never rejects.
    */
   async readUrgent(maxMs: number): Promise<void> {
     const { signal, runningMs } = this.#context;
@@ -148,8 +156,8 @@ export class DescriptorReader {
       return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - runningMs();
     };
     const ending = AbortSignal.any([signal, deadline.signal]);
-    for (const classes of [SUSPECTS, URGENT]) {
-      await this.#readPlanned(ending, hasTime, classes);
+    for (const least of [CONTRADICTED, EXPIRING] as const) {
+      await this.#readPlanned(ending, hasTime, least);
     }
     clearTimeout(timer);
   }
@@ -162,19 +170,26 @@ export class DescriptorReader {
   async #readPlanned(
     signal: AbortSignal,
     hasTime: (wanted: number) => boolean,
-    classes?: ReadonlySet<number>,
+    least?: Urgency,
   ): Promise<void> {
-    const reading = this.#reading;
     while (!signal.aborted && !this.#isOver) {
       const nowTick = this.#clock.now(this.#context.monotonicMs());
       const askedBefore = (rangeId: number) => this.#asked.get(rangeId)?.nodeIds ?? [];
       const basis = { ...this.#ranges, nowTick, askedBefore };
-      const plan = planDescriptors(basis, reading.size.ids, classes);
-      const { due, wanted, batches } = await inSlices(plan);
-      reading.due = due;
-      if (batches.length === 0 || !hasTime(wanted)) return;
-      await this.#readBatches(batches, signal);
+      const plan = await inSlices(this.#plan(basis, least));
+      if (plan.batches.length === 0 || !hasTime(plan.wanted)) return;
+      await this.#readBatches(plan.batches, signal);
     }
+  }
+
+  /** What to read next; of servers that refused the last time, one batch alone. */
+  *#plan(basis: PlanBasis, least?: Urgency): Work<Omit<DescriptorPlan, 'due'>> {
+    const reading = this.#reading;
+    const { ids } = reading.size;
+    if (reading.refusal !== undefined) return { wanted: 1, batches: yield* planProbe(basis, ids) };
+    const { due, ...plan } = yield* planDescriptors(basis, ids, least);
+    reading.due = due;
+    return plan;
   }
 
   /** Reads the descriptors of all ranges that were found, once more at another URL when there is one, then what is not verified yet. */
@@ -193,7 +208,7 @@ export class DescriptorReader {
         descriptorProgress(Math.floor((planned * read) / (rounds * ids)), planned);
       });
     }
-    await this.#readPlanned(signal, () => true, SUSPECTS);
+    await this.#readPlanned(signal, () => true, CONTRADICTED);
   }
 
   /** All ranges of the scan by the first node that is asked for them. */

@@ -100,6 +100,22 @@ function keepReplicas(table: RangeTable, slot: number, list: RangeDescriptor['re
   }
 }
 
+/** The first of the reporters, without these. */
+export function firstReporter(
+  table: RangeTable,
+  slot: number,
+  except: readonly number[],
+): number | undefined {
+  const reported = table.reportedOf(slot);
+  const leaseholder = table.nodeAt(slot, (table.columns.leases[slot] ?? 0) >> 2);
+  if (leaseholder !== 0 && !except.includes(leaseholder)) return leaseholder;
+  for (let place = 0; reported >> place !== 0; place += 1) {
+    const nodeId = table.nodeAt(slot, place);
+    if ((reported & (1 << place)) !== 0 && nodeId !== 0 && !except.includes(nodeId)) return nodeId;
+  }
+  return undefined;
+}
+
 /** The nodes with a place that report the range in this scan; that of the replica that holds the lease first. */
 export function reportersOf(table: RangeTable, slot: number): readonly number[] {
   const leasePlace = (table.columns.leases[slot] ?? 0) >> 2;

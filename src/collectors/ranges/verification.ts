@@ -113,6 +113,12 @@ export class Verification {
     return !this.isTooOld(slot) && readTick >= changedTick && !this.hasLostMember(slot);
   }
 
+  /** Whether the descriptor is too old, and nothing else contradicts it. */
+  isOnlyOld(slot: number): boolean {
+    const isDoubtful = !this.hasDescriptor(slot) || this.hasLostMember(slot);
+    return !isDoubtful && this.isTooOld(slot) && this.isConfirmed(slot);
+  }
+
   isTooOld(slot: number): boolean {
     const { scanTick, maxAge } = this.#ages;
     return (this.#known.table.columns.readAt[slot] ?? 0) < scanTick - maxAge;

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
+import { RequestError } from '../../../src/http/errors.ts';
 import { fakeCluster } from './cluster.ts';
 import { DEAD, DECOMMISSIONING, many, scan, show } from './shown-ranges.ts';
 
@@ -92,15 +93,41 @@ describe('descriptors', () => {
     expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([10]);
   });
 
-  test('that are too old are due between scans, however many they are', async () => {
+  test('that are too old are read in a scan that has the time, else between scans', async () => {
     const cluster = fakeCluster([]);
     const state = ranges.createState();
     show(cluster, { holders: many(450, [1, 2, 3]) });
     await scan(cluster, state);
-    const { cluster: late } = await scan(cluster, state, 31);
+    const { cluster: soon } = await scan(cluster, state, 31);
+    expect([soon?.unverified, soon?.descriptors.due]).toEqual([0, 0]);
+    // So slow that no scan waits for them, and that they are too old after 36 minutes.
+    for (let request = 0; request < 50; request += 1) state.reading.measured(400, 960, 2);
+    const { cluster: late } = await scan(cluster, state, 68);
     expect([late?.unverified, late?.descriptors.due]).toEqual([450, 450]);
-    const { cluster: next } = await scan(cluster, state, 32);
+    const { cluster: next } = await scan(cluster, state, 69);
     expect([next?.unverified, next?.descriptors.due]).toEqual([0, 0]);
+  });
+
+  test('are asked for with one batch a scan while the servers refuse, and with all once they do not', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    const { describe: usual } = cluster;
+    let isRefused = true;
+    cluster.describe = (id, nodeId) => {
+      if (isRefused) throw new RequestError('forbidden', 'refused', { status: 403 });
+      return usual(id, nodeId);
+    };
+    show(cluster, { holders: [...many(900, [1, 2, 3]), ...many(900, [3, 4, 5])] });
+    await scan(cluster, state);
+    for (const minute of [1, 2, 3]) {
+      cluster.askedDescriptors = [];
+      expect((await scan(cluster, state, minute)).unverified).toBe(1800);
+      expect(cluster.askedDescriptors.map(({ rangeIds }) => rangeIds.length)).toEqual([200]);
+    }
+    isRefused = false;
+    // On a slow machine the first of these scans has no time for all.
+    await scan(cluster, state, 4);
+    expect((await scan(cluster, state, 5)).unverified).toBe(0);
   });
 
   test('that are due by age alone are read with younger ones of the same node', async () => {
