@@ -22,6 +22,7 @@ import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts
 import type { ClusterScan, HeldRange, ScannedNode } from './scan-result.ts';
 import type { RangesState, ScanContext } from './scan-state.ts';
 import { type AbsentReplica, MAX_READ_AGAIN, SecondReading } from './second-reading.ts';
+import { findUnsplit } from './unsplit.ts';
 
 /** How long the end of a scan waits for descriptors; what is left is read until the next scan. */
 const MAX_READING_MS = 10_000;
@@ -47,7 +48,12 @@ export async function endClusterScan(
   if (isReading) await readDescriptors(api, context, ranges);
   const again = new SecondReading(api, context, known, state.scans);
   const confirmed = await again.confirmSuspects();
-  const unknown = await again.confirmAbsent(await inSlices(findAbsent(ranges)));
+  const absent = await inSlices(findAbsent(ranges));
+  const unasked = await again.confirmAbsent(absent);
+  const stillAbsent = absent.filter(
+    ({ slot, nodeId }) => !unasked.has(slot) && ranges.verification.absentOf(slot).includes(nodeId),
+  );
+  const unknown = unasked.union(findUnsplit(known, stillAbsent));
   const checked = { ...ranges, confirmed, unknown };
   const { open, leftOver, overlapping } = await readKeySpace(checked, again, state.leftOvers);
   const { isGapConfirmed } = state.gaps.add(overlapping.size > 0 ? NOTHING_OPEN : open);

@@ -36,6 +36,8 @@ export const SERVES_NOTHING = bitsOf('no_raft_leader', 'circuit_breaker_error', 
 export const UNAVAILABLE = bitsOf('unavailable');
 /** Suspects that are held; the ranges of others stay unverified. */
 const MAX_SUSPECTS = 20_000;
+/** Ranges whose replicas report different ends, and that are held. */
+const MAX_DIFFERING = 20_000;
 
 /** A bit for each of these problems, by their index in PROBLEMS. */
 export function bitsOf(...names: readonly RangeProblem[]): number {
@@ -58,6 +60,8 @@ export class KnownRanges {
   suspects: Suspect[] = [];
   /** Replicas without the lease that report their range as unavailable in this scan. */
   claims: Suspect[] = [];
+  /** The hashes of the end keys of each range whose replicas do not report the same one in this scan, by its id. */
+  readonly differingEnds = new Map<number, Set<number>>();
 
   /** The clock was rebased: all ticks have become smaller. Once in months, some ten milliseconds. */
   shiftTicks(shift: number): void {
@@ -71,6 +75,7 @@ export class KnownRanges {
   *beginScan(): Work {
     this.suspects = [];
     this.claims = [];
+    this.differingEnds.clear();
     this.tableIndexes.isFull = false;
     yield* this.table.beginScan();
   }
@@ -200,11 +205,21 @@ export class KnownRanges {
     const { keys } = this.table;
     const { marks, leases } = this.table.columns;
     const differ = !isNew && (keys[2 * slot] !== start || keys[2 * slot + 1] !== end);
-    if (differ) marks[slot] = (marks[slot] ?? 0) | IS_UNCERTAIN;
+    if (differ) {
+      marks[slot] = (marks[slot] ?? 0) | IS_UNCERTAIN;
+      this.#addEnds(slot, [keys[2 * slot + 1] ?? 0, end]);
+    }
     const isHeldElsewhere = !holdsLease && ((leases[slot] ?? 0) & 3) !== NO_LEASE;
     if (!isNew && (!differ || isHeldElsewhere)) return;
     keys[2 * slot] = start;
     keys[2 * slot + 1] = end;
+  }
+
+  #addEnds(slot: number, ends: readonly number[]): void {
+    const rangeId = this.table.columns.ids[slot] ?? 0;
+    const known = this.differingEnds.get(rangeId);
+    if (known === undefined && this.differingEnds.size === MAX_DIFFERING) return;
+    this.differingEnds.set(rangeId, new Set([...(known ?? []), ...ends]));
   }
 
   /**
