@@ -9,6 +9,7 @@ import { reportersOf } from './descriptors.ts';
 import {
   type CheckedScan,
   isLost,
+  isTroubled,
   judgeRanges,
   type LostRange,
   mayBeLeft,
@@ -21,7 +22,12 @@ import { findCandidates, findOverlapping } from './overlaps.ts';
 import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
 import type { ClusterScan, HeldRange, ScannedNode } from './scan-result.ts';
 import type { RangesState, ScanContext } from './scan-state.ts';
-import { type AbsentReplica, MAX_READ_AGAIN, SecondReading } from './second-reading.ts';
+import {
+  type AbsentReplica,
+  type Confirmed,
+  MAX_READ_AGAIN,
+  SecondReading,
+} from './second-reading.ts';
 import { findUnsplit } from './unsplit.ts';
 
 /** How long the end of a scan waits for descriptors; what is left is read until the next scan. */
@@ -47,22 +53,23 @@ export async function endClusterScan(
   const isReading = options.descriptor_max_age > 0 && descriptors !== 'none';
   if (isReading) await readDescriptors(api, context, ranges);
   const again = new SecondReading(api, context, known, state.scans);
-  const confirmed = await again.confirmSuspects();
-  const absent = await inSlices(findAbsent(ranges));
-  const unasked = await again.confirmAbsent(absent);
-  const stillAbsent = absent.filter(
-    ({ slot, nodeId }) => !unasked.has(slot) && ranges.verification.absentOf(slot).includes(nodeId),
-  );
-  const unknown = unasked.union(findUnsplit(known, stillAbsent));
-  const checked = { ...ranges, confirmed, unknown };
-  const { open, leftOver, overlapping } = await readKeySpace(checked, again, state.leftOvers);
-  const { isGapConfirmed } = state.gaps.add(overlapping.size > 0 ? NOTHING_OPEN : open);
+  const { checked, changed } = await checkReports(ranges, again);
+  const space = await readKeySpace(checked, again, state.leftOvers);
+  const { open, leftOver, overlapping } = space;
   const isNothingMissing = open.size === 0;
-  const doubtful = [...overlapping].filter((slot) => !stands(checked, slot));
-  const quiet = state.leftOvers.add(checked, { leftOver, doubtful, down: assignment.toSkip });
-  const scan = { ...checked, list: assignment, isNothingMissing, leftOver, overlapping, quiet };
-  const judged = await inSlices(judgeRanges(scan));
   const status = reading.status(isReading);
+  const doubtful = [...changed.union(doubtfulOf(checked, space))];
+  const quiet = state.leftOvers.add(checked, { ...space, doubtful, down: assignment.toSkip });
+  const scan = {
+    ...ranges,
+    ...checked,
+    list: assignment,
+    isNothingMissing,
+    leftOver,
+    overlapping,
+    quiet,
+  };
+  const judged = await inSlices(judgeRanges(scan));
   const withoutProblems = sum(nodes.map((node) => node.withoutProblems));
   const isUnread = status.state !== 'read' || withoutProblems > 0;
   if (!isUnread && judged.unverified === 0) members.prove(assignment.toScan);
@@ -87,7 +94,7 @@ export async function endClusterScan(
     leftOver: held(leftOver),
     keySpace: {
       isComplete: isNothingMissing,
-      isGapConfirmed,
+      ...state.gaps.add(overlapping.size > 0 ? NOTHING_OPEN : open),
       overlapping: held(overlapping),
     },
     dependence: isUnread ? undefined : judged.dependence,
@@ -98,6 +105,80 @@ export async function endClusterScan(
   };
   await forgetRanges(state, (slot) => isLost(scan, slot));
   return result;
+}
+
+/**
+ * Ends a scan that did not read all nodes. It judges no range, but the keys may show, too, that what reports a problem lies over ranges that
+ * report none.
+ */
+export async function endPartialScan(
+  api: ClusterApi,
+  context: ScanContext,
+  { toSkip: down, isWholeCluster }: Assignment,
+  ranges: ScannedRanges,
+): Promise<void> {
+  const { known, leftOvers, scans } = context.state;
+  const scan = { ...ranges, confirmed: NOTHING_CONFIRMED, unknown: NO_SLOTS };
+  const again = new SecondReading(api, context, known, scans);
+  const troubled = isWholeCluster ? await inSlices(findTroubled(scan)) : [];
+  const changed = await again.confirmReporters(troubled, NOTHING_CONFIRMED);
+  const space = troubled.length > 0 ? await readKeySpace(scan, again, leftOvers) : NOTHING_READ;
+  const doubtful = [...changed.union(doubtfulOf(scan, space))];
+  leftOvers.addPartial(ranges, { ...space, doubtful, down });
+}
+
+const NOTHING_CONFIRMED: Confirmed = { checked: new Set(), repeated: new Map() };
+
+/** Asks again what lists report and what they lack. `changed` are the slots of ranges that a node has given up since it was read. */
+async function checkReports(
+  ranges: ScannedRanges,
+  again: SecondReading,
+): Promise<{ readonly checked: CheckedScan; readonly changed: ReadonlySet<number> }> {
+  const confirmed = await again.confirmSuspects();
+  const troubled = await inSlices(findTroubled({ ...ranges, confirmed }));
+  const changed = await again.confirmReporters(troubled, confirmed);
+  return { checked: await checkAbsent({ ...ranges, confirmed }, again), changed };
+}
+
+/** Asks for replicas that lists do not have, and finds the ranges of which it is not known even so whether a node has its replica. */
+async function checkAbsent(
+  scan: Omit<CheckedScan, 'unknown'>,
+  again: SecondReading,
+): Promise<CheckedScan> {
+  const { known, verification } = scan;
+  const absent = await inSlices(findAbsent(scan));
+  const unknown = await again.confirmAbsent(absent);
+  const left = absent.filter(
+    ({ slot, nodeId }) => !unknown.has(slot) && verification.absentOf(slot).includes(nodeId),
+  );
+  // A majority without the node is enough.
+  const unsplit = [...findUnsplit(known, left)].filter(
+    (slot) => !stands({ ...scan, unknown }, slot),
+  );
+  return { ...scan, unknown: unknown.union(new Set(unsplit)) };
+}
+
+/** The overlapping ranges that do not stand. */
+function doubtfulOf(scan: CheckedScan, { overlapping }: KeySpace): ReadonlySet<number> {
+  return new Set([...overlapping].filter((slot) => !stands(scan, slot)));
+}
+
+/**
+ * The slots of ranges that report a problem, and of which no holder of a valid lease has answered in this scan: of at most as many as are
+ * asked again.
+ */
+function* findTroubled(
+  scan: Pick<CheckedScan, 'known' | 'verification' | 'confirmed'>,
+): Work<readonly number[]> {
+  const { columns, capacity } = scan.known.table;
+  const slots: number[] = [];
+  yield* walk(capacity, (from, to) => {
+    for (let slot = from; slot < to && slots.length < MAX_READ_AGAIN; slot += 1) {
+      if (columns.found[slot] === 0 || !isTroubled(scan, slot)) continue;
+      if (!scan.verification.isReadNow(slot)) slots.push(slot);
+    }
+  });
+  return slots;
 }
 
 /** Reads what is due for a while; a command that decides reads everything. */
@@ -117,16 +198,29 @@ async function readDescriptors(
   addWarning(context, { about: 'descriptors of ranges', text: error.message, error });
 }
 
-/** What a scan of all nodes shows of the key space, as slots of the table. */
+/** What a scan shows of the key space, as slots of the table. */
 interface KeySpace {
   /** Without the ranges that are left over. */
   readonly open: OpenEnds;
   readonly leftOver: ReadonlySet<number>;
   readonly overlapping: ReadonlySet<number>;
+  /**
+   * The others join, agree about their keys, and report nothing: as far as is known, those of `overlapping` are left over. Nothing is proved
+   * where no descriptor can be read, or not that of another range.
+   */
+  readonly isOverlapAlone: boolean;
 }
 
 const NOTHING_OPEN: OpenEnds = new Map();
 const NO_SLOTS: ReadonlySet<number> = new Set();
+/** What is known where the keys were not compared. */
+const NOTHING_READ: KeySpace = {
+  open: NOTHING_OPEN,
+  leftOver: NO_SLOTS,
+  overlapping: NO_SLOTS,
+  isOverlapAlone: false,
+};
+const NO_OVERLAP = { overlapping: NO_SLOTS, isOverlapAlone: false } as const;
 
 /**
  * Finds the open ends of the key space, after the ranges beside them were read again: some were split during the scan. What is
@@ -146,12 +240,11 @@ async function readKeySpace(
   const provedFirst = findProved();
   const openFirst = endsWithout(table, first, provedFirst);
   const uncertain = await inSlices(findUncertain(table, openFirst, MAX_READ_AGAIN));
-  if (uncertain.length === 0)
-    return { open: openFirst, leftOver: provedFirst, overlapping: NO_SLOTS };
+  if (uncertain.length === 0) return { ...NO_OVERLAP, open: openFirst, leftOver: provedFirst };
   const areRead = await again.readKeys(uncertain);
   const proved = findProved();
   const open = endsWithout(table, await inSlices(findOpenEnds(table)), proved);
-  const none = { open, leftOver: proved, overlapping: NO_SLOTS };
+  const none = { ...NO_OVERLAP, open, leftOver: proved };
   // This many open ends are no overlap, and their ranges were not all read again.
   if (open.size > 2 * MAX_READ_AGAIN) return none;
   const candidates = await inSlices(findCandidates(table, open, MAX_READ_AGAIN, isDoubtful));
@@ -162,16 +255,24 @@ async function readKeySpace(
   // Keys that were read before a split lie over the new range, too.
   const areKeysCurrent = areRead && uncertain.length < MAX_READ_AGAIN;
   const others = (slot: number): boolean => !overlapping.has(slot) && !proved.has(slot);
-  const isProved =
+  const areOthersClear =
     areKeysCurrent &&
-    [...overlapping].every((slot) => isDoubtful(slot) && mayBeLeft(scan, slot)) &&
+    [...overlapping].every(isDoubtful) &&
     !(await inSlices(hasRange(table, (slot) => others(slot) && areKeysDoubtful(scan, slot))));
+  const isProved = areOthersClear && [...overlapping].every((slot) => mayBeLeft(scan, slot));
   const hasDoubtful = await inSlices(hasRange(table, (slot) => others(slot) && isDoubtful(slot)));
   if (isProved && !hasDoubtful)
-    return { open: NOTHING_OPEN, leftOver: proved.union(overlapping), overlapping: NO_SLOTS };
+    return { ...NO_OVERLAP, open: NOTHING_OPEN, leftOver: proved.union(overlapping) };
   // Example: [a, b) and [b, c) stand, [c, d) is missing, and [a, d) is left over. Only that one joins the keys, so that they have a gap.
   const isGap = hasDoubtful && ![...overlapping].some(isDoubtful);
-  return isGap ? none : { ...none, overlapping };
+  if (isGap) return none;
+  const isOverlapAlone =
+    areOthersClear &&
+    [...overlapping].every(
+      (slot) => !scan.verification.hasDescriptor(slot) || mayBeLeft(scan, slot),
+    ) &&
+    !(await inSlices(hasRange(table, (slot) => others(slot) && isTroubled(scan, slot))));
+  return { ...none, overlapping, isOverlapAlone };
 }
 
 /** Whether replicas differ in the keys of the range, and none with a valid lease has said which are right: some have not seen a split. */
@@ -222,7 +323,10 @@ function describeHeld({ table, tableIndexes }: KnownRanges, slot: number): HeldR
 }
 
 /** What descriptors of this scan name on live nodes, and the lists of these nodes do not have. */
-function* findAbsent({ known: { table }, verification }: ScannedRanges): Work<AbsentReplica[]> {
+function* findAbsent({
+  known: { table },
+  verification,
+}: Pick<ScannedRanges, 'known' | 'verification'>): Work<AbsentReplica[]> {
   const absent: AbsentReplica[] = [];
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {

@@ -1,9 +1,15 @@
 import type { NodeList } from '../../cockroach/node.ts';
 import { DependenceCounter, type VerifiedRange } from './dependence.ts';
 import type { ScannedRanges } from './descriptor-reader.ts';
-import { bitsOf, UNAVAILABLE } from './known-ranges.ts';
+import { bitsOf, SERVES_NOTHING, UNAVAILABLE } from './known-ranges.ts';
 import { keepsMajority, type RangeReplicas } from './majority.ts';
-import { HOLDER_HAS_NO_QUORUM, READ_AT_LEASEHOLDER, walk, type Work } from './range-table.ts';
+import {
+  HOLDER_HAS_NO_QUORUM,
+  READ_AT_LEASEHOLDER,
+  type RangeTable,
+  walk,
+  type Work,
+} from './range-table.ts';
 import { NO_LEASE } from './replica.ts';
 import type { Confirmed } from './second-reading.ts';
 
@@ -222,6 +228,19 @@ export function mayBeLeft({ known: { table }, verification }: CheckedScan, slot:
   return !keepsMajority({ voters, votersBefore, serving: table.reportedOf(slot) }, 0);
 }
 
+/** Whether a replica reports that the range is unavailable, or that it serves nothing, unless it took that back when it was asked again. */
+export function isTroubled(
+  { known: { table }, confirmed }: Pick<CheckedScan, 'known' | 'confirmed'>,
+  slot: number,
+): boolean {
+  const { ids, problems } = table.columns;
+  const reported = problems[slot] ?? 0;
+  const rangeId = ids[slot] ?? 0;
+  if ((reported & UNAVAILABLE) !== 0) return true;
+  const isTakenBack = confirmed.checked.has(rangeId) && !confirmed.repeated.has(rangeId);
+  return (reported & SERVES_NOTHING) !== 0 && !isTakenBack;
+}
+
 /** The voters of the range, and which of its replicas are there and serve. */
 function replicasOf(
   { known, verification, confirmed }: CheckedScan,
@@ -253,13 +272,26 @@ function isLeaderStuck(
 ): boolean {
   const leaseholder = table.nodeAt(slot, (table.columns.leases[slot] ?? 0) >> 2);
   // A server that has restarted has forgotten the leases that it holds.
-  const isUnknown = leaseholder === 0 && !verification.lacksAnswer(slot);
+  const isUnknown =
+    leaseholder === 0 &&
+    !verification.lacksAnswer(slot) &&
+    (verification.isExhausted(slot) || !isMajorityFree(slot, table, repeated));
   for (const [nodeId, problems] of repeated) {
     if ((problems & NO_LEASE_PROBLEM) !== 0) return true;
     const isLeading = isUnknown || nodeId === leaseholder || (problems & LEADER) !== 0;
     if (isLeading && (problems & STUCK) !== 0) return true;
   }
   return false;
+}
+
+/** Whether more than half of the nodes that report the range report no stuck replica: one of them may lead, where nobody was asked who does. */
+function isMajorityFree(
+  slot: number,
+  { columns }: RangeTable,
+  repeated: ReadonlyMap<number, number>,
+): boolean {
+  const stuck = [...repeated.values()].filter((problems) => (problems & STUCK) !== 0).length;
+  return 2 * stuck < (columns.found[slot] ?? 0);
 }
 
 /** The nodes of the descriptor by place. */

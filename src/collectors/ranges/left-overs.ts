@@ -22,6 +22,17 @@ interface Ranges {
   readonly verification: Verification;
 }
 
+/** What the keys of a scan show, as slots of the table. */
+interface ShownKeys {
+  readonly leftOver: ReadonlySet<number>;
+  /** The overlapping ranges that do not stand. */
+  readonly doubtful: readonly number[];
+  /** The other ranges join and report nothing: these are not known for as long as it is so. */
+  readonly isOverlapAlone: boolean;
+  /** The nodes that are down. */
+  readonly down: readonly number[];
+}
+
 /**
  * What the scans of a cluster have shown of ranges over the keys of others. What a merge left behind never serves again, so that what
  * one scan has proved stays true in scans that cannot prove it. Example: node 2 dies, and the next scan verifies no range of it.
@@ -45,21 +56,11 @@ export class LeftOvers {
   }
 
   /**
-   * Ends a scan of all nodes, while these are down. Returns the slots of doubtful overlapping ranges whose reports do not count
-   * yet: those that may be left over, but for ranges that would have no majority if they were real.
+   * Ends a scan of all nodes. Returns the slots of doubtful overlapping ranges whose reports do not count yet: those that may be left
+   * over, but for ranges that would have no majority if they were real.
    */
-  add(
-    ranges: Ranges,
-    {
-      leftOver,
-      doubtful,
-      down,
-    }: {
-      readonly leftOver: ReadonlySet<number>;
-      readonly doubtful: readonly number[];
-      readonly down: readonly number[];
-    },
-  ): ReadonlySet<number> {
+  add(ranges: Ranges, shown: ShownKeys): ReadonlySet<number> {
+    const { leftOver, doubtful } = shown;
     const { table } = ranges.known;
     const idOf = (slot: number): number => table.columns.ids[slot] ?? 0;
     const isUnseen = (rangeId: number): boolean =>
@@ -72,24 +73,33 @@ export class LeftOvers {
       return [idOf(slot), isKept ? before : proofOf(ranges, slot)] as const;
     });
     this.#proved = new Map([...unseen, ...seen].slice(-MAX_PROVED));
+    return this.#quieten(ranges, shown, doubtful);
+  }
+
+  /** Ends a scan that did not read all nodes: what the last one of all nodes showed goes on. */
+  addPartial(ranges: Ranges, shown: ShownKeys): void {
+    const { table } = ranges.known;
+    const before = Array.from(this.#unresolved.keys(), (rangeId) => table.slotOf(rangeId) ?? -1);
+    const doubtful = new Set([...before, ...shown.doubtful]);
+    doubtful.delete(-1);
+    const leftOver = this.proved(ranges).union(shown.leftOver);
+    this.#quieten(ranges, { ...shown, leftOver }, [...doubtful]);
+  }
+
+  #quieten(
+    ranges: Ranges,
+    { leftOver, isOverlapAlone, down }: ShownKeys,
+    doubtful: readonly number[],
+  ): ReadonlySet<number> {
+    const { ids } = ranges.known.table.columns;
+    const idOf = (slot: number): number => ids[slot] ?? 0;
+    if (isOverlapAlone) this.#unresolved = new Map();
     this.#unresolved = this.#countScan(doubtful.map(idOf));
     const quiet = doubtful.filter(
       (slot) => this.#isNew(idOf(slot)) && mayHaveMajority(ranges, slot, down),
     );
     this.#ignored = new Set([...leftOver, ...quiet].map(idOf));
     return new Set(quiet);
-  }
-
-  /** Ends a scan that did not read all nodes: it resolves nothing, and what the last one of all nodes showed goes on. */
-  addPartial(ranges: Ranges, down: readonly number[]): void {
-    const { table } = ranges.known;
-    this.#unresolved = this.#countScan(this.#unresolved.keys());
-    const quiet = [...this.#unresolved.keys()].filter((rangeId) => {
-      const slot = table.slotOf(rangeId);
-      return slot !== undefined && this.#isNew(rangeId) && mayHaveMajority(ranges, slot, down);
-    });
-    const proved = Array.from(this.proved(ranges), (slot) => table.columns.ids[slot] ?? 0);
-    this.#ignored = new Set([...proved, ...quiet]);
   }
 
   /** The ids of the ranges whose reported problems do not count in this scan. */

@@ -65,6 +65,12 @@ export class MorePlaces {
     return this.#first + at;
   }
 
+  /** Records that the node in the place does not report the range any more. */
+  takeBack(rangeId: number, place: number): void {
+    const places = this.#ranges.get(rangeId);
+    if (places !== undefined) places.reported &= ~(1 << place);
+  }
+
   /** Clears what the last scan reported. `replicasOf` tells how many replicas the descriptor of a range names. */
   *beginScan(replicasOf: (rangeId: number) => number): Generator<undefined, void> {
     for (const [rangeId, places] of this.#ranges) {

@@ -191,6 +191,19 @@ export class RangeTable {
     return isKnown ? found : (more ?? NO_PLACE);
   }
 
+  /** Records that the node does not have the range any more, which it reported in this scan. */
+  takeBack(slot: number, nodeId: number): void {
+    const { found, reported, leases } = this.columns;
+    for (let place = 0; place < MAX_PLACES; place += 1) {
+      if (this.nodeAt(slot, place) !== nodeId) continue;
+      if ((this.reportedOf(slot) & (1 << place)) === 0) continue;
+      if (place < PLACES) reported[slot] = (reported[slot] ?? 0) & ~(1 << place);
+      else this.#more.takeBack(this.columns.ids[slot] ?? 0, place);
+      found[slot] = Math.max(0, (found[slot] ?? 0) - 1);
+      if ((leases[slot] ?? 0) >> 2 === place) leases[slot] = NO_PLACE << 2;
+    }
+  }
+
   /** Records that the node holds the lease, by its own answer: it knows better than the last leases that replicas remember. */
   nameHolder(slot: number, nodeId: number): void {
     const { leases } = this.columns;

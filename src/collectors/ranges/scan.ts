@@ -4,7 +4,7 @@ import { addWarning } from '../../http/poll-stats.ts';
 import { inSlices } from '../../time-slice.ts';
 import { PROBLEMS, type RangeProblem } from '../../vocabulary.ts';
 import type { Assignment } from './assignment.ts';
-import { endClusterScan, forgetRanges } from './cluster-scan.ts';
+import { endClusterScan, endPartialScan, forgetRanges } from './cluster-scan.ts';
 import type { ScannedRanges } from './descriptor-reader.ts';
 import type { NodeReplicas } from './node-replicas.ts';
 import { PLACES, walk, type Work } from './range-table.ts';
@@ -135,7 +135,7 @@ export class RangeScan {
       ? await endClusterScan(api, this.#context, { ...this.#assignment, nodes }, this.#ranges)
       : undefined;
     if (!isWhole) {
-      state.leftOvers.addPartial(this.#ranges, this.#assignment.toSkip);
+      await endPartialScan(api, this.#context, this.#assignment, this.#ranges);
       await forgetRanges(state, this.#mayBeUnread(nodes, isComplete));
     }
     if (known.tableIndexes.isFull) {

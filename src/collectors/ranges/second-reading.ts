@@ -117,6 +117,43 @@ export class SecondReading {
   }
 
   /**
+   * Asks the nodes that reported these ranges, but for those that have repeated it, and takes back the reports of those that do not have them
+   * any more. Resolves to the slots of these ranges. Example: nodes 1 and 2 were read before a merge, and node 3, which has missed
+   * it, after it.
+   */
+  async confirmReporters(
+    slots: readonly number[],
+    { repeated }: Confirmed,
+  ): Promise<ReadonlySet<number>> {
+    const { table } = this.#known;
+    const idOf = (slot: number): number => table.columns.ids[slot] ?? 0;
+    const asked = slots.flatMap((slot) =>
+      reportersOf(table, slot)
+        .filter((nodeId) => repeated.get(idOf(slot))?.has(nodeId) !== true)
+        .map((nodeId) => ({ slot, nodeId })),
+    );
+    const kept = new Map<number, Set<number>>(slots.map((slot) => [idOf(slot), new Set()]));
+    const keep = (rangeId: number, nodeId: number): void => {
+      kept.get(rangeId)?.add(nodeId);
+    };
+    const byNode = Map.groupBy(asked, ({ nodeId }) => nodeId);
+    await this.#readNodes(
+      Array.from(byNode, ([nodeId, of]) => [nodeId, of.map(({ slot }) => idOf(slot))] as const),
+      keep,
+      (rangeIds, nodeId) => {
+        for (const rangeId of rangeIds) keep(rangeId, nodeId);
+      },
+    );
+    const gone = asked.filter(({ slot, nodeId }) => kept.get(idOf(slot))?.has(nodeId) === false);
+    for (const { slot, nodeId } of gone) {
+      // A range that nobody has any more is left to the reading of its keys.
+      const isHeld = repeated.has(idOf(slot)) || kept.get(idOf(slot))?.size !== 0;
+      if (isHeld) table.takeBack(slot, nodeId);
+    }
+    return new Set(gone.map(({ slot }) => slot));
+  }
+
+  /**
    * Reads the keys of these ranges again, at the replica that holds the lease. A range that nobody holds any more leaves the scan.
    * Resolves to whether all were answered.
    */
@@ -213,7 +250,7 @@ export class SecondReading {
   async #readNodes(
     nodes: readonly (readonly [nodeId: number, rangeIds: readonly number[]])[],
     onReplica: (rangeId: number, nodeId: number, replica: Replica) => void,
-    onFailure: (rangeIds: readonly number[]) => void,
+    onFailure: (rangeIds: readonly number[], nodeId: number) => void,
     urlTurn = this.#scan,
   ): Promise<void> {
     const queue = new BatchQueue(inBatches(nodes, BATCH), this.#size);
@@ -227,7 +264,7 @@ export class SecondReading {
         } catch (error) {
           if (queue.putBack(batch, failureOf(error).status)) continue;
           // What was not read again stays unverified, or leaves a gap: the next scan tries again.
-          onFailure(rangeIds);
+          onFailure(rangeIds, nodeId);
         }
       }
     };

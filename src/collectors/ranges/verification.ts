@@ -99,9 +99,14 @@ export class Verification {
   lacksAnswer(slot: number): boolean {
     if (this.#unanswered.size === 0 && !this.#isInterrupted) return false;
     if (!this.lacksHolder(slot)) return false;
-    const { ids, marks } = this.#known.table.columns;
-    const isUnasked = this.#isInterrupted && ((marks[slot] ?? 0) & IS_EXHAUSTED) === 0;
+    const { ids } = this.#known.table.columns;
+    const isUnasked = this.#isInterrupted && !this.isExhausted(slot);
     return isUnasked || this.#unanswered.has(ids[slot] ?? 0);
+  }
+
+  /** Whether all reporters of the range were asked for its descriptor, and none was found to hold a valid lease. */
+  isExhausted(slot: number): boolean {
+    return ((this.#known.table.columns.marks[slot] ?? 0) & IS_EXHAUSTED) !== 0;
   }
 
   /** Whether nothing that happened since the descriptor was requested has made it doubtful. */

@@ -38,6 +38,18 @@ function problemsIn(of: (family: string) => readonly string[]): readonly string[
     .map((line) => line.replace(/.*problem="(\w+)".*\} (\d+)/v, '$1 $2'));
 }
 
+function failNode3(cluster: FakeCluster): void {
+  cluster.nodes = cluster.nodes.map((node) =>
+    node.nodeId === 3 ? { ...node, ranges: new Error('busy') } : node,
+  );
+}
+
+function refuseDescriptors(cluster: FakeCluster): void {
+  cluster.describe = () => {
+    throw statusError(403);
+  };
+}
+
 describe('what was proved to be left over', () => {
   test.each<[name: string, shown: readonly Shown[], down: readonly number[], expected: object]>([
     ['another range is not verified', [MOVED, B, LEFT], [], { complete: 1, unverified: 1 }],
@@ -110,32 +122,18 @@ describe('what was proved to be left over', () => {
     expect((await pollRanges(cluster.api, given)).of('crdb_ranges_left_over')).toEqual(['1']);
   });
 
-  test('stays so where a node cannot be read, but not for ever where nothing was proved', async () => {
+  test('stays so where a node cannot be read', async () => {
     const cluster = fakeCluster([]);
     const state = ranges.createState();
     show(cluster, [A, B, LEFT]);
     await scanNext(cluster, state);
-    const fail = (): void => {
-      cluster.nodes = cluster.nodes.map((node) =>
-        node.nodeId === 3 ? { ...node, ranges: new Error('busy') } : node,
-      );
-    };
-    fail();
+    failNode3(cluster);
     for (let scans = 0; scans < 4; scans += 1) {
       const { cluster: scanned, of } = await pollRanges(cluster.api, { state });
       expect(scanned).toBeUndefined();
       expect(problemsIn(of)).toEqual([]);
       expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([]);
     }
-    const other = ranges.createState();
-    show(cluster, [MOVED, B, LEFT]);
-    await scanNext(cluster, other);
-    fail();
-    const counts: number[] = [];
-    for (let scans = 0; scans < 3; scans += 1) {
-      counts.push(problemsIn((await pollRanges(cluster.api, { state: other })).of).length);
-    }
-    expect(counts).toEqual([0, 4, 4]);
   });
 
   test.each<[name: string, shown: readonly Shown[], expected: object]>([
@@ -159,22 +157,120 @@ describe('what was proved to be left over', () => {
   });
 });
 
+const UNSPLIT: Shown = { ...A, nodes: [2], to: 40, lease: 0 };
+
+describe('a range over the keys of others, where nothing can be verified,', () => {
+  test.each<[name: string, hide: (cluster: FakeCluster) => void]>([
+    ['as a node cannot be read', failNode3],
+    ['as descriptors are refused', refuseDescriptors],
+  ])('counts as what it reports only where others do, too (%s)', async (_, hide) => {
+    const cluster = fakeCluster([]);
+    const countScans = async (shown: readonly Shown[], scans = 4) => {
+      const state = ranges.createState();
+      show(cluster, shown);
+      hide(cluster);
+      const counts: number[] = [];
+      for (let left = scans; left > 0; left -= 1) {
+        const { of } = await pollRanges(cluster.api, { state });
+        expect(of('crdb_range_key_space_gap').join()).not.toBe('1');
+        counts.push(problemsIn(of).length);
+      }
+      return counts;
+    };
+    expect(await countScans([A, B, LEFT])).toEqual([0, 0, 0, 0]);
+    // It may be the other one that is left over, or the keys may be old.
+    const stuck = { ...A, problems: { no_raft_leader: true } } as const;
+    const counted = (await countScans([stuck, B, LEFT])).map((count) => count > 1);
+    expect(counted).toEqual([false, false, true, true]);
+    expect(await countScans([UNSPLIT, { ...A, nodes: [1, 3] }, B, LEFT])).toEqual([0, 0, 4, 4]);
+    // Keys are missing, so that nothing lies over others.
+    expect(await countScans([A, { ...B, to: 70 }, { ...LEFT, to: 90 }], 1)).toEqual([4]);
+  });
+
+  test('counts in a scan without a node only once it was seen in others', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, [A, B]);
+    await scanNext(cluster, state);
+    show(cluster, [A, B, LEFT]);
+    failNode3(cluster);
+    const { of, cluster: scanned } = await pollRanges(cluster.api, { state });
+    expect(scanned).toBeUndefined();
+    expect(problemsIn(of)).toEqual([]);
+    expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([]);
+  });
+});
+
+/** Shows that range 12 was merged into B after nodes 1 and 3 were read, and before node 2, which keeps what is left of it. */
+function merge(cluster: FakeCluster): void {
+  show(cluster, [A, { ...B, to: 70, lease: 0 }, { ...LEFT, nodes: [1, 2, 3], problems: {} }]);
+  cluster.nodes = cluster.nodes.map((node) => {
+    if (!Array.isArray(node.ranges)) return node;
+    const [a, b, left] = node.ranges;
+    if (node.nodeId !== 2) return { ...node, again: [a, b] };
+    return { ...node, ranges: [a, b, { ...left, problems: LOST_QUORUM }] };
+  });
+  const { describe: answer } = cluster;
+  cluster.describe = (rangeId, nodeId) =>
+    rangeId === LEFT.id && nodeId !== 2 ? undefined : answer(rangeId, nodeId);
+}
+
+describe('a range that was merged while nodes were read', () => {
+  test.each([
+    ['in a scan', (): void => undefined],
+    ['where descriptors are refused', refuseDescriptors],
+  ])('is not known %s, whatever is left of it reports', async (_, hide) => {
+    const cluster = fakeCluster([]);
+    merge(cluster);
+    hide(cluster);
+    const figures = await scanNext(cluster, ranges.createState());
+    expect(figures).toMatchObject({ servingNothing: 0, unreported: 0, problems: [] });
+    expect(figures.unverified).toBeGreaterThan(0);
+  });
+
+  test('is not known where another node cannot be read', async () => {
+    const cluster = fakeCluster([]);
+    merge(cluster);
+    failNode3(cluster);
+    const { of } = await pollRanges(cluster.api, { state: ranges.createState() });
+    expect(problemsIn(of)).toEqual([]);
+  });
+
+  test('counts where all nodes still have it', async () => {
+    const cluster = fakeCluster([]);
+    merge(cluster);
+    cluster.nodes = cluster.nodes.map((node) => ({ ...node, again: node.ranges ?? [] }));
+    const { problems } = await scanNext(cluster, ranges.createState());
+    expect(problems.length).toBe(4);
+  });
+});
+
 describe('a range over the keys of others', () => {
-  test('is not verified in the first scans that cannot resolve it, whatever it reports, and counts from the third on', async () => {
+  test('is not verified as long as no other one reports anything, whatever it reports', async () => {
     const cluster = fakeCluster([]);
     const state = ranges.createState();
     show(cluster, [MOVED, B, LEFT]);
-    for (const scans of [1, 2, 3, 4]) {
-      const { problems, ...figures } = await scanNext(cluster, state);
-      expect(figures).toMatchObject({ ...NOTHING_WRONG, complete: 0, unverified: 2, left: 0 });
-      expect(problems.length).toBe(scans < 3 ? 0 : 4);
+    for (let scans = 0; scans < 4; scans += 1) {
+      const figures = await scanNext(cluster, state);
+      const expected = { ...NOTHING_WRONG, complete: 0, unverified: 2, left: 0, problems: [] };
+      expect(figures).toMatchObject(expected);
     }
     show(cluster, [A, B, LEFT]);
-    expect(await scanNext(cluster, state)).toMatchObject({
-      ...NOTHING_WRONG,
-      left: 1,
-      problems: [],
-    });
+    const figures = await scanNext(cluster, state);
+    expect(figures).toMatchObject({ ...NOTHING_WRONG, left: 1, problems: [] });
+  });
+
+  test('counts from the third scan on that cannot resolve it where another one reports a problem', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, [{ ...MOVED, problems: { no_raft_leader: true } }, B, LEFT]);
+    const counts: boolean[] = [];
+    for (let scans = 0; scans < 4; scans += 1) {
+      const { problems, left } = await scanNext(cluster, state);
+      expect(left).toBe(0);
+      counts.push(problems.includes('unavailable 1'));
+    }
+    expect(counts).toEqual([false, false, true, true]);
   });
 
   test('is not without a quorum in the first scan after a death', async () => {
@@ -273,12 +369,21 @@ describe('a stuck replica', () => {
     expect(of('crdb_ranges_serving_nothing')).toEqual(['0']);
   });
 
-  test('is taken for the leader where descriptors are refused', async () => {
-    const cluster = fakeCluster([]);
-    showStuck(cluster, 'no_raft_leader', 2);
-    cluster.describe = () => {
-      throw statusError(403);
-    };
-    expect((await scan(cluster)).figures.servingNothing).toBe(1);
+  test('is not taken for the leader where nobody can be asked and most of the others report nothing', async () => {
+    for (const [stuck, expected] of [
+      [[3], 0],
+      [[2, 3], 1],
+      [[1, 2, 3], 1],
+    ] as const) {
+      const cluster = fakeCluster([]);
+      show(cluster, [A, { ...B, lease: 0, holder: 0 }]);
+      cluster.nodes = cluster.nodes.map((node) => {
+        const [a, b] = Array.isArray(node.ranges) ? node.ranges : [];
+        if (!stuck.some((id) => id === node.nodeId)) return node;
+        return { ...node, ranges: [a, { ...b, problems: { circuit_breaker_error: true } }] };
+      });
+      refuseDescriptors(cluster);
+      expect((await scan(cluster)).figures.servingNothing).toBe(expected);
+    }
   });
 });

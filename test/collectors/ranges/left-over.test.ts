@@ -136,20 +136,20 @@ describe('a replica that a merge left behind', () => {
       expect(await outages([A, moved, left])).toEqual(none);
   });
 
-  test('of which there is no proof yet is no outage for two scans', async () => {
+  test('of which there is no proof yet is no outage', async () => {
     const cluster = fakeCluster([]);
     const left = leftOver(12, 70, 80, { problems: { unavailable: true }, described: [2, 6, 7] });
     show(cluster, [A, { ...B, described: [1, 2, 4], holder: 0 }, left]);
     const state = ranges.createState();
     const counts: string[] = [];
-    for (let scans = 0; scans < 3; scans += 1) {
+    for (let scans = 0; scans < 4; scans += 1) {
       const { of } = await pollRanges(cluster.api, { state });
       counts.push(
         ...of('crdb_range_problem_ranges').filter((line) => line.includes('"unavailable"')),
       );
     }
     const unavailable = '{problem="unavailable",shard="0"}';
-    expect(counts).toEqual([`${unavailable} 0`, `${unavailable} 0`, `${unavailable} 1`]);
+    expect(new Set(counts)).toEqual(new Set([`${unavailable} 0`]));
   });
 
   test('is no outage either where a node could not be read', async () => {

@@ -3,13 +3,13 @@ import { type FakeCluster, fakeCluster } from './cluster.ts';
 import { B, healthy, LAST, NOTHING_WRONG, scan, show, type Shown } from './overlaps.ts';
 
 const described = [1, 2, 3];
+const on = (nodes: readonly number[], range: Shown): Shown => ({ ...range, nodes, described });
 
 /**
  * Shows what splits made of B, which node 3 has not seen: it lists B as it was before. The ranges before B are on nodes 1 and 3, but for one that
  * node 3 has lost. Node 2 is down.
  */
 function showUnsplit(cluster: FakeCluster, [left, ...right]: readonly Shown[], lost?: Shown): void {
-  const on = (nodes: readonly number[], range: Shown): Shown => ({ ...range, nodes, described });
   const shown = [
     on([1, 3], healthy(10, 0, lost?.from ?? 50)),
     ...(lost === undefined ? [] : [on([1], lost)]),
@@ -52,4 +52,21 @@ test('a range that the node has lost is without a quorum, whatever is split else
   showUnsplit(cluster, [healthy(11, 50, 70), healthy(12, 70, LAST)], healthy(9, 20, 50));
   const { cluster: scanned } = await scan(cluster);
   expect([...(scanned?.unreported.values() ?? [])]).toEqual([1]);
+});
+
+test('a range that has a majority without the node is verified', async () => {
+  const cluster = fakeCluster([]);
+  const [left, right] = [healthy(11, 50, 70), healthy(12, 70, LAST)];
+  const ranges = [
+    on([1, 2, 3], healthy(10, 0, 50)),
+    on([3], { ...B, lease: 0 }),
+    on([1, 2], right),
+  ];
+  show(cluster, [...ranges, on([1, 2], left)]);
+  const { describe: answer } = cluster;
+  cluster.describe = (rangeId, nodeId) =>
+    rangeId === B.id && nodeId === 1
+      ? { types: { 1: 0, 2: 0, 3: 0 }, generation: 8, isLeaseholder: true }
+      : answer(rangeId, nodeId);
+  expect((await scan(cluster, 2)).figures).toEqual({ ...NOTHING_WRONG, left: 0 });
 });
