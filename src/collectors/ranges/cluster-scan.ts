@@ -10,6 +10,7 @@ import {
   type CheckedScan,
   isLost,
   isTroubled,
+  type JudgedRanges,
   judgeRanges,
   type LostRange,
   mayBeLeft,
@@ -85,11 +86,7 @@ export async function endClusterScan(
     servingNothing: judged.servingNothing,
     stuck: judged.stuck,
     unreported: sumByTable(known, judged.unreported),
-    disputed: {
-      rangeIds: judged.disputed,
-      byTable: sumByTable(known, judged.disputedByTable),
-      nodeIds: claimantsOf(known, judged.disputed),
-    },
+    disputed: describeDisputed(known, judged),
     isServingBound: judged.unconfirmed > 0,
     leftOver: held(leftOver),
     keySpace: {
@@ -305,6 +302,17 @@ function sumByTable(
     sums.set(table, ranges + (sums.get(table) ?? 0));
   }
   return sums;
+}
+
+function describeDisputed(
+  known: KnownRanges,
+  { disputed, disputedByTable }: JudgedRanges,
+): ClusterScan['disputed'] {
+  return {
+    rangeIds: disputed,
+    byTable: sumByTable(known, disputedByTable),
+    nodeIds: claimantsOf(known, disputed),
+  };
 }
 
 /** The nodes that report these ranges as unavailable. */
