@@ -10,6 +10,7 @@ import type { Row } from './rows.ts';
 
 const BENCHMARKS = [
   'page',
+  'tls',
   'json',
   'stream',
   'scan',

@@ -93,7 +93,8 @@ describe('the memory of received bytes', () => {
       };
       await ask(client, { onChunks });
       expect(bytes).toBe(2_000_000);
-      if (scheme === 'http' || NODE_MAJOR < 26) expect(held.length).toBeGreaterThan(10);
+      const areShared = scheme === 'https' && NODE_MAJOR >= 26;
+      expect(held.length).toBeGreaterThan(areShared ? -1 : 10);
       expect(held.slice(0, -1).filter((chunk) => chunk.length > 0)).toEqual([]);
     },
   );
