@@ -1,5 +1,6 @@
 import type { LoggedRequest } from './http/request-log.ts';
 import type { Dialect, Quirks } from './quirks.ts';
+import type { Release } from './releases.ts';
 
 export interface Listen {
   readonly host: string;
@@ -67,6 +68,8 @@ export interface SimulatorOptions {
   readonly survival: Readonly<Record<string, Survival>>;
   /** Tables without ranges of their own, in addition to the usual ones. */
   readonly extraTables: number;
+  /** The release of all nodes, with its leases; without it nodes of 25.4 that have leases of every kind. */
+  readonly release: Release | undefined;
   readonly metricKeys: 'full' | 'useful';
   readonly dialect: Dialect;
   readonly quirks: Partial<Quirks>;
@@ -133,6 +136,7 @@ const DEFAULTS: SimulatorOptions = {
   replication: 3,
   survival: {},
   extraTables: 0,
+  release: undefined,
   metricKeys: 'full',
   dialect: 'real',
   quirks: {},

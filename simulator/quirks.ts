@@ -93,6 +93,8 @@ export interface Quirks {
   connectionFormTo: number;
   /** Peers that are no nodes of the cluster and that `connectionFormOf` lists besides: established ones. */
   foreignPeers: number;
+  /** Which metrics `/_status/vars` has (26.3: setting obs.metrics_scrape.default_visibility). */
+  visibility: 'all' | 'essential';
   /** The nodes' counts of their connections: both are 0 with DRPC, and old servers have none. */
   connectionCounts: 'counted' | 'zero' | 'missing';
   /**
@@ -173,6 +175,7 @@ const REAL: Quirks = {
   connectionFormTo: 0,
   foreignPeers: 0,
   connectionCounts: 'counted',
+  visibility: 'all',
   maxDescriptorIds: 0,
   tooManyIds: 400,
   sqlResult: 'good',

@@ -1,6 +1,7 @@
 import { internalError, jsonAnswer, textAnswer, type Reply } from '../http/answer.ts';
 import type { Quirks } from '../quirks.ts';
 import { fractionOf } from '../random.ts';
+import { talkByDrpc } from '../releases.ts';
 import { encodeJson } from '../wire/encoding.ts';
 import {
   bytesField,
@@ -191,6 +192,7 @@ function connectionOf(
   node: ClusterNode,
   peer: ClusterNode,
 ): { readonly status: number; readonly latencyMs?: number; readonly error?: string } | undefined {
+  if (talkByDrpc(node, peer)) return { status: STATUS.unknown };
   if (!canReach(state, node.id, peer.id)) {
     return { status: STATUS.error, error: dialFailure(peer) };
   }

@@ -5,8 +5,10 @@ import {
   type Answer,
   textAnswer,
 } from '../http/answer.ts';
+import { clusterMetrics } from '../releases.ts';
 import { encodeJson } from '../wire/encoding.ts';
 import { nodeElement } from '../wire/node.ts';
+import { isReachable } from '../world/nodes.ts';
 import { recordOf } from '../world/records.ts';
 import { listedNodes } from '../world/state.ts';
 import { slicePage, listBody } from './page.ts';
@@ -43,16 +45,28 @@ export function ready(request: ClusterRequest): Answer {
   return isChecked && request.node.liveness !== 'live' ? internalError() : jsonAnswer(200, '{}');
 }
 
+/** Metrics that a server still shows where a setting cuts `/_status/vars` to the essential ones. */
+const ESSENTIAL: ReadonlySet<string> = new Set([
+  'sys.uptime',
+  'sql.conns',
+  'capacity',
+  'liveness.livenodes',
+]);
+
 /** GET /_status/vars: the node's own metrics as Prometheus text, dots as underscores. */
 export function statusVars(server: ClusterServer, request: ClusterRequest): Answer {
   const { node } = request;
+  const isEssential = server.quirks.visibility === 'essential';
+  const [reporter] = [...server.world.state.nodes.values()].filter(isReachable);
   const record = recordOf(server.world.state, node);
-  const lines: string[] = [];
+  const lines: string[] = node === reporter && !isEssential ? [...clusterMetrics(node)] : [];
   for (const [key, value] of Object.entries(record.metrics)) {
+    if (isEssential && !ESSENTIAL.has(key)) continue;
     lines.push(`${varName(key)}{node_id="${node.id}"} ${value}`);
   }
   for (const [storeId, metrics] of record.stores) {
     for (const [key, value] of Object.entries(metrics)) {
+      if (isEssential && !ESSENTIAL.has(key)) continue;
       lines.push(`${varName(key)}{node_id="${node.id}",store="${storeId}"} ${value}`);
     }
   }

@@ -1,3 +1,4 @@
+import { DEFAULT_RELEASE, RELEASES } from '../releases.ts';
 import { RANGE_PROBLEMS, REPLICA_PROBLEMS } from '../world/ranges.ts';
 import type { World } from '../world/world.ts';
 import {
@@ -55,6 +56,14 @@ const ACTIONS: Readonly<Record<string, { readonly members: string; readonly act:
     act: (world, m) => world.recommission(integerMember(m, 'node')),
   },
   restart: { members: 'node', act: (world, m) => world.restartNode(integerMember(m, 'node')) },
+  upgrade: {
+    members: `node, release ${RELEASES.join('|')}`,
+    act: (world, m) =>
+      world.upgradeNode(
+        integerMember(m, 'node'),
+        choiceMember(m, 'release', RELEASES) ?? DEFAULT_RELEASE,
+      ),
+  },
   partition: { members: 'node', act: (world, m) => world.partition(integerMember(m, 'node')) },
   'partition-pair': {
     members: 'nodes (two ids that do not reach each other; both stay live)',

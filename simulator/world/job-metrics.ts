@@ -1,3 +1,4 @@
+import { traitsOf } from '../releases.ts';
 import { countsAsLive, type ClusterNode } from './nodes.ts';
 import type { ReplicationKind, WorldState } from './state.ts';
 
@@ -12,6 +13,7 @@ const JOBS = [
   'new_schema_change',
   'logical_replication',
   'replication_stream_ingestion',
+  'inspect',
 ];
 
 /** The jobs that replicate from another cluster. */
@@ -36,7 +38,9 @@ export function jobMetrics(
   atMs: number,
 ): Record<string, number> {
   const metrics: Record<string, number> = {};
+  const { hasInspect } = traitsOf(node);
   for (const job of JOBS) {
+    if (job === 'inspect' && !hasInspect) continue;
     metrics[`jobs.${job}.currently_running`] = 0;
     metrics[`jobs.${job}.currently_paused`] = 0;
     metrics[`jobs.${job}.protected_age_sec`] = 0;
@@ -55,7 +59,7 @@ export function jobMetrics(
   const isRunning = node === second && isBackupRunning(state, atMs);
   metrics['jobs.backup.currently_running'] = isRunning ? 1 : 0;
   const isStatistician = node === statisticsNode(state);
-  if (isStatistician) Object.assign(node.keptGauges, statistics(state, atMs));
+  if (isStatistician) Object.assign(node.keptGauges, statistics(state, atMs, hasInspect));
   for (const [kind, { nodeId, lagMs }] of state.replications) {
     const job = REPLICATION_JOBS[kind];
     const pausedMs = state.pausedJobs.get(job);
@@ -70,6 +74,8 @@ export function jobMetrics(
     ...metrics,
     'schedules.BACKUP.last-completed-time': node === second ? lastBackup : 0,
     'schedules.BACKUP.failed': 0,
+    'backup.last-failed-time.kms-inaccessible': 0,
+    ...(hasInspect && { 'jobs.inspect.issues_found': 0 }),
     'physical_replication.replicated_time_seconds': 0,
     'logical_replication.replicated_time_seconds': 0,
     'cluster.preserve-downgrade-option.last-updated': 0,
@@ -107,9 +113,10 @@ export function statisticsNode(state: WorldState): ClusterNode | undefined {
 }
 
 /** Paused jobs and protected data of the cluster, which one node counts for all. */
-function statistics(state: WorldState, atMs: number): Record<string, number> {
+function statistics(state: WorldState, atMs: number, hasInspect: boolean): Record<string, number> {
   const gauges: Record<string, number> = {};
   for (const job of JOBS) {
+    if (job === 'inspect' && !hasInspect) continue;
     const sinceMs = state.pausedJobs.get(job);
     gauges[`jobs.${job}.currently_paused`] = sinceMs === undefined ? 0 : 1;
     const ageMs = sinceMs === undefined ? 0 : atMs - sinceMs;

@@ -25,13 +25,15 @@ interface Leaseholder {
 const MAX_LEASES = 5;
 const HOUR_MS = 3_600_000;
 
-/** A lease history that ends with a lease of one of the replicas. */
+/** A lease history that ends with a lease of one of the replicas, of this kind or of any. */
 export function generateLeases(
   replicas: readonly Leaseholder[],
   random: Random,
   startMs: number,
+  known?: LeaseKind,
 ): Lease[] {
-  const kind = random.chance(0.6) ? 'leader' : random.chance(0.9) ? 'epoch' : 'expiration';
+  const drawn = random.chance(0.6) ? 'leader' : random.chance(0.9) ? 'epoch' : 'expiration';
+  const kind = known ?? drawn;
   const length = random.integer(1, MAX_LEASES);
   const firstSequence = random.integer(1, 40);
   const leases: Lease[] = [];

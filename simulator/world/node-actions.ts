@@ -1,3 +1,4 @@
+import { type Release, traitsOf, versionOf } from '../releases.ts';
 import { changeRange, settle } from './descriptors.ts';
 import { leadersOf } from './leadership.ts';
 import { withNextLease } from './leases.ts';
@@ -56,6 +57,8 @@ export interface NodeActions {
    * the node stays live, writes its record and serves everything else.
    */
   freezeNode(id: number, silentOn?: Exclude<Silence, 'nothing'>): void;
+  /** The process restarts as another release. */
+  upgradeNode(id: number, release: Release): void;
   setBuild(id: number, buildTag: string, major: number, minor: number, internal: number): void;
 }
 
@@ -95,7 +98,8 @@ export function createNodeActions(state: WorldState): NodeActions {
     },
     recommission: (id) => setMembership(node(id), 'active'),
     restartNode: (id) => {
-      Object.assign(node(id), { startedAtMs: state.now(), silentOn: 'nothing', keptGauges: {} });
+      loseSupport(state, node(id));
+      start(state, node(id));
     },
     partition: (id) => stop(state, node(id), 'partitioned'),
     partitionPair: (a, b) => {
@@ -111,8 +115,21 @@ export function createNodeActions(state: WorldState): NodeActions {
       if (silentOn === undefined) stop(state, node(id), 'frozen');
       else node(id).silentOn = silentOn;
     },
+    ...createBuildActions(state),
+  };
+}
+
+function createBuildActions(state: WorldState): Pick<NodeActions, 'upgradeNode' | 'setBuild'> {
+  return {
+    upgradeNode: (id, release) => {
+      const node = nodeOf(state, id);
+      const { build: buildTag } = traitsOf({ release });
+      Object.assign(node, { release, buildTag, serverVersion: versionOf(release) });
+      loseSupport(state, node);
+      start(state, node);
+    },
     setBuild: (id, buildTag, major, minor, internal) => {
-      Object.assign(node(id), { buildTag, serverVersion: { major, minor, internal } });
+      Object.assign(nodeOf(state, id), { buildTag, serverVersion: { major, minor, internal } });
     },
   };
 }
@@ -124,7 +141,21 @@ function stop(state: WorldState, node: ClusterNode, process: ClusterNode['proces
   node.silentOn = 'nothing';
   node.liveness = expiredStatus(node);
   node.upcoming = [];
+  loseSupport(state, node);
   settle(state);
+}
+
+/** A new process: its counters start at zero. */
+function start(state: WorldState, node: ClusterNode): void {
+  const startedAtMs = state.now();
+  Object.assign(node, { startedAtMs, silentOn: 'nothing', keptGauges: {}, withdrawnSupport: 0 });
+}
+
+/** The stores of all others withdraw their support of those of the node. */
+function loseSupport(state: WorldState, node: ClusterNode): void {
+  for (const other of state.nodes.values()) {
+    if (other !== node && other.process === 'up') other.withdrawnSupport += node.stores.length;
+  }
 }
 
 function crash(state: WorldState, node: ClusterNode): void {
@@ -135,7 +166,7 @@ function crash(state: WorldState, node: ClusterNode): void {
 }
 
 function revive(state: WorldState, node: ClusterNode, isBehind: boolean): void {
-  if (node.process === 'down') Object.assign(node, { startedAtMs: state.now(), keptGauges: {} });
+  if (node.process === 'down') start(state, node);
   Object.assign(node, { process: 'up', isBehind, silentOn: 'nothing' });
   node.liveness = liveStatus(node);
   node.upcoming = [];

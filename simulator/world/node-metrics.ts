@@ -1,4 +1,5 @@
 import { fractionOf } from '../random.ts';
+import { releaseMetrics, talkByDrpc } from '../releases.ts';
 import { bulkMetrics } from './bulk-metrics.ts';
 import { jobMetrics, retriesOf } from './job-metrics.ts';
 import { countsAsLive, type ClusterNode } from './nodes.ts';
@@ -90,6 +91,7 @@ export function nodeMetrics(
   const metrics: Record<string, number> = {
     ...gauges(state, node, atMs),
     ...jobMetrics(state, node, atMs),
+    ...releaseMetrics(node),
     'sys.uptime': Math.floor(uptime),
   };
   for (const [key, p99] of Object.entries(LATENCIES)) {
@@ -132,7 +134,9 @@ function gauges(state: WorldState, node: ClusterNode, atMs: number): Record<stri
   // Nobody still calls members that died long ago.
   const nodes = [...state.nodes.values()].filter(({ isRelic }) => !isRelic);
   const live = nodes.filter(countsAsLive).length;
-  const cut = nodes.filter(({ id }) => state.cutPairs.has(pairKey(node.id, id))).length;
+  const counted = nodes.filter((peer) => !talkByDrpc(node, peer));
+  const reached = counted.filter(countsAsLive).length;
+  const cut = counted.filter(({ id }) => state.cutPairs.has(pairKey(node.id, id))).length;
   const cpu = 0.25 * wave('cpu', node.id, atMs);
   const secure = state.options.insecure ? 0 : Math.floor(state.startMs / 1000) + 300 * DAY_SECONDS;
   return {
@@ -161,8 +165,8 @@ function gauges(state: WorldState, node: ClusterNode, atMs: number): Record<stri
     'liveness.livenodes': live,
     'clock-offset.meannanos': Math.round(2e6 * (fractionOf('clock', node.id) - 0.5)),
     'clock-offset.stddevnanos': 57_812,
-    'rpc.connection.healthy': 2 * (live - cut),
-    'rpc.connection.unhealthy': nodes.length - live + 2 * cut,
+    'rpc.connection.healthy': 2 * (reached - cut),
+    'rpc.connection.unhealthy': counted.length - reached + 2 * cut,
     'gossip.connections.incoming': 2,
     'gossip.connections.outgoing': 1,
     'gossip.connections.refused': 0,

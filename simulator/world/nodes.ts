@@ -1,5 +1,6 @@
 import type { SimulatorOptions } from '../options.ts';
 import { createRandom, type Random } from '../random.ts';
+import { DEFAULT_RELEASE, type Release, traitsOf, versionOf } from '../releases.ts';
 
 export type Liveness =
   | 'unknown'
@@ -54,6 +55,7 @@ export interface ClusterNode {
   readonly host: string;
   readonly cpus: number;
   readonly memoryBytes: number;
+  release: Release;
   buildTag: string;
   serverVersion: ServerVersion;
   liveness: Liveness;
@@ -73,6 +75,8 @@ export interface ClusterNode {
   frozenRecord: NodeRecord | undefined;
   /** Gauges that its process keeps until it restarts, although the job that set them has moved or ended. */
   keptGauges: Record<string, number>;
+  /** How often each of its stores has withdrawn its support of another one since the node started. */
+  withdrawnSupport: number;
   /** Values of its records that were set, for the node and for its stores. */
   readonly overrides: Readonly<Record<'node' | 'stores', Record<string, number>>>;
 }
@@ -149,7 +153,7 @@ function generateStore(id: number, random: Random): Store {
 }
 
 function generateNode(
-  { nodeTier }: SimulatorOptions,
+  { nodeTier, release = DEFAULT_RELEASE }: SimulatorOptions,
   id: number,
   stores: readonly Store[],
   random: Random,
@@ -170,8 +174,9 @@ function generateNode(
     host,
     cpus: 8,
     memoryBytes: 32 * GIBIBYTE,
-    buildTag: 'v25.4.3',
-    serverVersion: { major: 25, minor: 4, internal: 0 },
+    release,
+    buildTag: traitsOf({ release }).build,
+    serverVersion: versionOf(release),
     liveness: 'live',
     upcoming: [],
     membership: 'active',
@@ -183,6 +188,7 @@ function generateNode(
     written: undefined,
     frozenRecord: undefined,
     keptGauges: {},
+    withdrawnSupport: 0,
     overrides: { node: {}, stores: {} },
   };
 }

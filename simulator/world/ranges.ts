@@ -1,7 +1,7 @@
 import type { SimulatorOptions, Survival } from '../options.ts';
 import { createRandom, hashOf, type Random } from '../random.ts';
 import { MAX_KEY, MIN_KEY, systemKey, tableKey, type Key } from './keys.ts';
-import { generateLeases, type Lease } from './leases.ts';
+import { generateLeases, type Lease, type LeaseKind } from './leases.ts';
 import { type ClusterNode, zoneOf } from './nodes.ts';
 import { REPLICA_TYPE, votesAfter, type ReplicaType } from './replica-types.ts';
 import type { Table } from './tables.ts';
@@ -130,7 +130,12 @@ export function generateRanges(
       replicas,
       nextReplicaId: replicas.length + 1,
       generation: firstGeneration(options.seed, id),
-      leases: generateLeases(replicas.filter(votesAfter), random, startMs),
+      leases: generateLeases(
+        replicas.filter(votesAfter),
+        random,
+        startMs,
+        leaseKindOf(options, span),
+      ),
       wantedVoters,
       wantedReplicas: wantedVoters + replicas.filter((replica) => !votesAfter(replica)).length,
       goal: undefined,
@@ -140,6 +145,15 @@ export function generateRanges(
     });
   }
   return ranges;
+}
+
+/** Of a chosen release: its default, but for the ranges that liveness itself needs. */
+function leaseKindOf(
+  { release }: SimulatorOptions,
+  span: Parameters<typeof isNeededByAll>[0],
+): LeaseKind | undefined {
+  if (release === undefined) return undefined;
+  return isNeededByAll(span) ? 'expiration' : 'leader';
 }
 
 /** Some are about to exceed 16 bits. */

@@ -1,3 +1,4 @@
+import { traitsOf } from '../releases.ts';
 import { bulkMetrics } from './bulk-metrics.ts';
 import { heldByStore } from './held-replicas.ts';
 import { validLeaseOf } from './leadership.ts';
@@ -6,7 +7,7 @@ import { histogramOf } from './node-metrics.ts';
 import type { ClusterNode, Store } from './nodes.ts';
 import { problemsOf } from './problems.ts';
 import type { Range, Replica } from './ranges.ts';
-import { nodeIdsOf, type WorldState } from './state.ts';
+import { nodeIdsOf, nodeOf, type WorldState } from './state.ts';
 
 const BYTES_PER_REPLICA = 48_000_000;
 /** Of the disk, by logs and others: neither available to the store nor used by it. */
@@ -21,6 +22,8 @@ export function storeMetrics(
 ): Record<string, number> {
   const uptime = Math.max(0, (atMs - node.startedAtMs) / 1000);
   const used = Math.floor(store.capacityBytes * store.usedShare);
+  const peers =
+    nodeIdsOf(state).flatMap((id) => nodeOf(state, id).stores).length - node.stores.length;
   return {
     ...(state.options.metricKeys === 'full' ? bulkMetrics('store', store.id, uptime) : {}),
     capacity: store.capacityBytes,
@@ -43,6 +46,11 @@ export function storeMetrics(
     'leases.transfers.success': Math.floor(uptime / 600),
     'range.snapshots.rcvd-bytes': Math.floor(uptime) * 20_000,
     'kv.concurrency.lock_wait_queue_waiters': 0,
+    'storeliveness.heartbeat.failures': 0,
+    'storeliveness.support_withdraw.successes': node.withdrawnSupport,
+    'storeliveness.support_from.stores': peers,
+    'storeliveness.support_for.stores': peers,
+    [renamedKey(node)]: 0,
     'admission.io.overload': 0.05,
     'range.splits': Math.floor(uptime / 3600),
     'range.merges': Math.floor(uptime / 7200),
@@ -52,6 +60,13 @@ export function storeMetrics(
     'queue.replicate.purgatory': countPurgatory(state, store),
     ...node.overrides.stores,
   };
+}
+
+/** Releases with cluster metrics have this key under another name. */
+function renamedKey(node: ClusterNode): string {
+  return traitsOf(node).hasClusterMetrics
+    ? 'kv.bulk_low_pri_read.delay.total'
+    : 'exportrequest.delay.total';
 }
 
 /** A single node has no place for a second replica: each range of the store waits for one. */

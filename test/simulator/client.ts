@@ -109,6 +109,7 @@ export interface WireNode {
   readonly started_at: number;
   readonly updated_at: number;
   readonly build_tag: string;
+  readonly ServerVersion: { readonly major_val: number; readonly minor_val: number };
   readonly metrics: Readonly<Record<string, number>>;
   readonly store_metrics?: Readonly<Record<string, Readonly<Record<string, number>>>>;
 }

@@ -4,6 +4,7 @@ import path from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
 import {
   createServerIdentity,
+  RELEASES,
   type Simulator,
   type SimulatorOptions,
   startSimulator,
@@ -27,6 +28,12 @@ export function define(command: Command): void {
       new Option('--dialect <name>', 'Wire format of real servers, or of the API documents.')
         .choices(['real', 'documented'])
         .default('real'),
+    )
+    .addOption(
+      new Option(
+        '--release <version>',
+        'Release of the nodes (default: 25.4, with leases of every kind).',
+      ).choices(RELEASES),
     )
     .addOption(scenarioOption())
     .option('--control-listen <address>', 'Address of the control API (default: off).', parseListen)
