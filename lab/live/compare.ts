@@ -99,7 +99,7 @@ const READERS: Readonly<Record<string, Reader>> = {
     `SELECT replace(replace(lower(job_type), 'new ', ''), ' ', '_') AS job_type,
        CASE status WHEN 'paused' THEN 'paused' ELSE 'running' END AS state, count(*) AS jobs
      FROM [SHOW JOBS] WHERE status IN ('running', 'reverting', 'paused') AND job_type IN ('BACKUP', 'CHANGEFEED', 'IMPORT',
-       'RESTORE', 'ROW LEVEL TTL', 'SCHEMA CHANGE', 'NEW SCHEMA CHANGE', 'LOGICAL REPLICATION') GROUP BY 1, 2`,
+       'RESTORE', 'ROW LEVEL TTL', 'SCHEMA CHANGE', 'NEW SCHEMA CHANGE', 'LOGICAL REPLICATION', 'INSPECT') GROUP BY 1, 2`,
     (row) => [`${row['job_type']} ${row['state']}`, Number(row['jobs'])],
     (scrape) =>
       new Map(

@@ -59,6 +59,19 @@ test('an exporter that is right differs nowhere while a node is down', async () 
   expect(found.filter(({ verdict }) => verdict !== 'same')).toEqual([]);
 }, 120_000);
 
+test('metrics that a server shows no more are not compared, which is no difference', async () => {
+  const options = { nodes: 3, ranges: 60, sessions: 20, faultyNodes: false, unusualNames: false };
+  await using simulator = await startSimulator({ ...options, gateways: 3, release: '26.3' });
+  const { clusterUrls: urls, username, password, world } = simulator;
+  world.stopBackups();
+  simulator.setQuirk('visibility', 'essential');
+  const found = await compareOnce({ urls, username, password, ca: undefined });
+  expect(found.filter(({ verdict }) => verdict === 'differs')).toEqual([]);
+  const verdicts = new Map(found.map(({ what, verdict }) => [what, verdict]));
+  expect(verdicts.get('SQL statements')).toBe('not compared');
+  expect(verdicts.get('capacity of stores')).toBe('same');
+}, 120_000);
+
 test('a server that tells nothing is not compared, which is no difference', () => {
   const silent = new Map(Array.from(before.keys(), (what) => [what, undefined] as const));
   const verdicts = compare(scrape, silent, silent).map(({ verdict }) => verdict);
