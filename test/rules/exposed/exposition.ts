@@ -16,7 +16,7 @@ const STARTED_SECONDS = -3600;
 /** Metrics with the time of the last poll or record, which goes on. */
 const GOES_ON = /last_success_timestamp|last_attempt_timestamp|updated_timestamp/;
 /** Families that an expression of the rules reads; promtool gets no others. */
-const READ = new Set([
+export const READ = new Set([
   STARTED,
   ...readRules().flatMap(({ rules }) =>
     rules.flatMap(({ expr }) => expr.match(/\bcrdb_\w+/g) ?? []),
@@ -256,7 +256,7 @@ function course(name: string, late: number): Change {
 type Scraped = number | 'missed' | undefined;
 
 /** `[1, 1, 1, undefined, undefined]` -> `1+0x2 stale _`. */
-function notation(values: readonly Scraped[]): string {
+export function notation(values: readonly Scraped[]): string {
   const parts: string[] = [];
   for (let from = 0; from < values.length;) {
     const run = runFrom(values, from);
