@@ -24,6 +24,20 @@ export const jobsRow = (limit: Limit): Row => ({
       decimals: 0,
       steps: ['green', [1, 'orange']],
     }),
+    stat('KMS out of reach', {
+      about:
+        'Time since a backup last failed because its KMS was out of reach (crdb_backup_kms_inaccessible_timestamp_seconds). No data: none has since the nodes started. Younger than the last backup: CrdbBackupKmsInaccessible.',
+      queries: `time() - max(crdb_backup_kms_inaccessible_timestamp_seconds{${S}})`,
+      unit: 's',
+    }),
+    stat('Issues of INSPECT', {
+      about:
+        'Inconsistencies of data that INSPECT has found since the nodes started (crdb_node_inspect_issues_total). Red: CrdbDataInconsistent.',
+      queries: `sum(max by (node_id) (crdb_node_inspect_issues_total{${S}}))`,
+      unit: 'short',
+      decimals: 0,
+      steps: ['green', [1, 'red']],
+    }),
     stat('Failed changefeeds, 24 h', {
       about:
         'Changefeeds that failed permanently (crdb_node_changefeed_failures_total). They do not restart automatically. Red: CrdbChangefeedFailing.',
@@ -49,7 +63,7 @@ export const jobsRow = (limit: Limit): Row => ({
         [limit('changefeed_lag_critical'), 'red'],
       ],
       width: 8,
-      height: 4,
+      height: 6,
     }),
     graph('Failed jobs', {
       about: 'Jobs that failed for good, by type (crdb_node_job_failures_total): CrdbJobFailing.',
@@ -57,6 +71,7 @@ export const jobsRow = (limit: Limit): Row => ({
       unit: 'short',
       legend: '{{job_type}}',
       steps: ['green', [1, 'orange']],
+      width: 8,
       height: 6,
     }),
     graph('Jobs running', {
@@ -64,6 +79,7 @@ export const jobsRow = (limit: Limit): Row => ({
       queries: `max by (job_type) (crdb_jobs{${S}, state="running"})`,
       unit: 'short',
       legend: '{{job_type}}',
+      width: 8,
       height: 6,
     }),
     graph('Jobs paused', {

@@ -55,6 +55,30 @@ export const storageRow = (limit: Limit): Row => ({
       unit: 's',
       steps: ['green', [limit('disk_latency'), 'orange']],
     }),
+    graph('Store liveness', {
+      about:
+        'Times in 10 minutes that a store withdrew its support of another one (crdb_store_support_withdrawn_total), and heartbeats that it could not send (crdb_store_liveness_heartbeat_failures_total). A store that too few others support loses its leader leases (default from 25.2 on). Some are normal while a node is down or restarts.',
+      queries: [
+        {
+          expr: perStore(`increase(crdb_store_support_withdrawn_total{${CHOSEN}}[10m])`),
+          legend: `${STORE} withdrawn`,
+        },
+        {
+          expr: perStore(`increase(crdb_store_liveness_heartbeat_failures_total{${CHOSEN}}[10m])`),
+          legend: `${STORE} unsent`,
+        },
+      ],
+      unit: 'short',
+    }),
+    graph('Peers of stores', {
+      about:
+        'Stores that a store asks for support (crdb_store_support_from_stores), and those that it has ever supported (crdb_store_support_for_stores).',
+      queries: [
+        { expr: perStore(`crdb_store_support_from_stores{${CHOSEN}}`), legend: `${STORE} from` },
+        { expr: perStore(`crdb_store_support_for_stores{${CHOSEN}}`), legend: `${STORE} for` },
+      ],
+      unit: 'short',
+    }),
     graph('Disk slow / stalled', {
       about:
         'Disk operations that were slow in the last 10 minutes or hung in the last 15 (crdb_store_disk_slow_total, crdb_store_disk_stalled_total). Slow ones above the dashed line, or any that hung: CrdbStoreDiskSlow.',

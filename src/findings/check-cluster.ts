@@ -1,8 +1,11 @@
+import { INSPECT_ISSUES } from '../collectors/nodes/keyed.ts';
 import { licenseExpiryOf } from '../collectors/nodes/measurements.ts';
 import {
   capitalize,
+  formatCount,
   formatDuration,
   formatList,
+  formatNodes,
   formatPercent,
   plural,
   toTime,
@@ -129,6 +132,34 @@ export const CLUSTER_CHECKS: readonly Check[] = [
       };
     },
     next: 'See SHOW SCHEDULES and SHOW JOBS.',
+  },
+  {
+    key: 'kms',
+    about: 'jobs',
+    alert: 'CrdbBackupKmsInaccessible',
+    find({ jobs: { kmsInaccessibleSeconds: failed }, lastBackupSeconds, nowMs }) {
+      if (failed === undefined || lastBackupSeconds >= failed) return undefined;
+      const ago = formatDuration(Math.max(0, nowMs / 1000 - failed));
+      return {
+        text: `A backup failed ${ago} ago because its KMS was out of reach, and no scheduled one is known to have ended since.`,
+        since: toTime(failed * 1000),
+      };
+    },
+    next: 'Check the key, the credentials and the network to the KMS from every node: without the key old backups cannot be read either.',
+  },
+  {
+    about: 'jobs',
+    alert: 'CrdbDataInconsistent',
+    find({ fresh }) {
+      const found = fresh.filter(({ metrics }) => (metrics.get(INSPECT_ISSUES) ?? 0) > 0);
+      if (found.length === 0) return undefined;
+      const issues = sum(found.map(({ metrics }) => metrics.get(INSPECT_ISSUES) ?? 0));
+      return {
+        nodeIds: found.map(({ id }) => id),
+        text: `INSPECT has found ${formatCount(issues)} ${plural(issues, 'issue', 'issues')} since ${formatNodes(found.map(({ id }) => id))} started: data is inconsistent.`,
+      };
+    },
+    next: 'crdb-exporter jobs --failed names the job: SHOW INSPECT ERRORS FOR JOB id WITH DETAILS lists what it found. Change nothing by hand before support has seen it.',
   },
   {
     key: 'upgrade',

@@ -68,7 +68,7 @@ export const NODE_CHECKS: readonly Check[] = [
       (seconds) => `liveness heartbeats take up to ${formatDuration(seconds)} (p99)`,
       { isOver: (seconds, { heartbeat_critical: limit }) => seconds > limit },
     ),
-    next: 'Check disk, CPU and network of these nodes and of the leaseholder of the liveness range (r2): a node that misses its heartbeats loses its leases.',
+    next: 'Check disk, CPU and network of these nodes and of the leaseholder of the liveness range (r2): a node that misses its heartbeats loses its liveness and its epoch leases. Leader leases (from 25.2 on) depend on heartbeats between stores.',
   },
   {
     about: 'nodes',

@@ -1,5 +1,6 @@
 import type { FindingSettings } from '../alerts/alert-settings.ts';
 import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
+import { HEARTBEATS_UNSENT, SUPPORT_WITHDRAWN } from '../collectors/nodes/keyed.ts';
 import { ranges } from '../collectors/ranges/collector.ts';
 import { sessions } from '../collectors/sessions/collector.ts';
 import type { PolledCluster } from '../exporter/polled-cluster.ts';
@@ -17,7 +18,7 @@ import {
   readSqlLoad,
   readWriting,
   readWriteStalls,
-  SlowOperations,
+  RecentIncreases,
   type SqlLoad,
 } from './rates.ts';
 import { ScanHistory } from './scan-check.ts';
@@ -38,7 +39,9 @@ class Past {
   /** The last nodes with new records. */
   nodes: NodesResult | undefined;
   writeStalls: Memory['writeStalls'] = new Map();
-  readonly slowOperations = new SlowOperations();
+  readonly slowOperations = new RecentIncreases('storage.disk-slow');
+  readonly withdrawnSupport = new RecentIncreases(SUPPORT_WITHDRAWN);
+  readonly unsentHeartbeats = new RecentIncreases(HEARTBEATS_UNSENT);
   sqlLoad: SqlLoad | undefined;
   lateRecords: Memory['lateRecords'] = new Map();
   writing: Memory['writing'] = new Set();
@@ -57,7 +60,9 @@ class Past {
 
   /** The wall clock was set ahead by this, or back: what is remembered is as old as before. */
   moveTimes(byMs: number): void {
-    for (const history of [this.scans, this.trends, this.slowOperations]) history.moveTimes(byMs);
+    const { slowOperations, withdrawnSupport, unsentHeartbeats } = this;
+    const increases = [slowOperations, withdrawnSupport, unsentHeartbeats];
+    for (const history of [this.scans, this.trends, ...increases]) history.moveTimes(byMs);
     this.healthyMs &&= this.healthyMs + byMs;
     this.problems = this.problems.map((problem) => ({
       ...problem,
@@ -100,6 +105,8 @@ export class ClusterHistory {
     const observation = observe(cluster, {
       writeStalls,
       slowOperations: past.slowOperations.read(),
+      withdrawnSupport: past.withdrawnSupport.read(),
+      unsentHeartbeats: past.unsentHeartbeats.read(),
       sqlLoad,
       lateRecords,
       writing: past.writing,
@@ -190,7 +197,9 @@ export class ClusterHistory {
     const before = this.#past.nodes;
     if (newestRecord(listed) - newestRecord(before) < RECORD_SECONDS) return;
     this.#past.writeStalls = readWriteStalls(before, listed);
-    this.#past.slowOperations.add(before, listed, atMs);
+    const { slowOperations, withdrawnSupport, unsentHeartbeats } = this.#past;
+    for (const increases of [slowOperations, withdrawnSupport, unsentHeartbeats])
+      increases.add(before, listed, atMs);
     this.#past.sqlLoad = readSqlLoad(before, listed);
     this.#past.lateRecords = readLateRecords(before, listed);
     this.#past.writing = readWriting(before, listed);

@@ -19,6 +19,7 @@ import { rangeProblems } from './range-problems.ts';
 import { missingSessions, sessionProblems } from './session-problems.ts';
 import { leadToDisks } from './slow-disks.ts';
 import type { ClusterReading, ClusterView, Problem } from './status.ts';
+import { leadToSupport, supportProblems } from './store-liveness.ts';
 
 /** The state of the cluster and what is wrong; `sinceMs` is when this exporter first saw the state or problem of a key. */
 export function judge(observation: Observation, sinceMs: (key: string) => number): ClusterReading {
@@ -89,6 +90,7 @@ function findProblems(observation: Observation): readonly Problem[] {
     Date.parse(polledAt ?? '') > Date.parse(sourceOf('nodes')?.lastSuccessAt ?? '');
   const wrongTime = findWrongTime(observation);
   const misdated = findMisdatedRecords(observation);
+  const support = supportProblems(observation);
   // With a wrong Date all records may look old.
   const isMisdated = (id: number): boolean => wrongTime?.about === 'nodes' || misdated.has(id);
   return [
@@ -99,8 +101,12 @@ function findProblems(observation: Observation): readonly Problem[] {
     ...from('nodes', view.nodes ? nodeProblems(view.nodes, dead, thresholds, isMisdated) : []),
     // Without a list of connections the counts of the nodes tell who reaches whom.
     ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),
-    ...from('nodes', [...leadToDisks(ofNodes), ...(wrongTime === undefined ? [] : [wrongTime])]),
-    ...from('ranges', [...fromScan, ...ofRanges]),
+    ...from('nodes', [
+      ...support,
+      ...leadToSupport(leadToDisks(ofNodes), support),
+      ...(wrongTime === undefined ? [] : [wrongTime]),
+    ]),
+    ...from('ranges', leadToSupport([...fromScan, ...ofRanges], support)),
     ...(losses && sourceOf('ranges') ? lastKnownLosses(losses, view, nowMs) : []).filter(
       ({ key }) => !fromScan.some((problem) => problem.key === key),
     ),

@@ -27,6 +27,10 @@ export interface Memory {
   readonly writeStalls: ReadonlyMap<string, number>;
   /** Slow operations of the disk in 10 minutes by store id; none of stores without any. */
   readonly slowOperations: ReadonlyMap<string, number>;
+  /** How often a store withdrew its support of another one in 10 minutes, by store id. */
+  readonly withdrawnSupport: ReadonlyMap<string, number>;
+  /** Heartbeats that a store could not send to others in 10 minutes, by store id. */
+  readonly unsentHeartbeats: ReadonlyMap<string, number>;
   /** Of certificates of nodes. */
   readonly certificates: CertificateLives;
   readonly sqlLoad: SqlLoad | undefined;

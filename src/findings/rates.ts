@@ -107,16 +107,22 @@ function increaseOf({ before, now }: TwoRecords, storeId: string, key: string): 
   return Math.max(0, (last ?? NaN) - (first ?? NaN)) || 0;
 }
 
-/** Slow operations are counted over this time, as by the alert CrdbStoreDiskSlow. */
-const SLOW_MS = 600_000;
+/** Events of stores are counted over this time, slow operations of disks as by the alert CrdbStoreDiskSlow. */
+const RECENT_MS = 600_000;
 
-/** The slow operations of the disks of all stores in the last 10 minutes; most stores have none. */
-export class SlowOperations {
+/** How much a counter of each store has grown in the last 10 minutes; most stores have none. */
+export class RecentIncreases {
+  readonly #key: string;
   #increases: readonly {
     readonly atMs: number;
     readonly storeId: string;
     readonly count: number;
   }[] = [];
+
+  /** `key` is that of a counter in the metrics of stores. */
+  constructor(key: string) {
+    this.#key = key;
+  }
 
   /** The clock was set. */
   moveTimes(byMs: number): void {
@@ -132,11 +138,11 @@ export class SlowOperations {
       Array.from(pair.now.stores.keys(), (storeId) => ({
         atMs,
         storeId,
-        count: increaseOf(pair, storeId, 'storage.disk-slow'),
+        count: increaseOf(pair, storeId, this.#key),
       })),
     );
     this.#increases = [
-      ...this.#increases.filter((increase) => increase.atMs > atMs - SLOW_MS),
+      ...this.#increases.filter((increase) => increase.atMs > atMs - RECENT_MS),
       ...grown.filter(({ count }) => count > 0),
     ];
   }

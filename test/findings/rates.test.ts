@@ -3,7 +3,7 @@ import {
   readSqlLoad,
   readWriteStalls,
   readWriting,
-  SlowOperations,
+  RecentIncreases,
 } from '../../src/findings/rates.ts';
 import { node, type Node, nodesResult } from '../web/status/results.ts';
 
@@ -94,7 +94,7 @@ test('slow operations of a disk are added up over ten minutes, in spite of resta
     slowAt(90, [4, 0], 2),
     slowAt(120, [5, 0], 2),
   ];
-  const slow = new SlowOperations();
+  const slow = new RecentIncreases('storage.disk-slow');
   lists.forEach((now, index) => slow.add(lists[index - 1], now, 30_000 * index));
   expect([...slow.read()]).toEqual([['1', 6]]);
   slow.add(lists.at(-1), lists.at(-1) ?? slowAt(0, []), 30_000 + 600_000);

@@ -43,7 +43,8 @@ const families = {
     help: 'Other nodes by the state of the connection of the node to them.',
     labels: ['node_id', 'state'],
     field: 'connections.peers.status',
-    notes: 'unknown: also connections that were never made. Not all nodes talk to each other.',
+    notes:
+      'unknown: also connections that were never made, as not all nodes talk to each other, and those of DRPC (26.x), of which nothing is known.',
   }),
   latencyMedian: gauge({
     name: 'crdb_node_peer_latency_median_seconds',

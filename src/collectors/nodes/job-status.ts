@@ -17,6 +17,7 @@ const JOB_TYPES = [
   'schema_change',
   'logical_replication',
   'replication_stream_ingestion',
+  'inspect',
 ];
 
 /** The jobs that replicate from another cluster, by kind. */
@@ -33,11 +34,13 @@ const FROM_STATISTICS =
   'Of the node that runs the job poll_jobs_stats: a former one keeps its numbers until it restarts. Absent while no node with a fresh record runs it.';
 
 export const LAST_BACKUP = 'schedules.BACKUP.last-completed-time';
+const KMS_INACCESSIBLE = 'backup.last-failed-time.kms-inaccessible';
 const PRESERVE_DOWNGRADE = 'cluster.preserve-downgrade-option.last-updated';
 
 /** The metrics of a node that these families need. */
 export const JOB_KEYS: readonly string[] = [
   LAST_BACKUP,
+  KMS_INACCESSIBLE,
   PRESERVE_DOWNGRADE,
   STATISTICS,
   ...REPLICATION_KINDS.map(replicatedTimeKey),
@@ -66,6 +69,13 @@ const families = {
     field: `metrics ${LAST_BACKUP}`,
     notes:
       'Only of schedules created with the option updates_cluster_last_backup_time_metric; of two such schedules the later backup hides the other. The largest over the nodes since the exporter started: a node forgets it when it restarts. Absent while no node reports one, and once no current record has this metric any more.',
+  }),
+  kmsInaccessible: gauge({
+    name: 'crdb_backup_kms_inaccessible_timestamp_seconds',
+    help: 'When a backup last failed because its KMS was out of reach, Unix time in seconds.',
+    field: `metrics ${KMS_INACCESSIBLE}`,
+    notes:
+      'Only of schedules created with the option updates_cluster_last_backup_time_metric. The largest over the nodes: a node forgets it when it restarts. Absent while no node reports one.',
   }),
   jobFailures: counter({
     name: 'crdb_node_job_failures_total',
@@ -116,6 +126,8 @@ export function lastBackupSeconds(nodes: readonly NodeRecord[]): number {
 /** Jobs, replication and an open upgrade, as the nodes with fresh records report them. */
 export interface JobsStatus {
   readonly preserveDowngradeSeconds: number | undefined;
+  /** When the KMS of a backup was last out of reach, Unix time. */
+  readonly kmsInaccessibleSeconds: number | undefined;
   readonly jobs: readonly JobStatus[];
   /** Absent while no such job exists. */
   readonly lagSeconds: Readonly<Record<ReplicationKind, number | undefined>>;
@@ -165,6 +177,7 @@ export function readJobs(all: readonly NodeStatus[]): JobsStatus {
     preserveDowngradeSeconds: smallest(
       valuesOf(fresh, [PRESERVE_DOWNGRADE]).filter((time) => time > 0),
     ),
+    kmsInaccessibleSeconds: largest(valuesOf(fresh, [KMS_INACCESSIBLE]).filter((time) => time > 0)),
     jobs: JOB_TYPES.map((type) => ({
       type,
       running: isWhole ? running(type) : undefined,
@@ -182,8 +195,9 @@ export function writeJobSamples(
   all: readonly NodeStatus[],
   lastBackup: number,
 ): void {
-  const { preserveDowngradeSeconds, jobs, lagSeconds } = readJobs(all);
+  const { preserveDowngradeSeconds, kmsInaccessibleSeconds, jobs, lagSeconds } = readJobs(all);
   set.set(families.lastBackup, {}, lastBackup || undefined);
+  set.set(families.kmsInaccessible, {}, kmsInaccessibleSeconds);
   set.set(families.preserveDowngrade, {}, preserveDowngradeSeconds);
   for (const { type, running, paused, protectedAgeSeconds } of jobs) {
     const labels = { job_type: type };

@@ -34,6 +34,15 @@ export const LICENSE_KEYS = [LICENSE_KEY, 'seconds_until_enterprise_license_expi
 /** The keys of all certificates of a node begin so. */
 export const CERTIFICATE_PREFIX = 'security.certificate.expiration.';
 
+/** Counts what a job of INSPECT finds. */
+export const INSPECT_ISSUES = 'jobs.inspect.issues_found';
+
+/** Counts how often a store has withdrawn its support of another store. */
+export const SUPPORT_WITHDRAWN = 'storeliveness.support_withdraw.successes';
+
+/** Counts the heartbeats that a store could not send to others. */
+export const HEARTBEATS_UNSENT = 'storeliveness.heartbeat.failures';
+
 export const COUNTER_NOTES =
   'Counts since the start of the node and is updated every 10 s: use rate windows of 2 m and more.';
 
@@ -154,11 +163,16 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
     help: 'Retries of changefeeds of the node after an error.',
     notes: 'A changefeed that only retries shows no lag.',
   }),
+  keyed(NODE, INSPECT_ISSUES, 'crdb_node_inspect_issues_total', {
+    help: 'Inconsistencies of data that INSPECT found on the node.',
+    notes:
+      'Above 0: data is inconsistent. A job that is tried again may count one twice; errors of the check itself count, too.',
+  }),
   keyed(NODE, 'rpc.connection.*', 'crdb_node_rpc_connections', {
     help: 'RPC connections of the node to its peers, by state.',
     by: ['state', { healthy: 'healthy', unhealthy: 'unhealthy' }],
     notes:
-      'Connections, several for each peer. Those to a dead peer stay unhealthy until it is decommissioned. Unhealthy on some nodes only while all are live: a network partition.',
+      'Connections, several for each peer. Those to a dead peer stay unhealthy until it is decommissioned. Unhealthy on some nodes only while all are live: a network partition. Both are 0 where nodes talk by DRPC (26.x): then nothing is known.',
   }),
 ].flat();
 
@@ -209,6 +223,23 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
   }),
   keyed(STORE, 'leases.transfers.success', 'crdb_store_lease_transfers_total', {
     help: 'Successful lease transfers by the store.',
+  }),
+  keyed(STORE, HEARTBEATS_UNSENT, 'crdb_store_liveness_heartbeat_failures_total', {
+    help: 'Heartbeats that the store could not send to other stores.',
+    notes:
+      'Its disk did not take the write before them, or no connection to the other node was there: also while that node is down. Leader leases (from 25.2 on) depend on these heartbeats, not on those of crdb_node_liveness_heartbeat_failures_total.',
+  }),
+  keyed(STORE, SUPPORT_WITHDRAWN, 'crdb_store_support_withdrawn_total', {
+    help: 'Times that the store withdrew its support of another store, whose heartbeats did not come.',
+    notes:
+      'The other store loses the leader leases (from 25.2 on) that need this support. Normal when a node stops.',
+  }),
+  keyed(STORE, 'storeliveness.support_from.stores', 'crdb_store_support_from_stores', {
+    help: 'Stores that the store asks for support by its heartbeats.',
+  }),
+  keyed(STORE, 'storeliveness.support_for.stores', 'crdb_store_support_for_stores', {
+    help: 'Stores that the store has ever supported.',
+    notes: 'No less where it has withdrawn its support.',
   }),
   keyed(STORE, 'queue.replicate.*', 'crdb_store_replicate_queue', {
     help: 'Replicas in the replicate queue of the store, by state.',

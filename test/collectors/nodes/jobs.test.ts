@@ -67,7 +67,13 @@ describe('jobs', () => {
 
   test('of every type are counted', async () => {
     const names = ['backup', 'changefeed', 'import', 'restore', 'row_level_ttl'];
-    const all = [...names, 'schema_change', 'logical_replication', 'replication_stream_ingestion'];
+    const all = [
+      ...names,
+      'schema_change',
+      'logical_replication',
+      'replication_stream_ingestion',
+      'inspect',
+    ];
     const metrics = Object.fromEntries(
       all.flatMap((name, at) => [
         [`jobs.${name}.currently_running`, at],
@@ -187,6 +193,17 @@ describe('the last backup', () => {
     const { of } = await pollNodes([recordOf(1, { metrics: { [LAST_BACKUP]: 0 } })], { state });
     expect(of(family)).toEqual(['1700000000']);
   });
+});
+
+test.each([
+  [[0, 0], []],
+  [[1_700_000_000, 1_700_000_900, undefined], ['1700000900']],
+])('a KMS was last out of reach of a backup at the largest time: %o', async (times, expected) => {
+  const key = 'backup.last-failed-time.kms-inaccessible';
+  const records = times.map((time, at) => recordOf(at + 1, { metrics: { [key]: time } }));
+  const stale = recordOf(9, { metrics: { [key]: 1_800_000_000 }, ...STALE });
+  const { of } = await pollNodes([...records, stale]);
+  expect(of('crdb_backup_kms_inaccessible_timestamp_seconds')).toEqual(expected);
 });
 
 describe('an upgrade that is put off', () => {

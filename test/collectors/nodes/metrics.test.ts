@@ -45,6 +45,27 @@ describe('metrics of a node', () => {
     ]);
   });
 
+  test('what INSPECT found is counted by node, support between stores by store', async () => {
+    const record = recordOf(1, {
+      metrics: { 'jobs.inspect.issues_found': 3 },
+      store_metrics: {
+        '2': {
+          'storeliveness.heartbeat.failures': 4,
+          'storeliveness.support_withdraw.successes': 5,
+          'storeliveness.support_from.stores': 8,
+          'storeliveness.support_for.stores': 9,
+        },
+      },
+    });
+    const { of } = await pollNodes([record]);
+    expect(of('crdb_node_inspect_issues_total')).toEqual(['{node_id="1"} 3']);
+    const labels = '{node_id="1",store_id="2"}';
+    expect(of('crdb_store_liveness_heartbeat_failures_total')).toEqual([`${labels} 4`]);
+    expect(of('crdb_store_support_withdrawn_total')).toEqual([`${labels} 5`]);
+    expect(of('crdb_store_support_from_stores')).toEqual([`${labels} 8`]);
+    expect(of('crdb_store_support_for_stores')).toEqual([`${labels} 9`]);
+  });
+
   test('a key that the server does not send has no series', async () => {
     const { of } = await pollNodes([recordOf(1, { metrics: { 'sql.conns': 0 } })]);
     expect(of('crdb_node_sql_connections')).toEqual(['{node_id="1"} 0']);

@@ -153,8 +153,12 @@ export const SICK_CLUSTERS: readonly SickCluster[] = [
       'CrdbReplicationLag warning',
       'CrdbBackupTooOld warning',
       'CrdbUpgradeNotFinalized info',
+      'CrdbBackupKmsInaccessible warning',
+      'CrdbDataInconsistent critical',
     ],
     change(world) {
+      world.setMetric(2, 'backup.last-failed-time.kms-inaccessible', nowSeconds() - 3600);
+      world.setMetric(3, 'jobs.inspect.issues_found', 4);
       world.pauseJob('restore', 7_500_000);
       world.replicate('logical', 1, 1_500_000);
       world.stopBackups(30.5 * 3_600_000);

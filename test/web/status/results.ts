@@ -257,6 +257,8 @@ const NOTHING: Memory = {
   hiddenSessions: undefined,
   writeStalls: new Map(),
   slowOperations: new Map(),
+  withdrawnSupport: new Map(),
+  unsentHeartbeats: new Map(),
   certificates: new Map(),
   sqlLoad: undefined,
   lateRecords: new Map(),
