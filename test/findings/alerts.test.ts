@@ -38,11 +38,6 @@ function ended(hours: number) {
   return check({ nodes: { ...nodesResult(node(1)), lastBackupSeconds } });
 }
 
-/** A node on which INSPECT has found so many issues. */
-function issues(count: number): Partial<Node> {
-  return metrics({ 'jobs.inspect.issues_found': count });
-}
-
 /** A node of a cluster whose replication is so many seconds behind. */
 function replicated(seconds: number): Partial<Node> {
   const key = 'logical_replication.replicated_time_seconds';
@@ -368,37 +363,6 @@ describe('a finding', () => {
     const anHourAgo = new Date(NOW_MS - 3_600_000).toISOString();
     expect(ended(27)).toMatchObject([{ alert: 'CrdbBackupTooOld', since: anHourAgo }]);
     expect(ended(25)).toEqual([]);
-  });
-
-  test('of a KMS out of reach lasts until a backup has ended since', () => {
-    const failed = NOW_MS / 1000 - 7200;
-    const first = node(1, metrics({ 'backup.last-failed-time.kms-inaccessible': failed }));
-    const kms = (lastBackupSeconds: number) =>
-      check({ nodes: { ...nodesResult(first), lastBackupSeconds } }).filter(
-        ({ alert }) => alert === 'CrdbBackupKmsInaccessible',
-      );
-    expect(kms(failed - 1)).toMatchObject([
-      {
-        text: 'A backup failed 2 h ago because its KMS was out of reach, and no scheduled one is known to have ended since.',
-        since: new Date(failed * 1000).toISOString(),
-      },
-    ]);
-    expect(kms(0)).toHaveLength(1);
-    expect(kms(failed)).toEqual([]);
-    expect(found({})).toEqual([]);
-  });
-
-  test('of inconsistent data is critical at once, and names the nodes that counted it', () => {
-    const problems = found(issues(3), [node(2, issues(1)), node(3, issues(0))]);
-    expect(problems).toMatchObject([
-      {
-        alert: 'CrdbDataInconsistent',
-        nodeIds: [1, 2],
-        text: 'INSPECT has found 4 issues since nodes 1 and 2 started: data is inconsistent.',
-      },
-    ]);
-    expect(levels(problems, 0)).toEqual(['critical']);
-    expect(found(issues(0))).toEqual([]);
   });
 
   test('of sessions compares them with their node', () => {
