@@ -3,7 +3,7 @@ import { Agent, request } from 'undici';
 import { ranges as rangesCollector } from '../src/collectors/ranges/collector.ts';
 import { readNode, SCAN } from '../src/collectors/ranges/read-nodes.ts';
 import { QUERIES } from '../src/collectors/ranges/replica.ts';
-import { createPollStats } from '../src/http/poll-stats.ts';
+import { createPollStats } from '../src/cockroach/http/poll-stats.ts';
 import { contextOf } from '../test/collectors/ranges/cluster.ts';
 import { createTestClient } from '../test/support/cluster.ts';
 import { measure, residentMib, selfWatch, settle } from './cost.ts';

@@ -1,4 +1,4 @@
-import { formatCounted } from '../../src/format.ts';
+import { formatCounted } from '../../src/base/format.ts';
 import type { Scrape } from '../../test/support/exporter.ts';
 import { probe } from './exporter.ts';
 import { type Access, LiveServer, type Row } from './server.ts';

@@ -1,4 +1,4 @@
-import type { ClusterStatus } from '../../src/findings/status.ts';
+import type { ClusterStatus } from '../../src/status/findings/status.ts';
 import type { Exposition } from './rule.ts';
 import type { Outages } from './truth.ts';
 import type { Surface } from './verdicts.ts';

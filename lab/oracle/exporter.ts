@@ -1,4 +1,4 @@
-import type { Status } from '../../src/findings/status.ts';
+import type { Status } from '../../src/status/findings/status.ts';
 import { onlyCollectors } from '../../test/support/collectors.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../../test/support/exporter.ts';
 import { type Alarm, findingsOf } from './alarms.ts';

@@ -1,4 +1,4 @@
-import { type Severity, SEVERITIES } from '../vocabulary.ts';
+import { type Severity, SEVERITIES } from '../base/vocabulary.ts';
 import { ALERTS } from './alerts.generated.ts';
 
 /** What TypeScript needs to know of an alert. */

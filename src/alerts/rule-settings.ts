@@ -1,5 +1,5 @@
-import { findNearest } from '../nearest-word.ts';
-import { findUrlFault } from '../url-fault.ts';
+import { findNearest } from '../base/nearest-word.ts';
+import { findUrlFault } from '../base/url-fault.ts';
 import {
   DEFAULT_THRESHOLDS,
   type FindingSettings,

@@ -3,23 +3,23 @@ import type { Command } from 'commander';
 import { assertOneCluster } from '../cockroach/identity.ts';
 import type { CollectorOf, CollectorResult } from '../collectors/collector.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
-import { diagnose } from '../diagnosis/diagnosis.ts';
-import type { Operation } from '../diagnosis/failure.ts';
+import { diagnose } from '../cockroach/diagnosis/diagnosis.ts';
+import type { Operation } from '../cockroach/diagnosis/failure.ts';
 import { type Clients, createClients, type RequestListener } from '../exporter/clients.ts';
-import { messageOf } from '../format.ts';
-import { addWarning, createPollStats, type PollStats } from '../http/poll-stats.ts';
-import type { FinishedRequest } from '../http/request.ts';
-import { createLog, type Log } from '../log.ts';
+import { messageOf } from '../base/format.ts';
+import { addWarning, createPollStats, type PollStats } from '../cockroach/http/poll-stats.ts';
+import type { FinishedRequest } from '../cockroach/http/request.ts';
+import { createLog, type Log } from '../base/log.ts';
 import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
-import { findNearest } from '../nearest-word.ts';
+import { findNearest } from '../base/nearest-word.ts';
 import {
   type ChosenPoll,
   KeptState,
   type PolledApi,
   runCollector,
-} from '../polling/run-collector.ts';
-import { SYSTEM_CLOCK } from '../polling/schedule.ts';
-import type { Api, Endpoint, RetryReason } from '../vocabulary.ts';
+} from '../collectors/polling/run-collector.ts';
+import { SYSTEM_CLOCK } from '../collectors/polling/schedule.ts';
+import type { Api, Endpoint, RetryReason } from '../base/vocabulary.ts';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { note } from './output/standard-output.ts';
 import { runCancellable } from './process/signals.ts';

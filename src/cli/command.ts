@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { Build } from '../build.ts';
+import type { Build } from '../base/build.ts';
 import type { Environment } from '../config/files.ts';
 
 // Nothing is imported here but types: signals are held by a file that imports this one, before any package is loaded.

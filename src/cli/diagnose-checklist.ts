@@ -2,13 +2,13 @@ import type { AlertName } from '../alerts/alerts.ts';
 import type { CollectorOf, CollectorResult } from '../collectors/collector.ts';
 import { nodes } from '../collectors/nodes/collector.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { diagnose } from '../diagnosis/diagnosis.ts';
-import type { Operation } from '../diagnosis/failure.ts';
-import { formatBytes, formatDuration, messageOf } from '../format.ts';
-import { failureOf, RequestError } from '../http/errors.ts';
-import { answerSeconds, createPollStats, type PollStats, warningText } from '../http/poll-stats.ts';
-import type { ChosenPoll } from '../polling/run-collector.ts';
-import type { Api, FailureReason } from '../vocabulary.ts';
+import { diagnose } from '../cockroach/diagnosis/diagnosis.ts';
+import type { Operation } from '../cockroach/diagnosis/failure.ts';
+import { formatBytes, formatDuration, messageOf } from '../base/format.ts';
+import { failureOf, RequestError } from '../cockroach/http/errors.ts';
+import { answerSeconds, createPollStats, type PollStats, warningText } from '../cockroach/http/poll-stats.ts';
+import type { ChosenPoll } from '../collectors/polling/run-collector.ts';
+import type { Api, FailureReason } from '../base/vocabulary.ts';
 import { collectOnce, type PollTarget, RequestRecorder } from './cluster-target.ts';
 
 /** The result of a check. */

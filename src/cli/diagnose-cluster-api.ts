@@ -2,7 +2,7 @@ import type { Thresholds } from '../alerts/alert-settings.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
 import { DOWN, livenessOf, REACHABLE } from '../cockroach/node.ts';
 import type { Collector } from '../collectors/collector.ts';
-import { COLLECTORS } from '../collectors/index.ts';
+import { COLLECTORS } from '../collectors/all-collectors.ts';
 import { network } from '../collectors/network/collector.ts';
 import type { NetworkResult } from '../collectors/network/network-result.ts';
 import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
@@ -16,10 +16,10 @@ import { collectorOptions } from '../config/collector-schema.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
 import { writeDuration } from '../config/values.ts';
 import type { Clients } from '../exporter/clients.ts';
-import { PARTITION } from '../findings/check-network.ts';
-import { nodeProblems, readNodes } from '../findings/node-problems.ts';
-import { adviseOutage, UNAVAILABLE } from '../findings/range-problems.ts';
-import { findUnreachable } from '../findings/reachability.ts';
+import { PARTITION } from '../status/findings/check-network.ts';
+import { nodeProblems, readNodes } from '../status/findings/node-problems.ts';
+import { adviseOutage, UNAVAILABLE } from '../status/findings/range-problems.ts';
+import { findUnreachable } from '../status/findings/reachability.ts';
 import {
   checkScan,
   compareScan,
@@ -27,8 +27,8 @@ import {
   formatComparison,
   formatScanCheck,
   isOutside,
-} from '../findings/scan-check.ts';
-import { findHiddenSessions } from '../findings/session-problems.ts';
+} from '../status/findings/scan-check.ts';
+import { findHiddenSessions } from '../status/findings/session-problems.ts';
 import {
   formatBytes,
   formatCount,
@@ -38,11 +38,11 @@ import {
   formatNodes,
   formatRanges,
   plural,
-} from '../format.ts';
-import { RequestError } from '../http/errors.ts';
-import { createPollStats } from '../http/poll-stats.ts';
-import { sum } from '../numbers.ts';
-import { stretchInterval } from '../polling/schedule.ts';
+} from '../base/format.ts';
+import { RequestError } from '../cockroach/http/errors.ts';
+import { createPollStats } from '../cockroach/http/poll-stats.ts';
+import { sum } from '../base/numbers.ts';
+import { stretchInterval } from '../collectors/polling/schedule.ts';
 import { collectOnce } from './cluster-target.ts';
 import { type Checklist, CLUSTER_API, ok, type Verdict } from './diagnose-checklist.ts';
 import { judgeThrottling } from './diagnose-throttling.ts';

@@ -1,8 +1,8 @@
 import { StatementError } from '../cockroach/sql-statement.ts';
 import { sql } from '../collectors/sql/collector.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { diagnose, type RequestDiagnosis } from '../diagnosis/diagnosis.ts';
-import { grantee } from '../diagnosis/remedies.ts';
+import { diagnose, type RequestDiagnosis } from '../cockroach/diagnosis/diagnosis.ts';
+import { grantee } from '../cockroach/diagnosis/remedies.ts';
 
 /** System privileges that let a user read, the smallest first. */
 const READING = [

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { COLLECTORS } from '../collectors/index.ts';
+import { COLLECTORS } from '../collectors/all-collectors.ts';
 import { formatIssues } from '../config/issues.ts';
 import type { Config } from '../config/keys-and-flags.ts';
 import { type ConfigSources, loadConfig } from '../config/load.ts';

@@ -1,10 +1,10 @@
-import { abortable, type HttpClient } from '../http/client.ts';
-import { RequestError } from '../http/errors.ts';
-import { POLICY, refusedLoginPauseMs } from '../http/policy.ts';
-import { createPollStats, type PollStats } from '../http/poll-stats.ts';
-import { bufferBody, type HttpResponse } from '../http/request.ts';
+import { abortable, type HttpClient } from './http/client.ts';
+import { RequestError } from './http/errors.ts';
+import { POLICY, refusedLoginPauseMs } from './http/policy.ts';
+import { createPollStats, type PollStats } from './http/poll-stats.ts';
+import { bufferBody, type HttpResponse } from './http/request.ts';
 import { decodeValue, object, string } from '../json/index.ts';
-import { PROTOBUF } from '../protobuf/index.ts';
+import { PROTOBUF } from './protobuf/index.ts';
 import type { ApiRequest, ApiSender } from './api-request.ts';
 import { CachedResponses } from './cached-responses.ts';
 

@@ -1,4 +1,4 @@
-import type { HttpRequest } from '../http/request.ts';
+import type { HttpRequest } from './http/request.ts';
 
 /** A request of the cluster API, to which ApiLogin adds the token. A response that a cache has kept is a failure. */
 export interface ApiRequest<T> extends Omit<HttpRequest<T>, 'method' | 'headers' | 'sentToken'> {

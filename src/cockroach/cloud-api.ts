@@ -1,6 +1,6 @@
-import { RequestError, wasRefused } from '../http/errors.ts';
-import type { PollStats } from '../http/poll-stats.ts';
-import { bufferBody, type HttpRequest, type RequestSender } from '../http/request.ts';
+import { RequestError, wasRefused } from './http/errors.ts';
+import type { PollStats } from './http/poll-stats.ts';
+import { bufferBody, type HttpRequest, type RequestSender } from './http/request.ts';
 import {
   decodeValue,
   type ObjectShape,
@@ -9,7 +9,7 @@ import {
   object,
   string,
 } from '../json/index.ts';
-import type { Endpoint } from '../vocabulary.ts';
+import type { Endpoint } from '../base/vocabulary.ts';
 
 /** Far above the largest legitimate response, a bundle of certificates. */
 export const MAX_ANSWER_BYTES = 1024 * 1024;

@@ -1,6 +1,6 @@
-import { RequestError } from '../http/errors.ts';
-import { addWarning, createPollStats, type PollStats } from '../http/poll-stats.ts';
-import { bufferBody, type HttpResponse } from '../http/request.ts';
+import { RequestError } from './http/errors.ts';
+import { addWarning, createPollStats, type PollStats } from './http/poll-stats.ts';
+import { bufferBody, type HttpResponse } from './http/request.ts';
 import {
   decodeValue,
   type Infer,
@@ -9,7 +9,7 @@ import {
   type RecordBatch,
   typed,
 } from '../json/index.ts';
-import type { Endpoint } from '../vocabulary.ts';
+import type { Endpoint } from '../base/vocabulary.ts';
 import type { ApiSender } from './api-request.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings } from './identity.ts';
 import {

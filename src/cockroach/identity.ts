@@ -1,5 +1,5 @@
-import { RequestError } from '../http/errors.ts';
-import type { PollStats } from '../http/poll-stats.ts';
+import { RequestError } from './http/errors.ts';
+import type { PollStats } from './http/poll-stats.ts';
 import { type Infer, integer, nameText, object } from '../json/index.ts';
 import { cleanLabelValue } from '../metrics/label-text.ts';
 import { isId } from './node.ts';

@@ -1,5 +1,5 @@
-import { RequestError } from '../http/errors.ts';
-import type { PollStats } from '../http/poll-stats.ts';
+import { RequestError } from './http/errors.ts';
+import type { PollStats } from './http/poll-stats.ts';
 import { array, integer, nameText, object, optional, raw } from '../json/index.ts';
 
 /** A longer listing comes from a server that never ends; the largest real one has some tens of pages. */

@@ -1,5 +1,5 @@
 import { boolean, type Infer, object, raw, string } from '../json/index.ts';
-import type { MessageReader } from '../protobuf/index.ts';
+import type { MessageReader } from './protobuf/index.ts';
 
 /** The descriptor of a range, as one of its replicas knows it. */
 export interface RangeDescriptor {

@@ -1,6 +1,6 @@
-import { RequestError } from '../http/errors.ts';
-import type { PollStats } from '../http/poll-stats.ts';
-import type { HttpResponse } from '../http/request.ts';
+import { RequestError } from './http/errors.ts';
+import type { PollStats } from './http/poll-stats.ts';
+import type { HttpResponse } from './http/request.ts';
 import {
   decodeValue,
   PageParser,
@@ -8,8 +8,8 @@ import {
   type ObjectShape,
   type RecordBatch,
 } from '../json/index.ts';
-import { MessageList, type MessageListOptions } from '../protobuf/index.ts';
-import type { Endpoint } from '../vocabulary.ts';
+import { MessageList, type MessageListOptions } from './protobuf/index.ts';
+import type { Endpoint } from '../base/vocabulary.ts';
 import type { ApiRequest, ApiSender } from './api-request.ts';
 import { ELEMENT_LIMITS } from './listings.ts';
 

@@ -1,4 +1,4 @@
-import type { PollStats } from '../http/poll-stats.ts';
+import type { PollStats } from './http/poll-stats.ts';
 import {
   array,
   boolean,
@@ -10,7 +10,7 @@ import {
   type Shape,
   string,
 } from '../json/index.ts';
-import type { MessageReader } from '../protobuf/index.ts';
+import type { MessageReader } from './protobuf/index.ts';
 import { assertWithin, MAX_NODES } from './listings.ts';
 import { isId } from './node.ts';
 import {

@@ -1,8 +1,8 @@
 import type { CloudApi } from '../cockroach/cloud-api.ts';
 import type { ClusterApi } from '../cockroach/cluster-api.ts';
-import type { OptionSpecs, OptionValues } from '../collector-options.ts';
-import type { RequestError } from '../http/errors.ts';
-import type { PollStats } from '../http/poll-stats.ts';
+import type { OptionSpecs, OptionValues } from '../base/collector-options.ts';
+import type { RequestError } from '../cockroach/http/errors.ts';
+import type { PollStats } from '../cockroach/http/poll-stats.ts';
 import {
   type Family,
   type FamilyDefinition,
@@ -10,7 +10,7 @@ import {
   type OwnDefinition,
 } from '../metrics/family.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
-import type { Api } from '../vocabulary.ts';
+import type { Api } from '../base/vocabulary.ts';
 
 /** One poll, with what its collector needs besides the API. */
 export interface CollectorPoll<Options, State> extends PollStats {

@@ -1,5 +1,5 @@
 import type { Collector } from '../collectors/collector.ts';
-import { COLLECTORS } from '../collectors/index.ts';
+import { COLLECTORS } from '../collectors/all-collectors.ts';
 import { processFamilies } from '../metrics/exporter-families.ts';
 import type { ProcessMetric } from '../metrics/exporter-metrics.ts';
 import type { Family } from '../metrics/family.ts';

@@ -1,4 +1,4 @@
-import type { Build } from '../build.ts';
+import type { Build } from '../base/build.ts';
 import { ApiLogin } from '../cockroach/api-login.ts';
 import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
 import { ClusterApi } from '../cockroach/cluster-api.ts';
@@ -11,14 +11,14 @@ import type {
 } from '../config/keys-and-flags.ts';
 import { type ClientTls, readClientTls } from '../config/tls-files.ts';
 import { isLoopback } from '../config/values.ts';
-import { HttpClient, type HttpClientOptions } from '../http/client.ts';
-import type { RequestError } from '../http/errors.ts';
-import { POLICY } from '../http/policy.ts';
-import type { FinishedRequest } from '../http/request.ts';
-import type { Log } from '../log.ts';
+import { HttpClient, type HttpClientOptions } from '../cockroach/http/client.ts';
+import type { RequestError } from '../cockroach/http/errors.ts';
+import { POLICY } from '../cockroach/http/policy.ts';
+import type { FinishedRequest } from '../cockroach/http/request.ts';
+import type { Log } from '../base/log.ts';
 import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
-import type { Clock } from '../polling/schedule.ts';
-import { type Api, CLUSTER_ENDPOINTS, type Endpoint, type RetryReason } from '../vocabulary.ts';
+import type { Clock } from '../collectors/polling/schedule.ts';
+import { type Api, CLUSTER_ENDPOINTS, type Endpoint, type RetryReason } from '../base/vocabulary.ts';
 
 const DEADLINES = {
   /** Limits the time between two chunks of a response. */

@@ -7,8 +7,8 @@ import {
 } from '../metrics/exporter-families.ts';
 import type { Family } from '../metrics/family.ts';
 import { SampleSet } from '../metrics/sample-set.ts';
-import type { Poller } from '../polling/poller.ts';
-import { type Api, APIS, BREAKER_STATES, LIMITS } from '../vocabulary.ts';
+import type { Poller } from '../collectors/polling/poller.ts';
+import { type Api, APIS, BREAKER_STATES, LIMITS } from '../base/vocabulary.ts';
 import type { Clients } from './clients.ts';
 
 /** The state of a cluster that its metrics show. */

@@ -1,28 +1,28 @@
 import { once } from 'node:events';
-import type { Build } from '../build.ts';
+import type { Build } from '../base/build.ts';
 import type { Collector, CollectorResult, CollectorWith } from '../collectors/collector.ts';
 import { type CollectorConfig, collectorOptions } from '../config/collector-schema.ts';
 import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
 import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
-import { createRemedyFinder, type FindRemedy } from '../diagnosis/diagnosis.ts';
-import type { UrlState } from '../http/client.ts';
-import type { Log } from '../log.ts';
+import { createRemedyFinder, type FindRemedy } from '../cockroach/diagnosis/diagnosis.ts';
+import type { UrlState } from '../cockroach/http/client.ts';
+import type { Log } from '../base/log.ts';
 import type { ExporterMetrics } from '../metrics/exporter-metrics.ts';
 import type { RenderedFamily } from '../metrics/exposition.ts';
 import type { SampleSet } from '../metrics/sample-set.ts';
-import { smallest } from '../numbers.ts';
-import { Poller, type PollerOptions } from '../polling/poller.ts';
+import { smallest } from '../base/numbers.ts';
+import { Poller, type PollerOptions } from '../collectors/polling/poller.ts';
 import {
   type ChosenPoll,
   type PolledApi,
   runCollector,
   workBetweenPolls,
-} from '../polling/run-collector.ts';
-import type { Clock } from '../polling/schedule.ts';
-import type { Api } from '../vocabulary.ts';
+} from '../collectors/polling/run-collector.ts';
+import type { Clock } from '../collectors/polling/schedule.ts';
+import type { Api } from '../base/vocabulary.ts';
 import { type Clients, createClients } from './clients.ts';
 import { measureCluster } from './cluster-metrics.ts';
-import type { PolledCluster, WatchProblem } from './polled-cluster.ts';
+import type { PolledCluster, WatchProblem } from './observation.ts';
 import type { WatchHistory } from './watch-history.ts';
 
 /** All clusters of an exporter share this. */

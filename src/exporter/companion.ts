@@ -1,6 +1,6 @@
 import type { Config } from '../config/keys-and-flags.ts';
-import type { Route } from '../web/respond.ts';
-import type { PolledCluster, WatchProblem } from './polled-cluster.ts';
+import type { Route } from './routes/respond.ts';
+import type { PolledCluster, WatchProblem } from './observation.ts';
 
 /** What runs beside the daemon and reads what it observes, as the status page does. A daemon runs without one. */
 export interface Companion {

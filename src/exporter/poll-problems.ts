@@ -1,5 +1,5 @@
 import { sql } from '../collectors/sql/collector.ts';
-import { diagnose } from '../diagnosis/diagnosis.ts';
+import { diagnose } from '../cockroach/diagnosis/diagnosis.ts';
 import {
   capitalize,
   formatDuration,
@@ -7,13 +7,13 @@ import {
   plural,
   quoteArgument,
   toTime,
-} from '../format.ts';
-import { codeOf, exceededPoll, faultOf, RequestError } from '../http/errors.ts';
-import { warningText } from '../http/poll-stats.ts';
-import type { PollFailure } from '../polling/outcome.ts';
-import type { Poller } from '../polling/poller.ts';
-import { type Api, APIS } from '../vocabulary.ts';
-import type { CollectorState, PolledCluster, UrlStatus, WatchProblem } from './polled-cluster.ts';
+} from '../base/format.ts';
+import { codeOf, exceededPoll, faultOf, RequestError } from '../cockroach/http/errors.ts';
+import { warningText } from '../cockroach/http/poll-stats.ts';
+import type { PollFailure } from '../collectors/polling/outcome.ts';
+import type { Poller } from '../collectors/polling/poller.ts';
+import { type Api, APIS } from '../base/vocabulary.ts';
+import type { CollectorState, PolledCluster, UrlStatus, WatchProblem } from './observation.ts';
 
 /** A problem without its start. */
 export type FoundProblem = Omit<WatchProblem, 'since'>;

@@ -1,6 +1,6 @@
-import { formatDuration } from '../format.ts';
-import type { Log } from '../log.ts';
-import type { WatchProblem } from './polled-cluster.ts';
+import { formatDuration } from '../base/format.ts';
+import type { Log } from '../base/log.ts';
+import type { WatchProblem } from './observation.ts';
 
 type LoggedProblem = Pick<WatchProblem, 'key' | 'affects' | 'cause' | 'text' | 'next' | 'since'>;
 

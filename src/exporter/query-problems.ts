@@ -2,10 +2,10 @@ import { isDeepStrictEqual } from 'node:util';
 import { sql, type SqlResult } from '../collectors/sql/collector.ts';
 import { collectorOptions } from '../config/collector-schema.ts';
 import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { diagnose } from '../diagnosis/diagnosis.ts';
-import { toTime } from '../format.ts';
+import { diagnose } from '../cockroach/diagnosis/diagnosis.ts';
+import { toTime } from '../base/format.ts';
 import { type FoundProblem, formatAdvice } from './poll-problems.ts';
-import type { QueryState } from './polled-cluster.ts';
+import type { QueryState } from './observation.ts';
 
 /** Rows of a query that page and JSON show; /metrics has all. */
 const MAX_SHOWN_ROWS = 20;

@@ -1,7 +1,7 @@
 import { sql } from '../collectors/sql/collector.ts';
-import { toTimestamp } from '../format.ts';
-import type { Log } from '../log.ts';
-import { WallClockSteps } from '../wall-clock.ts';
+import { toTimestamp } from '../base/format.ts';
+import type { Log } from '../base/log.ts';
+import { WallClockSteps } from '../base/wall-clock.ts';
 import {
   type FoundProblem,
   pollProblems,
@@ -11,7 +11,7 @@ import {
   readUrls,
   urlProblems,
 } from './poll-problems.ts';
-import type { PolledCluster, WatchProblem } from './polled-cluster.ts';
+import type { PolledCluster, WatchProblem } from './observation.ts';
 import { logChanges } from './problem-log.ts';
 import { queryProblems, readQueries } from './query-problems.ts';
 

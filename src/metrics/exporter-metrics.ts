@@ -6,7 +6,7 @@ import {
   type MetricValueWithName,
   Registry,
 } from 'prom-client';
-import type { Build } from '../build.ts';
+import type { Build } from '../base/build.ts';
 import {
   type Api,
   type Endpoint,
@@ -15,7 +15,7 @@ import {
   type RetryReason,
   TLS_REFUSALS,
   type TlsRefusal,
-} from '../vocabulary.ts';
+} from '../base/vocabulary.ts';
 import {
   clusterFamilies,
   collectorFamilies,

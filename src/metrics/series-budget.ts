@@ -1,4 +1,4 @@
-import { sum } from '../numbers.ts';
+import { sum } from '../base/numbers.ts';
 import type { Family, FamilySamples } from './family.ts';
 import type { SampleSet } from './sample-set.ts';
 

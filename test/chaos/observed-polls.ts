@@ -4,7 +4,7 @@ import type {
   Collector,
   CollectorResult,
 } from '../../src/collectors/collector.ts';
-import { failureOf } from '../../src/http/errors.ts';
+import { failureOf } from '../../src/cockroach/http/errors.ts';
 
 /** A poll as an onlooker sees it; times are monotonic milliseconds. */
 export interface ObservedPoll {

@@ -1,4 +1,4 @@
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import type { ParsedSample } from '../metrics/parse-exposition.ts';
 import { readScrape, type Scrape } from '../support/exporter.ts';
 import type { Chronicle } from './chronicle.ts';

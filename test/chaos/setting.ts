@@ -1,6 +1,6 @@
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import type { Random } from '../../simulator/random.ts';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { Chronicle } from './chronicle.ts';
 import { type Clocks, createClocks } from './clocks.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CachedResponseError, CachedResponses } from '../../src/cockroach/cached-responses.ts';
 import type { ClusterApi } from '../../src/cockroach/cluster-api.ts';
-import type { PollStats } from '../../src/http/poll-stats.ts';
+import type { PollStats } from '../../src/cockroach/http/poll-stats.ts';
 import { object } from '../../src/json/index.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
 import { serve } from '../support/http-server.ts';

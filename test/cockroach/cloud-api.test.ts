@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { CloudControl } from '../../src/cockroach/cloud-api.ts';
-import { RequestError } from '../../src/http/errors.ts';
-import type { PollStats } from '../../src/http/poll-stats.ts';
+import { RequestError } from '../../src/cockroach/http/errors.ts';
+import type { PollStats } from '../../src/cockroach/http/poll-stats.ts';
 import { object, string } from '../../src/json/index.ts';
 import { createTestHttp, testStats } from '../support/cluster.ts';
 import { serve } from '../support/http-server.ts';

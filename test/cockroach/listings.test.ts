@@ -5,8 +5,8 @@ import {
   readOffsetPages,
   readTokenPages,
 } from '../../src/cockroach/listings.ts';
-import { RequestError } from '../../src/http/errors.ts';
-import type { PollStats } from '../../src/http/poll-stats.ts';
+import { RequestError } from '../../src/cockroach/http/errors.ts';
+import type { PollStats } from '../../src/cockroach/http/poll-stats.ts';
 import { integer, object } from '../../src/json/index.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
 

@@ -5,7 +5,7 @@ import { type Simulator, startSimulator } from '../../simulator/index.ts';
 import { isId } from '../../src/cockroach/node.ts';
 import type { RangeDescriptor } from '../../src/cockroach/range-descriptor.ts';
 import { peerMessage, peerShape } from '../../src/collectors/network/peers.ts';
-import { RequestError } from '../../src/http/errors.ts';
+import { RequestError } from '../../src/cockroach/http/errors.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
 import { loadPublished } from '../support/published-protobuf.ts';
 

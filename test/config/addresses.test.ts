@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import type { Environment } from '../../src/config/files.ts';
 import { ConfigIssues, formatIssues } from '../../src/config/issues.ts';
 import { describeConfig } from '../../src/config/keys-and-flags.ts';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { ConfigError } from '../../src/config/issues.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { listConfigKeys } from '../../src/config/sources.ts';

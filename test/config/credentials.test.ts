@@ -2,7 +2,7 @@ import { chmod, rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { inspect } from 'node:util';
 import { expect, test } from 'vitest';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { Secret } from '../../src/config/files.ts';
 import { describeConfig } from '../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../src/config/load.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { describeConfig } from '../../src/config/keys-and-flags.ts';
 import { CLUSTER } from './bad-file.ts';
 import { loadText } from './loading.ts';

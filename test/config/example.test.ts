@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { listConfigKeys } from '../../src/config/sources.ts';
 import { loadText } from './loading.ts';
 import { FILES as PEM } from './web-files.ts';

@@ -1,5 +1,5 @@
 import path from 'node:path';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import type { Environment } from '../../src/config/files.ts';
 import { ConfigError, formatIssues } from '../../src/config/issues.ts';
 import { type LoadedConfig, loadConfig } from '../../src/config/load.ts';

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import path from 'node:path';
 import { expect, test } from 'vitest';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { UsageError } from '../../src/config/issues.ts';
 import { shardNameOf } from '../../src/config/load.ts';
 import { loadConfig } from '../../src/config/load.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type SimulatorOptions, startSimulator } from '../../simulator/index.ts';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import type { Config } from '../../src/config/keys-and-flags.ts';
 import { rulesOfOneInterval } from '../rules/rule-set.ts';
 import { everyCollector } from '../support/collectors.ts';

@@ -4,7 +4,7 @@ import type { Panel } from '@grafana/grafana-foundation-sdk/dashboard';
 import * as units from '@grafana/grafana-foundation-sdk/units';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { findNearest } from '../../src/nearest-word.ts';
+import { findNearest } from '../../src/base/nearest-word.ts';
 import { BOARDS, DATA_SOURCE, fillVariables, PANELS, type Placed } from './panels.ts';
 
 const LINT = path.join(import.meta.dirname, '..', '..', 'dashboards', '.lint');

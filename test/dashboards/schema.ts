@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv';
-import { findNearest } from '../../src/nearest-word.ts';
+import { findNearest } from '../../src/base/nearest-word.ts';
 
 /** The members that lead to the panels of a dashboard. */
 interface BoardFile {

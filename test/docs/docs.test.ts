@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { writeConfigurationPage } from '../../tools/docs/configuration-page.ts';
 import { fieldsOf, writeFieldsPage } from '../../tools/docs/fields-page.ts';
 import { writeLoadPage } from '../../tools/docs/load-table.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { clusterYaml, type Scrape, startTestExporter } from '../support/exporter.ts';
 
 /** The data families of the collectors. */

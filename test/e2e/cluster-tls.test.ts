@@ -2,7 +2,7 @@ import { rename, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { formatIssues } from '../../src/config/issues.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { makeFolder } from '../config/folder.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { startSimulator, type Simulator } from '../../simulator/index.ts';
 import type { Config } from '../../src/config/keys-and-flags.ts';
-import type { Status } from '../../src/findings/status.ts';
+import type { Status } from '../../src/status/findings/status.ts';
 import { onlyCollectors } from '../support/collectors.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 

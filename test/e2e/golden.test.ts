@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { ASSISTANT_PASSWORD, SQL_MARKER, startSimulator } from '../../simulator/index.ts';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { everyCollector } from '../support/collectors.ts';
 import { startTestExporter } from '../support/exporter.ts';
 import { expectGolden } from '../support/golden.ts';

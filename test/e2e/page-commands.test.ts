@@ -2,7 +2,7 @@ import { chmod } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
-import type { Status } from '../../src/findings/status.ts';
+import type { Status } from '../../src/status/findings/status.ts';
 import { PROCESS_TIMEOUT_MS, type Running, start, startProgram } from '../cli/run.ts';
 import { makeFolder } from '../config/folder.ts';
 import { clusterYaml } from '../support/exporter.ts';

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Simulator } from '../../simulator/index.ts';
-import type { Finding, Status } from '../../src/findings/status.ts';
+import type { Finding, Status } from '../../src/status/findings/status.ts';
 import { runHere } from '../cli/run.ts';
 import { makeFolder } from '../config/folder.ts';
 import { logIn } from '../simulator/client.ts';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { Status } from '../../src/findings/status.ts';
+import type { Status } from '../../src/status/findings/status.ts';
 import { clusterYaml, type TestExporter } from '../support/exporter.ts';
 import { simulate, watch } from './reload-support.ts';
 

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { startTestExporter, type TestExporter } from '../support/exporter.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { Status } from '../../src/findings/status.ts';
+import type { Status } from '../../src/status/findings/status.ts';
 import { logIn } from '../simulator/client.ts';
 import { onlyCollectors } from '../support/collectors.ts';
 import { clusterYaml } from '../support/exporter.ts';

@@ -1,7 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
-import type { Status } from '../../src/findings/status.ts';
+import type { Status } from '../../src/status/findings/status.ts';
 import { startTestExporter, withCollectors } from '../support/exporter.ts';
 import { serve } from '../support/http-server.ts';
 

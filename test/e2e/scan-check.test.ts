@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
-import type { Status } from '../../src/findings/status.ts';
+import type { Status } from '../../src/status/findings/status.ts';
 import { configFlag, runHere } from '../cli/run.ts';
 import { type Keep, openLossyProxy } from '../support/changing-proxy.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';

@@ -9,7 +9,7 @@ import { makeFolder } from '../config/folder.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { serve } from '../support/http-server.ts';
 import { eventually } from '../support/prometheus.ts';
-import { fetchPath, type ReceivedResponse } from '../web/fetch-path.ts';
+import { fetchPath, type ReceivedResponse } from '../exporter/routes/fetch-path.ts';
 
 const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 /** Part of every secret. */

@@ -5,7 +5,7 @@ import { makeFolder } from '../config/folder.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { hasProgram } from '../support/programs.ts';
 import { eventually, startPrometheus } from '../support/prometheus.ts';
-import { startPolledOrchard } from '../web/orchard.ts';
+import { startPolledOrchard } from '../exporter/routes/orchard.ts';
 
 const PASSWORD = 'p:ä "ß\\';
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, test } from 'vitest';
 import { Secret } from '../../src/config/files.ts';
 import { createClients } from '../../src/exporter/clients.ts';
-import { createLog } from '../../src/log.ts';
+import { createLog } from '../../src/base/log.ts';
 import { ExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { makeFolder } from '../config/folder.ts';
 import { loadText } from '../config/loading.ts';

@@ -3,8 +3,8 @@ import { startSimulator } from '../../simulator/index.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { clusterYaml, startTestExporter } from '../support/exporter.ts';
 import { freePort } from '../support/http-server.ts';
-import { fetchPath } from '../web/fetch-path.ts';
-import { startOrchard } from '../web/orchard.ts';
+import { fetchPath } from './routes/fetch-path.ts';
+import { startOrchard } from './routes/orchard.ts';
 
 const ALONE = { companion: undefined };
 

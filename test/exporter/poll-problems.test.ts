@@ -5,13 +5,13 @@ import {
   pollWarnings,
   readCollector,
 } from '../../src/exporter/poll-problems.ts';
-import { BreakerOpenError } from '../../src/http/client.ts';
-import { RequestError } from '../../src/http/errors.ts';
-import { addWarning } from '../../src/http/poll-stats.ts';
-import type { PollFailure } from '../../src/polling/outcome.ts';
-import type { Endpoint, FailureReason } from '../../src/vocabulary.ts';
-import { preparePoller } from '../polling/prepare-poller.ts';
-import { collectorState } from '../web/status/results.ts';
+import { BreakerOpenError } from '../../src/cockroach/http/client.ts';
+import { RequestError } from '../../src/cockroach/http/errors.ts';
+import { addWarning } from '../../src/cockroach/http/poll-stats.ts';
+import type { PollFailure } from '../../src/collectors/polling/outcome.ts';
+import type { Endpoint, FailureReason } from '../../src/base/vocabulary.ts';
+import { preparePoller } from '../collectors/polling/prepare-poller.ts';
+import { collectorState } from '../status/results.ts';
 
 /** A failure with the remedy `wait`. */
 function failure(reason: FailureReason, message: string, rule = 'late'): PollFailure {

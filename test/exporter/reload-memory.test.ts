@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import type { Config } from '../../src/config/keys-and-flags.ts';
 import { clusterYaml, startTestExporter } from '../support/exporter.ts';
 

@@ -1,6 +1,6 @@
 import { type Arbitrary, assert, constant, integer, oneof, property, record } from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import type { Family } from '../../src/metrics/family.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { fitBudget, type WithinBudget } from '../../src/metrics/series-budget.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { EXPORTER_FAMILIES } from '../../src/exporter/cluster-metrics.ts';
 import { ExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { type ExpositionFormat, joinExposition } from '../../src/metrics/exposition.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { EXPORTER_FAMILIES } from '../../src/exporter/cluster-metrics.ts';
 import { baseName, counter, type Family, gauge, histogram } from '../../src/metrics/family.ts';
 

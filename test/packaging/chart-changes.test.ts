@@ -7,7 +7,7 @@ import { buildBoards } from '../../dashboards/boards.ts';
 import { readSettings } from '../../src/alerts/rule-settings.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { hasProgram } from '../support/programs.ts';
-import { startOrchard } from '../web/orchard.ts';
+import { startOrchard } from '../exporter/routes/orchard.ts';
 import { type KubernetesObject, ofKind, render } from './helm.ts';
 import { ROOT } from './installed.ts';
 

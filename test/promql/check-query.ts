@@ -1,6 +1,6 @@
 import type { SyntaxNode } from '@lezer/common';
 import { parser } from '@prometheus-io/lezer-promql';
-import { findNearest } from '../../src/nearest-word.ts';
+import { findNearest } from '../../src/base/nearest-word.ts';
 import type { KnownSeries } from './known.ts';
 
 export interface Checked {

@@ -1,7 +1,7 @@
 import { ApiLogin } from '../../src/cockroach/api-login.ts';
 import { ClusterApi } from '../../src/cockroach/cluster-api.ts';
-import { HttpClient, type HttpClientOptions } from '../../src/http/client.ts';
-import { type PollStats, createPollStats } from '../../src/http/poll-stats.ts';
+import { HttpClient, type HttpClientOptions } from '../../src/cockroach/http/client.ts';
+import { type PollStats, createPollStats } from '../../src/cockroach/http/poll-stats.ts';
 
 /** The client side of one cluster, as the exporter puts it together, with what it reported. */
 export interface TestClient extends AsyncDisposable {

@@ -1,5 +1,5 @@
-import { createPollStats } from '../../src/http/poll-stats.ts';
-import type { HttpRequest } from '../../src/http/request.ts';
+import { createPollStats } from '../../src/cockroach/http/poll-stats.ts';
+import type { HttpRequest } from '../../src/cockroach/http/request.ts';
 import { createTestClient, type TestClient, type TestClientOptions } from './cluster.ts';
 
 /** A client of these URLs, without login. */

@@ -1,5 +1,5 @@
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { configSchema } from '../../src/config/keys-and-flags.ts';
 
 /** The JSON schema of the configuration file, for editors; the loader checks more. */

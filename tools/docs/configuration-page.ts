@@ -1,4 +1,4 @@
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { type ConfigKey, listConfigKeys } from '../../src/config/sources.ts';
 
 const INTRODUCTION = `# Configuration

@@ -1,4 +1,4 @@
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 
 const TABLE = /^\| Collector .*\n(?:\|.*\n)+/m;
 

@@ -1,5 +1,5 @@
 import type { Collector } from '../../src/collectors/collector.ts';
-import { COLLECTORS } from '../../src/collectors/index.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { type CatalogueEntry, listCatalogue } from '../../src/exporter/catalogue.ts';
 import { describeProcessMetrics } from '../../src/metrics/exporter-metrics.ts';
 

@@ -12,7 +12,7 @@ import { LOADS, replicaShape } from '../../src/collectors/ranges/replica.ts';
 import { sessionDetails, sessionShape } from '../../src/collectors/sessions/session.ts';
 import { discoveredShape, tableShape } from '../../src/collectors/tables/table-details.ts';
 import { type AnyShape, object, record, string } from '../../src/json/index.ts';
-import { REPORTED_PROBLEMS } from '../../src/vocabulary.ts';
+import { REPORTED_PROBLEMS } from '../../src/base/vocabulary.ts';
 
 /** A response of a server: every shape that reads it, and which file of the server confirms which of its fields. */
 export interface ServerResponse {

@@ -1,7 +1,7 @@
 // `npm pack` runs this first: compiles the program to dist/, because Node.js strips no types below node_modules.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { readBuild } from '../../src/build.ts';
+import { readBuild } from '../../src/base/build.ts';
 import { bundleProgram } from './bundle.ts';
 import { ROOT } from './programs.ts';
 import { writeThirdPartyLicences } from './third-party.ts';

@@ -1,5 +1,5 @@
-import { COLLECTORS } from '../../src/collectors/index.ts';
-import { formatCounted } from '../../src/format.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
+import { formatCounted } from '../../src/base/format.ts';
 import { fieldsOf } from '../docs/fields-page.ts';
 import { RESPONSES } from '../docs/server-fields.ts';
 

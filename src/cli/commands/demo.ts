@@ -10,14 +10,14 @@ import {
   type SimulatorOptions,
   startSimulator,
 } from '../../../simulator/index.ts';
-import type { Build } from '../../build.ts';
-import { COLLECTORS } from '../../collectors/index.ts';
+import type { Build } from '../../base/build.ts';
+import { COLLECTORS } from '../../collectors/all-collectors.ts';
 import type { Config } from '../../config/keys-and-flags.ts';
 import { loadConfig } from '../../config/load.ts';
 import type { Exporter } from '../../exporter/exporter.ts';
-import { messageOf } from '../../format.ts';
-import { createLog } from '../../log.ts';
-import { createStatus } from '../../web/status/status-routes.ts';
+import { messageOf } from '../../base/format.ts';
+import { createLog } from '../../base/log.ts';
+import { createStatus } from '../../status/status-routes.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { DEMO_QUERIES } from '../demo-queries.ts';
 import { readCommandForm } from '../process/command-form.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import type { Operation } from '../../diagnosis/failure.ts';
-import { grantee } from '../../diagnosis/remedies.ts';
-import { formatAge, formatCount, formatPercent, toTime } from '../../format.ts';
+import type { Operation } from '../../cockroach/diagnosis/failure.ts';
+import { grantee } from '../../cockroach/diagnosis/remedies.ts';
+import { formatAge, formatCount, formatPercent, toTime } from '../../base/format.ts';
 import { type Infer, nameText, number, object, string, time } from '../../json/index.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext } from '../command.ts';

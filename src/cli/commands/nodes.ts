@@ -3,15 +3,15 @@ import { DOWN, freshnessOf, livenessOf, LocalityReader } from '../../cockroach/n
 import { network } from '../../collectors/network/collector.ts';
 import { nodes, type NodeStatus } from '../../collectors/nodes/collector.ts';
 import { copyNode, nodeDetails } from '../../collectors/nodes/node-record.ts';
-import { diagnose } from '../../diagnosis/diagnosis.ts';
+import { diagnose } from '../../cockroach/diagnosis/diagnosis.ts';
 import {
   CHECK_DRPC,
   findUnreachable,
   leastFavourable,
   type NetworkEvidence,
-} from '../../findings/reachability.ts';
-import { decideSafeToStop } from '../../findings/safe-to-stop.ts';
-import { compareScan, countsOf, isOutside } from '../../findings/scan-check.ts';
+} from '../../status/findings/reachability.ts';
+import { decideSafeToStop } from '../../status/findings/safe-to-stop.ts';
+import { compareScan, countsOf, isOutside } from '../../status/findings/scan-check.ts';
 import {
   formatAge,
   formatBytes,
@@ -20,11 +20,11 @@ import {
   formatNodes,
   formatPercent,
   toTime,
-} from '../../format.ts';
+} from '../../base/format.ts';
 import type { Infer } from '../../json/index.ts';
-import { largest, ratio, sumOrNone } from '../../numbers.ts';
-import { SYSTEM_CLOCK } from '../../polling/schedule.ts';
-import { LIVENESS_BY_CODE, type LivenessStatus } from '../../vocabulary.ts';
+import { largest, ratio, sumOrNone } from '../../base/numbers.ts';
+import { SYSTEM_CLOCK } from '../../collectors/polling/schedule.ts';
+import { LIVENESS_BY_CODE, type LivenessStatus } from '../../base/vocabulary.ts';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';

@@ -7,8 +7,8 @@ import {
   PROBLEM_ISSUES,
   STUCK,
   systemRangeName,
-} from '../../findings/range-problems.ts';
-import { formatHeld } from '../../findings/safe-to-stop.ts';
+} from '../../status/findings/range-problems.ts';
+import { formatHeld } from '../../status/findings/safe-to-stop.ts';
 import {
   formatAge,
   formatCount,
@@ -17,7 +17,7 @@ import {
   formatTables,
   plural,
   toTimestamp,
-} from '../../format.ts';
+} from '../../base/format.ts';
 import { parseIds, parseSeconds } from '../arguments.ts';
 import { Claims, claimantsOf, noteDisputed } from '../claims.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';

@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
-import { ROOT } from '../../build.ts';
+import { ROOT } from '../../base/build.ts';
 import { type CatalogueEntry, listCatalogue } from '../../exporter/catalogue.ts';
-import { formatJson } from '../../format.ts';
-import { findNearest } from '../../nearest-word.ts';
+import { formatJson } from '../../base/format.ts';
+import { findNearest } from '../../base/nearest-word.ts';
 import { addExamples, usageError } from '../command.ts';
 
 const PAGE = path.join(ROOT, 'docs/metrics.md');

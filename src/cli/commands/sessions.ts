@@ -10,8 +10,8 @@ import {
 } from '../../collectors/sessions/session.ts';
 import { users } from '../../collectors/users.ts';
 import { collectorOptions } from '../../config/collector-schema.ts';
-import { grantOfSessions } from '../../findings/session-problems.ts';
-import { formatAge, formatBytes, formatCount, formatList, toTime } from '../../format.ts';
+import { grantOfSessions } from '../../status/findings/session-problems.ts';
+import { formatAge, formatBytes, formatCount, formatList, toTime } from '../../base/format.ts';
 import { type Infer, object, string } from '../../json/index.ts';
 import { parseSeconds } from '../arguments.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';

@@ -9,7 +9,7 @@ import {
   type SimulatorOptions,
   startSimulator,
 } from '../../../simulator/index.ts';
-import { messageOf } from '../../format.ts';
+import { messageOf } from '../../base/format.ts';
 import { addExamples, CommandError, EXIT } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
 

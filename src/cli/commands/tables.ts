@@ -15,8 +15,8 @@ import {
   formatNumber,
   formatPercent,
   toTime,
-} from '../../format.ts';
-import { smallest } from '../../numbers.ts';
+} from '../../base/format.ts';
+import { smallest } from '../../base/numbers.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';

@@ -1,12 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { ROOT } from '../../build.ts';
+import { ROOT } from '../../base/build.ts';
 import type { Environment } from '../../config/files.ts';
 import type { Config } from '../../config/keys-and-flags.ts';
 import { repeatSources, type WrittenSources } from '../../config/sources.ts';
-import type { CommandForm } from '../../findings/status.ts';
-import { quoteArgument } from '../../format.ts';
+import type { CommandForm } from '../../status/findings/status.ts';
+import { quoteArgument } from '../../base/format.ts';
 
 /** How users run a command with the configuration that this process was started with. */
 export function readCommandForm(sources: WrittenSources, { clusters }: Config): CommandForm {

@@ -1,9 +1,9 @@
 import { writeFile } from 'node:fs/promises';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { explainFileError } from '../../config/files.ts';
-import { formatJson } from '../../format.ts';
-import { RequestError } from '../../http/errors.ts';
-import { createPollStats } from '../../http/poll-stats.ts';
+import { formatJson } from '../../base/format.ts';
+import { RequestError } from '../../cockroach/http/errors.ts';
+import { createPollStats } from '../../cockroach/http/poll-stats.ts';
 import { object } from '../../json/index.ts';
 import { CommandError } from '../command.ts';
 import { tapResponses } from './response-tap.ts';

@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { listNodes } from '../../cockroach/node.ts';
-import type { OptionSpecs, OptionValues } from '../../collector-options.ts';
-import { failureOf, isNotOffered, type RequestError } from '../../http/errors.ts';
+import type { OptionSpecs, OptionValues } from '../../base/collector-options.ts';
+import { failureOf, isNotOffered, type RequestError } from '../../cockroach/http/errors.ts';
 import { gauge } from '../../metrics/family.ts';
 import { type CollectorPoll, defineCollector, mostFrequent } from '../collector.ts';
 import { type NetworkResult, PEER_STATES } from './network-result.ts';

@@ -7,8 +7,8 @@ import {
   parsed,
   type TextParser,
 } from '../../json/index.ts';
-import { median } from '../../numbers.ts';
-import type { MessageReader } from '../../protobuf/index.ts';
+import { median } from '../../base/numbers.ts';
+import type { MessageReader } from '../../cockroach/protobuf/index.ts';
 import type {
   FailedConnection,
   NetworkResult,

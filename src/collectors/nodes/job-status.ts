@@ -1,7 +1,7 @@
 import { livenessOf, REACHABLE } from '../../cockroach/node.ts';
 import { counter, type Family, gauge } from '../../metrics/family.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import { largest, smallest, sumOrNone } from '../../numbers.ts';
+import { largest, smallest, sumOrNone } from '../../base/numbers.ts';
 import { COUNTER_NOTES, NODE } from './keyed.ts';
 import type { NodeRecord, NodeStatus } from './node-record.ts';
 

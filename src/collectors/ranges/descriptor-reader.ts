@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BatchQueue, BatchSize, inBatches, type NodeBatch } from '../../batches.ts';
+import { BatchQueue, BatchSize, inBatches, type NodeBatch } from '../../base/batches.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
-import { failureOf, isNotOffered, type RequestError } from '../../http/errors.ts';
-import { sum } from '../../numbers.ts';
-import { inSlices } from '../../time-slice.ts';
+import { failureOf, isNotOffered, type RequestError } from '../../cockroach/http/errors.ts';
+import { sum } from '../../base/numbers.ts';
+import { inSlices } from '../../base/time-slice.ts';
 import type { CollectorPoll } from '../collector.ts';
 import {
   CONTRADICTED,

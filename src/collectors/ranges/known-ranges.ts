@@ -1,6 +1,6 @@
-import { formatCount } from '../../format.ts';
-import { RequestError } from '../../http/errors.ts';
-import { PROBLEMS, type RangeProblem, REPORTED_PROBLEMS } from '../../vocabulary.ts';
+import { formatCount } from '../../base/format.ts';
+import { RequestError } from '../../cockroach/http/errors.ts';
+import { PROBLEMS, type RangeProblem, REPORTED_PROBLEMS } from '../../base/vocabulary.ts';
 import {
   HAS_OLD_SEQUENCE,
   HOLDER_HAS_NO_QUORUM,

@@ -1,5 +1,5 @@
-import { sum } from '../../numbers.ts';
-import { PROBLEMS } from '../../vocabulary.ts';
+import { sum } from '../../base/numbers.ts';
+import { PROBLEMS } from '../../base/vocabulary.ts';
 import { interleave, type Ranked, TopList } from '../top-list.ts';
 import {
   forEachProblem,

@@ -1,7 +1,7 @@
 import { isId } from '../../cockroach/node.ts';
-import { RequestError } from '../../http/errors.ts';
+import { RequestError } from '../../cockroach/http/errors.ts';
 import type { RecordBatch } from '../../json/index.ts';
-import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
+import { REPORTED_PROBLEMS } from '../../base/vocabulary.ts';
 import { MAX_RANGE_ID } from './range-table.ts';
 import { type RangeTables, SLOT, TableReader } from './replica-record.ts';
 import {

@@ -5,8 +5,8 @@ import {
   MAX_NODE_STORES,
   type RangeRoute,
 } from '../../cockroach/listings.ts';
-import { failureOf, RequestError } from '../../http/errors.ts';
-import { addWarning } from '../../http/poll-stats.ts';
+import { failureOf, RequestError } from '../../cockroach/http/errors.ts';
+import { addWarning } from '../../cockroach/http/poll-stats.ts';
 import type { Infer, ObjectShape, RecordBatch } from '../../json/index.ts';
 import { type CollectorPoll, mostFrequent } from '../collector.ts';
 import { nameList, NodeReplicas, WrongNodeError } from './node-replicas.ts';

@@ -10,7 +10,7 @@ import {
   boolean,
   parsed,
 } from '../../json/index.ts';
-import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
+import { REPORTED_PROBLEMS } from '../../base/vocabulary.ts';
 
 /** Kinds of a lease; `none` where no replica is known to hold it. */
 export const LEASE_KINDS = ['none', 'epoch', 'expiration', 'leader'] as const;

@@ -1,7 +1,7 @@
 import { formatValue } from '../../metrics/label-text.ts';
 import type { SampleSet } from '../../metrics/sample-set.ts';
-import { largest } from '../../numbers.ts';
-import { REPORTED_PROBLEMS } from '../../vocabulary.ts';
+import { largest } from '../../base/numbers.ts';
+import { REPORTED_PROBLEMS } from '../../base/vocabulary.ts';
 import { isLower } from './lists.ts';
 import { families } from './range-families.ts';
 import {

@@ -1,6 +1,6 @@
-import { BatchQueue, BatchSize, inBatches, type NodeBatch } from '../../batches.ts';
+import { BatchQueue, BatchSize, inBatches, type NodeBatch } from '../../base/batches.ts';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { failureOf, RequestError } from '../../http/errors.ts';
+import { failureOf, RequestError } from '../../cockroach/http/errors.ts';
 import type { CollectorPoll } from '../collector.ts';
 import { reportersOf } from './descriptors.ts';
 import type { IgnoringUrls } from './ignoring-urls.ts';

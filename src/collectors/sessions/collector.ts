@@ -1,7 +1,7 @@
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import { assertWithin, MAX_CLIENT_HOSTS, MAX_NODES } from '../../cockroach/listings.ts';
 import { listNodes } from '../../cockroach/node.ts';
-import type { OptionSpecs, OptionValues } from '../../collector-options.ts';
+import type { OptionSpecs, OptionValues } from '../../base/collector-options.ts';
 import { formatValue } from '../../metrics/label-text.ts';
 import { defineCollector, type CollectorPoll, type CollectorResult } from '../collector.ts';
 import {

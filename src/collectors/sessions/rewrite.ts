@@ -1,5 +1,5 @@
-import type { Rewrite } from '../../collector-options.ts';
-import { messageOf } from '../../format.ts';
+import type { Rewrite } from '../../base/collector-options.ts';
+import { messageOf } from '../../base/format.ts';
 
 /**
  * Rewrites names, each by the first rule whose expression occurs in it; a name that no rule knows stays. The engine is

@@ -6,8 +6,8 @@ import {
   type OptionValues,
   type Query,
   queryMetric,
-} from '../../collector-options.ts';
-import { failureOf, type RequestError } from '../../http/errors.ts';
+} from '../../base/collector-options.ts';
+import { failureOf, type RequestError } from '../../cockroach/http/errors.ts';
 import { counter, type Family, gauge } from '../../metrics/family.ts';
 import {
   type CollectorPoll,

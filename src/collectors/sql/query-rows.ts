@@ -1,6 +1,6 @@
 import { type SqlRows, StatementError } from '../../cockroach/sql-statement.ts';
-import type { Query } from '../../collector-options.ts';
-import { cleanText } from '../../format.ts';
+import type { Query } from '../../base/collector-options.ts';
+import { cleanText } from '../../base/format.ts';
 import { labelText, MAX_LABEL_LENGTH } from '../../metrics/label-text.ts';
 
 /** A row as it becomes samples: by column, in the order of the configuration. */

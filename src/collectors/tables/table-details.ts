@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
 import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { RequestError } from '../../http/errors.ts';
-import type { PollStats } from '../../http/poll-stats.ts';
+import { RequestError } from '../../cockroach/http/errors.ts';
+import type { PollStats } from '../../cockroach/http/poll-stats.ts';
 import {
   array,
   boolean,
@@ -16,7 +16,7 @@ import {
   time,
 } from '../../json/index.ts';
 import { cleanLabelValue } from '../../metrics/label-text.ts';
-import { sum } from '../../numbers.ts';
+import { sum } from '../../base/numbers.ts';
 
 /** A table as it is requested; the names are also the labels. */
 export interface TableName {

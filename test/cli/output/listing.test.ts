@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { CommandError } from '../../../src/cli/command.ts';
 import { type ListingOptions, openListing } from '../../../src/cli/output/listing.ts';
 import { type Column, numberColumn } from '../../../src/cli/output/table.ts';
-import { formatBytes } from '../../../src/format.ts';
+import { formatBytes } from '../../../src/base/format.ts';
 import { capture } from '../run.ts';
 
 interface Item {

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { nodes } from '../../../src/collectors/nodes/collector.ts';
-import { CLUSTER_CHECKS } from '../../../src/findings/check-cluster.ts';
-import { NODE_CHECKS } from '../../../src/findings/check-nodes.ts';
-import { runChecks } from '../../../src/findings/check.ts';
-import { observeAt, polledCluster } from '../../web/status/results.ts';
+import { CLUSTER_CHECKS } from '../../../src/status/findings/check-cluster.ts';
+import { NODE_CHECKS } from '../../../src/status/findings/check-nodes.ts';
+import { runChecks } from '../../../src/status/findings/check.ts';
+import { observeAt, polledCluster } from '../../status/results.ts';
 import { answering, poll } from '../support.ts';
 import { OPTIONS } from './records.ts';
 

@@ -3,7 +3,7 @@ import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { HotRanges, MAX_REMEMBERED, ProblemRanges } from '../../../src/collectors/ranges/lists.ts';
 import { ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
 import type { ProblemRange } from '../../../src/collectors/ranges/scan-result.ts';
-import { RequestError } from '../../../src/http/errors.ts';
+import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { fakeCluster, type PollGiven, pollRanges, replica } from './cluster.ts';
 
 const UNAVAILABLE = 1;

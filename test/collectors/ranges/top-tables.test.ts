@@ -6,7 +6,7 @@ import {
   tableIndexOf,
   UNKNOWN_TABLE,
 } from '../../../src/collectors/ranges/replica.ts';
-import { REPORTED_PROBLEMS } from '../../../src/vocabulary.ts';
+import { REPORTED_PROBLEMS } from '../../../src/base/vocabulary.ts';
 
 /** Queries, CPU and ranges by table id. */
 type Figures = Readonly<Record<number, readonly [queries: number, cpu: number, ranges: number]>>;

@@ -1,4 +1,4 @@
-import type { Rewrite } from '../../../src/collector-options.ts';
+import type { Rewrite } from '../../../src/base/collector-options.ts';
 import { sessions, type SessionsResult } from '../../../src/collectors/sessions/collector.ts';
 import { type Answer, answering, poll, type Polled } from '../support.ts';
 

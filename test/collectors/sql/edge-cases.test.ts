@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from 'vitest';
-import type { Query } from '../../../src/collector-options.ts';
+import type { Query } from '../../../src/base/collector-options.ts';
 import { sql } from '../../../src/collectors/sql/collector.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../../src/metrics/snapshot.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Quirks } from '../../../simulator/quirks.ts';
-import type { Status } from '../../../src/findings/status.ts';
+import type { Status } from '../../../src/status/findings/status.ts';
 import { OPTIONS_OF_DIALECTS } from './dialects.ts';
 import { openSimulator, ORDERS, runQueries } from './queries.ts';
 

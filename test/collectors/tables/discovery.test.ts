@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { RequestError } from '../../../src/http/errors.ts';
+import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import type { Answer } from '../support.ts';
 import { discover, failing, pageOf, rowOf, UPDATED_MS } from './listing.ts';
 

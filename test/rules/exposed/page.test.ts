@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { AlertName } from '../../../src/alerts/alerts.ts';
-import { NOT_EVALUATED } from '../../../src/findings/not-evaluated.ts';
+import { NOT_EVALUATED } from '../../../src/status/findings/not-evaluated.ts';
 import { hasProgram } from '../../support/programs.ts';
 import { alertsWithoutHistory } from '../history.ts';
 import { clusterOf, disagreements, type Views, watchSickClusters } from './page-and-alerts.ts';

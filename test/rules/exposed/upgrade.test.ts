@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { runSafeToStop } from '../../../lab/oracle/command.ts';
 import { type Simulator, startSimulator } from '../../../simulator/index.ts';
 import { ALERT_NAMES } from '../../../src/alerts/alerts.ts';
-import type { ClusterStatus, Status } from '../../../src/findings/status.ts';
+import type { ClusterStatus, Status } from '../../../src/status/findings/status.ts';
 import { type ParsedSample, parseExposition } from '../../metrics/parse-exposition.ts';
 import { onlyCollectors } from '../../support/collectors.ts';
 import { clusterYaml, startTestExporter } from '../../support/exporter.ts';

@@ -1,0 +1,305 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pLimit, { type LimitFunction } from 'p-limit';
+import type { Dispatcher } from 'undici';
+import type { BreakerState, Endpoint, RetryReason } from '../../base/vocabulary.ts';
+import { type AgentOptions, createAgent } from './agents.ts';
+import { performRequest } from './attempt.ts';
+import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
+import { Health, type HealthOptions } from './health.ts';
+import {
+  backoffMs,
+  goesToNextUrl,
+  mayBeRepeated,
+  POLICY,
+  RetryBudget,
+  retryReason,
+} from './policy.ts';
+import {
+  type HttpRequest,
+  type NamedRequest,
+  requestName,
+  type RequestOptions,
+  type RequestSender,
+} from './request.ts';
+import { ReusedConnections } from './reused-connections.ts';
+import type { Upstream } from './upstream.ts';
+
+export interface HttpClientOptions extends RequestOptions, HealthOptions, AgentOptions {
+  readonly deadlines: RequestOptions['deadlines'];
+  readonly urls: readonly string[];
+  readonly random: () => number;
+  /** Called when a request is sent again. */
+  readonly requestRetried: (endpoint: Endpoint, reason: RetryReason) => void;
+}
+
+/** Breakers keep a request from being sent. */
+export class BreakerOpenError extends RequestError {
+  /** When it may be sent. */
+  readonly retryInMs: number;
+
+  constructor(request: NamedRequest, retryInMs: number) {
+    const seconds = Math.ceil(retryInMs / 1000);
+    const text = `${requestName(request)}: failed too often; the next attempt is in ${seconds} s`;
+    super('breaker_open', text, { endpoint: request.endpoint });
+    this.retryInMs = retryInMs;
+  }
+}
+
+/** A request on its way through attempts at several URLs. */
+interface Call<T> {
+  readonly request: HttpRequest<T>;
+  readonly maxAttempts: number;
+  attempts: number;
+  /** The failure that is worth a retry, until it is sent. */
+  retry: { readonly error: RequestError; readonly reason: RetryReason } | undefined;
+  /** Whether another URL may do better than the last attempt. */
+  goesOn: boolean;
+  /** A part of the body arrived, and may have been handed on: the body of another response cannot follow it. */
+  hasBody: boolean;
+  /** How often it was sent again after the reset of a reused connection. */
+  resets: number;
+}
+
+/** The state of a configured URL. */
+export interface UrlState {
+  /** host:port, with the path where URLs share it. */
+  readonly name: string;
+  readonly state: BreakerState;
+  /** Why it is not used, or was not. */
+  readonly lastFailure: RequestError | undefined;
+}
+
+/**
+ * All requests to one API of one cluster: bounded concurrency, deadlines, failover between the URLs, few retries, circuit
+ * breakers. Failures are RequestErrors with a reason of the closed list.
+ */
+export class HttpClient implements RequestSender, AsyncDisposable {
+  readonly #options: HttpClientOptions;
+  #agent: Dispatcher;
+  readonly #health: Health;
+  readonly #slots: LimitFunction;
+  readonly #budget = new RetryBudget();
+  readonly #reused = new ReusedConnections();
+
+  constructor(options: HttpClientOptions) {
+    const { urls, maxConcurrentRequests } = options;
+    this.#options = options;
+    this.#agent = createAgent(options);
+    this.#health = new Health(urls, options);
+    this.#slots = pLimit(maxConcurrentRequests);
+  }
+
+  /** Sends a request, and again where that may help (policy.ts). */
+  async send<T>(request: HttpRequest<T>): Promise<T> {
+    const call: Call<T> = {
+      request,
+      maxAttempts: this.#health.maxAttempts,
+      attempts: 0,
+      retry: undefined,
+      goesOn: false,
+      hasBody: false,
+      resets: 0,
+    };
+    this.#budget.deposit();
+    for (let retries = 0; ; retries += 1) {
+      try {
+        return await this.#tryUrls(call);
+      } catch (error) {
+        if (!(error instanceof RequestError) || request.stats.signal.aborted) throw error;
+        // The failure that led to a retry matters more than that it could not be sent.
+        if (call.retry !== undefined) throw call.retry.error;
+        await this.#waitToRetry(error, call, retries);
+      }
+    }
+  }
+
+  /** How long failures keep every request from all URLs, ms; 0 if a request may be sent. */
+  blockedMs(): number {
+    return this.#health.failedMs();
+  }
+
+  /** The longest pause (Retry-After) that keeps an endpoint from all URLs lasts this much longer, ms. */
+  pausedMs(): number {
+    const untilMs = this.#health.pauseOf()?.untilMs ?? 0;
+    return Math.max(0, untilMs - this.#options.monotonicMs());
+  }
+
+  upstreams(): readonly UrlState[] {
+    return this.#health.upstreams.map(({ name, breaker: { state }, lastFailure }) => {
+      return { name, state, lastFailure };
+    });
+  }
+
+  /** For connections from now on; requests in flight end on theirs. */
+  useTls(tls: HttpClientOptions['tls']): void {
+    const old = this.#agent;
+    this.#agent = createAgent({ ...this.#options, tls });
+    void old.close();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#slots.clearQueue();
+    await this.#agent.destroy();
+    this.#reused[Symbol.dispose]();
+  }
+
+  /** Rejects with the failure when a retry is no use. */
+  async #waitToRetry<T>(error: RequestError, call: Call<T>, retries: number): Promise<void> {
+    const { request, maxAttempts, attempts, hasBody } = call;
+    const { random, monotonicMs } = this.#options;
+    const reason = retryReason(error, request);
+    const pausedMs = (this.#health.pauseOf(request)?.untilMs ?? 0) - monotonicMs();
+    const isLast = hasBody || attempts >= maxAttempts || pausedMs > POLICY.maxWaitMs;
+    if (reason === undefined || isLast) throw error;
+    call.retry = { error, reason };
+    const what = `${requestName(request)}: waiting for a retry`;
+    await delay(backoffMs(retries, random), request.stats.signal, what, request);
+  }
+
+  /** Tries the URLs in turn, as soon as one may be used. */
+  async #tryUrls<T>(call: Call<T>): Promise<T> {
+    for (;;) {
+      const answered = await this.#inSlot(call.request, () => this.#goThroughUrls(call));
+      if (answered !== undefined) return answered.response;
+      await this.#waitForPause(call.request);
+    }
+  }
+
+  /**
+   * One round through the URLs, until one returns a response that no other URL would improve. Resolves to undefined when
+   * none may be used now.
+   */
+  async #goThroughUrls<T>(call: Call<T>): Promise<{ readonly response: T } | undefined> {
+    const { request, maxAttempts } = call;
+    const failures = new Map<Upstream, RequestError>();
+    let previous: RequestError | undefined;
+    let isAnswered = false;
+    try {
+      while (call.attempts < maxAttempts) {
+        const upstream = this.#health.choose(request, failures);
+        if (upstream === undefined) break;
+        this.#payForRetry(call);
+        call.attempts += 1;
+        call.goesOn = false;
+        try {
+          const response = await this.#attempt(upstream, call, previous);
+          isAnswered = true;
+          return { response };
+        } catch (error) {
+          if (!(error instanceof RequestError)) throw error;
+          failures.set(upstream, error);
+          previous = error;
+          if (!call.goesOn) break;
+        }
+      }
+    } finally {
+      this.#health.roundEnded(request, failures, isAnswered);
+    }
+    if (previous !== undefined) throw previous;
+    return undefined;
+  }
+
+  /** Counts a retry that is sent now. Throws the failure before it if the budget is spent. */
+  #payForRetry<T>(call: Call<T>): void {
+    if (call.retry === undefined) return;
+    const { error, reason } = call.retry;
+    if (!this.#budget.withdraw()) throw error;
+    call.retry = undefined;
+    this.#options.requestRetried(call.request.endpoint, reason);
+  }
+
+  /** Waits for a part of a short pause; during a long one, fails as the request did that started it. */
+  async #waitForPause(request: HttpRequest): Promise<void> {
+    const pause = this.#health.pauseOf(request);
+    if (pause === undefined) throw new BreakerOpenError(request, this.#health.blockedMs(request));
+    const leftMs = pause.untilMs - this.#options.monotonicMs();
+    if (leftMs > POLICY.maxWaitMs) throw pause.error;
+    const what = `${requestName(request)}: waiting for Retry-After`;
+    await delay(
+      Math.min(Math.ceil(leftMs), POLICY.pauseCheckMs),
+      request.stats.signal,
+      what,
+      request,
+    );
+  }
+
+  /** Runs `work` once a slot is free; a poll that is over does not wait for its turn. */
+  async #inSlot<T>(request: HttpRequest, work: () => Promise<T>): Promise<T> {
+    const { stats } = request;
+    const turn = Promise.withResolvers<void>();
+    const done = this.#slots(() => {
+      turn.resolve();
+      // A request that is never sent proves nothing.
+      stats.signal.throwIfAborted();
+      return work();
+    });
+    const what = `${requestName(request)}: waiting for a free slot`;
+    await abortable(Promise.race([turn.promise, done]), stats.signal, what, request);
+    return done;
+  }
+
+  async #attempt<T>(
+    upstream: Upstream,
+    call: Call<T>,
+    previous: RequestError | undefined,
+  ): Promise<T> {
+    const { request } = call;
+    const { stats } = request;
+    const attempt = this.#health.begin(upstream, request);
+    try {
+      const response = await performRequest(attempt, this.#agent, this.#options);
+      this.#health.succeeded(attempt);
+      return response;
+    } catch (error) {
+      if (!(error instanceof RequestError)) throw error;
+      if (attempt.code === 'error' && this.#isFreeToRepeat(call, error)) {
+        call.resets += 1;
+        this.#options.requestRetried(request.endpoint, 'network');
+        return this.#attempt(upstream, call, previous);
+      }
+      call.hasBody = attempt.hasBody;
+      // A limit without a name is that of the decoder: the response was too large or too deep.
+      if (error.reason === 'limit') stats.limits.add(error.limit ?? 'bytes');
+      const isUrlSilent = this.#health.failed(attempt, error);
+      const isOver = stats.signal.aborted || attempt.hasBody || !mayBeRepeated(request, error);
+      call.goesOn = !isOver && (isUrlSilent || goesToNextUrl(request, error, previous));
+      throw error;
+    }
+  }
+
+  /**
+   * Whether a reused connection was reset: then the request is sent again at once. That is no attempt and costs no retry, as
+   * long as the pool may have such connections.
+   */
+  #isFreeToRepeat<T>({ request, resets }: Call<T>, error: RequestError): boolean {
+    if (request.method !== 'GET' || request.stats.signal.aborted) return false;
+    return resets < this.#options.maxConcurrentRequests && this.#reused.wasReset(error);
+  }
+}
+
+/**
+ * Waits for shared work (a slot, a login) no longer than `signal` allows. The work itself goes on for others that wait
+ * for it.
+ */
+export function abortable<T>(
+  work: Promise<T>,
+  signal: AbortSignal,
+  what: string,
+  target: RequestTarget = {},
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = (): void => reject(toRequestError(signal.reason, what, target));
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    void work.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+  });
+}
+
+export async function delay(
+  ms: number,
+  signal: AbortSignal,
+  what: string,
+  target: RequestTarget = {},
+): Promise<void> {
+  await abortable(sleep(ms, undefined, { signal }), signal, what, target);
+}

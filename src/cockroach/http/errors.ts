@@ -1,0 +1,288 @@
+import { cleanText, messageOf } from '../../base/format.ts';
+import { JsonError } from '../../json/index.ts';
+import { ProtobufError } from '../protobuf/index.ts';
+import type { Endpoint, FailureReason, Limit } from '../../base/vocabulary.ts';
+
+/** The endpoint, URL and node of a request, as far as they are known. */
+export interface RequestTarget {
+  readonly endpoint?: Endpoint | undefined;
+  /** The configured URL; it holds no user and no password. */
+  readonly url?: string | undefined;
+  /** The node that prepares the response. */
+  readonly node?: number | undefined;
+}
+
+export interface FailureDetails extends RequestTarget {
+  readonly cause?: unknown;
+  /** HTTP status, when there was a response. */
+  readonly status?: number | undefined;
+  /** Seconds to wait, from the header Retry-After. */
+  readonly retryAfterSeconds?: number | undefined;
+  readonly scope?: RequestError['scope'];
+  /** The limit that the response exceeded, with the reason `limit`. */
+  readonly limit?: Limit | undefined;
+  /** What was late, with the reason `timeout`, where a deadline of the request ended it. */
+  readonly late?: RequestError['late'];
+  /** When a refused login is tried again, wall clock, ms. */
+  readonly nextLoginMs?: number | undefined;
+  /** How to fix it, where only the place that fails knows that. */
+  readonly remedy?: string | undefined;
+  /** The start of the server's message; for interactive output, never for logs. */
+  readonly serverText?: string;
+}
+
+/** A request without a usable response. The message names what was requested, never a secret or server text. */
+export class RequestError extends Error {
+  override readonly name = 'RequestError';
+  readonly reason: FailureReason;
+  readonly endpoint: Endpoint | undefined;
+  readonly url: string | undefined;
+  readonly node: number | undefined;
+  readonly limit: Limit | undefined;
+  /** What was late: the headers, the next chunk after them, or the body as a whole, which was slower than the minimum rate. */
+  readonly late: 'headers' | 'chunk' | 'body' | undefined;
+  readonly nextLoginMs: number | undefined;
+  readonly remedy: string | undefined;
+  readonly status: number | undefined;
+  /** The pause that the server requests by Retry-After, without bounds; policy.ts decides how much of it is kept. */
+  readonly retryAfterSeconds: number | undefined;
+  /** The failure shows that this is unhealthy: the URL, what was requested there (an endpoint or a node), or neither. */
+  readonly scope: 'url' | 'endpoint' | 'none';
+  readonly serverText: string;
+
+  constructor(reason: FailureReason, message: string, details: FailureDetails = {}) {
+    super(message, { cause: details.cause });
+    this.reason = reason;
+    this.endpoint = details.endpoint;
+    this.url = details.url;
+    this.node = details.node;
+    this.limit = details.limit;
+    this.late = details.late;
+    this.nextLoginMs = details.nextLoginMs;
+    this.remedy = details.remedy;
+    this.status = details.status;
+    this.retryAfterSeconds = details.retryAfterSeconds;
+    this.scope = details.scope ?? scopeOf(reason, codeOf(details.cause));
+    this.serverText = details.serverText ?? '';
+  }
+}
+
+/** Codes of failures to connect: the request was not sent. */
+const CONNECT_CODES =
+  /^(EADDRNOTAVAIL|EAI_AGAIN|ECONNREFUSED|EHOSTDOWN|EHOSTUNREACH|ENETDOWN|ENETUNREACH|ENOENT|ENOTFOUND|UND_ERR_CONNECT_TIMEOUT|UND_ERR_PRX_CONN)$/;
+/**
+ * Codes that as a rule are failures to connect; an established connection may fail with them, too. UND_ERR_ABORTED follows
+ * from a proxy that refuses to connect: requests that we abort have reasons of their own.
+ */
+const MOSTLY_CONNECT_CODES = /^(ETIMEDOUT|UND_ERR_ABORTED)$/;
+/** Codes of failures of an established connection, or of this host. */
+const CONNECTION_CODES =
+  /^(ECONNABORTED|ECONNRESET|EMFILE|ENFILE|EPIPE|UND_ERR_SOCKET|UND_ERR_RES_CONTENT_LENGTH_MISMATCH)$/;
+/** The longest text of an error, in UTF-16 code units. */
+const MAX_TEXT_LENGTH = 300;
+/** `codeOf` a response that is not HTTP. */
+export const NOT_HTTP = 'NOT_HTTP';
+/** Codes of failed TLS handshakes; those of certificates are listed in Node's documentation of `tls`. */
+const TLS_CODES =
+  /^(ERR_TLS|ERR_SSL|CERT_|CRL_|INVALID_(CA|PURPOSE)|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|PATH_LENGTH_|EPROTO$|UND_ERR_PRX_TLS)/;
+export const TOO_MANY_REQUESTS = 429;
+/** The server, or one behind it, cannot answer now. */
+const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
+
+function reasonOf(code: string): FailureReason {
+  if (code === 'ETIMEDOUT' || code === 'UND_ERR_CONNECT_TIMEOUT') return 'timeout';
+  if (TLS_CODES.test(code)) return 'tls';
+  const codes = [CONNECT_CODES, MOSTLY_CONNECT_CODES, CONNECTION_CODES];
+  if (codes.some((pattern) => pattern.test(code))) return 'network';
+  if (code === 'UND_ERR_HEADERS_OVERFLOW') return 'limit';
+  if (code.startsWith('Z_') || code === 'ERR_PADDING_2' || code === 'ERR__ERROR_FORMAT_PADDING_1') {
+    return 'decode';
+  }
+  return 'other';
+}
+
+function scopeOf(reason: FailureReason, code: string): RequestError['scope'] {
+  if (reason === 'tls' || CONNECT_CODES.test(code) || MOSTLY_CONNECT_CODES.test(code)) return 'url';
+  return reason === 'network' || reason === 'timeout' ? 'endpoint' : 'none';
+}
+
+/** Whether the request surely was not sent. */
+export function wasNotSent(error: RequestError): boolean {
+  return (
+    error.reason === 'tls' || error.reason === 'breaker_open' || CONNECT_CODES.test(codeOf(error))
+  );
+}
+
+/** Whether the server has surely not begun with the request. */
+export function wasRefused(error: RequestError): boolean {
+  return error.status === TOO_MANY_REQUESTS || wasNotSent(error);
+}
+
+/** Whether a deadline of ours ended the request; those of the system and of undici have codes. */
+export function missedDeadline(error: RequestError): boolean {
+  return error.reason === 'timeout' && codeOf(error) === '';
+}
+
+/** Whether a gateway or balancer got no response from a node. */
+export function isNodeTimeout(error: RequestError, { node }: { readonly node?: number }): boolean {
+  return node !== undefined && error.status === 504;
+}
+
+/** What does not answer is silent at one URL, refuses the connection at the next, and is a 502 or 500 at a third. */
+const UNANSWERED: ReadonlySet<FailureReason> = new Set([
+  'timeout',
+  'network',
+  'tls',
+  'http',
+  'breaker_open',
+]);
+
+/** What a failure is a fault of, whichever URL it was met at: no answer, or one of the other reasons. */
+export function faultOf({ reason }: RequestError): string {
+  return UNANSWERED.has(reason) ? 'no answer' : reason;
+}
+
+/** Whether the poll was over before the response was. */
+export function exceededPoll({ reason, cause }: RequestError): boolean {
+  return reason === 'timeout' && isTimeoutError(cause);
+}
+
+function isTimeoutError(error: unknown): boolean {
+  return error instanceof Error && error.name === 'TimeoutError';
+}
+
+/** The error of a failed request, from whatever undici, TLS, zlib or the decoder threw; `what` begins its message. */
+export function toRequestError(
+  error: unknown,
+  what: string,
+  target: RequestTarget = {},
+): RequestError {
+  if (error instanceof RequestError) return error;
+  if (error instanceof JsonError) {
+    const reason = error.kind === 'limit' || error.kind === 'depth' ? 'limit' : 'decode';
+    return new RequestError(reason, `${what}: ${error.message}`, { ...target, cause: error });
+  }
+  if (error instanceof ProtobufError) {
+    const reason = error.kind === 'limit' ? 'limit' : 'decode';
+    return new RequestError(reason, `${what}: ${error.message}`, { ...target, cause: error });
+  }
+  if (isTimeoutError(error)) {
+    // A login has a deadline of its own.
+    const text = `${what}: ${target.endpoint === 'login' ? 'no response in time' : 'poll timeout exceeded'}`;
+    return new RequestError('timeout', text, { ...target, cause: error });
+  }
+  if (isNotHttp(error)) {
+    // The parser's own error holds what the server sent: it is no cause of this one.
+    const cause = Object.assign(new Error('not HTTP'), { code: NOT_HTTP });
+    const text = `${what}: the response is not HTTP: ${cut(error.message)}`;
+    return new RequestError('network', text, { ...target, cause });
+  }
+  const code = codeOf(error);
+  const reason = reasonOf(code);
+  const message = describe(error, code);
+  const text = reason === 'decode' ? `broken gzip (${message})` : message;
+  const cause = withSafeText(error, code);
+  return new RequestError(reason, `${what}: ${text}`, { ...target, cause });
+}
+
+/** Why a poll failed: the failed request that was thrown, or any other error with its own message. */
+export function failureOf(error: unknown): RequestError {
+  if (error instanceof RequestError) return error;
+  const { reason } = toRequestError(error, 'poll');
+  return new RequestError(reason, messageOf(error), { cause: error });
+}
+
+/** Cuts and cleans what a server may have written: a certificate can have a thousand names, all of which OpenSSL repeats. */
+function cut(text: string): string {
+  return cleanText(text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}…`);
+}
+
+/** The log repeats the messages of causes, too. */
+function withSafeText(error: unknown, code: string): unknown {
+  if (!(error instanceof Error) || error.message === cut(error.message)) return error;
+  return Object.assign(new Error(cut(error.message)), code === '' ? {} : { code });
+}
+
+/** undici's parser gives its errors a name, but no code; a status below 100 is an assertion of undici. */
+function isNotHttp(error: unknown): error is Error {
+  if (!(error instanceof Error)) return false;
+  return error.name === 'HTTPParserError' || error.name === 'AssertionError';
+}
+
+/** Whether the server, or a proxy before it, does not offer a page beside the API v2. */
+export function isNotOffered({ status }: RequestError): boolean {
+  return status === 403 || status === 404 || status === 501;
+}
+
+/** The error of a response whose status is not 2xx. */
+export function statusError(
+  status: number,
+  what: string,
+  {
+    sentToken = false,
+    proxied = false,
+    ...details
+  }: FailureDetails & { readonly sentToken?: boolean; readonly proxied?: boolean },
+): RequestError {
+  const [reason, hint] = readStatus(status, details, sentToken);
+  // A node that the gateway cannot reach by HTTP is a finding of a healthy gateway.
+  const isUnavailable = UNAVAILABLE_STATUSES.has(status) && !(status === 502 && proxied);
+  const scope = isUnavailable ? 'endpoint' : 'none';
+  return new RequestError(reason, `${what}: HTTP ${status}${hint}`, {
+    ...details,
+    status,
+    scope,
+  });
+}
+
+function readStatus(
+  status: number,
+  { endpoint, serverText = '' }: FailureDetails,
+  sentToken: boolean,
+): readonly [reason: FailureReason, hint: string] {
+  const isLogin = endpoint === 'login';
+  if (status === 401) {
+    const object = isLogin ? 'user and password were' : 'the session or token was';
+    return ['auth', ` (${object} not accepted)`];
+  }
+  // The cluster sent it, or something before it: a port that wants https, a balancer.
+  if (status === 400 && isLogin) return ['auth', ' (the login was refused)'];
+  // A statement, whose error is JSON, may read the sessions.
+  const isText = !serverText.trimStart().startsWith('{');
+  if (status === 400 && sentToken && isText && /base64|session|token/i.test(serverText)) {
+    return ['auth', ' (the token was not understood)'];
+  }
+  if (status === 403) {
+    return ['forbidden', isLogin ? ' (the login was refused)' : ' (the user lacks a privilege)'];
+  }
+  if (status === 404) return ['not_available', ' (no such thing here)'];
+  if (status === 501) return ['not_available', ' (not offered by this server)'];
+  const isRedirect = status >= 300 && status < 400;
+  return [
+    'http',
+    isRedirect ? ' (a redirect, not followed: is the scheme http or https right?)' : '',
+  ];
+}
+
+/** The system's or library's code of an error, looked for along its causes; '' when there is none. */
+export function codeOf(error: unknown): string {
+  let current: unknown = error;
+  for (let depth = 0; depth < 5 && current instanceof Error; depth += 1) {
+    if ('code' in current && typeof current.code === 'string') return current.code;
+    // A host with several addresses fails with one error for each of them.
+    current = current instanceof AggregateError ? current.errors[0] : current.cause;
+  }
+  return '';
+}
+
+function describe(error: unknown, code: string): string {
+  const text = error instanceof Error && error.message !== '' ? error.message : 'failed';
+  // Node adds one of its flags, and OpenSSL surrounds its reason with places in its source.
+  const message = text
+    .replace(/; if the root CA is installed locally, try running Node\.js with .*/, '')
+    .replace(/^[\dA-F]+:error:[\dA-F]+:[^:]*:[^:]*:([^:]+):.*$/s, '$1')
+    .replace(/^wrong version number$/, 'the port does not speak TLS')
+    .replace(/^tlsv1 alert no application protocol$/, 'the port does not speak HTTP')
+    .replace(/^ssl\/tls alert handshake failure$/, 'the server refused the TLS handshake');
+  return code === '' || message.includes(code) ? cut(message) : `${cut(message)} (${code})`;
+}

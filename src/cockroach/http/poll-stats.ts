@@ -1,0 +1,83 @@
+import { sum } from '../../base/numbers.ts';
+import type { Limit } from '../../base/vocabulary.ts';
+import { faultOf, type RequestError } from './errors.ts';
+
+/** What was odd in a poll and did not fail it. */
+export interface PollWarning {
+  /** What it is about, the same in each poll: `ranges of node 5`, `table movr.public.rides`. */
+  readonly about: string;
+  /** For people; the URL and the durations in it may be others in the next poll. */
+  readonly text: string;
+  /** The failure behind it. */
+  readonly error?: RequestError | undefined;
+}
+
+/** The deadline of one poll (or one command), and what the API clients have received for it. */
+export interface PollStats {
+  /** Of this poll alone. */
+  readonly id: symbol;
+  /** Aborts when the poll's time is up or the process stops. */
+  readonly signal: AbortSignal;
+  /** When the time is up, monotonic ms; undefined without a limit. */
+  readonly endsAtMs?: number | undefined;
+  /** Answers read to their end. */
+  pages: number;
+  /** Elements of listings, and single objects. */
+  items: number;
+  /** Decoded bytes of responses. */
+  bytes: number;
+  readonly limits: Set<Limit>;
+  /** What was odd and did not fail the poll, by what stays the same from poll to poll (`addWarning`). */
+  readonly warnings: Map<string, PollWarning>;
+  /** Whether a request that changes something was begun and not answered, so that the change may have been made. */
+  mayHaveChanged: boolean;
+  /** When responses that arrived were prepared and received, monotonic ms: disjoint, in order. */
+  readonly answering: { readonly startMs: number; readonly endMs: number }[];
+}
+
+/** Stats of which nothing has arrived yet. */
+export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollStats {
+  return {
+    id: Symbol('poll'),
+    signal,
+    endsAtMs,
+    pages: 0,
+    items: 0,
+    bytes: 0,
+    limits: new Set(),
+    warnings: new Map(),
+    mayHaveChanged: false,
+    answering: [],
+  };
+}
+
+/**
+ * Adds a warning, unless the poll has one of the same fault already. Example: node 5 responds 500 at crdb-1 in one poll, and is silent
+ * at crdb-2 in the next: that is one fault.
+ */
+export function addWarning({ warnings }: Pick<PollStats, 'warnings'>, warning: PollWarning): void {
+  const { about, error } = warning;
+  const key = error === undefined ? about : `${about}: ${faultOf(error)}`;
+  if (!warnings.has(key)) warnings.set(key, warning);
+}
+
+/** A warning as one text that begins with what it is about. */
+export function warningText({ about, text }: PollWarning): string {
+  return text.startsWith(about) ? text : `${about}: ${text}`;
+}
+
+/** Adds the time of a response that has just arrived; what overlaps counts once. */
+export function recordAnswer({ answering }: PollStats, startMs: number, endMs: number): void {
+  let firstMs = startMs;
+  for (let last = answering.at(-1); last !== undefined; last = answering.at(-1)) {
+    if (last.endMs < firstMs) break;
+    firstMs = Math.min(firstMs, last.startMs);
+    answering.pop();
+  }
+  answering.push({ startMs: firstMs, endMs });
+}
+
+/** How long responses were prepared and received, in seconds. */
+export function answerSeconds({ answering }: Pick<PollStats, 'answering'>): number {
+  return sum(answering.map(({ startMs, endMs }) => endMs - startMs)) / 1000;
+}

@@ -1,0 +1,124 @@
+import type { Endpoint } from '../../base/vocabulary.ts';
+import type { PollStats } from './poll-stats.ts';
+
+/** What messages name a request by. */
+export interface NamedRequest {
+  readonly endpoint: Endpoint;
+  /** In place of the endpoint `other`: `rename-database`. */
+  readonly name?: string;
+}
+
+export interface HttpRequest<T = unknown> extends NamedRequest {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** Below the configured URL, beginning with `/`; may carry a query. */
+  readonly path: string;
+  /** The path is not below `/api/v2` but beside it: `https://proxy/crdb/_status/…` for `https://proxy/crdb/api/v2`. */
+  readonly isBesideApi?: boolean;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly body?: string;
+  /** The poll that needs the response: its signal ends the request, its counts grow. */
+  readonly stats: PollStats;
+  /** The request carries a token, so a 400 may mean that it was not understood. */
+  readonly sentToken?: boolean;
+  /** The node that prepares the response behind the URL: its silence is not the URL's. */
+  readonly node?: number;
+  /** The URL's host forwards the request to the node: a 502 is about the node, and no other URL does better. */
+  readonly proxied?: boolean;
+  /** To the headers of the response, where that is not the time that the client allows. */
+  readonly headersMs?: number;
+  /** About one of many tables, nodes or URLs: its failure says nothing of the endpoint. */
+  readonly isPart?: boolean;
+  /** A login that the cluster has refused before: another URL would refuse it, too, and count it. */
+  readonly wasRefused?: boolean;
+  /** The server waits for other nodes or for a statement: its silence is not that of the URL. */
+  readonly mayBeSilent?: boolean;
+  /** Index of the URL to begin with, among those that work. */
+  readonly firstUrl?: number;
+  /** Index of the only URL to which it may be sent. */
+  readonly onlyUrl?: number;
+  /** A single gateway may answer 500 to everything: try once more at the next URL. Requests for a node always do. */
+  readonly retryOn500?: boolean;
+  /** Maximum of decoded bytes of a successful response, where that is less than the client allows. */
+  readonly maxBytes?: number;
+  /** Called before the first bytes of a successful response. */
+  readonly onHeaders?: (response: HttpResponse) => void;
+  /** Takes decoded bytes as they arrive, some chunks at a time, which are only valid during the call. */
+  readonly onChunks: (chunks: readonly Uint8Array[]) => void;
+  /** Returns the result of the request, or throws its failure. */
+  readonly onEnd: (response: HttpResponse) => T;
+}
+
+/** Sends a request, and again where that may help. Rejects with a RequestError. */
+export interface RequestSender {
+  send<T>(request: HttpRequest<T>): Promise<T>;
+}
+
+export interface HttpResponse {
+  /** Any 2xx. */
+  readonly status: number;
+  /** The name of the URL that answered: host:port. */
+  readonly url: string;
+  /** The index of that URL, as `onlyUrl` takes it. */
+  readonly urlIndex?: number;
+  /** When the request was sent and the headers arrived, monotonic ms. */
+  readonly sentMs: number;
+  readonly arrivedMs: number;
+  /** The header Date, ms since the epoch. */
+  readonly dateMs: number | undefined;
+  /** The header Age: how long a cache has kept the response. */
+  readonly ageSeconds?: number | undefined;
+  /** By its Content-Type the body is a protobuf message. */
+  readonly isProtobuf?: boolean;
+}
+
+/** The outcome of one request; reported once for each that was sent. */
+export interface FinishedRequest {
+  readonly endpoint: Endpoint;
+  /** HTTP status, or `error` when no response came. */
+  readonly code: number | 'error';
+  readonly seconds: number;
+  /** Decoded bytes of the response. */
+  readonly bytes: number;
+}
+
+/** How long one request may take, part by part. */
+export interface RequestDeadlines {
+  /** From the start until the response's headers. */
+  readonly headersMs: number;
+  /** Between two chunks of the response. */
+  readonly idleMs: number;
+  /** On the average, once `rateGraceMs` have passed; 0 = any. */
+  readonly minBytesPerSecond: number;
+  readonly rateGraceMs: number;
+}
+
+/** Options of every request of a client. */
+export interface RequestOptions {
+  readonly deadlines: RequestDeadlines;
+  readonly maxResponseBytes: number;
+  /** Request gzip: saves network, costs the database node CPU. */
+  readonly compression: boolean;
+  readonly userAgent: string;
+  /** Sent with every request. */
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly requestFinished: (request: FinishedRequest) => void;
+  readonly monotonicMs: () => number;
+}
+
+/** How messages name a request. */
+export function requestName({ name, endpoint }: NamedRequest): string {
+  return name ?? endpoint;
+}
+
+/** The reader of a small response that is parsed as a whole. */
+export function bufferBody<T>(
+  maxBytes: number,
+  parse: (body: Buffer, response: HttpResponse) => T,
+) {
+  const received: Uint8Array[] = [];
+  return {
+    maxBytes,
+    onChunks: (chunks: readonly Uint8Array[]) => void received.push(Buffer.concat(chunks)),
+    onEnd: (response: HttpResponse) => parse(Buffer.concat(received), response),
+  };
+}

@@ -1,0 +1,52 @@
+import { messageOf } from '../../base/format.ts';
+import { failureOf, RequestError } from '../../cockroach/http/errors.ts';
+import type { PollWarning } from '../../cockroach/http/poll-stats.ts';
+import type { Log } from '../../base/log.ts';
+import type { Limit } from '../../base/vocabulary.ts';
+
+/** A poll that ran. */
+interface LastPoll {
+  /** Wall clock, ms. */
+  readonly atMs: number;
+  readonly durationSeconds: number;
+  /** Time in which responses were prepared and received. */
+  readonly answerSeconds: number;
+  readonly items: number;
+  readonly pages: number;
+  readonly bytes: number;
+  readonly limits: ReadonlySet<Limit>;
+}
+
+/** Why a poll failed, and how to fix that, where it is known. It stays this object until the page or the log writes it. */
+export interface PollFailure {
+  readonly error: RequestError;
+  /** What failures of the same cause share. */
+  readonly rule?: string | undefined;
+  readonly remedy?: string | undefined;
+}
+
+/** State of one collector on one cluster after its last poll; replaced, never changed in place. */
+export interface Outcome {
+  /** `waiting` until the first poll has ended or was skipped; `ok` when the last one succeeded. */
+  readonly state: 'waiting' | 'ok' | 'failing';
+  /** The last poll that ran; undefined before the first. */
+  readonly last?: LastPoll | undefined;
+  /** Wall clock, ms; undefined before the first success. */
+  readonly lastSuccessMs?: number | undefined;
+  /** Why the last poll failed or was skipped; undefined after a success. */
+  readonly failure?: PollFailure | undefined;
+  /** Warnings of the last polls. One that failed, or ran out of time, resolves none: it may have ended before the check. */
+  readonly warnings?: ReadonlyMap<string, PollWarning>;
+}
+
+/** The failure of a poll by an error of the exporter itself, which no response should be able to cause; it is also logged. */
+export function unexpectedFailure(cause: unknown, what: string, log: Log): PollFailure {
+  const stack = cause instanceof Error ? cause.stack : undefined;
+  log.debug({ err: cause, stack }, 'unexpected error');
+  return {
+    error: new RequestError(failureOf(cause).reason, `${what}: ${messageOf(cause)}`, { cause }),
+    rule: 'defect of the exporter',
+    remedy:
+      'the other collectors are not affected; report it with the line "unexpected error" of --log.level=debug',
+  };
+}

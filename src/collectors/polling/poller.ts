@@ -1,0 +1,397 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isDeepStrictEqual } from 'node:util';
+import type { Collector, CollectorResult } from '../collector.ts';
+import type { CollectorConfig } from '../../config/collector-schema.ts';
+import type { FindRemedy } from '../../cockroach/diagnosis/diagnosis.ts';
+import { BreakerOpenError, type HttpClient } from '../../cockroach/http/client.ts';
+import { failureOf, RequestError } from '../../cockroach/http/errors.ts';
+import { addWarning, answerSeconds, type PollStats, type PollWarning } from '../../cockroach/http/poll-stats.ts';
+import type { Log } from '../../base/log.ts';
+import type { ClusterMetrics } from '../../metrics/exporter-metrics.ts';
+import { SampleSet } from '../../metrics/sample-set.ts';
+import { fitBudget } from '../../metrics/series-budget.ts';
+import { filterFamilies, renderSnapshot, type Snapshot } from '../../metrics/snapshot.ts';
+import { inSlices } from '../../base/time-slice.ts';
+import type { Limit } from '../../base/vocabulary.ts';
+import { type Outcome, type PollFailure, unexpectedFailure } from './outcome.ts';
+import { KeptState, type RunningPoll } from './run-collector.ts';
+import { type Clock, maxAgeSeconds, Schedule, STRETCHED, stretchInterval } from './schedule.ts';
+
+export interface PollerOptions {
+  readonly cluster: string;
+  readonly collector: Collector;
+  readonly settings: CollectorConfig;
+  /** Value of the label `shard`. */
+  readonly shard: string;
+  readonly options: unknown;
+  readonly http: Pick<HttpClient, 'blockedMs'>;
+  /** Begins a poll of the collector, which ends at its timeout or when the signal aborts. */
+  readonly run: (stop: AbortSignal, state: KeptState<unknown>) => RunningPoll<CollectorResult>;
+  /** The collector's work between two polls. */
+  readonly work: (stop: AbortSignal, state: KeptState<unknown>) => Promise<void>;
+  readonly metrics: ClusterMetrics;
+  readonly log: Log;
+  readonly clock: Clock;
+  readonly random: () => number;
+  /** Called when a poll has ended or was skipped and the outcome is up to date; not after `stop`. */
+  readonly pollEnded: () => void;
+  readonly findRemedy: FindRemedy;
+}
+
+/** The result of a poll that published, with its samples as frozen text. */
+interface Published {
+  readonly result: CollectorResult;
+  readonly snapshot: Snapshot;
+  /** Monotonic ms at its end; a host that was suspended during the poll makes the result older by that time. */
+  readonly atMs: number;
+}
+
+/** Polls one collector of one cluster: never two polls at once, each within its deadline. */
+export class Poller {
+  readonly collector: Collector;
+  readonly shard: string;
+  readonly configuredIntervalSeconds: number;
+  readonly #options: PollerOptions;
+  /** Kept across a reload that keeps the options of the collector. */
+  readonly #state: KeptState<unknown>;
+  readonly #schedule: Schedule;
+  readonly #log: Log;
+  readonly #labels: { readonly collector: string; readonly shard: string };
+  #outcome: Outcome;
+  /** Of the last poll that published. */
+  #published: Published | undefined;
+  /** What was shown before the running poll. */
+  #shownBefore: Published | undefined;
+  /** When a poll first ended without a result, while there is none; monotonic ms. */
+  #withoutResultAtMs: number | undefined;
+  /** The running poll; calls to poll wait for it. */
+  #polling: Promise<void> | undefined;
+  #nextPollMs: number | undefined;
+  /** Ends the wait for the next poll. */
+  #wake: (() => void) | undefined;
+  /** A login may succeed since the running poll began. */
+  #isLoginNew = false;
+  /** Ends the work between two polls, and resolves when it has ended. */
+  #endWork: (() => Promise<void>) | undefined;
+  /** Dropped with the first poll, or at the latest when its cluster ends, so that it does not stay in memory. */
+  #previous: Poller | undefined;
+
+  /** Until its first poll has ended, a poller shows what the previous one showed. */
+  constructor(options: PollerOptions, previous?: Poller) {
+    const { collector, shard, settings, log } = options;
+    this.collector = collector;
+    this.shard = shard;
+    this.configuredIntervalSeconds = settings.interval;
+    this.#options = options;
+    const isContinued =
+      previous !== undefined && isDeepStrictEqual(previous.#options.options, options.options);
+    this.#state = isContinued ? previous.#state : new KeptState(collector);
+    this.#previous = previous;
+    if (previous !== undefined && previous.#published !== undefined) {
+      const { snapshot } = previous.#published;
+      const before = previous.options;
+      const keeps = (name: string) =>
+        collector.keepsFamily?.(name, options.options, before) ?? true;
+      this.#published = { ...previous.#published, snapshot: filterFamilies(snapshot, keeps) };
+    }
+    this.#outcome = previous?.outcome ?? { state: 'waiting' };
+    this.#schedule = new Schedule(options.clock, options.random);
+    this.#labels = { collector: collector.name, shard };
+    this.#log = log.child(this.#labels);
+    options.metrics.preparePolls(this.#labels);
+  }
+
+  /** Another cluster answers now: what the collector has kept and published is of the one before. */
+  forget(): void {
+    this.#state.clear();
+    this.#published = undefined;
+    this.#shownBefore = undefined;
+    this.#withoutResultAtMs = undefined;
+  }
+
+  /** Those of the collector in this cluster. */
+  get options(): unknown {
+    return this.#options.options;
+  }
+
+  get outcome(): Outcome {
+    return this.#outcome;
+  }
+
+  /** Longer than the configured one when responses are slow. */
+  get intervalSeconds(): number {
+    return stretchInterval(this.#options.settings, this.#outcome.last?.answerSeconds);
+  }
+
+  get isPolling(): boolean {
+    return this.#polling !== undefined;
+  }
+
+  /** Wall clock, ms; undefined when no poll is scheduled. */
+  get nextPollMs(): number | undefined {
+    return this.#nextPollMs;
+  }
+
+  /** Seconds since the end of the last poll that published; undefined without one. */
+  get resultAgeSeconds(): number | undefined {
+    if (this.#published === undefined) return undefined;
+    return (this.#options.clock.monotonicMs() - this.#published.atMs) / 1000;
+  }
+
+  /** The result of the last poll that published, unless it is too old. */
+  get result(): CollectorResult | undefined {
+    return this.#current()?.result;
+  }
+
+  /** The result of the last poll that published, however old: for what must not vanish while polls fail. */
+  get lastResult(): CollectorResult | undefined {
+    return this.#published?.result;
+  }
+
+  /**
+   * Whether a first result may still come soon: no poll has failed yet, or the first one failed less than an interval ago. Example
+   * with an interval of 30 s: nothing responds until 31 s, so the first poll fails. Until 61 s it is worth waiting.
+   */
+  get isAwaited(): boolean {
+    if (this.#published !== undefined) return false;
+    if (this.#withoutResultAtMs === undefined) return true;
+    const waitedMs = this.#options.clock.monotonicMs() - this.#withoutResultAtMs;
+    return waitedMs < this.intervalSeconds * 1000;
+  }
+
+  /** The snapshot of the last poll that published, unless it is too old. */
+  get snapshot(): Snapshot | undefined {
+    return this.#current()?.snapshot;
+  }
+
+  /** Polls until the signal aborts; resolves when its last poll has ended. */
+  async run(stop: AbortSignal): Promise<void> {
+    const schedule = this.#schedule;
+    let delayMs = schedule.firstDelayMs();
+    let last = schedule.startedAtMs;
+    while (await this.#sleep(delayMs, stop)) {
+      // A poll on demand may have run meanwhile: then the interval counts from that one.
+      const isDone = schedule.startedAtMs !== last && this.#polling === undefined;
+      if (!isDone) await this.#start(stop);
+      last = schedule.startedAtMs;
+      const isOvertaken = this.#isLoginNew && this.#lacksLogin;
+      delayMs = isOvertaken ? 0 : schedule.nextDelayMs(this.intervalSeconds * 1000);
+    }
+  }
+
+  /** Polls at once if the last poll failed for want of a login, or for a token that was refused: another may be accepted now. */
+  retryRefused(): void {
+    const isRefused = this.#outcome.failure?.error.reason === 'auth';
+    if (this.#polling !== undefined) this.#isLoginNew = true;
+    else if (isRefused || this.#lacksLogin) {
+      this.#schedule.retryIn(0);
+      this.#wake?.();
+    }
+  }
+
+  /** Whether the last poll failed because there was no login. */
+  get #lacksLogin(): boolean {
+    const { error } = this.#outcome.failure ?? {};
+    const request = error?.cause instanceof RequestError ? error.cause : error;
+    return request?.endpoint === 'login';
+  }
+
+  /** Resolves when no poll is running, of this poller or of previous ones; then forgets those. */
+  async settled(): Promise<void> {
+    await this.#polling;
+    await this.#endWork?.();
+    await this.#previous?.settled();
+    this.#previous = undefined;
+  }
+
+  /** Whether `pollNow` would begin a poll, and not only wait for a running one. */
+  get wouldPoll(): boolean {
+    return this.#polling === undefined && this.#schedule.isDue(this.intervalSeconds * 1000);
+  }
+
+  /**
+   * Polls now, unless the last poll started less than an interval ago: nobody can make the exporter query a cluster
+   * more often than configured. Waits for a running poll, `waitMs` at most; the poll keeps its own timeout.
+   */
+  async pollNow(stop: AbortSignal, waitMs: number): Promise<void> {
+    if (this.#polling === undefined && !this.wouldPoll) return;
+    await Promise.race([this.#start(stop), sleep(waitMs, undefined, { ref: false })]);
+  }
+
+  #current() {
+    const { resultAgeSeconds = Infinity, intervalSeconds } = this;
+    const limit = maxAgeSeconds(this.#options.settings.max_age, intervalSeconds);
+    return resultAgeSeconds <= limit ? this.#published : undefined;
+  }
+
+  /** The running poll, or a new one. Never rejects: no error of one collector may end the process. */
+  #start(stop: AbortSignal): Promise<void> {
+    this.#polling ??= this.#pollAndReport(stop).catch((error: unknown) =>
+      this.#log.error({ err: error }, 'the end of a poll was not recorded'),
+    );
+    return this.#polling;
+  }
+
+  /** If `pollEnded` throws, the poll counts as failed and the previous result is shown again. */
+  async #pollAndReport(stop: AbortSignal): Promise<void> {
+    const { pollEnded, metrics } = this.#options;
+    this.#shownBefore = this.#published;
+    const { lastSuccessMs } = this.#outcome;
+    try {
+      await this.#poll(stop).finally(() => {
+        this.#polling = undefined;
+      });
+      // Of a cluster that was removed or replaced meanwhile nothing is remembered.
+      if (!stop.aborted) pollEnded();
+    } catch (error) {
+      this.#published = this.#shownBefore;
+      this.#outcome = { ...this.#outcome, lastSuccessMs };
+      const failure = unexpectedFailure(error, 'the result cannot be shown', this.#log);
+      metrics.pollFailed(this.#labels, failure.error.reason);
+      this.#conclude(failure, this.#outcome.last);
+      pollEnded();
+    }
+  }
+
+  /** False when the signal aborted instead. */
+  async #sleep(delayMs: number, stop: AbortSignal): Promise<boolean> {
+    this.#nextPollMs = this.#options.clock.wallMs() + delayMs;
+    const woken = new AbortController();
+    this.#wake = () => woken.abort();
+    const signal = AbortSignal.any([stop, woken.signal]);
+    await sleep(delayMs, undefined, { signal }).catch(() => undefined);
+    this.#wake = undefined;
+    this.#nextPollMs = undefined;
+    return !stop.aborted;
+  }
+
+  /** Polls, unless all URLs fail. */
+  async #poll(stop: AbortSignal): Promise<void> {
+    // Its last poll may still be running, and both share one state.
+    await this.#previous?.settled();
+    this.#previous = undefined;
+    await this.#endWork?.();
+    const { clock, http, metrics } = this.#options;
+    if (stop.aborted) return metrics.pollSkipped(this.#labels, 'shutdown');
+    this.#schedule.start();
+    this.#isLoginNew = false;
+    const [startMs, startedMs] = [clock.monotonicMs(), clock.runningMs()];
+    const blockedMs = http.blockedMs();
+    if (blockedMs > 0) return this.#skip(blockedMs);
+    const { stats, result } = this.#options.run(stop, this.#state);
+    const elapsedMs = (): number => clock.runningMs() - startedMs;
+    const failure = await this.#collect(stats, result, () => startMs + elapsedMs());
+    const tookMs = elapsedMs();
+    if (stop.aborted) return;
+    metrics.pollFinished(this.#labels, failure?.error.reason);
+    const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
+    if (overruns > 0) metrics.pollSkipped(this.#labels, 'overrun', overruns);
+    const { items, pages, bytes, limits } = stats;
+    const counts = { answerSeconds: answerSeconds(stats), items, pages, bytes, limits };
+    const last = { atMs: clock.wallMs(), durationSeconds: tookMs / 1000, ...counts };
+    this.#conclude(failure, last, stats.warnings);
+    this.#beginWork(stop);
+  }
+
+  /** Begins the collector's work until the next poll. */
+  #beginWork(stop: AbortSignal): void {
+    const end = new AbortController();
+    const signal = AbortSignal.any([stop, end.signal]);
+    const working = this.#options
+      .work(signal, this.#state)
+      .catch((error: unknown) =>
+        this.#log.error({ err: error }, 'the work between two polls failed'),
+      );
+    this.#endWork = () => {
+      end.abort();
+      return working;
+    };
+  }
+
+  /** Waits for the result of a poll and publishes it; resolves to why the poll failed, if it did. */
+  async #collect(
+    { limits }: PollStats,
+    running: Promise<CollectorResult>,
+    atMs: () => number,
+  ): Promise<PollFailure | undefined> {
+    let result: CollectorResult;
+    try {
+      result = await running;
+    } catch (error) {
+      if (error instanceof BreakerOpenError) this.#schedule.retryIn(error.retryInMs);
+      return { error: failureOf(error) };
+    }
+    try {
+      await this.#publish(result, limits, atMs);
+      for (const { reason } of result.partFailures ?? []) {
+        this.#options.metrics.pollFailed(this.#labels, reason);
+      }
+      return result.failure && { error: result.failure };
+    } catch (error) {
+      return unexpectedFailure(error, 'the result cannot be exported', this.#log);
+    }
+  }
+
+  /** Renders a result, less what its collector may not export, and shows it from now on. */
+  async #publish(result: CollectorResult, limits: Set<Limit>, atMs: () => number): Promise<void> {
+    const { cluster, collector, metrics, settings } = this.#options;
+    const samples = new SampleSet({ crdb_cluster: cluster });
+    const steps = collector.samples(result, samples);
+    if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
+    const { families, dropped } = fitBudget(samples, settings.max_series);
+    const snapshot = await renderSnapshot(samples, families);
+    const { noData } = result;
+    // Its text may change from poll to poll: one URL responds 404, the next one 501.
+    if (this.#published?.result.noData === undefined && noData !== undefined) {
+      this.#log.info(noData);
+    }
+    this.#published = { result, snapshot, atMs: atMs() };
+    if (dropped.size > 0) limits.add('series');
+    for (const [family, count] of dropped) metrics.seriesDropped(family, 'budget', count);
+    for (const [family, count] of samples.duplicates) {
+      metrics.seriesDropped(family, 'duplicate', count);
+    }
+  }
+
+  #skip(blockedMs: number): void {
+    this.#schedule.retryIn(blockedMs);
+    const message = `all URLs fail; poll skipped, next attempt in ${Math.ceil(blockedMs / 1000)} s`;
+    this.#options.metrics.pollSkipped(this.#labels, 'breaker_open');
+    this.#conclude({ error: new RequestError('breaker_open', message) }, this.#outcome.last);
+  }
+
+  #conclude(
+    failure: PollFailure | undefined,
+    last: Outcome['last'],
+    warnings: ReadonlyMap<string, PollWarning> = new Map(),
+  ): void {
+    const before = this.#outcome;
+    const { clock, settings } = this.#options;
+    const found = failure && this.#explain(failure);
+    if (this.#published === undefined) this.#withoutResultAtMs ??= clock.monotonicMs();
+    const isStretched = stretchInterval(settings, last?.answerSeconds) > settings.interval;
+    const all = { warnings: new Map(warnings) };
+    if (isStretched) addWarning(all, STRETCHED);
+    const isWhole = found === undefined && last?.limits.has('duration') !== true;
+    this.#outcome = {
+      state: found === undefined ? 'ok' : 'failing',
+      failure: found,
+      last,
+      lastSuccessMs: found === undefined ? last?.atMs : before.lastSuccessMs,
+      warnings: isWhole ? all.warnings : new Map([...(before.warnings ?? []), ...all.warnings]),
+    };
+    if (found !== undefined) {
+      const { error, remedy } = found;
+      this.#log.debug({ reason: error.reason, hint: remedy }, error.message);
+    } else if (before.state === 'waiting') this.#log.info('collector succeeded');
+  }
+
+  /** That of a defect has its remedy already. */
+  #explain(failure: PollFailure): PollFailure {
+    const { error, rule } = failure;
+    if (rule !== undefined) return failure;
+    const hasWorked = this.#outcome.lastSuccessMs !== undefined;
+    const found = this.#options.findRemedy(this.collector, error, hasWorked);
+    return { error, rule: found?.rule, remedy: found?.remedy };
+  }
+}

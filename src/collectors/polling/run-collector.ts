@@ -1,0 +1,134 @@
+import type { CloudApi } from '../../cockroach/cloud-api.ts';
+import { ClusterApi } from '../../cockroach/cluster-api.ts';
+import {
+  type CollectorOf,
+  type CollectorPoll,
+  collectorPoll,
+  type CollectorResult,
+} from '../collector.ts';
+import { collectorOptions } from '../../config/collector-schema.ts';
+import type { ClusterConfig } from '../../config/keys-and-flags.ts';
+import { RequestError } from '../../cockroach/http/errors.ts';
+import { createPollStats, type PollStats } from '../../cockroach/http/poll-stats.ts';
+import type { Api } from '../../base/vocabulary.ts';
+import type { Clock } from './schedule.ts';
+
+/** What a collector keeps of one cluster from poll to poll. */
+export class KeptState<State> {
+  readonly #create: () => State;
+  /** Read it anew for each use: it is another object once another cluster answers. */
+  current: State;
+
+  constructor(collector: { createState(): State }) {
+    this.#create = () => collector.createState();
+    this.current = this.#create();
+  }
+
+  clear(): void {
+    this.current = this.#create();
+  }
+}
+
+/** What a poll may have otherwise than the only exporter of a cluster; `options` in place of the configured ones. */
+export type ChosenPoll<Options> = Partial<
+  Omit<
+    CollectorPoll<Options, never>,
+    keyof PollStats | 'state' | 'nowMs' | 'monotonicMs' | 'runningMs' | 'urls'
+  >
+>;
+
+/** What a poll of a collector needs besides its API. */
+export interface GivenPoll<Options, State> {
+  readonly config: Pick<ClusterConfig, 'collectors' | 'cluster_api'>;
+  readonly clock: Clock;
+  /** Ends the poll: the process stops, or the command is cancelled. */
+  readonly stop: AbortSignal;
+  readonly state: KeptState<State>;
+  readonly chosen?: ChosenPoll<Options> | undefined;
+}
+
+/** A poll that has begun. */
+export interface RunningPoll<Result> {
+  /** What it has received so far. */
+  readonly stats: PollStats;
+  readonly result: Promise<Result>;
+}
+
+/** The API that a collector polls. */
+export type PolledApi<A extends Api> = A extends 'cluster' ? ClusterApi : CloudApi;
+
+/**
+ * Polls once, for the exporter, /probe and every command: with the options of the configuration, until the timeout of the
+ * collector. The result rejects as the collector does, and when the poll may have read two clusters. Reading all descriptors
+ * afresh has no timeout: somebody waits for the decision, and can cancel it.
+ */
+export function runCollector<A extends Api, Options, State, Result extends CollectorResult>(
+  collector: CollectorOf<A, Options, State, Result>,
+  api: PolledApi<A>,
+  given: GivenPoll<Options, State>,
+): RunningPoll<Result> {
+  const { config, clock, stop, state, chosen } = given;
+  const seconds = config.collectors[collector.name]?.timeout;
+  const timeoutMs = chosen?.descriptors === 'all' || !seconds ? undefined : seconds * 1000;
+  const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(Math.ceil(timeoutMs));
+  const signal = deadline === undefined ? stop : AbortSignal.any([stop, deadline]);
+  const endsAtMs = timeoutMs && clock.runningMs() + timeoutMs;
+  const poll = createPoll(collector, given, createPollStats(signal, endsAtMs));
+  const noticedBy = () => (api instanceof ClusterApi ? api.listings.noticedBy : undefined);
+  const before = noticedBy();
+  // Example: a poll of nodes lists another cluster at 10 s. All of its list is of that one, so it is published. A scan from
+  // 5 s to 40 s has read nodes of both, so it fails.
+  const mayMixClusters = () => noticedBy() !== before && noticedBy() !== poll.id;
+
+  async function collect(): Promise<Result> {
+    try {
+      const result = await collector.collect(api, poll);
+      if (!mayMixClusters()) return result;
+    } finally {
+      if (mayMixClusters()) state.clear();
+      // This also keeps the deadline: AbortSignal.any alone would let it be garbage-collected.
+      if (deadline?.aborted && !stop.aborted) poll.limits.add('duration');
+    }
+    throw new RequestError('other', 'the cluster was replaced during the poll');
+  }
+
+  return { stats: poll, result: collect() };
+}
+
+/** Runs the work of a collector between two polls, until `stop` aborts. */
+export async function workBetweenPolls<A extends Api, Options, State>(
+  collector: CollectorOf<A, Options, State, CollectorResult>,
+  api: PolledApi<A>,
+  given: GivenPoll<Options, State>,
+): Promise<void> {
+  await collector.workBetweenPolls?.(
+    api,
+    createPoll(collector, given, createPollStats(given.stop)),
+  );
+}
+
+function createPoll<Options, State>(
+  collector: CollectorOf<Api, Options, State, CollectorResult>,
+  { config, clock, state, chosen }: GivenPoll<Options, State>,
+  stats: PollStats,
+): CollectorPoll<Options, State> {
+  const settings = config.collectors[collector.name];
+  const poll = collectorPoll(stats, {
+    options: collectorOptions(config, collector),
+    state: state.current,
+    nowMs: clock.wallMs,
+    monotonicMs: clock.monotonicMs,
+    runningMs: clock.runningMs,
+    intervalSeconds: settings?.interval ?? collector.intervalSeconds,
+    maxAgeSeconds: settings?.max_age,
+    maxDuty: settings?.max_duty ?? 1,
+    urls: config.cluster_api?.urls.length ?? 1,
+    ...chosen,
+  });
+  return {
+    ...poll,
+    get state() {
+      return state.current;
+    },
+  };
+}

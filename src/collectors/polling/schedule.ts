@@ -1,0 +1,135 @@
+import { uptime } from 'node:os';
+import { MAX_DURATION_SECONDS } from '../../config/values.ts';
+import type { PollWarning } from '../../cockroach/http/poll-stats.ts';
+
+export interface Clock {
+  /** For timestamps only: it is set, ahead and back. */
+  readonly wallMs: () => number;
+  /** For every interval and age: it goes on while the host is suspended, and nobody sets it. */
+  readonly monotonicMs: () => number;
+  /** For how long something took: it stands still while the host is suspended, as timers do. */
+  readonly runningMs: () => number;
+}
+
+/** Some systems count their uptime in whole seconds: only more than that between two readings is a suspension. */
+const GAP_MS = 2_000;
+
+/**
+ * A clock whose monotonic time also counts while the host is suspended: that of Linux stands still then, so that old data would
+ * be young. The uptime of the host goes on meanwhile, and unlike the wall clock nobody sets it. Example: after an hour of
+ * sleep the uptime is 3,600 s ahead. A response that was on its way did not take that time: with a `max_duty` of 0.1 an
+ * hour would stretch the interval to ten.
+ */
+export function createClock(
+  wallMs: () => number = Date.now,
+  runningMs: () => number = () => performance.now(),
+  uptimeMs: () => number = () => uptime() * 1000,
+): Clock {
+  let lastUptimeMs = uptimeMs();
+  let lastMs = runningMs();
+  let suspendedMs = 0;
+  return {
+    wallMs,
+    runningMs,
+    monotonicMs() {
+      const [nowUptimeMs, nowMs] = [uptimeMs(), runningMs()];
+      const gapMs = nowUptimeMs - lastUptimeMs - (nowMs - lastMs);
+      if (gapMs > GAP_MS) suspendedMs += gapMs;
+      lastUptimeMs = nowUptimeMs;
+      lastMs = nowMs;
+      return nowMs + suspendedMs;
+    },
+  };
+}
+
+export const SYSTEM_CLOCK: Clock = createClock();
+
+/** Spread of the first polls after start: all clusters and collectors at once would be a burst. */
+const FIRST_POLL_SPREAD_MS = 800;
+/** Later polls begin up to this share of the interval earlier or later, so that exporters drift apart. */
+const JITTER = 0.05;
+/** Minimum share of an interval between two attempts when a circuit breaker blocked the first. */
+const MIN_RETRY = 0.05;
+
+/** When one collector polls. Intervals run from start to start; a poll that was blocked is retried sooner. */
+export class Schedule {
+  readonly #clock: Pick<Clock, 'monotonicMs'>;
+  readonly #random: () => number;
+  #startedAtMs: number | undefined;
+  /** When the breakers that blocked the last poll let a request through. */
+  #retryAtMs: number | undefined;
+  #isSpread = false;
+
+  constructor(clock: Pick<Clock, 'monotonicMs'>, random: () => number) {
+    this.#clock = clock;
+    this.#random = random;
+  }
+
+  /** Start of the last poll, monotonic ms. */
+  get startedAtMs(): number | undefined {
+    return this.#startedAtMs;
+  }
+
+  /** Delay of the first poll after the start of the process. */
+  firstDelayMs(): number {
+    return this.#random() * FIRST_POLL_SPREAD_MS;
+  }
+
+  /** Records that a poll starts now. */
+  start(): void {
+    this.#retryAtMs = undefined;
+    this.#startedAtMs = this.#clock.monotonicMs();
+  }
+
+  /** Records that the poll that has just started was blocked for so long. */
+  retryIn(milliseconds: number): void {
+    this.#retryAtMs = this.#clock.monotonicMs() + milliseconds;
+  }
+
+  /** Whether the interval of the last poll has passed, give or take the jitter. */
+  isDue(intervalMs: number): boolean {
+    if (this.#startedAtMs === undefined) return true;
+    const now = this.#clock.monotonicMs();
+    if (this.#retryAtMs !== undefined && now >= this.#retryAtMs) return true;
+    return now - this.#startedAtMs >= intervalMs * (1 - JITTER);
+  }
+
+  /**
+   * Delay from the end of a poll to the start of the next. First polls all come at once, because everybody waits for
+   * them; the second comes up to an interval later, which spreads the scans of many clusters over the interval.
+   */
+  nextDelayMs(intervalMs: number): number {
+    const now = this.#clock.monotonicMs();
+    const jittered = intervalMs * (1 + JITTER * (2 * this.#random() - 1));
+    const delayMs = Math.max(0, jittered - (now - (this.#startedAtMs ?? 0)));
+    // A timer may fire a millisecond early.
+    const retryMs = Math.max((this.#retryAtMs ?? Infinity) - now + 1, intervalMs * MIN_RETRY);
+    if (retryMs < delayMs) return retryMs;
+    if (this.#isSpread) return delayMs;
+    this.#isSpread = true;
+    return delayMs + this.#random() * intervalMs;
+  }
+}
+
+/** The warning of a collector whose interval is longer than the configured one. */
+export const STRETCHED: PollWarning = {
+  about: 'responses',
+  text: 'responses are slow: max_duty stretches the interval',
+};
+
+/**
+ * The interval in seconds at which responses take no more than their share of the time. Example: with `max_duty: 0.1`
+ * responses of 9 s stretch an interval of 60 s to 90 s. Waiting for what never responds puts no load on the cluster and
+ * does not count.
+ */
+export function stretchInterval(
+  { interval, max_duty }: { readonly interval: number; readonly max_duty: number },
+  answerSeconds = 0,
+): number {
+  return Math.max(interval, Math.min(answerSeconds / max_duty, MAX_DURATION_SECONDS));
+}
+
+/** Age beyond which data is no longer shown: three intervals, but at most one and ten minutes. */
+export function maxAgeSeconds(configured: number | undefined, intervalSeconds: number): number {
+  return configured ?? intervalSeconds + Math.min(2 * intervalSeconds, 600);
+}

@@ -1,0 +1,102 @@
+import type { AlertName } from '../alerts/alerts.ts';
+import type { CollectorResult, CollectorWith } from '../collectors/collector.ts';
+import type { QueryRow } from '../collectors/sql/query-rows.ts';
+import type { ClusterConfig } from '../config/keys-and-flags.ts';
+import type { RequestDiagnosis } from '../cockroach/diagnosis/diagnosis.ts';
+import type { UrlState } from '../cockroach/http/client.ts';
+import type { PollFailure } from '../collectors/polling/outcome.ts';
+import type { Poller } from '../collectors/polling/poller.ts';
+import type { Api, Limit, Severity } from '../base/vocabulary.ts';
+
+/** What the exporter knows of a configured cluster: its configuration, the results and outcomes of its polls, its URLs. */
+export interface PolledCluster {
+  readonly name: string;
+  readonly config: ClusterConfig;
+  /** False: only /probe polls it. */
+  readonly isPolled: boolean;
+  /** Another one when another cluster took over the addresses. */
+  readonly identity: symbol;
+  readonly pollers: readonly Poller[];
+  readonly upstreams: (api: Api) => readonly UrlState[];
+  /** The last result of a collector; undefined while it is too old to be shown. */
+  result<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
+  /** The last result of a collector, however old. */
+  lastResult<R extends CollectorResult>(collector: CollectorWith<Api, R>): R | undefined;
+  /** Undefined before the first poll. */
+  isUp(api: Api): boolean | undefined;
+  /** What is wrong with watching it now, with the start of each problem; `nowMs` is the wall clock. */
+  problems(nowMs: number): readonly WatchProblem[];
+}
+
+/** A problem of watching a cluster, or of the exporter itself: a poll, a URL, a query, or a file fails. */
+export interface WatchProblem {
+  /** The key stays the same for as long as the problem lasts. */
+  readonly key: string;
+  readonly about: 'exporter';
+  /** The alert with the same condition, whose severity it has. */
+  readonly alert?: AlertName | undefined;
+  /** The severity without an alert, or that of a second alert with the same name. */
+  readonly level?: Severity | undefined;
+  readonly text: string;
+  /** The next step; commands are in backquotes. */
+  readonly next: string;
+  /** RFC 3339. */
+  readonly since: string;
+  /** Why polls fail. */
+  readonly cause?: PollFailure | undefined;
+  /** The collectors whose polls it concerns: such a problem is logged when it begins and when it ends. */
+  readonly affects?: readonly string[] | undefined;
+  /** The API that is down for this cause, so that nothing is known of the cluster. */
+  readonly downApi?: Api | undefined;
+}
+
+/** A configured URL of an API. */
+export interface UrlStatus {
+  readonly api: Api;
+  readonly name: string;
+  /** False while its circuit breaker is open. */
+  readonly isUsed: boolean;
+  /** Why it is not used, as far as it is known. */
+  readonly failure: RequestDiagnosis | undefined;
+}
+
+/** A query of the user by its last run. */
+export interface QueryState {
+  readonly name: string;
+  readonly state: 'waiting' | 'ok' | 'failing';
+  readonly lastSuccessAt: string | undefined;
+  /** Of the last run. */
+  readonly durationSeconds: number | undefined;
+  /** The rows of a last run that succeeded, of which `rows` has the first ones. */
+  readonly rowCount: number | undefined;
+  readonly rows: readonly QueryRow[] | undefined;
+  readonly failure: PollFailure | undefined;
+  /** Whether rows are exported, also those of an earlier run. */
+  readonly hasRows: boolean;
+}
+
+/** A collector of a cluster by its poller. */
+export interface CollectorState {
+  /** The last poll failed and has found nothing; a scan that could not read most nodes has found which nodes those are. */
+  readonly isOld: boolean;
+  readonly name: string;
+  readonly api: Api;
+  readonly state: 'waiting' | 'ok' | 'failing';
+  readonly isPolling: boolean;
+  /** False when all data is too old to be shown. */
+  readonly hasData: boolean;
+  /** The poll that found the data failed: of ranges, when most nodes were not read, it is which nodes those are. */
+  readonly isPartial?: true | undefined;
+  readonly lastSuccessAt: string | undefined;
+  /** When the next poll begins; absent while one is running, and where only /probe polls. */
+  readonly nextPollAt: string | undefined;
+  /** Effective interval; longer than the configured one when polls take long. */
+  readonly intervalSeconds: number;
+  readonly configuredIntervalSeconds: number;
+  readonly durationSeconds: number | undefined;
+  readonly items: number | undefined;
+  readonly bytes: number | undefined;
+  readonly series: number;
+  readonly limits: readonly Limit[];
+  readonly failure: PollFailure | undefined;
+}

@@ -1,0 +1,116 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { PolledCluster } from '../observation.ts';
+import type { RenderedFamily } from '../../metrics/exposition.ts';
+import type { SampleSet } from '../../metrics/sample-set.ts';
+import { renderFamilies } from '../../metrics/snapshot.ts';
+import { chooseCollectors, sendExposition } from './metrics.ts';
+import { readParameters, sendText, sendBusy, sendUnknownCluster } from './respond.ts';
+
+/** A cluster that /probe polls; no page does. */
+export interface ServedCluster extends PolledCluster {
+  families(isChosen: (collector: string) => boolean): readonly RenderedFamily[];
+  metrics(
+    isChosen: (collector: string) => boolean,
+    options?: { readonly upBeforeFirstPoll?: number },
+  ): SampleSet;
+  /** Whether `pollNow` would begin a poll. */
+  wouldPoll(isChosen: (collector: string) => boolean): boolean;
+  pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
+}
+
+/** The outcomes that belong to a probe. */
+const OUTCOME = /^crdb_(?:up$|exporter_(?:collector_|series$))/;
+const TIMEOUT_HEADER = 'x-prometheus-scrape-timeout-seconds';
+/** Left for sending the response before Prometheus gives up. */
+const RESPONSE_MS = 500;
+/** The wait without a deadline of the scraper: longer than any sensible timeout of a collector, which ends it. */
+const MAX_WAIT_MS = 600_000;
+const MIN_WAIT_MS = 100;
+
+/**
+ * Makes the handler of /probe: it polls a configured cluster and sends its data, which includes failures. At most `maxWaits`
+ * different sets of collectors (0: any number) may have begun polls of a cluster that requests still wait for. Requests for the
+ * same set share one, and a request that begins no poll costs the cluster nothing and is not counted. So many requests for a
+ * slow cluster take no place from others.
+ */
+export function createProbe(clusters: () => readonly ServedCluster[], maxWaits: number) {
+  const waiting = new Set<{ readonly cluster: string; readonly collectors: string }>();
+
+  /** Whether other sets of collectors have taken all places of the cluster. */
+  function isFull({ cluster, collectors }: { cluster: string; collectors: string }): boolean {
+    const others = [...waiting].filter((other) => other.cluster === cluster);
+    const sets = new Set(others.map((other) => other.collectors));
+    return maxWaits > 0 && sets.size >= maxWaits && !sets.has(collectors);
+  }
+
+  async function wait(cluster: ServedCluster, names: readonly string[], response: ServerResponse) {
+    const isChosen = (name: string): boolean => names.includes(name);
+    const request = { cluster: cluster.name, collectors: names.join(',') };
+    if (cluster.wouldPoll(isChosen)) {
+      if (isFull(request)) {
+        sendBusy(response, '--web.max-probes');
+        return;
+      }
+      waiting.add(request);
+    }
+    const left = new Promise<void>((resolve) => response.once('close', resolve));
+    try {
+      await Promise.race([cluster.pollNow(isChosen, readWaitMs(response.req)), left]);
+    } finally {
+      waiting.delete(request);
+    }
+  }
+
+  return async (response: ServerResponse): Promise<void> => {
+    const chosen = chooseCluster(clusters(), response);
+    if (chosen === undefined) return;
+    await wait(chosen.cluster, chosen.names, response);
+    if (!response.headersSent && !response.closed) sendData(chosen.cluster, chosen.names, response);
+  };
+}
+
+/** The cluster and the names of the collectors that the request asks for; undefined when it was answered with an error. */
+function chooseCluster(clusters: readonly ServedCluster[], response: ServerResponse) {
+  const request = response.req;
+  const wanted = readParameters(request).get('cluster') ?? '';
+  if (wanted === '') {
+    const names = clusters.map(({ name }) => name).join(', ');
+    const text = `the parameter cluster is missing: /probe?cluster=NAME; configured clusters: ${names}\n`;
+    sendText(response, 400, text);
+    return undefined;
+  }
+  const cluster = clusters.find(({ name }) => name === wanted);
+  if (cluster === undefined) {
+    sendUnknownCluster(response, clusters);
+    return undefined;
+  }
+  const collectors = cluster.pollers.map(({ collector }) => collector);
+  const enabled = collectors.map(({ name }) => name);
+  const byDefault = collectors.filter(({ inProbe }) => inProbe).map(({ name }) => name);
+  const isChosen = chooseCollectors(request, enabled, byDefault);
+  if (isChosen === undefined) {
+    const text = `collector in collect[] or exclude[] is not enabled for this cluster; enabled collectors: ${enabled.join(', ')}\n`;
+    sendText(response, 400, text);
+    return undefined;
+  }
+  return { cluster, names: enabled.filter(isChosen) };
+}
+
+/** The present answer: the data that is young enough, and the outcomes of the last polls. */
+function sendData(
+  cluster: ServedCluster,
+  names: readonly string[],
+  response: ServerResponse,
+): void {
+  const isChosen = (name: string): boolean => names.includes(name);
+  // A scrape that ends before the first poll does not see the cluster.
+  const outcomes = renderFamilies(cluster.metrics(isChosen, { upBeforeFirstPoll: 0 }));
+  const shown = outcomes.filter(({ family }) => OUTCOME.test(family.name));
+  sendExposition([...cluster.families(isChosen), ...shown], response);
+}
+
+function readWaitMs({ headers }: IncomingMessage): number {
+  const seconds = Number(headers[TIMEOUT_HEADER]);
+  if (!(seconds > 0)) return MAX_WAIT_MS;
+  return Math.min(MAX_WAIT_MS, Math.max(MIN_WAIT_MS, seconds * 1000 - RESPONSE_MS));
+}

@@ -1,0 +1,104 @@
+import type { ServerResponse } from 'node:http';
+import type { Config } from '../../config/keys-and-flags.ts';
+import { createDiscoveryRoutes } from './discovery.ts';
+import { type ScrapeSource, sendMetrics } from './metrics.ts';
+import { createProbe, type ServedCluster } from './probe-route.ts';
+import { isCrossSite, type Route, sendBusy, sendText } from './respond.ts';
+
+type WebSettings = Pick<
+  Config['web'],
+  'telemetry_path' | 'external_url' | 'max_requests' | 'max_probes'
+>;
+
+interface RouteSources extends ScrapeSource {
+  readonly web: WebSettings;
+  readonly clusters: () => readonly ServedCluster[];
+  /** True once every collector has finished its first poll or had enough time for it. */
+  readonly isReady: () => boolean;
+  /**
+   * Reloads the configuration; undefined when reloads over HTTP are not allowed. `error` has every problem and no secret, `note` what
+   * has no effect yet.
+   */
+  readonly reload:
+    | (() => Promise<{
+        readonly isStopping?: boolean;
+        readonly error?: string;
+        readonly note?: string | undefined;
+      }>)
+    | undefined;
+}
+
+/** All paths of the daemon; a companion adds its own. */
+export function createRoutes(sources: RouteSources): readonly Route[] {
+  const { web, clusters } = sources;
+  const limitScrapes = createConcurrencyLimit(web.max_requests, '--web.max-requests');
+  const probe = createProbe(clusters, web.max_probes);
+  return [
+    {
+      path: web.telemetry_path,
+      handle: (_request, response) => limitScrapes(response, () => sendMetrics(sources, response)),
+    },
+    {
+      path: '/-/healthy',
+      isHealthCheck: true,
+      handle: (_request, response) => sendText(response, 200, 'crdb-exporter is healthy\n'),
+    },
+    {
+      path: '/-/ready',
+      isHealthCheck: true,
+      handle(_request, response) {
+        if (sources.isReady()) sendText(response, 200, 'crdb-exporter is ready\n');
+        else sendText(response, 503, 'first polls are still running\n');
+      },
+    },
+    {
+      path: '/-/reload',
+      methods: ['POST', 'PUT'],
+      handle: (_request, response) => handleReload(sources.reload, web.external_url, response),
+    },
+    {
+      path: '/probe',
+      handle: (_request, response) => probe(response),
+    },
+    ...createDiscoveryRoutes(clusters),
+  ];
+}
+
+/**
+ * Runs a handler unless `max` of them run already; then it sends 503. 0 is no limit, `flag` names the option that sets
+ * it. A client that reads slowly does not count: the handler has ended when it has handed over the response.
+ */
+export function createConcurrencyLimit(max: number, flag: string) {
+  let running = 0;
+  return async (response: ServerResponse, handle: () => Promise<void>): Promise<void> => {
+    if (max > 0 && running >= max) {
+      sendBusy(response, flag);
+      return;
+    }
+    running += 1;
+    try {
+      await handle();
+    } finally {
+      running -= 1;
+    }
+  };
+}
+
+async function handleReload(
+  reload: RouteSources['reload'],
+  externalUrl: string,
+  response: ServerResponse,
+) {
+  if (reload === undefined) {
+    sendText(response, 403, 'reload over HTTP is disabled: start with --web.enable-lifecycle\n');
+  } else if (isCrossSite(response.req, externalUrl)) {
+    const text =
+      'reload is refused for pages of other sites: use a client such as curl, or set --web.external-url\n';
+    sendText(response, 403, text);
+  } else {
+    const { isStopping, error, note } = await reload();
+    const done = note === undefined ? '' : `; ${note}`;
+    if (error === undefined) sendText(response, 200, `configuration reloaded${done}\n`);
+    else sendText(response, isStopping ? 503 : 400, `${error}\n`);
+  }
+}

@@ -1,0 +1,30 @@
+import { clusterFlag } from './findings/problem.ts';
+import type { CommandForm } from './findings/status.ts';
+
+/** Where nothing is known of how users run commands. */
+export const PLAIN_FORM: CommandForm = { program: 'crdb-exporter', options: '', variables: [] };
+
+/** Commands that read the configuration as a whole. */
+const OF_ALL_CLUSTERS = /^check\b/;
+
+/** A command of this program for one of so many clusters: `range 7` becomes `crdb-exporter range 7 --config.file=…`. */
+export function completeCommand(
+  words: string,
+  { program, options }: CommandForm,
+  clusters: number,
+  cluster: string,
+): string {
+  const isComplete = words.includes('--cluster ') || OF_ALL_CLUSTERS.test(words);
+  return `${program} ${words}${options}${isComplete ? '' : clusterFlag(clusters, cluster)}`;
+}
+
+/** A text whose commands of this program, in backquotes, are complete. */
+export function completeCommands(
+  text: string,
+  ...given: [form: CommandForm, clusters: number, cluster: string]
+): string {
+  return text.replaceAll(
+    /`crdb-exporter ([^`]+)`/g,
+    (_, words: string) => `\`${completeCommand(words, ...given)}\``,
+  );
+}

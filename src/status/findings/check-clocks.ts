@@ -1,0 +1,96 @@
+import { medianRecord } from '../../cockroach/node.ts';
+import type { NodeStatus } from '../../collectors/nodes/collector.ts';
+import { capitalize, formatDuration, formatNodes } from '../../base/format.ts';
+import type { Check } from './check.ts';
+import type { Observation } from './evidence.ts';
+import type { Problem } from './status.ts';
+
+/** The clock of an exporter that differs by more than this and the time of a poll is wrong, as in CrdbExporterClockWrong. */
+const MAX_DIFFERENCE_SECONDS = 30;
+/** A record may be so much later than the Date of the response, which has whole seconds, and than the other records. */
+const MAX_LEAD_SECONDS = 15;
+/** How much a mean that a node reports may differ from what another clock explains. */
+const TOLERANCE = 1.2;
+
+/** Nodes whose clocks are wrong, by the offsets that they report and by the times of their records. */
+export const CLOCK_OFFSET: Check = {
+  about: 'nodes',
+  alert: 'CrdbClockOffsetHigh',
+  find(observation) {
+    const misdated = findMisdatedRecords(observation);
+    const offsets = observation.nodes.map((node) => ({
+      id: node.id,
+      offset: misdated.get(node.id) ?? reportedOffset(node),
+    }));
+    const worst = Math.max(...offsets.map(({ offset }) => offset));
+    const { length: known } = offsets.filter(({ offset }) => Number.isFinite(offset));
+    // A node reports the mean to its peers, as CrdbClockOffsetHigh has it. Example: of four nodes that report one is 900 ms off, so
+    // that the others report 300 ms.
+    const explained = known < 3 ? 0 : (TOLERANCE * worst) / (known - 1);
+    const limit = Math.max(observation.thresholds.clock_offset, explained);
+    const wrong = offsets.filter(({ offset }) => offset > limit).map(({ id }) => id);
+    if (wrong.length === 0) return undefined;
+    return {
+      nodeIds: wrong,
+      text: `${capitalize(formatNodes(wrong))}: the clock is up to ${formatDuration(worst)} off those of the others.`,
+      // The values of such a node are not shown.
+      normalSeconds: misdated.size > 0 ? 0 : undefined,
+    };
+  },
+  next: 'Check the time service: a node stops itself at 80 percent of --max-offset (400 ms by default).',
+};
+
+/** -Infinity where it is not known. */
+function reportedOffset({ isFresh, metrics }: NodeStatus): number {
+  const nanoseconds = isFresh ? metrics.get('clock-offset.meannanos') : undefined;
+  return nanoseconds === undefined ? -Infinity : Math.abs(nanoseconds) / 1e9;
+}
+
+/**
+ * The nodes whose records have times that are wrong, with the seconds: in the future, or always late. A record that is only
+ * old has a right time.
+ */
+export function findMisdatedRecords({
+  nodes,
+  answeredMs = 0,
+  lateRecords,
+}: Observation): ReadonlyMap<number, number> {
+  const others = medianRecord(nodes);
+  if (others === 0) return lateRecords;
+  const latest = Math.max(others, answeredMs / 1000) + MAX_LEAD_SECONDS;
+  const ahead = nodes
+    .filter(({ updatedSeconds }) => updatedSeconds > latest)
+    .map(({ id, updatedSeconds }) => [id, updatedSeconds - others] as const);
+  return new Map([...lateRecords, ...ahead]);
+}
+
+/**
+ * The problem that the clock of the exporter is wrong, or the Date that a server or a proxy sends: then those of exporter and
+ * nodes agree.
+ */
+export function findWrongTime(observation: Observation): Problem | undefined {
+  const { view, nodes, answeredMs } = observation;
+  const poll = view.collectors.find(({ name }) => name === 'nodes');
+  const endMs = Date.parse(poll?.lastSuccessAt ?? '');
+  if (answeredMs === undefined || Number.isNaN(endMs)) return undefined;
+  const seconds = (endMs - answeredMs) / 1000;
+  const tolerance = MAX_DIFFERENCE_SECONDS + (poll?.durationSeconds ?? 0);
+  if (Math.abs(seconds) <= tolerance) return undefined;
+  const problem = { key: 'wrong time', alert: 'CrdbExporterClockWrong' } as const;
+  const much = formatDuration(Math.abs(seconds));
+  if (Math.abs(endMs / 1000 - medianRecord(nodes)) > tolerance) {
+    return {
+      ...problem,
+      about: 'exporter',
+      text: `The clock of the exporter is ${much} ${seconds > 0 ? 'ahead of' : 'behind'} that of the server.`,
+      next: 'Check the time service of its host. The times since when problems last are wrong by it; ages of records and sessions are not.',
+    };
+  }
+  return {
+    ...problem,
+    about: 'nodes',
+    level: 'warning',
+    text: `The Date of the responses is ${much} ${seconds > 0 ? 'behind' : 'ahead of'} the clocks of the exporter and of the nodes.`,
+    next: 'Check the clock of the proxy in front of the cluster, or of the node at its URL. Records of nodes look older or younger by it: values of records that look old are not shown.',
+  };
+}

@@ -1,0 +1,48 @@
+import { capitalize, formatCount, formatDuration, plural } from '../../base/format.ts';
+import { sum } from '../../base/numbers.ts';
+import type { Check } from './check.ts';
+import { countSlowRequests, latencyOf } from './node-metrics.ts';
+import type { Observation } from './evidence.ts';
+import { findUnreachable } from './reachability.ts';
+
+/** The check of the last result, however the polls since then ended: while they fail, the problem is marked as old. */
+export const PARTITION: Check = {
+  key: 'partition',
+  about: 'nodes',
+  alert: 'CrdbPartitionSuspected',
+  find: findPartition,
+  next: 'Check that these nodes are up, then the network between them: `crdb-exporter network` prints the errors. Stop no node until they reach each other: ranges could lose their quorum.',
+};
+
+/** The checks of a partition, and of one that holds up requests. */
+export const NETWORK_CHECKS: readonly Check[] = [
+  PARTITION,
+  {
+    ...PARTITION,
+    key: 'partition with effect',
+    worsens: PARTITION.key,
+    level: 'critical',
+    find(observation) {
+      const parted = findPartition(observation);
+      const effect = parted && describeEffect(observation);
+      return effect && { ...parted, text: `${parted.text} ${effect}.` };
+    },
+  },
+];
+
+function findPartition({ network: evidence, nodes }: Observation) {
+  const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
+  if (found.answer !== 'unreachable') return undefined;
+  return { text: `${capitalize(found.reason)}.`, nodeIds: found.nodeIds };
+}
+
+/** What users notice: requests are stuck, or the slowest statements are slow. */
+function describeEffect({ fresh, thresholds }: Observation): string | undefined {
+  const stuck = sum(fresh.map(countSlowRequests));
+  if (stuck > 0)
+    return `${formatCount(stuck)} ${plural(stuck, 'request is', 'requests are')} stuck`;
+  const slowest = Math.max(0, ...fresh.map((node) => latencyOf(node) ?? 0));
+  return slowest > thresholds.latency
+    ? `The slowest percent of SQL statements takes ${formatDuration(slowest)} or more`
+    : undefined;
+}

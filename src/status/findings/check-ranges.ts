@@ -1,0 +1,213 @@
+import type { Thresholds } from '../../alerts/alert-settings.ts';
+import { waitSeconds } from '../../alerts/alerts.ts';
+import { livenessOf } from '../../cockroach/node.ts';
+import type { NodeStatus } from '../../collectors/nodes/collector.ts';
+import { QUERIES } from '../../collectors/ranges/replica.ts';
+import type { RangesResult } from '../../collectors/ranges/scan-result.ts';
+import {
+  capitalize,
+  formatList,
+  formatNodes,
+  formatNumber,
+  formatPercent,
+  formatRanges,
+  plural,
+} from '../../base/format.ts';
+import { largest, median, sum } from '../../base/numbers.ts';
+import type { Check } from './check.ts';
+import type { Observation } from './evidence.ts';
+
+/** The checks of ranges and their load, some of them only while the nodes are known. */
+export const RANGE_CHECKS: readonly Check[] = [
+  {
+    key: 'hot range',
+    about: 'ranges',
+    alert: 'CrdbHotRange',
+    find: ({ ranges, thresholds }) => ranges && findHotRange(ranges.scanned, thresholds),
+    next: 'See the hottest ranges: probably one key or an ascending key.',
+  },
+  {
+    key: 'quorum at risk',
+    about: 'ranges',
+    alert: 'CrdbQuorumAtRisk',
+    find: findQuorumAtRisk,
+    next: 'Look for replicas that are still missing, for full nodes elsewhere and for zone configurations that cannot be satisfied.',
+  },
+  {
+    key: 'hotspot',
+    about: 'nodes',
+    alert: 'CrdbNodeHotspot',
+    find: ({ ranges, nodes, thresholds }) =>
+      ranges && findHotspots(ranges.scanned, nodes, thresholds),
+    next: 'Compare the hottest ranges and lease preferences, and check that leases are rebalanced.',
+  },
+  {
+    key: 'hotspot by CPU',
+    about: 'nodes',
+    alert: 'CrdbNodeHotspot',
+    find: findBusyNodes,
+    next: 'Compare the hottest ranges and the running statements of these nodes.',
+  },
+  {
+    key: 'many underreplicated',
+    worsens: 'ranges underreplicated',
+    about: 'ranges',
+    alert: 'CrdbRangesUnderreplicated',
+    level: 'critical',
+    // One or two nodes cannot hold three replicas.
+    find({ ranges, nodes, thresholds }) {
+      // A shard sees a range at some of its nodes, and its problem at one: there leases are the better measure.
+      const all = ranges?.summary?.cluster ? ranges.summary.ranges : countLeases(ranges);
+      const count = ranges?.summary?.problems.get('underreplicated')?.ranges ?? 0;
+      if (nodes.length < 3 || count <= thresholds.underreplicated * all) return undefined;
+      const share = formatPercent(Math.min(1, count / all));
+      return `${formatRanges(count)}, ${share} of all, ${plural(count, 'has', 'have')} too few live replicas.`;
+    },
+    next: 'While this lasts the next failure may make many unavailable: look for nodes that are down and for full stores.',
+  },
+];
+
+/** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
+function findQuorumAtRisk({ ranges, nodes, thresholds }: Observation): string | undefined {
+  const summary = ranges?.summary;
+  const dependence = summary?.cluster?.dependence;
+  if (summary === undefined || dependence === undefined) return undefined;
+  const counts = countNodesByTier(nodes.filter(({ id }) => dependence.nodes.has(id)));
+  const tiers = [...Map.groupBy(dependence.localities, ({ tier }) => tier)]
+    .filter(([tier, localities]) => localities.length < (counts.get(tier) ?? Infinity))
+    .map(([, localities]) => localities);
+  const [widest = []] = tiers.toSorted((a, b) => b.length - a.length);
+  const most = thresholds.quorum_risk * summary.ranges;
+  const risky = widest.filter(({ quorum }) => quorum > 0 && quorum < most);
+  if (widest.length < 3 || risky.length === 0) return undefined;
+  const names = formatList(risky.map(({ locality }) => locality));
+  return `Some ranges would lose their quorum with ${names}.`;
+}
+
+function countLeases(ranges: Observation['ranges']): number {
+  const stores = (ranges?.scanned ?? []).flatMap((node) => [...node.stores.values()]);
+  return sum(stores.map((store) => store.leases));
+}
+
+/** How many nodes have each tier. As many localities as nodes: the tier names single nodes, as `dns` in CockroachDB Cloud. */
+function countNodesByTier(nodes: readonly NodeStatus[]): ReadonlyMap<string, number> {
+  const tiers = nodes.flatMap((node) => [...new Set(node.tiers.map(({ key }) => key))]);
+  return new Map(
+    Array.from(
+      Map.groupBy(tiers, (tier) => tier),
+      ([tier, all]) => [tier, all.length],
+    ),
+  );
+}
+
+/** A node with fewer leases is no hotspot of leases: a multiple of little means nothing. */
+const MIN_LEASES = 100;
+
+/**
+ * Live nodes with far more load than the others of their region. Example: of three nodes with 400, 100 and 100 leases the
+ * first has 4 times the mean of the others; so it is with queries. Its CPU must be 20 points above the median, too.
+ */
+function findHotspots(
+  scanned: RangesResult['scanned'],
+  nodes: readonly NodeStatus[],
+  thresholds: Thresholds,
+): ReturnType<Check['find']> {
+  const live = new Map(
+    nodes.filter((node) => livenessOf(node) === 'live').map((node) => [node.id, node]),
+  );
+  const loads = scanned.flatMap(({ nodeId: id, stores }) => {
+    const node = live.get(id);
+    if (node === undefined) return [];
+    const held = [...stores.values()];
+    const leases = sum(held.map((store) => store.leases));
+    const queries = sum(held.map(({ load }) => load[QUERIES] ?? 0));
+    const cpu = node.isFresh ? node.metrics.get('sys.cpu.combined.percent-normalized') : undefined;
+    const region = regionOf(node);
+    return [{ id, region, cpu, leases, queries }];
+  });
+  const regions = [...Map.groupBy(loads, ({ region }) => region).values()];
+  const hot = regions.flatMap((members) => {
+    const others = members.length - 1;
+    if (others === 0) return [];
+    const leasesOfAll = sum(members.map(({ leases }) => leases));
+    const queriesOfAll = sum(members.map(({ queries }) => queries));
+    const usualCpu = median(members.flatMap(({ cpu }) => cpu ?? [])) ?? 0;
+    return members.flatMap(({ id, leases, queries, cpu = 0 }) => {
+      const timesLeases = leases / Math.max(1, (leasesOfAll - leases) / others);
+      const timesQueries = queries / Math.max(1, (queriesOfAll - queries) / others);
+      const hasLeases = timesLeases > thresholds.lease_imbalance && leases > MIN_LEASES;
+      const isBusy = cpu - usualCpu > thresholds.hotspot_cpu;
+      const hasQueries = timesQueries > thresholds.load_imbalance;
+      return isBusy && (hasLeases || hasQueries)
+        ? [{ id, excess: hasLeases ? timesLeases : timesQueries }]
+        : [];
+    });
+  });
+  if (hot.length === 0) return undefined;
+  const worst = largest(hot.map(({ excess }) => excess)) ?? 0;
+  const nodeIds = hot.map(({ id }) => id);
+  const carry = plural(hot.length, 'carries', 'carry');
+  const load = `${carry} up to ${formatNumber(worst)} times the load of the other nodes in the region`;
+  return { nodeIds, text: `${capitalize(formatNodes(nodeIds))} ${load}.` };
+}
+
+/** The alert looks at 90 minutes, and then waits. */
+const BUSY_SECONDS = 90 * 60 + waitSeconds('CrdbNodeHotspot');
+
+/** Live nodes that use far more CPU than the median of their region, whatever their leases and queries. */
+function findBusyNodes(observation: Observation): ReturnType<Check['find']> {
+  const { fresh, thresholds, isHeavyJobRunning, ranges, nodes } = observation;
+  if (isHeavyJobRunning) return undefined;
+  const used = fresh.flatMap((node) => {
+    const cpu = node.metrics.get('sys.cpu.combined.percent-normalized');
+    return livenessOf(node) === 'live' && cpu !== undefined
+      ? [{ id: node.id, region: regionOf(node), cpu }]
+      : [];
+  });
+  const allBusy = [...Map.groupBy(used, ({ region }) => region).values()].flatMap((members) => {
+    const usual = median(members.map(({ cpu }) => cpu)) ?? 0;
+    return members.flatMap(({ id, cpu }) => {
+      const excess = cpu - usual;
+      return excess > thresholds.hotspot_cpu_only ? [{ id, excess }] : [];
+    });
+  });
+  if (allBusy.length === 0) return undefined;
+  const hot = ranges && findHotspots(ranges.scanned, nodes, thresholds);
+  const known = new Set(typeof hot === 'object' ? hot.nodeIds : []);
+  const busy = allBusy.filter(({ id }) => !known.has(id));
+  if (busy.length === 0) return undefined;
+  const worst = largest(busy.map(({ excess }) => excess)) ?? 0;
+  const nodeIds = busy.map(({ id }) => id);
+  const use = plural(nodeIds.length, 'uses', 'use');
+  return {
+    nodeIds,
+    normalSeconds: BUSY_SECONDS,
+    text: `${capitalize(formatNodes(nodeIds))} ${use} up to ${formatPercent(worst)} more of the CPU than the median of the region.`,
+  };
+}
+
+/** Finds a range with more load than one CPU core serves well: by CPU where the servers send it, else by queries. */
+function findHotRange(
+  scanned: RangesResult['scanned'],
+  thresholds: Thresholds,
+): string | undefined {
+  const nanos = scanned.flatMap(({ isDetailed, maxCpuNanos }) =>
+    isDetailed && maxCpuNanos !== undefined ? [maxCpuNanos] : [],
+  );
+  const cpu = Math.max(...nanos) / 1e9;
+  const queries = Math.max(0, ...scanned.map(({ maxQueries = 0 }) => maxQueries));
+  const hasCpu = nanos.length > 0;
+  const isHot = hasCpu ? cpu > thresholds.hot_range_cpu : queries > thresholds.hot_range_queries;
+  const byCpu = `${formatNumber(cpu)} CPU seconds`;
+  const load = hasCpu ? byCpu : `${formatNumber(queries)} queries`;
+  return isHot ? `A range has ${load} per second.` : undefined;
+}
+
+/** The locality down to the region, else the first tier. */
+function regionOf({ tiers }: NodeStatus): string {
+  const last = Math.max(
+    0,
+    tiers.findIndex(({ key }) => key === 'region'),
+  );
+  return JSON.stringify(tiers.slice(0, last + 1));
+}

@@ -1,0 +1,122 @@
+import type { Thresholds } from '../../alerts/alert-settings.ts';
+import { type AlertName, waitSeconds } from '../../alerts/alerts.ts';
+import type { NodeStatus } from '../../collectors/nodes/collector.ts';
+import { capitalize, formatNodes, formatStores } from '../../base/format.ts';
+import type { Observation } from './evidence.ts';
+import type { Problem } from './status.ts';
+
+/** A problem with the severity that it has now; it waits like its alert of that severity, unless it says how long, and has its next step where that of the check does not fit. */
+type Found = Pick<Problem, 'text' | 'level' | 'normalSeconds' | 'nodeIds' | 'since'> &
+  Partial<Pick<Problem, 'next'>>;
+
+/**
+ * A condition of a cluster, which is normal for as long as its alert waits, unless it says how long. The key of its problem is the
+ * name of the alert, unless that has several conditions.
+ */
+export interface Check extends Pick<
+  Problem,
+  'about' | 'level' | 'normalSeconds' | 'alertKnowsMore' | 'worsens' | 'next'
+> {
+  readonly alert: AlertName;
+  readonly key?: string;
+  /** The text of the problem, with its severity where the alert has two; undefined while all is well. */
+  readonly find: (observation: Observation) => string | Found | undefined;
+}
+
+/** The problems that these checks find. */
+export function runChecks(checks: readonly Check[], observation: Observation): readonly Problem[] {
+  return checks.flatMap((check) => {
+    const { find, alert, key = alert, ...shown } = check;
+    const found = find(observation);
+    if (found === undefined) return [];
+    const problem: Found = typeof found === 'string' ? { text: found } : found;
+    const { level = shown.level } = problem;
+    const { normalSeconds = shown.normalSeconds ?? waitSeconds(alert, level) } = problem;
+    return [{ ...shown, ...problem, alert, key, level, normalSeconds }];
+  });
+}
+
+/** The conditions of the critical rule of an alert, the one that waits least first. */
+type CriticalRules = readonly {
+  readonly isOver: (value: number, thresholds: Thresholds) => boolean;
+  readonly normalSeconds?: number;
+}[];
+
+/** A value of a node, or of one of its stores. */
+interface Reading {
+  readonly nodeId: number;
+  readonly storeId?: string;
+  readonly value: number;
+}
+
+/**
+ * Finds the nodes, all or those with fresh records, at which a value is over its limit: `Nodes 3 and 4: up to 97 % of all
+ * CPUs are used.` A value that is not known (undefined or NaN) is over no limit; `text` is about the worst one.
+ */
+export function atNodes(
+  which: 'nodes' | 'fresh',
+  read: (node: NodeStatus, observation: Observation) => number | undefined,
+  isOver: (value: number, thresholds: Thresholds) => boolean,
+  text: (worst: number) => string,
+  ...critical: CriticalRules
+): Check['find'] {
+  return (observation) => {
+    const values = observation[which].flatMap((node): readonly Reading[] => {
+      const value = read(node, observation);
+      return value === undefined ? [] : [{ nodeId: node.id, value }];
+    });
+    return findOver(values, observation.thresholds, isOver, text, critical);
+  };
+}
+
+/** The same of stores of nodes with fresh records: `Store 4 of node 2: …`. */
+export function atStores(
+  read: (
+    store: ReadonlyMap<string, number>,
+    observation: Observation,
+    storeId: string,
+  ) => number | undefined,
+  isOver: (value: number, thresholds: Thresholds) => boolean,
+  text: (worst: number) => string,
+  ...critical: CriticalRules
+): Check['find'] {
+  return (observation) => {
+    const values = observation.fresh.flatMap(({ id: nodeId, stores }) =>
+      [...stores].flatMap(([storeId, store]): readonly Reading[] => {
+        const value = read(store, observation, storeId);
+        return value === undefined ? [] : [{ nodeId, storeId, value }];
+      }),
+    );
+    return findOver(values, observation.thresholds, isOver, text, critical);
+  };
+}
+
+function findOver(
+  values: readonly Reading[],
+  thresholds: Thresholds,
+  isOver: (value: number, thresholds: Thresholds) => boolean,
+  text: (worst: number) => string,
+  critical: CriticalRules,
+): Found | undefined {
+  const over = values.filter(({ value }) => isOver(value, thresholds));
+  if (over.length === 0) return undefined;
+  const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
+  const rule = critical.find((one) => one.isOver(worst, thresholds));
+  const { nodeIds, text: places } = describePlaces(over);
+  return {
+    nodeIds,
+    text: `${capitalize(places)}: ${text(worst)}.`,
+    ...(rule && { level: 'critical', normalSeconds: rule.normalSeconds }),
+  };
+}
+
+/** `nodes 3 and 4`, or `store 4 of node 2`. */
+export function describePlaces(places: readonly Omit<Reading, 'value'>[]): {
+  readonly text: string;
+  readonly nodeIds: readonly number[];
+} {
+  const nodeIds = [...new Set(places.map(({ nodeId }) => nodeId))];
+  const stores = places.flatMap(({ storeId }) => storeId ?? []);
+  const nodes = formatNodes(nodeIds);
+  return { nodeIds, text: stores.length === 0 ? nodes : `${formatStores(stores)} of ${nodes}` };
+}

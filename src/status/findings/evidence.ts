@@ -1,0 +1,76 @@
+import type { Thresholds } from '../../alerts/alert-settings.ts';
+import type { NodeStatus } from '../../collectors/nodes/collector.ts';
+import type { JobsStatus } from '../../collectors/nodes/job-status.ts';
+import type { RangesResult } from '../../collectors/ranges/scan-result.ts';
+import type { SessionsResult } from '../../collectors/sessions/collector.ts';
+import type { WatchProblem } from '../../exporter/observation.ts';
+import type { CertificateLives } from './certificate-lives.ts';
+import type { Departures } from './departures.ts';
+import type { SqlLoad } from './rates.ts';
+import type { NetworkEvidence } from './reachability.ts';
+import type { DeadEvidence, Trends } from './safe-to-stop.ts';
+import type { ClusterView, LastKnownStatus, Problem } from './status.ts';
+
+/** What polls that succeeded have found, however long ago. */
+export interface LastSeen extends LastKnownStatus {
+  /** The lost ranges by the last scan that could tell: no problems where none was lost. */
+  readonly losses?: { readonly problems: readonly Problem[]; readonly seenAt: string } | undefined;
+}
+
+/** What is remembered of the earlier polls of a cluster. */
+export interface Memory {
+  /** The problem that ranges are read wrongly, by the scans before. */
+  readonly scanProblems: readonly Problem[];
+  /** The problem that the user sees no sessions of others. */
+  readonly hiddenSessions: Problem | undefined;
+  /** Write stalls per minute by store id. */
+  readonly writeStalls: ReadonlyMap<string, number>;
+  /** Slow operations of the disk in 10 minutes by store id; none of stores without any. */
+  readonly slowOperations: ReadonlyMap<string, number>;
+  /** How often a store withdrew its support of another one in 10 minutes, by store id. */
+  readonly withdrawnSupport: ReadonlyMap<string, number>;
+  /** Heartbeats that a store could not send to others in 10 minutes, by store id. */
+  readonly unsentHeartbeats: ReadonlyMap<string, number>;
+  /** Of certificates of nodes. */
+  readonly certificates: CertificateLives;
+  readonly sqlLoad: SqlLoad | undefined;
+  /** The nodes that write records with a time that is too early, with the seconds: their clocks are behind. */
+  readonly lateRecords: ReadonlyMap<number, number>;
+  /** The nodes that count as dead and have written a record since. */
+  readonly writing: ReadonlySet<number>;
+  readonly lastSeen: LastSeen;
+  /** The last time that the cluster was healthy; undefined before the first one. */
+  readonly healthyMs: number | undefined;
+  /** Whether replicas on members that are not live are replaced. */
+  readonly trends: Trends;
+  /** How far nodes are that are being decommissioned. */
+  readonly departures: Departures;
+}
+
+/** All that is known of a cluster at one moment: its problems follow from this alone. */
+export interface Observation extends Memory {
+  /** Wall clock, ms. */
+  readonly nowMs: number;
+  readonly thresholds: Thresholds;
+  /** As log, page and JSON show it. */
+  readonly view: ClusterView;
+  /** The listed nodes, and those of them with fresh records; none while no list is current. */
+  readonly nodes: readonly NodeStatus[];
+  readonly fresh: readonly NodeStatus[];
+  /** When the server sent the list of nodes, by its clock; undefined where that is not known. */
+  readonly answeredMs: number | undefined;
+  readonly jobs: JobsStatus;
+  /** A backup, an import or a restore is running, which may use all CPUs for hours. */
+  readonly isHeavyJobRunning: boolean;
+  /** Metrics of nodes that are read, and that no node sends any more. */
+  readonly missingKeys: readonly string[];
+  /** Unix time; 0 without one. */
+  readonly lastBackupSeconds: number;
+  /** Undefined where the collector does not run. */
+  readonly network: NetworkEvidence | undefined;
+  readonly ranges: RangesResult | undefined;
+  readonly sessions: SessionsResult | undefined;
+  readonly dead: DeadEvidence;
+  /** The problems of watching the cluster. */
+  readonly watchProblems: readonly WatchProblem[];
+}

@@ -1,0 +1,239 @@
+import type { FindingSettings } from '../../alerts/alert-settings.ts';
+import { nodes, type NodesResult } from '../../collectors/nodes/collector.ts';
+import { HEARTBEATS_UNSENT, SUPPORT_WITHDRAWN } from '../../collectors/nodes/keyed.ts';
+import { ranges } from '../../collectors/ranges/collector.ts';
+import { sessions } from '../../collectors/sessions/collector.ts';
+import type { PolledCluster } from '../../exporter/observation.ts';
+import { toTimestamp } from '../../base/format.ts';
+import { WallClockSteps } from '../../base/wall-clock.ts';
+import { type CertificateLives, followCertificates } from './certificate-lives.ts';
+import { ReplicaTrends } from './dead-nodes.ts';
+import { DepartureHistory } from './departures.ts';
+import { judge } from './judge.ts';
+import { remember } from './last-known.ts';
+import type { Memory } from './evidence.ts';
+import { observe } from './observe.ts';
+import {
+  readLateRecords,
+  readSqlLoad,
+  readWriting,
+  readWriteStalls,
+  RecentIncreases,
+  type SqlLoad,
+} from './rates.ts';
+import { ScanHistory } from './scan-check.ts';
+import { findHiddenSessions } from './session-problems.ts';
+import type { ClusterReading, Finding, Problem } from './status.ts';
+
+/** Clients connect and leave between the polls of nodes and sessions: one contradiction proves nothing. */
+const MIN_CONTRADICTIONS = 3;
+
+/** How often a node writes its record. */
+const RECORD_SECONDS = 10;
+
+/** What is remembered of one cluster, in bounded memory. */
+class Past {
+  readonly scans = new ScanHistory();
+  readonly trends = new ReplicaTrends();
+  readonly departures = new DepartureHistory();
+  /** The last nodes with new records. */
+  nodes: NodesResult | undefined;
+  writeStalls: Memory['writeStalls'] = new Map();
+  readonly slowOperations = new RecentIncreases('storage.disk-slow');
+  readonly withdrawnSupport = new RecentIncreases(SUPPORT_WITHDRAWN);
+  readonly unsentHeartbeats = new RecentIncreases(HEARTBEATS_UNSENT);
+  sqlLoad: SqlLoad | undefined;
+  lateRecords: Memory['lateRecords'] = new Map();
+  writing: Memory['writing'] = new Set();
+  certificates: CertificateLives = new Map();
+  /** Polls of sessions in a row that saw none of others although clients are connected. */
+  contradictions = 0;
+  hiddenSessions: Problem | undefined;
+  /** All that is left when the API is down for longer than `max_age`. */
+  lastSeen: Memory['lastSeen'] = {};
+  healthyMs: number | undefined;
+  problems: readonly Finding[] = [];
+  /** Start of the current state and of each current problem, ms. */
+  since: ReadonlyMap<string, number> = new Map();
+  /** When each collector was polled for the first time, ms. */
+  readonly firstPolls = new Map<string, number>();
+
+  /** The wall clock was set ahead by this, or back: what is remembered is as old as before. */
+  moveTimes(byMs: number): void {
+    const { slowOperations, withdrawnSupport, unsentHeartbeats } = this;
+    const increases = [slowOperations, withdrawnSupport, unsentHeartbeats];
+    for (const history of [this.scans, this.trends, ...increases]) history.moveTimes(byMs);
+    this.healthyMs &&= this.healthyMs + byMs;
+    this.problems = this.problems.map((problem) => ({
+      ...problem,
+      since: toTimestamp(Date.parse(problem.since) + byMs) ?? problem.since,
+    }));
+    this.since = new Map(Array.from(this.since, ([key, ms]) => [key, ms + byMs]));
+    for (const [collector, ms] of this.firstPolls) this.firstPolls.set(collector, ms + byMs);
+  }
+}
+
+/** The age of the problems of a configured cluster, and what is compared between its polls. */
+export class ClusterHistory {
+  #past = new Past();
+  #identity: symbol | undefined;
+  readonly #settings: () => FindingSettings;
+  readonly #monotonicMs: (() => number) | undefined;
+  readonly #wallClock = new WallClockSteps();
+
+  /** `settings` are those of the running configuration. Without a monotonic clock the wall clock is never set. */
+  constructor(settings: () => FindingSettings, monotonicMs?: () => number) {
+    this.#settings = settings;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  #followClock(nowMs: number): void {
+    if (this.#monotonicMs === undefined) return;
+    const stepMs = this.#wallClock.read(nowMs, this.#monotonicMs());
+    if (stepMs !== 0) this.#past.moveTimes(stepMs);
+  }
+
+  /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
+  read(cluster: PolledCluster, nowMs: number): ClusterReading {
+    this.#followClock(nowMs);
+    return this.#judge(cluster, nowMs, (key) => this.#past.since.get(key) ?? nowMs);
+  }
+
+  #judge(cluster: PolledCluster, nowMs: number, sinceMs: (key: string) => number): ClusterReading {
+    const { scans, contradictions, hiddenSessions, ...past } = this.#past;
+    const { writeStalls, sqlLoad, lateRecords, certificates, lastSeen, healthyMs } = past;
+    const observation = observe(cluster, {
+      writeStalls,
+      slowOperations: past.slowOperations.read(),
+      withdrawnSupport: past.withdrawnSupport.read(),
+      unsentHeartbeats: past.unsentHeartbeats.read(),
+      sqlLoad,
+      lateRecords,
+      writing: past.writing,
+      certificates,
+      lastSeen,
+      healthyMs,
+      nowMs,
+      thresholds: this.#settings().thresholds,
+      scanProblems: scans.problems(),
+      hiddenSessions: contradictions < MIN_CONTRADICTIONS ? undefined : hiddenSessions,
+      trends: this.#past.trends.read(nowMs),
+      departures: this.#past.departures.read(),
+    });
+    return judge(observation, sinceMs);
+  }
+
+  /** The problems after the last poll. */
+  get problems(): readonly Finding[] {
+    return this.#past.problems;
+  }
+
+  /** Whether the first polls of the cluster found it already: it may be older. */
+  isFromFirstPolls(since: string, startedMs: number): boolean {
+    const sinceMs = Date.parse(since);
+    return sinceMs >= startedMs && sinceMs <= Math.max(...this.#past.firstPolls.values());
+  }
+
+  /** Records the state after a poll of this collector. Of a cluster that was replaced nothing is remembered. */
+  record(cluster: PolledCluster, collector: string, nowMs: number): void {
+    this.#followClock(nowMs);
+    if (this.#identity !== cluster.identity) this.#past = new Past();
+    this.#identity = cluster.identity;
+    this.#recordResult(cluster, collector);
+    // The worse form of a problem, which is not listed while it is normal, is asked for and remembered, too.
+    const since = new Map<string, number>();
+    const sinceMs = (key: string): number => {
+      const startMs = this.#past.since.get(key) ?? nowMs;
+      since.set(key, startMs);
+      return startMs;
+    };
+    const reading = this.#judge(cluster, nowMs, sinceMs);
+    const { state, findings } = reading;
+    this.#past.lastSeen = remember(this.#past.lastSeen, collector, reading);
+    this.#past.problems = findings;
+    if (state === 'healthy') this.#past.healthyMs = nowMs;
+    const { firstPolls } = this.#past;
+    if (!firstPolls.has(collector)) firstPolls.set(collector, nowMs);
+    for (const key of [state, ...this.#past.problems.map((problem) => problem.key)]) sinceMs(key);
+    this.#past.since = since;
+  }
+
+  /** Remembers what is compared with each other: a scan, or the counts of the nodes. */
+  #recordResult(cluster: PolledCluster, collector: string): void {
+    const poller = cluster.pollers.find((each) => each.collector.name === collector);
+    const { state, last } = poller?.outcome ?? {};
+    if (state !== 'ok' || last === undefined) return;
+    if (collector === nodes.name) {
+      const listed = cluster.result(nodes);
+      if (listed === undefined) return;
+      this.#recordNodes(listed, last.atMs);
+      this.#past.departures.add(listed);
+      const { certificates } = this.#past;
+      this.#past.certificates = followCertificates(certificates, listed.nodes, last.atMs);
+      const { scan_minutes } = this.#settings().thresholds;
+      this.#past.scans.addCounts(last.atMs, listed, scan_minutes * 60_000);
+    }
+    if (collector === sessions.name) this.#recordSessions(cluster);
+    if (collector === ranges.name) {
+      const result = cluster.result(ranges);
+      const startMs = last.atMs - last.durationSeconds * 1000;
+      if (result === undefined) return;
+      this.#past.scans.addScan({ result, startMs, endMs: last.atMs });
+      this.#past.trends.add(result, last.atMs);
+    }
+  }
+
+  #recordSessions(cluster: PolledCluster): void {
+    const listed = cluster.result(sessions);
+    const known = cluster.result(nodes);
+    if (listed === undefined || known === undefined) return;
+    const hidden = findHiddenSessions(cluster.config, listed, known);
+    this.#past.hiddenSessions = hidden;
+    this.#past.contradictions = hidden === undefined ? 0 : this.#past.contradictions + 1;
+  }
+
+  /** Reads the rates when each node may have written a newer record: a poll before that finds those of a few. */
+  #recordNodes(listed: NodesResult, atMs: number): void {
+    const before = this.#past.nodes;
+    if (newestRecord(listed) - newestRecord(before) < RECORD_SECONDS) return;
+    this.#past.writeStalls = readWriteStalls(before, listed);
+    const { slowOperations, withdrawnSupport, unsentHeartbeats } = this.#past;
+    for (const increases of [slowOperations, withdrawnSupport, unsentHeartbeats])
+      increases.add(before, listed, atMs);
+    this.#past.sqlLoad = readSqlLoad(before, listed);
+    this.#past.lateRecords = readLateRecords(before, listed);
+    this.#past.writing = readWriting(before, listed);
+    this.#past.nodes = listed;
+  }
+}
+
+/** Unix time in seconds of the newest fresh record; 0 without one. The time of another one may be wrong. */
+function newestRecord(result: NodesResult | undefined): number {
+  const fresh = result?.nodes.filter(({ isFresh }) => isFresh) ?? [];
+  return fresh.reduce((last, node) => Math.max(last, node.updatedSeconds), 0);
+}
+
+/** The histories of all clusters. */
+export class History {
+  readonly #clusters = new Map<string, ClusterHistory>();
+  readonly #settings: () => FindingSettings;
+  readonly #monotonicMs: () => number;
+
+  /** `settings` are those of the running configuration. */
+  constructor(settings: () => FindingSettings, monotonicMs: () => number) {
+    this.#settings = settings;
+    this.#monotonicMs = monotonicMs;
+  }
+
+  ofCluster(name: string): ClusterHistory {
+    const history =
+      this.#clusters.get(name) ?? new ClusterHistory(this.#settings, this.#monotonicMs);
+    this.#clusters.set(name, history);
+    return history;
+  }
+
+  /** Drops clusters that are no longer configured. */
+  keep(names: ReadonlySet<string>): void {
+    for (const name of this.#clusters.keys()) if (!names.has(name)) this.#clusters.delete(name);
+  }
+}

@@ -1,0 +1,132 @@
+import { nodes } from '../../collectors/nodes/collector.ts';
+import { ranges } from '../../collectors/ranges/collector.ts';
+import { sessions } from '../../collectors/sessions/collector.ts';
+import type { CollectorState } from '../../exporter/observation.ts';
+import { formatAgo } from '../../base/format.ts';
+import { assistantProblems } from './assistant.ts';
+import { findMisdatedRecords, findWrongTime } from './check-clocks.ts';
+import { CLUSTER_CHECKS } from './check-cluster.ts';
+import { NETWORK_CHECKS } from './check-network.ts';
+import { NODE_CHECKS } from './check-nodes.ts';
+import { RANGE_CHECKS } from './check-ranges.ts';
+import { SESSION_CHECKS } from './check-sessions.ts';
+import { runChecks } from './check.ts';
+import { describeLastKnown, isClusterDown, lastKnownLosses } from './last-known.ts';
+import { nodeProblems } from './node-problems.ts';
+import type { Observation } from './evidence.ts';
+import { isProblem, toFindings } from './problem.ts';
+import { rangeProblems } from './range-problems.ts';
+import { missingSessions, sessionProblems } from './session-problems.ts';
+import { leadToDisks } from './slow-disks.ts';
+import type { ClusterReading, ClusterView, Problem } from './status.ts';
+import { leadToSupport, supportProblems } from './store-liveness.ts';
+
+/** The state of the cluster and what is wrong; `sinceMs` is when this exporter first saw the state or problem of a key. */
+export function judge(observation: Observation, sinceMs: (key: string) => number): ClusterReading {
+  const { view, nowMs, healthyMs = -Infinity } = observation;
+  const findings = toFindings(findProblems(observation), sinceMs, nowMs);
+  const problems = findings.filter(isProblem);
+  const isReadWrongly = findings.some(({ alert }) => alert === 'CrdbScanDisagrees');
+  const isSeen = isVisible(view) && !isReadWrongly;
+  const state = problems.length > 0 ? 'problems' : isSeen ? 'healthy' : 'unknown';
+  // The worst come first; the cluster has their problem for as long as the oldest of them lasts, but since it was healthy.
+  const worst = problems.filter(({ level }) => level === problems[0]?.level);
+  const began = worst.map((finding) => Date.parse(finding.since));
+  const startMs = worst.length === 0 ? sinceMs(state) : Math.max(healthyMs, Math.min(...began));
+  const since = new Date(startMs).toISOString();
+  return { ...view, state, since, notRead: findNotRead(observation), findings };
+}
+
+/** Collectors whose data the health of a cluster follows from. */
+const HEALTH_COLLECTORS: readonly string[] = [nodes, ranges, sessions].map(({ name }) => name);
+
+/** The parts that no collector polls, and ranges of which this exporter sees only those of some nodes. */
+function findNotRead({ view, ranges: scan }: Observation): readonly string[] {
+  const { collectors, isPolled } = view;
+  const isPolledHere = (wanted: string): boolean =>
+    collectors.some(({ name, state }) => name === wanted && (isPolled || state !== 'waiting'));
+  const isWhole = scan?.summary === undefined || scan.summary.cluster !== undefined;
+  const isShare = !isWhole && scan.failed.length === 0;
+  return [
+    ...HEALTH_COLLECTORS.filter((name) => !isPolledHere(name)),
+    ...(isShare ? ['ranges of other nodes'] : []),
+  ];
+}
+
+/** Whether the data that the health follows from, else all data, is there and complete, and its API up. */
+function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): boolean {
+  const polled = collectors.filter(({ state }) => isPolled || state !== 'waiting');
+  const known = polled.filter(({ name }) => HEALTH_COLLECTORS.includes(name));
+  const needed = known.length > 0 ? known : polled;
+  const isThere = needed.length > 0 && needed.every(({ hasData }) => hasData);
+  return apis[0]?.isUp === true && isThere && (scan?.nodes.failed ?? 0) === 0;
+}
+
+/** The problems of a cluster and of watching it. */
+function findProblems(observation: Observation): readonly Problem[] {
+  const { view, nowMs, thresholds, dead, network, hiddenSessions } = observation;
+  const { losses } = observation.lastSeen;
+  const isBlind = isClusterDown(view.apis);
+  const sourceOf = (collector: string) => view.collectors.find(({ name }) => name === collector);
+  const from = (collector: string, problems: readonly Problem[]): readonly Problem[] => {
+    const source = sourceOf(collector);
+    if (source === undefined || !source.isOld) return problems;
+    return problems.map((problem) => toOld(problem, source, isBlind, nowMs));
+  };
+  const lastSeen = view.lastKnown === undefined ? '' : describeLastKnown(view.lastKnown, nowMs);
+  const watched = observation.watchProblems.map(({ downApi, text, ...problem }) => ({
+    ...problem,
+    text: downApi === 'cluster' ? `${text}${lastSeen}` : text,
+  }));
+  const [ofNodes = [], ofConnections = [], ofRanges = [], ofSessions = []] = [
+    [...NODE_CHECKS, ...CLUSTER_CHECKS],
+    NETWORK_CHECKS,
+    RANGE_CHECKS,
+    SESSION_CHECKS,
+  ].map((checks) => runChecks(checks, observation));
+  const fromScan = view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list) : [];
+  const polledAt = sourceOf('sessions')?.lastSuccessAt;
+  const isListOlder =
+    Date.parse(polledAt ?? '') > Date.parse(sourceOf('nodes')?.lastSuccessAt ?? '');
+  const wrongTime = findWrongTime(observation);
+  const misdated = findMisdatedRecords(observation);
+  const support = supportProblems(observation);
+  // With a wrong Date all records may look old.
+  const isMisdated = (id: number): boolean => wrongTime?.about === 'nodes' || misdated.has(id);
+  return [
+    ...watched,
+    ...(hiddenSessions === undefined ? [] : [hiddenSessions]),
+    ...(view.nodes && view.ranges ? observation.scanProblems : []),
+    // Of one severity causes are listed before their effects: nodes that are down, then a partition, then slow nodes.
+    ...from('nodes', view.nodes ? nodeProblems(view.nodes, dead, thresholds, isMisdated) : []),
+    // Without a list of connections the counts of the nodes tell who reaches whom.
+    ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),
+    ...from('nodes', [
+      ...support,
+      ...leadToSupport(leadToDisks(ofNodes), support),
+      ...(wrongTime === undefined ? [] : [wrongTime]),
+    ]),
+    ...from('ranges', leadToSupport([...fromScan, ...ofRanges], support)),
+    ...(losses && sourceOf('ranges') ? lastKnownLosses(losses, view, nowMs) : []).filter(
+      ({ key }) => !fromScan.some((problem) => problem.key === key),
+    ),
+    ...from('sessions', [
+      ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt, thresholds) : []),
+      ...(view.sessions ? missingSessions(view.sessions, isListOlder ? view.nodes?.list : []) : []),
+      ...ofSessions,
+    ]),
+    ...from('cloud', view.assistant ? assistantProblems(view.assistant, nowMs) : []),
+  ];
+}
+
+/** A problem as it was last seen: nothing is recommended on old data. */
+function toOld(
+  problem: Problem,
+  { name, lastSuccessAt }: CollectorState,
+  isBlind: boolean,
+  nowMs: number,
+): Problem {
+  const text = `Last seen ${formatAgo(lastSuccessAt, nowMs)}: ${problem.text}`;
+  const next = `The polls of ${name} are failing, and this may have changed.`;
+  return { ...problem, level: isBlind ? 'info' : problem.level, text, next };
+}

@@ -1,0 +1,104 @@
+import { formatAgo, formatCount, formatList, formatNodes } from '../../base/format.ts';
+import { formatLiveNodes, isDown } from './node-problems.ts';
+import type { LastSeen } from './evidence.ts';
+import { isProblem } from './problem.ts';
+import { isSystemRange, nameRange, OUTAGES } from './range-problems.ts';
+import type { ClusterReading, ClusterView, LastKnownStatus, Problem } from './status.ts';
+
+/**
+ * Replaces what was last seen by what a poll of this collector has just found, if it succeeded: nodes, counts of range
+ * problems and the ranges that the collector lists, all bounded by their collectors, and the severity of the worst problems.
+ */
+export function remember(before: LastSeen, collector: string, reading: ClusterReading): LastSeen {
+  const { apis, collectors, nodes, ranges } = reading;
+  const polled = collectors.find(({ name }) => name === collector);
+  if (polled?.lastSuccessAt === undefined) return before;
+  const { state, isOld, lastSuccessAt: seenAt } = polled;
+  const canTell = collector === 'ranges' && !isOld && ranges?.verification?.lost !== undefined;
+  const losses = canTell ? { seenAt, problems: reading.findings.filter(isLoss) } : before.losses;
+  if (state !== 'ok') return { ...before, losses };
+  const worst = isClusterDown(apis) ? before.worst : findWorst(reading, seenAt);
+  const seen = { ...before, losses, worst };
+  if (collector === 'nodes' && nodes !== undefined) return { ...seen, nodes: { seenAt, ...nodes } };
+  if (collector !== 'ranges' || ranges === undefined) return seen;
+  const { nodes: scanned, problems, oldest } = ranges;
+  return { ...seen, ranges: { seenAt, nodes: scanned, problems, oldest } };
+}
+
+function findWorst({ findings, since }: ClusterReading, seenAt: string): LastKnownStatus['worst'] {
+  const level = findings.find(isProblem)?.level;
+  return level && { level, since, seenAt };
+}
+
+function isLoss({ alert }: Pick<Problem, 'alert'>): boolean {
+  return alert === 'CrdbRangesLost';
+}
+
+/**
+ * Losses that nobody can confirm now. Example: node 4 is down, and 3 ranges were only there. Node 5 is not read either: any
+ * range that was not reported may be on it, so that no scan can tell which are lost, and the 3 are still without a replica.
+ */
+export function lastKnownLosses(
+  { problems, seenAt }: NonNullable<LastSeen['losses']>,
+  { apis, ranges, lastKnown }: Pick<ClusterView, 'apis' | 'ranges' | 'lastKnown'>,
+  nowMs: number,
+): readonly Problem[] {
+  // An API that is down has one problem with all that was last seen.
+  const isTold = (lastKnown?.ranges?.problems['no_live_replica'] ?? 0) > 0;
+  if (isTold || ranges?.verification?.lost !== undefined) return [];
+  return problems.map((problem) => ({
+    ...problem,
+    level: isClusterDown(apis) ? 'info' : problem.level,
+    text: `Not known now, last known ${formatAgo(seenAt, nowMs)}: ${problem.text}`,
+  }));
+}
+
+/** Whether the cluster API is down, so that nobody knows what is so now. */
+export function isClusterDown(apis: ClusterView['apis']): boolean {
+  return apis.some(({ api, isUp }) => api === 'cluster' && isUp === false);
+}
+
+/** What is remembered while nobody knows what is so now: the cluster API is down, and the polls of that part fail. */
+export function readLastKnown(
+  remembered: LastSeen,
+  { apis, collectors }: Pick<ClusterView, 'apis' | 'collectors'>,
+): LastKnownStatus | undefined {
+  if (!isClusterDown(apis)) return undefined;
+  const isFailing = (wanted: string): boolean =>
+    collectors.some(({ name, state }) => name === wanted && state === 'failing');
+  const nodes = isFailing('nodes') ? remembered.nodes : undefined;
+  const ranges = isFailing('ranges') ? remembered.ranges : undefined;
+  const { worst } = remembered;
+  if (nodes === undefined && ranges === undefined && worst === undefined) return undefined;
+  return { nodes, ranges, worst };
+}
+
+/** Sentences after a blank: ` Last seen 4 min ago: 7 of 9 nodes live, nodes 2 and 3 down.` */
+export function describeLastKnown({ nodes, ranges }: LastKnownStatus, nowMs: number): string {
+  return `${nodes ? describeLastNodes(nodes, nowMs) : ''}${ranges ? describeLastRanges(ranges, nowMs) : ''}`;
+}
+
+function describeLastNodes(
+  { seenAt, ...nodes }: NonNullable<LastKnownStatus['nodes']>,
+  nowMs: number,
+): string {
+  const down = nodes.list.filter((node) => isDown(node) && !node.isRetired).map(({ id }) => id);
+  const downNodes = down.length === 0 ? '' : `, ${formatNodes(down)} down`;
+  return ` Last seen ${formatAgo(seenAt, nowMs)}: ${formatLiveNodes(nodes)} nodes live${downNodes}.`;
+}
+
+function describeLastRanges(
+  { seenAt, nodes, problems, oldest }: NonNullable<LastKnownStatus['ranges']>,
+  nowMs: number,
+): string {
+  const { unavailable = 0, no_live_replica: lost = 0 } = problems;
+  const counts = [
+    ...(unavailable > 0 ? [`${formatCount(unavailable)} had no quorum`] : []),
+    ...(lost > 0 ? [`${formatCount(lost)} had no live replica`] : []),
+  ];
+  if (counts.length === 0) return '';
+  const system = oldest.filter((range) => OUTAGES.includes(range.problem) && isSystemRange(range));
+  const names = [...new Set(system.map(nameRange))];
+  const among = names.length === 0 ? '' : `, system ranges among them: ${formatList(names)}`;
+  return ` Ranges, last read ${formatAgo(seenAt, nowMs)}: ${nodes.failed > 0 ? 'at least ' : ''}${formatList(counts)}${among}.`;
+}

@@ -1,0 +1,109 @@
+import type { Thresholds } from '../../alerts/alert-settings.ts';
+import { livenessOf } from '../../cockroach/node.ts';
+import type { NodeStatus as NodeRecord } from '../../collectors/nodes/collector.ts';
+import type { JobsStatus } from '../../collectors/nodes/job-status.ts';
+import type { RangesResult } from '../../collectors/ranges/scan-result.ts';
+import { formatCount, formatRanges, plural, toTime } from '../../base/format.ts';
+import { ratio, smallest, sum } from '../../base/numbers.ts';
+import type { Departures } from './departures.ts';
+import { countInPurgatory, latencyOf, sumOfStores } from './node-metrics.ts';
+import type { NodeFigures, NodesStatus } from './node-status.ts';
+import type { NetworkEvidence } from './reachability.ts';
+import { readVersions } from './versions.ts';
+
+/** What the figures of nodes follow from, beside their records. */
+interface FigureSources {
+  readonly thresholds: Thresholds;
+  readonly network: NetworkEvidence | undefined;
+  /** High CPU is normal then. */
+  readonly isHeavyJobRunning: boolean;
+  readonly departures: Departures;
+  readonly scan: RangesResult | undefined;
+  readonly jobs: JobsStatus;
+}
+
+/** The nodes with what their records say, a stale one nothing of now, and their versions. */
+export function addFigures(
+  status: NodesStatus,
+  records: readonly NodeRecord[],
+  sources: FigureSources,
+): NodesStatus {
+  const byId = new Map(records.map((node) => [node.id, node]));
+  const unavailable = sources.scan?.summary?.problems.get('unavailable')?.ranges ?? 0;
+  const obstacle = describeObstacle(records, unavailable);
+  const list = status.list.map((node) => {
+    const record = byId.get(node.id);
+    if (record === undefined || !record.isFresh) return node;
+    const departure = sources.departures.get(node.id);
+    return {
+      ...node,
+      ...readFigures(record, sources),
+      ...(node.status === 'decommissioning' &&
+        departure && {
+          departure: { ...departure, obstacle: departure.stillSince && obstacle },
+        }),
+    };
+  });
+  const versions = readVersions(records, sources.jobs.preserveDowngradeSeconds);
+  return { ...status, versions, list };
+}
+
+function readFigures(node: NodeRecord, sources: FigureSources): NodeFigures {
+  const { thresholds, isHeavyJobRunning } = sources;
+  // Without a current list nobody knows who reaches whom.
+  const network = sources.network?.state === 'ok' ? sources.network.result : undefined;
+  const { id, metrics, memoryBytes } = node;
+  const cpuRatio = metrics.get('sys.cpu.combined.percent-normalized');
+  const memoryRatio = ratio(metrics.get('sys.rss'), memoryBytes);
+  const freeRatio = leastFree(node);
+  const peers = network?.peers.get(id);
+  const figures = {
+    startedAt: toTime(node.startedSeconds * 1000),
+    cpuRatio,
+    memoryRatio,
+    diskUsedRatio: freeRatio === undefined ? undefined : 1 - freeRatio,
+    leases: sumOfStores(node, 'replicas.leaseholders'),
+    sqlLatencyP99Seconds: latencyOf(node),
+    peers: peers && {
+      reached: peers.established,
+      all: peers.established + peers.establishing + peers.error + peers.unknown,
+    },
+  };
+  const isOver = {
+    cpu: !isHeavyJobRunning && (cpuRatio ?? 0) > thresholds.cpu,
+    memory: (memoryRatio ?? 0) > thresholds.memory,
+    disk: (freeRatio ?? 1) < thresholds.disk,
+    latency: (figures.sqlLatencyP99Seconds ?? 0) > thresholds.latency,
+    peers: network?.unreachable.some(({ nodeId }) => nodeId === id) ?? false,
+  };
+  const limits = ['cpu', 'memory', 'disk', 'latency', 'peers'] as const;
+  return { ...figures, overLimit: limits.filter((name) => isOver[name]) };
+}
+
+/** The free share of the fullest store; undefined where no store tells. */
+function leastFree({ stores }: NodeRecord): number | undefined {
+  const shares = [...stores.values()].flatMap(
+    (store) => ratio(store.get('capacity.available'), store.get('capacity')) ?? [],
+  );
+  return smallest(shares);
+}
+
+/** Most ranges have so many replicas. */
+const USUAL_REPLICAS = 3;
+/** A store that is fuller takes no replicas, by default. */
+const FULL = 0.95;
+
+/** Why replicas cannot leave a node, as a clause; undefined where it is not known. */
+function describeObstacle(records: readonly NodeRecord[], unavailable: number): string | undefined {
+  const targets = records.filter((node) => livenessOf(node) === 'live');
+  if (targets.length < USUAL_REPLICAS)
+    return `only ${targets.length} other ${plural(targets.length, 'node is', 'nodes are')} live, and most ranges need ${USUAL_REPLICAS}: add a node`;
+  if (targets.every((node) => node.isFresh && (leastFree(node) ?? 1) < 1 - FULL))
+    return 'the stores of all live nodes are full: add a node or disk space';
+  const fresh = records.filter(({ isFresh }) => isFresh);
+  const waiting = sum(fresh.map(countInPurgatory));
+  if (waiting > 0)
+    return `${formatCount(waiting)} ${plural(waiting, 'replica has', 'replicas have')} no store that satisfies the constraints of ${plural(waiting, 'its zone', 'their zones')}`;
+  if (unavailable > 0) return `${formatRanges(unavailable)} without a quorum cannot move`;
+  return undefined;
+}

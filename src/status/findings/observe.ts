@@ -1,0 +1,91 @@
+import { cloud } from '../../collectors/cloud/collector.ts';
+import { network } from '../../collectors/network/collector.ts';
+import { nodes } from '../../collectors/nodes/collector.ts';
+import { readJobs } from '../../collectors/nodes/job-status.ts';
+import { ranges } from '../../collectors/ranges/collector.ts';
+import { sessions } from '../../collectors/sessions/collector.ts';
+import { sql } from '../../collectors/sql/collector.ts';
+import { tables } from '../../collectors/tables/collector.ts';
+import { readApis, readCollector } from '../../exporter/poll-problems.ts';
+import type { PolledCluster } from '../../exporter/observation.ts';
+import { readQueries } from '../../exporter/query-problems.ts';
+import { readAssistant } from './assistant.ts';
+import { findRetired } from './dead-nodes.ts';
+import { readLastKnown } from './last-known.ts';
+import { addFigures } from './node-figures.ts';
+import { isDown, readNodes } from './node-problems.ts';
+import type { Memory, Observation } from './evidence.ts';
+import { readRanges } from './range-status.ts';
+import { readNetwork, readReachability } from './reachability.ts';
+import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
+import { checkScan, countsOf } from './scan-check.ts';
+import { readSessions } from './session-problems.ts';
+
+/** Reads the results of the last polls. */
+export function observe(
+  cluster: PolledCluster,
+  { nowMs, thresholds, ...memory }: Memory & Pick<Observation, 'nowMs' | 'thresholds'>,
+): Observation {
+  const { name, isPolled, pollers } = cluster;
+  const apis = readApis(cluster);
+  const collectors = pollers.map(readCollector);
+  const listed = cluster.result(nodes);
+  const { nodes: list = [], lastBackupSeconds = 0, missingKeys = [] } = listed ?? {};
+  const scan = cluster.result(ranges);
+  const connections = readNetwork(pollers, cluster.result(network));
+  const networkStatus = readReachability(connections, listed?.nodes);
+  const tallies = cluster.result(sessions);
+  const assistant = cluster.result(cloud);
+  const found = { nodes: listed, network: connections, ranges: scan };
+  const stop = readStopEvidence(pollers, found, memory.scanProblems);
+  const safeToStop = decideSafeToStop(stop);
+  const dead = readDeadEvidence(stop, memory.trends);
+  const fresh = list.filter(({ isFresh }) => isFresh);
+  const isHeavyJobRunning = fresh.some(isRunningHeavyJob);
+  const jobs = readJobs(list);
+  const { departures } = memory;
+  const given = { thresholds, network: connections, isHeavyJobRunning, scan, jobs, departures };
+  const retired = findRetired(list, dead, nowMs);
+  const nodesStatus = listed && addFigures(readNodes(listed, retired, memory.writing), list, given);
+  const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
+  const scanCheck = scan && listed && checkScan(scan, countsOf(listed));
+  return {
+    ...memory,
+    nowMs,
+    thresholds,
+    view: {
+      name,
+      isPolled,
+      apis,
+      nodes: nodesStatus,
+      network: networkStatus,
+      ranges: scan && readRanges(scan, cluster.result(tables), downNodes, scanCheck),
+      safeToStop,
+      sessions: tallies && readSessions(tallies),
+      assistant: assistant && readAssistant(assistant),
+      // Without a new record the rates are those of earlier ones.
+      sqlLoad: fresh.length === 0 ? undefined : memory.sqlLoad,
+      queries: readQueries(cluster.result(sql), cluster.config),
+      collectors,
+      lastKnown: readLastKnown(memory.lastSeen, { apis, collectors }),
+    },
+    nodes: list,
+    fresh,
+    answeredMs: listed?.answeredMs,
+    jobs,
+    isHeavyJobRunning,
+    missingKeys,
+    lastBackupSeconds,
+    network: connections,
+    ranges: scan,
+    sessions: tallies,
+    dead,
+    watchProblems: cluster.problems(nowMs),
+  };
+}
+
+const HEAVY_JOBS = ['backup', 'import', 'restore'].map((job) => `jobs.${job}.currently_running`);
+
+function isRunningHeavyJob({ metrics }: Observation['nodes'][number]): boolean {
+  return HEAVY_JOBS.some((key) => (metrics.get(key) ?? 0) > 0);
+}

@@ -1,0 +1,126 @@
+import type { FindingSettings } from '../../alerts/alert-settings.ts';
+import { type AlertName, findAlert, severityOf } from '../../alerts/alerts.ts';
+import { quoteArgument, toTimestamp } from '../../base/format.ts';
+import { SEVERITIES } from '../../base/vocabulary.ts';
+import type { Finding, Problem } from './status.ts';
+
+/** Ranges, applications or counts that a finding names; the page and the commands list all. */
+export const MAX_NAMED = 3;
+
+/** The problems with their severities, the worst first; `sinceMs` is when the exporter first saw the problem of a key. */
+export function toFindings(
+  problems: readonly Problem[],
+  sinceMs: (key: string) => number,
+  nowMs: number,
+): readonly Finding[] {
+  const forms = problems.map((problem) => toForm(problem, sinceMs, nowMs));
+  const keys = new Set(problems.map(({ key }) => key));
+  return forms
+    .flatMap(({ worsens, finding }): readonly Finding[] => {
+      const isInfo = finding.level === 'info';
+      if (worsens !== undefined && keys.has(worsens)) return isInfo ? [] : [finding];
+      const worse = forms.find((form) => form.worsens === finding.key)?.finding;
+      if (worse === undefined) return [finding];
+      // The milder form says when the other one takes its place.
+      const becomes = finding.becomes ?? worse.becomes;
+      return worse.level === 'info' ? [{ ...finding, becomes }] : [];
+    })
+    .toSorted(bySeverity);
+}
+
+/** A problem as a finding: information for as long as it is normal. */
+function toForm(
+  { level, normalSeconds = 0, alertKnowsMore, since, worsens, ...problem }: Problem,
+  sinceMs: (key: string) => number,
+  nowMs: number,
+): { readonly worsens: string | undefined; readonly finding: Finding } {
+  const { key, alert } = problem;
+  const startMs = since === undefined ? sinceMs(key) : Date.parse(since);
+  const elapsedMs = nowMs - startMs;
+  // A clock that was set back lets a problem begin in the future: it is old, not new.
+  const isNormal = elapsedMs >= 0 && elapsedMs < normalSeconds * 1000;
+  const severity = level ?? (alert === undefined ? 'info' : severityOf(alert));
+  const at = toTimestamp(startMs + normalSeconds * 1000);
+  const finding = {
+    ...problem,
+    level: isNormal || alertKnowsMore ? ('info' as const) : severity,
+    becomes:
+      isNormal && !alertKnowsMore && severity !== 'info' && at !== undefined
+        ? { level: severity, at }
+        : undefined,
+    since: toTimestamp(startMs) ?? '',
+  };
+  return { worsens, finding };
+}
+
+/** The worst first; of one severity those of the cluster before those of the exporter, which may be their effect. */
+export function bySeverity(
+  a: Pick<Finding, 'level' | 'about'>,
+  b: Pick<Finding, 'level' | 'about'>,
+): number {
+  const byAbout = Number(a.about === 'exporter') - Number(b.about === 'exporter');
+  return SEVERITIES.indexOf(a.level) - SEVERITIES.indexOf(b.level) || byAbout;
+}
+
+/** Whether a finding is a problem of the cluster: not only of the exporter, and more than information. */
+export function isProblem({ about, level }: Pick<Finding, 'about' | 'level'>): boolean {
+  return about !== 'exporter' && level !== 'info';
+}
+
+/** Whether a finding is a sign of trouble: the condition of an alert of the cluster that does not fire yet. */
+export function isSign({ about, level, alert }: Pick<Finding, 'about' | 'level' | 'alert'>) {
+  return about !== 'exporter' && level === 'info' && alert !== undefined;
+}
+
+/** The flag that a command needs for one of so many configured clusters. */
+export function clusterFlag(clusters: number, name: string): string {
+  return clusters > 1 ? ` --cluster ${quoteArgument(name)}` : '';
+}
+
+/** The dashboard of a finding without an alert. */
+const DASHBOARDS: Readonly<Record<Finding['about'], string>> = {
+  nodes: 'crdb-nodes',
+  ranges: 'crdb-ranges',
+  sessions: 'crdb-sql',
+  jobs: 'crdb-overview',
+  assistant: 'crdb-overview',
+  exporter: 'crdb-exporter',
+};
+
+/**
+ * The links of a finding about the cluster with this name and this address of its DB Console; `ownRunbooks` is where the exporter
+ * serves the runbooks.
+ */
+export function linkFinding(
+  { about, alert, rangeIds = [] }: Pick<Finding, 'about' | 'alert' | 'rangeIds'>,
+  links: FindingSettings['links'],
+  { name, consoleUrl }: { readonly name: string; readonly consoleUrl?: string | undefined },
+  ownRunbooks = '',
+): Pick<Finding, 'runbookUrl' | 'dashboardUrl' | 'rangeReports'> {
+  const { dashboard_url: dashboards } = links;
+  const uid = findAlert(alert ?? '')?.dashboard ?? DASHBOARDS[about];
+  const board = `${dashboards}/d/${uid}?var-cluster=${encodeURIComponent(name)}`;
+  return {
+    runbookUrl: alert && runbookUrl(alert, links, ownRunbooks),
+    dashboardUrl: dashboards === '' ? undefined : board,
+    rangeReports:
+      consoleUrl === undefined || rangeIds.length === 0
+        ? undefined
+        : rangeIds.map((rangeId) => ({ rangeId, url: reportUrl(consoleUrl, rangeId) })),
+  };
+}
+
+/** The runbook of an alert: the one of the setting, else the one that the exporter serves; undefined where none is known. */
+export function runbookUrl(
+  alert: AlertName,
+  { runbook_url: runbooks }: FindingSettings['links'],
+  ownRunbooks = '',
+): string | undefined {
+  if (runbooks !== '') return `${runbooks}/${alert}.md`;
+  return ownRunbooks === '' ? undefined : `${ownRunbooks}/${alert}`;
+}
+
+/** The report of the DB Console on a range. */
+export function reportUrl(consoleUrl: string, rangeId: number): string {
+  return `${consoleUrl.replace(/\/$/, '')}/#/reports/range/${rangeId}`;
+}

@@ -1,0 +1,233 @@
+import { livenessOf, REACHABLE } from '../../cockroach/node.ts';
+import { network } from '../../collectors/network/collector.ts';
+import type { Connection, NetworkResult } from '../../collectors/network/network-result.ts';
+import type { NodeStatus } from '../../collectors/nodes/collector.ts';
+import { formatCount, formatNodes, plural } from '../../base/format.ts';
+import type { Outcome } from '../../collectors/polling/outcome.ts';
+import type { Poller } from '../../collectors/polling/poller.ts';
+import type { ReachabilityStatus } from './status.ts';
+
+/** What the collector `network` knows. */
+export interface NetworkEvidence {
+  /** The state after its last poll. */
+  readonly state: Outcome['state'];
+  /** The last result; undefined while there is none that is young enough. */
+  readonly result: NetworkResult | undefined;
+}
+
+/** What the collector knows, by its last result; undefined where it does not run. */
+export function readNetwork(
+  pollers: readonly Pick<Poller, 'collector' | 'outcome'>[],
+  result: NetworkResult | undefined,
+): NetworkEvidence | undefined {
+  const poller = pollers.find(({ collector: { name } }) => name === network.name);
+  return poller && { state: poller.outcome.state, result };
+}
+
+/**
+ * Whether all live nodes reach each other. `unreachable`: two of them do not. `unknown`: nobody can tell, for this reason.
+ * `unchecked`: nobody tells, as the server sends neither connections nor their number.
+ */
+export type Reachability =
+  | { readonly answer: 'reached' | 'unchecked' }
+  | { readonly answer: 'unknown'; readonly reason: string }
+  | {
+      readonly answer: 'unreachable';
+      readonly reason: string;
+      /** The nodes that others do not reach; all of them where that may be the fault of either side. */
+      readonly nodeIds: readonly number[];
+    };
+
+/**
+ * Finds out whether live nodes reach each other: by the collector `network` where it has data to get, else by the unhealthy
+ * connections that nodes count. `evidence` is undefined where the collector does not run, `nodes` while there is no current
+ * list. The alert CrdbPartitionSuspected has the same conditions.
+ */
+export function findUnreachable(
+  evidence: NetworkEvidence | undefined,
+  nodes: readonly NodeStatus[] | undefined,
+): Reachability {
+  const found = findAmongLive(evidence, nodes);
+  const unclear = nodes?.filter(isUnclear) ?? [];
+  if ('reason' in found || unclear.length === 0) return found;
+  const are = `${formatNodes(unclear.map(({ id }) => id))} ${plural(unclear.length, 'is', 'are')}`;
+  return { answer: 'unknown', reason: `it is not known whether ${are} live` };
+}
+
+/** The worst first. */
+const ANSWERS = ['unreachable', 'unknown', 'unchecked', 'reached'] as const;
+
+/** The worst of what several URLs say: one of them may repeat old answers, or a proxy before it hide the list. */
+export function leastFavourable(found: readonly Reachability[]): Reachability {
+  const worst = ANSWERS.flatMap((answer) => found.filter((each) => each.answer === answer));
+  return worst[0] ?? { answer: 'unchecked' };
+}
+
+/** Whether a node may be live or draining: its liveness has a code or a form that the exporter does not know, or there is none. */
+function isUnclear(node: NodeStatus): boolean {
+  const status = livenessOf(node);
+  return status === 'other' || (status === 'unknown' && node.isFresh);
+}
+
+function findAmongLive(
+  evidence: NetworkEvidence | undefined,
+  nodes: readonly NodeStatus[] | undefined,
+): Reachability {
+  if (evidence === undefined) return compareCounts(nodes);
+  const { state, result } = evidence;
+  const none = 'there is no current list of the connections between nodes';
+  if (state !== 'ok' || result === undefined) return { answer: 'unknown', reason: none };
+  if (result.checked === undefined) return compareCounts(nodes);
+  if (result.unreachable.length > 0) return describeFailed(result);
+  const unheard = findUnheard(result, nodes);
+  if (unheard.length > 0) return { answer: 'unknown', reason: describeUnheard(unheard, result) };
+  return result.checked
+    ? { answer: 'reached' }
+    : { answer: 'unknown', reason: 'no node is live by the list of nodes' };
+}
+
+/** Nodes that did not answer, before those whose answers say nothing. */
+export function describeUnheard(ids: readonly number[], { peers }: NetworkResult): string {
+  const { silent = [], vague = [] } = Object.groupBy(ids, (id) =>
+    peers.has(id) ? 'vague' : 'silent',
+  );
+  const reach = plural(silent.length, 'it reaches', 'they reach');
+  const list = plural(vague.length, 'lists', 'list');
+  return [
+    ...(silent.length === 0 ? [] : [`${formatNodes(silent)} did not tell which nodes ${reach}`]),
+    ...(vague.length === 0
+      ? []
+      : [`${formatNodes(vague)} ${list} no connections that can be read: ${CHECK_DRPC}`]),
+  ].join(', and ');
+}
+
+/** What to do where healthy nodes say nothing of their connections. */
+export const CHECK_DRPC =
+  'check whether the servers use DRPC, whose connections they neither list nor count';
+
+/** Nodes that are up and have not told whom they reach, ascending: also those that were down when the others were asked. */
+function findUnheard(
+  { unaskedNodes, peers }: NetworkResult,
+  nodes: readonly NodeStatus[] = [],
+): readonly number[] {
+  const isUnheard = ({ id, livenessCode }: NodeStatus): boolean =>
+    REACHABLE.has(livenessOf({ livenessCode })) && !peers.has(id);
+  const returned = nodes.filter(isUnheard).map(({ id }) => id);
+  return [...new Set([...unaskedNodes, ...returned])].toSorted((a, b) => a - b);
+}
+
+/** The last result as page and JSON show it; undefined while neither connections nor nodes are known. */
+export function readReachability(
+  evidence: NetworkEvidence | undefined,
+  nodes: readonly NodeStatus[] | undefined,
+): ReachabilityStatus | undefined {
+  if (evidence === undefined && nodes === undefined) return undefined;
+  const reachability = findUnreachable(evidence, nodes);
+  const { answer } = reachability;
+  const found = 'reason' in reachability ? { answer, reason: reachability.reason } : { answer };
+  if (evidence?.state !== 'ok' || evidence.result?.checked === undefined) return found;
+  const { unreachable, maxPairs, unaskedNodes, slowest } = evidence.result;
+  const pairs = unreachable.slice(0, maxPairs);
+  return {
+    ...found,
+    failed: pairs.map(({ nodeId, peerId }) => ({ nodeId, peerId })),
+    failedCount: unreachable.length,
+    unaskedNodes,
+    slowest: slowest[0],
+  };
+}
+
+/** Compares the share of unhealthy connections of each live node with the nodes that are not live. */
+function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
+  const { apart, counted, uncounted } = findApart(nodes);
+  if (apart.length > 0) {
+    const verb = plural(apart.length, 'does', 'do');
+    const reason = `${formatNodes(apart)} ${verb} not reach all nodes that are up`;
+    return { answer: 'unreachable', reason, nodeIds: apart };
+  }
+  const up = nodes.filter((node) => REACHABLE.has(livenessOf(node))).length;
+  const isCounted = up > 0 && uncounted.length === 0;
+  if (up === 1 || isCounted) return { answer: 'reached' };
+  if (counted === 0) return { answer: 'unchecked' };
+  const count = plural(uncounted.length, 'counts', 'count');
+  const reason = `${formatNodes(uncounted)} ${count} no connections: ${CHECK_DRPC}`;
+  return { answer: 'unknown', reason };
+}
+
+/**
+ * Live nodes with more unhealthy connections than the nodes that are not live explain, and which live nodes count none: where
+ * both counts are 0, the connections are not counted.
+ * Example: of 3 nodes 1 is not live. That explains less than 2 of 3 failing connections of a live node.
+ */
+function findApart(nodes: readonly NodeStatus[]) {
+  const live = nodes.filter((node) => livenessOf(node) === 'live');
+  const unexplained = (nodes.length - live.length + 1) / nodes.length;
+  const shares = live.flatMap(({ id, isFresh, metrics }) => {
+    const unhealthy = metrics.get('rpc.connection.unhealthy');
+    const healthy = metrics.get('rpc.connection.healthy');
+    if (!isFresh || unhealthy === undefined || healthy === undefined) return [];
+    const all = unhealthy + healthy;
+    return all > 0 ? [{ id, share: unhealthy / all }] : [];
+  });
+  const apart = shares.filter(({ share }) => share >= unexplained).map(({ id }) => id);
+  const counting = new Set(shares.map(({ id }) => id));
+  const uncounted = live.map(({ id }) => id).filter((id) => !counting.has(id));
+  return { apart, counted: counting.size, uncounted };
+}
+
+/**
+ * Names the nodes at fault as far as that is known. Example: node 3 of 5 has crashed and its liveness has not expired. It could
+ * not be asked, and the other 4 do not reach it: it is named alone, before the pairs that fail without it.
+ */
+function describeFailed({ unreachable, unaskedNodes, peers }: NetworkResult): Reachability {
+  const counts = new Map<number, number>();
+  for (const { peerId } of unreachable) counts.set(peerId, (counts.get(peerId) ?? 0) + 1);
+  const silent = new Set(
+    unaskedNodes.filter((id) => (counts.get(id) ?? 0) >= Math.max(1, peers.size)),
+  );
+  const others = unreachable.filter(({ peerId }) => !silent.has(peerId));
+  const silence = plural(silent.size, 'does not answer its peers', 'do not answer their peers');
+  const reasons = [
+    ...(silent.size === 0 ? [] : [`${formatNodes([...silent])} ${silence}`]),
+    ...(others.length === 0 ? [] : [describeUnreachable(others)]),
+  ];
+  const nodeIds = [...new Set([...silent, ...findEnds(others)])].toSorted((a, b) => a - b);
+  return { answer: 'unreachable', reason: reasons.join(', and '), nodeIds };
+}
+
+/** The nodes that do not reach each other; the one that is in all of several pairs alone. */
+function findEnds(failed: readonly Connection[]): readonly number[] {
+  const pairs = new Map(failed.map((connection) => [keyOf(connection), connection]));
+  const [first, ...others] = pairs.values();
+  if (first === undefined) return [];
+  const isInAll = (id: number): boolean =>
+    others.every(({ nodeId, peerId }) => nodeId === id || peerId === id);
+  const common = [first.nodeId, first.peerId].filter(isInAll);
+  if (common.length === 1) return common;
+  return failed.flatMap(({ nodeId, peerId }) => [nodeId, peerId]);
+}
+
+/** Pairs that a sentence names; the others are counted. */
+const MAX_PAIRS = 3;
+
+/** `nodes 1 and 2 do not reach each other`; `node 1 does not reach node 2` where the other direction is not known to fail. */
+function describeUnreachable(failed: readonly Connection[]): string {
+  const [first] = failed;
+  if (first === undefined) return 'all live nodes reach each other';
+  const { nodeId, peerId } = first;
+  const keys = new Set(failed.map(keyOf));
+  if (failed.length === 1) return `node ${nodeId} does not reach node ${peerId}`;
+  if (keys.size === 1) return `nodes ${keyOf(first)} do not reach each other`;
+  const shown = [...keys].slice(0, MAX_PAIRS);
+  const more = keys.size - shown.length;
+  const others =
+    more === 0
+      ? ''
+      : `, nor ${plural(more, 'does 1 other pair', `do ${formatCount(more)} other pairs`)}`;
+  return `nodes ${shown.join(', ')} do not reach each other${others}`;
+}
+
+/** A pair of nodes without a direction: `1 and 2`. */
+function keyOf({ nodeId, peerId }: Connection): string {
+  return `${Math.min(nodeId, peerId)} and ${Math.max(nodeId, peerId)}`;
+}

@@ -1,0 +1,193 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { crc32 } from 'node:zlib';
+import { stringify } from 'yaml';
+import { servedRunbooks } from '../alerts/alert-settings.ts';
+import { ROOT } from '../base/build.ts';
+import type { Config } from '../config/keys-and-flags.ts';
+import type { Companion, Daemon } from '../exporter/companion.ts';
+import { logChanges } from '../exporter/problem-log.ts';
+import { History } from './findings/history.ts';
+import { toFindings } from './findings/problem.ts';
+import type { CommandForm, Finding } from './findings/status.ts';
+import { formatDuration } from '../base/format.ts';
+import type { Log } from '../base/log.ts';
+import {
+  isForeignHost,
+  readParameters,
+  type Route,
+  send,
+  sendJson,
+  sendPage,
+  sendText,
+  sendUnknownCluster,
+  toJson,
+} from '../exporter/routes/respond.ts';
+import { PLAIN_FORM } from './commands.ts';
+import type { PageLinks, PageOrigin } from './page/html.ts';
+import { renderConfig, renderPage } from './page/page.ts';
+import { createRenderCache, readStatus, readVersion, type StatusSource } from './read-status.ts';
+import { createRunbookRoutes } from './runbooks.ts';
+
+type WebSettings = Pick<Config['web'], 'telemetry_path' | 'external_url'>;
+
+export interface StatusOptions {
+  readonly log: Log;
+  /** How users run the commands that the page recommends. */
+  readonly commandForm?: CommandForm | undefined;
+}
+
+/**
+ * The status of all clusters beside the daemon: page, /api/status, /runbooks and /config. Throws when a file that pages load is
+ * missing.
+ */
+export function createStatus(
+  daemon: Daemon,
+  { log, commandForm = PLAIN_FORM }: StatusOptions,
+): Companion {
+  const { wallMs, monotonicMs } = daemon;
+  const history = new History(daemon.config, monotonicMs);
+  const problems = (): readonly Finding[] => {
+    const nowMs = wallMs();
+    return toFindings(daemon.problems(), () => nowMs, nowMs);
+  };
+  const source = { ...daemon, history, findingSettings: daemon.config, commandForm, problems };
+  return {
+    routes: createRoutes(source, daemon.config().web),
+    polled(cluster, collector) {
+      const nowMs = wallMs();
+      // The daemon logs the problems of watching, but not what follows from two results.
+      const watched = new Set(cluster.problems(nowMs).map(({ key }) => key));
+      const found = history.ofCluster(cluster.name);
+      const ownProblems = (): readonly Finding[] =>
+        found.problems.filter(({ key }) => !watched.has(key));
+      const before = ownProblems();
+      found.record(cluster, collector, nowMs);
+      logChanges(log.child({ cluster: cluster.name }), before, ownProblems(), nowMs);
+    },
+    reloaded: (names) => history.keep(names),
+  };
+}
+
+/** The status page, its JSON, the running configuration, and what pages load. */
+function createRoutes(source: StatusSource, web: WebSettings): readonly Route[] {
+  const { urls, routes: assets } = loadAssets();
+  const links = { ...urls, root: '', telemetryPath: web.telemetry_path.slice(1) };
+  // Without an address the links in the JSON are relative to its own.
+  const ownRunbooks = servedRunbooks(web.external_url) || '../runbooks';
+  const origin = (): PageOrigin => ({
+    version: source.version,
+    startedAt: new Date(source.startedMs).toISOString(),
+    at: new Date(source.wallMs()).toISOString(),
+  });
+  const cache = createRenderCache(source);
+  const pages: readonly Route[] = [
+    {
+      path: '/',
+      handle(request, response) {
+        const cluster = readParameters(request).get('cluster') ?? undefined;
+        const clusters = source.clusters();
+        if (cluster !== undefined && !clusters.some(({ name }) => name === cluster)) {
+          sendUnknownCluster(response, clusters);
+          return;
+        }
+        const page = cache(`page ${cluster ?? ''}`, () =>
+          Buffer.from(renderPage(readStatus(source, 'runbooks'), links, cluster)),
+        );
+        sendPage(response, page);
+      },
+    },
+    {
+      path: '/api/status',
+      handle({ method, headers }, response) {
+        // Changes when a poll begins or ends, so that a page can check for changes often and cheaply.
+        const etag = `W/"${readVersion(source)}"`;
+        if (headers['if-none-match'] === etag) {
+          response.writeHead(304, { etag });
+          response.end();
+        } else if (method === 'HEAD') {
+          response.writeHead(200, { etag, 'content-type': 'application/json; charset=utf-8' });
+          response.end();
+        } else {
+          const json = cache('status', () => toJson(readStatus(source, ownRunbooks)));
+          sendJson(response, json, { etag, 'cache-control': 'no-cache' });
+        }
+      },
+    },
+    createConfigRoute(source, origin, links),
+    ...createRunbookRoutes(origin, links),
+  ];
+  return [...pages.map((route) => refuseForeignHosts(route, web.external_url)), ...assets];
+}
+
+/** The running configuration. */
+function createConfigRoute(
+  source: StatusSource,
+  origin: () => PageOrigin,
+  links: PageLinks,
+): Route {
+  return {
+    path: '/config',
+    // A page for browsers, JSON if requested, else YAML; secrets are `<secret>`.
+    handle({ headers: { accept = '' } }, response) {
+      const config = source.describedConfig();
+      if (accept.includes('text/html')) {
+        sendPage(response, Buffer.from(renderConfig(stringify(config), origin(), links)));
+      } else if (accept.includes('application/json')) {
+        sendJson(response, toJson(config), { vary: 'Accept' });
+      } else {
+        send(response, [Buffer.from(stringify(config))], {
+          'content-type': 'application/yaml; charset=utf-8',
+          'cache-control': 'no-store',
+          vary: 'Accept',
+        });
+      }
+    },
+  };
+}
+
+/** The route, closed to requests under names that are not the exporter's. */
+function refuseForeignHosts(route: Route, externalUrl: string): Route {
+  return {
+    ...route,
+    handle(request, response) {
+      if (!isForeignHost(request, externalUrl)) return route.handle(request, response);
+      const text = `this exporter is not known under this name: use ${externalUrl} or change --web.external-url\n`;
+      sendText(response, 403, text);
+      return undefined;
+    },
+  };
+}
+
+/** The files that pages load. */
+function loadAssets() {
+  const css = [readPageFile('page.css'), readPageFile('panels.css')];
+  const style = createAsset('page.css', 'text/css; charset=utf-8', css);
+  const js = [
+    Buffer.from(`const formatDuration = ${formatDuration.toString()};\n`),
+    readPageFile('in-browser.js'),
+  ];
+  const script = createAsset('page.js', 'text/javascript; charset=utf-8', js);
+  const icon = createAsset('icon.svg', 'image/svg+xml', [readPageFile('icon.svg')]);
+  return {
+    urls: { style: style.url, script: script.url, icon: icon.url },
+    routes: [style, script, icon].map(({ route }) => route),
+  };
+}
+
+function readPageFile(name: string): Buffer {
+  return readFileSync(join(ROOT, 'src/web/status/page', name));
+}
+
+/** These parts as one, in which later rules win; its URL changes with its content. */
+function createAsset(name: string, type: string, parts: readonly Buffer[]) {
+  const content = Buffer.concat(parts);
+  const version = crc32(content).toString(16).padStart(8, '0');
+  const path = `-/${name}`;
+  const headers = { 'content-type': type, 'cache-control': 'max-age=31536000, immutable' };
+  const route: Route = {
+    path: `/${path}`,
+    handle: (_request, response) => send(response, [content], headers),
+  };
+  return { url: `${path}?${version}`, route };
+}

@@ -1,0 +1,61 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { watchDeadlines } from '../../../src/cockroach/http/attempt.ts';
+import { abortable, delay } from '../../../src/cockroach/http/client.ts';
+
+const DEADLINES = { headersMs: 1_500, idleMs: 500, minBytesPerSecond: 100, rateGraceMs: 1_000 };
+
+test('a request fails as its poll does, but not once it is over', () => {
+  const [before, after] = [new AbortController(), new AbortController()];
+  const running = watchDeadlines(before.signal, DEADLINES, 'nodes');
+  const over = watchDeadlines(after.signal, DEADLINES, 'nodes');
+  const reason = new Error('the poll is over');
+  before.abort(reason);
+  expect(running.signal.reason).toBe(reason);
+  running.stop();
+  over.stop();
+  after.abort();
+  expect(over.signal.aborted).toBe(false);
+  expect(getEventListeners(after.signal, 'abort')).toEqual([]);
+});
+
+test('a body may start more slowly than it must arrive on the average', async () => {
+  const { signal } = new AbortController();
+  const deadlines = { ...DEADLINES, minBytesPerSecond: 1e9, rateGraceMs: 60_000 };
+  const body = watchDeadlines(signal, deadlines, 'nodes');
+  body.headersArrived();
+  await delay(5, signal, 'short');
+  body.chunkArrived(1);
+  body.stop();
+  expect(body.signal.aborted).toBe(false);
+});
+
+describe('a wait', () => {
+  test('ends with its poll, while the work goes on', async () => {
+    const stop = new AbortController();
+    const work = Promise.withResolvers<string>();
+    const waits = [0, 1].map(() => abortable(work.promise, stop.signal, 'nodes'));
+    stop.abort(new DOMException('time is up', 'TimeoutError'));
+    waits.push(abortable(work.promise, stop.signal, 'nodes'));
+    for (const wait of waits) await expect(wait).rejects.toThrow('nodes: poll timeout exceeded');
+    work.resolve('done');
+    expect(await work.promise).toBe('done');
+  });
+
+  test('takes as long as it should', async () => {
+    const stop = new AbortController();
+    const long = delay(60_000, stop.signal, 'long').catch(() => 'stopped');
+    await delay(20, stop.signal, 'short');
+    stop.abort();
+    expect(await long).toBe('stopped');
+  });
+
+  test('leaves no listener behind', async () => {
+    const { signal } = new AbortController();
+    expect(await abortable(Promise.resolve('done'), signal, 'nodes')).toBe('done');
+    await expect(abortable(Promise.reject(new Error('no')), signal, 'x')).rejects.toThrow('no');
+    await delay(1, signal, 'nodes');
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+    await expect(delay(60_000, AbortSignal.abort('stop'), 'pause')).rejects.toThrow('pause: ');
+  });
+});

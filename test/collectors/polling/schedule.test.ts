@@ -1,0 +1,146 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { createClock, maxAgeSeconds, Schedule, SYSTEM_CLOCK } from '../../../src/collectors/polling/schedule.ts';
+
+/** When the first polls of a collector start, ms after the process, if each takes that long. */
+function starts(intervalMs: number, tookMs: number, random: () => number): readonly number[] {
+  let now = 0;
+  const schedule = new Schedule({ monotonicMs: () => now }, random);
+  now = schedule.firstDelayMs();
+  return [0, 1, 2].map(() => {
+    schedule.start();
+    const startedAt = now;
+    now += tookMs;
+    now += schedule.nextDelayMs(intervalMs);
+    return startedAt;
+  });
+}
+
+test('all clusters are polled at the start, and then at times spread over the interval', () => {
+  const clusters = Array.from({ length: 60 }, (_, at) => starts(60_000, 5_000, () => at / 60));
+  const firsts = clusters.map(([first = NaN]) => first);
+  expect(Math.max(...firsts)).toBeLessThan(1_000);
+  const seconds = clusters.map(([, second = NaN]) => Math.floor((second - 57_000) / 6_000));
+  expect(new Set(seconds)).toEqual(new Set([0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10]));
+});
+
+test('no cluster is polled sooner than the interval less the jitter', () => {
+  for (const share of [0, 0.3, 0.99]) {
+    const [first = NaN, second = NaN, third = NaN] = starts(60_000, 5_000, () => share);
+    expect(second - first).toBeGreaterThanOrEqual(57_000);
+    expect(third - second).toBeGreaterThanOrEqual(57_000);
+    expect(third - second).toBeLessThanOrEqual(63_000);
+  }
+});
+
+test('a poll that was blocked is retried as soon as possible, and only then', () => {
+  let now = 1_000;
+  const schedule = new Schedule({ monotonicMs: () => now }, () => 0.5);
+  expect(schedule.isDue(30_000)).toBe(true);
+  schedule.start();
+  schedule.retryIn(16_000);
+  expect(schedule.nextDelayMs(30_000)).toBe(16_001);
+  now += 15_999;
+  expect(schedule.isDue(30_000)).toBe(false);
+  now += 1;
+  expect(schedule.isDue(30_000)).toBe(true);
+  schedule.start();
+  expect(schedule.isDue(30_000)).toBe(false);
+  // The second regular poll comes later by a share of the interval.
+  expect(schedule.nextDelayMs(30_000)).toBe(45_000);
+  expect(schedule.nextDelayMs(30_000)).toBe(30_000);
+});
+
+test('a retry that is later than the interval changes nothing, and one that is due does not spin', () => {
+  const schedule = new Schedule({ monotonicMs: () => 0 }, () => 0.5);
+  schedule.start();
+  schedule.nextDelayMs(1_000);
+  schedule.retryIn(5_000);
+  expect(schedule.nextDelayMs(1_000)).toBe(1_000);
+  schedule.retryIn(0);
+  expect(schedule.nextDelayMs(1_000)).toBe(50);
+});
+
+test('data is shown for three intervals, but at most one and ten minutes, or as configured', () => {
+  expect(maxAgeSeconds(undefined, 15)).toBe(45);
+  expect(maxAgeSeconds(undefined, 300)).toBe(900);
+  expect(maxAgeSeconds(undefined, 3_600)).toBe(4_200);
+  expect(maxAgeSeconds(20, 15)).toBe(20);
+});
+
+/** Seconds between two looks at a clock, by these clocks of the host: each step by the wall, for the process, and by the uptime. */
+function readAfter(
+  steps: readonly (readonly [wall: number, running: number, uptime: number])[],
+): number {
+  let [wall, running, uptime] = [1_700_000_000_000, 5_000, 90_000];
+  const clock = createClock(
+    () => wall,
+    () => running,
+    () => uptime,
+  );
+  const before = clock.monotonicMs();
+  for (const [wallSeconds, seconds, uptimeSeconds] of steps) {
+    wall += wallSeconds * 1_000;
+    running += seconds * 1_000;
+    uptime += uptimeSeconds * 1_000;
+    clock.monotonicMs();
+  }
+  return (clock.monotonicMs() - before) / 1_000;
+}
+
+describe('the clock of a host', () => {
+  test.each([
+    ['that runs', [[30, 30, 30] as const, [5, 5, 5] as const], 35],
+    [
+      'that was suspended for an hour',
+      [[30, 30, 30] as const, [3_600, 0.5, 3_600] as const],
+      3_630,
+    ],
+    ['whose wall clock is set ahead by ten minutes', [[630, 30, 30] as const], 30],
+    ['whose wall clock is set back', [[10, 10, 10] as const, [-7_200, 10, 10] as const], 20],
+    [
+      'that was suspended for an hour, with a wall clock that is set back',
+      [[-3_600, 1, 3_601] as const],
+      3_601,
+    ],
+    [
+      'that counts its uptime in whole seconds',
+      Array.from({ length: 100 }, (_, at) => [0.3, 0.3, at % 3 === 0 ? 1 : 0] as const),
+      30,
+    ],
+    ['whose uptime begins again', [[10, 10, -90] as const, [10, 10, 10] as const], 20],
+  ])('%s', (_what, steps, expected) => {
+    expect(readAfter(steps)).toBeCloseTo(expected, 3);
+  });
+
+  test('never goes back, and never with the wall clock', () => {
+    const step = fc.tuple(fc.integer(), fc.nat(1e6), fc.integer());
+    fc.assert(
+      fc.property(fc.array(step), (steps) => {
+        let [wall, running, uptime] = [0, 0, 0];
+        const clock = createClock(
+          () => wall,
+          () => running,
+          () => uptime,
+        );
+        let last = clock.monotonicMs();
+        for (const [wallStep, runningStep, uptimeStep] of steps) {
+          wall += wallStep;
+          expect(clock.monotonicMs()).toBe(last);
+          running += runningStep;
+          uptime += uptimeStep;
+          const now = clock.monotonicMs();
+          expect(now - last).toBeGreaterThanOrEqual(runningStep);
+          last = now;
+        }
+      }),
+    );
+  });
+
+  test('is that of this host: it goes on with the timers', () => {
+    const { monotonicMs, runningMs } = SYSTEM_CLOCK;
+    const [first, running] = [monotonicMs(), runningMs()];
+    while (runningMs() < running + 30);
+    expect(monotonicMs() - first).toBeGreaterThanOrEqual(30);
+  });
+});

@@ -1,0 +1,149 @@
+import { expect, test } from 'vitest';
+import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts';
+import { type FoundProblem, readUrls, urlProblems } from '../../../src/exporter/poll-problems.ts';
+import type { PolledCluster } from '../../../src/exporter/observation.ts';
+import { CLUSTER_CHECKS } from '../../../src/status/findings/check-cluster.ts';
+import { PARTITION } from '../../../src/status/findings/check-network.ts';
+import { NODE_CHECKS } from '../../../src/status/findings/check-nodes.ts';
+import { RANGE_CHECKS } from '../../../src/status/findings/check-ranges.ts';
+import { SESSION_CHECKS } from '../../../src/status/findings/check-sessions.ts';
+import { ClusterHistory } from '../../../src/status/findings/history.ts';
+import { RequestError } from '../../../src/cockroach/http/errors.ts';
+import type { Api } from '../../../src/base/vocabulary.ts';
+import {
+  clusterConfig,
+  collectorState,
+  node,
+  nodesResult,
+  polledCluster,
+  pollersOf,
+  sessionsResult,
+} from '../results.ts';
+
+const POLLERS = await pollersOf({ sessions: 'ok' });
+
+/** What the polls found: connections of nodes, sessions of users and nodes whose sessions are missing. */
+function found(
+  connections: readonly (number | undefined)[],
+  users: Readonly<Record<string, number>>,
+  missing: readonly number[] = [],
+): PolledCluster {
+  const applications = Object.keys(users).map((user) => [user, { idle: users[user] ?? 0 }]);
+  const result = sessionsResult(Object.fromEntries(applications), missing);
+  const list = connections.map((count, at) =>
+    node(at, { metrics: new Map(count === undefined ? [] : [['sql.conns', count]]) }),
+  );
+  const stale = node(99, { isFresh: false, metrics: new Map([['sql.conns', 1_000]]) });
+  return polledCluster({
+    pollers: POLLERS,
+    isUp: true,
+    results: {
+      nodes: nodesResult(...list, stale),
+      sessions: {
+        ...result,
+        applications: result.applications.map((one) => ({ ...one, user: one.application })),
+      },
+    },
+  });
+}
+
+/** The connections of the last node are not counted: its sessions are missing. */
+const BLIND = found([700, undefined, 534, 9], { watcher: 2, other: 0 }, [3]);
+
+/** Records polls of sessions of this user, or without a login, and reads what is wrong with the list after each. */
+async function prepare(username?: string) {
+  const config = await clusterConfig(username);
+  const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+  return (cluster: PolledCluster): readonly string[] => {
+    history.record({ ...cluster, config }, 'sessions', 1);
+    const problems = history.problems.filter(({ key }) => key === 'own sessions');
+    return problems.map(({ alert, text, next }) => `${alert}: ${text} ${next}`);
+  };
+}
+
+test('a user that sees only its own sessions is reported at the third contradiction in a row', async () => {
+  const check = await prepare('Watcher');
+  const contradicting = [BLIND, BLIND, found([1], { watcher: 1, other: 1 }), BLIND, BLIND];
+  expect(contradicting.flatMap(check)).toEqual([]);
+  const problem =
+    'CrdbSessionsHidden: The user watcher sees only its own sessions, although the nodes count 1,234 connections. Run GRANT SYSTEM VIEWACTIVITYREDACTED TO Watcher;';
+  expect(check(BLIND)).toEqual([problem]);
+  // Without data nothing is known.
+  expect(check(polledCluster({ pollers: POLLERS, isUp: true }))).toEqual([problem]);
+  expect(check(found([0], { watcher: 1 }))).toEqual([]);
+});
+
+test.each([
+  ['nobody is connected', found([0, undefined], { watcher: 1 })],
+  ['the sessions of the node with connections are missing', found([0, 9], { watcher: 1 }, [1])],
+  ['others have sessions', found([9], { watcher: 1, other: 1, third: 0 })],
+  [
+    'only nodes are known',
+    polledCluster({ pollers: POLLERS, isUp: true, results: { nodes: nodesResult() } }),
+  ],
+])('nothing is reported while %s', async (_what, cluster) => {
+  const check = await prepare('Watcher');
+  for (let poll = 0; poll < 5; poll += 1) expect(check(cluster)).toEqual([]);
+});
+
+test.each([
+  ['a fifth of the connections, of one user', found([10], { monitoring: 2 })],
+  ['few, of two users', found([450], { monitoring: 1, root: 1 })],
+])('without the name of the user nothing is reported while it sees %s', async (_what, cluster) => {
+  const check = await prepare();
+  for (let poll = 0; poll < 5; poll += 1) expect(check(cluster)).toEqual([]);
+});
+
+test('without the name of the user an empty list is reported, and few sessions of one user', async () => {
+  const check = await prepare();
+  const own = found([150, 150, 150], { monitoring: 2 });
+  expect([...check(own), ...check(own)]).toEqual([]);
+  expect(check(own)).toEqual([
+    expect.stringContaining(
+      ': The list of sessions has only the 2 of the user monitoring, although the nodes count 450 connections. ',
+    ),
+  ]);
+  expect(check(found([0], {}))).toEqual([]);
+  const empty = found([700], {});
+  expect([...check(empty), ...check(empty)]).toEqual([]);
+  expect(check(empty)).toEqual([
+    expect.stringContaining(
+      ': The list of sessions is empty, although the nodes count 700 connections. ',
+    ),
+  ]);
+});
+
+test('a URL that fails is reported while another one works', async () => {
+  const config = await clusterConfig('Watcher');
+  let problems: readonly FoundProblem[] = [];
+  const lastFailure = new RequestError('network', 'sessions at b: connect ECONNREFUSED');
+  const states = (a: 'closed' | 'open' | 'half_open', b: 'closed' | 'open' | 'half_open') => {
+    const urls = [
+      { name: 'a', state: a, lastFailure: undefined },
+      { name: 'b', state: b, lastFailure },
+    ];
+    const upstreams = (api: Api) => (api === 'cluster' ? urls : []);
+    const seen = readUrls({ config, pollers: POLLERS, upstreams });
+    problems = urlProblems(
+      seen,
+      { name: 'shop', collectors: [collectorState('sessions')] },
+      problems,
+    );
+    return problems.map(({ key, text }) => [key, text]);
+  };
+  const text = 'One of 2 URLs fails, the others are used: sessions at b: connect ECONNREFUSED.';
+  expect(states('closed', 'closed')).toEqual([]);
+  expect(states('closed', 'half_open')).toEqual([['URL b', text]]);
+  expect(states('open', 'open')).toEqual([['URL b', text]]);
+  expect(states('closed', 'closed')).toEqual([]);
+  // Nothing is known of its failure.
+  expect(states('open', 'closed')).toEqual([]);
+});
+
+test('each check has a key of its own, by which its problem is known for as long as it lasts', () => {
+  const ofNodes = [...NODE_CHECKS, ...CLUSTER_CHECKS, PARTITION];
+  const all = [...ofNodes, ...RANGE_CHECKS, ...SESSION_CHECKS];
+  const keys = all.map(({ key, alert }) => key ?? alert);
+  expect(keys).not.toContain('');
+  expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([]);
+});

@@ -1,0 +1,60 @@
+import type { Thresholds } from '../../../src/alerts/alert-settings.ts';
+import { CLUSTER_CHECKS } from '../../../src/status/findings/check-cluster.ts';
+import { NETWORK_CHECKS } from '../../../src/status/findings/check-network.ts';
+import { NODE_CHECKS } from '../../../src/status/findings/check-nodes.ts';
+import { RANGE_CHECKS } from '../../../src/status/findings/check-ranges.ts';
+import { SESSION_CHECKS } from '../../../src/status/findings/check-sessions.ts';
+import { runChecks } from '../../../src/status/findings/check.ts';
+import type { Memory } from '../../../src/status/findings/evidence.ts';
+import { toFindings } from '../../../src/status/findings/problem.ts';
+import type { Problem } from '../../../src/status/findings/status.ts';
+import {
+  type Node,
+  node,
+  nodesResult,
+  observeAt,
+  polledCluster,
+  type Results,
+} from '../results.ts';
+
+export const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
+
+const CHECKS = [
+  ...NODE_CHECKS,
+  ...CLUSTER_CHECKS,
+  ...NETWORK_CHECKS,
+  ...RANGE_CHECKS,
+  ...SESSION_CHECKS,
+];
+
+/** What all checks find in these results, with what is remembered and the thresholds that are configured. */
+export function check(
+  results: Results,
+  memory: Partial<Memory> = {},
+  thresholds: Partial<Thresholds> = {},
+): readonly Problem[] {
+  const cluster = polledCluster({ pollers: [], isUp: true, results });
+  return runChecks(CHECKS, observeAt(NOW_MS, cluster, memory, thresholds));
+}
+
+/** What is found at a live node with these metrics, besides a calm one. */
+export function found(more: Partial<Node>, others: readonly Node[] = [node(2)]) {
+  return check({ nodes: nodesResult(node(1, { memoryBytes: 100, ...more }), ...others) });
+}
+
+/** A node with these metrics. */
+export function metrics(values: Readonly<Record<string, number>>): Partial<Node> {
+  return { metrics: new Map(Object.entries(values)) };
+}
+
+/** The severity of a problem so many seconds after it was first seen. */
+export function levels(problems: readonly Problem[], ...waits: readonly number[]) {
+  return waits.map(
+    (seconds) => toFindings(problems, () => NOW_MS - seconds * 1000, NOW_MS)[0]?.level,
+  );
+}
+
+/** A node with a store with these metrics. */
+export function store(values: Readonly<Record<string, number>>): Partial<Node> {
+  return { stores: new Map([['1', new Map(Object.entries(values))]]) };
+}

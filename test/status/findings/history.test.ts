@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest';
+import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts';
+import { ClusterHistory } from '../../../src/status/findings/history.ts';
+import { scannedNode } from '../../collectors/ranges/cluster.ts';
+import { preparePoller } from '../../collectors/polling/prepare-poller.ts';
+import {
+  node,
+  nodesResult,
+  polledCluster,
+  pollersOf,
+  scannedRanges,
+  scannedStore,
+  WHOLE_SCAN,
+} from '../results.ts';
+
+/** The duration of a scan. */
+const SCAN_MS = 120_000;
+
+describe('the history of a cluster', () => {
+  test('knows since when a state and a finding last, and which the first polls found', async () => {
+    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    const pollers = await pollersOf({ nodes: 'ok' });
+    const draining = { nodes: nodesResult(node(1, { livenessCode: 6 })) };
+    const calm = polledCluster({ pollers, isUp: true });
+    const hurt = polledCluster({ pollers, isUp: true, results: draining });
+    const sinces = (): readonly number[] =>
+      [history.read(calm, 99), ...history.read(hurt, 99).findings].map(({ since }) =>
+        Date.parse(since),
+      );
+    expect(sinces()).toEqual([99, 99]);
+    history.record(calm, 'nodes', 10);
+    expect(sinces()).toEqual([10, 99]);
+    history.record(hurt, 'ranges', 20);
+    history.record(hurt, 'nodes', 30);
+    expect(sinces()).toEqual([10, 20]);
+    // All of them had polled by 20.
+    const isFromFirst = (ms: number) => history.isFromFirstPolls(new Date(ms).toISOString(), 5);
+    expect([4, 5, 20, 21].map(isFromFirst)).toEqual([false, true, true, false]);
+    history.record(calm, 'nodes', 40);
+    expect(sinces()).toEqual([10, 99]);
+    // Another cluster has taken over the addresses.
+    history.record({ ...calm, identity: Symbol('other') }, 'nodes', 50);
+    expect(sinces()).toEqual([50, 99]);
+    // Its first poll may find what had begun before.
+    expect([20, 50, 51].map(isFromFirst)).toEqual([true, true, false]);
+  });
+
+  test.each([12, -12])(
+    'makes no problem older or younger when the wall clock is set by %i hours',
+    async (hours) => {
+      const clock = { wallMs: 100 * 3_600_000, monotonicMs: 0 };
+      const history = new ClusterHistory(
+        () => DEFAULT_FINDING_SETTINGS,
+        () => clock.monotonicMs,
+      );
+      const pollers = await pollersOf({ nodes: 'ok' });
+      const draining = { nodes: nodesResult(node(1, { livenessCode: 6 })) };
+      const cluster = polledCluster({ pollers, isUp: true, results: draining });
+      const pass = (minutes: number): void => {
+        clock.wallMs += minutes * 60_000;
+        clock.monotonicMs += minutes * 60_000;
+      };
+      /** How severe it is, and the minutes that it lasts. */
+      const shown = () => {
+        const { findings, since } = history.read(cluster, clock.wallMs);
+        const found = findings.map(({ level, since: began }) => [level, began] as const);
+        return [['cluster', since] as const, ...found].map(
+          ([what, began]) => `${what} ${(clock.wallMs - Date.parse(began)) / 60_000}`,
+        );
+      };
+      history.record(cluster, 'nodes', clock.wallMs);
+      pass(30);
+      expect(shown()).toEqual(['cluster 30', 'info 30']);
+      clock.wallMs += hours * 3_600_000;
+      expect(shown()).toEqual(['cluster 30', 'info 30']);
+      history.record(cluster, 'nodes', clock.wallMs);
+      pass(29);
+      expect(shown()).toEqual(['cluster 59', 'info 59']);
+      pass(2);
+      expect(shown()[1]).toBe('warning 61');
+      expect(history.problems.map(({ since }) => Date.parse(since))).toEqual([
+        clock.wallMs - 61 * 60_000,
+      ]);
+    },
+  );
+
+  test('knows since when the worse form of a problem lasts, while only the other one is listed', async () => {
+    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    const few = { ranges: 3, listed: [] };
+    const results = {
+      nodes: nodesResult(node(1), node(2), node(3)),
+      ranges: scannedRanges(
+        { cluster: WHOLE_SCAN, problems: new Map([['underreplicated', few]]) },
+        [scannedStore(1, 7)],
+      ),
+    };
+    const pollers = await pollersOf({ nodes: 'ok', ranges: 'ok' });
+    const cluster = polledCluster({ pollers, isUp: true, results });
+    const formAt = (minute: number) => {
+      history.record(cluster, 'ranges', minute * 60_000);
+      const { findings } = history.read(cluster, minute * 60_000);
+      return findings
+        .filter(({ alert }) => alert === 'CrdbRangesUnderreplicated')
+        .map(({ level, becomes }) => [level, becomes?.at]);
+    };
+    const dueAt = '1970-01-01T02:00:00.000Z';
+    expect([0, 1, 119].map(formAt)).toEqual(
+      [0, 1, 119].map(() => [[expect.stringMatching(/info|warning/), dueAt]]),
+    );
+    expect(formAt(120)).toEqual([['critical', undefined]]);
+  });
+
+  test('reads rates of all nodes, however short the interval of the polls', async () => {
+    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    const pollers = await pollersOf({ nodes: 'ok' });
+    const STARTED = ['select', 'insert', 'update', 'delete', 'ddl'];
+    const at = (id: number, updatedSeconds: number) => {
+      const counts = STARTED.map((kind) => [`sql.${kind}.started.count`, updatedSeconds] as const);
+      return node(id, { updatedSeconds, metrics: new Map([...counts, ['sql.failure.count', 0]]) });
+    };
+    // Each node writes its record every 10 s.
+    const loads = [
+      [100, 105],
+      [110, 105],
+      [110, 115],
+      [120, 115],
+    ].map(([first = 0, second = 0]) => {
+      const results = { nodes: nodesResult(at(1, first), at(2, second)) };
+      const cluster = polledCluster({ pollers, isUp: true, results });
+      history.record(cluster, 'nodes', 0);
+      const { countedNodes, statementsPerSecond } = history.read(cluster, 0).sqlLoad ?? {};
+      return [countedNodes, statementsPerSecond];
+    });
+    const none = [0, undefined];
+    expect(loads).toEqual([none, none, [2, 10], [2, 10]]);
+  });
+
+  test('compares a scan with the counts since its start, but for those of another cluster', async () => {
+    const replicas = new Map<string, number>();
+    const stores = new Map([['1', replicas]]);
+    const results = {
+      nodes: nodesResult(node(1, { stores })),
+      ranges: scannedRanges({}, [scannedNode(1)]),
+    };
+    const polled = [
+      preparePoller((_poll, clock) => (clock.nowMs += SCAN_MS), {}, { name: 'ranges' }),
+      preparePoller(() => ({}), {}, { name: 'nodes' }),
+    ];
+    const cluster = polledCluster({
+      pollers: polled.map(({ poller }) => poller),
+      isUp: true,
+      results,
+    });
+    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    const disagreesAfter = async (shown: typeof cluster, minute: number) => {
+      for (const [at, { clock, poll, poller }] of polled.entries()) {
+        clock.nowMs = minute * 60_000 + (at === 0 ? -SCAN_MS : 15_000);
+        await poll();
+        history.record(shown, poller.collector.name, clock.nowMs);
+      }
+      return history.problems.some(({ alert }) => alert === 'CrdbScanDisagrees');
+    };
+    const found: boolean[] = [];
+    for (const minute of [0, 1, 2, 3, 4, 5, 6]) {
+      // The scan read no replicas, as the node counts in the first minute.
+      replicas.set('replicas', minute === 0 ? 0 : 1_000);
+      found.push(await disagreesAfter(cluster, minute));
+    }
+    expect(found).toEqual([false, false, false, false, false, false, true]);
+    expect(await disagreesAfter({ ...cluster, identity: Symbol('other') }, 7)).toBe(false);
+  });
+});

@@ -1,0 +1,57 @@
+import { expect, test } from 'vitest';
+import { nodes } from '../../../src/collectors/nodes/collector.ts';
+import {
+  node,
+  type Node,
+  nodesResult,
+  observeAt,
+  polledCluster,
+  pollersOf,
+} from '../results.ts';
+
+const AT = '2026-03-01T12:00:00.000Z';
+
+/** A live node with a store that has this free share and so many replicas without a place. */
+function target(id: number, free = 0.5, waiting = 0): Node {
+  const store = new Map([
+    ['capacity', 100],
+    ['capacity.available', 100 * free],
+    ['queue.replicate.purgatory', waiting],
+  ]);
+  return node(id, { stores: new Map([[String(id), store]]) });
+}
+
+/** Node 9, which no replica has left for a while, as page and JSON show it. */
+async function ninth(...others: readonly Node[]) {
+  const leaving = node(9, { livenessCode: 4, metrics: new Map([['sys.rss', 9]]), memoryBytes: 10 });
+  const departure = { replicasLeft: 5, replicasAtFirst: 9, firstSeenAt: AT, stillSince: AT };
+  const cluster = polledCluster({
+    pollers: await pollersOf({ [nodes.name]: 'ok' }),
+    isUp: true,
+    results: { nodes: nodesResult(...others, leaving) },
+  });
+  const departures = new Map([[9, departure]]);
+  const { view } = observeAt(Date.parse(AT), cluster, { departures });
+  return view.nodes?.list.find(({ id }) => id === 9);
+}
+
+test.each([
+  [[target(1), target(2)], 'only 2 other nodes are live, and most ranges need 3: add a node'],
+  [
+    [target(1, 0.04), target(2, 0.01), target(3, 0.03)],
+    'the stores of all live nodes are full: add a node or disk space',
+  ],
+  [
+    [target(1, 0.04), target(2, 0.5, 3), target(3, 0.5, 4)],
+    '7 replicas have no store that satisfies the constraints of their zones',
+  ],
+  [[target(1), target(2), target(3)], undefined],
+])('what keeps the replicas on a node that is being decommissioned', async (others, obstacle) => {
+  expect((await ninth(...others))?.departure?.obstacle).toBe(obstacle);
+});
+
+test('a figure over the limit of an alert is marked', async () => {
+  const found = await ninth(target(1), target(2), target(3));
+  expect(found).toMatchObject({ memoryRatio: 0.9, overLimit: ['memory'] });
+  expect(found?.cpuRatio).toBeUndefined();
+});

@@ -1,0 +1,239 @@
+import { describe, expect, test } from 'vitest';
+import type { NetworkResult } from '../../../src/collectors/network/network-result.ts';
+import { PARTITION } from '../../../src/status/findings/check-network.ts';
+import { runChecks } from '../../../src/status/findings/check.ts';
+import {
+  findUnreachable,
+  leastFavourable,
+  type NetworkEvidence,
+  readReachability,
+} from '../../../src/status/findings/reachability.ts';
+import { node, type Node, nodesResult, observeAt, polledCluster } from '../results.ts';
+
+/** Who reaches whom, by `1 -> 2` for each failed connection. */
+function connections(failed: readonly string[], more: Partial<NetworkResult> = {}): NetworkResult {
+  const unreachable = failed.map((text) => {
+    const [nodeId = 0, peerId = 0] = text.split(' -> ').map(Number);
+    return { nodeId, peerId, error: 'secret' };
+  });
+  const none = { unaskedNodes: [], maxPairs: 50, peers: new Map(), slowest: [] };
+  return { ...none, checked: true, unreachable, ...more };
+}
+
+/** A node with so many unhealthy and healthy connections. */
+function counting(id: number, unhealthy: number, healthy: number, more: Partial<Node> = {}): Node {
+  const counts = { 'rpc.connection.unhealthy': unhealthy, 'rpc.connection.healthy': healthy };
+  return node(id, { metrics: new Map(Object.entries(counts)), ...more });
+}
+
+const NO_PEERS = {
+  established: 0,
+  establishing: 0,
+  error: 0,
+  unknown: 0,
+  medianSeconds: undefined,
+  maxSeconds: undefined,
+};
+
+const ok = (result: NetworkResult) => ({ state: 'ok', result }) as const;
+
+describe('where each node lists its connections', () => {
+  test.each([
+    [[], 'reached', undefined],
+    [['1 -> 2', '2 -> 1'], 'unreachable', 'nodes 1 and 2 do not reach each other'],
+    [['3 -> 2'], 'unreachable', 'node 3 does not reach node 2'],
+    [
+      ['1 -> 2', '1 -> 3', '2 -> 1', '3 -> 1'],
+      'unreachable',
+      'nodes 1 and 2, 1 and 3 do not reach each other',
+    ],
+    [
+      ['1 -> 2', '1 -> 3', '1 -> 4', '5 -> 1'],
+      'unreachable',
+      'nodes 1 and 2, 1 and 3, 1 and 4 do not reach each other, nor does 1 other pair',
+    ],
+    [
+      ['1 -> 4', '1 -> 5', '2 -> 4', '2 -> 5', '3 -> 4'],
+      'unreachable',
+      'nodes 1 and 4, 1 and 5, 2 and 4 do not reach each other, nor do 2 other pairs',
+    ],
+  ] as const)('failed connections %j: %s', (failed, answer, reason) => {
+    expect(findUnreachable(ok(connections(failed)), undefined)).toMatchObject({
+      answer,
+      ...(reason && { reason }),
+    });
+  });
+
+  test.each([
+    [['1 -> 3', '2 -> 3'], [3], 'node 3 does not answer its peers', [3]],
+    [
+      ['1 -> 3', '1 -> 4', '2 -> 3', '2 -> 4'],
+      [3, 4],
+      'nodes 3 and 4 do not answer their peers',
+      [3, 4],
+    ],
+    [
+      ['1 -> 2', '1 -> 3', '2 -> 3'],
+      [3],
+      'node 3 does not answer its peers, and node 1 does not reach node 2',
+      [1, 2, 3],
+    ],
+    // One of two others reaches it: it is up.
+    [['1 -> 3'], [3], 'node 1 does not reach node 3', [1, 3]],
+    [['1 -> 3', '2 -> 3', '3 -> 1'], [], 'nodes 1 and 3, 2 and 3 do not reach each other', [3]],
+  ])('of %j, and without a response of %j: %s', (failed, unaskedNodes, reason, nodeIds) => {
+    const asked = [1, 2, 3, 4].filter((id) => id < 3 || failed.includes(`${id} -> 1`));
+    const peers = new Map(asked.map((id) => [id, NO_PEERS]));
+    const result = connections(failed, { checked: unaskedNodes.length === 0, unaskedNodes, peers });
+    const found = { answer: 'unreachable', reason, nodeIds };
+    expect(findUnreachable(ok(result), undefined)).toEqual(found);
+  });
+
+  test('it is not known when a live node could not be asked, and a failed connection is known all the same', () => {
+    const unasked = { checked: false, unaskedNodes: [2, 4] };
+    expect(findUnreachable(ok(connections([], unasked)), undefined)).toEqual({
+      answer: 'unknown',
+      reason: 'nodes 2 and 4 did not tell which nodes they reach',
+    });
+    const failed = findUnreachable(ok(connections(['1 -> 2'], unasked)), undefined);
+    expect(failed.answer).toBe('unreachable');
+  });
+
+  test('it is not known of a node whose answer says nothing, with what to check', () => {
+    const peers = new Map([1, 2].map((id) => [id, NO_PEERS]));
+    const result = connections([], { checked: false, unaskedNodes: [1, 2, 3], peers });
+    expect(findUnreachable(ok(result), undefined)).toEqual({
+      answer: 'unknown',
+      reason:
+        'node 3 did not tell which nodes it reaches, and nodes 1 and 2 list no connections that can be read: check whether the servers use DRPC, whose connections they neither list nor count',
+    });
+  });
+
+  test('it is not known where no node is live', () => {
+    const none = connections([], { checked: false });
+    expect(findUnreachable(ok(none), undefined).answer).toBe('unknown');
+  });
+
+  test('it is not known of a node that has returned since the others were asked', () => {
+    const peers = new Map([1, 2].map((id) => [id, NO_PEERS]));
+    const evidence = ok(connections([], { peers }));
+    const [first, second] = [node(1), node(2)];
+    const dead = [first, second, node(3, { livenessCode: 1 })];
+    expect(findUnreachable(evidence, dead)).toEqual({ answer: 'reached' });
+    expect(findUnreachable(evidence, [first, second, node(3)])).toEqual({
+      answer: 'unknown',
+      reason: 'node 3 did not tell which nodes it reaches',
+    });
+  });
+
+  test('it is not known before the first poll, while polls fail, and when the last one is too old', () => {
+    const reason = 'there is no current list of the connections between nodes';
+    const unknown = { answer: 'unknown', reason };
+    // The counts of the nodes do not take its place.
+    const nodes = [counting(1, 0, 4)];
+    expect(findUnreachable({ state: 'waiting', result: undefined }, nodes)).toEqual(unknown);
+    expect(findUnreachable({ state: 'failing', result: connections([]) }, nodes)).toEqual(unknown);
+    expect(findUnreachable({ state: 'ok', result: undefined }, nodes)).toEqual(unknown);
+  });
+});
+
+describe('where there are no lists', () => {
+  const refused = ok(connections([], { checked: undefined, noData: 'refused' }));
+
+  test.each([
+    ['disabled', undefined],
+    ['refused', refused],
+  ])('the unhealthy connections that nodes count tell: %s', (_name, network) => {
+    const dead = counting(3, 0, 0, { livenessCode: 1 });
+    const explained = [counting(1, 1, 2), counting(2, 1, 2), dead];
+    expect(findUnreachable(network, explained)).toEqual({ answer: 'reached' });
+    const apart = [counting(1, 2, 1), counting(2, 1, 2), dead];
+    expect(findUnreachable(network, apart)).toEqual({
+      answer: 'unreachable',
+      reason: 'node 1 does not reach all nodes that are up',
+      nodeIds: [1],
+    });
+  });
+
+  test('nothing tells where nodes count none, or only in old records', () => {
+    expect(findUnreachable(refused, [node(1), node(2)])).toEqual({ answer: 'unchecked' });
+    const stale = [1, 2].map((id) => counting(id, 0, 4, { isFresh: false }));
+    expect(findUnreachable(refused, stale)).toEqual({ answer: 'unchecked' });
+    expect(findUnreachable(undefined, undefined)).toEqual({ answer: 'unchecked' });
+    expect(findUnreachable(undefined, [])).toEqual({ answer: 'unchecked' });
+  });
+
+  test('it is not known where a live node counts none, unless others count unhealthy ones', () => {
+    const [calm, none] = [counting(1, 0, 4), counting(3, 0, 0)];
+    expect(findUnreachable(refused, [calm, counting(2, 0, 4), none])).toEqual({
+      answer: 'unknown',
+      reason: expect.stringMatching(/^node 3 counts no connections: .*DRPC/),
+    });
+    expect(findUnreachable(refused, [calm, counting(2, 2, 2), none])).toMatchObject({
+      answer: 'unreachable',
+      nodeIds: [2],
+    });
+  });
+
+  test('the only node that is up has no other to reach', () => {
+    const dead = node(2, { livenessCode: 1 });
+    for (const nodes of [[node(1)], [counting(1, 0, 0)], [counting(1, 0, 0), dead]])
+      expect(findUnreachable(refused, nodes)).toEqual({ answer: 'reached' });
+    const leaving = node(2, { livenessCode: 4 });
+    expect(findUnreachable(refused, [node(1), leaving])).toEqual({ answer: 'unchecked' });
+  });
+});
+
+test('the finding is that of the last list, and of the counts only where there is none', () => {
+  const apart = nodesResult(counting(1, 2, 0), counting(2, 0, 2));
+  const textOf = (network: NetworkEvidence | undefined) => {
+    const cluster = polledCluster({ pollers: [], isUp: true, results: { nodes: apart } });
+    const observation = { ...observeAt(0, cluster), network };
+    return runChecks([PARTITION], observation).map(({ text }) => text);
+  };
+  const failed = connections(['1 -> 2', '2 -> 1']);
+  const sentence = 'Nodes 1 and 2 do not reach each other.';
+  expect(textOf(ok(failed))).toEqual([sentence]);
+  // While polls fail, the problem is that of the last one.
+  expect(textOf({ state: 'failing', result: failed })).toEqual([sentence]);
+  expect(textOf(ok(connections([])))).toEqual([]);
+  expect(textOf({ state: 'waiting', result: undefined })).toEqual([]);
+  expect(textOf(undefined)).toEqual(['Node 1 does not reach all nodes that are up.']);
+  // As the description of the alert.
+  expect(PARTITION.next).toContain('Stop no node');
+});
+
+test('page and JSON get the first pairs, the slowest one, and no text of a server', () => {
+  const slowest = { nodeId: 1, peerId: 3, seconds: 0.08 };
+  const result = connections(['1 -> 2', '2 -> 1'], { maxPairs: 1, slowest: [slowest] });
+  expect(readReachability(ok(result), undefined)).toEqual({
+    answer: 'unreachable',
+    reason: 'nodes 1 and 2 do not reach each other',
+    failed: [{ nodeId: 1, peerId: 2 }],
+    failedCount: 2,
+    unaskedNodes: [],
+    slowest,
+  });
+  expect(readReachability(undefined, undefined)).toBeUndefined();
+  expect(readReachability(undefined, [counting(1, 0, 4)])).toEqual({ answer: 'reached' });
+});
+
+test('neither a URL without a list nor a missing count hides what another one says, nor a state that is not known', () => {
+  const live = [1, 2, 3].map((id) => node(id));
+  const [hidden, failed] = [{ checked: undefined }, { checked: true }].map((more, at) =>
+    findUnreachable(ok(connections(at === 0 ? [] : ['1 -> 2'], more)), live),
+  );
+  if (hidden === undefined || failed === undefined) throw new Error('no answer');
+  expect(hidden).toEqual({ answer: 'unchecked' });
+  for (const both of [
+    [hidden, failed],
+    [failed, hidden],
+  ])
+    expect(leastFavourable(both)).toMatchObject({ answer: 'unreachable' });
+  const unclear = [...live, node(4, { livenessCode: 9 })];
+  const none = ok(connections([], { checked: undefined }));
+  expect(findUnreachable(none, unclear)).toEqual({
+    answer: 'unknown',
+    reason: 'it is not known whether node 4 is live',
+  });
+});

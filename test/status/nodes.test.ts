@@ -1,0 +1,184 @@
+import { expect, test } from 'vitest';
+import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
+import { formatLiveNodes, nodeProblems, readNodes } from '../../src/status/findings/node-problems.ts';
+import { toFindings } from '../../src/status/findings/problem.ts';
+import { node, type Node, nodesResult as result, UNREAD } from './results.ts';
+
+function problemsOf(...nodes: readonly Node[]) {
+  return nodeProblems(readNodes(result(...nodes)), UNREAD, DEFAULT_THRESHOLDS);
+}
+
+function textsOf(...nodes: readonly Node[]): readonly string[] {
+  return problemsOf(...nodes).map(({ text }) => text);
+}
+
+/** With a stale record of that age. */
+function silentSince(seconds: number): Partial<Node> {
+  return { updatedSeconds: seconds, isFresh: false };
+}
+
+test('a node that counts as dead and writes its record has a problem of its own', () => {
+  const dead = { livenessCode: 1, isFresh: false };
+  const listed = result(node(1), node(2), node(3), node(4, dead), node(5, { livenessCode: 5 }));
+  const found = nodeProblems(
+    readNodes(listed, new Set(), new Set([4, 5])),
+    UNREAD,
+    DEFAULT_THRESHOLDS,
+  );
+  expect(found.map(({ text }) => text)).toEqual([
+    'Node 4 is dead, by the others, but writes its record.',
+    'Node 5 is dead, after decommissioning had begun, by the others, but writes its record.',
+  ]);
+  const [first] = found;
+  expect(first?.next).toMatch(/^It runs, but heartbeats do not arrive .*Do not decommission it/);
+  expect(nodeProblems(readNodes(listed), UNREAD, DEFAULT_THRESHOLDS)[0]?.text).toBe(
+    'Node 4 is dead.',
+  );
+});
+
+test('a list that cannot be read whole, and records without metrics, are problems', () => {
+  const silent = node(2, { metrics: new Map() });
+  const listed = { ...result(node(1), silent), unreadable: 1 };
+  const problems = nodeProblems(readNodes(listed), UNREAD, DEFAULT_THRESHOLDS);
+  expect(toFindings(problems, () => 0, 0).map(({ level, text }) => [level, text])).toEqual([
+    ['warning', '1 listed node could not be read.'],
+    [
+      'warning',
+      'The record of node 2 has none of the metrics that are read: disks, clocks and load are not known.',
+    ],
+  ]);
+  const stale = node(2, { metrics: new Map(), ...silentSince(1) });
+  expect(problemsOf(node(1), stale).map(({ key }) => key)).toEqual(['stale records']);
+});
+
+test.each([
+  [{ live: 18, dead: 1, unavailable: 1 }, ['CrdbMultipleNodesDown', 'CrdbMultipleNodesDown']],
+  [{ live: 19, dead: 1, unavailable: 1 }, ['CrdbNodeDead', 'CrdbNodeUnavailable']],
+  [{ live: 18, dead: 1, decommissioned: 1 }, ['CrdbMultipleNodesDown', 'CrdbMultipleNodesDown']],
+  [{ live: 19, dead: 1, decommissioned: 1 }, ['CrdbNodeDead', 'CrdbNodeDead']],
+  [{ live: 1, dead: 1 }, ['CrdbNodeDead']],
+  [{ live: 1, dead: 2, draining: 1 }, ['CrdbMultipleNodesDown', 'CrdbNodeStuckLeaving']],
+])('nodes %j have the alerts %j', (counts, alerts) => {
+  const codes: Readonly<Record<string, number>> = {
+    dead: 1,
+    unavailable: 2,
+    live: 3,
+    decommissioned: 5,
+    draining: 6,
+  };
+  const nodes = Object.entries(counts).flatMap(([status, count]) =>
+    Array.from({ length: count }, (_, at) => node(at, { livenessCode: codes[status] ?? 0 })),
+  );
+  expect(problemsOf(...nodes).map(({ alert }) => alert)).toEqual(alerts);
+});
+
+test.each([
+  [[10_000, 13_600], ['CrdbMultipleNodesDown']],
+  [[10_000, 13_601], ['CrdbNodeDead']],
+  [[10_000, 13_601, 17_000], ['CrdbMultipleNodesDown']],
+])('nodes that went down at %j have the alerts %j', (times, alerts) => {
+  const dead = times.map((updatedSeconds, at) => node(at, { livenessCode: 1, updatedSeconds }));
+  const live = [11, 12, 13, 14].map((id) => node(id));
+  expect(problemsOf(...dead, ...live).map(({ alert }) => alert)).toEqual(alerts);
+});
+
+test.each([
+  [1, 'warning', false],
+  [2, 'critical', true],
+  [3, 'warning', false],
+])(
+  'a dead node beside %i live ones is %s; that a node is to be added first: %s',
+  (live, level, isToAdd) => {
+    const nodes = Array.from({ length: live }, (_, at) => node(at + 2));
+    const [dead] = toFindings(
+      problemsOf(node(1, { livenessCode: 1 }), ...nodes),
+      () => 0,
+      Date.now(),
+    );
+    expect([dead?.level, dead?.next.includes('first add a node')]).toEqual([level, isToAdd]);
+  },
+);
+
+/** Five nodes, so many of them without a recent heartbeat. */
+function withSilent(count: number): readonly Node[] {
+  return [1, 2, 3, 4, 5].map((id) => node(id, { livenessCode: id <= count ? 2 : 3 }));
+}
+
+test('of several nodes that are down at once the advice is to start them, not to wait', () => {
+  expect(problemsOf(...withSilent(1)).map(({ next }) => next)).toEqual([
+    'Check that the process and the machine are up. By default a node counts as dead 5 min after its last heartbeat; then the cluster begins to replace its replicas. Stop no other node meanwhile, unless it is listed as safe to stop.',
+  ]);
+  expect(problemsOf(...withSilent(2)).map(({ next }) => next)).toEqual([
+    'Start the nodes that are down, the most recent loss first; do not decommission them and do not wipe their disks.',
+  ]);
+});
+
+function tiersOf(region: string, zone: string): Node['tiers'] {
+  return [
+    { key: 'region', value: region },
+    { key: 'zone', value: zone },
+  ];
+}
+
+test('nodes that are down name the region that is lost, not its zones', () => {
+  const all = ['east', 'east', 'west', 'west', 'north'].map((region, index) =>
+    node(index + 1, {
+      tiers: tiersOf(region, `${region}-${index}`),
+      livenessCode: region === 'east' ? 1 : 3,
+    }),
+  );
+  expect(textsOf(...all)).toEqual([
+    'Nodes 1 and 2 are dead. Localities without a live node: region=east.',
+  ]);
+});
+
+test('issues of nodes that are down or stale began with the oldest record', () => {
+  const [dead, silent, draining] = [1, 2, 6].map((livenessCode) => ({ livenessCode }));
+  const problems = problemsOf(
+    node(1, { ...dead, ...silentSince(30) }),
+    node(2, { ...dead, ...silentSince(10) }),
+    node(3, { ...silent, ...silentSince(40) }),
+    node(4, { ...draining, ...silentSince(50) }),
+    node(5, silentSince(60)),
+  );
+  expect(problems.map(({ key, since }) => [key, since])).toEqual([
+    ['nodes dead', '1970-01-01T00:00:10.000Z'],
+    ['nodes unavailable', '1970-01-01T00:00:40.000Z'],
+    ['nodes draining', undefined],
+    ['stale records', '1970-01-01T00:00:50.000Z'],
+  ]);
+});
+
+test.each([
+  [{}, 300],
+  [{ record_age: 600 }, 780],
+])(
+  'a stale record is a warning when its alert fires, with the limits %j after %i s',
+  (limits, seconds) => {
+    const thresholds = { ...DEFAULT_THRESHOLDS, ...limits };
+    const nodes = readNodes(result(node(1), node(2, silentSince(1000))));
+    const levelAt = (age: number) =>
+      toFindings(nodeProblems(nodes, UNREAD, thresholds), () => 0, (1000 + age) * 1000).map(
+        ({ key, level }) => [key, level],
+      );
+    expect(levelAt(61)).toEqual([['stale records', 'info']]);
+    expect(levelAt(seconds - 1)).toEqual([['stale records', 'info']]);
+    expect(levelAt(seconds)).toEqual([['stale records', 'warning']]);
+  },
+);
+
+test('a cluster is described by its live nodes and the builds of those that are not dead', () => {
+  const status = readNodes(
+    result(
+      node(3, { tiers: [], buildTag: '' }),
+      node(4, { livenessCode: 5, isFresh: false }),
+      node(5, { buildTag: 'v25.4.2' }),
+      node(6, { buildTag: 'v9', livenessCode: 1 }),
+      node(7, { isFresh: false }),
+    ),
+  );
+  expect(status.list.map(({ isStale }) => isStale)).toEqual([false, false, false, false, true]);
+  expect(status.list[0]?.locality).toBe('');
+  expect(status.builds).toEqual(['v25.4.2', 'v25.4.3']);
+  expect(formatLiveNodes(status)).toBe('3 of 5');
+});

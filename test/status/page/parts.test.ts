@@ -1,0 +1,157 @@
+import { expect, test } from 'vitest';
+import type { Finding } from '../../../src/status/findings/status.ts';
+import { Html } from '../../../src/status/page/html.ts';
+import { userFigures } from '../../../src/status/page/panels.ts';
+import {
+  hotRanges,
+  lastKnownRanges,
+  problemRanges,
+  safeToStop,
+} from '../../../src/status/page/range-panels.ts';
+import { CALM } from '../page-clusters.ts';
+import { RANGES, VERIFIED } from '../results.ts';
+
+const NOW = '2026-03-01T12:00:00.000Z';
+const NOW_MS = Date.parse(NOW);
+
+/** The text of some markup, without its tags. */
+function textOf({ text }: Html): string {
+  return text
+    .replaceAll(/<[^>]*>/g, '')
+    .replaceAll(/\s+/g, ' ')
+    .trim();
+}
+
+/** The matches of the group of an expression. */
+function all({ text }: Html, expression: RegExp): readonly string[] {
+  return Array.from(text.matchAll(expression), ([, found = '']) => found);
+}
+
+const commandFor = (words: string): string => `crdb-exporter ${words}`;
+const PLACE = { nodeId: 1, storeId: 2, table: '', index: '' };
+
+function findingOf(key: string, level: Finding['level']): Finding {
+  return { key, about: 'ranges', alert: undefined, level, text: '', next: '', since: NOW };
+}
+
+test('the worst problem ranges come first, and the oldest of them', () => {
+  const findings = [
+    findingOf('ranges unavailable', 'critical'),
+    findingOf('ranges no_live_replica', 'critical'),
+    findingOf('ranges overreplicated', 'info'),
+  ];
+  const names = [
+    'overreplicated',
+    'underreplicated',
+    'unavailable',
+    'underreplicated',
+    'unavailable',
+    'no_live_replica',
+  ];
+  const oldest = names.map((problem, at) => ({ ...PLACE, problem, rangeId: at, firstSeenAt: NOW }));
+  const problems = {
+    overreplicated: 1,
+    underreplicated: 2_000,
+    unavailable: 2,
+    no_live_replica: 1,
+  };
+  const drawn = problemRanges({ ...RANGES, problems, oldest }, findings, NOW_MS, { commandFor });
+  // r2 is a system range.
+  expect(all(drawn, /<th scope="row"[^>]*>(r\d)</g)).toEqual(['r2', 'r5', 'r4', 'r1', 'r3', 'r0']);
+  expect(all(drawn, /<li class="(\w+)">/g)).toEqual(['critical', 'critical', 'warning', 'info']);
+  expect(textOf(drawn)).toMatch(
+    /^1 no live replica 2 unavailable 2,000 underreplicated 1 overreplicated /,
+  );
+  // The command knows nothing of a lost range.
+  expect(textOf(drawn)).toContain('Details of r2: crdb-exporter range 2');
+});
+
+test.each([
+  [3, 'The keys of the ranges do not join: 3 ranges are lost.'],
+  [0, 'The keys of the ranges do not join: some may be missing.'],
+  [undefined, 'The keys of the ranges do not join: some may be missing.'],
+])('of an incomplete key space with %s lost ranges it says "%s"', (lost, text) => {
+  const verification = { ...VERIFIED, keySpace: 'incomplete', lost } as const;
+  const drawn = safeToStop(
+    { answer: 'no', nodes: [], decisions: [] },
+    { ...RANGES, dependent: [], verification },
+  );
+  expect(textOf(drawn)).toContain(`minute. ${text}`);
+});
+
+test('what has no quorum begins with the ranges of the system, by name', () => {
+  const oldest = [
+    { ...PLACE, problem: 'unavailable', rangeId: 9, firstSeenAt: NOW },
+    { ...PLACE, problem: 'unavailable', rangeId: 2, firstSeenAt: NOW },
+  ];
+  const rides = { id: '104', name: 'movr.public.rides', ranges: 3 };
+  const withoutQuorum = { tables: [rides], otherRanges: 2, unnamedRanges: 1, unreportedRanges: 0 };
+  const ofScan = { problems: { unavailable: 5 }, oldest, withoutQuorum };
+  const status = { ...RANGES, ...ofScan, verification: VERIFIED };
+  expect(textOf(problemRanges(status, [], NOW_MS, { commandFor }))).toContain(
+    'Without quorum: r2 (system: node liveness), movr.public.rides (3 ranges), 1 range outside of tables and 1 range whose table is not known.',
+  );
+});
+
+test('the bars of hot ranges are shares of the hottest, or of one query where all have less', () => {
+  const widths = [[200, 50], [0.5, 0], [0]].map((queries) => {
+    const hottest = queries.map((queriesPerSecond, rangeId) => {
+      return {
+        ...PLACE,
+        rangeId,
+        queriesPerSecond,
+        writesPerSecond: 0,
+        cpuSecondsPerSecond: undefined,
+      };
+    });
+    return all(hotRanges({ ...RANGES, hottest }, { commandFor }), /<rect width="(\w+)"/g);
+  });
+  expect(widths).toEqual([['100', '25'], ['50', '0'], ['0']]);
+});
+
+const OTHER_RANGES = '✕ critical: and 2 ranges outside of tables';
+
+test.each<{ count: string; more: string; damage?: object; scan?: object }>([
+  { count: '0', more: '' },
+  { count: '0', more: OTHER_RANGES, damage: { otherRanges: 2 } },
+  {
+    count: 'not known',
+    more: '✕ critical: and 1 range whose table is not known',
+    damage: { unnamedRanges: 1 },
+  },
+  {
+    count: '0',
+    more: '✕ critical: only node 6 reports 200 ranges',
+    scan: { disputed: { ranges: 200, nodeIds: [6] } },
+  },
+  // Nobody knows of which tables the missing ranges are, and what the loss of node 4 has cost.
+  { count: 'not known', more: '', scan: { verification: { ...VERIFIED, keySpace: 'gap' } } },
+  { count: 'not known', more: '', scan: { downSinceScan: [4] } },
+])(
+  'the tables without a quorum are $count, with the text "$more", for $damage $scan',
+  ({ count, more, damage, scan }) => {
+    const withoutQuorum = { ...RANGES.withoutQuorum, ...damage };
+    const ranges = { ...RANGES, withoutQuorum, verification: VERIFIED, ...scan };
+    const figures = userFigures({ ...CALM, ranges });
+    const [, found = '', rest = ''] =
+      /Tables without quorum<\/span><b>([^<]*)<\/b><small>(.*?)<\/small>/s.exec(
+        figures === false ? '' : figures.text,
+      ) ?? [];
+    expect([found, textOf(new Html(rest))]).toEqual([count, more]);
+  },
+);
+
+test('problems that were last known are counted in a sentence, the worst first, without a level', () => {
+  const { nodes } = RANGES;
+  const seen = { seenAt: NOW, nodes, problems: { unavailable: 2_000, no_live_replica: 1 } };
+  const place = { ...PLACE, firstSeenAt: NOW };
+  const oldest = ['unavailable', 'no_live_replica'].map((problem, at) => {
+    return { ...place, problem, rangeId: 8 + at };
+  });
+  const drawn = lastKnownRanges({ ...seen, oldest }, NOW_MS);
+  expect(textOf(drawn)).toMatch(/^1 no live replica and 2,000 unavailable /);
+  expect(all(drawn, /<th scope="row"[^>]*>(r\d)</g)).toEqual(['r9', 'r8']);
+  expect(textOf(lastKnownRanges({ ...seen, problems: {}, oldest: [] }, NOW_MS))).toMatch(
+    /^The last scan found no problem\./,
+  );
+});
