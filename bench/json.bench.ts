@@ -1,5 +1,4 @@
 import {
-  PageParser,
   array,
   boolean,
   flags,
@@ -7,13 +6,14 @@ import {
   last,
   number,
   object,
+  type ObjectShape,
   optional,
+  PageParser,
   record,
   selected,
   string,
   time,
-  type ObjectShape,
-} from '../src/json/index.ts';
+} from '#json';
 import { Comparison, describeUse, measureUse, takeTurns } from './cost.ts';
 import { nodesPage, rangesPage, sessionsPage, WANTED_METRICS } from './json-pages.ts';
 import { report, type Row } from './rows.ts';

@@ -1,9 +1,7 @@
 // Implementations that read all ranges of a node in one page; each runs in a separate process.
 import { Agent, request } from 'undici';
-import { ranges as rangesCollector } from '../src/collectors/ranges/collector.ts';
-import { readNode, SCAN } from '../src/collectors/ranges/read-nodes.ts';
-import { QUERIES } from '../src/collectors/ranges/replica.ts';
-import { createPollStats } from '../src/cockroach/http/poll-stats.ts';
+import { createPollStats } from '#cockroach';
+import { QUERIES, ranges as rangesCollector, readNode, SCAN } from '#collectors';
 import { contextOf } from '../test/collectors/ranges/cluster.ts';
 import { createTestClient } from '../test/support/cluster.ts';
 import { measure, residentMib, selfWatch, settle } from './cost.ts';

@@ -1,6 +1,6 @@
 // Memory of the ranges of a very large cluster: of the table alone, compared with a Map of objects, and of scans.
 // Run: node --expose-gc bench/range-table.bench.ts
-import { RangeTable, type Work } from '../src/collectors/ranges/range-table.ts';
+import { RangeTable, type Work } from '#collectors';
 import { bytesOf } from '../test/collectors/ranges/cluster.ts';
 import { optionsOfImage } from './image-options.ts';
 import { startProcess } from './process.ts';

@@ -1,8 +1,8 @@
+import { inSlices } from '#base';
+import { createPollStats } from '#cockroach';
 // Scans of all nodes of a cluster by the ranges collector, from the sockets to the samples.
-import { ranges } from '../src/collectors/ranges/collector.ts';
-import { createPollStats } from '../src/cockroach/http/poll-stats.ts';
-import { SampleSet } from '../src/metrics/sample-set.ts';
-import { inSlices } from '../src/base/time-slice.ts';
+import { ranges } from '#collectors';
+import { SampleSet } from '#metrics';
 import { bytesOf, contextOf } from '../test/collectors/ranges/cluster.ts';
 import { createTestClient } from '../test/support/cluster.ts';
 import { type Cost, measure, residentMib, settle } from './cost.ts';

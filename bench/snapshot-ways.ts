@@ -1,8 +1,6 @@
 // Implementations that render 100,000 samples; each runs in a separate process.
 import { Gauge, Registry } from 'prom-client';
-import { gauge } from '../src/metrics/family.ts';
-import { SampleSet } from '../src/metrics/sample-set.ts';
-import { renderSnapshot } from '../src/metrics/snapshot.ts';
+import { gauge, renderSnapshot, SampleSet } from '#metrics';
 import { measure } from './cost.ts';
 import { serveCalls } from './process.ts';
 

@@ -1,5 +1,5 @@
 // The exporter with intervals of milliseconds and without log output.
-import { createLog } from '../src/base/log.ts';
+import { createLog } from '#base';
 import { startTestExporter } from '../test/support/exporter.ts';
 import { serveCalls } from './process.ts';
 

@@ -1,5 +1,5 @@
 import type { Dashboard, Panel } from '@grafana/grafana-foundation-sdk/dashboard';
-import { readSettings, SETTINGS, type Settings } from '../src/alerts/rule-settings.ts';
+import { readSettings, SETTINGS, type Settings } from '#alerts';
 import { exporter } from './exporter.ts';
 import { fleet } from './fleet.ts';
 import type { Limit } from './lib/style.ts';

@@ -34,7 +34,7 @@ const EXPERIMENTS: Readonly<Record<string, Experiment>> = {
   },
   rulers: { command: ['lab/rulers/run.ts'], needsNewest: true },
   fuzz: {
-    command: vitest('--project', 'together', 'test/web/server/fuzz.test.ts'),
+    command: vitest('--project', 'together', 'test/exporter/server/fuzz.test.ts'),
     variables: { FUZZ_REQUESTS: '100000' },
   },
   lives: {

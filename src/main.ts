@@ -1,8 +1,8 @@
-import { holdStopSignals } from './cli/process/signals.ts';
+import { holdStopSignals, runCommandLine } from '#cli';
 
 // Before any other module is loaded.
 const deliverHeldSignal = holdStopSignals();
 // The compiled program is CommonJS, which has no `await` here.
-void import('./cli/program.ts').then(async ({ runCommandLine }) => {
-  process.exitCode = await runCommandLine(process.argv.slice(2), process.env, deliverHeldSignal);
+void runCommandLine(process.argv.slice(2), process.env, deliverHeldSignal).then((code) => {
+  process.exitCode = code;
 });

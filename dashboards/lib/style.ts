@@ -6,7 +6,7 @@ import {
   ThresholdsMode,
   type ValueMapping,
 } from '@grafana/grafana-foundation-sdk/dashboard';
-import type { ThresholdName } from '../../src/alerts/alert-settings.ts';
+import type { ThresholdName } from '#alerts';
 import type { Query } from './crowd.ts';
 
 /** Colours show state only: healthy, degraded, act now, intended or for information, unknown (grey), no data; `text` is neutral. */

@@ -1,4 +1,4 @@
-import { type Severity, SEVERITIES } from '../base/vocabulary.ts';
+import { SEVERITIES, type Severity } from '#base';
 import { ALERTS } from './alerts.generated.ts';
 
 /** What TypeScript needs to know of an alert. */

@@ -1,5 +1,4 @@
-import { findNearest } from '../base/nearest-word.ts';
-import { findUrlFault } from '../base/url-fault.ts';
+import { findNearest, findUrlFault } from '#base';
 import {
   DEFAULT_THRESHOLDS,
   type FindingSettings,

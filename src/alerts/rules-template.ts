@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { parseDocument, visit } from 'yaml';
-import { ROOT } from '../base/build.ts';
+import { ROOT } from '#base';
 import { findAlert } from './alerts.ts';
 import { GIVEN_SEVERITIES, type Settings } from './rule-settings.ts';
 

@@ -1,5 +1,5 @@
 import { InvalidArgumentError } from 'commander';
-import { parseDuration } from '../config/values.ts';
+import { parseDuration } from '#config';
 
 /** Parser of the ids of things: whole numbers from 1. */
 export function parseIds(expected: string): (text: string) => number {

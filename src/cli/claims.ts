@@ -1,4 +1,4 @@
-import { formatNodes, formatRanges, plural } from '../base/format.ts';
+import { formatNodes, formatRanges, plural } from '#base';
 import type { DescriptorReport } from './described-ranges.ts';
 import { note } from './output/standard-output.ts';
 import type { Replica } from './read-replicas.ts';

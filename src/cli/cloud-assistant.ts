@@ -1,10 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { assistantDetails, cloud, noAssistant } from '../collectors/cloud/collector.ts';
-import { diagnose } from '../cockroach/diagnosis/diagnosis.ts';
-import { formatAge, formatLine } from '../base/format.ts';
-import { RequestError } from '../cockroach/http/errors.ts';
-import type { Infer } from '../json/index.ts';
+import { formatAge, formatLine } from '#base';
+import { diagnose, RequestError } from '#cockroach';
+import { assistantDetails, cloud, noAssistant } from '#collectors';
+import type { Infer } from '#json';
 import { addClusterAction, type ClusterTarget, confirm } from './cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from './command.ts';
 import { addListingOptions, type ListingOptions } from './output/listing.ts';

@@ -1,25 +1,35 @@
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
-import { assertOneCluster } from '../cockroach/identity.ts';
-import type { CollectorOf, CollectorResult } from '../collectors/collector.ts';
-import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
-import { diagnose } from '../cockroach/diagnosis/diagnosis.ts';
-import type { Operation } from '../cockroach/diagnosis/failure.ts';
-import { type Clients, createClients, type RequestListener } from '../exporter/clients.ts';
-import { messageOf } from '../base/format.ts';
-import { addWarning, createPollStats, type PollStats } from '../cockroach/http/poll-stats.ts';
-import type { FinishedRequest } from '../cockroach/http/request.ts';
-import { createLog, type Log } from '../base/log.ts';
-import { ClusterMetrics } from '../metrics/exporter-metrics.ts';
-import { findNearest } from '../base/nearest-word.ts';
+import {
+  type Api,
+  createLog,
+  type Endpoint,
+  findNearest,
+  type Log,
+  messageOf,
+  type RetryReason,
+} from '#base';
+import {
+  addWarning,
+  assertOneCluster,
+  createPollStats,
+  diagnose,
+  type FinishedRequest,
+  type Operation,
+  type PollStats,
+} from '#cockroach';
 import {
   type ChosenPoll,
+  type CollectorOf,
+  type CollectorResult,
   KeptState,
   type PolledApi,
   runCollector,
-} from '../collectors/polling/run-collector.ts';
-import { SYSTEM_CLOCK } from '../collectors/polling/schedule.ts';
-import type { Api, Endpoint, RetryReason } from '../base/vocabulary.ts';
+  SYSTEM_CLOCK,
+} from '#collectors';
+import type { ClusterConfig, Config } from '#config';
+import { type Clients, createClients, type RequestListener } from '#exporter';
+import { ClusterMetrics } from '#metrics';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { note } from './output/standard-output.ts';
 import { runCancellable } from './process/signals.ts';

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
-import type { Build } from '../base/build.ts';
-import type { Environment } from '../config/files.ts';
+import type { Build } from '#base';
+import type { Environment } from '#config';
 
 // Nothing is imported here but types: signals are held by a file that imports this one, before any package is loaded.
 

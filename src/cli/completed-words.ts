@@ -1,12 +1,16 @@
 import type { Command as CompletedCommand } from '@bomb.sh/tab';
 import addCommands from '@bomb.sh/tab/commander';
 import type { Command } from 'commander';
-import { SETTINGS } from '../alerts/rule-settings.ts';
-import { readDocument } from '../config/document.ts';
-import type { Environment } from '../config/files.ts';
-import { ConfigIssues, isMap } from '../config/issues.ts';
-import { CONFIG_FILE, findFile } from '../config/sources.ts';
-import { listCatalogue } from '../exporter/catalogue.ts';
+import { SETTINGS } from '#alerts';
+import {
+  CONFIG_FILE,
+  ConfigIssues,
+  type Environment,
+  findFile,
+  isMap,
+  readDocument,
+} from '#config';
+import { listCatalogue } from '#exporter';
 
 type Words = readonly (readonly [word: string, about: string])[];
 

@@ -1,4 +1,4 @@
-import type { Query } from '../base/collector-options.ts';
+import type { Query } from '#base';
 
 /** The seven queries of docs/sql.md, which the simulator answers. */
 export const DEMO_QUERIES: readonly Query[] = [

@@ -1,9 +1,6 @@
-import { BatchQueue, BatchSize, inBatches } from '../base/batches.ts';
-import type { RangeDescriptor } from '../cockroach/range-descriptor.ts';
-import { ranges } from '../collectors/ranges/collector.ts';
-import { diagnose } from '../cockroach/diagnosis/diagnosis.ts';
-import { capitalize, formatNodes } from '../base/format.ts';
-import { failureOf } from '../cockroach/http/errors.ts';
+import { BatchQueue, BatchSize, capitalize, formatNodes, inBatches } from '#base';
+import { diagnose, failureOf, type RangeDescriptor } from '#cockroach';
+import { ranges } from '#collectors';
 import type { ClusterTarget } from './cluster-target.ts';
 import { note } from './output/standard-output.ts';
 import type { Replica } from './read-replicas.ts';

@@ -1,14 +1,17 @@
-import type { AlertName } from '../alerts/alerts.ts';
-import type { CollectorOf, CollectorResult } from '../collectors/collector.ts';
-import { nodes } from '../collectors/nodes/collector.ts';
-import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { diagnose } from '../cockroach/diagnosis/diagnosis.ts';
-import type { Operation } from '../cockroach/diagnosis/failure.ts';
-import { formatBytes, formatDuration, messageOf } from '../base/format.ts';
-import { failureOf, RequestError } from '../cockroach/http/errors.ts';
-import { answerSeconds, createPollStats, type PollStats, warningText } from '../cockroach/http/poll-stats.ts';
-import type { ChosenPoll } from '../collectors/polling/run-collector.ts';
-import type { Api, FailureReason } from '../base/vocabulary.ts';
+import type { AlertName } from '#alerts';
+import { type Api, type FailureReason, formatBytes, formatDuration, messageOf } from '#base';
+import {
+  answerSeconds,
+  createPollStats,
+  diagnose,
+  failureOf,
+  type Operation,
+  type PollStats,
+  RequestError,
+  warningText,
+} from '#cockroach';
+import { type ChosenPoll, type CollectorOf, type CollectorResult, nodes } from '#collectors';
+import type { ClusterConfig } from '#config';
 import { collectOnce, type PollTarget, RequestRecorder } from './cluster-target.ts';
 
 /** The result of a check. */

@@ -1,34 +1,4 @@
-import type { Thresholds } from '../alerts/alert-settings.ts';
-import type { ClusterApi } from '../cockroach/cluster-api.ts';
-import { DOWN, livenessOf, REACHABLE } from '../cockroach/node.ts';
-import type { Collector } from '../collectors/collector.ts';
-import { COLLECTORS } from '../collectors/all-collectors.ts';
-import { network } from '../collectors/network/collector.ts';
-import type { NetworkResult } from '../collectors/network/network-result.ts';
-import { nodes, type NodesResult } from '../collectors/nodes/collector.ts';
-import { ranges } from '../collectors/ranges/collector.ts';
-import type { RangesResult } from '../collectors/ranges/scan-result.ts';
-import { sessions, type SessionsResult } from '../collectors/sessions/collector.ts';
-import { sizeOf } from '../collectors/sessions/session.ts';
-import { sql } from '../collectors/sql/collector.ts';
-import { tables, type TablesResult } from '../collectors/tables/collector.ts';
-import { collectorOptions } from '../config/collector-schema.ts';
-import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { writeDuration } from '../config/values.ts';
-import type { Clients } from '../exporter/clients.ts';
-import { PARTITION } from '../status/findings/check-network.ts';
-import { nodeProblems, readNodes } from '../status/findings/node-problems.ts';
-import { adviseOutage, UNAVAILABLE } from '../status/findings/range-problems.ts';
-import { findUnreachable } from '../status/findings/reachability.ts';
-import {
-  checkScan,
-  compareScan,
-  countsOf,
-  formatComparison,
-  formatScanCheck,
-  isOutside,
-} from '../status/findings/scan-check.ts';
-import { findHiddenSessions } from '../status/findings/session-problems.ts';
+import type { Thresholds } from '#alerts';
 import {
   formatBytes,
   formatCount,
@@ -38,11 +8,50 @@ import {
   formatNodes,
   formatRanges,
   plural,
-} from '../base/format.ts';
-import { RequestError } from '../cockroach/http/errors.ts';
-import { createPollStats } from '../cockroach/http/poll-stats.ts';
-import { sum } from '../base/numbers.ts';
-import { stretchInterval } from '../collectors/polling/schedule.ts';
+  sum,
+} from '#base';
+import {
+  type ClusterApi,
+  createPollStats,
+  DOWN,
+  livenessOf,
+  REACHABLE,
+  RequestError,
+} from '#cockroach';
+import {
+  type Collector,
+  COLLECTORS,
+  network,
+  type NetworkResult,
+  nodes,
+  type NodesResult,
+  ranges,
+  type RangesResult,
+  sessions,
+  type SessionsResult,
+  sizeOf,
+  sql,
+  stretchInterval,
+  tables,
+  type TablesResult,
+} from '#collectors';
+import { type ClusterConfig, collectorOptions, writeDuration } from '#config';
+import type { Clients } from '#exporter';
+import {
+  adviseOutage,
+  checkScan,
+  compareScan,
+  countsOf,
+  findHiddenSessions,
+  findUnreachable,
+  formatComparison,
+  formatScanCheck,
+  isOutside,
+  nodeProblems,
+  PARTITION,
+  readNodes,
+  UNAVAILABLE,
+} from '#status';
 import { collectOnce } from './cluster-target.ts';
 import { type Checklist, CLUSTER_API, ok, type Verdict } from './diagnose-checklist.ts';
 import { judgeThrottling } from './diagnose-throttling.ts';

@@ -1,5 +1,5 @@
-import type { Throttling } from '../cockroach/status-pages.ts';
-import { formatDuration, formatNodes } from '../base/format.ts';
+import { formatDuration, formatNodes } from '#base';
+import type { Throttling } from '#cockroach';
 import type { Verdict } from './diagnose-checklist.ts';
 
 /** A week without telemetry throttles; clusters send it every day. */

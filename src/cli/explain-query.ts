@@ -1,8 +1,6 @@
-import { StatementError } from '../cockroach/sql-statement.ts';
-import { sql } from '../collectors/sql/collector.ts';
-import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { diagnose, type RequestDiagnosis } from '../cockroach/diagnosis/diagnosis.ts';
-import { grantee } from '../cockroach/diagnosis/remedies.ts';
+import { diagnose, grantee, type RequestDiagnosis, StatementError } from '#cockroach';
+import { sql } from '#collectors';
+import type { ClusterConfig } from '#config';
 
 /** System privileges that let a user read, the smallest first. */
 const READING = [

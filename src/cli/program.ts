@@ -1,11 +1,7 @@
 import { Command, CommanderError } from 'commander';
-import { readBuild } from '../base/build.ts';
-import type { Environment } from '../config/files.ts';
-import { ConfigError, UsageError } from '../config/issues.ts';
-import { quoteArgument } from '../base/format.ts';
-import { canScan } from '../json/index.ts';
-import { findNearest } from '../base/nearest-word.ts';
-import { sourceStack } from '../base/source-stack.ts';
+import { findNearest, quoteArgument, readBuild, sourceStack } from '#base';
+import { ConfigError, type Environment, UsageError } from '#config';
+import { canScan } from '#json';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { ignoreBrokenPipes, note, outputFailure } from './output/standard-output.ts';
 import { expandSwitches, optionTerm } from './schema-flags.ts';

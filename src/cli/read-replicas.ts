@@ -1,41 +1,42 @@
-import { listNodes, livenessOf, REACHABLE } from '../cockroach/node.ts';
-import { collectorPoll } from '../collectors/collector.ts';
-import { nodes, type NodeStatus } from '../collectors/nodes/collector.ts';
-import { ranges } from '../collectors/ranges/collector.ts';
-import type { NodeReplicas } from '../collectors/ranges/node-replicas.ts';
-import { readNode, readNodes } from '../collectors/ranges/read-nodes.ts';
-import { type ReplicaDetails, replicaDetails } from '../collectors/ranges/replica-details.ts';
-import { recordOf, tablesOf } from '../collectors/ranges/replica-record.ts';
+import { formatBytes, formatCount, formatNodes, formatNumber, sum } from '#base';
 import {
+  diagnose,
+  listNodes,
+  livenessOf,
+  REACHABLE,
+  type RequestDiagnosis,
+  RequestError,
+  warningText,
+} from '#cockroach';
+import {
+  collectorPoll,
+  discoverTables,
+  type FailedNode,
+  formatTableName,
+  type HeldRange,
+  type KeySpaceStatus,
+  type KnownTable,
   lastTableIdOf,
   lastTableLabel,
   LEASE_KINDS,
   leaseKindOf,
   LOADS,
+  type NodeReplicas,
+  nodes,
+  type NodeStatus,
+  ranges,
+  RangeScan,
+  type RangesResult,
+  readNode,
+  readNodes,
+  recordOf,
+  type ReplicaDetails,
+  replicaDetails,
   tableLabels,
-} from '../collectors/ranges/replica.ts';
-import type {
-  FailedNode,
-  HeldRange,
-  KeySpaceStatus,
-  RangesResult,
-} from '../collectors/ranges/scan-result.ts';
-import { RangeScan } from '../collectors/ranges/scan.ts';
-import {
-  discoverTables,
-  formatTableName,
-  type KnownTable,
-} from '../collectors/tables/table-details.ts';
-import { collectorOptions } from '../config/collector-schema.ts';
-import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { diagnose, type RequestDiagnosis } from '../cockroach/diagnosis/diagnosis.ts';
-import { sumOfStores } from '../status/findings/node-metrics.ts';
-import { systemRangeName } from '../status/findings/range-problems.ts';
-import { findLastTable } from '../status/findings/range-status.ts';
-import { formatBytes, formatCount, formatNodes, formatNumber } from '../base/format.ts';
-import { RequestError } from '../cockroach/http/errors.ts';
-import { warningText } from '../cockroach/http/poll-stats.ts';
-import { sum } from '../base/numbers.ts';
+  tablesOf,
+} from '#collectors';
+import { type ClusterConfig, collectorOptions } from '#config';
+import { findLastTable, sumOfStores, systemRangeName } from '#status';
 import { type ClusterTarget, collectOnce, explainFailure } from './cluster-target.ts';
 import { CommandError } from './command.ts';
 import { note, withProgress } from './output/standard-output.ts';

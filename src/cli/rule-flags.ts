@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
-import { completeLinks } from '../alerts/alert-settings.ts';
-import { readSettings, SettingError, type Settings } from '../alerts/rule-settings.ts';
-import { findFile } from '../config/sources.ts';
+import { completeLinks, readSettings, SettingError, type Settings } from '#alerts';
+import { findFile } from '#config';
 import { type CommandContext, usageError } from './command.ts';
 import { addConfigFileFlag, configSources, loadCommandConfig } from './schema-flags.ts';
 

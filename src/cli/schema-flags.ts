@@ -1,9 +1,14 @@
 import { type Command, Option } from 'commander';
-import { COLLECTORS } from '../collectors/all-collectors.ts';
-import { formatIssues } from '../config/issues.ts';
-import type { Config } from '../config/keys-and-flags.ts';
-import { type ConfigSources, loadConfig } from '../config/load.ts';
-import { CONFIG_FILE, type FlagKey, listFlags } from '../config/sources.ts';
+import { COLLECTORS } from '#collectors';
+import {
+  type Config,
+  CONFIG_FILE,
+  type ConfigSources,
+  type FlagKey,
+  formatIssues,
+  listFlags,
+  loadConfig,
+} from '#config';
 import { type CommandContext, usageError } from './command.ts';
 
 // The flags of the configuration are declared in its schema (config/keys-and-flags.ts, config/cluster-schema.ts), each with its

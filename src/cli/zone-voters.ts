@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { tables } from '../collectors/tables/collector.ts';
-import { type KnownTable, readTable } from '../collectors/tables/table-details.ts';
-import { diagnose } from '../cockroach/diagnosis/diagnosis.ts';
-import { formatCount } from '../base/format.ts';
+import { formatCount } from '#base';
+import { diagnose } from '#cockroach';
+import { type KnownTable, readTable, tables } from '#collectors';
 import type { ClusterTarget } from './cluster-target.ts';
 import { readDescriptors } from './described-ranges.ts';
 import { type ListingOptions, openListing } from './output/listing.ts';

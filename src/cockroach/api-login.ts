@@ -1,12 +1,12 @@
+import { decodeValue, object, string } from '#json';
+import type { ApiRequest, ApiSender } from './api-request.ts';
+import { CachedResponses } from './cached-responses.ts';
 import { abortable, type HttpClient } from './http/client.ts';
 import { RequestError } from './http/errors.ts';
 import { POLICY, refusedLoginPauseMs } from './http/policy.ts';
 import { createPollStats, type PollStats } from './http/poll-stats.ts';
 import { bufferBody, type HttpResponse } from './http/request.ts';
-import { decodeValue, object, string } from '../json/index.ts';
 import { PROTOBUF } from './protobuf/index.ts';
-import type { ApiRequest, ApiSender } from './api-request.ts';
-import { CachedResponses } from './cached-responses.ts';
 
 interface ApiLoginOptions {
   readonly http: HttpClient;

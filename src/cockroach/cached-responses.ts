@@ -1,7 +1,7 @@
 import { crc32 } from 'node:zlib';
+import type { Endpoint } from '#base';
 import { RequestError } from './http/errors.ts';
 import type { HttpResponse } from './http/request.ts';
-import type { Endpoint } from '../base/vocabulary.ts';
 
 /** How old a response may be; also a fast proxy keeps one for a moment. */
 const MAX_AGE_SECONDS = 5;

@@ -1,15 +1,8 @@
+import type { Endpoint } from '#base';
+import { decodeValue, type Infer, integer, object, type ObjectShape, string } from '#json';
 import { RequestError, wasRefused } from './http/errors.ts';
 import type { PollStats } from './http/poll-stats.ts';
 import { bufferBody, type HttpRequest, type RequestSender } from './http/request.ts';
-import {
-  decodeValue,
-  type ObjectShape,
-  type Infer,
-  integer,
-  object,
-  string,
-} from '../json/index.ts';
-import type { Endpoint } from '../base/vocabulary.ts';
 
 /** Far above the largest legitimate response, a bundle of certificates. */
 export const MAX_ANSWER_BYTES = 1024 * 1024;

@@ -1,16 +1,9 @@
+import type { Endpoint } from '#base';
+import { decodeValue, type Infer, object, type ObjectShape, type RecordBatch, typed } from '#json';
+import type { ApiSender } from './api-request.ts';
 import { RequestError } from './http/errors.ts';
 import { addWarning, createPollStats, type PollStats } from './http/poll-stats.ts';
 import { bufferBody, type HttpResponse } from './http/request.ts';
-import {
-  decodeValue,
-  type Infer,
-  object,
-  type ObjectShape,
-  type RecordBatch,
-  typed,
-} from '../json/index.ts';
-import type { Endpoint } from '../base/vocabulary.ts';
-import type { ApiSender } from './api-request.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings } from './identity.ts';
 import {
   assertWithin,

@@ -1,7 +1,7 @@
+import { type Infer, integer, nameText, object } from '#json';
+import { cleanLabelValue } from '#metrics';
 import { RequestError } from './http/errors.ts';
 import type { PollStats } from './http/poll-stats.ts';
-import { type Infer, integer, nameText, object } from '../json/index.ts';
-import { cleanLabelValue } from '../metrics/label-text.ts';
 import { isId } from './node.ts';
 
 /** The fields of a node that tell one cluster from another. */

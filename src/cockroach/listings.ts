@@ -1,6 +1,6 @@
+import { array, integer, nameText, object, optional, raw } from '#json';
 import { RequestError } from './http/errors.ts';
 import type { PollStats } from './http/poll-stats.ts';
-import { array, integer, nameText, object, optional, raw } from '../json/index.ts';
 
 /** A longer listing comes from a server that never ends; the largest real one has some tens of pages. */
 const MAX_PAGES = 1_000;

@@ -1,7 +1,7 @@
+import { LIVENESS_BY_CODE, type LivenessStatus } from '#base';
+import { array, type Infer, integer, nameText, object, type ObjectShape } from '#json';
+import { cleanLabelValue } from '#metrics';
 import type { PollStats } from './http/poll-stats.ts';
-import { array, type Infer, integer, nameText, object, type ObjectShape } from '../json/index.ts';
-import { cleanLabelValue } from '../metrics/label-text.ts';
-import { LIVENESS_BY_CODE, type LivenessStatus } from '../base/vocabulary.ts';
 
 /** Ids of ranges, stores and nodes begin at 1; above 2^53 two of them could look alike. */
 export function isId(id: number | undefined): id is number {

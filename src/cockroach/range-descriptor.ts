@@ -1,4 +1,4 @@
-import { boolean, type Infer, object, raw, string } from '../json/index.ts';
+import { boolean, type Infer, object, raw, string } from '#json';
 import type { MessageReader } from './protobuf/index.ts';
 
 /** The descriptor of a range, as one of its replicas knows it. */

@@ -1,17 +1,11 @@
+import type { Endpoint } from '#base';
+import { decodeValue, type Infer, type ObjectShape, PageParser, type RecordBatch } from '#json';
+import type { ApiRequest, ApiSender } from './api-request.ts';
 import { RequestError } from './http/errors.ts';
 import type { PollStats } from './http/poll-stats.ts';
 import type { HttpResponse } from './http/request.ts';
-import {
-  decodeValue,
-  PageParser,
-  type Infer,
-  type ObjectShape,
-  type RecordBatch,
-} from '../json/index.ts';
-import { MessageList, type MessageListOptions } from './protobuf/index.ts';
-import type { Endpoint } from '../base/vocabulary.ts';
-import type { ApiRequest, ApiSender } from './api-request.ts';
 import { ELEMENT_LIMITS } from './listings.ts';
+import { MessageList, type MessageListOptions } from './protobuf/index.ts';
 
 /** A request for one page of a listing. */
 export interface PageRequest<S extends ObjectShape, E extends ObjectShape> extends Omit<

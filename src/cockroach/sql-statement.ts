@@ -1,9 +1,9 @@
+import type { FailureReason, Limit } from '#base';
+import { array, decodeValue, nameText, object, optional, raw, record } from '#json';
+import type { ApiSender } from './api-request.ts';
 import { RequestError } from './http/errors.ts';
 import type { PollStats } from './http/poll-stats.ts';
 import { bufferBody } from './http/request.ts';
-import { array, decodeValue, nameText, object, optional, raw, record } from '../json/index.ts';
-import type { FailureReason, Limit } from '../base/vocabulary.ts';
-import type { ApiSender } from './api-request.ts';
 
 /** One statement, and what the server may spend on it. */
 export interface SqlRequest {

@@ -1,4 +1,3 @@
-import type { PollStats } from './http/poll-stats.ts';
 import {
   array,
   boolean,
@@ -9,10 +8,11 @@ import {
   record,
   type Shape,
   string,
-} from '../json/index.ts';
-import type { MessageReader } from './protobuf/index.ts';
+} from '#json';
+import type { PollStats } from './http/poll-stats.ts';
 import { assertWithin, MAX_NODES } from './listings.ts';
 import { isId } from './node.ts';
+import type { MessageReader } from './protobuf/index.ts';
 import {
   describedRange,
   type RangeDescriptor,

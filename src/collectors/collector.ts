@@ -1,16 +1,12 @@
-import type { CloudApi } from '../cockroach/cloud-api.ts';
-import type { ClusterApi } from '../cockroach/cluster-api.ts';
-import type { OptionSpecs, OptionValues } from '../base/collector-options.ts';
-import type { RequestError } from '../cockroach/http/errors.ts';
-import type { PollStats } from '../cockroach/http/poll-stats.ts';
+import type { Api, OptionSpecs, OptionValues } from '#base';
+import type { CloudApi, ClusterApi, PollStats, RequestError } from '#cockroach';
 import {
   type Family,
   type FamilyDefinition,
   gauge,
   type OwnDefinition,
-} from '../metrics/family.ts';
-import type { SampleSet } from '../metrics/sample-set.ts';
-import type { Api } from '../base/vocabulary.ts';
+  type SampleSet,
+} from '#metrics';
 
 /** One poll, with what its collector needs besides the API. */
 export interface CollectorPoll<Options, State> extends PollStats {

@@ -1,5 +1,5 @@
-import { object } from '../json/index.ts';
-import { gauge } from '../metrics/family.ts';
+import { object } from '#json';
+import { gauge } from '#metrics';
 import { defineCollector, type CollectorResult } from './collector.ts';
 
 const USERS = gauge({

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { mapThresholds, type Threshold } from '../alerts/alert-settings.ts';
-import { findUrlFault } from '../base/url-fault.ts';
+import { mapThresholds, type Threshold } from '#alerts';
+import { findUrlFault } from '#base';
 import { invalid, key, rejectIf, section, showUrl, unquoteHint } from './values.ts';
 
 /** `thresholds` of the configuration file. */

@@ -1,4 +1,4 @@
-import { type Query, queryMetric } from '../base/collector-options.ts';
+import { type Query, queryMetric } from '#base';
 import type { CollectorConfig } from './collector-schema.ts';
 import type { Path, SourceDocument } from './document.ts';
 import { quote } from './issues.ts';

@@ -1,4 +1,4 @@
-import type { Rewrite } from '../base/collector-options.ts';
+import type { Rewrite } from '#base';
 import type { CollectorOptions } from './collector-schema.ts';
 import type { Path, SourceDocument } from './document.ts';
 import { quote } from './issues.ts';

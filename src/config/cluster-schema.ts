@@ -1,6 +1,6 @@
 import { isIP } from 'node:net';
 import * as v from 'valibot';
-import { findUrlFault } from '../base/url-fault.ts';
+import { findUrlFault } from '#base';
 import { clusterCollectors, type CollectorOptions } from './collector-schema.ts';
 import { findSecretFault, Secret } from './files.ts';
 import {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { OptionSpec, OptionSpecs, OptionValues } from '../base/collector-options.ts';
+import type { OptionSpec, OptionSpecs, OptionValues } from '#base';
 import { queryList } from './query-schema.ts';
 import {
   anyText,

@@ -11,7 +11,7 @@ import {
   Parser,
   type YAMLMap,
 } from 'yaml';
-import { messageOf } from '../base/format.ts';
+import { messageOf } from '#base';
 import { readTextFile } from './files.ts';
 import {
   type ConfigIssues,

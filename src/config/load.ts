@@ -1,6 +1,6 @@
 import os from 'node:os';
-import { findWrongOrders } from '../alerts/alert-settings.ts';
-import { messageOf } from '../base/format.ts';
+import { findWrongOrders } from '#alerts';
+import { messageOf } from '#base';
 import { checkQueries, type MetricTypes } from './check-queries.ts';
 import { checkRewrites } from './check-rewrites.ts';
 import type { CollectorConfig } from './collector-schema.ts';

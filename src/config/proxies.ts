@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { findUrlFault } from '../base/url-fault.ts';
+import { findUrlFault } from '#base';
 import { type Environment, Secret } from './files.ts';
 import type { ConfigIssues } from './issues.ts';
 import type { ProxyConfig } from './keys-and-flags.ts';

@@ -1,6 +1,6 @@
 import type { SecureContextOptions } from 'node:tls';
 import * as v from 'valibot';
-import { messageOf } from '../base/format.ts';
+import { messageOf } from '#base';
 import type { Reporter } from './document.ts';
 import { readCas, readIdentity } from './tls-files.ts';
 import {

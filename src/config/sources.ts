@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { findNearest } from '../base/nearest-word.ts';
+import { findNearest } from '#base';
 import type { CollectorOptions } from './collector-schema.ts';
 import { readDocument, SourceDocument } from './document.ts';
 import { type Environment, withoutLineEnd } from './files.ts';

@@ -1,5 +1,5 @@
 import type { KeyObject, X509Certificate } from 'node:crypto';
-import { messageOf } from '../base/format.ts';
+import { messageOf } from '#base';
 import type { Reporter } from './document.ts';
 import { readTextFile } from './files.ts';
 

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { findNearest } from '../base/nearest-word.ts';
+import { findNearest } from '#base';
 import type { Path, SourceDocument } from './document.ts';
 import { type Container, isContainer, quote } from './issues.ts';
 import { type AnySchema, formatKeys, makeAbsolute, unwrap } from './values.ts';

@@ -1,7 +1,6 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { formatList } from '../base/format.ts';
-import { findNearest } from '../base/nearest-word.ts';
+import { findNearest, formatList } from '#base';
 import { isContainer, quote, show } from './issues.ts';
 
 // Types of values as valibot schemas. Their input is the value in the file; a message is the value

@@ -1,8 +1,5 @@
-import type { Collector } from '../collectors/collector.ts';
-import { COLLECTORS } from '../collectors/all-collectors.ts';
-import { processFamilies } from '../metrics/exporter-families.ts';
-import type { ProcessMetric } from '../metrics/exporter-metrics.ts';
-import type { Family } from '../metrics/family.ts';
+import { type Collector, COLLECTORS } from '#collectors';
+import { type Family, processFamilies, type ProcessMetric } from '#metrics';
 import { EXPORTER_FAMILIES } from './cluster-metrics.ts';
 
 /** One metric, as the reference describes it. */

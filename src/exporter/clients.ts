@@ -1,24 +1,35 @@
-import type { Build } from '../base/build.ts';
-import { ApiLogin } from '../cockroach/api-login.ts';
-import { CloudControl, MAX_ANSWER_BYTES } from '../cockroach/cloud-api.ts';
-import { ClusterApi } from '../cockroach/cluster-api.ts';
-import { type FileWatch, watchFiles } from '../config/files.ts';
-import type {
-  CloudApiConfig,
-  ClusterApiConfig,
-  ClusterConfig,
-  ProxyConfig,
-} from '../config/keys-and-flags.ts';
-import { type ClientTls, readClientTls } from '../config/tls-files.ts';
-import { isLoopback } from '../config/values.ts';
-import { HttpClient, type HttpClientOptions } from '../cockroach/http/client.ts';
-import type { RequestError } from '../cockroach/http/errors.ts';
-import { POLICY } from '../cockroach/http/policy.ts';
-import type { FinishedRequest } from '../cockroach/http/request.ts';
-import type { Log } from '../base/log.ts';
-import type { ClusterMetrics } from '../metrics/exporter-metrics.ts';
-import type { Clock } from '../collectors/polling/schedule.ts';
-import { type Api, CLUSTER_ENDPOINTS, type Endpoint, type RetryReason } from '../base/vocabulary.ts';
+import {
+  type Api,
+  type Build,
+  CLUSTER_ENDPOINTS,
+  type Endpoint,
+  type Log,
+  type RetryReason,
+} from '#base';
+import {
+  ApiLogin,
+  CloudControl,
+  ClusterApi,
+  type FinishedRequest,
+  HttpClient,
+  type HttpClientOptions,
+  MAX_ANSWER_BYTES,
+  POLICY,
+  type RequestError,
+} from '#cockroach';
+import type { Clock } from '#collectors';
+import {
+  type ClientTls,
+  type CloudApiConfig,
+  type ClusterApiConfig,
+  type ClusterConfig,
+  type FileWatch,
+  isLoopback,
+  type ProxyConfig,
+  readClientTls,
+  watchFiles,
+} from '#config';
+import type { ClusterMetrics } from '#metrics';
 
 const DEADLINES = {
   /** Limits the time between two chunks of a response. */

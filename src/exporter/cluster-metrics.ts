@@ -1,14 +1,13 @@
-import { gaugeOf } from '../collectors/collector.ts';
-import type { ClusterConfig } from '../config/keys-and-flags.ts';
+import { type Api, APIS, BREAKER_STATES, LIMITS } from '#base';
+import { gaugeOf, type Poller } from '#collectors';
+import type { ClusterConfig } from '#config';
 import {
   clusterFamilies,
   collectorFamilies,
+  type Family,
   processFamilies,
-} from '../metrics/exporter-families.ts';
-import type { Family } from '../metrics/family.ts';
-import { SampleSet } from '../metrics/sample-set.ts';
-import type { Poller } from '../collectors/polling/poller.ts';
-import { type Api, APIS, BREAKER_STATES, LIMITS } from '../base/vocabulary.ts';
+  SampleSet,
+} from '#metrics';
 import type { Clients } from './clients.ts';
 
 /** The state of a cluster that its metrics show. */

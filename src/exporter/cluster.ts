@@ -1,28 +1,30 @@
 import { once } from 'node:events';
-import type { Build } from '../base/build.ts';
-import type { Collector, CollectorResult, CollectorWith } from '../collectors/collector.ts';
-import { type CollectorConfig, collectorOptions } from '../config/collector-schema.ts';
-import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
-import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
-import { createRemedyFinder, type FindRemedy } from '../cockroach/diagnosis/diagnosis.ts';
-import type { UrlState } from '../cockroach/http/client.ts';
-import type { Log } from '../base/log.ts';
-import type { ExporterMetrics } from '../metrics/exporter-metrics.ts';
-import type { RenderedFamily } from '../metrics/exposition.ts';
-import type { SampleSet } from '../metrics/sample-set.ts';
-import { smallest } from '../base/numbers.ts';
-import { Poller, type PollerOptions } from '../collectors/polling/poller.ts';
+import { type Api, type Build, type Log, smallest } from '#base';
+import { createRemedyFinder, type FindRemedy, type UrlState } from '#cockroach';
 import {
   type ChosenPoll,
+  type Clock,
+  type Collector,
+  type CollectorResult,
+  type CollectorWith,
   type PolledApi,
+  Poller,
+  type PollerOptions,
   runCollector,
   workBetweenPolls,
-} from '../collectors/polling/run-collector.ts';
-import type { Clock } from '../collectors/polling/schedule.ts';
-import type { Api } from '../base/vocabulary.ts';
+} from '#collectors';
+import {
+  type ClusterConfig,
+  type CollectorConfig,
+  collectorOptions,
+  type Config,
+  FILE_CHECK_MS,
+  type LoadFailure,
+} from '#config';
+import type { ExporterMetrics, RenderedFamily, SampleSet } from '#metrics';
 import { type Clients, createClients } from './clients.ts';
 import { measureCluster } from './cluster-metrics.ts';
-import type { PolledCluster, WatchProblem } from './observation.ts';
+import type { Observation, WatchProblem } from './observation.ts';
 import type { WatchHistory } from './watch-history.ts';
 
 /** All clusters of an exporter share this. */
@@ -42,7 +44,7 @@ export interface ClusterContext {
 type IsChosen = (collector: string) => boolean;
 
 /** One configured cluster: its API clients and a poller for each of its collectors. */
-export class Cluster implements PolledCluster {
+export class Cluster implements Observation {
   readonly name: string;
   readonly config: ClusterConfig;
   /** False: only /probe polls this cluster. */

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Secret } from '../config/files.ts';
-import type { ClusterConfig, Config } from '../config/keys-and-flags.ts';
+import type { ClusterConfig, Config, Secret } from '#config';
 import { Cluster, type ClusterContext } from './cluster.ts';
 import { WatchHistory } from './watch-history.ts';
 

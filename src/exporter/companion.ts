@@ -1,13 +1,13 @@
-import type { Config } from '../config/keys-and-flags.ts';
+import type { Config } from '#config';
+import type { Observation, WatchProblem } from './observation.ts';
 import type { Route } from './routes/respond.ts';
-import type { PolledCluster, WatchProblem } from './observation.ts';
 
 /** What runs beside the daemon and reads what it observes, as the status page does. A daemon runs without one. */
 export interface Companion {
   /** Paths that the web server serves beside those of the daemon. */
   readonly routes: readonly Route[];
   /** Called when a poll of a collector has ended or was skipped, but not of a cluster that was stopped. */
-  polled(cluster: PolledCluster, collector: string): void;
+  polled(cluster: Observation, collector: string): void;
   /** Called after a reload, with the names of the clusters that are configured now. */
   reloaded(names: ReadonlySet<string>): void;
 }
@@ -16,7 +16,7 @@ export interface Companion {
 export interface Daemon {
   readonly version: string;
   /** The clusters of the running configuration. */
-  readonly clusters: () => readonly PolledCluster[];
+  readonly clusters: () => readonly Observation[];
   /** The running configuration. */
   readonly config: () => Config;
   /** The running configuration as it may be shown: without secrets. */

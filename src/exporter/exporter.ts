@@ -1,23 +1,29 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { Build } from '../base/build.ts';
-import type { Collector } from '../collectors/collector.ts';
-import { FILE_CHECK_MS, type LoadFailure } from '../config/files.ts';
-import { ConfigError, formatIssues } from '../config/issues.ts';
-import { type Config, describeConfig } from '../config/keys-and-flags.ts';
-import type { LoadedConfig } from '../config/load.ts';
-import { messageOf, toTimestamp } from '../base/format.ts';
-import { clusterFamilies, processFamilies } from '../metrics/exporter-families.ts';
-import { ExporterMetrics } from '../metrics/exporter-metrics.ts';
-import { SampleSet } from '../metrics/sample-set.ts';
-import { renderFamilies } from '../metrics/snapshot.ts';
-import { type Clock, SYSTEM_CLOCK } from '../collectors/polling/schedule.ts';
+import { type Build, messageOf, toTimestamp } from '#base';
+import { type Clock, type Collector, SYSTEM_CLOCK } from '#collectors';
+import {
+  type Config,
+  ConfigError,
+  describeConfig,
+  FILE_CHECK_MS,
+  formatIssues,
+  type LoadedConfig,
+  type LoadFailure,
+} from '#config';
+import {
+  clusterFamilies,
+  ExporterMetrics,
+  processFamilies,
+  renderFamilies,
+  SampleSet,
+} from '#metrics';
+import { Clusters } from './clusters.ts';
+import type { Companion, Daemon } from './companion.ts';
+import type { WatchProblem } from './observation.ts';
 import { createRoutes } from './routes/routes.ts';
 import type { WebServerOptions } from './server/app.ts';
 import { watchWebConfig, type WebConfigWatcher } from './server/web-config-watcher.ts';
 import { startWebServer, type WebServer } from './server/web-server.ts';
-import { Clusters } from './clusters.ts';
-import type { Companion, Daemon } from './companion.ts';
-import type { WatchProblem } from './observation.ts';
 
 /** `/-/ready` does not wait longer than this for first polls. */
 const READY_AFTER_MS = 60_000;

@@ -1,15 +1,11 @@
-import type { AlertName } from '../alerts/alerts.ts';
-import type { CollectorResult, CollectorWith } from '../collectors/collector.ts';
-import type { QueryRow } from '../collectors/sql/query-rows.ts';
-import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import type { RequestDiagnosis } from '../cockroach/diagnosis/diagnosis.ts';
-import type { UrlState } from '../cockroach/http/client.ts';
-import type { PollFailure } from '../collectors/polling/outcome.ts';
-import type { Poller } from '../collectors/polling/poller.ts';
-import type { Api, Limit, Severity } from '../base/vocabulary.ts';
+import type { AlertName } from '#alerts';
+import type { Api, Limit, Severity } from '#base';
+import type { RequestDiagnosis, UrlState } from '#cockroach';
+import type { CollectorResult, CollectorWith, Poller, PollFailure, QueryRow } from '#collectors';
+import type { ClusterConfig } from '#config';
 
 /** What the exporter knows of a configured cluster: its configuration, the results and outcomes of its polls, its URLs. */
-export interface PolledCluster {
+export interface Observation {
   readonly name: string;
   readonly config: ClusterConfig;
   /** False: only /probe polls it. */

@@ -1,19 +1,16 @@
-import { sql } from '../collectors/sql/collector.ts';
-import { diagnose } from '../cockroach/diagnosis/diagnosis.ts';
 import {
+  type Api,
+  APIS,
   capitalize,
   formatDuration,
   formatList,
   plural,
   quoteArgument,
   toTime,
-} from '../base/format.ts';
-import { codeOf, exceededPoll, faultOf, RequestError } from '../cockroach/http/errors.ts';
-import { warningText } from '../cockroach/http/poll-stats.ts';
-import type { PollFailure } from '../collectors/polling/outcome.ts';
-import type { Poller } from '../collectors/polling/poller.ts';
-import { type Api, APIS } from '../base/vocabulary.ts';
-import type { CollectorState, PolledCluster, UrlStatus, WatchProblem } from './observation.ts';
+} from '#base';
+import { codeOf, diagnose, exceededPoll, faultOf, RequestError, warningText } from '#cockroach';
+import { type Poller, type PollFailure, sql } from '#collectors';
+import type { CollectorState, Observation, UrlStatus, WatchProblem } from './observation.ts';
 
 /** A problem without its start. */
 export type FoundProblem = Omit<WatchProblem, 'since'>;
@@ -32,7 +29,7 @@ interface Polls {
 }
 
 /** Which APIs are polled, and whether they are up. */
-export function readApis(cluster: Pick<PolledCluster, 'pollers' | 'isUp'>): readonly ApiState[] {
+export function readApis(cluster: Pick<Observation, 'pollers' | 'isUp'>): readonly ApiState[] {
   const apis = new Set(cluster.pollers.map(({ collector }) => collector.api));
   return Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) }));
 }
@@ -234,7 +231,7 @@ export function readUrls({
   config,
   pollers,
   upstreams,
-}: Pick<PolledCluster, 'config' | 'pollers' | 'upstreams'>): readonly UrlStatus[] {
+}: Pick<Observation, 'config' | 'pollers' | 'upstreams'>): readonly UrlStatus[] {
   return APIS.flatMap((api) => {
     const first = pollers.find(({ collector }) => collector.api === api)?.collector;
     return upstreams(api).map(({ name, state, lastFailure }) => {

@@ -1,5 +1,4 @@
-import { formatDuration } from '../base/format.ts';
-import type { Log } from '../base/log.ts';
+import { formatDuration, type Log } from '#base';
 import type { WatchProblem } from './observation.ts';
 
 type LoggedProblem = Pick<WatchProblem, 'key' | 'affects' | 'cause' | 'text' | 'next' | 'since'>;

@@ -1,11 +1,10 @@
 import { isDeepStrictEqual } from 'node:util';
-import { sql, type SqlResult } from '../collectors/sql/collector.ts';
-import { collectorOptions } from '../config/collector-schema.ts';
-import type { ClusterConfig } from '../config/keys-and-flags.ts';
-import { diagnose } from '../cockroach/diagnosis/diagnosis.ts';
-import { toTime } from '../base/format.ts';
-import { type FoundProblem, formatAdvice } from './poll-problems.ts';
+import { toTime } from '#base';
+import { diagnose } from '#cockroach';
+import { sql, type SqlResult } from '#collectors';
+import { type ClusterConfig, collectorOptions } from '#config';
 import type { QueryState } from './observation.ts';
+import { type FoundProblem, formatAdvice } from './poll-problems.ts';
 
 /** Rows of a query that page and JSON show; /metrics has all. */
 const MAX_SHOWN_ROWS = 20;

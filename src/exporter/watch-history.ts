@@ -1,7 +1,6 @@
-import { sql } from '../collectors/sql/collector.ts';
-import { toTimestamp } from '../base/format.ts';
-import type { Log } from '../base/log.ts';
-import { WallClockSteps } from '../base/wall-clock.ts';
+import { type Log, toTimestamp, WallClockSteps } from '#base';
+import { sql } from '#collectors';
+import type { Observation, WatchProblem } from './observation.ts';
 import {
   type FoundProblem,
   pollProblems,
@@ -11,7 +10,6 @@ import {
   readUrls,
   urlProblems,
 } from './poll-problems.ts';
-import type { PolledCluster, WatchProblem } from './observation.ts';
 import { logChanges } from './problem-log.ts';
 import { queryProblems, readQueries } from './query-problems.ts';
 
@@ -36,7 +34,7 @@ export class WatchHistory {
   }
 
   /** Remembers and logs what a poll has changed. Of a cluster that was replaced nothing is remembered. */
-  record(cluster: Watched & Pick<PolledCluster, 'identity'>, nowMs: number): void {
+  record(cluster: Watched & Pick<Observation, 'identity'>, nowMs: number): void {
     this.#followClock(nowMs);
     const before = this.#problems;
     if (this.#identity !== cluster.identity) this.#problems = [];
@@ -63,7 +61,7 @@ export class WatchHistory {
   }
 }
 
-type Watched = Pick<PolledCluster, 'name' | 'config' | 'pollers' | 'upstreams' | 'isUp' | 'result'>;
+type Watched = Pick<Observation, 'name' | 'config' | 'pollers' | 'upstreams' | 'isUp' | 'result'>;
 
 function findWatchProblems(
   cluster: Watched,

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { ROOT } from '../base/build.ts';
+import { ROOT } from '#base';
 import { JsonError, type JsonErrorKind } from './json-error.ts';
 import { parseUtcTime } from './time.ts';
 

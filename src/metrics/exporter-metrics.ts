@@ -6,16 +6,16 @@ import {
   type MetricValueWithName,
   Registry,
 } from 'prom-client';
-import type { Build } from '../base/build.ts';
 import {
   type Api,
+  type Build,
   type Endpoint,
   FAILURE_REASONS,
   type FailureReason,
   type RetryReason,
   TLS_REFUSALS,
   type TlsRefusal,
-} from '../base/vocabulary.ts';
+} from '#base';
 import {
   clusterFamilies,
   collectorFamilies,

@@ -1,4 +1,4 @@
-import { cleanText } from '../base/format.ts';
+import { cleanText } from '#base';
 
 /** Enough for every id, address and locality; a longer application name is cut. In UTF-16 code units. */
 export const MAX_LABEL_LENGTH = 128;

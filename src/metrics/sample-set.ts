@@ -1,4 +1,4 @@
-import { sum } from '../base/numbers.ts';
+import { sum } from '#base';
 import type { Family, FamilyList, FamilySamples } from './family.ts';
 import { labelText, labelWriter } from './label-text.ts';
 

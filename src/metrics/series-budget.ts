@@ -1,4 +1,4 @@
-import { sum } from '../base/numbers.ts';
+import { sum } from '#base';
 import type { Family, FamilySamples } from './family.ts';
 import type { SampleSet } from './sample-set.ts';
 

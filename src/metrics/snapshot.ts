@@ -1,7 +1,6 @@
 import { promisify } from 'node:util';
 import { constants, deflateRaw } from 'node:zlib';
-import { sum } from '../base/numbers.ts';
-import { inSlices } from '../base/time-slice.ts';
+import { inSlices, sum } from '#base';
 import { type RenderedFamily, sampleWriter } from './exposition.ts';
 import type { FamilySamples } from './family.ts';
 import type { SampleSet } from './sample-set.ts';

@@ -1,24 +1,17 @@
 import { crc32 } from 'node:zlib';
-import type { FindingSettings } from '../alerts/alert-settings.ts';
-import { formatAdvice } from '../exporter/poll-problems.ts';
-import type { PolledCluster } from '../exporter/observation.ts';
+import type { FindingSettings } from '#alerts';
+import type { PollFailure } from '#collectors';
+import { formatAdvice, type Observation } from '#exporter';
+import { completeCommands } from './commands.ts';
 import type { History } from './findings/history.ts';
 import { NOT_EVALUATED } from './findings/not-evaluated.ts';
 import { bySeverity, linkFinding } from './findings/problem.ts';
-import type {
-  ClusterStatus,
-  CommandForm,
-  Finding,
-  ShownError,
-  Status,
-} from './findings/status.ts';
-import type { PollFailure } from '../collectors/polling/outcome.ts';
-import { completeCommands } from './commands.ts';
+import type { ClusterStatus, CommandForm, Finding, ShownError, Status } from './findings/status.ts';
 
 /** The source of the status page and of /api/status. */
 export interface StatusSource {
   readonly version: string;
-  readonly clusters: () => readonly PolledCluster[];
+  readonly clusters: () => readonly Observation[];
   readonly history: History;
   /** The running configuration as it may be shown. */
   readonly describedConfig: () => unknown;
@@ -52,7 +45,7 @@ export function readStatus(source: StatusSource, runbooks: string): Status {
 }
 
 function readClusterStatus(
-  cluster: PolledCluster,
+  cluster: Observation,
   { history: histories, startedMs, problems, clusters, findingSettings, commandForm }: StatusSource,
   nowMs: number,
   runbooks: string,

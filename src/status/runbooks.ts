@@ -1,8 +1,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import path from 'node:path';
-import { ROOT } from '../base/build.ts';
-import { type Route, sendPage, sendText } from '../exporter/routes/respond.ts';
+import { ROOT } from '#base';
+import { type Route, sendPage, sendText } from '#exporter';
 import { frame, Html, html, type PageLinks, type PageOrigin } from './page/html.ts';
 
 const FOLDER = path.join(ROOT, 'docs/runbooks');

@@ -2,18 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { crc32 } from 'node:zlib';
 import { stringify } from 'yaml';
-import { servedRunbooks } from '../alerts/alert-settings.ts';
-import { ROOT } from '../base/build.ts';
-import type { Config } from '../config/keys-and-flags.ts';
-import type { Companion, Daemon } from '../exporter/companion.ts';
-import { logChanges } from '../exporter/problem-log.ts';
-import { History } from './findings/history.ts';
-import { toFindings } from './findings/problem.ts';
-import type { CommandForm, Finding } from './findings/status.ts';
-import { formatDuration } from '../base/format.ts';
-import type { Log } from '../base/log.ts';
+import { servedRunbooks } from '#alerts';
+import { formatDuration, type Log, ROOT } from '#base';
+import type { Config } from '#config';
 import {
+  type Companion,
+  type Daemon,
   isForeignHost,
+  logChanges,
   readParameters,
   type Route,
   send,
@@ -22,8 +18,11 @@ import {
   sendText,
   sendUnknownCluster,
   toJson,
-} from '../exporter/routes/respond.ts';
+} from '#exporter';
 import { PLAIN_FORM } from './commands.ts';
+import { History } from './findings/history.ts';
+import { toFindings } from './findings/problem.ts';
+import type { CommandForm, Finding } from './findings/status.ts';
 import type { PageLinks, PageOrigin } from './page/html.ts';
 import { renderConfig, renderPage } from './page/page.ts';
 import { createRenderCache, readStatus, readVersion, type StatusSource } from './read-status.ts';
@@ -176,7 +175,7 @@ function loadAssets() {
 }
 
 function readPageFile(name: string): Buffer {
-  return readFileSync(join(ROOT, 'src/web/status/page', name));
+  return readFileSync(join(ROOT, 'src/status/page', name));
 }
 
 /** These parts as one, in which later rules win; its URL changes with its content. */

@@ -4,9 +4,9 @@ import { openSync } from 'node:fs';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { expect, test } from 'vitest';
-import { Secret } from '../../src/config/files.ts';
 import { createLog } from '../../src/base/log.ts';
 import type { Log, LogOptions } from '../../src/base/log.ts';
+import { Secret } from '../../src/config/files.ts';
 
 const LOG_MODULE = path.resolve(import.meta.dirname, '../../src/base/log.ts');
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
+import { startPolledOrchard } from '../exporter/routes/orchard.ts';
 import { serveBelow } from '../support/prefix-proxy.ts';
 import { hasProgram } from '../support/programs.ts';
-import { startPolledOrchard } from '../exporter/routes/orchard.ts';
 import { openBrowser } from './browser.ts';
 
 test.skipIf(!hasProgram('chromium'))(

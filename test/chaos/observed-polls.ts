@@ -1,10 +1,10 @@
+import { failureOf } from '../../src/cockroach/http/errors.ts';
 import type {
   CloudCollector,
   ClusterCollector,
   Collector,
   CollectorResult,
 } from '../../src/collectors/collector.ts';
-import { failureOf } from '../../src/cockroach/http/errors.ts';
 
 /** A poll as an onlooker sees it; times are monotonic milliseconds. */
 export interface ObservedPoll {

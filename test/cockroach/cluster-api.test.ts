@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { ClusterApi } from '../../src/cockroach/cluster-api.ts';
-import type { RangeRoute } from '../../src/cockroach/listings.ts';
 import type { PollStats } from '../../src/cockroach/http/poll-stats.ts';
+import type { RangeRoute } from '../../src/cockroach/listings.ts';
 import { integer, object, raw } from '../../src/json/index.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
 import { serve } from '../support/http-server.ts';

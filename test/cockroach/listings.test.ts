@@ -1,12 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
+import { RequestError } from '../../src/cockroach/http/errors.ts';
+import type { PollStats } from '../../src/cockroach/http/poll-stats.ts';
 import {
   readNumberedPages,
   readOffsetPages,
   readTokenPages,
 } from '../../src/cockroach/listings.ts';
-import { RequestError } from '../../src/cockroach/http/errors.ts';
-import type { PollStats } from '../../src/cockroach/http/poll-stats.ts';
 import { integer, object } from '../../src/json/index.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
 

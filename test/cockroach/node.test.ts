@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { freshnessOf, listNodes, livenessOf } from '../../src/cockroach/node.ts';
 import { LIVENESS_BY_CODE } from '../../src/base/vocabulary.ts';
+import { freshnessOf, listNodes, livenessOf } from '../../src/cockroach/node.ts';
 import { answering } from '../collectors/support.ts';
 import { testStats } from '../support/cluster.ts';
 

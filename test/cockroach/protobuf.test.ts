@@ -2,10 +2,10 @@ import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { array, boolean, integer, nat, record, sample } from 'fast-check';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import { RequestError } from '../../src/cockroach/http/errors.ts';
 import { isId } from '../../src/cockroach/node.ts';
 import type { RangeDescriptor } from '../../src/cockroach/range-descriptor.ts';
 import { peerMessage, peerShape } from '../../src/collectors/network/peers.ts';
-import { RequestError } from '../../src/cockroach/http/errors.ts';
 import { createTestClient, testStats } from '../support/cluster.ts';
 import { loadPublished } from '../support/published-protobuf.ts';
 

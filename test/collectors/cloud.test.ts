@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { CloudApi } from '../../src/cockroach/cloud-api.ts';
-import { cloud } from '../../src/collectors/cloud/collector.ts';
 import { RequestError } from '../../src/cockroach/http/errors.ts';
+import { cloud } from '../../src/collectors/cloud/collector.ts';
 import { decodeValue } from '../../src/json/index.ts';
 import { poll, type Polled } from './support.ts';
 

@@ -1,15 +1,15 @@
+import { inSlices } from '../../src/base/time-slice.ts';
 import type { ApiLogin } from '../../src/cockroach/api-login.ts';
 import { ClusterApi } from '../../src/cockroach/cluster-api.ts';
+import type { RequestError } from '../../src/cockroach/http/errors.ts';
+import { createPollStats, warningText } from '../../src/cockroach/http/poll-stats.ts';
 import {
   collectorPoll,
   type CollectorPoll,
   type CollectorResult,
 } from '../../src/collectors/collector.ts';
-import type { RequestError } from '../../src/cockroach/http/errors.ts';
-import { createPollStats, warningText } from '../../src/cockroach/http/poll-stats.ts';
 import { SampleSet } from '../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../src/metrics/snapshot.ts';
-import { inSlices } from '../../src/base/time-slice.ts';
 
 /** Answers a path below /api/v2, and the body of a POST, with a document, or throws what the request would fail with. */
 export type Answer = (path: string, body: string | undefined) => unknown;

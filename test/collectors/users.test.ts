@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { users } from '../../src/collectors/users.ts';
 import { RequestError } from '../../src/cockroach/http/errors.ts';
+import { users } from '../../src/collectors/users.ts';
 import { answering, poll } from './support.ts';
 
 test('users are counted; the request has no limit', async () => {

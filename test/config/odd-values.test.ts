@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
 import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import { Exporter } from '../../src/exporter/exporter.ts';
-import { createLog } from '../../src/base/log.ts';
 import { loadText, problemsOf } from './loading.ts';
 
 const BUILD = { version: '0.0.0', revision: 'test', nodeVersion: 'v24.0.0', platform: 'linux/x64' };

@@ -23,11 +23,15 @@ function rows(first: RegExp): readonly (readonly string[])[] {
 const PATHS = rows(/^\//);
 
 test('lists every path of the web server', () => {
-  const sources = readdirSync(path.join(ROOT, 'src/web'), { recursive: true, encoding: 'utf8' });
+  const sources = ['src/exporter', 'src/status'].flatMap((folder) =>
+    readdirSync(path.join(ROOT, folder), { recursive: true, encoding: 'utf8' }).map(
+      (file) => `${folder}/${file}`,
+    ),
+  );
   const served = sources
     .filter((file) => file.endsWith('.ts'))
     .flatMap((file) => [
-      ...readFileSync(path.join(ROOT, 'src/web', file), 'utf8').matchAll(/\bpath: '(\/[^']*)'/g),
+      ...readFileSync(path.join(ROOT, file), 'utf8').matchAll(/\bpath: '(\/[^']*)'/g),
     ])
     .map(([, found = '']) => found);
   const listed = PATHS.map(([target = '']) => target);

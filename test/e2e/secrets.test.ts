@@ -6,10 +6,10 @@ import { hashSync } from 'bcryptjs';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { runHere } from '../cli/run.ts';
 import { makeFolder } from '../config/folder.ts';
+import { fetchPath, type ReceivedResponse } from '../exporter/routes/fetch-path.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { serve } from '../support/http-server.ts';
 import { eventually } from '../support/prometheus.ts';
-import { fetchPath, type ReceivedResponse } from '../exporter/routes/fetch-path.ts';
 
 const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 /** Part of every secret. */

@@ -2,10 +2,10 @@ import path from 'node:path';
 import { hashSync } from 'bcryptjs';
 import { describe, expect, test } from 'vitest';
 import { makeFolder } from '../config/folder.ts';
+import { startPolledOrchard } from '../exporter/routes/orchard.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { hasProgram } from '../support/programs.ts';
 import { eventually, startPrometheus } from '../support/prometheus.ts';
-import { startPolledOrchard } from '../exporter/routes/orchard.ts';
 
 const PASSWORD = 'p:ä "ß\\';
 

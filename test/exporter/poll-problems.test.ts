@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
+import type { Endpoint, FailureReason } from '../../src/base/vocabulary.ts';
+import { BreakerOpenError } from '../../src/cockroach/http/client.ts';
+import { RequestError } from '../../src/cockroach/http/errors.ts';
+import { addWarning } from '../../src/cockroach/http/poll-stats.ts';
+import type { PollFailure } from '../../src/collectors/polling/outcome.ts';
 import {
   type FoundProblem,
   pollProblems,
   pollWarnings,
   readCollector,
 } from '../../src/exporter/poll-problems.ts';
-import { BreakerOpenError } from '../../src/cockroach/http/client.ts';
-import { RequestError } from '../../src/cockroach/http/errors.ts';
-import { addWarning } from '../../src/cockroach/http/poll-stats.ts';
-import type { PollFailure } from '../../src/collectors/polling/outcome.ts';
-import type { Endpoint, FailureReason } from '../../src/base/vocabulary.ts';
 import { preparePoller } from '../collectors/polling/prepare-poller.ts';
 import { collectorState } from '../status/results.ts';
 

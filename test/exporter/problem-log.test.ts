@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
+import { RequestError } from '../../src/cockroach/http/errors.ts';
 import { logChanges } from '../../src/exporter/problem-log.ts';
 import type { Finding } from '../../src/status/findings/status.ts';
-import { RequestError } from '../../src/cockroach/http/errors.ts';
-import { createLog } from '../../src/base/log.ts';
 
 const URL_FAILS: Finding = {
   key: 'URL a',

@@ -5,9 +5,9 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { buildBoards } from '../../dashboards/boards.ts';
 import { readSettings } from '../../src/alerts/rule-settings.ts';
+import { startOrchard } from '../exporter/routes/orchard.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { hasProgram } from '../support/programs.ts';
-import { startOrchard } from '../exporter/routes/orchard.ts';
 import { type KubernetesObject, ofKind, render } from './helm.ts';
 import { ROOT } from './installed.ts';
 

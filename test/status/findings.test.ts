@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
-import { pollProblems } from '../../src/exporter/poll-problems.ts';
+import { type Api, type FailureReason, PROBLEMS } from '../../src/base/vocabulary.ts';
+import { RequestError } from '../../src/cockroach/http/errors.ts';
 import type { CollectorState } from '../../src/exporter/observation.ts';
+import { pollProblems } from '../../src/exporter/poll-problems.ts';
 import { nodeProblems, readNodes } from '../../src/status/findings/node-problems.ts';
 import { toFindings } from '../../src/status/findings/problem.ts';
 import { rangeProblems } from '../../src/status/findings/range-problems.ts';
@@ -11,8 +13,6 @@ import {
   sessionProblems,
 } from '../../src/status/findings/session-problems.ts';
 import type { Problem, RangesStatus } from '../../src/status/findings/status.ts';
-import { RequestError } from '../../src/cockroach/http/errors.ts';
-import { type Api, type FailureReason, PROBLEMS } from '../../src/base/vocabulary.ts';
 import { expectGolden } from '../support/golden.ts';
 import {
   collectorState,

@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
-import { formatLiveNodes, nodeProblems, readNodes } from '../../src/status/findings/node-problems.ts';
+import {
+  formatLiveNodes,
+  nodeProblems,
+  readNodes,
+} from '../../src/status/findings/node-problems.ts';
 import { toFindings } from '../../src/status/findings/problem.ts';
 import { node, type Node, nodesResult as result, UNREAD } from './results.ts';
 

@@ -1,10 +1,10 @@
 import { DEFAULT_THRESHOLDS, type Thresholds } from '../../src/alerts/alert-settings.ts';
+import { createLog } from '../../src/base/log.ts';
+import { RequestError } from '../../src/cockroach/http/errors.ts';
 import type { CloudResult } from '../../src/collectors/cloud/collector.ts';
 import type { CollectorResult } from '../../src/collectors/collector.ts';
-import {
-  nodes as nodesCollector,
-  type NodesResult,
-} from '../../src/collectors/nodes/collector.ts';
+import { nodes as nodesCollector, type NodesResult } from '../../src/collectors/nodes/collector.ts';
+import type { Poller } from '../../src/collectors/polling/poller.ts';
 import { LOADS, QUERIES } from '../../src/collectors/ranges/replica.ts';
 import type { ClusterScan, RangesResult } from '../../src/collectors/ranges/scan-result.ts';
 import type { ScannedNode } from '../../src/collectors/ranges/scan-result.ts';
@@ -12,17 +12,14 @@ import { sessions, type SessionsResult } from '../../src/collectors/sessions/col
 import { createTally, type SessionTally } from '../../src/collectors/sessions/session.ts';
 import type { ClusterConfig } from '../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../src/config/load.ts';
-import type { CollectorState, PolledCluster } from '../../src/exporter/observation.ts';
+import type { CollectorState, Observation } from '../../src/exporter/observation.ts';
 import { WatchHistory } from '../../src/exporter/watch-history.ts';
-import type { Memory, Observation } from '../../src/status/findings/evidence.ts';
+import type { Memory, Evidence } from '../../src/status/findings/evidence.ts';
 import { observe } from '../../src/status/findings/observe.ts';
 import type { DeadEvidence } from '../../src/status/findings/safe-to-stop.ts';
 import type { RangesStatus } from '../../src/status/findings/status.ts';
-import { RequestError } from '../../src/cockroach/http/errors.ts';
-import { createLog } from '../../src/base/log.ts';
-import type { Poller } from '../../src/collectors/polling/poller.ts';
-import { scannedNode } from '../collectors/ranges/cluster.ts';
 import { preparePoller } from '../collectors/polling/prepare-poller.ts';
+import { scannedNode } from '../collectors/ranges/cluster.ts';
 
 export type Node = NodesResult['nodes'][number];
 
@@ -222,10 +219,10 @@ export function polledCluster({
   results = {},
   config = CONFIG,
   identity = SHOP,
-}: Polled): PolledCluster {
+}: Polled): Observation {
   const byName = new Map<string, CollectorResult>(Object.entries(results));
   const watch = new WatchHistory(SILENT, () => 0);
-  const cluster: PolledCluster = {
+  const cluster: Observation = {
     name: 'shop',
     isPolled,
     identity,
@@ -272,10 +269,10 @@ const NOTHING: Memory = {
 /** What is known of a cluster at this time when nothing is remembered but this. */
 export function observeAt(
   nowMs: number,
-  cluster: PolledCluster,
+  cluster: Observation,
   memory: Partial<Memory> = {},
   configured: Partial<Thresholds> = {},
-): Observation {
+): Evidence {
   const thresholds = { ...DEFAULT_THRESHOLDS, ...configured };
   return observe(cluster, { ...NOTHING, nowMs, thresholds, ...memory });
 }

@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { formatDuration } from '../../src/base/format.ts';
-import { serveBelow } from '../support/prefix-proxy.ts';
 import { fetchPath, type ReceivedResponse } from '../exporter/routes/fetch-path.ts';
 import { startPolledOrchard } from '../exporter/routes/orchard.ts';
+import { serveBelow } from '../support/prefix-proxy.ts';
 
 describe('the status page', () => {
   test.each(['/', '/?cluster=orchard', '/api/status'])(

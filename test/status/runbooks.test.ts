@@ -2,9 +2,9 @@ import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { expect, test } from 'vitest';
 import { ALERT_NAMES } from '../../src/alerts/alerts.ts';
-import { serveBelow } from '../support/prefix-proxy.ts';
 import { fetchPath } from '../exporter/routes/fetch-path.ts';
 import { startOrchard } from '../exporter/routes/orchard.ts';
+import { serveBelow } from '../support/prefix-proxy.ts';
 
 const RUNBOOK = path.join(import.meta.dirname, '../../docs/runbooks/CrdbClusterApiDown.md');
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
+import { formatDuration } from '../../src/base/format.ts';
 import { readNodes } from '../../src/status/findings/node-problems.ts';
 import {
   missingSessions,
@@ -7,7 +8,6 @@ import {
   sessionProblems,
 } from '../../src/status/findings/session-problems.ts';
 import type { Problem } from '../../src/status/findings/status.ts';
-import { formatDuration } from '../../src/base/format.ts';
 import { node, nodesResult, sessionsResult } from './results.ts';
 
 const NOW = '2026-03-01T12:00:00.000Z';

@@ -3,10 +3,10 @@ import { ASSISTANT_PASSWORD, SQL_MARKER } from '../../simulator/index.ts';
 import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import type { Status } from '../../src/status/findings/status.ts';
 import { openScene, type Scene } from '../browser/scenes.ts';
-import { orders } from '../support/collectors.ts';
-import { serve } from '../support/http-server.ts';
 import { fetchPath } from '../exporter/routes/fetch-path.ts';
 import { startPolledOrchard } from '../exporter/routes/orchard.ts';
+import { orders } from '../support/collectors.ts';
+import { serve } from '../support/http-server.ts';
 import { readCluster, readStatus } from './read-status.ts';
 
 /** A single poll: the state must not change while it is compared. */

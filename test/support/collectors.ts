@@ -1,5 +1,5 @@
-import { type Collector, defineCollector } from '../../src/collectors/collector.ts';
 import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
+import { type Collector, defineCollector } from '../../src/collectors/collector.ts';
 import { object } from '../../src/json/index.ts';
 
 /** A collector that the program does not know, with a privilege of its own and without metrics. */

@@ -1,12 +1,12 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { createLog } from '../../src/base/log.ts';
 import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import type { CollectorConfig } from '../../src/config/collector-schema.ts';
 import type { Config } from '../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import { Exporter } from '../../src/exporter/exporter.ts';
-import { createLog } from '../../src/base/log.ts';
 import { createStatus } from '../../src/status/status-routes.ts';
 import { type ParsedSample, parseExposition } from '../metrics/parse-exposition.ts';
 

@@ -1,6 +1,6 @@
 import { type JsonSchema, toJsonSchema } from '@valibot/to-json-schema';
-import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
-import { configSchema } from '../../src/config/keys-and-flags.ts';
+import { COLLECTORS } from '#collectors';
+import { configSchema } from '#config';
 
 /** The JSON schema of the configuration file, for editors; the loader checks more. */
 export function buildConfigSchema(): JsonSchema {

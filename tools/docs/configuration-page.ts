@@ -1,5 +1,5 @@
-import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
-import { type ConfigKey, listConfigKeys } from '../../src/config/sources.ts';
+import { COLLECTORS } from '#collectors';
+import { type ConfigKey, listConfigKeys } from '#config';
 
 const INTRODUCTION = `# Configuration
 

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
-import { nodeKeys, storeKeys } from '../../src/collectors/nodes/measurements.ts';
-import type { AnyShape, KeyFilter } from '../../src/json/index.ts';
+import { nodeKeys, storeKeys } from '#collectors';
+import type { AnyShape, KeyFilter } from '#json';
 import { PROTOCOL, RESPONSES, type ServerResponse } from './server-fields.ts';
 
 const INTRODUCTION = `# What the exporter reads

@@ -1,4 +1,4 @@
-import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
+import { COLLECTORS } from '#collectors';
 
 const TABLE = /^\| Collector .*\n(?:\|.*\n)+/m;
 

@@ -1,7 +1,6 @@
-import type { Collector } from '../../src/collectors/collector.ts';
-import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
-import { type CatalogueEntry, listCatalogue } from '../../src/exporter/catalogue.ts';
-import { describeProcessMetrics } from '../../src/metrics/exporter-metrics.ts';
+import { type Collector, COLLECTORS } from '#collectors';
+import { type CatalogueEntry, listCatalogue } from '#exporter';
+import { describeProcessMetrics } from '#metrics';
 
 const INTRODUCTION = `# Metrics
 

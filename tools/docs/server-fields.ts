@@ -1,18 +1,31 @@
-import { loginResponse } from '../../src/cockroach/api-login.ts';
-import { CA_CERT, DATABASES, errorBody } from '../../src/cockroach/cloud-api.ts';
-import { offsetEnvelope, sessionsEnvelope, tablesEnvelope } from '../../src/cockroach/listings.ts';
-import { describedRange } from '../../src/cockroach/range-descriptor.ts';
-import { sqlShape } from '../../src/cockroach/sql-statement.ts';
-import { throttlingShape } from '../../src/cockroach/status-pages.ts';
-import { assistantDetails, assistantShape } from '../../src/collectors/cloud/collector.ts';
-import { peerShape } from '../../src/collectors/network/peers.ts';
-import { nodeDetails, nodeShape } from '../../src/collectors/nodes/node-record.ts';
-import { replicaDetails } from '../../src/collectors/ranges/replica-details.ts';
-import { LOADS, replicaShape } from '../../src/collectors/ranges/replica.ts';
-import { sessionDetails, sessionShape } from '../../src/collectors/sessions/session.ts';
-import { discoveredShape, tableShape } from '../../src/collectors/tables/table-details.ts';
-import { type AnyShape, object, record, string } from '../../src/json/index.ts';
-import { REPORTED_PROBLEMS } from '../../src/base/vocabulary.ts';
+import { REPORTED_PROBLEMS } from '#base';
+import {
+  CA_CERT,
+  DATABASES,
+  describedRange,
+  errorBody,
+  loginResponse,
+  offsetEnvelope,
+  sessionsEnvelope,
+  sqlShape,
+  tablesEnvelope,
+  throttlingShape,
+} from '#cockroach';
+import {
+  assistantDetails,
+  assistantShape,
+  discoveredShape,
+  LOADS,
+  nodeDetails,
+  nodeShape,
+  peerShape,
+  replicaDetails,
+  replicaShape,
+  sessionDetails,
+  sessionShape,
+  tableShape,
+} from '#collectors';
+import { type AnyShape, object, record, string } from '#json';
 
 /** A response of a server: every shape that reads it, and which file of the server confirms which of its fields. */
 export interface ServerResponse {

@@ -1,8 +1,9 @@
 // `npm pack` runs this first: compiles the program to dist/, because Node.js strips no types below node_modules.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { readBuild } from '../../src/base/build.ts';
+import { readBuild } from '#base';
 import { bundleProgram } from './bundle.ts';
+import { hideCheckoutFields } from './manifest.ts';
 import { ROOT } from './programs.ts';
 import { writeThirdPartyLicences } from './third-party.ts';
 
@@ -13,3 +14,5 @@ const revision = process.env['REVISION'] ?? readBuild().revision;
 const packages = await bundleProgram(DIST);
 writeFileSync(path.join(DIST, 'revision'), `${revision}\n`);
 writeFileSync(path.join(DIST, 'THIRD-PARTY-LICENSES'), writeThirdPartyLicences(packages));
+// Only while npm packs, which restores it.
+if (['pack', 'publish'].includes(process.env['npm_command'] ?? '')) hideCheckoutFields();

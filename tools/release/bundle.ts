@@ -18,7 +18,7 @@ export interface BundledPackage {
 /** The entries, each with the name of its file: the program, and the thread that compares passwords. */
 const ENTRIES = {
   main: 'src/main.ts',
-  'password-worker': 'src/web/server/password-worker.ts',
+  'password-worker': 'src/exporter/server/password-worker.ts',
 };
 
 /**

@@ -25,7 +25,7 @@ if (works('helm', 'version')) {
 function writeVersionAndIcon(): void {
   const file = path.join(CHART, 'Chart.yaml');
   const manifest: { readonly version: string } = JSON.parse(read(path.join(ROOT, 'package.json')));
-  const icon = readFileSync(path.join(ROOT, 'src/web/status/page/icon.svg')).toString('base64');
+  const icon = readFileSync(path.join(ROOT, 'src/status/page/icon.svg')).toString('base64');
   writeFileSync(
     file,
     read(file)

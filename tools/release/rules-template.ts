@@ -1,6 +1,4 @@
-import { ALERT_NAMES, findAlert } from '../../src/alerts/alerts.ts';
-import { SETTING_NAMES, SETTINGS } from '../../src/alerts/rule-settings.ts';
-import { writeRules } from '../../src/alerts/rules-template.ts';
+import { ALERT_NAMES, findAlert, SETTING_NAMES, SETTINGS, writeRules } from '#alerts';
 
 /** The template of the PrometheusRule: the rules, with the chart's `rules.set` where `rules --set` changes them. */
 export function writeRulesTemplate(): string {

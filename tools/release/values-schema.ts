@@ -1,11 +1,12 @@
-import { ALERT_NAMES, canWait } from '../../src/alerts/alerts.ts';
 import {
+  ALERT_NAMES,
+  canWait,
   DURATION,
   GIVEN_SEVERITIES,
   OWN_LABELS,
   type Setting,
   SETTINGS,
-} from '../../src/alerts/rule-settings.ts';
+} from '#alerts';
 
 type Schema = Readonly<Record<string, unknown>>;
 

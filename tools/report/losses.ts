@@ -1,5 +1,5 @@
-import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
-import { formatCounted } from '../../src/base/format.ts';
+import { formatCounted } from '#base';
+import { COLLECTORS } from '#collectors';
 import { fieldsOf } from '../docs/fields-page.ts';
 import { RESPONSES } from '../docs/server-fields.ts';
 

@@ -1,4 +1,4 @@
-import { readTemplate } from '../../src/alerts/rules-template.ts';
+import { readTemplate } from '#alerts';
 
 /** The dashboard of each component; the alerts of all others lead to the Overview. */
 const DASHBOARDS: Readonly<Record<string, string>> = {

@@ -2,8 +2,7 @@
 // needs of the alerts. Tests check that both are up to date.
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { readSettings } from '../../src/alerts/rule-settings.ts';
-import { writeRules } from '../../src/alerts/rules-template.ts';
+import { readSettings, writeRules } from '#alerts';
 import { writeAlerts } from './alert-list.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { ConfigError } from '../../config/issues.ts';
+import { ConfigError } from '#config';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addConfigFlags, loadCommandConfig } from '../schema-flags.ts';
 

@@ -1,8 +1,8 @@
 import { rm, writeFile } from 'node:fs/promises';
 import type { Command } from 'commander';
-import { cloud } from '../../collectors/cloud/collector.ts';
-import { explainFileError, readTextFile } from '../../config/files.ts';
-import { messageOf } from '../../base/format.ts';
+import { messageOf } from '#base';
+import { cloud } from '#collectors';
+import { explainFileError, readTextFile } from '#config';
 import { defineAssistant } from '../cloud-assistant.ts';
 import { addClusterAction, type ClusterTarget, confirm } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../command.ts';

@@ -1,8 +1,8 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
+import { explainFileError } from '#config';
 import type { Format } from '../../../dashboards/formats.ts';
-import { explainFileError } from '../../config/files.ts';
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
 import { addRuleFlags, readRuleFlags } from '../rule-flags.ts';
 

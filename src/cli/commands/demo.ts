@@ -4,20 +4,17 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { Command } from 'commander';
+import { type Build, createLog, messageOf } from '#base';
+import { COLLECTORS } from '#collectors';
+import { type Config, loadConfig } from '#config';
+import type { Exporter } from '#exporter';
+import { createStatus } from '#status';
 import {
   CYCLE_SECONDS,
   type Simulator,
   type SimulatorOptions,
   startSimulator,
 } from '../../../simulator/index.ts';
-import type { Build } from '../../base/build.ts';
-import { COLLECTORS } from '../../collectors/all-collectors.ts';
-import type { Config } from '../../config/keys-and-flags.ts';
-import { loadConfig } from '../../config/load.ts';
-import type { Exporter } from '../../exporter/exporter.ts';
-import { messageOf } from '../../base/format.ts';
-import { createLog } from '../../base/log.ts';
-import { createStatus } from '../../status/status-routes.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { DEMO_QUERIES } from '../demo-queries.ts';
 import { readCommandForm } from '../process/command-form.ts';

@@ -1,23 +1,20 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { TLSSocket } from 'node:tls';
 import { type Command, Option } from 'commander';
+import { completeLinks, type FindingSettings, type Thresholds } from '#alerts';
+import { formatJson, formatLine } from '#base';
 import {
-  completeLinks,
-  type FindingSettings,
-  type Thresholds,
-} from '../../alerts/alert-settings.ts';
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { ClusterIdentity, nodeIdentity } from '../../cockroach/identity.ts';
-import { PAGE_LIMIT } from '../../cockroach/node.ts';
-import { cloud } from '../../collectors/cloud/collector.ts';
-import { nodes } from '../../collectors/nodes/collector.ts';
-import { isLoopback } from '../../config/values.ts';
-import { findServerFault } from '../../cockroach/diagnosis/connection-rules.ts';
-import { renewalLimits } from '../../status/findings/certificates.ts';
-import { runbookUrl } from '../../status/findings/problem.ts';
-import { formatJson, formatLine } from '../../base/format.ts';
-import type { HttpClient } from '../../cockroach/http/client.ts';
-import type { Infer } from '../../json/index.ts';
+  type ClusterApi,
+  ClusterIdentity,
+  findServerFault,
+  type HttpClient,
+  nodeIdentity,
+  PAGE_LIMIT,
+} from '#cockroach';
+import { cloud, nodes } from '#collectors';
+import { isLoopback } from '#config';
+import type { Infer } from '#json';
+import { renewalLimits, runbookUrl } from '#status';
 import { chooseCluster, openClients } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT, usageError } from '../command.ts';
 import { Checklist, type CheckResult, ok, type Verdict } from '../diagnose-checklist.ts';

@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import type { Operation } from '../../cockroach/diagnosis/failure.ts';
-import { grantee } from '../../cockroach/diagnosis/remedies.ts';
-import { formatAge, formatCount, formatPercent, toTime } from '../../base/format.ts';
-import { type Infer, nameText, number, object, string, time } from '../../json/index.ts';
+import { formatAge, formatCount, formatPercent, toTime } from '#base';
+import { grantee, type Operation } from '#cockroach';
+import { type Infer, nameText, number, object, string, time } from '#json';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';

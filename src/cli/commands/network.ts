@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
-import { network, readConnections } from '../../collectors/network/collector.ts';
-import { describeUnheard, findUnreachable } from '../../status/findings/reachability.ts';
-import { formatAge } from '../../base/format.ts';
+import { formatAge } from '#base';
+import { network, readConnections } from '#collectors';
+import { describeUnheard, findUnreachable } from '#status';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';

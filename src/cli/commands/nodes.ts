@@ -1,17 +1,4 @@
 import type { Command } from 'commander';
-import { DOWN, freshnessOf, livenessOf, LocalityReader } from '../../cockroach/node.ts';
-import { network } from '../../collectors/network/collector.ts';
-import { nodes, type NodeStatus } from '../../collectors/nodes/collector.ts';
-import { copyNode, nodeDetails } from '../../collectors/nodes/node-record.ts';
-import { diagnose } from '../../cockroach/diagnosis/diagnosis.ts';
-import {
-  CHECK_DRPC,
-  findUnreachable,
-  leastFavourable,
-  type NetworkEvidence,
-} from '../../status/findings/reachability.ts';
-import { decideSafeToStop } from '../../status/findings/safe-to-stop.ts';
-import { compareScan, countsOf, isOutside } from '../../status/findings/scan-check.ts';
 import {
   formatAge,
   formatBytes,
@@ -19,12 +6,26 @@ import {
   formatDuration,
   formatNodes,
   formatPercent,
+  largest,
+  LIVENESS_BY_CODE,
+  type LivenessStatus,
+  ratio,
+  sumOrNone,
   toTime,
-} from '../../base/format.ts';
-import type { Infer } from '../../json/index.ts';
-import { largest, ratio, sumOrNone } from '../../base/numbers.ts';
-import { SYSTEM_CLOCK } from '../../collectors/polling/schedule.ts';
-import { LIVENESS_BY_CODE, type LivenessStatus } from '../../base/vocabulary.ts';
+} from '#base';
+import { diagnose, DOWN, freshnessOf, livenessOf, LocalityReader } from '#cockroach';
+import { copyNode, network, nodeDetails, nodes, type NodeStatus, SYSTEM_CLOCK } from '#collectors';
+import type { Infer } from '#json';
+import {
+  CHECK_DRPC,
+  compareScan,
+  countsOf,
+  decideSafeToStop,
+  findUnreachable,
+  isOutside,
+  leastFavourable,
+  type NetworkEvidence,
+} from '#status';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';

@@ -1,13 +1,9 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { COLLECTORS } from '../../collectors/all-collectors.ts';
-import { Cluster } from '../../exporter/cluster.ts';
-import { WatchHistory } from '../../exporter/watch-history.ts';
-import { createLog } from '../../base/log.ts';
-import { ExporterMetrics } from '../../metrics/exporter-metrics.ts';
-import { joinExposition } from '../../metrics/exposition.ts';
-import { renderFamilies } from '../../metrics/snapshot.ts';
-import { SYSTEM_CLOCK } from '../../collectors/polling/schedule.ts';
+import { createLog } from '#base';
+import { COLLECTORS, SYSTEM_CLOCK } from '#collectors';
+import { Cluster, WatchHistory } from '#exporter';
+import { ExporterMetrics, joinExposition, renderFamilies } from '#metrics';
 import { chooseCluster } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { note, writeServerText } from '../output/standard-output.ts';

@@ -1,14 +1,5 @@
 import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { ranges } from '../../collectors/ranges/collector.ts';
-import {
-  adviseProblem,
-  isSystemRange,
-  PROBLEM_ISSUES,
-  STUCK,
-  systemRangeName,
-} from '../../status/findings/range-problems.ts';
-import { formatHeld } from '../../status/findings/safe-to-stop.ts';
 import {
   formatAge,
   formatCount,
@@ -17,7 +8,16 @@ import {
   formatTables,
   plural,
   toTimestamp,
-} from '../../base/format.ts';
+} from '#base';
+import { ranges } from '#collectors';
+import {
+  adviseProblem,
+  formatHeld,
+  isSystemRange,
+  PROBLEM_ISSUES,
+  STUCK,
+  systemRangeName,
+} from '#status';
 import { parseIds, parseSeconds } from '../arguments.ts';
 import { Claims, claimantsOf, noteDisputed } from '../claims.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';

@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { type Command, Option } from 'commander';
-import { ROOT } from '../../base/build.ts';
-import { type CatalogueEntry, listCatalogue } from '../../exporter/catalogue.ts';
-import { formatJson } from '../../base/format.ts';
-import { findNearest } from '../../base/nearest-word.ts';
+import { findNearest, formatJson, ROOT } from '#base';
+import { type CatalogueEntry, listCatalogue } from '#exporter';
 import { addExamples, usageError } from '../command.ts';
 
 const PAGE = path.join(ROOT, 'docs/metrics.md');

@@ -1,8 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { type Command, Option } from 'commander';
-import { SETTINGS } from '../../alerts/rule-settings.ts';
-import { type Dialect, DIALECTS, writeRules } from '../../alerts/rules-template.ts';
-import { explainFileError } from '../../config/files.ts';
+import { type Dialect, DIALECTS, SETTINGS, writeRules } from '#alerts';
+import { explainFileError } from '#config';
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
 import { addRuleFlags, readRuleFlags } from '../rule-flags.ts';
 

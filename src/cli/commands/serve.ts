@@ -1,15 +1,18 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { Build } from '../../base/build.ts';
-import { COLLECTORS } from '../../collectors/all-collectors.ts';
-import { FILE_CHECK_MS, readTextFile, watchFiles } from '../../config/files.ts';
-import { formatIssues } from '../../config/issues.ts';
-import { type ConfigSources, loadConfig } from '../../config/load.ts';
-import { findFile } from '../../config/sources.ts';
-import { Exporter, type ExporterOptions } from '../../exporter/exporter.ts';
-import { createLog, type Log } from '../../base/log.ts';
-import { sourceStack } from '../../base/source-stack.ts';
-import { createStatus } from '../../status/status-routes.ts';
+import { type Build, createLog, type Log, sourceStack } from '#base';
+import { COLLECTORS } from '#collectors';
+import {
+  type ConfigSources,
+  FILE_CHECK_MS,
+  findFile,
+  formatIssues,
+  loadConfig,
+  readTextFile,
+  watchFiles,
+} from '#config';
+import { Exporter, type ExporterOptions } from '#exporter';
+import { createStatus } from '#status';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../command.ts';
 import { readCommandForm } from '../process/command-form.ts';
 import { untilStopSignal } from '../process/signals.ts';

@@ -1,18 +1,18 @@
 import type { Command } from 'commander';
-import { pairOf } from '../../collectors/sessions/applications.ts';
-import { sessions } from '../../collectors/sessions/collector.ts';
+import { formatAge, formatBytes, formatCount, formatList, toTime } from '#base';
 import {
   isClosed,
+  pairOf,
   QUERY_PHASES,
   readSession,
   retriesOf,
   sessionDetails,
-} from '../../collectors/sessions/session.ts';
-import { users } from '../../collectors/users.ts';
-import { collectorOptions } from '../../config/collector-schema.ts';
-import { grantOfSessions } from '../../status/findings/session-problems.ts';
-import { formatAge, formatBytes, formatCount, formatList, toTime } from '../../base/format.ts';
-import { type Infer, object, string } from '../../json/index.ts';
+  sessions,
+  users,
+} from '#collectors';
+import { collectorOptions } from '#config';
+import { type Infer, object, string } from '#json';
+import { grantOfSessions } from '#status';
 import { parseSeconds } from '../arguments.ts';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';

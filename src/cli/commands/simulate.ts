@@ -2,6 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
+import { messageOf } from '#base';
 import {
   createServerIdentity,
   RELEASES,
@@ -9,7 +10,6 @@ import {
   type SimulatorOptions,
   startSimulator,
 } from '../../../simulator/index.ts';
-import { messageOf } from '../../base/format.ts';
 import { addExamples, CommandError, EXIT } from '../command.ts';
 import { untilStopSignal } from '../process/signals.ts';
 

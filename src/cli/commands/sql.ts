@@ -1,8 +1,7 @@
 import type { Command } from 'commander';
-import { sql } from '../../collectors/sql/collector.ts';
-import type { QueryRow } from '../../collectors/sql/query-rows.ts';
-import { collectorOptions } from '../../config/collector-schema.ts';
-import { findNearest } from '../../base/nearest-word.ts';
+import { findNearest } from '#base';
+import { type QueryRow, sql } from '#collectors';
+import { collectorOptions } from '#config';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT, usageError } from '../command.ts';
 import { explainQuery } from '../explain-query.ts';

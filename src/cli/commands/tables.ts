@@ -1,22 +1,22 @@
 import type { Command } from 'commander';
-import type { TableLoad } from '../../collectors/ranges/scan-result.ts';
-import { tables } from '../../collectors/tables/collector.ts';
-import {
-  type KnownTable,
-  discoverTables,
-  readTable,
-  toSeconds,
-  ZONE_LEVELS,
-} from '../../collectors/tables/table-details.ts';
 import {
   formatAge,
   formatBytes,
   formatCount,
   formatNumber,
   formatPercent,
+  smallest,
   toTime,
-} from '../../base/format.ts';
-import { smallest } from '../../base/numbers.ts';
+} from '#base';
+import {
+  discoverTables,
+  type KnownTable,
+  readTable,
+  type TableLoad,
+  tables,
+  toSeconds,
+  ZONE_LEVELS,
+} from '#collectors';
 import { addClusterAction, type ClusterTarget } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander';
-import { formatJson } from '../../base/format.ts';
+import { formatJson } from '#base';
 import { usageError } from '../command.ts';
 import { note, writeOut } from './standard-output.ts';
 import { type Column, printTable, toRow, type Value } from './table.ts';

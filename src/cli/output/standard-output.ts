@@ -1,5 +1,5 @@
-import { explainFileError } from '../../config/files.ts';
-import { formatCount, formatJson, formatLine } from '../../base/format.ts';
+import { formatCount, formatJson, formatLine } from '#base';
+import { explainFileError } from '#config';
 
 /** A reader that stops reading (`| head`) ends the output and is no error; for others see `outputFailure`. */
 export function ignoreBrokenPipes(): void {

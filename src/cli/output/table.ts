@@ -1,7 +1,7 @@
 import { styleText } from 'node:util';
 import cliTruncate from 'cli-truncate';
 import stringWidth from 'string-width';
-import { formatLine, formatNumber } from '../../base/format.ts';
+import { formatLine, formatNumber } from '#base';
 import { writeOut } from './standard-output.ts';
 
 const GAP = '  ';

@@ -1,12 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
-import { ROOT } from '../../base/build.ts';
-import type { Environment } from '../../config/files.ts';
-import type { Config } from '../../config/keys-and-flags.ts';
-import { repeatSources, type WrittenSources } from '../../config/sources.ts';
-import type { CommandForm } from '../../status/findings/status.ts';
-import { quoteArgument } from '../../base/format.ts';
+import { quoteArgument, ROOT } from '#base';
+import { type Config, type Environment, repeatSources, type WrittenSources } from '#config';
+import type { CommandForm } from '#status';
 
 /** How users run a command with the configuration that this process was started with. */
 export function readCommandForm(sources: WrittenSources, { clusters }: Config): CommandForm {

@@ -1,6 +1,6 @@
 import { once } from 'node:events';
-import type { Environment } from '../../config/files.ts';
-import type { Log } from '../../base/log.ts';
+import type { Log } from '#base';
+import type { Environment } from '#config';
 
 /** Number of the first socket that a service manager hands over (sd_listen_fds(3)). */
 const FIRST_SOCKET = 3;

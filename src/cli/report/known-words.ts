@@ -1,13 +1,17 @@
-import { describedRange } from '../../cockroach/range-descriptor.ts';
-import { sqlShape } from '../../cockroach/sql-statement.ts';
-import { peerShape } from '../../collectors/network/peers.ts';
-import { nodeKeys, storeKeys } from '../../collectors/nodes/measurements.ts';
-import { nodeDetails } from '../../collectors/nodes/node-record.ts';
-import { replicaDetails } from '../../collectors/ranges/replica-details.ts';
-import { replicaShape } from '../../collectors/ranges/replica.ts';
-import { sessionDetails, sessionShape } from '../../collectors/sessions/session.ts';
-import { discoveredShape, tableShape } from '../../collectors/tables/table-details.ts';
-import type { AnyShape } from '../../json/index.ts';
+import { describedRange, sqlShape } from '#cockroach';
+import {
+  discoveredShape,
+  nodeDetails,
+  nodeKeys,
+  peerShape,
+  replicaDetails,
+  replicaShape,
+  sessionDetails,
+  sessionShape,
+  storeKeys,
+  tableShape,
+} from '#collectors';
+import type { AnyShape } from '#json';
 
 /** The metrics that the exporter reads, of nodes and of stores. */
 export const READ_METRICS: readonly string[] = [

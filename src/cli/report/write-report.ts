@@ -1,10 +1,8 @@
 import { writeFile } from 'node:fs/promises';
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { explainFileError } from '../../config/files.ts';
-import { formatJson } from '../../base/format.ts';
-import { RequestError } from '../../cockroach/http/errors.ts';
-import { createPollStats } from '../../cockroach/http/poll-stats.ts';
-import { object } from '../../json/index.ts';
+import { formatJson } from '#base';
+import { type ClusterApi, createPollStats, RequestError } from '#cockroach';
+import { explainFileError } from '#config';
+import { object } from '#json';
 import { CommandError } from '../command.ts';
 import { tapResponses } from './response-tap.ts';
 import { ServerReport } from './server-report.ts';

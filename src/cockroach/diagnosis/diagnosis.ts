@@ -1,7 +1,7 @@
-import { StatementError } from '../sql-statement.ts';
-import type { ClusterConfig } from '../../config/keys-and-flags.ts';
+import type { Api, FailureReason } from '#base';
+import type { ClusterConfig } from '#config';
 import { codeOf, RequestError } from '../http/errors.ts';
-import type { Api, FailureReason } from '../../base/vocabulary.ts';
+import { StatementError } from '../sql-statement.ts';
 import type { Failure, Operation, Rule } from './failure.ts';
 import { RULES } from './remedies.ts';
 

@@ -1,6 +1,6 @@
-import type { ClusterConfig } from '../../config/keys-and-flags.ts';
+import type { Api, Endpoint, FailureReason } from '#base';
+import type { ClusterConfig } from '#config';
 import type { RequestError } from '../http/errors.ts';
-import type { Api, Endpoint, FailureReason } from '../../base/vocabulary.ts';
 
 /** An operation that can fail: the poll of a collector, which is an Operation, or one of the command line. */
 export interface Operation {

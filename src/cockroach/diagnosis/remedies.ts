@@ -1,9 +1,9 @@
+import type { Api } from '#base';
 import { CachedResponseError } from '../cached-responses.ts';
 import { readNotFound } from '../cloud-api.ts';
-import { SeveralClustersError } from '../identity.ts';
 import { wasNotSent } from '../http/errors.ts';
+import { SeveralClustersError } from '../identity.ts';
 import { ProtobufError } from '../protobuf/index.ts';
-import type { Api } from '../../base/vocabulary.ts';
 import { CONNECTION_RULES } from './connection-rules.ts';
 import type { Failure, Rule } from './failure.ts';
 import { SQL_RULES } from './sql-rules.ts';

@@ -1,4 +1,4 @@
-import type { BreakerState } from '../../base/vocabulary.ts';
+import type { BreakerState } from '#base';
 import { POLICY } from './policy.ts';
 
 export interface BreakerOptions {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit, { type LimitFunction } from 'p-limit';
 import type { Dispatcher } from 'undici';
-import type { BreakerState, Endpoint, RetryReason } from '../../base/vocabulary.ts';
+import type { BreakerState, Endpoint, RetryReason } from '#base';
 import { type AgentOptions, createAgent } from './agents.ts';
 import { performRequest } from './attempt.ts';
 import { RequestError, type RequestTarget, toRequestError } from './errors.ts';

@@ -1,7 +1,6 @@
-import { cleanText, messageOf } from '../../base/format.ts';
-import { JsonError } from '../../json/index.ts';
+import { cleanText, type Endpoint, type FailureReason, type Limit, messageOf } from '#base';
+import { JsonError } from '#json';
 import { ProtobufError } from '../protobuf/index.ts';
-import type { Endpoint, FailureReason, Limit } from '../../base/vocabulary.ts';
 
 /** The endpoint, URL and node of a request, as far as they are known. */
 export interface RequestTarget {

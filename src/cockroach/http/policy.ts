@@ -1,4 +1,4 @@
-import type { RetryReason } from '../../base/vocabulary.ts';
+import type { RetryReason } from '#base';
 import {
   isNodeTimeout,
   isNotOffered,

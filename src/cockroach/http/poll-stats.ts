@@ -1,5 +1,4 @@
-import { sum } from '../../base/numbers.ts';
-import type { Limit } from '../../base/vocabulary.ts';
+import { type Limit, sum } from '#base';
 import { faultOf, type RequestError } from './errors.ts';
 
 /** What was odd in a poll and did not fail it. */

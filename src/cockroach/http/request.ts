@@ -1,4 +1,4 @@
-import type { Endpoint } from '../../base/vocabulary.ts';
+import type { Endpoint } from '#base';
 import type { PollStats } from './poll-stats.ts';
 
 /** What messages name a request by. */

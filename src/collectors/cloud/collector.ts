@@ -1,8 +1,7 @@
-import { RequestError } from '../../cockroach/http/errors.ts';
-import { object, nameText, string, time } from '../../json/index.ts';
-import { gauge } from '../../metrics/family.ts';
-import { cleanLabelValue } from '../../metrics/label-text.ts';
-import { WallClockSteps } from '../../base/wall-clock.ts';
+import { WallClockSteps } from '#base';
+import { RequestError } from '#cockroach';
+import { nameText, object, string, time } from '#json';
+import { cleanLabelValue, gauge } from '#metrics';
 import { defineCollector, type CollectorResult } from '../collector.ts';
 
 /** The fields that are read; the address and the credentials of the response are left out. */

@@ -1,8 +1,6 @@
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { listNodes } from '../../cockroach/node.ts';
-import type { OptionSpecs, OptionValues } from '../../base/collector-options.ts';
-import { failureOf, isNotOffered, type RequestError } from '../../cockroach/http/errors.ts';
-import { gauge } from '../../metrics/family.ts';
+import type { OptionSpecs, OptionValues } from '#base';
+import { type ClusterApi, failureOf, isNotOffered, listNodes, type RequestError } from '#cockroach';
+import { gauge } from '#metrics';
 import { type CollectorPoll, defineCollector, mostFrequent } from '../collector.ts';
 import { type NetworkResult, PEER_STATES } from './network-result.ts';
 import {

@@ -1,14 +1,6 @@
-import { isId } from '../../cockroach/node.ts';
-import {
-  type Infer,
-  integer,
-  object,
-  optional,
-  parsed,
-  type TextParser,
-} from '../../json/index.ts';
-import { median } from '../../base/numbers.ts';
-import type { MessageReader } from '../../cockroach/protobuf/index.ts';
+import { median } from '#base';
+import { isId, type MessageReader } from '#cockroach';
+import { type Infer, integer, object, optional, parsed, type TextParser } from '#json';
 import type {
   FailedConnection,
   NetworkResult,

@@ -1,11 +1,16 @@
-import { assertWithin, MAX_NODE_VALUES, MAX_STORES } from '../../cockroach/listings.ts';
-import { ACTIVE, freshnessOf, livenessOf, LocalityReader } from '../../cockroach/node.ts';
-import { addWarning } from '../../cockroach/http/poll-stats.ts';
-import type { KeyFilter } from '../../json/index.ts';
-import { gauge } from '../../metrics/family.ts';
-import { cleanLabelValue } from '../../metrics/label-text.ts';
-import type { SampleSet } from '../../metrics/sample-set.ts';
-import { LIVENESS_STATUSES } from '../../base/vocabulary.ts';
+import { LIVENESS_STATUSES } from '#base';
+import {
+  ACTIVE,
+  addWarning,
+  assertWithin,
+  freshnessOf,
+  livenessOf,
+  LocalityReader,
+  MAX_NODE_VALUES,
+  MAX_STORES,
+} from '#cockroach';
+import type { KeyFilter } from '#json';
+import { cleanLabelValue, gauge, type SampleSet } from '#metrics';
 import { type CollectorResult, defineCollector, gaugeOf } from '../collector.ts';
 import { JOB_FAMILIES, LAST_BACKUP, lastBackupSeconds, writeJobSamples } from './job-status.ts';
 import { NODE } from './keyed.ts';

@@ -1,7 +1,6 @@
-import { livenessOf, REACHABLE } from '../../cockroach/node.ts';
-import { counter, type Family, gauge } from '../../metrics/family.ts';
-import type { SampleSet } from '../../metrics/sample-set.ts';
-import { largest, smallest, sumOrNone } from '../../base/numbers.ts';
+import { largest, smallest, sumOrNone } from '#base';
+import { livenessOf, REACHABLE } from '#cockroach';
+import { counter, type Family, gauge, type SampleSet } from '#metrics';
 import { COUNTER_NOTES, NODE } from './keyed.ts';
 import type { NodeRecord, NodeStatus } from './node-record.ts';
 

@@ -1,4 +1,4 @@
-import { counter, type Family, gauge, type OwnDefinition } from '../../metrics/family.ts';
+import { counter, type Family, gauge, type OwnDefinition } from '#metrics';
 
 // Families that are single metrics of a node or store, by their CockroachDB keys.
 

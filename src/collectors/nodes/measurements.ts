@@ -1,6 +1,5 @@
-import type { KeyFilter } from '../../json/index.ts';
-import { type Family, gauge, untyped } from '../../metrics/family.ts';
-import type { SampleSet } from '../../metrics/sample-set.ts';
+import type { KeyFilter } from '#json';
+import { type Family, gauge, type SampleSet, untyped } from '#metrics';
 import { JOB_KEYS, writeJobFailures } from './job-status.ts';
 import {
   CERTIFICATE_PREFIX,

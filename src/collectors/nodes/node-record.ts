@@ -1,16 +1,16 @@
-import { type LocalityReader, localityShape, type Tier } from '../../cockroach/node.ts';
+import { type LocalityReader, localityShape, type Tier } from '#cockroach';
 import {
   array,
   type Infer,
   integer,
   type KeyFilter,
+  nameText,
   number,
   object,
   record,
   selected,
-  nameText,
-} from '../../json/index.ts';
-import { cleanLabelValue } from '../../metrics/label-text.ts';
+} from '#json';
+import { cleanLabelValue } from '#metrics';
 
 const netAddress = object({ address_field: nameText() });
 

@@ -1,4 +1,4 @@
-import type { KeyFilter } from '../../json/index.ts';
+import type { KeyFilter } from '#json';
 import { JOB_KEYS } from './job-status.ts';
 import { CERTIFICATE_PREFIX, LICENSE_KEYS, NODE_METRICS, STORE_METRICS } from './keyed.ts';
 import { CPU_KEYS, type NodeStatus } from './node-record.ts';

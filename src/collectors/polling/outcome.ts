@@ -1,8 +1,5 @@
-import { messageOf } from '../../base/format.ts';
-import { failureOf, RequestError } from '../../cockroach/http/errors.ts';
-import type { PollWarning } from '../../cockroach/http/poll-stats.ts';
-import type { Log } from '../../base/log.ts';
-import type { Limit } from '../../base/vocabulary.ts';
+import { type Limit, type Log, messageOf } from '#base';
+import { failureOf, type PollWarning, RequestError } from '#cockroach';
 
 /** A poll that ran. */
 interface LastPoll {

@@ -1,18 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
+import { inSlices, type Limit, type Log } from '#base';
+import {
+  addWarning,
+  answerSeconds,
+  BreakerOpenError,
+  failureOf,
+  type FindRemedy,
+  type HttpClient,
+  type PollStats,
+  type PollWarning,
+  RequestError,
+} from '#cockroach';
+import type { CollectorConfig } from '#config';
+import {
+  type ClusterMetrics,
+  filterFamilies,
+  fitBudget,
+  renderSnapshot,
+  SampleSet,
+  type Snapshot,
+} from '#metrics';
 import type { Collector, CollectorResult } from '../collector.ts';
-import type { CollectorConfig } from '../../config/collector-schema.ts';
-import type { FindRemedy } from '../../cockroach/diagnosis/diagnosis.ts';
-import { BreakerOpenError, type HttpClient } from '../../cockroach/http/client.ts';
-import { failureOf, RequestError } from '../../cockroach/http/errors.ts';
-import { addWarning, answerSeconds, type PollStats, type PollWarning } from '../../cockroach/http/poll-stats.ts';
-import type { Log } from '../../base/log.ts';
-import type { ClusterMetrics } from '../../metrics/exporter-metrics.ts';
-import { SampleSet } from '../../metrics/sample-set.ts';
-import { fitBudget } from '../../metrics/series-budget.ts';
-import { filterFamilies, renderSnapshot, type Snapshot } from '../../metrics/snapshot.ts';
-import { inSlices } from '../../base/time-slice.ts';
-import type { Limit } from '../../base/vocabulary.ts';
 import { type Outcome, type PollFailure, unexpectedFailure } from './outcome.ts';
 import { KeptState, type RunningPoll } from './run-collector.ts';
 import { type Clock, maxAgeSeconds, Schedule, STRETCHED, stretchInterval } from './schedule.ts';

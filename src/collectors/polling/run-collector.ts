@@ -1,16 +1,18 @@
-import type { CloudApi } from '../../cockroach/cloud-api.ts';
-import { ClusterApi } from '../../cockroach/cluster-api.ts';
+import type { Api } from '#base';
+import {
+  type CloudApi,
+  ClusterApi,
+  createPollStats,
+  type PollStats,
+  RequestError,
+} from '#cockroach';
+import { type ClusterConfig, collectorOptions } from '#config';
 import {
   type CollectorOf,
   type CollectorPoll,
   collectorPoll,
   type CollectorResult,
 } from '../collector.ts';
-import { collectorOptions } from '../../config/collector-schema.ts';
-import type { ClusterConfig } from '../../config/keys-and-flags.ts';
-import { RequestError } from '../../cockroach/http/errors.ts';
-import { createPollStats, type PollStats } from '../../cockroach/http/poll-stats.ts';
-import type { Api } from '../../base/vocabulary.ts';
 import type { Clock } from './schedule.ts';
 
 /** What a collector keeps of one cluster from poll to poll. */

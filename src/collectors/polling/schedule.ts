@@ -1,6 +1,6 @@
 import { uptime } from 'node:os';
-import { MAX_DURATION_SECONDS } from '../../config/values.ts';
-import type { PollWarning } from '../../cockroach/http/poll-stats.ts';
+import type { PollWarning } from '#cockroach';
+import { MAX_DURATION_SECONDS } from '#config';
 
 export interface Clock {
   /** For timestamps only: it is set, ahead and back. */

@@ -1,8 +1,11 @@
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { assertOneCluster } from '../../cockroach/identity.ts';
-import { listNodes, type NodeList } from '../../cockroach/node.ts';
-import { RequestError } from '../../cockroach/http/errors.ts';
-import type { PollStats } from '../../cockroach/http/poll-stats.ts';
+import {
+  assertOneCluster,
+  type ClusterApi,
+  listNodes,
+  type NodeList,
+  type PollStats,
+  RequestError,
+} from '#cockroach';
 import type { CollectorPoll } from '../collector.ts';
 import { mix } from './range-table.ts';
 

@@ -1,8 +1,5 @@
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { addWarning } from '../../cockroach/http/poll-stats.ts';
-import { sum } from '../../base/numbers.ts';
-import { inSlices } from '../../base/time-slice.ts';
-import { PROBLEMS } from '../../base/vocabulary.ts';
+import { inSlices, PROBLEMS, sum } from '#base';
+import { addWarning, type ClusterApi } from '#cockroach';
 import type { Assignment } from './assignment.ts';
 import { DescriptorReader, type ScannedRanges } from './descriptor-reader.ts';
 import { reportersOf } from './descriptors.ts';

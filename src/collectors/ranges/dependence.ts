@@ -1,4 +1,4 @@
-import type { NodeList, Tier } from '../../cockroach/node.ts';
+import type { NodeList, Tier } from '#cockroach';
 import { countPlaces, keepsMajority, type RangeReplicas } from './majority.ts';
 import type { Dependence, LocalityDomain, NodeDomain } from './scan-result.ts';
 

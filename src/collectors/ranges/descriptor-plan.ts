@@ -1,4 +1,4 @@
-import type { NodeBatch } from '../../base/batches.ts';
+import type { NodeBatch } from '#base';
 import { firstReporter } from './descriptors.ts';
 import type { KnownRanges } from './known-ranges.ts';
 import { IS_CLAIMED, IS_EXHAUSTED, IS_SUSPECT, walk, type Work } from './range-table.ts';

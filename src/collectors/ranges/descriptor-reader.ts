@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { BatchQueue, BatchSize, inBatches, type NodeBatch } from '../../base/batches.ts';
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
-import { failureOf, isNotOffered, type RequestError } from '../../cockroach/http/errors.ts';
-import { sum } from '../../base/numbers.ts';
-import { inSlices } from '../../base/time-slice.ts';
+import { BatchQueue, BatchSize, inBatches, inSlices, type NodeBatch, sum } from '#base';
+import {
+  type ClusterApi,
+  failureOf,
+  isNotOffered,
+  type RangeDescriptor,
+  type RequestError,
+} from '#cockroach';
 import type { CollectorPoll } from '../collector.ts';
 import {
   CONTRADICTED,

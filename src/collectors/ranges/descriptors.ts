@@ -1,4 +1,4 @@
-import type { RangeDescriptor } from '../../cockroach/range-descriptor.ts';
+import type { RangeDescriptor } from '#cockroach';
 import {
   IS_CHANGING,
   NO_PLACE,

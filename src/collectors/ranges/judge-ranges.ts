@@ -1,4 +1,4 @@
-import type { NodeList } from '../../cockroach/node.ts';
+import type { NodeList } from '#cockroach';
 import { DependenceCounter, type VerifiedRange } from './dependence.ts';
 import type { ScannedRanges } from './descriptor-reader.ts';
 import { bitsOf, SERVES_NOTHING, UNAVAILABLE } from './known-ranges.ts';

@@ -1,4 +1,4 @@
-import { hashOf } from '../../json/index.ts';
+import { hashOf } from '#json';
 import { IS_UNCERTAIN, mix, type RangeTable, walk, type Work } from './range-table.ts';
 import type { KeySpaceStatus } from './scan-result.ts';
 

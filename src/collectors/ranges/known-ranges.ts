@@ -1,6 +1,5 @@
-import { formatCount } from '../../base/format.ts';
-import { RequestError } from '../../cockroach/http/errors.ts';
-import { PROBLEMS, type RangeProblem, REPORTED_PROBLEMS } from '../../base/vocabulary.ts';
+import { formatCount, PROBLEMS, type RangeProblem, REPORTED_PROBLEMS } from '#base';
+import { RequestError } from '#cockroach';
 import {
   HAS_OLD_SEQUENCE,
   HOLDER_HAS_NO_QUORUM,

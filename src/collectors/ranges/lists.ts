@@ -1,5 +1,4 @@
-import { sum } from '../../base/numbers.ts';
-import { PROBLEMS } from '../../base/vocabulary.ts';
+import { PROBLEMS, sum } from '#base';
 import { interleave, type Ranked, TopList } from '../top-list.ts';
 import {
   forEachProblem,

@@ -1,4 +1,4 @@
-import type { NodeList } from '../../cockroach/node.ts';
+import type { NodeList } from '#cockroach';
 import { shifted } from './scan-clock.ts';
 
 /** What the lists of nodes have shown of the members of a cluster, from scan to scan. Times are ticks. */

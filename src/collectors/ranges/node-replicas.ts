@@ -1,7 +1,6 @@
-import { isId } from '../../cockroach/node.ts';
-import { RequestError } from '../../cockroach/http/errors.ts';
-import type { RecordBatch } from '../../json/index.ts';
-import { REPORTED_PROBLEMS } from '../../base/vocabulary.ts';
+import { REPORTED_PROBLEMS } from '#base';
+import { isId, RequestError } from '#cockroach';
+import type { RecordBatch } from '#json';
 import { MAX_RANGE_ID } from './range-table.ts';
 import { type RangeTables, SLOT, TableReader } from './replica-record.ts';
 import {

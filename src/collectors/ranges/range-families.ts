@@ -1,10 +1,4 @@
-import {
-  counter,
-  type Family,
-  type FamilyDefinition,
-  gauge,
-  gaugeHistogram,
-} from '../../metrics/family.ts';
+import { counter, type Family, type FamilyDefinition, gauge, gaugeHistogram } from '#metrics';
 import type { LOADS } from './replica.ts';
 
 const WHOLE = 'Absent while the last scan lacks a node that may be up.';

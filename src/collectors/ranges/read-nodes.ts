@@ -1,13 +1,14 @@
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
 import {
+  addWarning,
   assertWithin,
+  type ClusterApi,
+  failureOf,
   MAX_NODE_REPLICAS,
   MAX_NODE_STORES,
   type RangeRoute,
-} from '../../cockroach/listings.ts';
-import { failureOf, RequestError } from '../../cockroach/http/errors.ts';
-import { addWarning } from '../../cockroach/http/poll-stats.ts';
-import type { Infer, ObjectShape, RecordBatch } from '../../json/index.ts';
+  RequestError,
+} from '#cockroach';
+import type { Infer, ObjectShape, RecordBatch } from '#json';
 import { type CollectorPoll, mostFrequent } from '../collector.ts';
 import { nameList, NodeReplicas, WrongNodeError } from './node-replicas.ts';
 import { replicaShape } from './replica.ts';

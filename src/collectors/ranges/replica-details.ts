@@ -1,4 +1,4 @@
-import { array, boolean, type Infer, integer, object, raw, record } from '../../json/index.ts';
+import { array, boolean, type Infer, integer, object, raw, record } from '#json';
 import { replicaShape } from './replica.ts';
 
 /** A replica as the collector reads it, with all that its server says of leases and problems. */

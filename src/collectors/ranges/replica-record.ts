@@ -1,4 +1,4 @@
-import { type RecordBatch, slotOf, slotsOf } from '../../json/index.ts';
+import { type RecordBatch, slotOf, slotsOf } from '#json';
 import {
   FIRST_VIRTUAL_INDEX,
   lastTableIdOf,

@@ -1,4 +1,6 @@
+import { REPORTED_PROBLEMS } from '#base';
 import {
+  boolean,
   flags,
   hashed,
   type Infer,
@@ -7,10 +9,8 @@ import {
   numbers,
   object,
   optional,
-  boolean,
   parsed,
-} from '../../json/index.ts';
-import { REPORTED_PROBLEMS } from '../../base/vocabulary.ts';
+} from '#json';
 
 /** Kinds of a lease; `none` where no replica is known to hold it. */
 export const LEASE_KINDS = ['none', 'epoch', 'expiration', 'leader'] as const;

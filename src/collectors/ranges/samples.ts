@@ -1,7 +1,5 @@
-import { formatValue } from '../../metrics/label-text.ts';
-import type { SampleSet } from '../../metrics/sample-set.ts';
-import { largest } from '../../base/numbers.ts';
-import { REPORTED_PROBLEMS } from '../../base/vocabulary.ts';
+import { largest, REPORTED_PROBLEMS } from '#base';
+import { formatValue, type SampleSet } from '#metrics';
 import { isLower } from './lists.ts';
 import { families } from './range-families.ts';
 import {

@@ -1,5 +1,5 @@
-import type { RequestError } from '../../cockroach/http/errors.ts';
-import type { RangeProblem } from '../../base/vocabulary.ts';
+import type { RangeProblem } from '#base';
+import type { RequestError } from '#cockroach';
 import type { CollectorResult } from '../collector.ts';
 
 /** The ranges, as a scan of the nodes of this shard has found them. */

@@ -1,4 +1,4 @@
-import { WallClockSteps } from '../../base/wall-clock.ts';
+import { WallClockSteps } from '#base';
 import type { CollectorPoll } from '../collector.ts';
 import { type DescriptorReader, DescriptorReading } from './descriptor-reader.ts';
 import { IgnoringUrls } from './ignoring-urls.ts';

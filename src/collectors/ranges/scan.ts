@@ -1,8 +1,5 @@
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { assertWithin, MAX_STORES } from '../../cockroach/listings.ts';
-import { addWarning } from '../../cockroach/http/poll-stats.ts';
-import { inSlices } from '../../base/time-slice.ts';
-import { PROBLEMS, type RangeProblem } from '../../base/vocabulary.ts';
+import { inSlices, PROBLEMS, type RangeProblem } from '#base';
+import { addWarning, assertWithin, type ClusterApi, MAX_STORES } from '#cockroach';
 import type { Assignment } from './assignment.ts';
 import { endClusterScan, endPartialScan, forgetRanges } from './cluster-scan.ts';
 import type { ScannedRanges } from './descriptor-reader.ts';

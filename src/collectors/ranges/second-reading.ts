@@ -1,6 +1,5 @@
-import { BatchQueue, BatchSize, inBatches, type NodeBatch } from '../../base/batches.ts';
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { failureOf, RequestError } from '../../cockroach/http/errors.ts';
+import { BatchQueue, BatchSize, inBatches, type NodeBatch } from '#base';
+import { type ClusterApi, failureOf, RequestError } from '#cockroach';
 import type { CollectorPoll } from '../collector.ts';
 import { reportersOf } from './descriptors.ts';
 import type { IgnoringUrls } from './ignoring-urls.ts';

@@ -1,4 +1,4 @@
-import { cleanLabelValue } from '../../metrics/label-text.ts';
+import { cleanLabelValue } from '#metrics';
 import { interleave, type Ranked, TopList } from '../top-list.ts';
 import { addTally, createTally, type SessionTally, sizeOf } from './session.ts';
 

@@ -1,8 +1,6 @@
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { assertWithin, MAX_CLIENT_HOSTS, MAX_NODES } from '../../cockroach/listings.ts';
-import { listNodes } from '../../cockroach/node.ts';
-import type { OptionSpecs, OptionValues } from '../../base/collector-options.ts';
-import { formatValue } from '../../metrics/label-text.ts';
+import type { OptionSpecs, OptionValues } from '#base';
+import { assertWithin, type ClusterApi, listNodes, MAX_CLIENT_HOSTS, MAX_NODES } from '#cockroach';
+import { formatValue } from '#metrics';
 import { defineCollector, type CollectorPoll, type CollectorResult } from '../collector.ts';
 import {
   type ApplicationSessions,

@@ -1,5 +1,4 @@
-import type { Rewrite } from '../../base/collector-options.ts';
-import { messageOf } from '../../base/format.ts';
+import { messageOf, type Rewrite } from '#base';
 
 /**
  * Rewrites names, each by the first rule whose expression occurs in it; a name that no rule knows stays. The engine is

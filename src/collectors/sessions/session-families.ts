@@ -1,4 +1,4 @@
-import { type Family, gauge, gaugeHistogram } from '../../metrics/family.ts';
+import { type Family, gauge, gaugeHistogram } from '#metrics';
 import { gaugeOf } from '../collector.ts';
 import {
   type NodeTally,

@@ -10,7 +10,7 @@ import {
   raw,
   string,
   time,
-} from '../../json/index.ts';
+} from '#json';
 
 const transaction = object({
   start: time(),

@@ -1,14 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { StatementError } from '../../cockroach/sql-statement.ts';
-import {
-  type OptionSpecs,
-  type OptionValues,
-  type Query,
-  queryMetric,
-} from '../../base/collector-options.ts';
-import { failureOf, type RequestError } from '../../cockroach/http/errors.ts';
-import { counter, type Family, gauge } from '../../metrics/family.ts';
+import { type OptionSpecs, type OptionValues, type Query, queryMetric } from '#base';
+import { type ClusterApi, failureOf, type RequestError, StatementError } from '#cockroach';
+import { counter, type Family, gauge } from '#metrics';
 import {
   type CollectorPoll,
   type CollectorResult,

@@ -1,7 +1,6 @@
-import { type SqlRows, StatementError } from '../../cockroach/sql-statement.ts';
-import type { Query } from '../../base/collector-options.ts';
-import { cleanText } from '../../base/format.ts';
-import { labelText, MAX_LABEL_LENGTH } from '../../metrics/label-text.ts';
+import { cleanText, type Query } from '#base';
+import { type SqlRows, StatementError } from '#cockroach';
+import { labelText, MAX_LABEL_LENGTH } from '#metrics';
 
 /** A row as it becomes samples: by column, in the order of the configuration. */
 export interface QueryRow {

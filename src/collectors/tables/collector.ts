@@ -1,7 +1,6 @@
-import type { OptionSpecs, OptionValues } from '../../base/collector-options.ts';
-import { failureOf, type RequestError } from '../../cockroach/http/errors.ts';
-import { addWarning } from '../../cockroach/http/poll-stats.ts';
-import type { SampleSet } from '../../metrics/sample-set.ts';
+import type { OptionSpecs, OptionValues } from '#base';
+import { addWarning, failureOf, type RequestError } from '#cockroach';
+import type { SampleSet } from '#metrics';
 import {
   defineCollector,
   type CollectorPoll,

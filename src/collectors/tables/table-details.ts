@@ -1,7 +1,6 @@
 import { crc32 } from 'node:zlib';
-import type { ClusterApi } from '../../cockroach/cluster-api.ts';
-import { RequestError } from '../../cockroach/http/errors.ts';
-import type { PollStats } from '../../cockroach/http/poll-stats.ts';
+import { sum } from '#base';
+import { type ClusterApi, type PollStats, RequestError } from '#cockroach';
 import {
   array,
   boolean,
@@ -14,9 +13,8 @@ import {
   raw,
   string,
   time,
-} from '../../json/index.ts';
-import { cleanLabelValue } from '../../metrics/label-text.ts';
-import { sum } from '../../base/numbers.ts';
+} from '#json';
+import { cleanLabelValue } from '#metrics';
 
 /** A table as it is requested; the names are also the labels. */
 export interface TableName {

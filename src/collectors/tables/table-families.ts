@@ -1,4 +1,4 @@
-import { type Family, gauge } from '../../metrics/family.ts';
+import { type Family, gauge } from '#metrics';
 import { gaugeOf } from '../collector.ts';
 import type { DatabaseSums, TableFigures } from './table-details.ts';
 

@@ -1,8 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { isIPv6 } from 'node:net';
-import { livenessOf, REACHABLE } from '../../cockroach/node.ts';
-import { nodeInfoLabels, nodes } from '../../collectors/nodes/collector.ts';
-import type { PolledCluster } from '../observation.ts';
+import { livenessOf, REACHABLE } from '#cockroach';
+import { nodeInfoLabels, nodes } from '#collectors';
+import type { Observation } from '../observation.ts';
 import {
   readParameters,
   type Route,
@@ -23,7 +23,7 @@ const HOST_NAME = /^[a-z\d](?:[\w.-]{0,252}[a-z\d])?\.?$/i;
 const ZONE = '%';
 
 /** HTTP service discovery: the nodes of clusters, and the clusters themselves as targets of /probe. */
-export function createDiscoveryRoutes(clusters: () => readonly PolledCluster[]): readonly Route[] {
+export function createDiscoveryRoutes(clusters: () => readonly Observation[]): readonly Route[] {
   return [
     { path: '/sd/nodes', handle: (_request, response) => sendNodes(clusters(), response) },
     {
@@ -42,7 +42,7 @@ export function createDiscoveryRoutes(clusters: () => readonly PolledCluster[]):
  * is about to be known would remove its targets, and 503 keeps them: while no cluster is known, and until each cluster is known
  * or its first poll has failed an interval ago. A cluster whose polls fail later keeps its last list.
  */
-function sendNodes(clusters: readonly PolledCluster[], response: ServerResponse): void {
+function sendNodes(clusters: readonly Observation[], response: ServerResponse): void {
   const parameters = readParameters(response.req);
   const name = parameters.get('cluster');
   const port = parameters.get('port') ?? DEFAULT_PORT;
@@ -70,16 +70,16 @@ function sendNodes(clusters: readonly PolledCluster[], response: ServerResponse)
 }
 
 /** Whether its nodes are polled without a request to /probe. */
-function pollsNodes(cluster: PolledCluster): boolean {
+function pollsNodes(cluster: Observation): boolean {
   return cluster.isPolled && nodesPoller(cluster) !== undefined;
 }
 
 /** Whether its first list of nodes is still to come. */
-function isAwaited(cluster: PolledCluster): boolean {
+function isAwaited(cluster: Observation): boolean {
   return cluster.isPolled && nodesPoller(cluster)?.isAwaited === true;
 }
 
-function nodesPoller({ pollers }: PolledCluster) {
+function nodesPoller({ pollers }: Observation) {
   return pollers.find(({ collector }) => collector.name === nodes.name);
 }
 
@@ -87,7 +87,7 @@ function nodesPoller({ pollers }: PolledCluster) {
  * Groups of targets, as Prometheus' HTTP service discovery takes them. A node that is not live is left out when a live one
  * has its address: a machine that lost its disk came back with another id, and would be scraped twice.
  */
-function listNodeTargets(cluster: PolledCluster, port: string) {
+function listNodeTargets(cluster: Observation, port: string) {
   const known = cluster.lastResult(nodes)?.nodes ?? [];
   const isLive = (node: (typeof known)[number]): boolean => REACHABLE.has(livenessOf(node));
   const taken = new Set(known.filter(isLive).map(({ address }) => address));
@@ -121,7 +121,7 @@ function metaName(label: string): string {
 }
 
 /** Every configured cluster, as a target at the address to which this request was sent. */
-function listClusterTargets(clusters: readonly PolledCluster[], host: string) {
+function listClusterTargets(clusters: readonly Observation[], host: string) {
   return clusters.map(({ name, isPolled }) => ({
     targets: [host],
     labels: {

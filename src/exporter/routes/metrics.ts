@@ -4,7 +4,7 @@ import {
   type ExpositionFormat,
   joinExposition,
   type RenderedFamily,
-} from '../../metrics/exposition.ts';
+} from '#metrics';
 import { readParameters, send, sendText } from './respond.ts';
 
 /** The content of a scrape. */

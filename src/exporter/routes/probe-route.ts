@@ -1,13 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { PolledCluster } from '../observation.ts';
-import type { RenderedFamily } from '../../metrics/exposition.ts';
-import type { SampleSet } from '../../metrics/sample-set.ts';
-import { renderFamilies } from '../../metrics/snapshot.ts';
+import { type RenderedFamily, renderFamilies, type SampleSet } from '#metrics';
+import type { Observation } from '../observation.ts';
 import { chooseCollectors, sendExposition } from './metrics.ts';
 import { readParameters, sendText, sendBusy, sendUnknownCluster } from './respond.ts';
 
 /** A cluster that /probe polls; no page does. */
-export interface ServedCluster extends PolledCluster {
+export interface ServedCluster extends Observation {
   families(isChosen: (collector: string) => boolean): readonly RenderedFamily[];
   metrics(
     isChosen: (collector: string) => boolean,

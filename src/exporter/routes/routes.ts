@@ -1,5 +1,5 @@
 import type { ServerResponse } from 'node:http';
-import type { Config } from '../../config/keys-and-flags.ts';
+import type { Config } from '#config';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
 import { createProbe, type ServedCluster } from './probe-route.ts';

@@ -1,10 +1,8 @@
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
 import { isDeepStrictEqual } from 'node:util';
 import express from 'express';
-import type { Config } from '../../config/keys-and-flags.ts';
-import type { WebConfig } from '../../config/web-config.ts';
-import type { Log } from '../../base/log.ts';
-import type { TlsRefusal } from '../../base/vocabulary.ts';
+import type { Log, TlsRefusal } from '#base';
+import type { Config, WebConfig } from '#config';
 import { type Route, SENDING, sendText } from '../routes/respond.ts';
 import { type ComparePassword, createAuthenticator } from './login.ts';
 import type { WebConfigWatcher } from './web-config-watcher.ts';

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import path from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { isSlowHash, type WebConfig } from '../../config/web-config.ts';
+import { isSlowHash, type WebConfig } from '#config';
 import { sendText } from '../routes/respond.ts';
 
 /** Number of accepted logins that are remembered, so that they need no other comparison. There are far fewer users. */

@@ -1,6 +1,5 @@
 import type { Socket } from 'node:net';
-import type { Log } from '../../base/log.ts';
-import type { TlsRefusal } from '../../base/vocabulary.ts';
+import type { Log, TlsRefusal } from '#base';
 import { createLineLimit } from './line-limit.ts';
 
 /** What a refused client is sent, whatever it asked. Prometheus shows the status line as the error of a target. */

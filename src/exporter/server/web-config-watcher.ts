@@ -1,8 +1,14 @@
-import { type FileWatch, watchFiles } from '../../config/files.ts';
-import { ConfigError, type ConfigIssue, formatIssues } from '../../config/issues.ts';
-import { readWebConfig, type WebConfig, type WebConfigReading } from '../../config/web-config.ts';
-import { messageOf } from '../../base/format.ts';
-import type { Log } from '../../base/log.ts';
+import { type Log, messageOf } from '#base';
+import {
+  ConfigError,
+  type ConfigIssue,
+  type FileWatch,
+  formatIssues,
+  readWebConfig,
+  watchFiles,
+  type WebConfig,
+  type WebConfigReading,
+} from '#config';
 
 /** The web config file: TLS, users, headers and the rate limit. */
 export type WebConfigWatcher = FileWatch<WebConfigReading>;

@@ -1,5 +1,5 @@
-import { type CloudResult, HEALTHS, STATUSES } from '../../collectors/cloud/collector.ts';
-import { formatDuration, toTime } from '../../base/format.ts';
+import { formatDuration, toTime } from '#base';
+import { type CloudResult, HEALTHS, STATUSES } from '#collectors';
 import type { AssistantStatus, Problem } from './status.ts';
 
 export function readAssistant({ assistant }: CloudResult): AssistantStatus {

@@ -1,6 +1,4 @@
-import type { NodeStatus } from '../../collectors/nodes/collector.ts';
-import { certificateKey, certificateOf } from '../../collectors/nodes/measurements.ts';
-import { isSent } from '../../collectors/nodes/sent-keys.ts';
+import { certificateKey, certificateOf, isSent, type NodeStatus } from '#collectors';
 
 /** The earliest expiry of a certificate of the nodes, and how long it lives where a renewal was seen. Seconds. */
 interface CertificateLife {

@@ -1,8 +1,8 @@
-import type { Thresholds } from '../../alerts/alert-settings.ts';
-import { formatDuration, formatList, formatNodes } from '../../base/format.ts';
+import type { Thresholds } from '#alerts';
+import { formatDuration, formatList, formatNodes } from '#base';
 import { type Expiry, readExpiries } from './certificate-lives.ts';
 import type { Check } from './check.ts';
-import type { Observation } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 
 const DAY = 86_400;
 /** Only a life of at most 30 days is short, as of a certificate that is renewed automatically. */
@@ -48,12 +48,7 @@ export function renewalLimits(name: string, life: number | undefined, thresholds
 }
 
 /** The certificates of the nodes that expire soon. */
-function findExpiring({
-  fresh,
-  certificates,
-  nowMs,
-  thresholds,
-}: Observation): readonly Expiring[] {
+function findExpiring({ fresh, certificates, nowMs, thresholds }: Evidence): readonly Expiring[] {
   return readExpiries(fresh).flatMap((certificate): readonly Expiring[] => {
     const { name, expiry } = certificate;
     const left = expiry - nowMs / 1000;
@@ -88,8 +83,8 @@ export const CERTIFICATES: readonly Check[] = [
     key: 'certificates',
     about: 'nodes',
     alert: 'CrdbCertificateExpiring',
-    find(observation) {
-      const expiring = findExpiring(observation).filter(({ level }) => level !== 'info');
+    find(evidence) {
+      const expiring = findExpiring(evidence).filter(({ level }) => level !== 'info');
       if (expiring.length === 0) return undefined;
       return {
         ...describe(expiring),
@@ -105,8 +100,8 @@ export const CERTIFICATES: readonly Check[] = [
     about: 'nodes',
     alert: 'CrdbCertificateExpiring',
     level: 'info',
-    find(observation) {
-      const soon = findExpiring(observation).filter(({ level }) => level === 'info');
+    find(evidence) {
+      const soon = findExpiring(evidence).filter(({ level }) => level === 'info');
       return soon.length === 0 ? undefined : describe(soon);
     },
     next: 'Renew them now if you do it by hand. The charts of Cockroach Labs renew that of a node 7 days before its end, a CA 27 days.',

@@ -1,8 +1,8 @@
-import { medianRecord } from '../../cockroach/node.ts';
-import type { NodeStatus } from '../../collectors/nodes/collector.ts';
-import { capitalize, formatDuration, formatNodes } from '../../base/format.ts';
+import { capitalize, formatDuration, formatNodes } from '#base';
+import { medianRecord } from '#cockroach';
+import type { NodeStatus } from '#collectors';
 import type { Check } from './check.ts';
-import type { Observation } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 import type { Problem } from './status.ts';
 
 /** The clock of an exporter that differs by more than this and the time of a poll is wrong, as in CrdbExporterClockWrong. */
@@ -16,9 +16,9 @@ const TOLERANCE = 1.2;
 export const CLOCK_OFFSET: Check = {
   about: 'nodes',
   alert: 'CrdbClockOffsetHigh',
-  find(observation) {
-    const misdated = findMisdatedRecords(observation);
-    const offsets = observation.nodes.map((node) => ({
+  find(evidence) {
+    const misdated = findMisdatedRecords(evidence);
+    const offsets = evidence.nodes.map((node) => ({
       id: node.id,
       offset: misdated.get(node.id) ?? reportedOffset(node),
     }));
@@ -27,7 +27,7 @@ export const CLOCK_OFFSET: Check = {
     // A node reports the mean to its peers, as CrdbClockOffsetHigh has it. Example: of four nodes that report one is 900 ms off, so
     // that the others report 300 ms.
     const explained = known < 3 ? 0 : (TOLERANCE * worst) / (known - 1);
-    const limit = Math.max(observation.thresholds.clock_offset, explained);
+    const limit = Math.max(evidence.thresholds.clock_offset, explained);
     const wrong = offsets.filter(({ offset }) => offset > limit).map(({ id }) => id);
     if (wrong.length === 0) return undefined;
     return {
@@ -54,7 +54,7 @@ export function findMisdatedRecords({
   nodes,
   answeredMs = 0,
   lateRecords,
-}: Observation): ReadonlyMap<number, number> {
+}: Evidence): ReadonlyMap<number, number> {
   const others = medianRecord(nodes);
   if (others === 0) return lateRecords;
   const latest = Math.max(others, answeredMs / 1000) + MAX_LEAD_SECONDS;
@@ -68,8 +68,8 @@ export function findMisdatedRecords({
  * The problem that the clock of the exporter is wrong, or the Date that a server or a proxy sends: then those of exporter and
  * nodes agree.
  */
-export function findWrongTime(observation: Observation): Problem | undefined {
-  const { view, nodes, answeredMs } = observation;
+export function findWrongTime(evidence: Evidence): Problem | undefined {
+  const { view, nodes, answeredMs } = evidence;
   const poll = view.collectors.find(({ name }) => name === 'nodes');
   const endMs = Date.parse(poll?.lastSuccessAt ?? '');
   if (answeredMs === undefined || Number.isNaN(endMs)) return undefined;

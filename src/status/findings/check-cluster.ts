@@ -1,5 +1,3 @@
-import { INSPECT_ISSUES } from '../../collectors/nodes/keyed.ts';
-import { licenseExpiryOf } from '../../collectors/nodes/measurements.ts';
 import {
   capitalize,
   formatCount,
@@ -8,12 +6,13 @@ import {
   formatNodes,
   formatPercent,
   plural,
+  sum,
   toTime,
-} from '../../base/format.ts';
-import { sum } from '../../base/numbers.ts';
+} from '#base';
+import { INSPECT_ISSUES, licenseExpiryOf } from '#collectors';
 import { CERTIFICATES } from './certificates.ts';
 import { type Check, describePlaces } from './check.ts';
-import type { Observation } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 import { describeFurtherHolds } from './versions.ts';
 
 const DAY = 86_400;
@@ -79,7 +78,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
   {
     about: 'jobs',
     alert: 'CrdbJobPaused',
-    find: (observation) => findPaused(observation),
+    find: (evidence) => findPaused(evidence),
     next: 'Resume or cancel them; see SHOW JOBS.',
   },
   {
@@ -88,7 +87,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     about: 'jobs',
     alert: 'CrdbJobPaused',
     level: 'critical',
-    find: (observation) => findPaused(observation, 'changefeed'),
+    find: (evidence) => findPaused(evidence, 'changefeed'),
     next: 'Resume or cancel them; see SHOW CHANGEFEED JOBS. Consumers get no changes, and disks fill.',
   },
   ...(['physical', 'logical'] as const).map((kind): Check => ({
@@ -198,7 +197,7 @@ function describeMissingKeys(keys: readonly string[]): string | undefined {
 }
 
 /** Stores with little free space: critical below a tenth, and below 5 GiB unless 30 percent are free. */
-function findFullStores({ fresh, thresholds }: Observation) {
+function findFullStores({ fresh, thresholds }: Evidence) {
   const low = fresh.flatMap(({ id: nodeId, stores }) =>
     [...stores].flatMap(([storeId, store]) => {
       const available = store.get('capacity.available') ?? NaN;
@@ -219,7 +218,7 @@ function findFullStores({ fresh, thresholds }: Observation) {
 }
 
 /** Free space of the others once they hold the data of the largest node; three nodes cannot take over those of a fourth. */
-function findScarceCapacity({ fresh, thresholds }: Observation): string | undefined {
+function findScarceCapacity({ fresh, thresholds }: Evidence): string | undefined {
   const sizes = fresh
     .map(({ stores }) => {
       const list = [...stores.values()];
@@ -236,10 +235,7 @@ function findScarceCapacity({ fresh, thresholds }: Observation): string | undefi
 }
 
 /** Paused jobs, of all types or of one, that keep old data. */
-function findPaused(
-  { jobs: { jobs }, thresholds }: Observation,
-  only?: string,
-): string | undefined {
+function findPaused({ jobs: { jobs }, thresholds }: Evidence, only?: string): string | undefined {
   const paused = jobs.flatMap(({ type, paused: count = 0, protectedAgeSeconds: age = 0 }) =>
     count > 0 && age > thresholds.protected_age && type === (only ?? type) ? [{ type, age }] : [],
   );
@@ -252,7 +248,7 @@ function findPaused(
 const MIN_STATEMENTS = 1;
 
 /** Statements that failed between the last two records of the nodes, as a share of those that were started. */
-function findFailingSql({ view: { sqlLoad }, thresholds }: Observation) {
+function findFailingSql({ view: { sqlLoad }, thresholds }: Evidence) {
   const { statementsPerSecond: all = 0, failedStatementsPerSecond: failed = 0 } = sqlLoad ?? {};
   const share = Math.min(1, failed / all);
   if (!(all > MIN_STATEMENTS) || share <= thresholds.sql_failures) return undefined;

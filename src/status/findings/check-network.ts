@@ -1,8 +1,7 @@
-import { capitalize, formatCount, formatDuration, plural } from '../../base/format.ts';
-import { sum } from '../../base/numbers.ts';
+import { capitalize, formatCount, formatDuration, plural, sum } from '#base';
 import type { Check } from './check.ts';
+import type { Evidence } from './evidence.ts';
 import { countSlowRequests, latencyOf } from './node-metrics.ts';
-import type { Observation } from './evidence.ts';
 import { findUnreachable } from './reachability.ts';
 
 /** The check of the last result, however the polls since then ended: while they fail, the problem is marked as old. */
@@ -22,22 +21,22 @@ export const NETWORK_CHECKS: readonly Check[] = [
     key: 'partition with effect',
     worsens: PARTITION.key,
     level: 'critical',
-    find(observation) {
-      const parted = findPartition(observation);
-      const effect = parted && describeEffect(observation);
+    find(evidence) {
+      const parted = findPartition(evidence);
+      const effect = parted && describeEffect(evidence);
       return effect && { ...parted, text: `${parted.text} ${effect}.` };
     },
   },
 ];
 
-function findPartition({ network: evidence, nodes }: Observation) {
+function findPartition({ network: evidence, nodes }: Evidence) {
   const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
   if (found.answer !== 'unreachable') return undefined;
   return { text: `${capitalize(found.reason)}.`, nodeIds: found.nodeIds };
 }
 
 /** What users notice: requests are stuck, or the slowest statements are slow. */
-function describeEffect({ fresh, thresholds }: Observation): string | undefined {
+function describeEffect({ fresh, thresholds }: Evidence): string | undefined {
   const stuck = sum(fresh.map(countSlowRequests));
   if (stuck > 0)
     return `${formatCount(stuck)} ${plural(stuck, 'request is', 'requests are')} stuck`;

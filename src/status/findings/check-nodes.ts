@@ -1,5 +1,4 @@
-import { formatCount, formatDuration, formatNumber, formatPercent } from '../../base/format.ts';
-import { ratio } from '../../base/numbers.ts';
+import { formatCount, formatDuration, formatNumber, formatPercent, ratio } from '#base';
 import { CLOCK_OFFSET } from './check-clocks.ts';
 import { atNodes, atStores, type Check } from './check.ts';
 import { countInPurgatory, countSlowRequests, latencyOf } from './node-metrics.ts';
@@ -11,8 +10,8 @@ const RESTARTED_SECONDS = 30 * 86_400;
 const HOST_CPU = 'sys.cpu.host.combined.percent-normalized';
 
 /** None while a changefeed scans whole tables, on whatever node: what the nodes report then is no lag. */
-const findChangefeedLag: Check['find'] = (observation) => {
-  const { fresh, nodes, nowMs } = observation;
+const findChangefeedLag: Check['find'] = (evidence) => {
+  const { fresh, nodes, nowMs } = evidence;
   if (fresh.some(({ metrics }) => (metrics.get('changefeed.backfill_count') ?? 0) > 0))
     return undefined;
   const starts = nodes.flatMap(({ startedSeconds: start }) => (start ? [start] : []));
@@ -28,7 +27,7 @@ const findChangefeedLag: Check['find'] = (observation) => {
     (seconds, { changefeed_lag }) => seconds > changefeed_lag,
     (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
     { isOver: (seconds, { changefeed_lag_critical: limit }) => seconds > limit },
-  )(observation);
+  )(evidence);
 };
 
 const SLOW_DISK =

@@ -1,9 +1,4 @@
-import type { Thresholds } from '../../alerts/alert-settings.ts';
-import { waitSeconds } from '../../alerts/alerts.ts';
-import { livenessOf } from '../../cockroach/node.ts';
-import type { NodeStatus } from '../../collectors/nodes/collector.ts';
-import { QUERIES } from '../../collectors/ranges/replica.ts';
-import type { RangesResult } from '../../collectors/ranges/scan-result.ts';
+import { type Thresholds, waitSeconds } from '#alerts';
 import {
   capitalize,
   formatList,
@@ -11,11 +6,15 @@ import {
   formatNumber,
   formatPercent,
   formatRanges,
+  largest,
+  median,
   plural,
-} from '../../base/format.ts';
-import { largest, median, sum } from '../../base/numbers.ts';
+  sum,
+} from '#base';
+import { livenessOf } from '#cockroach';
+import { type NodeStatus, QUERIES, type RangesResult } from '#collectors';
 import type { Check } from './check.ts';
-import type { Observation } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 
 /** The checks of ranges and their load, some of them only while the nodes are known. */
 export const RANGE_CHECKS: readonly Check[] = [
@@ -68,7 +67,7 @@ export const RANGE_CHECKS: readonly Check[] = [
 ];
 
 /** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
-function findQuorumAtRisk({ ranges, nodes, thresholds }: Observation): string | undefined {
+function findQuorumAtRisk({ ranges, nodes, thresholds }: Evidence): string | undefined {
   const summary = ranges?.summary;
   const dependence = summary?.cluster?.dependence;
   if (summary === undefined || dependence === undefined) return undefined;
@@ -84,7 +83,7 @@ function findQuorumAtRisk({ ranges, nodes, thresholds }: Observation): string | 
   return `Some ranges would lose their quorum with ${names}.`;
 }
 
-function countLeases(ranges: Observation['ranges']): number {
+function countLeases(ranges: Evidence['ranges']): number {
   const stores = (ranges?.scanned ?? []).flatMap((node) => [...node.stores.values()]);
   return sum(stores.map((store) => store.leases));
 }
@@ -155,8 +154,8 @@ function findHotspots(
 const BUSY_SECONDS = 90 * 60 + waitSeconds('CrdbNodeHotspot');
 
 /** Live nodes that use far more CPU than the median of their region, whatever their leases and queries. */
-function findBusyNodes(observation: Observation): ReturnType<Check['find']> {
-  const { fresh, thresholds, isHeavyJobRunning, ranges, nodes } = observation;
+function findBusyNodes(evidence: Evidence): ReturnType<Check['find']> {
+  const { fresh, thresholds, isHeavyJobRunning, ranges, nodes } = evidence;
   if (isHeavyJobRunning) return undefined;
   const used = fresh.flatMap((node) => {
     const cpu = node.metrics.get('sys.cpu.combined.percent-normalized');

@@ -1,7 +1,6 @@
-import { formatCount, formatList, formatPercent } from '../../base/format.ts';
-import { ratio, sum } from '../../base/numbers.ts';
+import { formatCount, formatList, formatPercent, ratio, sum } from '#base';
 import { atNodes, type Check } from './check.ts';
-import type { Observation } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 import { MAX_NAMED } from './problem.ts';
 import { countSessions } from './session-problems.ts';
 
@@ -28,7 +27,7 @@ export const SESSION_CHECKS: readonly Check[] = [
 ];
 
 /** Sessions that wait for their clients within a transaction, while requests wait for locks. */
-function findIdleTransactions({ sessions, fresh, thresholds }: Observation): string | undefined {
+function findIdleTransactions({ sessions, fresh, thresholds }: Evidence): string | undefined {
   if (sessions === undefined) return undefined;
   const counts = countSessions(sessions);
   const share = ratio(counts.idleInTransaction, sum(Object.values(counts))) ?? 0;

@@ -1,8 +1,7 @@
-import type { Thresholds } from '../../alerts/alert-settings.ts';
-import { type AlertName, waitSeconds } from '../../alerts/alerts.ts';
-import type { NodeStatus } from '../../collectors/nodes/collector.ts';
-import { capitalize, formatNodes, formatStores } from '../../base/format.ts';
-import type { Observation } from './evidence.ts';
+import { type AlertName, type Thresholds, waitSeconds } from '#alerts';
+import { capitalize, formatNodes, formatStores } from '#base';
+import type { NodeStatus } from '#collectors';
+import type { Evidence } from './evidence.ts';
 import type { Problem } from './status.ts';
 
 /** A problem with the severity that it has now; it waits like its alert of that severity, unless it says how long, and has its next step where that of the check does not fit. */
@@ -20,14 +19,14 @@ export interface Check extends Pick<
   readonly alert: AlertName;
   readonly key?: string;
   /** The text of the problem, with its severity where the alert has two; undefined while all is well. */
-  readonly find: (observation: Observation) => string | Found | undefined;
+  readonly find: (evidence: Evidence) => string | Found | undefined;
 }
 
 /** The problems that these checks find. */
-export function runChecks(checks: readonly Check[], observation: Observation): readonly Problem[] {
+export function runChecks(checks: readonly Check[], evidence: Evidence): readonly Problem[] {
   return checks.flatMap((check) => {
     const { find, alert, key = alert, ...shown } = check;
-    const found = find(observation);
+    const found = find(evidence);
     if (found === undefined) return [];
     const problem: Found = typeof found === 'string' ? { text: found } : found;
     const { level = shown.level } = problem;
@@ -55,17 +54,17 @@ interface Reading {
  */
 export function atNodes(
   which: 'nodes' | 'fresh',
-  read: (node: NodeStatus, observation: Observation) => number | undefined,
+  read: (node: NodeStatus, evidence: Evidence) => number | undefined,
   isOver: (value: number, thresholds: Thresholds) => boolean,
   text: (worst: number) => string,
   ...critical: CriticalRules
 ): Check['find'] {
-  return (observation) => {
-    const values = observation[which].flatMap((node): readonly Reading[] => {
-      const value = read(node, observation);
+  return (evidence) => {
+    const values = evidence[which].flatMap((node): readonly Reading[] => {
+      const value = read(node, evidence);
       return value === undefined ? [] : [{ nodeId: node.id, value }];
     });
-    return findOver(values, observation.thresholds, isOver, text, critical);
+    return findOver(values, evidence.thresholds, isOver, text, critical);
   };
 }
 
@@ -73,21 +72,21 @@ export function atNodes(
 export function atStores(
   read: (
     store: ReadonlyMap<string, number>,
-    observation: Observation,
+    evidence: Evidence,
     storeId: string,
   ) => number | undefined,
   isOver: (value: number, thresholds: Thresholds) => boolean,
   text: (worst: number) => string,
   ...critical: CriticalRules
 ): Check['find'] {
-  return (observation) => {
-    const values = observation.fresh.flatMap(({ id: nodeId, stores }) =>
+  return (evidence) => {
+    const values = evidence.fresh.flatMap(({ id: nodeId, stores }) =>
       [...stores].flatMap(([storeId, store]): readonly Reading[] => {
-        const value = read(store, observation, storeId);
+        const value = read(store, evidence, storeId);
         return value === undefined ? [] : [{ nodeId, storeId, value }];
       }),
     );
-    return findOver(values, observation.thresholds, isOver, text, critical);
+    return findOver(values, evidence.thresholds, isOver, text, critical);
   };
 }
 

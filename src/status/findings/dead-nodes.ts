@@ -1,7 +1,6 @@
-import { DEAD, livenessOf } from '../../cockroach/node.ts';
-import type { NodeStatus } from '../../collectors/nodes/collector.ts';
-import type { RangesResult } from '../../collectors/ranges/scan-result.ts';
-import { formatCount, formatNodes, formatRanges, plural } from '../../base/format.ts';
+import { formatCount, formatNodes, formatRanges, plural } from '#base';
+import { DEAD, livenessOf } from '#cockroach';
+import type { NodeStatus, RangesResult } from '#collectors';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';
 
 /**

@@ -1,6 +1,6 @@
-import { livenessOf } from '../../cockroach/node.ts';
-import type { NodesResult } from '../../collectors/nodes/collector.ts';
-import { toTimestamp } from '../../base/format.ts';
+import { toTimestamp } from '#base';
+import { livenessOf } from '#cockroach';
+import type { NodesResult } from '#collectors';
 import { sumOfStores } from './node-metrics.ts';
 import type { Departure } from './node-status.ts';
 

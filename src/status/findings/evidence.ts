@@ -1,9 +1,6 @@
-import type { Thresholds } from '../../alerts/alert-settings.ts';
-import type { NodeStatus } from '../../collectors/nodes/collector.ts';
-import type { JobsStatus } from '../../collectors/nodes/job-status.ts';
-import type { RangesResult } from '../../collectors/ranges/scan-result.ts';
-import type { SessionsResult } from '../../collectors/sessions/collector.ts';
-import type { WatchProblem } from '../../exporter/observation.ts';
+import type { Thresholds } from '#alerts';
+import type { JobsStatus, NodeStatus, RangesResult, SessionsResult } from '#collectors';
+import type { WatchProblem } from '#exporter';
 import type { CertificateLives } from './certificate-lives.ts';
 import type { Departures } from './departures.ts';
 import type { SqlLoad } from './rates.ts';
@@ -48,7 +45,7 @@ export interface Memory {
 }
 
 /** All that is known of a cluster at one moment: its problems follow from this alone. */
-export interface Observation extends Memory {
+export interface Evidence extends Memory {
   /** Wall clock, ms. */
   readonly nowMs: number;
   readonly thresholds: Thresholds;

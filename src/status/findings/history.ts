@@ -1,17 +1,20 @@
-import type { FindingSettings } from '../../alerts/alert-settings.ts';
-import { nodes, type NodesResult } from '../../collectors/nodes/collector.ts';
-import { HEARTBEATS_UNSENT, SUPPORT_WITHDRAWN } from '../../collectors/nodes/keyed.ts';
-import { ranges } from '../../collectors/ranges/collector.ts';
-import { sessions } from '../../collectors/sessions/collector.ts';
-import type { PolledCluster } from '../../exporter/observation.ts';
-import { toTimestamp } from '../../base/format.ts';
-import { WallClockSteps } from '../../base/wall-clock.ts';
+import type { FindingSettings } from '#alerts';
+import { toTimestamp, WallClockSteps } from '#base';
+import {
+  HEARTBEATS_UNSENT,
+  nodes,
+  type NodesResult,
+  ranges,
+  sessions,
+  SUPPORT_WITHDRAWN,
+} from '#collectors';
+import type { Observation } from '#exporter';
 import { type CertificateLives, followCertificates } from './certificate-lives.ts';
 import { ReplicaTrends } from './dead-nodes.ts';
 import { DepartureHistory } from './departures.ts';
+import type { Memory } from './evidence.ts';
 import { judge } from './judge.ts';
 import { remember } from './last-known.ts';
-import type { Memory } from './evidence.ts';
 import { observe } from './observe.ts';
 import {
   readLateRecords,
@@ -94,15 +97,15 @@ export class ClusterHistory {
   }
 
   /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
-  read(cluster: PolledCluster, nowMs: number): ClusterReading {
+  read(cluster: Observation, nowMs: number): ClusterReading {
     this.#followClock(nowMs);
     return this.#judge(cluster, nowMs, (key) => this.#past.since.get(key) ?? nowMs);
   }
 
-  #judge(cluster: PolledCluster, nowMs: number, sinceMs: (key: string) => number): ClusterReading {
+  #judge(cluster: Observation, nowMs: number, sinceMs: (key: string) => number): ClusterReading {
     const { scans, contradictions, hiddenSessions, ...past } = this.#past;
     const { writeStalls, sqlLoad, lateRecords, certificates, lastSeen, healthyMs } = past;
-    const observation = observe(cluster, {
+    const evidence = observe(cluster, {
       writeStalls,
       slowOperations: past.slowOperations.read(),
       withdrawnSupport: past.withdrawnSupport.read(),
@@ -120,7 +123,7 @@ export class ClusterHistory {
       trends: this.#past.trends.read(nowMs),
       departures: this.#past.departures.read(),
     });
-    return judge(observation, sinceMs);
+    return judge(evidence, sinceMs);
   }
 
   /** The problems after the last poll. */
@@ -135,7 +138,7 @@ export class ClusterHistory {
   }
 
   /** Records the state after a poll of this collector. Of a cluster that was replaced nothing is remembered. */
-  record(cluster: PolledCluster, collector: string, nowMs: number): void {
+  record(cluster: Observation, collector: string, nowMs: number): void {
     this.#followClock(nowMs);
     if (this.#identity !== cluster.identity) this.#past = new Past();
     this.#identity = cluster.identity;
@@ -159,7 +162,7 @@ export class ClusterHistory {
   }
 
   /** Remembers what is compared with each other: a scan, or the counts of the nodes. */
-  #recordResult(cluster: PolledCluster, collector: string): void {
+  #recordResult(cluster: Observation, collector: string): void {
     const poller = cluster.pollers.find((each) => each.collector.name === collector);
     const { state, last } = poller?.outcome ?? {};
     if (state !== 'ok' || last === undefined) return;
@@ -183,7 +186,7 @@ export class ClusterHistory {
     }
   }
 
-  #recordSessions(cluster: PolledCluster): void {
+  #recordSessions(cluster: Observation): void {
     const listed = cluster.result(sessions);
     const known = cluster.result(nodes);
     if (listed === undefined || known === undefined) return;

@@ -1,8 +1,6 @@
-import { nodes } from '../../collectors/nodes/collector.ts';
-import { ranges } from '../../collectors/ranges/collector.ts';
-import { sessions } from '../../collectors/sessions/collector.ts';
-import type { CollectorState } from '../../exporter/observation.ts';
-import { formatAgo } from '../../base/format.ts';
+import { formatAgo } from '#base';
+import { nodes, ranges, sessions } from '#collectors';
+import type { CollectorState } from '#exporter';
 import { assistantProblems } from './assistant.ts';
 import { findMisdatedRecords, findWrongTime } from './check-clocks.ts';
 import { CLUSTER_CHECKS } from './check-cluster.ts';
@@ -11,9 +9,9 @@ import { NODE_CHECKS } from './check-nodes.ts';
 import { RANGE_CHECKS } from './check-ranges.ts';
 import { SESSION_CHECKS } from './check-sessions.ts';
 import { runChecks } from './check.ts';
+import type { Evidence } from './evidence.ts';
 import { describeLastKnown, isClusterDown, lastKnownLosses } from './last-known.ts';
 import { nodeProblems } from './node-problems.ts';
-import type { Observation } from './evidence.ts';
 import { isProblem, toFindings } from './problem.ts';
 import { rangeProblems } from './range-problems.ts';
 import { missingSessions, sessionProblems } from './session-problems.ts';
@@ -22,9 +20,9 @@ import type { ClusterReading, ClusterView, Problem } from './status.ts';
 import { leadToSupport, supportProblems } from './store-liveness.ts';
 
 /** The state of the cluster and what is wrong; `sinceMs` is when this exporter first saw the state or problem of a key. */
-export function judge(observation: Observation, sinceMs: (key: string) => number): ClusterReading {
-  const { view, nowMs, healthyMs = -Infinity } = observation;
-  const findings = toFindings(findProblems(observation), sinceMs, nowMs);
+export function judge(evidence: Evidence, sinceMs: (key: string) => number): ClusterReading {
+  const { view, nowMs, healthyMs = -Infinity } = evidence;
+  const findings = toFindings(findProblems(evidence), sinceMs, nowMs);
   const problems = findings.filter(isProblem);
   const isReadWrongly = findings.some(({ alert }) => alert === 'CrdbScanDisagrees');
   const isSeen = isVisible(view) && !isReadWrongly;
@@ -34,14 +32,14 @@ export function judge(observation: Observation, sinceMs: (key: string) => number
   const began = worst.map((finding) => Date.parse(finding.since));
   const startMs = worst.length === 0 ? sinceMs(state) : Math.max(healthyMs, Math.min(...began));
   const since = new Date(startMs).toISOString();
-  return { ...view, state, since, notRead: findNotRead(observation), findings };
+  return { ...view, state, since, notRead: findNotRead(evidence), findings };
 }
 
 /** Collectors whose data the health of a cluster follows from. */
 const HEALTH_COLLECTORS: readonly string[] = [nodes, ranges, sessions].map(({ name }) => name);
 
 /** The parts that no collector polls, and ranges of which this exporter sees only those of some nodes. */
-function findNotRead({ view, ranges: scan }: Observation): readonly string[] {
+function findNotRead({ view, ranges: scan }: Evidence): readonly string[] {
   const { collectors, isPolled } = view;
   const isPolledHere = (wanted: string): boolean =>
     collectors.some(({ name, state }) => name === wanted && (isPolled || state !== 'waiting'));
@@ -63,9 +61,9 @@ function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): b
 }
 
 /** The problems of a cluster and of watching it. */
-function findProblems(observation: Observation): readonly Problem[] {
-  const { view, nowMs, thresholds, dead, network, hiddenSessions } = observation;
-  const { losses } = observation.lastSeen;
+function findProblems(evidence: Evidence): readonly Problem[] {
+  const { view, nowMs, thresholds, dead, network, hiddenSessions } = evidence;
+  const { losses } = evidence.lastSeen;
   const isBlind = isClusterDown(view.apis);
   const sourceOf = (collector: string) => view.collectors.find(({ name }) => name === collector);
   const from = (collector: string, problems: readonly Problem[]): readonly Problem[] => {
@@ -74,7 +72,7 @@ function findProblems(observation: Observation): readonly Problem[] {
     return problems.map((problem) => toOld(problem, source, isBlind, nowMs));
   };
   const lastSeen = view.lastKnown === undefined ? '' : describeLastKnown(view.lastKnown, nowMs);
-  const watched = observation.watchProblems.map(({ downApi, text, ...problem }) => ({
+  const watched = evidence.watchProblems.map(({ downApi, text, ...problem }) => ({
     ...problem,
     text: downApi === 'cluster' ? `${text}${lastSeen}` : text,
   }));
@@ -83,20 +81,20 @@ function findProblems(observation: Observation): readonly Problem[] {
     NETWORK_CHECKS,
     RANGE_CHECKS,
     SESSION_CHECKS,
-  ].map((checks) => runChecks(checks, observation));
+  ].map((checks) => runChecks(checks, evidence));
   const fromScan = view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list) : [];
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
   const isListOlder =
     Date.parse(polledAt ?? '') > Date.parse(sourceOf('nodes')?.lastSuccessAt ?? '');
-  const wrongTime = findWrongTime(observation);
-  const misdated = findMisdatedRecords(observation);
-  const support = supportProblems(observation);
+  const wrongTime = findWrongTime(evidence);
+  const misdated = findMisdatedRecords(evidence);
+  const support = supportProblems(evidence);
   // With a wrong Date all records may look old.
   const isMisdated = (id: number): boolean => wrongTime?.about === 'nodes' || misdated.has(id);
   return [
     ...watched,
     ...(hiddenSessions === undefined ? [] : [hiddenSessions]),
-    ...(view.nodes && view.ranges ? observation.scanProblems : []),
+    ...(view.nodes && view.ranges ? evidence.scanProblems : []),
     // Of one severity causes are listed before their effects: nodes that are down, then a partition, then slow nodes.
     ...from('nodes', view.nodes ? nodeProblems(view.nodes, dead, thresholds, isMisdated) : []),
     // Without a list of connections the counts of the nodes tell who reaches whom.

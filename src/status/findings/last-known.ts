@@ -1,6 +1,6 @@
-import { formatAgo, formatCount, formatList, formatNodes } from '../../base/format.ts';
-import { formatLiveNodes, isDown } from './node-problems.ts';
+import { formatAgo, formatCount, formatList, formatNodes } from '#base';
 import type { LastSeen } from './evidence.ts';
+import { formatLiveNodes, isDown } from './node-problems.ts';
 import { isProblem } from './problem.ts';
 import { isSystemRange, nameRange, OUTAGES } from './range-problems.ts';
 import type { ClusterReading, ClusterView, LastKnownStatus, Problem } from './status.ts';

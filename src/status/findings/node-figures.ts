@@ -1,10 +1,7 @@
-import type { Thresholds } from '../../alerts/alert-settings.ts';
-import { livenessOf } from '../../cockroach/node.ts';
-import type { NodeStatus as NodeRecord } from '../../collectors/nodes/collector.ts';
-import type { JobsStatus } from '../../collectors/nodes/job-status.ts';
-import type { RangesResult } from '../../collectors/ranges/scan-result.ts';
-import { formatCount, formatRanges, plural, toTime } from '../../base/format.ts';
-import { ratio, smallest, sum } from '../../base/numbers.ts';
+import type { Thresholds } from '#alerts';
+import { formatCount, formatRanges, plural, ratio, smallest, sum, toTime } from '#base';
+import { livenessOf } from '#cockroach';
+import type { JobsStatus, NodeStatus as NodeRecord, RangesResult } from '#collectors';
 import type { Departures } from './departures.ts';
 import { countInPurgatory, latencyOf, sumOfStores } from './node-metrics.ts';
 import type { NodeFigures, NodesStatus } from './node-status.ts';

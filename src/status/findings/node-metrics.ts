@@ -1,5 +1,5 @@
-import type { NodeStatus } from '../../collectors/nodes/collector.ts';
-import { sum } from '../../base/numbers.ts';
+import { sum } from '#base';
+import type { NodeStatus } from '#collectors';
 
 /** The sum of a metric over the stores of a node; undefined where one of them does not send it, or there is none. */
 export function sumOfStores({ stores }: NodeStatus, key: string): number | undefined {

@@ -1,10 +1,16 @@
-import type { Thresholds } from '../../alerts/alert-settings.ts';
-import { waitSeconds } from '../../alerts/alerts.ts';
-import { ACTIVE, DEAD, DOWN, livenessOf } from '../../cockroach/node.ts';
-import type { NodesResult } from '../../collectors/nodes/collector.ts';
-import { capitalize, formatCount, formatList, formatNodes, plural, toTime } from '../../base/format.ts';
-import { sum } from '../../base/numbers.ts';
-import { LIVENESS_STATUSES } from '../../base/vocabulary.ts';
+import { type Thresholds, waitSeconds } from '#alerts';
+import {
+  capitalize,
+  formatCount,
+  formatList,
+  formatNodes,
+  LIVENESS_STATUSES,
+  plural,
+  sum,
+  toTime,
+} from '#base';
+import { ACTIVE, DEAD, DOWN, livenessOf } from '#cockroach';
+import type { NodesResult } from '#collectors';
 import { adviseRemoval, adviseReturn, describeRemoval, mayDecommission } from './dead-nodes.ts';
 import { sumOfStores } from './node-metrics.ts';
 import type { NodesStatus, NodeStatus } from './node-status.ts';

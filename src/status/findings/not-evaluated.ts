@@ -1,4 +1,4 @@
-import type { AlertName } from '../../alerts/alerts.ts';
+import type { AlertName } from '#alerts';
 
 /** The alerts without a finding: they need a history, several exporters or Prometheus itself, which alone evaluates them. */
 export const NOT_EVALUATED: readonly AlertName[] = [

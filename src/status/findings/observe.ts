@@ -1,20 +1,11 @@
-import { cloud } from '../../collectors/cloud/collector.ts';
-import { network } from '../../collectors/network/collector.ts';
-import { nodes } from '../../collectors/nodes/collector.ts';
-import { readJobs } from '../../collectors/nodes/job-status.ts';
-import { ranges } from '../../collectors/ranges/collector.ts';
-import { sessions } from '../../collectors/sessions/collector.ts';
-import { sql } from '../../collectors/sql/collector.ts';
-import { tables } from '../../collectors/tables/collector.ts';
-import { readApis, readCollector } from '../../exporter/poll-problems.ts';
-import type { PolledCluster } from '../../exporter/observation.ts';
-import { readQueries } from '../../exporter/query-problems.ts';
+import { cloud, network, nodes, ranges, readJobs, sessions, sql, tables } from '#collectors';
+import { type Observation, readApis, readCollector, readQueries } from '#exporter';
 import { readAssistant } from './assistant.ts';
 import { findRetired } from './dead-nodes.ts';
+import type { Memory, Evidence } from './evidence.ts';
 import { readLastKnown } from './last-known.ts';
 import { addFigures } from './node-figures.ts';
 import { isDown, readNodes } from './node-problems.ts';
-import type { Memory, Observation } from './evidence.ts';
 import { readRanges } from './range-status.ts';
 import { readNetwork, readReachability } from './reachability.ts';
 import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
@@ -23,9 +14,9 @@ import { readSessions } from './session-problems.ts';
 
 /** Reads the results of the last polls. */
 export function observe(
-  cluster: PolledCluster,
-  { nowMs, thresholds, ...memory }: Memory & Pick<Observation, 'nowMs' | 'thresholds'>,
-): Observation {
+  cluster: Observation,
+  { nowMs, thresholds, ...memory }: Memory & Pick<Evidence, 'nowMs' | 'thresholds'>,
+): Evidence {
   const { name, isPolled, pollers } = cluster;
   const apis = readApis(cluster);
   const collectors = pollers.map(readCollector);
@@ -86,6 +77,6 @@ export function observe(
 
 const HEAVY_JOBS = ['backup', 'import', 'restore'].map((job) => `jobs.${job}.currently_running`);
 
-function isRunningHeavyJob({ metrics }: Observation['nodes'][number]): boolean {
+function isRunningHeavyJob({ metrics }: Evidence['nodes'][number]): boolean {
   return HEAVY_JOBS.some((key) => (metrics.get(key) ?? 0) > 0);
 }

@@ -1,7 +1,5 @@
-import type { FindingSettings } from '../../alerts/alert-settings.ts';
-import { type AlertName, findAlert, severityOf } from '../../alerts/alerts.ts';
-import { quoteArgument, toTimestamp } from '../../base/format.ts';
-import { SEVERITIES } from '../../base/vocabulary.ts';
+import { type AlertName, findAlert, type FindingSettings, severityOf } from '#alerts';
+import { quoteArgument, SEVERITIES, toTimestamp } from '#base';
 import type { Finding, Problem } from './status.ts';
 
 /** Ranges, applications or counts that a finding names; the page and the commands list all. */

@@ -1,12 +1,5 @@
-import { waitSeconds } from '../../alerts/alerts.ts';
-import {
-  formatCount,
-  formatList,
-  formatNodes,
-  formatRanges,
-  formatTables,
-  plural,
-} from '../../base/format.ts';
+import { waitSeconds } from '#alerts';
+import { formatCount, formatList, formatNodes, formatRanges, formatTables, plural } from '#base';
 import { isDown } from './node-problems.ts';
 import type { NodesStatus } from './node-status.ts';
 import { MAX_NAMED } from './problem.ts';

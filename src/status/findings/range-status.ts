@@ -1,21 +1,17 @@
+import { PROBLEMS, sum, toTime } from '#base';
 import {
+  type ClusterScan,
+  type Dependence,
+  type HeldRange,
   labelOfTable,
+  lastTableLabel,
+  type ListedRange,
+  type RangesResult,
   tableLabels,
   tableOf,
+  type TablesResult,
   UNKNOWN_TABLE,
-  lastTableLabel,
-} from '../../collectors/ranges/replica.ts';
-import type {
-  ClusterScan,
-  Dependence,
-  HeldRange,
-  ListedRange,
-  RangesResult,
-} from '../../collectors/ranges/scan-result.ts';
-import type { TablesResult } from '../../collectors/tables/collector.ts';
-import { toTime } from '../../base/format.ts';
-import { sum } from '../../base/numbers.ts';
-import { PROBLEMS } from '../../base/vocabulary.ts';
+} from '#collectors';
 import { describeUnverified } from './safe-to-stop.ts';
 import type {
   DependentRanges,

@@ -1,7 +1,6 @@
-import { DEAD, livenessOf, medianRecord, REACHABLE } from '../../cockroach/node.ts';
-import type { NodesResult, NodeStatus } from '../../collectors/nodes/collector.ts';
-import { STARTED_KEYS } from '../../collectors/nodes/keyed.ts';
-import { sum } from '../../base/numbers.ts';
+import { sum } from '#base';
+import { DEAD, livenessOf, medianRecord, REACHABLE } from '#cockroach';
+import { type NodesResult, type NodeStatus, STARTED_KEYS } from '#collectors';
 import { latencyOf } from './node-metrics.ts';
 
 /** SQL as its users notice it. Rates are those of the nodes that are counted; absent until each has written two records. */

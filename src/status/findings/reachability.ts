@@ -1,10 +1,13 @@
-import { livenessOf, REACHABLE } from '../../cockroach/node.ts';
-import { network } from '../../collectors/network/collector.ts';
-import type { Connection, NetworkResult } from '../../collectors/network/network-result.ts';
-import type { NodeStatus } from '../../collectors/nodes/collector.ts';
-import { formatCount, formatNodes, plural } from '../../base/format.ts';
-import type { Outcome } from '../../collectors/polling/outcome.ts';
-import type { Poller } from '../../collectors/polling/poller.ts';
+import { formatCount, formatNodes, plural } from '#base';
+import { livenessOf, REACHABLE } from '#cockroach';
+import {
+  type Connection,
+  network,
+  type NetworkResult,
+  type NodeStatus,
+  type Outcome,
+  type Poller,
+} from '#collectors';
 import type { ReachabilityStatus } from './status.ts';
 
 /** What the collector `network` knows. */

@@ -1,17 +1,15 @@
-import { livenessOf, REACHABLE } from '../../cockroach/node.ts';
-import type { NodesResult } from '../../collectors/nodes/collector.ts';
-import type { ClusterScan, NodeDomain, RangesResult } from '../../collectors/ranges/scan-result.ts';
 import {
   formatCount,
   formatDuration,
   formatList,
   formatNodes,
   formatRanges,
+  type LivenessStatus,
   plural,
-} from '../../base/format.ts';
-import { sum } from '../../base/numbers.ts';
-import type { Poller } from '../../collectors/polling/poller.ts';
-import type { LivenessStatus } from '../../base/vocabulary.ts';
+  sum,
+} from '#base';
+import { livenessOf, REACHABLE } from '#cockroach';
+import type { ClusterScan, NodeDomain, NodesResult, Poller, RangesResult } from '#collectors';
 import {
   CHECK_DRPC,
   findUnreachable,

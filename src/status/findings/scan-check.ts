@@ -1,7 +1,5 @@
-import type { NodesResult } from '../../collectors/nodes/collector.ts';
-import type { RangesResult } from '../../collectors/ranges/scan-result.ts';
-import { formatCount, formatList } from '../../base/format.ts';
-import { sum } from '../../base/numbers.ts';
+import { formatCount, formatList, sum } from '#base';
+import type { NodesResult, RangesResult } from '#collectors';
 import { MAX_NAMED } from './problem.ts';
 import type { Problem, ReadAndCounted, ScanCheck } from './status.ts';
 

@@ -1,10 +1,4 @@
-import type { Thresholds } from '../../alerts/alert-settings.ts';
-import { BATCH_APPLICATIONS } from '../../alerts/rule-settings.ts';
-import type { NodesResult } from '../../collectors/nodes/collector.ts';
-import type { SessionsResult } from '../../collectors/sessions/collector.ts';
-import { SESSION_STATES } from '../../collectors/sessions/session.ts';
-import type { ClusterConfig } from '../../config/keys-and-flags.ts';
-import { grantee } from '../../cockroach/diagnosis/remedies.ts';
+import { BATCH_APPLICATIONS, type Thresholds } from '#alerts';
 import {
   capitalize,
   formatCount,
@@ -12,9 +6,12 @@ import {
   formatNodes,
   plural,
   quoteArgument,
+  sum,
   toTime,
-} from '../../base/format.ts';
-import { sum } from '../../base/numbers.ts';
+} from '#base';
+import { grantee } from '#cockroach';
+import { type NodesResult, SESSION_STATES, type SessionsResult } from '#collectors';
+import type { ClusterConfig } from '#config';
 import type { NodesStatus } from './node-status.ts';
 import type { ApplicationStatus, Problem, SessionsStatus } from './status.ts';
 

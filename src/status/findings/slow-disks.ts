@@ -1,4 +1,4 @@
-import { formatNodes } from '../../base/format.ts';
+import { formatNodes } from '#base';
 import type { Problem } from './status.ts';
 
 /** The alerts of what a slow disk of the same node holds up. */

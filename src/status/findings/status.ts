@@ -1,6 +1,6 @@
-import type { AlertName } from '../../alerts/alerts.ts';
-import type { CollectorState, QueryState, WatchProblem } from '../../exporter/observation.ts';
-import type { Api, FailureReason, Severity } from '../../base/vocabulary.ts';
+import type { AlertName } from '#alerts';
+import type { Api, FailureReason, Severity } from '#base';
+import type { CollectorState, QueryState, WatchProblem } from '#exporter';
 import type { NodesStatus } from './node-status.ts';
 import type { SqlLoad } from './rates.ts';
 

@@ -1,8 +1,8 @@
-import { DEAD, livenessOf, REACHABLE } from '../../cockroach/node.ts';
-import type { NodeStatus } from '../../collectors/nodes/collector.ts';
-import { capitalize, formatCount, plural } from '../../base/format.ts';
+import { capitalize, formatCount, plural } from '#base';
+import { DEAD, livenessOf, REACHABLE } from '#cockroach';
+import type { NodeStatus } from '#collectors';
 import { describePlaces } from './check.ts';
-import type { Observation } from './evidence.ts';
+import type { Evidence } from './evidence.ts';
 import type { Problem } from './status.ts';
 
 /** A node that stopped or started so recently explains that others withdrew their support of it. */
@@ -19,13 +19,13 @@ const EFFECTS: ReadonlySet<Problem['alert']> = new Set([
  * Stores that withdrew their support of others although no node has stopped: a store that is supported by too few loses its
  * leader leases. Only information, as leases come back by themselves: a cause of what has waited meanwhile.
  */
-export function supportProblems(observation: Observation): readonly Problem[] {
-  const { withdrawnSupport, unsentHeartbeats, nodes } = observation;
-  const withdrawn = placesOf(observation, withdrawnSupport);
+export function supportProblems(evidence: Evidence): readonly Problem[] {
+  const { withdrawnSupport, unsentHeartbeats, nodes } = evidence;
+  const withdrawn = placesOf(evidence, withdrawnSupport);
   if (withdrawn.length === 0 || nodes.some((node) => isExplanation(node, nodes))) return [];
   const { text, nodeIds } = describePlaces(withdrawn);
   const most = Math.max(...withdrawn.map(({ count }) => count));
-  const unsent = placesOf(observation, unsentHeartbeats);
+  const unsent = placesOf(evidence, unsentHeartbeats);
   const silent =
     unsent.length === 0
       ? ''
@@ -56,7 +56,7 @@ export function leadToSupport(
 }
 
 /** Stores of nodes with fresh records that have such a count. */
-function placesOf({ fresh }: Observation, counts: ReadonlyMap<string, number>) {
+function placesOf({ fresh }: Evidence, counts: ReadonlyMap<string, number>) {
   return fresh.flatMap(({ id: nodeId, stores }) =>
     Array.from(stores.keys()).flatMap((storeId) => {
       const count = counts.get(storeId) ?? 0;

@@ -1,6 +1,6 @@
-import { ACTIVE, livenessOf } from '../../cockroach/node.ts';
-import type { NodeStatus } from '../../collectors/nodes/collector.ts';
-import { formatNodes, plural, toTime } from '../../base/format.ts';
+import { formatNodes, plural, toTime } from '#base';
+import { ACTIVE, livenessOf } from '#cockroach';
+import type { NodeStatus } from '#collectors';
 import type { VersionsStatus } from './node-status.ts';
 
 /** Which builds the active members run, the newest first, and whether an upgrade is known to be open. */

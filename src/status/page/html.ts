@@ -1,5 +1,4 @@
-import { formatDuration } from '../../base/format.ts';
-import type { Severity } from '../../base/vocabulary.ts';
+import { formatDuration, type Severity } from '#base';
 
 /** Markup that is safe to send: every value from outside was escaped when it was inserted. */
 export class Html {

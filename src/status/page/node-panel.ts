@@ -1,3 +1,11 @@
+import {
+  capitalize,
+  formatCount,
+  formatDuration,
+  formatNodes,
+  formatPercent,
+  type Severity,
+} from '#base';
 import type {
   Departure,
   NodesStatus,
@@ -7,14 +15,6 @@ import type {
 import { bySeverity } from '../findings/problem.ts';
 import type { Finding, ReachabilityStatus } from '../findings/status.ts';
 import { describeHeldUpgrade } from '../findings/versions.ts';
-import {
-  capitalize,
-  formatCount,
-  formatDuration,
-  formatNodes,
-  formatPercent,
-} from '../../base/format.ts';
-import type { Severity } from '../../base/vocabulary.ts';
 import { type Column, html, type Html, icon, type Part, relativeTime, table } from './html.ts';
 
 /** Nodes of which each has a row; of more those that are not healthy, and a few others. */

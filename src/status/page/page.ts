@@ -1,10 +1,9 @@
+import { type FailureReason, formatCounted, formatList, SEVERITIES, type Severity } from '#base';
+import { completeCommand } from '../commands.ts';
 import { formatLiveNodes } from '../findings/node-problems.ts';
 import { isProblem, isSign } from '../findings/problem.ts';
 import { countProblems, OUTAGES } from '../findings/range-problems.ts';
 import type { ClusterStatus, CollectorStatus, Finding, Status } from '../findings/status.ts';
-import { formatCounted, formatList } from '../../base/format.ts';
-import { type FailureReason, SEVERITIES, type Severity } from '../../base/vocabulary.ts';
-import { completeCommand } from '../commands.ts';
 import {
   formatTime,
   frame,

@@ -1,11 +1,4 @@
-import type { AlertName } from '../../alerts/alerts.ts';
-import type {
-  AssistantStatus,
-  ClusterStatus,
-  CollectorStatus,
-  QueryStatus,
-  SessionsStatus,
-} from '../findings/status.ts';
+import type { AlertName } from '#alerts';
 import {
   formatBytes,
   formatCount,
@@ -16,8 +9,15 @@ import {
   formatNumber,
   formatRanges,
   plural,
-} from '../../base/format.ts';
-import type { Severity } from '../../base/vocabulary.ts';
+  type Severity,
+} from '#base';
+import type {
+  AssistantStatus,
+  ClusterStatus,
+  CollectorStatus,
+  QueryStatus,
+  SessionsStatus,
+} from '../findings/status.ts';
 import {
   type Column,
   html,

@@ -1,3 +1,17 @@
+import {
+  capitalize,
+  formatBytes,
+  formatCount,
+  formatList,
+  formatNodes,
+  formatNumber,
+  formatPercent,
+  formatRanges,
+  formatTable,
+  formatTables,
+  plural,
+  SEVERITIES,
+} from '#base';
 import { reportUrl } from '../findings/problem.ts';
 import {
   isSystemRange,
@@ -18,20 +32,6 @@ import type {
   SafeToStopStatus,
   VerificationStatus as Verification,
 } from '../findings/status.ts';
-import {
-  capitalize,
-  formatBytes,
-  formatCount,
-  formatList,
-  formatNodes,
-  formatNumber,
-  formatPercent,
-  formatRanges,
-  formatTable,
-  formatTables,
-  plural,
-} from '../../base/format.ts';
-import { SEVERITIES } from '../../base/vocabulary.ts';
 import {
   bar,
   type Html,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { formatBytes } from '../../../src/base/format.ts';
 import { CommandError } from '../../../src/cli/command.ts';
 import { type ListingOptions, openListing } from '../../../src/cli/output/listing.ts';
 import { type Column, numberColumn } from '../../../src/cli/output/table.ts';
-import { formatBytes } from '../../../src/base/format.ts';
 import { capture } from '../run.ts';
 
 interface Item {

@@ -1,8 +1,8 @@
 import { chmod, readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { createSystemdNotifier, inheritedSockets } from '../../../src/cli/process/systemd.ts';
 import { createLog } from '../../../src/base/log.ts';
+import { createSystemdNotifier, inheritedSockets } from '../../../src/cli/process/systemd.ts';
 import { makeFolder } from '../../config/folder.ts';
 
 const PID = String(process.pid);

@@ -1,11 +1,11 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../../../simulator/index.ts';
+import { createRemedyFinder, type FindRemedy } from '../../../src/cockroach/diagnosis/diagnosis.ts';
+import { failureOf, RequestError } from '../../../src/cockroach/http/errors.ts';
 import { COLLECTORS } from '../../../src/collectors/all-collectors.ts';
 import { nodes } from '../../../src/collectors/nodes/collector.ts';
 import { users } from '../../../src/collectors/users.ts';
 import { loadConfig } from '../../../src/config/load.ts';
-import { createRemedyFinder, type FindRemedy } from '../../../src/cockroach/diagnosis/diagnosis.ts';
-import { failureOf, RequestError } from '../../../src/cockroach/http/errors.ts';
 import { configFlag, runHere } from '../../cli/run.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { refusing, serve } from '../../support/http-server.ts';

@@ -1,9 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { cloud } from '../../../src/collectors/cloud/collector.ts';
-import { nodes } from '../../../src/collectors/nodes/collector.ts';
-import { users } from '../../../src/collectors/users.ts';
-import type { ClusterConfig } from '../../../src/config/keys-and-flags.ts';
-import type { LoadedConfig } from '../../../src/config/load.ts';
+import { APIS, type Endpoint, FAILURE_REASONS, LIMITS } from '../../../src/base/vocabulary.ts';
 import { diagnose } from '../../../src/cockroach/diagnosis/diagnosis.ts';
 import type { Operation } from '../../../src/cockroach/diagnosis/failure.ts';
 import { RULES } from '../../../src/cockroach/diagnosis/remedies.ts';
@@ -13,7 +9,11 @@ import {
   statusError,
   toRequestError,
 } from '../../../src/cockroach/http/errors.ts';
-import { APIS, type Endpoint, FAILURE_REASONS, LIMITS } from '../../../src/base/vocabulary.ts';
+import { cloud } from '../../../src/collectors/cloud/collector.ts';
+import { nodes } from '../../../src/collectors/nodes/collector.ts';
+import { users } from '../../../src/collectors/users.ts';
+import type { ClusterConfig } from '../../../src/config/keys-and-flags.ts';
+import type { LoadedConfig } from '../../../src/config/load.ts';
 import { loadFlags, loadText } from '../../config/loading.ts';
 import { FILES as PEM } from '../../config/web-files.ts';
 import { createAuthority } from '../../support/certificates.ts';

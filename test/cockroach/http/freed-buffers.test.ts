@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest';
 import { createAuthority } from '../../support/certificates.ts';
 import { ask, connect } from '../../support/http-client.ts';
 
-// The client frees received buffers (src/http/attempt.ts). Whoever reads a freed one finds no bytes, so what arrives would not
+// The client frees received buffers (src/cockroach/http/attempt.ts). Whoever reads a freed one finds no bytes, so what arrives would not
 // be what was sent.
 
 const authority = await createAuthority();

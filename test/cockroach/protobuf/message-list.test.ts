@@ -1,7 +1,11 @@
 import { array, assert, integer, nat, oneof, property, tuple, uint8Array } from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { bytesField, integerField, messageField } from '../../../simulator/wire/protobuf.ts';
-import { MessageList, type MessageReader, ProtobufError } from '../../../src/cockroach/protobuf/index.ts';
+import {
+  MessageList,
+  type MessageReader,
+  ProtobufError,
+} from '../../../src/cockroach/protobuf/index.ts';
 
 const LIST = 1;
 const MAX_ELEMENT_BYTES = 1000;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../../simulator/index.ts';
-import { collectorPoll } from '../../../src/collectors/collector.ts';
-import { network, readConnections } from '../../../src/collectors/network/collector.ts';
 import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { createPollStats } from '../../../src/cockroach/http/poll-stats.ts';
+import { collectorPoll } from '../../../src/collectors/collector.ts';
+import { network, readConnections } from '../../../src/collectors/network/collector.ts';
 import { simulatedApi } from '../ranges/simulated.ts';
 import { answering, poll } from '../support.ts';
 

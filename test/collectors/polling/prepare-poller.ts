@@ -1,13 +1,13 @@
-import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
-import { defineCollector } from '../../../src/collectors/collector.ts';
-import type { CollectorConfig } from '../../../src/config/collector-schema.ts';
-import type { PollStats } from '../../../src/cockroach/http/poll-stats.ts';
 import { createLog } from '../../../src/base/log.ts';
+import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
+import type { PollStats } from '../../../src/cockroach/http/poll-stats.ts';
+import { defineCollector } from '../../../src/collectors/collector.ts';
+import { Poller } from '../../../src/collectors/polling/poller.ts';
+import { runCollector, workBetweenPolls } from '../../../src/collectors/polling/run-collector.ts';
+import type { CollectorConfig } from '../../../src/config/collector-schema.ts';
 import { ClusterMetrics } from '../../../src/metrics/exporter-metrics.ts';
 import { gauge } from '../../../src/metrics/family.ts';
 import type { SampleSet } from '../../../src/metrics/sample-set.ts';
-import { Poller } from '../../../src/collectors/polling/poller.ts';
-import { runCollector, workBetweenPolls } from '../../../src/collectors/polling/run-collector.ts';
 import { orders } from '../../support/collectors.ts';
 
 /** The wall clock when the other one is at 0. */

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { CollectorPoll, CollectorResult } from '../../../src/collectors/collector.ts';
-import { object } from '../../../src/json/index.ts';
 import { KeptState, runCollector } from '../../../src/collectors/polling/run-collector.ts';
 import { SYSTEM_CLOCK } from '../../../src/collectors/polling/schedule.ts';
+import { object } from '../../../src/json/index.ts';
 import { createTestClient } from '../../support/cluster.ts';
 import { orders } from '../../support/collectors.ts';
 import { serve } from '../../support/http-server.ts';

@@ -1,6 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createClock, maxAgeSeconds, Schedule, SYSTEM_CLOCK } from '../../../src/collectors/polling/schedule.ts';
+import {
+  createClock,
+  maxAgeSeconds,
+  Schedule,
+  SYSTEM_CLOCK,
+} from '../../../src/collectors/polling/schedule.ts';
 
 /** When the first polls of a collector start, ms after the process, if each takes that long. */
 function starts(intervalMs: number, tookMs: number, random: () => number): readonly number[] {

@@ -1,14 +1,18 @@
+import { inSlices } from '../../../src/base/time-slice.ts';
 import type { ApiRequest } from '../../../src/cockroach/api-request.ts';
 import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
+import { RequestError } from '../../../src/cockroach/http/errors.ts';
+import {
+  type PollStats,
+  createPollStats,
+  warningText,
+} from '../../../src/cockroach/http/poll-stats.ts';
 import { collectorPoll, type CollectorPoll } from '../../../src/collectors/collector.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import type { RangeTable } from '../../../src/collectors/ranges/range-table.ts';
 import type { ClusterScan, ScannedNode } from '../../../src/collectors/ranges/scan-result.ts';
-import { RequestError } from '../../../src/cockroach/http/errors.ts';
-import { type PollStats, createPollStats, warningText } from '../../../src/cockroach/http/poll-stats.ts';
 import { SampleSet } from '../../../src/metrics/sample-set.ts';
 import { renderFamilies } from '../../../src/metrics/snapshot.ts';
-import { inSlices } from '../../../src/base/time-slice.ts';
 
 /** What a node answers: its elements, one list a page, or what the request fails with. */
 type Answer = readonly unknown[] | Error;

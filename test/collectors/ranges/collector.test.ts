@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { MAX_RANGES } from '../../../src/collectors/ranges/known-ranges.ts';
-import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { fakeCluster, pollRanges, replica } from './cluster.ts';
 import { many, show } from './shown-ranges.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { RequestError } from '../../../src/cockroach/http/errors.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { fakeCluster } from './cluster.ts';
 import { DEAD, DECOMMISSIONING, many, scan, show } from './shown-ranges.ts';
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { PROBLEMS } from '../../../src/base/vocabulary.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { expectGolden } from '../../support/golden.ts';
 import { type FakeNode, fakeCluster, pollRanges, replica } from './cluster.ts';
 

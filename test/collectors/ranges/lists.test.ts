@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
+import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { HotRanges, MAX_REMEMBERED, ProblemRanges } from '../../../src/collectors/ranges/lists.ts';
 import { ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
 import type { ProblemRange } from '../../../src/collectors/ranges/scan-result.ts';
-import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { fakeCluster, type PollGiven, pollRanges, replica } from './cluster.ts';
 
 const UNAVAILABLE = 1;

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
+import { inSlices } from '../../../src/base/time-slice.ts';
 import { forgetRanges } from '../../../src/collectors/ranges/cluster-scan.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { ReplicaColumns, tableIndexOf } from '../../../src/collectors/ranges/replica.ts';
 import type { RangesState } from '../../../src/collectors/ranges/scan-state.ts';
-import { inSlices } from '../../../src/base/time-slice.ts';
 import { encodeKey, type FakeCluster, fakeCluster, LAST_KEY, replica } from './cluster.ts';
 import { DEAD, many, scan, show } from './shown-ranges.ts';
 

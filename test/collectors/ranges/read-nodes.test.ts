@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { readNodes, type ReadNodes } from '../../../src/collectors/ranges/read-nodes.ts';
-import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { contextOf, fakeCluster, pollRanges, replica, scannedNode } from './cluster.ts';
 
 function stateAt(firstNodeId = 0) {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { RequestError } from '../../../src/cockroach/http/errors.ts';
+import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { type FakeNode, fakeCluster, pollRanges, replica, statusError } from './cluster.ts';
 
 function node(nodeId: number, more: Partial<FakeNode> = {}): FakeNode {

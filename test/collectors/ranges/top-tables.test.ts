@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { REPORTED_PROBLEMS } from '../../../src/base/vocabulary.ts';
 import { TopTables } from '../../../src/collectors/ranges/lists.ts';
 import {
   NO_LEASE,
@@ -6,7 +7,6 @@ import {
   tableIndexOf,
   UNKNOWN_TABLE,
 } from '../../../src/collectors/ranges/replica.ts';
-import { REPORTED_PROBLEMS } from '../../../src/base/vocabulary.ts';
 
 /** Queries, CPU and ranges by table id. */
 type Figures = Readonly<Record<number, readonly [queries: number, cpu: number, ranges: number]>>;

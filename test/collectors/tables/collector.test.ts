@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { tables } from '../../../src/collectors/tables/collector.ts';
 import { TABLE_NAME } from '../../../src/collectors/tables/table-details.ts';
-import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { type Answer, answering, poll, type Polled } from '../support.ts';
 
 const STATEMENT = 'CREATE TABLE public.rides (id UUID NOT NULL, naïve STRING)';

@@ -1,5 +1,5 @@
-import { tables, type TablesResult } from '../../../src/collectors/tables/collector.ts';
 import { RequestError } from '../../../src/cockroach/http/errors.ts';
+import { tables, type TablesResult } from '../../../src/collectors/tables/collector.ts';
 import { type Answer, answering, poll, type Polled } from '../support.ts';
 
 export const UPDATED_MS = Date.UTC(2026, 0, 2, 3, 4, 0);

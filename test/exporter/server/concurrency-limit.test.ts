@@ -1,8 +1,8 @@
 import net from 'node:net';
 import { describe, expect, test } from 'vitest';
-import type { Status } from '../../../src/status/findings/status.ts';
 import { type Route, sendText } from '../../../src/exporter/routes/respond.ts';
 import { createConcurrencyLimit } from '../../../src/exporter/routes/routes.ts';
+import type { Status } from '../../../src/status/findings/status.ts';
 import { makeFolder } from '../../config/folder.ts';
 import { fetchPath, type ReceivedResponse } from '../routes/fetch-path.ts';
 import { manyTrees, type Orchard, SLEEPER, startOrchard, until } from '../routes/orchard.ts';

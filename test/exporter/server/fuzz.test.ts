@@ -8,7 +8,7 @@ import { addressOf, MAIN } from '../../e2e/process-support.ts';
 import { measureSlowness } from '../../support/slowness.ts';
 import { sendFuzz } from './fuzz.ts';
 
-/** `FUZZ_REQUESTS=100000 npx vitest run --project together test/web/server/fuzz.test.ts` sends that many and prints figures. */
+/** `FUZZ_REQUESTS=100000 npx vitest run --project together test/exporter/server/fuzz.test.ts` sends that many and prints figures. */
 const COUNT = Number(process.env['FUZZ_REQUESTS'] ?? 4_000);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1);
 /** Answering each request of a burst at once, the exporter took 500 MiB more. */

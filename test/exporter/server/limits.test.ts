@@ -8,7 +8,12 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { makeFolder } from '../../config/folder.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { fetchPath } from '../routes/fetch-path.ts';
-import { manyTrees, type OrchardOptions, startOrchard, startPolledOrchard } from '../routes/orchard.ts';
+import {
+  manyTrees,
+  type OrchardOptions,
+  startOrchard,
+  startPolledOrchard,
+} from '../routes/orchard.ts';
 
 const SHORT_TIMEOUTS = {
   headersMs: 200,

@@ -2,7 +2,14 @@ import { connect, type TLSSocket } from 'node:tls';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { createAuthority, type Identity } from '../../support/certificates.ts';
 import { fetchPath } from '../routes/fetch-path.ts';
-import { manyTrees, type Orchard, SLEEPER, startOrchard, until, WEB_CONFIG } from '../routes/orchard.ts';
+import {
+  manyTrees,
+  type Orchard,
+  SLEEPER,
+  startOrchard,
+  until,
+  WEB_CONFIG,
+} from '../routes/orchard.ts';
 
 const [authority, others] = await Promise.all([createAuthority(), createAuthority('others')]);
 const client = { name: 'prometheus', usage: 'client' } as const;

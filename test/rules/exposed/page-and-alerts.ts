@@ -3,10 +3,15 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Simulator, startSimulator } from '../../../simulator/index.ts';
 import { type AlertName, ALERT_NAMES, waitSeconds } from '../../../src/alerts/alerts.ts';
+import {
+  formatCount,
+  formatDuration,
+  formatNumber,
+  formatPercent,
+} from '../../../src/base/format.ts';
+import { SEVERITIES, type Severity } from '../../../src/base/vocabulary.ts';
 import { NOT_EVALUATED } from '../../../src/status/findings/not-evaluated.ts';
 import type { ClusterStatus, Finding, Status } from '../../../src/status/findings/status.ts';
-import { formatCount, formatDuration, formatNumber, formatPercent } from '../../../src/base/format.ts';
-import { SEVERITIES, type Severity } from '../../../src/base/vocabulary.ts';
 import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import { everyCollector } from '../../support/collectors.ts';
 import { startTestExporter, type TestExporter, withCollectors } from '../../support/exporter.ts';

@@ -17,13 +17,13 @@ import {
 import { check, found, levels, metrics, NOW_MS, store } from './found.ts';
 
 const SRC = path.join(import.meta.dirname, '../../../src');
-const FOLDERS = ['exporter', 'findings'].map((folder) => path.join(SRC, folder));
+const FOLDERS = ['exporter', 'status/findings'].map((folder) => path.join(SRC, folder));
 
 describe('each alert', () => {
   test('is named by what makes its finding, or stands in the list of those that the page does not evaluate', () => {
     const files = FOLDERS.flatMap((folder) =>
       readdirSync(folder)
-        .filter((file) => file !== 'not-evaluated.ts')
+        .filter((file) => file.endsWith('.ts') && file !== 'not-evaluated.ts')
         .map((file) => path.join(folder, file)),
     );
     const source = files.map((file) => readFileSync(file, 'utf8')).join('\n');

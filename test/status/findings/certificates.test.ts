@@ -22,8 +22,8 @@ function found(certificates: Readonly<Record<string, number>>, seenSeconds: numb
   const nodes = nodesWith(certificates);
   const cluster = polledCluster({ pollers: [], isUp: true, results: { nodes } });
   const renewed = Object.keys(certificates).map((name) => [name, { expiry: 0, life }] as const);
-  const observation = observeAt(NOW_MS, cluster, { certificates: new Map(renewed) });
-  const problems = runChecks(CERTIFICATES, observation);
+  const evidence = observeAt(NOW_MS, cluster, { certificates: new Map(renewed) });
+  const problems = runChecks(CERTIFICATES, evidence);
   return toFindings(problems, () => NOW_MS - seenSeconds * 1000, NOW_MS).map(
     ({ level, text }) => `${level}: ${text}`,
   );

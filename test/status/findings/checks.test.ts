@@ -1,15 +1,15 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts';
+import type { Api } from '../../../src/base/vocabulary.ts';
+import { RequestError } from '../../../src/cockroach/http/errors.ts';
+import type { Observation } from '../../../src/exporter/observation.ts';
 import { type FoundProblem, readUrls, urlProblems } from '../../../src/exporter/poll-problems.ts';
-import type { PolledCluster } from '../../../src/exporter/observation.ts';
 import { CLUSTER_CHECKS } from '../../../src/status/findings/check-cluster.ts';
 import { PARTITION } from '../../../src/status/findings/check-network.ts';
 import { NODE_CHECKS } from '../../../src/status/findings/check-nodes.ts';
 import { RANGE_CHECKS } from '../../../src/status/findings/check-ranges.ts';
 import { SESSION_CHECKS } from '../../../src/status/findings/check-sessions.ts';
 import { ClusterHistory } from '../../../src/status/findings/history.ts';
-import { RequestError } from '../../../src/cockroach/http/errors.ts';
-import type { Api } from '../../../src/base/vocabulary.ts';
 import {
   clusterConfig,
   collectorState,
@@ -27,7 +27,7 @@ function found(
   connections: readonly (number | undefined)[],
   users: Readonly<Record<string, number>>,
   missing: readonly number[] = [],
-): PolledCluster {
+): Observation {
   const applications = Object.keys(users).map((user) => [user, { idle: users[user] ?? 0 }]);
   const result = sessionsResult(Object.fromEntries(applications), missing);
   const list = connections.map((count, at) =>
@@ -54,7 +54,7 @@ const BLIND = found([700, undefined, 534, 9], { watcher: 2, other: 0 }, [3]);
 async function prepare(username?: string) {
   const config = await clusterConfig(username);
   const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
-  return (cluster: PolledCluster): readonly string[] => {
+  return (cluster: Observation): readonly string[] => {
     history.record({ ...cluster, config }, 'sessions', 1);
     const problems = history.problems.filter(({ key }) => key === 'own sessions');
     return problems.map(({ alert, text, next }) => `${alert}: ${text} ${next}`);

@@ -36,9 +36,9 @@ function listed(nodes: readonly Node[], answeredSeconds: number) {
 function find(nodes: readonly Node[], answeredSeconds = NOON) {
   const results = { nodes: listed(nodes, answeredSeconds) };
   const cluster = polledCluster({ pollers: [], isUp: true, results });
-  const observation = observeAt(NOON * 1000, cluster);
-  const view = { ...observation.view, collectors: [collectorState('nodes')] };
-  return judge({ ...observation, view }, () => NOON * 1000);
+  const evidence = observeAt(NOON * 1000, cluster);
+  const view = { ...evidence.view, collectors: [collectorState('nodes')] };
+  return judge({ ...evidence, view }, () => NOON * 1000);
 }
 
 function textsOf(...given: Parameters<typeof find>): readonly string[] {

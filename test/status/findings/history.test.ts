@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts';
 import { ClusterHistory } from '../../../src/status/findings/history.ts';
-import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { preparePoller } from '../../collectors/polling/prepare-poller.ts';
+import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import {
   node,
   nodesResult,

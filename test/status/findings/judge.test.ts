@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { CloudResult } from '../../../src/collectors/cloud/collector.ts';
-import type { PolledCluster } from '../../../src/exporter/observation.ts';
+import type { Observation } from '../../../src/exporter/observation.ts';
 import { judge } from '../../../src/status/findings/judge.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import {
@@ -22,7 +22,7 @@ function atHourAgo(): number {
   return Date.parse(HOUR_AGO);
 }
 
-function readCluster(cluster: PolledCluster, sinceMs: (key: string) => number) {
+function readCluster(cluster: Observation, sinceMs: (key: string) => number) {
   return judge(observeAt(NOW_MS, cluster), sinceMs);
 }
 
@@ -197,16 +197,16 @@ test('sessions that are missing are a sign that a node is down only where they a
     ),
   );
   const nextOf = (endsMs: Readonly<Record<string, number>>) => {
-    const observation = observeAt(
+    const evidence = observeAt(
       NOW_MS,
       polledCluster({ pollers: [...nodes, ...sessions], isUp: true, results }),
     );
-    const collectors = observation.view.collectors.map((collector) => ({
+    const collectors = evidence.view.collectors.map((collector) => ({
       ...collector,
       lastSuccessAt: new Date(NOW_MS - (endsMs[collector.name] ?? 0)).toISOString(),
     }));
     const { findings } = judge(
-      { ...observation, view: { ...observation.view, collectors } },
+      { ...evidence, view: { ...evidence.view, collectors } },
       () => NOW_MS,
     );
     return findings.find(({ key }) => key === 'missing sessions')?.next;

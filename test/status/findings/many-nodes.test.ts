@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import type { ClusterScan } from '../../../src/collectors/ranges/scan-result.ts';
-import type { PolledCluster } from '../../../src/exporter/observation.ts';
+import type { Observation } from '../../../src/exporter/observation.ts';
 import { judge } from '../../../src/status/findings/judge.ts';
 import {
   node,
@@ -69,12 +69,12 @@ async function clusterOf(nodes: number, tiersOf: (id: number) => readonly string
   });
 }
 
-function readAll(cluster: PolledCluster) {
+function readAll(cluster: Observation) {
   return judge(observeAt(NOW_MS, cluster), () => NOW_MS);
 }
 
 /** Microseconds of CPU time of this thread. */
-function costOf(cluster: PolledCluster, reads: number): number {
+function costOf(cluster: Observation, reads: number): number {
   const before = process.threadCpuUsage();
   for (let read = 0; read < reads; read += 1) readAll(cluster);
   const { user, system } = process.threadCpuUsage(before);

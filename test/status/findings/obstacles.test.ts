@@ -1,13 +1,6 @@
 import { expect, test } from 'vitest';
 import { nodes } from '../../../src/collectors/nodes/collector.ts';
-import {
-  node,
-  type Node,
-  nodesResult,
-  observeAt,
-  polledCluster,
-  pollersOf,
-} from '../results.ts';
+import { node, type Node, nodesResult, observeAt, polledCluster, pollersOf } from '../results.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
 

@@ -188,8 +188,8 @@ test('the finding is that of the last list, and of the counts only where there i
   const apart = nodesResult(counting(1, 2, 0), counting(2, 0, 2));
   const textOf = (network: NetworkEvidence | undefined) => {
     const cluster = polledCluster({ pollers: [], isUp: true, results: { nodes: apart } });
-    const observation = { ...observeAt(0, cluster), network };
-    return runChecks([PARTITION], observation).map(({ text }) => text);
+    const evidence = { ...observeAt(0, cluster), network };
+    return runChecks([PARTITION], evidence).map(({ text }) => text);
   };
   const failed = connections(['1 -> 2', '2 -> 1']);
   const sentence = 'Nodes 1 and 2 do not reach each other.';

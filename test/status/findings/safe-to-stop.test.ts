@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Simulator } from '../../../simulator/index.ts';
-import type { Status } from '../../../src/status/findings/status.ts';
 import { formatList } from '../../../src/base/format.ts';
+import type { Status } from '../../../src/status/findings/status.ts';
 import type { Scene } from '../../browser/scenes.ts';
 import { hasProgram } from '../../support/programs.ts';
 import { readCluster, readStatus } from '../read-status.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import type { NodesResult } from '../../../src/collectors/nodes/collector.ts';
 import type { RangesResult } from '../../../src/collectors/ranges/scan-result.ts';
 import {
@@ -10,7 +11,6 @@ import {
   isOutside,
   ScanHistory,
 } from '../../../src/status/findings/scan-check.ts';
-import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
 import { node, nodesResult, scannedRanges } from '../results.ts';
 

@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { LivenessStatus } from '../../../src/base/vocabulary.ts';
+import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import type { ClusterScan, RangesResult } from '../../../src/collectors/ranges/scan-result.ts';
 import { adviseReturn, ReplicaTrends } from '../../../src/status/findings/dead-nodes.ts';
 import { readRanges } from '../../../src/status/findings/range-status.ts';
@@ -8,8 +10,6 @@ import {
   readDeadEvidence,
   type StopEvidence,
 } from '../../../src/status/findings/safe-to-stop.ts';
-import { RequestError } from '../../../src/cockroach/http/errors.ts';
-import type { LivenessStatus } from '../../../src/base/vocabulary.ts';
 import { scannedRanges, scannedStore, WHOLE_SCAN } from '../results.ts';
 
 const COMPLETE: ClusterScan = {

@@ -2,14 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts';
 import { ClusterHistory } from '../../../src/status/findings/history.ts';
 import { judge } from '../../../src/status/findings/judge.ts';
-import {
-  node,
-  type Node,
-  nodesResult,
-  observeAt,
-  polledCluster,
-  pollersOf,
-} from '../results.ts';
+import { node, type Node, nodesResult, observeAt, polledCluster, pollersOf } from '../results.ts';
 import { NOW_MS } from './found.ts';
 
 const NOW = NOW_MS / 1000;

@@ -1,0 +1,32 @@
+// The template of the alert rules: its settings, thresholds and the alerts in it.
+export {
+  completeLinks,
+  type FindingSettings,
+  findWrongOrders,
+  mapThresholds,
+  servedRunbooks,
+  type Threshold,
+  type ThresholdName,
+  type Thresholds,
+} from './alert-settings.ts';
+export {
+  ALERT_NAMES,
+  type AlertName,
+  canWait,
+  findAlert,
+  severityOf,
+  waitSeconds,
+} from './alerts.ts';
+export {
+  BATCH_APPLICATIONS,
+  DURATION,
+  GIVEN_SEVERITIES,
+  OWN_LABELS,
+  readSettings,
+  type Setting,
+  SETTING_NAMES,
+  SettingError,
+  SETTINGS,
+  type Settings,
+} from './rule-settings.ts';
+export { type Dialect, DIALECTS, readTemplate, writeRules } from './rules-template.ts';

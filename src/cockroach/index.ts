@@ -1,0 +1,78 @@
+// The clients of both APIs, and what is known of a failure: its cause and its remedy.
+export { ApiLogin, loginResponse } from './api-login.ts';
+export {
+  CA_CERT,
+  type CloudApi,
+  CloudControl,
+  DATABASES,
+  errorBody,
+  MAX_ANSWER_BYTES,
+} from './cloud-api.ts';
+export { ClusterApi } from './cluster-api.ts';
+export { findServerFault } from './diagnosis/connection-rules.ts';
+export {
+  createRemedyFinder,
+  diagnose,
+  type FindRemedy,
+  type RequestDiagnosis,
+} from './diagnosis/diagnosis.ts';
+export type { Operation } from './diagnosis/failure.ts';
+export { grantee } from './diagnosis/remedies.ts';
+export {
+  BreakerOpenError,
+  HttpClient,
+  type HttpClientOptions,
+  type UrlState,
+} from './http/client.ts';
+export {
+  codeOf,
+  exceededPoll,
+  failureOf,
+  faultOf,
+  isNotOffered,
+  RequestError,
+} from './http/errors.ts';
+export { POLICY } from './http/policy.ts';
+export {
+  addWarning,
+  answerSeconds,
+  createPollStats,
+  type PollStats,
+  type PollWarning,
+  warningText,
+} from './http/poll-stats.ts';
+export type { FinishedRequest } from './http/request.ts';
+export { assertOneCluster, ClusterIdentity, nodeIdentity } from './identity.ts';
+export {
+  assertWithin,
+  MAX_CLIENT_HOSTS,
+  MAX_NODE_REPLICAS,
+  MAX_NODE_STORES,
+  MAX_NODE_VALUES,
+  MAX_NODES,
+  MAX_STORES,
+  offsetEnvelope,
+  type RangeRoute,
+  sessionsEnvelope,
+  tablesEnvelope,
+} from './listings.ts';
+export {
+  ACTIVE,
+  DEAD,
+  DOWN,
+  freshnessOf,
+  isId,
+  listNodes,
+  livenessOf,
+  LocalityReader,
+  localityShape,
+  medianRecord,
+  type NodeList,
+  PAGE_LIMIT,
+  REACHABLE,
+  type Tier,
+} from './node.ts';
+export type { MessageReader } from './protobuf/index.ts';
+export { describedRange, type RangeDescriptor } from './range-descriptor.ts';
+export { type SqlRows, sqlShape, StatementError } from './sql-statement.ts';
+export { type Throttling, throttlingShape } from './status-pages.ts';

@@ -1,0 +1,106 @@
+// The collectors, their typed results, and polling.
+export { COLLECTORS } from './all-collectors.ts';
+export {
+  assistantDetails,
+  assistantShape,
+  cloud,
+  type CloudResult,
+  HEALTHS,
+  noAssistant,
+  STATUSES,
+} from './cloud/collector.ts';
+export {
+  type Collector,
+  type CollectorOf,
+  collectorPoll,
+  type CollectorResult,
+  type CollectorWith,
+  gaugeOf,
+} from './collector.ts';
+export { network, readConnections } from './network/collector.ts';
+export type { Connection, NetworkResult } from './network/network-result.ts';
+export { peerShape } from './network/peers.ts';
+export { nodeInfoLabels, nodes, type NodesResult, type NodeStatus } from './nodes/collector.ts';
+export { type JobsStatus, readJobs } from './nodes/job-status.ts';
+export {
+  HEARTBEATS_UNSENT,
+  INSPECT_ISSUES,
+  STARTED_KEYS,
+  SUPPORT_WITHDRAWN,
+} from './nodes/keyed.ts';
+export {
+  certificateKey,
+  certificateOf,
+  licenseExpiryOf,
+  nodeKeys,
+  storeKeys,
+} from './nodes/measurements.ts';
+export { copyNode, nodeDetails, nodeShape } from './nodes/node-record.ts';
+export { isSent } from './nodes/sent-keys.ts';
+export type { Outcome, PollFailure } from './polling/outcome.ts';
+export { Poller, type PollerOptions } from './polling/poller.ts';
+export {
+  type ChosenPoll,
+  KeptState,
+  type PolledApi,
+  runCollector,
+  workBetweenPolls,
+} from './polling/run-collector.ts';
+export { type Clock, stretchInterval, SYSTEM_CLOCK } from './polling/schedule.ts';
+export { ranges } from './ranges/collector.ts';
+export type { NodeReplicas } from './ranges/node-replicas.ts';
+export { RangeTable, type Work } from './ranges/range-table.ts';
+export { readNode, readNodes, SCAN } from './ranges/read-nodes.ts';
+export { type ReplicaDetails, replicaDetails } from './ranges/replica-details.ts';
+export { recordOf, tablesOf } from './ranges/replica-record.ts';
+export {
+  labelOfTable,
+  lastTableIdOf,
+  lastTableLabel,
+  LEASE_KINDS,
+  leaseKindOf,
+  LOADS,
+  QUERIES,
+  replicaShape,
+  tableLabels,
+  tableOf,
+  UNKNOWN_TABLE,
+} from './ranges/replica.ts';
+export type {
+  ClusterScan,
+  Dependence,
+  FailedNode,
+  HeldRange,
+  KeySpaceStatus,
+  ListedRange,
+  NodeDomain,
+  RangesResult,
+  TableLoad,
+} from './ranges/scan-result.ts';
+export { RangeScan } from './ranges/scan.ts';
+export { pairOf } from './sessions/applications.ts';
+export { sessions, type SessionsResult } from './sessions/collector.ts';
+export {
+  isClosed,
+  QUERY_PHASES,
+  readSession,
+  retriesOf,
+  SESSION_STATES,
+  sessionDetails,
+  sessionShape,
+  sizeOf,
+} from './sessions/session.ts';
+export { sql, type SqlResult } from './sql/collector.ts';
+export type { QueryRow } from './sql/query-rows.ts';
+export { tables, type TablesResult } from './tables/collector.ts';
+export {
+  discoveredShape,
+  discoverTables,
+  formatTableName,
+  type KnownTable,
+  readTable,
+  tableShape,
+  toSeconds,
+  ZONE_LEVELS,
+} from './tables/table-details.ts';
+export { users } from './users.ts';

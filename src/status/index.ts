@@ -1,0 +1,35 @@
+// What a scrape cannot say: findings, the page, /api/status, runbooks.
+export { renewalLimits } from './findings/certificates.ts';
+export { PARTITION } from './findings/check-network.ts';
+export { sumOfStores } from './findings/node-metrics.ts';
+export { nodeProblems, readNodes } from './findings/node-problems.ts';
+export { runbookUrl } from './findings/problem.ts';
+export {
+  adviseOutage,
+  adviseProblem,
+  isSystemRange,
+  PROBLEM_ISSUES,
+  STUCK,
+  systemRangeName,
+  UNAVAILABLE,
+} from './findings/range-problems.ts';
+export { findLastTable } from './findings/range-status.ts';
+export {
+  CHECK_DRPC,
+  describeUnheard,
+  findUnreachable,
+  leastFavourable,
+  type NetworkEvidence,
+} from './findings/reachability.ts';
+export { decideSafeToStop, formatHeld } from './findings/safe-to-stop.ts';
+export {
+  checkScan,
+  compareScan,
+  countsOf,
+  formatComparison,
+  formatScanCheck,
+  isOutside,
+} from './findings/scan-check.ts';
+export { findHiddenSessions, grantOfSessions } from './findings/session-problems.ts';
+export type { CommandForm } from './findings/status.ts';
+export { createStatus } from './status-routes.ts';
