@@ -3,7 +3,7 @@
 import { createServer } from 'node:http';
 import { json } from 'node:stream/consumers';
 
-const server = createServer(async (request, response) => {
+async function print(request, response) {
   try {
     const { alerts } = await json(request);
     for (const { status, labels, annotations = {} } of alerts) {
@@ -16,7 +16,9 @@ const server = createServer(async (request, response) => {
   } catch (error) {
     response.writeHead(400).end(`${String(error)}\n`);
   }
-});
+}
+
+const server = createServer((request, response) => void print(request, response));
 server.listen(Number(process.argv[2]), '127.0.0.1', () => {
   process.stdout.write(`notifications arrive at http://127.0.0.1:${server.address().port}\n`);
 });

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import { inSlices, type Limit, type Log } from '#base';
+import type { Limit, Log } from '#base';
 import {
   addWarning,
   answerSeconds,
@@ -13,16 +13,10 @@ import {
   RequestError,
 } from '#cockroach';
 import type { CollectorConfig } from '#config';
-import {
-  type ClusterMetrics,
-  filterFamilies,
-  fitBudget,
-  renderSnapshot,
-  SampleSet,
-  type Snapshot,
-} from '#metrics';
+import { type ClusterMetrics, filterFamilies, type Snapshot } from '#metrics';
 import type { Collector, CollectorResult } from '../collector.ts';
 import { type Outcome, type PollFailure, unexpectedFailure } from './outcome.ts';
+import { renderResult } from './render-result.ts';
 import { KeptState, type RunningPoll } from './run-collector.ts';
 import { type Clock, maxAgeSeconds, Schedule, STRETCHED, stretchInterval } from './schedule.ts';
 
@@ -344,11 +338,8 @@ export class Poller {
   /** Renders a result, less what its collector may not export, and shows it from now on. */
   async #publish(result: CollectorResult, limits: Set<Limit>, atMs: () => number): Promise<void> {
     const { cluster, collector, metrics, settings } = this.#options;
-    const samples = new SampleSet({ crdb_cluster: cluster });
-    const steps = collector.samples(result, samples);
-    if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
-    const { families, dropped } = fitBudget(samples, settings.max_series);
-    const snapshot = await renderSnapshot(samples, families);
+    const rendered = await renderResult(collector, result, cluster, settings.max_series);
+    const { snapshot, dropped, duplicates } = rendered;
     const { noData } = result;
     // Its text may change from poll to poll: one URL responds 404, the next one 501.
     if (this.#published?.result.noData === undefined && noData !== undefined) {
@@ -357,7 +348,7 @@ export class Poller {
     this.#published = { result, snapshot, atMs: atMs() };
     if (dropped.size > 0) limits.add('series');
     for (const [family, count] of dropped) metrics.seriesDropped(family, 'budget', count);
-    for (const [family, count] of samples.duplicates) {
+    for (const [family, count] of duplicates) {
       metrics.seriesDropped(family, 'duplicate', count);
     }
   }
@@ -395,7 +386,7 @@ export class Poller {
     } else if (before.state === 'waiting') this.#log.info('collector succeeded');
   }
 
-  /** That of a defect has its remedy already. */
+  /** An error of the exporter itself has its remedy already. */
   #explain(failure: PollFailure): PollFailure {
     const { error, rule } = failure;
     if (rule !== undefined) return failure;

@@ -82,7 +82,7 @@ async function follow() {
   } catch {
     live.textContent = 'The exporter does not respond: this page is out of date.';
   }
-  setTimeout(follow, INTERVAL_MS);
+  setTimeout(() => void follow(), INTERVAL_MS);
 }
 
 /** How far this clock is ahead of the exporter's, which all times are from. */

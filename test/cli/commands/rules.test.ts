@@ -10,6 +10,11 @@ import { expectGolden } from '../../support/golden.ts';
 import { hasProgram } from '../../support/programs.ts';
 import { runHere, writeTemporary } from '../run.ts';
 
+/** A text in which white space does not count. */
+function expressions(text: string): string {
+  return text.replaceAll(/\s+/g, ' ');
+}
+
 async function rulesWith(...pairs: readonly string[]): Promise<RuleGroup['rules']> {
   const { code, out } = await runHere(['rules', ...pairs.flatMap((pair) => ['--set', pair])]);
   expect(code).toBe(0);
@@ -42,7 +47,6 @@ describe('the command rules', () => {
 
   test('writes for VictoriaMetrics what counts as in Prometheus, also in texts', async () => {
     const { out } = await runHere(['rules', '--dialect', 'metricsql']);
-    const expressions = (text: string): string => text.replaceAll(/\s+/g, ' ');
     const { out: shipped } = await runHere(['rules', '--dialect', 'promql']);
     expect(out).not.toMatch(/\b(?:changes|increase|delta)\(/);
     expect(out).toContain('printf "min(delta_prometheus(crdb_node_down_replicas');

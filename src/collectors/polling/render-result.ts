@@ -1,0 +1,27 @@
+import { inSlices } from '#base';
+import { fitBudget, renderSnapshot, SampleSet, type Snapshot } from '#metrics';
+import type { Collector, CollectorResult } from '../collector.ts';
+
+/** A result as frozen text, and how many series of each family were left out. */
+interface RenderedResult {
+  readonly snapshot: Snapshot;
+  /** Beyond the budget of the collector. */
+  readonly dropped: ReadonlyMap<string, number>;
+  /** With the labels of another one. */
+  readonly duplicates: ReadonlyMap<string, number>;
+}
+
+/** Renders a result in slices, less what its collector may not export: `maxSeries`. */
+export async function renderResult(
+  collector: Collector,
+  result: CollectorResult,
+  cluster: string,
+  maxSeries: number,
+): Promise<RenderedResult> {
+  const samples = new SampleSet({ crdb_cluster: cluster });
+  const steps = collector.samples(result, samples);
+  if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
+  const { families, dropped } = fitBudget(samples, maxSeries);
+  const snapshot = await renderSnapshot(samples, families);
+  return { snapshot, dropped, duplicates: samples.duplicates };
+}
