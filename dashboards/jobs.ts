@@ -29,6 +29,8 @@ export const jobsRow = (limit: Limit): Row => ({
         'Time since a backup last failed because its KMS was out of reach (crdb_backup_kms_inaccessible_timestamp_seconds). No data: none has since the nodes started. Younger than the last backup: CrdbBackupKmsInaccessible.',
       queries: `time() - max(crdb_backup_kms_inaccessible_timestamp_seconds{${S}})`,
       unit: 's',
+      empty: 'never since the nodes started',
+      evidence: [`crdb_nodes{${S}}`, 'status'],
     }),
     stat('Issues of INSPECT', {
       about:

@@ -18,7 +18,10 @@ export async function repeated(
   if (found === undefined) {
     const reply = await answer();
     if (method !== 'GET' || typeof reply === 'string' || reply.status !== 200) return reply;
-    const body = typeof reply.body === 'string' ? reply.body : [...reply.body].join('');
+    const body =
+      typeof reply.body === 'string' || reply.body instanceof Uint8Array
+        ? reply.body
+        : [...reply.body].join('');
     stored.set(key, { answer: { ...reply, body }, atMs: nowMs });
     return { ...reply, body };
   }

@@ -3,6 +3,7 @@ import { createLog } from '../../src/base/log.ts';
 import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import { Exporter } from '../../src/exporter/exporter.ts';
+import { createStatus } from '../../src/status/status-routes.ts';
 import { loadText, problemsOf } from './loading.ts';
 
 const BUILD = { version: '0.0.0', revision: 'test', nodeVersion: 'v24.0.0', platform: 'linux/x64' };
@@ -23,7 +24,13 @@ async function serve({ config }: LoadedConfig): Promise<readonly number[]> {
     format: 'logfmt',
     destination: { write: () => undefined },
   });
-  const exporter = await Exporter.start({ config, collectors: COLLECTORS, build: BUILD, log });
+  const exporter = await Exporter.start({
+    config,
+    collectors: COLLECTORS,
+    build: BUILD,
+    log,
+    companion: (daemon) => createStatus(daemon, { log }),
+  });
   try {
     const [url = ''] = exporter.addresses;
     const pages = ['/', '/api/status', '/config', '/sd/clusters', '/metrics'].map((page) =>

@@ -33,7 +33,7 @@ function signalAtLoad(signal: 'SIGTERM' | 'SIGINT', module: string): string {
 /** From the first module after the one that delays signals to one of the last. */
 const MOMENTS = [
   ['SIGTERM', '/cli/program.ts'],
-  ['SIGTERM', '/web/server/web-server.ts'],
+  ['SIGTERM', '/exporter/server/web-server.ts'],
 ] as const;
 
 describe('a signal while modules are being loaded', TIMEOUT, () => {
@@ -50,7 +50,7 @@ describe('a signal while modules are being loaded', TIMEOUT, () => {
   );
 
   test.each([
-    { command: ['demo'], module: '/web/server/web-server.ts' },
+    { command: ['demo'], module: '/exporter/server/web-server.ts' },
     {
       command: ['simulate', '--listen=127.0.0.1:0', '--cloud-listen=127.0.0.1:0'],
       module: '/simulator/index.ts',

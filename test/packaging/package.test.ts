@@ -214,7 +214,7 @@ describe('the installed package', () => {
     expect(await simulator.stop()).toBe(0);
     const ended = exporter.stop();
     // The logout fails: its stack names the files of src.
-    await exporter.said(/msg="logout failed.* stack=".*\/src\/http\/errors\.ts:\d+:\d+/);
+    await exporter.said(/msg="logout failed.* stack=".*\/src\/cockroach\/http\/errors\.ts:\d+:\d+/);
     expect(await ended).toBe(0);
   });
 

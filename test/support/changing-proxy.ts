@@ -11,7 +11,7 @@ export function openLossyProxy(target: string, keep: Keep): Promise<TestServer> 
   );
 }
 
-/** An HTTP proxy before the API at `target`, which changes the bodies of responses. */
+/** An HTTP proxy before the API at `target`, which changes the bodies of responses. All of them are JSON. */
 export function openProxy(
   target: string,
   change: (url: string, text: string) => string,
@@ -19,7 +19,9 @@ export function openProxy(
   return serve((request, response) => {
     const body = request.method === 'POST' ? { body: request, duplex: 'half' as const } : {};
     const headers = Object.entries(request.headers).flatMap(([name, value]) =>
-      typeof value === 'string' && !HOP_BY_HOP.has(name) ? [[name, value] as [string, string]] : [],
+      typeof value === 'string' && !HOP_BY_HOP.has(name) && value !== PROTOBUF
+        ? [[name, value] as [string, string]]
+        : [],
     );
     const forward = async (): Promise<void> => {
       const { method = 'GET', url = '/' } = request;
@@ -33,6 +35,9 @@ export function openProxy(
     forward().catch(() => response.destroy());
   });
 }
+
+/** Without this type in its headers a request is answered in JSON. */
+const PROTOBUF = 'application/x-protobuf';
 
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'accept-encoding',

@@ -3,7 +3,6 @@ import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { readBuild } from '#base';
 import { bundleProgram } from './bundle.ts';
-import { hideCheckoutFields } from './manifest.ts';
 import { ROOT } from './programs.ts';
 import { writeThirdPartyLicences } from './third-party.ts';
 
@@ -14,5 +13,3 @@ const revision = process.env['REVISION'] ?? readBuild().revision;
 const packages = await bundleProgram(DIST);
 writeFileSync(path.join(DIST, 'revision'), `${revision}\n`);
 writeFileSync(path.join(DIST, 'THIRD-PARTY-LICENSES'), writeThirdPartyLicences(packages));
-// Only while npm packs, which restores it.
-if (['pack', 'publish'].includes(process.env['npm_command'] ?? '')) hideCheckoutFields();

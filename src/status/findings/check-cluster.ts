@@ -192,7 +192,7 @@ export const CLUSTER_CHECKS: readonly Check[] = [
 
 function describeMissingKeys(keys: readonly string[]): string | undefined {
   if (keys.length === 0) return undefined;
-  const metrics = plural(keys.length, 'a metric that is', `${keys.length} metrics that are`);
+  const metrics = plural(keys.length, '1 metric that is', `${keys.length} metrics that are`);
   return `No node sends ${metrics} read: ${formatList(keys)}.`;
 }
 

@@ -24,6 +24,7 @@ const JOB_KEYS = {
   backup: ['backup'],
   changefeed: ['changefeed'],
   import: ['import'],
+  inspect: ['inspect'],
   restore: ['restore'],
   row_level_ttl: ['row_level_ttl'],
   schema_change: ['schema_change', 'new_schema_change'],
