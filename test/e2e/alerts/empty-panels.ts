@@ -2,6 +2,7 @@
 export const EXPECTED_EMPTY: Readonly<Record<string, string>> = {
   'CockroachDB / Overview / Live nodes D': 'no node drains or is decommissioned',
   'CockroachDB / Overview / Live nodes E': 'no node is in a state that is not known',
+  'CockroachDB / Overview / KMS out of reach A': 'no backup has failed for its KMS',
   'CockroachDB / Nodes / Upgrade not finalized for A': 'no upgrade waits to be finalized',
   'CockroachDB / Exporter / TLS not verified A': 'insecure_skip_verify is off',
   'CockroachDB / Exporter / Certificates of the exporter A': 'it presents none over plain http',

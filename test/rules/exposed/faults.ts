@@ -200,7 +200,7 @@ export const FAULTS: readonly Fault[] = [
     minutes: 64,
     fires: { 'CrdbCertificateExpiring warning': 60 - START },
     play: (exposed) =>
-      exposed.change(/certificate_expiry/, { certificate: 'node' }, () => 6 * 86_400),
+      exposed.change(/certificate_expiry/, { certificate: 'node' }, () => 6 * 86_400 - 1),
   },
   {
     fault: 'Backups stop, then nodes and exporters restart',
