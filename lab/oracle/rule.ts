@@ -114,7 +114,8 @@ function findDoubt(metrics: Exposition, nowSeconds: number): string | undefined 
 function findUncounted(metrics: Exposition): string | undefined {
   const statuses = metrics.all('crdb_node_liveness').filter(({ value }) => value === 1);
   const live = statuses.filter(({ labels }) => labels['status'] === 'live');
-  const leastShare = (statuses.length - live.length + 1) / statuses.length;
+  const up = statuses.filter(({ labels }) => LIVE.has(labels['status'] ?? ''));
+  const leastShare = (statuses.length - up.length + 1) / statuses.length;
   const shares = live.flatMap(({ labels: { node_id = '' } }) => {
     const count = (state: string): number =>
       metrics.value('crdb_node_rpc_connections', { node_id, state }) ?? 0;

@@ -94,6 +94,15 @@ const WRITTEN: readonly Case[] = [
   ['more connections are unhealthy than nodes are down', '--', { unhealthy: 3, without: NO_DATA }],
   ['half of the connections are unhealthy', '--', { unhealthy: 2, without: NO_DATA }],
   [
+    'half of the connections are unhealthy, which node 3 may explain that leaves',
+    '--',
+    {
+      status: { 1: 'live', 2: 'live', 3: 'decommissioning' },
+      unhealthy: 2,
+      without: NO_DATA,
+    },
+  ],
+  [
     'node 1 is empty and counts no connections while it leaves',
     '11',
     {

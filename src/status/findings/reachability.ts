@@ -142,11 +142,15 @@ export function readReachability(
 
 /** Compares the share of unhealthy connections of each live node with the nodes that are not live. */
 function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
-  const { apart, counted, uncounted } = findApart(nodes);
+  const { apart, doubtful, counted, uncounted } = findApart(nodes);
   if (apart.length > 0) {
     const verb = plural(apart.length, 'does', 'do');
     const reason = `${formatNodes(apart)} ${verb} not reach all nodes that are up`;
     return { answer: 'unreachable', reason, nodeIds: apart };
+  }
+  if (doubtful.length > 0) {
+    const reason = `${formatNodes(doubtful)} ${plural(doubtful.length, 'counts', 'count')} connections that fail, which nodes that leave may explain`;
+    return { answer: 'unknown', reason };
   }
   const up = nodes.filter((node) => REACHABLE.has(livenessOf(node))).length;
   const isCounted = up > 0 && uncounted.length === 0;
@@ -158,13 +162,16 @@ function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
 }
 
 /**
- * Live nodes with more unhealthy connections than the nodes that are not live explain, and which live nodes count none: where
- * both counts are 0, the connections are not counted.
+ * Live nodes with more unhealthy connections than the nodes that are not live explain; those with more than the nodes that are
+ * down explain, which are doubtful, as a node that leaves may have ended; and which live nodes count none: where both counts are
+ * 0, the connections are not counted.
  * Example: of 3 nodes 1 is not live. That explains less than 2 of 3 failing connections of a live node.
  */
 function findApart(nodes: readonly NodeStatus[]) {
   const live = nodes.filter((node) => livenessOf(node) === 'live');
+  const up = nodes.filter((node) => REACHABLE.has(livenessOf(node)));
   const unexplained = (nodes.length - live.length + 1) / nodes.length;
+  const doubted = (nodes.length - up.length + 1) / nodes.length;
   const shares = live.flatMap(({ id, isFresh, metrics }) => {
     const unhealthy = metrics.get('rpc.connection.unhealthy');
     const healthy = metrics.get('rpc.connection.healthy');
@@ -173,9 +180,10 @@ function findApart(nodes: readonly NodeStatus[]) {
     return all > 0 ? [{ id, share: unhealthy / all }] : [];
   });
   const apart = shares.filter(({ share }) => share >= unexplained).map(({ id }) => id);
+  const doubtful = shares.filter(({ share }) => share >= doubted).map(({ id }) => id);
   const counting = new Set(shares.map(({ id }) => id));
   const uncounted = live.map(({ id }) => id).filter((id) => !counting.has(id));
-  return { apart, counted: counting.size, uncounted };
+  return { apart, doubtful, counted: counting.size, uncounted };
 }
 
 /**

@@ -237,3 +237,15 @@ test('neither a URL without a list nor a missing count hides what another one sa
     reason: 'it is not known whether node 4 is live',
   });
 });
+
+test.each([4, 6])(
+  'a node that leaves (liveness %i) may explain connections that fail: nobody can tell',
+  (livenessCode) => {
+    // Nodes 2 and 3 do not reach each other, and node 3 leaves: two of four connections of node 2 fail.
+    const nodes = [counting(1, 0, 3), counting(2, 2, 2), counting(3, 2, 2, { livenessCode })];
+    expect(findUnreachable(undefined, nodes)).toEqual({
+      answer: 'unknown',
+      reason: 'node 2 counts connections that fail, which nodes that leave may explain',
+    });
+  },
+);
