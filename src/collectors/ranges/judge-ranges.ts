@@ -150,12 +150,14 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
       judged.dependence.addDown(nodes[place] ?? 0, known.table.votersOf(slot));
   }
   const isQuiet = scan.quiet.has(slot);
-  const isVerified = !isQuiet && isVerifiedBy(scan, slot);
+  const repeated = confirmed.repeated.get(ids[slot] ?? 0);
+  const isStuck = repeated === undefined ? false : isLeaderStuck(scan, slot, repeated);
+  const isLeaderKnown = isStuck !== undefined || !keepsMajority(replicasOf(scan, slot), 0);
+  const isVerified = !isQuiet && isLeaderKnown && isVerifiedBy(scan, slot);
   if (!isVerified) judged.unverified += 1;
   if (isQuiet) return;
   if (verification.isSuspect(slot, confirmed.checked)) judged.unconfirmed += 1;
-  const repeated = confirmed.repeated.get(ids[slot] ?? 0);
-  let servesNothing = repeated !== undefined && isLeaderStuck(scan, slot, repeated);
+  let servesNothing = isStuck === true;
   const isUnavailable = ((problems[slot] ?? 0) & UNAVAILABLE) !== 0;
   let hasQuorum = !isUnavailable;
   if (isVerified) {
@@ -264,24 +266,28 @@ function replicasOf(
   };
 }
 
-/** Whether the replica that holds the lease, or the leader, has repeated that it serves nothing. */
+/**
+ * Whether the replica that holds the lease, or the leader, has repeated that it serves nothing; undefined where all were asked, nobody
+ * says who that is, and most are not stuck: after restarts nobody may hold the lease of a range that nobody has read since.
+ */
 function isLeaderStuck(
   { known: { table }, verification }: CompleteScan,
   slot: number,
   repeated: ReadonlyMap<number, number>,
-): boolean {
+): boolean | undefined {
   const leaseholder = table.nodeAt(slot, (table.columns.leases[slot] ?? 0) >> 2);
-  // A server that has restarted has forgotten the leases that it holds.
-  const isUnknown =
-    leaseholder === 0 &&
-    !verification.lacksAnswer(slot) &&
-    (verification.isExhausted(slot) || !isMajorityFree(slot, table, repeated));
+  let isSomeStuck = false;
   for (const [nodeId, problems] of repeated) {
     if ((problems & NO_LEASE_PROBLEM) !== 0) return true;
-    const isLeading = isUnknown || nodeId === leaseholder || (problems & LEADER) !== 0;
-    if (isLeading && (problems & STUCK) !== 0) return true;
+    if ((problems & STUCK) === 0) continue;
+    if (nodeId === leaseholder || (problems & LEADER) !== 0) return true;
+    isSomeStuck = true;
   }
-  return false;
+  // A server that has restarted has forgotten the leases that it holds.
+  const isUnknown = isSomeStuck && leaseholder === 0 && !verification.lacksAnswer(slot);
+  if (!isUnknown) return false;
+  if (!isMajorityFree(slot, table, repeated)) return true;
+  return verification.isExhausted(slot) ? undefined : false;
 }
 
 /** Whether more than half of the nodes that report the range report no stuck replica: one of them may lead, where nobody was asked who does. */
