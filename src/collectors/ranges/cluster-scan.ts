@@ -1,5 +1,5 @@
 import { inSlices, PROBLEMS, sum } from '#base';
-import { addWarning, type ClusterApi } from '#cockroach';
+import { addWarning, type ClusterApi, listNodes } from '#cockroach';
 import type { Assignment } from './assignment.ts';
 import { DescriptorReader, type ScannedRanges } from './descriptor-reader.ts';
 import { reportersOf } from './descriptors.ts';
@@ -66,8 +66,13 @@ export async function endClusterScan(
     leftOver,
     overlapping,
     quiet,
+    returned: NO_NODES,
   };
-  const judged = await inSlices(judgeRanges(scan));
+  let judged = await inSlices(judgeRanges(scan));
+  if (judged.unreported.size > 0 || judged.lostCount > 0) {
+    const returned = await findReturned(api, context, assignment);
+    if (returned.size > 0) judged = await inSlices(judgeRanges({ ...scan, returned }));
+  }
   const withoutProblems = sum(nodes.map((node) => node.withoutProblems));
   const isUnread = status.state !== 'read' || withoutProblems > 0;
   if (!isUnread && judged.unverified === 0) members.prove(assignment.toScan);
@@ -99,6 +104,23 @@ export async function endClusterScan(
   };
   await forgetRanges(state, (slot) => isLost(scan, slot));
   return result;
+}
+
+const NO_NODES: ReadonlySet<number> = new Set();
+
+/** Asks again for the nodes that were down when the scan began, and resolves to those that are up; to none where nobody answers. */
+async function findReturned(
+  api: ClusterApi,
+  context: ScanContext,
+  { toSkip }: Assignment,
+): Promise<ReadonlySet<number>> {
+  const { state, urls } = context;
+  try {
+    const { toScan } = await listNodes(api, context, { firstUrl: state.scans % urls });
+    return new Set(toScan).intersection(new Set(toSkip));
+  } catch {
+    return NO_NODES;
+  }
 }
 
 /**

@@ -33,6 +33,8 @@ export interface CompleteScan extends ScannedRanges {
   readonly overlapping: ReadonlySet<number>;
   /** Slots of those of `overlapping` that may be left over, and were not there for long: they are not verified, whatever they report. */
   readonly quiet: ReadonlySet<number>;
+  /** Nodes that have come up since the scan began: nobody has asked them what they hold. */
+  readonly returned: ReadonlySet<number>;
 }
 
 /** What decides whether a range of a complete scan stands. */
@@ -129,6 +131,7 @@ function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void
     for (const column of [replicas, voters, votersBefore]) column[slot] = 0;
   if (!isLost(scan, slot)) return;
   const nodes = nodesOf(scan, slot);
+  if (hasReturned(scan, nodes)) return;
   const voting = scan.known.table.votersOf(slot);
   for (const nodeId of nodes) judged.dependence.addDown(nodeId, voting);
   judged.lostCount += 1;
@@ -153,7 +156,8 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   const repeated = confirmed.repeated.get(ids[slot] ?? 0);
   const isStuck = repeated === undefined ? false : isLeaderStuck(scan, slot, repeated);
   const isLeaderKnown = isStuck !== undefined || !keepsMajority(replicasOf(scan, slot), 0);
-  const isVerified = !isQuiet && isLeaderKnown && isVerifiedBy(scan, slot);
+  const isVerified =
+    !isQuiet && isLeaderKnown && !hasReturned(scan, nodes) && isVerifiedBy(scan, slot);
   if (!isVerified) judged.unverified += 1;
   if (isQuiet) return;
   if (verification.isSuspect(slot, confirmed.checked)) judged.unconfirmed += 1;
@@ -182,6 +186,11 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   if (!servesNothing) return;
   judged.servingNothing += 1;
   if (hasQuorum && !isUnavailable) judged.stuck += 1;
+}
+
+/** Whether one of the nodes of a range has come up since the scan began. Example: node 2 returns, and becomes the only voter. */
+function hasReturned({ returned }: CompleteScan, nodes: readonly number[]): boolean {
+  return returned.size > 0 && nodes.some((nodeId) => returned.has(nodeId));
 }
 
 function increase(counts: Map<number, number>, key: number): void {

@@ -177,6 +177,28 @@ describe('lost ranges', () => {
     ]);
   });
 
+  test('are not known, nor is a majority, where the node has come up during the scan', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    show(cluster, { holders: [[1, 2], [3], [1, 2], [1, 2, 3]] });
+    const { describe: answer } = cluster;
+    // The only voter of range 4 is on node 3.
+    cluster.describe = (id, nodeId) =>
+      id === 4 ? { types: { 1: 5, 2: 5, 3: 0 } } : answer(id, nodeId);
+    await scan(cluster, state);
+    show(cluster, { holders: [[1, 2], [], [1, 2], [1, 2]], down: { 3: DEAD } });
+    const figures = async (minute: number) => {
+      const polled = await scan(cluster, state, minute);
+      const scanned = polled.cluster;
+      return [...lostOf(polled), scanned?.unreported.size, scanned?.unverified];
+    };
+    expect(await figures(1)).toEqual(['1', 'gap 0', 1, 0]);
+    cluster.hold = async () => {
+      cluster.nodes = cluster.nodes.map((node) => ({ ...node, status: 3 }));
+    };
+    expect(await figures(2)).toEqual(['0', 'gap 0', 0, 1]);
+  });
+
   test('are none while the key space is complete, whatever was down before the start', async () => {
     const cluster = fakeCluster([]);
     show(cluster, { holders: many(4, [1, 2, 3]), down: { 4: 5, 5: DEAD } });
