@@ -131,9 +131,11 @@ class Player {
         for (const change of inside.changes) this.#change(change);
       }
       count += 1;
-      const { reads, now } = this.#world;
-      if (this.#world.isOld(request) || this.#world.willFail(request)) return;
-      (reads.command ?? reads.exporter).requested(request, now);
+    };
+    this.#world.onAnswer = (request, moment) => {
+      const { reads } = this.#world;
+      if (this.#world.willFail(request)) return;
+      (reads.command ?? reads.exporter).requested(request, moment);
     };
   }
 }

@@ -48,13 +48,15 @@ export class Reads {
     for (const [id, read] of this.#last) this.#sinceScan.set(id, [read]);
   }
 
-  /** Takes down what a request is about to be answered with. */
+  /** Takes down what a request is about to be answered with, which was true at that moment. */
   requested({ endpoint, node, gateway, path }: LoggedRequest, moment: number): void {
     if (endpoint !== 'range_descriptors' || !canReach(this.#state, gateway, node)) return;
     const ids = new URL(path, 'http://simulated').searchParams.getAll('range_ids').map(Number);
     for (const { range, replica } of heldReplicas(this.#state, ids)) {
       const current = this.#state.ranges.get(range.id);
       if (replica.nodeId !== node || current?.generation !== range.generation) continue;
+      // What is older than what was read before is not kept.
+      if ((this.#last.get(range.id)?.moment ?? 0) > moment) continue;
       const read = readOf(current, moment);
       const before = this.#settled.get(range.id);
       if (read.isSettled) {

@@ -39,11 +39,15 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
   readonly story: string[] = [];
   /** Called before each request. */
   onRequest: (request: LoggedRequest) => void = () => undefined;
+  /** Called while the state is as the answer will show it, with the moment of that state. */
+  onAnswer: (request: LoggedRequest, moment: number) => void = () => undefined;
   #stale:
     | {
         readonly gateway: number;
         readonly how: Staleness;
         readonly frozen: RangeState | undefined;
+        /** The moment of what it remembers. */
+        readonly since: number;
       }
     | undefined;
   readonly #faults: FaultHandle[] = [];
@@ -155,7 +159,7 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
     this.wasStale = true;
     const { ranges, removed } = this.state;
     const frozen = how === 'remembers' ? copyOf({ ranges, removed }) : undefined;
-    this.#stale = { gateway, how, frozen };
+    this.#stale = { gateway, how, frozen, since: this.now };
     if (frozen !== undefined) return;
     const kind = how === 'caches' ? 'cached' : 'old';
     for (const endpoint of how === 'repeats-ranges' ? RANGE_ENDPOINTS : ALL_ENDPOINTS) {
@@ -178,11 +182,13 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
   began(request: LoggedRequest): void {
     this.#showLive();
     this.onRequest(request);
-    const frozen = this.#stale?.frozen;
-    if (frozen === undefined || !this.isOld(request)) return;
+    if (!this.isOld(request)) return this.onAnswer(request, this.now);
+    const { frozen, since = this.now } = this.#stale ?? {};
+    if (frozen === undefined) return;
     const { ranges, removed } = this.state;
     this.#live = { ranges, removed };
     Object.assign(this.state, frozen);
+    this.onAnswer(request, since);
     // The answer is made before anything else can happen.
     setImmediate(() => this.#showLive());
   }
