@@ -26,8 +26,8 @@ const RANGES = 20_000;
 const PAGES = 4;
 const WARM_UPS = 8;
 const SCRAPE_MS = 50;
-/** For each page; it is polled once a second. */
-const SCRAPES = 20;
+/** For each page, while it is read; it is polled once a second. */
+const SCRAPES = 5;
 /** Of Linux. */
 const TICKS_PER_SECOND = 100;
 /** How the image limits the memory of the allocator. */
@@ -118,14 +118,16 @@ clusters:
     async turn() {
       const scrapesMs: number[] = [];
       const before = cpuMs(pid);
-      let left = PAGES * SCRAPES;
-      const timer = setInterval(() => {
-        // On a busy machine, too, a page costs as many scrapes.
-        if (left > 0) void scrape(metricsUrl, scrapesMs);
-        left -= 1;
-      }, SCRAPE_MS);
-      await server.call('send', PAGES);
-      clearInterval(timer);
+      for (let page = 0; page < PAGES; page += 1) {
+        let left = SCRAPES;
+        const timer = setInterval(() => {
+          // On a busy machine, too, a page costs as many scrapes.
+          if (left > 0) void scrape(metricsUrl, scrapesMs);
+          left -= 1;
+        }, SCRAPE_MS);
+        await server.call('send', 1);
+        clearInterval(timer);
+      }
       return { cpuMs: (cpuMs(pid) - before) / PAGES, scrapesMs };
     },
   };
@@ -201,7 +203,7 @@ function describeScheme(
       ? ''
       : `; **${describeSpread(shares, 2)}** of the CPU time of the other checkout: ${describeSpread(other)} ms a page, peak RSS ${megabytes(otherPeak)} MB, p99 of /metrics ${p99s[1]?.toFixed(0)} ms`;
   return {
-    name: `The whole exporter, reading a page of ${RANGES.toLocaleString('en')} ranges over ${scheme.toUpperCase()}, scraped every ${SCRAPE_MS} ms: CPU time of all threads`,
+    name: `The whole exporter, reading a page of ${RANGES.toLocaleString('en')} ranges over ${scheme.toUpperCase()}, scraped every ${SCRAPE_MS} ms meanwhile: CPU time of all threads`,
     target: `≥ ${target.times} ×; ≤ ${target.share} of the other checkout; peak RSS ≤ ${megabytes(MAX_PEAK_MIB)} MB; p99 of /metrics not above the other's`,
     result: `**${describeSpread(times, 1)} ×**; ${describeSpread(own)} ms a page; peak RSS ${megabytes(peak)} MB; p99 of /metrics ${p99s[0]?.toFixed(0)} ms${inTurn}`,
     baseline: `undici \`body.json()\` and a loop: ${describeSpread(json)} ms. Receiving only: ${describeSpread(cpu('nothing'))} ms`,
