@@ -1,5 +1,5 @@
 import { inSlices } from '#base';
-import { createPollStats } from '#cockroach';
+import { createPollStats, warningText } from '#cockroach';
 // Scans of all nodes of a cluster by the ranges collector, from the sockets to the samples.
 import { ranges } from '#collectors';
 import { SampleSet } from '#metrics';
@@ -41,7 +41,7 @@ async function scan(): Promise<Scanned> {
     const steps = ranges.samples(result, samples);
     if (steps !== undefined) await inSlices(steps[Symbol.iterator]());
   });
-  for (const { text } of context.warnings.values()) console.log(text);
+  for (const warning of context.warnings.values()) console.log(warningText(warning));
   return {
     cost,
     bytes: context.bytes,

@@ -90,7 +90,8 @@ export class ClusterApi {
     const unreadable = elements - identity.nodes;
     if (unreadable > 0) {
       const text = `nodes: ${unreadable} of ${elements} listed nodes cannot be read`;
-      addWarning(stats, { about: 'list of nodes', text });
+      const error = new RequestError('decode', text, { endpoint: 'nodes' });
+      addWarning(stats, { about: 'list of nodes', endpoint: 'nodes', error });
     }
     return { dateMs, unreadable };
   }

@@ -138,12 +138,13 @@ test('data that a failed poll has published is no older data', async () => {
 
 test('warnings of polls are problems that are only logged', async () => {
   const { poller, poll } = preparePoller((context) => {
-    addWarning(context, { about: 'the orders', text: 'the orders are slow' });
-    addWarning(context, { about: 'orders of node 5', text: 'odd' });
+    const slow = new RequestError('other', 'the orders are slow', { remedy: 'wait' });
+    addWarning(context, { about: 'the orders', error: slow });
+    addWarning(context, { about: 'orders of node 5', error: new RequestError('other', 'odd') });
   });
   await poll();
   const found = pollWarnings([poller]).map(({ text, affects }) => `${affects?.join()}: ${text}`);
-  expect(found).toEqual(['orders: The orders are slow.', 'orders: Orders of node 5: odd.']);
+  expect(found).toEqual(['orders: The orders are slow: wait.', 'orders: Orders of node 5: odd.']);
 });
 
 test('a warning of one fault has one key, whatever URL and time its text names', async () => {
@@ -156,8 +157,9 @@ test('a warning of one fault has one key, whatever URL and time its text names',
   ];
   let error = errors[0];
   const { poller, clock, poll } = preparePoller((context) => {
-    addWarning(context, { about: 'orders of node 5', text: error?.message ?? '', error });
-    addWarning(context, { about: 'orders of node 6', text: 'late', error });
+    if (error === undefined) return;
+    addWarning(context, { about: 'orders of node 5', endpoint: 'nodes', error });
+    addWarning(context, { about: 'orders of node 5', endpoint: 'table', error });
   });
   const keys: (readonly string[])[] = [];
   for (error of errors) {

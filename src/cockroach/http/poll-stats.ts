@@ -1,14 +1,14 @@
-import { type Limit, sum } from '#base';
+import { type Endpoint, type Limit, sum } from '#base';
 import { faultOf, type RequestError } from './errors.ts';
 
 /** What was odd in a poll and did not fail it. */
 export interface PollWarning {
   /** What it is about, the same in each poll: `ranges of node 5`, `table movr.public.rides`. */
   readonly about: string;
-  /** For people; the URL and the durations in it may be others in the next poll. */
-  readonly text: string;
-  /** The failure behind it. */
-  readonly error?: RequestError | undefined;
+  /** What the responses were requested from; absent where all that a collector reads is meant. */
+  readonly endpoint?: Endpoint;
+  /** What failed, or what was wrong with the responses; its message may name another URL or duration in the next poll. */
+  readonly error: RequestError;
 }
 
 /** The deadline of one poll (or one command), and what the API clients have received for it. */
@@ -55,13 +55,14 @@ export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollSta
  * at crdb-2 in the next: that is one fault.
  */
 export function addWarning({ warnings }: Pick<PollStats, 'warnings'>, warning: PollWarning): void {
-  const { about, error } = warning;
-  const key = error === undefined ? about : `${about}: ${faultOf(error)}`;
+  const { about, endpoint, error } = warning;
+  const key = [about, endpoint, faultOf(error)].filter(Boolean).join(', ');
   if (!warnings.has(key)) warnings.set(key, warning);
 }
 
 /** A warning as one text that begins with what it is about. */
-export function warningText({ about, text }: PollWarning): string {
+export function warningText({ about, error: { message, remedy } }: PollWarning): string {
+  const text = remedy === undefined ? message : `${message}: ${remedy}`;
   return text.startsWith(about) ? text : `${about}: ${text}`;
 }
 

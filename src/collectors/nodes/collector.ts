@@ -8,6 +8,7 @@ import {
   LocalityReader,
   MAX_NODE_VALUES,
   MAX_STORES,
+  RequestError,
 } from '#cockroach';
 import type { KeyFilter } from '#json';
 import { cleanLabelValue, gauge, type SampleSet } from '#metrics';
@@ -189,7 +190,10 @@ export const nodes = defineCollector({
         : Math.max(state.lastBackupSeconds, lastBackupSeconds(records));
     const unsentKeys = findUnsent(all, selected);
     const missingKeys = state.sentKeys.findMissing(unsentKeys);
-    for (const warning of describeMissing(missingKeys)) addWarning(context, warning);
+    for (const [about, text] of describeMissing(missingKeys)) {
+      const error = new RequestError('not_available', text);
+      addWarning(context, { about, endpoint: 'nodes', error });
+    }
     return {
       nodes: all,
       unsentKeys,
@@ -236,12 +240,12 @@ export interface NodesResult extends CollectorResult {
 /** Of more missing keys the log has one line. */
 const MAX_WARNINGS = 10;
 
-/** A warning for each missing key, so that the log has a line when it vanishes and one when it is back. */
-function describeMissing(keys: readonly string[] = []) {
+/** Names and describes each missing key, so that the log has a line when it vanishes and one when it is back. */
+function describeMissing(keys: readonly string[] = []): readonly (readonly [string, string])[] {
   const text = 'no node with a current record sends it';
   return keys.length > MAX_WARNINGS
-    ? [{ about: 'metrics of nodes', text: `no current record has ${keys.length} of them` }]
-    : keys.map((key) => ({ about: `metric ${key}`, text }));
+    ? [['metrics of nodes', `no current record has ${keys.length} of them`]]
+    : keys.map((key) => [`metric ${key}`, text]);
 }
 
 /** Writes the samples of the cluster as a whole. */

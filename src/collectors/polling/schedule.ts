@@ -1,5 +1,5 @@
 import { uptime } from 'node:os';
-import type { PollWarning } from '#cockroach';
+import { type PollWarning, RequestError } from '#cockroach';
 import { MAX_DURATION_SECONDS } from '#config';
 
 export interface Clock {
@@ -114,7 +114,7 @@ export class Schedule {
 /** The warning of a collector whose interval is longer than the configured one. */
 export const STRETCHED: PollWarning = {
   about: 'responses',
-  text: 'responses are slow: max_duty stretches the interval',
+  error: new RequestError('other', 'responses are slow: max_duty stretches the interval'),
 };
 
 /**

@@ -19,13 +19,15 @@ export interface Assignment extends NodeList {
   readonly isAssigned: (nodeId: number) => boolean;
 }
 
+type AssignmentContext = PollStats &
+  Pick<CollectorPoll<unknown, { readonly scans: number }>, 'urls' | 'shards' | 'state'>;
+
 const NO_NODE = 'ranges: no node is live, draining or decommissioning';
 
 /** Lists the nodes of a shard, each scan at another URL first. Rejects like the API, and when the URLs lead to several clusters. */
 export async function assignNodes(
   api: ClusterApi,
-  context: Pick<CollectorPoll<unknown, { readonly scans: number }>, 'urls' | 'shards' | 'state'> &
-    PollStats,
+  context: AssignmentContext,
 ): Promise<Assignment> {
   const { urls, state } = context;
   const { index, count, onlyNode } = context.shards;
@@ -48,6 +50,21 @@ export async function assignNodes(
     failure: toScan.length === 0 ? new RequestError('other', NO_NODE) : undefined,
     isAssigned: (nodeId) => isWholeCluster || assigned.has(nodeId),
   };
+}
+
+/** Asks again for the nodes that were down when the scan began, and resolves to those that are up; to none where nobody answers. */
+export async function findReturned(
+  api: ClusterApi,
+  context: AssignmentContext,
+  { toSkip }: NodeList,
+): Promise<ReadonlySet<number>> {
+  const { state, urls } = context;
+  try {
+    const { toScan } = await listNodes(api, context, { firstUrl: state.scans % urls });
+    return new Set(toScan).intersection(new Set(toSkip));
+  } catch {
+    return new Set();
+  }
 }
 
 /** Assigns the node beside the exporter, which is 0 before its first response. */

@@ -1,10 +1,12 @@
 import { inSlices, PROBLEMS, sum } from '#base';
-import { addWarning, type ClusterApi, listNodes } from '#cockroach';
-import type { Assignment } from './assignment.ts';
+import { addWarning, type ClusterApi } from '#cockroach';
+import { type Assignment, findReturned } from './assignment.ts';
 import { DescriptorReader, type ScannedRanges } from './descriptor-reader.ts';
 import { reportersOf } from './descriptors.ts';
+import { warnIgnored } from './ignoring-urls.ts';
 import {
   type CheckedScan,
+  type CompleteScan,
   isLost,
   isTroubled,
   type JudgedRanges,
@@ -32,9 +34,6 @@ import { findUnsplit } from './unsplit.ts';
 const MAX_READING_MS = 10_000;
 /** The table is rebuilt without the ranges that are gone once they are an eighth of all: that takes as long as filling it. */
 const MAX_GONE_SHARE = 1 / 8;
-
-const IGNORED =
-  'the URL ignores `ranges=` and lists all ranges of a node: it is not asked for single ones for an hour; look for a proxy that drops the query of requests';
 
 /**
  * Ends a scan that read all nodes of the cluster: reads descriptors, reads what is contradictory again, and judges each
@@ -66,22 +65,16 @@ export async function endClusterScan(
     leftOver,
     overlapping,
     quiet,
-    returned: NO_NODES,
+    returned: new Set<number>(),
   };
-  let judged = await inSlices(judgeRanges(scan));
-  if (judged.unreported.size > 0 || judged.lostCount > 0) {
-    const returned = await findReturned(api, context, assignment);
-    if (returned.size > 0) judged = await inSlices(judgeRanges({ ...scan, returned }));
-  }
+  const judged = await judge(api, context, scan);
   const withoutProblems = sum(nodes.map((node) => node.withoutProblems));
   const isUnread = status.state !== 'read' || withoutProblems > 0;
   if (!isUnread && judged.unverified === 0) members.prove(assignment.toScan);
   const isLostKnown = isNothingMissing || members.areProven(assignment.toSkip);
   if (isLostKnown) for (const range of judged.lost) listLost(context, range);
   const ignoringUrls = state.ignoring.names(context.monotonicMs());
-  for (const url of ignoringUrls) {
-    addWarning(context, { about: `single ranges at ${url}`, text: IGNORED });
-  }
+  warnIgnored(context, ignoringUrls);
   const held = (slots: Iterable<number>) => Array.from(slots, (slot) => describeHeld(known, slot));
   const result = {
     unverified: isUnread ? judged.reported : judged.unverified,
@@ -104,23 +97,6 @@ export async function endClusterScan(
   };
   await forgetRanges(state, (slot) => isLost(scan, slot));
   return result;
-}
-
-const NO_NODES: ReadonlySet<number> = new Set();
-
-/** Asks again for the nodes that were down when the scan began, and resolves to those that are up; to none where nobody answers. */
-async function findReturned(
-  api: ClusterApi,
-  context: ScanContext,
-  { toSkip }: Assignment,
-): Promise<ReadonlySet<number>> {
-  const { state, urls } = context;
-  try {
-    const { toScan } = await listNodes(api, context, { firstUrl: state.scans % urls });
-    return new Set(toScan).intersection(new Set(toSkip));
-  } catch {
-    return NO_NODES;
-  }
 }
 
 /**
@@ -211,7 +187,19 @@ async function readDescriptors(
   state.reader = reader;
   const { failure: error } = state.reading;
   if (error === undefined) return;
-  addWarning(context, { about: 'descriptors of ranges', text: error.message, error });
+  addWarning(context, { about: 'descriptors of ranges', endpoint: 'range_descriptors', error });
+}
+
+/** Judges the ranges; those that seem lost once more with the nodes that have come up meanwhile. */
+async function judge(
+  api: ClusterApi,
+  context: ScanContext,
+  scan: CompleteScan,
+): Promise<JudgedRanges> {
+  const judged = await inSlices(judgeRanges(scan));
+  if (judged.unreported.size === 0 && judged.lostCount === 0) return judged;
+  const returned = await findReturned(api, context, scan.list);
+  return returned.size === 0 ? judged : inSlices(judgeRanges({ ...scan, returned }));
 }
 
 /** What a scan shows of the key space, as slots of the table. */

@@ -1,3 +1,6 @@
+import { formatList, plural } from '#base';
+import { addWarning, type PollStats, RequestError } from '#cockroach';
+
 const HOUR_MS = 3_600_000;
 
 /**
@@ -30,4 +33,17 @@ export class IgnoringUrls {
     const onlyUrl = others[turn % others.length];
     return onlyUrl === undefined ? undefined : { onlyUrl };
   }
+}
+
+/** One warning for all URLs: the same proxy is before them. */
+export function warnIgnored(stats: Pick<PollStats, 'warnings'>, urls: readonly string[]): void {
+  if (urls.length === 0) return;
+  const ignore = plural(urls.length, 'ignores', 'ignore');
+  const list = plural(urls.length, 'lists', 'list');
+  const text = `${formatList(urls)} ${ignore} \`ranges=\` and ${list} all ranges of a node`;
+  const error = new RequestError('decode', text, {
+    remedy:
+      'single ones are not asked for there for an hour; look for a proxy that drops the query of requests',
+  });
+  addWarning(stats, { about: 'single ranges', endpoint: 'node_ranges', error });
 }

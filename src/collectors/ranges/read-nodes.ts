@@ -131,21 +131,22 @@ export function logFailures(
   { failed, timedOut }: ReadNodes,
 ): void {
   for (const { nodeId, wasQueried, failure } of failed) {
-    const { reason, message, remedy } = failure;
-    if (!wasQueried || (timedOut && reason === 'timeout')) continue;
-    const described = remedy === undefined ? message : `${message}: ${remedy}`;
+    const isSilent = failure.reason === 'timeout';
+    if (!wasQueried || (timedOut && isSilent)) continue;
+    // Its message may name the duration of the node's pause.
     addWarning(context, {
       about: nameList(nodeId),
-      // The message would name the duration of the pause.
-      text: reason === 'timeout' ? 'the node does not respond' : described,
-      error: failure,
+      endpoint: 'node_ranges',
+      error: isSilent
+        ? new RequestError('timeout', 'the node does not respond', { cause: failure })
+        : failure,
     });
   }
   if (!timedOut) return;
-  addWarning(context, {
-    about: 'the scan',
-    text: 'the scan exceeded its timeout, the next one continues where it stopped: raise collectors.ranges.timeout or concurrency, or divide the nodes among shards',
-  });
+  const text = 'the scan exceeded its timeout, the next one continues where it stopped';
+  const remedy = 'raise collectors.ranges.timeout or concurrency, or divide the nodes among shards';
+  const error = new RequestError('timeout', text, { remedy });
+  addWarning(context, { about: 'the scan', endpoint: 'node_ranges', error });
 }
 
 /** Statuses of a server that does not know `remote_node_id`, or cannot reach that node's HTTP address. */

@@ -1,5 +1,5 @@
 import { inSlices, PROBLEMS, type RangeProblem } from '#base';
-import { addWarning, assertWithin, type ClusterApi, MAX_STORES } from '#cockroach';
+import { addWarning, assertWithin, type ClusterApi, MAX_STORES, RequestError } from '#cockroach';
 import type { Assignment } from './assignment.ts';
 import { endClusterScan, endPartialScan, forgetRanges } from './cluster-scan.ts';
 import type { ScannedRanges } from './descriptor-reader.ts';
@@ -22,10 +22,8 @@ const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
 /** Descriptors may be as old as this number of rounds through all ranges takes. */
 const MAX_ROUNDS = 2;
 
-const TOO_MANY_INDEXES = {
-  about: 'tables of ranges',
-  text: 'ranges begin in more than 65,534 indexes of tables: problems of ranges in the others count for the table `other`',
-};
+const TOO_MANY_INDEXES =
+  'ranges begin in more than 65,534 indexes of tables: problems of ranges in the others count for the table `other`';
 
 /** One scan of the nodes. What a node reports counts once it is committed; the end sums up all nodes that were. */
 export class RangeScan {
@@ -137,7 +135,8 @@ export class RangeScan {
     }
     if (known.tableIndexes.isFull) {
       this.#context.limits.add('items');
-      addWarning(this.#context, TOO_MANY_INDEXES);
+      const error = new RequestError('limit', TOO_MANY_INDEXES, { limit: 'items' });
+      addWarning(this.#context, { about: 'tables of ranges', endpoint: 'node_ranges', error });
     }
     const { ignored } = state.leftOvers;
     state.problems.leaveOut(ignored);

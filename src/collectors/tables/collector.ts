@@ -1,5 +1,5 @@
 import type { OptionSpecs, OptionValues } from '#base';
-import { addWarning, failureOf, type RequestError } from '#cockroach';
+import { addWarning, failureOf, RequestError } from '#cockroach';
 import type { SampleSet } from '#metrics';
 import {
   defineCollector,
@@ -43,6 +43,9 @@ const OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
+/** What warnings of the list of all tables are about. */
+const ALL_TABLES = { about: 'tables', endpoint: 'table_metadata' } as const;
+
 type Context = CollectorPoll<OptionValues<typeof OPTIONS>, undefined>;
 
 /** GET /table_metadata/: names and sizes of all tables; GET /databases/{database}/tables/{table}/: details of the listed ones. */
@@ -75,16 +78,15 @@ export const tables = defineCollector({
     async function attempt<T>(name: string | undefined, read: () => Promise<T>) {
       try {
         return await read();
-      } catch (error) {
-        const failure = failureOf(error);
+      } catch (cause) {
+        const failure = failureOf(cause);
         const { reason, message } = failure;
         missing.push({ name, failure });
         if (name !== undefined) {
           const about = `table ${name}`;
-          addWarning(context, { about, text: `${about} is missing: ${message}`, error: failure });
-        } else if (reason === 'forbidden') {
-          addWarning(context, { about: 'tables', text: message, error: failure });
-        }
+          const error = new RequestError(reason, `${about} is missing: ${message}`, { cause });
+          addWarning(context, { about, endpoint: 'table', error });
+        } else if (reason === 'forbidden') addWarning(context, { ...ALL_TABLES, error: failure });
         return undefined;
       }
     }
@@ -100,10 +102,10 @@ export const tables = defineCollector({
       if (details !== undefined) read.push(details);
     }
     if (all?.length === 0) {
-      addWarning(context, {
-        about: 'tables',
-        text: 'the user sees no table: GRANT CONNECT ON DATABASE … to it for the names and sizes of tables',
+      const error = new RequestError('not_available', 'the user sees no table', {
+        remedy: 'GRANT CONNECT ON DATABASE … to it for the names and sizes of tables',
       });
+      addWarning(context, { ...ALL_TABLES, error });
     }
     const failure = chooseFailure(context, missing, read.length > 0);
     const known = [...(all ?? []), ...read];

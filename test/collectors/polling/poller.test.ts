@@ -27,7 +27,7 @@ test('a poll is described by what it read and how long the answers took', async 
     failure: undefined,
     last: { atMs, ...seconds, items: 3, pages: 2, bytes: 100, limits: new Set() },
     lastSuccessMs: atMs,
-    warnings: new Map([['responses', STRETCHED]]),
+    warnings: new Map([['responses, other', STRETCHED]]),
   });
   expect(poller.intervalSeconds).toBe(170);
   expect([poller.isPolling, poller.snapshot?.series, ended.polls]).toEqual([false, 2, 1]);
@@ -225,14 +225,16 @@ test('a warning lasts until a poll without it succeeds', async () => {
   let isBroken = false;
   let isCut = false;
   const { poller, clock, poll } = preparePoller((context) => {
-    for (const text of texts) addWarning(context, { about: text, text });
+    for (const about of texts)
+      addWarning(context, { about, error: new RequestError('other', 'odd') });
     if (isCut) context.limits.add('duration');
     if (isBroken) throw new Error('broken');
   });
   const next = async (): Promise<readonly string[]> => {
     clock.nowMs += 60_000;
     await poll();
-    return [...(poller.outcome.warnings?.keys() ?? [])].toSorted();
+    const warnings = [...(poller.outcome.warnings?.values() ?? [])];
+    return warnings.map(({ about }) => about).toSorted();
   };
   expect(await next()).toEqual(['a', 'b']);
   texts = ['b', 'c'];
