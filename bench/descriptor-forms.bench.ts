@@ -16,7 +16,7 @@ const SIZES = process.argv.slice(2).map(Number);
 await using server = await startProcess('descriptor-forms-server.ts', { rangeIds: IDS });
 const served = await server.call<ServedForms>('served');
 
-/** Reads so many requests one after the other. Resolves to their bytes. */
+/** Reads this many requests one after the other. Resolves to their bytes. */
 async function read(protobuf: boolean, requests: number): Promise<number> {
   await using client = createTestClient({
     urls: [served.url],

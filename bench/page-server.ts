@@ -75,7 +75,7 @@ const scheme = identity === undefined ? 'http' : 'https';
 
 serveCalls({
   page: (): ServedPage => ({ url: `${scheme}://127.0.0.1:${port}`, bytes: page.length }),
-  /** Sends so many pages; resolves when the request after them waits. */
+  /** Sends this many pages; resolves when the request after them waits. */
   async send(pages: number): Promise<void> {
     allowed = pages;
     onWaiting = Promise.withResolvers();

@@ -33,7 +33,7 @@ const TICKS_PER_SECOND = 100;
 /** How the image limits the memory of the allocator. */
 const ENV = { MALLOC_ARENA_MAX: '2', MALLOC_MMAP_THRESHOLD_: '98304' };
 
-/** At least so many times less than the usual implementation; of the CPU time of the other checkout at most this share. */
+/** At least this many times less than the usual implementation; of the CPU time of the other checkout at most this share. */
 const TARGETS = { http: { times: 4, share: 1 }, https: { times: 3.4, share: 0.8 } } as const;
 /** 190 MB. */
 const MAX_PEAK_MIB = 181;

@@ -7,7 +7,7 @@ import { S } from './lib/variables.ts';
 
 const LABELS = 'problem, range_id, table_id, index_id';
 const FIRST_SEEN = 'crdb_problem_range_first_seen_timestamp_seconds';
-/** More seconds than any problem lasts: a severity of so many seconds each, plus the age, sorts by severity, then by age. */
+/** More seconds than any problem lasts: a severity of this many seconds each, plus the age, sorts by severity, then by age. */
 const WEIGHT = 1e9;
 
 /** What a problem means for users, the worst first: no quorum or no live replica at all, no lease or leader, any other. */
@@ -33,7 +33,7 @@ export interface ProblemRanges {
   /** Selects problems and reporting nodes, where the dashboard has variables for them. */
   readonly problems?: string;
   readonly nodes?: string;
-  /** So many rows at most. */
+  /** This many rows at most. */
   readonly top?: number;
   readonly width: number;
 }

@@ -113,7 +113,7 @@ export interface SimulatorOptions {
   readonly requestBegan: (request: LoggedRequest) => void;
   /** Counters, records and sessions do not change. */
   readonly frozen: boolean;
-  /** server.time_after_store_suspect: a node that crashed reads live, one that came back unavailable, for so long. */
+  /** server.time_after_store_suspect: a node that crashed reads live, one that came back unavailable, for this long. */
   readonly suspectMs: number;
   /** server.time_until_store_dead. */
   readonly deadMs: number;

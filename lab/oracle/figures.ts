@@ -6,7 +6,7 @@ import type { OracleWorld } from './world.ts';
 /** Replicas of a range that the exporter names. */
 const KEPT_REPLICAS = 8;
 
-/** A gap is confirmed by so many scans. */
+/** A gap is confirmed by this many scans. */
 const CONFIRMING_SCANS = 3;
 
 /** Where the figures of a scan that verified all ranges differ from the truth, in a world in which nothing happened since it began. */

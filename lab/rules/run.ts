@@ -115,7 +115,7 @@ function describe(world: LiveWorld, name: string, own: readonly AlertNotificatio
   if (first?.receiver === 'page' && changes.at(-1)?.status === 'firing') {
     wrong.push(`${world.world}: ${name} without end`);
   }
-  // Without the flag that docs/prometheus.md advises, an alert begins anew with Prometheus.
+  // Without the flag that docs/prometheus.md advises, an alert begins again with Prometheus.
   if (changes.length > 2 && world.restart?.flags.length !== 0) {
     wrong.push(`${world.world}: ${name} came again`);
   }

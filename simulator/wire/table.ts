@@ -29,7 +29,7 @@ export function tableBody(state: WorldState, quirks: Quirks, table: Table): obje
         data_total_bytes: dataBytes,
         data_live_bytes: liveBytes,
         data_live_percentage: liveBytes / dataBytes,
-        // Statistics are made anew after many changes: here those of a day ago.
+        // Statistics are made again after many changes: here those of a day ago.
         stats_last_created_at: timeText(state.startMs - DAY_MS),
       }),
   };

@@ -133,7 +133,7 @@ export function generateRelics(
   });
 }
 
-/** A node that begins anew, without data, at the address of another one. */
+/** A node that begins again, without data, at the address of another one. */
 export function generateReplacement(
   options: SimulatorOptions,
   members: Iterable<ClusterNode>,

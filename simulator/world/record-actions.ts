@@ -22,7 +22,7 @@ export function createRecordActions(state: WorldState): RecordActions {
   };
 }
 
-/** Each node writes its record anew when it is read next. */
+/** Each node writes its record again when it is read next. */
 export function renewRecords(state: WorldState): void {
   for (const node of state.nodes.values()) node.written = undefined;
 }

@@ -8,7 +8,7 @@ const MAX_AGE_SECONDS = 5;
 /** Responses that are remembered: three URLs with 3,000 nodes each. */
 const MAX_REMEMBERED = 10_000;
 
-/** A response that a cache has kept: its data is that of another time. */
+/** A response that a cache has kept: its data is old. */
 export class CachedResponseError extends RequestError {}
 
 interface Remembered {

@@ -125,7 +125,7 @@ export class ClusterApi {
 
   /**
    * GET /nodes/{node_id}/ranges/; only the ranges of `rangeIds` if it is set. The whole list is one response unless `limit`
-   * asks for pages. The rest of a response that was cut unasked is read in pages of its length.
+   * asks for pages. The rest of a response that the server has truncated is read in pages of its length.
    */
   nodeRanges<S extends ObjectShape>(
     stats: PollStats,

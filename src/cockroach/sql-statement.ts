@@ -25,7 +25,7 @@ export interface SqlRows {
 const MAX_RESULT_BYTES = 256 * 1024;
 /** The rows as JSON, with the name of each column in each row. */
 const MAX_RESPONSE_BYTES = 4 * 1024 * 1024;
-/** The response may take so much longer than the statement. */
+/** The response may take this much longer than the statement. */
 const RESPONSE_MS = 2_000;
 const APPLICATION = 'crdb-exporter';
 

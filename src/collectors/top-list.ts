@@ -47,7 +47,7 @@ export class TopList<Entry extends Ranked<number | string>> {
   /** Enough others have a larger value than this one. */
   #minValue = -Infinity;
 
-  /** Begins a scan, after which the list is to have so many entries. */
+  /** Begins a scan, after which the list is to have this many entries. */
   begin(length: number): void {
     this.#length = length;
     this.#added = [];

@@ -19,7 +19,7 @@ const MAX_LISTED = 100;
 
 /**
  * Collects what is found while a configuration is read, so that it is reported at once: of problems and of warnings the first
- * 100, and one more as the sign that there are others.
+ * 100, plus one to say that there are more.
  */
 export class ConfigIssues {
   readonly problems: ConfigIssue[] = [];

@@ -86,7 +86,7 @@ const query = section({
     help: 'Columns that become metrics, as { schedules: gauge }: gauge, or counter, whose name gets _total. NULL is no sample.',
   }),
   interval: key(v.optional(duration(MIN_INTERVAL_SECONDS)), {
-    help: 'Interval between two runs; default: that of the collector.',
+    help: 'Interval between two runs; by default the interval of the collector.',
   }),
   timeout: key(v.optional(duration(MIN_TIMEOUT_SECONDS), '5s'), {
     help: 'Maximum duration of one run, within the timeout of the poll.',

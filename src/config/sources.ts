@@ -36,7 +36,7 @@ function listKeys(schema: AnySchema, path: string): ConfigKey[] {
   return Object.entries(entries).flatMap(([name, entry]) => listKeys(entry, prefix + name));
 }
 
-/** The sections of which every key has a flag. */
+/** The sections whose keys all have flags. */
 const HAVE_FLAGS = /^(?:web|log|shard|config)\./;
 
 function describeKey(schema: AnySchema, path: string): ConfigKey {

@@ -31,7 +31,7 @@ export interface WatchProblem {
   readonly about: 'exporter';
   /** The alert with the same condition, whose severity it has. */
   readonly alert?: AlertName | undefined;
-  /** The severity without an alert, or that of a second alert with the same name. */
+  /** The severity without an alert, or the severity of a second alert with the same name. */
   readonly level?: Severity | undefined;
   readonly text: string;
   /** The next step; commands are in backquotes. */

@@ -38,7 +38,7 @@ function parseMilliseconds(bytes: Uint8Array, start: number, end: number): numbe
   return Math.floor((digits(bytes, start + 1, decimals) * 1000) / 10 ** decimals);
 }
 
-/** So many digits as a number; NaN when there is something else. */
+/** This many digits as a number; NaN when there is something else. */
 function digits(bytes: Uint8Array, start: number, count: number): number {
   let number = 0;
   for (let position = start; position < start + count; position += 1) {

@@ -4,7 +4,7 @@ import { labelText, labelWriter } from './label-text.ts';
 
 type LabelValues<L extends string> = Readonly<Record<L, string>>;
 
-/** A list that is too long for a series budget keeps so many entries. */
+/** A list that is too long for a series budget keeps this many entries. */
 const FIRST_ENTRIES = 5;
 
 interface Entry extends FamilySamples {

@@ -7,7 +7,7 @@ export const PLAIN_FORM: CommandForm = { program: 'crdb-exporter', options: '', 
 /** Commands that read the configuration as a whole. */
 const OF_ALL_CLUSTERS = /^check\b/;
 
-/** A command of this program for one of so many clusters: `range 7` becomes `crdb-exporter range 7 --config.file=…`. */
+/** A command of this program for one of this many clusters: `range 7` becomes `crdb-exporter range 7 --config.file=…`. */
 export function completeCommand(
   words: string,
   { program, options }: CommandForm,

@@ -3,7 +3,7 @@ import type { Clock } from '../../src/collectors/polling/schedule.ts';
 /** Both clocks of the exporter under test, which the trial can move. */
 export interface Clocks {
   readonly clock: Clock;
-  /** The wall clock is set anew: that many milliseconds from the true time. */
+  /** The wall clock is set again: that many milliseconds from the true time. */
   setWall(offsetMs: number): void;
   /** Time passes that nobody has to wait for: the monotonic clock goes on by that much. */
   pass(milliseconds: number): void;

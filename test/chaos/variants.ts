@@ -24,7 +24,7 @@ const TABLES = 3;
 
 /** What the configuration of a seed is made of. */
 export interface Dimensions {
-  /** All times are so many times longer. */
+  /** All times are this many times longer. */
   readonly slowness: number;
   readonly gateways: number;
   readonly maxConcurrentRequests: number;
@@ -112,7 +112,7 @@ export class Variants {
   #withCloud: readonly ClusterConfig[] = [];
   /** What the next reload finds. */
   next: ReloadTo = 'same';
-  /** How often the cluster was started anew. */
+  /** How often the cluster was started again. */
   restarts = 0;
 
   begin(config: Config): Config {

@@ -236,7 +236,7 @@ test('ranges wait for their reader between pages, and begin at the URL that is w
   expect(first.requests).toEqual([]);
 });
 
-/** A page of so many nodes. */
+/** A page of this many nodes. */
 function pageOf(length: number): string {
   const listed = Array.from({ length }, (_, at) => ({ node_id: at + 1, started_at: at }));
   return JSON.stringify({ nodes: listed });

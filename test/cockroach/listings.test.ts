@@ -58,7 +58,7 @@ describe('pages by offset', () => {
   });
 });
 
-/** Twenty full pages of a listing of so many elements. */
+/** Twenty full pages of a listing of this many elements. */
 function full(total: number) {
   return Array.from({ length: 20 }, () => ({ read: 500, total }));
 }

@@ -12,7 +12,7 @@ describe.skipIf(!hasProgram('prometheus'))(`the panels of a cluster of ${NODES} 
   let panels: readonly FilledPanel[];
 
   beforeAll(async () => {
-    // An interval has time for the polls of so many nodes.
+    // An interval has time for the polls of this many nodes.
     const pace = Math.floor(measureSlowness());
     panels = await queryPanels({
       size: { nodes: NODES, ranges: 300, sessions: 300, scenario: 'calm' },

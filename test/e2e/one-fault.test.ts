@@ -22,7 +22,7 @@ function changes(exporter: TestExporter): readonly string[] {
     .map((line) => line.replace(/^time=\S+ /, ''));
 }
 
-/** Waits for so many more polls of the collector. */
+/** Waits for this many more polls of the collector. */
 async function waitForPolls(exporter: TestExporter, collector: string, polls: number) {
   let end = Infinity;
   await exporter.until((scrape) => {

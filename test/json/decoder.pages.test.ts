@@ -16,7 +16,7 @@ function readings(text: string, limits: { readonly maxElementBytes?: number } = 
   );
 }
 
-/** A member of so many bytes beside an empty list. */
+/** A member of this many bytes beside an empty list. */
 function textOf(length: number): string {
   return `{"note":"${'x'.repeat(length - 2)}","items":[]}`;
 }

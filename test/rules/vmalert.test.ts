@@ -19,7 +19,7 @@ const WORLD_SECONDS = 6;
 /** With RULES_SECONDS=60 or more a chain of recorded series would have begun and be late: new series take seconds to appear. */
 const SECONDS = Number(process.env['RULES_SECONDS'] ?? 18);
 const CALM_SECONDS = 3;
-/** vmalert evaluates a moment so much later: all samples of it can be read then. */
+/** vmalert evaluates a moment this much later: all samples of it can be read then. */
 const DELAY_SECONDS = 4;
 
 interface Exported {

@@ -40,7 +40,7 @@ function polled(collectors: readonly CollectorState[], ...down: readonly Api[]) 
   return found.map(({ downApi: _downApi, ...problem }) => problem);
 }
 
-/** So many ranges with each problem, of which so many are listed. */
+/** This many ranges with each problem, of which this many are listed. */
 function rangesWith(counts: Readonly<Record<string, readonly [number, number]>>): RangesStatus {
   const listed = Object.entries(counts).flatMap(([problem, [, shown]]) =>
     Array.from({ length: shown }, (_, at) => ({
@@ -136,7 +136,7 @@ test('every finding that there is matches the golden file', async () => {
   await expectGolden(`${JSON.stringify(shown, undefined, 2)}\n`, 'test/golden/findings.json');
 });
 
-/** The keys of the findings of problems that began so many seconds ago. */
+/** The keys of the findings of problems that began this many seconds ago. */
 function shownAfter(problems: readonly Problem[], seconds: number): readonly string[] {
   return toFindings(problems, () => NOW_MS - seconds * 1000, NOW_MS).map(({ key }) => key);
 }

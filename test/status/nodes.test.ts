@@ -103,7 +103,7 @@ test.each([
   },
 );
 
-/** Five nodes, so many of them without a recent heartbeat. */
+/** Five nodes, this many of them without a recent heartbeat. */
 function withSilent(count: number): readonly Node[] {
   return [1, 2, 3, 4, 5].map((id) => node(id, { livenessCode: id <= count ? 2 : 3 }));
 }

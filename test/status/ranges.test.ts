@@ -107,7 +107,7 @@ test('tables are those with most queries, without the sums of others, and with C
   expect(without.map((table) => table.cpuSecondsPerSecond)).toEqual([undefined, undefined]);
 });
 
-/** So many unavailable ranges, and 9 with each other problem. */
+/** This many unavailable ranges, and 9 with each other problem. */
 function unavailable(count: number): number[] {
   return REPORTED_PROBLEMS.map((_, at) => (at === 0 ? count : 9));
 }

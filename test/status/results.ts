@@ -71,7 +71,7 @@ export function sessionsResult(
   };
 }
 
-/** A scan that failed to read so many nodes. */
+/** A scan that failed to read this many nodes. */
 export function rangesResult(failed: number): RangesResult {
   return {
     shard: '0',
@@ -86,7 +86,7 @@ export function rangesResult(failed: number): RangesResult {
   };
 }
 
-/** A node whose replicas are on one store, with so many leases and queries a second. */
+/** A node whose replicas are on one store, with this many leases and queries a second. */
 export function scannedStore(nodeId: number, leases: number, queries = 0): ScannedNode {
   const load = LOADS.map((_, at) => (at === QUERIES ? queries : 0));
   const store = { replicas: 3 * leases, leases, quiescent: 0, ticking: 0, problems: [] };

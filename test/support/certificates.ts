@@ -23,7 +23,7 @@ interface Subject {
   readonly startDays?: number;
 }
 
-/** Certificates of a CA of its own, made anew. */
+/** Certificates of a CA of its own, newly made. */
 export interface Authority {
   readonly cert: string;
   issue(subject: Subject): Promise<Identity>;

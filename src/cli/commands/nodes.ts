@@ -143,7 +143,7 @@ async function listAllNodes({ api, stats }: ClusterTarget) {
 }
 
 /**
- * The nodes of which one may stop now. Scans the ranges of all nodes, reads their descriptors and who reaches whom, after
+ * The nodes that may stop now, one at a time. Scans the ranges of all nodes, reads their descriptors and who reaches whom, after
  * printing what that costs, and decides like the status page, except that connections which nobody can check forbid no yes: it
  * says so instead. One of two URLs may repeat old answers: the lists of nodes before
  * and after the scan come from different ones, and who reaches whom is read from both. Prints why the other nodes may not stop.

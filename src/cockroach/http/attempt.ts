@@ -219,7 +219,7 @@ function readHead(
 
 /**
  * Watches one request: the signal aborts with a RequestError (timeout) when headers, the next chunk or the minimum rate
- * are missing, or with the reason of `parent` when that aborts. A silent or dripping server so costs one request, never a slot.
+ * are missing, or with the reason of `parent` when that aborts. A stalled or trickling server fails one request; it cannot hold a slot.
  */
 export function watchDeadlines(
   parent: AbortSignal,

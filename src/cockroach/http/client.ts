@@ -258,7 +258,7 @@ export class HttpClient implements RequestSender, AsyncDisposable {
         return this.#attempt(upstream, call, previous);
       }
       call.hasBody = attempt.hasBody;
-      // A limit without a name is that of the decoder: the response was too large or too deep.
+      // A limit without a name is the decoder's: the response was too large or too deep.
       if (error.reason === 'limit') stats.limits.add(error.limit ?? 'bytes');
       const isUrlSilent = this.#health.failed(attempt, error);
       const isOver = stats.signal.aborted || attempt.hasBody || !mayBeRepeated(request, error);

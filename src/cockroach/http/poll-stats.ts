@@ -34,7 +34,7 @@ export interface PollStats {
   readonly answering: { readonly startMs: number; readonly endMs: number }[];
 }
 
-/** Stats of which nothing has arrived yet. */
+/** Stats before anything has arrived. */
 export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollStats {
   return {
     id: Symbol('poll'),

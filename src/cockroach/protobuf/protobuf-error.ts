@@ -4,7 +4,7 @@ type ProtobufErrorKind =
   | 'syntax'
   /** The message, or one in it, ends too early or too late. */
   | 'truncated'
-  /** A wanted field has another wire type than that of its definition. */
+  /** A wanted field has another wire type than its definition says. */
   | 'type'
   /** An element holds more messages than its limit. */
   | 'limit';

@@ -130,9 +130,9 @@ const GATEWAY_TIMEOUT = 504;
 /** The whole list may take so long, and at most this share of the poll: the rest is for nodes that are asked alone. */
 const WHOLE_MS = 10_000;
 const WHOLE_SHARE = 2 / 3;
-/** One node may take so long. */
+/** One node may take this long. */
 const NODE_MS = 5_000;
-/** The poll ends so much before its timeout. */
+/** The poll ends this much before its timeout. */
 const RESERVE_MS = 250;
 /** Nodes that are asked at the same time: fewer than a cluster gets requests, as some may be silent. */
 const CONCURRENCY = 3;

@@ -36,7 +36,7 @@ export interface NetworkResult extends CollectorResult {
   readonly unaskedNodes: readonly number[];
   /** All failed connections between two live nodes, by node and peer ascending. */
   readonly unreachable: readonly FailedConnection[];
-  /** The metrics name so many of them. */
+  /** The metrics name this many of them. */
   readonly maxPairs: number;
   /** By node id, of the live nodes that were asked. */
   readonly peers: ReadonlyMap<number, NodePeers>;

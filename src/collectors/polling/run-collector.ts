@@ -18,7 +18,7 @@ import type { Clock } from './schedule.ts';
 /** What a collector keeps of one cluster from poll to poll. */
 export class KeptState<State> {
   readonly #create: () => State;
-  /** Read it anew for each use: it is another object once another cluster answers. */
+  /** Read it again for each use: it is another object once another cluster answers. */
   current: State;
 
   constructor(collector: { createState(): State }) {
@@ -31,7 +31,7 @@ export class KeptState<State> {
   }
 }
 
-/** What a poll may have otherwise than the only exporter of a cluster; `options` in place of the configured ones. */
+/** Overrides for polls of commands, of /probe and of shards; `options` in place of the configured ones. */
 export type ChosenPoll<Options> = Partial<
   Omit<
     CollectorPoll<Options, never>,

@@ -81,7 +81,7 @@ export class Schedule {
     this.#startedAtMs = this.#clock.monotonicMs();
   }
 
-  /** Records that the poll that has just started was blocked for so long. */
+  /** Records that the poll that has just started was blocked for this long. */
   retryIn(milliseconds: number): void {
     this.#retryAtMs = this.#clock.monotonicMs() + milliseconds;
   }

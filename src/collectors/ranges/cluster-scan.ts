@@ -132,7 +132,7 @@ async function checkReports(
   return { checked: await checkAbsent({ ...ranges, confirmed }, again), changed };
 }
 
-/** Asks for replicas that lists do not have, and finds the ranges of which it is not known even so whether a node has its replica. */
+/** Asks for replicas that lists do not have, and finds the ranges where it is still not known whether a node has its replica. */
 async function checkAbsent(
   scan: Omit<CheckedScan, 'unknown'>,
   again: SecondReading,

@@ -57,7 +57,7 @@ export class DescriptorReading {
   /** When a zone was last changed, in ticks, by number of the table index. */
   readonly zoneChanges = new Map<number, number>();
   refusal: RequestError | undefined;
-  /** The failure of the last request, if that was none for good. */
+  /** The last transient failure; a permanent one is in `refusal`. */
   failure: RequestError | undefined;
   due = 0;
   /** Seconds that a range took on the average, with the pause after its round. */
@@ -119,7 +119,7 @@ export class DescriptorReader {
   readonly #clock: ScanClock;
   /** Number of scans whose lists were read: the next one asks each node at another URL. */
   readonly #scan: number;
-  /** The answers of the reporters that were asked for a range in vain, by its id. */
+  /** The reporters of a range, by its id, whose answers were not enough in this scan. */
   readonly #asked = new Map<
     number,
     { readonly nodeIds: readonly number[]; readonly areMissing: boolean }
@@ -144,7 +144,7 @@ export class DescriptorReader {
   }
 
   /**
-   * Reads what is contradicted, then what is expiring, for `maxMs` at most, and not at all what is known to take longer: a large
+   * Reads what is contradicted, then what is expiring, for `maxMs` at most. What would exceed the time left is skipped: a large
    * cluster after a death is read between scans. Never rejects.
    */
   async readUrgent(maxMs: number): Promise<void> {
@@ -277,7 +277,7 @@ export class DescriptorReader {
     if (restMs > 0) await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
 
-  /** After a round the servers are left alone for so long that requests take no more than their share of the time. */
+  /** Plans the pause after a round, so that requests take no more than their share of the time. */
   #planRest(tookMs: number, ranges: number): void {
     const { maxDuty, runningMs, descriptors, options } = this.#context;
     const duty = descriptors === 'all' ? 1 : maxDuty;

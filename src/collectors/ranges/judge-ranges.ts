@@ -23,7 +23,7 @@ const NO_LEASE_PROBLEM = bitsOf('no_lease');
 export interface CompleteScan extends ScannedRanges {
   readonly list: NodeList;
   readonly confirmed: Confirmed;
-  /** Slots of ranges of which it is not known whether a node still has its replica. */
+  /** Slots of ranges where it is not known whether a node still has its replica. */
   readonly unknown: ReadonlySet<number>;
   /** The key space is complete, so that no range is missing. */
   readonly isNothingMissing: boolean;

@@ -227,7 +227,7 @@ export function nameKeys(): (hash: number) => number {
   return (hash) => names.get(hash) ?? hash;
 }
 
-/** A gap is confirmed by so many complete scans in a row. */
+/** Number of consecutive complete scans that confirm a gap. */
 const CONFIRMING_SCANS = 3;
 
 /** The open ends of the last complete scans. */

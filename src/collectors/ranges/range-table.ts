@@ -28,7 +28,7 @@ export const IS_CHANGING = 32;
 export const IS_UNCERTAIN = 4;
 /** A replica reports that it serves nothing. */
 export const IS_SUSPECT = 8;
-/** Its descriptor was requested in vain at all reporters: not again before the next scan. */
+/** All reporters were asked for its descriptor, and none was enough: it is not asked for again before the next scan. */
 export const IS_EXHAUSTED = 16;
 /** A replica that holds the lease reports that the range is unavailable. */
 export const HOLDER_HAS_NO_QUORUM = 64;
@@ -42,7 +42,7 @@ const STEP_SLOTS = 4096;
 /** Work in steps; other callbacks may run between two steps, but must not change what it works on. */
 export type Work<Result = void> = Generator<undefined, Result>;
 
-/** The columns of so many slots. */
+/** The columns of this many slots. */
 function createColumns(capacity: number) {
   return {
     /** Id by slot, 0 where the slot is free. */
@@ -154,7 +154,7 @@ export class RangeTable {
     this.keys = new Uint32Array(0);
   }
 
-  /** Grows the table until so many ids fit. */
+  /** Grows the table until this many ids fit. */
   *reserve(size: number): Work {
     if (size <= this.maxSize) return;
     const capacity = Math.max(this.capacity * GROWTH, size / MAX_LOAD);

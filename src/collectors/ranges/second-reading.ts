@@ -54,7 +54,7 @@ export class SecondReading {
     this.#scan = scan;
   }
 
-  /** Asks the suspects again. Ranges of which one was not asked, or did not answer, are not checked. */
+  /** Asks the suspects again. A range is not checked when one of its suspects was not asked, or did not answer. */
   async confirmSuspects(): Promise<Confirmed> {
     const { suspects } = this.#known;
     const byRange = Map.groupBy(suspects, ({ rangeId }) => rangeId);
@@ -87,7 +87,7 @@ export class SecondReading {
 
   /**
    * Asks live nodes for replicas that a new descriptor names and that their lists did not have: they have moved there since, or
-   * they are lost. Returns the slots of ranges of which that is still not known.
+   * they are lost. Returns the slots of ranges where that is still not known.
    */
   async confirmAbsent(absent: readonly AbsentReplica[]): Promise<ReadonlySet<number>> {
     const { table } = this.#known;

@@ -13,7 +13,7 @@ import {
 export interface DescriptorAges {
   /** When the scan began. */
   readonly scanTick: number;
-  /** A descriptor that is older by so many ticks is too old. */
+  /** A descriptor that is older by this many ticks is too old. */
   readonly maxAge: number;
   /** When a descriptor last showed that a zone was changed, by number of the table index. */
   readonly zoneChanges: ReadonlyMap<number, number>;

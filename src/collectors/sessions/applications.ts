@@ -60,7 +60,7 @@ export const PAIR_RANKINGS: readonly ValueOf[] = [
   ({ oldestTransactionSeconds }) => oldestTransactionSeconds,
   ({ allocBytes }) => allocBytes,
 ];
-/** Each of these rankings lists so many at most. */
+/** Each of these rankings lists this many at most. */
 const MAX_BY_RANKING = 10;
 /** A pair or user stays listed until this many polls have ranked it too low: series that come and go spoil graphs. */
 const MAX_LOW_POLLS = 10;

@@ -82,13 +82,13 @@ export interface SessionsResult extends CollectorResult {
   readonly nodes: ReadonlyMap<number, NodeTally>;
   /** How many are at most as old as the bound, by bound in seconds; the last one, Infinity, counts all. */
   readonly byAge: ReadonlyMap<number, number>;
-  /** How many queries have run for at most so long, by bound in seconds. */
+  /** How many queries have run for at most this long, by bound in seconds. */
   readonly queriesByAge: ReadonlyMap<number, number>;
   /** The remaining sessions first, then the listed pairs, then the remaining sessions of each listed user. */
   readonly applications: readonly ApplicationSessions[];
   /** `other` first, then those with most sessions. */
   readonly users: readonly UserSessions[];
-  /** Nodes of which a session was listed, closed and internal ones included. */
+  /** Nodes with a listed session, closed and internal ones included. */
   readonly answered: ReadonlySet<number>;
   /** Nodes whose sessions the answering node did not get; 0 where the server named none. */
   readonly failedNodes: ReadonlySet<number>;

@@ -186,7 +186,7 @@ async function runQuery(api: ClusterApi, context: Context, query: Query): Promis
   }
 }
 
-/** At most so much longer than its interval are the rows of a query shown, seconds. */
+/** At most this much longer than its interval are the rows of a query shown, seconds. */
 const MAX_GRACE_SECONDS = 600;
 
 /**

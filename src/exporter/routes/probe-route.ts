@@ -28,8 +28,8 @@ const MIN_WAIT_MS = 100;
 /**
  * Makes the handler of /probe: it polls a configured cluster and sends its data, which includes failures. At most `maxWaits`
  * different sets of collectors (0: any number) may have begun polls of a cluster that requests still wait for. Requests for the
- * same set share one, and a request that begins no poll costs the cluster nothing and is not counted. So many requests for a
- * slow cluster take no place from others.
+ * same set share one, and a request that begins no poll costs the cluster nothing and is not counted. Many requests for a
+ * slow cluster then take no place from others.
  */
 export function createProbe(clusters: () => readonly ServedCluster[], maxWaits: number) {
   const waiting = new Set<{ readonly cluster: string; readonly collectors: string }>();

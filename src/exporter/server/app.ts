@@ -31,7 +31,7 @@ export const SERVER_TIMEOUTS = {
   requestMs: 30_000,
   /** These two are checked so often. */
   checkMs: 5_000,
-  /** A client that takes nothing of its response for so long is cut off, */
+  /** A client that takes nothing of its response for this long is cut off, */
   sendMs: 60_000,
   /** and one that has not taken all of it after this time: until then the response stays in memory. */
   sendAllMs: 120_000,

@@ -50,7 +50,7 @@ export { addKey, addPrefix, allocate, createTable, keyEnd, readKey, skipBlanks, 
 /** Zeros after the window, so that inner loops need not look for its end. */
 const SLACK_BYTES: usize = 128;
 
-/** Returns where a window of so many bytes begins; 0 when there is no memory left. */
+/** Returns where a window of this many bytes begins; 0 when there is no memory left. */
 export function openWindow(length: usize, maxDepth: i32, maxItems: i32): usize {
   const start = reserveHeap();
   state.end = start + length;

@@ -7,7 +7,7 @@ import type { Problem } from './status.ts';
 
 /** The clock of an exporter that differs by more than this and the time of a poll is wrong, as in CrdbExporterClockWrong. */
 const MAX_DIFFERENCE_SECONDS = 30;
-/** A record may be so much later than the Date of the response, which has whole seconds, and than the other records. */
+/** A record may be this much later than the Date of the response, which has whole seconds, and than the other records. */
 const MAX_LEAD_SECONDS = 15;
 /** How much a mean that a node reports may differ from what another clock explains. */
 const TOLERANCE = 1.2;

@@ -14,7 +14,7 @@ export function mayDecommission({ replicas, doubt, damage }: DeadEvidence, id: n
   return doubt === undefined && damage === undefined && replicas?.get(id) === 0;
 }
 
-/** A member that has been dead for so long, and that no range needs, is information. */
+/** A member that has been dead for this long, and that no range needs, is information. */
 const RETIRED_SECONDS = 7 * 86_400;
 
 /**
@@ -88,7 +88,7 @@ export function adviseReturn(
   return `${keep} ${many}. The cluster began to replace them when ${declared} declared dead: enough nodes are live.`;
 }
 
-/** The number of ranges that name a member is watched for so long before it counts as one that stays. */
+/** How long the number of ranges that name a member must be stable before it counts as stuck. */
 const TREND_MS = 600_000;
 
 /** Watches from scan to scan whether the cluster replaces the replicas on members that are not live. */
@@ -122,7 +122,7 @@ export class ReplicaTrends {
     );
   }
 
-  /** `falls`: it became smaller in the last 10 minutes; `stays`: it did not in so long. */
+  /** `falls`: it became smaller in the last 10 minutes; `stays`: it did not in this time. */
   read(nowMs: number): Trends {
     const trends = new Map<number, 'falls' | 'stays'>();
     for (const [id, { atMs, fell }] of this.#members) {

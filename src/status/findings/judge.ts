@@ -38,7 +38,7 @@ export function judge(evidence: Evidence, sinceMs: (key: string) => number): Clu
 /** Collectors whose data the health of a cluster follows from. */
 const HEALTH_COLLECTORS: readonly string[] = [nodes, ranges, sessions].map(({ name }) => name);
 
-/** The parts that no collector polls, and ranges of which this exporter sees only those of some nodes. */
+/** The parts that no collector polls, and ranges where this exporter scans only some of the nodes. */
 function findNotRead({ view, ranges: scan }: Evidence): readonly string[] {
   const { collectors, isPolled } = view;
   const isPolledHere = (wanted: string): boolean =>

@@ -85,7 +85,7 @@ function leastFree({ stores }: NodeRecord): number | undefined {
   return smallest(shares);
 }
 
-/** Most ranges have so many replicas. */
+/** Most ranges have this many replicas. */
 const USUAL_REPLICAS = 3;
 /** A store that is fuller takes no replicas, by default. */
 const FULL = 0.95;

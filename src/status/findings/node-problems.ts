@@ -108,7 +108,7 @@ const AT_ONCE_MS = 3_600_000;
 const RESTART_ALL =
   'Start the nodes that are down, the most recent loss first; do not decommission them and do not wipe their disks.';
 
-/** A replica can be rebuilt only with so many live nodes. */
+/** A replica can be rebuilt only with this many live nodes. */
 const MIN_LIVE = 3;
 
 function isMany(list: NodesStatus['list'], { nodes_down }: Thresholds): boolean {
@@ -316,7 +316,7 @@ function unreadableProblems(list: readonly NodeStatus[], unreadable: number): re
   ];
 }
 
-/** Members that are gone for good are information. */
+/** Decommissioned nodes are reported as information. */
 function retiredProblems(
   nodes: readonly NodeStatus[],
   withOlderRelease: readonly number[] = [],

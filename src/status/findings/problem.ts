@@ -26,7 +26,7 @@ export function toFindings(
     .toSorted(bySeverity);
 }
 
-/** A problem as a finding: information for as long as it is normal. */
+/** A problem as a finding. Its severity is `info` until the problem has lasted longer than is normal. */
 function toForm(
   { level, normalSeconds = 0, alertKnowsMore, since, worsens, ...problem }: Problem,
   sinceMs: (key: string) => number,
@@ -65,12 +65,12 @@ export function isProblem({ about, level }: Pick<Finding, 'about' | 'level'>): b
   return about !== 'exporter' && level !== 'info';
 }
 
-/** Whether a finding is a sign of trouble: the condition of an alert of the cluster that does not fire yet. */
+/** Whether a finding is pending: the condition of an alert of the cluster holds, and its waiting time has not passed. */
 export function isSign({ about, level, alert }: Pick<Finding, 'about' | 'level' | 'alert'>) {
   return about !== 'exporter' && level === 'info' && alert !== undefined;
 }
 
-/** The flag that a command needs for one of so many configured clusters. */
+/** The flag that a command needs for one of several configured clusters. */
 export function clusterFlag(clusters: number, name: string): string {
   return clusters > 1 ? ` --cluster ${quoteArgument(name)}` : '';
 }

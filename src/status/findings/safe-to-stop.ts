@@ -30,7 +30,7 @@ export interface StopEvidence {
 /** A range scan with its age. */
 interface ScanEvidence {
   readonly result: RangesResult;
-  /** The scan ended so long ago. */
+  /** Seconds since the scan ended. */
   readonly ageSeconds: number;
   readonly durationSeconds: number;
   /** The effective interval between two scans. */
@@ -101,7 +101,7 @@ export function readStopEvidence(
   };
 }
 
-/** A poll may be later than two intervals and a scan by so much. */
+/** Grace on top of two intervals, and of a scan, before a poll counts as late. */
 const GRACE_SECONDS = 30;
 
 /**
@@ -195,7 +195,7 @@ function isUnnamed({ unverified, dependence }: ClusterScan, nodeId: number): boo
   return unverified === 0 && dependence?.nodes.get(nodeId)?.named === 0;
 }
 
-/** The first reason why nobody can say yes. */
+/** The first reason why the answer is not known. */
 function findDoubt(evidence: StopEvidence): string | undefined {
   return (
     findScanDoubt(evidence) ??

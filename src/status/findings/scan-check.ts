@@ -138,7 +138,7 @@ const AROUND_MS = 60_000;
 const AFTER_MS = 10_000;
 /** The last scans that are remembered at least. */
 const MIN_SCANS = 3;
-/** A scan is not compared while so many others wait for counts from after them. */
+/** At most this many scans wait for later counts; newer ones are not compared. */
 const MAX_WAITING = 10;
 /** Scans that disagreed, as in the alert CrdbScanDisagrees: one may disagree by chance. */
 const MANY_SCANS = 2;

@@ -12,7 +12,7 @@ export interface Status {
   readonly startedAt: string;
   readonly collectors: { readonly ok: number; readonly failing: number; readonly waiting: number };
   readonly commands: CommandForm;
-  /** The alerts without a finding, of which Prometheus alone knows. */
+  /** The alerts without a finding: only Prometheus evaluates them. */
   readonly notEvaluated: readonly AlertName[];
   readonly clusters: readonly ClusterStatus[];
 }
@@ -47,7 +47,7 @@ export interface ClusterReading extends ClusterView {
   readonly findings: readonly Finding[];
 }
 
-/** A cluster as far as it is known. */
+/** The latest known state of a cluster. */
 export interface ClusterView {
   readonly name: string;
   readonly isPolled: boolean;
@@ -86,7 +86,7 @@ interface Seen {
 export interface Problem extends Omit<WatchProblem, 'about' | 'since' | 'downApi'> {
   /** The part of the cluster that has the problem, or the exporter that reads it. */
   readonly about: 'nodes' | 'ranges' | 'sessions' | 'jobs' | 'assistant' | 'exporter';
-  /** The problem is only information until it has lasted so long: a node may drain for an hour. */
+  /** The problem is only information until it has lasted this long: a node may drain for an hour. */
   readonly normalSeconds?: number | undefined;
   /** The alert has one more condition, which is not known here: the problem stays information. */
   readonly alertKnowsMore?: true | undefined;
@@ -188,7 +188,7 @@ export interface VerificationStatus {
   readonly servingNothingAtLeast?: true | undefined;
   /** Of these, ranges that are neither without a quorum nor reported as unavailable. */
   readonly stuck: number;
-  /** Ranges of which a merge left replicas behind: they serve no key. */
+  /** Ranges with replicas that a merge left behind: they serve no key. */
   readonly leftOver: readonly HeldRangeStatus[];
   /** Ranges without which the others join, while it is not known which of them are real. */
   readonly overlapping: readonly HeldRangeStatus[];

@@ -17,7 +17,7 @@ import type { Finding, ReachabilityStatus } from '../findings/status.ts';
 import { describeHeldUpgrade } from '../findings/versions.ts';
 import { type Column, html, type Html, icon, type Part, relativeTime, table } from './html.ts';
 
-/** Nodes of which each has a row; of more those that are not healthy, and a few others. */
+/** Up to this many nodes have one row each; of more, those that are not healthy and a few others. */
 const MAX_NODE_ROWS = 30;
 const MIN_NODE_ROWS = 10;
 /** Localities that are counted where not every node has a row. */

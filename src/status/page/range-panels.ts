@@ -85,7 +85,7 @@ export function problemRanges(
     return html`<p>The last scan found no problem${isPart && ' in the ranges that it read'}.</p>
       ${read}`;
   const found = (key: string) => findings.find((finding) => finding.key === key)?.level;
-  /** The level of the finding about this problem; of stuck replicas that of the ranges that serve nothing, if there are some. */
+  /** The level of the finding about this problem; stuck replicas have the level of the ranges that serve nothing, if there are some. */
   const levelOf = (problem: string) =>
     (STUCK.includes(problem) ? found('ranges serving nothing') : undefined) ??
     found(`ranges ${problem}`) ??

@@ -182,7 +182,7 @@ describe('the failure that comes of', () => {
 });
 
 describe('a code', () => {
-  /** An error with the code, behind so many others. */
+  /** An error with the code, behind this many others. */
   const behind = (others: number): Error =>
     others === 0
       ? Object.assign(new Error('x'), { code: 'FOUND' })

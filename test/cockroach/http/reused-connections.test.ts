@@ -9,7 +9,7 @@ interface Box extends AsyncDisposable {
   readonly counts: { connections: number; requests: number };
 }
 
-/** A box on the way that answers so many requests of a connection, and then ends it. */
+/** A box on the way that answers this many requests of a connection, and then ends it. */
 async function forgetful(answers: number, end: (socket: Socket) => void): Promise<Box> {
   const counts = { connections: 0, requests: 0 };
   const sockets = new Set<Socket>();

@@ -3,7 +3,7 @@ import { nodes } from '../../../src/collectors/nodes/collector.ts';
 import { answering, poll } from '../support.ts';
 import { NOW_MS, NOW_NS, OPTIONS, pollNodes, recordOf } from './records.ts';
 
-/** The metrics of a store by its id, with so many under-replicated ranges. */
+/** The metrics of a store by its id, with this many under-replicated ranges. */
 function storeMetrics(id: number, underreplicated: number) {
   const space = { capacity: 100, 'capacity.available': 30, 'capacity.used': 20 };
   return { store_metrics: { [id]: { 'ranges.underreplicated': underreplicated, ...space } } };

@@ -210,7 +210,7 @@ describe('an upgrade that is put off', () => {
   test.each([
     [[1_700_000_000, undefined], ['1700000000']],
     [[0, 0], []],
-    // Node 2 restarted since, and loaded the setting anew.
+    // Node 2 restarted since, and loaded the setting again.
     [[1_700_000_000, 1_702_000_000], ['1700000000']],
     [[0, 1_702_000_000], ['1702000000']],
   ])('is so since the smallest time above 0: %o', async (times, expected) => {

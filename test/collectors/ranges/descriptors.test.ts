@@ -75,7 +75,7 @@ describe('dependence', () => {
   });
 });
 
-/** Of 5 replicas so many are voters. */
+/** Of 5 replicas this many are voters. */
 function typesOf(voters: number): Readonly<Record<number, number>> {
   return Object.fromEntries([1, 2, 3, 4, 5].map((id) => [id, id <= voters ? 0 : 5]));
 }

@@ -5,7 +5,7 @@ import { many, show } from './shown-ranges.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Twelve ranges of which the first one serves nothing, at so many URLs. */
+/** Twelve ranges of which the first one serves nothing, at this many URLs. */
 function openCluster(urls: number) {
   const cluster = fakeCluster([]);
   show(cluster, { holders: many(12, [1, 2, 3]) });

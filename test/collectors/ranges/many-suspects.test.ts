@@ -3,7 +3,7 @@ import { MAX_READ_AGAIN } from '../../../src/collectors/ranges/second-reading.ts
 import { fakeCluster, pollRanges } from './cluster.ts';
 import { many, show } from './shown-ranges.ts';
 
-/** What a scan says of so many ranges whose leaseholders know no leader. */
+/** What a scan says of this many ranges whose leaseholders know no leader. */
 async function stuck(count: number) {
   const cluster = fakeCluster([]);
   show(cluster, { holders: many(count, [1, 2, 3]), problems: { no_raft_leader: true } });

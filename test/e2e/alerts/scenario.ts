@@ -67,7 +67,7 @@ class ScenarioClock {
 
 /**
  * Runs an incident and a calm cluster in one exporter, monitored by Prometheus and Alertmanager, until all alerts are
- * resolved: the slower the machine, the slower the scenario. Runs again, at half the speed, when the machine stalled for so long
+ * resolved: the slower the machine, the slower the scenario. Runs again, at half the speed, when the machine stalled for this long
  * that Prometheus missed data.
  */
 export async function runScenario(): Promise<ScenarioRun> {

@@ -13,7 +13,7 @@ const COUNT = Number(process.env['FUZZ_REQUESTS'] ?? 4_000);
 const SEED = Number(process.env['FUZZ_SEED'] ?? 1);
 /** Answering each request of a burst at once, the exporter took 500 MiB more. */
 const MAX_GROWTH_MIB = 150;
-/** After so long the shipped liveness probe takes the process for dead. */
+/** After this long the shipped liveness probe takes the process for dead. */
 const LIVENESS_MS = 5_000;
 const timeout = PROCESS_TIMEOUT_MS + COUNT * 20;
 

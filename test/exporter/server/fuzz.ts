@@ -120,7 +120,7 @@ async function talk(address: net.TcpNetConnectOpts, text: string, leaving: numbe
   await closed;
 }
 
-/** Sends about so many requests to this address, some connections at a time; the same ones for the same seed. */
+/** Sends about this many requests to this address, some connections at a time; the same ones for the same seed. */
 export async function sendFuzz(url: string, count: number, seed: number): Promise<number> {
   const { hostname: host, port } = new URL(url);
   const random = createRandom(seed);

@@ -100,7 +100,7 @@ describe('slow clients', () => {
     agent.on('free', (socket) => sockets.add(socket));
     for (let round = 0; round < 3; round += 1) {
       const { headers } = await fetchPath(url, '/-/healthy', { agent });
-      // Prometheus keeps a connection between scrapes for so long.
+      // Prometheus keeps a connection between scrapes for this long.
       expect(headers['keep-alive']).toBe('timeout=90');
       await sleep(SHORT_TIMEOUTS.headersMs + SHORT_TIMEOUTS.checkMs);
     }

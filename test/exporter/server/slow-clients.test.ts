@@ -38,7 +38,7 @@ function requestWithoutReading(socket: string): net.Socket {
   return client;
 }
 
-/** Takes a little of a response again and again, until the connection is closed or for so many rounds. */
+/** Takes a little of a response again and again, until the connection is closed or for this many rounds. */
 async function trickle(client: net.Socket, rounds: number): Promise<void> {
   for (let round = 0; round < rounds && !client.destroyed; round += 1) {
     await sleep(150);

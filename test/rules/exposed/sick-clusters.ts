@@ -34,7 +34,7 @@ function measured(
   };
 }
 
-/** Disks of 100 GiB, of which these nodes have so many free. */
+/** Disks of 100 GiB, of which these nodes have this many free. */
 function disks(free: number, nodes: readonly number[]): Change {
   return (world) => {
     for (const id of [1, 2, 3, 4]) {

@@ -32,13 +32,13 @@ describe('each alert', () => {
   });
 });
 
-/** What is found when the last backup ended so many hours ago. */
+/** What is found when the last backup ended this many hours ago. */
 function ended(hours: number) {
   const lastBackupSeconds = NOW_MS / 1000 - hours * 3600;
   return check({ nodes: { ...nodesResult(node(1)), lastBackupSeconds } });
 }
 
-/** A node of a cluster whose replication is so many seconds behind. */
+/** A node of a cluster whose replication is this many seconds behind. */
 function replicated(seconds: number): Partial<Node> {
   const key = 'logical_replication.replicated_time_seconds';
   return metrics({
@@ -66,7 +66,7 @@ function compare(
   return check({ nodes: nodesResult(...nodes), ranges: { ...rangesResult(0), scanned } });
 }
 
-/** What is found when so many of 100 ranges are under-replicated. */
+/** What is found when this many of 100 ranges are under-replicated. */
 function many(count: number, nodeCount = 3) {
   const problems = new Map([['underreplicated', { ranges: count, listed: [] }] as const]);
   const nodes = Array.from({ length: nodeCount }, (_, at) => node(at + 1));
@@ -80,7 +80,7 @@ function domain(tier: string, locality: string) {
   return { tier, locality, quorum, allReplicas: 0, inside: 0 };
 }
 
-/** What is found when ranges depend on the zone a, and on each of its nodes, and zones have so many nodes each. */
+/** What is found when ranges depend on the zone a, and on each of its nodes, and zones have this many nodes each. */
 function atRisk(nodesPerZone: number): readonly string[] {
   const tiersOf = (at: number) => {
     const zone = 'abc'[Math.floor(at / nodesPerZone)] ?? '';
@@ -131,7 +131,7 @@ function sides(key: string, above: number, below: number) {
   return [metrics({ [key]: above }), metrics({ [key]: below })] as const;
 }
 
-/** A node that has just written that its license has so many days left. */
+/** A node that has just written that its license has this many days left. */
 function licensed(days: number): Partial<Node> {
   const left = metrics({ seconds_until_license_expiry: days * 86_400 });
   return { ...left, updatedSeconds: NOW_MS / 1000 };

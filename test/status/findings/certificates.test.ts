@@ -9,7 +9,7 @@ const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 const HOUR = 3_600;
 const DAY = 24 * HOUR;
 
-/** Nodes, the first of which has certificates with so many seconds left. */
+/** Nodes, the first of which has certificates with this many seconds left. */
 function nodesWith(certificates: Readonly<Record<string, number>>, nowMs = NOW_MS) {
   const metrics = Object.entries(certificates).map(
     ([name, left]) => [`security.certificate.expiration.${name}`, nowMs / 1000 + left] as const,
@@ -17,7 +17,7 @@ function nodesWith(certificates: Readonly<Record<string, number>>, nowMs = NOW_M
   return nodesResult(node(1, { metrics: new Map(metrics) }), node(2));
 }
 
-/** The finding so many seconds after it was first seen, when the certificate was renewed before with so much life. */
+/** The finding this many seconds after it was first seen, when the certificate was renewed before with so much life. */
 function found(certificates: Readonly<Record<string, number>>, seenSeconds: number, life?: number) {
   const nodes = nodesWith(certificates);
   const cluster = polledCluster({ pollers: [], isUp: true, results: { nodes } });

@@ -7,7 +7,7 @@ import { openChanged } from './worlds.ts';
 
 const START = Date.parse('2026-03-01T12:00:00.000Z') / 1000;
 
-/** Node 6 so many seconds after the start, with so many replicas on two stores. */
+/** Node 6 this many seconds after the start, with this many replicas on two stores. */
 function leaving(seconds: number, replicas: number, more: Parameters<typeof node>[1] = {}) {
   const stores = new Map([
     ['1', new Map([['replicas', replicas - 10]])],

@@ -47,7 +47,7 @@ export function metrics(values: Readonly<Record<string, number>>): Partial<Node>
   return { metrics: new Map(Object.entries(values)) };
 }
 
-/** The severity of a problem so many seconds after it was first seen. */
+/** The severity of a problem this many seconds after it was first seen. */
 export function levels(problems: readonly Problem[], ...waits: readonly number[]) {
   return waits.map(
     (seconds) => toFindings(problems, () => NOW_MS - seconds * 1000, NOW_MS)[0]?.level,

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { type Node, node, nodesResult } from '../results.ts';
 import { check, found, levels, metrics, NOW_MS } from './found.ts';
 
-/** A node on which INSPECT has found so many issues. */
+/** A node on which INSPECT has found this many issues. */
 function issues(count: number): Partial<Node> {
   return metrics({ 'jobs.inspect.issues_found': count });
 }

@@ -4,7 +4,7 @@ import { node, type Node, nodesResult, observeAt, polledCluster, pollersOf } fro
 
 const AT = '2026-03-01T12:00:00.000Z';
 
-/** A live node with a store that has this free share and so many replicas without a place. */
+/** A live node with a store that has this free share and this many replicas without a place. */
 function target(id: number, free = 0.5, waiting = 0): Node {
   const store = new Map([
     ['capacity', 100],

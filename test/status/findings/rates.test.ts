@@ -7,7 +7,7 @@ import {
 } from '../../../src/status/findings/rates.ts';
 import { node, type Node, nodesResult } from '../results.ts';
 
-/** A node that has started so many statements, of which so many failed, with so many write stalls of each store. */
+/** A node that has started this many statements, of which this many failed, with this many write stalls of each store. */
 function serving(
   id: number,
   updatedSeconds: number,
@@ -78,7 +78,7 @@ test('a node that counts fewer statements than before is missing from the rates'
   expect(readSqlLoad(BEFORE, now)).toMatchObject({ statementsPerSecond: 20, countedNodes: 1 });
 });
 
-/** A record of a node whose disks have been slow so many times since it started. */
+/** A record of a node whose disks have been slow this many times since it started. */
 function slowAt(seconds: number, counts: readonly number[], startedSeconds = 1) {
   const stores = counts.map(
     (count, index) => [String(index + 1), new Map([['storage.disk-slow', count]])] as const,

@@ -20,7 +20,7 @@ function connections(failed: readonly string[], more: Partial<NetworkResult> = {
   return { ...none, checked: true, unreachable, ...more };
 }
 
-/** A node with so many unhealthy and healthy connections. */
+/** A node with this many unhealthy and healthy connections. */
 function counting(id: number, unhealthy: number, healthy: number, more: Partial<Node> = {}): Node {
   const counts = { 'rpc.connection.unhealthy': unhealthy, 'rpc.connection.healthy': healthy };
   return node(id, { metrics: new Map(Object.entries(counts)), ...more });

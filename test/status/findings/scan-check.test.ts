@@ -147,7 +147,7 @@ function wrongScans(history: ScanHistory): number {
   return Number(/(\d+) of the last scans/.exec(problem?.text ?? '')?.[1] ?? 0);
 }
 
-/** A scan a minute that takes ten seconds, and counts every 30 s: how many scans disagree after so many minutes. */
+/** A scan a minute that takes ten seconds, and counts every 30 s: how many scans disagree after this many minutes. */
 function watch(
   minutes: number,
   { scan, own }: { scan: (minute: number) => number; own: (minute: number) => number },

@@ -244,7 +244,7 @@ describe('ranges without a quorum and the tables that have them', () => {
   });
 });
 
-/** A scan in which so many ranges name the node 4, which is down. */
+/** A scan in which this many ranges name the node 4, which is down. */
 function withReplicas(count: number): RangesResult {
   const downReplicas = new Map([[4, count]]);
   const dependence = { nodes: new Map(), localities: [], downReplicas, mostVoters: 5 };

@@ -30,7 +30,7 @@ test('each threshold is read by findings, unless the page evaluates none of its 
   expect(unread.toSorted()).toEqual([...OF_ALERTS_ALONE, ...unevaluated].toSorted());
 });
 
-/** Three nodes of a region, of which the first uses so much more of its CPU. */
+/** Three nodes of a region, of which the first uses this much more of its CPU. */
 function busier(excess: number, thresholds: Partial<Thresholds>, heavyJobs = 0) {
   const nodes = [0.2 + excess, 0.2, 0.2].map((cpu, at) =>
     node(
@@ -44,7 +44,7 @@ function busier(excess: number, thresholds: Partial<Thresholds>, heavyJobs = 0) 
   return check({ nodes: nodesResult(...nodes) }, {}, thresholds);
 }
 
-/** A store whose disk had so many slow operations in 10 minutes. */
+/** A store whose disk had this many slow operations in 10 minutes. */
 function slower(count: number, thresholds: Partial<Thresholds>) {
   const nodes = nodesResult(node(1, store({})));
   return check({ nodes }, { slowOperations: new Map([['1', count]]) }, thresholds);

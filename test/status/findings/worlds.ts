@@ -9,7 +9,7 @@ import { withCollectors } from '../../support/exporter.ts';
 
 const RANGES = 60;
 
-/** A cluster of so many nodes, after the first polls; it responds however its system ranges are placed. */
+/** A cluster of this many nodes, after the first polls; it responds however its system ranges are placed. */
 export function open(nodes: number, more: SceneOptions = {}): Promise<Scene> {
   const demo = {
     nodes,
