@@ -194,13 +194,13 @@ export class ApiLogin implements ApiSender {
 
   /** Begins the pause after a failed login; the breakers of the URL and of the endpoint know failures of those. */
   #pause(error: RequestError, password: string): RequestError {
-    if (error.scope !== 'none') return error;
+    if (error.blames !== 'nobody') return error;
     const isRefused = error.reason === 'auth' || error.reason === 'forbidden';
     if (isRefused) this.#refusals += 1;
     const pauseMs = isRefused ? refusedLoginPauseMs(this.#refusals) : POLICY.uselessLoginPauseMs;
     const { monotonicMs, wallMs } = this.#options;
-    const { reason, message, endpoint, url, status, scope, serverText, cause } = error;
-    const details = { endpoint, url, status, scope, serverText, cause };
+    const { reason, message, endpoint, url, status, blames, serverText, cause } = error;
+    const details = { endpoint, url, status, blames, serverText, cause };
     const nextLoginMs = wallMs() + pauseMs;
     const paused = isRefused
       ? new RequestError(reason, message, { ...details, nextLoginMs })

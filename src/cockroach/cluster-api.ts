@@ -110,7 +110,7 @@ export class ClusterApi {
         endpoint: 'nodes',
         path: '/nodes/?limit=1&offset=0',
         onlyUrl: urlIndex,
-        isPart: true,
+        blames: 'url',
         list: 'nodes',
         element: nodeIdentity,
         envelope: offsetEnvelope,
@@ -203,7 +203,7 @@ export class ClusterApi {
       let dateMs: number | undefined;
       const { envelope, elements } = await this.#readPage(stats, {
         endpoint: 'sessions',
-        mayBeSilent: true,
+        blames: 'endpoint',
         path: `/sessions/?${query.toString()}`,
         retryOn500: true,
         list: 'sessions',
@@ -228,7 +228,7 @@ export class ClusterApi {
   ): Promise<void> {
     await this.#readPage(stats, {
       endpoint: 'users',
-      mayBeSilent: true,
+      blames: 'endpoint',
       path: '/users/',
       list: 'users',
       element: shape,
@@ -247,8 +247,7 @@ export class ClusterApi {
     return this.#sender.send({
       endpoint: 'table',
       // A slow table is no reason to skip the next one.
-      isPart: true,
-      mayBeSilent: true,
+      blames: 'nobody',
       path,
       stats,
       ...bufferBody(ELEMENT_LIMITS.maxElementBytes, (bytes) => {
@@ -268,7 +267,7 @@ export class ClusterApi {
     return readNumberedPages(stats, async (query) => {
       const page = await this.#readPage(stats, {
         endpoint: 'table_metadata',
-        mayBeSilent: true,
+        blames: 'endpoint',
         path: `/table_metadata/?${query}&sortBy=replicationSize&sortOrder=desc`,
         list: 'results',
         element: shape,
@@ -312,8 +311,7 @@ export class ClusterApi {
       endpoint: 'other',
       isBesideApi: true,
       sendsCookie: true,
-      isPart: true,
-      mayBeSilent: true,
+      blames: 'nobody',
       path: '/_status/throttling',
       stats,
       ...bufferBody(ELEMENT_LIMITS.maxElementBytes, (bytes) => {

@@ -65,7 +65,7 @@ export class StatementError extends RequestError {
       readonly cause?: unknown;
     } = {},
   ) {
-    super(reason, message, { ...details, endpoint: 'sql', scope: 'none' });
+    super(reason, message, { ...details, endpoint: 'sql', blames: 'nobody' });
     this.sqlState = details.sqlState;
   }
 }
@@ -103,8 +103,7 @@ export async function runStatement(
         body: JSON.stringify(body),
         stats,
         // A slow or wrong statement is no reason to skip the next one.
-        isPart: true,
-        mayBeSilent: true,
+        blames: 'nobody',
         headersMs: timeoutMs + RESPONSE_MS,
         ...bufferBody(MAX_RESPONSE_BYTES, (bytes) => decodeValue(bytes, sqlShape)),
       });

@@ -72,7 +72,7 @@ export function createRemedyFinder(config: ClusterConfig): FindRemedy {
     // A scan sums up the failures of its nodes; its cause is one of them.
     const request = failure.cause instanceof RequestError ? failure.cause : failure;
     // Only these open circuit breakers.
-    if (request.scope !== 'none') outages.set(collector.api, request);
+    if (request.blames !== 'nobody') outages.set(collector.api, request);
     return remedyOf(request);
   };
 }

@@ -11,13 +11,16 @@ export interface RequestTarget {
   readonly node?: number | undefined;
 }
 
+/** What a failure is held against: the URL, what was requested there (an endpoint or a node), or neither. */
+export type Blamed = 'url' | 'endpoint' | 'nobody';
+
 export interface FailureDetails extends RequestTarget {
   readonly cause?: unknown;
   /** HTTP status, when there was a response. */
   readonly status?: number | undefined;
   /** Seconds to wait, from the header Retry-After. */
   readonly retryAfterSeconds?: number | undefined;
-  readonly scope?: RequestError['scope'];
+  readonly blames?: Blamed;
   /** The limit that the response exceeded, with the reason `limit`. */
   readonly limit?: Limit | undefined;
   /** What was late, with the reason `timeout`, where a deadline of the request ended it. */
@@ -45,8 +48,8 @@ export class RequestError extends Error {
   readonly status: number | undefined;
   /** The pause that the server requests by Retry-After, without bounds; policy.ts decides how much of it is kept. */
   readonly retryAfterSeconds: number | undefined;
-  /** The failure shows that this is unhealthy: the URL, what was requested there (an endpoint or a node), or neither. */
-  readonly scope: 'url' | 'endpoint' | 'none';
+  /** What the failure shows to be unhealthy. */
+  readonly blames: Blamed;
   readonly serverText: string;
 
   constructor(reason: FailureReason, message: string, details: FailureDetails = {}) {
@@ -61,7 +64,7 @@ export class RequestError extends Error {
     this.remedy = details.remedy;
     this.status = details.status;
     this.retryAfterSeconds = details.retryAfterSeconds;
-    this.scope = details.scope ?? scopeOf(reason, codeOf(details.cause));
+    this.blames = details.blames ?? blamedFor(reason, codeOf(details.cause));
     this.serverText = details.serverText ?? '';
   }
 }
@@ -100,9 +103,9 @@ function reasonOf(code: string): FailureReason {
   return 'other';
 }
 
-function scopeOf(reason: FailureReason, code: string): RequestError['scope'] {
+function blamedFor(reason: FailureReason, code: string): Blamed {
   if (reason === 'tls' || CONNECT_CODES.test(code) || MOSTLY_CONNECT_CODES.test(code)) return 'url';
-  return reason === 'network' || reason === 'timeout' ? 'endpoint' : 'none';
+  return reason === 'network' || reason === 'timeout' ? 'endpoint' : 'nobody';
 }
 
 /** Whether the request surely was not sent. */
@@ -226,11 +229,11 @@ export function statusError(
   const [reason, hint] = readStatus(status, details, sentToken);
   // A node that the gateway cannot reach by HTTP is a finding of a healthy gateway.
   const isUnavailable = UNAVAILABLE_STATUSES.has(status) && !(status === 502 && proxied);
-  const scope = isUnavailable ? 'endpoint' : 'none';
+  const blames = isUnavailable ? 'endpoint' : 'nobody';
   return new RequestError(reason, `${what}: HTTP ${status}${hint}`, {
     ...details,
     status,
-    scope,
+    blames,
   });
 }
 

@@ -1,6 +1,12 @@
 import type { Attempt } from './attempt.ts';
 import { Breaker, type BreakerOptions, type Pause } from './breaker.ts';
-import { isNodeTimeout, missedDeadline, RequestError, TOO_MANY_REQUESTS } from './errors.ts';
+import {
+  type Blamed,
+  isNodeTimeout,
+  missedDeadline,
+  RequestError,
+  TOO_MANY_REQUESTS,
+} from './errors.ts';
 import { isRefusal, pauseSeconds, POLICY } from './policy.ts';
 import type { HttpRequest } from './request.ts';
 import { createUpstream, type Upstream } from './upstream.ts';
@@ -111,7 +117,7 @@ export class Health {
    * a half-open URL last.
    */
   #rank(upstream: Upstream, request: HttpRequest): number {
-    const isOneOfMany = request.node !== undefined || request.isPart === true;
+    const isOneOfMany = request.node !== undefined || request.blames === 'nobody';
     if (upstream.breaker.state === 'half_open') return isOneOfMany ? Number.MAX_VALUE : -2;
     return this.#target(request).failedAtMs.get(upstream) ?? -1;
   }
@@ -180,19 +186,18 @@ export class Health {
     const { request, upstream, startMs, code } = attempt;
     const target = this.#target(request);
     const isPause = pauseSeconds(error) !== undefined;
-    const isFault = error.scope !== 'none' || code === 'error' || isPause;
+    const isFault = error.blames !== 'nobody' || code === 'error' || isPause;
     if (!isFault) this.succeeded(attempt);
     if (code !== 'error') upstream.breaker.succeeded();
     // The next request of this kind begins at another URL.
     target.failedAtMs.set(upstream, this.#options.monotonicMs());
-    if (error.scope === 'none') return false;
+    if (error.blames === 'nobody') return false;
     upstream.lastFailure = error;
-    if (error.scope === 'url') upstream.breaker.failed(startMs);
+    if (error.blames === 'url') upstream.breaker.failed(startMs);
     // `roundEnded` decides what is paused.
-    if (error.scope === 'url' || isPause) return false;
-    if (request.isPart !== true) target.breaker.failed(startMs);
-    if (request.mayBeSilent === true) return false;
-    return isSilence(attempt, error) && this.#isUrlSilent(attempt);
+    if (error.blames === 'url' || isPause) return false;
+    if (mayBlame(request, 'endpoint')) target.breaker.failed(startMs);
+    return mayBlame(request, 'url') && isSilence(attempt, error) && this.#isUrlSilent(attempt);
   }
 
   /**
@@ -251,6 +256,11 @@ export class Health {
       upstream.breaker.open(this.#options.monotonicMs());
     }
   }
+}
+
+/** Whether a failure of the request may be held against its URL, or against its endpoint or node. */
+function mayBlame({ blames }: HttpRequest, what: Blamed): boolean {
+  return blames === undefined || blames === what;
 }
 
 /**

@@ -85,7 +85,7 @@ export function goesToNextUrl(
   if (isGatewayFault) return previous?.status !== error.status;
   // With Retry-After, other URLs may be used meanwhile.
   const isPaused = error.status === TOO_MANY_REQUESTS && error.retryAfterSeconds !== undefined;
-  return error.scope !== 'none' || isPaused;
+  return error.blames !== 'nobody' || isPaused;
 }
 
 /**
@@ -112,7 +112,7 @@ export function retryReason(error: RequestError, request: HttpRequest): RetryRea
   if (isNodeTimeout(error, request)) return undefined;
   if (request.method !== 'GET' && !wasRefused(error)) return undefined;
   if (error.status === TOO_MANY_REQUESTS) return 'throttled';
-  if (error.status !== undefined) return error.scope === 'endpoint' ? 'http' : undefined;
+  if (error.status !== undefined) return error.blames === 'endpoint' ? 'http' : undefined;
   return error.reason === 'network' ? 'network' : undefined;
 }
 

@@ -1,4 +1,5 @@
 import type { Endpoint } from '#base';
+import type { Blamed } from './errors.ts';
 import type { PollStats } from './poll-stats.ts';
 
 /** What messages name a request by. */
@@ -26,12 +27,13 @@ export interface HttpRequest<T = unknown> extends NamedRequest {
   readonly proxied?: boolean;
   /** To the headers of the response, where that is not the time that the client allows. */
   readonly headersMs?: number;
-  /** About one of many tables, nodes or URLs: its failure says nothing of the endpoint. */
-  readonly isPart?: boolean;
+  /**
+   * The only one that a failure may be held against. The endpoint: the server waits for other nodes, so its silence is not the
+   * URL's. The URL: others are asked the same. Nobody: it is about one of many tables, nodes or statements. Default: either.
+   */
+  readonly blames?: Blamed;
   /** A login that the cluster has refused before: another URL would refuse it, too, and count it. */
   readonly wasRefused?: boolean;
-  /** The server waits for other nodes or for a statement: its silence is not that of the URL. */
-  readonly mayBeSilent?: boolean;
   /** Index of the URL to begin with, among those that work. */
   readonly firstUrl?: number;
   /** Index of the only URL to which it may be sent. */

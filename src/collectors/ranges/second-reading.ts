@@ -34,7 +34,9 @@ type ReadingContext = Pick<
 /** The response lists ranges that were not asked for. */
 class IgnoredError extends RequestError {
   constructor(url: string) {
-    super('decode', `${url} ignores \`ranges=\`: it lists all ranges of a node`, { scope: 'none' });
+    super('decode', `${url} ignores \`ranges=\`: it lists all ranges of a node`, {
+      blames: 'nobody',
+    });
   }
 }
 

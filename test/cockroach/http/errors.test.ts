@@ -17,8 +17,8 @@ function failWith(code: string, message = 'failed'): RequestError {
 }
 
 /** All that is told about a failure. */
-function told({ reason, scope, message, status, retryAfterSeconds, serverText }: RequestError) {
-  return { reason, scope, message, status, retryAfterSeconds, serverText };
+function told({ reason, blames, message, status, retryAfterSeconds, serverText }: RequestError) {
+  return { reason, blames, message, status, retryAfterSeconds, serverText };
 }
 
 const NOTHING_MORE = { status: undefined, retryAfterSeconds: undefined, serverText: '' };
@@ -59,22 +59,22 @@ describe('a failure with the code', () => {
     ['PATH_LENGTH_EXCEEDED', 'tls', 'url'],
     ['EPROTO', 'tls', 'url'],
     ['UND_ERR_PRX_TLS', 'tls', 'url'],
-    ['UND_ERR_HEADERS_OVERFLOW', 'limit', 'none'],
-    ['ERR_INVALID_ARG_TYPE', 'other', 'none'],
+    ['UND_ERR_HEADERS_OVERFLOW', 'limit', 'nobody'],
+    ['ERR_INVALID_ARG_TYPE', 'other', 'nobody'],
     // Codes that only hold a known one.
-    ['EPROTONOSUPPORT', 'other', 'none'],
-    ['ENOENT_2', 'other', 'none'],
-    ['ERR_Z_DATA', 'other', 'none'],
-  ])('%s has the reason %s and is about: %s', (code, reason, scope) => {
+    ['EPROTONOSUPPORT', 'other', 'nobody'],
+    ['ENOENT_2', 'other', 'nobody'],
+    ['ERR_Z_DATA', 'other', 'nobody'],
+  ])('%s has the reason %s and is about: %s', (code, reason, blames) => {
     const message = `nodes: failed (${code})`;
-    expect(told(failWith(code))).toEqual({ ...NOTHING_MORE, reason, scope, message });
+    expect(told(failWith(code))).toEqual({ ...NOTHING_MORE, reason, blames, message });
   });
 
   test.each(['Z_DATA_ERROR', 'ERR_PADDING_2', 'ERR__ERROR_FORMAT_PADDING_1'])(
     '%s is that of a broken compressed answer',
     (code) => {
       const message = `nodes: broken gzip (failed (${code}))`;
-      const expected = { ...NOTHING_MORE, reason: 'decode', scope: 'none', message };
+      const expected = { ...NOTHING_MORE, reason: 'decode', blames: 'nobody', message };
       expect(told(failWith(code))).toEqual(expected);
     },
   );
@@ -136,7 +136,12 @@ describe('the message of a failure', () => {
   });
 
   test('of what is no error says as much', () => {
-    const expected = { ...NOTHING_MORE, reason: 'other', scope: 'none', message: 'nodes: failed' };
+    const expected = {
+      ...NOTHING_MORE,
+      reason: 'other',
+      blames: 'nobody',
+      message: 'nodes: failed',
+    };
     expect(told(toRequestError('text', 'nodes'))).toEqual(expected);
   });
 });
@@ -158,7 +163,7 @@ describe('the failure that comes of', () => {
     const cause = new JsonError(kind, 7, 'odd');
     const failure = toRequestError(cause, 'nodes');
     const message = 'nodes: odd (at byte 7 of the document)';
-    expect(told(failure)).toEqual({ ...NOTHING_MORE, reason, scope: 'none', message });
+    expect(told(failure)).toEqual({ ...NOTHING_MORE, reason, blames: 'nobody', message });
     expect(failure.cause).toBe(cause);
   });
 
@@ -166,7 +171,7 @@ describe('the failure that comes of', () => {
     const cause = new DOMException('x', 'TimeoutError');
     const failure = toRequestError(cause, 'nodes');
     const message = 'nodes: poll timeout exceeded';
-    const expected = { ...NOTHING_MORE, reason: 'timeout', scope: 'endpoint', message };
+    const expected = { ...NOTHING_MORE, reason: 'timeout', blames: 'endpoint', message };
     expect(told(failure)).toEqual(expected);
     expect(failure.cause).toBe(cause);
   });
@@ -174,7 +179,7 @@ describe('the failure that comes of', () => {
   test.each(['HTTPParserError', 'AssertionError'])('%s says that it is not HTTP', (name) => {
     const failure = toRequestError(Object.assign(new Error('odd'), { name }), 'nodes');
     const message = 'nodes: the response is not HTTP: odd';
-    const expected = { ...NOTHING_MORE, reason: 'network', scope: 'endpoint', message };
+    const expected = { ...NOTHING_MORE, reason: 'network', blames: 'endpoint', message };
     expect(told(failure)).toEqual(expected);
     expect(failure.cause).toMatchObject({ message: 'not HTTP', code: 'NOT_HTTP' });
     expect(codeOf(failure)).toBe('NOT_HTTP');
@@ -207,29 +212,34 @@ describe('the status', () => {
   const REDIRECT = ' (a redirect, not followed: is the scheme http or https right?)';
 
   test.each([
-    [300, 'http', 'none', REDIRECT],
-    [399, 'http', 'none', REDIRECT],
-    [400, 'http', 'none', ''],
-    [401, 'auth', 'none', ' (the session or token was not accepted)'],
-    [403, 'forbidden', 'none', ' (the user lacks a privilege)'],
-    [404, 'not_available', 'none', ' (no such thing here)'],
-    [429, 'http', 'none', ''],
-    [500, 'http', 'none', ''],
-    [501, 'not_available', 'none', NOT_OFFERED],
+    [300, 'http', 'nobody', REDIRECT],
+    [399, 'http', 'nobody', REDIRECT],
+    [400, 'http', 'nobody', ''],
+    [401, 'auth', 'nobody', ' (the session or token was not accepted)'],
+    [403, 'forbidden', 'nobody', ' (the user lacks a privilege)'],
+    [404, 'not_available', 'nobody', ' (no such thing here)'],
+    [429, 'http', 'nobody', ''],
+    [500, 'http', 'nobody', ''],
+    [501, 'not_available', 'nobody', NOT_OFFERED],
     [502, 'http', 'endpoint', ''],
     [503, 'http', 'endpoint', ''],
     [504, 'http', 'endpoint', ''],
-    [505, 'http', 'none', ''],
-  ])('%i has the reason %s, is about: %s, and has the hint "%s"', (status, reason, scope, hint) => {
-    const isLasting = [401, 403, 404, 501].includes(status);
-    const details = { retryAfterSeconds: 7, serverText: 'session token' };
-    const message = `nodes: HTTP ${status}${hint}`;
-    const failure = statusError(status, 'nodes', details);
-    expect(told(failure)).toEqual({ reason, scope, message, status, ...details });
-    expect(pauseSeconds(failure)).toBe(isLasting ? undefined : 7);
-    const isNode = status === 502;
-    expect(statusError(status, 'nodes', { proxied: true }).scope).toBe(isNode ? 'none' : scope);
-  });
+    [505, 'http', 'nobody', ''],
+  ])(
+    '%i has the reason %s, is about: %s, and has the hint "%s"',
+    (status, reason, blames, hint) => {
+      const isLasting = [401, 403, 404, 501].includes(status);
+      const details = { retryAfterSeconds: 7, serverText: 'session token' };
+      const message = `nodes: HTTP ${status}${hint}`;
+      const failure = statusError(status, 'nodes', details);
+      expect(told(failure)).toEqual({ reason, blames, message, status, ...details });
+      expect(pauseSeconds(failure)).toBe(isLasting ? undefined : 7);
+      const isNode = status === 502;
+      expect(statusError(status, 'nodes', { proxied: true }).blames).toBe(
+        isNode ? 'nobody' : blames,
+      );
+    },
+  );
 
   test.each([
     ['login', 400, 'auth', ' (the login was refused)'],

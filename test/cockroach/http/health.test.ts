@@ -15,7 +15,7 @@ import {
 } from './clocked.ts';
 
 const LOGIN: HttpRequest = { ...REQUEST, endpoint: 'login', method: 'POST' };
-const TABLE: HttpRequest = { ...REQUEST, endpoint: 'table', isPart: true };
+const TABLE: HttpRequest = { ...REQUEST, endpoint: 'table', blames: 'nobody' };
 
 test.each([
   ['http://a/path', 'a:80'],
@@ -139,7 +139,7 @@ describe('a breaker', () => {
       expect(world.fail(0, error, REQUEST, code)).toBe(false);
     }
     expect([world.states(), world.order()]).toEqual([[url], order]);
-    expect(world.upstream(0).lastFailure).toBe(error.scope === 'none' ? undefined : error);
+    expect(world.upstream(0).lastFailure).toBe(error.blames === 'nobody' ? undefined : error);
     expect(world.order(USERS)).toBe(url === 'closed' ? 'a' : '');
   });
 

@@ -202,7 +202,7 @@ test('a request for one URL is sent to no other one, and says nothing of the end
   await using client = connect([good.url, throttled.url, await refusing()], {
     monotonicMs: () => 0,
   });
-  const at = (onlyUrl: number): Promise<string> => ask(client, { onlyUrl, isPart: true });
+  const at = (onlyUrl: number): Promise<string> => ask(client, { onlyUrl, blames: 'url' });
   expect(await at(0)).toBe('{"fine":true}');
   await expect(at(1)).rejects.toMatchObject({ status: 503 });
   await expect(at(2)).rejects.toMatchObject({ reason: 'network' });

@@ -68,7 +68,7 @@ describe('a proxy', () => {
         tls,
         proxy: { url, exceptions: '' },
       });
-      await expect(ask(client)).rejects.toMatchObject({ reason: 'network', scope: 'url' });
+      await expect(ask(client)).rejects.toMatchObject({ reason: 'network', blames: 'url' });
     }
   });
 });
