@@ -51,7 +51,7 @@ export function renderPage(status: Status, links: PageLinks, name: string | unde
   return frame(`${shown.name}: ${titleWord(shown)}`, main, status, links);
 }
 
-/** `is healthy`, or `no problem found` where some data is missing. */
+/** `is healthy`, with `as far as it is read` where some data is missing. */
 function stateText(cluster: ClusterStatus): string {
   const { state, notRead } = cluster;
   const { level } = lastWorst(cluster) ?? {};
