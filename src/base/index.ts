@@ -1,6 +1,7 @@
 // What every room may use: closed sets of words, numbers, texts, time, the log.
 export { BatchQueue, BatchSize, inBatches, type NodeBatch } from './batches.ts';
 export { type Build, readBuild, ROOT } from './build.ts';
+export { type Clock, SYSTEM_CLOCK, WallClockSteps } from './clock.ts';
 export {
   type OptionSpec,
   type OptionSpecs,
@@ -64,4 +65,3 @@ export {
   TLS_REFUSALS,
   type TlsRefusal,
 } from './vocabulary.ts';
-export { WallClockSteps } from './wall-clock.ts';

@@ -8,6 +8,7 @@ import {
   type Log,
   messageOf,
   type RetryReason,
+  SYSTEM_CLOCK,
 } from '#base';
 import {
   addWarning,
@@ -25,7 +26,6 @@ import {
   KeptState,
   type PolledApi,
   runCollector,
-  SYSTEM_CLOCK,
 } from '#collectors';
 import type { ClusterConfig, Config } from '#config';
 import { type Clients, createClients, type RequestListener } from '#exporter';

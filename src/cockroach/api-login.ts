@@ -18,7 +18,7 @@ interface ApiLoginOptions {
   readonly loginTimeoutMs: number;
   readonly loginTried: () => void;
   readonly loginFailed: (error: RequestError) => void;
-  readonly monotonicMs: () => number;
+  readonly runningMs: () => number;
   readonly wallMs: () => number;
 }
 
@@ -154,7 +154,7 @@ export class ApiLogin implements ApiSender {
     if (this.#options.username === undefined) return false;
     // Another request has replaced it meanwhile.
     if (token !== this.#token) return true;
-    const nowMs = this.#options.monotonicMs();
+    const nowMs = this.#options.runningMs();
     if (nowMs - this.#droppedAtMs < POLICY.refusedLoginPauseMs) return false;
     this.#droppedAtMs = nowMs;
     this.#token = undefined;
@@ -163,10 +163,10 @@ export class ApiLogin implements ApiSender {
 
   /** Sends POST /login/ with a form, as servers do not understand a JSON body; throws the last failure during its pause. */
   async #logIn(username: string, password: string, { limits }: PollStats): Promise<string> {
-    const { http, loginTimeoutMs, loginTried, loginFailed, monotonicMs } = this.#options;
+    const { http, loginTimeoutMs, loginTried, loginFailed, runningMs } = this.#options;
     if (this.#failedLogin?.password !== password) this.#forgetRefusals();
     const failed = this.#failedLogin;
-    if (failed !== undefined && monotonicMs() < failed.pausedUntilMs) throw failed.error;
+    if (failed !== undefined && runningMs() < failed.pausedUntilMs) throw failed.error;
     const signal = AbortSignal.timeout(Math.ceil(loginTimeoutMs));
     loginTried();
     try {
@@ -198,14 +198,14 @@ export class ApiLogin implements ApiSender {
     const isRefused = error.reason === 'auth' || error.reason === 'forbidden';
     if (isRefused) this.#refusals += 1;
     const pauseMs = isRefused ? refusedLoginPauseMs(this.#refusals) : POLICY.uselessLoginPauseMs;
-    const { monotonicMs, wallMs } = this.#options;
+    const { runningMs, wallMs } = this.#options;
     const { reason, message, endpoint, url, status, blames, serverText, cause } = error;
     const details = { endpoint, url, status, blames, serverText, cause };
     const nextLoginMs = wallMs() + pauseMs;
     const paused = isRefused
       ? new RequestError(reason, message, { ...details, nextLoginMs })
       : error;
-    this.#failedLogin = { error: paused, password, pausedUntilMs: monotonicMs() + pauseMs };
+    this.#failedLogin = { error: paused, password, pausedUntilMs: runningMs() + pauseMs };
     return paused;
   }
 }

@@ -1,4 +1,4 @@
-import type { Api, OptionSpecs, OptionValues } from '#base';
+import { type Api, type Clock, type OptionSpecs, type OptionValues, SYSTEM_CLOCK } from '#base';
 import type { CloudApi, ClusterApi, PollStats, RequestError } from '#cockroach';
 import {
   type Family,
@@ -21,12 +21,7 @@ export interface CollectorPoll<Options, State> extends PollStats {
     readonly count: number;
     readonly onlyNode?: number | undefined;
   };
-  /** Wall clock, ms since the epoch. */
-  readonly nowMs: () => number;
-  /** For ages, ms: it goes on while the host is suspended. */
-  readonly monotonicMs: () => number;
-  /** For how long something took, and until `endsAtMs`, ms: it stands still meanwhile. */
-  readonly runningMs: () => number;
+  readonly clock: Clock;
   /** The configured interval of the collector, and the configured age at which its data is no longer exported. */
   readonly intervalSeconds: number;
   readonly maxAgeSeconds: number | undefined;
@@ -56,9 +51,7 @@ export function collectorPoll<Options, State>(
     ...poll,
     shard: '0',
     shards: { index: 0, count: 1 },
-    nowMs: Date.now,
-    monotonicMs: () => performance.now(),
-    runningMs: () => performance.now(),
+    clock: SYSTEM_CLOCK,
     intervalSeconds: 60,
     maxAgeSeconds: undefined,
     maxDuty: 1,

@@ -46,7 +46,7 @@ export {
   runCollector,
   workBetweenPolls,
 } from './polling/run-collector.ts';
-export { type Clock, stretchInterval, SYSTEM_CLOCK } from './polling/schedule.ts';
+export { stretchInterval } from './polling/schedule.ts';
 export { ranges } from './ranges/collector.ts';
 export type { NodeReplicas } from './ranges/node-replicas.ts';
 export { RangeTable, type Work } from './ranges/range-table.ts';

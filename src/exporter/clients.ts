@@ -1,4 +1,5 @@
 import {
+  type Clock,
   type Api,
   type Build,
   CLUSTER_ENDPOINTS,
@@ -17,7 +18,6 @@ import {
   POLICY,
   type RequestError,
 } from '#cockroach';
-import type { Clock } from '#collectors';
 import {
   type ClientTls,
   type CloudApiConfig,
@@ -150,7 +150,7 @@ async function createCluster(
     loginTimeoutMs: timeoutMs,
     loginTried: metrics.loginTried,
     loginFailed: (error) => metrics.loginFailed(loginFailureReason(error)),
-    monotonicMs: options.clock.runningMs,
+    runningMs: options.clock.runningMs,
     wallMs: options.clock.wallMs,
   });
   opened.defer(() => session.logOut(AbortSignal.timeout(LOGOUT_MS)).catch(logoutFailed));
@@ -208,7 +208,7 @@ async function common(
     clusterUrls: [...(cluster_api?.urls ?? []), ...(cloud_api ? [cloud_api.url] : [])],
     proxy: await chooseProxy(config.proxy, urls),
     userAgent: `crdb-exporter/${build.version}`,
-    monotonicMs: clock.runningMs,
+    runningMs: clock.runningMs,
     random,
     maxDuty,
     breakerOpenMs:

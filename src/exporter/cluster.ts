@@ -1,9 +1,8 @@
 import { once } from 'node:events';
-import { type Api, type Build, type Log, smallest } from '#base';
+import { type Api, type Build, type Clock, type Log, smallest } from '#base';
 import { createRemedyFinder, type FindRemedy, type UrlState } from '#cockroach';
 import {
   type ChosenPoll,
-  type Clock,
   type Collector,
   type CollectorResult,
   type CollectorWith,

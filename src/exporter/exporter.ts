@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Build, messageOf, toTimestamp } from '#base';
-import { type Clock, type Collector, SYSTEM_CLOCK } from '#collectors';
+import { type Build, type Clock, messageOf, SYSTEM_CLOCK, toTimestamp } from '#base';
+import type { Collector } from '#collectors';
 import {
   type Config,
   ConfigError,

@@ -1,4 +1,4 @@
-import type { Clock } from '../../src/collectors/polling/schedule.ts';
+import type { Clock } from '../../src/base/clock.ts';
 
 /** Both clocks of the exporter under test, which the trial can move. */
 export interface Clocks {

@@ -43,7 +43,7 @@ function connectWrongly(simulator: Simulator) {
   const clock = { minutes: 0 };
   const client = connect(simulator, {
     password: () => Promise.resolve('wrong'),
-    monotonicMs: () => clock.minutes * 60_000,
+    runningMs: () => clock.minutes * 60_000,
   });
   const fail = async (minutes: number): Promise<unknown> => {
     clock.minutes = minutes;
@@ -184,7 +184,7 @@ describe('an endpoint that refuses what others accept', () => {
   test('costs one login a minute and leaves the other endpoints alone', async () => {
     await using simulator = await simulate();
     let now = 0;
-    await using client = connect(simulator, { monotonicMs: () => now });
+    await using client = connect(simulator, { runningMs: () => now });
     await countNodes(client);
     simulator.fault({ endpoint: 'users', kind: 'status', status: 401 });
     const askUsers = (): Promise<void> =>
@@ -248,7 +248,7 @@ describe('a token of a login', () => {
   ])('%s is a decode failure, and a request logs in again 5 s later', async (_what, token) => {
     await using server = await serveTokens([token, GOOD], list);
     let now = 0;
-    await using client = connectTo(server, { monotonicMs: () => now });
+    await using client = connectTo(server, { runningMs: () => now });
     await expect(countNodes(client)).rejects.toMatchObject({ reason: 'decode' });
     expect(server.count('/nodes/')).toBe(0);
     expect(client.logins).toEqual({ tried: 1, failed: ['decode'] });

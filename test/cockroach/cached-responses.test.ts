@@ -47,7 +47,7 @@ async function behindCache() {
   });
   const client = createTestClient({
     urls: [server.url],
-    monotonicMs: () => 1000 * clock.seconds,
+    runningMs: () => 1000 * clock.seconds,
   });
   const what = ` at ${new URL(server.url).host}: `;
   return {
@@ -115,7 +115,7 @@ describe('a Date', () => {
     });
     await using client = createTestClient({
       urls: [server.url],
-      monotonicMs: () => 1000 * seconds,
+      runningMs: () => 1000 * seconds,
     });
     const read = (): Promise<unknown> =>
       client.api.users(testStats(), { shape, onUser: ignore }).then(() => 'fine');

@@ -47,7 +47,7 @@ function connect(servers: readonly TestServer[]): Setting {
     username: 'u',
     password: () => Promise.resolve('p'),
     breakerOpenMs: BREAKER_OPEN_MS,
-    monotonicMs: () => clock.now,
+    runningMs: () => clock.now,
   });
   return { client, clock };
 }

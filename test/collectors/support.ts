@@ -1,3 +1,4 @@
+import { SYSTEM_CLOCK } from '../../src/base/clock.ts';
 import { inSlices } from '../../src/base/time-slice.ts';
 import type { ApiLogin } from '../../src/cockroach/api-login.ts';
 import { ClusterApi } from '../../src/cockroach/cluster-api.ts';
@@ -57,9 +58,6 @@ export interface Polled {
   readonly samples: SampleSet;
 }
 
-/** The end of a poll that has one, by the clock that its deadline runs by. */
-const END_MS = 1e9;
-
 /** Polls once as the poller would, with this state and these options. */
 export async function poll<Api, Options, State, Result extends CollectorResult>(
   collector: PolledCollector<Api, Options, State, Result>,
@@ -79,13 +77,11 @@ export async function poll<Api, Options, State, Result extends CollectorResult>(
   const samples = new SampleSet({});
   const { options, state, nowMs = 0, monotonicMs = nowMs, leftMs, namedTables } = given;
   const signal = given.signal ?? AbortSignal.timeout(20_000);
-  const stats = createPollStats(signal, leftMs && END_MS);
+  const stats = createPollStats(signal, leftMs);
   const chosen = {
     options,
     state,
-    nowMs: () => nowMs,
-    monotonicMs: () => monotonicMs,
-    ...(leftMs && { runningMs: () => END_MS - leftMs() }),
+    clock: { ...SYSTEM_CLOCK, wallMs: () => nowMs, monotonicMs: () => monotonicMs },
     namedTables: () => new Set(namedTables),
   };
   const result = await collector.collect(api, collectorPoll(stats, chosen));

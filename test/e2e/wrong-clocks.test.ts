@@ -1,7 +1,7 @@
 import http from 'node:http';
 import { expect, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
-import { createClock, type Clock } from '../../src/collectors/polling/schedule.ts';
+import { createClock, type Clock } from '../../src/base/clock.ts';
 import type { Status } from '../../src/status/findings/status.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { serve, type TestServer } from '../support/http-server.ts';

@@ -46,7 +46,7 @@ export function createTestHttp({ deadlines, ...rest }: TestHttpOptions): HttpCli
     userAgent: 'test',
     breakerOpenMs: 200,
     maxDuty: 0.1,
-    monotonicMs: () => performance.now(),
+    runningMs: () => performance.now(),
     random: () => 0,
     requestFinished: () => undefined,
     requestRetried: () => undefined,
@@ -75,8 +75,8 @@ export function createTestClient(options: TestClientOptions): TestClient {
       logins.tried += 1;
     },
     loginFailed: (error) => logins.failed.push(error.reason),
-    monotonicMs: options.monotonicMs ?? (() => performance.now()),
-    wallMs: options.monotonicMs ?? Date.now,
+    runningMs: options.runningMs ?? (() => performance.now()),
+    wallMs: options.runningMs ?? Date.now,
   });
   const countErrors = (endpoint: string, count: number): void => {
     decodeErrors.set(endpoint, (decodeErrors.get(endpoint) ?? 0) + count);

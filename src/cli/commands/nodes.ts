@@ -11,10 +11,11 @@ import {
   type LivenessStatus,
   ratio,
   sumOrNone,
+  SYSTEM_CLOCK,
   toTime,
 } from '#base';
 import { diagnose, DOWN, freshnessOf, livenessOf, LocalityReader } from '#cockroach';
-import { copyNode, network, nodeDetails, nodes, type NodeStatus, SYSTEM_CLOCK } from '#collectors';
+import { copyNode, network, nodeDetails, nodes, type NodeStatus } from '#collectors';
 import type { Infer } from '#json';
 import {
   CHECK_DRPC,

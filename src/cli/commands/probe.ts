@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { createLog } from '#base';
-import { COLLECTORS, SYSTEM_CLOCK } from '#collectors';
+import { createLog, SYSTEM_CLOCK } from '#base';
+import { COLLECTORS } from '#collectors';
 import { Cluster, WatchHistory } from '#exporter';
 import { ExporterMetrics, joinExposition, renderFamilies } from '#metrics';
 import { chooseCluster } from '../cluster-target.ts';

@@ -68,7 +68,7 @@ export async function performRequest<T>(
     if (response.statusCode < 200 || response.statusCode > 299) {
       throw await readFailure(request, response, what, target);
     }
-    const head = readHead(response, attempt, options.monotonicMs());
+    const head = readHead(response, attempt, options.runningMs());
     request.onHeaders?.(head);
     const maxBytes = Math.min(request.maxBytes ?? Infinity, options.maxResponseBytes);
     const body = unpack(response, options.compression, what, target);
@@ -98,7 +98,7 @@ export async function performRequest<T>(
   } finally {
     watch.stop();
     const { code, startMs } = attempt;
-    const endMs = options.monotonicMs();
+    const endMs = options.runningMs();
     options.requestFinished({ endpoint, seconds: (endMs - startMs) / 1000, code, bytes });
     const isAnswer = code !== 'error' && !(failure && isIncomplete(failure, request));
     if (isAnswer) recordAnswer(stats, startMs, endMs);

@@ -5,7 +5,7 @@ export interface BreakerOptions {
   /** How long it stays open, from the start of the request that opened it. */
   readonly breakerOpenMs: number;
   /** Monotonic clock, ms. */
-  readonly monotonicMs: () => number;
+  readonly runningMs: () => number;
 }
 
 /** A pause that a server requested by Retry-After, or that a node is given after it did not respond. */
@@ -36,7 +36,7 @@ export class Breaker {
 
   get state(): BreakerState {
     if (this.openUntilMs === 0) return 'closed';
-    return this.#options.monotonicMs() < this.openUntilMs ? 'open' : 'half_open';
+    return this.#options.runningMs() < this.openUntilMs ? 'open' : 'half_open';
   }
 
   /** Until when failures or a pause keep it open, monotonic ms; 0 while it is closed. */
@@ -51,7 +51,7 @@ export class Breaker {
 
   /** The pause that is not over yet. */
   get pause(): Pause | undefined {
-    const isOver = (this.#pause?.untilMs ?? 0) <= this.#options.monotonicMs();
+    const isOver = (this.#pause?.untilMs ?? 0) <= this.#options.runningMs();
     return isOver ? undefined : this.#pause;
   }
 
@@ -60,7 +60,7 @@ export class Breaker {
    * over stays as it is: the request belongs to a round that had begun before it.
    */
   requestSent(): void {
-    const nowMs = this.#options.monotonicMs();
+    const nowMs = this.#options.runningMs();
     if (this.#pause === undefined || nowMs < this.#pause.untilMs) return;
     this.#pause = { ...this.#pause, untilMs: nowMs + POLICY.trialIntervalMs };
   }
@@ -84,7 +84,7 @@ export class Breaker {
 
   /** A longer pause is not shortened. */
   startPause(error: Error, lengthMs: number): void {
-    const sinceMs = this.#options.monotonicMs();
+    const sinceMs = this.#options.runningMs();
     const untilMs = sinceMs + lengthMs;
     if (untilMs > (this.#pause?.untilMs ?? 0)) this.#pause = { sinceMs, untilMs, error };
   }

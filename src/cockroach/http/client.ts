@@ -121,7 +121,7 @@ export class HttpClient implements RequestSender, AsyncDisposable {
   /** The longest pause (Retry-After) that keeps an endpoint from all URLs lasts this much longer, ms. */
   pausedMs(): number {
     const untilMs = this.#health.pauseOf()?.untilMs ?? 0;
-    return Math.max(0, untilMs - this.#options.monotonicMs());
+    return Math.max(0, untilMs - this.#options.runningMs());
   }
 
   upstreams(): readonly UrlState[] {
@@ -146,9 +146,9 @@ export class HttpClient implements RequestSender, AsyncDisposable {
   /** Rejects with the failure when a retry is no use. */
   async #waitToRetry<T>(error: RequestError, call: Call<T>, retries: number): Promise<void> {
     const { request, maxAttempts, attempts, hasBody } = call;
-    const { random, monotonicMs } = this.#options;
+    const { random, runningMs } = this.#options;
     const reason = retryReason(error, request);
-    const pausedMs = (this.#health.pauseOf(request)?.untilMs ?? 0) - monotonicMs();
+    const pausedMs = (this.#health.pauseOf(request)?.untilMs ?? 0) - runningMs();
     const isLast = hasBody || attempts >= maxAttempts || pausedMs > POLICY.maxWaitMs;
     if (reason === undefined || isLast) throw error;
     call.retry = { error, reason };
@@ -212,7 +212,7 @@ export class HttpClient implements RequestSender, AsyncDisposable {
   async #waitForPause(request: HttpRequest): Promise<void> {
     const pause = this.#health.pauseOf(request);
     if (pause === undefined) throw new BreakerOpenError(request, this.#health.blockedMs(request));
-    const leftMs = pause.untilMs - this.#options.monotonicMs();
+    const leftMs = pause.untilMs - this.#options.runningMs();
     if (leftMs > POLICY.maxWaitMs) throw pause.error;
     const what = `${requestName(request)}: waiting for Retry-After`;
     await delay(

@@ -69,7 +69,7 @@ export class Health {
       failedAtMs: new Map<Upstream, number>(),
       usedAtMs: 0,
     };
-    target.usedAtMs = this.#options.monotonicMs();
+    target.usedAtMs = this.#options.runningMs();
     // The last one that was used is the last in the map.
     targets.delete(name);
     targets.set(name, target);
@@ -145,7 +145,7 @@ export class Health {
   }
 
   #msUntil(timeMs: number): number {
-    return Math.max(0, timeMs - this.#options.monotonicMs());
+    return Math.max(0, timeMs - this.#options.runningMs());
   }
 
   /** Whether any URL but these works. */
@@ -165,7 +165,7 @@ export class Health {
       request,
       upstream,
       headersMs: isShort ? Math.min(headersMs, POLICY.trialHeadersMs) : headersMs,
-      startMs: this.#options.monotonicMs(),
+      startMs: this.#options.runningMs(),
       arrivalsBefore: upstream.arrivals,
       code: 'error',
       hasBody: false,
@@ -190,7 +190,7 @@ export class Health {
     if (!isFault) this.succeeded(attempt);
     if (code !== 'error') upstream.breaker.succeeded();
     // The next request of this kind begins at another URL.
-    target.failedAtMs.set(upstream, this.#options.monotonicMs());
+    target.failedAtMs.set(upstream, this.#options.runningMs());
     if (error.blames === 'nobody') return false;
     upstream.lastFailure = error;
     if (error.blames === 'url') upstream.breaker.failed(startMs);
@@ -208,7 +208,7 @@ export class Health {
    */
   #isUrlSilent({ request, upstream, startMs, arrivalsBefore }: Attempt): boolean {
     const { node, stats } = request;
-    const waitedMs = this.#options.monotonicMs() - startMs;
+    const waitedMs = this.#options.runningMs() - startMs;
     if (upstream.arrivals !== arrivalsBefore) {
       if (node !== undefined) this.#pauseNode(request, waitedMs);
       return false;
@@ -253,7 +253,7 @@ export class Health {
     for (const [upstream, error] of failures) {
       if (!isRefusal(request, error)) continue;
       upstream.lastFailure = error;
-      upstream.breaker.open(this.#options.monotonicMs());
+      upstream.breaker.open(this.#options.runningMs());
     }
   }
 }

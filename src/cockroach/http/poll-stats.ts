@@ -17,8 +17,8 @@ export interface PollStats {
   readonly id: symbol;
   /** Aborts when the poll's time is up or the process stops. */
   readonly signal: AbortSignal;
-  /** When the time is up, monotonic ms; undefined without a limit. */
-  readonly endsAtMs?: number | undefined;
+  /** How long the poll may still take, ms. */
+  readonly leftMs: () => number;
   /** Answers read to their end. */
   pages: number;
   /** Elements of listings, and single objects. */
@@ -35,11 +35,14 @@ export interface PollStats {
 }
 
 /** Stats before anything has arrived. */
-export function createPollStats(signal: AbortSignal, endsAtMs?: number): PollStats {
+export function createPollStats(
+  signal: AbortSignal,
+  leftMs: () => number = () => Infinity,
+): PollStats {
   return {
     id: Symbol('poll'),
     signal,
-    endsAtMs,
+    leftMs,
     pages: 0,
     items: 0,
     bytes: 0,

@@ -104,7 +104,7 @@ export interface RequestOptions {
   /** Sent with every request. */
   readonly headers?: Readonly<Record<string, string>>;
   readonly requestFinished: (request: FinishedRequest) => void;
-  readonly monotonicMs: () => number;
+  readonly runningMs: () => number;
 }
 
 /** How messages name a request. */

@@ -118,8 +118,8 @@ export const cloud = defineCollector({
   createState: (): State => ({ wallClock: new WallClockSteps() }),
 
   async collect(api, context): Promise<CloudResult> {
-    const { state, nowMs, monotonicMs } = context;
-    const stepMs = state.wallClock.read(nowMs(), monotonicMs());
+    const { state, clock } = context;
+    const stepMs = state.wallClock.read(clock.wallMs(), clock.monotonicMs());
     if (state.seen !== undefined) state.seen.sinceMs += stepMs;
     const found = await api.assistant(context, assistantShape);
     if (found === undefined) {
@@ -130,7 +130,7 @@ export const cloud = defineCollector({
     if (id === '') throw noAssistant();
     const status = clean(found.status).toLowerCase();
     if (state.seen?.id !== id || state.seen.status !== status) {
-      state.seen = { id, status, sinceMs: nowMs() };
+      state.seen = { id, status, sinceMs: clock.wallMs() };
     }
     const assistant = {
       id,

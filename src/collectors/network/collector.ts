@@ -169,7 +169,7 @@ export async function readConnections(
       },
     });
   try {
-    await read(Math.min(WHOLE_MS, WHOLE_SHARE * leftMs(context)));
+    await read(Math.min(WHOLE_MS, WHOLE_SHARE * context.leftMs()));
   } catch (error) {
     const failure = failureOf(error);
     if (isNotOffered(failure)) {
@@ -189,11 +189,6 @@ function withoutData(noData: string): NetworkResult {
   return { ...none, noData, checked: undefined };
 }
 
-/** How long the poll may still take, ms. */
-function leftMs({ endsAtMs = Infinity, runningMs }: Context): number {
-  return endsAtMs - runningMs();
-}
-
 /** Asks each node alone, as long as the poll may take. Resolves to the failures. */
 async function askEach(
   nodeIds: readonly number[],
@@ -204,7 +199,7 @@ async function askEach(
   const left = nodeIds.values();
   const askOneByOne = async (): Promise<void> => {
     for (const nodeId of left) {
-      const waitMs = Math.min(NODE_MS, leftMs(context) - RESERVE_MS);
+      const waitMs = Math.min(NODE_MS, context.leftMs() - RESERVE_MS);
       if (waitMs <= 0) return;
       await ask(waitMs, nodeId).catch((error: unknown) => failures.push(failureOf(error)));
     }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Limit, Log } from '#base';
+import type { Clock, Limit, Log } from '#base';
 import {
   addWarning,
   answerSeconds,
@@ -18,7 +18,7 @@ import type { Collector, CollectorResult } from '../collector.ts';
 import { type Outcome, type PollFailure, unexpectedFailure } from './outcome.ts';
 import { renderResult } from './render-result.ts';
 import { KeptState, type RunningPoll } from './run-collector.ts';
-import { type Clock, maxAgeSeconds, Schedule, STRETCHED, stretchInterval } from './schedule.ts';
+import { maxAgeSeconds, Schedule, STRETCHED, stretchInterval } from './schedule.ts';
 
 export interface PollerOptions {
   readonly cluster: string;

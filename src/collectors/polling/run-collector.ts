@@ -1,4 +1,4 @@
-import type { Api } from '#base';
+import type { Api, Clock } from '#base';
 import {
   type CloudApi,
   ClusterApi,
@@ -13,7 +13,6 @@ import {
   collectorPoll,
   type CollectorResult,
 } from '../collector.ts';
-import type { Clock } from './schedule.ts';
 
 /** What a collector keeps of one cluster from poll to poll. */
 export class KeptState<State> {
@@ -33,10 +32,7 @@ export class KeptState<State> {
 
 /** Overrides for polls of commands, of /probe and of shards; `options` in place of the configured ones. */
 export type ChosenPoll<Options> = Partial<
-  Omit<
-    CollectorPoll<Options, never>,
-    keyof PollStats | 'state' | 'nowMs' | 'monotonicMs' | 'runningMs' | 'urls'
-  >
+  Omit<CollectorPoll<Options, never>, keyof PollStats | 'state' | 'clock' | 'urls'>
 >;
 
 /** What a poll of a collector needs besides its API. */
@@ -74,8 +70,9 @@ export function runCollector<A extends Api, Options, State, Result extends Colle
   const timeoutMs = chosen?.descriptors === 'all' || !seconds ? undefined : seconds * 1000;
   const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(Math.ceil(timeoutMs));
   const signal = deadline === undefined ? stop : AbortSignal.any([stop, deadline]);
-  const endsAtMs = timeoutMs && clock.runningMs() + timeoutMs;
-  const poll = createPoll(collector, given, createPollStats(signal, endsAtMs));
+  const startMs = clock.runningMs();
+  const leftMs = (): number => startMs + (timeoutMs ?? Infinity) - clock.runningMs();
+  const poll = createPoll(collector, given, createPollStats(signal, leftMs));
   const noticedBy = () => (api instanceof ClusterApi ? api.listings.noticedBy : undefined);
   const before = noticedBy();
   // Example: a poll of nodes lists another cluster at 10 s. All of its list is of that one, so it is published. A scan from
@@ -118,9 +115,7 @@ function createPoll<Options, State>(
   const poll = collectorPoll(stats, {
     options: collectorOptions(config, collector),
     state: state.current,
-    nowMs: clock.wallMs,
-    monotonicMs: clock.monotonicMs,
-    runningMs: clock.runningMs,
+    clock,
     intervalSeconds: settings?.interval ?? collector.intervalSeconds,
     maxAgeSeconds: settings?.max_age,
     maxDuty: settings?.max_duty ?? 1,

@@ -1,48 +1,6 @@
-import { uptime } from 'node:os';
+import type { Clock } from '#base';
 import { type PollWarning, RequestError } from '#cockroach';
 import { MAX_DURATION_SECONDS } from '#config';
-
-export interface Clock {
-  /** For timestamps only: it is set, ahead and back. */
-  readonly wallMs: () => number;
-  /** For every interval and age: it goes on while the host is suspended, and nobody sets it. */
-  readonly monotonicMs: () => number;
-  /** For how long something took: it stands still while the host is suspended, as timers do. */
-  readonly runningMs: () => number;
-}
-
-/** Some systems count their uptime in whole seconds: only more than that between two readings is a suspension. */
-const GAP_MS = 2_000;
-
-/**
- * A clock whose monotonic time also counts while the host is suspended: that of Linux stands still then, so that old data would
- * be young. The uptime of the host goes on meanwhile, and unlike the wall clock nobody sets it. Example: after an hour of
- * sleep the uptime is 3,600 s ahead. A response that was on its way did not take that time: with a `max_duty` of 0.1 an
- * hour would stretch the interval to ten.
- */
-export function createClock(
-  wallMs: () => number = Date.now,
-  runningMs: () => number = () => performance.now(),
-  uptimeMs: () => number = () => uptime() * 1000,
-): Clock {
-  let lastUptimeMs = uptimeMs();
-  let lastMs = runningMs();
-  let suspendedMs = 0;
-  return {
-    wallMs,
-    runningMs,
-    monotonicMs() {
-      const [nowUptimeMs, nowMs] = [uptimeMs(), runningMs()];
-      const gapMs = nowUptimeMs - lastUptimeMs - (nowMs - lastMs);
-      if (gapMs > GAP_MS) suspendedMs += gapMs;
-      lastUptimeMs = nowUptimeMs;
-      lastMs = nowMs;
-      return nowMs + suspendedMs;
-    },
-  };
-}
-
-export const SYSTEM_CLOCK: Clock = createClock();
 
 /** Spread of the first polls after start: all clusters and collectors at once would be a burst. */
 const FIRST_POLL_SPREAD_MS = 800;

@@ -73,7 +73,7 @@ export async function endClusterScan(
   if (!isUnread && judged.unverified === 0) members.prove(assignment.toScan);
   const isLostKnown = isNothingMissing || members.areProven(assignment.toSkip);
   if (isLostKnown) for (const range of judged.lost) listLost(context, range);
-  const ignoringUrls = state.ignoring.names(context.monotonicMs());
+  const ignoringUrls = state.ignoring.names(context.clock.monotonicMs());
   warnIgnored(context, ignoringUrls);
   const held = (slots: Iterable<number>) => Array.from(slots, (slot) => describeHeld(known, slot));
   const result = {

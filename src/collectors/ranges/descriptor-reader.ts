@@ -38,14 +38,7 @@ const NEW_SHARE = 0.2;
 /** What reading descriptors needs of the poll. */
 export type ReadingContext = Pick<
   CollectorPoll<{ readonly concurrency: number }, unknown>,
-  | 'signal'
-  | 'options'
-  | 'urls'
-  | 'maxDuty'
-  | 'monotonicMs'
-  | 'runningMs'
-  | 'descriptors'
-  | 'descriptorProgress'
+  'signal' | 'options' | 'urls' | 'maxDuty' | 'clock' | 'descriptors' | 'descriptorProgress'
 >;
 
 /** The ranges of a scan, and what decides whether they are verified. */
@@ -148,14 +141,14 @@ export class DescriptorReader {
    * cluster after a death is read between scans. Never rejects.
    */
   async readUrgent(maxMs: number): Promise<void> {
-    const { signal, runningMs } = this.#context;
-    const endMs = runningMs() + maxMs;
+    const { signal, clock } = this.#context;
+    const endMs = clock.runningMs() + maxMs;
     const deadline = new AbortController();
     const timer = setTimeout(() => deadline.abort(), maxMs);
     const hasTime = (wanted: number): boolean => {
       const { restUntilMs, perMinute } = this.#reading;
       if (restUntilMs > endMs) return false;
-      return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - runningMs();
+      return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - clock.runningMs();
     };
     const ending = AbortSignal.any([signal, deadline.signal]);
     for (const least of [CONTRADICTED, EXPIRING] as const) {
@@ -175,7 +168,7 @@ export class DescriptorReader {
     least?: Urgency,
   ): Promise<void> {
     while (!signal.aborted && !this.#isOver) {
-      const nowTick = this.#clock.now(this.#context.monotonicMs());
+      const nowTick = this.#clock.now(this.#context.clock.monotonicMs());
       const askedBefore = (rangeId: number) => this.#asked.get(rangeId)?.nodeIds ?? [];
       const basis = { ...this.#ranges, nowTick, askedBefore };
       const plan = await inSlices(this.#plan(basis, least));
@@ -240,7 +233,7 @@ export class DescriptorReader {
     round = 0,
     onRead: (ids: number) => void = () => undefined,
   ): Promise<void> {
-    const { runningMs, descriptors, options } = this.#context;
+    const { clock, descriptors, options } = this.#context;
     const isPaused = descriptors !== 'all';
     const queue = new BatchQueue(batches, this.#reading.size);
     const canGoOn = (): boolean => !queue.isEmpty && !this.#isOver && !signal.aborted;
@@ -265,24 +258,24 @@ export class DescriptorReader {
     while (canGoOn()) {
       if (isPaused) await this.#rest(signal);
       if (signal.aborted) return;
-      const startedMs = runningMs();
+      const startedMs = clock.runningMs();
       const work = isPaused ? readNext : readAllLeft;
       const ranges = await Promise.all(Array.from({ length: options.concurrency }, work));
-      this.#planRest(runningMs() - startedMs, sum(ranges));
+      this.#planRest(clock.runningMs() - startedMs, sum(ranges));
     }
   }
 
   async #rest(signal: AbortSignal): Promise<void> {
-    const restMs = this.#reading.restUntilMs - this.#context.runningMs();
+    const restMs = this.#reading.restUntilMs - this.#context.clock.runningMs();
     if (restMs > 0) await sleep(restMs, undefined, { signal, ref: false }).catch(() => undefined);
   }
 
   /** Plans the pause after a round, so that requests take no more than their share of the time. */
   #planRest(tookMs: number, ranges: number): void {
-    const { maxDuty, runningMs, descriptors, options } = this.#context;
+    const { maxDuty, clock, descriptors, options } = this.#context;
     const duty = descriptors === 'all' ? 1 : maxDuty;
     if (ranges > 0) this.#reading.measured(ranges, tookMs / duty / 1000, options.concurrency);
-    this.#reading.restUntilMs = runningMs() + Math.max(MIN_PAUSE_MS, tookMs / duty - tookMs);
+    this.#reading.restUntilMs = clock.runningMs() + Math.max(MIN_PAUSE_MS, tookMs / duty - tookMs);
   }
 
   /** Takes over what the request brings. Resolves to why it failed. */
@@ -292,7 +285,7 @@ export class DescriptorReader {
     round: number,
   ): Promise<RequestError | undefined> {
     const reading = this.#reading;
-    const requestedAt = this.#clock.now(this.#context.monotonicMs());
+    const requestedAt = this.#clock.now(this.#context.clock.monotonicMs());
     const received = new Map<number, RangeDescriptor>();
     try {
       await this.#api.rangeDescriptors(signal, {

@@ -37,12 +37,12 @@ export class RangeScan {
   constructor(context: ScanContext, assignment: Assignment) {
     this.#context = context;
     this.#assignment = assignment;
-    const { state, options, monotonicMs } = context;
+    const { state, options } = context;
     const { known, members, reading, clock } = state;
-    clock.now(monotonicMs());
+    clock.now(context.clock.monotonicMs());
     const shift = clock.rebase();
     if (shift > 0) for (const part of [known, members, reading]) part.shiftTicks(shift);
-    const scanTick = clock.next(monotonicMs());
+    const scanTick = clock.next(context.clock.monotonicMs());
     members.update(assignment, scanTick);
     const maxAge = ticksOf(this.#maxDescriptorAge());
     reading.beginScan(scanTick - maxAge);
@@ -176,11 +176,11 @@ export class RangeScan {
 
   /** The ranges with each problem, oldest first; a scan that publishes nothing else remembers them, too. */
   listProblems(failed: readonly FailedNode[]): readonly (readonly ProblemRange[])[] {
-    const { state, nowMs, monotonicMs } = this.#context;
+    const { state, clock } = this.#context;
     // The last report of a node that was not read may still be true.
     const unread = [...failed.map(({ nodeId }) => nodeId), ...this.#assignment.toSkip];
-    const stepMs = state.wallClock.read(nowMs(), monotonicMs());
+    const stepMs = state.wallClock.read(clock.wallMs(), clock.monotonicMs());
     if (stepMs !== 0) state.problems.moveTimes(stepMs / 1000);
-    return state.problems.end(nowMs() / 1000, new Set(unread));
+    return state.problems.end(clock.wallMs() / 1000, new Set(unread));
   }
 }

@@ -27,7 +27,7 @@ export interface AbsentReplica {
 
 type ReadingContext = Pick<
   CollectorPoll<{ readonly concurrency: number }, { readonly ignoring: IgnoringUrls }>,
-  'options' | 'urls' | 'signal' | 'state' | 'monotonicMs'
+  'options' | 'urls' | 'signal' | 'state' | 'clock'
 > &
   Parameters<ClusterApi['nodeRanges']>[0];
 
@@ -214,10 +214,10 @@ export class SecondReading {
     turn: number,
     onReplica: (rangeId: number, replica: Replica) => void,
   ): Promise<void> {
-    const { urls, state, monotonicMs } = this.#context;
+    const { urls, state, clock } = this.#context;
     const asked = new Set(rangeIds);
     for (let asking = 0; asking <= urls; asking += 1) {
-      const url = state.ignoring.choose(urls, turn, monotonicMs());
+      const url = state.ignoring.choose(urls, turn, clock.monotonicMs());
       if (url === undefined) break;
       let from = { index: 0, name: '' };
       try {
@@ -238,7 +238,7 @@ export class SecondReading {
         });
       } catch (error) {
         if (!(error instanceof IgnoredError)) throw error;
-        state.ignoring.add(from.index, from.name, monotonicMs());
+        state.ignoring.add(from.index, from.name, clock.monotonicMs());
       }
     }
     throw new IgnoredError('every URL');

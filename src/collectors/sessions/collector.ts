@@ -190,7 +190,7 @@ async function countSessions(
   rewrite: (application: string) => string,
 ) {
   const { state, options } = context;
-  const nowMs = context.nowMs();
+  const nowMs = context.clock.wallMs();
   const nodes = new Map<number, NodeTally>();
   const byAge = new Map(SESSION_AGE_BOUNDS.map((bound) => [bound, 0]));
   const queriesByAge = new Map(QUERY_AGE_BOUNDS.map((bound) => [bound, 0]));

@@ -91,8 +91,8 @@ export const sql = defineCollector({
   createState: (): State => new Map(),
 
   async collect(api, context): Promise<SqlResult> {
-    const { options, state, monotonicMs } = context;
-    const startMs = monotonicMs();
+    const { options, state, clock } = context;
+    const startMs = clock.monotonicMs();
     const runs: Run[] = [];
     for (const query of listDue(options.queries, state, startMs)) {
       const run = await runQuery(api, context, query);
@@ -155,13 +155,13 @@ interface Run {
 
 /** Runs a query and keeps what it found. */
 async function runQuery(api: ClusterApi, context: Context, query: Query): Promise<Run> {
-  const { state, monotonicMs, runningMs, endsAtMs = Infinity } = context;
+  const { state, clock } = context;
   const { name, sql: text, database } = query;
-  const startedMs = monotonicMs();
-  const sentMs = runningMs();
-  const timeoutMs = Math.min(query.timeout * 1000, Math.max(1, endsAtMs - sentMs));
+  const startedMs = clock.monotonicMs();
+  const sentMs = clock.runningMs();
+  const timeoutMs = Math.min(query.timeout * 1000, Math.max(1, context.leftMs()));
   const before = state.get(name) ?? { rows: [], rowsMs: -Infinity, succeededMs: undefined };
-  const durationSeconds = (): number => (runningMs() - sentMs) / 1000;
+  const durationSeconds = (): number => (clock.runningMs() - sentMs) / 1000;
   let isAnswered = false;
   try {
     const request = { name: `query ${name}`, sql: text, database, timeoutMs };
@@ -174,7 +174,7 @@ async function runQuery(api: ClusterApi, context: Context, query: Query): Promis
       failure: undefined,
       rows,
       rowsMs: startedMs,
-      succeededMs: context.nowMs(),
+      succeededMs: clock.wallMs(),
     });
     return { failure: undefined, isAnswered };
   } catch (error) {
@@ -194,14 +194,14 @@ const MAX_GRACE_SECONDS = 600;
  * than `max_age`, if that is longer. Example: with 60 s, rows of 12:00 are shown until 12:03, if every run after it fails.
  */
 function describe(query: Query, context: Context, pollStartMs: number): KnownQuery {
-  const { state, monotonicMs, intervalSeconds, maxAgeSeconds = 0 } = context;
+  const { state, clock, intervalSeconds, maxAgeSeconds = 0 } = context;
   const run = state.get(query.name);
   const interval = query.interval ?? intervalSeconds;
   const usualAge = interval + Math.min(2 * interval, MAX_GRACE_SECONDS);
   const maxAgeMs = 1000 * Math.max(maxAgeSeconds, usualAge);
   const rowsMs = run?.rowsMs ?? -Infinity;
   const isNew = rowsMs >= pollStartMs;
-  const isCurrent = isNew || monotonicMs() - rowsMs + 1000 * intervalSeconds <= maxAgeMs;
+  const isCurrent = isNew || clock.monotonicMs() - rowsMs + 1000 * intervalSeconds <= maxAgeMs;
   return {
     query,
     rows: isCurrent ? run?.rows : undefined,

@@ -38,7 +38,7 @@ describe('one URL', () => {
   test('that refuses connections is left alone, and says until when and why', async () => {
     const url = await refusing();
     const { host: name } = new URL(url);
-    await using client = connect([url], { breakerOpenMs: 1_001, monotonicMs: () => 0 });
+    await using client = connect([url], { breakerOpenMs: 1_001, runningMs: () => 0 });
     expect(client.http.upstreams()).toEqual([{ name, state: 'closed', lastFailure: undefined }]);
     expect([client.http.blockedMs(), client.http.pausedMs()]).toEqual([0, 0]);
     const lastFailure: unknown = await ask(client).catch((error: unknown) => error);

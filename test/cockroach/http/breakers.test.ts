@@ -16,7 +16,7 @@ describe.concurrent('an endpoint that fails', () => {
       await using client = connect([server.url], {
         ...IMPATIENT,
         breakerOpenMs: 1_000,
-        monotonicMs: () => now,
+        runningMs: () => now,
       });
       for (let poll = 0; poll < 3; poll += 1) {
         await expect(ask(client, SESSIONS)).rejects.toMatchObject({ name: 'RequestError' });
@@ -53,7 +53,7 @@ describe.concurrent('silence', () => {
     await using client = connect([first.url, second.url], {
       deadlines: { headersMs: 400 },
       breakerOpenMs: 1_000,
-      monotonicMs: () => now,
+      runningMs: () => now,
     });
     for (const openings of [1, 2]) {
       for (const request of [NODES, SESSIONS, OF_NODE_3]) {
@@ -93,8 +93,8 @@ describe.concurrent('a node whose URL responds to others', () => {
       await using server = await breakable();
       server.faults.set('/ranges/3', fault);
       let passedMs = 0;
-      const monotonicMs = (): number => performance.now() + passedMs;
-      const options = { ...IMPATIENT, breakerOpenMs: 60_000, maxDuty: 0.005, monotonicMs };
+      const runningMs = (): number => performance.now() + passedMs;
+      const options = { ...IMPATIENT, breakerOpenMs: 60_000, maxDuty: 0.005, runningMs };
       await using client = connect([server.url], options);
       /** What is answered, or what went wrong. */
       const read = (request: Parameters<typeof ask>[1] = OF_NODE_3): Promise<string> =>

@@ -92,7 +92,7 @@ describe('several URLs', () => {
     let now = 0;
     await using client = connect([url, second.url], {
       breakerOpenMs: 1_000,
-      monotonicMs: () => now,
+      runningMs: () => now,
     });
     expect(await ask(client)).toBe('{"fine":true}');
     await using _first = await serve(

@@ -40,7 +40,7 @@ export function create(urls: number) {
       breakerOpenMs: 10_000,
       deadlines: { headersMs: 30_000 },
       maxDuty: 0.1,
-      monotonicMs: () => clock.now,
+      runningMs: () => clock.now,
     },
   );
   const upstream = (at: number) => {

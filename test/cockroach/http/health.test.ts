@@ -23,7 +23,7 @@ test.each([
   ['https://a:8080/', 'a:8080'],
   ['https://[::1]', '[::1]:443'],
 ])('the URL %s is named %s', (url, name) => {
-  const options = { breakerOpenMs: 1, maxDuty: 1, monotonicMs: () => 0 };
+  const options = { breakerOpenMs: 1, maxDuty: 1, runningMs: () => 0 };
   const deadlines = { headersMs: 1 };
   expect(new Health([url], { ...options, deadlines }).upstreams[0]?.name).toBe(name);
 });
@@ -32,7 +32,7 @@ test('URLs of one host and port are named with their path, also where the other 
   const options = {
     breakerOpenMs: 1,
     maxDuty: 1,
-    monotonicMs: () => 0,
+    runningMs: () => 0,
     deadlines: { headersMs: 1 },
   };
   const namesOf = (urls: readonly string[], clusterUrls?: readonly string[]) =>

@@ -45,7 +45,7 @@ async function createWorld(): Promise<World> {
   );
   const client = connect(
     servers.map(({ url }) => url),
-    { monotonicMs: () => now, breakerOpenMs: 27_000, deadlines: { headersMs: 300 } },
+    { runningMs: () => now, breakerOpenMs: 27_000, deadlines: { headersMs: 300 } },
   );
   return {
     client,
@@ -164,7 +164,7 @@ describe('one node that every URL refuses', () => {
     );
     await using client = connect(
       servers.map(({ url }) => url),
-      { monotonicMs: () => 0 },
+      { runningMs: () => 0 },
     );
     for (let scan = 0; scan < 3; scan += 1) {
       const lists = [4, 5, 6].map((node) =>
@@ -200,7 +200,7 @@ test('a request for one URL is sent to no other one, and says nothing of the end
     response.writeHead(503, { 'retry-after': '120' }).end(),
   );
   await using client = connect([good.url, throttled.url, await refusing()], {
-    monotonicMs: () => 0,
+    runningMs: () => 0,
   });
   const at = (onlyUrl: number): Promise<string> => ask(client, { onlyUrl, blames: 'url' });
   expect(await at(0)).toBe('{"fine":true}');

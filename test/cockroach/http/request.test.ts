@@ -102,7 +102,7 @@ describe('a request', () => {
       ageSeconds: 0,
       isProtobuf: false,
     };
-    expect(await send(server.url, {}, { monotonicMs: () => 7 })).toEqual({
+    expect(await send(server.url, {}, { runningMs: () => 7 })).toEqual({
       outcome: head,
       finished: [{ endpoint: 'nodes', code: 202, bytes: 13, seconds: expect.any(Number) }],
       pages: 1,

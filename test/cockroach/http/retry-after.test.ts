@@ -63,7 +63,7 @@ describe('Retry-After', () => {
     async (retryAfter) => {
       await using server = await pausing(429, retryAfter);
       let now = 0;
-      await using client = connect([server.url], { monotonicMs: () => now });
+      await using client = connect([server.url], { runningMs: () => now });
       await expect(ask(client, { path: '/sick/' })).rejects.toMatchObject({ status: 429 });
       expect(client.http.pausedMs()).toBe(120_000);
       now = 110_000;
@@ -82,7 +82,7 @@ describe('Retry-After', () => {
       void (isLong ? Promise.resolve() : held.promise).then(() => response.end());
       response.flushHeaders();
     });
-    await using client = connect([server.url], { monotonicMs: () => 0 });
+    await using client = connect([server.url], { runningMs: () => 0 });
     const short = ask(client, { path: '/short/' });
     await expect.poll(() => server.requests.length).toBe(1);
     await expect(ask(client, { path: '/long/' })).rejects.toMatchObject({ status: 429 });
@@ -99,7 +99,7 @@ describe('Retry-After', () => {
       else void gate.promise.then(() => response.end('{"fine":true}'));
     });
     let now = 0;
-    await using client = connect([server.url], { monotonicMs: () => now });
+    await using client = connect([server.url], { runningMs: () => now });
     await expect(ask(client)).rejects.toMatchObject({ status: 429 });
     now = 120_000;
     isSick = false;
@@ -116,7 +116,7 @@ describe('Retry-After', () => {
       response.writeHead(429, { 'retry-after': '3600' }).end();
     });
     let now = 0;
-    await using client = connect([server.url], { monotonicMs: () => now });
+    await using client = connect([server.url], { runningMs: () => now });
     for (now = 0; now < 600_000; now += 10_000) {
       await Promise.allSettled([ask(client), ask(client, SICK_ENDPOINT)]);
     }
@@ -146,7 +146,7 @@ describe('Retry-After of one of several URLs', () => {
     });
     await using good = await pausing(200, '1');
     let now = 0;
-    await using client = connect([sick.url, good.url], { monotonicMs: () => now });
+    await using client = connect([sick.url, good.url], { runningMs: () => now });
     for (let poll = 0; poll < 3; poll += 1) {
       expect(await ask(client)).toBe('{"fine":true}');
       expect(await ask(client, { ...SICK_NODE, firstUrl: 0 })).toBe('{"fine":true}');
@@ -166,7 +166,7 @@ describe('Retry-After of one of several URLs', () => {
   test('with a 503 from all pauses the endpoint alone, for the shortest of them', async () => {
     await using first = await pausing(503, '3600');
     await using second = await pausing(503, '60');
-    await using client = connect([first.url, second.url], { monotonicMs: () => 0 });
+    await using client = connect([first.url, second.url], { runningMs: () => 0 });
     await expect(ask(client, SICK_NODE)).rejects.toMatchObject({ status: 503 });
     await expect(ask(client, SICK_ENDPOINT)).rejects.toMatchObject({ status: 503 });
     expect(client.http.pausedMs()).toBe(60_000);
@@ -178,7 +178,7 @@ describe('Retry-After of one of several URLs', () => {
   test('with a 429 from all lasts as long as the shortest', async () => {
     await using first = await pausing(429, '100');
     await using second = await pausing(429, '30');
-    await using client = connect([first.url, second.url], { monotonicMs: () => 0 });
+    await using client = connect([first.url, second.url], { runningMs: () => 0 });
     await expect(ask(client, SICK_ENDPOINT)).rejects.toMatchObject({ status: 429 });
     expect(client.http.pausedMs()).toBe(30_000);
     // A poll fails for the pause, and is not skipped as if the URLs were down.
@@ -194,7 +194,7 @@ describe('Retry-After of one of several URLs', () => {
         void gate.promise.then(() => response.end('{"fine":true}'));
       } else response.writeHead(429, { 'retry-after': '3600' }).end();
     });
-    await using client = connect([server.url], { monotonicMs: () => 1 });
+    await using client = connect([server.url], { runningMs: () => 1 });
     const late = ask(client, { path: '/late/' });
     await expect.poll(() => server.requests.length).toBe(1);
     await expect(ask(client)).rejects.toMatchObject({ status: 429 });

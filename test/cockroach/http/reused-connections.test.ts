@@ -46,7 +46,7 @@ describe('a connection that is reset', () => {
     ['closed', (socket) => socket.end()],
   ])('(%s) before the second response costs a request nothing', async (_how, end) => {
     await using box = await forgetful(1, end);
-    await using client = connect([box.url], { monotonicMs: () => 0 });
+    await using client = connect([box.url], { runningMs: () => 0 });
     for (let poll = 0; poll < 40; poll += 1) expect(await ask(client)).toBe('{}');
     for (let poll = 0; poll < 10; poll += 1) {
       const polls = Array.from({ length: 4 }, () => ask(client));
@@ -59,7 +59,7 @@ describe('a connection that is reset', () => {
 
   test('before the first response is a failure', async () => {
     await using box = await forgetful(0, (socket) => socket.resetAndDestroy());
-    await using client = connect([box.url], { monotonicMs: () => 0 });
+    await using client = connect([box.url], { runningMs: () => 0 });
     await expect(ask(client)).rejects.toMatchObject({ reason: 'network' });
     expect(box.counts).toEqual({ connections: 3, requests: 3 });
   });

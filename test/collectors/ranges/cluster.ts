@@ -1,3 +1,4 @@
+import type { Clock } from '../../../src/base/clock.ts';
 import { inSlices } from '../../../src/base/time-slice.ts';
 import type { ApiRequest } from '../../../src/cockroach/api-request.ts';
 import { ClusterApi } from '../../../src/cockroach/cluster-api.ts';
@@ -313,6 +314,7 @@ export interface PollGiven {
   readonly options?: Partial<Options>;
   readonly state?: State;
   readonly context?: Partial<CollectorPoll<Options, State>>;
+  readonly clock?: Partial<Clock>;
 }
 
 export interface Polled {
@@ -327,14 +329,14 @@ export interface Polled {
   readonly of: (family: string) => readonly string[];
 }
 
-function atStart(): number {
-  return 1_000_000;
+/** All readings are those of the test, or of the first that it gives; otherwise the clock stands still. */
+function clockOf({ wallMs = () => 1_000_000, ...given }: Partial<Clock> = {}): Clock {
+  return { wallMs, monotonicMs: wallMs, runningMs: () => performance.now(), ...given };
 }
 
 /** A context of one poll; its scan begins with `state`. */
 export function contextOf<S>(options: Partial<Options>, state: S): CollectorPoll<Options, S> {
-  const clocks = { nowMs: atStart, monotonicMs: atStart };
-  const chosen = { options: { ...OPTIONS, ...options }, state, ...clocks };
+  const chosen = { options: { ...OPTIONS, ...options }, state, clock: clockOf() };
   return collectorPoll(createPollStats(AbortSignal.timeout(20_000)), chosen);
 }
 
@@ -343,8 +345,7 @@ export async function pollRanges(api: ClusterApi, given: PollGiven = {}): Promis
   const sheet = new SampleSet({});
   const context: CollectorPoll<Options, State> = {
     ...contextOf(given.options ?? {}, given.state ?? ranges.createState()),
-    // Both clocks run, unless the test sets one of them.
-    ...(given.context?.nowMs && { monotonicMs: given.context.nowMs }),
+    clock: clockOf(given.clock),
     ...given.context,
   };
   const result = await ranges.collect(api, context);

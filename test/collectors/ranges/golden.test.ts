@@ -75,7 +75,7 @@ test('the samples of a first scan, and of a third one with two nodes down', asyn
     const { lines, tableIds, failure } = await pollRanges(fakeCluster(nodesIn(round, down)).api, {
       state,
       options,
-      context: { nowMs: () => 1_000_000 + 60_000 * round },
+      clock: { wallMs: () => 1_000_000 + 60_000 * round },
     });
     expect(failure).toBeUndefined();
     // The second one shows the same, but makes sure what is intended.

@@ -23,8 +23,8 @@ function openCluster(urls: number) {
     scan: async (afterMs = 60_000) => {
       nowMs += afterMs;
       cluster.askedAgain = [];
-      const context = { urls, nowMs: () => nowMs, monotonicMs: () => nowMs };
-      const { cluster: scanned, warnings } = await pollRanges(cluster.api, { state, context });
+      const given = { context: { urls }, clock: { wallMs: () => nowMs } };
+      const { cluster: scanned, warnings } = await pollRanges(cluster.api, { state, ...given });
       return {
         asked: cluster.askedAgain.length,
         nothing: scanned?.servingNothing,

@@ -108,7 +108,7 @@ describe('what was proved to be left over', () => {
     const cluster = fakeCluster([]);
     const state = ranges.createState();
     let ms = 0;
-    const given: PollGiven = { state, context: { nowMs: () => ms } };
+    const given: PollGiven = { state, clock: { wallMs: () => ms } };
     show(cluster, [A, B, LEFT]);
     await pollRanges(cluster.api, given);
     ms += 2 * 3_600_000;
@@ -360,7 +360,7 @@ describe('a stuck replica', () => {
     const cluster = fakeCluster([]);
     const state = ranges.createState();
     let ms = 0;
-    const given: PollGiven = { state, context: { nowMs: () => ms } };
+    const given: PollGiven = { state, clock: { wallMs: () => ms } };
     show(cluster, [A, B]);
     await pollRanges(cluster.api, given);
     ms += 2 * 3_600_000;

@@ -187,7 +187,7 @@ describe('the list of problem ranges', () => {
   test('holds the oldest, then the lowest ids, and counts those that it omits', async () => {
     const state = ranges.createState();
     const given = { state, options: { problem_ranges: 2 } };
-    await pollElements(unavailable.slice(0, 1), { ...given, context: { nowMs: () => 500_000 } });
+    await pollElements(unavailable.slice(0, 1), { ...given, clock: { wallMs: () => 500_000 } });
     const { of } = await pollElements(unavailable, given);
     const shown = of('crdb_problem_range_first_seen_timestamp_seconds');
     expect(shown.map((line) => /range_id="(\d+)".* (\d+)$/.exec(line)?.slice(1))).toEqual([
@@ -204,18 +204,18 @@ describe('the list of problem ranges', () => {
     async (bySeconds) => {
       const state = ranges.createState();
       await pollElements(unavailable.slice(0, 1), { state });
-      const context = {
-        nowMs: () => 1_030_000 + bySeconds * 1_000,
+      const clock = {
+        wallMs: () => 1_030_000 + bySeconds * 1_000,
         monotonicMs: () => 1_030_000,
       };
-      const { of } = await pollElements(unavailable, { state, context });
+      const { of } = await pollElements(unavailable, { state, clock });
       expect(readFirstSeen(of)).toEqual([1_000, 1_030, 1_030].map((at) => String(at + bySeconds)));
     },
   );
 
   test('keeps first-seen times over a failed scan', async () => {
     const state = ranges.createState();
-    await pollElements(unavailable, { state, context: { nowMs: () => 500_000 } });
+    await pollElements(unavailable, { state, clock: { wallMs: () => 500_000 } });
     const down = fakeCluster([{ nodeId: 1, ranges: new RequestError('http', 'HTTP 500') }]);
     expect((await pollRanges(down.api, { state })).failure?.reason).toBe('http');
     const { of } = await pollElements(unavailable, { state });

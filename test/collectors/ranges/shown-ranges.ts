@@ -54,8 +54,8 @@ export async function scan(
   minute = 0,
   options = {},
 ) {
-  const context = { monotonicMs: () => performance.now() + minute * MINUTE };
-  const polled = await pollRanges(cluster.api, { state, context, options });
+  const clock = { monotonicMs: () => performance.now() + minute * MINUTE };
+  const polled = await pollRanges(cluster.api, { state, clock, options });
   expect(polled.failure).toBeUndefined();
   await ranges.workBetweenPolls?.(cluster.api, polled.context);
   const dependent = Object.fromEntries(
