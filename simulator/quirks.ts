@@ -84,7 +84,7 @@ export interface Quirks {
   /** What nodes say of every fourth connection, which was never made: old servers call it an error, and their text tells. */
   idleConnections: 'none' | 'missing' | 'unknown' | 'establishing' | 'old-error';
   /**
-   * The form in which nodes send their connections. All of them `unknown` (0): DRPC, whose connections are in no list. Otherwise as
+   * The form in which nodes send their connections. All of them `unknown` (0), of which nothing is known. Otherwise as
    * a newer release might: the state as code 7 or as a name, the text as an object, or the state alone in place of an object.
    */
   connectionForm: 'known' | 'unknown' | 'code' | 'name' | 'error-object' | 'scalar';

@@ -25,6 +25,9 @@ const STATUS_NAMES = Object.keys(STATUS).map((name) => name.toUpperCase());
 /** A state of a newer release. */
 const NEW_STATUS = 7;
 
+/** A connection that was never made, as servers say it since the probes of peers (23.2). */
+const NEVER_MADE = { status: STATUS.establishing, error: 'not yet heartbeated' } as const;
+
 /** Refusals by the quirk `connectivity`. */
 const REFUSALS = { forbidden: 403, missing: 404, unimplemented: 501 } as const;
 
@@ -192,7 +195,8 @@ function connectionOf(
   node: ClusterNode,
   peer: ClusterNode,
 ): { readonly status: number; readonly latencyMs?: number; readonly error?: string } | undefined {
-  if (talkByDrpc(node, peer)) return { status: STATUS.unknown };
+  // Their health is looked up among connections of gRPC, where they have none.
+  if (talkByDrpc(node, peer)) return NEVER_MADE;
   if (!canReach(state, node.id, peer.id)) {
     return { status: STATUS.error, error: dialFailure(peer) };
   }
@@ -204,7 +208,7 @@ function connectionOf(
       case 'old-error':
         return { status: STATUS.error, error: 'no connection found' };
       case 'establishing':
-        return { status: STATUS.establishing, error: 'not yet heartbeated' };
+        return NEVER_MADE;
       case 'unknown':
         return { status: STATUS.unknown };
     }

@@ -41,7 +41,7 @@ test.each(RELEASES)(
       expect(metrics['rpc.connection.healthy']).toBe(isAfter('26.3') ? 0 : 6);
       expect(metrics['rpc.connection.unhealthy']).toBe(0);
     }
-    expect(await statusesOf(simulator, 1)).toEqual(isAfter('26.3') ? [0, 0] : [1, 1]);
+    expect(await statusesOf(simulator, 1)).toEqual(isAfter('26.3') ? [2, 2] : [1, 1]);
     const kinds = [...simulator.world.state.ranges.values()].map(
       ({ leases }) => leases.at(-1)?.kind,
     );
@@ -54,7 +54,7 @@ test('nodes restart as another release one by one, and talk by DRPC once both ha
   simulator.world.upgradeNode(1, '26.3');
   expect(await statusesOf(simulator, 1)).toEqual([1, 1]);
   simulator.world.upgradeNode(2, '26.3');
-  expect(await statusesOf(simulator, 1)).toEqual([0, 1]);
+  expect(await statusesOf(simulator, 1)).toEqual([2, 1]);
   expect(await statusesOf(simulator, 3)).toEqual([1, 1]);
   const [first, , third] = await nodesOf(simulator);
   expect([first?.build_tag, third?.build_tag]).toEqual(['v26.3.0-alpha.1', 'v25.4.3']);

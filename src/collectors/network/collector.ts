@@ -42,7 +42,7 @@ const families = {
     labels: ['node_id', 'state'],
     field: 'connections.peers.status',
     notes:
-      'unknown: also connections that were never made, as not all nodes talk to each other, and those of DRPC (26.x), of which nothing is known.',
+      'establishing, and unknown: also connections that were never made, as not all nodes talk to each other, and those of DRPC (26.x), of which nothing is known.',
   }),
   latencyMedian: gauge({
     name: 'crdb_node_peer_latency_median_seconds',

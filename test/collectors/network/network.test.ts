@@ -162,6 +162,11 @@ test.each([
 
 test.each([
   ['one connection is established', { 2: GOOD, 3: { status: 0 } }, []],
+  [
+    'one is established, and one was never made',
+    { 2: GOOD, 3: { status: 2, error: 'not yet heartbeated' } },
+    [],
+  ],
   ['one has failed', { 2: { status: 3, error: 'x' }, 3: { status: 0 } }, ['1 -> 2']],
   [
     'one has failed without a text',
@@ -174,6 +179,22 @@ test.each([
   const polled = await pollOne(sent);
   expect(polled.result).toMatchObject({ checked: true, unaskedNodes: [] });
   expect(unreachable(polled)).toEqual(failed);
+});
+
+test('in an upgrade, connections of DRPC are as if they were never made, and the listed ones decide', async () => {
+  await using simulator = await startSimulator({ ...CALM, release: '25.4' });
+  for (const id of [1, 2, 3, 4]) simulator.world.upgradeNode(id, '26.3');
+  const mixed = await pollNetwork(simulator);
+  expect(mixed.of('crdb_node_peers').slice(0, 4)).toEqual([
+    '{node_id="1",state="established"} 1',
+    '{node_id="1",state="establishing"} 3',
+    '{node_id="1",state="error"} 0',
+    '{node_id="1",state="unknown"} 0',
+  ]);
+  expect(mixed.result).toMatchObject({ checked: true, unaskedNodes: [] });
+  simulator.world.upgradeNode(5, '26.3');
+  const upgraded = await pollNetwork(simulator);
+  expect(upgraded.result).toMatchObject({ checked: false, unaskedNodes: [1, 2, 3, 4, 5] });
 });
 
 test('a node of which nobody is a peer has answered when it is the only live one', async () => {
