@@ -140,9 +140,10 @@ export class Judge {
    */
   #mayBeUnchecked(surface: Surface, from: number, notes: string): boolean {
     if (surface !== 'command' || !notes.includes('connections not checked')) return false;
+    // The command says so of the moment at which it has read them.
     return this.#world.moments
       .slice(from)
-      .every(
+      .some(
         ({ connections, cutPairs }) =>
           cutPairs > 0 && connections.list === 'missing' && !connections.isCounted,
       );

@@ -209,8 +209,8 @@ interface KeySpace {
   readonly leftOver: ReadonlySet<number>;
   readonly overlapping: ReadonlySet<number>;
   /**
-   * The others join, agree about their keys, and report nothing: as far as is known, those of `overlapping` are left over. Nothing is proved
-   * where no descriptor can be read, or not that of another range.
+   * The others join, agree about their keys, and those that do not stand report nothing: as far as is known, those of `overlapping` are
+   * left over. Nothing is proved where no descriptor can be read, or where the descriptor of another range is missing.
    */
   readonly isOverlapAlone: boolean;
 }
@@ -275,7 +275,9 @@ async function readKeySpace(
     [...overlapping].every(
       (slot) => !scan.verification.hasDescriptor(slot) || mayBeLeft(scan, slot),
     ) &&
-    !(await inSlices(hasRange(table, (slot) => others(slot) && isTroubled(scan, slot))));
+    !(await inSlices(
+      hasRange(table, (slot) => others(slot) && isDoubtful(slot) && isTroubled(scan, slot)),
+    ));
   return { ...none, overlapping, isOverlapAlone };
 }
 

@@ -187,6 +187,17 @@ describe('a range over the keys of others, where nothing can be verified,', () =
     expect(await countScans([A, { ...B, to: 70 }, { ...LEFT, to: 90 }], 1)).toEqual([4]);
   });
 
+  test('counts as little where a range that stands has a stuck follower', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    showStuck(cluster, 'circuit_breaker_error', 1, [MOVED, LEFT]);
+    for (let scans = 0; scans < 4; scans += 1) {
+      const figures = await scanNext(cluster, state);
+      expect(figures).toMatchObject({ servingNothing: 0, unreported: 0 });
+      expect(figures.problems).toEqual(['circuit_breaker_error 1']);
+    }
+  });
+
   test('counts in a scan without a node only once it was seen in others', async () => {
     const cluster = fakeCluster([]);
     const state = ranges.createState();

@@ -86,13 +86,20 @@ export async function scan(cluster: FakeCluster, scans = 1, state = ranges.creat
 
 export const NOTHING_WRONG = { complete: 1, gap: 0, unverified: 0, servingNothing: 0, lost: 0 };
 
-/** Shows that the replica of B on node 3 reports the problem, and lists that name no lease. */
-export function showStuck(cluster: FakeCluster, problem: string, holder: number): void {
-  show(cluster, [A, { ...B, lease: 0, holder }]);
+/** Shows that the replica of B on node 3 reports the problem, and lists that name no lease of B. */
+export function showStuck(
+  cluster: FakeCluster,
+  problem: string,
+  holder: number,
+  others: readonly Shown[] = [A],
+): void {
+  show(cluster, [...others, { ...B, lease: 0, holder }]);
   cluster.nodes = cluster.nodes.map((node) => {
-    const [a, b] = node.nodeId === 3 && Array.isArray(node.ranges) ? node.ranges : [];
-    return b === undefined
-      ? node
-      : { ...node, ranges: [a, { ...b, problems: { [problem]: true } }] };
+    const listed: readonly object[] = Array.isArray(node.ranges) ? node.ranges : [];
+    if (node.nodeId !== 3) return node;
+    return {
+      ...node,
+      ranges: listed.with(-1, { ...listed.at(-1), problems: { [problem]: true } }),
+    };
   });
 }
