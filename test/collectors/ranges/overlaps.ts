@@ -97,9 +97,7 @@ export function showStuck(
   cluster.nodes = cluster.nodes.map((node) => {
     const listed: readonly object[] = Array.isArray(node.ranges) ? node.ranges : [];
     if (node.nodeId !== 3) return node;
-    return {
-      ...node,
-      ranges: listed.with(-1, { ...listed.at(-1), problems: { [problem]: true } }),
-    };
+    const stuck = { ...listed.at(-1), problems: { [problem]: true } };
+    return { ...node, ranges: [...listed.slice(0, -1), stuck] };
   });
 }
