@@ -1,4 +1,4 @@
-import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import { RELEASES, type Simulator, startSimulator } from '../../simulator/index.ts';
 import type { Random } from '../../simulator/random.ts';
 import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import { startTestExporter, type TestExporter } from '../support/exporter.ts';
@@ -56,6 +56,7 @@ export async function setUp(seed: number, random: Random, patience: number): Pro
       sessions: random.integer(5, 25),
       storesPerNode: drawn.storesPerNode,
       metricKeys: 'useful',
+      ...(random.chance(0.5) && { release: random.pick(RELEASES) }),
       gateways: drawn.gateways,
       ...(isVirtualized && { virtualCluster: VIRTUAL_CLUSTER }),
       ...world,

@@ -1,4 +1,4 @@
-import type { Simulator } from '../../simulator/index.ts';
+import { RELEASES, type Simulator } from '../../simulator/index.ts';
 import type { Random } from '../../simulator/random.ts';
 
 const PROBLEMS = [
@@ -41,6 +41,11 @@ const TO_NODES: Readonly<Record<string, (world: World, id: number, what: number)
 const TO_RUNNING: typeof TO_NODES = {
   restart: (world, id) => world.restartNode(id),
   drain: (world, id) => world.drainNode(id),
+  upgrade: (world, id) => {
+    const node = world.state.nodes.get(id);
+    const next = node && RELEASES[RELEASES.indexOf(node.release) + 1];
+    if (next !== undefined) world.upgradeNode(id, next);
+  },
   silence: (world, id, what) => world.freezeNode(id, what < 0.5 ? 'ranges' : 'ranges-and-sessions'),
   'move-statistics': (world, id) => world.moveStatistics(id),
   'fail-job': (world, id, what) => world.failJob(pick(JOBS, what) ?? 'import', id),
