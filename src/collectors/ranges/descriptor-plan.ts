@@ -1,7 +1,14 @@
 import type { NodeBatch } from '#base';
 import { firstReporter } from './descriptors.ts';
 import type { KnownRanges } from './known-ranges.ts';
-import { IS_CLAIMED, IS_EXHAUSTED, IS_SUSPECT, walk, type Work } from './range-table.ts';
+import {
+  IS_CLAIMED,
+  IS_EXHAUSTED,
+  IS_SUSPECT,
+  IS_UNCERTAIN,
+  walk,
+  type Work,
+} from './range-table.ts';
 import { ticksOf } from './scan-clock.ts';
 import type { DescriptorAges, Verification } from './verification.ts';
 
@@ -132,7 +139,7 @@ function urgencyOf({ known, verification, ages, nowTick }: PlanBasis, slot: numb
   const isNew = readTick >= ages.scanTick;
   const isDoubtful = isNew
     ? verification.lacksHolder(slot)
-    : (marked & (IS_SUSPECT | IS_CLAIMED)) !== 0;
+    : (marked & (IS_SUSPECT | IS_CLAIMED | IS_UNCERTAIN)) !== 0;
   if (isDoubtful) return CONTRADICTED;
   if (readTick < nowTick - (3 * ages.maxAge) / 4) return EXPIRING;
   if (readTick < nowTick - REPLACING && verification.namesDown(slot)) return EXPIRING;

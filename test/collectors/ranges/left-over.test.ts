@@ -230,6 +230,24 @@ describe('a replica that a merge left behind', () => {
   });
 });
 
+test('a range of which one node has not seen the split hides no left-over', async () => {
+  const [cluster, state] = [fakeCluster([]), ranges.createState()];
+  const showAll = (more: readonly Shown[]): void => {
+    const split = [healthy(10, 0, 30), { ...healthy(13, 30, 50), nodes: [1, 2] }];
+    show(cluster, [...split, B, ...more]);
+    cluster.nodes = cluster.nodes.map((node) => {
+      if (node.nodeId !== 3 || !Array.isArray(node.ranges)) return node;
+      const [first, ...others]: readonly { desc?: object }[] = node.ranges;
+      const desc = { ...first?.desc, end_key: encodeKey(50) };
+      return { ...node, ranges: [{ ...first, desc }, ...others] };
+    });
+  };
+  showAll([]);
+  await scan(cluster, 1, state);
+  showAll([leftOver(12, 70, LAST)]);
+  expect((await scan(cluster, 1, state)).figures).toEqual({ ...NOTHING_WRONG, left: 1 });
+});
+
 describe('a stuck follower', () => {
   test.each([1, 2])(
     'is no leader where node %d answers that it holds the lease, and no list has one',
