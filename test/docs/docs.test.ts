@@ -42,8 +42,8 @@ function anchorsOf(text: string): ReadonlySet<string> {
 }
 
 function findBrokenLinks(page: string): readonly string[] {
-  const links = read(page).matchAll(/\]\(([^)\s]+)\)/g);
-  return Array.from(links, ([, target = '']) => target)
+  const links = read(page).matchAll(/\]\(([^)\s]+)\)|^\[\w+\]: (\S+)$/gm);
+  return Array.from(links, ([, target, defined]) => target ?? defined ?? '')
     .filter((target) => !/^(?:https?|mailto):/.test(target))
     .filter((target) => {
       const [file = '', anchor] = target.split('#');

@@ -21,8 +21,12 @@ interface Fault {
   readonly command: string;
 }
 
-const FAULTS: readonly Fault[] = readFileSync(path.join(DOCS, 'faults.md'), 'utf8')
-  .split('\n')
+/** The part of the page with the tables of faults and of counters. */
+const [, PART = ''] = readFileSync(path.join(DOCS, 'questions.md'), 'utf8').split(
+  '\n## Faults of nodes and stores\n',
+);
+
+const FAULTS: readonly Fault[] = PART.split('\n')
   .map((line) => line.split('|').map((cell) => cell.trim()))
   .filter(([, , metric = '']) => metric.startsWith('`'))
   .map(([, fault = '', metric = '', alert = '', panel = '', command = '']) => ({
@@ -85,6 +89,12 @@ describe('the table of faults', () => {
     expect(fault.reason === undefined ? fault.metrics.filter(isSilent) : []).toEqual([]);
   });
 
+  test('links each alert to its runbook', () => {
+    const named = new Set(FAULTS.flatMap(({ alerts }) => alerts));
+    const linked = allIn(PART, /^\[(Crdb\w+)\]: runbooks\/\1\.md$/gm);
+    expect([...named].toSorted()).toEqual(linked);
+  });
+
   test.each(FAULTS.filter(({ reason }) => reason !== undefined))(
     'says that there is no alert only where none reads the metric: $fault',
     ({ metrics }) => {
@@ -118,8 +128,7 @@ interface Counter {
   readonly alerts: readonly string[];
 }
 
-const COUNTERS: readonly Counter[] = readFileSync(path.join(DOCS, 'faults.md'), 'utf8')
-  .split('\n')
+const COUNTERS: readonly Counter[] = PART.split('\n')
   .map((line) => line.split('|').map((cell) => cell.trim()))
   .filter(([, counter = '']) => /^`crdb_\w+_total`/.test(counter))
   .map(([, counter = '', serverFile = '', counts = '', alerts = '']) => ({
