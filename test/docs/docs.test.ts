@@ -53,6 +53,17 @@ function findBrokenLinks(page: string): readonly string[] {
     });
 }
 
+/** Pages whose tables have texts of the source: metrics, settings, requests of collectors. */
+const GENERATED = new Set(
+  ['commands', 'configuration', 'load', 'metrics'].map((name) => `docs/${name}.md`),
+);
+
+/** The cells of the tables of a page, without blanks around them. */
+function cellsOf(page: string): readonly string[] {
+  const rows = read(page).matchAll(/^ *\|(.*)\| *$/gm);
+  return [...rows].flatMap(([, cells = '']) => cells.split(/(?<!\\)\|/).map((cell) => cell.trim()));
+}
+
 /** The texts of the YAML blocks of a page. */
 function yamlOf(page: string): readonly string[] {
   return Array.from(read(page).matchAll(/```yaml\n([^`]*)```/g), ([, text = '']) => text);
@@ -76,6 +87,13 @@ describe('the pages of the project', () => {
   test.each(listPages())('%s has no broken links', (page) => {
     expect(findBrokenLinks(page)).toEqual([]);
   });
+
+  test.each([...listPages(), 'lab/README.md'].filter((page) => !GENERATED.has(page)))(
+    '%s has tables with cells of at most 120 characters',
+    (page) => {
+      expect(cellsOf(page).filter(({ length }) => length > 120)).toEqual([]);
+    },
+  );
 
   test('docs/configuration.md is the output of `npm run docs`', () => {
     expect(read('docs/configuration.md')).toBe(writeConfigurationPage());
@@ -111,6 +129,15 @@ describe('the pages of the project', () => {
       Array.from(read(page).matchAll(/\bCrdb[A-Z]\w+/g), ([name]) => name),
     );
     expect([...new Set(named)].filter((name) => !alerts.includes(name))).toEqual([]);
+  });
+
+  test('the first configuration is valid and has ten lines', async () => {
+    const [config = ''] = yamlOf('docs/getting-started.md');
+    expect(config.trimEnd().split('\n')).toHaveLength(10);
+    const files = { password: 'hunter2', 'ca.crt': PEM['ca.crt'] };
+    const { config: loaded, warnings } = await loadText(config, { files });
+    expect(warnings).toEqual([]);
+    expect(loaded.clusters.map(({ name }) => name)).toEqual(['shop-prod']);
   });
 
   test('the recipe for several clusters has a valid configuration', async () => {
