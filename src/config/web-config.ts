@@ -53,7 +53,7 @@ function findHashFault(value: unknown): string | undefined {
   return `the value is not a bcrypt hash: ${MAKE_HASH}`;
 }
 
-/** Whether a password takes so long to compare that the others must not wait for it. */
+/** Whether comparing a password takes too long for the others to wait for it. */
 export function isSlowHash(hash: string): boolean {
   return costOf(hash) > MAX_USUAL_COST;
 }
