@@ -3,9 +3,9 @@ import pLimit, { type LimitFunction } from 'p-limit';
 import type { Dispatcher } from 'undici';
 import type { BreakerState, Endpoint, RetryReason } from '#base';
 import { type AgentOptions, createAgent } from './agents.ts';
-import { performRequest } from './attempt.ts';
+import { type Attempt, performRequest } from './attempt.ts';
 import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
-import { Health, type HealthOptions } from './health.ts';
+import { type Failures, Health, type HealthOptions } from './health.ts';
 import {
   backoffMs,
   goesToNextUrl,
@@ -48,12 +48,9 @@ export class BreakerOpenError extends RequestError {
 /** A request on its way through attempts at several URLs. */
 interface Call<T> {
   readonly request: HttpRequest<T>;
-  readonly maxAttempts: number;
   attempts: number;
   /** The failure that is worth a retry, until it is sent. */
   retry: { readonly error: RequestError; readonly reason: RetryReason } | undefined;
-  /** Whether another URL may do better than the last attempt. */
-  goesOn: boolean;
   /** A part of the body arrived, and may have been handed on: the body of another response cannot follow it. */
   hasBody: boolean;
   /** How often it was sent again after the reset of a reused connection. */
@@ -89,26 +86,21 @@ export class HttpClient implements RequestSender, AsyncDisposable {
     this.#slots = pLimit(maxConcurrentRequests);
   }
 
-  /** Sends a request, and again where that may help (policy.ts). */
+  /** Sends a request once a slot is free, and again where that may help (policy.ts). */
   async send<T>(request: HttpRequest<T>): Promise<T> {
-    const call: Call<T> = {
-      request,
-      maxAttempts: this.#health.maxAttempts,
-      attempts: 0,
-      retry: undefined,
-      goesOn: false,
-      hasBody: false,
-      resets: 0,
-    };
+    const call: Call<T> = { request, attempts: 0, retry: undefined, hasBody: false, resets: 0 };
     this.#budget.deposit();
-    for (let retries = 0; ; retries += 1) {
+    for (let retries = 0; ;) {
       try {
-        return await this.#tryUrls(call);
+        const answered = await this.#inSlot(request, () => this.#goThroughUrls(call));
+        if (answered !== undefined) return answered.response;
+        await this.#waitForPause(request);
       } catch (error) {
         if (!(error instanceof RequestError) || request.stats.signal.aborted) throw error;
         // The failure that led to a retry matters more than that it could not be sent.
         if (call.retry !== undefined) throw call.retry.error;
         await this.#waitToRetry(error, call, retries);
+        retries += 1;
       }
     }
   }
@@ -145,24 +137,15 @@ export class HttpClient implements RequestSender, AsyncDisposable {
 
   /** Rejects with the failure when a retry is no use. */
   async #waitToRetry<T>(error: RequestError, call: Call<T>, retries: number): Promise<void> {
-    const { request, maxAttempts, attempts, hasBody } = call;
+    const { request, attempts, hasBody } = call;
     const { random, runningMs } = this.#options;
     const reason = retryReason(error, request);
     const pausedMs = (this.#health.pauseOf(request)?.untilMs ?? 0) - runningMs();
-    const isLast = hasBody || attempts >= maxAttempts || pausedMs > POLICY.maxWaitMs;
+    const isLast = hasBody || attempts >= this.#health.maxAttempts || pausedMs > POLICY.maxWaitMs;
     if (reason === undefined || isLast) throw error;
     call.retry = { error, reason };
     const what = `${requestName(request)}: waiting for a retry`;
     await delay(backoffMs(retries, random), request.stats.signal, what, request);
-  }
-
-  /** Tries the URLs in turn, as soon as one may be used. */
-  async #tryUrls<T>(call: Call<T>): Promise<T> {
-    for (;;) {
-      const answered = await this.#inSlot(call.request, () => this.#goThroughUrls(call));
-      if (answered !== undefined) return answered.response;
-      await this.#waitForPause(call.request);
-    }
   }
 
   /**
@@ -170,26 +153,26 @@ export class HttpClient implements RequestSender, AsyncDisposable {
    * none may be used now.
    */
   async #goThroughUrls<T>(call: Call<T>): Promise<{ readonly response: T } | undefined> {
-    const { request, maxAttempts } = call;
+    const { request } = call;
     const failures = new Map<Upstream, RequestError>();
     let previous: RequestError | undefined;
     let isAnswered = false;
+    let upstream = this.#chooseNext(call, failures);
     try {
-      while (call.attempts < maxAttempts) {
-        const upstream = this.#health.choose(request, failures);
-        if (upstream === undefined) break;
-        this.#payForRetry(call);
-        call.attempts += 1;
-        call.goesOn = false;
+      while (upstream !== undefined) {
+        const attempt = this.#health.begin(upstream, request);
         try {
-          const response = await this.#attempt(upstream, call, previous);
+          const response = await performRequest(attempt, this.#agent, this.#options);
+          this.#health.succeeded(attempt);
           isAnswered = true;
           return { response };
         } catch (error) {
           if (!(error instanceof RequestError)) throw error;
+          if (this.#repeatsFreely(call, attempt, error)) continue;
           failures.set(upstream, error);
+          const goesOn = this.#recordFailure(call, attempt, error, previous);
           previous = error;
-          if (!call.goesOn) break;
+          upstream = goesOn ? this.#chooseNext(call, failures) : undefined;
         }
       }
     } finally {
@@ -199,13 +182,51 @@ export class HttpClient implements RequestSender, AsyncDisposable {
     return undefined;
   }
 
-  /** Counts a retry that is sent now. Throws the failure before it if the budget is spent. */
-  #payForRetry<T>(call: Call<T>): void {
-    if (call.retry === undefined) return;
-    const { error, reason } = call.retry;
-    if (!this.#budget.withdraw()) throw error;
-    call.retry = undefined;
-    this.#options.requestRetried(call.request.endpoint, reason);
+  /** The URL of the next attempt, which is counted; a retry is paid for. Throws the failure before it if the budget is spent. */
+  #chooseNext<T>(call: Call<T>, failures: Failures): Upstream | undefined {
+    const { request, retry } = call;
+    if (call.attempts >= this.#health.maxAttempts) return undefined;
+    const upstream = this.#health.choose(request, failures);
+    if (upstream === undefined) return undefined;
+    if (retry !== undefined) {
+      if (!this.#budget.withdraw()) throw retry.error;
+      call.retry = undefined;
+      this.#options.requestRetried(request.endpoint, retry.reason);
+    }
+    call.attempts += 1;
+    return upstream;
+  }
+
+  /** Returns whether another URL may do better than the last attempt. */
+  #recordFailure<T>(
+    call: Call<T>,
+    attempt: Attempt,
+    error: RequestError,
+    previous: RequestError | undefined,
+  ): boolean {
+    const { request } = call;
+    const { stats } = request;
+    call.hasBody = attempt.hasBody;
+    // A limit without a name is that of the decoder: the response was too large or too deep.
+    if (error.reason === 'limit') stats.limits.add(error.limit ?? 'bytes');
+    const isUrlSilent = this.#health.failed(attempt, error);
+    if (stats.signal.aborted || attempt.hasBody || !mayBeRepeated(request, error)) return false;
+    return isUrlSilent || goesToNextUrl(request, error, previous);
+  }
+
+  /**
+   * Whether a reused connection was reset: then the request is sent again at once. That is no attempt and costs no retry, as
+   * long as the pool may have such connections.
+   */
+  #repeatsFreely<T>(call: Call<T>, { code }: Attempt, error: RequestError): boolean {
+    const { endpoint, method, stats } = call.request;
+    if (code !== 'error' || method !== 'GET' || stats.signal.aborted) return false;
+    if (call.resets >= this.#options.maxConcurrentRequests || !this.#reused.wasReset(error)) {
+      return false;
+    }
+    call.resets += 1;
+    this.#options.requestRetried(endpoint, 'network');
+    return true;
   }
 
   /** Waits for a part of a short pause; during a long one, fails as the request did that started it. */
@@ -236,44 +257,6 @@ export class HttpClient implements RequestSender, AsyncDisposable {
     const what = `${requestName(request)}: waiting for a free slot`;
     await abortable(Promise.race([turn.promise, done]), stats.signal, what, request);
     return done;
-  }
-
-  async #attempt<T>(
-    upstream: Upstream,
-    call: Call<T>,
-    previous: RequestError | undefined,
-  ): Promise<T> {
-    const { request } = call;
-    const { stats } = request;
-    const attempt = this.#health.begin(upstream, request);
-    try {
-      const response = await performRequest(attempt, this.#agent, this.#options);
-      this.#health.succeeded(attempt);
-      return response;
-    } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
-      if (attempt.code === 'error' && this.#isFreeToRepeat(call, error)) {
-        call.resets += 1;
-        this.#options.requestRetried(request.endpoint, 'network');
-        return this.#attempt(upstream, call, previous);
-      }
-      call.hasBody = attempt.hasBody;
-      // A limit without a name is the decoder's: the response was too large or too deep.
-      if (error.reason === 'limit') stats.limits.add(error.limit ?? 'bytes');
-      const isUrlSilent = this.#health.failed(attempt, error);
-      const isOver = stats.signal.aborted || attempt.hasBody || !mayBeRepeated(request, error);
-      call.goesOn = !isOver && (isUrlSilent || goesToNextUrl(request, error, previous));
-      throw error;
-    }
-  }
-
-  /**
-   * Whether a reused connection was reset: then the request is sent again at once. That is no attempt and costs no retry, as
-   * long as the pool may have such connections.
-   */
-  #isFreeToRepeat<T>({ request, resets }: Call<T>, error: RequestError): boolean {
-    if (request.method !== 'GET' || request.stats.signal.aborted) return false;
-    return resets < this.#options.maxConcurrentRequests && this.#reused.wasReset(error);
   }
 }
 
