@@ -5,7 +5,7 @@ import { abortable, type HttpClient } from './http/client.ts';
 import { RequestError } from './http/errors.ts';
 import { POLICY, refusedLoginPauseMs } from './http/policy.ts';
 import { createPollStats, type PollStats } from './http/poll-stats.ts';
-import { bufferBody, type HttpResponse } from './http/request.ts';
+import { bufferBody, type HttpRequest, type HttpResponse } from './http/request.ts';
 import { PROTOBUF } from './protobuf/index.ts';
 
 interface ApiLoginOptions {
@@ -82,16 +82,17 @@ export class ApiLogin implements ApiSender {
 
   /** Sends a request with the token. If the token is refused, sends the request once more with a new token. */
   async send<T>(request: ApiRequest<T>): Promise<T> {
+    const { http } = this.#options;
     const token = await this.#getToken(request);
     try {
-      return await this.#sendWith(request, token);
+      return await http.send(this.#complete(request, token));
     } catch (error) {
       const isRefused = error instanceof RequestError && error.reason === 'auth';
       // One URL may lead to another cluster, which knows no such token.
       const provesNothing = request.sendsCookie === true || request.onlyUrl !== undefined;
       if (!isRefused || provesNothing || !this.#dropRefused(token)) throw error;
     }
-    return this.#sendWith(request, await this.#getToken(request));
+    return http.send(this.#complete(request, await this.#getToken(request)));
   }
 
   /** The token to send, if any; waits for a login no longer than the poll does. */
@@ -131,10 +132,11 @@ export class ApiLogin implements ApiSender {
     });
   }
 
-  #sendWith<T>(
+  /** The request with its method and headers, and with a look at the age of its response. */
+  #complete<T>(
     { sendsCookie, acceptsProtobuf, ...request }: ApiRequest<T>,
     token?: string,
-  ): Promise<T> {
+  ): HttpRequest<T> {
     const sentToken = sendsCookie !== true;
     const method = request.body === undefined ? 'GET' : 'POST';
     const headers = {
@@ -146,7 +148,7 @@ export class ApiLogin implements ApiSender {
       this.#responses.check(request, response);
       request.onHeaders?.(response);
     };
-    return this.#options.http.send({ ...request, method, headers, sentToken, onHeaders });
+    return { ...request, method, headers, sentToken, onHeaders };
   }
 
   /** Drops a refused token, so that the next request logs in. Returns false if none can, or within a minute of the last time. */

@@ -18,7 +18,7 @@ import {
   tablesEnvelope,
 } from './listings.ts';
 import type { NodesRequest } from './node.ts';
-import { type PageRequest, readPage } from './read-page.ts';
+import { type PageSource, readPage } from './read-page.ts';
 import { runStatement, type SqlRequest, type SqlRows } from './sql-statement.ts';
 import {
   type ConnectivityRequest,
@@ -36,11 +36,10 @@ import {
  * for the next one. `limit` is their number per page. Failures are RequestErrors.
  */
 export class ClusterApi {
-  readonly #sender: ApiSender;
   /** Called with the number of fields and elements of a wrong shape in a response, also with 0. */
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
   readonly listings = new NodeListings();
-  readonly #protobuf: boolean;
+  readonly #source: PageSource;
 
   /** `protobuf`: descriptors and connections are asked for as protobuf, which a server may answer with JSON. */
   constructor(
@@ -48,9 +47,8 @@ export class ClusterApi {
     decodeErrors: (endpoint: Endpoint, count: number) => void,
     { protobuf = true } = {},
   ) {
-    this.#sender = sender;
     this.decodeErrors = decodeErrors;
-    this.#protobuf = protobuf;
+    this.#source = { sender, decodeErrors, protobuf };
   }
 
   /**
@@ -68,7 +66,7 @@ export class ClusterApi {
     const element = object({ ...nodeIdentity.fields, ...request.shape.fields });
     const { firstUrl = 0 } = request;
     await readOffsetPages(stats, 'nodes', async (offset) => {
-      const page = await this.#readPage(stats, {
+      const page = await readPage(this.#source, stats, {
         endpoint: 'nodes',
         path: `/nodes/?limit=${request.limit}&offset=${offset}`,
         firstUrl,
@@ -106,7 +104,7 @@ export class ClusterApi {
   ): Promise<{ readonly url: string; readonly identity: ClusterIdentity } | undefined> {
     const identity = new ClusterIdentity();
     try {
-      const { response } = await this.#readPage(stats, {
+      const { response } = await readPage(this.#source, stats, {
         endpoint: 'nodes',
         path: '/nodes/?limit=1&offset=0',
         onlyUrl: urlIndex,
@@ -159,7 +157,7 @@ export class ClusterApi {
         ...(rangeIds ? [`ranges=${rangeIds.join(',')}`] : []),
         ...(limit > 0 ? [`limit=${limit}&offset=${offset}`] : []),
       ].join('&');
-      const page = await this.#readPage(stats, {
+      const page = await readPage(this.#source, stats, {
         endpoint: 'node_ranges',
         path: query === '' ? list : `${list}?${query}`,
         ...(firstUrl !== undefined && { firstUrl }),
@@ -201,7 +199,7 @@ export class ClusterApi {
     await readTokenPages(stats, 'sessions', async (start) => {
       if (start !== undefined) query.set('start', start);
       let dateMs: number | undefined;
-      const { envelope, elements } = await this.#readPage(stats, {
+      const { envelope, elements } = await readPage(this.#source, stats, {
         endpoint: 'sessions',
         blames: 'endpoint',
         path: `/sessions/?${query.toString()}`,
@@ -226,7 +224,7 @@ export class ClusterApi {
     stats: PollStats,
     { shape, onUser }: { readonly shape: S; readonly onUser: (user: Infer<S>) => void },
   ): Promise<void> {
-    await this.#readPage(stats, {
+    await readPage(this.#source, stats, {
       endpoint: 'users',
       blames: 'endpoint',
       path: '/users/',
@@ -244,7 +242,7 @@ export class ClusterApi {
   ): Promise<Infer<S>> {
     const database = encodeURIComponent(request.database);
     const path = `/databases/${database}/tables/${encodeURIComponent(request.table)}/`;
-    return this.#sender.send({
+    return this.#source.sender.send({
       endpoint: 'table',
       // A slow table is no reason to skip the next one.
       blames: 'nobody',
@@ -265,7 +263,7 @@ export class ClusterApi {
     { shape, onTable }: { readonly shape: S; readonly onTable: (table: Infer<S>) => void },
   ): Promise<void> {
     return readNumberedPages(stats, async (query) => {
-      const page = await this.#readPage(stats, {
+      const page = await readPage(this.#source, stats, {
         endpoint: 'table_metadata',
         blames: 'endpoint',
         path: `/table_metadata/?${query}&sortBy=replicationSize&sortOrder=desc`,
@@ -285,29 +283,29 @@ export class ClusterApi {
    */
   async rangeDescriptors(signal: AbortSignal, request: DescriptorsRequest): Promise<number> {
     const stats = createPollStats(signal);
-    await this.#readPage(stats, descriptorsPage(request));
+    await readPage(this.#source, stats, descriptorsPage(request));
     return stats.bytes;
   }
 
   /** GET /_status/connectivity, beside the API v2 and no part of it, of servers from 23.2 on: who is connected to whom. */
   async connectivity<Peer>(stats: PollStats, request: ConnectivityRequest<Peer>): Promise<void> {
-    await this.#readPage(stats, connectivityPage(stats, request));
+    await readPage(this.#source, stats, connectivityPage(stats, request));
   }
 
   /** POST /sql/, of servers from 22.2 on: the rows of one statement, 256 KiB at most. */
   sql(stats: PollStats, request: SqlRequest): Promise<SqlRows> {
     const countErrors = (count: number): void => this.decodeErrors('sql', count);
-    return runStatement(this.#sender, countErrors, stats, request);
+    return runStatement(this.#source.sender, countErrors, stats, request);
   }
 
   /** GET /_admin/v1/jobs, beside the API v2 and no part of it: the newest jobs first. */
   async jobs<S extends ObjectShape>(stats: PollStats, request: JobsRequest<S>): Promise<void> {
-    await this.#readPage(stats, jobsPage(request));
+    await readPage(this.#source, stats, jobsPage(request));
   }
 
   /** GET /_status/throttling, beside the API v2 and no part of it, of servers from 24.3 on. */
   throttling(stats: PollStats): Promise<Throttling> {
-    return this.#sender.send({
+    return this.#source.sender.send({
       endpoint: 'other',
       isBesideApi: true,
       sendsCookie: true,
@@ -320,13 +318,5 @@ export class ClusterApi {
         return value;
       }),
     });
-  }
-
-  #readPage<S extends ObjectShape, E extends ObjectShape>(
-    stats: PollStats,
-    request: PageRequest<S, E>,
-  ) {
-    const messages = this.#protobuf ? request.messages : undefined;
-    return readPage(this.#sender, this.decodeErrors, stats, { ...request, messages });
   }
 }

@@ -26,10 +26,18 @@ export interface PageRequest<S extends ObjectShape, E extends ObjectShape> exten
   readonly messages?: Omit<MessageListOptions, 'maxElementBytes'> | undefined;
 }
 
-/** Reads one page of a listing, decoded while it arrives. `decodeErrors` gets the number of wrong fields and elements. */
+/** How pages are read. */
+export interface PageSource {
+  readonly sender: ApiSender;
+  /** Called with the number of wrong fields and elements. */
+  readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
+  /** Whether to ask for protobuf where it can be read. */
+  readonly protobuf: boolean;
+}
+
+/** Reads one page of a listing, decoded while it arrives. */
 export function readPage<S extends ObjectShape, E extends ObjectShape>(
-  sender: ApiSender,
-  decodeErrors: (endpoint: Endpoint, count: number) => void,
+  { sender, decodeErrors, protobuf: asksForProtobuf }: PageSource,
   stats: PollStats,
   pageRequest: PageRequest<S, E>,
 ) {
@@ -40,9 +48,10 @@ export function readPage<S extends ObjectShape, E extends ObjectShape>(
     envelope,
     onElement,
     onBatch,
-    messages,
+    messages: readable,
     ...request
   } = pageRequest;
+  const messages = asksForProtobuf ? readable : undefined;
   const form = { list, isMap, element, envelope, onElement, onBatch };
   const json = new PageParser({ ...form, ...ELEMENT_LIMITS });
   let protobuf: MessageList | undefined;
