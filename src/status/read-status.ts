@@ -4,7 +4,6 @@ import type { PollFailure } from '#collectors';
 import { formatAdvice, type Observation } from '#exporter';
 import { completeCommands } from './commands.ts';
 import type { History } from './findings/history.ts';
-import { NOT_EVALUATED } from './findings/not-evaluated.ts';
 import { bySeverity, linkFinding } from './findings/problem.ts';
 import type { ClusterStatus, CommandForm, Finding, ShownError, Status } from './findings/status.ts';
 
@@ -39,7 +38,6 @@ export function readStatus(source: StatusSource, runbooks: string): Status {
     startedAt: new Date(source.startedMs).toISOString(),
     collectors: { ok: count('ok'), failing: count('failing'), waiting: count('waiting') },
     commands: source.commandForm,
-    notEvaluated: NOT_EVALUATED,
     clusters,
   };
 }

@@ -27,7 +27,6 @@ function render(clusters: readonly ClusterStatus[], name?: string): string {
     startedAt,
     collectors,
     commands: COMMANDS,
-    notEvaluated: ['CrdbWatchdog', 'CrdbSqlStopped'],
     clusters,
   };
   return renderPage(status, LINKS, name);
@@ -124,16 +123,16 @@ describe('the page', () => {
     expect(render(others)).toContain('<title>b: outage');
   });
 
-  test('says what it does not read, and that the rest is healthy', () => {
+  test('says what it does not read, and that the rest has nothing over a limit', () => {
     const text = render([{ ...CALM, notRead: ['sessions', 'ranges of other nodes'] }]);
-    expect(text).toContain('<title>calm: healthy, as far as it is read');
+    expect(text).toContain('<title>calm: nothing over a limit, as far as it is read');
     expect(text).toContain('Not read by this exporter: sessions and ranges of other nodes.');
     const damaged = render([{ ...HURT, notRead: ['sessions'] }]);
     expect(damaged).toContain('<title>prod: outage');
     expect(damaged).toContain('Not read by this exporter: sessions.');
   });
 
-  test('is not calmer than its findings: conditions of alerts that do not fire yet are signs of trouble', () => {
+  test('is not calmer than its findings: a figure over the limit of an alert that only informs is not nothing', () => {
     const finding = {
       key: 'k',
       about: 'nodes',
@@ -141,15 +140,15 @@ describe('the page', () => {
       next: '',
       since: `${DAY}13:59:00Z`,
     } as const;
-    const sign = { ...finding, level: 'info', alert: 'CrdbLatencyHigh' } as const;
+    const sign = { ...finding, level: 'info', alert: 'CrdbHotRange' } as const;
     const others = [
       { ...finding, level: 'info' },
       { ...sign, about: 'exporter' },
     ] as const;
     const text = render([{ ...CALM, findings: [sign, ...others] }]);
-    expect(text).toContain('<title>calm: healthy so far ');
-    expect(text).toMatch(/class="headline info"[^]*with 1 sign of trouble\./);
-    expect(render([{ ...CALM, findings: others }])).toContain('<title>calm: healthy ');
+    expect(text).toContain('<title>calm: only information ');
+    expect(text).toMatch(/class="headline info"[^]*calm has only information/);
+    expect(render([{ ...CALM, findings: others }])).toContain('<title>calm: nothing over a limit ');
   });
 
   test('keeps the severity that was last known, and since when', () => {

@@ -56,7 +56,7 @@ test('/api/status may be asked for its tag alone, or whether it has changed', as
 });
 
 test.each([
-  ['/', '<title>orchard: healthy, as far as it is read '],
+  ['/', '<title>orchard: nothing over a limit, as far as it is read '],
   ['/runbooks/', '<title>Runbooks · crdb-exporter</title>'],
   ['/config', '<title>Configuration · crdb-exporter</title>'],
 ])('%s for a browser is a page that loads nothing from elsewhere', async (path, title) => {

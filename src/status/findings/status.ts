@@ -1,4 +1,3 @@
-import type { AlertName } from '#alerts';
 import type { Api, FailureReason, Severity } from '#base';
 import type { CollectorState, QueryState, WatchProblem } from '#exporter';
 import type { NodesStatus } from './node-status.ts';
@@ -12,8 +11,6 @@ export interface Status {
   readonly startedAt: string;
   readonly collectors: { readonly ok: number; readonly failing: number; readonly waiting: number };
   readonly commands: CommandForm;
-  /** The alerts without a finding: only Prometheus evaluates them. */
-  readonly notEvaluated: readonly AlertName[];
   readonly clusters: readonly ClusterStatus[];
 }
 

@@ -1,4 +1,4 @@
-import { type FailureReason, formatCounted, formatList, SEVERITIES, type Severity } from '#base';
+import { type FailureReason, formatList, SEVERITIES, type Severity } from '#base';
 import { completeCommand } from '../commands.ts';
 import { formatLiveNodes } from '../findings/node-problems.ts';
 import { isProblem, isSign } from '../findings/problem.ts';
@@ -35,7 +35,7 @@ import {
 const STATE_TEXTS: Readonly<Record<ClusterStatus['state'], string>> = {
   problems: 'has problems',
   unknown: 'is unknown',
-  healthy: 'is healthy',
+  healthy: 'has nothing over a limit',
 };
 
 /** The status page: every cluster in a line, one of them in full: the named one or the one in the worst state. */
@@ -51,19 +51,19 @@ export function renderPage(status: Status, links: PageLinks, name: string | unde
   return frame(`${shown.name}: ${titleWord(shown)}`, main, status, links);
 }
 
-/** `is healthy`, with `as far as it is read` where some data is missing. */
+/** `has nothing over a limit`, as far as one look can see: nobody is called healthy whose history is not known. */
 function stateText(cluster: ClusterStatus): string {
   const { state, notRead } = cluster;
   const { level } = lastWorst(cluster) ?? {};
   const last = level === undefined ? '' : `, last known ${level}`;
   if (state !== 'healthy') return `${STATE_TEXTS[state]}${last}`;
-  const soFar = countSigns(cluster) > 0 ? ' so far' : '';
-  return `${STATE_TEXTS[state]}${soFar}${notRead.length > 0 ? ', as far as it is read' : ''}`;
+  const text = hasSigns(cluster) ? 'has only information' : STATE_TEXTS[state];
+  return `${text}${notRead.length > 0 ? ', as far as it is read' : ''}`;
 }
 
-/** The conditions of alerts that do not fire yet. */
-function countSigns({ findings }: ClusterStatus): number {
-  return findings.filter(isSign).length;
+/** Whether a figure is over the limit of an alert that only informs. */
+function hasSigns({ findings }: ClusterStatus): boolean {
+  return findings.some(isSign);
 }
 
 /** The worst problem before the cluster could no longer be seen. */
@@ -80,7 +80,9 @@ function titleWord(cluster: ClusterStatus): string {
     (OUTAGES.some((problem) => (problems[problem] ?? 0) > 0) ||
       (verification?.servingNothing ?? 0) > 0);
   if (isOutage) return 'outage';
-  return cluster.state === 'problems' ? lookOf(cluster) : stateText(cluster).replace('is ', '');
+  return cluster.state === 'problems'
+    ? lookOf(cluster)
+    : stateText(cluster).replace(/^(?:is|has) /, '');
 }
 
 function chooseCluster(clusters: readonly ClusterStatus[], name: string | undefined) {
@@ -130,7 +132,7 @@ function isPast({ collectors }: ClusterStatus): boolean {
 /** How severe the worst problem is, or the state: signs of trouble are not green. */
 function lookOf(cluster: ClusterStatus): string {
   const { state } = cluster;
-  const calm = state === 'healthy' && countSigns(cluster) > 0 ? 'info' : state;
+  const calm = state === 'healthy' && hasSigns(cluster) ? 'info' : state;
   return levelOf(cluster) ?? calm;
 }
 
@@ -154,8 +156,6 @@ function headline(cluster: ClusterStatus, nowMs: number): Html {
     problems: formatLevels(severest),
     unknown: waiting > 0 ? 'Not all of it has been polled yet,' : blind,
   };
-  const signCount = state === 'healthy' ? countSigns(cluster) : 0;
-  const signs = signCount > 0 && `, with ${formatCounted(signCount, 'sign')} of trouble`;
   const worst = lastWorst(cluster);
   const last =
     worst &&
@@ -166,8 +166,7 @@ function headline(cluster: ClusterStatus, nowMs: number): Html {
     <h2 id="state">${icon(lookOf(cluster))} ${name} ${stateText(cluster)}</h2>
     <p>
       ${texts[state]} <b>${duration(cluster, nowMs)}</b> (since
-      ${formatTime(since)})${others.length > 0 && `, and ${formatLevels(others)}`}${signs}.${last}
-      Exporter:
+      ${formatTime(since)})${others.length > 0 && `, and ${formatLevels(others)}`}.${last} Exporter:
       ${polls}.${notRead.length > 0 && ` Not read by this exporter: ${formatList(notRead)}.`}
     </p>
   </section>`;
@@ -280,18 +279,22 @@ function panel(
 /** The other findings unfold, so that the panels below are in sight. */
 const MAX_UNFOLDED = 6;
 
+/** What one look cannot see. */
+const HISTORY_IS_OF_PROMETHEUS =
+  'Alerts that need a history, or several exporters, are evaluated by Prometheus alone.';
+
 /** Present without findings, too, so that a live page keeps its structure. */
 function findingList(
   { findings, state }: ClusterStatus,
   nowMs: number,
-  { commands: { variables }, notEvaluated }: Status,
+  { commands: { variables } }: Status,
 ): Html {
   const [first, more] = [findings.slice(0, MAX_UNFOLDED), findings.slice(MAX_UNFOLDED)];
   const none = state === 'unknown' ? 'There is not enough data yet.' : 'No problems found.';
   return html`<section class="findings" aria-labelledby="findings-title">
     <h3 id="findings-title">Findings</h3>
     ${first.length === 0 && html`<p class="quiet">${none}</p>`}
-    ${state === 'healthy' && unevaluated(notEvaluated)}
+    ${state === 'healthy' && html`<p class="quiet">${HISTORY_IS_OF_PROMETHEUS}</p>`}
     <ul>
       ${first.map((finding) => findingItem(finding, nowMs))}
     </ul>
@@ -311,17 +314,6 @@ function findingList(
       </p>`
     }
   </section>`;
-}
-
-/** What "healthy" does not say. */
-function unevaluated(alerts: Status['notEvaluated']): Html {
-  return html`<details class="quiet">
-    <summary>
-      Not evaluated here: ${alerts.length} alerts that need a history or several exporters.
-      Prometheus evaluates them.
-    </summary>
-    <p>${alerts.join(', ')}</p>
-  </details>`;
 }
 
 function findingItem(finding: Finding, nowMs: number): Html {

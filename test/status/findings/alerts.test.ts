@@ -1,8 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
-import path from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { ALERT_NAMES } from '../../../src/alerts/alerts.ts';
-import { NOT_EVALUATED } from '../../../src/status/findings/not-evaluated.ts';
 import { toFindings } from '../../../src/status/findings/problem.ts';
 import {
   type Node,
@@ -15,22 +11,6 @@ import {
   WHOLE_SCAN,
 } from '../results.ts';
 import { check, found, levels, metrics, NOW_MS, store } from './found.ts';
-
-const SRC = path.join(import.meta.dirname, '../../../src');
-const FOLDERS = ['exporter', 'status/findings'].map((folder) => path.join(SRC, folder));
-
-describe('each alert', () => {
-  test('is named by what makes its finding, or stands in the list of those that the page does not evaluate', () => {
-    const files = FOLDERS.flatMap((folder) =>
-      readdirSync(folder)
-        .filter((file) => file.endsWith('.ts') && file !== 'not-evaluated.ts')
-        .map((file) => path.join(folder, file)),
-    );
-    const source = files.map((file) => readFileSync(file, 'utf8')).join('\n');
-    const named = ALERT_NAMES.filter((alert) => source.includes(`'${alert}'`));
-    expect([...named, ...NOT_EVALUATED].toSorted()).toEqual(ALERT_NAMES.toSorted());
-  });
-});
 
 /** What is found when the last backup ended this many hours ago. */
 function ended(hours: number) {
