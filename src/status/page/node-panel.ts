@@ -139,9 +139,11 @@ function stateOf({ status }: NodeStatus): string {
 }
 
 function statusOf(node: NodeStatus, mark: Severity | undefined, nowMs: number): Html {
-  const { isStale, recordAt, isRetired } = node;
+  const { isStale, recordAt, isRetired, status } = node;
+  // Its figures are those of its last record.
+  const isOld = isStale || status === 'unavailable';
   const age =
-    isStale && recordAt !== undefined && html`, record ${relativeTime(recordAt, nowMs)} old`;
+    isOld && recordAt !== undefined && html`, record ${relativeTime(recordAt, nowMs)} old`;
   const level = statusLevel(node, mark);
   return html`${icon(level)} ${stateOf(node)}${age}${isRetired && ', gone for good'}`;
 }

@@ -112,6 +112,11 @@ describe('a scan and the counts of the nodes', () => {
     expect(partial && formatScanCheck(partial)).toBe(
       '1,890 replicas read, the nodes count 2,000 (1 without current counts); 0 leases read, the nodes count 10 valid ones',
     );
+    // A node has stopped between the scan and the counts, and its leases have moved.
+    const moved = { ...summed, leases: { read: 579, counted: 679 } };
+    expect(formatScanCheck(moved)).toContain(
+      '579 leases read, the nodes count 679 valid ones at another time',
+    );
   });
 
   test.each(['unavailable', 'underreplicated'] as const)(
