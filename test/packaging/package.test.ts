@@ -15,6 +15,7 @@ import { promisify } from 'node:util';
 import { hashSync } from 'bcryptjs';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
+import { findDeadLinks } from '../../tools/release/links.ts';
 import { readScrape } from '../support/exporter.ts';
 import { hasProgram } from '../support/programs.ts';
 import { eventually } from '../support/prometheus.ts';
@@ -95,6 +96,13 @@ describe('the npm package', () => {
     expect(modules).toContain('dist/password-worker.cjs');
     const unexpected = compiled?.filter((name) => !/\.cjs(?:\.map)?$/.test(name));
     expect(unexpected?.toSorted()).toEqual(['dist/THIRD-PARTY-LICENSES', 'dist/revision']);
+  });
+
+  test('has no link in its pages that leads out of it', () => {
+    expect(findDeadLinks(home)).toEqual([]);
+    const page = readFileSync(path.join(home, 'docs/dashboards.md'), 'utf8');
+    expect(page).toContain('(how they are tested)');
+    expect(page).not.toContain('.png');
   });
 
   test('is small, and installs nothing else', () => {

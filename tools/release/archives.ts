@@ -1,5 +1,6 @@
-import { copyFileSync, mkdirSync, renameSync } from 'node:fs';
+import { copyFileSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
+import { dropDeadLinks } from './links.ts';
 import { fetchNode, type Processor } from './node-runtime.ts';
 import { ROOT, run } from './programs.ts';
 
@@ -37,9 +38,23 @@ export function unpackWithNode(
   return { version, processor, folder };
 }
 
+/** Packs the npm package again without the links that lead out of it. */
+export function repackWithoutDeadLinks(file: string, work: string, level: number): void {
+  run('tar', ['-xzf', file, '-C', work]);
+  const folder = path.join(work, 'package');
+  dropDeadLinks(folder);
+  pack(folder, file, level);
+  rmSync(folder, { recursive: true });
+}
+
 /** Packs it with gzip of this level, 1 to 9; returns the file. */
 export function packTarball({ folder }: Unpacked, to: string, level: number): string {
   const file = path.join(to, `${path.basename(folder)}.tar.gz`);
+  pack(folder, file, level);
+  return file;
+}
+
+function pack(folder: string, file: string, level: number): void {
   run('tar', [
     '--create',
     '--sort=name',
@@ -52,5 +67,4 @@ export function packTarball({ folder }: Unpacked, to: string, level: number): st
     `--directory=${path.dirname(folder)}`,
     path.basename(folder),
   ]);
-  return file;
 }
