@@ -7,6 +7,7 @@ import {
   CHART,
   compile,
   helm,
+  HELM_4,
   type KubernetesObject,
   ofKind,
   type PodTemplate,
@@ -97,6 +98,17 @@ describe.skipIf(!HAS_HELM || !hasProgram(VALIDATOR))(
       const { status, output } = validate([...native, wrong]);
       expect(status).not.toBe(0);
       expect(output.match(/ passed for resource /g)).toHaveLength(native.length);
+    });
+  },
+);
+
+describe.skipIf(!HAS_HELM || !hasProgram(HELM_4))(
+  'the chart in Helm 4 (needs helm and helm4)',
+  () => {
+    test.each(SETS)('passes helm lint with %s, and renders the same objects', (name, values) => {
+      const { status, stdout } = helm('lint', values, HELM_4);
+      expect([status, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
+      expect(render(values, HELM_4)).toEqual(rendered(name));
     });
   },
 );

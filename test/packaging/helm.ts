@@ -48,15 +48,22 @@ export interface HelmAnswer {
   readonly stderr: string;
 }
 
+/** Helm 4 beside that of the PATH, which is Helm 3 in CI. */
+export const HELM_4 = 'helm4';
+
 /** Runs helm on the chart with these values. */
-export function helm(command: 'lint' | 'template', values: object): HelmAnswer {
+export function helm(
+  command: 'lint' | 'template',
+  values: object,
+  program: 'helm' | typeof HELM_4 = 'helm',
+): HelmAnswer {
   const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-chart-'));
   try {
     const file = path.join(folder, 'values.json');
     writeFileSync(file, JSON.stringify(values));
     const target = command === 'template' ? ['crdb-exporter', CHART] : ['--strict', CHART];
     const args = [command, ...target, '--kube-version', '1.33.0', '--values', file];
-    return spawnSync('helm', args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
+    return spawnSync(program, args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
   } finally {
     rmSync(folder, { recursive: true });
   }
@@ -97,8 +104,11 @@ export function renderNotes(values: object): string {
 }
 
 /** The objects that the chart renders with these values. */
-export function render(values: object): readonly KubernetesObject[] {
-  const { status, stdout, stderr } = helm('template', values);
+export function render(
+  values: object,
+  program: 'helm' | typeof HELM_4 = 'helm',
+): readonly KubernetesObject[] {
+  const { status, stdout, stderr } = helm('template', values, program);
   if (status !== 0) throw new Error(stderr);
   return readObjects(stdout);
 }
