@@ -129,9 +129,12 @@ export class Judge {
     if (lists.has('readable')) return;
     const isCounted = moments.slice(since.counts).some(({ connections }) => connections.isCounted);
     if (lists.has('missing') && (isCounted || notes.includes('connections not checked'))) return;
-    // A URL that repeats old answers repeats those about connections, too.
-    const fault = this.#excused('blind', surface, nodeId, Math.min(since.list, since.counts));
-    this.#add(surface, nodeId, fault, `connections are ${[...lists].join(' or ')}`);
+    // A URL that repeats old answers repeats those about connections, too; where the others have none, these are all that is known.
+    const isLying = moments
+      .slice(Math.min(since.list, since.counts))
+      .some((moment) => moment.isLying);
+    const why = `connections are ${[...lists].join(' or ')}`;
+    this.#add(surface, nodeId, isLying ? 'stale' : 'blind', why);
   }
 
   /**
