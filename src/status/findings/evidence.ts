@@ -11,7 +11,14 @@ import type { ClusterView, LastKnownStatus, Problem } from './status.ts';
 /** What polls that succeeded have found, however long ago. */
 export interface LastSeen extends LastKnownStatus {
   /** The lost ranges by the last scan that could tell: no problems where none was lost. */
-  readonly losses?: { readonly problems: readonly Problem[]; readonly seenAt: string } | undefined;
+  readonly losses?:
+    | {
+        readonly problems: readonly Problem[];
+        readonly seenAt: string;
+        /** The nodes that were down then. */
+        readonly down: readonly number[];
+      }
+    | undefined;
 }
 
 /** What is remembered of the earlier polls of a cluster. */

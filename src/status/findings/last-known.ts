@@ -15,14 +15,16 @@ export function remember(before: LastSeen, collector: string, reading: ClusterRe
   if (polled?.lastSuccessAt === undefined) return before;
   const { state, isOld, lastSuccessAt: seenAt } = polled;
   const canTell = collector === 'ranges' && !isOld && ranges?.verification?.lost !== undefined;
-  const losses = canTell ? { seenAt, problems: reading.findings.filter(isLoss) } : before.losses;
+  const down = (nodes?.list ?? []).filter(isDown).map(({ id }) => id);
+  const problems = reading.findings.filter(isLoss);
+  const losses = canTell ? { seenAt, problems, down } : before.losses;
   if (state !== 'ok') return { ...before, losses };
   const worst = isClusterDown(apis) ? before.worst : findWorst(reading, seenAt);
   const seen = { ...before, losses, worst };
   if (collector === 'nodes' && nodes !== undefined) return { ...seen, nodes: { seenAt, ...nodes } };
   if (collector !== 'ranges' || ranges === undefined) return seen;
-  const { nodes: scanned, problems, oldest } = ranges;
-  return { ...seen, ranges: { seenAt, nodes: scanned, problems, oldest } };
+  const { nodes: scanned, problems: counts, oldest } = ranges;
+  return { ...seen, ranges: { seenAt, nodes: scanned, problems: counts, oldest } };
 }
 
 function findWorst({ findings, since }: ClusterReading, seenAt: string): LastKnownStatus['worst'] {
@@ -36,20 +38,26 @@ function isLoss({ alert }: Pick<Problem, 'alert'>): boolean {
 
 /**
  * Losses that nobody can confirm now. Example: node 4 is down, and 3 ranges were only there. Node 5 is not read either: any
- * range that was not reported may be on it, so that no scan can tell which are lost, and the 3 are still without a replica.
+ * range that was not reported may be on it, so that no scan can tell which are lost, and the 3 are still without a replica. When
+ * node 4 comes up, it may have them: then they are no outage that is known.
  */
 export function lastKnownLosses(
-  { problems, seenAt }: NonNullable<LastSeen['losses']>,
-  { apis, ranges, lastKnown }: Pick<ClusterView, 'apis' | 'ranges' | 'lastKnown'>,
+  { problems, seenAt, down }: NonNullable<LastSeen['losses']>,
+  { apis, nodes, ranges, lastKnown }: Pick<ClusterView, 'apis' | 'nodes' | 'ranges' | 'lastKnown'>,
   nowMs: number,
 ): readonly Problem[] {
   // An API that is down has one problem with all that was last seen.
   const isTold = (lastKnown?.ranges?.problems['no_live_replica'] ?? 0) > 0;
   if (isTold || ranges?.verification?.lost !== undefined) return [];
+  const isUp = (id: number): boolean =>
+    nodes?.list.some((node) => node.id === id && !isDown(node)) === true;
+  const returned = down.filter(isUp);
+  const isOpen = returned.length > 0;
+  const since = ` Since then ${formatNodes(returned)} came up and may have what was missing.`;
   return problems.map((problem) => ({
     ...problem,
-    level: isClusterDown(apis) ? 'info' : problem.level,
-    text: `Not known now, last known ${formatAgo(seenAt, nowMs)}: ${problem.text}`,
+    level: isClusterDown(apis) ? 'info' : isOpen ? 'warning' : problem.level,
+    text: `Not known now, last known ${formatAgo(seenAt, nowMs)}: ${problem.text}${isOpen ? since : ''}`,
   }));
 }
 

@@ -180,9 +180,12 @@ test(
     expect([state, ranges?.problems['no_live_replica']]).toEqual(['problems', undefined]);
     const { text: page } = await scene.exporter.get('/');
     expect(page).toMatch(/Tables without quorum<\/span><b>not known</);
-    simulatorOf(scene).clearFaults();
-    await expect.poll(text).toMatch(/^1 range without a live replica/);
     simulatorOf(scene).world.reviveNode(4);
+    await expect
+      .poll(text)
+      .toMatch(/^Not known now, .* Since then node 4 came up and may have what was missing\.$/);
+    expect(await lost()).toMatchObject({ key, since, level: 'warning' });
+    simulatorOf(scene).clearFaults();
     await expect.poll(lost).toBeUndefined();
   },
 );
