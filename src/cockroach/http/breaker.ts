@@ -4,7 +4,7 @@ import { POLICY } from './policy.ts';
 export interface BreakerOptions {
   /** How long it stays open, from the start of the request that opened it. */
   readonly breakerOpenMs: number;
-  /** Monotonic clock, ms. */
+  /** Running time, ms. */
   readonly runningMs: () => number;
 }
 
@@ -39,7 +39,7 @@ export class Breaker {
     return this.#options.runningMs() < this.openUntilMs ? 'open' : 'half_open';
   }
 
-  /** Until when failures or a pause keep it open, monotonic ms; 0 while it is closed. */
+  /** Until when failures or a pause keep it open, running ms; 0 while it is closed. */
   get openUntilMs(): number {
     return Math.max(this.#failedUntilMs, this.#pause?.untilMs ?? 0);
   }

@@ -48,7 +48,7 @@ export class RequestError extends Error {
   readonly status: number | undefined;
   /** The pause that the server requests by Retry-After, without bounds; policy.ts decides how much of it is kept. */
   readonly retryAfterSeconds: number | undefined;
-  /** What the failure shows to be unhealthy. */
+  /** The failure shows that this is unhealthy. */
   readonly blames: Blamed;
   readonly serverText: string;
 

@@ -190,7 +190,7 @@ async function readDescriptors(
   addWarning(context, { about: 'descriptors of ranges', endpoint: 'range_descriptors', error });
 }
 
-/** Judges the ranges; those that seem lost once more with the nodes that have come up meanwhile. */
+/** Judges the ranges; where some seem lost or without a majority, once more with the nodes that have come up meanwhile. */
 async function judge(
   api: ClusterApi,
   context: ScanContext,

@@ -15,21 +15,25 @@ export function remember(before: LastSeen, collector: string, reading: ClusterRe
   if (polled?.lastSuccessAt === undefined) return before;
   const { state, isOld, lastSuccessAt: seenAt } = polled;
   const canTell = collector === 'ranges' && !isOld && ranges?.verification?.lost !== undefined;
-  const down = (nodes?.list ?? []).filter(isDown).map(({ id }) => id);
-  const problems = reading.findings.filter(isLoss);
-  const losses = canTell ? { seenAt, problems, down } : before.losses;
+  const losses = canTell ? readLosses(reading, seenAt) : before.losses;
   if (state !== 'ok') return { ...before, losses };
   const worst = isClusterDown(apis) ? before.worst : findWorst(reading, seenAt);
   const seen = { ...before, losses, worst };
   if (collector === 'nodes' && nodes !== undefined) return { ...seen, nodes: { seenAt, ...nodes } };
   if (collector !== 'ranges' || ranges === undefined) return seen;
-  const { nodes: scanned, problems: counts, oldest } = ranges;
-  return { ...seen, ranges: { seenAt, nodes: scanned, problems: counts, oldest } };
+  const { nodes: scanned, problems, oldest } = ranges;
+  return { ...seen, ranges: { seenAt, nodes: scanned, problems, oldest } };
 }
 
 function findWorst({ findings, since }: ClusterReading, seenAt: string): LastKnownStatus['worst'] {
   const level = findings.find(isProblem)?.level;
   return level && { level, since, seenAt };
+}
+
+/** The lost ranges, and the nodes that are down. */
+function readLosses({ findings, nodes }: ClusterReading, seenAt: string): LastSeen['losses'] {
+  const down = (nodes?.list ?? []).filter(isDown).map(({ id }) => id);
+  return { seenAt, problems: findings.filter(isLoss), down };
 }
 
 function isLoss({ alert }: Pick<Problem, 'alert'>): boolean {
@@ -49,9 +53,10 @@ export function lastKnownLosses(
   // An API that is down has one problem with all that was last seen.
   const isTold = (lastKnown?.ranges?.problems['no_live_replica'] ?? 0) > 0;
   if (isTold || ranges?.verification?.lost !== undefined) return [];
-  const isUp = (id: number): boolean =>
-    nodes?.list.some((node) => node.id === id && !isDown(node)) === true;
-  const returned = down.filter(isUp);
+  const wasDown = new Set(down);
+  const returned = (nodes?.list ?? [])
+    .filter((node) => wasDown.has(node.id) && !isDown(node))
+    .map(({ id }) => id);
   const isOpen = returned.length > 0;
   const since = ` Since then ${formatNodes(returned)} came up and may have what was missing.`;
   return problems.map((problem) => ({

@@ -142,7 +142,7 @@ export function readReachability(
 
 /** Compares the share of unhealthy connections of each live node with the nodes that are not live. */
 function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
-  const { apart, doubtful, counted, uncounted } = findApart(nodes);
+  const { apart, doubtful, up, counted, uncounted } = findApart(nodes);
   if (apart.length > 0) {
     const verb = plural(apart.length, 'does', 'do');
     const reason = `${formatNodes(apart)} ${verb} not reach all nodes that are up`;
@@ -152,7 +152,6 @@ function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
     const reason = `${formatNodes(doubtful)} ${plural(doubtful.length, 'counts', 'count')} connections that fail, which nodes that leave may explain`;
     return { answer: 'unknown', reason };
   }
-  const up = nodes.filter((node) => REACHABLE.has(livenessOf(node))).length;
   const isCounted = up > 0 && uncounted.length === 0;
   if (up === 1 || isCounted) return { answer: 'reached' };
   if (counted === 0) return { answer: 'unchecked' };
@@ -169,9 +168,9 @@ function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
  */
 function findApart(nodes: readonly NodeStatus[]) {
   const live = nodes.filter((node) => livenessOf(node) === 'live');
-  const up = nodes.filter((node) => REACHABLE.has(livenessOf(node)));
+  const up = nodes.filter((node) => REACHABLE.has(livenessOf(node))).length;
   const unexplained = (nodes.length - live.length + 1) / nodes.length;
-  const doubted = (nodes.length - up.length + 1) / nodes.length;
+  const doubted = (nodes.length - up + 1) / nodes.length;
   const shares = live.flatMap(({ id, isFresh, metrics }) => {
     const unhealthy = metrics.get('rpc.connection.unhealthy');
     const healthy = metrics.get('rpc.connection.healthy');
@@ -183,7 +182,7 @@ function findApart(nodes: readonly NodeStatus[]) {
   const doubtful = shares.filter(({ share }) => share >= doubted).map(({ id }) => id);
   const counting = new Set(shares.map(({ id }) => id));
   const uncounted = live.map(({ id }) => id).filter((id) => !counting.has(id));
-  return { apart, doubtful, counted: counting.size, uncounted };
+  return { apart, doubtful, up, counted: counting.size, uncounted };
 }
 
 /**

@@ -279,7 +279,7 @@ function panel(
 /** The other findings unfold, so that the panels below are in sight. */
 const MAX_UNFOLDED = 6;
 
-/** What one look cannot see. */
+/** A calm page says which alerts it does not evaluate. */
 const HISTORY_IS_OF_PROMETHEUS =
   'Alerts that need a history, or several exporters, are evaluated by Prometheus alone.';
 
