@@ -1,5 +1,4 @@
 // What every room may use: closed sets of words, numbers, texts, time, the log.
-export { BatchQueue, BatchSize, inBatches, type NodeBatch } from './batches.ts';
 export { type Build, readBuild, ROOT } from './build.ts';
 export { type Clock, SYSTEM_CLOCK, WallClockSteps } from './clock.ts';
 export {

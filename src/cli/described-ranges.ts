@@ -1,12 +1,9 @@
-import { BatchQueue, BatchSize, capitalize, formatNodes, inBatches } from '#base';
-import { diagnose, failureOf, type RangeDescriptor } from '#cockroach';
-import { ranges } from '#collectors';
+import { capitalize, formatNodes } from '#base';
+import { diagnose, type RangeDescriptor } from '#cockroach';
+import { collectorPoll, DescriptorReader, ranges } from '#collectors';
 import type { ClusterTarget } from './cluster-target.ts';
 import { note } from './output/standard-output.ts';
 import type { Replica } from './read-replicas.ts';
-
-/** Ids that fit into the URL of a request. */
-const MAX_IDS = 100;
 
 /** Types of replicas by their number in the API. */
 const TYPES = [
@@ -43,28 +40,29 @@ export async function readDescriptors(
   const found = new Map<number, DescriptorReport>();
   const byNode = Map.groupBy(holders.keys(), (id) => holders.get(id) ?? 0);
   const failures = new Set<string>();
-  const queue = new BatchQueue(inBatches(byNode, MAX_IDS), new BatchSize(MAX_IDS));
-  let requests = 0;
-  for (let batch = queue.take(); batch !== undefined; batch = queue.take()) {
-    const { nodeId, rangeIds } = batch;
-    const onDescriptor = (descriptor: RangeDescriptor): void => {
-      found.set(descriptor.rangeId, toReport(nodeId, descriptor));
-    };
-    const firstUrl = requests % (config.cluster_api?.urls.length ?? 1);
-    requests += 1;
-    try {
-      const request = { nodeId, rangeIds, firstUrl, onDescriptor };
-      await api.rangeDescriptors(stats.signal, request);
-    } catch (error) {
-      stats.signal.throwIfAborted();
-      const failure = failureOf(error);
-      if (queue.putBack(batch, failure.status)) continue;
+  const context = collectorPoll(stats, {
+    options: { concurrency: 1 },
+    state: ranges.createState(),
+    urls: config.cluster_api?.urls.length ?? 1,
+    descriptors: 'all',
+  });
+  const reader = new DescriptorReader(api, context);
+  const batches = Array.from(byNode, ([nodeId, rangeIds]) => ({ nodeId, rangeIds }));
+  await reader.read(batches, {
+    isOver: false,
+    receive({ nodeId }, descriptors) {
+      for (const [rangeId, descriptor] of descriptors) {
+        found.set(rangeId, toReport(nodeId, descriptor));
+      }
+    },
+    fail(_batch, failure) {
       const { cause, remedy } = diagnose(failure, ranges, config, { hasWorked: true }) ?? {};
       failures.add(
         `who votes is not known: ${cause ?? 'no answer'}; ${remedy ?? 'see `diagnose`'}`,
       );
-    }
-  }
+    },
+  });
+  stats.signal.throwIfAborted();
   for (const text of failures) note(text);
   return found;
 }

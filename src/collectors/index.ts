@@ -48,6 +48,7 @@ export {
 } from './polling/run-collector.ts';
 export { stretchInterval } from './polling/schedule.ts';
 export { ranges } from './ranges/collector.ts';
+export { DescriptorReader } from './ranges/descriptor-reader.ts';
 export type { NodeReplicas } from './ranges/node-replicas.ts';
 export { RangeTable, type Work } from './ranges/range-table.ts';
 export { readNode, readNodes, SCAN } from './ranges/read-nodes.ts';

@@ -1,7 +1,6 @@
 import { inSlices, PROBLEMS, sum } from '#base';
 import { addWarning, type ClusterApi } from '#cockroach';
 import { type Assignment, findReturned } from './assignment.ts';
-import { DescriptorReader, type ScannedRanges } from './descriptor-reader.ts';
 import { reportersOf } from './descriptors.ts';
 import { warnIgnored } from './ignoring-urls.ts';
 import {
@@ -29,6 +28,7 @@ import {
   SecondReading,
 } from './second-reading.ts';
 import { findUnsplit } from './unsplit.ts';
+import type { ScannedRanges, Verification } from './verification.ts';
 
 /** How long the end of a scan waits for descriptors; what is left is read until the next scan. */
 const MAX_READING_MS = 10_000;
@@ -48,7 +48,7 @@ export async function endClusterScan(
   const { state, options, descriptors } = context;
   const { reading, members, known } = state;
   const isReading = options.descriptor_max_age > 0 && descriptors !== 'none';
-  if (isReading) await readDescriptors(api, context, ranges);
+  if (isReading) await readDescriptors(context, ranges.verification);
   const again = new SecondReading(api, context, known, state.scans);
   const { checked, changed } = await checkReports(ranges, again);
   const space = await readKeySpace(checked, again, state.leftOvers);
@@ -174,17 +174,11 @@ function* findTroubled(
 }
 
 /** Reads what is due for a while; a command that decides reads everything. */
-async function readDescriptors(
-  api: ClusterApi,
-  context: ScanContext,
-  ranges: ScannedRanges,
-): Promise<void> {
-  const { state, signal, descriptors } = context;
-  const { clock, scans: scan } = state;
-  const reader = new DescriptorReader(api, context, state.reading, ranges, { clock, scan });
-  if (descriptors === 'all') return reader.readAll(signal);
-  await reader.readUrgent(MAX_READING_MS);
-  state.reader = reader;
+async function readDescriptors(context: ScanContext, verification: Verification): Promise<void> {
+  const { state, descriptors } = context;
+  if (descriptors === 'all') return verification.readAll();
+  await verification.readUrgent(MAX_READING_MS);
+  state.verification = verification;
   const { failure: error } = state.reading;
   if (error === undefined) return;
   addWarning(context, { about: 'descriptors of ranges', endpoint: 'range_descriptors', error });

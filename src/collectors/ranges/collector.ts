@@ -116,7 +116,7 @@ export const ranges = defineCollector({
     return { ...result, summary, tableIds: [...listedIds, ...summary.tables.ids] };
   },
 
-  workBetweenPolls: async (_api, { state, signal }) => state.reader?.readDue(signal),
+  workBetweenPolls: async (_api, { state, signal }) => state.verification?.readDue(signal),
 
   samples: writeSamples,
 });

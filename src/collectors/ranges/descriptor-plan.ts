@@ -1,16 +1,6 @@
-import type { NodeBatch } from '#base';
+import type { NodeBatch } from './batches.ts';
 import { firstReporter } from './descriptors.ts';
-import type { KnownRanges } from './known-ranges.ts';
-import {
-  IS_CLAIMED,
-  IS_EXHAUSTED,
-  IS_SUSPECT,
-  IS_UNCERTAIN,
-  walk,
-  type Work,
-} from './range-table.ts';
-import { ticksOf } from './scan-clock.ts';
-import type { DescriptorAges, Verification } from './verification.ts';
+import { type RangeTable, walk, type Work } from './range-table.ts';
 
 /** How urgent it is to read the descriptor of a range; of two that are equally urgent the older one comes first. */
 export type Urgency = typeof CONTRADICTED | typeof EXPIRING | typeof OLD;
@@ -19,16 +9,10 @@ export const CONTRADICTED = 1;
 /** Older than three quarters of its age, or it names a node that is down. */
 export const EXPIRING = 2;
 /** Older than half of its age. */
-const OLD = 3;
+export const OLD = 3;
 /** Old enough to fill the batch of a node that has older ones. */
-const AGING = 4;
-const NOT_DUE = 0;
-
-/**
- * Descriptors that name a node that is not live are read once a minute: while it is down, the nodes that report a range do not show
- * that its voters have changed. Of scans a minute apart one may come some moments early.
- */
-const REPLACING = ticksOf(58);
+export const AGING = 4;
+export const NOT_DUE = 0;
 
 /** Ranges that are planned at a time. */
 const MAX_PLANNED = 20_000;
@@ -39,10 +23,9 @@ const NO_SLOT = 0xffff_ffff;
 
 /** What the choice depends on. */
 export interface PlanBasis {
-  readonly known: KnownRanges;
-  readonly verification: Verification;
-  readonly ages: DescriptorAges;
+  readonly table: RangeTable;
   readonly nowTick: number;
+  readonly urgencyOf: (slot: number) => Urgency | typeof AGING | typeof NOT_DUE;
   /** The reporters of the range that were asked since the scan began and gave no answer. */
   readonly askedBefore: (rangeId: number) => readonly number[];
 }
@@ -63,7 +46,7 @@ export function* planDescriptors(
   batchSize: number,
   least: Urgency = OLD,
 ): Work<DescriptorPlan> {
-  const { table } = basis.known;
+  const { table } = basis;
   const counts = new Uint32Array(KEYS);
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
@@ -97,12 +80,12 @@ export function* planDescriptors(
 
 /** One batch of what is due at one node: it shows whether a server that refused the last one still does. */
 export function* planProbe(basis: PlanBasis, batchSize: number): Work<readonly NodeBatch[]> {
-  const { table } = basis.known;
+  const { table } = basis;
   const rangeIds: number[] = [];
   let asked: number | undefined;
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to && rangeIds.length < batchSize; slot += 1) {
-      if (urgencyOf(basis, slot) === NOT_DUE) continue;
+      if (basis.urgencyOf(slot) === NOT_DUE) continue;
       const rangeId = table.columns.ids[slot] ?? 0;
       const nodeId = firstReporter(table, slot, basis.askedBefore(rangeId));
       asked ??= nodeId;
@@ -112,44 +95,38 @@ export function* planProbe(basis: PlanBasis, batchSize: number): Work<readonly N
   return asked === undefined ? [] : [{ nodeId: asked, rangeIds }];
 }
 
+/** All ranges of the scan by the first node that is asked for them. */
+export function* planAll(table: RangeTable): Work<readonly NodeBatch[]> {
+  const byNode = new Map<number, number[]>();
+  yield* walk(table.capacity, (from, to) => {
+    for (let slot = from; slot < to; slot += 1) {
+      const nodeId = table.columns.found[slot] === 0 ? undefined : firstReporter(table, slot, []);
+      if (nodeId === undefined) continue;
+      const ids = byNode.get(nodeId) ?? [];
+      ids.push(table.columns.ids[slot] ?? 0);
+      byNode.set(nodeId, ids);
+    }
+  });
+  return Array.from(byNode, ([nodeId, rangeIds]) => ({ nodeId, rangeIds }));
+}
+
 function sumBetween(counts: Uint32Array, first: number, end: number): number {
   return counts.subarray(first * AGES, end * AGES).reduce((all, count) => all + count, 0);
 }
 
 /** The urgency and, in it, the age: the smaller, the sooner it is read. */
 function keyOf(basis: PlanBasis, slot: number): number {
-  const urgency = urgencyOf(basis, slot);
+  const urgency = basis.urgencyOf(slot);
   if (urgency === NOT_DUE) return 0;
-  const age = Math.max(1, basis.nowTick - (basis.known.table.columns.readAt[slot] ?? 0));
+  const age = Math.max(1, basis.nowTick - (basis.table.columns.readAt[slot] ?? 0));
   const power = 31 - Math.clz32(age);
   const below = Math.floor(age / 2 ** (power - 3)) & 7;
   return (urgency + 1) * AGES - 1 - (8 * power + below);
 }
 
-function urgencyOf({ known, verification, ages, nowTick }: PlanBasis, slot: number): number {
-  const { ids, found, marks, readAt } = known.table.columns;
-  const marked = marks[slot] ?? 0;
-  if (ids[slot] === 0 || found[slot] === 0 || (marked & IS_EXHAUSTED) !== 0) return NOT_DUE;
-  if (!verification.isVerified(slot)) {
-    // Who holds the lease of a suspect decides whether it serves. All others may be old after a pause of the exporter.
-    const isSuspect = (marked & IS_SUSPECT) !== 0;
-    return !isSuspect && verification.isOnlyOld(slot) ? EXPIRING : CONTRADICTED;
-  }
-  const readTick = readAt[slot] ?? 0;
-  const isNew = readTick >= ages.scanTick;
-  const isDoubtful = isNew
-    ? verification.lacksHolder(slot)
-    : (marked & (IS_SUSPECT | IS_CLAIMED | IS_UNCERTAIN)) !== 0;
-  if (isDoubtful) return CONTRADICTED;
-  if (readTick < nowTick - (3 * ages.maxAge) / 4) return EXPIRING;
-  if (readTick < nowTick - REPLACING && verification.namesDown(slot)) return EXPIRING;
-  if (readTick < nowTick - ages.maxAge / 2) return OLD;
-  return readTick < nowTick - ages.maxAge / 4 ? AGING : NOT_DUE;
-}
-
 /** Those behind the wanted ones are only aging: they fill the batches of nodes that have others, and make none of their own. */
 function groupByNode(
-  { known: { table }, askedBefore }: PlanBasis,
+  { table, askedBefore }: PlanBasis,
   slots: Uint32Array,
   wanted: number,
   batchSize: number,

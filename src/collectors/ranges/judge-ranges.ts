@@ -1,6 +1,5 @@
 import type { NodeList } from '#cockroach';
 import { DependenceCounter, type VerifiedRange } from './dependence.ts';
-import type { ScannedRanges } from './descriptor-reader.ts';
 import { bitsOf, SERVES_NOTHING, UNAVAILABLE } from './known-ranges.ts';
 import { keepsMajority, type RangeReplicas } from './majority.ts';
 import {
@@ -12,6 +11,7 @@ import {
 } from './range-table.ts';
 import { NO_LEASE } from './replica.ts';
 import type { Confirmed } from './second-reading.ts';
+import type { ScannedRanges } from './verification.ts';
 
 /** A replica with one of these does not serve. */
 const STUCK = bitsOf('no_raft_leader', 'circuit_breaker_error');

@@ -1,7 +1,6 @@
 import { reportersOf } from './descriptors.ts';
-import type { KnownRanges } from './known-ranges.ts';
 import { keepsMajority } from './majority.ts';
-import type { Verification } from './verification.ts';
+import type { ScannedRanges } from './verification.ts';
 
 /** Number of consecutive scans after which an unresolved overlap counts as what it may be, as a gap does. */
 const CONFIRMING_SCANS = 3;
@@ -14,12 +13,6 @@ interface Proof {
   readonly end: number;
   readonly generation: number;
   readonly nodeIds: readonly number[];
-}
-
-/** The ranges of a scan, and what verifies them. */
-interface Ranges {
-  readonly known: KnownRanges;
-  readonly verification: Verification;
 }
 
 /** What the keys of a scan show, as slots of the table. */
@@ -45,7 +38,7 @@ export class LeftOvers {
   #ignored: ReadonlySet<number> = new Set();
 
   /** The slots of the ranges that were proved to be left over, and that nothing has disproved since. */
-  proved(ranges: Ranges): ReadonlySet<number> {
+  proved(ranges: ScannedRanges): ReadonlySet<number> {
     const { table } = ranges.known;
     const slots = new Set<number>();
     for (const [rangeId, proof] of this.#proved) {
@@ -59,7 +52,7 @@ export class LeftOvers {
    * Ends a scan of all nodes. Returns the slots of doubtful overlapping ranges whose reports do not count yet: those that may be left
    * over, but for ranges that would have no majority if they were real.
    */
-  add(ranges: Ranges, shown: ShownKeys): ReadonlySet<number> {
+  add(ranges: ScannedRanges, shown: ShownKeys): ReadonlySet<number> {
     const { leftOver, doubtful } = shown;
     const { table } = ranges.known;
     const idOf = (slot: number): number => table.columns.ids[slot] ?? 0;
@@ -77,7 +70,7 @@ export class LeftOvers {
   }
 
   /** Ends a scan that did not read all nodes: what the last one of all nodes showed goes on. */
-  addPartial(ranges: Ranges, shown: ShownKeys): void {
+  addPartial(ranges: ScannedRanges, shown: ShownKeys): void {
     const { table } = ranges.known;
     const before = Array.from(this.#unresolved.keys(), (rangeId) => table.slotOf(rangeId) ?? -1);
     const doubtful = new Set([...before, ...shown.doubtful]);
@@ -87,7 +80,7 @@ export class LeftOvers {
   }
 
   #quieten(
-    ranges: Ranges,
+    ranges: ScannedRanges,
     { leftOver, isOverlapAlone, down }: ShownKeys,
     doubtful: readonly number[],
   ): ReadonlySet<number> {
@@ -118,7 +111,7 @@ export class LeftOvers {
   }
 }
 
-function proofOf({ known: { table } }: Ranges, slot: number): Proof {
+function proofOf({ known: { table } }: ScannedRanges, slot: number): Proof {
   return {
     start: table.keys[2 * slot] ?? 0,
     end: table.keys[2 * slot + 1] ?? 0,
@@ -128,7 +121,7 @@ function proofOf({ known: { table } }: Ranges, slot: number): Proof {
 }
 
 /** Whether the range is reported as it was, by no other nodes, and none of them holds a valid lease. */
-function isUnchanged(ranges: Ranges, slot: number, proof: Proof): boolean {
+function isUnchanged(ranges: ScannedRanges, slot: number, proof: Proof): boolean {
   const { found, replicas } = ranges.known.table.columns;
   if (found[slot] === 0 || ranges.verification.isReadNow(slot)) return false;
   const now = proofOf(ranges, slot);
@@ -147,7 +140,7 @@ function isUnchanged(ranges: Ranges, slot: number, proof: Proof): boolean {
  * hidden. Nodes that are not listed any more have left the cluster, so that what names them is old.
  */
 function mayHaveMajority(
-  { known: { table }, verification }: Ranges,
+  { known: { table }, verification }: ScannedRanges,
   slot: number,
   down: readonly number[],
 ): boolean {

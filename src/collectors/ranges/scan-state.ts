@@ -1,6 +1,6 @@
 import { WallClockSteps } from '#base';
 import type { CollectorPoll } from '../collector.ts';
-import { type DescriptorReader, DescriptorReading } from './descriptor-reader.ts';
+import { DescriptorReading } from './descriptor-reader.ts';
 import { IgnoringUrls } from './ignoring-urls.ts';
 import { GapHistory } from './key-space.ts';
 import { KnownRanges } from './known-ranges.ts';
@@ -9,6 +9,7 @@ import { HotRanges, ProblemRanges, TopTables } from './lists.ts';
 import { Members } from './members.ts';
 import type { ReadingState } from './read-nodes.ts';
 import { ScanClock } from './scan-clock.ts';
+import type { Verification } from './verification.ts';
 
 /** State of a scan that the next one continues. All members are replaced when another cluster answers; a scan that runs then fails. */
 export class RangesState implements ReadingState {
@@ -26,7 +27,7 @@ export class RangesState implements ReadingState {
   readonly wallClock = new WallClockSteps();
   tables = new TopTables();
   /** Continues to read descriptors until the next scan; undefined before the first, and for a part of a cluster. */
-  reader: DescriptorReader | undefined;
+  verification: Verification | undefined;
   /** The only store of each node that was ever read; 0 of a node with several. */
   onlyStores = new Map<number, number>();
   /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */

@@ -2,7 +2,6 @@ import { inSlices, PROBLEMS, type RangeProblem } from '#base';
 import { addWarning, assertWithin, type ClusterApi, MAX_STORES, RequestError } from '#cockroach';
 import type { Assignment } from './assignment.ts';
 import { endClusterScan, endPartialScan, forgetRanges } from './cluster-scan.ts';
-import type { ScannedRanges } from './descriptor-reader.ts';
 import type { NodeReplicas } from './node-replicas.ts';
 import { PLACES, walk, type Work } from './range-table.ts';
 import { QUERIES, WRITES } from './replica.ts';
@@ -15,7 +14,7 @@ import type {
   ScanSummary,
 } from './scan-result.ts';
 import type { ScanContext } from './scan-state.ts';
-import { Verification } from './verification.ts';
+import { type DescriptorAges, Verification } from './verification.ts';
 
 const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
 
@@ -29,7 +28,7 @@ const TOO_MANY_INDEXES =
 export class RangeScan {
   readonly #context: ScanContext;
   readonly #assignment: Assignment;
-  readonly #ranges: ScannedRanges;
+  readonly #ages: DescriptorAges;
   #stores = 0;
   /** The commit before; it pauses, and another one would change the same tables meanwhile. */
   #committed: Promise<void>;
@@ -46,10 +45,8 @@ export class RangeScan {
     members.update(assignment, scanTick);
     const maxAge = ticksOf(this.#maxDescriptorAge());
     reading.beginScan(scanTick - maxAge);
-    const ages = { scanTick, maxAge, zoneChanges: reading.zoneChanges };
-    const verification = new Verification(known, members, ages);
-    this.#ranges = { known, verification, ages };
-    state.reader = undefined;
+    this.#ages = { scanTick, maxAge };
+    state.verification = undefined;
     this.#committed = inSlices(this.#begin());
     state.hot.begin(options.hot_ranges);
     state.problems.begin();
@@ -124,13 +121,15 @@ export class RangeScan {
     await this.#committed;
     const { state, options } = this.#context;
     const { known } = state;
+    const verification = new Verification(api, this.#context, this.#ages);
+    const ranges = { known, verification };
     const isComplete = failed.length === 0 && this.#assignment.unreadable === 0;
     const isWhole = isComplete && this.#assignment.isWholeCluster;
     const cluster = isWhole
-      ? await endClusterScan(api, this.#context, { ...this.#assignment, nodes }, this.#ranges)
+      ? await endClusterScan(api, this.#context, { ...this.#assignment, nodes }, ranges)
       : undefined;
     if (!isWhole) {
-      await endPartialScan(api, this.#context, this.#assignment, this.#ranges);
+      await endPartialScan(api, this.#context, this.#assignment, ranges);
       await forgetRanges(state, this.#mayBeUnread(nodes, isComplete));
     }
     if (known.tableIndexes.isFull) {

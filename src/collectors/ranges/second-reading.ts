@@ -1,6 +1,6 @@
-import { BatchQueue, BatchSize, inBatches, type NodeBatch } from '#base';
 import { type ClusterApi, failureOf, RequestError } from '#cockroach';
 import type { CollectorPoll } from '../collector.ts';
+import { BatchQueue, BatchSize, type NodeBatch } from './batches.ts';
 import { reportersOf } from './descriptors.ts';
 import type { IgnoringUrls } from './ignoring-urls.ts';
 import { type KnownRanges, SERVES_NOTHING, type Suspect } from './known-ranges.ts';
@@ -68,7 +68,10 @@ export class SecondReading {
     const asked = chosen.flatMap((rangeId) => byRange.get(rangeId) ?? []);
     const byNode = Map.groupBy(asked, ({ nodeId }) => nodeId);
     await this.#readNodes(
-      Array.from(byNode, ([nodeId, of]) => [nodeId, of.map(({ rangeId }) => rangeId)] as const),
+      Array.from(byNode, ([nodeId, of]) => ({
+        nodeId,
+        rangeIds: of.map(({ rangeId }) => rangeId),
+      })),
       (rangeId, nodeId, replica) => {
         for (const suspect of byRange.get(rangeId) ?? []) {
           if (suspect.nodeId === nodeId) answered.add(suspect);
@@ -102,10 +105,10 @@ export class SecondReading {
       ({ nodeId }) => nodeId,
     );
     await this.#readNodes(
-      Array.from(
-        byNode,
-        ([nodeId, of]) => [nodeId, of.map(({ slot }) => table.columns.ids[slot] ?? 0)] as const,
-      ),
+      Array.from(byNode, ([nodeId, of]) => ({
+        nodeId,
+        rangeIds: of.map(({ slot }) => table.columns.ids[slot] ?? 0),
+      })),
       (rangeId, nodeId) => {
         const slot = slotsById.get(rangeId);
         if (slot !== undefined) table.report(slot, nodeId);
@@ -139,7 +142,10 @@ export class SecondReading {
     };
     const byNode = Map.groupBy(asked, ({ nodeId }) => nodeId);
     await this.#readNodes(
-      Array.from(byNode, ([nodeId, of]) => [nodeId, of.map(({ slot }) => idOf(slot))] as const),
+      Array.from(byNode, ([nodeId, of]) => ({
+        nodeId,
+        rangeIds: of.map(({ slot }) => idOf(slot)),
+      })),
       keep,
       (rangeIds, nodeId) => {
         for (const rangeId of rangeIds) keep(rangeId, nodeId);
@@ -169,10 +175,10 @@ export class SecondReading {
       const byNode = Map.groupBy(left, ({ reporters }) => reporters[attempt] ?? 0);
       byNode.delete(0);
       await this.#readNodes(
-        Array.from(
-          byNode,
-          ([nodeId, of]) => [nodeId, of.map(({ slot }) => table.columns.ids[slot] ?? 0)] as const,
-        ),
+        Array.from(byNode, ([nodeId, of]) => ({
+          nodeId,
+          rangeIds: of.map(({ slot }) => table.columns.ids[slot] ?? 0),
+        })),
         (rangeId, _nodeId, replica) => {
           this.#takeKeys(rangeId, replica, !answered.has(rangeId));
           answered.add(rangeId);
@@ -249,12 +255,12 @@ export class SecondReading {
    * this scan began with that of the number of scans less one.
    */
   async #readNodes(
-    nodes: readonly (readonly [nodeId: number, rangeIds: readonly number[]])[],
+    batches: readonly NodeBatch[],
     onReplica: (rangeId: number, nodeId: number, replica: Replica) => void,
     onFailure: (rangeIds: readonly number[], nodeId: number) => void,
     urlTurn = this.#scan,
   ): Promise<void> {
-    const queue = new BatchQueue(inBatches(nodes, BATCH), this.#size);
+    const queue = new BatchQueue(batches, this.#size);
     const work = async (): Promise<void> => {
       for (let batch = queue.take(); batch !== undefined; batch = queue.take()) {
         const { nodeId, rangeIds } = batch;

@@ -1,44 +1,280 @@
+import { inSlices, sum } from '#base';
+import type { ClusterApi, RangeDescriptor, RequestError } from '#cockroach';
+import type { CollectorPoll } from '../collector.ts';
+import type { NodeBatch } from './batches.ts';
+import {
+  AGING,
+  CONTRADICTED,
+  type DescriptorPlan,
+  EXPIRING,
+  NOT_DUE,
+  OLD,
+  planAll,
+  type PlanBasis,
+  planDescriptors,
+  planProbe,
+  type Urgency,
+} from './descriptor-plan.ts';
+import {
+  DescriptorReader,
+  type DescriptorReading,
+  type DescriptorReceiver,
+  type ReadingContext,
+} from './descriptor-reader.ts';
+import { keepDescriptor, reportersOf } from './descriptors.ts';
 import type { KnownRanges } from './known-ranges.ts';
 import { countPlaces } from './majority.ts';
 import type { Members } from './members.ts';
 import {
   IS_CHANGING,
-  IS_SUSPECT,
+  IS_CLAIMED,
   IS_EXHAUSTED,
+  IS_SUSPECT,
+  IS_UNCERTAIN,
   NO_PLACE,
   READ_AT_LEASEHOLDER,
+  type Work,
 } from './range-table.ts';
+import { type ScanClock, ticksOf } from './scan-clock.ts';
 
-/** When the descriptors of a cluster were requested, and when some of them lost their validity, in ticks. */
+/** When a scan began, and how old descriptors may be, in ticks. */
 export interface DescriptorAges {
-  /** When the scan began. */
   readonly scanTick: number;
   /** A descriptor that is older by this many ticks is too old. */
   readonly maxAge: number;
-  /** When a descriptor last showed that a zone was changed, by number of the table index. */
-  readonly zoneChanges: ReadonlyMap<number, number>;
 }
+
+/** The ranges of a scan, and what verifies them. */
+export interface ScannedRanges {
+  readonly known: KnownRanges;
+  readonly verification: Verification;
+}
+
+/** What a verification needs of the poll. */
+type VerificationContext = ReadingContext &
+  Pick<
+    CollectorPoll<
+      unknown,
+      {
+        readonly known: KnownRanges;
+        readonly members: Members;
+        readonly reading: DescriptorReading;
+        readonly clock: ScanClock;
+      }
+    >,
+    'state' | 'descriptorProgress'
+  >;
 
 /** Far more than the ranges that are asked again in a scan. */
 const MAX_UNANSWERED = 20_000;
+/** After this many failures in a row the reading goes on after the next scan. */
+const MAX_FAILURES = 3;
+/** Reporters that are asked for a range in one scan; a command that decides asks all. */
+const MAX_REPORTERS = 2;
+/**
+ * Descriptors that name a node that is not live are read once a minute: while it is down, the nodes that report a range do not show
+ * that its voters have changed. Of scans a minute apart one may come some moments early.
+ */
+const REPLACING = ticksOf(58);
 
 /**
- * Decides whether the replicas of a range are verified: its descriptor names them, and nothing that the scan saw
- * contradicts it. Example: the descriptor names nodes 1, 2 and 3, and node 3 is not live. When nodes 1 and 2 report the range and
- * no other node does, it is verified. When node 4 reports it, too, a replica has moved: the descriptor is read again, and
- * what the replica with a valid lease says now counts.
+ * Verifies the replicas of the ranges of one scan, in it and until the next: reads the descriptors that are due, and decides
+ * whether a range is verified: its descriptor names its replicas, and nothing that the scan saw contradicts it. Example: the
+ * descriptor names nodes 1, 2 and 3, and node 3 is not live. When nodes 1 and 2 report the range and no other node does, it is
+ * verified. When node 4 reports it, too, a replica has moved: the descriptor is read again, and what the replica with a valid
+ * lease says now counts.
  */
-export class Verification {
+export class Verification implements DescriptorReceiver {
+  readonly #context: VerificationContext;
   readonly #known: KnownRanges;
   readonly #members: Members;
+  readonly #reading: DescriptorReading;
+  readonly #clock: ScanClock;
   readonly #ages: DescriptorAges;
+  readonly #reader: DescriptorReader;
+  /** The reporters of a range, by its id, whose answers were not enough in this scan. */
+  readonly #asked = new Map<
+    number,
+    { readonly nodeIds: readonly number[]; readonly areMissing: boolean }
+  >();
   readonly #unanswered = new Set<number>();
+  #failures = 0;
   #isInterrupted = false;
+  /** The servers refuse, or too many requests failed: the next scan tries again. */
+  isOver = false;
 
-  constructor(known: KnownRanges, members: Members, ages: DescriptorAges) {
+  constructor(api: ClusterApi, context: VerificationContext, ages: DescriptorAges) {
+    this.#context = context;
+    const { known, members, reading, clock } = context.state;
     this.#known = known;
     this.#members = members;
+    this.#reading = reading;
+    this.#clock = clock;
     this.#ages = ages;
+    this.#reader = new DescriptorReader(api, context);
+  }
+
+  /**
+   * Reads what is contradicted, then what is expiring, for `maxMs` at most. What would exceed the time left is skipped: a large
+   * cluster after a death is read between scans. Never rejects.
+   */
+  async readUrgent(maxMs: number): Promise<void> {
+    const { signal, clock } = this.#context;
+    const endMs = clock.runningMs() + maxMs;
+    const deadline = new AbortController();
+    const timer = setTimeout(() => deadline.abort(), maxMs);
+    const hasTime = (wanted: number): boolean => {
+      const { restUntilMs, perMinute } = this.#reading;
+      if (restUntilMs > endMs) return false;
+      return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - clock.runningMs();
+    };
+    const ending = AbortSignal.any([signal, deadline.signal]);
+    for (const least of [CONTRADICTED, EXPIRING] as const) {
+      await this.#readPlanned(ending, hasTime, least);
+    }
+    clearTimeout(timer);
+  }
+
+  /** Reads until nothing is due, or the signal aborts, or the servers refuse. Never rejects. */
+  async readDue(signal: AbortSignal): Promise<void> {
+    await this.#readPlanned(signal, () => true);
+  }
+
+  /** Reads the descriptors of all ranges that were found, once more at another URL when there is one, then what is not verified yet. */
+  async readAll(): Promise<void> {
+    const { urls, descriptorProgress, signal } = this.#context;
+    const rounds = Math.min(urls, 2);
+    const batches = await inSlices(planAll(this.#known.table));
+    const lengths = batches.map(({ rangeIds }) => rangeIds.length);
+    const ids = sum(lengths);
+    const most = this.#reading.size.ids;
+    const planned = rounds * sum(lengths.map((length) => Math.ceil(length / most)));
+    let read = 0;
+    const onRead = (done: number): void => {
+      read += done;
+      // Requests that get shorter do not make the work longer.
+      descriptorProgress(Math.floor((planned * read) / (rounds * ids)), planned);
+    };
+    descriptorProgress(0, planned);
+    for (let round = 0; round < rounds; round += 1) {
+      await this.#reader.read(batches, this, { round, onRead });
+    }
+    await this.#readPlanned(signal, () => true, CONTRADICTED);
+  }
+
+  async #readPlanned(
+    signal: AbortSignal,
+    hasTime: (wanted: number) => boolean,
+    least?: Urgency,
+  ): Promise<void> {
+    while (!signal.aborted && !this.isOver) {
+      const nowTick = this.#clock.now(this.#context.clock.monotonicMs());
+      const basis = {
+        table: this.#known.table,
+        nowTick,
+        urgencyOf: (slot: number) => this.#urgencyOf(slot, nowTick),
+        askedBefore: (rangeId: number) => this.#asked.get(rangeId)?.nodeIds ?? [],
+      };
+      const plan = await inSlices(this.#plan(basis, least));
+      if (plan.batches.length === 0 || !hasTime(plan.wanted)) return;
+      await this.#reader.read(plan.batches, this, { signal });
+    }
+  }
+
+  /** What to read next; of servers that refused the last time, one batch alone. */
+  *#plan(basis: PlanBasis, least?: Urgency): Work<Omit<DescriptorPlan, 'due'>> {
+    const reading = this.#reading;
+    const { ids } = reading.size;
+    if (reading.refusal !== undefined) return { wanted: 1, batches: yield* planProbe(basis, ids) };
+    const { due, ...plan } = yield* planDescriptors(basis, ids, least);
+    reading.due = due;
+    return plan;
+  }
+
+  #urgencyOf(slot: number, nowTick: number): ReturnType<PlanBasis['urgencyOf']> {
+    const { ids, found, marks, readAt } = this.#known.table.columns;
+    const { scanTick, maxAge } = this.#ages;
+    const marked = marks[slot] ?? 0;
+    if (ids[slot] === 0 || found[slot] === 0 || (marked & IS_EXHAUSTED) !== 0) return NOT_DUE;
+    if (!this.isVerified(slot)) {
+      // Who holds the lease of a suspect decides whether it serves. All others may be old after a pause of the exporter.
+      const isSuspect = (marked & IS_SUSPECT) !== 0;
+      return !isSuspect && this.#isOnlyOld(slot) ? EXPIRING : CONTRADICTED;
+    }
+    const readTick = readAt[slot] ?? 0;
+    const isDoubtful =
+      readTick >= scanTick
+        ? this.#lacksHolder(slot)
+        : (marked & (IS_SUSPECT | IS_CLAIMED | IS_UNCERTAIN)) !== 0;
+    if (isDoubtful) return CONTRADICTED;
+    if (readTick < nowTick - (3 * maxAge) / 4) return EXPIRING;
+    if (readTick < nowTick - REPLACING && this.#namesDown(slot)) return EXPIRING;
+    if (readTick < nowTick - maxAge / 2) return OLD;
+    return readTick < nowTick - maxAge / 4 ? AGING : NOT_DUE;
+  }
+
+  /** Takes over what one reporter said of these ranges; another one is asked where that was not enough. */
+  receive(
+    { nodeId, rangeIds }: NodeBatch,
+    descriptors: ReadonlyMap<number, RangeDescriptor>,
+    requestedAt: number,
+  ): void {
+    this.#failures = 0;
+    const { table } = this.#known;
+    for (const rangeId of rangeIds) {
+      const slot = table.slotOf(rangeId);
+      if (slot === undefined) continue;
+      const descriptor = descriptors.get(rangeId);
+      const change = descriptor && keepDescriptor(table, slot, descriptor, requestedAt);
+      if (change === 'zone') {
+        const tableIndex = table.columns.tableIndexes[slot] ?? 0;
+        this.#reading.zoneChanges.set(tableIndex, requestedAt);
+      }
+      // An older descriptor is not kept: the range would be due again at once.
+      const isKept = change === 'kept' || change === 'zone';
+      if (isKept && descriptor?.isFromLeaseholder) table.nameHolder(slot, nodeId);
+      if (isKept && this.isVerified(slot) && !this.#lacksHolder(slot)) continue;
+      this.#askNext(slot, rangeId, nodeId, descriptor === undefined);
+    }
+  }
+
+  fail({ nodeId, rangeIds }: NodeBatch, failure: RequestError): void {
+    if (this.#reading.refusal === failure) {
+      this.isOver = true;
+      return;
+    }
+    for (const rangeId of rangeIds) {
+      const slot = this.#known.table.slotOf(rangeId);
+      if (slot === undefined) continue;
+      if (this.#lacksHolder(slot)) {
+        if (this.#unanswered.size < MAX_UNANSWERED) this.#unanswered.add(rangeId);
+        // Another reporter may hold the lease.
+        this.#askNext(slot, rangeId, nodeId, false);
+      } else this.#exhaust(slot);
+    }
+    this.#failures += 1;
+    if (this.#failures < MAX_FAILURES) return;
+    this.#isInterrupted = true;
+    this.isOver = true;
+  }
+
+  /** The next plan asks the next reporter, until enough were asked. */
+  #askNext(slot: number, rangeId: number, nodeId: number, isMissing: boolean): void {
+    const before = this.#asked.get(rangeId);
+    const nodeIds = [...new Set([...(before?.nodeIds ?? []), nodeId])];
+    const areMissing = isMissing && before?.areMissing !== false;
+    this.#asked.set(rangeId, { nodeIds, areMissing });
+    const { length } = reportersOf(this.#known.table, slot);
+    const areAllAsked = this.#context.descriptors === 'all' || this.#lacksHolder(slot);
+    const most = areAllAsked ? length : Math.min(MAX_REPORTERS, length);
+    if (nodeIds.length < most) return;
+    // Whether there is such a range is read from the lists: they are a stable interface.
+    this.#exhaust(slot, areMissing ? IS_UNCERTAIN : 0);
+  }
+
+  #exhaust(slot: number, mark = 0): void {
+    const { marks } = this.#known.table.columns;
+    marks[slot] = (marks[slot] ?? 0) | IS_EXHAUSTED | mark;
   }
 
   /** The places of the descriptor that are on live nodes. */
@@ -56,14 +292,14 @@ export class Verification {
     return (
       this.hasDescriptor(slot) &&
       ((this.isReadNow(slot) && this.#areNodesKnown(slot)) ||
-        (this.isCurrent(slot) && this.isConfirmed(slot)))
+        (this.#isCurrent(slot) && this.#isConfirmed(slot)))
     );
   }
 
   /** Whether it is known on which nodes the replicas are, or at least that those without a place are live. */
   #areNodesKnown(slot: number): boolean {
     const { table } = this.#known;
-    return table.columns.replicas[slot] === table.placesOf(slot) || this.isConfirmed(slot);
+    return table.columns.replicas[slot] === table.placesOf(slot) || this.#isConfirmed(slot);
   }
 
   /** Whether the voters are known: a descriptor was read, and each voter has a place. */
@@ -79,26 +315,16 @@ export class Verification {
   }
 
   /** Whether a replica reports that it serves nothing, and nobody has said who holds the lease: the holder or the leader decides. */
-  lacksHolder(slot: number): boolean {
+  #lacksHolder(slot: number): boolean {
     const { marks, leases } = this.#known.table.columns;
     const isSuspect = ((marks[slot] ?? 0) & IS_SUSPECT) !== 0;
     return isSuspect && (leases[slot] ?? 0) >> 2 === NO_PLACE;
   }
 
-  /** Records that a reporter that may hold the lease did not answer. */
-  addUnanswered(rangeId: number): void {
-    if (this.#unanswered.size < MAX_UNANSWERED) this.#unanswered.add(rangeId);
-  }
-
-  /** Records that no more reporters are asked in this scan, as too many requests failed. */
-  interrupt(): void {
-    this.#isInterrupted = true;
-  }
-
   /** Whether a replica reports that it serves nothing, and one that may hold the lease has not answered: it may serve the range. */
   lacksAnswer(slot: number): boolean {
     if (this.#unanswered.size === 0 && !this.#isInterrupted) return false;
-    if (!this.lacksHolder(slot)) return false;
+    if (!this.#lacksHolder(slot)) return false;
     const { ids } = this.#known.table.columns;
     const isUnasked = this.#isInterrupted && !this.isExhausted(slot);
     return isUnasked || this.#unanswered.has(ids[slot] ?? 0);
@@ -110,27 +336,27 @@ export class Verification {
   }
 
   /** Whether nothing that happened since the descriptor was requested has made it doubtful. */
-  isCurrent(slot: number): boolean {
+  #isCurrent(slot: number): boolean {
     const { tableIndexes, readAt, marks } = this.#known.table.columns;
     if (((marks[slot] ?? 0) & IS_CHANGING) !== 0) return false;
     const readTick = readAt[slot] ?? 0;
-    const changedTick = this.#ages.zoneChanges.get(tableIndexes[slot] ?? 0) ?? 0;
-    return !this.isTooOld(slot) && readTick >= changedTick && !this.hasLostMember(slot);
+    const changedTick = this.#reading.zoneChanges.get(tableIndexes[slot] ?? 0) ?? 0;
+    return !this.#isTooOld(slot) && readTick >= changedTick && !this.#hasLostMember(slot);
   }
 
   /** Whether the descriptor is too old, and nothing else contradicts it. */
-  isOnlyOld(slot: number): boolean {
-    const isDoubtful = !this.hasDescriptor(slot) || this.hasLostMember(slot);
-    return !isDoubtful && this.isTooOld(slot) && this.isConfirmed(slot);
+  #isOnlyOld(slot: number): boolean {
+    const isDoubtful = !this.hasDescriptor(slot) || this.#hasLostMember(slot);
+    return !isDoubtful && this.#isTooOld(slot) && this.#isConfirmed(slot);
   }
 
-  isTooOld(slot: number): boolean {
+  #isTooOld(slot: number): boolean {
     const { scanTick, maxAge } = this.#ages;
     return (this.#known.table.columns.readAt[slot] ?? 0) < scanTick - maxAge;
   }
 
   /** Whether a node of the descriptor went from live to not live after the descriptor was requested. */
-  hasLostMember(slot: number): boolean {
+  #hasLostMember(slot: number): boolean {
     const { table } = this.#known;
     const readTick = table.columns.readAt[slot] ?? 0;
     const places = table.placesOf(slot);
@@ -141,12 +367,12 @@ export class Verification {
   }
 
   /** Whether one of the nodes of the descriptor is not live. */
-  namesDown(slot: number): boolean {
+  #namesDown(slot: number): boolean {
     return countPlaces(this.liveOf(slot)) < this.#known.table.placesOf(slot);
   }
 
   /** Whether the nodes that report the range in this scan are exactly its live replicas; of those without a place, as many. */
-  isConfirmed(slot: number): boolean {
+  #isConfirmed(slot: number): boolean {
     const { table } = this.#known;
     const { replicas, found } = table.columns;
     const mask = table.reportedOf(slot);

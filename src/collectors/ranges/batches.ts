@@ -1,20 +1,7 @@
-/** The ranges that one request asks a node for. */
+/** Ranges that a node is asked for, in as many requests as they need. */
 export interface NodeBatch {
   readonly nodeId: number;
   readonly rangeIds: readonly number[];
-}
-
-/** The ranges of each node in batches of at most `size`, in their order. */
-export function inBatches(
-  nodes: Iterable<readonly [nodeId: number, rangeIds: readonly number[]]>,
-  size: number,
-): readonly NodeBatch[] {
-  return [...nodes].flatMap(([nodeId, ids]) =>
-    Array.from({ length: Math.ceil(ids.length / size) }, (_, index) => ({
-      nodeId,
-      rangeIds: ids.slice(index * size, (index + 1) * size),
-    })),
-  );
 }
 
 /** The ids of a shortest request: one that is refused although it has no more is refused for another reason. */
@@ -66,6 +53,12 @@ export class BatchSize {
   }
 }
 
+function* inParts({ nodeId, rangeIds }: NodeBatch, length: number): Iterable<NodeBatch> {
+  for (let from = 0; from < rangeIds.length; from += length) {
+    yield { nodeId, rangeIds: rangeIds.slice(from, from + length) };
+  }
+}
+
 /** Batches that are to be read, in parts as long as requests may be now. */
 export class BatchQueue {
   readonly #size: BatchSize;
@@ -74,7 +67,7 @@ export class BatchQueue {
 
   constructor(batches: readonly NodeBatch[], size: BatchSize) {
     this.#size = size;
-    this.#left = batches.toReversed();
+    this.#left = batches.flatMap((batch) => [...inParts(batch, size.ids)]).toReversed();
   }
 
   get isEmpty(): boolean {
