@@ -48,7 +48,7 @@ export function createStatus(
   const history = new History(daemon.config, monotonicMs);
   const problems = (): readonly Finding[] => {
     const nowMs = wallMs();
-    return toFindings(daemon.problems(), () => nowMs, nowMs);
+    return toFindings(daemon.problems(), () => nowMs);
   };
   const source = { ...daemon, history, findingSettings: daemon.config, commandForm, problems };
   return {

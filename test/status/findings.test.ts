@@ -12,7 +12,7 @@ import {
   readSessions,
   sessionProblems,
 } from '../../src/status/findings/session-problems.ts';
-import type { Problem, RangesStatus } from '../../src/status/findings/status.ts';
+import type { RangesStatus } from '../../src/status/findings/status.ts';
 import { expectGolden } from '../support/golden.ts';
 import {
   collectorState,
@@ -131,51 +131,21 @@ test('every finding that there is matches the golden file', async () => {
     ),
     ...polled([failing('nodes', 'http'), failing('users', 'http', { hasData: false })]),
   ];
-  const findings = toFindings(issues, () => NOW_MS - 3_599_999, NOW_MS);
+  const findings = toFindings(issues, () => NOW_MS - 3_600_000);
   const shown = findings.map(({ cause: _cause, ...finding }) => finding);
   await expectGolden(`${JSON.stringify(shown, undefined, 2)}\n`, 'test/golden/findings.json');
 });
 
-/** The keys of the findings of problems that began this many seconds ago. */
-function shownAfter(problems: readonly Problem[], seconds: number): readonly string[] {
-  return toFindings(problems, () => NOW_MS - seconds * 1000, NOW_MS).map(({ key }) => key);
-}
-
 describe('a finding', () => {
   const issue = { key: 'k', about: 'nodes', text: 'Text.', next: 'Next.' } as const;
-
-  test('is one for one condition: the milder form, until the other is more than information', () => {
-    const mild = { ...issue, key: 'mild', alert: 'CrdbRangesUnderreplicated' } as const;
-    const worse = { ...issue, level: 'critical', normalSeconds: 60, worsens: 'mild' } as const;
-    expect(shownAfter([mild, worse], 59)).toEqual(['mild']);
-    expect(shownAfter([mild, worse], 60)).toEqual(['k']);
-    expect(shownAfter([worse], 59)).toEqual(['k']);
-  });
-
-  test('that is information for a while says what it becomes, and when', () => {
-    const becomesOf = (...problems: readonly Problem[]) =>
-      toFindings(problems, () => NOW_MS - 30_000, NOW_MS).map(({ becomes }) => becomes);
-    const at = new Date(NOW_MS + 30_000).toISOString();
-    const slow = { ...issue, alert: 'CrdbNodeDead', normalSeconds: 60 } as const;
-    expect(becomesOf(slow)).toEqual([{ level: 'warning', at }]);
-    expect(becomesOf({ ...slow, normalSeconds: 30 })).toEqual([undefined]);
-    // Whether the alert fires is not known here.
-    expect(becomesOf({ ...slow, alertKnowsMore: true })).toEqual([undefined]);
-    expect(becomesOf({ ...issue, normalSeconds: 60 })).toEqual([undefined]);
-    const worse = { ...slow, key: 'worse', level: 'critical', worsens: 'k' } as const;
-    expect(becomesOf({ ...slow, normalSeconds: 0 }, worse)).toEqual([{ level: 'critical', at }]);
-    expect(becomesOf(slow, { ...worse, normalSeconds: 90 })).toEqual([{ level: 'warning', at }]);
-  });
 
   test.each([
     [{}, 'info'],
     [{ alert: 'CrdbNodeDead' }, 'warning'],
     [{ alert: 'CrdbNodeDead', level: 'critical' }, 'critical'],
-    [{ alert: 'CrdbNodeDead', normalSeconds: 60 }, 'warning'],
-    [{ alert: 'CrdbNodeDead', normalSeconds: 60.001 }, 'info'],
-    [{ level: 'critical', normalSeconds: 60, since: '2026-03-01T11:59:00.001Z' }, 'info'],
+    [{ level: 'critical', since: '2026-03-01T11:59:00.001Z' }, 'critical'],
   ] as const)('with %j is %s', (more, level) => {
-    const [finding] = toFindings([{ ...issue, ...more }], () => NOW_MS - 60_000, NOW_MS);
+    const [finding] = toFindings([{ ...issue, ...more }], () => NOW_MS - 60_000);
     const since = 'since' in more ? more.since : '2026-03-01T11:59:00.000Z';
     expect(finding).toMatchObject({
       ...issue,
@@ -203,7 +173,7 @@ function quorumText(status: RangesStatus): string | undefined {
 /** The keys and severities of what a scan finds that proves this. */
 function provenBy(more: Partial<typeof VERIFIED>): readonly string[] {
   const status = { ...RANGES, verification: { ...VERIFIED, ...more } };
-  const findings = toFindings(rangeProblems(status, false), () => NOW_MS, NOW_MS);
+  const findings = toFindings(rangeProblems(status, false), () => NOW_MS);
   return findings.map(({ key, level }) => `${key}: ${level}`);
 }
 

@@ -16,8 +16,6 @@ const SOON_SECONDS = 21 * DAY;
 interface Expiring extends Expiry {
   readonly left: number;
   readonly level: 'critical' | 'warning' | 'info';
-  /** Whether it is certain that no renewal is due before. */
-  readonly isSure: boolean;
 }
 
 function isAuthority(name: string): boolean {
@@ -54,15 +52,16 @@ function findExpiring({ fresh, certificates, nowMs, thresholds }: Evidence): rea
     const left = expiry - nowMs / 1000;
     const life = certificates.get(name)?.life;
     const { warning, critical } = renewalLimits(name, life, thresholds);
-    const isSure = life !== undefined || left <= LAST_SECONDS;
+    // Its life may be a day: then the exporter has not seen a renewal yet, as in CrdbCertificateExpiring.
+    const isDoubtful = life === undefined && left > LAST_SECONDS && left < DAY;
     if (left < warning) {
-      const level = left < critical ? 'critical' : 'warning';
-      return [{ ...certificate, left, level, isSure }];
+      const level = left < critical && !isDoubtful ? 'critical' : 'warning';
+      return [{ ...certificate, left, level }];
     }
     // A short life always ends soon.
     const isShort = life !== undefined && life <= SHORT_SECONDS;
     if (isShort || left >= SOON_SECONDS) return [];
-    return [{ ...certificate, left, level: 'info', isSure }];
+    return [{ ...certificate, left, level: 'info' }];
   });
 }
 
@@ -89,8 +88,6 @@ export const CERTIFICATES: readonly Check[] = [
       return {
         ...describe(expiring),
         level: expiring.some(({ level }) => level === 'critical') ? 'critical' : undefined,
-        // In its first day the exporter may not have seen a renewal yet.
-        normalSeconds: expiring.some(({ isSure }) => isSure) ? undefined : DAY,
       };
     },
     next: 'What renews them (cert-manager, the self-signer of the chart, you) has not. Install new files and send SIGHUP to the nodes: after the expiry, nodes and clients can no longer connect.',

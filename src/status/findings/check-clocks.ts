@@ -33,8 +33,6 @@ export const CLOCK_OFFSET: Check = {
     return {
       nodeIds: wrong,
       text: `${capitalize(formatNodes(wrong))}: the clock is up to ${formatDuration(worst)} off those of the others.`,
-      // The values of such a node are not shown.
-      normalSeconds: misdated.size > 0 ? 0 : undefined,
     };
   },
   next: 'Check the time service: a node stops itself at 80 percent of --max-offset (400 ms by default).',
@@ -50,7 +48,7 @@ function reportedOffset({ isFresh, metrics }: NodeStatus): number {
  * The nodes whose records have times that are wrong, with the seconds: in the future, or always late. A record that is only
  * old has a right time.
  */
-export function findMisdatedRecords({
+function findMisdatedRecords({
   nodes,
   answeredMs = 0,
   lateRecords,
@@ -93,4 +91,17 @@ export function findWrongTime(evidence: Evidence): Problem | undefined {
     text: `The Date of the responses is ${much} ${seconds > 0 ? 'behind' : 'ahead of'} the clocks of the exporter and of the nodes.`,
     next: 'Check the clock of the proxy in front of the cluster, or of the node at its URL. Records of nodes look older or younger by it: values of records that look old are not shown.',
   };
+}
+
+/** How old the record of a node is, in seconds; undefined where its time is wrong, or the Date that it is compared with. */
+export function readAges(evidence: Evidence): (id: number) => number | undefined {
+  if (findWrongTime(evidence)?.about === 'nodes') return () => undefined;
+  const misdated = findMisdatedRecords(evidence);
+  const ages = new Map(
+    evidence.nodes.map(({ id, recordAgeSeconds, updatedSeconds }) => [
+      id,
+      recordAgeSeconds ?? evidence.nowMs / 1000 - updatedSeconds,
+    ]),
+  );
+  return (id) => (misdated.has(id) ? undefined : ages.get(id));
 }

@@ -17,9 +17,6 @@ import { describeFurtherHolds } from './versions.ts';
 
 const DAY = 86_400;
 
-/** The alert waits as long: the first copy of a small database takes less. */
-const UNKNOWN_LAG_SECONDS = 4 * 3600;
-
 const RESET_DOWNGRADE =
   'It may be longer: nodes count anew when they start. When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option.';
 
@@ -29,7 +26,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'license',
     about: 'nodes',
     alert: 'CrdbLicenseExpiring',
-    normalSeconds: 0,
     find({ fresh, nowMs, thresholds }) {
       const expiry = Math.min(...fresh.flatMap((node) => licenseExpiryOf(node) ?? []));
       const days = (expiry - nowMs / 1000) / DAY;
@@ -64,7 +60,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'full stores',
     about: 'nodes',
     alert: 'CrdbStoreDiskLow',
-    normalSeconds: 0,
     find: findFullStores,
     next: 'Add disk space or nodes: a node with a full disk stops.',
   },
@@ -78,17 +73,8 @@ export const CLUSTER_CHECKS: readonly Check[] = [
   {
     about: 'jobs',
     alert: 'CrdbJobPaused',
-    find: (evidence) => findPaused(evidence),
+    find: findPaused,
     next: 'Resume or cancel them; see SHOW JOBS.',
-  },
-  {
-    key: 'paused changefeeds',
-    worsens: 'CrdbJobPaused',
-    about: 'jobs',
-    alert: 'CrdbJobPaused',
-    level: 'critical',
-    find: (evidence) => findPaused(evidence, 'changefeed'),
-    next: 'Resume or cancel them; see SHOW CHANGEFEED JOBS. Consumers get no changes, and disks fill.',
   },
   ...(['physical', 'logical'] as const).map((kind): Check => ({
     key: `${kind} lag`,
@@ -105,7 +91,8 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: `${kind} lag unknown`,
     about: 'jobs',
     alert: 'CrdbReplicationLag',
-    normalSeconds: UNKNOWN_LAG_SECONDS,
+    // The alert looks at 4 hours: the first copy of a database has no lag yet.
+    level: 'info',
     find({ jobs }) {
       const reason = jobs.lagUnknown[kind];
       if (reason === undefined) return undefined;
@@ -234,14 +221,20 @@ function findScarceCapacity({ fresh, thresholds }: Evidence): string | undefined
   return `Without the largest node the others would be full but for ${formatPercent(Math.max(0, free))}.`;
 }
 
-/** Paused jobs, of all types or of one, that keep old data. */
-function findPaused({ jobs: { jobs }, thresholds }: Evidence, only?: string): string | undefined {
+/** Paused jobs that keep old data; consumers of a changefeed get no changes. */
+function findPaused({ jobs: { jobs }, thresholds }: Evidence): ReturnType<Check['find']> {
   const paused = jobs.flatMap(({ type, paused: count = 0, protectedAgeSeconds: age = 0 }) =>
-    count > 0 && age > thresholds.protected_age && type === (only ?? type) ? [{ type, age }] : [],
+    count > 0 && age > thresholds.protected_age ? [{ type, age }] : [],
   );
   if (paused.length === 0) return undefined;
   const age = formatDuration(Math.max(...paused.map((job) => job.age)));
-  return `Paused jobs (${formatList(paused.map(({ type }) => type))}) keep data that is ${age} old.`;
+  const text = `Paused jobs (${formatList(paused.map(({ type }) => type))}) keep data that is ${age} old.`;
+  if (!paused.some(({ type }) => type === 'changefeed')) return text;
+  return {
+    text,
+    level: 'critical',
+    next: 'Resume or cancel them; see SHOW CHANGEFEED JOBS. Consumers get no changes, and disks fill.',
+  };
 }
 
 /** Of fewer statements a second the share of failed ones means nothing. */

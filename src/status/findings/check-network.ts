@@ -4,7 +4,7 @@ import type { Evidence } from './evidence.ts';
 import { countSlowRequests, latencyOf } from './node-metrics.ts';
 import { findUnreachable } from './reachability.ts';
 
-/** The check of the last result, however the polls since then ended: while they fail, the problem is marked as old. */
+/** The check of the last result, however the polls since then ended: while they fail, the problem is marked as old. It is critical where it holds up requests. */
 export const PARTITION: Check = {
   key: 'partition',
   about: 'nodes',
@@ -13,26 +13,16 @@ export const PARTITION: Check = {
   next: 'Check that these nodes are up, then the network between them: `crdb-exporter network` prints the errors. Stop no node until they reach each other: ranges could lose their quorum.',
 };
 
-/** The checks of a partition, and of one that holds up requests. */
-export const NETWORK_CHECKS: readonly Check[] = [
-  PARTITION,
-  {
-    ...PARTITION,
-    key: 'partition with effect',
-    worsens: PARTITION.key,
-    level: 'critical',
-    find(evidence) {
-      const parted = findPartition(evidence);
-      const effect = parted && describeEffect(evidence);
-      return effect && { ...parted, text: `${parted.text} ${effect}.` };
-    },
-  },
-];
-
-function findPartition({ network: evidence, nodes }: Evidence) {
-  const found = findUnreachable(evidence && { ...evidence, state: 'ok' }, nodes);
+function findPartition(evidence: Evidence): ReturnType<Check['find']> {
+  const { network, nodes } = evidence;
+  const found = findUnreachable(network && { ...network, state: 'ok' }, nodes);
   if (found.answer !== 'unreachable') return undefined;
-  return { text: `${capitalize(found.reason)}.`, nodeIds: found.nodeIds };
+  const { nodeIds } = found;
+  const text = `${capitalize(found.reason)}.`;
+  const effect = describeEffect(evidence);
+  return effect === undefined
+    ? { text, nodeIds }
+    : { text: `${text} ${effect}.`, nodeIds, level: 'critical' };
 }
 
 /** What users notice: requests are stuck, or the slowest statements are slow. */

@@ -26,7 +26,7 @@ const findChangefeedLag: Check['find'] = (evidence) => {
     },
     (seconds, { changefeed_lag }) => seconds > changefeed_lag,
     (seconds) => `a changefeed is ${formatDuration(seconds)} behind`,
-    { isOver: (seconds, { changefeed_lag_critical: limit }) => seconds > limit },
+    (seconds, { changefeed_lag_critical: limit }) => seconds > limit,
   )(evidence);
 };
 
@@ -65,15 +65,15 @@ export const NODE_CHECKS: readonly Check[] = [
       ({ metrics }) => (metrics.get('liveness.heartbeatlatency-p99') ?? NaN) / 1e9,
       (seconds, { heartbeat }) => seconds > heartbeat,
       (seconds) => `liveness heartbeats take up to ${formatDuration(seconds)} (p99)`,
-      { isOver: (seconds, { heartbeat_critical: limit }) => seconds > limit },
+      (seconds, { heartbeat_critical: limit }) => seconds > limit,
     ),
     next: 'Check disk, CPU and network of these nodes and of the leaseholder of the liveness range (r2): a node that misses its heartbeats loses its liveness and its epoch leases. Leader leases (from 25.2 on) depend on heartbeats between stores.',
   },
   {
     about: 'nodes',
     alert: 'CrdbLatencyHigh',
-    // It compares with the last day.
-    alertKnowsMore: true,
+    // The alert compares with the last day: slow statements may be usual.
+    level: 'info',
     find: atNodes(
       'fresh',
       latencyOf,
@@ -90,8 +90,7 @@ export const NODE_CHECKS: readonly Check[] = [
       ({ metrics, memoryBytes }) => ratio(metrics.get('sys.rss'), memoryBytes),
       (share, { memory }) => share > memory,
       (share) => `the process uses ${formatPercent(share)} of the memory`,
-      { isOver: (share, { memory_full }) => share > memory_full, normalSeconds: 120 },
-      { isOver: (share, { memory_critical }) => share > memory_critical, normalSeconds: 3600 },
+      (share, { memory_full }) => share > memory_full,
     ),
     next: 'Compare --cache and --max-sql-memory with the memory of the machine: the kernel may kill the node.',
   },
@@ -164,7 +163,7 @@ export const NODE_CHECKS: readonly Check[] = [
       (_store, { writeStalls }, storeId) => writeStalls.get(storeId),
       (count, { write_stalls }) => count > write_stalls,
       (count) => `all writes stop, up to ${formatNumber(count)} times a minute`,
-      { isOver: (count, { write_stalls_critical: limit }) => count >= limit },
+      (count, { write_stalls_critical: limit }) => count >= limit,
     ),
     next: 'Check disk throughput and bulk writes.',
   },
@@ -177,7 +176,7 @@ export const NODE_CHECKS: readonly Check[] = [
         isHeavyJobRunning ? undefined : metrics.get('sys.cpu.combined.percent-normalized'),
       (share, { cpu }) => share > cpu,
       (share) => `up to ${formatPercent(share)} of all CPUs are used`,
-      { isOver: (share, { cpu_critical }) => share > cpu_critical },
+      (share, { cpu_critical }) => share > cpu_critical,
     ),
     next: 'Compare the hottest ranges and the running statements.',
   },

@@ -1,11 +1,9 @@
-import { type Thresholds, waitSeconds } from '#alerts';
+import type { Thresholds } from '#alerts';
 import {
   capitalize,
   formatList,
   formatNodes,
   formatNumber,
-  formatPercent,
-  formatRanges,
   largest,
   median,
   plural,
@@ -40,30 +38,6 @@ export const RANGE_CHECKS: readonly Check[] = [
       ranges && findHotspots(ranges.scanned, nodes, thresholds),
     next: 'Compare the hottest ranges and lease preferences, and check that leases are rebalanced.',
   },
-  {
-    key: 'hotspot by CPU',
-    about: 'nodes',
-    alert: 'CrdbNodeHotspot',
-    find: findBusyNodes,
-    next: 'Compare the hottest ranges and the running statements of these nodes.',
-  },
-  {
-    key: 'many underreplicated',
-    worsens: 'ranges underreplicated',
-    about: 'ranges',
-    alert: 'CrdbRangesUnderreplicated',
-    level: 'critical',
-    // One or two nodes cannot hold three replicas.
-    find({ ranges, nodes, thresholds }) {
-      // A shard sees a range at some of its nodes, and its problem at one: there leases are the better measure.
-      const all = ranges?.summary?.cluster ? ranges.summary.ranges : countLeases(ranges);
-      const count = ranges?.summary?.problems.get('underreplicated')?.ranges ?? 0;
-      if (nodes.length < 3 || count <= thresholds.underreplicated * all) return undefined;
-      const share = formatPercent(Math.min(1, count / all));
-      return `${formatRanges(count)}, ${share} of all, ${plural(count, 'has', 'have')} too few live replicas.`;
-    },
-    next: 'While this lasts the next failure may make many unavailable: look for nodes that are down and for full stores.',
-  },
 ];
 
 /** Localities whose loss some ranges would not survive, although most would: of the tier with most localities. */
@@ -81,6 +55,14 @@ function findQuorumAtRisk({ ranges, nodes, thresholds }: Evidence): string | und
   if (widest.length < 3 || risky.length === 0) return undefined;
   const names = formatList(risky.map(({ locality }) => locality));
   return `Some ranges would lose their quorum with ${names}.`;
+}
+
+/** Whether too many of all ranges have too few live replicas; one or two nodes cannot hold three. */
+export function areManyUnderreplicated({ ranges, nodes, thresholds }: Evidence): boolean {
+  // A shard sees a range at some of its nodes, and its problem at one: there leases are the better measure.
+  const all = ranges?.summary?.cluster ? ranges.summary.ranges : countLeases(ranges);
+  const count = ranges?.summary?.problems.get('underreplicated')?.ranges ?? 0;
+  return nodes.length >= 3 && count > thresholds.underreplicated * all;
 }
 
 function countLeases(ranges: Evidence['ranges']): number {
@@ -148,41 +130,6 @@ function findHotspots(
   const carry = plural(hot.length, 'carries', 'carry');
   const load = `${carry} up to ${formatNumber(worst)} times the load of the other nodes in the region`;
   return { nodeIds, text: `${capitalize(formatNodes(nodeIds))} ${load}.` };
-}
-
-/** The alert looks at 90 minutes, and then waits. */
-const BUSY_SECONDS = 90 * 60 + waitSeconds('CrdbNodeHotspot');
-
-/** Live nodes that use far more CPU than the median of their region, whatever their leases and queries. */
-function findBusyNodes(evidence: Evidence): ReturnType<Check['find']> {
-  const { fresh, thresholds, isHeavyJobRunning, ranges, nodes } = evidence;
-  if (isHeavyJobRunning) return undefined;
-  const used = fresh.flatMap((node) => {
-    const cpu = node.metrics.get('sys.cpu.combined.percent-normalized');
-    return livenessOf(node) === 'live' && cpu !== undefined
-      ? [{ id: node.id, region: regionOf(node), cpu }]
-      : [];
-  });
-  const allBusy = [...Map.groupBy(used, ({ region }) => region).values()].flatMap((members) => {
-    const usual = median(members.map(({ cpu }) => cpu)) ?? 0;
-    return members.flatMap(({ id, cpu }) => {
-      const excess = cpu - usual;
-      return excess > thresholds.hotspot_cpu_only ? [{ id, excess }] : [];
-    });
-  });
-  if (allBusy.length === 0) return undefined;
-  const hot = ranges && findHotspots(ranges.scanned, nodes, thresholds);
-  const known = new Set(typeof hot === 'object' ? hot.nodeIds : []);
-  const busy = allBusy.filter(({ id }) => !known.has(id));
-  if (busy.length === 0) return undefined;
-  const worst = largest(busy.map(({ excess }) => excess)) ?? 0;
-  const nodeIds = busy.map(({ id }) => id);
-  const use = plural(nodeIds.length, 'uses', 'use');
-  return {
-    nodeIds,
-    normalSeconds: BUSY_SECONDS,
-    text: `${capitalize(formatNodes(nodeIds))} ${use} up to ${formatPercent(worst)} more of the CPU than the median of the region.`,
-  };
 }
 
 /** Finds a range with more load than one CPU core serves well: by CPU where the servers send it, else by queries. */

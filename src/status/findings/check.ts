@@ -1,21 +1,14 @@
-import { type AlertName, type Thresholds, waitSeconds } from '#alerts';
+import type { AlertName, Thresholds } from '#alerts';
 import { capitalize, formatNodes, formatStores } from '#base';
 import type { NodeStatus } from '#collectors';
 import type { Evidence } from './evidence.ts';
 import type { Problem } from './status.ts';
 
-/** A problem with the severity that it has now; it waits like its alert of that severity, unless it says how long, and has its next step where that of the check does not fit. */
-type Found = Pick<Problem, 'text' | 'level' | 'normalSeconds' | 'nodeIds' | 'since'> &
-  Partial<Pick<Problem, 'next'>>;
+/** A problem with its severity where the alert has two, and its next step where that of the check does not fit. */
+type Found = Pick<Problem, 'text' | 'level' | 'nodeIds' | 'since'> & Partial<Pick<Problem, 'next'>>;
 
-/**
- * A condition of a cluster, which is normal for as long as its alert waits, unless it says how long. The key of its problem is the
- * name of the alert, unless that has several conditions.
- */
-export interface Check extends Pick<
-  Problem,
-  'about' | 'level' | 'normalSeconds' | 'alertKnowsMore' | 'worsens' | 'next'
-> {
+/** A condition of a cluster. The key of its problem is the name of the alert, unless that has several conditions. */
+export interface Check extends Pick<Problem, 'about' | 'level' | 'next'> {
   readonly alert: AlertName;
   readonly key?: string;
   /** The text of the problem, with its severity where the alert has two; undefined while all is well. */
@@ -29,17 +22,12 @@ export function runChecks(checks: readonly Check[], evidence: Evidence): readonl
     const found = find(evidence);
     if (found === undefined) return [];
     const problem: Found = typeof found === 'string' ? { text: found } : found;
-    const { level = shown.level } = problem;
-    const { normalSeconds = shown.normalSeconds ?? waitSeconds(alert, level) } = problem;
-    return [{ ...shown, ...problem, alert, key, level, normalSeconds }];
+    return [{ ...shown, ...problem, alert, key, level: problem.level ?? shown.level }];
   });
 }
 
-/** The conditions of the critical rule of an alert, the one that waits least first. */
-type CriticalRules = readonly {
-  readonly isOver: (value: number, thresholds: Thresholds) => boolean;
-  readonly normalSeconds?: number;
-}[];
+/** Whether a value is over a limit. */
+type IsOver = (value: number, thresholds: Thresholds) => boolean;
 
 /** A value of a node, or of one of its stores. */
 interface Reading {
@@ -55,16 +43,16 @@ interface Reading {
 export function atNodes(
   which: 'nodes' | 'fresh',
   read: (node: NodeStatus, evidence: Evidence) => number | undefined,
-  isOver: (value: number, thresholds: Thresholds) => boolean,
+  isOver: IsOver,
   text: (worst: number) => string,
-  ...critical: CriticalRules
+  isCritical?: IsOver,
 ): Check['find'] {
   return (evidence) => {
     const values = evidence[which].flatMap((node): readonly Reading[] => {
       const value = read(node, evidence);
       return value === undefined ? [] : [{ nodeId: node.id, value }];
     });
-    return findOver(values, evidence.thresholds, isOver, text, critical);
+    return findOver(values, evidence.thresholds, isOver, text, isCritical);
   };
 }
 
@@ -75,9 +63,9 @@ export function atStores(
     evidence: Evidence,
     storeId: string,
   ) => number | undefined,
-  isOver: (value: number, thresholds: Thresholds) => boolean,
+  isOver: IsOver,
   text: (worst: number) => string,
-  ...critical: CriticalRules
+  isCritical?: IsOver,
 ): Check['find'] {
   return (evidence) => {
     const values = evidence.fresh.flatMap(({ id: nodeId, stores }) =>
@@ -86,26 +74,25 @@ export function atStores(
         return value === undefined ? [] : [{ nodeId, storeId, value }];
       }),
     );
-    return findOver(values, evidence.thresholds, isOver, text, critical);
+    return findOver(values, evidence.thresholds, isOver, text, isCritical);
   };
 }
 
 function findOver(
   values: readonly Reading[],
   thresholds: Thresholds,
-  isOver: (value: number, thresholds: Thresholds) => boolean,
+  isOver: IsOver,
   text: (worst: number) => string,
-  critical: CriticalRules,
+  isCritical: IsOver | undefined,
 ): Found | undefined {
   const over = values.filter(({ value }) => isOver(value, thresholds));
   if (over.length === 0) return undefined;
   const worst = over.reduce((most, { value }) => Math.max(most, value), -Infinity);
-  const rule = critical.find((one) => one.isOver(worst, thresholds));
   const { nodeIds, text: places } = describePlaces(over);
   return {
     nodeIds,
     text: `${capitalize(places)}: ${text(worst)}.`,
-    ...(rule && { level: 'critical', normalSeconds: rule.normalSeconds }),
+    ...(isCritical?.(worst, thresholds) === true && { level: 'critical' }),
   };
 }
 

@@ -143,7 +143,6 @@ export class ClusterHistory {
     if (this.#identity !== cluster.identity) this.#past = new Past();
     this.#identity = cluster.identity;
     this.#recordResult(cluster, collector);
-    // The worse form of a problem, which is not listed while it is normal, is asked for and remembered, too.
     const since = new Map<string, number>();
     const sinceMs = (key: string): number => {
       const startMs = this.#past.since.get(key) ?? nowMs;

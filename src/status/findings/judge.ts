@@ -2,11 +2,11 @@ import { formatAgo } from '#base';
 import { nodes, ranges, sessions } from '#collectors';
 import type { CollectorState } from '#exporter';
 import { assistantProblems } from './assistant.ts';
-import { findMisdatedRecords, findWrongTime } from './check-clocks.ts';
+import { findWrongTime, readAges } from './check-clocks.ts';
 import { CLUSTER_CHECKS } from './check-cluster.ts';
-import { NETWORK_CHECKS } from './check-network.ts';
+import { PARTITION } from './check-network.ts';
 import { NODE_CHECKS } from './check-nodes.ts';
-import { RANGE_CHECKS } from './check-ranges.ts';
+import { areManyUnderreplicated, RANGE_CHECKS } from './check-ranges.ts';
 import { SESSION_CHECKS } from './check-sessions.ts';
 import { runChecks } from './check.ts';
 import type { Evidence } from './evidence.ts';
@@ -21,8 +21,8 @@ import { leadToSupport, supportProblems } from './store-liveness.ts';
 
 /** The state of the cluster and what is wrong; `sinceMs` is when this exporter first saw the state or problem of a key. */
 export function judge(evidence: Evidence, sinceMs: (key: string) => number): ClusterReading {
-  const { view, nowMs, healthyMs = -Infinity } = evidence;
-  const findings = toFindings(findProblems(evidence), sinceMs, nowMs);
+  const { view, healthyMs = -Infinity } = evidence;
+  const findings = toFindings(findProblems(evidence), sinceMs);
   const problems = findings.filter(isProblem);
   const isReadWrongly = findings.some(({ alert }) => alert === 'CrdbScanDisagrees');
   const isSeen = isVisible(view) && !isReadWrongly;
@@ -78,25 +78,27 @@ function findProblems(evidence: Evidence): readonly Problem[] {
   }));
   const [ofNodes = [], ofConnections = [], ofRanges = [], ofSessions = []] = [
     [...NODE_CHECKS, ...CLUSTER_CHECKS],
-    NETWORK_CHECKS,
+    [PARTITION],
     RANGE_CHECKS,
     SESSION_CHECKS,
   ].map((checks) => runChecks(checks, evidence));
-  const fromScan = view.ranges ? rangeProblems(view.ranges, isBlind, view.nodes?.list) : [];
+  const fromScan = view.ranges
+    ? rangeProblems(view.ranges, isBlind, view.nodes?.list, areManyUnderreplicated(evidence))
+    : [];
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
   const isListOlder =
     Date.parse(polledAt ?? '') > Date.parse(sourceOf('nodes')?.lastSuccessAt ?? '');
   const wrongTime = findWrongTime(evidence);
-  const misdated = findMisdatedRecords(evidence);
   const support = supportProblems(evidence);
-  // With a wrong Date all records may look old.
-  const isMisdated = (id: number): boolean => wrongTime?.about === 'nodes' || misdated.has(id);
   return [
     ...watched,
     ...(hiddenSessions === undefined ? [] : [hiddenSessions]),
     ...(view.nodes && view.ranges ? evidence.scanProblems : []),
     // Of one severity causes are listed before their effects: nodes that are down, then a partition, then slow nodes.
-    ...from('nodes', view.nodes ? nodeProblems(view.nodes, dead, thresholds, isMisdated) : []),
+    ...from(
+      'nodes',
+      view.nodes ? nodeProblems(view.nodes, dead, thresholds, readAges(evidence)) : [],
+    ),
     // Without a list of connections the counts of the nodes tell who reaches whom.
     ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),
     ...from('nodes', [

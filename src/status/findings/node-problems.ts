@@ -1,4 +1,4 @@
-import { type Thresholds, waitSeconds } from '#alerts';
+import type { Thresholds } from '#alerts';
 import {
   capitalize,
   formatCount,
@@ -52,10 +52,7 @@ export function readNodes(
 
 /** The problems of nodes by their liveness; `what` follows `Node 3 is` or `Nodes 3 and 4 are`. */
 const LIVENESS_PROBLEMS: Readonly<
-  Record<
-    string,
-    Pick<Problem, 'alert' | 'level' | 'normalSeconds'> & Record<'what' | 'next', string>
-  >
+  Record<string, Pick<Problem, 'alert' | 'level'> & Record<'what' | 'next', string>>
 > = {
   dead: {
     alert: 'CrdbNodeDead',
@@ -82,23 +79,19 @@ const LIVENESS_PROBLEMS: Readonly<
     what: 'in a state that this exporter does not know',
     next: 'Compare with DB Console: the release may be newer than this exporter. Until then it is not known which nodes may stop.',
   },
-  // Nodes leave for a restart or an upgrade, which is normal.
   draining: {
     alert: 'CrdbNodeStuckLeaving',
-    normalSeconds: waitSeconds('CrdbNodeStuckLeaving'),
     what: 'draining',
     next: 'Leases and connections move to other nodes, as before a restart.',
   },
   decommissioning: {
     alert: 'CrdbNodeStuckLeaving',
-    normalSeconds: waitSeconds('CrdbNodeStuckLeaving'),
+    // Of this state the alert needs a history: whether replicas have left the node in the last hours.
+    level: 'info',
     what: 'being decommissioned',
     next: 'This ends when all replicas have moved to other nodes: leave it running until then.',
   },
 };
-
-/** The alert waits this long after the last node with another build. */
-const SKEW_SECONDS = 12 * 3600;
 
 /** CrdbMultipleNodesDown needs two nodes that went down within an hour, and a share of the cluster or a whole locality. */
 const MANY_NODES = 2;
@@ -173,26 +166,31 @@ export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
   return DOWN.has(status);
 }
 
-/** Problems of nodes by their liveness and their records, but for those whose times are wrong. */
+/**
+ * Problems of nodes by their liveness, and of those with stale records. `ageOf` is how old the record of a node is, in seconds;
+ * undefined where its time is wrong.
+ */
 export function nodeProblems(
   { list: all, builds, versions, unreadable = 0 }: NodesStatus,
   evidence: DeadEvidence,
   thresholds: Thresholds,
-  isMisdated: (id: number) => boolean = () => false,
+  ageOf: (id: number) => number | undefined = () => Infinity,
 ): readonly Problem[] {
   const about = 'nodes';
   const list = all.filter(({ isRetired }) => !isRetired);
   // An unavailable node has its problem already.
   const stale = list.filter(
-    ({ id, isStale, status }) => isStale && status !== 'unavailable' && !isMisdated(id),
+    ({ id, isStale, status }) => isStale && status !== 'unavailable' && ageOf(id) !== undefined,
   );
+  const isOver = ({ id, status }: NodeStatus): boolean =>
+    status === 'live' && (ageOf(id) ?? 0) > thresholds.record_age;
   const staleRecords: Problem = {
     key: 'stale records',
     about,
     nodeIds: stale.map(({ id }) => id),
     alert: 'CrdbNodeRecordStale',
-    // From the last record on: the limit of the alert, and then its wait.
-    normalSeconds: thresholds.record_age + waitSeconds('CrdbNodeRecordStale'),
+    // The values go before the limit of the alert is reached.
+    level: stale.some(isOver) ? undefined : 'info',
     text: `${nameNodes(stale)} ${plural(stale.length, 'has', 'have')} stopped updating the record that node metrics are read from.`,
     next: 'Check for overload and disk stalls. Values of stale records are not exported.',
     since: oldestRecord(stale),
@@ -201,7 +199,8 @@ export function nodeProblems(
     key: 'builds',
     about,
     alert: 'CrdbVersionSkew',
-    normalSeconds: SKEW_SECONDS,
+    // The alert knows for how long no node was upgraded.
+    level: 'info',
     text: `The nodes run ${builds.length} builds: ${formatList(builds)}.`,
     next: 'Expected only during an upgrade.',
   };

@@ -5,50 +5,25 @@ import type { Finding, Problem } from './status.ts';
 /** Ranges, applications or counts that a finding names; the page and the commands list all. */
 export const MAX_NAMED = 3;
 
-/** The problems with their severities, the worst first; `sinceMs` is when the exporter first saw the problem of a key. */
+/**
+ * The problems with their severities, the worst first: each has the severity of its alert, however short it has lasted. `sinceMs` is
+ * when the exporter first saw the problem of a key.
+ */
 export function toFindings(
   problems: readonly Problem[],
   sinceMs: (key: string) => number,
-  nowMs: number,
 ): readonly Finding[] {
-  const forms = problems.map((problem) => toForm(problem, sinceMs, nowMs));
-  const keys = new Set(problems.map(({ key }) => key));
-  return forms
-    .flatMap(({ worsens, finding }): readonly Finding[] => {
-      const isInfo = finding.level === 'info';
-      if (worsens !== undefined && keys.has(worsens)) return isInfo ? [] : [finding];
-      const worse = forms.find((form) => form.worsens === finding.key)?.finding;
-      if (worse === undefined) return [finding];
-      // The milder form says when the other one takes its place.
-      const becomes = finding.becomes ?? worse.becomes;
-      return worse.level === 'info' ? [{ ...finding, becomes }] : [];
+  return problems
+    .map(({ level, since, ...problem }) => {
+      const { key, alert } = problem;
+      const startMs = since === undefined ? sinceMs(key) : Date.parse(since);
+      return {
+        ...problem,
+        level: level ?? (alert === undefined ? 'info' : severityOf(alert)),
+        since: toTimestamp(startMs) ?? '',
+      };
     })
     .toSorted(bySeverity);
-}
-
-/** A problem as a finding. Its severity is `info` until the problem has lasted longer than is normal. */
-function toForm(
-  { level, normalSeconds = 0, alertKnowsMore, since, worsens, ...problem }: Problem,
-  sinceMs: (key: string) => number,
-  nowMs: number,
-): { readonly worsens: string | undefined; readonly finding: Finding } {
-  const { key, alert } = problem;
-  const startMs = since === undefined ? sinceMs(key) : Date.parse(since);
-  const elapsedMs = nowMs - startMs;
-  // A clock that was set back lets a problem begin in the future: it is old, not new.
-  const isNormal = elapsedMs >= 0 && elapsedMs < normalSeconds * 1000;
-  const severity = level ?? (alert === undefined ? 'info' : severityOf(alert));
-  const at = toTimestamp(startMs + normalSeconds * 1000);
-  const finding = {
-    ...problem,
-    level: isNormal || alertKnowsMore ? ('info' as const) : severity,
-    becomes:
-      isNormal && !alertKnowsMore && severity !== 'info' && at !== undefined
-        ? { level: severity, at }
-        : undefined,
-    since: toTimestamp(startMs) ?? '',
-  };
-  return { worsens, finding };
 }
 
 /** The worst first; of one severity those of the cluster before those of the exporter, which may be their effect. */
@@ -65,7 +40,7 @@ export function isProblem({ about, level }: Pick<Finding, 'about' | 'level'>): b
   return about !== 'exporter' && level !== 'info';
 }
 
-/** Whether a finding is pending: the condition of an alert of the cluster holds, and its waiting time has not passed. */
+/** Whether a finding is the condition of an alert of the cluster, but only information. */
 export function isSign({ about, level, alert }: Pick<Finding, 'about' | 'level' | 'alert'>) {
   return about !== 'exporter' && level === 'info' && alert !== undefined;
 }

@@ -1,4 +1,3 @@
-import { waitSeconds } from '#alerts';
 import { formatCount, formatList, formatNodes, formatRanges, formatTables, plural } from '#base';
 import { isDown } from './node-problems.ts';
 import type { NodesStatus } from './node-status.ts';
@@ -12,11 +11,6 @@ import type {
 } from './status.ts';
 
 const PERSISTENT = { alert: 'CrdbRangeProblemPersistent' } as const;
-/** Short ones are part of splits, lease transfers and rebalancing. */
-const NORMAL = {
-  ...PERSISTENT,
-  normalSeconds: waitSeconds('CrdbRangeProblemPersistent'),
-} as const;
 
 /** Ranges without a quorum. */
 export const UNAVAILABLE = {
@@ -27,7 +21,7 @@ export const UNAVAILABLE = {
 
 /** Problems of ranges by their names in the cluster API, the worst first; `what` follows `12 ranges`. */
 export const PROBLEM_ISSUES: Readonly<
-  Record<string, Pick<Problem, 'alert' | 'normalSeconds' | 'next'> & { readonly what: string }>
+  Record<string, Pick<Problem, 'alert' | 'level' | 'next'> & { readonly what: string }>
 > = {
   no_live_replica: {
     alert: 'CrdbRangesLost',
@@ -76,17 +70,17 @@ export const PROBLEM_ISSUES: Readonly<
     next: '`crdb-exporter ranges --problems` shows it.',
   },
   overreplicated: {
-    ...NORMAL,
+    ...PERSISTENT,
     what: 'with more replicas than configured',
     next: 'The cluster removes the surplus automatically.',
   },
   leader_not_lease_holder: {
-    ...NORMAL,
+    ...PERSISTENT,
     what: 'whose Raft leader does not hold the lease',
     next: 'Harmless for a short time.',
   },
   quiescent_equals_ticking: {
-    ...NORMAL,
+    ...PERSISTENT,
     what: 'whose states quiescent and ticking contradict each other',
     next: 'Harmless unless it lasts.',
   },
@@ -115,18 +109,20 @@ const SYSTEM_OUTAGE = 'No statement and no login works without the system ranges
 
 /**
  * The problems that replicas report, those that a scan proves, and nodes that were not read unless their API is down, which
- * explains them. `list` are the nodes as they are known now, which may be later than the scan; undefined without a list.
+ * explains them. `list` are the nodes as they are known now, which may be later than the scan; undefined without a list. `areMany`:
+ * so many ranges are under-replicated that it is critical.
  */
 export function rangeProblems(
   ranges: RangesStatus,
   isApiDown: boolean,
   list?: NodesStatus['list'],
+  areMany = false,
 ): readonly Problem[] {
   const { nodes, failedNodes } = ranges;
   const isNodeDown = list === undefined || list.some(isDown);
   const found = [
     ...gapProblems(ranges, isNodeDown),
-    ...reportedProblems(ranges, isNodeDown, list),
+    ...reportedProblems(ranges, isNodeDown, list, areMany),
     ...disputedProblems(ranges),
     ...servingProblems(ranges),
     ...leftOverProblems(ranges),
@@ -148,6 +144,7 @@ function reportedProblems(
   ranges: RangesStatus,
   isNodeDown: boolean,
   list: NodesStatus['list'] | undefined,
+  areMany: boolean,
 ): readonly Problem[] {
   const { oldest, verification } = ranges;
   const problems = countProblems(ranges);
@@ -180,7 +177,8 @@ function reportedProblems(
     return [
       {
         ...issue,
-        ...(isStuck && NORMAL),
+        ...(isStuck && PERSISTENT),
+        ...(areMany && problem === 'underreplicated' && { level: 'critical' as const }),
         key: `ranges ${problem}`,
         about: 'ranges' as const,
         ...(isSmall && { alert: undefined, level: 'info' as const }),

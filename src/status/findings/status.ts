@@ -83,12 +83,6 @@ interface Seen {
 export interface Problem extends Omit<WatchProblem, 'about' | 'since' | 'downApi'> {
   /** The part of the cluster that has the problem, or the exporter that reads it. */
   readonly about: 'nodes' | 'ranges' | 'sessions' | 'jobs' | 'assistant' | 'exporter';
-  /** The problem is only information until it has lasted this long: a node may drain for an hour. */
-  readonly normalSeconds?: number | undefined;
-  /** The alert has one more condition, which is not known here: the problem stays information. */
-  readonly alertKnowsMore?: true | undefined;
-  /** The key of the same condition in a milder form. Only one of both is shown: this one as soon as it is no information. */
-  readonly worsens?: string | undefined;
   /** Where the data itself has the start of the problem. */
   readonly since?: string | undefined;
   /** The ranges that the text names. */
@@ -98,13 +92,8 @@ export interface Problem extends Omit<WatchProblem, 'about' | 'since' | 'downApi
 }
 
 /** A problem with its severity and start; page and JSON add links, as far as they are configured, and name no cause. */
-export interface Finding extends Omit<
-  Problem,
-  'level' | 'normalSeconds' | 'alertKnowsMore' | 'since' | 'worsens'
-> {
+export interface Finding extends Omit<Problem, 'level' | 'since'> {
   readonly level: Severity;
-  /** The severity that it gets at this time, if it lasts, as its alert then fires. */
-  readonly becomes?: { readonly level: Severity; readonly at: string } | undefined;
   readonly since: string;
   /** True when the first polls found it. */
   readonly mayBeOlder?: boolean | undefined;

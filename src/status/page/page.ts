@@ -1,4 +1,5 @@
-import { type FailureReason, formatList, SEVERITIES, type Severity } from '#base';
+import { type AlertName, waitSeconds } from '#alerts';
+import { type FailureReason, formatDuration, formatList, SEVERITIES, type Severity } from '#base';
 import { completeCommand } from '../commands.ts';
 import { formatLiveNodes } from '../findings/node-problems.ts';
 import { isProblem, isSign } from '../findings/problem.ts';
@@ -317,18 +318,24 @@ function findingList(
 }
 
 function findingItem(finding: Finding, nowMs: number): Html {
-  const { about, alert, level, becomes, text, next } = finding;
+  const { about, alert, level, text, next } = finding;
   const subject = about === 'exporter' ? `${level}, of the exporter` : level;
   return html`<li class="${level}">
     ${icon(about === 'exporter' ? 'unknown' : level)}
     <div>
       <strong><span class="hidden">${subject}: </span>${text}</strong>
       <span class="advice">${withCode(next)}</span>${
-        alert && html` <small class="alert">${alert}</small>`
-      }${becomes && html` <small>${becomes.level} in ${relativeTime(becomes.at, nowMs)} if it lasts</small>`}${linkList(finding)}
+        alert && html` <small class="alert">${alert}${describeWait(alert, level)}</small>`
+      }${linkList(finding)}
     </div>
     <span class="since">${duration(finding, nowMs)}</span>
   </li>`;
+}
+
+/** ` fires after 1 h`: an alert waits while the page shows its condition at once. */
+function describeWait(alert: AlertName, level: Severity): string {
+  const seconds = waitSeconds(alert, level);
+  return seconds === 0 ? '' : ` fires after ${formatDuration(seconds)}`;
 }
 
 /** The links of a finding, as far as they are configured. */

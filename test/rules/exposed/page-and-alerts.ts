@@ -2,7 +2,6 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Simulator, startSimulator } from '../../../simulator/index.ts';
-import { type AlertName, ALERT_NAMES, waitSeconds } from '../../../src/alerts/alerts.ts';
 import {
   formatCount,
   formatDuration,
@@ -60,7 +59,7 @@ export const NOT_ON_THE_PAGE: readonly string[] = [
 ];
 
 /** Findings of the rules of an alert that need a history, which do not hold yet at one time. */
-const NOT_YET: readonly string[] = ['hotspot by CPU', 'slow disk operations'];
+const NOT_YET: readonly string[] = ['slow disk operations'];
 
 /** An alert whose condition holds in Prometheus. */
 interface Alert {
@@ -90,25 +89,14 @@ export interface Views {
   readonly pages: ReadonlyMap<string, string>;
 }
 
-/** The severity of the rule that fires first; of two that wait as long the worse one. */
+/** The worst severity of the rules whose conditions hold. */
 function severityOf(alerts: readonly Alert[]): Severity | undefined {
-  const rules = alerts.map((alert) => {
-    const name = ALERT_NAMES.find((known) => known === nameOf(alert)) ?? '';
-    const severity = SEVERITIES.find((one) => one === alert.labels['severity']) ?? 'info';
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a name of the list of alerts
-    return { severity, wait: waitSeconds(name as AlertName, severity) };
-  });
-  return rules.toSorted(
-    (a, b) => a.wait - b.wait || SEVERITIES.indexOf(a.severity) - SEVERITIES.indexOf(b.severity),
-  )[0]?.severity;
+  return SEVERITIES.find((one) => alerts.some(({ labels }) => labels['severity'] === one));
 }
 
-/** The severity that the page shows, or announces. */
+/** The worst severity that the page shows. */
 function shownSeverity(findings: readonly Finding[]): Severity | undefined {
-  const levels = findings.map(({ level, becomes }) =>
-    level === 'info' ? (becomes?.level ?? level) : level,
-  );
-  return SEVERITIES.find((severity) => levels.includes(severity));
+  return SEVERITIES.find((one) => findings.some(({ level }) => level === one));
 }
 
 /** Labels whose values the text of a finding contains. */

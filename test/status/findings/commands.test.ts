@@ -92,7 +92,7 @@ describe('links of findings', () => {
       expect(finding).not.toHaveProperty('rangeReports');
     }
     const { text } = await scene.exporter.get('/');
-    expect(text).toContain('<small class="alert">CrdbRangesUnavailable</small>');
+    expect(text).toContain('<small class="alert">CrdbRangesUnavailable fires after 5 min</small>');
     expect(text).toContain('<a href="runbooks/CrdbRangesUnavailable">Runbook</a>');
     expect(text).not.toMatch(/<a href="https?:/);
   });

@@ -1,6 +1,6 @@
 import type { Thresholds } from '../../../src/alerts/alert-settings.ts';
 import { CLUSTER_CHECKS } from '../../../src/status/findings/check-cluster.ts';
-import { NETWORK_CHECKS } from '../../../src/status/findings/check-network.ts';
+import { PARTITION } from '../../../src/status/findings/check-network.ts';
 import { NODE_CHECKS } from '../../../src/status/findings/check-nodes.ts';
 import { RANGE_CHECKS } from '../../../src/status/findings/check-ranges.ts';
 import { SESSION_CHECKS } from '../../../src/status/findings/check-sessions.ts';
@@ -19,13 +19,7 @@ import {
 
 export const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 
-const CHECKS = [
-  ...NODE_CHECKS,
-  ...CLUSTER_CHECKS,
-  ...NETWORK_CHECKS,
-  ...RANGE_CHECKS,
-  ...SESSION_CHECKS,
-];
+const CHECKS = [...NODE_CHECKS, ...CLUSTER_CHECKS, PARTITION, ...RANGE_CHECKS, ...SESSION_CHECKS];
 
 /** What all checks find in these results, with what is remembered and the thresholds that are configured. */
 export function check(
@@ -47,11 +41,9 @@ export function metrics(values: Readonly<Record<string, number>>): Partial<Node>
   return { metrics: new Map(Object.entries(values)) };
 }
 
-/** The severity of a problem this many seconds after it was first seen. */
-export function levels(problems: readonly Problem[], ...waits: readonly number[]) {
-  return waits.map(
-    (seconds) => toFindings(problems, () => NOW_MS - seconds * 1000, NOW_MS)[0]?.level,
-  );
+/** The severities of problems. */
+export function levels(problems: readonly Problem[]) {
+  return toFindings(problems, () => NOW_MS).map(({ level }) => level);
 }
 
 /** A node with a store with these metrics. */

@@ -3,15 +3,7 @@ import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts'
 import { ClusterHistory } from '../../../src/status/findings/history.ts';
 import { preparePoller } from '../../collectors/polling/prepare-poller.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
-import {
-  node,
-  nodesResult,
-  polledCluster,
-  pollersOf,
-  scannedRanges,
-  scannedStore,
-  WHOLE_SCAN,
-} from '../results.ts';
+import { node, nodesResult, polledCluster, pollersOf, scannedRanges } from '../results.ts';
 
 /** The duration of a scan. */
 const SCAN_MS = 120_000;
@@ -20,9 +12,9 @@ describe('the history of a cluster', () => {
   test('knows since when a state and a finding last, and which the first polls found', async () => {
     const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
     const pollers = await pollersOf({ nodes: 'ok' });
-    const draining = { nodes: nodesResult(node(1, { livenessCode: 6 })) };
+    const leaving = { nodes: nodesResult(node(1, { livenessCode: 4 })) };
     const calm = polledCluster({ pollers, isUp: true });
-    const hurt = polledCluster({ pollers, isUp: true, results: draining });
+    const hurt = polledCluster({ pollers, isUp: true, results: leaving });
     const sinces = (): readonly number[] =>
       [history.read(calm, 99), ...history.read(hurt, 99).findings].map(({ since }) =>
         Date.parse(since),
@@ -70,45 +62,17 @@ describe('the history of a cluster', () => {
       };
       history.record(cluster, 'nodes', clock.wallMs);
       pass(30);
-      expect(shown()).toEqual(['cluster 30', 'info 30']);
+      expect(shown()).toEqual(['cluster 30', 'warning 30']);
       clock.wallMs += hours * 3_600_000;
-      expect(shown()).toEqual(['cluster 30', 'info 30']);
+      expect(shown()).toEqual(['cluster 30', 'warning 30']);
       history.record(cluster, 'nodes', clock.wallMs);
       pass(29);
-      expect(shown()).toEqual(['cluster 59', 'info 59']);
-      pass(2);
-      expect(shown()[1]).toBe('warning 61');
+      expect(shown()).toEqual(['cluster 59', 'warning 59']);
       expect(history.problems.map(({ since }) => Date.parse(since))).toEqual([
-        clock.wallMs - 61 * 60_000,
+        clock.wallMs - 59 * 60_000,
       ]);
     },
   );
-
-  test('knows since when the worse form of a problem lasts, while only the other one is listed', async () => {
-    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
-    const few = { ranges: 3, listed: [] };
-    const results = {
-      nodes: nodesResult(node(1), node(2), node(3)),
-      ranges: scannedRanges(
-        { cluster: WHOLE_SCAN, problems: new Map([['underreplicated', few]]) },
-        [scannedStore(1, 7)],
-      ),
-    };
-    const pollers = await pollersOf({ nodes: 'ok', ranges: 'ok' });
-    const cluster = polledCluster({ pollers, isUp: true, results });
-    const formAt = (minute: number) => {
-      history.record(cluster, 'ranges', minute * 60_000);
-      const { findings } = history.read(cluster, minute * 60_000);
-      return findings
-        .filter(({ alert }) => alert === 'CrdbRangesUnderreplicated')
-        .map(({ level, becomes }) => [level, becomes?.at]);
-    };
-    const dueAt = '1970-01-01T02:00:00.000Z';
-    expect([0, 1, 119].map(formAt)).toEqual(
-      [0, 1, 119].map(() => [[expect.stringMatching(/info|warning/), dueAt]]),
-    );
-    expect(formAt(120)).toEqual([['critical', undefined]]);
-  });
 
   test('reads rates of all nodes, however short the interval of the polls', async () => {
     const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);

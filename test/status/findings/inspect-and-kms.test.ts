@@ -34,6 +34,6 @@ test('the finding of inconsistent data is critical at once, and names the nodes 
       text: 'INSPECT has found 4 issues since nodes 1 and 2 started: data is inconsistent.',
     },
   ]);
-  expect(levels(problems, 0)).toEqual(['critical']);
+  expect(levels(problems)).toEqual(['critical']);
   expect(found(issues(0))).toEqual([]);
 });

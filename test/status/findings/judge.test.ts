@@ -170,8 +170,8 @@ describe('of one severity the cause is listed first', () => {
   test('a slow disk, to which its effects on the same node lead', async () => {
     const findings = await findSick(SLOW, { 'storage.wal.fsync.latency-p99': 0.5e9 });
     expect(findings.map(({ level, alert, next }) => [level, alert, next.slice(0, 35)])).toEqual([
-      ['info', 'CrdbStoreDiskSlow', 'Every write to the ranges of these '],
-      ['info', 'CrdbHeartbeatSlow', 'First see the slow disk of node 2. '],
+      ['warning', 'CrdbStoreDiskSlow', 'Every write to the ranges of these '],
+      ['warning', 'CrdbHeartbeatSlow', 'First see the slow disk of node 2. '],
       ['info', 'CrdbLatencyHigh', 'First see the slow disk of node 2. '],
     ]);
     const others = await findSick(SLOW);
