@@ -359,7 +359,10 @@ function listLost({ state }: ScanContext, { rangeId, nodes, tableIndexNumber }: 
   });
 }
 
-/** Drops the ranges that no node reported in this scan, except those to keep, once they are many, and the numbers of their tables. */
+/**
+ * Forgets the ranges that no node reported in this scan, except those to keep: their descriptors at once, themselves and the numbers of their
+ * tables once they are many. Example: a range of node 1 was merged, as the list of node 1 shows. It is not lost when node 1 dies later.
+ */
 export async function forgetRanges(
   { known, reading }: RangesState,
   isKept: (slot: number) => boolean,
@@ -367,16 +370,21 @@ export async function forgetRanges(
   const { table, tableIndexes } = known;
   const isNeeded = (slot: number): boolean => table.columns.found[slot] !== 0 || isKept(slot);
   let left = 0;
+  let described = 0;
   await inSlices(
     walk(table.capacity, (from, to) => {
+      const { ids, replicas } = table.columns;
       for (let slot = from; slot < to; slot += 1) {
-        if (table.columns.ids[slot] !== 0 && isNeeded(slot)) left += 1;
+        if (ids[slot] === 0) continue;
+        if (isNeeded(slot)) left += 1;
+        else if (replicas[slot] !== 0) described += 1;
       }
     }),
   );
   const gone = table.size - left;
   const areMany = gone > table.size * MAX_GONE_SHARE || (gone > 0 && tableIndexes.isFull);
   if (areMany) await inSlices(table.prune(left, isNeeded));
+  else if (described > 0) await inSlices(table.forgetDescriptors(isNeeded));
   const numbers = await inSlices(known.renumberTables());
   if (numbers !== undefined) reading.renumberTables(numbers);
 }

@@ -107,7 +107,7 @@ export const ranges = defineCollector({
     const result = { shard, scanned, failed, unreadable, skipped: toSkip.length };
     const failure = assignment.failure ?? scanFailure(reading);
     if (failure !== undefined) {
-      scan.listProblems(failed);
+      await scan.abandon(reading);
       return { ...result, failure };
     }
     const summary = await scan.end(api, scanned, failed);

@@ -125,10 +125,7 @@ type Counts = { -readonly [Name in keyof JudgedRanges]: JudgedRanges[Name] } & {
 };
 
 function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void {
-  const { ids, tableIndexes, replicas, voters, votersBefore } = scan.known.table.columns;
-  // No key is missing, so it is gone, and stays so when its nodes go down later.
-  if (scan.isNothingMissing)
-    for (const column of [replicas, voters, votersBefore]) column[slot] = 0;
+  const { ids, tableIndexes } = scan.known.table.columns;
   if (!isLost(scan, slot)) return;
   const nodes = nodesOf(scan, slot);
   if (hasReturned(scan, nodes)) return;

@@ -167,6 +167,17 @@ export class RangeTable {
     yield* this.#rebuild(Math.max(MIN_CAPACITY, capacity), isKept);
   }
 
+  /** Forgets which replicas the other ranges had. */
+  *forgetDescriptors(isKept: (slot: number) => boolean): Work {
+    const { replicas, voters, votersBefore } = this.columns;
+    yield* walk(this.capacity, (from, to) => {
+      for (let slot = from; slot < to; slot += 1) {
+        if (replicas[slot] === 0 || isKept(slot)) continue;
+        for (const column of [replicas, voters, votersBefore]) column[slot] = 0;
+      }
+    });
+  }
+
   /**
    * Records that the node reports the range in this scan. Returns its place; NO_PLACE when there is none. A node has two
    * places while a replica moves between two of its stores.

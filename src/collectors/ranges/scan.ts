@@ -3,7 +3,8 @@ import { addWarning, assertWithin, type ClusterApi, MAX_STORES, RequestError } f
 import type { Assignment } from './assignment.ts';
 import { endClusterScan, endPartialScan, forgetRanges } from './cluster-scan.ts';
 import type { NodeReplicas } from './node-replicas.ts';
-import { PLACES, walk, type Work } from './range-table.ts';
+import { walk, type Work } from './range-table.ts';
+import type { ReadNodes } from './read-nodes.ts';
 import { QUERIES, WRITES } from './replica.ts';
 import { ticksOf } from './scan-clock.ts';
 import type {
@@ -112,6 +113,13 @@ export class RangeScan {
     });
   }
 
+  /** Ends a scan that publishes nothing. What its nodes showed is remembered all the same. */
+  async abandon({ nodes, failed }: ReadNodes): Promise<void> {
+    await this.#committed;
+    await forgetRanges(this.#context.state, this.#mayBeUnread(nodes, false));
+    this.#listProblems(failed);
+  }
+
   /** Sums up the nodes that were read. */
   async end(
     api: ClusterApi,
@@ -141,7 +149,7 @@ export class RangeScan {
     state.problems.leaveOut(ignored);
     const { byProblem, ...counts } = await inSlices(known.count(ignored));
     if (cluster?.lost !== undefined) byProblem[NO_LIVE_REPLICA] = cluster.lost;
-    const reported = this.listProblems(failed);
+    const reported = this.#listProblems(failed);
     const problems = new Map<RangeProblem, ProblemSummary>();
     for (const [index, problem] of PROBLEMS.entries()) {
       if (problem === 'no_live_replica' && cluster?.lost === undefined) continue;
@@ -160,21 +168,22 @@ export class RangeScan {
     };
   }
 
-  /** Whether a range that no node reported may be on one that was not read. */
+  /** Whether a range that no node reported may still be where its descriptor says: none of these nodes was read. */
   #mayBeUnread(nodes: readonly ScannedNode[], isComplete: boolean): (slot: number) => boolean {
     if (isComplete) return () => false;
     const read = new Set(nodes.map(({ nodeId }) => nodeId));
-    const { columns } = this.#context.state.known.table;
+    const { table } = this.#context.state.known;
     return (slot) => {
-      const replicas = columns.replicas[slot] ?? 0;
-      if (replicas === 0 || replicas > PLACES) return true;
-      const first = slot * PLACES;
-      return !columns.nodes.subarray(first, first + replicas).every((nodeId) => read.has(nodeId));
+      const places = table.placesOf(slot);
+      for (let place = 0; place < places; place += 1) {
+        if (read.has(table.nodeAt(slot, place))) return false;
+      }
+      return true;
     };
   }
 
-  /** The ranges with each problem, oldest first; a scan that publishes nothing else remembers them, too. */
-  listProblems(failed: readonly FailedNode[]): readonly (readonly ProblemRange[])[] {
+  /** The ranges with each problem, oldest first. */
+  #listProblems(failed: readonly FailedNode[]): readonly (readonly ProblemRange[])[] {
     const { state, clock } = this.#context;
     // The last report of a node that was not read may still be true.
     const unread = [...failed.map(({ nodeId }) => nodeId), ...this.#assignment.toSkip];

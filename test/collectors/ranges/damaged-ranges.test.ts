@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
-import { fakeCluster, replica, statusError } from './cluster.ts';
-import { DEAD, many, scan, show } from './shown-ranges.ts';
+import { type FakeCluster, fakeCluster, pollRanges, replica, statusError } from './cluster.ts';
+import { DEAD, many, minutes, scan, show } from './shown-ranges.ts';
 
 /** What a scan says of lost ranges. */
 function lostOf(polled: { readonly of: (family: string) => readonly string[] }): readonly string[] {
@@ -9,6 +9,13 @@ function lostOf(polled: { readonly of: (family: string) => readonly string[] }):
     ...polled.of('crdb_ranges_without_live_replica'),
     ...polled.of('crdb_range_key_space_gap').map((value) => `gap ${value}`),
   ];
+}
+
+/** Lets the lists of these nodes fail. */
+function fail(cluster: FakeCluster, ...nodeIds: readonly unknown[]): void {
+  cluster.nodes = cluster.nodes.map((node) =>
+    nodeIds.includes(node.nodeId) ? { ...node, ranges: statusError(500) } : node,
+  );
 }
 
 describe('ranges that serve nothing', () => {
@@ -247,5 +254,52 @@ describe('lost ranges', () => {
     expect(polled.of('crdb_range_key_space_complete')).toEqual(['0']);
     // Range 21 is missing, and its nodes are live; range 41 was merged long ago.
     expect(lostOf(polled)).toEqual(['0', 'gap 0']);
+  });
+
+  describe('beside one that was merged before its nodes died are told alone', () => {
+    const others = many(20, [2, 3, 4]);
+
+    /** What is said of a last range that is merged, and of two that are lost with nodes 1 and 5. `showMerged`: the scan between. */
+    async function lostAfter(
+      lastRange: readonly number[],
+      showMerged: (cluster: FakeCluster) => void,
+    ): Promise<readonly string[]> {
+      const cluster = fakeCluster([]);
+      const state = ranges.createState();
+      show(cluster, { holders: [[1], [5], ...others, lastRange] });
+      await scan(cluster, state);
+      show(cluster, { holders: [[1], [5], ...others] });
+      showMerged(cluster);
+      await pollRanges(cluster.api, { state, clock: minutes(1) });
+      const down = { 1: DEAD, 5: DEAD, ...(lastRange.includes(3) && { 3: DEAD }) };
+      const left = others.map((ids) => ids.filter((id) => !(id in down)));
+      show(cluster, { holders: [[], [], ...left], down });
+      return lostOf(await scan(cluster, state, 2));
+    }
+
+    test.each([
+      ['a scan that lacks another node', [1], [3]],
+      ['a scan that lacks one of its nodes', [1, 3], [3]],
+      ['a scan that fails, as it lacks most nodes', [1], [3, 4, 5]],
+    ] as const)('by %s', async (_name, lastRange, failing) => {
+      expect(await lostAfter(lastRange, (cluster) => fail(cluster, ...failing))).toEqual([
+        '2',
+        'gap 0',
+      ]);
+    });
+
+    test.each([[[1]], [[1, 5]]])(
+      'by a scan of all nodes that are up, while another range is lost already: nodes %j',
+      async (lastRange) => {
+        const lost = await lostAfter(lastRange, (cluster) => {
+          show(cluster, { holders: [[1], [], ...others], down: { 5: DEAD } });
+        });
+        expect(lost).toEqual(['2', 'gap 0']);
+      },
+    );
+
+    test('and are not forgotten by a scan that reads none of their nodes', async () => {
+      expect(await lostAfter([2, 3, 4], (cluster) => fail(cluster, 1, 5))).toEqual(['2', 'gap 0']);
+    });
   });
 });

@@ -47,6 +47,11 @@ export function many(count: number, ids: readonly number[]): readonly (readonly 
   return Array.from({ length: count }, () => ids);
 }
 
+/** The clock of a poll at this minute. */
+export function minutes(minute: number): { readonly monotonicMs: () => number } {
+  return { monotonicMs: () => performance.now() + minute * MINUTE };
+}
+
 /** A scan at this minute, and the work until the next one. */
 export async function scan(
   cluster: FakeCluster,
@@ -54,8 +59,7 @@ export async function scan(
   minute = 0,
   options = {},
 ) {
-  const clock = { monotonicMs: () => performance.now() + minute * MINUTE };
-  const polled = await pollRanges(cluster.api, { state, clock, options });
+  const polled = await pollRanges(cluster.api, { state, clock: minutes(minute), options });
   expect(polled.failure).toBeUndefined();
   await ranges.workBetweenPolls?.(cluster.api, polled.context);
   const dependent = Object.fromEntries(
