@@ -1,3 +1,4 @@
+import { beginDeadline } from '#base';
 import { decodeValue, object, string } from '#json';
 import type { ApiRequest, ApiSender } from './api-request.ts';
 import { CachedResponses } from './cached-responses.ts';
@@ -16,6 +17,7 @@ interface ApiLoginOptions {
   readonly secret: (() => Promise<string>) | undefined;
   /** The maximum duration of one login. The requests that wait for it may give up earlier. */
   readonly loginTimeoutMs: number;
+  /** Called once for each login that is sent, at however many URLs. */
   readonly loginTried: () => void;
   readonly loginFailed: (error: RequestError) => void;
   readonly runningMs: () => number;
@@ -169,8 +171,8 @@ export class ApiLogin implements ApiSender {
     if (this.#failedLogin?.password !== password) this.#forgetRefusals();
     const failed = this.#failedLogin;
     if (failed !== undefined && runningMs() < failed.pausedUntilMs) throw failed.error;
-    const signal = AbortSignal.timeout(Math.ceil(loginTimeoutMs));
-    loginTried();
+    using deadline = beginDeadline(loginTimeoutMs);
+    let wasSent = false;
     try {
       const token = await http.send({
         endpoint: 'login',
@@ -178,9 +180,13 @@ export class ApiLogin implements ApiSender {
         path: '/login/',
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: new URLSearchParams({ username, password }).toString(),
-        stats: { ...createPollStats(signal), limits },
+        stats: { ...createPollStats(deadline.signal), limits },
         retryOn500: true,
         wasRefused: this.#refusals > 0,
+        onSend() {
+          if (!wasSent) loginTried();
+          wasSent = true;
+        },
         ...bufferBody(MAX_RESPONSE_BYTES, readToken),
       });
       this.#token = token;
@@ -188,7 +194,8 @@ export class ApiLogin implements ApiSender {
       this.#onUsable();
       return token;
     } catch (error) {
-      if (!(error instanceof RequestError)) throw error;
+      // What breakers and pauses hold back is no login, and waits for them alone.
+      if (!(error instanceof RequestError) || !wasSent) throw error;
       loginFailed(error);
       throw this.#pause(error, password);
     }

@@ -97,6 +97,24 @@ describe('logging in', () => {
     expect(await fail(2)).toMatchObject({ reason: 'auth', nextLoginMs: 4 * 60_000 });
   });
 
+  test.each([
+    ['failed too often', { kind: 'reset' }, 3, 9_000],
+    ['is to wait', { kind: 'status', status: 429, headers: { 'Retry-After': '60' } }, 1, 60_000],
+  ] as const)('a login that %s waits for that alone', async (_name, effect, sent, waitMs) => {
+    await using simulator = await simulate();
+    let now = 0;
+    await using client = connect(simulator, { breakerOpenMs: 9_000, runningMs: () => now });
+    const fault = simulator.fault({ endpoint: 'login', ...effect });
+    for (let poll = 0; poll < sent; poll += 1)
+      await expect(countNodes(client)).rejects.toMatchObject({ endpoint: 'login' });
+    fault.remove();
+    now = waitMs - 1;
+    await expect(countNodes(client)).rejects.toMatchObject({ endpoint: 'login' });
+    expect(client.logins).toMatchObject({ tried: sent, failed: { length: sent } });
+    now = waitMs;
+    expect(await countNodes(client)).toBeGreaterThan(0);
+  });
+
   test('a retry logs in at once, and the pauses begin with a minute again', async () => {
     await using simulator = await simulate();
     const { client, fail } = connectWrongly(simulator);

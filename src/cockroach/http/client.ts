@@ -161,6 +161,7 @@ export class HttpClient implements RequestSender, AsyncDisposable {
     try {
       while (upstream !== undefined) {
         const attempt = this.#health.begin(upstream, request);
+        request.onSend?.();
         try {
           const response = await performRequest(attempt, this.#agent, this.#options);
           this.#health.succeeded(attempt);

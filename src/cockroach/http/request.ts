@@ -42,6 +42,8 @@ export interface HttpRequest<T = unknown> extends NamedRequest {
   readonly retryOn500?: boolean;
   /** Maximum of decoded bytes of a successful response, where that is less than the client allows. */
   readonly maxBytes?: number;
+  /** Called before it is sent, each time. */
+  readonly onSend?: () => void;
   /** Called before the first bytes of a successful response. */
   readonly onHeaders?: (response: HttpResponse) => void;
   /** Takes decoded bytes as they arrive, some chunks at a time, which are only valid during the call. */
