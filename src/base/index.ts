@@ -34,6 +34,7 @@ export {
   toTime,
   toTimestamp,
 } from './format.ts';
+export { beginDeadline } from './deadline.ts';
 export { createLog, type Log } from './log.ts';
 export { findNearest } from './nearest-word.ts';
 export { largest, median, ratio, smallest, sum, sumOrNone } from './numbers.ts';

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http';
-import { setFlagsFromString } from 'node:v8';
+import { queryObjects, setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, onTestFinished, test } from 'vitest';
 import { onlyCollectors } from '../support/collectors.ts';
@@ -144,6 +144,13 @@ function heldBytes(): number {
   return process.memoryUsage().heapUsed;
 }
 
+/** Timers that are set, those of deadlines that are no longer needed included. */
+function countTimers(): number {
+  const timer = setTimeout(() => undefined, 0);
+  clearTimeout(timer);
+  return queryObjects(timer.constructor, { format: 'count' });
+}
+
 test('what was there once is not held in memory', { timeout: 600_000 }, async () => {
   const cluster = new ChangingCluster();
   const server = await serve((request: IncomingMessage, response) => {
@@ -172,9 +179,11 @@ test('what was there once is not held in memory', { timeout: 600_000 }, async ()
   };
   for (let round = 0; round < WARM_UP; round += 1) await pollAll();
   const before = heldBytes();
+  const timersBefore = countTimers();
   for (let round = 0; round < ROUNDS; round += 1) await pollAll();
   const scrape = await exporter.scrape();
   const grown = heldBytes() - before;
+  expect(countTimers() - timersBefore).toBeLessThan(ROUNDS);
   for (const collector of NAMES)
     expect(scrape.value('crdb_exporter_collector_success', { collector })).toBe(1);
   expect(scrape.value('crdb_ranges_unverified')).toBe(0);

@@ -1,6 +1,7 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
-import type { Clock, Limit, Log } from '#base';
+import { beginDeadline, type Clock, type Limit, type Log } from '#base';
 import {
   addWarning,
   answerSeconds,
@@ -218,7 +219,8 @@ export class Poller {
    */
   async pollNow(stop: AbortSignal, waitMs: number): Promise<void> {
     if (this.#polling === undefined && !this.wouldPoll) return;
-    await Promise.race([this.#start(stop), sleep(waitMs, undefined, { ref: false })]);
+    using deadline = beginDeadline(waitMs);
+    await Promise.race([this.#start(stop), once(deadline.signal, 'abort')]);
   }
 
   #current() {

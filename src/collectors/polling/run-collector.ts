@@ -1,4 +1,4 @@
-import type { Api, Clock } from '#base';
+import { type Api, beginDeadline, type Clock } from '#base';
 import {
   type CloudApi,
   ClusterApi,
@@ -68,8 +68,8 @@ export function runCollector<A extends Api, Options, State, Result extends Colle
   const { config, clock, stop, state, chosen } = given;
   const seconds = config.collectors[collector.name]?.timeout;
   const timeoutMs = chosen?.descriptors === 'all' || !seconds ? undefined : seconds * 1000;
-  const deadline = timeoutMs === undefined ? undefined : AbortSignal.timeout(Math.ceil(timeoutMs));
-  const signal = deadline === undefined ? stop : AbortSignal.any([stop, deadline]);
+  const deadline = timeoutMs === undefined ? undefined : beginDeadline(timeoutMs, stop);
+  const signal = deadline?.signal ?? stop;
   const startMs = clock.runningMs();
   const leftMs = (): number => startMs + (timeoutMs ?? Infinity) - clock.runningMs();
   const poll = createPoll(collector, given, createPollStats(signal, leftMs));
@@ -80,13 +80,13 @@ export function runCollector<A extends Api, Options, State, Result extends Colle
   const mayMixClusters = () => noticedBy() !== before && noticedBy() !== poll.id;
 
   async function collect(): Promise<Result> {
+    using _deadline = deadline;
     try {
       const result = await collector.collect(api, poll);
       if (!mayMixClusters()) return result;
     } finally {
       if (mayMixClusters()) state.clear();
-      // This also keeps the deadline: AbortSignal.any alone would let it be garbage-collected.
-      if (deadline?.aborted && !stop.aborted) poll.limits.add('duration');
+      if (signal.aborted && !stop.aborted) poll.limits.add('duration');
     }
     throw new RequestError('other', 'the cluster was replaced during the poll');
   }
