@@ -146,8 +146,9 @@ async function listAllNodes({ api, stats }: ClusterTarget) {
 /**
  * The nodes that may stop now, one at a time. Scans the ranges of all nodes, reads their descriptors and who reaches whom, after
  * printing what that costs, and decides like the status page, except that connections which nobody can check forbid no yes: it
- * says so instead. One of two URLs may repeat old answers: the lists of nodes before
- * and after the scan come from different ones, and who reaches whom is read from both. Prints why the other nodes may not stop.
+ * says so instead. One of two URLs may repeat old answers: the lists of nodes before and after the scan come from different ones,
+ * and who reaches whom is read from both, or where nodes only count their connections, from both lists. Prints why the other nodes
+ * may not stop.
  */
 async function findSafeNodes(
   target: ClusterTarget,
@@ -164,7 +165,11 @@ async function findSafeNodes(
   const others = lastUrl === 0 ? connections : await readConnections(target, lastUrl);
   const after = await collectOnce(nodes, target, { firstUrl: lastUrl });
   const reachability = leastFavourable(
-    [connections, others].map((list) => findUnreachable(list, after.nodes)),
+    [connections, others].flatMap((list) => {
+      const isCounted = list.state === 'ok' && list.result?.checked === undefined;
+      const lists = isCounted && lastUrl !== 0 ? [before, after.nodes] : [after.nodes];
+      return lists.map((listed) => findUnreachable(list, listed));
+    }),
   );
   if (reachability.answer === 'unchecked') note(`connections not checked: ${CHECK_DRPC}`);
   const compared = compareScan(result, [countsOf({ nodes: before }), countsOf(after)]);

@@ -260,19 +260,26 @@ crdb-exporter: do not stop any of nodes 1 and 4: 1 range would lose the quorum
     ]);
   });
 
-  test('asks a second URL, too, who reaches whom: the first may repeat old answers', async () => {
-    const world = { ...QUIET, nodes: 4, gateways: 2, ranges: 60 };
-    await using simulator = await startSimulator(world);
-    simulator.fault({ endpoint: 'connectivity', gateway: 1, kind: 'old' });
-    const args = ['nodes', '--safe-to-stop', await configFlag(simulator)];
-    expect(await runHere(args)).toMatchObject({ code: 0 });
-    simulator.world.partitionPair(3, 4);
-    const { code, err } = await runHere(args);
-    expect([code, err]).toEqual([
-      1,
-      expect.stringContaining('not known: nodes 3 and 4 do not reach each other\n'),
-    ]);
-  });
+  test.each([
+    ['connectivity', 1, 'works', 'do not reach each other\n'],
+    // The lists of nodes before and after the scan count connections that fail.
+    ['nodes', 1, 'missing', 'do not reach all nodes that are up\n'],
+    ['nodes', 2, 'missing', 'do not reach all nodes that are up\n'],
+  ] as const)(
+    'asks two URLs who reaches whom, as one may repeat old answers: %s at URL %i',
+    async (endpoint, gateway, connectivity, told) => {
+      let now = Date.now();
+      const world = { ...QUIET, frozen: false, nodes: 4, gateways: 2, ranges: 60, now: () => now };
+      await using simulator = await startSimulator({ ...world, quirks: { connectivity } });
+      simulator.fault({ endpoint, gateway, kind: 'old' });
+      const args = ['nodes', '--safe-to-stop', await configFlag(simulator)];
+      expect(await runHere(args)).toMatchObject({ code: 0 });
+      simulator.world.partitionPair(3, 4);
+      now += 20_000;
+      const { code, err } = await runHere(args);
+      expect([code, err]).toEqual([1, expect.stringContaining(`not known: nodes 3 and 4 ${told}`)]);
+    },
+  );
 
   test('says yes where nothing tells who reaches whom, and says so', async () => {
     await using simulator = await startSimulator({ ...QUIET, nodes: 3, ranges: 60 });
