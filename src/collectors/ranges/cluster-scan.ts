@@ -1,4 +1,4 @@
-import { inSlices, PROBLEMS, sum } from '#base';
+import { inSlices, sum } from '#base';
 import { addWarning, type ClusterApi } from '#cockroach';
 import { type Assignment, findReturned } from './assignment.ts';
 import { reportersOf } from './descriptors.ts';
@@ -17,6 +17,7 @@ import {
 import { endsWithout, findOpenEnds, findUncertain, type OpenEnds } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
 import type { LeftOvers } from './left-overs.ts';
+import { NO_LIVE_REPLICA } from './lists.ts';
 import { findCandidates, findOverlapping } from './overlaps.ts';
 import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
 import type { ClusterScan, HeldRange, ScannedNode } from './scan-result.ts';
@@ -350,7 +351,7 @@ function* findAbsent({
 
 function listLost({ state }: ScanContext, { rangeId, nodes, tableIndexNumber }: LostRange): void {
   const nodeId = Math.min(...nodes);
-  state.problems.addRange(1 << PROBLEMS.indexOf('no_live_replica'), {
+  state.problems.addRange(1 << NO_LIVE_REPLICA, {
     rangeId,
     nodeId,
     storeId: state.onlyStores.get(nodeId) ?? 0,

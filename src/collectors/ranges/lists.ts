@@ -74,6 +74,8 @@ function listedRange(nodeId: number, replicas: ReplicaColumns, index: number): L
   };
 }
 
+/** The index of the problem that lost ranges have, which no node reports. */
+export const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
 /** First-seen times that are remembered per problem. Beyond, the time of a range begins when the list is not full. */
 export const MAX_REMEMBERED = 1_000;
 
@@ -136,9 +138,14 @@ export class ProblemRanges {
 
   /**
    * Ends the scan: a range keeps its first-seen time or gets `nowSeconds`; what is no longer reported is forgotten, unless
-   * its node is unread. Returns the reported ranges by index of PROBLEMS, oldest first.
+   * its node is unread. A lost range that any node has reported is lost no longer. Returns the reported ranges by index of PROBLEMS, oldest
+   * first.
    */
-  end(nowSeconds: number, unreadNodes: ReadonlySet<number>): readonly (readonly ProblemRange[])[] {
+  end(
+    nowSeconds: number,
+    unreadNodes: ReadonlySet<number>,
+    hasReplica: (rangeId: number) => boolean,
+  ): readonly (readonly ProblemRange[])[] {
     const before = this.#remembered;
     const listed = this.#reported.map((reported, problem) =>
       Array.from(reported.values(), (range) => {
@@ -149,7 +156,9 @@ export class ProblemRanges {
     this.#remembered = listed.map((ranges, problem) => {
       const unread = Array.from(before[problem]?.values() ?? []).filter(
         ({ rangeId, nodeId }) =>
-          unreadNodes.has(nodeId) && this.#reported[problem]?.has(rangeId) !== true,
+          unreadNodes.has(nodeId) &&
+          this.#reported[problem]?.has(rangeId) !== true &&
+          !(problem === NO_LIVE_REPLICA && hasReplica(rangeId)),
       );
       const oldest = [...unread, ...ranges].toSorted(byAge).slice(0, MAX_REMEMBERED);
       return new Map(oldest.map((range) => [range.rangeId, range]));

@@ -2,6 +2,7 @@ import { inSlices, PROBLEMS, type RangeProblem } from '#base';
 import { addWarning, assertWithin, type ClusterApi, MAX_STORES, RequestError } from '#cockroach';
 import type { Assignment } from './assignment.ts';
 import { endClusterScan, endPartialScan, forgetRanges } from './cluster-scan.ts';
+import { NO_LIVE_REPLICA } from './lists.ts';
 import type { NodeReplicas } from './node-replicas.ts';
 import { walk, type Work } from './range-table.ts';
 import type { ReadNodes } from './read-nodes.ts';
@@ -16,8 +17,6 @@ import type {
 } from './scan-result.ts';
 import type { ScanContext } from './scan-state.ts';
 import { type DescriptorAges, Verification } from './verification.ts';
-
-const NO_LIVE_REPLICA = PROBLEMS.indexOf('no_live_replica');
 
 /** Descriptors may be as old as this number of rounds through all ranges takes. */
 const MAX_ROUNDS = 2;
@@ -189,6 +188,9 @@ export class RangeScan {
     const unread = [...failed.map(({ nodeId }) => nodeId), ...this.#assignment.toSkip];
     const stepMs = state.wallClock.read(clock.wallMs(), clock.monotonicMs());
     if (stepMs !== 0) state.problems.moveTimes(stepMs / 1000);
-    return state.problems.end(clock.wallMs() / 1000, new Set(unread));
+    const { table } = state.known;
+    const hasReplica = (rangeId: number): boolean =>
+      (table.columns.found[table.slotOf(rangeId) ?? -1] ?? 0) !== 0;
+    return state.problems.end(clock.wallMs() / 1000, new Set(unread), hasReplica);
   }
 }

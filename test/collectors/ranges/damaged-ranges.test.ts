@@ -184,6 +184,25 @@ describe('lost ranges', () => {
     ]);
   });
 
+  test('are lost since the first scan after one in which they were not, whatever is still down', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    const sinceAt = async (minute: number, holder: readonly number[], down: readonly number[]) => {
+      const holders = [[1, 2, 3], holder, [1, 2, 3]];
+      show(cluster, { holders, down: Object.fromEntries(down.map((id) => [id, DEAD])) });
+      const clock = { ...minutes(minute), wallMs: () => minute * 60_000 };
+      const { of } = await pollRanges(cluster.api, { state, clock });
+      return of('crdb_problem_range_first_seen_timestamp_seconds').map(
+        (line) => line.split(' ')[1],
+      );
+    };
+    expect(await sinceAt(0, [4, 5], [])).toEqual([]);
+    expect(await sinceAt(1, [], [4, 5])).toEqual(['60']);
+    expect(await sinceAt(2, [], [4, 5])).toEqual(['60']);
+    expect(await sinceAt(3, [5], [4])).toEqual([]);
+    expect(await sinceAt(4, [], [4, 5])).toEqual(['240']);
+  });
+
   test('are not known, nor is a majority, where the node has come up during the scan', async () => {
     const cluster = fakeCluster([]);
     const state = ranges.createState();

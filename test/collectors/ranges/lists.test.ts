@@ -26,7 +26,7 @@ function scan(
   for (const { rangeId, problems = UNAVAILABLE, nodeId = 1, storeId = 1 } of reported) {
     history.addRange(problems, { rangeId, nodeId, storeId, tableIndex: 0 });
   }
-  return history.end(nowSeconds, new Set(unread))[0] ?? [];
+  return history.end(nowSeconds, new Set(unread), () => false)[0] ?? [];
 }
 
 const timesOf = (listed: readonly ProblemRange[]) =>
