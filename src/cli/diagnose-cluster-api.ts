@@ -15,12 +15,15 @@ import {
   createPollStats,
   DOWN,
   livenessOf,
+  type PollStats,
   REACHABLE,
   RequestError,
 } from '#cockroach';
 import {
   type Collector,
   COLLECTORS,
+  describeIgnoring,
+  findIgnoringUrls,
   network,
   type NetworkResult,
   nodes,
@@ -217,6 +220,22 @@ async function checkRanges(
     ? judgeCost(list.config, formatCount(read), poll)
     : judgeCost(list.config, `about ${formatCount(replicas)}`, estimate);
   list.add('range scan', cost, 'load');
+  await checkSingleRanges(list, api, smallest.id);
+}
+
+/** Adds whether each URL lists only the ranges that it is asked for: scans ask for what is contradictory a second time. */
+async function checkSingleRanges(list: Checklist, api: ClusterApi, nodeId: number): Promise<void> {
+  const urls = list.config.cluster_api?.urls.length ?? 1;
+  const work = async (stats: PollStats): Promise<Verdict> => {
+    const ignoring = await findIgnoringUrls(api, stats, nodeId, urls);
+    if (ignoring.length === 0) return ok('one range was asked for, and no other one was listed');
+    return {
+      verdict: 'warning',
+      detail: `${describeIgnoring(ignoring)} where one is asked for: what is contradictory in a scan is not read a second time there`,
+      advice: 'look for a proxy that drops the query of requests',
+    };
+  };
+  await list.run('single ranges', CLUSTER_API, ranges, work, 'warning');
 }
 
 /** Ranges without a quorum are an outage, however well they are read. */

@@ -49,6 +49,7 @@ export {
 export { stretchInterval } from './polling/schedule.ts';
 export { ranges } from './ranges/collector.ts';
 export { DescriptorReader } from './ranges/descriptor-reader.ts';
+export { describeIgnoring, findIgnoringUrls } from './ranges/ignoring-urls.ts';
 export type { NodeReplicas } from './ranges/node-replicas.ts';
 export { RangeTable, type Work } from './ranges/range-table.ts';
 export { readNode, readNodes, SCAN } from './ranges/read-nodes.ts';

@@ -15,7 +15,7 @@ export const SECTIONS: readonly Section[] = [
   },
   {
     title: 'diagnose',
-    text: 'Checks every step from the certificate of each URL to the metrics and reports how to fix what fails: the SQL to run, the flag to set, the role to request. It polls every collector once, disabled ones too, with its options and until its timeout, as the exporter does. Of the ranges it reads the smallest live node, compares the replicas with the count of that node, and estimates what a scan of all nodes costs; `--scan` reads all nodes. `--report FILE` also writes what a maintainer needs to know of the server, as JSON that is safe to publish ([what it holds](compatibility.md#send-a-report-of-your-version)). The exit code is 1 when a check failed.',
+    text: 'Checks every step from the certificate of each URL to the metrics and reports how to fix what fails: the SQL to run, the flag to set, the role to request. It polls every collector once, disabled ones too, with its options and until its timeout, as the exporter does. Of the ranges it reads the smallest live node, compares the replicas with the count of that node, and estimates what a scan of all nodes costs; `--scan` reads all nodes. It asks each URL for one range, which shows whether one ignores `ranges=`. `--report FILE` also writes what a maintainer needs to know of the server, as JSON that is safe to publish ([what it holds](compatibility.md#send-a-report-of-your-version)). The exit code is 1 when a check failed.',
     commands: ['diagnose'],
     lines: 24,
   },

@@ -1,7 +1,84 @@
 import { formatList, plural } from '#base';
-import { addWarning, type PollStats, RequestError } from '#cockroach';
+import { addWarning, type ClusterApi, failureOf, type PollStats, RequestError } from '#cockroach';
+import { type Replica, replicaShape } from './replica.ts';
 
 const HOUR_MS = 3_600_000;
+/** The first range that every cluster creates; that a node does not have it is an answer, too. */
+const ANY_RANGE_ID = 1;
+
+/** The response lists ranges that were not asked for. */
+export class IgnoredError extends RequestError {
+  /** The index of the URL. */
+  readonly urlIndex: number;
+  readonly urlName: string;
+
+  constructor(urlName: string, urlIndex = -1) {
+    super('decode', `${urlName} ignores \`ranges=\`: it lists all ranges of a node`, {
+      blames: 'nobody',
+    });
+    this.urlIndex = urlIndex;
+    this.urlName = urlName;
+  }
+}
+
+/** Reads these ranges of a node, at one URL. Rejects with an IgnoredError at the first one that was not asked for. */
+export async function readAsked(
+  api: ClusterApi,
+  stats: PollStats,
+  request: {
+    readonly nodeId: number;
+    readonly rangeIds: readonly number[];
+    readonly firstUrl?: number;
+    readonly onlyUrl?: number;
+  },
+  onReplica: (rangeId: number, replica: Replica) => void,
+): Promise<void> {
+  const asked = new Set(request.rangeIds);
+  let [index, name] = [0, ''];
+  await api.nodeRanges(stats, {
+    ...request,
+    route: 'gateway',
+    shape: replicaShape,
+    onHeaders(response) {
+      [index, name] = [response.urlIndex ?? 0, response.url];
+    },
+    onRange(replica) {
+      const rangeId = replica.desc.range_id ?? 0;
+      if (rangeId !== 0 && !asked.has(rangeId)) throw new IgnoredError(name, index);
+      onReplica(rangeId, replica);
+    },
+  });
+}
+
+/** Asks each URL for one range of the node. Returns the names of those that ignore it, or rejects where none answers. */
+export async function findIgnoringUrls(
+  api: ClusterApi,
+  stats: PollStats,
+  nodeId: number,
+  urls: number,
+): Promise<readonly string[]> {
+  const names: string[] = [];
+  const failures: RequestError[] = [];
+  for (let onlyUrl = 0; onlyUrl < urls; onlyUrl += 1) {
+    try {
+      const rangeIds = [ANY_RANGE_ID];
+      await readAsked(api, stats, { nodeId, rangeIds, onlyUrl }, () => undefined);
+    } catch (error) {
+      if (error instanceof IgnoredError) names.push(error.urlName);
+      else failures.push(failureOf(error));
+    }
+  }
+  const [failure] = failures;
+  if (failure !== undefined && failures.length === urls) throw failure;
+  return names;
+}
+
+/** What these URLs do. */
+export function describeIgnoring(urls: readonly string[]): string {
+  const ignore = plural(urls.length, 'ignores', 'ignore');
+  const list = plural(urls.length, 'lists', 'list');
+  return `${formatList(urls)} ${ignore} \`ranges=\` and ${list} all ranges of a node`;
+}
 
 /**
  * The URLs whose server, or a proxy before it, ignores `ranges=` and lists every range of a node: some tens of megabytes where a few kB
@@ -38,10 +115,7 @@ export class IgnoringUrls {
 /** One warning for all URLs: the same proxy is before them. */
 export function warnIgnored(stats: Pick<PollStats, 'warnings'>, urls: readonly string[]): void {
   if (urls.length === 0) return;
-  const ignore = plural(urls.length, 'ignores', 'ignore');
-  const list = plural(urls.length, 'lists', 'list');
-  const text = `${formatList(urls)} ${ignore} \`ranges=\` and ${list} all ranges of a node`;
-  const error = new RequestError('decode', text, {
+  const error = new RequestError('decode', describeIgnoring(urls), {
     remedy:
       'single ones are not asked for there for an hour; look for a proxy that drops the query of requests',
   });

@@ -1,10 +1,10 @@
-import { type ClusterApi, failureOf, RequestError } from '#cockroach';
+import { type ClusterApi, failureOf } from '#cockroach';
 import type { CollectorPoll } from '../collector.ts';
 import { BatchQueue, BatchSize, type NodeBatch } from './batches.ts';
 import { reportersOf } from './descriptors.ts';
-import type { IgnoringUrls } from './ignoring-urls.ts';
+import { IgnoredError, type IgnoringUrls, readAsked } from './ignoring-urls.ts';
 import { type KnownRanges, SERVES_NOTHING, type Suspect } from './known-ranges.ts';
-import { type Replica, replicaShape } from './replica.ts';
+import type { Replica } from './replica.ts';
 
 /** Ranges that are read a second time in one scan. */
 export const MAX_READ_AGAIN = 1_000;
@@ -30,15 +30,6 @@ type ReadingContext = Pick<
   'options' | 'urls' | 'signal' | 'state' | 'clock'
 > &
   Parameters<ClusterApi['nodeRanges']>[0];
-
-/** The response lists ranges that were not asked for. */
-class IgnoredError extends RequestError {
-  constructor(url: string) {
-    super('decode', `${url} ignores \`ranges=\`: it lists all ranges of a node`, {
-      blames: 'nobody',
-    });
-  }
-}
 
 /** Reads single replicas a second time in the same scan: some replica is always between two leaders, and some range is being split. */
 export class SecondReading {
@@ -221,30 +212,15 @@ export class SecondReading {
     onReplica: (rangeId: number, replica: Replica) => void,
   ): Promise<void> {
     const { urls, state, clock } = this.#context;
-    const asked = new Set(rangeIds);
     for (let asking = 0; asking <= urls; asking += 1) {
       const url = state.ignoring.choose(urls, turn, clock.monotonicMs());
       if (url === undefined) break;
-      let from = { index: 0, name: '' };
       try {
-        return await this.#api.nodeRanges(this.#context, {
-          nodeId,
-          route: 'gateway',
-          rangeIds,
-          ...url,
-          shape: replicaShape,
-          onHeaders({ urlIndex = 0, url: name }) {
-            from = { index: urlIndex, name };
-          },
-          onRange(replica) {
-            const rangeId = replica.desc.range_id ?? 0;
-            if (rangeId !== 0 && !asked.has(rangeId)) throw new IgnoredError(from.name);
-            onReplica(rangeId, replica);
-          },
-        });
+        const request = { nodeId, rangeIds, ...url };
+        return await readAsked(this.#api, this.#context, request, onReplica);
       } catch (error) {
         if (!(error instanceof IgnoredError)) throw error;
-        state.ignoring.add(from.index, from.name, clock.monotonicMs());
+        state.ignoring.add(error.urlIndex, error.urlName, clock.monotonicMs());
       }
     }
     throw new IgnoredError('every URL');

@@ -89,10 +89,12 @@ describe('a healthy cluster', () => {
     const flag = await configFlag(simulator);
     const { of } = await diagnoseBy(flag);
     expect(of('range scan')?.detail).toMatch(/^about 98 replicas, .* in .*, every 1m$/);
-    const [read, ...others] = simulator.requests.entries
+    const [read, single, ...others] = simulator.requests.entries
       .filter(({ endpoint }) => endpoint === 'node_ranges')
       .map(({ node }) => node);
+    expect(single).toBe(read);
     expect(others).toEqual([]);
+    expect(of('single ranges')).toMatchObject({ verdict: 'ok' });
     expect(of(ranges.request)?.detail).toMatch(new RegExp(`replicas on node ${read}$`));
     expect(of('own counts')?.detail).toMatch(/; (\d+) replicas read, the nodes count \1;/);
   });
@@ -213,6 +215,22 @@ describe('what is wrong is found with its remedy:', () => {
     expect(code).toBe(1);
     const found = findings.filter(({ check }) => check === 'same cluster');
     expect(found.map(({ verdict }) => verdict)).toEqual(['failed', 'ok', 'failed']);
+  });
+
+  test('a URL that ignores `ranges=`, without a scan', async () => {
+    await using simulator = await simulate({ insecure: true });
+    await using proxy = await serve(({ url = '' }, response) => {
+      const target = new URL(url.replace(/ranges=[^&]*/, ''), simulator.clusterUrl);
+      void fetch(target).then(async (answer) => response.end(await answer.text()));
+    });
+    const flags = [simulator.clusterUrl, proxy.url].map((url) => `--cluster.url=${url}`);
+    const { of } = await diagnoseBy(...flags);
+    const detail = `${new URL(proxy.url).host} ignores \`ranges=\` and lists all ranges of a node`;
+    const found = { verdict: 'warning', detail: expect.stringContaining(detail) };
+    expect(of('single ranges')).toMatchObject(found);
+    simulator.setQuirk('ignoreRangeIds', true);
+    const { of: ofOne } = await diagnoseBy(`--cluster.url=${simulator.clusterUrl}`);
+    expect(ofOne('single ranges')).toMatchObject({ verdict: 'warning' });
   });
 
   test('a clock that is off', async () => {
