@@ -161,10 +161,9 @@ export class KnownRanges {
       const lease = replicas.leases[index] ?? NO_LEASE;
       if ((problems & UNAVAILABLE) !== 0) this.#claim(slot, nodeId, lease !== NO_LEASE);
       this.#commitLease(slot, place, lease, replicas.sequences[index] ?? 0);
-      const [start, end] = [replicas.startKeys[index] ?? 0, replicas.endKeys[index] ?? 0];
       this.commitKeys(slot, {
-        start,
-        end,
+        start: replicas.startKeys[index] ?? 0,
+        end: replicas.endKeys[index] ?? 0,
         isNew: foundBefore === 0,
         holdsLease: lease !== NO_LEASE,
       });

@@ -172,8 +172,9 @@ export class NodeReplicas {
     replicas.storeIds[index] = storeId;
     replicas.problems[index] = problems;
     if (hasLease) {
-      const [term, epoch] = [record[first + SLOT.leaseTerm], record[first + SLOT.leaseEpoch]];
-      if (holdsLease) replicas.leases[index] = leaseKindOf(term ?? 0, epoch ?? 0);
+      const term = record[first + SLOT.leaseTerm] ?? 0;
+      const epoch = record[first + SLOT.leaseEpoch] ?? 0;
+      if (holdsLease) replicas.leases[index] = leaseKindOf(term, epoch);
       replicas.sequences[index] = this.#sequenceOf(record, first, holdsLease);
     }
     replicas.tableIndexes[index] = tables.tableIndex;

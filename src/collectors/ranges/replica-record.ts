@@ -92,15 +92,18 @@ export class TableReader implements RangeTables {
   /** Reads those of the range whose record begins in this slot. */
   read(batch: RecordBatch, first: number): void {
     const { words, bytes } = batch;
-    const [startSlot, endSlot] = [first + SPAN_START, first + SPAN_END];
-    const [startEnd, endEnd] = [batch.textEnd(startSlot), batch.textEnd(endSlot)];
+    const startSlot = first + SPAN_START;
+    const endSlot = first + SPAN_END;
+    const startEnd = batch.textEnd(startSlot);
+    const endEnd = batch.textEnd(endSlot);
     if (startEnd < 0 || endEnd < 0) {
       this.tableIndex = batch.parse(startSlot, parseTableIndex) ?? 0;
       const lastTable = batch.parse(endSlot, parseLastTable) ?? 0;
       this.lastTableId = lastTableIdOf(this.tableIndex, lastTable);
       return;
     }
-    const [start, end] = [words[2 * startSlot] ?? 0, words[2 * endSlot] ?? 0];
+    const start = words[2 * startSlot] ?? 0;
+    const end = words[2 * endSlot] ?? 0;
     if (!this.#begins(bytes, start, startEnd)) this.#learn(bytes, start, startEnd);
     this.lastTableId = this.#begins(bytes, end, endEnd)
       ? 0
