@@ -24,7 +24,8 @@ const ROUNDS = Number(values.rounds);
 const RANGES = 20_000;
 /** Read in a row, so that the ticks of the CPU time are fine enough. */
 const PAGES = 4;
-const WARM_UPS = 8;
+/** Before the first turn that counts: V8 still compiles the code of scans and scrapes after 20 pages, of which a daemon reads one a minute for months. */
+const WARM_UP_TURNS = 10;
 const SCRAPE_MS = 50;
 /** For each page, while it is read; it is polled once a second. */
 const SCRAPES = 5;
@@ -110,8 +111,7 @@ clusters:
   });
   const pid = child.pid ?? 0;
   const metricsUrl = `http://127.0.0.1:${port}/metrics`;
-  // V8 optimizes the scanner once it has run for long.
-  await Promise.race([server.call('send', WARM_UPS), ended.then(() => failToStart(root))]);
+  await Promise.race([server.call('send', 1), ended.then(() => failToStart(root))]);
   return {
     pid,
     metricsUrl,
@@ -178,7 +178,7 @@ async function measureScheme(scheme: keyof typeof TARGETS): Promise<Row> {
     json,
     nothing,
   };
-  await takeTurns(ways, { rounds: 1, warmUps: 0 });
+  await takeTurns(ways, { rounds: 0, warmUps: WARM_UP_TURNS });
   // Reading the source at the start is no part of a scan.
   for (const { pid } of exporters) writeFileSync(`/proc/${pid}/clear_refs`, '5');
   const turns = await takeTurns<Turn>(ways, { rounds: ROUNDS, warmUps: 0 });
