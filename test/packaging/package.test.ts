@@ -183,7 +183,7 @@ describe('the installed package', () => {
       '--listen=127.0.0.1:0',
       '--cloud-listen=127.0.0.1:0',
     ]);
-    const [, flags = ''] = await simulator.said(/crdb-exporter (--cluster\.url=.*)/);
+    const [, flags = ''] = await simulator.said(/crdb-exporter\.cjs (--cluster\.url=.*)/);
     const folder = artefacts.makeFolder('configured');
     writeFileSync(
       path.join(folder, 'web.yml'),
@@ -276,6 +276,9 @@ describe('the tarball', () => {
     });
     const started = readFileSync(`/proc/${demo.child.pid}/cmdline`, 'utf8').split('\0');
     expect(path.resolve(started[0] ?? '')).toBe(path.join(folder, name, 'bin', 'node'));
+    // The commands of the page need no other Node.js, either.
+    const status: unknown = await (await fetch(new URL('/api/status', url))).json();
+    expect(status).toMatchObject({ commands: { program } });
     expect(await demo.stop()).toBe(0);
   });
 

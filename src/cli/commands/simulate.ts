@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { type Command, InvalidArgumentError, Option } from 'commander';
-import { messageOf } from '#base';
+import { messageOf, quoteArgument } from '#base';
 import {
   createServerIdentity,
   RELEASES,
@@ -11,6 +11,7 @@ import {
   startSimulator,
 } from '../../../simulator/index.ts';
 import { addExamples, CommandError, EXIT } from '../command.ts';
+import { findProgram } from '../process/command-form.ts';
 import { untilStopSignal } from '../process/signals.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -120,7 +121,11 @@ function describeAccess(
     `Cloud token    ${simulator.cloudToken}`,
     '',
     'To monitor it:',
-    `${isInsecure ? '' : `CRDB_EXPORTER_CLUSTER_PASSWORD=${simulator.password} `}crdb-exporter ${flags.join(' ')}`,
+    [
+      ...(isInsecure ? [] : [`CRDB_EXPORTER_CLUSTER_PASSWORD=${simulator.password}`]),
+      quoteArgument(findProgram()),
+      ...flags,
+    ].join(' '),
     '',
   ].join('\n');
 }

@@ -57,8 +57,13 @@ const NAME = 'crdb-exporter';
 /** Folders that the PATH of every shell has. */
 const SHARED_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin'];
 
-/** The command by its name where every shell finds it, else the launcher of this package or checkout. */
-function findProgram(): string {
+/**
+ * The command by its name where every shell finds it, else that of this tarball, which starts the Node.js inside, or the launcher of
+ * this package or checkout.
+ */
+export function findProgram(): string {
   const isFound = SHARED_FOLDERS.some((folder) => existsSync(path.join(folder, NAME)));
-  return isFound ? NAME : path.join(ROOT, 'bin', `${NAME}.cjs`);
+  if (isFound) return NAME;
+  const withNode = path.join(ROOT, 'bin', NAME);
+  return existsSync(withNode) ? withNode : `${withNode}.cjs`;
 }

@@ -96,7 +96,7 @@ describe('the simulator', { timeout: PROCESS_TIMEOUT_MS }, () => {
     const caFile = /^CA +(\S+)/m.exec(out)?.[1] ?? '';
     expect(existsSync(caFile)).toBe(true);
     const [, password = '', flags = ''] =
-      /^CRDB_EXPORTER_CLUSTER_PASSWORD=(\S+) crdb-exporter (.*)$/m.exec(out) ?? [];
+      /^CRDB_EXPORTER_CLUSTER_PASSWORD=(\S+) \/\S+\/bin\/crdb-exporter\.cjs (.*)$/m.exec(out) ?? [];
     expect(flags.match(/--cluster\.url=https:\/\/127\.0\.0\.1:\d+/g)).toHaveLength(3);
     await using nodes = start(['nodes', '--output=json', ...flags.split(' ')], {
       CRDB_EXPORTER_CLUSTER_PASSWORD: password,
