@@ -1,5 +1,5 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buildArtefacts } from '../../tools/release/artefacts.ts';
@@ -62,4 +62,21 @@ export function installPackage(file: string, folder: string): string {
 export function listTarball(file: string): readonly string[] {
   const { stdout } = spawnSync('tar', ['--list', '--gzip', `--file=${file}`], { encoding: 'utf8' });
   return stdout.split('\n').filter((name) => name !== '' && !name.endsWith('/'));
+}
+
+/** Unpacks /usr/share of a .deb into this folder; returns where it is. */
+export function unpackShared(deb: string, folder: string): string {
+  const unpack = 'dpkg-deb --fsys-tarfile "$0" | tar -x -C "$1" ./usr/share';
+  const { status, stderr } = spawnSync('sh', ['-c', unpack, deb, folder], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${deb} cannot be unpacked:\n${stderr}`);
+  return path.join(folder, 'usr/share');
+}
+
+/** Writes the same .deb in the next version, by way of this folder. */
+export function writeNextVersion(first: string, second: string, folder: string): void {
+  spawnSync('dpkg-deb', ['--raw-extract', first, folder]);
+  const control = path.join(folder, 'DEBIAN', 'control');
+  const text = readFileSync(control, 'utf8');
+  writeFileSync(control, text.replace(/^(Version: .*)$/m, '$1.1'));
+  spawnSync('dpkg-deb', ['-Znone', '--build', folder, second]);
 }

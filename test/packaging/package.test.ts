@@ -12,6 +12,7 @@ import {
 import http from 'node:http';
 import path from 'node:path';
 import { promisify } from 'node:util';
+import { gunzipSync } from 'node:zlib';
 import { hashSync } from 'bcryptjs';
 import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
@@ -19,7 +20,14 @@ import { findDeadLinks } from '../../tools/release/links.ts';
 import { readScrape } from '../support/exporter.ts';
 import { hasProgram } from '../support/programs.ts';
 import { eventually } from '../support/prometheus.ts';
-import { type Artefacts, buildTestArtefacts, installPackage, listTarball } from './artefacts.ts';
+import {
+  type Artefacts,
+  buildTestArtefacts,
+  installPackage,
+  listTarball,
+  unpackShared,
+  writeNextVersion,
+} from './artefacts.ts';
 import { ROOT, runProgram } from './installed.ts';
 
 const TOOLS = import.meta.dirname;
@@ -329,11 +337,26 @@ const CAN_INSTALL =
   readFileSync('/proc/filesystems', 'utf8').includes('overlay');
 
 describe.skipIf(!CAN_INSTALL)('the .deb (needs nfpm, dpkg, systemctl, root and overlayfs)', () => {
+  test('has a page of the manual, and completes commands in three shells', () => {
+    const folder = unpackShared(artefacts.find('.deb') ?? '', artefacts.makeFolder('share'));
+    const readShared = (name: string): Buffer => readFileSync(path.join(folder, name));
+    const page = String(gunzipSync(readShared('man/man1/crdb-exporter.1.gz')));
+    expect(page).toContain(String.raw`\-\-config.file <path>`);
+    const completions = {
+      bash: 'bash-completion/completions/crdb-exporter',
+      zsh: 'zsh/vendor-completions/_crdb-exporter',
+      fish: 'fish/vendor_completions.d/crdb-exporter.fish',
+    };
+    for (const [shell, name] of Object.entries(completions)) {
+      expect(String(readShared(name))).toBe(run('completion', shell).out);
+    }
+  });
+
   test('is installed, run, upgraded, removed and purged, also without a working systemctl, and keeps the configuration', () => {
     const packages = artefacts.makeFolder('packages');
     const first = path.join(packages, 'first.deb');
     copyFileSync(artefacts.find('.deb') ?? '', first);
-    writeSecondVersion(first, path.join(packages, 'second.deb'), artefacts.makeFolder('second'));
+    writeNextVersion(first, path.join(packages, 'second.deb'), artefacts.makeFolder('second'));
     copyFileSync(path.join(TOOLS, 'try-deb.sh'), path.join(packages, 'try-deb.sh'));
     const { status, stdout, stderr } = spawnSync(
       'unshare',
@@ -374,12 +397,3 @@ describe.skipIf(!CAN_INSTALL)('the .deb (needs nfpm, dpkg, systemctl, root and o
     ]);
   });
 });
-
-/** The same package in the next version. */
-function writeSecondVersion(first: string, second: string, folder: string): void {
-  spawnSync('dpkg-deb', ['--raw-extract', first, folder]);
-  const control = path.join(folder, 'DEBIAN', 'control');
-  const text = readFileSync(control, 'utf8');
-  writeFileSync(control, text.replace(/^(Version: .*)$/m, '$1.1'));
-  spawnSync('dpkg-deb', ['-Znone', '--build', folder, second]);
-}

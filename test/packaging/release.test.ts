@@ -4,6 +4,7 @@ import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { listLeftOut } from '../../tools/release/artefacts.ts';
 import { findForeignLicences } from '../../tools/release/licences.ts';
+import { writeManPage } from '../../tools/release/man-page.ts';
 import { findNoteProblems, findUntaggedLines } from '../../tools/release/notes.ts';
 import { ROOT } from './installed.ts';
 
@@ -32,6 +33,24 @@ describe('the artefacts', () => {
       2,
       `${ROOT} exists: name a new folder, npm run artefacts -- FOLDER\n`,
     ]);
+  });
+});
+
+describe('the page of the manual', () => {
+  test('has the lines of the help as they are', () => {
+    const program = "Usage: crdb-exporter [options]\n\n.SH it's C:\\n --flag\n'quoted'\n";
+    const texts = { program, serve: 'Usage: crdb-exporter serve\n\nruns\n' };
+    const lines = writeManPage('1.0.0', texts, { '/etc/a.yml': 'Its use.' }).split('\n');
+    expect(lines.filter((line) => line.startsWith('.SH'))).toHaveLength(5);
+    expect(lines).toEqual(
+      expect.arrayContaining([
+        String.raw`crdb\-exporter [options]`,
+        String.raw`\&.SH it's C:\en \-\-flag`,
+        String.raw`\&'quoted'`,
+        'runs',
+        '.I /etc/a.yml',
+      ]),
+    );
   });
 });
 

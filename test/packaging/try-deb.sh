@@ -35,10 +35,10 @@ mkdir -p /run/systemd/system
 mv /usr/bin/systemctl /usr/bin/systemctl.real
 printf '#!/bin/sh\nexit 1\n' >/usr/bin/systemctl
 chmod 755 /usr/bin/systemctl
-fact 'upgrade without a working systemctl' 'dpkg --install /packages/second.deb | grep -v "^(Reading\|^Preparing\|^Unpacking\|^Setting up"'
+fact 'upgrade without a working systemctl' 'dpkg --install /packages/second.deb | grep -v "^(Reading\|^Preparing\|^Unpacking\|^Setting up\|^Processing triggers"'
 fact 'second version' 'dpkg-query --show --showformat="\${Version} \${Status}" crdb-exporter'
 fact 'configuration after the upgrade' 'tail -n 1 $config'
-fact 'removal without a working systemctl' 'dpkg --remove crdb-exporter | grep -v "^(Reading\|^Removing"'
+fact 'removal without a working systemctl' 'dpkg --remove crdb-exporter | grep -v "^(Reading\|^Removing\|^Processing triggers"'
 rm -r /run/systemd/system
 mv /usr/bin/systemctl.real /usr/bin/systemctl
 fact 'program after the removal' 'ls /usr/bin/crdb-exporter /usr/lib/crdb-exporter'

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { LINUX, TIME, type Unpacked } from './archives.ts';
+import { writeManPage } from './man-page.ts';
 import { run } from './programs.ts';
 
 /** What nfpm makes. */
@@ -13,6 +14,7 @@ const MAINTAINER = 'The authors of crdb-exporter <crdb-exporter@localhost>';
 const HOME = '/usr/lib/crdb-exporter';
 const ETC = '/etc/crdb-exporter';
 const DOC = '/usr/share/doc/crdb-exporter';
+const MAN_PAGE = '/usr/share/man/man1/crdb-exporter.1.gz';
 /** Node.js needs this version of the C library, and the C++ library of GCC 7 or newer (CXXABI_1.3.11). */
 const DEPENDS: Readonly<Record<Packager, readonly string[]>> = {
   deb: ['libc6 (>= 2.28)', 'libstdc++6 (>= 7)'],
@@ -60,31 +62,50 @@ const COMPLETIONS = {
   fish: '/usr/share/fish/vendor_completions.d/crdb-exporter.fish',
 } as const;
 
+/** What the page of the manual says of files. */
+const FILES = {
+  [`${ETC}/exporter.yml`]: 'The configuration of the service.',
+  [`${ETC}/secrets`]: 'The secrets that it names: for root and the group of the service.',
+  '/etc/default/crdb-exporter': 'Further flags of the service.',
+  [`${HOME}/docs`]: 'The documentation, with the runbooks of all alerts.',
+  [`${HOME}/config`]: 'Examples, recording and alerting rules.',
+  [`${HOME}/dashboards`]: 'Dashboards for Grafana.',
+};
+
 /** Writes the files of a package that the unpacked archive does not have, and returns their entries. */
 function writeMore({ folder, version }: Unpacked, packager: Packager): readonly Entry[] {
   const more = `${folder}.${packager}.more`;
   mkdirSync(more);
   const write = (dst: string, content: string | Uint8Array): Entry => {
-    const src = path.join(more, path.basename(dst));
+    // Several are called crdb-exporter.
+    const src = path.join(more, dst.replaceAll('/', '_'));
     writeFileSync(src, content);
     return { dst, src };
   };
+  const document = (entry: Entry): Entry =>
+    packager === 'rpm' ? { ...entry, type: 'doc' } : entry;
   const main = path.join(folder, 'dist', 'main.cjs');
+  const help = {
+    program: run(process.execPath, [main, '--help']),
+    serve: run(process.execPath, [main, 'serve', '--help']),
+  };
   return [
-    {
-      ...write(`${DOC}/copyright`, COPYRIGHT),
-      ...(packager === 'rpm' && { type: 'doc' as const }),
-    },
+    document(write(`${DOC}/copyright`, COPYRIGHT)),
     ...Object.entries(COMPLETIONS).map(([shell, dst]) =>
       write(dst, run(process.execPath, [main, 'completion', shell])),
     ),
+    document(write(MAN_PAGE, compress(writeManPage(version, help, FILES)))),
     ...(packager === 'deb'
       ? [
-          write(`${DOC}/changelog.gz`, gzipSync(writeChangelog(version), { level: 9 })),
+          write(`${DOC}/changelog.gz`, compress(writeChangelog(version))),
           write('/usr/share/lintian/overrides/crdb-exporter', OVERRIDES),
         ]
       : []),
   ];
+}
+
+function compress(text: string): Uint8Array {
+  return gzipSync(text, { level: 9 });
 }
 
 /** The form that Debian asks for. */
