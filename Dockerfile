@@ -19,6 +19,7 @@ ARG REVISION=unknown
 RUN REVISION="$REVISION" npm pack --pack-destination /tmp \
   && mkdir -p /app /links \
   && tar -xzf /tmp/crdb-exporter-*.tgz -C /app --strip-components=1 \
+  && node tools/release/unpacked.ts /app \
   && install -m 755 config/linux/crdb-exporter /app/bin/crdb-exporter \
   && ln -s /app/bin/node /app/bin/crdb-exporter /links/
 

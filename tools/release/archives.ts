@@ -1,6 +1,6 @@
 import { copyFileSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import path from 'node:path';
-import { dropDeadLinks } from './links.ts';
+import { dropWhatLeadsOut } from './links.ts';
 import { fetchNode, type Processor } from './node-runtime.ts';
 import { ROOT, run } from './programs.ts';
 
@@ -38,11 +38,11 @@ export function unpackWithNode(
   return { version, processor, folder };
 }
 
-/** Packs the npm package again without the links that lead out of it. */
-export function repackWithoutDeadLinks(file: string, work: string, level: number): void {
+/** Packs the npm package again without what leads out of it. */
+export function repackComplete(file: string, work: string, level: number): void {
   run('tar', ['-xzf', file, '-C', work]);
   const folder = path.join(work, 'package');
-  dropDeadLinks(folder);
+  dropWhatLeadsOut(folder);
   pack(folder, file, level);
   rmSync(folder, { recursive: true });
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
-import { packTarball, repackWithoutDeadLinks, unpackWithNode } from './archives.ts';
+import { packTarball, repackComplete, unpackWithNode } from './archives.ts';
 import { bundleProgram } from './bundle.ts';
 import { type Processor, RPM_PROCESSORS } from './node-runtime.ts';
 import { ROOT, run, works } from './programs.ts';
@@ -31,8 +31,9 @@ export async function buildArtefacts(
   const work = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-artefacts-'));
   try {
     run('npm', ['pack', '--pack-destination', to]);
-    const file = path.join(to, `crdb-exporter-${version}.tgz`);
-    repackWithoutDeadLinks(file, work, isQuick ? 1 : 9);
+    // Its name has the scope of a registry where package.json has.
+    const file = path.join(to, readdirSync(to).find((name) => name.endsWith('.tgz')) ?? '');
+    repackComplete(file, work, isQuick ? 1 : 9);
     const chosen = works('nfpm', '--version') ? packagers : [];
     for (const processor of processors) {
       const unpacked = unpackWithNode({ file, version }, processor, work);

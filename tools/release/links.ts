@@ -14,11 +14,23 @@ export function findDeadLinks(folder: string): readonly string[] {
   );
 }
 
+/** What package.json has for a checkout alone: its doors lead into the source, and its programs are those of development. */
+const FOR_CHECKOUT = ['imports', 'workspaces', 'scripts', 'devDependencies'] as const;
+
+/** Takes out of an unpacked npm package what leads out of it: links of its pages, and parts of package.json. */
+export function dropWhatLeadsOut(folder: string): void {
+  dropDeadLinks(folder);
+  const file = path.join(folder, 'package.json');
+  const manifest: Record<string, unknown> = JSON.parse(readFileSync(file, 'utf8'));
+  for (const key of FOR_CHECKOUT) delete manifest[key];
+  writeFileSync(file, `${JSON.stringify(manifest, null, 2)}\n`);
+}
+
 /**
  * Takes the links out of the pages in this folder that name no file of it: most pictures and what developers read are in the
  * repository alone. The text of a link stays, a picture goes.
  */
-export function dropDeadLinks(folder: string): void {
+function dropDeadLinks(folder: string): void {
   for (const page of listPages(folder)) {
     const file = path.join(folder, page);
     const text = readFileSync(file, 'utf8');
