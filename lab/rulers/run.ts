@@ -1,7 +1,8 @@
 // `npm run lab -- rulers [--minutes N] [--interval SECONDS]`: runs the demo, which Prometheus scrapes and writes to two VictoriaMetrics: to
 // one everything, to the other what was scraped, for a vmalert with the rules in its dialect. Asks Prometheus and the first storage every
 // expression of rules and dashboards at the same times, and prints those whose answers differ, then when each alert fired in Prometheus and
-// in vmalert. Exits with 1 when an expression of a rule differs. Start it with another `prometheus` on the PATH to compare that one.
+// in vmalert. A second vmalert has the shipped rules and a Prometheus without rules as its datasource: what it does not record is printed,
+// too. Exits with 1 when an expression of a rule differs. Start it with another `prometheus` on the PATH to compare that one.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempDisposable, writeFile } from 'node:fs/promises';
@@ -46,11 +47,16 @@ const all = resources.use(await startVictoriaMetrics());
 const scraped = resources.use(await startVictoriaMetrics());
 const folder = resources.use(await mkdtempDisposable(path.join(tmpdir(), 'crdb-exporter-rulers-')));
 const [promql, metricsql] = await Promise.all(DIALECTS.map(writeRulesOf));
-const prometheus = resources.use(
-  await startPrometheus(`
+const scraping = `
 global: { scrape_interval: ${INTERVAL}s, scrape_timeout: ${INTERVAL}s, evaluation_interval: ${INTERVAL}s }
-rule_files: ["${promql?.file}"]
 scrape_configs: [{ job_name: crdb-exporter, static_configs: [{ targets: ["${exporter}"] }] }]
+`;
+const datasource = resources.use(
+  await startPrometheus(scraping, ['--web.enable-remote-write-receiver']),
+);
+const prometheus = resources.use(
+  await startPrometheus(`${scraping}
+rule_files: ["${promql?.file}"]
 remote_write:
   - url: ${all.url}/api/v1/write
     queue_config: { batch_send_deadline: 1s }
@@ -59,13 +65,13 @@ remote_write:
     write_relabel_configs: [{ source_labels: [__name__], regex: "crdb_cluster.*:.*|ALERTS.*", action: drop }]
 `),
 );
-resources.use(
-  await startVmalert(scraped.url, metricsql?.file ?? '', [
-    `-evaluationInterval=${INTERVAL}s`,
-    `-rule.evalDelay=${DELAY_SECONDS}s`,
-    '-remoteWrite.flushInterval=500ms',
-  ]),
-);
+const flags = [
+  `-evaluationInterval=${INTERVAL}s`,
+  `-rule.evalDelay=${DELAY_SECONDS}s`,
+  '-remoteWrite.flushInterval=500ms',
+];
+resources.use(await startVmalert(scraped.url, metricsql?.file ?? '', flags));
+resources.use(await startVmalert(datasource.url, promql?.file ?? '', flags));
 const expressions = listExpressions();
 const begin = Math.floor(Date.now() / 1000);
 const differences = new Map<string, { count: number; example: string }>();
@@ -76,6 +82,7 @@ for (let at = begin + ASKED * INTERVAL; at < begin + SECONDS; at += ASKED * INTE
   for (const expression of expressions) await compare(expression, at);
 }
 reportExpressions();
+await reportRecorded();
 await reportAlerts();
 console.log(`load ${loadavg()[0]?.toFixed(1)}`);
 const wrong = expressions.filter(({ name, isOfRule }) => isOfRule && differences.has(name));
@@ -90,9 +97,8 @@ async function writeRulesOf(dialect: (typeof DIALECTS)[number]) {
 }
 
 async function startDemo(address: string): Promise<AsyncDisposable> {
-  const flags = ['--listen', '--cloud-listen'];
   const listen = await Promise.all(
-    flags.map(async (flag) => `${flag}=127.0.0.1:${await freePort()}`),
+    ['--listen', '--cloud-listen'].map(async (flag) => `${flag}=127.0.0.1:${await freePort()}`),
   );
   const program = path.join(import.meta.dirname, '../../bin/crdb-exporter.cjs');
   const child: ChildProcess = spawn(
@@ -169,14 +175,34 @@ function reportExpressions(): void {
   }
 }
 
+/** Names of recorded series that Prometheus has and vmalert has not written to its own one. */
+async function reportRecorded(): Promise<void> {
+  const query = `group by (__name__) (last_over_time({__name__=~".+:.+"}[${SECONDS}s]))`;
+  const [expected, found] = await Promise.all(
+    [prometheus, datasource].map(async (server) => {
+      const series = await server.query(query);
+      return new Set(series.map(({ labels }) => labels['__name__'] ?? ''));
+    }),
+  );
+  const missing = [...(expected ?? [])].filter((name) => found?.has(name) !== true);
+  console.log(
+    `\nRecorded series by vmalert in a Prometheus: ${found?.size ?? 0} of ${expected?.size ?? 0} names${missing.length === 0 ? '' : `, not ${missing.join(', ')}`}`,
+  );
+}
+
 async function reportAlerts(): Promise<void> {
   const end = begin + SECONDS;
-  const [first, second] = await Promise.all(
-    [prometheus.url, scraped.url].map((url) => firingTimes(url, { begin, end, step: INTERVAL })),
+  const [first, second, third] = await Promise.all(
+    [prometheus, scraped, datasource].map(({ url }) =>
+      firingTimes(url, { begin, end, step: INTERVAL }),
+    ),
   );
-  const names = [...new Set([...(first?.keys() ?? []), ...(second?.keys() ?? [])])].toSorted();
-  console.log('\nSeconds of the demo in which each alert fired: Prometheus | vmalert');
-  for (const name of names) {
-    console.log(`  ${name}: ${first?.get(name) ?? 'never'} | ${second?.get(name) ?? 'never'}`);
+  const names = new Set([first, second, third].flatMap((times) => [...(times?.keys() ?? [])]));
+  console.log(
+    '\nSeconds of the demo in which each alert fired: Prometheus | vmalert in VictoriaMetrics | vmalert in Prometheus',
+  );
+  for (const name of [...names].toSorted()) {
+    const times = [first, second, third].map((one) => one?.get(name) ?? 'never');
+    console.log(`  ${name}: ${times.join(' | ')}`);
   }
 }
