@@ -22,12 +22,7 @@ export type { Connection, NetworkResult } from './network/network-result.ts';
 export { peerShape } from './network/peers.ts';
 export { nodeInfoLabels, nodes, type NodesResult, type NodeStatus } from './nodes/collector.ts';
 export { type JobsStatus, readJobs } from './nodes/job-status.ts';
-export {
-  HEARTBEATS_UNSENT,
-  INSPECT_ISSUES,
-  STARTED_KEYS,
-  SUPPORT_WITHDRAWN,
-} from './nodes/keyed.ts';
+export { INSPECT_ISSUES } from './nodes/keyed.ts';
 export {
   certificateKey,
   certificateOf,

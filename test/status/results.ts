@@ -252,18 +252,12 @@ const SILENT = createLog({
 const NOTHING: Memory = {
   scanProblems: [],
   hiddenSessions: undefined,
-  writeStalls: new Map(),
-  slowOperations: new Map(),
-  withdrawnSupport: new Map(),
-  unsentHeartbeats: new Map(),
   certificates: new Map(),
-  sqlLoad: undefined,
   lateRecords: new Map(),
   writing: new Set(),
   lastSeen: {},
   healthyMs: undefined,
   trends: new Map(),
-  departures: new Map(),
 };
 
 /** What is known of a cluster at this time when nothing is remembered but this. */

@@ -22,11 +22,6 @@ const STATEMENT_KINDS = {
   ddl: 'ddl',
 } as const;
 
-/** The statements that a node began to execute, successful or not: one key for each kind. */
-export const STARTED_KEYS: readonly string[] = Object.values(STATEMENT_KINDS).map(
-  (kind) => `sql.${kind}.started.count`,
-);
-
 export const LICENSE_KEY = 'seconds_until_license_expiry';
 /** The second is that of older servers. */
 export const LICENSE_KEYS = [LICENSE_KEY, 'seconds_until_enterprise_license_expiry'] as const;
@@ -36,12 +31,6 @@ export const CERTIFICATE_PREFIX = 'security.certificate.expiration.';
 
 /** Counts what a job of INSPECT finds. */
 export const INSPECT_ISSUES = 'jobs.inspect.issues_found';
-
-/** Counts how often a store has withdrawn its support of another store. */
-export const SUPPORT_WITHDRAWN = 'storeliveness.support_withdraw.successes';
-
-/** Counts the heartbeats that a store could not send to others. */
-export const HEARTBEATS_UNSENT = 'storeliveness.heartbeat.failures';
 
 export const COUNTER_NOTES =
   'Counts since the start of the node and is updated every 10 s: use rate windows of 2 m and more.';
@@ -224,12 +213,12 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
   keyed(STORE, 'leases.transfers.success', 'crdb_store_lease_transfers_total', {
     help: 'Successful lease transfers by the store.',
   }),
-  keyed(STORE, HEARTBEATS_UNSENT, 'crdb_store_liveness_heartbeat_failures_total', {
+  keyed(STORE, 'storeliveness.heartbeat.failures', 'crdb_store_liveness_heartbeat_failures_total', {
     help: 'Heartbeats that the store could not send to other stores.',
     notes:
       'Its disk did not take the write before them, or no connection to the other node was there: also while that node is down. Leader leases (from 25.2 on) depend on these heartbeats, not on those of crdb_node_liveness_heartbeat_failures_total.',
   }),
-  keyed(STORE, SUPPORT_WITHDRAWN, 'crdb_store_support_withdrawn_total', {
+  keyed(STORE, 'storeliveness.support_withdraw.successes', 'crdb_store_support_withdrawn_total', {
     help: 'Times that the store withdrew its support of another store, whose heartbeats did not come.',
     notes:
       'The other store loses the leader leases (from 25.2 on) that need this support. Normal when a node stops.',

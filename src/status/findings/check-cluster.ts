@@ -169,12 +169,6 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     find: ({ missingKeys }) => describeMissingKeys(missingKeys),
     next: 'What they are read for is not known: see the runbook for the families. After an upgrade the release may have renamed or moved them; keys of collectors.nodes.metrics: correct or remove them.',
   },
-  {
-    about: 'sessions',
-    alert: 'CrdbSqlFailing',
-    find: findFailingSql,
-    next: 'One node: its disk, memory and network. All: a deployment, constraints, timeouts, ranges without a quorum.',
-  },
 ];
 
 function describeMissingKeys(keys: readonly string[]): string | undefined {
@@ -234,19 +228,5 @@ function findPaused({ jobs: { jobs }, thresholds }: Evidence): ReturnType<Check[
     text,
     level: 'critical',
     next: 'Resume or cancel them; see SHOW CHANGEFEED JOBS. Consumers get no changes, and disks fill.',
-  };
-}
-
-/** Of fewer statements a second the share of failed ones means nothing. */
-const MIN_STATEMENTS = 1;
-
-/** Statements that failed between the last two records of the nodes, as a share of those that were started. */
-function findFailingSql({ view: { sqlLoad }, thresholds }: Evidence) {
-  const { statementsPerSecond: all = 0, failedStatementsPerSecond: failed = 0 } = sqlLoad ?? {};
-  const share = Math.min(1, failed / all);
-  if (!(all > MIN_STATEMENTS) || share <= thresholds.sql_failures) return undefined;
-  return {
-    level: share > thresholds.sql_failures_critical ? ('critical' as const) : undefined,
-    text: `${formatPercent(share)} of the SQL statements fail.`,
   };
 }

@@ -48,17 +48,6 @@ export const NODE_CHECKS: readonly Check[] = [
   },
   {
     about: 'nodes',
-    alert: 'CrdbStoreDiskSlow',
-    key: 'slow disk operations',
-    find: atStores(
-      (_store, { slowOperations }, storeId) => slowOperations.get(storeId),
-      (count, { disk_slow }) => count > disk_slow,
-      (count) => `up to ${formatCount(count)} operations of the disk were slow in 10 minutes`,
-    ),
-    next: SLOW_DISK,
-  },
-  {
-    about: 'nodes',
     alert: 'CrdbHeartbeatSlow',
     find: atNodes(
       'fresh',
@@ -154,18 +143,6 @@ export const NODE_CHECKS: readonly Check[] = [
     alert: 'CrdbChangefeedLagging',
     find: findChangefeedLag,
     next: 'Check the sink and the load.',
-  },
-  {
-    about: 'nodes',
-    alert: 'CrdbStoreOverloaded',
-    key: 'write stalls',
-    find: atStores(
-      (_store, { writeStalls }, storeId) => writeStalls.get(storeId),
-      (count, { write_stalls }) => count > write_stalls,
-      (count) => `all writes stop, up to ${formatNumber(count)} times a minute`,
-      (count, { write_stalls_critical: limit }) => count >= limit,
-    ),
-    next: 'Check disk throughput and bulk writes.',
   },
   {
     about: 'nodes',

@@ -2,8 +2,6 @@ import type { Thresholds } from '#alerts';
 import type { JobsStatus, NodeStatus, RangesResult, SessionsResult } from '#collectors';
 import type { WatchProblem } from '#exporter';
 import type { CertificateLives } from './certificate-lives.ts';
-import type { Departures } from './departures.ts';
-import type { SqlLoad } from './rates.ts';
 import type { NetworkEvidence } from './reachability.ts';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';
 import type { ClusterView, LastKnownStatus, Problem } from './status.ts';
@@ -27,17 +25,8 @@ export interface Memory {
   readonly scanProblems: readonly Problem[];
   /** The problem that the user sees no sessions of others. */
   readonly hiddenSessions: Problem | undefined;
-  /** Write stalls per minute by store id. */
-  readonly writeStalls: ReadonlyMap<string, number>;
-  /** Slow operations of the disk in 10 minutes by store id; none of stores without any. */
-  readonly slowOperations: ReadonlyMap<string, number>;
-  /** How often a store withdrew its support of another one in 10 minutes, by store id. */
-  readonly withdrawnSupport: ReadonlyMap<string, number>;
-  /** Heartbeats that a store could not send to others in 10 minutes, by store id. */
-  readonly unsentHeartbeats: ReadonlyMap<string, number>;
   /** Of certificates of nodes. */
   readonly certificates: CertificateLives;
-  readonly sqlLoad: SqlLoad | undefined;
   /** The nodes that write records with a time that is too early, with the seconds: their clocks are behind. */
   readonly lateRecords: ReadonlyMap<number, number>;
   /** The nodes that count as dead and have written a record since. */
@@ -47,8 +36,6 @@ export interface Memory {
   readonly healthyMs: number | undefined;
   /** Whether replicas on members that are not live are replaced. */
   readonly trends: Trends;
-  /** How far nodes are that are being decommissioned. */
-  readonly departures: Departures;
 }
 
 /** All that is known of a cluster at one moment: its problems follow from this alone. */

@@ -1,29 +1,14 @@
 import type { FindingSettings } from '#alerts';
 import { toTimestamp, WallClockSteps } from '#base';
-import {
-  HEARTBEATS_UNSENT,
-  nodes,
-  type NodesResult,
-  ranges,
-  sessions,
-  SUPPORT_WITHDRAWN,
-} from '#collectors';
+import { nodes, type NodesResult, ranges, sessions } from '#collectors';
 import type { Observation } from '#exporter';
 import { type CertificateLives, followCertificates } from './certificate-lives.ts';
 import { ReplicaTrends } from './dead-nodes.ts';
-import { DepartureHistory } from './departures.ts';
 import type { Memory } from './evidence.ts';
 import { judge } from './judge.ts';
 import { remember } from './last-known.ts';
 import { observe } from './observe.ts';
-import {
-  readLateRecords,
-  readSqlLoad,
-  readWriting,
-  readWriteStalls,
-  RecentIncreases,
-  type SqlLoad,
-} from './rates.ts';
+import { readLateRecords, readWriting } from './record-changes.ts';
 import { ScanHistory } from './scan-check.ts';
 import { findHiddenSessions } from './session-problems.ts';
 import type { ClusterReading, Finding, Problem } from './status.ts';
@@ -38,14 +23,8 @@ const RECORD_SECONDS = 10;
 class Past {
   readonly scans = new ScanHistory();
   readonly trends = new ReplicaTrends();
-  readonly departures = new DepartureHistory();
   /** The last nodes with new records. */
   nodes: NodesResult | undefined;
-  writeStalls: Memory['writeStalls'] = new Map();
-  readonly slowOperations = new RecentIncreases('storage.disk-slow');
-  readonly withdrawnSupport = new RecentIncreases(SUPPORT_WITHDRAWN);
-  readonly unsentHeartbeats = new RecentIncreases(HEARTBEATS_UNSENT);
-  sqlLoad: SqlLoad | undefined;
   lateRecords: Memory['lateRecords'] = new Map();
   writing: Memory['writing'] = new Set();
   certificates: CertificateLives = new Map();
@@ -63,9 +42,7 @@ class Past {
 
   /** The wall clock was set ahead by this, or back: what is remembered is as old as before. */
   moveTimes(byMs: number): void {
-    const { slowOperations, withdrawnSupport, unsentHeartbeats } = this;
-    const increases = [slowOperations, withdrawnSupport, unsentHeartbeats];
-    for (const history of [this.scans, this.trends, ...increases]) history.moveTimes(byMs);
+    for (const history of [this.scans, this.trends]) history.moveTimes(byMs);
     this.healthyMs &&= this.healthyMs + byMs;
     this.problems = this.problems.map((problem) => ({
       ...problem,
@@ -104,13 +81,8 @@ export class ClusterHistory {
 
   #judge(cluster: Observation, nowMs: number, sinceMs: (key: string) => number): ClusterReading {
     const { scans, contradictions, hiddenSessions, ...past } = this.#past;
-    const { writeStalls, sqlLoad, lateRecords, certificates, lastSeen, healthyMs } = past;
+    const { lateRecords, certificates, lastSeen, healthyMs } = past;
     const evidence = observe(cluster, {
-      writeStalls,
-      slowOperations: past.slowOperations.read(),
-      withdrawnSupport: past.withdrawnSupport.read(),
-      unsentHeartbeats: past.unsentHeartbeats.read(),
-      sqlLoad,
       lateRecords,
       writing: past.writing,
       certificates,
@@ -121,7 +93,6 @@ export class ClusterHistory {
       scanProblems: scans.problems(),
       hiddenSessions: contradictions < MIN_CONTRADICTIONS ? undefined : hiddenSessions,
       trends: this.#past.trends.read(nowMs),
-      departures: this.#past.departures.read(),
     });
     return judge(evidence, sinceMs);
   }
@@ -168,8 +139,7 @@ export class ClusterHistory {
     if (collector === nodes.name) {
       const listed = cluster.result(nodes);
       if (listed === undefined) return;
-      this.#recordNodes(listed, last.atMs);
-      this.#past.departures.add(listed);
+      this.#recordNodes(listed);
       const { certificates } = this.#past;
       this.#past.certificates = followCertificates(certificates, listed.nodes, last.atMs);
       const { scan_minutes } = this.#settings().thresholds;
@@ -194,15 +164,10 @@ export class ClusterHistory {
     this.#past.contradictions = hidden === undefined ? 0 : this.#past.contradictions + 1;
   }
 
-  /** Reads the rates when each node may have written a newer record: a poll before that finds those of a few. */
-  #recordNodes(listed: NodesResult, atMs: number): void {
+  /** Compares the lists when each node may have written a newer record: a poll before that finds those of a few. */
+  #recordNodes(listed: NodesResult): void {
     const before = this.#past.nodes;
     if (newestRecord(listed) - newestRecord(before) < RECORD_SECONDS) return;
-    this.#past.writeStalls = readWriteStalls(before, listed);
-    const { slowOperations, withdrawnSupport, unsentHeartbeats } = this.#past;
-    for (const increases of [slowOperations, withdrawnSupport, unsentHeartbeats])
-      increases.add(before, listed, atMs);
-    this.#past.sqlLoad = readSqlLoad(before, listed);
     this.#past.lateRecords = readLateRecords(before, listed);
     this.#past.writing = readWriting(before, listed);
     this.#past.nodes = listed;

@@ -17,7 +17,6 @@ import { rangeProblems } from './range-problems.ts';
 import { missingSessions, sessionProblems } from './session-problems.ts';
 import { leadToDisks } from './slow-disks.ts';
 import type { ClusterReading, ClusterView, Problem } from './status.ts';
-import { leadToSupport, supportProblems } from './store-liveness.ts';
 
 /** The state of the cluster and what is wrong; `sinceMs` is when this exporter first saw the state or problem of a key. */
 export function judge(evidence: Evidence, sinceMs: (key: string) => number): ClusterReading {
@@ -89,7 +88,6 @@ function findProblems(evidence: Evidence): readonly Problem[] {
   const isListOlder =
     Date.parse(polledAt ?? '') > Date.parse(sourceOf('nodes')?.lastSuccessAt ?? '');
   const wrongTime = findWrongTime(evidence);
-  const support = supportProblems(evidence);
   return [
     ...watched,
     ...(hiddenSessions === undefined ? [] : [hiddenSessions]),
@@ -101,12 +99,8 @@ function findProblems(evidence: Evidence): readonly Problem[] {
     ),
     // Without a list of connections the counts of the nodes tell who reaches whom.
     ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),
-    ...from('nodes', [
-      ...support,
-      ...leadToSupport(leadToDisks(ofNodes), support),
-      ...(wrongTime === undefined ? [] : [wrongTime]),
-    ]),
-    ...from('ranges', leadToSupport([...fromScan, ...ofRanges], support)),
+    ...from('nodes', [...leadToDisks(ofNodes), ...(wrongTime === undefined ? [] : [wrongTime])]),
+    ...from('ranges', [...fromScan, ...ofRanges]),
     ...(losses && sourceOf('ranges') ? lastKnownLosses(losses, view, nowMs) : []).filter(
       ({ key }) => !fromScan.some((problem) => problem.key === key),
     ),

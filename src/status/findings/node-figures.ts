@@ -1,11 +1,11 @@
 import type { Thresholds } from '#alerts';
 import { formatCount, formatRanges, plural, ratio, smallest, sum, toTime } from '#base';
-import { livenessOf } from '#cockroach';
+import { livenessOf, REACHABLE } from '#cockroach';
 import type { JobsStatus, NodeStatus as NodeRecord, RangesResult } from '#collectors';
-import type { Departures } from './departures.ts';
 import { countInPurgatory, latencyOf, sumOfStores } from './node-metrics.ts';
 import type { NodeFigures, NodesStatus } from './node-status.ts';
 import type { NetworkEvidence } from './reachability.ts';
+import type { SqlLoad } from './status.ts';
 import { readVersions } from './versions.ts';
 
 /** What the figures of nodes follow from, beside their records. */
@@ -14,7 +14,6 @@ interface FigureSources {
   readonly network: NetworkEvidence | undefined;
   /** High CPU is normal then. */
   readonly isHeavyJobRunning: boolean;
-  readonly departures: Departures;
   readonly scan: RangesResult | undefined;
   readonly jobs: JobsStatus;
 }
@@ -31,14 +30,10 @@ export function addFigures(
   const list = status.list.map((node) => {
     const record = byId.get(node.id);
     if (record === undefined || !record.isFresh) return node;
-    const departure = sources.departures.get(node.id);
     return {
       ...node,
       ...readFigures(record, sources),
-      ...(node.status === 'decommissioning' &&
-        departure && {
-          departure: { ...departure, obstacle: departure.stillSince && obstacle },
-        }),
+      ...(node.status === 'decommissioning' && { obstacle }),
     };
   });
   const versions = readVersions(records, sources.jobs.preserveDowngradeSeconds);
@@ -75,6 +70,16 @@ function readFigures(node: NodeRecord, sources: FigureSources): NodeFigures {
   };
   const limits = ['cpu', 'memory', 'disk', 'latency', 'peers'] as const;
   return { ...figures, overLimit: limits.filter((name) => isOver[name]) };
+}
+
+/** The latency of SQL by the fresh records of nodes that may serve it. */
+export function readSqlLoad(fresh: readonly NodeRecord[]): SqlLoad {
+  const latencies = fresh.flatMap((node) => {
+    const seconds = REACHABLE.has(livenessOf(node)) ? latencyOf(node) : undefined;
+    return seconds === undefined ? [] : [{ id: node.id, seconds }];
+  });
+  const [slowest] = latencies.toSorted((a, b) => b.seconds - a.seconds);
+  return { latencyP99Seconds: slowest?.seconds, slowestNodeId: slowest?.id };
 }
 
 /** The free share of the fullest store; undefined where no store tells. */

@@ -245,7 +245,7 @@ function livenessProblems(
       const text = `${nameNodes(nodes)} ${plural(nodes.length, 'is', 'are')} ${what}${isNeeded ? '' : `, and no range needs ${plural(nodes.length, 'it', 'them')}`}.`;
       const left = status === 'decommissioning' ? describeLeft(nodes) : '';
       if (!isDown(first)) {
-        const still = status === 'decommissioning' ? ` ${adviseWaiting(first.id)}` : '';
+        const still = status === 'decommissioning' ? ` ${adviseWaiting(first)}` : '';
         return [{ ...problem, text: `${text}${left}`, next: `${usual.next}${still}` }];
       }
       const isDead = DEAD.has(status);
@@ -278,9 +278,10 @@ function describeWriting(nodes: readonly NodeStatus[], what: string) {
   };
 }
 
-/** How to find what a decommissioning waits for. */
-function adviseWaiting(id: number): string {
-  return `If their number does not fall: \`crdb-exporter ranges ${id} --still-after 10m\` lists the ranges that do not move.`;
+/** What a decommissioning may wait for, and how to find it. */
+function adviseWaiting({ id, obstacle }: NodeStatus): string {
+  const known = obstacle === undefined ? '' : ` ${obstacle};`;
+  return `If their number does not fall:${known} \`crdb-exporter ranges ${id} --still-after 10m\` lists the ranges that do not move.`;
 }
 
 /** The replicas that a decommissioning waits for, as far as the nodes count them. */

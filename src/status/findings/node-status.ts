@@ -44,21 +44,6 @@ export interface NodeFigures {
   readonly overLimit?: readonly ('cpu' | 'memory' | 'disk' | 'latency' | 'peers')[] | undefined;
 }
 
-/** How far the decommissioning of a node is, by the records that this exporter has seen. */
-export interface Departure {
-  readonly replicasLeft: number;
-  /** Its replicas when this exporter first saw it decommissioning. */
-  readonly replicasAtFirst: number;
-  readonly firstSeenAt: string;
-  /** Replicas that leave it a minute, in the last 10 minutes; undefined until there are two records. */
-  readonly perMinute?: number | undefined;
-  readonly secondsLeft?: number | undefined;
-  /** Since when none has left it, after 10 minutes. */
-  readonly stillSince?: string | undefined;
-  /** Why none leaves it, as a clause, where it is known. */
-  readonly obstacle?: string | undefined;
-}
-
 /** A node as its record describes it. */
 export interface NodeStatus extends NodeFigures {
   readonly id: number;
@@ -73,8 +58,8 @@ export interface NodeStatus extends NodeFigures {
   readonly replicas?: number | undefined;
   /** Its record is current and has none of the metrics that are read. */
   readonly hasNoMetrics?: true | undefined;
-  /** Only while it is being decommissioned. */
-  readonly departure?: Departure | undefined;
+  /** Why replicas cannot leave it, as a clause, where it is known; only while it is being decommissioned. */
+  readonly obstacle?: string | undefined;
   /** It counts as dead and goes on writing its record: its process runs. */
   readonly isWriting?: true | undefined;
   /** Gone for good: dead for more than a week without a range that needs it, or an old record without a liveness. */

@@ -4,7 +4,7 @@ import { readAssistant } from './assistant.ts';
 import { findRetired } from './dead-nodes.ts';
 import type { Memory, Evidence } from './evidence.ts';
 import { readLastKnown } from './last-known.ts';
-import { addFigures } from './node-figures.ts';
+import { addFigures, readSqlLoad } from './node-figures.ts';
 import { isDown, readNodes } from './node-problems.ts';
 import { readRanges } from './range-status.ts';
 import { readNetwork, readReachability } from './reachability.ts';
@@ -34,8 +34,7 @@ export function observe(
   const fresh = list.filter(({ isFresh }) => isFresh);
   const isHeavyJobRunning = fresh.some(isRunningHeavyJob);
   const jobs = readJobs(list);
-  const { departures } = memory;
-  const given = { thresholds, network: connections, isHeavyJobRunning, scan, jobs, departures };
+  const given = { thresholds, network: connections, isHeavyJobRunning, scan, jobs };
   const retired = findRetired(list, dead, nowMs);
   const nodesStatus = listed && addFigures(readNodes(listed, retired, memory.writing), list, given);
   const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
@@ -54,8 +53,7 @@ export function observe(
       safeToStop,
       sessions: tallies && readSessions(tallies),
       assistant: assistant && readAssistant(assistant),
-      // Without a new record the rates are those of earlier ones.
-      sqlLoad: fresh.length === 0 ? undefined : memory.sqlLoad,
+      sqlLoad: fresh.length === 0 ? undefined : readSqlLoad(fresh),
       queries: readQueries(cluster.result(sql), cluster.config),
       collectors,
       lastKnown: readLastKnown(memory.lastSeen, { apis, collectors }),

@@ -1,7 +1,6 @@
 import type { Api, FailureReason, Severity } from '#base';
 import type { CollectorState, QueryState, WatchProblem } from '#exporter';
 import type { NodesStatus } from './node-status.ts';
-import type { SqlLoad } from './rates.ts';
 
 // The status page and /api/status, of which docs/api-status.schema.json describes every member. Times are RFC 3339.
 // A part is absent while there is no current data of it, and a figure while it is not known.
@@ -42,6 +41,13 @@ export interface ClusterReading extends ClusterView {
   /** Parts of the cluster that this exporter does not read, so that the state says nothing of them: `sessions`. */
   readonly notRead: readonly string[];
   readonly findings: readonly Finding[];
+}
+
+/** SQL as its users notice it. */
+export interface SqlLoad {
+  readonly latencyP99Seconds?: number | undefined;
+  /** The node with this latency. */
+  readonly slowestNodeId?: number | undefined;
 }
 
 /** The latest known state of a cluster. */

@@ -6,12 +6,7 @@ import {
   formatPercent,
   type Severity,
 } from '#base';
-import type {
-  Departure,
-  NodesStatus,
-  NodeStatus,
-  VersionsStatus,
-} from '../findings/node-status.ts';
+import type { NodesStatus, NodeStatus, VersionsStatus } from '../findings/node-status.ts';
 import { bySeverity } from '../findings/problem.ts';
 import type { Finding, ReachabilityStatus } from '../findings/status.ts';
 import { describeHeldUpgrade } from '../findings/versions.ts';
@@ -51,7 +46,7 @@ export function nodeTable(
     lastSeenAt === undefined ? currentColumns(list, marks, nowMs) : pastColumns(lastSeenAt, nowMs);
   return html`${table('Nodes', sorted.slice(0, rows), columns, ({ id }) => marks.get(id))}${
     sorted.length > rows && otherNodes(sorted.slice(rows), list)
-  }${lastSeenAt === undefined && progress(list, versions, nowMs)}`;
+  }${lastSeenAt === undefined && versions && describeUpgrade(versions, nowMs)}`;
 }
 
 /** The severity of the worst finding that names a node, by its id; information leaves no mark. */
@@ -197,44 +192,7 @@ function otherNodes(others: readonly NodeStatus[], all: readonly NodeStatus[]): 
     }`;
 }
 
-/** How far decommissionings and an upgrade are. */
-function progress(
-  list: readonly NodeStatus[],
-  versions: VersionsStatus | undefined,
-  nowMs: number,
-): Html | false {
-  const departures = list.flatMap(({ id, departure }) =>
-    departure === undefined
-      ? []
-      : [
-          html`<li>
-            <b>n${id}</b> is being decommissioned: ${describeDeparture(departure, nowMs)}
-          </li>`,
-        ],
-  );
-  const upgrade = versions && describeUpgrade(versions, nowMs);
-  if (departures.length === 0 && !upgrade) return false;
-  return html`<ul class="progress">
-    ${departures}${upgrade && html`<li>${upgrade}</li>`}
-  </ul>`;
-}
-
-function describeDeparture(departure: Departure, nowMs: number): Html {
-  const { replicasLeft, replicasAtFirst, firstSeenAt, perMinute, secondsLeft } = departure;
-  const { stillSince, obstacle } = departure;
-  if (replicasLeft === 0) return html`no replica is left.`;
-  const left = html`${formatCount(replicasLeft)} replicas left (${formatCount(replicasAtFirst)}
-  ${relativeTime(firstSeenAt, nowMs)} ago)`;
-  if (stillSince !== undefined)
-    return html`${icon('warning')} ${left}; none has left it for
-    ${relativeTime(stillSince, nowMs)}${obstacle && `: ${obstacle}`}.`;
-  if (perMinute === undefined) return html`${left}; the rate is not known yet.`;
-  if (secondsLeft === undefined)
-    return html`${left}; it is too early to tell whether their number falls.`;
-  return html`${left}; ${formatCount(Math.max(1, Math.round(perMinute)))} a minute leave, about
-  ${formatDuration(Math.round(secondsLeft))} to go.`;
-}
-
+/** How far an upgrade is. */
 function describeUpgrade(versions: VersionsStatus, nowMs: number): Html | false {
   const { builds, openUpgrade, deadWithOlderRelease: dead = [] } = versions;
   const [newest, ...older] = builds;
@@ -249,12 +207,16 @@ function describeUpgrade(versions: VersionsStatus, nowMs: number): Html | false 
     held: ' The upgrade is not finalized: cluster.preserve_downgrade_option holds it.',
     dead: ` ${capitalize(describeHeldUpgrade(dead))}.`,
   };
-  return html`${formatCount(newest.nodes.length)} of ${formatCount(all)} nodes run
-  ${newest.build}${
+  const last =
     older.length > 0 &&
     newest.lastStartedAt !== undefined &&
-    html`, the last one since ${relativeTime(newest.lastStartedAt, nowMs)}`
-  }${left.length > 0 && `; left: ${left.join(', ')}`}.${openUpgrade && open[openUpgrade]}`;
+    html`, the last one since ${relativeTime(newest.lastStartedAt, nowMs)}`;
+  return html`<ul class="progress">
+    <li>
+      ${formatCount(newest.nodes.length)} of ${formatCount(all)} nodes run
+      ${newest.build}${last}${left.length > 0 && `; left: ${left.join(', ')}`}.${openUpgrade && open[openUpgrade]}
+    </li>
+  </ul>`;
 }
 
 /** Who does not reach whom, or how slow the slowest pair is. */

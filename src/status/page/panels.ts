@@ -1,4 +1,3 @@
-import type { AlertName } from '#alerts';
 import {
   formatBytes,
   formatCount,
@@ -6,10 +5,8 @@ import {
   formatDuration,
   formatList,
   formatNodes,
-  formatNumber,
   formatRanges,
   plural,
-  type Severity,
 } from '#base';
 import type {
   AssistantStatus,
@@ -41,9 +38,6 @@ export function userFigures({
   const load = isCurrent('nodes') ? sqlLoad : undefined;
   const scan = isCurrent('ranges') ? ranges : undefined;
   if (load === undefined && scan === undefined) return false;
-  const { countedNodes = 0, servingNodes = 0 } = load ?? {};
-  const isPartial = countedNodes > 0 && countedNodes < servingNodes;
-  const counted = isPartial && `of ${countedNodes} of ${servingNodes} nodes`;
   const damaged = scan?.withoutQuorum.tables.length ?? 0;
   // No damaged table proves nothing while it is not known which ranges are lost, or which table a damaged one is of, nor of
   // a scan before a node went down.
@@ -56,27 +50,17 @@ export function userFigures({
   const isDamageKnown = scan !== undefined && (!isPartOfIt || damaged > 0);
   const atLeast = isPartOfIt ? 'at least ' : '';
   const slowest = load?.slowestNodeId !== undefined && `node ${load.slowestNodeId}`;
-  // A figure above a limit has a colour although its finding may still be information.
-  const levelOf = (alert: AlertName): Severity | undefined => {
-    const level = findings.find((finding) => finding.alert === alert)?.level;
-    return level === 'info' ? 'warning' : level;
-  };
+  // A figure above a limit has a colour although its finding is information.
+  const isSlow = findings.some(({ alert }) => alert === 'CrdbLatencyHigh');
   const beside = scan === undefined ? '' : describeOtherDamage(scan);
   const damageLevel = damaged > 0 || beside !== '' ? 'critical' : undefined;
   const figures = [
     [
       'SQL p99, slowest node',
       known(load?.latencyP99Seconds, formatDuration),
-      levelOf('CrdbLatencyHigh'),
+      isSlow ? 'warning' : undefined,
       slowest,
     ],
-    [
-      'Failed statements/s',
-      known(load?.failedStatementsPerSecond, formatNumber),
-      levelOf('CrdbSqlFailing'),
-      counted,
-    ],
-    ['Statements/s', known(load?.statementsPerSecond, formatNumber), undefined, counted],
     [
       'Tables without quorum',
       isDamageKnown ? `${atLeast}${formatCount(damaged)}` : 'not known',

@@ -58,9 +58,6 @@ export const NOT_ON_THE_PAGE: readonly string[] = [
   'CrdbShardsMissing',
 ];
 
-/** Findings of the rules of an alert that need a history, which do not hold yet at one time. */
-const NOT_YET: readonly string[] = ['slow disk operations'];
-
 /** An alert whose condition holds in Prometheus. */
 interface Alert {
   readonly labels: Readonly<Record<string, string>>;
@@ -146,7 +143,7 @@ export function disagreements(sick: SickCluster, views: Views): readonly string[
   );
   const { findings } = clusterOf(name, views);
   const shown = Map.groupBy(
-    findings.filter(({ alert, key }) => alert !== undefined && !NOT_YET.includes(key)),
+    findings.filter(({ alert }) => alert !== undefined),
     ({ alert }) => String(alert),
   );
   const inhibited = [...shown.keys()].flatMap((alert) => INHIBITED[alert] ?? []);

@@ -309,17 +309,6 @@ describe('a finding', () => {
     expect(compare([121, 0], 0.51, { tiers: [{ key: 'region', value: 'elsewhere' }] })).toEqual([]);
   });
 
-  test('of write stalls counts those of a minute', () => {
-    const nodes = nodesResult(node(1, store({})));
-    const stalled = (count: number) => check({ nodes }, { writeStalls: new Map([['1', count]]) });
-    expect(stalled(1)).toEqual([]);
-    expect(stalled(4).map(({ text }) => text)).toEqual([
-      'Store 1 of node 1: all writes stop, up to 4 times a minute.',
-    ]);
-    expect(levels(stalled(59))).toEqual(['warning']);
-    expect(levels(stalled(60))).toEqual(['critical']);
-  });
-
   test('of a hot range goes by CPU where the servers send it, else by queries', () => {
     const queries = { isDetailed: false, maxQueries: 2_501 };
     expect(textsOf({ ...queries, maxQueries: 2_500 })).toEqual([]);

@@ -138,19 +138,12 @@ describe('the exporter and the server disagree on the time', () => {
   });
 });
 
-test('the rates of a cluster whose nodes all stopped writing are not shown', async () => {
-  const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
-  const pollers = await pollersOf({ nodes: 'ok' });
-  const kinds = ['select', 'insert', 'update', 'delete', 'ddl'];
-  const shown = [0, 30, 600].map((after) => {
-    const count = Math.min(after, 30);
-    const counts = kinds.map((kind) => [`sql.${kind}.started.count`, count] as const);
-    const metrics = new Map([...counts, ['sql.failure.count', 0] as const]);
-    const nodes = [node(1, { updatedSeconds: NOON + count, metrics })];
-    const results = { nodes: listed(nodes, NOON + after) };
-    const cluster = polledCluster({ pollers, isUp: true, results });
-    history.record(cluster, 'nodes', (NOON + after) * 1000);
-    return history.read(cluster, (NOON + after) * 1000).sqlLoad?.statementsPerSecond;
+test('the latency of a cluster whose nodes all stopped writing is not shown', () => {
+  const metrics = new Map([['sql.service.latency-p99', 5e8]]);
+  const shown = [0, 600].map((after) => {
+    const results = { nodes: listed([node(1, { updatedSeconds: NOON, metrics })], NOON + after) };
+    const cluster = polledCluster({ pollers: [], isUp: true, results });
+    return observeAt((NOON + after) * 1000, cluster).view.sqlLoad;
   });
-  expect(shown).toEqual([undefined, 5, undefined]);
+  expect(shown).toEqual([{ latencyP99Seconds: 0.5, slowestNodeId: 1 }, undefined]);
 });

@@ -32,22 +32,6 @@ test.each([
 });
 
 test.each([
-  [100, 10, []],
-  [1, 1, []],
-  [100, 11, ['warning']],
-  [100, 51, ['critical']],
-])('of %i statements a second %i fail', (statementsPerSecond, failed, severities) => {
-  const sqlLoad = {
-    statementsPerSecond,
-    failedStatementsPerSecond: failed,
-    countedNodes: 1,
-    servingNodes: 1,
-  };
-  const problems = check({ nodes: nodesResult(node(1)) }, { sqlLoad });
-  expect(levels(problems)).toEqual(severities);
-});
-
-test.each([
   [[], /If it is not finalized then, see SHOW CLUSTER SETTING cluster\.auto_upgrade\.enabled/],
   [[node(2, { buildTag: 'v25.2.9' })], /once all nodes run the same build/],
   [

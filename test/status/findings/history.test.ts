@@ -74,31 +74,6 @@ describe('the history of a cluster', () => {
     },
   );
 
-  test('reads rates of all nodes, however short the interval of the polls', async () => {
-    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
-    const pollers = await pollersOf({ nodes: 'ok' });
-    const STARTED = ['select', 'insert', 'update', 'delete', 'ddl'];
-    const at = (id: number, updatedSeconds: number) => {
-      const counts = STARTED.map((kind) => [`sql.${kind}.started.count`, updatedSeconds] as const);
-      return node(id, { updatedSeconds, metrics: new Map([...counts, ['sql.failure.count', 0]]) });
-    };
-    // Each node writes its record every 10 s.
-    const loads = [
-      [100, 105],
-      [110, 105],
-      [110, 115],
-      [120, 115],
-    ].map(([first = 0, second = 0]) => {
-      const results = { nodes: nodesResult(at(1, first), at(2, second)) };
-      const cluster = polledCluster({ pollers, isUp: true, results });
-      history.record(cluster, 'nodes', 0);
-      const { countedNodes, statementsPerSecond } = history.read(cluster, 0).sqlLoad ?? {};
-      return [countedNodes, statementsPerSecond];
-    });
-    const none = [0, undefined];
-    expect(loads).toEqual([none, none, [2, 10], [2, 10]]);
-  });
-
   test('compares a scan with the counts since its start, but for those of another cluster', async () => {
     const replicas = new Map<string, number>();
     const stores = new Map([['1', replicas]]);

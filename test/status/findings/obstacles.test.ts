@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { nodes } from '../../../src/collectors/nodes/collector.ts';
+import { judge } from '../../../src/status/findings/judge.ts';
 import { node, type Node, nodesResult, observeAt, polledCluster, pollersOf } from '../results.ts';
 
 const AT = '2026-03-01T12:00:00.000Z';
@@ -14,18 +15,17 @@ function target(id: number, free = 0.5, waiting = 0): Node {
   return node(id, { stores: new Map([[String(id), store]]) });
 }
 
-/** Node 9, which no replica has left for a while, as page and JSON show it. */
+/** Node 9, which is being decommissioned, as page and JSON show it, and the next step of its finding. */
 async function ninth(...others: readonly Node[]) {
   const leaving = node(9, { livenessCode: 4, metrics: new Map([['sys.rss', 9]]), memoryBytes: 10 });
-  const departure = { replicasLeft: 5, replicasAtFirst: 9, firstSeenAt: AT, stillSince: AT };
   const cluster = polledCluster({
     pollers: await pollersOf({ [nodes.name]: 'ok' }),
     isUp: true,
     results: { nodes: nodesResult(...others, leaving) },
   });
-  const departures = new Map([[9, departure]]);
-  const { view } = observeAt(Date.parse(AT), cluster, { departures });
-  return view.nodes?.list.find(({ id }) => id === 9);
+  const { nodes: shown, findings } = judge(observeAt(Date.parse(AT), cluster), () => 0);
+  const finding = findings.find(({ key }) => key === 'nodes decommissioning');
+  return { node: shown?.list.find(({ id }) => id === 9), finding };
 }
 
 test.each([
@@ -40,11 +40,16 @@ test.each([
   ],
   [[target(1), target(2), target(3)], undefined],
 ])('what keeps the replicas on a node that is being decommissioned', async (others, obstacle) => {
-  expect((await ninth(...others))?.departure?.obstacle).toBe(obstacle);
+  const { node: shown, finding } = await ninth(...others);
+  expect(shown?.obstacle).toBe(obstacle);
+  const known = obstacle === undefined ? '' : ` ${obstacle};`;
+  expect(finding?.next).toContain(
+    `If their number does not fall:${known} \`crdb-exporter ranges 9`,
+  );
 });
 
 test('a figure over the limit of an alert is marked', async () => {
-  const found = await ninth(target(1), target(2), target(3));
+  const { node: found } = await ninth(target(1), target(2), target(3));
   expect(found).toMatchObject({ memoryRatio: 0.9, overLimit: ['memory'] });
   expect(found?.cpuRatio).toBeUndefined();
 });

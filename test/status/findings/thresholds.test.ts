@@ -18,6 +18,9 @@ const OF_ALERTS_ALONE: readonly string[] = [
   'latency_growth',
   'hotspot_cpu_only',
   'memory_critical',
+  'disk_slow',
+  'write_stalls',
+  'write_stalls_critical',
 ];
 
 test('each threshold is read by findings, unless no finding has one of its alerts', () => {
@@ -33,14 +36,14 @@ test('each threshold is read by findings, unless no finding has one of its alert
   expect(unread.toSorted()).toEqual([...OF_ALERTS_ALONE, ...unevaluated].toSorted());
 });
 
-/** A store whose disk had this many slow operations in 10 minutes. */
-function slower(count: number, thresholds: Partial<Thresholds>) {
-  const nodes = nodesResult(node(1, store({})));
-  return check({ nodes }, { slowOperations: new Map([['1', count]]) }, thresholds);
+/** A store whose syncs take this many seconds. */
+function slower(seconds: number, thresholds: Partial<Thresholds>) {
+  const nodes = nodesResult(node(1, store({ 'storage.wal.fsync.latency-p99': seconds * 1e9 })));
+  return check({ nodes }, {}, thresholds);
 }
 
 describe('a threshold moves the finding and the alert', () => {
-  test.each([['disk_slow', 'CrdbStoreDiskSlow', 8, slower, [5, 6], [8, 9]]] as const)(
+  test.each([['disk_latency', 'CrdbStoreDiskSlow', 8, slower, [0.1, 0.2], [8, 9]]] as const)(
     '%s',
     (name, alert, limit, find, [below, above], [belowMoved, aboveMoved]) => {
       const foundAt = (value: number, thresholds: Partial<Thresholds> = {}) =>

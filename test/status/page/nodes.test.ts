@@ -163,29 +163,6 @@ test('of more nodes than rows the live ones are counted by locality, the worst f
   );
 });
 
-const LEAVING = { replicasLeft: 180, replicasAtFirst: 300, firstSeenAt: EARLIER };
-
-test.each([
-  [{ replicasLeft: 0 }, 'no replica is left.'],
-  [{}, '180 replicas left (300 14 min ago); the rate is not known yet.'],
-  [
-    { perMinute: 12, secondsLeft: 900 },
-    '180 replicas left (300 14 min ago); 12 a minute leave, about 15 min to go.',
-  ],
-  [
-    { perMinute: -2 },
-    '180 replicas left (300 14 min ago); it is too early to tell whether their number falls.',
-  ],
-  [
-    { perMinute: 0, stillSince: EARLIER, obstacle: 'only 2 other nodes are live' },
-    '! 180 replicas left (300 14 min ago); none has left it for 14 min: only 2 other nodes are live.',
-  ],
-])('the progress of a decommissioning %j', (more, text) => {
-  const departure = { ...LEAVING, ...more };
-  const markup = draw([node(6, { status: 'decommissioning', departure })]);
-  expect(belowOf(markup)).toBe(`n6 is being decommissioned: ${text}`);
-});
-
 function belowWith(versions: NodesStatus['versions']): string {
   return belowOf(draw([node(1)], { versions }));
 }
