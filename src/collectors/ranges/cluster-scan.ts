@@ -1,5 +1,5 @@
 import { inSlices, sum } from '#base';
-import { addWarning, type ClusterApi } from '#cockroach';
+import type { ClusterApi } from '#cockroach';
 import { type Assignment, findReturned } from './assignment.ts';
 import { reportersOf } from './descriptors.ts';
 import { warnIgnored } from './ignoring-urls.ts';
@@ -14,7 +14,7 @@ import {
   mayBeLeft,
   stands,
 } from './judge-ranges.ts';
-import { endsWithout, findOpenEnds, findUncertain, type OpenEnds } from './key-space.ts';
+import { endsWithout, type OpenEnds } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
 import type { LeftOvers } from './left-overs.ts';
 import { NO_LIVE_REPLICA } from './lists.ts';
@@ -22,45 +22,29 @@ import { findCandidates, findOverlapping } from './overlaps.ts';
 import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
 import type { ClusterScan, HeldRange, ScannedNode } from './scan-result.ts';
 import type { RangesState, ScanContext } from './scan-state.ts';
-import {
-  type AbsentReplica,
-  type Confirmed,
-  MAX_READ_AGAIN,
-  SecondReading,
-} from './second-reading.ts';
-import { findUnsplit } from './unsplit.ts';
-import type { ScannedRanges, Verification } from './verification.ts';
+import { MAX_READ_AGAIN } from './second-reading.ts';
+import { findProved, readsDescriptors, type VerifiedScan } from './verify-scan.ts';
 
-/** How long the end of a scan waits for descriptors; what is left is read until the next scan. */
-const MAX_READING_MS = 10_000;
 /** The table is rebuilt without the ranges that are gone once they are an eighth of all: that takes as long as filling it. */
 const MAX_GONE_SHARE = 1 / 8;
 
-/**
- * Ends a scan that read all nodes of the cluster: reads descriptors, reads what is contradictory again, and judges each
- * range. Never rejects because of a request: what was not read is not verified.
- */
-export async function endClusterScan(
+/** Judges each range of a scan that read all nodes of the cluster. */
+export async function judgeClusterScan(
   api: ClusterApi,
   context: ScanContext,
   { nodes, ...assignment }: Assignment & { readonly nodes: readonly ScannedNode[] },
-  ranges: ScannedRanges,
+  { changed, ...verified }: VerifiedScan,
 ): Promise<ClusterScan> {
-  const { state, options, descriptors } = context;
+  const { state } = context;
   const { reading, members, known } = state;
-  const isReading = options.descriptor_max_age > 0 && descriptors !== 'none';
-  if (isReading) await readDescriptors(context, ranges.verification);
-  const again = new SecondReading(api, context, known, state.scans);
-  const { checked, changed } = await checkReports(ranges, again);
-  const space = await readKeySpace(checked, again, state.leftOvers);
+  const space = await judgeKeySpace(verified, state.leftOvers);
   const { open, leftOver, overlapping } = space;
   const isNothingMissing = open.size === 0;
-  const status = reading.status(isReading);
-  const doubtful = [...changed.union(doubtfulOf(checked, space))];
-  const quiet = state.leftOvers.add(checked, { ...space, doubtful, down: assignment.toSkip });
+  const status = reading.status(readsDescriptors(context));
+  const doubtful = [...changed.union(doubtfulOf(verified, space))];
+  const quiet = state.leftOvers.add(verified, { ...space, doubtful, down: assignment.toSkip });
   const scan = {
-    ...ranges,
-    ...checked,
+    ...verified,
     list: assignment,
     isNothingMissing,
     leftOver,
@@ -101,88 +85,22 @@ export async function endClusterScan(
 }
 
 /**
- * Ends a scan that did not read all nodes. It judges no range, but the keys may show, too, that what reports a problem lies over ranges that
- * report none.
+ * Remembers what a scan shows that did not read all nodes. It judges no range, but the keys may show, too, that what reports a problem lies
+ * over ranges that report none.
  */
-export async function endPartialScan(
-  api: ClusterApi,
-  context: ScanContext,
-  { toSkip: down, isWholeCluster }: Assignment,
-  ranges: ScannedRanges,
+export async function judgePartialScan(
+  { state: { leftOvers } }: ScanContext,
+  { toSkip: down }: Assignment,
+  { changed, ...verified }: VerifiedScan,
 ): Promise<void> {
-  const { known, leftOvers, scans } = context.state;
-  const scan = { ...ranges, confirmed: NOTHING_CONFIRMED, unknown: NO_SLOTS };
-  const again = new SecondReading(api, context, known, scans);
-  const troubled = isWholeCluster ? await inSlices(findTroubled(scan)) : [];
-  const changed = await again.confirmReporters(troubled, NOTHING_CONFIRMED);
-  const space = troubled.length > 0 ? await readKeySpace(scan, again, leftOvers) : NOTHING_READ;
-  const doubtful = [...changed.union(doubtfulOf(scan, space))];
-  leftOvers.addPartial(ranges, { ...space, doubtful, down });
-}
-
-const NOTHING_CONFIRMED: Confirmed = { checked: new Set(), repeated: new Map() };
-
-/** Asks again what lists report and what they lack. `changed` are the slots of ranges that a node has given up since it was read. */
-async function checkReports(
-  ranges: ScannedRanges,
-  again: SecondReading,
-): Promise<{ readonly checked: CheckedScan; readonly changed: ReadonlySet<number> }> {
-  const confirmed = await again.confirmSuspects();
-  const troubled = await inSlices(findTroubled({ ...ranges, confirmed }));
-  const changed = await again.confirmReporters(troubled, confirmed);
-  return { checked: await checkAbsent({ ...ranges, confirmed }, again), changed };
-}
-
-/** Asks for replicas that lists do not have, and finds the ranges where it is still not known whether a node has its replica. */
-async function checkAbsent(
-  scan: Omit<CheckedScan, 'unknown'>,
-  again: SecondReading,
-): Promise<CheckedScan> {
-  const { known, verification } = scan;
-  const absent = await inSlices(findAbsent(scan));
-  const unknown = await again.confirmAbsent(absent);
-  const left = absent.filter(
-    ({ slot, nodeId }) => !unknown.has(slot) && verification.absentOf(slot).includes(nodeId),
-  );
-  // A majority without the node is enough.
-  const unsplit = [...findUnsplit(known, left)].filter(
-    (slot) => !stands({ ...scan, unknown }, slot),
-  );
-  return { ...scan, unknown: unknown.union(new Set(unsplit)) };
+  const space = await judgeKeySpace(verified, leftOvers);
+  const doubtful = [...changed.union(doubtfulOf(verified, space))];
+  leftOvers.addPartial(verified, { ...space, doubtful, down });
 }
 
 /** The overlapping ranges that do not stand. */
 function doubtfulOf(scan: CheckedScan, { overlapping }: KeySpace): ReadonlySet<number> {
   return new Set([...overlapping].filter((slot) => !stands(scan, slot)));
-}
-
-/**
- * The slots of ranges that report a problem, and of which no holder of a valid lease has answered in this scan: of at most as many as are
- * asked again.
- */
-function* findTroubled(
-  scan: Pick<CheckedScan, 'known' | 'verification' | 'confirmed'>,
-): Work<readonly number[]> {
-  const { columns, capacity } = scan.known.table;
-  const slots: number[] = [];
-  yield* walk(capacity, (from, to) => {
-    for (let slot = from; slot < to && slots.length < MAX_READ_AGAIN; slot += 1) {
-      if (columns.found[slot] === 0 || !isTroubled(scan, slot)) continue;
-      if (!scan.verification.isReadNow(slot)) slots.push(slot);
-    }
-  });
-  return slots;
-}
-
-/** Reads what is due for a while; a command that decides reads everything. */
-async function readDescriptors(context: ScanContext, verification: Verification): Promise<void> {
-  const { state, descriptors } = context;
-  if (descriptors === 'all') return verification.readAll();
-  await verification.readUrgent(MAX_READING_MS);
-  state.verification = verification;
-  const { failure: error } = state.reading;
-  if (error === undefined) return;
-  addWarning(context, { about: 'descriptors of ranges', endpoint: 'range_descriptors', error });
 }
 
 /** Judges the ranges; where some seem lost or without a majority, once more with the nodes that have come up meanwhile. */
@@ -222,28 +140,21 @@ const NOTHING_READ: KeySpace = {
 const NO_OVERLAP = { overlapping: NO_SLOTS, isOverlapAlone: false } as const;
 
 /**
- * Finds the open ends of the key space, after the ranges beside them were read again: some were split during the scan. What is
- * left of a range that was merged overlaps with others, which join without it. It is left over when all others stand, and
- * stays so; else it is not known which of them are real. Example: node 4 has returned with an old replica of [b, d), and the
- * ranges [b, c) and [c, d) are there, each with a majority of its voters.
+ * Finds the gaps of the key space, and what lies over it. What is left of a range that was merged overlaps with others, which join
+ * without it. It is left over when all others stand, and stays so; else it is not known which of them are real. Example: node 4 has
+ * returned with an old replica of [b, d), and the ranges [b, c) and [c, d) are there, each with a majority of its voters.
  */
-async function readKeySpace(
-  scan: CheckedScan,
-  again: SecondReading,
+async function judgeKeySpace(
+  { keys, ...scan }: Omit<VerifiedScan, 'changed'>,
   leftOvers: LeftOvers,
 ): Promise<KeySpace> {
+  if (keys === undefined) return NOTHING_READ;
   const { table } = scan.known;
   const isDoubtful = (slot: number): boolean => !stands(scan, slot);
-  const findProved = () => new Set([...leftOvers.proved(scan)].filter(isDoubtful));
-  const first = await inSlices(findOpenEnds(table));
-  const provedFirst = findProved();
-  const openFirst = endsWithout(table, first, provedFirst);
-  const uncertain = await inSlices(findUncertain(table, openFirst, MAX_READ_AGAIN));
-  if (uncertain.length === 0) return { ...NO_OVERLAP, open: openFirst, leftOver: provedFirst };
-  const areRead = await again.readKeys(uncertain);
-  const proved = findProved();
-  const open = endsWithout(table, await inSlices(findOpenEnds(table)), proved);
+  const proved = findProved(scan, leftOvers);
+  const open = endsWithout(table, keys.open, proved);
   const none = { ...NO_OVERLAP, open, leftOver: proved };
+  if (keys.readAgain === 0) return none;
   // This many open ends are no overlap, and their ranges were not all read again.
   if (open.size > 2 * MAX_READ_AGAIN) return none;
   const candidates = await inSlices(findCandidates(table, open, MAX_READ_AGAIN, isDoubtful));
@@ -252,7 +163,7 @@ async function readKeySpace(
   const overlapping = found ?? NO_SLOTS;
   if (overlapping.size === 0) return none;
   // Keys that were read before a split lie over the new range, too.
-  const areKeysCurrent = areRead && uncertain.length < MAX_READ_AGAIN;
+  const areKeysCurrent = keys.areRead && keys.readAgain < MAX_READ_AGAIN;
   const others = (slot: number): boolean => !overlapping.has(slot) && !proved.has(slot);
   const areOthersClear =
     areKeysCurrent &&
@@ -332,21 +243,6 @@ function describeHeld({ table, tableIndexes }: KnownRanges, slot: number): HeldR
     nodeIds: reportersOf(table, slot).toSorted((a, b) => a - b),
     tableIndex: tableIndexes.get(numbers[slot] ?? 0),
   };
-}
-
-/** What descriptors of this scan name on live nodes, and the lists of these nodes do not have. */
-function* findAbsent({
-  known: { table },
-  verification,
-}: Pick<ScannedRanges, 'known' | 'verification'>): Work<AbsentReplica[]> {
-  const absent: AbsentReplica[] = [];
-  yield* walk(table.capacity, (from, to) => {
-    for (let slot = from; slot < to; slot += 1) {
-      if (table.columns.found[slot] === 0 || !verification.isVerified(slot)) continue;
-      for (const nodeId of verification.absentOf(slot)) absent.push({ slot, nodeId });
-    }
-  });
-  return absent;
 }
 
 function listLost({ state }: ScanContext, { rangeId, nodes, tableIndexNumber }: LostRange): void {

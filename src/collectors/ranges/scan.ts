@@ -1,7 +1,7 @@
 import { inSlices, PROBLEMS, type RangeProblem } from '#base';
 import { addWarning, assertWithin, type ClusterApi, MAX_STORES, RequestError } from '#cockroach';
 import type { Assignment } from './assignment.ts';
-import { endClusterScan, endPartialScan, forgetRanges } from './cluster-scan.ts';
+import { forgetRanges, judgeClusterScan, judgePartialScan } from './cluster-scan.ts';
 import { NO_LIVE_REPLICA } from './lists.ts';
 import type { NodeReplicas } from './node-replicas.ts';
 import { walk, type Work } from './range-table.ts';
@@ -9,6 +9,7 @@ import type { ReadNodes } from './read-nodes.ts';
 import { QUERIES, WRITES } from './replica.ts';
 import { ticksOf } from './scan-clock.ts';
 import type {
+  ClusterScan,
   FailedNode,
   ProblemRange,
   ProblemSummary,
@@ -17,6 +18,7 @@ import type {
 } from './scan-result.ts';
 import type { ScanContext } from './scan-state.ts';
 import { type DescriptorAges, Verification } from './verification.ts';
+import { verifyClusterScan, verifyPartialScan } from './verify-scan.ts';
 
 /** Descriptors may be as old as this number of rounds through all ranges takes. */
 const MAX_ROUNDS = 2;
@@ -132,11 +134,16 @@ export class RangeScan {
     const ranges = { known, verification };
     const isComplete = failed.length === 0 && this.#assignment.unreadable === 0;
     const isWhole = isComplete && this.#assignment.isWholeCluster;
-    const cluster = isWhole
-      ? await endClusterScan(api, this.#context, { ...this.#assignment, nodes }, ranges)
-      : undefined;
-    if (!isWhole) {
-      await endPartialScan(api, this.#context, this.#assignment, ranges);
+    let cluster: ClusterScan | undefined;
+    // First the servers are asked for what the lists leave open; what they answer is judged then.
+    if (isWhole) {
+      const verified = await verifyClusterScan(api, this.#context, ranges);
+      const list = { ...this.#assignment, nodes };
+      cluster = await judgeClusterScan(api, this.#context, list, verified);
+    } else {
+      const { isWholeCluster } = this.#assignment;
+      const verified = await verifyPartialScan(api, this.#context, ranges, isWholeCluster);
+      await judgePartialScan(this.#context, this.#assignment, verified);
       await forgetRanges(state, this.#mayBeUnread(nodes, isComplete));
     }
     if (known.tableIndexes.isFull) {

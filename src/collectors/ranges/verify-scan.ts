@@ -1,0 +1,159 @@
+import { inSlices } from '#base';
+import { addWarning, type ClusterApi } from '#cockroach';
+import { type CheckedScan, isTroubled, stands } from './judge-ranges.ts';
+import { endsWithout, findOpenEnds, findUncertain, type OpenEnds } from './key-space.ts';
+import type { LeftOvers } from './left-overs.ts';
+import { walk, type Work } from './range-table.ts';
+import type { ScanContext } from './scan-state.ts';
+import {
+  type AbsentReplica,
+  type Confirmed,
+  MAX_READ_AGAIN,
+  SecondReading,
+} from './second-reading.ts';
+import { findUnsplit } from './unsplit.ts';
+import type { ScannedRanges, Verification } from './verification.ts';
+
+// The third phase of a scan: the servers are asked for what its lists leave open. What they answer is judged afterwards.
+
+/** How long the end of a scan waits for descriptors; what is left is read until the next scan. */
+const MAX_READING_MS = 10_000;
+
+/** What the servers have answered. What was not answered is not verified. */
+export interface VerifiedScan extends CheckedScan {
+  /** Slots of ranges that a node has given up since it was read. */
+  readonly changed: ReadonlySet<number>;
+  /** Undefined where the keys were not compared. */
+  readonly keys: ComparedKeys | undefined;
+}
+
+/** How the keys of the ranges join, after those beside open ends were read again: some ranges were split during the scan. */
+interface ComparedKeys {
+  /** With those of ranges that are left over. */
+  readonly open: OpenEnds;
+  /** Ranges whose keys were read again. */
+  readonly readAgain: number;
+  /** Whether all of these were answered. */
+  readonly areRead: boolean;
+}
+
+const NOTHING_CONFIRMED: Confirmed = { checked: new Set(), repeated: new Map() };
+
+/** Reads the descriptors of a scan of the whole cluster, and reads again what is contradictory. Never rejects because of a request. */
+export async function verifyClusterScan(
+  api: ClusterApi,
+  context: ScanContext,
+  ranges: ScannedRanges,
+): Promise<VerifiedScan> {
+  const { known, leftOvers, scans } = context.state;
+  if (readsDescriptors(context)) await readDescriptors(context, ranges.verification);
+  const again = new SecondReading(api, context, known, scans);
+  const confirmed = await again.confirmSuspects();
+  const troubled = await inSlices(findTroubled({ ...ranges, confirmed }));
+  const changed = await again.confirmReporters(troubled, confirmed);
+  const checked = await checkAbsent({ ...ranges, confirmed }, again);
+  return { ...checked, changed, keys: await compareKeys(checked, again, leftOvers) };
+}
+
+/** Reads again what reports a problem in a scan that did not read all nodes: its keys may show that it lies over ranges that report none. */
+export async function verifyPartialScan(
+  api: ClusterApi,
+  context: ScanContext,
+  ranges: ScannedRanges,
+  isWholeCluster: boolean,
+): Promise<VerifiedScan> {
+  const { known, leftOvers, scans } = context.state;
+  const scan = { ...ranges, confirmed: NOTHING_CONFIRMED, unknown: new Set<number>() };
+  const again = new SecondReading(api, context, known, scans);
+  const troubled = isWholeCluster ? await inSlices(findTroubled(scan)) : [];
+  const changed = await again.confirmReporters(troubled, NOTHING_CONFIRMED);
+  const keys = troubled.length > 0 ? await compareKeys(scan, again, leftOvers) : undefined;
+  return { ...scan, changed, keys };
+}
+
+/** Whether descriptors are read in scans of the whole cluster. */
+export function readsDescriptors({ options, descriptors }: ScanContext): boolean {
+  return options.descriptor_max_age > 0 && descriptors !== 'none';
+}
+
+/** Reads what is due for a while; a command that decides reads everything. */
+async function readDescriptors(context: ScanContext, verification: Verification): Promise<void> {
+  const { state, descriptors } = context;
+  if (descriptors === 'all') return verification.readAll();
+  await verification.readUrgent(MAX_READING_MS);
+  state.verification = verification;
+  const { failure: error } = state.reading;
+  if (error === undefined) return;
+  addWarning(context, { about: 'descriptors of ranges', endpoint: 'range_descriptors', error });
+}
+
+/**
+ * The slots of ranges that report a problem, and of which no holder of a valid lease has answered in this scan: of at most as many as are
+ * asked again.
+ */
+function* findTroubled(
+  scan: Pick<CheckedScan, 'known' | 'verification' | 'confirmed'>,
+): Work<readonly number[]> {
+  const { columns, capacity } = scan.known.table;
+  const slots: number[] = [];
+  yield* walk(capacity, (from, to) => {
+    for (let slot = from; slot < to && slots.length < MAX_READ_AGAIN; slot += 1) {
+      if (columns.found[slot] === 0 || !isTroubled(scan, slot)) continue;
+      if (!scan.verification.isReadNow(slot)) slots.push(slot);
+    }
+  });
+  return slots;
+}
+
+/** Asks for replicas that lists do not have, and finds the ranges where it is still not known whether a node has its replica. */
+async function checkAbsent(
+  scan: Omit<CheckedScan, 'unknown'>,
+  again: SecondReading,
+): Promise<CheckedScan> {
+  const { known, verification } = scan;
+  const absent = await inSlices(findAbsent(scan));
+  const unknown = await again.confirmAbsent(absent);
+  const left = absent.filter(
+    ({ slot, nodeId }) => !unknown.has(slot) && verification.absentOf(slot).includes(nodeId),
+  );
+  // A majority without the node is enough.
+  const unsplit = [...findUnsplit(known, left)].filter(
+    (slot) => !stands({ ...scan, unknown }, slot),
+  );
+  return { ...scan, unknown: unknown.union(new Set(unsplit)) };
+}
+
+/** What descriptors of this scan name on live nodes, and the lists of these nodes do not have. */
+function* findAbsent({
+  known: { table },
+  verification,
+}: Pick<ScannedRanges, 'known' | 'verification'>): Work<AbsentReplica[]> {
+  const absent: AbsentReplica[] = [];
+  yield* walk(table.capacity, (from, to) => {
+    for (let slot = from; slot < to; slot += 1) {
+      if (table.columns.found[slot] === 0 || !verification.isVerified(slot)) continue;
+      for (const nodeId of verification.absentOf(slot)) absent.push({ slot, nodeId });
+    }
+  });
+  return absent;
+}
+
+async function compareKeys(
+  scan: CheckedScan,
+  again: SecondReading,
+  leftOvers: LeftOvers,
+): Promise<ComparedKeys> {
+  const { table } = scan.known;
+  const open = await inSlices(findOpenEnds(table));
+  const unproved = endsWithout(table, open, findProved(scan, leftOvers));
+  const uncertain = await inSlices(findUncertain(table, unproved, MAX_READ_AGAIN));
+  const readAgain = uncertain.length;
+  if (readAgain === 0) return { open, readAgain, areRead: true };
+  const areRead = await again.readKeys(uncertain);
+  return { open: await inSlices(findOpenEnds(table)), readAgain, areRead };
+}
+
+/** The slots of ranges that earlier scans have proved to be left over, and that do not stand. */
+export function findProved(scan: CheckedScan, leftOvers: LeftOvers): ReadonlySet<number> {
+  return new Set([...leftOvers.proved(scan)].filter((slot) => !stands(scan, slot)));
+}
