@@ -57,12 +57,8 @@ export class SecondReading {
     const repeated = new Map<number, Map<number, number>>();
     const answered = new Set<Suspect>();
     const asked = chosen.flatMap((rangeId) => byRange.get(rangeId) ?? []);
-    const byNode = Map.groupBy(asked, ({ nodeId }) => nodeId);
-    await this.#readNodes(
-      Array.from(byNode, ([nodeId, of]) => ({
-        nodeId,
-        rangeIds: of.map(({ rangeId }) => rangeId),
-      })),
+    await this.#readReplicas(
+      asked,
       (rangeId, nodeId, replica) => {
         for (const suspect of byRange.get(rangeId) ?? []) {
           if (suspect.nodeId === nodeId) answered.add(suspect);
@@ -91,15 +87,10 @@ export class SecondReading {
     const chosen = new Set([...byRange.keys()].slice(0, MAX_READ_AGAIN));
     const unknown = new Set(byRange.keys()).difference(chosen);
     const slotsById = new Map(Array.from(chosen, (slot) => [table.columns.ids[slot] ?? 0, slot]));
-    const byNode = Map.groupBy(
-      [...chosen].flatMap((slot) => byRange.get(slot) ?? []),
-      ({ nodeId }) => nodeId,
-    );
-    await this.#readNodes(
-      Array.from(byNode, ([nodeId, of]) => ({
-        nodeId,
-        rangeIds: of.map(({ slot }) => table.columns.ids[slot] ?? 0),
-      })),
+    await this.#readReplicas(
+      [...slotsById].flatMap(([rangeId, slot]) =>
+        (byRange.get(slot) ?? []).map(({ nodeId }) => ({ rangeId, nodeId })),
+      ),
       (rangeId, nodeId) => {
         const slot = slotsById.get(rangeId);
         if (slot !== undefined) table.report(slot, nodeId);
@@ -125,27 +116,19 @@ export class SecondReading {
     const asked = slots.flatMap((slot) =>
       reportersOf(table, slot)
         .filter((nodeId) => repeated.get(idOf(slot))?.has(nodeId) !== true)
-        .map((nodeId) => ({ slot, nodeId })),
+        .map((nodeId) => ({ slot, rangeId: idOf(slot), nodeId })),
     );
     const kept = new Map<number, Set<number>>(slots.map((slot) => [idOf(slot), new Set()]));
     const keep = (rangeId: number, nodeId: number): void => {
       kept.get(rangeId)?.add(nodeId);
     };
-    const byNode = Map.groupBy(asked, ({ nodeId }) => nodeId);
-    await this.#readNodes(
-      Array.from(byNode, ([nodeId, of]) => ({
-        nodeId,
-        rangeIds: of.map(({ slot }) => idOf(slot)),
-      })),
-      keep,
-      (rangeIds, nodeId) => {
-        for (const rangeId of rangeIds) keep(rangeId, nodeId);
-      },
-    );
-    const gone = asked.filter(({ slot, nodeId }) => kept.get(idOf(slot))?.has(nodeId) === false);
-    for (const { slot, nodeId } of gone) {
+    await this.#readReplicas(asked, keep, (rangeIds, nodeId) => {
+      for (const rangeId of rangeIds) keep(rangeId, nodeId);
+    });
+    const gone = asked.filter(({ rangeId, nodeId }) => kept.get(rangeId)?.has(nodeId) === false);
+    for (const { slot, rangeId, nodeId } of gone) {
       // A range that nobody has any more is left to the reading of its keys.
-      const isHeld = repeated.has(idOf(slot)) || kept.get(idOf(slot))?.size !== 0;
+      const isHeld = repeated.has(rangeId) || kept.get(rangeId)?.size !== 0;
       if (isHeld) table.takeBack(slot, nodeId);
     }
     return new Set(gone.map(({ slot }) => slot));
@@ -163,13 +146,12 @@ export class SecondReading {
     for (let attempt = 0; attempt < 2 && left.length > 0; attempt += 1) {
       const answered = new Set<number>();
       const failed = new Set<number>();
-      const byNode = Map.groupBy(left, ({ reporters }) => reporters[attempt] ?? 0);
-      byNode.delete(0);
-      await this.#readNodes(
-        Array.from(byNode, ([nodeId, of]) => ({
-          nodeId,
-          rangeIds: of.map(({ slot }) => table.columns.ids[slot] ?? 0),
-        })),
+      const asked = left.flatMap(({ slot, reporters }) => {
+        const nodeId = reporters[attempt];
+        return nodeId === undefined ? [] : [{ rangeId: ids[slot] ?? 0, nodeId }];
+      });
+      await this.#readReplicas(
+        asked,
         (rangeId, _nodeId, replica) => {
           this.#takeKeys(rangeId, replica, !answered.has(rangeId));
           answered.add(rangeId);
@@ -227,15 +209,19 @@ export class SecondReading {
   }
 
   /**
-   * Reads these ranges of these nodes; a request that fails is reported with its ranges. `urlTurn` chooses the URL: the lists of
-   * this scan began with that of the number of scans less one.
+   * Reads these replicas; a request that fails is reported with its ranges. `urlTurn` chooses the URL: the lists of this scan
+   * began with that of the number of scans less one.
    */
-  async #readNodes(
-    batches: readonly NodeBatch[],
+  async #readReplicas(
+    replicas: readonly { readonly rangeId: number; readonly nodeId: number }[],
     onReplica: (rangeId: number, nodeId: number, replica: Replica) => void,
     onFailure: (rangeIds: readonly number[], nodeId: number) => void,
     urlTurn = this.#scan,
   ): Promise<void> {
+    const batches = Array.from(
+      Map.groupBy(replicas, ({ nodeId }) => nodeId),
+      ([nodeId, list]) => ({ nodeId, rangeIds: list.map(({ rangeId }) => rangeId) }),
+    );
     const queue = new BatchQueue(batches, this.#size);
     const work = async (): Promise<void> => {
       for (let batch = queue.take(); batch !== undefined; batch = queue.take()) {

@@ -58,8 +58,6 @@ type VerificationContext = ReadingContext &
       {
         readonly known: KnownRanges;
         readonly members: Members;
-        readonly reading: DescriptorReading;
-        readonly clock: ScanClock;
       }
     >,
     'state' | 'descriptorProgress'
