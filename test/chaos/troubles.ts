@@ -139,6 +139,11 @@ const WITHOUT_TOKEN: ReadonlySet<Fault['kind']> = new Set([
   'no-content',
 ]);
 
+/** Quirks in which a login brings no token either: a virtual cluster does not offer it, a redirect is not followed. */
+const QUIRKS_WITHOUT_TOKEN: ReadonlySet<string> = new Set(['tenant', 'old-tenant', 'only-https']);
+/** Statuses of a login that say nothing of the login, and that breakers count. */
+const UNAVAILABLE: ReadonlySet<number> = new Set([502, 503, 504]);
+
 function drawWeather(random: Random): Weather {
   return random.pick<Weather>([
     { kind: 'reset' },
@@ -150,11 +155,17 @@ function drawWeather(random: Random): Weather {
 /** Whether it makes the exporter wait: for 5 s, for minutes, or for as long as the server asked it to. */
 export function asksForPatience(trouble: Trouble): boolean {
   if (trouble.kind === 'tokens') return true;
-  if (trouble.kind === 'quirk') return trouble.quirk === 'rate-limit';
+  if (trouble.kind === 'quirk') {
+    return trouble.quirk === 'rate-limit' || QUIRKS_WITHOUT_TOKEN.has(trouble.quirk);
+  }
   if (trouble.kind !== 'fault') return false;
   const { fault } = trouble;
+  const isOfLogin = (fault.endpoint ?? 'login') === 'login';
   if (fault.kind === 'status') {
-    return [400, 401, 403].includes(fault.status) || fault.headers !== undefined;
+    const isRefusal = [400, 401, 403].includes(fault.status);
+    return (
+      isRefusal || fault.headers !== undefined || (isOfLogin && !UNAVAILABLE.has(fault.status))
+    );
   }
-  return (fault.endpoint ?? 'login') === 'login' && WITHOUT_TOKEN.has(fault.kind);
+  return isOfLogin && WITHOUT_TOKEN.has(fault.kind);
 }
