@@ -1,8 +1,8 @@
-import { capitalize, formatDuration, formatNodes } from '#base';
+import { formatDuration } from '#base';
 import { medianRecord } from '#cockroach';
 import type { NodeStatus } from '#collectors';
-import type { Check } from './check.ts';
 import type { Evidence } from './evidence.ts';
+import type { Figure } from './figure.ts';
 import type { Problem } from './status.ts';
 
 /** The clock of an exporter that differs by more than this and the time of a poll is wrong, as in CrdbExporterClockWrong. */
@@ -12,30 +12,21 @@ const MAX_LEAD_SECONDS = 15;
 /** How much a mean that a node reports may differ from what another clock explains. */
 const TOLERANCE = 1.2;
 
-/** Nodes whose clocks are wrong, by the offsets that they report and by the times of their records. */
-export const CLOCK_OFFSET: Check = {
-  about: 'nodes',
-  alert: 'CrdbClockOffsetHigh',
-  find(evidence) {
-    const misdated = findMisdatedRecords(evidence);
-    const offsets = evidence.nodes.map((node) => ({
-      id: node.id,
-      offset: misdated.get(node.id) ?? reportedOffset(node),
-    }));
-    const worst = Math.max(...offsets.map(({ offset }) => offset));
-    const { length: known } = offsets.filter(({ offset }) => Number.isFinite(offset));
-    // A node reports the mean to its peers, as CrdbClockOffsetHigh has it. Example: of four nodes that report one is 900 ms off, so
-    // that the others report 300 ms.
-    const explained = known < 3 ? 0 : (TOLERANCE * worst) / (known - 1);
-    const limit = Math.max(evidence.thresholds.clock_offset, explained);
-    const wrong = offsets.filter(({ offset }) => offset > limit).map(({ id }) => id);
-    if (wrong.length === 0) return undefined;
-    return {
-      nodeIds: wrong,
-      text: `${capitalize(formatNodes(wrong))}: the clock is up to ${formatDuration(worst)} off those of the others.`,
-    };
-  },
-  next: 'Check the time service: a node stops itself at 80 percent of --max-offset (400 ms by default).',
+/**
+ * How much the clocks of nodes are off, by the offsets that they report and by the times of their records. A node reports the
+ * mean to its peers, as CrdbClockOffsetHigh has it. Example: of four nodes that report one is 900 ms off, so that the others
+ * report 300 ms: they are left out.
+ */
+export const clockOffsets: Figure['read'] = (evidence) => {
+  const misdated = findMisdatedRecords(evidence);
+  const offsets = evidence.nodes.map((node) => ({
+    nodeId: node.id,
+    value: misdated.get(node.id) ?? reportedOffset(node),
+  }));
+  const worst = Math.max(...offsets.map(({ value }) => value));
+  const { length: known } = offsets.filter(({ value }) => Number.isFinite(value));
+  const explained = known < 3 ? 0 : (TOLERANCE * worst) / (known - 1);
+  return offsets.filter(({ value }) => value > explained);
 };
 
 /** -Infinity where it is not known. */

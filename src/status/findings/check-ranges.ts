@@ -14,15 +14,8 @@ import { type NodeStatus, QUERIES, type RangesResult } from '#collectors';
 import type { Check } from './check.ts';
 import type { Evidence } from './evidence.ts';
 
-/** The checks of ranges and their load, some of them only while the nodes are known. */
+/** Conditions of ranges and their load that are more than one figure over a limit. */
 export const RANGE_CHECKS: readonly Check[] = [
-  {
-    key: 'hot range',
-    about: 'ranges',
-    alert: 'CrdbHotRange',
-    find: ({ ranges, thresholds }) => ranges && findHotRange(ranges.scanned, thresholds),
-    next: 'See the hottest ranges: probably one key or an ascending key.',
-  },
   {
     key: 'quorum at risk',
     about: 'ranges',
@@ -130,23 +123,6 @@ function findHotspots(
   const carry = plural(hot.length, 'carries', 'carry');
   const load = `${carry} up to ${formatNumber(worst)} times the load of the other nodes in the region`;
   return { nodeIds, text: `${capitalize(formatNodes(nodeIds))} ${load}.` };
-}
-
-/** Finds a range with more load than one CPU core serves well: by CPU where the servers send it, else by queries. */
-function findHotRange(
-  scanned: RangesResult['scanned'],
-  thresholds: Thresholds,
-): string | undefined {
-  const nanos = scanned.flatMap(({ isDetailed, maxCpuNanos }) =>
-    isDetailed && maxCpuNanos !== undefined ? [maxCpuNanos] : [],
-  );
-  const cpu = Math.max(...nanos) / 1e9;
-  const queries = Math.max(0, ...scanned.map(({ maxQueries = 0 }) => maxQueries));
-  const hasCpu = nanos.length > 0;
-  const isHot = hasCpu ? cpu > thresholds.hot_range_cpu : queries > thresholds.hot_range_queries;
-  const byCpu = `${formatNumber(cpu)} CPU seconds`;
-  const load = hasCpu ? byCpu : `${formatNumber(queries)} queries`;
-  return isHot ? `A range has ${load} per second.` : undefined;
 }
 
 /** The locality down to the region, else the first tier. */

@@ -5,12 +5,13 @@ import { assistantProblems } from './assistant.ts';
 import { findWrongTime, readAges } from './check-clocks.ts';
 import { CLUSTER_CHECKS } from './check-cluster.ts';
 import { PARTITION } from './check-network.ts';
-import { NODE_CHECKS } from './check-nodes.ts';
 import { areManyUnderreplicated, RANGE_CHECKS } from './check-ranges.ts';
-import { SESSION_CHECKS } from './check-sessions.ts';
 import { runChecks } from './check.ts';
 import type { Evidence } from './evidence.ts';
+import { findFigures } from './figure.ts';
+import { FIGURES } from './figures.ts';
 import { describeLastKnown, isClusterDown, lastKnownLosses } from './last-known.ts';
+import { markFigures } from './node-figures.ts';
 import { nodeProblems } from './node-problems.ts';
 import { isProblem, toFindings } from './problem.ts';
 import { rangeProblems } from './range-problems.ts';
@@ -31,7 +32,8 @@ export function judge(evidence: Evidence, sinceMs: (key: string) => number): Clu
   const began = worst.map((finding) => Date.parse(finding.since));
   const startMs = worst.length === 0 ? sinceMs(state) : Math.max(healthyMs, Math.min(...began));
   const since = new Date(startMs).toISOString();
-  return { ...view, state, since, notRead: findNotRead(evidence), findings };
+  const list = view.nodes && markFigures(view.nodes, findings);
+  return { ...view, nodes: list, state, since, notRead: findNotRead(evidence), findings };
 }
 
 /** Collectors whose data the health of a cluster follows from. */
@@ -75,12 +77,9 @@ function findProblems(evidence: Evidence): readonly Problem[] {
     ...problem,
     text: downApi === 'cluster' ? `${text}${lastSeen}` : text,
   }));
-  const [ofNodes = [], ofConnections = [], ofRanges = [], ofSessions = []] = [
-    [...NODE_CHECKS, ...CLUSTER_CHECKS],
-    [PARTITION],
-    RANGE_CHECKS,
-    SESSION_CHECKS,
-  ].map((checks) => runChecks(checks, evidence));
+  const ofNodes = [...findFigures(FIGURES.nodes, evidence), ...runChecks(CLUSTER_CHECKS, evidence)];
+  const ofConnections = runChecks([PARTITION], evidence);
+  const ofRanges = [...findFigures(FIGURES.ranges, evidence), ...runChecks(RANGE_CHECKS, evidence)];
   const fromScan = view.ranges
     ? rangeProblems(view.ranges, isBlind, view.nodes?.list, areManyUnderreplicated(evidence))
     : [];
@@ -107,7 +106,7 @@ function findProblems(evidence: Evidence): readonly Problem[] {
     ...from('sessions', [
       ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt, thresholds) : []),
       ...(view.sessions ? missingSessions(view.sessions, isListOlder ? view.nodes?.list : []) : []),
-      ...ofSessions,
+      ...findFigures(FIGURES.sessions, evidence),
     ]),
     ...from('cloud', view.assistant ? assistantProblems(view.assistant, nowMs) : []),
   ];

@@ -1,19 +1,15 @@
-import type { Thresholds } from '#alerts';
 import { formatCount, formatRanges, plural, ratio, smallest, sum, toTime } from '#base';
 import { livenessOf, REACHABLE } from '#cockroach';
 import type { JobsStatus, NodeStatus as NodeRecord, RangesResult } from '#collectors';
 import { countInPurgatory, latencyOf, sumOfStores } from './node-metrics.ts';
 import type { NodeFigures, NodesStatus } from './node-status.ts';
 import type { NetworkEvidence } from './reachability.ts';
-import type { SqlLoad } from './status.ts';
+import type { Finding, SqlLoad } from './status.ts';
 import { readVersions } from './versions.ts';
 
 /** What the figures of nodes follow from, beside their records. */
 interface FigureSources {
-  readonly thresholds: Thresholds;
   readonly network: NetworkEvidence | undefined;
-  /** High CPU is normal then. */
-  readonly isHeavyJobRunning: boolean;
   readonly scan: RangesResult | undefined;
   readonly jobs: JobsStatus;
 }
@@ -41,7 +37,6 @@ export function addFigures(
 }
 
 function readFigures(node: NodeRecord, sources: FigureSources): NodeFigures {
-  const { thresholds, isHeavyJobRunning } = sources;
   // Without a current list nobody knows who reaches whom.
   const network = sources.network?.state === 'ok' ? sources.network.result : undefined;
   const { id, metrics, memoryBytes } = node;
@@ -61,15 +56,30 @@ function readFigures(node: NodeRecord, sources: FigureSources): NodeFigures {
       all: peers.established + peers.establishing + peers.error + peers.unknown,
     },
   };
-  const isOver = {
-    cpu: !isHeavyJobRunning && (cpuRatio ?? 0) > thresholds.cpu,
-    memory: (memoryRatio ?? 0) > thresholds.memory,
-    disk: (freeRatio ?? 1) < thresholds.disk,
-    latency: (figures.sqlLatencyP99Seconds ?? 0) > thresholds.latency,
-    peers: network?.unreachable.some(({ nodeId }) => nodeId === id) ?? false,
-  };
-  const limits = ['cpu', 'memory', 'disk', 'latency', 'peers'] as const;
-  return { ...figures, overLimit: limits.filter((name) => isOver[name]) };
+  const isApart = network?.unreachable.some(({ nodeId }) => nodeId === id) ?? false;
+  return { ...figures, overLimit: isApart ? ['peers'] : [] };
+}
+
+/** The figures of a node, by the alert that has their limit. */
+const LIMITED = {
+  CrdbNodeCpuHigh: 'cpu',
+  CrdbNodeMemoryHigh: 'memory',
+  CrdbStoreDiskLow: 'disk',
+  CrdbLatencyHigh: 'latency',
+} as const;
+
+/** The nodes, whose figures that findings name are over their limits. */
+export function markFigures(status: NodesStatus, findings: readonly Finding[]): NodesStatus {
+  const over = Object.entries(LIMITED).map(([alert, name]) => {
+    const found = findings.filter((finding) => finding.alert === alert);
+    return { name, ids: new Set(found.flatMap(({ nodeIds = [] }) => nodeIds)) };
+  });
+  const list = status.list.map((node) => {
+    if (node.overLimit === undefined) return node;
+    const names = over.flatMap(({ name, ids }) => (ids.has(node.id) ? [name] : []));
+    return { ...node, overLimit: [...names, ...node.overLimit] };
+  });
+  return { ...status, list };
 }
 
 /** The latency of SQL by the fresh records of nodes that may serve it. */

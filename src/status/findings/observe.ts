@@ -34,7 +34,7 @@ export function observe(
   const fresh = list.filter(({ isFresh }) => isFresh);
   const isHeavyJobRunning = fresh.some(isRunningHeavyJob);
   const jobs = readJobs(list);
-  const given = { thresholds, network: connections, isHeavyJobRunning, scan, jobs };
+  const given = { network: connections, scan, jobs };
   const retired = findRetired(list, dead, nowMs);
   const nodesStatus = listed && addFigures(readNodes(listed, retired, memory.writing), list, given);
   const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);

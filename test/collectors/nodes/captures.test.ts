@@ -4,8 +4,9 @@ import path from 'node:path';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { nodes } from '../../../src/collectors/nodes/collector.ts';
 import { CLUSTER_CHECKS } from '../../../src/status/findings/check-cluster.ts';
-import { NODE_CHECKS } from '../../../src/status/findings/check-nodes.ts';
 import { runChecks } from '../../../src/status/findings/check.ts';
+import { findFigures } from '../../../src/status/findings/figure.ts';
+import { FIGURES } from '../../../src/status/findings/figures.ts';
 import { observeAt, polledCluster } from '../../status/results.ts';
 import { answering, poll } from '../support.ts';
 import { OPTIONS } from './records.ts';
@@ -28,8 +29,9 @@ function valueOf({ lines }: Polled, series: string): number | undefined {
 /** What the page says of it. */
 function problemsOf({ result }: Polled, nowMs: number) {
   const cluster = polledCluster({ pollers: [], isUp: true, results: { nodes: result } });
-  const checks = [...NODE_CHECKS, ...CLUSTER_CHECKS];
-  return runChecks(checks, observeAt(nowMs, cluster)).map(({ text }) => text);
+  const evidence = observeAt(nowMs, cluster);
+  const figures = findFigures(FIGURES.nodes, evidence);
+  return [...figures, ...runChecks(CLUSTER_CHECKS, evidence)].map(({ text }) => text);
 }
 
 describe('one node of v25.4.3, two minutes old, before it has a workload', () => {

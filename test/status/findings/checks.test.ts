@@ -6,9 +6,8 @@ import type { Observation } from '../../../src/exporter/observation.ts';
 import { type FoundProblem, readUrls, urlProblems } from '../../../src/exporter/poll-problems.ts';
 import { CLUSTER_CHECKS } from '../../../src/status/findings/check-cluster.ts';
 import { PARTITION } from '../../../src/status/findings/check-network.ts';
-import { NODE_CHECKS } from '../../../src/status/findings/check-nodes.ts';
 import { RANGE_CHECKS } from '../../../src/status/findings/check-ranges.ts';
-import { SESSION_CHECKS } from '../../../src/status/findings/check-sessions.ts';
+import { FIGURES } from '../../../src/status/findings/figures.ts';
 import { ClusterHistory } from '../../../src/status/findings/history.ts';
 import {
   clusterConfig,
@@ -140,9 +139,9 @@ test('a URL that fails is reported while another one works', async () => {
   expect(states('open', 'closed')).toEqual([]);
 });
 
-test('each check has a key of its own, by which its problem is known for as long as it lasts', () => {
-  const ofNodes = [...NODE_CHECKS, ...CLUSTER_CHECKS, PARTITION];
-  const all = [...ofNodes, ...RANGE_CHECKS, ...SESSION_CHECKS];
+test('each figure and check has a key of its own, by which its problem is known for as long as it lasts', () => {
+  const checks = [...CLUSTER_CHECKS, PARTITION, ...RANGE_CHECKS];
+  const all = [...Object.values(FIGURES).flat(), ...checks];
   const keys = all.map(({ key, alert }) => key ?? alert);
   expect(keys).not.toContain('');
   expect(keys.filter((key, at) => keys.indexOf(key) !== at)).toEqual([]);

@@ -1,11 +1,11 @@
 import type { Thresholds } from '../../../src/alerts/alert-settings.ts';
 import { CLUSTER_CHECKS } from '../../../src/status/findings/check-cluster.ts';
 import { PARTITION } from '../../../src/status/findings/check-network.ts';
-import { NODE_CHECKS } from '../../../src/status/findings/check-nodes.ts';
 import { RANGE_CHECKS } from '../../../src/status/findings/check-ranges.ts';
-import { SESSION_CHECKS } from '../../../src/status/findings/check-sessions.ts';
 import { runChecks } from '../../../src/status/findings/check.ts';
 import type { Memory } from '../../../src/status/findings/evidence.ts';
+import { findFigures } from '../../../src/status/findings/figure.ts';
+import { FIGURES } from '../../../src/status/findings/figures.ts';
 import { toFindings } from '../../../src/status/findings/problem.ts';
 import type { Problem } from '../../../src/status/findings/status.ts';
 import {
@@ -19,16 +19,18 @@ import {
 
 export const NOW_MS = Date.parse('2026-03-01T12:00:00Z');
 
-const CHECKS = [...NODE_CHECKS, ...CLUSTER_CHECKS, PARTITION, ...RANGE_CHECKS, ...SESSION_CHECKS];
+const CHECKS = [...CLUSTER_CHECKS, PARTITION, ...RANGE_CHECKS];
 
-/** What all checks find in these results, with what is remembered and the thresholds that are configured. */
+/** What figures and checks find in these results, with what is remembered and the thresholds that are configured. */
 export function check(
   results: Results,
   memory: Partial<Memory> = {},
   thresholds: Partial<Thresholds> = {},
 ): readonly Problem[] {
   const cluster = polledCluster({ pollers: [], isUp: true, results });
-  return runChecks(CHECKS, observeAt(NOW_MS, cluster, memory, thresholds));
+  const evidence = observeAt(NOW_MS, cluster, memory, thresholds);
+  const figures = Object.values(FIGURES).flat();
+  return [...findFigures(figures, evidence), ...runChecks(CHECKS, evidence)];
 }
 
 /** What is found at a live node with these metrics, besides a calm one. */

@@ -7,8 +7,10 @@ import {
   THRESHOLDS,
   type Thresholds,
 } from '../../../src/alerts/alert-settings.ts';
+import { findAlert, severityOf } from '../../../src/alerts/alerts.ts';
 import { readSettings } from '../../../src/alerts/rule-settings.ts';
 import { writeRules } from '../../../src/alerts/rules-template.ts';
+import { FIGURES } from '../../../src/status/findings/figures.ts';
 import { nodesResult, node } from '../results.ts';
 import { check, store } from './found.ts';
 
@@ -35,6 +37,18 @@ test('each threshold is read by findings, unless no finding has one of its alert
   });
   expect(unread.toSorted()).toEqual([...OF_ALERTS_ALONE, ...unevaluated].toSorted());
 });
+
+test.each(Object.values(FIGURES).flat())(
+  'the figure of $alert has the limits of this alert, and one of its severities',
+  ({ alert, level = severityOf(alert), limit, critical }) => {
+    const limits = [limit, critical].filter((name) => typeof name === 'string');
+    for (const name of limits) expect(THRESHOLDS[name].help).toContain(alert);
+    // Information: the alert also needs a history.
+    const severities = Object.keys(findAlert(alert)?.waits ?? {});
+    const shown = [level, ...(critical === undefined ? [] : ['critical'])];
+    expect([...severities, 'info']).toEqual(expect.arrayContaining(shown));
+  },
+);
 
 /** A store whose syncs take this many seconds. */
 function slower(seconds: number, thresholds: Partial<Thresholds>) {

@@ -1,0 +1,116 @@
+import type { AlertName, ThresholdName } from '#alerts';
+import { capitalize, formatNodes, formatStores, toTime } from '#base';
+import type { NodeStatus } from '#collectors';
+import type { Evidence } from './evidence.ts';
+import type { Problem } from './status.ts';
+
+/** A value of a node, of one of its stores, or of the cluster; NaN where it is not known. */
+interface Reading {
+  readonly nodeId?: number;
+  readonly storeId?: string;
+  readonly value: number;
+}
+
+/**
+ * A figure with the limit of an alert: a row of the table in figures.ts. It is found while a value is over the limit; the key of
+ * its problem is the name of the alert, unless that has several figures.
+ */
+export interface Figure extends Pick<Problem, 'about' | 'level'> {
+  readonly alert: AlertName;
+  readonly key?: string;
+  readonly read: (evidence: Evidence) => readonly Reading[];
+  /** Which values are over the limit; `from`: the limit itself, too. */
+  readonly side: 'above' | 'from' | 'below';
+  readonly limit: ThresholdName | number;
+  /** The limit of the critical rule. */
+  readonly critical?: ThresholdName;
+  /** A time in seconds: how many of them the unit of its limit has. So it is known since when the figure is over the limit. */
+  readonly unit?: number;
+  /** What follows the places, about the worst value: `up to 97 % of all CPUs are used`. */
+  readonly text: (worst: number, evidence: Evidence) => string;
+  readonly next: string | ((evidence: Evidence) => string);
+}
+
+/** The figures that are over their limits: `Nodes 3 and 4: up to 97 % of all CPUs are used.` */
+export function findFigures(figures: readonly Figure[], evidence: Evidence): readonly Problem[] {
+  return figures.flatMap(
+    ({ alert, key = alert, about, level, read, side, unit, text, next, ...of }) => {
+      const values = read(evidence);
+      const over = (name: ThresholdName | number) => {
+        const limit = (typeof name === 'number' ? name : evidence.thresholds[name]) * (unit ?? 1);
+        return { limit, values: values.filter(({ value }) => isOver(value, side, limit)) };
+      };
+      const usual = over(of.limit);
+      if (usual.values.length === 0) return [];
+      const severe = of.critical === undefined ? undefined : over(of.critical);
+      const isCritical = severe !== undefined && severe.values.length > 0;
+      const worst = usual.values
+        .map(({ value }) => value)
+        .reduce((a, b) => (side === 'below' ? Math.min(a, b) : Math.max(a, b)));
+      const { limit } = isCritical ? severe : usual;
+      const { nodeIds, places } = describePlaces(usual.values);
+      const said = text(worst, evidence);
+      return [
+        {
+          key,
+          about,
+          alert,
+          level: isCritical ? ('critical' as const) : level,
+          text: `${capitalize(places === '' ? said : `${places}: ${said}`)}.`,
+          next: typeof next === 'string' ? next : next(evidence),
+          since:
+            unit === undefined
+              ? undefined
+              : toTime(evidence.nowMs - Math.abs(worst - limit) * 1000),
+          nodeIds,
+        },
+      ];
+    },
+  );
+}
+
+function isOver(value: number, side: Figure['side'], limit: number): boolean {
+  if (side === 'below') return value < limit;
+  return side === 'above' ? value > limit : value >= limit;
+}
+
+/** A value of each node, of all or of those with fresh records. */
+export function ofNodes(
+  which: 'nodes' | 'fresh',
+  read: (node: NodeStatus, evidence: Evidence) => number | undefined,
+): Figure['read'] {
+  return (evidence) =>
+    evidence[which].map((node) => ({ nodeId: node.id, value: read(node, evidence) ?? NaN }));
+}
+
+/** A value of each store of the nodes with fresh records. */
+export function ofStores(
+  read: (store: ReadonlyMap<string, number>, evidence: Evidence) => number | undefined,
+): Figure['read'] {
+  return (evidence) =>
+    evidence.fresh.flatMap(({ id: nodeId, stores }) =>
+      Array.from(stores, ([storeId, store]) => ({
+        nodeId,
+        storeId,
+        value: read(store, evidence) ?? NaN,
+      })),
+    );
+}
+
+/** A value of the cluster. */
+export function ofCluster(read: (evidence: Evidence) => number | undefined): Figure['read'] {
+  return (evidence) => [{ value: read(evidence) ?? NaN }];
+}
+
+/** `nodes 3 and 4`, or `store 4 of node 2`; nothing of the cluster. */
+function describePlaces(readings: readonly Reading[]): {
+  readonly places: string;
+  readonly nodeIds: readonly number[] | undefined;
+} {
+  const nodeIds = [...new Set(readings.flatMap(({ nodeId }) => nodeId ?? []))];
+  if (nodeIds.length === 0) return { places: '', nodeIds: undefined };
+  const stores = readings.flatMap(({ storeId }) => storeId ?? []);
+  const nodes = formatNodes(nodeIds);
+  const places = stores.length === 0 ? nodes : `${formatStores(stores)} of ${nodes}`;
+  return { places, nodeIds };
+}
