@@ -46,17 +46,14 @@ const WITHOUT_VALUE: readonly string[] = [
   'CrdbTransactionTooOld',
 ];
 
-/** Alerts without a history that one exporter cannot know. */
-export const NOT_ON_THE_PAGE: readonly string[] = [
-  // It says that Prometheus and Alertmanager work.
-  'CrdbWatchdog',
-  // An exporter that is down has no page.
-  'CrdbExporterDown',
-  // These compare or count exporters.
-  'CrdbExportersDisagree',
-  'CrdbClusterNameShared',
-  'CrdbShardsMissing',
-];
+/** Alerts without a history that the page of a cluster does not show, and why. */
+export const NOT_ON_THE_PAGE: Readonly<Record<string, string>> = {
+  CrdbWatchdog: 'it says that Prometheus and Alertmanager work',
+  CrdbExporterDown: 'an exporter that is down has no page',
+  CrdbExportersDisagree: 'it compares exporters',
+  CrdbClusterNameShared: 'it counts exporters',
+  CrdbShardsMissing: 'it counts exporters',
+};
 
 /** An alert whose condition holds in Prometheus. */
 interface Alert {
@@ -134,7 +131,10 @@ function omissions(alerts: readonly Alert[], findings: readonly Finding[]): read
 export function disagreements(sick: SickCluster, views: Views): readonly string[] {
   const { name, alerts: expected } = sick;
   // On a slow machine polls every few seconds are late.
-  const ignored = new Set([...NOT_ON_THE_PAGE, ...(isBusy(sick) ? ['CrdbDataStale'] : [])]);
+  const ignored = new Set([
+    ...Object.keys(NOT_ON_THE_PAGE),
+    ...(isBusy(sick) ? ['CrdbDataStale'] : []),
+  ]);
   // The alert on the clock of the exporter has no cluster; one cluster shows it.
   const own = views.alerts.filter(({ labels }) => (labels['crdb_cluster'] ?? 'past') === name);
   const told = Map.groupBy(
