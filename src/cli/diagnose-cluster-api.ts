@@ -112,7 +112,7 @@ export async function checkClusterApi(
   }
   await checkRanges(list, api, known, options);
   await list.poll(sessions, api, (found) => describeSessions(list, found, known));
-  await list.poll(network, api, describeNetwork);
+  await list.poll(network, api, (found) => describeNetwork(found, known?.nodes ?? []));
   await checkTables(list, api);
   await checkQueries(list, api);
   for (const collector of COLLECTORS) {
@@ -327,9 +327,9 @@ function describeSessions(
 }
 
 /** Whether live nodes reach each other. Servers before 23.2 do not tell, which is no fault of anybody. */
-function describeNetwork(result: NetworkResult): Verdict {
+function describeNetwork(result: NetworkResult, listed: NodesResult['nodes']): Verdict {
   if (result.noData !== undefined) return { verdict: 'skipped', detail: result.noData };
-  const found = findUnreachable({ state: 'ok', result }, undefined);
+  const found = findUnreachable({ state: 'ok', result }, listed);
   if (!('reason' in found)) return ok('all live nodes reach each other');
   const { next: advice, alert } = PARTITION;
   return found.answer === 'unreachable'

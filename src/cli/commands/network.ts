@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import { formatAge } from '#base';
-import { network, readConnections } from '#collectors';
+import { network, nodes, readConnections } from '#collectors';
 import { describeUnheard, findUnreachable } from '#status';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, CommandError } from '../command.ts';
@@ -35,7 +35,7 @@ const networkWithErrors: typeof network = {
   collect: (api, context) => readConnections(api, context, { showsErrors: true }),
 };
 
-/** `network`: GET /_status/connectivity. */
+/** `network`: GET /_status/connectivity, and GET /nodes/ before and after it. */
 export function define(command: Command, context: CommandContext): void {
   addListingOptions(command, COLUMNS);
   addClusterAction(command, context, network, printNetwork);
@@ -67,7 +67,9 @@ async function printNetwork(target: ClusterTarget, options: ListingOptions): Pro
     listing.add({ ...pair, state: 'established', round_trip_seconds: seconds, error: null });
   }
   await listing.close({ unasked_nodes: unaskedNodes });
-  const found = findUnreachable({ state: 'ok', result }, undefined);
+  // A node may have come up while the others were asked, or be in a state that is not known.
+  const { nodes: listed } = await collectOnce(nodes, target);
+  const found = findUnreachable({ state: 'ok', result }, listed);
   if (found.answer === 'unreachable' && unaskedNodes.length > 0)
     note(describeUnheard(unaskedNodes, result));
   if ('reason' in found) note(found.reason);

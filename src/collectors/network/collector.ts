@@ -149,7 +149,7 @@ export async function readConnections(
   const { max_nodes, max_pairs } = context.options;
   const firstUrl = (context.firstUrl + context.state.polls) % context.urls;
   context.state.polls += 1;
-  const { toScan, toSkip } = await listNodes(api, context, { firstUrl });
+  const { toScan, toSkip, unreadable } = await listNodes(api, context, { firstUrl });
   const live = new Set(toScan);
   const all = new Set([...toScan, ...toSkip]);
   if (all.size > max_nodes) {
@@ -181,7 +181,8 @@ export async function readConnections(
     const failures = await askEach(toScan, context, (waitMs, nodeId) => read(waitMs, { nodeId }));
     if (asked.size === 0) throw mostFrequent(failures) ?? failure;
   }
-  return { ...mergeConnections(asked, live), maxPairs: max_pairs };
+  const merged = { ...mergeConnections(asked, live), maxPairs: max_pairs };
+  return unreadable === 0 ? merged : { ...merged, unreadable, checked: false };
 }
 
 function withoutData(noData: string): NetworkResult {

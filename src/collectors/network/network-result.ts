@@ -34,6 +34,8 @@ export interface NetworkResult extends CollectorResult {
   readonly checked: boolean | undefined;
   /** Live nodes that have not answered, ascending: those in `peers` have, but not in a form that says whom they reach. */
   readonly unaskedNodes: readonly number[];
+  /** Number of listed nodes that could not be read, so that nobody asked them; none where undefined. */
+  readonly unreadable?: number;
   /** All failed connections between two live nodes, by node and peer ascending. */
   readonly unreachable: readonly FailedConnection[];
   /** The metrics name this many of them. */

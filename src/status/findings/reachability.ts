@@ -84,6 +84,11 @@ function findAmongLive(
   if (result.unreachable.length > 0) return describeFailed(result);
   const unheard = findUnheard(result, nodes);
   if (unheard.length > 0) return { answer: 'unknown', reason: describeUnheard(unheard, result) };
+  if (result.unreadable !== undefined) {
+    const count = result.unreadable;
+    const reason = `${formatCount(count)} listed ${plural(count, 'node', 'nodes')} could not be read`;
+    return { answer: 'unknown', reason };
+  }
   return result.checked
     ? { answer: 'reached' }
     : { answer: 'unknown', reason: 'no node is live by the list of nodes' };

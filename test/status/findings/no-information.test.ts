@@ -127,6 +127,21 @@ test.each(ROWS)('is no yes: %s', async (_title, given, reason) => {
   expect(err).toMatch(reason);
 });
 
+/** Those about nodes and their connections. */
+const REACHABILITY = ROWS.filter(([, given]) => !('element' in given) || given.url === NODES.url);
+
+test.each(REACHABILITY)('no command says that nodes reach each other: %s', async (_, given) => {
+  const flag = await startCluster(given);
+  const told = [await runHere(['network', flag]), await runHere(['diagnose', flag])];
+  expect(told.map(({ out, err }) => out + err).join('\n')).not.toContain('reach each other');
+});
+
+test('where all can be read, both commands say that nodes reach each other', async () => {
+  const flag = await startCluster({});
+  expect((await runHere(['network', flag])).err).toContain('all live nodes reach each other');
+  expect((await runHere(['diagnose', flag])).out).toContain('all live nodes reach each other');
+});
+
 function changed({ list, element }: Change, text: string): string {
   const body: Record<string, unknown> = JSON.parse(text);
   const elements: unknown = body[list];
