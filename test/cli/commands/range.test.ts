@@ -382,13 +382,8 @@ test.each([
   ['nodes', ['--safe-to-stop']],
   ['diagnose', ['--scan']],
 ])('%s %j reads each node in one response, whatever page_limit is', async (name, flags) => {
-  await using simulator = await startSimulator({
-    nodes: 3,
-    ranges: 60,
-    storesPerNode: 3,
-    faultyNodes: false,
-    frozen: true,
-  });
+  const stores = { storesPerNode: 3, faultyNodes: false, frozen: true };
+  await using simulator = await startSimulator({ nodes: 3, ranges: 60, ...stores });
   const more = 'collectors: { ranges: { page_limit: 5 } }\n';
   const { code } = await runHere([name, ...flags, await configFlag(simulator, { more })]);
   expect(code).toBe(0);
