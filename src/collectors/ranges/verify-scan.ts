@@ -18,6 +18,8 @@ import type { ScannedRanges, Verification } from './verification.ts';
 
 /** How long the end of a scan waits for descriptors; what is left is read until the next scan. */
 const MAX_READING_MS = 10_000;
+/** How often keys are read again because others were: each round is some requests. */
+const MAX_KEY_ROUNDS = 3;
 
 /** What the servers have answered. What was not answered is not verified. */
 export interface VerifiedScan extends CheckedScan {
@@ -27,13 +29,13 @@ export interface VerifiedScan extends CheckedScan {
   readonly keys: ComparedKeys | undefined;
 }
 
-/** How the keys of the ranges join, after those beside open ends were read again: some ranges were split during the scan. */
+/** How the keys of the ranges join, after those beside open ends were read again: some ranges were split or merged during the scan. */
 interface ComparedKeys {
   /** With those of ranges that are left over. */
   readonly open: OpenEnds;
   /** Ranges whose keys were read again. */
   readonly readAgain: number;
-  /** Whether all of these were answered. */
+  /** Whether all of these were answered, and they have left no others to read. */
   readonly areRead: boolean;
 }
 
@@ -138,19 +140,29 @@ function* findAbsent({
   return absent;
 }
 
+/**
+ * Compares the keys, and reads those again that are open or uncertain; what is read may open others. Example: of [a, b) and [b, c) no node
+ * has the second any more, so that b is open: the first is read, too, and is [a, c) since they were merged.
+ */
 async function compareKeys(
   scan: CheckedScan,
   again: SecondReading,
   leftOvers: LeftOvers,
 ): Promise<ComparedKeys> {
   const { table } = scan.known;
-  const open = await inSlices(findOpenEnds(table));
-  const unproved = endsWithout(table, open, findProved(scan, leftOvers));
-  const uncertain = await inSlices(findUncertain(table, unproved, MAX_READ_AGAIN));
-  const readAgain = uncertain.length;
-  if (readAgain === 0) return { open, readAgain, areRead: true };
-  const areRead = await again.readKeys(uncertain);
-  return { open: await inSlices(findOpenEnds(table)), readAgain, areRead };
+  const asked = new Set<number>();
+  let areAnswered = true;
+  for (let round = 0; ; round += 1) {
+    const open = await inSlices(findOpenEnds(table));
+    const unproved = endsWithout(table, open, findProved(scan, leftOvers));
+    const uncertain = await inSlices(findUncertain(table, unproved, MAX_READ_AGAIN));
+    const unasked = uncertain.filter((slot) => !asked.has(slot));
+    const slots = round < MAX_KEY_ROUNDS ? unasked.slice(0, MAX_READ_AGAIN - asked.size) : [];
+    if (slots.length === 0)
+      return { open, readAgain: asked.size, areRead: areAnswered && unasked.length === 0 };
+    for (const slot of slots) asked.add(slot);
+    areAnswered = (await again.readKeys(slots)) && areAnswered;
+  }
 }
 
 /** The slots of ranges that earlier scans have proved to be left over, and that do not stand. */

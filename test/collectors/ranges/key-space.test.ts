@@ -163,6 +163,24 @@ describe('the key space', () => {
     expect(of('crdb_ranges')).toEqual(['{shard="0"} 1']);
   });
 
+  test('loses a range that was merged during the scan, also where the list with the lease is the older one', async () => {
+    const whole = { id: 1, from: 0, to: LAST };
+    const right = elementOf({ id: 2, from: 50, to: LAST }, 1);
+    const cluster = fakeCluster([]);
+    cluster.nodes = [
+      {
+        nodeId: 1,
+        ranges: [elementOf({ ...whole, to: 50 }, 1), right],
+        again: [elementOf(whole, 1)],
+      },
+      { nodeId: 2, ranges: [elementOf(whole, 2)] },
+    ];
+    const { of } = await pollRanges(cluster.api, { options: { descriptor_max_age: 0 } });
+    expect(of('crdb_range_key_space_complete')).toEqual(['1']);
+    expect(of('crdb_ranges')).toEqual(['{shard="0"} 1']);
+    expect(cluster.askedAgain).toEqual(['1: 1', '1: 2']);
+  });
+
   test('is that of the replica with the lease, when another store of its node has an old one', async () => {
     const cluster = fakeCluster([]);
     const spans = spansOf([20, 50]);

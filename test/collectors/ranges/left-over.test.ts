@@ -197,6 +197,18 @@ describe('a replica that a merge left behind', () => {
     expect((await scan(cluster)).figures).toMatchObject({ complete: 0, left: 0 });
   });
 
+  test('is known where two other ranges were merged after their lists were read', async () => {
+    const cluster = fakeCluster([]);
+    const left = leftOver(12, 10, 20);
+    show(cluster, [A, B, left]);
+    const merged = cluster.nodes.map(({ ranges: listed }) => listed ?? []);
+    show(cluster, [A, { ...B, to: 70 }, healthy(13, 70, LAST), left]);
+    cluster.nodes = cluster.nodes.map((node, at) => ({ ...node, again: merged[at] ?? [] }));
+    const { describe: answer } = cluster;
+    cluster.describe = (rangeId, nodeId) => (rangeId === 13 ? undefined : answer(rangeId, nodeId));
+    expect((await scan(cluster)).figures).toEqual({ ...NOTHING_WRONG, left: 1 });
+  });
+
   test('is found among any ranges, and no gap is taken for one', async () => {
     const cuts = fc.uniqueArray(fc.integer({ min: 1, max: LAST - 1 }), {
       minLength: 2,
