@@ -7,6 +7,7 @@ import {
   type CheckedScan,
   type CompleteScan,
   isLost,
+  isReal,
   isTroubled,
   type JudgedRanges,
   judgeRanges,
@@ -122,7 +123,7 @@ interface KeySpace {
   readonly leftOver: ReadonlySet<number>;
   readonly overlapping: ReadonlySet<number>;
   /**
-   * The others join, agree about their keys, and those that do not stand report nothing: as far as is known, those of `overlapping` are
+   * The others join, agree about their keys, and those that may not be real report nothing: as far as is known, those of `overlapping` are
    * left over. Nothing is proved where no descriptor can be read, or where the descriptor of another range is missing.
    */
   readonly isOverlapAlone: boolean;
@@ -141,7 +142,7 @@ const NO_OVERLAP = { overlapping: NO_SLOTS, isOverlapAlone: false } as const;
 
 /**
  * Finds the gaps of the key space, and what lies over it. What is left of a range that was merged overlaps with others, which join
- * without it. It is left over when all others stand, and stays so; else it is not known which of them are real. Example: node 4 has
+ * without it. It is left over when all others are real, and stays so; else it is not known which of them are. Example: node 4 has
  * returned with an old replica of [b, d), and the ranges [b, c) and [c, d) are there, each with a majority of its voters.
  */
 async function judgeKeySpace(
@@ -150,7 +151,7 @@ async function judgeKeySpace(
 ): Promise<KeySpace> {
   if (keys === undefined) return NOTHING_READ;
   const { table } = scan.known;
-  const isDoubtful = (slot: number): boolean => !stands(scan, slot);
+  const isDoubtful = (slot: number): boolean => !isReal(scan, slot);
   const proved = findProved(scan, leftOvers);
   const open = endsWithout(table, keys.open, proved);
   const none = { ...NO_OVERLAP, open, leftOver: proved };
@@ -173,7 +174,7 @@ async function judgeKeySpace(
   const hasDoubtful = await inSlices(hasRange(table, (slot) => others(slot) && isDoubtful(slot)));
   if (isProved && !hasDoubtful)
     return { ...NO_OVERLAP, open: NOTHING_OPEN, leftOver: proved.union(overlapping) };
-  // Example: [a, b) and [b, c) stand, [c, d) is missing, and [a, d) is left over. Only that one joins the keys, so that they have a gap.
+  // Example: [a, b) and [b, c) are real, [c, d) is missing, and [a, d) is left over. Only that one joins the keys, so that they have a gap.
   const isGap = hasDoubtful && ![...overlapping].some(isDoubtful);
   if (isGap) return none;
   const isOverlapAlone =

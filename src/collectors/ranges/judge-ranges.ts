@@ -229,6 +229,15 @@ export function stands(scan: CheckedScan, slot: number): boolean {
   return isVerifiedBy(scan, slot) && keepsMajority(replicasOf(scan, slot), 0);
 }
 
+/**
+ * Whether no merge left the range behind: it stands, or it is verified and the holder of a valid lease has answered in this scan. Example: of
+ * the voters of a range one holds the lease, one is down and one is stuck, so that it serves nothing; its keys are its own all the same.
+ */
+export function isReal(scan: CheckedScan, slot: number): boolean {
+  const { verification } = scan;
+  return stands(scan, slot) || (verification.isReadNow(slot) && verification.isVerified(slot));
+}
+
 /** Whether a merge may have left the range behind: only a minority of its voters report it, and none of them holds a valid lease. */
 export function mayBeLeft({ known: { table }, verification }: CheckedScan, slot: number): boolean {
   if (!verification.hasDescriptor(slot) || verification.isReadNow(slot)) return false;

@@ -209,6 +209,40 @@ describe('a replica that a merge left behind', () => {
     expect((await scan(cluster)).figures).toEqual({ ...NOTHING_WRONG, left: 1 });
   });
 
+  test('is known while another range serves nothing whose lease is valid, and does not count for it', async () => {
+    const cluster = fakeCluster([]);
+    const problems = { unavailable: true, ...STUCK } as const;
+    // Of the voters of B node 1 holds the lease, node 2 is dead and node 3 is stuck.
+    showStuck(cluster, 'circuit_breaker_error', 1, [
+      A,
+      leftOver(12, 10, 20, { nodes: [3], problems }),
+    ]);
+    cluster.nodes = cluster.nodes.map((node) => ({ ...node, status: node.nodeId === 2 ? 1 : 3 }));
+    const { figures, of } = await scan(cluster, 4);
+    expect(figures).toEqual({ ...NOTHING_WRONG, servingNothing: 1, left: 1 });
+    expect(of('crdb_range_problem_ranges').filter((line) => !line.endsWith(' 0'))).toEqual([
+      '{problem="circuit_breaker_error",shard="0"} 1',
+    ]);
+  });
+
+  test('is told from a range without a majority whose lease is still valid, wherever they lie', async () => {
+    const problems = { unavailable: true, ...STUCK } as const;
+    for (const [from, to] of [
+      [50, LAST],
+      [50, 70],
+      [60, 70],
+      [70, LAST],
+    ] as const) {
+      const cluster = fakeCluster([]);
+      const broken = { ...B, problems, nodes: [1], described: [1, 4, 5] };
+      show(cluster, [A, broken, leftOver(12, from, to, { problems })], [4, 5]);
+      const { figures, cluster: scanned, of } = await scan(cluster);
+      expect(figures).toEqual({ ...NOTHING_WRONG, servingNothing: 1, left: 1 });
+      expect(scanned?.leftOver).toMatchObject([{ rangeId: 12 }]);
+      expect(of('crdb_range_problem_ranges').filter((line) => line.endsWith(' 1'))).toHaveLength(3);
+    }
+  });
+
   test('is found among any ranges, and no gap is taken for one', async () => {
     const cuts = fc.uniqueArray(fc.integer({ min: 1, max: LAST - 1 }), {
       minLength: 2,
