@@ -217,7 +217,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     await page.locator('#collectors .scroll').focus();
     scene.simulators.get('demo')?.world.killNode(9, 'dead');
     await page.locator('.findings', { hasText: 'Node 9 is dead' }).waitFor();
-    expect(await page.title()).toMatch(/^demo: (?:critical|outage) ·/);
+    expect(await page.title()).toMatch(/^demo: (?:warning|critical|outage) ·/);
     expect(await page.evaluate('window.loadedOnce')).toBe(true);
     expect(await page.locator('#collectors .scroll:focus').count()).toBe(1);
     await page.context().close();
