@@ -181,6 +181,22 @@ describe('the key space', () => {
     expect(cluster.askedAgain).toEqual(['1: 1', '1: 2']);
   });
 
+  test('is read again in three rounds at most, whatever is merged during the scan', async () => {
+    const whole = { id: 1, from: 0, to: LAST };
+    const cluster = fakeCluster([]);
+    cluster.nodes = [
+      {
+        nodeId: 1,
+        ranges: spansOf([10, 20, 30, 40, 50, 60, 70, 80, 90]).map((span) => elementOf(span, 1)),
+        again: [elementOf(whole, 1)],
+      },
+      { nodeId: 2, ranges: [elementOf(whole, 2)] },
+    ];
+    const { of } = await pollRanges(cluster.api, { options: { descriptor_max_age: 0 } });
+    expect(of('crdb_range_key_space_complete')).toEqual(['0']);
+    expect(cluster.askedAgain).toEqual(['1: 1', '1: 2 10', '1: 3 9']);
+  });
+
   test('is that of the replica with the lease, when another store of its node has an old one', async () => {
     const cluster = fakeCluster([]);
     const spans = spansOf([20, 50]);
