@@ -156,6 +156,19 @@ describe('a finding', () => {
   });
 });
 
+test('a problem of ranges is as old as the oldest of them', () => {
+  const [problem] = rangeProblems(rangesWith({ underreplicated: [3, 3] }), false);
+  expect(problem?.since).toBe(new Date(NOW_MS - 600_000).toISOString());
+});
+
+test('several nodes of one state are one problem, in the plural', () => {
+  const list = readNodes(
+    nodesResult(node(1), ...[2, 3].map((id) => node(id, { livenessCode: 6 }))),
+  );
+  const [draining] = nodeProblems(list, UNREAD, DEFAULT_THRESHOLDS);
+  expect(draining?.text).toMatch(/^Nodes 2 and 3 are draining/);
+});
+
 function textsOf(status: RangesStatus, isApiDown = false): readonly string[] {
   const texts = rangeProblems(status, isApiDown).map(({ text }) => text);
   return texts.map((text) => text.replace(/^.*?: requests wait\. /, ''));
