@@ -128,6 +128,8 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
 
   #moment(): Moment {
     const { state, connections, start } = this;
+    // A node that was suspected reads live again when its time is over, without a change.
+    advanceLiveness(state);
     return momentOf(this.simulator, this.reads.exporter, {
       isLying: this.isLying,
       connections: readabilityOf(state, connections, start.idleConnections),
