@@ -1,4 +1,5 @@
 import {
+  beginDeadline,
   type Clock,
   type Api,
   type Build,
@@ -153,7 +154,10 @@ async function createCluster(
     runningMs: options.clock.runningMs,
     wallMs: options.clock.wallMs,
   });
-  opened.defer(() => session.logOut(AbortSignal.timeout(LOGOUT_MS)).catch(logoutFailed));
+  opened.defer(async () => {
+    using deadline = beginDeadline(LOGOUT_MS);
+    await session.logOut(deadline.signal).catch(logoutFailed);
+  });
   const file = secret?.file;
   if (file !== undefined && follow !== undefined) {
     const changes = await watchFiles({
