@@ -84,9 +84,15 @@ export function findWrongTime(evidence: Evidence): Problem | undefined {
   };
 }
 
-/** How old the record of a node is, in seconds; undefined where its time is wrong, or the Date that it is compared with. */
-export function readAges(evidence: Evidence): (id: number) => number | undefined {
-  if (findWrongTime(evidence)?.about === 'nodes') return () => undefined;
+/**
+ * How old the record of a node is, in seconds; undefined where its time is wrong, or the Date that it is compared with, which
+ * `wrongTime` (findWrongTime) tells.
+ */
+export function readAges(
+  evidence: Evidence,
+  wrongTime: Problem | undefined,
+): (id: number) => number | undefined {
+  if (wrongTime?.about === 'nodes') return () => undefined;
   const misdated = findMisdatedRecords(evidence);
   const ages = new Map(
     evidence.nodes.map(({ id, recordAgeSeconds, updatedSeconds }) => [

@@ -94,7 +94,7 @@ function findProblems(evidence: Evidence): readonly Problem[] {
     // Of one severity causes are listed before their effects: nodes that are down, then a partition, then slow nodes.
     ...from(
       'nodes',
-      view.nodes ? nodeProblems(view.nodes, dead, thresholds, readAges(evidence)) : [],
+      view.nodes ? nodeProblems(view.nodes, dead, thresholds, readAges(evidence, wrongTime)) : [],
     ),
     // Without a list of connections the counts of the nodes tell who reaches whom.
     ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),

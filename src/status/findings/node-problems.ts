@@ -14,6 +14,7 @@ import type { NodesResult } from '#collectors';
 import { adviseRemoval, adviseReturn, describeRemoval, mayDecommission } from './dead-nodes.ts';
 import { sumOfStores } from './node-metrics.ts';
 import type { NodesStatus, NodeStatus } from './node-status.ts';
+import { describeUnreadable } from './reachability.ts';
 import type { DeadEvidence } from './safe-to-stop.ts';
 import type { Problem } from './status.ts';
 import { describeHeldUpgrade } from './versions.ts';
@@ -297,12 +298,11 @@ function unreadableProblems(list: readonly NodeStatus[], unreadable: number): re
   const silent = list.filter(({ hasNoMetrics }) => hasNoMetrics);
   const next = 'Compare with DB Console: the release may be newer than this exporter.';
   const shared = { about: 'nodes', level: 'warning', next } as const;
-  const nodes = `${formatCount(unreadable)} listed ${plural(unreadable, 'node', 'nodes')}`;
   const have = plural(silent.length, 'has', 'have');
   return [
     ...(unreadable === 0
       ? []
-      : [{ ...shared, key: 'unreadable nodes', text: `${nodes} could not be read.` }]),
+      : [{ ...shared, key: 'unreadable nodes', text: `${describeUnreadable(unreadable)}.` }]),
     ...(silent.length === 0
       ? []
       : [

@@ -1,4 +1,4 @@
-import { formatCount, formatNodes, plural } from '#base';
+import { formatCount, formatCounted, formatNodes, plural } from '#base';
 import { livenessOf, REACHABLE } from '#cockroach';
 import {
   type Connection,
@@ -85,9 +85,7 @@ function findAmongLive(
   const unheard = findUnheard(result, nodes);
   if (unheard.length > 0) return { answer: 'unknown', reason: describeUnheard(unheard, result) };
   if (result.unreadable !== undefined) {
-    const count = result.unreadable;
-    const reason = `${formatCount(count)} listed ${plural(count, 'node', 'nodes')} could not be read`;
-    return { answer: 'unknown', reason };
+    return { answer: 'unknown', reason: describeUnreadable(result.unreadable) };
   }
   return result.checked
     ? { answer: 'reached' }
@@ -107,6 +105,11 @@ export function describeUnheard(ids: readonly number[], { peers }: NetworkResult
       ? []
       : [`${formatNodes(vague)} ${list} no connections that can be read: ${CHECK_DRPC}`]),
   ].join(', and ');
+}
+
+/** This many listed nodes could not be read: of them nothing is known. */
+export function describeUnreadable(count: number): string {
+  return `${formatCounted(count, 'listed node')} could not be read`;
 }
 
 /** What to do where healthy nodes say nothing of their connections. */

@@ -11,6 +11,7 @@ import {
 import { livenessOf, REACHABLE } from '#cockroach';
 import type { ClusterScan, NodeDomain, NodesResult, Poller, RangesResult } from '#collectors';
 import {
+  describeUnreadable,
   CHECK_DRPC,
   findUnreachable,
   type NetworkEvidence,
@@ -222,8 +223,7 @@ function findScanDoubt({ scan, statuses }: StopEvidence): string | undefined {
   const { summary, failed, scanned, unreadable } = scan.result;
   if (failed.length > 0)
     return `the ranges of ${formatNodes(failed.map(({ nodeId }) => nodeId))} could not be read`;
-  if (unreadable > 0)
-    return `${formatCount(unreadable)} listed ${plural(unreadable, 'node', 'nodes')} could not be read`;
+  if (unreadable > 0) return describeUnreadable(unreadable);
   if (summary?.cluster === undefined) return 'no exporter alone reads the ranges of all nodes';
   const maxAgeSeconds = 2 * scan.intervalSeconds + scan.durationSeconds + GRACE_SECONDS;
   if (scan.ageSeconds > maxAgeSeconds)
