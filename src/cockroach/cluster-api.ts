@@ -36,8 +36,6 @@ import {
  * for the next one. `limit` is their number per page. Failures are RequestErrors.
  */
 export class ClusterApi {
-  /** Called with the number of fields and elements of a wrong shape in a response, also with 0. */
-  readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
   readonly listings = new NodeListings();
   readonly #source: PageSource;
 
@@ -47,7 +45,6 @@ export class ClusterApi {
     decodeErrors: (endpoint: Endpoint, count: number) => void,
     { protobuf = true } = {},
   ) {
-    this.decodeErrors = decodeErrors;
     this.#source = { sender, decodeErrors, protobuf };
   }
 
@@ -251,7 +248,7 @@ export class ClusterApi {
       ...bufferBody(ELEMENT_LIMITS.maxElementBytes, (bytes) => {
         const { value, wrongTypes } = decodeValue(bytes, request.shape);
         stats.items += 1;
-        this.decodeErrors('table', wrongTypes);
+        this.#source.decodeErrors('table', wrongTypes);
         return value;
       }),
     });
@@ -294,7 +291,7 @@ export class ClusterApi {
 
   /** POST /sql/, of servers from 22.2 on: the rows of one statement, 256 KiB at most. */
   sql(stats: PollStats, request: SqlRequest): Promise<SqlRows> {
-    const countErrors = (count: number): void => this.decodeErrors('sql', count);
+    const countErrors = (count: number): void => this.#source.decodeErrors('sql', count);
     return runStatement(this.#source.sender, countErrors, stats, request);
   }
 
@@ -314,7 +311,7 @@ export class ClusterApi {
       stats,
       ...bufferBody(ELEMENT_LIMITS.maxElementBytes, (bytes) => {
         const { value, wrongTypes } = decodeValue(bytes, throttlingShape);
-        this.decodeErrors('other', wrongTypes);
+        this.#source.decodeErrors('other', wrongTypes);
         return value;
       }),
     });

@@ -29,7 +29,7 @@ export interface PageRequest<S extends ObjectShape, E extends ObjectShape> exten
 /** How pages are read. */
 export interface PageSource {
   readonly sender: ApiSender;
-  /** Called with the number of wrong fields and elements. */
+  /** Called with the number of fields and elements of a wrong shape in a response, also with 0. */
   readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
   /** Whether to ask for protobuf where it can be read. */
   readonly protobuf: boolean;

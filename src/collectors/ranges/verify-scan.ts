@@ -23,7 +23,7 @@ const MAX_KEY_ROUNDS = 3;
 
 /** What the servers have answered. What was not answered is not verified. */
 export interface VerifiedScan extends CheckedScan {
-  /** Slots of ranges that a node has given up since it was read. */
+  /** Slots of ranges that a node no longer has, which it had when it was read. */
   readonly changed: ReadonlySet<number>;
   /** Undefined where the keys were not compared. */
   readonly keys: ComparedKeys | undefined;

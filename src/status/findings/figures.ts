@@ -285,7 +285,7 @@ export const FIGURES: Readonly<Record<'nodes' | 'ranges' | 'sessions', readonly 
       unit: DAY,
       text: (age) => `the upgrade has not been finalized for ${formatDuration(age)}`,
       next: ({ view }) =>
-        `It may be longer: nodes count anew when they start. When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option. ${describeFurtherHolds(view.nodes?.versions)}`,
+        `It may be longer: nodes count from their own start. When the new version works, RESET CLUSTER SETTING cluster.preserve_downgrade_option. ${describeFurtherHolds(view.nodes?.versions)}`,
     },
   ],
   ranges: [

@@ -110,7 +110,7 @@ const SYSTEM_OUTAGE = 'No statement and no login works without the system ranges
 /**
  * The problems that replicas report, those that a scan proves, and nodes that were not read unless their API is down, which
  * explains them. `list` are the nodes as they are known now, which may be later than the scan; undefined without a list. `areMany`:
- * so many ranges are under-replicated that it is critical.
+ * more ranges are under-replicated than the limit of the critical alert allows.
  */
 export function rangeProblems(
   ranges: RangesStatus,
