@@ -1,4 +1,4 @@
-import { beginDeadline, inSlices, sum } from '#base';
+import { inSlices, sum } from '#base';
 import type { ClusterApi, RangeDescriptor, RequestError } from '#cockroach';
 import type { CollectorPoll } from '../collector.ts';
 import type { NodeBatch } from './batches.ts';
@@ -119,15 +119,19 @@ export class Verification implements DescriptorReceiver {
   async readUrgent(maxMs: number): Promise<void> {
     const { signal, clock } = this.#context;
     const endMs = clock.runningMs() + maxMs;
-    using deadline = beginDeadline(maxMs, signal);
+    const deadline = new AbortController();
+    // Unlike that of `beginDeadline` this timer keeps the process running: the pause between requests does not, and a command would end in it.
+    const timer = setTimeout(() => deadline.abort(), maxMs);
     const hasTime = (wanted: number): boolean => {
       const { restUntilMs, perMinute } = this.#reading;
       if (restUntilMs > endMs) return false;
       return perMinute === undefined || (wanted / perMinute) * 60_000 <= endMs - clock.runningMs();
     };
+    const ending = AbortSignal.any([signal, deadline.signal]);
     for (const least of [CONTRADICTED, EXPIRING] as const) {
-      await this.#readPlanned(deadline.signal, hasTime, least);
+      await this.#readPlanned(ending, hasTime, least);
     }
+    clearTimeout(timer);
   }
 
   /** Reads until nothing is due, or the signal aborts, or the servers refuse. Never rejects. */
