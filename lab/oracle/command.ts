@@ -12,15 +12,19 @@ export interface Said {
   readonly notes: string;
 }
 
-/** Runs `nodes --safe-to-stop` in this process. */
-export async function runSafeToStop(simulator: Simulator): Promise<Said> {
+/** Runs `nodes --safe-to-stop` in this process; `pass` lets time pass where the command waits. */
+export async function runSafeToStop(
+  simulator: Simulator,
+  pass: (milliseconds: number) => void,
+): Promise<Said> {
+  const sleep = async (milliseconds: number): Promise<void> => pass(milliseconds);
   const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-oracle-'));
   try {
     const file = path.join(folder, 'exporter.yml');
     const collectors = 'collectors: { ranges: { concurrency: 1, route: gateway } }\n';
     await writeFile(file, `${collectors}clusters:\n${clusterYaml(simulator)}`, { mode: 0o600 });
     const args = ['nodes', '--safe-to-stop', '--output', 'json', `--config.file=${file}`];
-    const { out, err } = await captured(() => runCommandLine(args, {}));
+    const { out, err } = await captured(() => runCommandLine(args, {}, undefined, sleep));
     return { nodes: readNodes(out), notes: err };
   } finally {
     await rm(folder, { recursive: true });

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { formatAge, formatLine } from '#base';
 import { diagnose, RequestError } from '#cockroach';
@@ -135,7 +134,6 @@ async function printAssistant(assistant: Assistant | undefined, options: Options
  * ends the waiting, not the provisioning.
  */
 async function waitUntilRunning(target: ClusterTarget<'cloud'>, first: Assistant | undefined) {
-  const { signal } = target.stats;
   const startedAt = performance.now();
   let current = first;
   const hideProgress = showProgress('migration assistant', () => {
@@ -144,7 +142,7 @@ async function waitUntilRunning(target: ClusterTarget<'cloud'>, first: Assistant
   });
   try {
     while (!FINAL_STATUSES.has(current?.status ?? '')) {
-      await sleep(POLL_MS, undefined, { signal });
+      await target.sleep(POLL_MS);
       const found = await pollAssistant(target);
       if (found !== undefined) current = found;
     }

@@ -41,6 +41,8 @@ export interface ClusterTarget<A extends Api = 'cluster'> {
   readonly api: NonNullable<Clients[A]>['api'];
   /** Its signal aborts when the command is cancelled. */
   readonly stats: PollStats;
+  /** Waits for this many milliseconds, or until the command is cancelled. */
+  readonly sleep: (milliseconds: number) => Promise<unknown>;
 }
 
 /** The API and the cluster that a collector polls. */
@@ -80,11 +82,12 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
         throw usageError(`the cluster ${config.name} has no ${HOW_TO_CONFIGURE[operation.api]}`);
       }
       const stats = createPollStats(signal);
+      const sleep: ClusterTarget['sleep'] = (ms) => context.sleep(ms, signal);
       try {
         if (operation.api === 'cluster' && clients.cluster !== undefined) {
           await assertOneCluster(clients.cluster.api, stats, config.cluster_api?.urls.length ?? 1);
         }
-        return (await work({ config, api: client.api, stats }, ...args)) ?? EXIT.ok;
+        return (await work({ config, api: client.api, stats, sleep }, ...args)) ?? EXIT.ok;
       } catch (error) {
         // A change that was cancelled before its answer may have been made.
         if (signal.aborted && stats.mayHaveChanged && operation.verification !== undefined) {

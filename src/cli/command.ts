@@ -12,7 +12,11 @@ export interface CommandContext {
   readonly env: Environment;
   readonly build: Build;
   readonly setExitCode: (exitCode: number) => void;
+  readonly sleep: Sleep;
 }
+
+/** Resolves after this many milliseconds; rejects when the signal aborts. */
+export type Sleep = (milliseconds: number, signal: AbortSignal) => Promise<unknown>;
 
 /** A failure that a person can fix: only its message is printed, without a stack. */
 export class CommandError extends Error {

@@ -1,8 +1,9 @@
+import { setTimeout as wait } from 'node:timers/promises';
 import { Command, CommanderError } from 'commander';
 import { findNearest, quoteArgument, readBuild, sourceStack } from '#base';
 import { ConfigError, type Environment, UsageError } from '#config';
 import { canScan } from '#json';
-import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
+import { type CommandContext, CommandError, EXIT, type Sleep, usageError } from './command.ts';
 import { ignoreBrokenPipes, note, outputFailure } from './output/standard-output.ts';
 import { expandSwitches, optionTerm } from './schema-flags.ts';
 
@@ -115,15 +116,21 @@ export async function runCommandLine(
   argv: readonly string[],
   env: Environment,
   onRunning: () => void = () => undefined,
+  sleep: Sleep = (milliseconds, signal) => wait(milliseconds, undefined, { signal }),
 ): Promise<number> {
-  const exitCode = await runProgram(argv, env, onRunning).catch(reportError);
+  const exitCode = await runProgram(argv, env, onRunning, sleep).catch(reportError);
   const failure = outputFailure();
   if (failure === undefined) return exitCode;
   note(`cannot write to standard output: ${failure}`);
   return EXIT.failed;
 }
 
-async function runProgram(argv: readonly string[], env: Environment, onRunning: () => void) {
+async function runProgram(
+  argv: readonly string[],
+  env: Environment,
+  onRunning: () => void,
+  sleep: Sleep,
+) {
   let exitCode: number = EXIT.ok;
   const setExitCode = (code: number): void => {
     exitCode = code;
@@ -139,7 +146,7 @@ async function runProgram(argv: readonly string[], env: Environment, onRunning: 
     process.stdout.write(`crdb-exporter ${version} (${details})\n`);
     return exitCode;
   }
-  const program = await createProgram(args, { env, build, setExitCode });
+  const program = await createProgram(args, { env, build, setExitCode, sleep });
   setImmediate(onRunning);
   await program.parseAsync(args, { from: 'user' });
   return exitCode;

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { formatCount } from '#base';
 import { diagnose } from '#cockroach';
 import { type KnownTable, readTable, tables } from '#collectors';
@@ -93,7 +92,7 @@ function byMissing(a: FewVoters, b: FewVoters): number {
  * server runs several statements for each, so that the requests take no more than `max_duty` of the collector `tables`.
  */
 async function readWantedVoters(
-  { api, stats, config }: ClusterTarget,
+  { api, stats, config, sleep }: ClusterTarget,
   output: string,
   known: ReadonlyMap<string, KnownTable>,
   ranges: readonly Pick<Replica, 'table_id'>[],
@@ -119,7 +118,7 @@ async function readWantedVoters(
         failures.add(`the zones of some tables are not known: ${failure.cause}; ${failure.remedy}`);
       }
       const tookMs = performance.now() - startedMs;
-      await sleep(tookMs / maxDuty - tookMs, undefined, { signal: stats.signal });
+      await sleep(tookMs / maxDuty - tookMs);
     }
   });
   for (const text of failures) note(text);

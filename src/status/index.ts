@@ -18,6 +18,7 @@ export {
   CHECK_DRPC,
   describeUnheard,
   findUnreachable,
+  findUnreachableSince,
   leastFavourable,
   type NetworkEvidence,
 } from './findings/reachability.ts';

@@ -95,8 +95,11 @@ export function run(
 export async function runHere(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
+  sleep?: Parameters<typeof runCommandLine>[3],
 ): Promise<Ended> {
-  const { result: code, ...seen } = await capture(() => runCommandLine(args, env));
+  const { result: code, ...seen } = await capture(() =>
+    runCommandLine(args, env, undefined, sleep),
+  );
   return { code, ...seen };
 }
 

@@ -23,6 +23,7 @@ import {
   countsOf,
   decideSafeToStop,
   findUnreachable,
+  findUnreachableSince,
   isOutside,
   leastFavourable,
   type NetworkEvidence,
@@ -30,11 +31,14 @@ import {
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
-import { note } from '../output/standard-output.ts';
+import { note, withProgress } from '../output/standard-output.ts';
 import { type Column, numberColumn } from '../output/table.ts';
 import { noteScanCost, scanAllNodes } from '../read-replicas.ts';
 
 const NODES_PER_PAGE = 100;
+
+/** A node writes its record every 10 s. */
+const NEXT_RECORDS_MS = 12_000;
 
 /** The node as it is printed: a stale record loses its metrics. */
 interface Node extends ReturnType<typeof describeNode> {
@@ -147,8 +151,8 @@ async function listAllNodes({ api, stats }: ClusterTarget) {
  * The nodes that may stop now, one at a time. Scans the ranges of all nodes, reads their descriptors and who reaches whom, after
  * printing what that costs, and decides like the status page, except that connections which nobody can check forbid no yes: it
  * says so instead. One of two URLs may repeat old answers: the lists of nodes before and after the scan come from different ones,
- * and who reaches whom is read from both, or where nodes only count their connections, from both lists. Prints why the other nodes
- * may not stop.
+ * and who reaches whom is read from both, or where nodes only count their connections, from both lists and from their next records.
+ * Prints why the other nodes may not stop.
  */
 async function findSafeNodes(
   target: ClusterTarget,
@@ -164,13 +168,20 @@ async function findSafeNodes(
   const connections = await readConnections(target, 0);
   const others = lastUrl === 0 ? connections : await readConnections(target, lastUrl);
   const after = await collectOnce(nodes, target, { firstUrl: lastUrl });
-  const reachability = leastFavourable(
+  const isOnlyCounted = [connections, others].some(isCounted);
+  let reachability = leastFavourable(
     [connections, others].flatMap((list) => {
-      const isCounted = list.state === 'ok' && list.result?.checked === undefined;
-      const lists = isCounted && lastUrl !== 0 ? [before, after.nodes] : [after.nodes];
+      const lists = isCounted(list) && lastUrl !== 0 ? [before, after.nodes] : [after.nodes];
       return lists.map((listed) => findUnreachable(list, listed));
     }),
   );
+  const statuses = [before, after.nodes];
+  if (isOnlyCounted && reachability.answer === 'reached' && after.nodes.length > 1) {
+    await withProgress('waiting for the next records', output, () => target.sleep(NEXT_RECORDS_MS));
+    const next = await collectOnce(nodes, target, { firstUrl: lastUrl });
+    reachability = findUnreachableSince(after.nodes, next.nodes);
+    statuses.push(next.nodes);
+  }
   if (reachability.answer === 'unchecked') note(`connections not checked: ${CHECK_DRPC}`);
   const compared = compareScan(result, [countsOf({ nodes: before }), countsOf(after)]);
   const {
@@ -187,7 +198,7 @@ async function findSafeNodes(
       intervalSeconds: 0,
       disagrees: [...compared.stores, ...compared.problems].some(isOutside),
     },
-    statuses: worseStatuses(before, after.nodes),
+    statuses: worseStatuses(...statuses),
     reachability: reachability.answer === 'unchecked' ? { answer: 'reached' } : reachability,
   });
   const refused = decisions.filter((decision) => decision.answer === 'no');
@@ -201,7 +212,12 @@ async function findSafeNodes(
   return new Set(safe);
 }
 
-/** A node that is not live in one of two lists is not: one of two URLs may repeat old answers. */
+/** Whether the server lists no connections, which nodes may count. */
+function isCounted({ state, result }: NetworkEvidence): boolean {
+  return state === 'ok' && result?.checked === undefined;
+}
+
+/** A node that is not live in one of the lists is not: one of two URLs may repeat old answers. */
 function worseStatuses(
   ...lists: readonly (readonly NodeStatus[])[]
 ): ReadonlyMap<number, LivenessStatus> {

@@ -1,4 +1,3 @@
-import { setTimeout as wait } from 'node:timers/promises';
 import type { Command } from 'commander';
 import {
   formatAge,
@@ -184,9 +183,7 @@ async function readBefore(
     names,
     onReplica: ({ range_id: id }) => void found.add(id ?? 0),
   });
-  await withProgress('waiting', output, () =>
-    wait(stillAfter * 1000, undefined, { signal: target.stats.signal }),
-  );
+  await withProgress('waiting', output, () => target.sleep(stillAfter * 1000));
   return found;
 }
 
@@ -263,7 +260,7 @@ async function printReports(
     if (!options.watch || !(hasProblem || missing.failed.size > 0)) {
       return unknown.length === 0 ? EXIT.ok : EXIT.failed;
     }
-    await wait(WATCH_SECONDS * 1000, undefined, { signal: target.stats.signal });
+    await target.sleep(WATCH_SECONDS * 1000);
   }
 }
 

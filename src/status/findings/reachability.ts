@@ -57,6 +57,23 @@ export function findUnreachable(
   return { answer: 'unknown', reason: `it is not known whether ${are} live` };
 }
 
+/**
+ * Whether live nodes reach each other, by the counts in the records that they wrote between two lists. Example: a pair was cut
+ * 1 s before the first list, and both nodes had written 5 s before it: only their next records count the failed connection.
+ */
+export function findUnreachableSince(
+  before: readonly NodeStatus[],
+  after: readonly NodeStatus[],
+): Reachability {
+  const written = new Map(before.map(({ id, updatedSeconds }) => [id, updatedSeconds]));
+  const old = after.filter(
+    (node) => livenessOf(node) === 'live' && written.get(node.id) === node.updatedSeconds,
+  );
+  if (old.length === 0) return findUnreachable(undefined, after);
+  const wrote = `${formatNodes(old.map(({ id }) => id))} ${plural(old.length, 'has', 'have')} written no record meanwhile`;
+  return { answer: 'unknown', reason: `${wrote}, which would count connections that fail` };
+}
+
 /** The worst first. */
 const ANSWERS = ['unreachable', 'unknown', 'unchecked', 'reached'] as const;
 

@@ -54,6 +54,7 @@ interface Minute {
 async function playUpgrade(): Promise<readonly Minute[]> {
   const time = { minute: 0 };
   const elapsedMs = (): number => time.minute * 60_000;
+  const wait = (ms: number): void => void (time.minute += ms / 60_000);
   await using simulator = await startSimulator({
     scenario: 'calm',
     release: '25.4',
@@ -87,7 +88,7 @@ async function playUpgrade(): Promise<readonly Minute[]> {
     minutes.push({
       samples: parseExposition((await exporter.get()).text),
       cluster,
-      command: step || time.minute === 0 ? await runSafeToStop(simulator) : undefined,
+      command: step || time.minute === 0 ? await runSafeToStop(simulator, wait) : undefined,
     });
   }
   return minutes;
