@@ -6,7 +6,7 @@ export interface RangeDescriptor {
   readonly rangeId: number;
   /** `type` as in roachpb ReplicaType: 0 is a voter, 5 a non-voter; undefined where it is no integer. */
   readonly replicas: readonly { readonly nodeId: number; readonly type: number | undefined }[];
-  /** Rises with each change of the replicas or of the keys; the low 16 bits. */
+  /** Rises with each change of the replicas or of the keys; the low 32 bits. */
   readonly generation: number;
   /** The replica that sends it holds the lease, which is valid. */
   readonly isFromLeaseholder: boolean;
@@ -40,7 +40,7 @@ export function readDescriptor({
   return {
     rangeId: id,
     replicas,
-    generation: /^\d{1,19}$/.test(generation) ? Number(BigInt.asUintN(16, BigInt(generation))) : 0,
+    generation: /^\d{1,19}$/.test(generation) ? Number(BigInt.asUintN(32, BigInt(generation))) : 0,
     isFromLeaseholder: isLeaseholder === true && leaseValid === true,
   };
 }
@@ -110,7 +110,7 @@ function readRangeDescriptorMessage(reader: MessageReader, end: number, range: R
   for (let field = reader.next(end); field !== 0; field = reader.next(end)) {
     if (field === 1) range.rangeId = reader.int64();
     else if (field === 4) range.replicas.push(readReplicaMessage(reader, reader.item()));
-    else if (field === 6) range.generation = reader.int32() & 0xffff;
+    else if (field === 6) range.generation = reader.int32() >>> 0;
     else reader.skip();
   }
 }

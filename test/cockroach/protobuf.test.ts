@@ -109,7 +109,7 @@ describe('what the published definitions write', () => {
     expect(await readDescriptors(url)).toEqual(
       ranges.map(({ range_id, generation, replicas, is_leaseholder, lease_valid }) => ({
         rangeId: range_id,
-        generation: generation % 65_536,
+        generation: generation % 2 ** 32,
         replicas: replicas.map(({ node_id, type }) => ({ nodeId: node_id, type })),
         isFromLeaseholder: is_leaseholder && lease_valid,
       })),

@@ -271,11 +271,11 @@ export async function forgetRanges(
   let described = 0;
   await inSlices(
     walk(table.capacity, (from, to) => {
-      const { ids, replicas } = table.columns;
+      const { ids } = table.columns;
       for (let slot = from; slot < to; slot += 1) {
         if (ids[slot] === 0) continue;
         if (isNeeded(slot)) left += 1;
-        else if (replicas[slot] !== 0) described += 1;
+        else if (table.replicasOf(slot) !== 0) described += 1;
       }
     }),
   );

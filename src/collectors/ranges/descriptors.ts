@@ -1,10 +1,12 @@
 import type { RangeDescriptor } from '#cockroach';
 import {
+  GENERATIONS,
   IS_CHANGING,
   NO_PLACE,
   READ_AT_LEASEHOLDER,
   type RangeTable,
   MAX_NODE_ID,
+  MAX_REPLICAS,
 } from './range-table.ts';
 
 /** Types of replicas that vote, and that voted before a change of the configuration that is going on (roachpb ReplicaType). */
@@ -15,16 +17,13 @@ const SETTLED: ReadonlySet<unknown> = new Set([0, 5]);
 /** Of another type it is not known whether it votes. */
 const MAX_TYPE = 6;
 
-const MAX_REPLICAS = 0xff;
-/** Generations are compared in a circle: of two numbers the later one is at most half of it ahead. */
-const GENERATIONS = 0x1_0000;
-
 /** What a descriptor changed: `older` ones are not kept; `zone` shows other voters on the same nodes. */
 export type DescriptorChange = 'older' | 'kept' | 'zone';
 
 /**
  * Keeps a descriptor that was requested at this tick, unless one with a higher generation is known. Example: node 4 was down, the range
- * has left it, and it answers with generation 7 while 9 is known: 9 stays.
+ * has left it, and it answers with generation 7 while 9 is known: 9 stays. Generations are compared in a circle of 524,288: the later
+ * one is at most half of it ahead.
  */
 export function keepDescriptor(
   table: RangeTable,
@@ -32,21 +31,20 @@ export function keepDescriptor(
   descriptor: RangeDescriptor,
   tick: number,
 ): DescriptorChange {
-  const { generations, replicas, readAt, marks } = table.columns;
+  const { readAt, marks } = table.columns;
   const { generation, isFromLeaseholder } = descriptor;
-  const isKnown = replicas[slot] !== 0;
-  const ahead = (generation - (generations[slot] ?? 0) + GENERATIONS) % GENERATIONS;
+  const isKnown = table.replicasOf(slot) !== 0;
+  const ahead = (generation - table.generationOf(slot) + GENERATIONS) % GENERATIONS;
   if (isKnown && ahead >= GENERATIONS / 2) return 'older';
   const wasSettled = isKnown && ((marks[slot] ?? 0) & IS_CHANGING) === 0;
   const before = isKnown ? votersOf(table, slot) : undefined;
-  generations[slot] = generation;
   readAt[slot] = tick;
   const isSettled = descriptor.replicas.every(({ type }) => SETTLED.has(type));
   marks[slot] =
     ((marks[slot] ?? 0) & ~(READ_AT_LEASEHOLDER | IS_CHANGING)) |
     (isFromLeaseholder ? READ_AT_LEASEHOLDER : 0) |
     (isSettled ? 0 : IS_CHANGING);
-  keepReplicas(table, slot, descriptor.replicas);
+  keepReplicas(table, slot, descriptor);
   if (before === undefined) return 'kept';
   // A move has a learner more at first and a voter less at the end. On the same nodes it is the zone that changes, where that is
   // seen from its beginning or at its end.
@@ -73,8 +71,12 @@ function joined(ids: readonly number[]): string {
 }
 
 /** Puts the replicas into places, voters first, and the nodes that report the range beside them behind. */
-function keepReplicas(table: RangeTable, slot: number, list: RangeDescriptor['replicas']): void {
-  const { replicas, leases } = table.columns;
+function keepReplicas(
+  table: RangeTable,
+  slot: number,
+  { replicas: list, generation }: RangeDescriptor,
+): void {
+  const { leases } = table.columns;
   const reporters = reportersOf(table, slot);
   const leaseholder = table.nodeAt(slot, (leases[slot] ?? 0) >> 2);
   const isVoter = ({ type }: RangeDescriptor['replicas'][number]) =>
@@ -84,12 +86,13 @@ function keepReplicas(table: RangeTable, slot: number, list: RangeDescriptor['re
   const placed = ordered.slice(0, most);
   // The voters are not known when one of them has no place, when the id of a node does not fit, or with a type of a newer server.
   const areKnown =
+    list.length <= MAX_REPLICAS &&
     list.every(({ type = -1 }) => type >= 0 && type <= MAX_TYPE) &&
     ordered.slice(most).every((replica) => !isVoter(replica)) &&
     placed.every(({ nodeId }) => nodeId > 0 && nodeId <= MAX_NODE_ID);
   const maskOf = (types: ReadonlySet<unknown>) =>
     placed.reduce((mask, { type }, place) => mask | (types.has(type) ? 1 << place : 0), 0);
-  replicas[slot] = areKnown ? Math.min(list.length, MAX_REPLICAS) : 0;
+  table.describe(slot, areKnown ? list.length : 0, generation);
   const nodeIds = areKnown ? placed.map(({ nodeId }) => nodeId) : [];
   table.place(slot, nodeIds, areKnown ? maskOf(VOTES) : 0, areKnown ? maskOf(VOTED_BEFORE) : 0);
   const kind = (leases[slot] ?? 0) & 3;

@@ -109,8 +109,8 @@ export function isLost(
   }: Pick<CompleteScan, 'known' | 'verification' | 'isNothingMissing'>,
   slot: number,
 ): boolean {
-  const { found, replicas } = known.table.columns;
-  const count = replicas[slot] ?? 0;
+  const { found } = known.table.columns;
+  const count = known.table.replicasOf(slot);
   if (found[slot] !== 0 || count === 0 || isNothingMissing) return false;
   // Of some replicas it is not known on which nodes they are: these may be live.
   if (count > known.table.placesOf(slot)) return false;
@@ -139,7 +139,7 @@ function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void
 
 function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   const { verification, known, confirmed } = scan;
-  const { ids, replicas, problems, tableIndexes } = known.table.columns;
+  const { ids, problems, tableIndexes } = known.table.columns;
   judged.reported += 1;
   // It serves no key, whatever its replicas report.
   if (scan.leftOver.has(slot)) return;
@@ -167,7 +167,7 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
       ...range,
       live,
       nodes,
-      hasUnplaced: (replicas[slot] ?? 0) > nodes.length,
+      hasUnplaced: known.table.replicasOf(slot) > nodes.length,
       isUnavailable,
     });
     servesNothing ||= range.serving !== range.held && !hasQuorum;

@@ -115,18 +115,19 @@ function proofOf({ known: { table } }: ScannedRanges, slot: number): Proof {
   return {
     start: table.keys[2 * slot] ?? 0,
     end: table.keys[2 * slot + 1] ?? 0,
-    generation: table.columns.generations[slot] ?? 0,
+    generation: table.generationOf(slot),
     nodeIds: reportersOf(table, slot),
   };
 }
 
 /** Whether the range is reported as it was, by no other nodes, and none of them holds a valid lease. */
 function isUnchanged(ranges: ScannedRanges, slot: number, proof: Proof): boolean {
-  const { found, replicas } = ranges.known.table.columns;
+  const { table } = ranges.known;
+  const { found } = table.columns;
   if (found[slot] === 0 || ranges.verification.isReadNow(slot)) return false;
   const now = proofOf(ranges, slot);
   // A slot that was free meanwhile has no descriptor yet.
-  const isSameDescriptor = replicas[slot] === 0 || now.generation === proof.generation;
+  const isSameDescriptor = table.replicasOf(slot) === 0 || now.generation === proof.generation;
   return (
     now.start === proof.start &&
     now.end === proof.end &&

@@ -11,7 +11,11 @@ export const MAX_RANGE_ID = 0xffff_ffff;
 export const PLACES = 8;
 /** The largest node id that a place holds. */
 export const MAX_NODE_ID = 0xffff;
-/** A bit for each of them. */
+/** Most replicas of a descriptor that are counted. */
+export const MAX_REPLICAS = 31;
+/** This many generations are told apart. */
+export const GENERATIONS = 2 ** 19;
+/** A bit for each place in the columns. */
 const IN_COLUMNS = (1 << PLACES) - 1;
 /** The place of the lease holder while it is not known. */
 export const NO_PLACE = 15;
@@ -69,9 +73,9 @@ function createColumns(capacity: number) {
     voters: new Uint8Array(capacity),
     /** A bit for each place that votes before that change; as `voters` where none is going on. */
     votersBefore: new Uint8Array(capacity),
-    /** Number of replicas of the descriptor, those without a place included; 0 while it has not been read. */
-    replicas: new Uint8Array(capacity),
-    /** The low 16 bits of the generation of the descriptor. */
+    /** Number of replicas of the descriptor in 5 bits, and above them 3 bits of its generation. */
+    described: new Uint8Array(capacity),
+    /** The other 16 bits of the generation, the lowest. */
     generations: new Uint16Array(capacity),
     /** When the descriptor was requested, in ticks (scan-clock.ts); 0 for never. */
     readAt: new Uint32Array(capacity),
@@ -135,14 +139,14 @@ export class RangeTable {
     free(this.keys);
     this.keys = new Uint32Array(2 * this.capacity);
     yield* walk(this.capacity, (from, to) => this.#forgetReporters(from, to));
-    yield* this.#more.beginScan((id) => this.columns.replicas[this.slotOf(id) ?? -1] ?? 0);
+    yield* this.#more.beginScan((id) => this.replicasOf(this.slotOf(id) ?? -1));
   }
 
   #forgetReporters(from: number, to: number): void {
-    const { nodes, replicas, marks } = this.columns;
+    const { nodes, marks } = this.columns;
     for (let slot = from; slot < to; slot += 1) {
       marks[slot] = (marks[slot] ?? 0) & ~SCAN_MARKS;
-      for (let place = replicas[slot] ?? 0; place < PLACES; place += 1) {
+      for (let place = this.replicasOf(slot); place < PLACES; place += 1) {
         nodes[slot * PLACES + place] = 0;
       }
     }
@@ -169,11 +173,11 @@ export class RangeTable {
 
   /** Forgets which replicas the other ranges had. */
   *forgetDescriptors(isKept: (slot: number) => boolean): Work {
-    const { replicas, voters, votersBefore } = this.columns;
+    const { described, voters, votersBefore } = this.columns;
     yield* walk(this.capacity, (from, to) => {
       for (let slot = from; slot < to; slot += 1) {
-        if (replicas[slot] === 0 || isKept(slot)) continue;
-        for (const column of [replicas, voters, votersBefore]) column[slot] = 0;
+        if (described[slot] === 0 || isKept(slot)) continue;
+        for (const column of [described, voters, votersBefore]) column[slot] = 0;
       }
     });
   }
@@ -231,9 +235,26 @@ export class RangeTable {
     return this.#moreOf(slot)?.nodes[place - PLACES] ?? 0;
   }
 
+  /** Number of replicas of the descriptor, those without a place included; 0 while it has not been read. */
+  replicasOf(slot: number): number {
+    return (this.columns.described[slot] ?? 0) & MAX_REPLICAS;
+  }
+
+  /** The low 19 bits of the generation of the descriptor. */
+  generationOf(slot: number): number {
+    const { described, generations } = this.columns;
+    return (((described[slot] ?? 0) >> 5) << 16) | (generations[slot] ?? 0);
+  }
+
+  /** Sets how many replicas the descriptor has, up to MAX_REPLICAS, and its generation. */
+  describe(slot: number, replicas: number, generation: number): void {
+    this.columns.described[slot] = (((generation % GENERATIONS) >> 16) << 5) | replicas;
+    this.columns.generations[slot] = generation;
+  }
+
   /** Number of replicas of the descriptor that have a place. */
   placesOf(slot: number): number {
-    const count = this.columns.replicas[slot] ?? 0;
+    const count = this.replicasOf(slot);
     if (count <= PLACES) return count;
     return Math.min(count, PLACES + (this.#moreOf(slot)?.nodes.length ?? 0));
   }

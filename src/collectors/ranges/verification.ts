@@ -298,7 +298,7 @@ export class Verification implements DescriptorReceiver {
   /** Whether it is known on which nodes the replicas are, or at least that those without a place are live. */
   #areNodesKnown(slot: number): boolean {
     const { table } = this.#known;
-    return table.columns.replicas[slot] === table.placesOf(slot) || this.#isConfirmed(slot);
+    return table.replicasOf(slot) === table.placesOf(slot) || this.#isConfirmed(slot);
   }
 
   /** Whether the voters are known: a descriptor was read, and each voter has a place. */
@@ -373,9 +373,9 @@ export class Verification implements DescriptorReceiver {
   /** Whether the nodes that report the range in this scan are exactly its live replicas; of those without a place, as many. */
   #isConfirmed(slot: number): boolean {
     const { table } = this.#known;
-    const { replicas, found } = table.columns;
+    const { found } = table.columns;
     const mask = table.reportedOf(slot);
-    const unplaced = (replicas[slot] ?? 0) - table.placesOf(slot);
+    const unplaced = table.replicasOf(slot) - table.placesOf(slot);
     return mask === this.liveOf(slot) && (found[slot] ?? 0) === countPlaces(mask) + unplaced;
   }
 

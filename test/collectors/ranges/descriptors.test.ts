@@ -139,6 +139,22 @@ describe('a range is not verified', () => {
     expect((await scan(cluster, state)).unverified).toBe(0);
   });
 
+  test.each([
+    ['a merge with a range of many more generations', 10, 65_532, 0],
+    ['a merge of 200,000 generations', 100, 200_000, 0],
+    ['a change after 524,287 of them', 524_287, 524_288, 0],
+    ['an old answer before that change', 524_288, 524_287, 1],
+  ])('by %s', async (_what, before, after, unverified) => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    cluster.describe = () => ({ ...three, generation: before });
+    show(cluster, { holders: [[1, 2, 3]] });
+    expect((await scan(cluster, state)).unverified).toBe(0);
+    cluster.describe = () => ({ types: { 1: 0, 2: 0, 4: 0 }, generation: after });
+    show(cluster, { holders: [[1, 2, 4]] });
+    expect((await scan(cluster, state)).unverified).toBe(unverified);
+  });
+
   test.each([7, 5.5, 'VOTER_FULL'])('when a replica has the type %j', async (type) => {
     const cluster = fakeCluster([]);
     cluster.describe = () => ({ types: { 1: 0, 2: 0, 3: type } });
