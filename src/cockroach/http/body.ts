@@ -14,23 +14,36 @@ const RECORD_BYTES = 16 * 1024;
 /** Length of the buffers in which Node.js puts small ones: `Buffer.poolSize`, or some bytes more. */
 const POOL_BYTES = Buffer.allocUnsafe(1).buffer.byteLength;
 
+/** How many bytes of a buffer were received as chunks of bodies; only of buffers that hold more. */
+const receivedBytes = new WeakMap<ArrayBufferLike, number>();
+
+/** Whether the chunk is the last one of its buffer: all bytes of it have been chunks of bodies, so nobody else has any. */
+function completes({ buffer, length }: Uint8Array): boolean {
+  if (length === buffer.byteLength) return true;
+  const bytes = (receivedBytes.get(buffer) ?? 0) + length;
+  receivedBytes.set(buffer, bytes);
+  return bytes === buffer.byteLength;
+}
+
 /**
  * Frees the memory of received chunks. A buffer may hold several chunks, which arrive one after the other, so it is freed when
- * a chunk of another buffer arrives. Not those that others use, too: the pool of Node.js, whose chunks are at most half of it, and the
- * buffers of 64 kB in which Node.js 26 puts records of TLS, of all connections. Chunks that are not freed wait for the garbage
- * collector: with Node.js 24, which has a buffer for each record, receiving a page of 45 MB over TLS took half as long again.
+ * a chunk of another buffer arrives, but only if nobody else uses a part of it: all of it was received, it is of one record, or the chunk
+ * is too long for the pool of Node.js, whose chunks are at most half of it. Example: Node.js 26 puts records of TLS of all connections into buffers of
+ * 64 kB; one that has held four records of 16 kB, of one body or of several, is freed. Chunks that are not freed wait for the garbage
+ * collector: receiving a page of 45 MB over TLS took half as long again with Node.js 24, and twice as long with 26.
  */
 function createReleaser(): (chunk: Uint8Array) => void {
   let last: ArrayBufferLike | undefined;
   let isShared = true;
-  return ({ buffer, length }) => {
+  return (chunk) => {
+    const { buffer, length } = chunk;
     if (buffer !== last) {
       if (last instanceof ArrayBuffer && !isShared) last.transfer(0);
       last = buffer;
       isShared = true;
     }
-    const isWhole = length === buffer.byteLength || buffer.byteLength <= RECORD_BYTES;
-    if (isWhole || 2 * length > POOL_BYTES) isShared = false;
+    const isAlone = 2 * length > POOL_BYTES || buffer.byteLength <= RECORD_BYTES;
+    if (isAlone || completes(chunk)) isShared = false;
   };
 }
 
