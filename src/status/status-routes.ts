@@ -55,14 +55,10 @@ export function createStatus(
     routes: createRoutes(source, daemon.config().web),
     polled(cluster, collector) {
       const nowMs = wallMs();
-      // The daemon logs the problems of watching, but not what follows from two results.
-      const watched = new Set(cluster.problems(nowMs).map(({ key }) => key));
       const found = history.ofCluster(cluster.name);
-      const ownProblems = (): readonly Finding[] =>
-        found.problems.filter(({ key }) => !watched.has(key));
-      const before = ownProblems();
+      const before = found.problems;
       found.record(cluster, collector, nowMs);
-      logChanges(log.child({ cluster: cluster.name }), before, ownProblems(), nowMs);
+      logChanges(log.child({ cluster: cluster.name }), before, found.problems, nowMs);
     },
     reloaded: (names) => history.keep(names),
   };

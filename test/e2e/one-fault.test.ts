@@ -53,6 +53,24 @@ test('a node that fails at one URL after the other is logged once, and once when
   expect(changes(exporter)).toEqual([begun, ended]);
 });
 
+test('a collector that fails is logged once, and once when it works again', async () => {
+  await using simulator = await startSimulator(SMALL);
+  simulator.fault({ endpoint: 'nodes', kind: 'status', status: 500 });
+  await using exporter = await startTestExporter({
+    yaml: `${onlyCollectors({ nodes: {} })}clusters:\n${clusterYaml(simulator)}`,
+    intervalSeconds: 0.1,
+  });
+  await exporter.until(() => changes(exporter).length > 0);
+  simulator.clearFaults();
+  await exporter.until(() => exporter.log().includes('recovered'));
+  await waitForPolls(exporter, 'nodes', 3);
+  const text = 'The exporter cannot see the cluster: its API is failing: ';
+  expect(changes(exporter)).toEqual([
+    expect.stringContaining(`level=warn msg="${text}`),
+    expect.stringMatching(`^level=info msg="recovered after .*: ${text}`),
+  ]);
+});
+
 test('a table that no URL has is logged once, by its name', async () => {
   await using simulator = await startSimulator(SMALL);
   const tables = { tables: ['movr.public.rides', 'movr.public.gone'], discover: false };

@@ -73,10 +73,13 @@ function findProblems(evidence: Evidence): readonly Problem[] {
     return problems.map((problem) => toOld(problem, source, isBlind, nowMs));
   };
   const lastSeen = view.lastKnown === undefined ? '' : describeLastKnown(view.lastKnown, nowMs);
-  const watched = evidence.watchProblems.map(({ downApi, text, ...problem }) => ({
-    ...problem,
-    text: downApi === 'cluster' ? `${text}${lastSeen}` : text,
-  }));
+  // Without the collectors that are affected: the exporter has logged these problems.
+  const watched = evidence.watchProblems.map(
+    ({ downApi, affects: _affects, text, ...problem }) => ({
+      ...problem,
+      text: downApi === 'cluster' ? `${text}${lastSeen}` : text,
+    }),
+  );
   const ofNodes = [...findFigures(FIGURES.nodes, evidence), ...runChecks(CLUSTER_CHECKS, evidence)];
   const ofConnections = runChecks([PARTITION], evidence);
   const ofRanges = [...findFigures(FIGURES.ranges, evidence), ...runChecks(RANGE_CHECKS, evidence)];
