@@ -243,6 +243,9 @@ export function readUrls({
   });
 }
 
+/** How the keys of their problems begin. */
+export const URL_KEY = 'URL ';
+
 /** The URLs that fail while others work, so that no poll does. When none works, the list stays as it was. */
 export function urlProblems(
   urls: readonly UrlStatus[],
@@ -252,7 +255,7 @@ export function urlProblems(
   return [...Map.groupBy(urls, ({ api }) => api)].flatMap(([api, all]) => {
     const isOneUsed = all.some(({ isUsed }) => isUsed);
     return all.flatMap(({ name, failure }) => {
-      const key = `URL ${name}`;
+      const key = `${URL_KEY}${name}`;
       if (!isOneUsed) return previous.find((problem) => problem.key === key) ?? [];
       if (failure === undefined) return [];
       return {

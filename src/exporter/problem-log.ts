@@ -24,8 +24,8 @@ export function logChanges(
   const failing = new Set(after.flatMap(({ cause, affects = [] }) => (cause ? affects : [])));
   for (const { key, affects, cause, text, since } of before) {
     if (affects === undefined || later?.has(key)) continue;
-    // A collector that fails of another cause now has not recovered.
-    if (affects.some((collector) => failing.has(collector))) continue;
+    // A collector that fails of another cause now has not recovered. A URL that works again has.
+    if (cause !== undefined && affects.some((collector) => failing.has(collector))) continue;
     const lasted = formatDuration((nowMs - Date.parse(since)) / 1000);
     log.info(
       { affects: affects.join(', '), reason: cause?.error.reason },

@@ -36,6 +36,9 @@ export function readQueries(
   });
 }
 
+/** How the keys of their problems begin. */
+export const QUERY_KEY = 'query ';
+
 /** One problem for each failing query. */
 export function queryProblems(
   queries: readonly QueryState[],
@@ -45,7 +48,7 @@ export function queryProblems(
     if (failure === undefined) return [];
     const rows = hasRows ? 'rows of an earlier one are exported' : 'no rows are exported';
     return {
-      key: `query ${name}`,
+      key: `${QUERY_KEY}${name}`,
       about: 'exporter' as const,
       level: 'warning' as const,
       text: `The last run of a query failed, ${rows}: ${failure.error.message}.`,

@@ -8,10 +8,11 @@ import {
   readApis,
   readCollector,
   readUrls,
+  URL_KEY,
   urlProblems,
 } from './poll-problems.ts';
 import { logChanges } from './problem-log.ts';
-import { queryProblems, readQueries } from './query-problems.ts';
+import { QUERY_KEY, queryProblems, readQueries } from './query-problems.ts';
 
 /** The problems of watching one cluster, and since when they last. */
 export class WatchHistory {
@@ -19,7 +20,7 @@ export class WatchHistory {
   readonly #monotonicMs: () => number;
   readonly #wallClock = new WallClockSteps();
   #identity: symbol | undefined;
-  /** After the last poll, with those that are only logged. */
+  /** After the last poll, with those that are only logged, and those that may be over or not. */
   #problems: readonly WatchProblem[] = [];
 
   constructor(log: Log, monotonicMs: () => number) {
@@ -30,7 +31,7 @@ export class WatchHistory {
   /** The problems now: those that the last poll did not find begin now. */
   read(cluster: Watched, nowMs: number): readonly WatchProblem[] {
     this.#followClock(nowMs);
-    return this.#date(findWatchProblems(cluster, this.#problems), nowMs);
+    return this.#date(findWatchProblems(cluster, this.#problems).found, nowMs);
   }
 
   /** Remembers and logs what a poll has changed. Of a cluster that was replaced nothing is remembered. */
@@ -39,8 +40,9 @@ export class WatchHistory {
     const before = this.#problems;
     if (this.#identity !== cluster.identity) this.#problems = [];
     this.#identity = cluster.identity;
-    const found = [...findWatchProblems(cluster, this.#problems), ...pollWarnings(cluster.pollers)];
-    this.#problems = this.#date(found, nowMs);
+    const { found, unknown } = findWatchProblems(cluster, this.#problems);
+    const warnings = pollWarnings(cluster.pollers);
+    this.#problems = this.#date([...found, ...unknown, ...warnings], nowMs);
     logChanges(this.#log, before, this.#problems, nowMs);
   }
 
@@ -63,10 +65,14 @@ export class WatchHistory {
 
 type Watched = Pick<Observation, 'name' | 'config' | 'pollers' | 'upstreams' | 'isUp' | 'result'>;
 
+/**
+ * The problems that are found now, and earlier ones of which nothing is known now. Example: one of two URLs fails at 12:00, both
+ * from 12:05 to 12:10. Meanwhile the failed polls are the problem, and that of the URL has neither ended nor begins again.
+ */
 function findWatchProblems(
   cluster: Watched,
   previous: readonly WatchProblem[],
-): readonly FoundProblem[] {
+): { readonly found: readonly FoundProblem[]; readonly unknown: readonly WatchProblem[] } {
   const { name, config, pollers } = cluster;
   const collectors = pollers.map(readCollector);
   const view = { name, collectors, apis: readApis(cluster) };
@@ -75,10 +81,15 @@ function findWatchProblems(
   const isSqlFailing = collectors.some(
     (each) => each.name === sql.name && each.state === 'failing',
   );
-  return [
-    ...pollProblems(view, previous),
-    // URLs that all fail have a problem in the failed polls.
-    ...(isBlind ? [] : urlProblems(readUrls(cluster), view, previous)),
-    ...(isSqlFailing ? [] : queryProblems(readQueries(cluster.result(sql), config) ?? [], name)),
-  ];
+  return {
+    found: [
+      ...pollProblems(view, previous),
+      ...(isBlind ? [] : urlProblems(readUrls(cluster), view, previous)),
+      ...(isSqlFailing ? [] : queryProblems(readQueries(cluster.result(sql), config) ?? [], name)),
+    ],
+    unknown: previous.filter(
+      ({ key }) =>
+        (isBlind && key.startsWith(URL_KEY)) || (isSqlFailing && key.startsWith(QUERY_KEY)),
+    ),
+  };
 }

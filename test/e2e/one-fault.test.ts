@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
+import { openSimulator, ORDERS, runQueries } from '../collectors/sql/queries.ts';
 import { onlyCollectors } from '../support/collectors.ts';
 import { clusterYaml, startTestExporter, type TestExporter } from '../support/exporter.ts';
 import { refusing } from '../support/http-server.ts';
@@ -68,6 +69,22 @@ test('a collector that fails is logged once, and once when it works again', asyn
   expect(changes(exporter)).toEqual([
     expect.stringContaining(`level=warn msg="${text}`),
     expect.stringMatching(`^level=info msg="recovered after .*: ${text}`),
+  ]);
+});
+
+test('a query that fails before and after all statements do is logged once', async () => {
+  const simulator = await openSimulator();
+  const exporter = await runQueries(simulator, [{ ...ORDERS, sql: 'SELECT 1 FROM nowhere' }]);
+  await exporter.until(() => changes(exporter).length > 0);
+  simulator.fault({ endpoint: 'sql', kind: 'status', status: 500 });
+  await exporter.until(() => changes(exporter).length > 1);
+  simulator.clearFaults();
+  await exporter.until(() => changes(exporter).length > 2);
+  await waitForPolls(exporter, 'sql', 3);
+  expect(changes(exporter)).toEqual([
+    expect.stringContaining('level=warn msg="The last run of a query failed, no rows are exported'),
+    expect.stringContaining('level=warn msg="The exporter cannot see the cluster: '),
+    expect.stringMatching(/^level=info msg="recovered after .*: The exporter cannot see the cl/),
   ]);
 });
 

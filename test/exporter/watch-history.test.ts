@@ -1,0 +1,66 @@
+import { expect, test } from 'vitest';
+import { createLog } from '../../src/base/log.ts';
+import type { BreakerState } from '../../src/base/vocabulary.ts';
+import { RequestError } from '../../src/cockroach/http/errors.ts';
+import { WatchHistory } from '../../src/exporter/watch-history.ts';
+import { polledCluster, pollersOf } from '../status/results.ts';
+
+const MINUTE_MS = 60_000;
+
+/** Records polls, one a minute, and returns what each of them logged: `warn text`. */
+function watch() {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => lines.push(line) };
+  const history = new WatchHistory(
+    createLog({ level: 'info', format: 'json', destination }),
+    () => nowMs,
+  );
+  let nowMs = Date.parse('2026-03-01T12:00:00Z');
+  return (cluster: Parameters<WatchHistory['record']>[0]): readonly string[] => {
+    nowMs += MINUTE_MS;
+    history.record(cluster, nowMs);
+    return lines.splice(0).map((line) => {
+      const { level, msg } = JSON.parse(line);
+      return `${level} ${msg}`;
+    });
+  };
+}
+
+/** A cluster whose collectors are in these states, with the URL b in this one, and a that works. */
+async function clusterWith(states: Readonly<Record<string, string>>, b: BreakerState) {
+  const isUp = states['nodes'] !== 'failing';
+  const lastFailure = new RequestError('network', 'nodes at b: refused');
+  const urls = [
+    { name: 'a', state: isUp ? ('closed' as const) : ('open' as const), lastFailure },
+    { name: 'b', state: b, lastFailure },
+  ];
+  const pollers = await pollersOf(states);
+  return { ...polledCluster({ pollers, isUp }), upstreams: () => urls };
+}
+
+const URL_FAILS = 'One of 2 URLs fails, the others are used: nodes at b: refused.';
+
+test('a URL that fails before, while and after the API is down is logged once', async () => {
+  const record = watch();
+  const failing = await clusterWith({ nodes: 'ok' }, 'open');
+  const down = await clusterWith({ nodes: 'failing' }, 'open');
+  expect(record(failing)).toEqual([`warn ${URL_FAILS}`]);
+  expect(record(down)).toEqual([expect.stringMatching(/^warn The exporter cannot see the cl/)]);
+  expect(record(down)).toEqual([]);
+  expect(record(failing)).toEqual([expect.stringMatching(/^info recovered after 2 min: The exp/)]);
+  expect(record(await clusterWith({ nodes: 'ok' }, 'closed'))).toEqual([
+    `info recovered after 4 min: ${URL_FAILS}`,
+  ]);
+});
+
+test('a URL that works again is logged although a collector fails of another cause', async () => {
+  const record = watch();
+  const states = { nodes: 'ok', users: 'failing' };
+  expect(record(await clusterWith(states, 'open'))).toEqual([
+    expect.stringContaining('warn Collector users is failing'),
+    `warn ${URL_FAILS}`,
+  ]);
+  expect(record(await clusterWith(states, 'closed'))).toEqual([
+    `info recovered after 1 min: ${URL_FAILS}`,
+  ]);
+});
