@@ -92,7 +92,8 @@ function findProblems(evidence: Evidence): readonly Problem[] {
   const wrongTime = findWrongTime(evidence);
   return [
     ...watched,
-    ...(hiddenSessions === undefined ? [] : [hiddenSessions]),
+    // It follows from two lists, and would never end without new ones.
+    ...(hiddenSessions && sourceOf('sessions') && sourceOf('nodes') ? [hiddenSessions] : []),
     ...(view.nodes && view.ranges ? evidence.scanProblems : []),
     // Of one severity causes are listed before their effects: nodes that are down, then a partition, then slow nodes.
     ...from(

@@ -19,7 +19,7 @@ import {
   sessionsResult,
 } from '../results.ts';
 
-const POLLERS = await pollersOf({ sessions: 'ok' });
+const POLLERS = await pollersOf({ nodes: 'ok', sessions: 'ok' });
 
 /** What the polls found: connections of nodes, sessions of users and nodes whose sessions are missing. */
 function found(
@@ -71,6 +71,16 @@ test('a user that sees only its own sessions is reported at the third contradict
   expect(check(polledCluster({ pollers: POLLERS, isUp: true }))).toEqual([problem]);
   expect(check(found([0], { watcher: 1 }))).toEqual([]);
 });
+
+test.each(['nodes', 'sessions'])(
+  'hidden sessions are no problem any more when the collector %s is disabled',
+  async (disabled) => {
+    const check = await prepare('Watcher');
+    expect([BLIND, BLIND, BLIND].flatMap(check)).toHaveLength(1);
+    const pollers = POLLERS.filter(({ collector }) => collector.name !== disabled);
+    expect(check(polledCluster({ pollers, isUp: true }))).toEqual([]);
+  },
+);
 
 test.each([
   ['nobody is connected', found([0, undefined], { watcher: 1 })],
