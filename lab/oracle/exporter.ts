@@ -14,6 +14,7 @@ const FAMILIES = [
   'crdb_exporter_collector_interval_seconds',
   'crdb_exporter_collector_duration_seconds',
   'crdb_node_liveness',
+  'crdb_node_record_age_seconds',
   'crdb_node_peers',
   'crdb_range_scan_node_success',
   'crdb_range_scan_nodes',

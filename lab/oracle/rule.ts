@@ -104,6 +104,8 @@ function findDoubt(metrics: Exposition, nowSeconds: number): string | undefined 
   if (ageSeconds - 2 * of('interval_seconds') - of('duration_seconds') > 30)
     return 'the scan is too old';
   if (metrics.isAbove0('crdb_range_scan_nodes', { state: 'failed' })) return 'a node was not read';
+  const ages = metrics.all('crdb_node_record_age_seconds').map(({ value }) => value);
+  if (ages.length > 0 && Math.min(...ages) >= 120) return 'the records of all nodes are old';
   if (metrics.isAbove0('crdb_ranges_unverified')) return 'ranges are not verified';
   return metrics.value('crdb_range_key_space_complete') === 1
     ? undefined

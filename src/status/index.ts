@@ -22,7 +22,7 @@ export {
   leastFavourable,
   type NetworkEvidence,
 } from './findings/reachability.ts';
-export { decideSafeToStop, formatHeld } from './findings/safe-to-stop.ts';
+export { decideSafeToStop, formatHeld, youngestRecord } from './findings/safe-to-stop.ts';
 export {
   checkScan,
   compareScan,

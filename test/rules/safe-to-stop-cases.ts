@@ -120,6 +120,8 @@ const WRITTEN: readonly Case[] = [
     '--',
     { status: { 1: 'live', 2: 'live', 3: 'unknown', 4: 'dead' }, oldRecords: [4] },
   ],
+  ['the record of node 2 is old', '11', { oldRecords: [2] }],
+  ['the records of all nodes are old, as in an old list', '--', { oldRecords: [1, 2] }],
   [
     'there is no complete scan',
     '--',

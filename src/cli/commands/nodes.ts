@@ -27,6 +27,7 @@ import {
   isOutside,
   leastFavourable,
   type NetworkEvidence,
+  youngestRecord,
 } from '#status';
 import { addClusterAction, type ClusterTarget, collectOnce } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
@@ -199,6 +200,7 @@ async function findSafeNodes(
       disagrees: [...compared.stores, ...compared.problems].some(isOutside),
     },
     statuses: worseStatuses(...statuses),
+    youngestRecordSeconds: youngestRecord(after.nodes),
     reachability: reachability.answer === 'unchecked' ? { answer: 'reached' } : reachability,
   });
   const refused = decisions.filter((decision) => decision.answer === 'no');

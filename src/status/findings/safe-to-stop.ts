@@ -6,10 +6,18 @@ import {
   formatRanges,
   type LivenessStatus,
   plural,
+  smallest,
   sum,
 } from '#base';
 import { livenessOf, REACHABLE } from '#cockroach';
-import type { ClusterScan, NodeDomain, NodesResult, Poller, RangesResult } from '#collectors';
+import type {
+  ClusterScan,
+  NodeDomain,
+  NodesResult,
+  NodeStatus,
+  Poller,
+  RangesResult,
+} from '#collectors';
 import {
   describeUnreadable,
   CHECK_DRPC,
@@ -25,6 +33,8 @@ export interface StopEvidence {
   readonly scan: ScanEvidence | undefined;
   /** The last list of nodes, by id; undefined while it is older than its max_age, or polls fail. */
   readonly statuses: ReadonlyMap<number, LivenessStatus> | undefined;
+  /** The age of the youngest record of this list; undefined where no age is known. */
+  readonly youngestRecordSeconds: number | undefined;
   readonly reachability: Reachability;
 }
 
@@ -88,6 +98,7 @@ export function readStopEvidence(
   const { resultAgeSeconds: ageSeconds } = scanner ?? {};
   return {
     statuses: listed && new Map(listed.map((node) => [node.id, livenessOf(node)])),
+    youngestRecordSeconds: youngestRecord(listed ?? []),
     reachability: findUnreachable(found.network, listed),
     scan:
       scanner === undefined || found.ranges === undefined || ageSeconds === undefined
@@ -101,6 +112,16 @@ export function readStopEvidence(
           },
   };
 }
+
+/** The age of the youngest of the records; undefined where no age is known. */
+export function youngestRecord(
+  nodes: readonly Pick<NodeStatus, 'recordAgeSeconds'>[],
+): number | undefined {
+  return smallest(nodes.flatMap(({ recordAgeSeconds }) => recordAgeSeconds ?? []));
+}
+
+/** Nodes write their records every 10 s: a list without a younger one may be an old one that a proxy repeats. */
+const MAX_RECORD_SECONDS = 120;
 
 /** Grace on top of two intervals, and of a scan, before a poll counts as late. */
 const GRACE_SECONDS = 30;
@@ -218,7 +239,8 @@ function describeDisagreement({ scan }: StopEvidence): string | undefined {
 }
 
 /** Why the last scan does not show the replicas of all ranges as they are now; undefined when it does. */
-function findScanDoubt({ scan, statuses }: StopEvidence): string | undefined {
+function findScanDoubt(evidence: StopEvidence): string | undefined {
+  const { scan, statuses, youngestRecordSeconds: age = 0 } = evidence;
   if (scan === undefined) return 'there is no current range scan';
   const { summary, failed, scanned, unreadable } = scan.result;
   if (failed.length > 0)
@@ -229,6 +251,8 @@ function findScanDoubt({ scan, statuses }: StopEvidence): string | undefined {
   if (scan.ageSeconds > maxAgeSeconds)
     return `the last range scan ended ${formatDuration(scan.ageSeconds)} ago`;
   if (statuses === undefined) return 'there is no current list of nodes';
+  if (age >= MAX_RECORD_SECONDS)
+    return `no node has written its record for ${formatDuration(age)}: the list of nodes may be old`;
   const gone = scanned.flatMap(({ nodeId }) =>
     REACHABLE.has(statuses.get(nodeId) ?? 'unknown') ? [] : [nodeId],
   );

@@ -35,10 +35,11 @@ interface Given {
   readonly scan?: Partial<StopEvidence['scan']>;
   readonly statuses?: readonly LivenessStatus[] | undefined;
   readonly reachability?: StopEvidence['reachability'];
+  readonly youngestRecordSeconds?: number;
 }
 
 function evidenceOf({ cluster = {}, scan, reachability, ...given }: Given): StopEvidence {
-  const { statuses = ['live', 'live', 'live', 'dead'] } = given;
+  const { statuses = ['live', 'live', 'live', 'dead'], youngestRecordSeconds = 119 } = given;
   return {
     scan: {
       result: scanOf(cluster),
@@ -49,6 +50,7 @@ function evidenceOf({ cluster = {}, scan, reachability, ...given }: Given): Stop
       ...scan,
     },
     statuses: new Map(statuses.map((status, at) => [at + 1, status])),
+    youngestRecordSeconds,
     reachability: reachability ?? { answer: 'reached' },
   };
 }
@@ -91,6 +93,11 @@ const REASONS: readonly (readonly [reason: string, answer: 'no' | 'unknown', giv
     { statuses: ['decommissioning', 'live', 'live', 'dead'], cluster: dependOn(1, { named: 1 }) },
   ],
   ['the last range scan ended 2 min 41 s ago', 'unknown', { scan: { ageSeconds: 161 } }],
+  [
+    'no node has written its record for 2 min: the list of nodes may be old',
+    'unknown',
+    { youngestRecordSeconds: 120 },
+  ],
   [
     'node 3 went down after the last range scan; the next one tells more',
     'unknown',
