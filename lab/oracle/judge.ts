@@ -21,6 +21,9 @@ import type { OracleWorld } from './world.ts';
 /** The exporter scans each minute; after a longer pause everything it knows is old. */
 const MAX_PAUSE_MS = 200_000;
 
+/** How old the record of a node may be. */
+const RECORD_MS = 10_000;
+
 /** Any range. */
 const isAny = (): boolean => true;
 
@@ -68,7 +71,7 @@ export class Judge {
   judge(seen: Seen, exporter: WatchingExporter): void {
     const beganAt = (name: Polled): number => exporter.began.get(name) ?? this.#world.now;
     const beforeNetwork = Math.min(beganAt('nodes'), beganAt('ranges'));
-    const from = Math.min(beforeNetwork, beganAt('network'));
+    const from = Math.min(beforeNetwork, beganAt('network'), this.#writtenAt(exporter));
     this.tally.polls += 1;
     for (const [surface, answers] of [
       ['page', seen.page],
@@ -105,6 +108,21 @@ export class Judge {
       for (const difference of differences) this.#world.say(`!!! ${difference}`);
       this.mismatches.push(...differences);
     }
+  }
+
+  /** Where nodes only count their connections, these are as old as their records: the moment 10 s before the list of nodes. */
+  #writtenAt({ began }: WatchingExporter): number {
+    const { moments, now } = this.#world;
+    const [list = now, network = now] = [began.get('nodes'), began.get('network')];
+    const isListed = moments
+      .slice(network)
+      .every(({ connections }) => connections.list !== 'missing');
+    if (isListed) return now;
+    const writtenMs = (moments[list]?.sinceMs ?? 0) - RECORD_MS;
+    return Math.max(
+      0,
+      moments.findLastIndex(({ sinceMs }) => sinceMs <= writtenMs),
+    );
   }
 
   judgeCommand({ nodes, notes }: Said, from: number): void {
@@ -207,6 +225,8 @@ export class Judge {
     const why = `${culprits.length} ranges need it or are damaged: ${named.join('; ')}`;
     const add = (fault: Fault): void => this.#add(surface, nodeId, fault, why);
     if (!isAlways(from, isAny)) add('network');
+    else if (!culprits.some((id) => isAlways(beforeNetwork, (range) => range === id)))
+      add('crossed');
     else if (!isAlways(from, isOutside)) add('window');
     else if (this.#mayBeUnchecked(surface, from, notes)) add('unchecked');
     else add(excused(isAlways(from, isKnowable) ? 'wrong' : 'hidden'));

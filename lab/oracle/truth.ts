@@ -31,6 +31,8 @@ export interface Moment {
   readonly isWide: boolean;
   /** Pairs of nodes that do not reach each other. */
   readonly cutPairs: number;
+  /** When it began. */
+  readonly sinceMs: number;
 }
 
 /**
@@ -56,7 +58,7 @@ export interface Outages {
 export function momentOf(
   simulator: Simulator,
   reads: Reads,
-  evidence: Pick<Moment, 'isLying' | 'connections'>,
+  evidence: Pick<Moment, 'isLying' | 'connections' | 'sinceMs'>,
 ): Moment {
   const { state } = simulator.world;
   const dependence = simulator.dependence();

@@ -12,7 +12,7 @@ type AlarmVerdict = (typeof ALARM_VERDICTS)[number];
 /**
  * Why a yes is not right. `wrong`: the stop would have been unsafe at every moment since the evidence was begun. `window`: so, but
  * voters have changed in place. `hidden`: so, but the same while a node of the range is down. `stale`: so, while a URL answers with old lists, once. `network`: so, but the connections were
- * read before. `unchecked`: so, over a pair that is cut, by a command that said that nothing tells of connections. `blind`: nobody could know whether live nodes reach each other. `forbidden`: the stop is safe, but the node leaves and holds replicas, or another one drains.
+ * read before. `crossed`: so, but no range alone needed the node at each of these moments: one was repaired as another lost a voter. `unchecked`: so, over a pair that is cut, by a command that said that nothing tells of connections. `blind`: nobody could know whether live nodes reach each other. `forbidden`: the stop is safe, but the node leaves and holds replicas, or another one drains.
  */
 const FAULTS = [
   'wrong',
@@ -22,6 +22,7 @@ const FAULTS = [
   'hidden',
   'stale',
   'network',
+  'crossed',
   'unchecked',
   'blind',
 ] as const;

@@ -132,6 +132,7 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
     advanceLiveness(state);
     return momentOf(this.simulator, this.reads.exporter, {
       isLying: this.isLying,
+      sinceMs: this.elapsedMs,
       connections: readabilityOf(state, connections, start.idleConnections),
     });
   }
