@@ -144,17 +144,19 @@ export function mapThresholds<T>(
 
 export const DEFAULT_THRESHOLDS: Thresholds = mapThresholds(({ initial }) => initial);
 
-/**
- * The critical limits that are not beyond those that warn, and why: `disk_critical` 0.3 with `disk` 0.2. The defaults tell
- * which side is worse.
- */
+/** The critical limits with those that warn; the defaults tell which side is worse: -1 where less is. */
+export const LIMIT_PAIRS = THRESHOLD_NAMES.flatMap((critical) => {
+  const warning = critical.replace('_critical', '');
+  if (warning === critical || !isThresholdName(warning)) return [];
+  const sign = Math.sign(DEFAULT_THRESHOLDS[critical] - DEFAULT_THRESHOLDS[warning]);
+  return [{ critical, warning, sign }];
+});
+
+/** The critical limits that are not beyond those that warn, and why: `disk_critical` 0.3 with `disk` 0.2. */
 export function findWrongOrders(limits: Readonly<Record<string, number | undefined>>) {
-  return THRESHOLD_NAMES.flatMap((critical) => {
-    const warning = critical.replace('_critical', '');
+  return LIMIT_PAIRS.flatMap(({ critical, warning, sign }) => {
     const { [warning]: limit, [critical]: worse } = limits;
-    if (!isThresholdName(warning) || limit === undefined || worse === undefined) return [];
-    const sign = Math.sign(DEFAULT_THRESHOLDS[critical] - DEFAULT_THRESHOLDS[warning]);
-    if (warning === critical || sign * (worse - limit) > 0) return [];
+    if (limit === undefined || worse === undefined || sign * (worse - limit) > 0) return [];
     const order = sign < 0 ? 'less' : 'more';
     return [{ critical, message: `${worse} must be ${order} than ${warning} (${limit})` }];
   });

@@ -3,6 +3,7 @@ export {
   completeLinks,
   type FindingSettings,
   findWrongOrders,
+  LIMIT_PAIRS,
   mapThresholds,
   servedRunbooks,
   type Threshold,

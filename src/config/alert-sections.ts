@@ -21,8 +21,9 @@ export const link = v.pipe(
     const fault = text === '' ? undefined : findUrlFault(text);
     return fault && `${showUrl(text)} ${fault}`;
   }),
+  // Editors know the pattern and not the check.
+  v.metadata({ valueType: 'url', pattern: String.raw`^(https?://[^?#\s'{}]+)?$` }),
   v.transform((text) => text.replace(/\/$/, '')),
-  v.metadata({ valueType: 'url' }),
 );
 
 /** `links` of the configuration file. */

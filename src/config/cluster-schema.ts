@@ -31,7 +31,7 @@ function apiUrl(example: string, end = '') {
       return fault && `${showUrl(url)} ${fault}`;
     }),
     // Editors know the pattern and not the check.
-    v.metadata({ valueType: 'url', pattern: '^https?://[^@?#]+$' }),
+    v.metadata({ valueType: 'url', pattern: String.raw`^https?://[^@?#\s'{}]+$` }),
     v.transform((url) => {
       const { origin, pathname } = new URL(url);
       // A lookbehind keeps the time linear in a path of many slashes.
@@ -45,7 +45,12 @@ function apiUrl(example: string, end = '') {
 const clusterUrls = v.pipe(
   filledList(apiUrl('https://crdb-1:8080', '/api/v2')),
   rejectIf<readonly string[]>(findUrlConflict),
+  v.metadata({ uniqueItems: true, anyOf: ['^https:', '^http:'].map(itemsLike) }),
 );
+
+function itemsLike(pattern: string) {
+  return { items: { pattern } };
+}
 
 /** Returns the fault of the URLs of one cluster together, or undefined. */
 function findUrlConflict(urls: readonly string[]): string | undefined {
@@ -61,9 +66,10 @@ const serverName = v.pipe(
     (name) => /^[\w.-]{1,253}$/.test(name) || isIP(name) !== 0,
     invalid('is not the name of a host: write it as crdb.example.org, without a port'),
   ),
+  v.metadata({ pattern: String.raw`^[\w.-]{1,253}$|^[\da-fA-F.]*:[\da-fA-F.]*:[\da-fA-F:.]*$` }),
 );
 
-const TLS = section({
+const TLS_KEYS = section({
   ca_file: key(v.optional(filePath), {
     flag: 'cluster.ca-file',
     help: 'CA certificates that verify the nodes, instead of those of the operating system and of Node.js.',
@@ -83,6 +89,11 @@ const TLS = section({
     help: 'Accept any certificate of a node. For tests only.',
   }),
 });
+
+const TLS = v.pipe(
+  TLS_KEYS,
+  v.metadata({ dependencies: { cert_file: ['key_file'], key_file: ['cert_file'] } }),
+);
 
 /** A password or token itself. Its messages never show it. */
 const secretText = v.pipe(
@@ -125,6 +136,34 @@ const LOGIN_KEYS = {
   }),
 };
 
+// What follows on keys that need or exclude each other is for editors and Helm: `checkConfig` reports them for the exporter.
+
+const PASSWORDS = ['password', 'password_file', 'password_env'];
+const TOKENS = ['token', 'token_file', 'token_env'];
+
+const LOGIN_RULES = {
+  username: { ...oneOfThese(PASSWORDS), ...noneOf(TOKENS) },
+  ...exclusive(PASSWORDS, { required: ['username'] }),
+  ...exclusive(TOKENS),
+};
+
+/** Of keys that mean the same only one may be written. */
+function exclusive(names: readonly string[], more: object = {}) {
+  const rules = names.map((name) => [
+    name,
+    { ...more, ...noneOf(names.filter((other) => other !== name)) },
+  ]);
+  return Object.fromEntries(rules);
+}
+
+function noneOf(names: readonly string[]) {
+  return { properties: Object.fromEntries(names.map((name) => [name, false])) };
+}
+
+function oneOfThese(names: readonly string[]) {
+  return { anyOf: names.map((name) => ({ required: [name] })) };
+}
+
 /** A name, or nothing. */
 const virtualCluster = v.pipe(
   anyText,
@@ -132,7 +171,7 @@ const virtualCluster = v.pipe(
   v.metadata({ valueType: 'name' }),
 );
 
-const CLUSTER_API = section({
+const CLUSTER_API_KEYS = section({
   urls: key(clusterUrls, {
     flag: 'cluster.url',
     help: 'URLs of nodes of the cluster; the next one is used when one fails. /api/v2 is added when missing.',
@@ -163,10 +202,12 @@ const CLUSTER_API = section({
   }),
 });
 
+const CLUSTER_API = v.pipe(CLUSTER_API_KEYS, v.metadata({ dependencies: LOGIN_RULES }));
+
 const CLOUD_ID = 'the id of a cluster, as 35c4abb2-bb66-46d7-afed-25ebef5ed2aa';
 const CLOUD_VERSION = 'a version of the Cloud API: write it as 2024-09-16';
 
-const CLOUD_API = section({
+const CLOUD_API_KEYS = section({
   url: key(v.optional(apiUrl('https://cockroachlabs.cloud'), 'https://cockroachlabs.cloud'), {
     flag: 'cloud.url',
     help: 'Base URL of the Cloud API.',
@@ -194,6 +235,11 @@ const CLOUD_API = section({
   ),
 });
 
+const CLOUD_API = v.pipe(
+  CLOUD_API_KEYS,
+  v.metadata({ ...oneOfThese(TOKENS), dependencies: exclusive(TOKENS) }),
+);
+
 /** As long as a label, in UTF-16 code units. */
 const MAX_NAME_LENGTH = 128;
 const CLUSTER_NAME = `a name of at most ${MAX_NAME_LENGTH} printable characters without quotes, backslashes or a space at either end`;
@@ -209,7 +255,7 @@ export function clusterSection(collectors: readonly CollectorOptions[]) {
     ),
     v.maxLength(MAX_NAME_LENGTH, invalid(`is not ${CLUSTER_NAME}`)),
   );
-  return section({
+  const keys = section({
     name: key(name, {
       flag: 'cluster.name',
       help: 'Value of the label crdb_cluster; "default" for a cluster that flags describe.',
@@ -224,4 +270,5 @@ export function clusterSection(collectors: readonly CollectorOptions[]) {
     cloud_api: v.optional(CLOUD_API),
     collectors: v.nullish(clusterCollectors(collectors), {}),
   });
+  return v.pipe(keys, v.metadata(oneOfThese(['cluster_api', 'cloud_api'])));
 }

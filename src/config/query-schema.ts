@@ -57,6 +57,7 @@ const values = v.pipe(
     if (count === 0) return 'the map is empty: name a column with numbers';
     return count > MAX_VALUES ? `more than ${MAX_VALUES} columns: use several queries` : undefined;
   }),
+  v.metadata({ minProperties: 1, maxProperties: MAX_VALUES }),
 );
 
 const query = section({

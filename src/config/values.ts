@@ -219,6 +219,8 @@ function quantity(form: Quantity, min: number, max = Infinity): v.GenericSchema<
     written,
     v.check((value: Written) => valueOf(value) >= min, tooSmall(smallest)),
     v.check((value) => valueOf(value) <= max, invalid(`is too large: at most ${write(form, max)}`)),
+    // Of the limits editors and Helm know this much.
+    v.metadata(min > 0 ? { not: { pattern: '^[^1-9]*$' } } : {}),
     v.transform(valueOf),
     v.metadata({ valueType, format: (value: number) => write(form, value) }),
   );

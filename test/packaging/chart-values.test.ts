@@ -72,6 +72,46 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
       { config: { clusters: [CLUSTER, CLUSTER] } },
       'config.clusters has two clusters with the name a',
     ],
+    [
+      'a critical limit that warns before the other one',
+      { config: { clusters: [CLUSTER], thresholds: { disk: 0.05 } } },
+      'disk_critical, 0.1, must be less than disk, 0.05',
+    ],
+    [
+      'an expression that is none',
+      { rules: { enabled: true, set: { excluded_applications: '(' } } },
+      'rules.set.excluded_applications is not a regular expression: (',
+    ],
+    [
+      'a request above the limit',
+      { resources: { requests: { memory: '1Gi' } } },
+      'resources.requests.memory, 1Gi, is more than resources.limits.memory, 512Mi',
+    ],
+    [
+      'a flag that the monitor does not follow',
+      { extraArgs: ['--web.telemetry-path=/x'] },
+      'extraArgs has --web.telemetry-path: set config.web.telemetry_path',
+    ],
+    [
+      'a cluster in flags',
+      { extraArgs: ['--cluster.url=https://a'] },
+      'extraArgs has --cluster.url: set config.clusters',
+    ],
+    [
+      'a variable twice',
+      { env: [{ name: 'POD_NAME', value: 'a' }] },
+      'env has POD_NAME twice, or the chart sets it',
+    ],
+    [
+      'a volume that the chart has',
+      { extraVolumes: [{ name: 'config', emptyDir: {} }] },
+      'extraVolumes has config twice, or the chart has such a volume',
+    ],
+    [
+      'a mount without its volume',
+      { extraVolumeMounts: [{ name: 'ca', mountPath: '/ca' }] },
+      'extraVolumeMounts names the volume ca, which is not in extraVolumes',
+    ],
   ])('refuses %s, by its place', (_what, values, reason) => {
     const { status, stderr } = helm('template', { ...CONFIG, ...values });
     expect(stderr).toContain(reason);

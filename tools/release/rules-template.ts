@@ -1,4 +1,4 @@
-import { ALERT_NAMES, findAlert, SETTING_NAMES, SETTINGS, writeRules } from '#alerts';
+import { ALERT_NAMES, findAlert, LIMIT_PAIRS, SETTING_NAMES, SETTINGS, writeRules } from '#alerts';
 
 /** The template of the PrometheusRule: the rules, with the chart's `rules.set` where `rules --set` changes them. */
 export function writeRulesTemplate(): string {
@@ -46,7 +46,28 @@ const DEFAULTS = Object.entries(SETTINGS).map(
   ([name, [, usual]]) => `${JSON.stringify(name)} ${JSON.stringify(usual)}`,
 );
 
-const HEAD = `{{- /* Written by npm run chart from config/prometheus/rules.template.yml. */}}
+const REGEXES = SETTING_NAMES.filter((name) => SETTINGS[name]?.[0].endsWith('regex')).map((name) =>
+  JSON.stringify(name),
+);
+
+const PAIRS = LIMIT_PAIRS.map(
+  ({ critical, warning, sign }) => `(list "${critical}" "${warning}" ${sign})`,
+);
+
+/** Refuses a critical limit that is not beyond the one that warns, as the exporter and its command do. */
+const LIMITS = `{{- define "crdb-exporter.refuseLimits" }}
+{{- $limits := merge dict (.Values.config.thresholds | default dict) .Values.rules.set (dict ${DEFAULTS.join(' ')}) }}
+{{- range list ${PAIRS.join(' ')} }}
+{{- $worse := get $limits (first .) | float64 }}
+{{- $limit := get $limits (index . 1) | float64 }}
+{{- if le (mulf (last .) (subf $worse $limit)) 0.0 }}
+{{- fail (printf "%s, %v, must be %s than %s, %v: config.thresholds or rules.set" (first .) $worse (ternary "less" "more" (lt (last .) 0)) (index . 1) $limit) }}
+{{- end }}
+{{- end }}
+{{- end }}
+`;
+
+const HEAD = `${LIMITS}{{- /* Written by npm run chart from config/prometheus/rules.template.yml. */}}
 {{- if .Values.rules.enabled }}
 {{- $config := deepCopy (.Values.config.thresholds | default dict) }}
 {{- range $key, $value := .Values.config.links }}
@@ -59,6 +80,10 @@ const HEAD = `{{- /* Written by npm run chart from config/prometheus/rules.templ
 {{- end }}
 {{- end }}
 {{- $set := mergeOverwrite (dict ${DEFAULTS.join(' ')}) .Values.rules.set $config }}
+{{- range list ${REGEXES.join(' ')} }}
+{{- /* An expression or nothing matches nothing, where it is an expression. */}}
+{{- if not (regexMatch (printf "%s|" (get $set .)) "") }}{{ fail (printf "rules.set.%s is not a regular expression: %s" . (get $set .)) }}{{ end }}
+{{- end }}
 {{- $labels := "" }}
 {{- range $key, $value := .Values.rules.set }}
 {{- if hasPrefix "label." $key }}{{ $labels = printf "%s, %s: %s" $labels (trimPrefix "label." $key) ($value | quote) }}{{ end }}

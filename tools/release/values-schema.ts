@@ -7,55 +7,46 @@ import {
   type Setting,
   SETTINGS,
 } from '#alerts';
-
-type Schema = Readonly<Record<string, unknown>>;
+import {
+  affinity,
+  annotations,
+  anything,
+  basicAuth,
+  count,
+  flag,
+  ingressHosts,
+  ingressTls,
+  labelKey,
+  labels,
+  listOf,
+  mounts,
+  namespace,
+  namespaces,
+  object,
+  objectName,
+  optionalName,
+  peers,
+  podSecurityContext,
+  probe,
+  references,
+  relabelings,
+  repository,
+  resources,
+  type Schema,
+  scrapeDuration,
+  securityContext,
+  selector,
+  spreads,
+  tag,
+  text,
+  tlsConfig,
+  tolerations,
+  variables,
+  volumes,
+} from './kubernetes-schemas.ts';
 
 /** Set by the chart, or secret: values end up in a ConfigMap. */
 const NOT_IN_VALUES = ['password', 'token', 'listen_address', 'config_file', 'shard'];
-
-const text: Schema = { type: 'string' };
-const flag: Schema = { type: 'boolean' };
-const count: Schema = { type: 'integer', minimum: 1 };
-const list: Schema = { type: 'array', items: { type: 'object' } };
-const texts: Schema = { type: 'object', additionalProperties: { type: 'string' } };
-/** A number with a unit, as Kubernetes reads it: `512Mi`, `50m`, 1. */
-const quantities: Schema = {
-  type: 'object',
-  additionalProperties: {
-    type: ['string', 'number'],
-    pattern: '^[0-9]+(\\.[0-9]*)?([numkMGTPE]|[KMGTPE]i|[eE][-+]?[0-9]+)?$',
-  },
-};
-const variables: Schema = {
-  type: 'array',
-  items: {
-    ...object({ name: text, value: text, valueFrom: { type: 'object' } }),
-    required: ['name'],
-  },
-};
-/** Passed to Kubernetes or the operator unchanged. */
-const anything: Schema = { type: 'object' };
-const duration: Schema = { type: 'string', pattern: '^([0-9]+(ms|s|m))?$' };
-const names: Schema = {
-  type: 'array',
-  uniqueItems: true,
-  items: { type: 'string', pattern: '^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$' },
-};
-
-const PATH_TYPES = ['Exact', 'Prefix', 'ImplementationSpecific'];
-const hosts: Schema = {
-  type: 'array',
-  items: {
-    ...object({
-      host: text,
-      paths: {
-        type: 'array',
-        items: { ...object({ path: text, pathType: { enum: PATH_TYPES } }), required: ['path'] },
-      },
-    }),
-    required: ['host'],
-  },
-};
 
 /** The schema of the chart's values; `config` has the exporter's schema without keys that are not allowed there. */
 export function makeValuesSchema(exporter: Schema): Schema {
@@ -67,76 +58,79 @@ export function makeValuesSchema(exporter: Schema): Schema {
         global: anything,
         enabled: flag,
         image: complete({
-          repository: text,
-          tag: { type: 'string', pattern: '^([a-zA-Z0-9_][a-zA-Z0-9_.-]{0,127})?$' },
+          repository,
+          tag,
           digest: { type: 'string', pattern: '^(sha256:[0-9a-f]{64})?$' },
           pullPolicy: { enum: ['Always', 'IfNotPresent', 'Never'] },
-          pullSecrets: list,
+          pullSecrets: references,
         }),
         config: adapt(exporter),
-        existingConfigMap: text,
-        secrets: names,
+        existingConfigMap: optionalName,
+        secrets: { ...listOf(objectName), uniqueItems: true },
         env: variables,
-        extraArgs: { type: 'array', items: { type: 'string', pattern: '^--' } },
-        extraVolumes: list,
-        extraVolumeMounts: list,
-        webConfig: complete({ secret: text, scheme: { enum: ['http', 'https'] } }),
+        extraArgs: listOf({ type: 'string', pattern: '^--[a-z][-.a-z]*(=.*)?$' }),
+        extraVolumes: volumes,
+        extraVolumeMounts: mounts,
+        webConfig: complete({ secret: optionalName, scheme: { enum: ['http', 'https'] } }),
         replicas: count,
         shards: count,
         monitor: complete({
           kind: { enum: ['', 'ServiceMonitor', 'PodMonitor'] },
-          namespace: text,
-          namespaceSelector: anything,
-          interval: duration,
-          scrapeTimeout: duration,
-          labels: texts,
+          namespace,
+          namespaceSelector: namespaces,
+          interval: scrapeDuration,
+          scrapeTimeout: scrapeDuration,
+          labels,
           honorLabels: flag,
-          targetLabels: { type: 'array', items: text },
-          podTargetLabels: { type: 'array', items: text },
-          tlsConfig: anything,
-          basicAuth: anything,
-          relabelings: list,
-          metricRelabelings: list,
+          targetLabels: listOf(labelKey),
+          podTargetLabels: listOf(labelKey),
+          tlsConfig,
+          basicAuth,
+          relabelings,
+          metricRelabelings: relabelings,
         }),
-        rules: complete({ enabled: flag, labels: texts, set: ruleSettings(exporter) }),
+        rules: complete({ enabled: flag, labels, set: ruleSettings(exporter) }),
         dashboards: complete({
           enabled: flag,
           kind: { enum: ['ConfigMap', 'GrafanaDashboard'] },
           folder: text,
-          labels: texts,
-          annotations: texts,
-          instanceSelector: anything,
+          labels,
+          annotations,
+          instanceSelector: selector,
           allowCrossNamespaceImport: flag,
         }),
         ingress: {
-          ...complete({ enabled: flag, className: text, annotations: texts, hosts, tls: list }),
+          ...complete({
+            enabled: flag,
+            className: optionalName,
+            annotations,
+            hosts: ingressHosts,
+            tls: ingressTls,
+          }),
           if: { properties: { enabled: { const: true } } },
           // oxlint-disable-next-line unicorn/no-thenable
           then: { properties: { hosts: { minItems: 1 } } },
         },
         networkPolicy: complete({
           enabled: flag,
-          from: list,
-          clusterPorts: { type: 'array', items: { type: 'integer', minimum: 1, maximum: 65_535 } },
+          from: peers,
+          clusterPorts: listOf({ type: 'integer', minimum: 1, maximum: 65_535 }),
         }),
         podDisruptionBudget: complete({ enabled: flag }),
-        resources: {
-          type: 'object',
-          properties: { requests: quantities, limits: quantities },
-        },
-        livenessProbe: anything,
-        readinessProbe: anything,
-        podSecurityContext: anything,
-        securityContext: anything,
-        serviceAccountName: text,
-        commonLabels: texts,
-        podAnnotations: texts,
-        podLabels: texts,
-        nodeSelector: texts,
-        tolerations: list,
-        affinity: anything,
-        topologySpreadConstraints: list,
-        priorityClassName: text,
+        resources,
+        livenessProbe: probe,
+        readinessProbe: probe,
+        podSecurityContext,
+        securityContext,
+        serviceAccountName: optionalName,
+        commonLabels: labels,
+        podAnnotations: annotations,
+        podLabels: labels,
+        nodeSelector: labels,
+        tolerations,
+        affinity,
+        topologySpreadConstraints: spreads,
+        priorityClassName: optionalName,
       },
       ['global', 'enabled'],
     ),
@@ -150,17 +144,13 @@ export function makeValuesSchema(exporter: Schema): Schema {
   };
 }
 
-function object(properties: Readonly<Record<string, Schema>>): Schema {
-  return { type: 'object', additionalProperties: false, properties };
-}
-
 /** An object of values.yaml, which has every key. Helm removes a key that a user leaves empty, and its default with it. */
 function complete(
   properties: Readonly<Record<string, Schema>>,
   without: readonly string[] = [],
 ): Schema {
   const required = Object.keys(properties).filter((name) => !without.includes(name));
-  return { ...object(properties), required };
+  return object(properties, required);
 }
 
 /** The keys of `rules --set`. */
@@ -168,21 +158,26 @@ function ruleSettings(exporter: Schema): Schema {
   const thresholds = propertiesOf(propertiesOf(exporter)['thresholds']);
   const settings = Object.entries(SETTINGS).map(([name, [kind, , about]]) => [
     name,
-    { ...(kind === 'number' ? adapt(thresholds[name]) : schemaOf(kind)), description: about },
+    {
+      ...(kind === 'number' ? adapt(thresholds[name]) : schemaOf(kind, exporter)),
+      description: about,
+    },
   ]);
   const severities = ALERT_NAMES.map((name) => [`severity.${name}`, { enum: GIVEN_SEVERITIES }]);
   const waits = ALERT_NAMES.filter(canWait).map((name) => [
     `for.${name}`,
     { ...text, pattern: DURATION.source },
   ]);
-  const labels = OWN_LABELS.map((name) => [`label.${name}`, { not: {} }]);
+  const ownLabels = OWN_LABELS.map((name) => [`label.${name}`, { not: {} }]);
   return {
-    ...object(Object.fromEntries([...settings, ...severities, ...waits, ...labels])),
+    ...object(Object.fromEntries([...settings, ...severities, ...waits, ...ownLabels])),
     patternProperties: { '^label\\.[a-zA-Z_][a-zA-Z0-9_]*$': text },
   };
 }
 
-function schemaOf(kind: Setting[0]): Schema {
+function schemaOf(kind: Setting[0], exporter: Schema): Schema {
+  if (kind.endsWith('url'))
+    return adapt(propertiesOf(propertiesOf(exporter)['links'])['runbook_url']);
   return kind === 'regex' ? { ...text, minLength: 1 } : text;
 }
 
@@ -206,7 +201,9 @@ function adaptObject(node: Schema): Schema {
 
 function adaptProperties(properties: Schema): Schema {
   const kept = Object.entries(properties).filter(([name]) => !NOT_IN_VALUES.includes(name));
-  return Object.fromEntries(kept.map(([name, schema]) => [name, adapt(schema)]));
+  return Object.fromEntries(
+    kept.map(([name, schema]) => [name, schema === false ? false : adapt(schema)]),
+  );
 }
 
 function adaptValue(value: unknown): unknown {
@@ -214,10 +211,17 @@ function adaptValue(value: unknown): unknown {
   return isObject(value) ? adaptObject(value) : value;
 }
 
-/** Helm's expressions have no lookahead: without it they accept more, and the exporter rejects the rest. */
+/** Helm's expressions have no lookahead: what must not follow is refused beside them, and an empty text where a digit must. */
 function adaptPattern(pattern: string): Schema {
-  const plain = pattern.replace(String.raw`(?=\d)`, '').replace(/\(\?!(?:[^()]|\([^()]*\))*\)/, '');
-  return /\(\?[=!]/.test(plain) ? {} : { pattern: plain };
+  const digits = String.raw`(?=\d)`;
+  const [, start, unwanted, end] =
+    /^([^(]*)\(\?!((?:[^()]|\([^()]*\))*)\)(.*)$/.exec(pattern) ?? [];
+  if (unwanted !== undefined) {
+    return { pattern: `${start}${end}`, not: { pattern: `${start}(?:${unwanted})` } };
+  }
+  return pattern.includes(digits)
+    ? { pattern: pattern.replace(digits, ''), minLength: 1 }
+    : { pattern };
 }
 
 function isObject(value: unknown): value is Schema {
