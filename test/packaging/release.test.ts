@@ -6,6 +6,7 @@ import { listLeftOut } from '../../tools/release/artefacts.ts';
 import { findForeignLicences } from '../../tools/release/licences.ts';
 import { writeManPage } from '../../tools/release/man-page.ts';
 import { findNoteProblems, findUntaggedLines } from '../../tools/release/notes.ts';
+import { completionFiles, PACKAGERS } from '../../tools/release/system-packages.ts';
 import { ROOT } from './installed.ts';
 
 function read(name: string): string {
@@ -52,6 +53,11 @@ describe('the page of the manual', () => {
       ]),
     );
   });
+});
+
+test('the completion of zsh is where Debian and Fedora look for it', () => {
+  const folders = PACKAGERS.map((packager) => path.dirname(completionFiles(packager)['zsh'] ?? ''));
+  expect(folders).toEqual(['/usr/share/zsh/vendor-completions', '/usr/share/zsh/site-functions']);
 });
 
 describe('a release', () => {

@@ -55,12 +55,15 @@ crdb-exporter: embedded-library *
 crdb-exporter: unstripped-binary-or-object *
 `;
 
-/** Where shells look for the completion of a command, by shell. */
-const COMPLETIONS = {
-  bash: '/usr/share/bash-completion/completions/crdb-exporter',
-  zsh: '/usr/share/zsh/vendor-completions/_crdb-exporter',
-  fish: '/usr/share/fish/vendor_completions.d/crdb-exporter.fish',
-} as const;
+/** Where shells look for the completion of a command, by shell. Debian alone has a folder of its own for zsh. */
+export function completionFiles(packager: Packager): Readonly<Record<string, string>> {
+  const zsh = packager === 'deb' ? 'vendor-completions' : 'site-functions';
+  return {
+    bash: '/usr/share/bash-completion/completions/crdb-exporter',
+    zsh: `/usr/share/zsh/${zsh}/_crdb-exporter`,
+    fish: '/usr/share/fish/vendor_completions.d/crdb-exporter.fish',
+  };
+}
 
 /** What the page of the manual says of files. */
 const FILES = {
@@ -91,7 +94,7 @@ function writeMore({ folder, version }: Unpacked, packager: Packager): readonly 
   };
   return [
     document(write(`${DOC}/copyright`, COPYRIGHT)),
-    ...Object.entries(COMPLETIONS).map(([shell, dst]) =>
+    ...Object.entries(completionFiles(packager)).map(([shell, dst]) =>
       write(dst, run(process.execPath, [main, 'completion', shell])),
     ),
     document(write(MAN_PAGE, compress(writeManPage(version, help, FILES)))),
