@@ -137,6 +137,19 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
       /localhost:10137\/crdb\/metrics {3}metrics$/m,
     ],
     ['no test', { ...CONFIG, ...UNREADABLE }, /metrics\n*$/],
+    ['the first shard', { ...CONFIG, shards: 2 }, / pod\/mine-crdb-exporter-0-0 10137$/m],
+    [
+      'hosts, paths and their scheme',
+      {
+        ...CONFIG,
+        ingress: {
+          enabled: true,
+          hosts: [{ host: 'a.example' }, { host: 'b.example', paths: [{ path: '/api/status' }] }],
+          tls: [{ hosts: ['a.example'] }],
+        },
+      },
+      /^ {2}https:\/\/a\.example\/\n {2}http:\/\/b\.example\/api\/status$/m,
+    ],
   ])('says so of %s', (_what, values, line) => {
     expect(renderNotes(values)).toMatch(line);
   });
