@@ -155,10 +155,11 @@ const NO_PROXY: ReadonlySet<unknown> = new Set([400, 404, 502]);
 /** How the elements of a list are read: a command shows more of them than a scan keeps. */
 export interface ElementReader<S extends ObjectShape> {
   readonly shape: S;
-  /** Adds the element to the node, which may throw, and takes over what it needs of it: the element is reused. */
+  /**
+   * Adds the element to the node, which may throw, and takes over what it needs of it: the element is reused. Without this
+   * method the node adds whole batches of `replicaShape`.
+   */
   readonly add?: (node: NodeReplicas, element: Infer<S>) => void;
-  /** In its place, for many elements. */
-  readonly addBatch?: (node: NodeReplicas, batch: RecordBatch) => void;
   /** The only ranges to read, which are ready at once; default: all. */
   readonly rangeIds?: readonly number[] | undefined;
   /** Waited for between pages, when no response is being read. */
@@ -166,10 +167,7 @@ export interface ElementReader<S extends ObjectShape> {
 }
 
 /** How a scan reads them. */
-export const SCAN: ElementReader<typeof replicaShape> = {
-  shape: replicaShape,
-  addBatch: (node, batch) => node.addBatch(batch),
-};
+export const SCAN: ElementReader<typeof replicaShape> = { shape: replicaShape };
 
 /** One node, and how to read it. */
 interface NodeRequest {
@@ -207,7 +205,7 @@ export async function readNode<S extends ObjectShape>(
 async function readByRoute<S extends ObjectShape>(
   { api, context, nodeId, firstUrl, isAssigned }: NodeRequest,
   route: RangeRoute,
-  { shape, add, addBatch, rangeIds, onPageEnd }: ElementReader<S>,
+  { shape, add, rangeIds, onPageEnd }: ElementReader<S>,
 ): Promise<NodeReplicas> {
   const name = nameList(nodeId);
   const { page_limit: limit, node_timeout: timeout } = context.options;
@@ -225,18 +223,19 @@ async function readByRoute<S extends ObjectShape>(
     rangeIds,
     firstUrl,
     shape,
-    ...(add && {
-      onRange: (element: Infer<S>) => {
-        add(node, element);
-        assertSize();
-      },
-    }),
-    ...(addBatch && {
-      onBatch: (batch: RecordBatch) => {
-        addBatch(node, batch);
-        assertSize();
-      },
-    }),
+    ...(add === undefined
+      ? {
+          onBatch: (batch: RecordBatch) => {
+            node.addBatch(batch);
+            assertSize();
+          },
+        }
+      : {
+          onRange: (element: Infer<S>) => {
+            add(node, element);
+            assertSize();
+          },
+        }),
     async onPageEnd() {
       pages += 1;
       await onPageEnd?.();
