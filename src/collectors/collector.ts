@@ -77,6 +77,14 @@ export interface CollectorResult {
   readonly tableIds?: readonly string[];
 }
 
+/** How much longer than its interval data is shown at most, seconds. */
+const MAX_GRACE_SECONDS = 600;
+
+/** Age beyond which data is no longer shown unless `max_age` is set: three intervals, but at most one and ten minutes. */
+export function defaultMaxAgeSeconds(intervalSeconds: number): number {
+  return intervalSeconds + Math.min(2 * intervalSeconds, MAX_GRACE_SECONDS);
+}
+
 /** The first of the failures with the reason that most of them have. Example: of timeout, auth and auth the second. */
 export function mostFrequent(failures: readonly RequestError[]): RequestError | undefined {
   const byReason = [...Map.groupBy(failures, ({ reason }) => reason).values()];

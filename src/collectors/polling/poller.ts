@@ -15,11 +15,11 @@ import {
 } from '#cockroach';
 import type { CollectorConfig } from '#config';
 import { type ClusterMetrics, filterFamilies, type Snapshot } from '#metrics';
-import type { Collector, CollectorResult } from '../collector.ts';
+import { type Collector, type CollectorResult, defaultMaxAgeSeconds } from '../collector.ts';
 import { type Outcome, type PollFailure, unexpectedFailure } from './outcome.ts';
 import { renderResult } from './render-result.ts';
 import { KeptState, type RunningPoll } from './run-collector.ts';
-import { maxAgeSeconds, Schedule, STRETCHED, stretchInterval } from './schedule.ts';
+import { Schedule, STRETCHED, stretchInterval } from './schedule.ts';
 
 export interface PollerOptions {
   readonly cluster: string;
@@ -225,7 +225,7 @@ export class Poller {
 
   #current() {
     const { resultAgeSeconds = Infinity, intervalSeconds } = this;
-    const limit = maxAgeSeconds(this.#options.settings.max_age, intervalSeconds);
+    const limit = this.#options.settings.max_age ?? defaultMaxAgeSeconds(intervalSeconds);
     return resultAgeSeconds <= limit ? this.#published : undefined;
   }
 

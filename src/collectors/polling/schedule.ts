@@ -86,8 +86,3 @@ export function stretchInterval(
 ): number {
   return Math.max(interval, Math.min(answerSeconds / max_duty, MAX_DURATION_SECONDS));
 }
-
-/** Age beyond which data is no longer shown: three intervals, but at most one and ten minutes. */
-export function maxAgeSeconds(configured: number | undefined, intervalSeconds: number): number {
-  return configured ?? intervalSeconds + Math.min(2 * intervalSeconds, 600);
-}

@@ -5,6 +5,7 @@ import { counter, type Family, gauge } from '#metrics';
 import {
   type CollectorPoll,
   type CollectorResult,
+  defaultMaxAgeSeconds,
   defineCollector,
   mostFrequent,
 } from '../collector.ts';
@@ -186,19 +187,15 @@ async function runQuery(api: ClusterApi, context: Context, query: Query): Promis
   }
 }
 
-/** At most this much longer than its interval are the rows of a query shown, seconds. */
-const MAX_GRACE_SECONDS = 600;
-
 /**
- * Old rows are left out when they would be too old before the next poll: older than three intervals, than one and ten minutes, or
- * than `max_age`, if that is longer. Example: with 60 s, rows of 12:00 are shown until 12:03, if every run after it fails.
+ * Old rows are left out when they would be too old before the next poll, by the interval of the query, or by `max_age` if that is
+ * longer. Example: with 60 s, rows of 12:00 are shown until 12:03, if every run after it fails.
  */
 function describe(query: Query, context: Context, pollStartMs: number): KnownQuery {
   const { state, clock, intervalSeconds, maxAgeSeconds = 0 } = context;
   const run = state.get(query.name);
   const interval = query.interval ?? intervalSeconds;
-  const usualAge = interval + Math.min(2 * interval, MAX_GRACE_SECONDS);
-  const maxAgeMs = 1000 * Math.max(maxAgeSeconds, usualAge);
+  const maxAgeMs = 1000 * Math.max(maxAgeSeconds, defaultMaxAgeSeconds(interval));
   const rowsMs = run?.rowsMs ?? -Infinity;
   const isNew = rowsMs >= pollStartMs;
   const isCurrent = isNew || clock.monotonicMs() - rowsMs + 1000 * intervalSeconds <= maxAgeMs;

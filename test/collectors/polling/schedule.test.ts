@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { maxAgeSeconds, Schedule } from '../../../src/collectors/polling/schedule.ts';
+import { Schedule } from '../../../src/collectors/polling/schedule.ts';
 
 /** When the first polls of a collector start, ms after the process, if each takes that long. */
 function starts(intervalMs: number, tookMs: number, random: () => number): readonly number[] {
@@ -58,11 +58,4 @@ test('a retry that is later than the interval changes nothing, and one that is d
   expect(schedule.nextDelayMs(1_000)).toBe(1_000);
   schedule.retryIn(0);
   expect(schedule.nextDelayMs(1_000)).toBe(50);
-});
-
-test('data is shown for three intervals, but at most one and ten minutes, or as configured', () => {
-  expect(maxAgeSeconds(undefined, 15)).toBe(45);
-  expect(maxAgeSeconds(undefined, 300)).toBe(900);
-  expect(maxAgeSeconds(undefined, 3_600)).toBe(4_200);
-  expect(maxAgeSeconds(20, 15)).toBe(20);
 });
