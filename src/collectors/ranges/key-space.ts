@@ -232,8 +232,8 @@ export function nameKeys(): (hash: number) => number {
   return (hash) => names.get(hash) ?? hash;
 }
 
-/** Number of consecutive complete scans that confirm a gap. */
-const CONFIRMING_SCANS = 3;
+/** Number of consecutive scans that confirm a gap, and after which an unresolved overlap counts as what it may be. */
+export const CONFIRMING_SCANS = 3;
 
 /** The open ends of the last complete scans. */
 export class GapHistory {

@@ -16,6 +16,7 @@ import {
 import {
   countProblems,
   LEASE_KINDS,
+  MAX_COUNTED_REPLICAS,
   NO_LEASE,
   type ReplicaColumns,
   TableIndexes,
@@ -25,8 +26,6 @@ import type { RangeCounts } from './scan-result.ts';
 
 /** Ranges that one exporter knows, in 240 MB, and up to 20 MB for those with more than eight replicas. More need shards. */
 export const MAX_RANGES = 5_000_000;
-/** Ranges with more replicas are counted together. */
-const MAX_COUNTED_REPLICAS = 15;
 /** The most that the column holds. */
 const MAX_FOUND = 0xff;
 const MAX_SEQUENCE = 0xffff_ffff;
@@ -252,7 +251,7 @@ export class KnownRanges {
   *count(ignored: ReadonlySet<number> = new Set()): Work<RangeCounts> {
     const counts: RangeCounts = {
       ranges: 0,
-      byReplicas: Array.from({ length: MAX_COUNTED_REPLICAS + 1 }, () => 0),
+      byReplicas: Array.from({ length: MAX_COUNTED_REPLICAS + 2 }, () => 0),
       byLeaseKind: LEASE_KINDS.map(() => 0),
       byProblem: PROBLEMS.map(() => 0),
       problemsByTable: new Map(),
@@ -277,7 +276,7 @@ export class KnownRanges {
     const replicas = found[slot] ?? 0;
     if (replicas === 0) return;
     counts.ranges += 1;
-    increase(counts.byReplicas, Math.min(replicas, MAX_COUNTED_REPLICAS));
+    increase(counts.byReplicas, Math.min(replicas, MAX_COUNTED_REPLICAS + 1));
     increase(counts.byLeaseKind, (leases[slot] ?? NO_LEASE) & 3);
     const problems = column[slot] ?? 0;
     if (problems === 0 || ignored.has(ids[slot] ?? 0)) return;

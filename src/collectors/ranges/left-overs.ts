@@ -1,9 +1,8 @@
 import { reportersOf } from './descriptors.ts';
+import { CONFIRMING_SCANS } from './key-space.ts';
 import { keepsMajority } from './majority.ts';
 import type { ScannedRanges } from './verification.ts';
 
-/** Number of consecutive scans after which an unresolved overlap counts as what it may be, as a gap does. */
-const CONFIRMING_SCANS = 3;
 /** Proofs that are kept. */
 const MAX_PROVED = 2_000;
 

@@ -37,6 +37,9 @@ export const CPU_NANOS = LOADS.indexOf('cpu_time_per_second');
 /** Bounds of crdb_ranges_by_queries_per_second. */
 export const QUERY_RATE_BOUNDS = [1, 10, 50, 100, 250, 500, 1000, 2500, 5000, Infinity] as const;
 
+/** Ranges with more replicas are counted together. */
+export const MAX_COUNTED_REPLICAS = 7;
+
 /** An element of GET /nodes/{node_id}/ranges/: a replica, as its store sees it and its range. */
 export const replicaShape = object({
   desc: object({ range_id: integer(), start_key: hashed(), end_key: hashed() }),

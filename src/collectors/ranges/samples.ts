@@ -6,6 +6,7 @@ import {
   CPU_NANOS,
   LEASE_KINDS,
   LOADS,
+  MAX_COUNTED_REPLICAS,
   NO_LEASE,
   QUERY_RATE_BOUNDS,
   tableLabels,
@@ -23,8 +24,6 @@ import type {
 } from './scan-result.ts';
 
 const NANOS = 1e9;
-/** Ranges with more replicas count as `other`. */
-const MAX_SHOWN_REPLICAS = 7;
 
 /** Writes the samples of a scan; of a failed one only the state of the nodes. */
 export function* writeSamples(result: RangesResult, set: SampleSet): Iterable<undefined> {
@@ -175,13 +174,11 @@ function writeCluster(
 ): void {
   if (cluster === undefined) return;
   set.set(families.ranges, { shard }, ranges);
-  let shown = 0;
-  for (let replicas = 1; replicas <= MAX_SHOWN_REPLICAS; replicas += 1) {
-    const labels = { replicas: String(replicas), shard };
-    set.set(families.byReplicas, labels, byReplicas[replicas]);
-    shown += byReplicas[replicas] ?? 0;
+  for (const [replicas, count] of byReplicas.entries()) {
+    if (replicas === 0) continue;
+    const label = replicas > MAX_COUNTED_REPLICAS ? 'other' : String(replicas);
+    set.set(families.byReplicas, { replicas: label, shard }, count);
   }
-  set.set(families.byReplicas, { replicas: 'other', shard }, ranges - shown);
   const { unverified, servingNothing, leftOver, keySpace, dependence, lost } = cluster;
   set.set(families.unverified, {}, unverified);
   set.set(families.servingNothing, {}, servingNothing);
