@@ -1,6 +1,6 @@
 import type { Endpoint } from '#base';
 import { decodeValue, type Infer, object, type ObjectShape, type RecordBatch, typed } from '#json';
-import type { ApiSender } from './api-request.ts';
+import type { ApiRequest, ApiSender } from './api-request.ts';
 import { RequestError } from './http/errors.ts';
 import { addWarning, createPollStats, type PollStats } from './http/poll-stats.ts';
 import { bufferBody, type HttpResponse } from './http/request.ts';
@@ -233,25 +233,15 @@ export class ClusterApi {
   }
 
   /** GET /databases/{database}/tables/{table}/; `table` may be `schema.table`. */
-  table<S extends ObjectShape>(
+  async table<S extends ObjectShape>(
     stats: PollStats,
-    request: { readonly database: string; readonly table: string; readonly shape: S },
+    { shape, ...request }: { readonly database: string; readonly table: string; readonly shape: S },
   ): Promise<Infer<S>> {
     const database = encodeURIComponent(request.database);
     const path = `/databases/${database}/tables/${encodeURIComponent(request.table)}/`;
-    return this.#source.sender.send({
-      endpoint: 'table',
-      // A slow table is no reason to skip the next one.
-      blames: 'nobody',
-      path,
-      stats,
-      ...bufferBody(ELEMENT_LIMITS.maxElementBytes, (bytes) => {
-        const { value, wrongTypes } = decodeValue(bytes, request.shape);
-        stats.items += 1;
-        this.#source.decodeErrors('table', wrongTypes);
-        return value;
-      }),
-    });
+    const table = await this.#readDocument({ endpoint: 'table', path, stats }, shape);
+    stats.items += 1;
+    return table;
   }
 
   /** GET /table_metadata/, the largest 10,000 tables. */
@@ -302,16 +292,28 @@ export class ClusterApi {
 
   /** GET /_status/throttling, beside the API v2 and no part of it, of servers from 24.3 on. */
   throttling(stats: PollStats): Promise<Throttling> {
-    return this.#source.sender.send({
+    const path = '/_status/throttling';
+    const request = {
       endpoint: 'other',
       isBesideApi: true,
       sendsCookie: true,
-      blames: 'nobody',
-      path: '/_status/throttling',
+      path,
       stats,
+    } as const;
+    return this.#readDocument(request, throttlingShape);
+  }
+
+  /** Reads a response that is one small document. A slow one is no reason to skip the next. */
+  #readDocument<S extends ObjectShape>(
+    request: Omit<ApiRequest<Infer<S>>, 'blames' | 'onChunks' | 'onEnd'>,
+    shape: S,
+  ): Promise<Infer<S>> {
+    return this.#source.sender.send({
+      ...request,
+      blames: 'nobody',
       ...bufferBody(ELEMENT_LIMITS.maxElementBytes, (bytes) => {
-        const { value, wrongTypes } = decodeValue(bytes, throttlingShape);
-        this.#source.decodeErrors('other', wrongTypes);
+        const { value, wrongTypes } = decodeValue(bytes, shape);
+        this.#source.decodeErrors(request.endpoint, wrongTypes);
         return value;
       }),
     });
