@@ -1,7 +1,7 @@
 import { formatNodes, formatRanges, plural } from '#base';
 import type { DescriptorReport } from './described-ranges.ts';
 import { note } from './output/standard-output.ts';
-import type { Replica } from './read-replicas.ts';
+import type { PrintedReplica } from './read-replicas.ts';
 
 /** A range that nodes report as unavailable, while the node that holds its lease lists it without that. */
 interface DisputedRange {
@@ -18,7 +18,7 @@ export class Claims {
   readonly #served = new Set<number>();
   readonly #confirmed = new Set<number>();
 
-  add({ range_id: id = 0, node_id: nodeId = 0, problems, is_leaseholder }: Replica): void {
+  add({ range_id: id = 0, node_id: nodeId = 0, problems, is_leaseholder }: PrintedReplica): void {
     const isUnavailable = problems.includes('unavailable');
     if (is_leaseholder) (isUnavailable ? this.#confirmed : this.#served).add(id);
     else if (isUnavailable) this.#claimants.set(id, [...(this.#claimants.get(id) ?? []), nodeId]);
@@ -47,7 +47,7 @@ export function noteDisputed(disputed: readonly DisputedRange[]): void {
 
 /** The nodes that claim that the range is unavailable, where its leaseholder lists it without that and all of its replicas are live; empty else. */
 export function claimantsOf(
-  replicas: readonly Replica[],
+  replicas: readonly PrintedReplica[],
   descriptor: DescriptorReport | undefined,
   live: ReadonlySet<number>,
 ): readonly number[] {

@@ -3,7 +3,7 @@ import { diagnose, type RangeDescriptor } from '#cockroach';
 import { collectorPoll, DescriptorReader, ranges } from '#collectors';
 import type { ClusterTarget } from './cluster-target.ts';
 import { note } from './output/standard-output.ts';
-import type { Replica } from './read-replicas.ts';
+import type { PrintedReplica } from './read-replicas.ts';
 
 /** Types of replicas by their number in the API. */
 const TYPES = [
@@ -31,7 +31,7 @@ export interface DescriptorReport {
  */
 export async function readDescriptors(
   { api, config, stats }: ClusterTarget,
-  replicas: readonly Pick<Replica, 'range_id' | 'node_id' | 'is_leaseholder'>[],
+  replicas: readonly Pick<PrintedReplica, 'range_id' | 'node_id' | 'is_leaseholder'>[],
 ): Promise<ReadonlyMap<number, DescriptorReport>> {
   const holders = new Map<number, number>();
   for (const { range_id: id = 0, node_id: node = 0, is_leaseholder: holdsLease } of replicas) {

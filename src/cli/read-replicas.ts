@@ -20,10 +20,10 @@ import {
   lastTableLabel,
   LEASE_KINDS,
   leaseKindOf,
+  type ListedNode,
   LOADS,
   type NodeReplicas,
   nodes,
-  type NodeStatus,
   ranges,
   RangeScan,
   type RangesResult,
@@ -43,7 +43,10 @@ import { note, withProgress } from './output/standard-output.ts';
 import { type Column, numberColumn } from './output/table.ts';
 
 /** A replica as JSON, with the names of the API, and without its keys, which may hold user data. */
-export interface Replica extends Pick<ReplicaDetails, 'quiescent' | 'ticking' | 'lease_history'> {
+export interface PrintedReplica extends Pick<
+  ReplicaDetails,
+  'quiescent' | 'ticking' | 'lease_history'
+> {
   readonly range_id: number | undefined;
   readonly node_id: number | undefined;
   readonly store_id: number | undefined;
@@ -62,7 +65,7 @@ export interface Replica extends Pick<ReplicaDetails, 'quiescent' | 'ticking' | 
 }
 
 /** Copies a replica from the element, which is reused for the next one; `names` has the tables by their id. */
-function toReplica(element: ReplicaDetails, names: ReadonlyMap<string, string>): Replica {
+function toReplica(element: ReplicaDetails, names: ReadonlyMap<string, string>): PrintedReplica {
   const { desc, span, stats, lease_history: leases } = element;
   const lease = leases.at(-1);
   const { start_key: first = 0, end_key: end = 0 } = span;
@@ -92,7 +95,7 @@ function toReplica(element: ReplicaDetails, names: ReadonlyMap<string, string>):
 }
 
 /** What the server sends of the load; queries and writes are 0 where it sends none. */
-function toStats(loads: Float64Array): Replica['stats'] {
+function toStats(loads: Float64Array): PrintedReplica['stats'] {
   const sent = LOADS.map((name, index) => [name, loads[index] ?? NaN] as const);
   const known = sent.filter(([, load]) => !Number.isNaN(load));
   return { queries_per_second: 0, writes_per_second: 0, ...Object.fromEntries(known) };
@@ -128,7 +131,7 @@ interface ReplicasRequest {
   readonly rangeIds?: readonly number[];
   /** The names of tables by their id. */
   readonly names: ReadonlyMap<string, string>;
-  readonly onReplica: (replica: Replica) => void;
+  readonly onReplica: (replica: PrintedReplica) => void;
   readonly onPageEnd?: () => Promise<void>;
   /** Whether to find out if ranges are missing that no node reports; costs memory for all ranges. */
   readonly checksKeys?: boolean | undefined;
@@ -284,7 +287,7 @@ const TYPICAL_DESCRIPTOR_BYTES = 4_000;
  * tables whose zones are read, too.
  */
 export function noteScanCost(
-  list: readonly NodeStatus[],
+  list: readonly ListedNode[],
   { descriptors: isDescribed = false, zones = 0 } = {},
 ): void {
   const read = list.filter((node) => REACHABLE.has(livenessOf(node)));
@@ -345,7 +348,7 @@ export async function scanAllNodes(
 }
 
 /** The columns of a list of replicas, the most important first: a narrow terminal hides the last. */
-export const REPLICA_COLUMNS: readonly Column<Replica>[] = [
+export const REPLICA_COLUMNS: readonly Column<PrintedReplica>[] = [
   { title: 'RANGE', value: (replica) => replica.range_id, format: String },
   { title: 'NODE', value: (replica) => replica.node_id, format: String },
   { title: 'STORE', value: (replica) => replica.store_id, format: String },
@@ -377,7 +380,7 @@ function toTableId(label: string): number | string | null {
 }
 
 /** The tables, by their names if they are known; of a range outside of tables what the system keeps there. */
-function tableOf(replica: Replica): string | null {
+function tableOf(replica: PrintedReplica): string | null {
   const { range_id: rangeId = 0, table_id: id, last_table_id: lastId } = replica;
   if (id === null) return systemRangeName({ rangeId, table: '' }) ?? null;
   const first = replica.table ?? String(id);

@@ -11,15 +11,18 @@ import {
   listFailures,
   nameTables,
   noteMissingNodes,
+  type PrintedReplica,
   readRanges,
   readTables,
-  type Replica,
 } from './read-replicas.ts';
 
 /** Replicas that vote, also after the change that is on its way. */
 const VOTERS = ['voter', 'incoming voter'];
 
-type KnownReplica = Pick<Replica, 'range_id' | 'node_id' | 'table_id' | 'table' | 'is_leaseholder'>;
+type KnownReplica = Pick<
+  PrintedReplica,
+  'range_id' | 'node_id' | 'table_id' | 'table' | 'is_leaseholder'
+>;
 
 /** A range with fewer voters than the zone of its table wants, as JSON. */
 interface FewVoters {
@@ -95,7 +98,7 @@ async function readWantedVoters(
   { api, stats, config, sleep }: ClusterTarget,
   output: string,
   known: ReadonlyMap<string, KnownTable>,
-  ranges: readonly Pick<Replica, 'table_id'>[],
+  ranges: readonly Pick<PrintedReplica, 'table_id'>[],
 ): Promise<ReadonlyMap<string, number>> {
   const ids = new Set(ranges.map(({ table_id: id }) => String(id)));
   const wanted = new Map<string, number>();

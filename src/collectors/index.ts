@@ -20,7 +20,7 @@ export {
 export { network, readConnections } from './network/collector.ts';
 export type { Connection, NetworkResult } from './network/network-result.ts';
 export { peerShape } from './network/peers.ts';
-export { nodeInfoLabels, nodes, type NodesResult, type NodeStatus } from './nodes/collector.ts';
+export { type ListedNode, nodeInfoLabels, nodes, type NodesResult } from './nodes/collector.ts';
 export { type JobsStatus, readJobs } from './nodes/job-status.ts';
 export { INSPECT_ISSUES } from './nodes/keyed.ts';
 export {

@@ -1,6 +1,6 @@
 import { type Collector, COLLECTORS } from '#collectors';
 import { type Family, processFamilies, type ProcessMetric } from '#metrics';
-import { EXPORTER_FAMILIES } from './cluster-metrics.ts';
+import { EXPORTER_FAMILIES } from './measure-cluster.ts';
 
 /** One metric, as the reference describes it. */
 export interface CatalogueEntry extends ProcessMetric {

@@ -22,7 +22,7 @@ import {
 } from '#config';
 import type { ExporterMetrics, RenderedFamily, SampleSet } from '#metrics';
 import { type Clients, createClients } from './clients.ts';
-import { measureCluster } from './cluster-metrics.ts';
+import { measureCluster } from './measure-cluster.ts';
 import type { Observation, WatchProblem } from './observation.ts';
 import type { WatchHistory } from './watch-history.ts';
 

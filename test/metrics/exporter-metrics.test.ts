@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
-import { EXPORTER_FAMILIES } from '../../src/exporter/cluster-metrics.ts';
+import { EXPORTER_FAMILIES } from '../../src/exporter/measure-cluster.ts';
 import { ExporterMetrics } from '../../src/metrics/exporter-metrics.ts';
 import { type ExpositionFormat, joinExposition } from '../../src/metrics/exposition.ts';
 import { baseName } from '../../src/metrics/family.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
-import { EXPORTER_FAMILIES } from '../../src/exporter/cluster-metrics.ts';
+import { EXPORTER_FAMILIES } from '../../src/exporter/measure-cluster.ts';
 import { baseName, counter, type Family, gauge, histogram } from '../../src/metrics/family.ts';
 
 const HELP = 'A family of the test.';

@@ -9,7 +9,7 @@ import { note, withProgress } from '../output/standard-output.ts';
 import { type Column, numberColumn } from '../output/table.ts';
 
 /** A connection as it is printed. */
-interface Connection {
+interface PrintedConnection {
   readonly node_id: number;
   readonly peer_node_id: number;
   readonly state: 'error' | 'established';
@@ -17,7 +17,7 @@ interface Connection {
   readonly error: string | null;
 }
 
-const COLUMNS: readonly Column<Connection>[] = [
+const COLUMNS: readonly Column<PrintedConnection>[] = [
   { title: 'NODE', value: (connection) => connection.node_id, format: String },
   { title: 'PEER', value: (connection) => connection.peer_node_id, format: String },
   {
@@ -47,7 +47,7 @@ export function define(command: Command, context: CommandContext): void {
 }
 
 async function printNetwork(target: ClusterTarget, options: ListingOptions): Promise<void> {
-  const listing = openListing<Connection>(options, {
+  const listing = openListing<PrintedConnection>(options, {
     member: 'connections',
     columns: COLUMNS,
     required: ['PEER', 'STATE', 'ERROR'],

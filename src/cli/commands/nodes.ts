@@ -15,7 +15,7 @@ import {
   toTime,
 } from '#base';
 import { diagnose, DOWN, freshnessOf, livenessOf, LocalityReader } from '#cockroach';
-import { copyNode, network, nodeDetails, nodes, type NodeStatus } from '#collectors';
+import { copyNode, type ListedNode, network, nodeDetails, nodes } from '#collectors';
 import type { Infer } from '#json';
 import {
   CHECK_DRPC,
@@ -52,7 +52,7 @@ interface Node extends ReturnType<typeof describeNode> {
 }
 
 /** A node of the list, and what is printed beside its metrics. */
-interface ListedNode extends NodeStatus {
+interface DescribedNode extends ListedNode {
   readonly described: ReturnType<typeof describeNode>;
 }
 
@@ -134,7 +134,7 @@ async function printNodes(
 /** Lists the nodes with all of their metrics. */
 async function listAllNodes({ api, stats }: ClusterTarget) {
   const localities = new LocalityReader();
-  const records: Omit<ListedNode, 'isFresh'>[] = [];
+  const records: Omit<DescribedNode, 'isFresh'>[] = [];
   const { dateMs } = await api.nodes(stats, {
     limit: NODES_PER_PAGE,
     shape: nodeDetails,
@@ -144,7 +144,7 @@ async function listAllNodes({ api, stats }: ClusterTarget) {
     },
   });
   const isFresh = freshnessOf(records, dateMs);
-  const list = records.map((node): ListedNode => ({ ...node, isFresh: isFresh(node) }));
+  const list = records.map((node): DescribedNode => ({ ...node, isFresh: isFresh(node) }));
   return { list, answeredMs: dateMs ?? Date.now() };
 }
 
@@ -158,7 +158,7 @@ async function listAllNodes({ api, stats }: ClusterTarget) {
 async function findSafeNodes(
   target: ClusterTarget,
   output: string,
-  before: readonly NodeStatus[],
+  before: readonly ListedNode[],
 ): Promise<ReadonlySet<number>> {
   noteScanCost(before, { descriptors: true });
   const { monotonicMs, runningMs } = SYSTEM_CLOCK;
@@ -221,7 +221,7 @@ function isCounted({ state, result }: NetworkEvidence): boolean {
 
 /** A node that is not live in one of the lists is not: one of two URLs may repeat old answers. */
 function worseStatuses(
-  ...lists: readonly (readonly NodeStatus[])[]
+  ...lists: readonly (readonly ListedNode[])[]
 ): ReadonlyMap<number, LivenessStatus> {
   const statuses = new Map<number, LivenessStatus>();
   for (const node of lists.flat()) {
@@ -245,7 +245,7 @@ async function readConnections(target: ClusterTarget, firstUrl: number): Promise
 }
 
 /** A node as JSON: names of the API, times as text, nothing omitted. */
-function toItem(node: ListedNode, answeredMs: number): Node {
+function toItem(node: DescribedNode, answeredMs: number): Node {
   const { described, isFresh, metrics, stores, updatedSeconds } = node;
   const ageSeconds = Math.max(0, answeredMs / 1000 - updatedSeconds);
   const storeMetrics = [...stores].map(([id, store]) => [id, Object.fromEntries(store)] as const);

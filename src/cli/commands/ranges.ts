@@ -29,9 +29,9 @@ import {
   listFailures,
   type MissingNodes,
   noteMissingNodes,
+  type PrintedReplica,
   readRanges,
   readTableNames,
-  type Replica,
   REPLICA_COLUMNS,
 } from '../read-replicas.ts';
 import { printFewVoters } from '../zone-voters.ts';
@@ -92,7 +92,7 @@ async function printReplicas(
       throw usageError('--few-voters is about all ranges: omit the node and the other options');
     return printFewVoters(target, options);
   }
-  const listing = openListing<Replica>(options, {
+  const listing = openListing<PrintedReplica>(options, {
     member: 'ranges',
     columns: REPLICA_COLUMNS,
     required: [...(problems ? ['PROBLEMS'] : []), ...(hot === undefined ? [] : ['QPS'])],
@@ -102,7 +102,7 @@ async function printReplicas(
   const before =
     stillAfter === undefined ? undefined : await readBefore(target, nodeId, names, options);
   const claims = problems && nodeId === undefined ? new Claims() : undefined;
-  let hottest: Replica[] = [];
+  let hottest: PrintedReplica[] = [];
   let now = 0;
   let stayed = 0;
   const missing = await readRanges(target, output, {
@@ -191,7 +191,7 @@ async function readBefore(
  * The most severe problem of a replica decides; `PROBLEM_ISSUES` begins with the worst. Of equal ones those of the system are
  * first: without them nothing works.
  */
-function severityOf(replica: Replica): number {
+function severityOf(replica: PrintedReplica): number {
   const worst = PROBLEM_NAMES.findIndex((name) => replica.problems.includes(name));
   const severity = worst === -1 ? 0 : PROBLEM_NAMES.length - worst;
   const table = replica.table ?? String(replica.table_id ?? '');
@@ -199,7 +199,7 @@ function severityOf(replica: Replica): number {
 }
 
 /** The leaseholders with most queries, the hottest first. */
-function takeHottest(replicas: readonly Replica[], count: number): Replica[] {
+function takeHottest(replicas: readonly PrintedReplica[], count: number): PrintedReplica[] {
   return replicas
     .toSorted((a, b) => (b.stats.queries_per_second ?? 0) - (a.stats.queries_per_second ?? 0))
     .slice(0, count);
@@ -233,7 +233,7 @@ async function printReports(
   const names = await readTableNames(target);
   const rangeIds = [...new Set(ids)].toSorted((a, b) => a - b);
   for (;;) {
-    const replicas: Replica[] = [];
+    const replicas: PrintedReplica[] = [];
     const missing = await readRanges(target, options.output, {
       rangeIds,
       names,
@@ -280,7 +280,7 @@ interface RangeReport {
   readonly table_id: number | string | null;
   readonly index_id: number | null;
   /** The replicas that are reported, by node. */
-  readonly replicas: readonly Replica[];
+  readonly replicas: readonly PrintedReplica[];
   /** All replicas, those on nodes that are not live included; null where it could not be read. */
   readonly descriptor: DescriptorReport | null;
   /** Nodes that were not read, whose replicas are missing. */
@@ -296,7 +296,7 @@ interface RangeReport {
 /** The report on a range; undefined when no node that was read holds it. */
 function toReport(
   rangeId: number,
-  all: readonly Replica[],
+  all: readonly PrintedReplica[],
   {
     unread,
     skipped,
@@ -373,7 +373,7 @@ async function printReport(report: RangeReport, live: ReadonlySet<number>): Prom
   await writeLines('', ...(lines.length === 0 ? [none] : lines), '');
 }
 
-const RAFT: Column<Replica> = {
+const RAFT: Column<PrintedReplica> = {
   title: 'RAFT',
   value: ({ ticking, quiescent }) => (ticking ? 'ticking' : quiescent ? 'quiescent' : null),
 };

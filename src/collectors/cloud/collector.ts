@@ -76,11 +76,11 @@ const families = {
 /** The migration assistant, as a poll found it. */
 export interface CloudResult extends CollectorResult {
   /** Undefined when the cluster has none. */
-  readonly assistant: AssistantStatus | undefined;
+  readonly assistant: Assistant | undefined;
 }
 
 /** A migration assistant; missing fields are empty or undefined. */
-interface AssistantStatus {
+interface Assistant {
   readonly id: string;
   readonly clusterId: string;
   readonly region: string;

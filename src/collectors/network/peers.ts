@@ -74,8 +74,8 @@ const parseSeconds: TextParser<number | undefined> = (bytes, start, end) => {
 
 type SentPeer = Infer<ReturnType<typeof peerShape>>;
 
-/** The nodes of the cluster by the poll's own list. */
-export interface Members {
+/** The ids of the nodes of the cluster by the poll's own list. */
+export interface ListedIds {
   readonly all: ReadonlySet<number>;
   readonly live: ReadonlySet<number>;
 }
@@ -95,7 +95,7 @@ export interface NodeConnections {
 export function countConnections(
   nodeId: number,
   sent: ReadonlyMap<string, SentPeer>,
-  { all, live }: Members,
+  { all, live }: ListedIds,
 ): NodeConnections {
   const counts = { established: 0, establishing: 0, error: 0, unknown: 0 };
   const times: number[] = [];

@@ -22,7 +22,7 @@ import {
   storeKeys,
   writeMeasurements,
 } from './measurements.ts';
-import { copyNode, type NodeRecord, type NodeStatus, nodeShape } from './node-record.ts';
+import { copyNode, type ListedNode, type NodeRecord, nodeShape } from './node-record.ts';
 import { findUnsent, isSent, SentKeys, type UnsentKeys } from './sent-keys.ts';
 
 /** Liveness, identity and size of the nodes: true of a node even when its record is old. */
@@ -77,7 +77,7 @@ const families = {
   }),
 };
 
-const ofNode = gaugeOf(NODE)<NodeStatus>;
+const ofNode = gaugeOf(NODE)<ListedNode>;
 
 /** One value for each node. */
 const NODE_GAUGES = [
@@ -217,12 +217,12 @@ export const nodes = defineCollector({
   },
 });
 
-export type { NodeStatus } from './node-record.ts';
+export type { ListedNode } from './node-record.ts';
 
 /** The nodes, as a poll found them. */
 export interface NodesResult extends CollectorResult {
   /** By id. */
-  readonly nodes: readonly NodeStatus[];
+  readonly nodes: readonly ListedNode[];
   /** Number of listed nodes whose id could not be read; none where undefined. */
   readonly unreadable?: number;
   /** Metrics that the user wants exported under their own keys. */
@@ -260,7 +260,7 @@ function writeClusterSamples(set: SampleSet, all: readonly NodeRecord[]): void {
 }
 
 /** Writes the samples of a node that do not depend on the age of its record. */
-function writeStatusSamples(set: SampleSet, node: NodeStatus): void {
+function writeStatusSamples(set: SampleSet, node: ListedNode): void {
   const labels = { node_id: String(node.id) };
   set.states(families.liveness, labels, 'status', LIVENESS_STATUSES, livenessOf(node));
   set.info(families.info, nodeInfoLabels(node));

@@ -2,7 +2,7 @@ import { largest, smallest, sumOrNone } from '#base';
 import { livenessOf, REACHABLE } from '#cockroach';
 import { counter, type Family, gauge, type SampleSet } from '#metrics';
 import { COUNTER_NOTES, NODE } from './keyed.ts';
-import type { NodeRecord, NodeStatus } from './node-record.ts';
+import type { ListedNode, NodeRecord } from './node-record.ts';
 
 // Families of jobs, backups and an open upgrade, most of them of the cluster as a whole.
 
@@ -145,7 +145,7 @@ interface JobStatus {
   readonly protectedAgeSeconds: number | undefined;
 }
 
-export function readJobs(all: readonly NodeStatus[]): JobsStatus {
+export function readJobs(all: readonly ListedNode[]): JobsStatus {
   const fresh = all.filter(({ isFresh }) => isFresh);
   // Example: node 1 counted 3 paused jobs, then the job poll_jobs_stats moved to node 2, which counts 0. Node 1 still
   // reports 3, and node 2 alone is right. Old servers do not tell which node counts.
@@ -191,7 +191,7 @@ export function readJobs(all: readonly NodeStatus[]): JobsStatus {
 /** Writes the samples of the cluster from the metrics of the nodes whose record is fresh. */
 export function writeJobSamples(
   set: SampleSet,
-  all: readonly NodeStatus[],
+  all: readonly ListedNode[],
   lastBackup: number,
 ): void {
   const { preserveDowngradeSeconds, kmsInaccessibleSeconds, jobs, lagSeconds } = readJobs(all);

@@ -58,7 +58,7 @@ export const CPU_KEYS = {
 type NodeElement = Infer<ReturnType<typeof nodeShape>>;
 
 /** A node as of one poll; its texts are valid label values, '' where the server sent none. */
-export interface NodeStatus {
+export interface ListedNode {
   readonly id: number;
   /** Undefined when the server sent no integer. */
   readonly livenessCode: number | undefined;
@@ -84,7 +84,7 @@ export interface NodeStatus {
 }
 
 /** A node whose record may be old. */
-export type NodeRecord = Omit<NodeStatus, 'isFresh'>;
+export type NodeRecord = Omit<ListedNode, 'isFresh'>;
 
 /** Copies a node from the element, which the decoder reuses for the next one. `dateMs` is when the server sent it. */
 export function copyNode(

@@ -1,7 +1,7 @@
 import type { KeyFilter } from '#json';
 import { JOB_KEYS } from './job-status.ts';
 import { CERTIFICATE_PREFIX, LICENSE_KEYS, NODE_METRICS, STORE_METRICS } from './keyed.ts';
-import { CPU_KEYS, type NodeStatus } from './node-record.ts';
+import { CPU_KEYS, type ListedNode } from './node-record.ts';
 
 // Which of the metrics that are read the nodes send: newer servers move some out of the records, without an error.
 
@@ -46,14 +46,14 @@ export interface UnsentKeys {
 }
 
 /** Whether any node with a fresh record, or one of its stores, sends a metric; undefined while no record is fresh. */
-export function isSent(all: readonly NodeStatus[], key: string): boolean | undefined {
+export function isSent(all: readonly ListedNode[], key: string): boolean | undefined {
   const fresh = all.filter(({ isFresh }) => isFresh);
   return fresh.length === 0 ? undefined : sends(fresh, { name: key, keys: [key] });
 }
 
 /** Finds the metrics that are read and that none of the fresh records has. */
 export function findUnsent(
-  all: readonly NodeStatus[],
+  all: readonly ListedNode[],
   selected: KeyFilter,
 ): UnsentKeys | undefined {
   const fresh = all.filter(({ isFresh }) => isFresh);
@@ -67,7 +67,7 @@ export function findUnsent(
   return { own: unsentOf(OWN_KEYS), listed: [...new Set(unsentOf(listed))] };
 }
 
-function sends(nodes: readonly NodeStatus[], { keys, prefix }: WantedKey): boolean {
+function sends(nodes: readonly ListedNode[], { keys, prefix }: WantedKey): boolean {
   const has = (values: ReadonlyMap<string, number>): boolean =>
     keys.some((key) => values.has(key)) ||
     (prefix !== undefined && [...values.keys()].some((key) => key.startsWith(prefix)));

@@ -15,7 +15,7 @@ import type { DescriptorStatus } from './scan-result.ts';
 /** Ids in a request at first: their descriptors are some 800 kB. */
 const FIRST_BATCH = 200;
 /** Statuses of a path that is refused however short it is. */
-const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414]);
+const REFUSED_PATH: ReadonlySet<unknown> = new Set([400, 414]);
 /** The least time between two rounds of requests, however fast the servers are. */
 const MIN_PAUSE_MS = 20;
 /** The weight of the last round in the measured time. */
@@ -113,7 +113,7 @@ export class DescriptorReading {
 
   /** A request failed, and a shorter one would not help. */
   failed(failure: RequestError): void {
-    if (TOO_LONG.has(failure.status) || isNotOffered(failure)) this.refusal = failure;
+    if (REFUSED_PATH.has(failure.status) || isNotOffered(failure)) this.refusal = failure;
     else this.failure = failure;
   }
 

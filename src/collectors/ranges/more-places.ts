@@ -1,7 +1,7 @@
 /** Places that a range may have. */
 export const MAX_PLACES = 15;
 /** Ranges that have more places than the table holds of each. Of further ones the replicas beyond are counted alone. */
-const MAX_RANGES = 100_000;
+const MAX_RANGES_WITH_MORE = 100_000;
 
 /** The places of a range from `first` on. In the masks bit i stands for place i, as in the columns of the table. */
 interface Places {
@@ -35,7 +35,7 @@ export class MorePlaces {
 
   /** How many places the range may have in all. */
   mostOf(rangeId: number): number {
-    const isFull = this.#ranges.size >= MAX_RANGES && !this.#ranges.has(rangeId);
+    const isFull = this.#ranges.size >= MAX_RANGES_WITH_MORE && !this.#ranges.has(rangeId);
     return isFull ? this.#first : MAX_PLACES;
   }
 

@@ -25,7 +25,7 @@ export interface AbsentReplica {
   readonly nodeId: number;
 }
 
-type ReadingContext = Pick<
+type SecondReadingContext = Pick<
   CollectorPoll<{ readonly concurrency: number }, { readonly ignoring: IgnoringUrls }>,
   'options' | 'urls' | 'signal' | 'state' | 'clock'
 > &
@@ -34,13 +34,13 @@ type ReadingContext = Pick<
 /** Reads single replicas a second time in the same scan: some replica is always between two leaders, and some range is being split. */
 export class SecondReading {
   readonly #api: ClusterApi;
-  readonly #context: ReadingContext;
+  readonly #context: SecondReadingContext;
   readonly #known: KnownRanges;
   readonly #scan: number;
   readonly #size = new BatchSize(BATCH);
 
   /** `scan`: number of scans whose lists were read. */
-  constructor(api: ClusterApi, context: ReadingContext, known: KnownRanges, scan: number) {
+  constructor(api: ClusterApi, context: SecondReadingContext, known: KnownRanges, scan: number) {
     this.#api = api;
     this.#context = context;
     this.#known = known;

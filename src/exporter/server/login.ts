@@ -22,7 +22,7 @@ export type LoginOutcome = 'accepted' | 'rejected' | 'busy';
 export type ComparePassword = (password: string, hash: string) => Promise<boolean>;
 
 /** A login whose password must be compared. */
-interface Attempt {
+interface WaitingLogin {
   readonly user: string;
   readonly password: string;
   readonly result: PromiseWithResolvers<LoginOutcome>;
@@ -70,7 +70,7 @@ export function createAuthenticator(
 export function createLoginCheck(users: () => WebConfig['users'], compare: ComparePassword) {
   let secret: Buffer | undefined;
   const accepted = new Set<string>();
-  const waiting = new Set<Attempt>();
+  const waiting = new Set<WaitingLogin>();
   let isComparing = false;
 
   /** The key of an accepted login. The hash is part of it, so that a new hash requires a new comparison. */
@@ -82,7 +82,7 @@ export function createLoginCheck(users: () => WebConfig['users'], compare: Compa
     return createHmac('sha256', secret).update(parts).digest('base64');
   }
 
-  async function compareLogin({ user, password }: Attempt): Promise<LoginOutcome> {
+  async function compareLogin({ user, password }: WaitingLogin): Promise<LoginOutcome> {
     const key = keyOf(user, password);
     if (accepted.has(key)) return 'accepted';
     const hash = users().get(user);
@@ -93,7 +93,7 @@ export function createLoginCheck(users: () => WebConfig['users'], compare: Compa
     return 'accepted';
   }
 
-  function takeRandom(): Attempt | undefined {
+  function takeRandom(): WaitingLogin | undefined {
     const attempt = [...waiting][Math.floor(Math.random() * waiting.size)];
     if (attempt !== undefined) waiting.delete(attempt);
     return attempt;

@@ -1,4 +1,4 @@
-import { certificateKey, certificateOf, isSent, type NodeStatus } from '#collectors';
+import { certificateKey, certificateOf, isSent, type ListedNode } from '#collectors';
 
 /** The earliest expiry of a certificate of the nodes, and how long it lives where a renewal was seen. Seconds. */
 interface CertificateLife {
@@ -12,7 +12,7 @@ export type CertificateLives = ReadonlyMap<string, CertificateLife>;
 /** Notes when certificates expire: a later expiry than before is a renewal. One that no fresh record has any more is forgotten. */
 export function followCertificates(
   before: CertificateLives,
-  nodes: readonly NodeStatus[],
+  nodes: readonly ListedNode[],
   nowMs: number,
 ): CertificateLives {
   const lives = readExpiries(nodes).map(({ name, expiry }) => {
@@ -33,7 +33,7 @@ export interface Expiry {
 }
 
 /** When each certificate expires first. */
-export function readExpiries(nodes: readonly NodeStatus[]): readonly Expiry[] {
+export function readExpiries(nodes: readonly ListedNode[]): readonly Expiry[] {
   const first = new Map<string, Expiry>();
   for (const { id, isFresh, metrics } of nodes) {
     if (!isFresh) continue;

@@ -1,6 +1,6 @@
 import { formatDuration } from '#base';
 import { medianRecord } from '#cockroach';
-import type { NodeStatus } from '#collectors';
+import type { ListedNode } from '#collectors';
 import type { Evidence } from './evidence.ts';
 import type { Figure } from './figure.ts';
 import type { Problem } from './status.ts';
@@ -30,7 +30,7 @@ export const clockOffsets: Figure['read'] = (evidence) => {
 };
 
 /** -Infinity where it is not known. */
-function reportedOffset({ isFresh, metrics }: NodeStatus): number {
+function reportedOffset({ isFresh, metrics }: ListedNode): number {
   const nanoseconds = isFresh ? metrics.get('clock-offset.meannanos') : undefined;
   return nanoseconds === undefined ? -Infinity : Math.abs(nanoseconds) / 1e9;
 }

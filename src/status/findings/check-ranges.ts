@@ -10,7 +10,7 @@ import {
   sum,
 } from '#base';
 import { livenessOf } from '#cockroach';
-import { type NodeStatus, QUERIES, type RangesResult } from '#collectors';
+import { type ListedNode, QUERIES, type RangesResult } from '#collectors';
 import type { Check } from './check.ts';
 import type { Evidence } from './evidence.ts';
 
@@ -64,7 +64,7 @@ function countLeases(ranges: Evidence['ranges']): number {
 }
 
 /** How many nodes have each tier. As many localities as nodes: the tier names single nodes, as `dns` in CockroachDB Cloud. */
-function countNodesByTier(nodes: readonly NodeStatus[]): ReadonlyMap<string, number> {
+function countNodesByTier(nodes: readonly ListedNode[]): ReadonlyMap<string, number> {
   const tiers = nodes.flatMap((node) => [...new Set(node.tiers.map(({ key }) => key))]);
   return new Map(
     Array.from(
@@ -83,7 +83,7 @@ const MIN_LEASES = 100;
  */
 function findHotspots(
   scanned: RangesResult['scanned'],
-  nodes: readonly NodeStatus[],
+  nodes: readonly ListedNode[],
   thresholds: Thresholds,
 ): ReturnType<Check['find']> {
   const live = new Map(
@@ -126,7 +126,7 @@ function findHotspots(
 }
 
 /** The locality down to the region, else the first tier. */
-function regionOf({ tiers }: NodeStatus): string {
+function regionOf({ tiers }: ListedNode): string {
   const last = Math.max(
     0,
     tiers.findIndex(({ key }) => key === 'region'),

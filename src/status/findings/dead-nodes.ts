@@ -1,6 +1,6 @@
 import { formatCount, formatNodes, formatRanges, plural } from '#base';
 import { DEAD, livenessOf } from '#cockroach';
-import type { NodeStatus, RangesResult } from '#collectors';
+import type { ListedNode, RangesResult } from '#collectors';
 import type { DeadEvidence, Trends } from './safe-to-stop.ts';
 
 /**
@@ -22,7 +22,7 @@ const RETIRED_SECONDS = 7 * 86_400;
  * an old record without a liveness.
  */
 export function findRetired(
-  nodes: readonly NodeStatus[],
+  nodes: readonly ListedNode[],
   evidence: DeadEvidence,
   nowMs: number,
 ): ReadonlySet<number> {

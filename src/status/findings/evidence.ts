@@ -1,5 +1,5 @@
 import type { Thresholds } from '#alerts';
-import type { JobsStatus, NodeStatus, RangesResult, SessionsResult } from '#collectors';
+import type { JobsStatus, ListedNode, RangesResult, SessionsResult } from '#collectors';
 import type { WatchProblem } from '#exporter';
 import type { CertificateLives } from './certificate-lives.ts';
 import type { NetworkEvidence } from './reachability.ts';
@@ -46,8 +46,8 @@ export interface Evidence extends Memory {
   /** As log, page and JSON show it. */
   readonly view: ClusterView;
   /** The listed nodes, and those of them with fresh records; none while no list is current. */
-  readonly nodes: readonly NodeStatus[];
-  readonly fresh: readonly NodeStatus[];
+  readonly nodes: readonly ListedNode[];
+  readonly fresh: readonly ListedNode[];
   /** When the server sent the list of nodes, by its clock; undefined where that is not known. */
   readonly answeredMs: number | undefined;
   readonly jobs: JobsStatus;

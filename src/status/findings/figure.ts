@@ -1,6 +1,6 @@
 import type { AlertName, ThresholdName } from '#alerts';
 import { capitalize, formatNodes, formatStores, toTime } from '#base';
-import type { NodeStatus } from '#collectors';
+import type { ListedNode } from '#collectors';
 import type { Evidence } from './evidence.ts';
 import type { Problem } from './status.ts';
 
@@ -77,7 +77,7 @@ function isOver(value: number, side: Figure['side'], limit: number): boolean {
 /** A value of each node, of all or of those with fresh records. */
 export function ofNodes(
   which: 'nodes' | 'fresh',
-  read: (node: NodeStatus, evidence: Evidence) => number | undefined,
+  read: (node: ListedNode, evidence: Evidence) => number | undefined,
 ): Figure['read'] {
   return (evidence) =>
     evidence[which].map((node) => ({ nodeId: node.id, value: read(node, evidence) ?? NaN }));

@@ -1,6 +1,6 @@
 import { formatCount, formatRanges, plural, ratio, smallest, sum, toTime } from '#base';
 import { livenessOf, REACHABLE } from '#cockroach';
-import type { JobsStatus, NodeStatus as NodeRecord, RangesResult } from '#collectors';
+import type { JobsStatus, ListedNode, RangesResult } from '#collectors';
 import { countInPurgatory, latencyOf, sumOfStores } from './node-metrics.ts';
 import type { NodeFigures, NodesStatus } from './node-status.ts';
 import type { NetworkEvidence } from './reachability.ts';
@@ -17,7 +17,7 @@ interface FigureSources {
 /** The nodes with what their records say, a stale one nothing of now, and their versions. */
 export function addFigures(
   status: NodesStatus,
-  records: readonly NodeRecord[],
+  records: readonly ListedNode[],
   sources: FigureSources,
 ): NodesStatus {
   const byId = new Map(records.map((node) => [node.id, node]));
@@ -36,7 +36,7 @@ export function addFigures(
   return { ...status, versions, list };
 }
 
-function readFigures(node: NodeRecord, sources: FigureSources): NodeFigures {
+function readFigures(node: ListedNode, sources: FigureSources): NodeFigures {
   // Without a current list nobody knows who reaches whom.
   const network = sources.network?.state === 'ok' ? sources.network.result : undefined;
   const { id, metrics, memoryBytes } = node;
@@ -83,7 +83,7 @@ export function markFigures(status: NodesStatus, findings: readonly Finding[]): 
 }
 
 /** The latency of SQL by the fresh records of nodes that may serve it. */
-export function readSqlLoad(fresh: readonly NodeRecord[]): SqlLoad {
+export function readSqlLoad(fresh: readonly ListedNode[]): SqlLoad {
   const latencies = fresh.flatMap((node) => {
     const seconds = REACHABLE.has(livenessOf(node)) ? latencyOf(node) : undefined;
     return seconds === undefined ? [] : [{ id: node.id, seconds }];
@@ -93,7 +93,7 @@ export function readSqlLoad(fresh: readonly NodeRecord[]): SqlLoad {
 }
 
 /** The free share of the fullest store; undefined where no store tells. */
-function leastFree({ stores }: NodeRecord): number | undefined {
+function leastFree({ stores }: ListedNode): number | undefined {
   const shares = [...stores.values()].flatMap(
     (store) => ratio(store.get('capacity.available'), store.get('capacity')) ?? [],
   );
@@ -106,7 +106,7 @@ const USUAL_REPLICAS = 3;
 const FULL = 0.95;
 
 /** Why replicas cannot leave a node, as a clause; undefined where it is not known. */
-function describeObstacle(records: readonly NodeRecord[], unavailable: number): string | undefined {
+function describeObstacle(records: readonly ListedNode[], unavailable: number): string | undefined {
   const targets = records.filter((node) => livenessOf(node) === 'live');
   if (targets.length < USUAL_REPLICAS)
     return `only ${targets.length} other ${plural(targets.length, 'node is', 'nodes are')} live, and most ranges need ${USUAL_REPLICAS}: add a node`;

@@ -147,7 +147,7 @@ function reportedProblems(
   areMany: boolean,
 ): readonly Problem[] {
   const { oldest, verification } = ranges;
-  const problems = countProblems(ranges);
+  const problems = countByProblem(ranges);
   const { unavailable = 0 } = problems;
   const hasLost = verification?.keySpace === 'gap' || (problems['no_live_replica'] ?? 0) > 0;
   const withoutQuorum = idsWithoutQuorum(oldest);
@@ -223,7 +223,7 @@ function gapProblems({ verification }: RangesStatus, isNodeDown: boolean): reado
  * The ranges by problem: those that no node reports as unavailable are without a quorum, too, and those that only nodes without their
  * lease report have a problem of their own.
  */
-export function countProblems({
+export function countByProblem({
   problems,
   disputed,
   withoutQuorum,

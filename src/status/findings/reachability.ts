@@ -2,9 +2,9 @@ import { formatCount, formatCounted, formatNodes, plural } from '#base';
 import { livenessOf, REACHABLE } from '#cockroach';
 import {
   type Connection,
+  type ListedNode,
   network,
   type NetworkResult,
-  type NodeStatus,
   type Outcome,
   type Poller,
 } from '#collectors';
@@ -48,7 +48,7 @@ export type Reachability =
  */
 export function findUnreachable(
   evidence: NetworkEvidence | undefined,
-  nodes: readonly NodeStatus[] | undefined,
+  nodes: readonly ListedNode[] | undefined,
 ): Reachability {
   const found = findAmongLive(evidence, nodes);
   const unclear = nodes?.filter(isUnclear) ?? [];
@@ -62,8 +62,8 @@ export function findUnreachable(
  * 1 s before the first list, and both nodes had written 5 s before it: only their next records count the failed connection.
  */
 export function findUnreachableSince(
-  before: readonly NodeStatus[],
-  after: readonly NodeStatus[],
+  before: readonly ListedNode[],
+  after: readonly ListedNode[],
 ): Reachability {
   const written = new Map(before.map(({ id, updatedSeconds }) => [id, updatedSeconds]));
   const old = after.filter(
@@ -84,14 +84,14 @@ export function leastFavourable(found: readonly Reachability[]): Reachability {
 }
 
 /** Whether a node may be live or draining: its liveness has a code or a form that the exporter does not know, or there is none. */
-function isUnclear(node: NodeStatus): boolean {
+function isUnclear(node: ListedNode): boolean {
   const status = livenessOf(node);
   return status === 'other' || (status === 'unknown' && node.isFresh);
 }
 
 function findAmongLive(
   evidence: NetworkEvidence | undefined,
-  nodes: readonly NodeStatus[] | undefined,
+  nodes: readonly ListedNode[] | undefined,
 ): Reachability {
   if (evidence === undefined) return compareCounts(nodes);
   const { state, result } = evidence;
@@ -136,9 +136,9 @@ export const CHECK_DRPC =
 /** Nodes that are up and have not told whom they reach, ascending: also those that were down when the others were asked. */
 function findUnheard(
   { unaskedNodes, peers }: NetworkResult,
-  nodes: readonly NodeStatus[] = [],
+  nodes: readonly ListedNode[] = [],
 ): readonly number[] {
-  const isUnheard = ({ id, livenessCode }: NodeStatus): boolean =>
+  const isUnheard = ({ id, livenessCode }: ListedNode): boolean =>
     REACHABLE.has(livenessOf({ livenessCode })) && !peers.has(id);
   const returned = nodes.filter(isUnheard).map(({ id }) => id);
   return [...new Set([...unaskedNodes, ...returned])].toSorted((a, b) => a - b);
@@ -147,7 +147,7 @@ function findUnheard(
 /** The last result as page and JSON show it; undefined while neither connections nor nodes are known. */
 export function readReachability(
   evidence: NetworkEvidence | undefined,
-  nodes: readonly NodeStatus[] | undefined,
+  nodes: readonly ListedNode[] | undefined,
 ): ReachabilityStatus | undefined {
   if (evidence === undefined && nodes === undefined) return undefined;
   const reachability = findUnreachable(evidence, nodes);
@@ -166,7 +166,7 @@ export function readReachability(
 }
 
 /** Compares the share of unhealthy connections of each live node with the nodes that are not live. */
-function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
+function compareCounts(nodes: readonly ListedNode[] = []): Reachability {
   const { apart, doubtful, up, counted, uncounted } = findApart(nodes);
   if (apart.length > 0) {
     const verb = plural(apart.length, 'does', 'do');
@@ -191,7 +191,7 @@ function compareCounts(nodes: readonly NodeStatus[] = []): Reachability {
  * 0, the connections are not counted.
  * Example: of 3 nodes 1 is not live. That explains less than 2 of 3 failing connections of a live node.
  */
-function findApart(nodes: readonly NodeStatus[]) {
+function findApart(nodes: readonly ListedNode[]) {
   const live = nodes.filter((node) => livenessOf(node) === 'live');
   const up = nodes.filter((node) => REACHABLE.has(livenessOf(node))).length;
   const unexplained = (nodes.length - live.length + 1) / nodes.length;

@@ -1,5 +1,5 @@
 import { formatCount, formatList, formatPercent, ratio, sum } from '#base';
-import type { NodeStatus } from '#collectors';
+import type { ListedNode } from '#collectors';
 import type { Evidence } from './evidence.ts';
 import { type Figure, ofNodes } from './figure.ts';
 import { MAX_NAMED } from './problem.ts';
@@ -46,7 +46,7 @@ export function shareWithoutLargest({ fresh }: Evidence): number | undefined {
   return (available - largest) / (sum(sizes.map((size) => size.capacity)) - largest);
 }
 
-function sizeOf({ stores }: NodeStatus) {
+function sizeOf({ stores }: ListedNode) {
   const list = [...stores.values()];
   const total = (key: string) => sum(list.map((store) => store.get(key) ?? 0));
   return { capacity: total('capacity'), available: total('capacity.available') };

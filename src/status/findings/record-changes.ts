@@ -1,5 +1,5 @@
 import { DEAD, livenessOf, medianRecord } from '#cockroach';
-import type { NodesResult, NodeStatus } from '#collectors';
+import type { ListedNode, NodesResult } from '#collectors';
 
 // What two lists of nodes in a row show of their records.
 
@@ -44,6 +44,6 @@ export function readWriting(
   return new Set(writing.map(({ id }) => id));
 }
 
-function isDead(node: NodeStatus): boolean {
+function isDead(node: ListedNode): boolean {
   return DEAD.has(livenessOf(node));
 }

@@ -12,9 +12,9 @@ import {
 import { livenessOf, REACHABLE } from '#cockroach';
 import type {
   ClusterScan,
+  ListedNode,
   NodeDomain,
   NodesResult,
-  NodeStatus,
   Poller,
   RangesResult,
 } from '#collectors';
@@ -115,7 +115,7 @@ export function readStopEvidence(
 
 /** The age of the youngest of the records; undefined where no age is known. */
 export function youngestRecord(
-  nodes: readonly Pick<NodeStatus, 'recordAgeSeconds'>[],
+  nodes: readonly Pick<ListedNode, 'recordAgeSeconds'>[],
 ): number | undefined {
   return smallest(nodes.flatMap(({ recordAgeSeconds }) => recordAgeSeconds ?? []));
 }

@@ -1,11 +1,11 @@
 import { formatNodes, plural, toTime } from '#base';
 import { ACTIVE, livenessOf } from '#cockroach';
-import type { NodeStatus } from '#collectors';
+import type { ListedNode } from '#collectors';
 import type { VersionsStatus } from './node-status.ts';
 
 /** Which builds the active members run, the newest first, and whether an upgrade is known to be open. */
 export function readVersions(
-  nodes: readonly NodeStatus[],
+  nodes: readonly ListedNode[],
   preserveDowngradeSeconds: number | undefined,
 ): VersionsStatus {
   const active = nodes.filter((node) => ACTIVE.has(livenessOf(node)));
@@ -44,7 +44,7 @@ export function readVersions(
  * runs the new release or is decommissioned. Example: node 4 died under 25.2, the others were upgraded to 25.4 ten days ago.
  * Of a dead member whose decommissioning had begun this is not known: some releases pass over it.
  */
-function findOlderDead(nodes: readonly NodeStatus[], release: string): readonly NodeStatus[] {
+function findOlderDead(nodes: readonly ListedNode[], release: string): readonly ListedNode[] {
   return nodes.filter(
     (node) =>
       livenessOf(node) === 'dead' &&

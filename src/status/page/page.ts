@@ -3,7 +3,7 @@ import { type FailureReason, formatDuration, formatList, SEVERITIES, type Severi
 import { completeCommand } from '../commands.ts';
 import { formatLiveNodes } from '../findings/node-problems.ts';
 import { isProblem, isSign } from '../findings/problem.ts';
-import { countProblems, OUTAGES } from '../findings/range-problems.ts';
+import { countByProblem, OUTAGES } from '../findings/range-problems.ts';
 import type { ClusterStatus, CollectorStatus, Finding, Status } from '../findings/status.ts';
 import {
   formatTime,
@@ -74,7 +74,7 @@ function lastWorst({ state, lastKnown }: ClusterStatus) {
 
 /** The state for the tab of a browser: `outage` while ranges serve nothing, else how severe the worst problem is. */
 function titleWord(cluster: ClusterStatus): string {
-  const problems = cluster.ranges === undefined ? {} : countProblems(cluster.ranges);
+  const problems = cluster.ranges === undefined ? {} : countByProblem(cluster.ranges);
   const { verification } = cluster.ranges ?? {};
   const isOutage =
     cluster.state === 'problems' &&
