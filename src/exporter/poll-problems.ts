@@ -9,7 +9,7 @@ import {
   toTime,
 } from '#base';
 import { codeOf, diagnose, exceededPoll, faultOf, RequestError, warningText } from '#cockroach';
-import { type Poller, type PollFailure, sql } from '#collectors';
+import { type Poller, type PollFailure, ranges, sql } from '#collectors';
 import type { CollectorState, Observation, UrlStatus, WatchProblem } from './observation.ts';
 
 /** A problem without its start. */
@@ -78,9 +78,9 @@ export function pollProblems(
 ): readonly FoundProblem[] {
   const down = apis.flatMap(({ api, isUp }) => (isUp === false ? [api] : []));
   const failures = groupByCause(collectors, previous, down);
-  const main = down.map((api) => failures.find(([first]) => first?.api === api));
+  const main = down.map((api) => failures.find(([first]) => first.api === api));
   return [
-    ...failures.flatMap((failing) => describeFailure(failing, name, main.includes(failing))),
+    ...failures.map((failing) => describeFailure(failing, name, main.includes(failing))),
     ...collectors.filter(({ failure }) => failure === undefined).flatMap(describeLimits),
   ];
 }
@@ -95,7 +95,7 @@ function groupByCause(
   collectors: readonly CollectorState[],
   previous: readonly FoundProblem[],
   down: readonly Api[],
-): readonly (readonly FailingCollector[])[] {
+): readonly CauseGroup[] {
   const before = previous.flatMap(({ key, cause, affects = [] }) =>
     cause === undefined ? [] : [{ key, failure: cause, affects }],
   );
@@ -112,7 +112,6 @@ function groupByCause(
   const failing = collectors.flatMap(({ failure, ...collector }) =>
     failure === undefined ? [] : [{ ...collector, failure, key: keyOf(collector.api, failure) }],
   );
-  const isBlocked = ({ failure }: FailingCollector) => failure.error.reason === 'breaker_open';
   const met = failing.filter((collector) => !isBlocked(collector)).map(nameCause);
   const explained = failing.map((collector) => {
     if (!isBlocked(collector)) return nameCause(collector);
@@ -124,7 +123,8 @@ function groupByCause(
     if (known === undefined) return collector;
     return nameCause({ ...collector, failure: known.failure, key: known.key });
   });
-  return [...Map.groupBy(explained, ({ key }) => key).values()];
+  const groups = [...Map.groupBy(explained, ({ key }) => key).values()];
+  return groups.flatMap(([first, ...others]) => (first ? [[first, ...others]] : []));
 }
 
 interface FailingCollector extends CollectorState {
@@ -132,6 +132,14 @@ interface FailingCollector extends CollectorState {
   /** What all failures of the same cause share, whatever their texts. */
   readonly key: string;
 }
+
+/** Whether an open circuit breaker kept the poll from being tried. */
+function isBlocked({ failure }: FailingCollector): boolean {
+  return failure.error.reason === 'breaker_open';
+}
+
+/** The collectors that fail of one cause. */
+type CauseGroup = readonly [FailingCollector, ...FailingCollector[]];
 
 /** Whether both are the same fault, met at two URLs. Example: A refuses the connection in one poll, and B is silent in the next. */
 function isAtOtherUrl(before: PollFailure, now: PollFailure): boolean {
@@ -159,13 +167,8 @@ const NO_QUORUM =
   'If it hangs, too, system ranges may have no quorum: start the nodes that are down. ';
 
 /** One problem for all collectors that fail of one cause; `isApiDown` for the first cause of an API that is down. */
-function describeFailure(
-  failing: readonly FailingCollector[],
-  cluster: string,
-  isApiDown: boolean,
-): readonly FoundProblem[] {
+function describeFailure(failing: CauseGroup, cluster: string, isApiDown: boolean): FoundProblem {
   const [first] = failing;
-  if (first === undefined) return [];
   const { api, failure: cause } = first;
   const { reason, message } = cause.error;
   const affects = failing.map(({ name }) => name);
@@ -189,7 +192,7 @@ function describeFailure(
   const data = hasData ? shown : 'there is no current data';
   const cloudDown = `The Cloud API is failing: ${message}.`;
   const clusterDown = `The exporter cannot see the cluster: its API is failing: ${message}.`;
-  const problem: FoundProblem = {
+  return {
     key: first.key,
     about: 'exporter',
     alert: isRejected ? 'CrdbAccessRejected' : usualAlert,
@@ -205,7 +208,6 @@ function describeFailure(
     affects,
     downApi: isApiDown ? api : undefined,
   };
-  return [problem];
 }
 
 /** When a refused login is tried again; empty where none was refused. */
@@ -271,16 +273,14 @@ export function urlProblems(
 }
 
 /** A collector is slow when a poll takes most of its interval, or when max_duty has stretched it very far. */
-const MAX_DUTY = 0.8;
+const MAX_POLL_SHARE = 0.8;
 const MAX_STRETCH = 3;
-/** The collector whose work is divided among shards; shard 0 alone runs the others. */
-const SHARDED = 'ranges';
 
 /** Problems of a collector whose polls succeed: those that failed say why themselves. */
 function describeLimits({ name, limits, ...poll }: CollectorState): readonly FoundProblem[] {
   const { intervalSeconds, configuredIntervalSeconds, durationSeconds = 0 } = poll;
   const isStretched = intervalSeconds > MAX_STRETCH * configuredIntervalSeconds;
-  const isSlow = isStretched || durationSeconds > MAX_DUTY * intervalSeconds;
+  const isSlow = isStretched || durationSeconds > MAX_POLL_SHARE * intervalSeconds;
   const interval = formatDuration(intervalSeconds);
   const slow: FoundProblem = {
     key: `slow ${name}`,
@@ -288,7 +288,7 @@ function describeLimits({ name, limits, ...poll }: CollectorState): readonly Fou
     text: isStretched
       ? `${name} is polled every ${interval} instead of every ${formatDuration(configuredIntervalSeconds)}, because responses are slow.`
       : `A poll of ${name} takes ${formatDuration(durationSeconds)} of its interval of ${interval}.`,
-    next: `The data is older. Configure a longer interval, ${name === SHARDED ? 'or divide the nodes among shards' : 'and check the nodes for overload'}.`,
+    next: `The data is older. Configure a longer interval, ${name === ranges.name ? 'or divide the nodes among shards' : 'and check the nodes for overload'}.`,
   };
   const limited: FoundProblem = {
     key: `limit ${name}`,
