@@ -1,7 +1,7 @@
 /** A received request, without secrets: no token, no password, no body. */
 export interface LoggedRequest {
   readonly api: 'cluster' | 'cloud';
-  /** login, logout, nodes, node_ranges, sessions, users, table, assistant, ca_cert, database, health, vars, other. */
+  /** As the routes of its API name it: `node_ranges`, `assistant`; `other` where no route has its path. */
   readonly endpoint: string;
   /** The requested node: that of the path or of remote_node_id, else the gateway. */
   readonly node: number;

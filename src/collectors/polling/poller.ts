@@ -68,7 +68,7 @@ export class Poller {
   #shownBefore: Published | undefined;
   /** When a poll first ended without a result, while there is none; monotonic ms. */
   #withoutResultAtMs: number | undefined;
-  /** The running poll; calls to poll wait for it. */
+  /** The running poll; `pollNow` waits for it. */
   #polling: Promise<void> | undefined;
   #nextPollMs: number | undefined;
   /** Ends the wait for the next poll. */

@@ -11,31 +11,31 @@ import type { ReadingState } from './read-nodes.ts';
 import { ScanClock } from './scan-clock.ts';
 import type { Verification } from './verification.ts';
 
-/** State of a scan that the next one continues. All members are replaced when another cluster answers; a scan that runs then fails. */
+/** State of a scan that the next one continues: of another cluster there is a new one, and a scan of both fails. */
 export class RangesState implements ReadingState {
   firstNodeId = 0;
   scans = 0;
   gatewayOnly = false;
-  clock = new ScanClock();
-  known = new KnownRanges();
-  members = new Members();
-  reading = new DescriptorReading();
-  gaps = new GapHistory();
-  leftOvers = new LeftOvers();
-  hot = new HotRanges();
-  problems = new ProblemRanges();
+  readonly clock = new ScanClock();
+  readonly known = new KnownRanges();
+  readonly members = new Members();
+  readonly reading = new DescriptorReading();
+  readonly gaps = new GapHistory();
+  readonly leftOvers = new LeftOvers();
+  readonly hot = new HotRanges();
+  readonly problems = new ProblemRanges();
   readonly wallClock = new WallClockSteps();
-  tables = new TopTables();
+  readonly tables = new TopTables();
   /** Continues to read descriptors until the next scan; undefined before the first, and for a part of a cluster. */
   verification: Verification | undefined;
   /** The only store of each node that was ever read; 0 of a node with several. */
-  onlyStores = new Map<number, number>();
+  readonly onlyStores = new Map<number, number>();
   /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
   localNodeId = 0;
   /** A node of this cluster has sent requests, reads, bytes or CPU, as newer servers do. */
   sendsDetails = false;
   /** URLs that list all ranges where some are asked for. */
-  ignoring = new IgnoringUrls();
+  readonly ignoring = new IgnoringUrls();
 }
 
 /** The options of a scan and what it shares with the other scans of its cluster. */

@@ -147,7 +147,7 @@ export function isClosed({ status, end }: Pick<SessionElement, 'status' | 'end'>
   return status === CLOSED || end !== undefined;
 }
 
-/** Adds one session to a sum of sessions. `nowMs` is the clock of the server, for starts without elapsed time. */
+/** The figures of one session, which sums add up. `nowMs` is the clock of the server, for starts without elapsed time. */
 export function readSession(session: Omit<SessionElement, 'client_address'>, nowMs: number) {
   const { active_queries: queries, active_txn: txn, start, alloc_bytes: allocBytes = 0 } = session;
   // Not from `status`: old servers send none, and it does not distinguish these states.

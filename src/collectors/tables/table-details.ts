@@ -198,7 +198,7 @@ export interface DatabaseSums {
   readonly sizeBytes: number;
 }
 
-/** Families of all tables together. */
+/** What is exported of all tables: some by name, the others as sums. */
 export interface TableSummary {
   readonly all: readonly KnownTable[];
   /** The tables with series of their own, the most important first. */
