@@ -89,7 +89,7 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
         }
         return (await work({ config, api: client.api, stats, sleep }, ...args)) ?? EXIT.ok;
       } catch (error) {
-        // A change that was cancelled before its answer may have been made.
+        // A change that was cancelled before its response may have been made.
         if (signal.aborted && stats.mayHaveChanged && operation.verification !== undefined) {
           note(`cancelled: the service may have made the change: check ${operation.verification}`);
         }
@@ -215,7 +215,7 @@ export async function collectOnce<A extends Api, Options, State, Result extends 
     stats.pages += poll.stats.pages;
     stats.items += poll.stats.items;
     stats.bytes += poll.stats.bytes;
-    stats.answering.push(...poll.stats.answering);
+    stats.responding.push(...poll.stats.responding);
     for (const limit of poll.stats.limits) stats.limits.add(limit);
     for (const warning of poll.stats.warnings.values()) addWarning(stats, warning);
   }

@@ -1,13 +1,13 @@
 import type { AlertName } from '#alerts';
 import { type Api, type FailureReason, formatBytes, formatDuration, messageOf } from '#base';
 import {
-  answerSeconds,
   createPollStats,
   diagnose,
   failureOf,
   type Operation,
   type PollStats,
   RequestError,
+  responseSeconds,
   warningText,
 } from '#cockroach';
 import { type ChosenPoll, type CollectorOf, type CollectorResult, nodes } from '#collectors';
@@ -111,7 +111,7 @@ export class Checklist {
     return {
       reason,
       bytes: stats.bytes - bytes,
-      seconds: Math.max(0, answerSeconds(stats) - seconds),
+      seconds: Math.max(0, responseSeconds(stats) - seconds),
     };
   }
 

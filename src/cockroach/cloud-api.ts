@@ -5,7 +5,7 @@ import type { PollStats } from './http/poll-stats.ts';
 import { bufferBody, type HttpRequest, type RequestSender } from './http/request.ts';
 
 /** Far above the largest legitimate response, a bundle of certificates. */
-export const MAX_ANSWER_BYTES = 1024 * 1024;
+export const MAX_CLOUD_RESPONSE_BYTES = 1024 * 1024;
 const NO_CONTENT = 204;
 
 export const errorBody = object({ code: integer(), message: string() });
@@ -145,7 +145,7 @@ export class CloudControl {
       stats,
       // A change may be refused for its content; a read sends nothing but the token.
       sentToken: isRead,
-      ...bufferBody(MAX_ANSWER_BYTES, (bytes, { status }) => {
+      ...bufferBody(MAX_CLOUD_RESPONSE_BYTES, (bytes, { status }) => {
         stats.items += 1;
         if (status === NO_CONTENT && !isRead) return undefined;
         const { value, wrongTypes } = decodeValue(bytes, shape);

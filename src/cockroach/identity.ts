@@ -94,7 +94,7 @@ export class NodeListings {
 /** The URLs lead to several clusters. */
 export class SeveralClustersError extends RequestError {}
 
-/** The part of the cluster API that tells who answers at one URL. */
+/** The part of the cluster API that shows which cluster answers at one URL. */
 interface IdentityApi {
   identityAt(
     stats: PollStats,

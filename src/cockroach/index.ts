@@ -6,7 +6,7 @@ export {
   CloudControl,
   DATABASES,
   errorBody,
-  MAX_ANSWER_BYTES,
+  MAX_CLOUD_RESPONSE_BYTES,
 } from './cloud-api.ts';
 export { ClusterApi } from './cluster-api.ts';
 export { findServerFault } from './diagnosis/connection-rules.ts';
@@ -35,10 +35,10 @@ export {
 export { POLICY } from './http/policy.ts';
 export {
   addWarning,
-  answerSeconds,
   createPollStats,
   type PollStats,
   type PollWarning,
+  responseSeconds,
   warningText,
 } from './http/poll-stats.ts';
 export type { FinishedRequest } from './http/request.ts';

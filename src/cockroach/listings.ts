@@ -107,7 +107,7 @@ function endless(stats: PollStats, message: string): RequestError {
   return new RequestError('limit', message, { limit: 'pages' });
 }
 
-// Far above the largest real cluster. A server that invents more of a kind would fill the memory: its answer is not read
+// Far above the largest real cluster. A server that invents more of a kind would fill the memory: its response is not read
 // to the end, and the poll fails with the reason `limit`. docs/reliability.md lists them.
 
 /** The largest size of an element of a listing: the largest honest one (a node with many stores, a table with many grants) has half a megabyte. */
@@ -125,7 +125,7 @@ export const MAX_NODE_VALUES = 500_000;
 /** Distinct hosts of clients, counted for each node. */
 export const MAX_CLIENT_HOSTS = 100_000;
 
-/** Throws when an answer holds more of a kind (`nodes`) than any cluster has; `what` is the answer (`sessions`). */
+/** Throws when a response holds more of a kind (`nodes`) than any cluster has; `what` is the response (`sessions`). */
 export function assertWithin(
   { limits }: Pick<PollStats, 'limits'>,
   what: string,

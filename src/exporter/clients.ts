@@ -15,7 +15,7 @@ import {
   type FinishedRequest,
   HttpClient,
   type HttpClientOptions,
-  MAX_ANSWER_BYTES,
+  MAX_CLOUD_RESPONSE_BYTES,
   POLICY,
   type RequestError,
 } from '#cockroach';
@@ -184,7 +184,7 @@ async function createCloud(
     tls: { rejectUnauthorized: true },
     deadlines: { ...DEADLINES, headersMs: CLOUD_TIMEOUT_MS, minBytesPerSecond: 0 },
     maxConcurrentRequests: CLOUD_MAX_REQUESTS,
-    maxResponseBytes: MAX_ANSWER_BYTES,
+    maxResponseBytes: MAX_CLOUD_RESPONSE_BYTES,
     compression: false,
   });
   opened.use(http);

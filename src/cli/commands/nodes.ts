@@ -151,7 +151,7 @@ async function listAllNodes({ api, stats }: ClusterTarget) {
 /**
  * The nodes that may stop now, one at a time. Scans the ranges of all nodes, reads their descriptors and who reaches whom, after
  * printing what that costs, and decides like the status page, except that connections which nobody can check forbid no yes: it
- * says so instead. One of two URLs may repeat old answers: the lists of nodes before and after the scan come from different ones,
+ * says so instead. One of two URLs may repeat old responses: the lists of nodes before and after the scan come from different ones,
  * and who reaches whom is read from both, or where nodes only count their connections, from both lists and from their next records.
  * Prints why the other nodes may not stop.
  */
@@ -219,7 +219,7 @@ function isCounted({ state, result }: NetworkEvidence): boolean {
   return state === 'ok' && result?.checked === undefined;
 }
 
-/** A node that is not live in one of the lists is not: one of two URLs may repeat old answers. */
+/** A node that is not live in one of the lists is not: one of two URLs may repeat old responses. */
 function worseStatuses(
   ...lists: readonly (readonly ListedNode[])[]
 ): ReadonlyMap<number, LivenessStatus> {

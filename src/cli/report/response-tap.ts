@@ -15,7 +15,7 @@ export interface TappedResponse {
   readonly start: Buffer;
 }
 
-/** Of each body so much is kept while it arrives. */
+/** How much of each body is kept while it arrives. */
 const MAX_KEPT_BYTES = 2 * 1024 * 1024;
 
 interface Arriving {

@@ -21,7 +21,7 @@ export interface Failure {
   readonly login: ClusterConfig['cluster_api'];
   /** Whether the same operation has succeeded before: then the address is right. */
   readonly hasWorked: boolean;
-  /** Whether a request that changes something was begun and not answered. */
+  /** Whether a request that changes something was begun and got no response. */
   readonly mayHaveChanged: boolean;
 }
 

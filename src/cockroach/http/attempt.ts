@@ -11,7 +11,7 @@ import {
   statusError,
   toRequestError,
 } from './errors.ts';
-import { recordAnswer } from './poll-stats.ts';
+import { recordResponse } from './poll-stats.ts';
 import {
   type FinishedRequest,
   type HttpRequest,
@@ -100,8 +100,8 @@ export async function performRequest<T>(
     const { code, startMs } = attempt;
     const endMs = options.runningMs();
     options.requestFinished({ endpoint, seconds: (endMs - startMs) / 1000, code, bytes });
-    const isAnswer = code !== 'error' && !(failure && isIncomplete(failure, request));
-    if (isAnswer) recordAnswer(stats, startMs, endMs);
+    const isResponse = code !== 'error' && !(failure && isIncomplete(failure, request));
+    if (isResponse) recordResponse(stats, startMs, endMs);
   }
 }
 
@@ -190,7 +190,7 @@ function headerText(headers: IncomingHttpHeaders, name: string): string {
   return String(headers[name] ?? '').trim();
 }
 
-/** A time is one of the server's clock, which the Date tells; the clock of this host may be wrong. */
+/** A time is one of the server's clock, which the Date shows; the clock of this host may be wrong. */
 function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
   const text = headerText(headers, 'retry-after');
   const nowMs = Date.parse(headerText(headers, 'date')) || Date.now();

@@ -139,9 +139,9 @@ const UNANSWERED: ReadonlySet<FailureReason> = new Set([
   'breaker_open',
 ]);
 
-/** What a failure is a fault of, whichever URL it was met at: no answer, or one of the other reasons. */
+/** What a failure is a fault of, whichever URL it was met at: no response, or one of the other reasons. */
 export function faultOf({ reason }: RequestError): string {
-  return UNANSWERED.has(reason) ? 'no answer' : reason;
+  return UNANSWERED.has(reason) ? 'no response' : reason;
 }
 
 /** Whether the poll was over before the response was. */

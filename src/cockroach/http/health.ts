@@ -44,7 +44,7 @@ export type Failures = ReadonlyMap<Upstream, RequestError>;
  */
 export class Health {
   readonly upstreams: readonly Upstream[];
-  /** A request is sent so often at most. */
+  /** How often a request is sent at most. */
   readonly maxAttempts: number;
   readonly #options: HealthOptions;
   readonly #endpoints = new Map<string | number, TargetHealth>();
@@ -122,7 +122,7 @@ export class Health {
     return this.#target(request).failedAtMs.get(upstream) ?? -1;
   }
 
-  /** How long failures keep every request from all URLs, ms. Pauses do not count: a poll fails for them, and tells so. */
+  /** How long failures keep every request from all URLs, ms. Pauses do not count: a poll fails for them, and says so. */
   failedMs(): number {
     return this.#msUntil(Math.min(...this.upstreams.map(({ breaker }) => breaker.failedUntilMs)));
   }

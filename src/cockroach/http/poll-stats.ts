@@ -19,7 +19,7 @@ export interface PollStats {
   readonly signal: AbortSignal;
   /** How long the poll may still take, ms. */
   readonly leftMs: () => number;
-  /** Answers read to their end. */
+  /** Responses read to their end. */
   pages: number;
   /** Elements of listings, and single objects. */
   items: number;
@@ -28,10 +28,10 @@ export interface PollStats {
   readonly limits: Set<Limit>;
   /** What was odd and did not fail the poll, by what stays the same from poll to poll (`addWarning`). */
   readonly warnings: Map<string, PollWarning>;
-  /** Whether a request that changes something was begun and not answered, so that the change may have been made. */
+  /** Whether a request that changes something was begun and got no response, so that the change may have been made. */
   mayHaveChanged: boolean;
   /** When responses that arrived were prepared and received, monotonic ms: disjoint, in order. */
-  readonly answering: { readonly startMs: number; readonly endMs: number }[];
+  readonly responding: { readonly startMs: number; readonly endMs: number }[];
 }
 
 /** Stats before anything has arrived. */
@@ -49,7 +49,7 @@ export function createPollStats(
     limits: new Set(),
     warnings: new Map(),
     mayHaveChanged: false,
-    answering: [],
+    responding: [],
   };
 }
 
@@ -70,17 +70,17 @@ export function warningText({ about, error: { message, remedy } }: PollWarning):
 }
 
 /** Adds the time of a response that has just arrived; what overlaps counts once. */
-export function recordAnswer({ answering }: PollStats, startMs: number, endMs: number): void {
+export function recordResponse({ responding }: PollStats, startMs: number, endMs: number): void {
   let firstMs = startMs;
-  for (let last = answering.at(-1); last !== undefined; last = answering.at(-1)) {
+  for (let last = responding.at(-1); last !== undefined; last = responding.at(-1)) {
     if (last.endMs < firstMs) break;
     firstMs = Math.min(firstMs, last.startMs);
-    answering.pop();
+    responding.pop();
   }
-  answering.push({ startMs: firstMs, endMs });
+  responding.push({ startMs: firstMs, endMs });
 }
 
 /** How long responses were prepared and received, in seconds. */
-export function answerSeconds({ answering }: Pick<PollStats, 'answering'>): number {
-  return sum(answering.map(({ startMs, endMs }) => endMs - startMs)) / 1000;
+export function responseSeconds({ responding }: Pick<PollStats, 'responding'>): number {
+  return sum(responding.map(({ startMs, endMs }) => endMs - startMs)) / 1000;
 }

@@ -28,7 +28,7 @@ const OPTIONS = {
   },
 } as const satisfies OptionSpecs;
 
-/** Number of polls: each begins at another URL, as one of them may repeat old answers. */
+/** Number of polls: each begins at another URL, as one of them may repeat old responses. */
 interface State {
   polls: number;
 }
@@ -127,7 +127,7 @@ export const network = defineCollector({
 /** A balancer did not wait for the whole list. */
 const GATEWAY_TIMEOUT = 504;
 
-/** The whole list may take so long, and at most this share of the poll: the rest is for nodes that are asked alone. */
+/** The whole list may take this long, and at most this share of the poll: the rest is for nodes that are asked alone. */
 const WHOLE_MS = 10_000;
 const WHOLE_SHARE = 2 / 3;
 /** One node may take this long. */

@@ -111,7 +111,7 @@ const families = {
     help: 'When finalizing the upgrade of the cluster was put off, Unix time in seconds.',
     field: `metrics ${PRESERVE_DOWNGRADE}`,
     notes:
-      'The smallest over the nodes: a node sets it anew when it starts, so the true time may be earlier still. Absent while the setting cluster.preserve_downgrade_option is empty.',
+      'The smallest over the nodes: a node sets it again when it starts, so the true time may be earlier still. Absent while the setting cluster.preserve_downgrade_option is empty.',
   }),
 };
 

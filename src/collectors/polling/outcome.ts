@@ -7,7 +7,7 @@ interface LastPoll {
   readonly atMs: number;
   readonly durationSeconds: number;
   /** Time in which responses were prepared and received. */
-  readonly answerSeconds: number;
+  readonly responseSeconds: number;
   readonly items: number;
   readonly pages: number;
   readonly bytes: number;

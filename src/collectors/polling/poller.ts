@@ -4,7 +4,6 @@ import { isDeepStrictEqual } from 'node:util';
 import { beginDeadline, type Clock, type Limit, type Log } from '#base';
 import {
   addWarning,
-  answerSeconds,
   BreakerOpenError,
   failureOf,
   type FindRemedy,
@@ -12,6 +11,7 @@ import {
   type PollStats,
   type PollWarning,
   RequestError,
+  responseSeconds,
 } from '#cockroach';
 import type { CollectorConfig } from '#config';
 import { type ClusterMetrics, filterFamilies, type Snapshot } from '#metrics';
@@ -124,7 +124,7 @@ export class Poller {
 
   /** Longer than the configured one when responses are slow. */
   get intervalSeconds(): number {
-    return stretchInterval(this.#options.settings, this.#outcome.last?.answerSeconds);
+    return stretchInterval(this.#options.settings, this.#outcome.last?.responseSeconds);
   }
 
   get isPolling(): boolean {
@@ -292,7 +292,7 @@ export class Poller {
     const overruns = Math.floor(tookMs / (this.intervalSeconds * 1000));
     if (overruns > 0) metrics.pollSkipped(this.#labels, 'overrun', overruns);
     const { items, pages, bytes, limits } = stats;
-    const counts = { answerSeconds: answerSeconds(stats), items, pages, bytes, limits };
+    const counts = { responseSeconds: responseSeconds(stats), items, pages, bytes, limits };
     const last = { atMs: clock.wallMs(), durationSeconds: tookMs / 1000, ...counts };
     this.#conclude(failure, last, stats.warnings);
     this.#beginWork(stop);
@@ -371,7 +371,7 @@ export class Poller {
     const { clock, settings } = this.#options;
     const found = failure && this.#explain(failure);
     if (this.#published === undefined) this.#withoutResultAtMs ??= clock.monotonicMs();
-    const isStretched = stretchInterval(settings, last?.answerSeconds) > settings.interval;
+    const isStretched = stretchInterval(settings, last?.responseSeconds) > settings.interval;
     const all = { warnings: new Map(warnings) };
     if (isStretched) addWarning(all, STRETCHED);
     const isWhole = found === undefined && last?.limits.has('duration') !== true;

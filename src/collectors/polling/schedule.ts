@@ -82,7 +82,7 @@ export const STRETCHED: PollWarning = {
  */
 export function stretchInterval(
   { interval, max_duty }: { readonly interval: number; readonly max_duty: number },
-  answerSeconds = 0,
+  responseSeconds = 0,
 ): number {
-  return Math.max(interval, Math.min(answerSeconds / max_duty, MAX_DURATION_SECONDS));
+  return Math.max(interval, Math.min(responseSeconds / max_duty, MAX_DURATION_SECONDS));
 }

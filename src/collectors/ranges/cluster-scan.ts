@@ -86,7 +86,7 @@ export async function judgeClusterScan(
 }
 
 /**
- * Remembers what a scan shows that did not read all nodes. It judges no range, but the keys may show, too, that what reports a problem lies
+ * Remembers what a scan that did not read all nodes shows. It judges no range, but the keys may show, too, that what reports a problem lies
  * over ranges that report none.
  */
 export async function judgePartialScan(

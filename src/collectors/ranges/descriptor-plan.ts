@@ -26,7 +26,7 @@ export interface PlanBasis {
   readonly table: RangeTable;
   readonly nowTick: number;
   readonly urgencyOf: (slot: number) => Urgency | typeof AGING | typeof NOT_DUE;
-  /** The reporters of the range that were asked since the scan began and gave no answer. */
+  /** The reporters of the range that were asked since the scan began and did not respond. */
   readonly askedBefore: (rangeId: number) => readonly number[];
 }
 
@@ -135,7 +135,7 @@ function groupByNode(
   for (const [place, slot] of slots.entries()) {
     if (slot === NO_SLOT) continue;
     const rangeId = table.columns.ids[slot] ?? 0;
-    // Not by their position: an answer puts them in another order.
+    // Not by their position: a response puts them in another order.
     const nodeId = firstReporter(table, slot, askedBefore(rangeId));
     if (nodeId === undefined) continue;
     const ids = byNode.get(nodeId) ?? [];

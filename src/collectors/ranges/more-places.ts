@@ -71,7 +71,7 @@ export class MorePlaces {
     if (places !== undefined) places.reported &= ~(1 << place);
   }
 
-  /** Clears what the last scan reported. `replicasOf` tells how many replicas the descriptor of a range names. */
+  /** Clears what the last scan reported. `replicasOf` is how many replicas the descriptor of a range names. */
   *beginScan(replicasOf: (rangeId: number) => number): Generator<undefined, void> {
     for (const [rangeId, places] of this.#ranges) {
       const count = replicasOf(rangeId) - this.#first;

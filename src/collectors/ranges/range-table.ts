@@ -219,7 +219,7 @@ export class RangeTable {
     }
   }
 
-  /** Records that the node holds the lease, by its own answer: it knows better than the last leases that replicas remember. */
+  /** Records that the node holds the lease, by its own response: it knows better than the last leases that replicas remember. */
   nameHolder(slot: number, nodeId: number): void {
     const { leases } = this.columns;
     for (let place = 0; place < MAX_PLACES; place += 1) {

@@ -70,7 +70,7 @@ export class SecondReading {
         repeated.set(rangeId, ofRange.set(nodeId, (ofRange.get(nodeId) ?? 0) | problems));
       },
       () => undefined,
-      // At the URL of the list: of two URLs one may repeat old answers, and would clear each suspect of the other.
+      // At the URL of the list: of two URLs one may repeat old responses, and would clear each suspect of the other.
       this.#scan - 1,
     );
     for (const suspect of asked) if (!answered.has(suspect)) unanswered.add(suspect.rangeId);

@@ -90,7 +90,7 @@ export class Verification implements DescriptorReceiver {
   readonly #clock: ScanClock;
   readonly #ages: DescriptorAges;
   readonly #reader: DescriptorReader;
-  /** The reporters of a range, by its id, whose answers were not enough in this scan. */
+  /** The reporters of a range, by its id, whose responses were not enough in this scan. */
   readonly #asked = new Map<
     number,
     { readonly nodeIds: readonly number[]; readonly areMissing: boolean }

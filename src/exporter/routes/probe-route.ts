@@ -94,7 +94,7 @@ function chooseCluster(clusters: readonly ServedCluster[], response: ServerRespo
   return { cluster, names: enabled.filter(isChosen) };
 }
 
-/** The present answer: the data that is young enough, and the outcomes of the last polls. */
+/** The present response: the data that is young enough, and the outcomes of the last polls. */
 function sendData(
   cluster: ServedCluster,
   names: readonly string[],

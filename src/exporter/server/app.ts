@@ -29,7 +29,7 @@ export const SERVER_TIMEOUTS = {
   headersMs: 10_000,
   /** A client has this time to the end of a request. */
   requestMs: 30_000,
-  /** These two are checked so often. */
+  /** How often these two are checked. */
   checkMs: 5_000,
   /** A client that takes nothing of its response for this long is cut off, */
   sendMs: 60_000,

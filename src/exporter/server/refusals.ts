@@ -3,16 +3,16 @@ import type { Log, TlsRefusal } from '#base';
 import { createLineLimit } from './line-limit.ts';
 
 /** What a refused client is sent, whatever it asked. Prometheus shows the status line as the error of a target. */
-interface Answer {
+interface Refusal {
   readonly statusLine: string;
   readonly sentence: string;
 }
 
 /** Counts and logs a client that is refused; `detail` says more in the log. The result is for the client. */
-export type RefuseClient = (reason: TlsRefusal, socket: Socket, detail?: string) => Answer;
+export type RefuseClient = (reason: TlsRefusal, socket: Socket, detail?: string) => Refusal;
 
 // The status lines of certificates are the names of the alerts that other servers send: Node.js sends none.
-const ANSWERS: Readonly<Record<TlsRefusal, Answer>> = {
+const REFUSALS: Readonly<Record<TlsRefusal, Refusal>> = {
   no_certificate: {
     statusLine: '403 certificate required',
     sentence: 'the client sent no certificate, and this server requires one',
@@ -39,7 +39,7 @@ const ANSWERS: Readonly<Record<TlsRefusal, Answer>> = {
   },
 };
 
-/** How long a refused client may take to read its answer and to leave. */
+/** How long a refused client may take to read its response and to leave. */
 const LINGER_MS = 2_000;
 
 /** Counts each refusal, and logs one a minute for each reason, with the address of that client. */
@@ -51,16 +51,16 @@ export function createRefusals(
   const isLineDue = createLineLimit(monotonicMs);
   return (reason, socket, detail) => {
     tlsRefused(reason);
-    const answer = ANSWERS[reason];
+    const refusal = REFUSALS[reason];
     const fields = { reason, client: socket.remoteAddress, detail };
-    if (isLineDue(reason)) log.warn(fields, `client refused: ${answer.sentence}`);
+    if (isLineDue(reason)) log.warn(fields, `client refused: ${refusal.sentence}`);
     else log.debug(fields, 'client refused');
-    return answer;
+    return refusal;
   };
 }
 
-/** Sends the answer and closes the connection, without reading what the client sent. */
-export function answerOnce(socket: Socket, { statusLine, sentence }: Answer): void {
+/** Sends the response and closes the connection, without reading what the client sent. */
+export function sendRefusal(socket: Socket, { statusLine, sentence }: Refusal): void {
   const body = `${sentence}\n`;
   const head = [
     `HTTP/1.1 ${statusLine}`,
@@ -69,7 +69,7 @@ export function answerOnce(socket: Socket, { statusLine, sentence }: Answer): vo
     `Content-Length: ${Buffer.byteLength(body)}`,
   ];
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`);
-  // Unread bytes at the close would reset the connection, and the answer with it.
+  // Unread bytes at the close would reset the connection, and the response with it.
   socket.resume();
   const timer = setTimeout(() => socket.destroy(), LINGER_MS);
   socket.once('close', () => clearTimeout(timer));

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { codeOf } from '#cockroach';
 import type { ServerTls } from '#config';
 import type { Connections } from './connections.ts';
-import { answerOnce, type RefuseClient } from './refusals.ts';
+import { type RefuseClient, sendRefusal } from './refusals.ts';
 import type { WebConfigWatcher } from './web-config-watcher.ts';
 
 /** Types of names that rules for clients can name. */
@@ -58,7 +58,7 @@ export function serveTls(server: Server, options: TlsServerOptions): void {
   server.removeAllListeners('connection');
   server.on('connection', (socket) => {
     onFirstByte(socket, handshakeMs, (byte) => {
-      if (isLetter(byte)) answerOnce(socket, refuse('plain_http', socket));
+      if (isLetter(byte)) sendRefusal(socket, refuse('plain_http', socket));
       else handshakes.emit('connection', socket);
     });
   });
@@ -68,8 +68,8 @@ export function serveTls(server: Server, options: TlsServerOptions): void {
       for (const read of readers) Reflect.apply(read, server, [socket]);
       return;
     }
-    const answer = refuse(fault.reason, socket, fault.detail);
-    onFirstByte(socket, handshakeMs, () => answerOnce(socket, answer));
+    const refusal = refuse(fault.reason, socket, fault.detail);
+    onFirstByte(socket, handshakeMs, () => sendRefusal(socket, refusal));
   });
 }
 

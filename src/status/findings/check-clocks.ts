@@ -86,7 +86,7 @@ export function findWrongTime(evidence: Evidence): Problem | undefined {
 
 /**
  * How old the record of a node is, in seconds; undefined where its time is wrong, or the Date that it is compared with, which
- * `wrongTime` (findWrongTime) tells.
+ * `wrongTime` (findWrongTime) says.
  */
 export function readAges(
   evidence: Evidence,

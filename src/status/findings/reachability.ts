@@ -77,7 +77,7 @@ export function findUnreachableSince(
 /** The worst first. */
 const ANSWERS = ['unreachable', 'unknown', 'unchecked', 'reached'] as const;
 
-/** The worst of what several URLs say: one of them may repeat old answers, or a proxy before it hide the list. */
+/** The worst of what several URLs say: one of them may repeat old responses, or a proxy before it hide the list. */
 export function leastFavourable(found: readonly Reachability[]): Reachability {
   const worst = ANSWERS.flatMap((answer) => found.filter((each) => each.answer === answer));
   return worst[0] ?? { answer: 'unchecked' };
@@ -109,7 +109,7 @@ function findAmongLive(
     : { answer: 'unknown', reason: 'no node is live by the list of nodes' };
 }
 
-/** Nodes that did not answer, before those whose answers say nothing. */
+/** Nodes that did not answer, before those whose responses say nothing. */
 export function describeUnheard(ids: readonly number[], { peers }: NetworkResult): string {
   const { silent = [], vague = [] } = Object.groupBy(ids, (id) =>
     peers.has(id) ? 'vague' : 'silent',

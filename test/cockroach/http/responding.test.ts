@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { recordAnswer, type PollStats } from '../../../src/cockroach/http/poll-stats.ts';
+import { recordResponse, type PollStats } from '../../../src/cockroach/http/poll-stats.ts';
 import { object } from '../../../src/json/index.ts';
 import { createTestClient, testStats } from '../../support/cluster.ts';
 import { serve } from '../../support/http-server.ts';
@@ -8,8 +8,8 @@ const TABLE = { database: 'db', table: 't', shape: object({}) };
 
 function noted(...spans: readonly (readonly [number, number])[]): readonly unknown[] {
   const stats = testStats();
-  for (const [startMs, endMs] of spans) recordAnswer(stats, startMs, endMs);
-  return stats.answering.map(({ startMs, endMs }) => [startMs, endMs]);
+  for (const [startMs, endMs] of spans) recordResponse(stats, startMs, endMs);
+  return stats.responding.map(({ startMs, endMs }) => [startMs, endMs]);
 }
 
 /** What a read of a table adds, from a server that does that. */
@@ -40,12 +40,12 @@ describe('the time of answers', () => {
 
   test('counts successful answers and error statuses', async () => {
     const good = await readFrom((_request, response) => response.end('{}'));
-    expect(good.answering).toHaveLength(1);
+    expect(good.responding).toHaveLength(1);
     const bad = await readFrom((_request, response) => {
       response.statusCode = 500;
       response.end();
     });
-    expect(bad.answering).toHaveLength(1);
+    expect(bad.responding).toHaveLength(1);
   });
 
   test.each([
@@ -55,7 +55,7 @@ describe('the time of answers', () => {
   ] as readonly [string, Parameters<typeof serve>[0]][])(
     'does not count answers %s',
     async (_which, listener) => {
-      expect((await readFrom(listener, 100)).answering).toEqual([]);
+      expect((await readFrom(listener, 100)).responding).toEqual([]);
     },
   );
 
@@ -70,7 +70,7 @@ describe('the time of answers', () => {
       onRange: () => undefined,
     });
     await expect(read).rejects.toMatchObject({ status: 504 });
-    expect(stats.answering).toEqual([]);
+    expect(stats.responding).toEqual([]);
     expect(server.requests).toHaveLength(1);
   });
 });

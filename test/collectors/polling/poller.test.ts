@@ -10,7 +10,7 @@ test('a poll is described by what it read and how long the answers took', async 
   const { poller, poll, counts, logged, ended } = preparePoller(
     (context, clock) => {
       Object.assign(context, { items: 3, pages: 2, bytes: 100 });
-      context.answering.push({ startMs: 10, endMs: 130 }, { startMs: 200, endMs: 250 });
+      context.responding.push({ startMs: 10, endMs: 130 }, { startMs: 200, endMs: 250 });
       clock.nowMs += 400;
     },
     { max_duty: 0.001 },
@@ -21,7 +21,7 @@ test('a poll is described by what it read and how long the answers took', async 
   expect([poller.isPolling, poller.nextPollMs]).toEqual([true, undefined]);
   await polling;
   const atMs = START_MS + 1_400;
-  const seconds = { durationSeconds: 0.4, answerSeconds: 0.17 };
+  const seconds = { durationSeconds: 0.4, responseSeconds: 0.17 };
   expect(poller.outcome).toEqual({
     state: 'ok',
     failure: undefined,
@@ -298,7 +298,7 @@ test.each([
 ])('polls of its own with a duty of %d come %d ms after each other', async (max_duty, delayMs) => {
   const stop = new AbortController();
   const { poller, ended } = preparePoller(
-    ({ answering }) => answering.push({ startMs: 0, endMs: 1_000 }),
+    ({ responding }) => responding.push({ startMs: 0, endMs: 1_000 }),
     { max_duty },
   );
   const running = poller.run(stop.signal);
