@@ -52,6 +52,8 @@ export interface UrlStatus {
   readonly name: string;
   /** False while its circuit breaker is open. */
   readonly isUsed: boolean;
+  /** Whether anything is known of it: nothing until a request has tried it, after a reload, too. */
+  readonly isTried: boolean;
   /** Why it is not used, as far as it is known. */
   readonly failure: RequestDiagnosis | undefined;
 }

@@ -236,11 +236,11 @@ export function readUrls({
 }: Pick<Observation, 'config' | 'pollers' | 'upstreams'>): readonly UrlStatus[] {
   return APIS.flatMap((api) => {
     const first = pollers.find(({ collector }) => collector.api === api)?.collector;
-    return upstreams(api).map(({ name, state, lastFailure }) => {
+    return upstreams(api).map(({ name, state, lastFailure, isTried }) => {
       const isUsed = state === 'closed';
       const failure =
         isUsed || first === undefined ? undefined : diagnose(lastFailure, first, config);
-      return { api, name, isUsed, failure };
+      return { api, name, isUsed, isTried, failure };
     });
   });
 }

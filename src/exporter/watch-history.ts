@@ -81,15 +81,19 @@ function findWatchProblems(
   const isSqlFailing = collectors.some(
     (each) => each.name === sql.name && each.state === 'failing',
   );
+  const urls = readUrls(cluster);
+  const untried = urls.flatMap(({ name: url, isTried }) => (isTried ? [] : `${URL_KEY}${url}`));
   return {
     found: [
       ...pollProblems(view, previous),
-      ...(isBlind ? [] : urlProblems(readUrls(cluster), view, previous)),
+      ...(isBlind ? [] : urlProblems(urls, view, previous)),
       ...(isSqlFailing ? [] : queryProblems(readQueries(cluster.result(sql), config) ?? [], name)),
     ],
     unknown: previous.filter(
       ({ key }) =>
-        (isBlind && key.startsWith(URL_KEY)) || (isSqlFailing && key.startsWith(QUERY_KEY)),
+        (isBlind && key.startsWith(URL_KEY)) ||
+        untried.includes(key) ||
+        (isSqlFailing && key.startsWith(QUERY_KEY)),
     ),
   };
 }

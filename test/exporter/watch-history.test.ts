@@ -27,12 +27,21 @@ function watch() {
 }
 
 /** A cluster whose collectors are in these states, with the URL b in this one, and a that works. */
-async function clusterWith(states: Readonly<Record<string, string>>, b: BreakerState) {
+async function clusterWith(
+  states: Readonly<Record<string, string>>,
+  b: BreakerState,
+  isTried = true,
+) {
   const isUp = states['nodes'] !== 'failing';
   const lastFailure = new RequestError('network', 'nodes at b: refused');
   const urls = [
-    { name: 'a', state: isUp ? ('closed' as const) : ('open' as const), lastFailure },
-    { name: 'b', state: b, lastFailure },
+    {
+      name: 'a',
+      state: isUp ? ('closed' as const) : ('open' as const),
+      lastFailure,
+      isTried: true,
+    },
+    { name: 'b', state: b, lastFailure: isTried ? lastFailure : undefined, isTried },
   ];
   const pollers = await pollersOf(states);
   return { ...polledCluster({ pollers, isUp }), upstreams: () => urls };
@@ -62,5 +71,16 @@ test('a URL that works again is logged although a collector fails of another cau
   ]);
   expect(record(await clusterWith(states, 'closed'))).toEqual([
     `info recovered after 1 min: ${URL_FAILS}`,
+  ]);
+});
+
+test('a URL that no request has tried since a reload has not recovered', async () => {
+  const record = watch();
+  const failing = await clusterWith({ nodes: 'ok' }, 'open');
+  expect(record(failing)).toEqual([`warn ${URL_FAILS}`]);
+  expect(record(await clusterWith({ nodes: 'ok' }, 'closed', false))).toEqual([]);
+  expect(record(failing)).toEqual([]);
+  expect(record(await clusterWith({ nodes: 'ok' }, 'closed'))).toEqual([
+    `info recovered after 3 min: ${URL_FAILS}`,
   ]);
 });

@@ -64,6 +64,8 @@ export interface UrlState {
   readonly state: BreakerState;
   /** Why it is not used, or was not. */
   readonly lastFailure: RequestError | undefined;
+  /** Whether anything has come of a request to it: before, a new client uses every URL. */
+  readonly isTried: boolean;
 }
 
 /**
@@ -117,8 +119,9 @@ export class HttpClient implements RequestSender, AsyncDisposable {
   }
 
   upstreams(): readonly UrlState[] {
-    return this.#health.upstreams.map(({ name, breaker: { state }, lastFailure }) => {
-      return { name, state, lastFailure };
+    return this.#health.upstreams.map(({ name, breaker: { state }, lastFailure, arrivals }) => {
+      const isTried = arrivals > 0 || lastFailure !== undefined;
+      return { name, state, lastFailure, isTried };
     });
   }
 

@@ -39,11 +39,13 @@ describe('one URL', () => {
     const url = await refusing();
     const { host: name } = new URL(url);
     await using client = connect([url], { breakerOpenMs: 1_001, runningMs: () => 0 });
-    expect(client.http.upstreams()).toEqual([{ name, state: 'closed', lastFailure: undefined }]);
+    expect(client.http.upstreams()).toEqual([
+      { name, state: 'closed', lastFailure: undefined, isTried: false },
+    ]);
     expect([client.http.blockedMs(), client.http.pausedMs()]).toEqual([0, 0]);
     const lastFailure: unknown = await ask(client).catch((error: unknown) => error);
     expect(lastFailure).toMatchObject({ reason: 'network' });
-    expect(client.http.upstreams()).toEqual([{ name, state: 'open', lastFailure }]);
+    expect(client.http.upstreams()).toEqual([{ name, state: 'open', lastFailure, isTried: true }]);
     expect(client.http.blockedMs()).toBe(1_001);
     await expect(ask(client, { endpoint: 'users', path: '/users/' })).rejects.toMatchObject({
       reason: 'breaker_open',

@@ -1,7 +1,10 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts';
+import { createLog } from '../../../src/base/log.ts';
 import type { Api } from '../../../src/base/vocabulary.ts';
 import { RequestError } from '../../../src/cockroach/http/errors.ts';
+import { COLLECTORS } from '../../../src/collectors/all-collectors.ts';
+import { loadConfig } from '../../../src/config/load.ts';
 import type { Observation } from '../../../src/exporter/observation.ts';
 import { type FoundProblem, readUrls, urlProblems } from '../../../src/exporter/poll-problems.ts';
 import { CLUSTER_CHECKS } from '../../../src/status/findings/check-cluster.ts';
@@ -9,6 +12,7 @@ import { PARTITION } from '../../../src/status/findings/check-network.ts';
 import { RANGE_CHECKS } from '../../../src/status/findings/check-ranges.ts';
 import { FIGURES } from '../../../src/status/findings/figures.ts';
 import { ClusterHistory } from '../../../src/status/findings/history.ts';
+import { createStatus } from '../../../src/status/status-routes.ts';
 import {
   clusterConfig,
   collectorState,
@@ -82,6 +86,38 @@ test.each(['nodes', 'sessions'])(
   },
 );
 
+test('hidden sessions are logged once, and once when others are seen', async () => {
+  const lines: string[] = [];
+  const destination = { write: (line: string) => lines.push(line) };
+  const { config } = await loadConfig({
+    flags: { 'cluster.url': ['http://127.0.0.1:9'] },
+    env: {},
+    collectors: COLLECTORS,
+  });
+  const status = createStatus(
+    {
+      version: '0.0.0',
+      clusters: () => [],
+      config: () => config,
+      describedConfig: () => undefined,
+      problems: () => [],
+      startedMs: 0,
+      wallMs: () => 0,
+      monotonicMs: () => 0,
+    },
+    { log: createLog({ level: 'info', format: 'json', destination }) },
+  );
+  const seen = found([9], { watcher: 1, other: 1 });
+  const hidden = found([450], { monitoring: 2 });
+  for (const cluster of [seen, hidden, hidden, hidden, hidden, seen, seen]) {
+    status.polled(cluster, 'sessions');
+  }
+  expect(lines.map((line) => JSON.parse(line))).toMatchObject([
+    { level: 'warn', cluster: 'shop', msg: expect.stringContaining('has only the 2 of the user') },
+    { level: 'info', cluster: 'shop', msg: expect.stringMatching(/^recovered after .* has only /) },
+  ]);
+});
+
 test.each([
   ['nobody is connected', found([0, undefined], { watcher: 1 })],
   ['the sessions of the node with connections are missing', found([0, 9], { watcher: 1 }, [1])],
@@ -128,8 +164,8 @@ test('a URL that fails is reported while another one works', async () => {
   const lastFailure = new RequestError('network', 'sessions at b: connect ECONNREFUSED');
   const states = (a: 'closed' | 'open' | 'half_open', b: 'closed' | 'open' | 'half_open') => {
     const urls = [
-      { name: 'a', state: a, lastFailure: undefined },
-      { name: 'b', state: b, lastFailure },
+      { name: 'a', state: a, lastFailure: undefined, isTried: true },
+      { name: 'b', state: b, lastFailure, isTried: true },
     ];
     const upstreams = (api: Api) => (api === 'cluster' ? urls : []);
     const seen = readUrls({ config, pollers: POLLERS, upstreams });
