@@ -8,9 +8,11 @@ import {
   compile,
   helm,
   HELM_4,
+  helmBelowAnother,
   type KubernetesObject,
   ofKind,
   type PodTemplate,
+  readObjects,
   render,
   validate,
   VALIDATOR,
@@ -109,6 +111,18 @@ describe.skipIf(!HAS_HELM || !hasProgram(HELM_4))(
       const { status, stdout } = helm('lint', values, HELM_4);
       expect([status, stdout]).toEqual([0, expect.stringContaining('0 chart(s) failed')]);
       expect(render(values, HELM_4)).toEqual(rendered(name));
+    });
+
+    test('can be a dependency of another chart, and renders the same objects there', () => {
+      const values = {
+        global: { registry: 'a' },
+        'crdb-exporter': { ...SETS[0]?.[1], enabled: true },
+      };
+      const [three, four] = (['helm', HELM_4] as const).map((program) =>
+        readObjects(helmBelowAnother(values, program).stdout),
+      );
+      expect(four?.length).toBeGreaterThan(2);
+      expect(four).toEqual(three);
     });
   },
 );

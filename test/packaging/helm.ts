@@ -70,7 +70,10 @@ export function helm(
 }
 
 /** Runs `helm template` on another chart that has this one as a dependency, with these values of the other chart. */
-export function helmBelowAnother(values: object): HelmAnswer {
+export function helmBelowAnother(
+  values: object,
+  program: 'helm' | typeof HELM_4 = 'helm',
+): HelmAnswer {
   const folder = makeFolder();
   const dependencies = [
     { name: 'crdb-exporter', version: '*', condition: 'crdb-exporter.enabled' },
@@ -83,7 +86,7 @@ export function helmBelowAnother(values: object): HelmAnswer {
     dereference: true,
   });
   const args = ['template', 'parent', folder, '--kube-version', '1.33.0'];
-  return spawnSync('helm', args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
+  return spawnSync(program, args, { encoding: 'utf8', maxBuffer: 2 ** 26 });
 }
 
 /** What `helm install` prints at its end with these values. It needs a cluster for that, so another chart renders the text. */
