@@ -21,6 +21,7 @@ run('npm', ['pack', '--pack-destination', folder]);
 const [packed = ''] = readdirSync(folder);
 const file = path.join(folder, packed);
 const unpacked = unpackWithNode({ file, version: 'idle' }, 'amd64', folder);
+if (unpacked === undefined) throw new Error('Node.js cannot be downloaded');
 
 await using simulator = await startSimulator({ nodes: 9, ranges: 2_000 });
 const config = path.join(folder, 'exporter.yml');

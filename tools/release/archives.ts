@@ -19,19 +19,20 @@ export interface Unpacked {
 
 /**
  * Unpacks the npm package into this folder, and adds Node.js and the command that starts it. This is what the tarball, the .deb,
- * the .rpm and the image contain.
+ * the .rpm and the image contain. Undefined where Node.js for this processor cannot be downloaded.
  */
 export function unpackWithNode(
   { file, version }: { readonly file: string; readonly version: string },
   processor: Processor,
   work: string,
-): Unpacked {
-  const folder = path.join(work, `crdb-exporter-${version}.linux-${processor}`);
-  run('tar', ['-xzf', file, '-C', work]);
-  renameSync(path.join(work, 'package'), folder);
+): Unpacked | undefined {
   const download = path.join(work, `node-${processor}`);
   mkdirSync(download);
   const node = fetchNode(processor, download);
+  if (node === undefined) return undefined;
+  const folder = path.join(work, `crdb-exporter-${version}.linux-${processor}`);
+  run('tar', ['-xzf', file, '-C', work]);
+  renameSync(path.join(work, 'package'), folder);
   copyFileSync(path.join(node, 'bin', 'node'), path.join(folder, 'bin', 'node'));
   copyFileSync(path.join(node, 'LICENSE'), path.join(folder, 'bin', 'LICENSE.node'));
   copyFileSync(path.join(LINUX, 'crdb-exporter'), path.join(folder, 'bin', 'crdb-exporter'));

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { packTarball, repackComplete, unpackWithNode } from './archives.ts';
 import { bundleProgram } from './bundle.ts';
-import { type Processor, RPM_PROCESSORS } from './node-runtime.ts';
+import { nodePackage, type Processor, RPM_PROCESSORS } from './node-runtime.ts';
 import { ROOT, run, works } from './programs.ts';
 import { writeBillOfMaterials } from './sbom.ts';
 import { type Packager, packForSystem } from './system-packages.ts';
@@ -19,7 +19,7 @@ export interface ArtefactOptions {
 /**
  * Builds what a release publishes, apart from image and chart, in this folder: the npm package, and for each processor a tarball,
  * a .deb and a .rpm; a bill of materials; checksums of all. Returns the names of the files. Without nfpm there is no .deb and no
- * .rpm.
+ * .rpm, and nothing for a processor whose Node.js cannot be downloaded.
  */
 export async function buildArtefacts(
   to: string,
@@ -37,6 +37,7 @@ export async function buildArtefacts(
     const chosen = works('nfpm', '--version') ? packagers : [];
     for (const processor of processors) {
       const unpacked = unpackWithNode({ file, version }, processor, work);
+      if (unpacked === undefined) continue;
       packTarball(unpacked, to, isQuick ? 1 : 9);
       for (const packager of chosen) packForSystem(unpacked, packager, { to, isQuick });
     }
@@ -49,21 +50,31 @@ export async function buildArtefacts(
 }
 
 /**
- * What of these options is not among the files: `no .deb for amd64: nfpm is not installed`. Every file has the name of its processor,
+ * What of these options is not among the files, and why: `no .deb for amd64: nfpm is not installed`. Every file has the name of its processor,
  * a .rpm that of its own.
  */
 export function listLeftOut(
   names: readonly string[],
   { processors, packagers }: Pick<ArtefactOptions, 'processors' | 'packagers'>,
 ): readonly string[] {
-  return packagers.flatMap((packager) =>
-    processors
+  const isReady = (processor: Processor): boolean =>
+    names.some((name) => name.endsWith(`${processor}.tar.gz`));
+  const missing = processors.filter((processor) => !isReady(processor));
+  const unpacked = processors.filter(isReady);
+  const others = packagers.flatMap((packager) =>
+    unpacked
       .filter((processor) => {
         const inName = packager === 'rpm' ? RPM_PROCESSORS[processor] : processor;
         return !names.some((name) => name.endsWith(`${inName}.${packager}`));
       })
       .map((processor) => `no .${packager} for ${processor}: nfpm is not installed`),
   );
+  return [
+    ...missing.map(
+      (processor) => `nothing for ${processor}: npm pack ${nodePackage(processor)} fails`,
+    ),
+    ...others,
+  ];
 }
 
 /** Writes checksums.txt, which `sha256sum --check` reads. */

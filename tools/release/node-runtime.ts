@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
-import { ROOT, run } from './programs.ts';
+import { ROOT, run, works } from './programs.ts';
 
 /** The processors that archives are built for, by their name in Debian and Go. */
 export const PROCESSORS = ['amd64', 'arm64'] as const;
@@ -27,17 +27,22 @@ const LOCKED: { readonly version: string; readonly integrity: string } = JSON.pa
 /** The version of Node.js in the archives. */
 export const NODE_VERSION = LOCKED.version;
 
+/** The package with Node.js for this processor, as npm names it. */
+export function nodePackage(processor: Processor): string {
+  return `${PACKAGES[processor]}@${NODE_VERSION}`;
+}
+
 /**
- * The folder of the package with Node.js for this processor: that of the checkout, or one downloaded into this folder. Throws
- * when its checksum is another.
+ * The folder of the package with Node.js for this processor: that of the checkout, or one downloaded into this folder. Undefined
+ * where it cannot be downloaded; throws when its checksum is another.
  */
-export function fetchNode(processor: Processor, folder: string): string {
+export function fetchNode(processor: Processor, folder: string): string | undefined {
   const name = PACKAGES[processor];
   // npm has compared its checksum.
   const installed = path.join(ROOT, 'node_modules', name);
   if (existsSync(installed)) return installed;
-  const version = `${name}@${NODE_VERSION}`;
-  run('npm', ['pack', version, '--pack-destination', folder]);
+  const version = nodePackage(processor);
+  if (!works('npm', 'pack', version, '--pack-destination', folder)) return undefined;
   const file = path.join(folder, `${name}-${NODE_VERSION}.tgz`);
   const integrity = `sha512-${createHash('sha512').update(readFileSync(file)).digest('base64')}`;
   const expected = processor === 'arm64' ? ARM64_INTEGRITY : LOCKED.integrity;

@@ -11,7 +11,7 @@ if (existsSync(folder)) {
   console.error(`${folder} exists: name a new folder, npm run artefacts -- FOLDER`);
   process.exitCode = 2;
 } else {
-  mkdirSync(folder);
+  mkdirSync(folder, { recursive: true });
   const wanted = { processors: PROCESSORS, packagers: PACKAGERS };
   const names = await buildArtefacts(folder, { ...wanted, isQuick: false });
   for (const name of names) process.stdout.write(`${path.join(folder, name)}\n`);
