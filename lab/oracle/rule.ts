@@ -117,15 +117,19 @@ function findUncounted(metrics: Exposition): string | undefined {
   const statuses = metrics.all('crdb_node_liveness').filter(({ value }) => value === 1);
   const live = statuses.filter(({ labels }) => labels['status'] === 'live');
   const up = statuses.filter(({ labels }) => LIVE.has(labels['status'] ?? ''));
-  const leastShare = (statuses.length - up.length + 1) / statuses.length;
-  const shares = live.flatMap(({ labels: { node_id = '' } }) => {
+  const explained = (statuses.length - up.length) / Math.max(up.length - 1, 0.1);
+  const counts = live.flatMap(({ labels: { node_id = '' } }) => {
     const count = (state: string): number =>
       metrics.value('crdb_node_rpc_connections', { node_id, state }) ?? 0;
-    const all = count('healthy') + count('unhealthy');
-    return all === 0 ? [] : [count('unhealthy') / all];
+    const [healthy, unhealthy] = [count('healthy'), count('unhealthy')];
+    return healthy + unhealthy === 0 ? [] : [{ healthy, unhealthy }];
   });
-  if (shares.length === 0) return 'connections are neither listed nor counted';
-  return shares.some((share) => share >= leastShare) ? 'nodes do not reach each other' : undefined;
+  if (counts.length === 0) return 'connections are neither listed nor counted';
+  const least = Math.min(...counts.map(({ unhealthy }) => unhealthy));
+  const isDoubtful = counts.some(
+    ({ healthy, unhealthy }) => unhealthy > least || unhealthy / healthy > explained,
+  );
+  return isDoubtful ? 'nodes count connections that fail' : undefined;
 }
 
 function findNetworkDoubt(metrics: Exposition): string | undefined {

@@ -32,8 +32,10 @@ export interface World {
   };
   /** Nodes that were down when the others were asked for their connections. */
   readonly returned?: readonly number[];
-  /** Unhealthy connections of node 1, of 4; undefined where no node counts them. */
+  /** Unhealthy connections of each node, of 4; undefined where no node counts them. */
   readonly unhealthy?: number | undefined;
+  /** Nodes that have one more of them. */
+  readonly cut?: readonly number[];
   /** Nodes whose counts of connections are 0. */
   readonly uncounted?: readonly number[];
   /** Nodes that do not write their records. */
@@ -91,14 +93,12 @@ export function samplesOf(
       const replicas = world.replicas?.[node] ?? 30;
       add('crdb_range_replicas', replicas, `,node_id="${node}",store_id="${node}${store}"`);
     }
-    const isCounted = world.uncounted?.includes(node) !== true;
-    add(
-      'crdb_node_rpc_connections',
-      world.unhealthy && (isCounted ? 4 - world.unhealthy : 0),
-      `,node_id="${node}",state="healthy"`,
-    );
-    const unhealthy = isCounted ? world.unhealthy : 0;
-    add('crdb_node_rpc_connections', unhealthy, `,node_id="${node}",state="unhealthy"`);
+    if (world.unhealthy !== undefined) {
+      const all = world.uncounted?.includes(node) === true ? 0 : 4;
+      const unhealthy = Math.min(all, world.unhealthy + (world.cut?.includes(node) ? 1 : 0));
+      add('crdb_node_rpc_connections', all - unhealthy, `,node_id="${node}",state="healthy"`);
+      add('crdb_node_rpc_connections', unhealthy, `,node_id="${node}",state="unhealthy"`);
+    }
   }
   for (const [node, current] of Object.entries(status)) {
     for (const one of STATUSES) {

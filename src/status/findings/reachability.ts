@@ -1,4 +1,4 @@
-import { formatCount, formatCounted, formatNodes, plural } from '#base';
+import { formatCount, formatCounted, formatNodes, plural, smallest } from '#base';
 import { livenessOf, REACHABLE } from '#cockroach';
 import {
   type Connection,
@@ -174,7 +174,8 @@ function compareCounts(nodes: readonly ListedNode[] = []): Reachability {
     return { answer: 'unreachable', reason, nodeIds: apart };
   }
   if (doubtful.length > 0) {
-    const reason = `${formatNodes(doubtful)} ${plural(doubtful.length, 'counts', 'count')} connections that fail, which nodes that leave may explain`;
+    const count = plural(doubtful.length, 'counts', 'count');
+    const reason = `${formatNodes(doubtful)} ${count} more connections that fail than nodes that are down explain`;
     return { answer: 'unknown', reason };
   }
   const isCounted = up > 0 && uncounted.length === 0;
@@ -186,28 +187,41 @@ function compareCounts(nodes: readonly ListedNode[] = []): Reachability {
 }
 
 /**
- * Live nodes with more unhealthy connections than the nodes that are not live explain; those with more than the nodes that are
- * down explain, which are doubtful, as a node that leaves may have ended; and which live nodes count none: where both counts are
- * 0, the connections are not counted.
- * Example: of 3 nodes 1 is not live. That explains less than 2 of 3 failing connections of a live node.
+ * `apart`: live nodes with more unhealthy connections than the nodes that are not live explain. Example: of 3 nodes 1 is not live.
+ * That explains less than 2 of 3 failing connections of a live node.
+ * `doubtful`: those with more than the nodes that are down explain, or than another live node has, which does not reach these nodes
+ * either. Example: of 9 nodes 1 is down. That explains that the others count 1 unhealthy and 16 healthy connections, but not that two of
+ * them count 3 and 14.
+ * `uncounted`: those that count none. Where both counts are 0, connections are not counted.
  */
 function findApart(nodes: readonly ListedNode[]) {
   const live = nodes.filter((node) => livenessOf(node) === 'live');
   const up = nodes.filter((node) => REACHABLE.has(livenessOf(node))).length;
   const unexplained = (nodes.length - live.length + 1) / nodes.length;
-  const doubted = (nodes.length - up + 1) / nodes.length;
-  const shares = live.flatMap(({ id, isFresh, metrics }) => {
+  const explained = (nodes.length - up) / Math.max(up - 1, ALONE);
+  const counts = live.flatMap(({ id, isFresh, metrics }) => {
     const unhealthy = metrics.get('rpc.connection.unhealthy');
     const healthy = metrics.get('rpc.connection.healthy');
     if (!isFresh || unhealthy === undefined || healthy === undefined) return [];
-    const all = unhealthy + healthy;
-    return all > 0 ? [{ id, share: unhealthy / all }] : [];
+    return unhealthy + healthy > 0 ? [{ id, unhealthy, healthy }] : [];
   });
-  const apart = shares.filter(({ share }) => share >= unexplained).map(({ id }) => id);
-  const doubtful = shares.filter(({ share }) => share >= doubted).map(({ id }) => id);
-  const counting = new Set(shares.map(({ id }) => id));
+  const least = smallest(counts.map(({ unhealthy }) => unhealthy)) ?? 0;
+  const apart = counts.filter(
+    ({ unhealthy, healthy }) => unhealthy / (unhealthy + healthy) >= unexplained,
+  );
+  const doubtful = counts.filter(
+    ({ unhealthy, healthy }) => unhealthy > least || unhealthy / healthy > explained,
+  );
+  const counting = new Set(idsOf(counts));
   const uncounted = live.map(({ id }) => id).filter((id) => !counting.has(id));
-  return { apart, doubtful, up, counted: counting.size, uncounted };
+  return { apart: idsOf(apart), doubtful: idsOf(doubtful), up, counted: counting.size, uncounted };
+}
+
+/** In place of 0 peers that are up: whoever is alone has no other to reach. */
+const ALONE = 0.1;
+
+function idsOf(nodes: readonly Pick<ListedNode, 'id'>[]): readonly number[] {
+  return nodes.map(({ id }) => id);
 }
 
 /**

@@ -238,6 +238,26 @@ test('neither a URL without a list nor a missing count hides what another one sa
   });
 });
 
+test.each([
+  // A connection of each class to each peer, and to the node itself; of those to a node that is down one is left.
+  ['the node that is down explains what all others count alike', 1, [1, 1, 1], 'reached'],
+  ['two nodes are also cut apart', 1, [1, 3, 3], 'unknown'],
+  [
+    'a node went down after two nodes that are cut apart wrote their records',
+    1,
+    [0, 2, 2],
+    'unknown',
+  ],
+  ['all count a connection that fails, and no node is down', 0, [1, 1, 1], 'unknown'],
+  ['no connection fails', 0, [0, 0, 0], 'reached'],
+] as const)('where nodes only count their connections: %s', (_what, down, unhealthy, answer) => {
+  const nodes = [1, 2, 3, 4, 5, 6, 7, 8].map((id) =>
+    counting(id, unhealthy[id % 3] ?? 0, 18 - (unhealthy[id % 3] ?? 0)),
+  );
+  const last = down === 1 ? node(9, { livenessCode: 2 }) : counting(9, unhealthy[0], 17);
+  expect(findUnreachable(undefined, [...nodes, last])).toMatchObject({ answer });
+});
+
 test.each([4, 6])(
   'a node that leaves (liveness %i) may explain connections that fail: nobody can tell',
   (livenessCode) => {
@@ -245,7 +265,7 @@ test.each([4, 6])(
     const nodes = [counting(1, 0, 3), counting(2, 2, 2), counting(3, 2, 2, { livenessCode })];
     expect(findUnreachable(undefined, nodes)).toEqual({
       answer: 'unknown',
-      reason: 'node 2 counts connections that fail, which nodes that leave may explain',
+      reason: 'node 2 counts more connections that fail than nodes that are down explain',
     });
   },
 );
