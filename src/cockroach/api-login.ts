@@ -4,9 +4,9 @@ import type { ApiRequest, ApiSender } from './api-request.ts';
 import { CachedResponses } from './cached-responses.ts';
 import { abortable, type HttpClient } from './http/client.ts';
 import { RequestError } from './http/errors.ts';
-import { POLICY, refusedLoginPauseMs } from './http/policy.ts';
 import { createPollStats, type PollStats } from './http/poll-stats.ts';
 import { bufferBody, type HttpRequest, type HttpResponse } from './http/request.ts';
+import { POLICY, refusedLoginPauseMs } from './http/retry-policy.ts';
 import { PROTOBUF } from './protobuf/index.ts';
 
 interface ApiLoginOptions {

@@ -32,7 +32,7 @@ export {
   isNotOffered,
   RequestError,
 } from './http/errors.ts';
-export { POLICY } from './http/policy.ts';
+export { POLICY } from './http/retry-policy.ts';
 export {
   addWarning,
   createPollStats,

@@ -41,7 +41,7 @@ export {
   runCollector,
   workBetweenPolls,
 } from './polling/run-collector.ts';
-export { stretchInterval } from './polling/schedule.ts';
+export { stretchInterval } from './polling/duty.ts';
 export { ranges } from './ranges/collector.ts';
 export { DescriptorReader } from './ranges/descriptor-reader.ts';
 export { describeIgnoring, findIgnoringUrls } from './ranges/ignoring-urls.ts';

@@ -1,6 +1,6 @@
 import type { X509Certificate } from 'node:crypto';
 import { exceededPoll, NOT_HTTP } from '../http/errors.ts';
-import { pauseSeconds } from '../http/policy.ts';
+import { pauseSeconds } from '../http/retry-policy.ts';
 import type { Failure, Rule } from './failure.ts';
 
 const SQL_PORT = '26257';

@@ -1,6 +1,6 @@
 import type { ConnectionOptions } from 'node:tls';
 import { Agent, type Dispatcher, EnvHttpProxyAgent } from 'undici';
-import { POLICY } from './policy.ts';
+import { POLICY } from './retry-policy.ts';
 
 const KEEP_ALIVE_MS = 60_000;
 

@@ -1,5 +1,5 @@
 import type { BreakerState } from '#base';
-import { POLICY } from './policy.ts';
+import { POLICY } from './retry-policy.ts';
 
 export interface BreakerOptions {
   /** How long it stays open, from the start of the request that opened it. */

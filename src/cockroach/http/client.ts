@@ -7,20 +7,20 @@ import { type Attempt, performRequest } from './attempt.ts';
 import { RequestError, type RequestTarget, toRequestError } from './errors.ts';
 import { type Failures, Health, type HealthOptions } from './health.ts';
 import {
-  backoffMs,
-  goesToNextUrl,
-  mayBeRepeated,
-  POLICY,
-  RetryBudget,
-  retryReason,
-} from './policy.ts';
-import {
   type HttpRequest,
   type NamedRequest,
   requestName,
   type RequestOptions,
   type RequestSender,
 } from './request.ts';
+import {
+  backoffMs,
+  goesToNextUrl,
+  mayBeRepeated,
+  POLICY,
+  RetryBudget,
+  retryReason,
+} from './retry-policy.ts';
 import { ReusedConnections } from './reused-connections.ts';
 import type { Upstream } from './upstream.ts';
 

@@ -7,8 +7,8 @@ import {
   RequestError,
   TOO_MANY_REQUESTS,
 } from './errors.ts';
-import { isRefusal, pauseSeconds, POLICY } from './policy.ts';
 import type { HttpRequest } from './request.ts';
+import { isRefusal, pauseSeconds, POLICY } from './retry-policy.ts';
 import { createUpstream, type Upstream } from './upstream.ts';
 
 export interface HealthOptions extends BreakerOptions {

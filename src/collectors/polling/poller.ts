@@ -16,10 +16,11 @@ import {
 import type { CollectorConfig } from '#config';
 import { type ClusterMetrics, filterFamilies, type Snapshot } from '#metrics';
 import { type Collector, type CollectorResult, defaultMaxAgeSeconds } from '../collector.ts';
+import { STRETCHED, stretchInterval } from './duty.ts';
 import { type Outcome, type PollFailure, unexpectedFailure } from './outcome.ts';
 import { renderResult } from './render-result.ts';
 import { KeptState, type RunningPoll } from './run-collector.ts';
-import { Schedule, STRETCHED, stretchInterval } from './schedule.ts';
+import { Schedule } from './schedule.ts';
 
 export interface PollerOptions {
   readonly cluster: string;

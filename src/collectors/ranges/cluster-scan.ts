@@ -6,19 +6,17 @@ import { warnIgnored } from './ignoring-urls.ts';
 import {
   type CheckedScan,
   type CompleteScan,
-  isLost,
   isReal,
   isTroubled,
   type JudgedRanges,
   judgeRanges,
-  type LostRange,
   mayBeLeft,
   stands,
 } from './judge-ranges.ts';
 import { endsWithout, type OpenEnds } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
 import type { LeftOvers } from './left-overs.ts';
-import { NO_LIVE_REPLICA } from './lists.ts';
+import { isLost, listLost } from './lost-ranges.ts';
 import { findCandidates, findOverlapping } from './overlaps.ts';
 import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
 import type { ClusterScan, HeldRange, ScannedNode } from './scan-result.ts';
@@ -244,17 +242,6 @@ function describeHeld({ table, tableIndexes }: KnownRanges, slot: number): HeldR
     nodeIds: reportersOf(table, slot).toSorted((a, b) => a - b),
     tableIndex: tableIndexes.get(numbers[slot] ?? 0),
   };
-}
-
-function listLost({ state }: ScanContext, { rangeId, nodes, tableIndexNumber }: LostRange): void {
-  const nodeId = Math.min(...nodes);
-  state.problems.addRange(1 << NO_LIVE_REPLICA, {
-    rangeId,
-    nodeId,
-    storeId: state.onlyStores.get(nodeId) ?? 0,
-    tableIndex: state.known.tableIndexes.get(tableIndexNumber) ?? 0,
-    lastNodes: nodes,
-  });
 }
 
 /**

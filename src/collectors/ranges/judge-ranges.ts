@@ -1,6 +1,7 @@
 import type { NodeList } from '#cockroach';
 import { DependenceCounter, type VerifiedRange } from './dependence.ts';
 import { bitsOf, SERVES_NOTHING, UNAVAILABLE } from './known-ranges.ts';
+import { isLost, type LostRange } from './lost-ranges.ts';
 import { keepsMajority, type RangeReplicas } from './majority.ts';
 import {
   HOLDER_HAS_NO_QUORUM,
@@ -39,14 +40,6 @@ export interface CompleteScan extends ScannedRanges {
 
 /** What decides whether a range of a complete scan stands. */
 export type CheckedScan = Pick<CompleteScan, 'known' | 'verification' | 'confirmed' | 'unknown'>;
-
-/** A range that no live node reports and whose last descriptor has no replica on one. */
-export interface LostRange {
-  readonly rangeId: number;
-  /** Of its last descriptor, voters first. */
-  readonly nodes: readonly number[];
-  readonly tableIndexNumber: number;
-}
 
 /** What a complete scan says of all ranges together. */
 export interface JudgedRanges {
@@ -98,23 +91,6 @@ export function* judgeRanges(scan: CompleteScan): Work<JudgedRanges> {
     }
   });
   return judged;
-}
-
-/** Whether no live node reports the range of this slot although its last descriptor is known, and all of its nodes are not live. */
-export function isLost(
-  {
-    known,
-    verification,
-    isNothingMissing,
-  }: Pick<CompleteScan, 'known' | 'verification' | 'isNothingMissing'>,
-  slot: number,
-): boolean {
-  const { found } = known.table.columns;
-  const count = known.table.replicasOf(slot);
-  if (found[slot] !== 0 || count === 0 || isNothingMissing) return false;
-  // Of some replicas it is not known on which nodes they are: these may be live.
-  if (count > known.table.placesOf(slot)) return false;
-  return verification.liveOf(slot) === 0;
 }
 
 type Counts = { -readonly [Name in keyof JudgedRanges]: JudgedRanges[Name] } & {

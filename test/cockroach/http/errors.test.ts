@@ -8,7 +8,7 @@ import {
   toRequestError,
   wasNotSent,
 } from '../../../src/cockroach/http/errors.ts';
-import { pauseSeconds } from '../../../src/cockroach/http/policy.ts';
+import { pauseSeconds } from '../../../src/cockroach/http/retry-policy.ts';
 import { JsonError } from '../../../src/json/index.ts';
 
 /** The failure of a request that ends with this code of the system, of TLS or of undici. */

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { BreakerOpenError } from '../../../src/cockroach/http/client.ts';
 import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { addWarning } from '../../../src/cockroach/http/poll-stats.ts';
-import { STRETCHED } from '../../../src/collectors/polling/schedule.ts';
+import { STRETCHED } from '../../../src/collectors/polling/duty.ts';
 import { keyOf, preparePoller, START_MS } from './prepare-poller.ts';
 
 test('a poll is described by what it read and how long the answers took', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RequestError, statusError, toRequestError } from '../../../src/cockroach/http/errors.ts';
-import { backoffMs, RetryBudget, retryReason } from '../../../src/cockroach/http/policy.ts';
 import type { HttpRequest } from '../../../src/cockroach/http/request.ts';
+import { backoffMs, RetryBudget, retryReason } from '../../../src/cockroach/http/retry-policy.ts';
 import { REQUEST } from './clocked.ts';
 
 const OF_NODE = { ...REQUEST, node: 3 };
