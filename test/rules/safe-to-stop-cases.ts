@@ -4,6 +4,7 @@ import { MINUTES, samplesOf, seriesOf, type World } from './safe-to-stop-world.t
 const RULE = 'crdb_cluster_node_id:crdb_safe_to_stop:bool';
 const NO_DATA = ['network'];
 const NODE_1_LEAVES = { 1: 'decommissioning', 2: 'live' } as const;
+const NODE_1_LEFT = { ...NODE_1_LEAVES, 3: 'dead' } as const;
 const NODE_3_DEAD = { 1: 'live', 2: 'live', 3: 'dead' } as const;
 const NODE_3_LEAVES = { 1: 'live', 2: 'live', 3: 'decommissioning' } as const;
 
@@ -82,6 +83,7 @@ const WRITTEN: readonly Case[] = [
   ['two live nodes do not reach each other', '--', { network: { checked: 1, pairs: 1 } }],
   ['a live node could not be asked for its connections', '--', { network: { checked: 0 } }],
   ['node 2 has returned since it was read who reaches whom', '--', { returned: [2] }],
+  ['node 2 has returned, and counts healthy connections', '--', { returned: [2], unhealthy: 0 }],
   ['the poll of the network has failed', '--', { network: { checked: 1, success: 0 } }],
   [
     'the poll of the network has failed, and its data is gone',
@@ -97,7 +99,7 @@ const WRITTEN: readonly Case[] = [
   [
     'node 1 is empty and counts no connections while it leaves',
     '11',
-    { status: NODE_1_LEAVES, replicas: { 1: 0 }, returned: [1], unhealthy: 0, without: NO_DATA },
+    { status: NODE_1_LEFT, replicas: { 1: 0 }, unhealthy: 1, uncounted: [1], without: NO_DATA },
   ],
   [
     'more connections are unhealthy than nodes are down, and all nodes were asked',
