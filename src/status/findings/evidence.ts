@@ -13,8 +13,8 @@ export interface LastSeen extends LastKnownStatus {
     | {
         readonly problems: readonly Problem[];
         readonly seenAt: string;
-        /** The nodes that were down then. */
-        readonly down: readonly number[];
+        /** The nodes that this scan read. */
+        readonly read: readonly number[];
       }
     | undefined;
 }

@@ -30,10 +30,10 @@ function findWorst({ findings, since }: ClusterReading, seenAt: string): LastKno
   return level && { level, since, seenAt };
 }
 
-/** The lost ranges, and the nodes that are down. */
-function readLosses({ findings, nodes }: ClusterReading, seenAt: string): LastSeen['losses'] {
-  const down = (nodes?.list ?? []).filter(isDown).map(({ id }) => id);
-  return { seenAt, problems: findings.filter(isLoss), down };
+/** The lost ranges, and the nodes that were read. */
+function readLosses({ findings, safeToStop }: ClusterReading, seenAt: string): LastSeen['losses'] {
+  const read = safeToStop.decisions.map(({ nodeId }) => nodeId);
+  return { seenAt, problems: findings.filter(isLoss), read };
 }
 
 function isLoss({ alert }: Pick<Problem, 'alert'>): boolean {
@@ -43,19 +43,26 @@ function isLoss({ alert }: Pick<Problem, 'alert'>): boolean {
 /**
  * Losses that nobody can confirm now. Example: node 4 is down, and 3 ranges were only there. Node 5 is not read either: any
  * range that was not reported may be on it, so that no scan can tell which are lost, and the 3 are still without a replica. When
- * node 4 comes up, it may have them: then they are no outage that is known.
+ * node 4 comes up, by a list of nodes of a later time, it may have them: then they are no outage that is known.
  */
 export function lastKnownLosses(
-  { problems, seenAt, down }: NonNullable<LastSeen['losses']>,
-  { apis, nodes, ranges, lastKnown }: Pick<ClusterView, 'apis' | 'nodes' | 'ranges' | 'lastKnown'>,
+  { problems, seenAt, read }: NonNullable<LastSeen['losses']>,
+  {
+    apis,
+    collectors,
+    nodes,
+    ranges,
+    lastKnown,
+  }: Pick<ClusterView, 'apis' | 'collectors' | 'nodes' | 'ranges' | 'lastKnown'>,
   nowMs: number,
 ): readonly Problem[] {
   // An API that is down has one problem with all that was last seen.
   const isTold = (lastKnown?.ranges?.problems['no_live_replica'] ?? 0) > 0;
   if (isTold || ranges?.verification?.lost !== undefined) return [];
-  const wasDown = new Set(down);
-  const returned = (nodes?.list ?? [])
-    .filter((node) => wasDown.has(node.id) && !isDown(node))
+  const listedAt = collectors.find(({ name }) => name === 'nodes')?.lastSuccessAt ?? '';
+  const isLater = Date.parse(listedAt) > Date.parse(seenAt);
+  const returned = (isLater ? (nodes?.list ?? []) : [])
+    .filter((node) => !read.includes(node.id) && !isDown(node))
     .map(({ id }) => id);
   const isOpen = returned.length > 0;
   const since = ` Since then ${formatNodes(returned)} came up and may have what was missing.`;

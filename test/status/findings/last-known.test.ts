@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import type { Quirks } from '../../../simulator/index.ts';
+import { lastKnownLosses } from '../../../src/status/findings/last-known.ts';
 import { openScene, type Scene } from '../../browser/scenes.ts';
 import { withCollectors } from '../../support/exporter.ts';
 import { measureSlowness } from '../../support/slowness.ts';
@@ -189,3 +190,38 @@ test(
     await expect.poll(lost).toBeUndefined();
   },
 );
+
+test('a node that is up by a later list, and that the scan did not read, may have what was lost', async () => {
+  await using scene = await openWithLostRange();
+  const { nodes, collectors, findings, ...view } = await readCluster(scene);
+  const [known, ...others] = nodes?.list ?? [];
+  const [finding] = findings;
+  if (nodes === undefined || known === undefined || finding === undefined) throw new Error('none');
+  const told = (time: string, status: 'live' | 'dead') => {
+    const lastSuccessAt = `2026-01-01T${time}:00.000Z`;
+    const up = others.map((node) => ({ ...node, status: 'live' as const }));
+    const list = [...up, { ...known, id: 7, status }];
+    const losses = {
+      problems: [{ ...finding, level: 'critical' as const }],
+      seenAt: '2026-01-01T12:01:00.000Z',
+      read: others.map(({ id }) => id),
+    };
+    const given = {
+      ...view,
+      nodes: { ...nodes, list },
+      collectors: collectors.map((each) => ({
+        ...each,
+        isOld: false,
+        failure: undefined,
+        lastSuccessAt,
+      })),
+      ranges: undefined,
+    };
+    const [problem] = lastKnownLosses(losses, given, Date.parse('2026-01-01T12:04:00.000Z'));
+    return [problem?.level, problem?.text.includes('Since then node 7 came up')];
+  };
+  expect(told('12:03', 'live')).toEqual(['warning', true]);
+  expect(told('12:03', 'dead')).toEqual(['critical', false]);
+  // That it was down was in no list: only the scan has left it out.
+  expect(told('12:00', 'live')).toEqual(['critical', false]);
+});
