@@ -130,7 +130,11 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   const isStuck = repeated === undefined ? false : isLeaderStuck(scan, slot, repeated);
   const isLeaderKnown = isStuck !== undefined || !keepsMajority(replicasOf(scan, slot), 0);
   const isVerified =
-    !isQuiet && isLeaderKnown && !hasReturned(scan, nodes) && isVerifiedBy(scan, slot);
+    !isQuiet &&
+    !scan.overlapping.has(slot) &&
+    isLeaderKnown &&
+    !hasReturned(scan, nodes) &&
+    isVerifiedBy(scan, slot);
   if (!isVerified) judged.unverified += 1;
   if (isQuiet) return;
   if (verification.isSuspect(slot, confirmed.checked)) judged.unconfirmed += 1;

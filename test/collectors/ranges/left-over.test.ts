@@ -341,3 +341,15 @@ describe('a stuck follower', () => {
     expect((await scan(cluster)).figures).toMatchObject(expected);
   });
 });
+
+test('a range over the keys of another one is not verified while both are without a majority', async () => {
+  const cluster = fakeCluster([]);
+  const lostQuorum = { unavailable: true } as const;
+  const over = { ...A, nodes: [1, 3], described: [1, 2, 3, 4, 5], holder: 0, problems: lostQuorum };
+  const left = { ...over, id: 12, from: 20, to: 50 };
+  show(cluster, [over, B, left], [2, 4, 5]);
+  for (const scans of [1, 3]) {
+    const { figures } = await scan(cluster, scans);
+    expect([figures.complete, figures.left, figures.unverified !== 0]).toEqual([0, 0, true]);
+  }
+});
