@@ -134,8 +134,12 @@ class Player {
     };
     this.#world.onAnswer = (request, moment) => {
       const { reads } = this.#world;
-      if (this.#world.willFail(request)) return;
-      (reads.command ?? reads.exporter).requested(request, moment);
+      if (this.#world.willFail(request)) return undefined;
+      return (reads.command ?? reads.exporter).requested(request, moment);
+    };
+    this.#world.onRepeat = (shown) => {
+      const { reads } = this.#world;
+      (reads.command ?? reads.exporter).show(shown);
     };
   }
 }

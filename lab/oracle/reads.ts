@@ -18,6 +18,12 @@ interface Read {
   readonly types: string;
 }
 
+/** The descriptor of a range that an answer has. */
+export interface Shown extends Read {
+  readonly rangeId: number;
+  readonly tableId: number | undefined;
+}
+
 /** The descriptors that one reader has got, to tell what it cannot know. */
 export class Reads {
   readonly #state: WorldState;
@@ -48,24 +54,33 @@ export class Reads {
     for (const [id, read] of this.#last) this.#sinceScan.set(id, [read]);
   }
 
-  /** Takes down what a request is about to be answered with, which was true at that moment. */
-  requested({ endpoint, node, gateway, path }: LoggedRequest, moment: number): void {
-    if (endpoint !== 'range_descriptors' || !canReach(this.#state, gateway, node)) return;
+  /** Takes down what a request is about to be answered with, which was true at that moment, and returns it. */
+  requested(request: LoggedRequest, moment: number): readonly Shown[] {
+    const { endpoint, node, gateway, path } = request;
+    if (endpoint !== 'range_descriptors' || !canReach(this.#state, gateway, node)) return [];
     const ids = new URL(path, 'http://simulated').searchParams.getAll('range_ids').map(Number);
-    for (const { range, replica } of heldReplicas(this.#state, ids)) {
+    const shown = heldReplicas(this.#state, ids).flatMap(({ range, replica }) => {
       const current = this.#state.ranges.get(range.id);
-      if (replica.nodeId !== node || current?.generation !== range.generation) continue;
+      if (replica.nodeId !== node || current?.generation !== range.generation) return [];
+      return [{ ...readOf(current, moment), rangeId: range.id, tableId: range.tableId }];
+    });
+    this.show(shown);
+    return shown;
+  }
+
+  /** Takes down what an answer has. */
+  show(shown: readonly Shown[]): void {
+    for (const { rangeId, tableId, ...read } of shown) {
       // What is older than what was read before is not kept.
-      if ((this.#last.get(range.id)?.moment ?? 0) > moment) continue;
-      const read = readOf(current, moment);
-      const before = this.#settled.get(range.id);
+      if ((this.#last.get(rangeId)?.moment ?? 0) > read.moment) continue;
+      const before = this.#settled.get(rangeId);
       if (read.isSettled) {
-        this.#settled.set(range.id, read);
+        this.#settled.set(rangeId, read);
         const isZone = before?.nodes === read.nodes && before.types !== read.types;
-        if (isZone) this.#shown.set(range.tableId, moment);
+        if (isZone) this.#shown.set(tableId, read.moment);
       }
-      this.#last.set(range.id, read);
-      this.#sinceScan.set(range.id, [...(this.#sinceScan.get(range.id) ?? []), read]);
+      this.#last.set(rangeId, read);
+      this.#sinceScan.set(rangeId, [...(this.#sinceScan.get(rangeId) ?? []), read]);
     }
   }
 

@@ -47,7 +47,7 @@ export interface Outages {
   readonly servingNothing: boolean;
   /**
    * What replicas report of ranges that exist. An alert that repeats what a node reports is right, although the node alone says so
-   * and errs: what nodes claim is not known to be wrong. What a merge left behind is of no range.
+   * and errs: what nodes claim is not known to be wrong. What a merge left behind is of no range, which only descriptors show.
    */
   readonly reported: ReadonlySet<Problem>;
   /** A replica claims that its range is unavailable. */
@@ -58,7 +58,10 @@ export interface Outages {
 export function momentOf(
   simulator: Simulator,
   reads: Reads,
-  evidence: Pick<Moment, 'isLying' | 'connections' | 'sinceMs'>,
+  {
+    isAdmitted,
+    ...evidence
+  }: Pick<Moment, 'isLying' | 'connections' | 'sinceMs'> & { readonly isAdmitted: boolean },
 ): Moment {
   const { state } = simulator.world;
   const dependence = simulator.dependence();
@@ -83,7 +86,7 @@ export function momentOf(
     isPlain: isPlain(state),
     isDraining: draining.length > 0,
     ...evidence,
-    outages: findOutages(state, dependence),
+    outages: findOutages(state, dependence, isAdmitted),
     holdingLeftOvers: new Set(
       state.removed.flatMap(({ isLeftOver, replica }) => (isLeftOver ? [replica.nodeId] : [])),
     ),
@@ -129,7 +132,11 @@ const MANY_REPLICAS = 6;
 
 const STUCK: readonly Problem[] = ['no_raft_leader', 'circuit_breaker_error'];
 
-function findOutages(state: WorldState, { servingNothing }: Moment['dependence']): Outages {
+function findOutages(
+  state: WorldState,
+  { servingNothing }: Moment['dependence'],
+  areDescriptorsRead: boolean,
+): Outages {
   const seen = new Set(
     listedNodes(state)
       .filter((node) => isReachable(node) && countsAsLive(node))
@@ -138,7 +145,7 @@ function findOutages(state: WorldState, { servingNothing }: Moment['dependence']
   const reported = new Set<Problem>();
   const stuck = new Set<Replica>();
   for (const { range, replica } of heldReplicas(state)) {
-    if (!state.ranges.has(range.id)) continue;
+    if (areDescriptorsRead && !state.ranges.has(range.id)) continue;
     const problems = problemsOf(state, range, replica);
     for (const problem of problems) reported.add(problem);
     if (STUCK.some((problem) => problems.has(problem))) stuck.add(replica);

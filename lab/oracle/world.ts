@@ -11,7 +11,7 @@ import type { ChangedCluster } from './cluster.ts';
 import { PLAIN_FORM, readabilityOf, type SentConnections } from './connections.ts';
 import type { Change, Staleness, Start } from './history.ts';
 import { placeZone } from './range-changes.ts';
-import { Reads } from './reads.ts';
+import { Reads, type Shown } from './reads.ts';
 import { isPlain, momentOf, type Moment } from './truth.ts';
 
 type RangeState = Pick<WorldState, 'ranges' | 'removed'>;
@@ -40,7 +40,12 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
   /** Called before each request. */
   onRequest: (request: LoggedRequest) => void = () => undefined;
   /** Called while the state is as the answer will show it, with the moment of that state. */
-  onAnswer: (request: LoggedRequest, moment: number) => void = () => undefined;
+  onAnswer: (request: LoggedRequest, moment: number) => readonly Shown[] | undefined = () =>
+    undefined;
+  /** Called before an answer is repeated. */
+  onRepeat: (shown: readonly Shown[]) => void = () => undefined;
+  /** What the stale URL has answered, by path, and repeats. */
+  readonly #repeated = new Map<string, readonly Shown[]>();
   #stale:
     | {
         readonly gateway: number;
@@ -132,6 +137,7 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
     advanceLiveness(state);
     return momentOf(this.simulator, this.reads.exporter, {
       isLying: this.isLying,
+      isAdmitted: this.isAdmitted,
       sinceMs: this.elapsedMs,
       connections: readabilityOf(state, connections, start.idleConnections),
     });
@@ -158,6 +164,7 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
   setStale(gateway?: number, how: Staleness = 'caches'): void {
     for (const fault of this.#faults.splice(0)) fault.remove();
     this.#stale = undefined;
+    this.#repeated.clear();
     if (gateway === undefined) return;
     this.wasStale = true;
     const { ranges, removed } = this.state;
@@ -185,15 +192,30 @@ export class OracleWorld implements ChangedCluster, AsyncDisposable {
   began(request: LoggedRequest): void {
     this.#showLive();
     this.onRequest(request);
-    if (!this.isOld(request)) return this.onAnswer(request, this.now);
+    if (!this.isOld(request)) {
+      this.onAnswer(request, this.now);
+      return;
+    }
     const { frozen, since = this.now } = this.#stale ?? {};
-    if (frozen === undefined) return;
+    if (frozen === undefined) {
+      // The exporter sees the age of what a cache repeats.
+      if (this.isLying) this.#repeat(request);
+      return;
+    }
     const { ranges, removed } = this.state;
     this.#live = { ranges, removed };
     Object.assign(this.state, frozen);
     this.onAnswer(request, since);
     // The answer is made before anything else can happen.
     setImmediate(() => this.#showLive());
+  }
+
+  /** The first answer to a request is of its time, and all others repeat it. */
+  #repeat(request: LoggedRequest): void {
+    const before = this.#repeated.get(request.path);
+    if (before !== undefined) return this.onRepeat(before);
+    const shown = this.onAnswer(request, this.now);
+    if (shown !== undefined) this.#repeated.set(request.path, shown);
   }
 
   #showLive(): void {
