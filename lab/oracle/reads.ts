@@ -85,17 +85,17 @@ export class Reads {
   }
 
   /**
-   * Whether the lists of ranges cannot show that the range has changed since its descriptor was read: `window` when its voters
-   * have changed in place on nodes that are all live, `down` when a node of it is down.
+   * Whether the lists of ranges cannot show that the range has changed since its descriptor was read: `window` when all of the
+   * nodes of the descriptor report it, also one that has not heard yet that the range has left it; `down` when one of them is down.
    */
   hiddenChange(range: Range): 'window' | 'down' | undefined {
     const read = this.#last.get(range.id);
     const now = readOf(range, 0);
     if (read === undefined || read.types === now.types) return undefined;
-    if (this.#upOf(now).join() !== this.#upOf(read).join()) return undefined;
-    return read.nodes === now.nodes && this.#upOf(now).length === now.nodeIds.length
-      ? 'window'
-      : 'down';
+    const held = heldReplicas(this.#state, [range.id]).map(({ replica }) => replica.nodeId);
+    const reporting = [...new Set(held)].filter((id) => this.#isUp(id)).toSorted((a, b) => a - b);
+    if (reporting.join() !== this.#upOf(read).join()) return undefined;
+    return reporting.length === read.nodeIds.length ? 'window' : 'down';
   }
 
   /** Whether the last scan knew by a descriptor since that moment who votes, or that voters change in the table. */
