@@ -260,9 +260,6 @@ function findScanDoubt(evidence: StopEvidence): string | undefined {
     return `${formatNodes(gone)} went down after the last range scan; the next one tells more`;
   const unverified = describeUnverified(summary.cluster);
   if (unverified !== undefined || summary.cluster.keySpace.isComplete) return unverified;
-  const { overlapping } = summary.cluster.keySpace;
-  if (overlapping.length > 0)
-    return `${formatHeld(overlapping)} ${plural(overlapping.length, 'lies', 'lie')} over the keys of other ranges: which of them are real is not known`;
   return 'the keys of the ranges that were read do not join: ranges may be missing that no node reports';
 }
 
@@ -290,6 +287,9 @@ export function describeUnverified(cluster: ClusterScan): string | undefined {
   if (withoutProblems > 0)
     return `the problems of ${formatCount(withoutProblems)} ${plural(withoutProblems, 'replica', 'replicas')} could not be read: the release may be newer than this exporter`;
   if (unverified === 0) return undefined;
+  const { overlapping } = cluster.keySpace;
+  if (unverified <= overlapping.length)
+    return `${formatHeld(overlapping)} ${plural(overlapping.length, 'lies', 'lie')} over the keys of other ranges: which of them are real is not known`;
   const ranges = `${formatRanges(unverified)} ${plural(unverified, 'is', 'are')} not verified`;
   if (failure !== undefined) return `${ranges}: descriptors cannot be read: ${failure.message}`;
   if (due === 0) return `${ranges}: wait for the next scan`;

@@ -105,15 +105,11 @@ const REASONS: readonly (readonly [reason: string, answer: 'no' | 'unknown', giv
   ],
   ['7 ranges are not verified: wait for the next scan', 'unknown', { cluster: { unverified: 7 } }],
   [
-    'the keys of the ranges that were read do not join: ranges may be missing that no node reports',
-    'unknown',
-    { cluster: { keySpace: { isComplete: false, isGapConfirmed: false, overlapping: [] } } },
-  ],
-  [
     'r9 on node 2 lies over the keys of other ranges: which of them are real is not known',
     'unknown',
     {
       cluster: {
+        unverified: 1,
         keySpace: {
           isComplete: false,
           isGapConfirmed: false,
@@ -121,6 +117,11 @@ const REASONS: readonly (readonly [reason: string, answer: 'no' | 'unknown', giv
         },
       },
     },
+  ],
+  [
+    'the keys of the ranges that were read do not join: ranges may be missing that no node reports',
+    'unknown',
+    { cluster: { keySpace: { isComplete: false, isGapConfirmed: false, overlapping: [] } } },
   ],
   [
     'nodes 1 and 2 do not reach each other',
