@@ -66,6 +66,7 @@ export {
   livenessOf,
   LocalityReader,
   localityShape,
+  MAX_RECORD_AGE_SECONDS,
   medianRecord,
   type NodeList,
   PAGE_LIMIT,

@@ -173,8 +173,8 @@ export function livenessOf({ livenessCode = -1 }: Pick<RecordAge, 'livenessCode'
 
 /** Records are written every 10 s; one that missed five of these is frozen. */
 const MAX_LAG_SECONDS = 60;
-/** Against the clock of the answering node: when no record is young, their order proves nothing. */
-const MAX_AGE_SECONDS = 120;
+/** Against the clock of the answering node: when no record is younger, their order proves nothing, and the list may be an old one. */
+export const MAX_RECORD_AGE_SECONDS = 120;
 
 /** How far the clocks of the nodes may be ahead of that of the server that answered. */
 const MAX_CLOCK_LEAD_SECONDS = 5;
@@ -186,7 +186,7 @@ export function freshnessOf(
 ): (node: RecordAge) => boolean {
   const answered = answeredMs === undefined ? undefined : answeredMs / 1000;
   const newest = newestRecord(nodes, answered);
-  const oldest = Math.max(newest - MAX_LAG_SECONDS, (answered ?? newest) - MAX_AGE_SECONDS);
+  const oldest = Math.max(newest - MAX_LAG_SECONDS, (answered ?? newest) - MAX_RECORD_AGE_SECONDS);
   // Nobody knows how old a record is whose time is in the future.
   const latest = newest === 0 ? Infinity : newest + MAX_LAG_SECONDS;
   return (node) =>

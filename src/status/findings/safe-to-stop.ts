@@ -9,7 +9,7 @@ import {
   smallest,
   sum,
 } from '#base';
-import { livenessOf, REACHABLE } from '#cockroach';
+import { livenessOf, MAX_RECORD_AGE_SECONDS, REACHABLE } from '#cockroach';
 import type {
   ClusterScan,
   ListedNode,
@@ -119,9 +119,6 @@ export function youngestRecord(
 ): number | undefined {
   return smallest(nodes.flatMap(({ recordAgeSeconds }) => recordAgeSeconds ?? []));
 }
-
-/** Nodes write their records every 10 s: a list without a younger one may be an old one that a proxy repeats. */
-const MAX_RECORD_SECONDS = 120;
 
 /** Grace on top of two intervals, and of a scan, before a poll counts as late. */
 const GRACE_SECONDS = 30;
@@ -251,7 +248,7 @@ function findScanDoubt(evidence: StopEvidence): string | undefined {
   if (scan.ageSeconds > maxAgeSeconds)
     return `the last range scan ended ${formatDuration(scan.ageSeconds)} ago`;
   if (statuses === undefined) return 'there is no current list of nodes';
-  if (age >= MAX_RECORD_SECONDS)
+  if (age >= MAX_RECORD_AGE_SECONDS)
     return `no node has written its record for ${formatDuration(age)}: the list of nodes may be old`;
   const gone = scanned.flatMap(({ nodeId }) =>
     REACHABLE.has(statuses.get(nodeId) ?? 'unknown') ? [] : [nodeId],
