@@ -132,14 +132,9 @@ class Player {
       }
       count += 1;
     };
-    this.#world.onAnswer = (request, moment) => {
-      const { reads } = this.#world;
-      if (this.#world.willFail(request)) return undefined;
-      return (reads.command ?? reads.exporter).requested(request, moment);
-    };
-    this.#world.onRepeat = (shown) => {
-      const { reads } = this.#world;
-      (reads.command ?? reads.exporter).show(shown);
-    };
+    const reader = (): Reads => this.#world.reads.command ?? this.#world.reads.exporter;
+    this.#world.onAnswer = (request, moment) =>
+      this.#world.willFail(request) ? undefined : reader().requested(request, moment);
+    this.#world.onRepeat = (shown) => reader().show(shown);
   }
 }
