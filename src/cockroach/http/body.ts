@@ -27,10 +27,11 @@ function completes({ buffer, length }: Uint8Array): boolean {
 
 /**
  * Frees the memory of received chunks. A buffer may hold several chunks, which arrive one after the other, so it is freed when
- * a chunk of another buffer arrives, but only if nobody else uses a part of it: all of it was received, it is of one record, or the chunk
- * is too long for the pool of Node.js, whose chunks are at most half of it. Example: Node.js 26 puts records of TLS of all connections into buffers of
- * 64 kB; one that has held four records of 16 kB, of one body or of several, is freed. Chunks that are not freed wait for the garbage
- * collector: receiving a page of 45 MB over TLS took half as long again with Node.js 24, and twice as long with 26.
+ * a chunk of another buffer arrives, but only if nobody else uses a part of it: all of it was received, it is of one record, or the
+ * chunk is too long for the pool of Node.js, whose chunks are at most half of it. Example: Node.js 26 puts records of TLS of all
+ * connections into buffers of 64 kB; one that has held four records of 16 kB, of one body or of several, is freed. Chunks that are not
+ * freed wait for the garbage collector: receiving a page of 45 MB over TLS took half as long again with Node.js 24. With 26, polling one
+ * took 235 ms of CPU, and with 24, which freed them, 130.
  */
 function createReleaser(): (chunk: Uint8Array) => void {
   let last: ArrayBufferLike | undefined;
