@@ -248,28 +248,24 @@ export function readUrls({
 /** How the keys of their problems begin. */
 export const URL_KEY = 'URL ';
 
-/** The URLs that fail while others work, so that no poll does. When none works, the list stays as it was. */
+/** The URLs that fail while others work, so that no poll does. */
 export function urlProblems(
   urls: readonly UrlStatus[],
   { name: cluster, collectors }: Pick<Polls, 'name' | 'collectors'>,
-  previous: readonly FoundProblem[],
 ): readonly FoundProblem[] {
-  return [...Map.groupBy(urls, ({ api }) => api)].flatMap(([api, all]) => {
-    const isOneUsed = all.some(({ isUsed }) => isUsed);
-    return all.flatMap(({ name, failure }) => {
-      const key = `${URL_KEY}${name}`;
-      if (!isOneUsed) return previous.find((problem) => problem.key === key) ?? [];
+  return [...Map.groupBy(urls, ({ api }) => api)].flatMap(([api, all]) =>
+    all.flatMap(({ name, failure }) => {
       if (failure === undefined) return [];
       return {
-        key,
+        key: `${URL_KEY}${name}`,
         about: 'exporter' as const,
         level: 'warning' as const,
         text: `One of ${all.length} URLs fails, the others are used: ${failure.cause}.`,
         next: formatAdvice(failure.remedy, cluster),
         affects: collectors.flatMap((each) => (each.api === api ? [each.name] : [])),
       };
-    });
-  });
+    }),
+  );
 }
 
 /** A collector is slow when a poll takes most of its interval, or when max_duty has stretched it very far. */

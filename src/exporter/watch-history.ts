@@ -1,7 +1,8 @@
 import { type Log, toTimestamp, WallClockSteps } from '#base';
 import { sql } from '#collectors';
-import type { Observation, WatchProblem } from './observation.ts';
+import type { Observation, UrlStatus, WatchProblem } from './observation.ts';
 import {
+  type ApiState,
   type FoundProblem,
   pollProblems,
   pollWarnings,
@@ -76,24 +77,32 @@ function findWatchProblems(
   const { name, config, pollers } = cluster;
   const collectors = pollers.map(readCollector);
   const view = { name, collectors, apis: readApis(cluster) };
-  const isBlind = view.apis.some(({ api, isUp }) => api === 'cluster' && isUp === false);
   // Where no statement gets a response, that is the problem of the poll.
   const isSqlFailing = collectors.some(
     (each) => each.name === sql.name && each.state === 'failing',
   );
   const urls = readUrls(cluster);
-  const untried = urls.flatMap(({ name: url, isTried }) => (isTried ? [] : `${URL_KEY}${url}`));
+  const unknownUrls = findUnknownUrls(urls, view.apis);
   return {
     found: [
       ...pollProblems(view, previous),
-      ...(isBlind ? [] : urlProblems(urls, view, previous)),
+      ...urlProblems(urls, view).filter(({ key }) => !unknownUrls.has(key)),
       ...(isSqlFailing ? [] : queryProblems(readQueries(cluster.result(sql), config) ?? [], name)),
     ],
     unknown: previous.filter(
-      ({ key }) =>
-        (isBlind && key.startsWith(URL_KEY)) ||
-        untried.includes(key) ||
-        (isSqlFailing && key.startsWith(QUERY_KEY)),
+      ({ key }) => unknownUrls.has(key) || (isSqlFailing && key.startsWith(QUERY_KEY)),
     ),
   };
+}
+
+/** The keys of the URLs that no request has tried, and of those of an API none of whose URLs works: then the polls fail. */
+function findUnknownUrls(
+  urls: readonly UrlStatus[],
+  apis: readonly ApiState[],
+): ReadonlySet<string> {
+  const isKnown = ({ api, isTried }: UrlStatus): boolean =>
+    isTried &&
+    urls.some((url) => url.api === api && url.isUsed) &&
+    !apis.some((each) => each.api === api && each.isUp === false);
+  return new Set(urls.flatMap((url) => (isKnown(url) ? [] : `${URL_KEY}${url.name}`)));
 }

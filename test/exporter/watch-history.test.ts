@@ -84,3 +84,20 @@ test('a URL that no request has tried since a reload has not recovered', async (
     `info recovered after 3 min: ${URL_FAILS}`,
   ]);
 });
+
+test.each([
+  ['closed', 'closed', []],
+  ['closed', 'half_open', [URL_FAILS]],
+  // Their polls fail, or will: none of the others is used.
+  ['open', 'open', []],
+  // Nothing is known of the failure of a.
+  ['open', 'closed', []],
+] as const)('of two URLs that are %s and %s these fail: %j', async (a, b, shown) => {
+  const history = new WatchHistory(createLog({ level: 'error', format: 'json' }), () => 0);
+  const cluster = await clusterWith({ nodes: 'ok' }, b);
+  const lastFailure = undefined;
+  const [first, ...others] = cluster.upstreams();
+  const urls = first === undefined ? [] : [{ ...first, state: a, lastFailure }, ...others];
+  const found = history.read({ ...cluster, upstreams: () => urls }, 0);
+  expect(found.map(({ text }) => text)).toEqual(shown);
+});

@@ -1,12 +1,9 @@
 import { expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts';
 import { createLog } from '../../../src/base/log.ts';
-import type { Api } from '../../../src/base/vocabulary.ts';
-import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { COLLECTORS } from '../../../src/collectors/all-collectors.ts';
 import { loadConfig } from '../../../src/config/load.ts';
 import type { Observation } from '../../../src/exporter/observation.ts';
-import { type FoundProblem, readUrls, urlProblems } from '../../../src/exporter/poll-problems.ts';
 import { CLUSTER_CHECKS } from '../../../src/status/findings/check-cluster.ts';
 import { PARTITION } from '../../../src/status/findings/check-network.ts';
 import { RANGE_CHECKS } from '../../../src/status/findings/check-ranges.ts';
@@ -15,7 +12,6 @@ import { ClusterHistory } from '../../../src/status/findings/history.ts';
 import { createStatus } from '../../../src/status/status-routes.ts';
 import {
   clusterConfig,
-  collectorState,
   node,
   nodesResult,
   polledCluster,
@@ -156,33 +152,6 @@ test('without the name of the user an empty list is reported, and few sessions o
       ': The list of sessions is empty, although the nodes count 700 connections. ',
     ),
   ]);
-});
-
-test('a URL that fails is reported while another one works', async () => {
-  const config = await clusterConfig('Watcher');
-  let problems: readonly FoundProblem[] = [];
-  const lastFailure = new RequestError('network', 'sessions at b: connect ECONNREFUSED');
-  const states = (a: 'closed' | 'open' | 'half_open', b: 'closed' | 'open' | 'half_open') => {
-    const urls = [
-      { name: 'a', state: a, lastFailure: undefined, isTried: true },
-      { name: 'b', state: b, lastFailure, isTried: true },
-    ];
-    const upstreams = (api: Api) => (api === 'cluster' ? urls : []);
-    const seen = readUrls({ config, pollers: POLLERS, upstreams });
-    problems = urlProblems(
-      seen,
-      { name: 'shop', collectors: [collectorState('sessions')] },
-      problems,
-    );
-    return problems.map(({ key, text }) => [key, text]);
-  };
-  const text = 'One of 2 URLs fails, the others are used: sessions at b: connect ECONNREFUSED.';
-  expect(states('closed', 'closed')).toEqual([]);
-  expect(states('closed', 'half_open')).toEqual([['URL b', text]]);
-  expect(states('open', 'open')).toEqual([['URL b', text]]);
-  expect(states('closed', 'closed')).toEqual([]);
-  // Nothing is known of its failure.
-  expect(states('open', 'closed')).toEqual([]);
 });
 
 test('each figure and check has a key of its own, by which its problem is known for as long as it lasts', () => {
