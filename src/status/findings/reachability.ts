@@ -66,8 +66,9 @@ export function findUnreachableSince(
   after: readonly ListedNode[],
 ): Reachability {
   const written = new Map(before.map(({ id, updatedSeconds }) => [id, updatedSeconds]));
+  // A URL that repeats old responses may send records that are even older.
   const old = after.filter(
-    (node) => livenessOf(node) === 'live' && written.get(node.id) === node.updatedSeconds,
+    (node) => livenessOf(node) === 'live' && node.updatedSeconds <= (written.get(node.id) ?? 0),
   );
   if (old.length === 0) return findUnreachable(undefined, after);
   const wrote = `${formatNodes(old.map(({ id }) => id))} ${plural(old.length, 'has', 'have')} written no record meanwhile`;

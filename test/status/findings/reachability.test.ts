@@ -4,6 +4,7 @@ import { PARTITION } from '../../../src/status/findings/check-network.ts';
 import { runChecks } from '../../../src/status/findings/check.ts';
 import {
   findUnreachable,
+  findUnreachableSince,
   leastFavourable,
   type NetworkEvidence,
   readReachability,
@@ -269,3 +270,13 @@ test.each([4, 6])(
     });
   },
 );
+
+test.each([
+  [10, 'reached'],
+  [0, 'unknown'],
+  [-10, 'unknown'],
+] as const)('counts prove something in records that are %i s younger: %s', (seconds, answer) => {
+  const before = [1, 2, 3].map((id) => counting(id, 0, 3, { updatedSeconds: 1000 }));
+  const after = before.map((listed) => ({ ...listed, updatedSeconds: 1000 + seconds }));
+  expect(findUnreachableSince(before, after)).toMatchObject({ answer });
+});
