@@ -54,7 +54,7 @@ export async function judgeClusterScan(
   const judged = await judge(api, context, scan);
   const withoutProblems = sum(nodes.map((node) => node.withoutProblems));
   const isUnread = status.state !== 'read' || withoutProblems > 0;
-  if (!isUnread && judged.unverified === 0) members.prove(assignment.toScan);
+  if (!isUnread && judged.unverified === 0) members.prove();
   const isLostKnown = isNothingMissing || members.areProven(assignment.toSkip);
   if (isLostKnown) for (const range of judged.lost) listLost(context, range);
   const ignoringUrls = state.ignoring.names(context.clock.monotonicMs());

@@ -9,7 +9,7 @@ import {
 } from '#cockroach';
 import type { CollectorPoll } from '../collector.ts';
 import { BatchQueue, BatchSize, type NodeBatch } from './batches.ts';
-import { type ScanClock, shifted } from './scan-clock.ts';
+import type { ScanClock } from './scan-clock.ts';
 import type { DescriptorStatus } from './scan-result.ts';
 
 /** Ids in a request at first: their descriptors are some 800 kB. */
@@ -79,12 +79,6 @@ export class DescriptorReading {
       if (tick < oldestTick) this.zoneChanges.delete(number);
     }
     this.size.beginScan();
-  }
-
-  /** The clock was rebased: all ticks have become smaller. */
-  shiftTicks(shift: number): void {
-    for (const [number, tick] of this.zoneChanges)
-      this.zoneChanges.set(number, shifted(tick, shift));
   }
 
   /** Takes over the new numbers of table indexes; of those that have none any more nothing is left to read. */

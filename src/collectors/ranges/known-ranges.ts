@@ -6,9 +6,7 @@ import {
   IS_CLAIMED,
   IS_SUSPECT,
   IS_UNCERTAIN,
-  MAX_NODE_ID,
   NO_PLACE,
-  PLACES,
   RangeTable,
   walk,
   type Work,
@@ -21,7 +19,6 @@ import {
   type ReplicaColumns,
   TableIndexes,
 } from './replica.ts';
-import { shifted } from './scan-clock.ts';
 import type { RangeCounts } from './scan-result.ts';
 
 /** Ranges that one exporter knows, in 240 MB, and up to 20 MB for those with more than eight replicas. More need shards. */
@@ -61,14 +58,6 @@ export class KnownRanges {
   /** The hashes of the end keys of each range whose replicas do not report the same one in this scan, by its id. */
   readonly differingEnds = new Map<number, Set<number>>();
 
-  /** The clock was rebased: all ticks have become smaller. Once in months, some ten milliseconds. */
-  shiftTicks(shift: number): void {
-    const { readAt } = this.table.columns;
-    for (let slot = 0; slot < readAt.length; slot += 1) {
-      readAt[slot] = shifted(readAt[slot] ?? 0, shift);
-    }
-  }
-
   /** Clears what the last scan reported. Sequences and descriptors stay. */
   *beginScan(): Work {
     this.suspects = [];
@@ -96,18 +85,6 @@ export class KnownRanges {
       }
     });
     return numbers;
-  }
-
-  /** Takes from these ids of nodes those that a descriptor names. Only between two scans, when places hold nothing else. */
-  *removeNamed(nodeIds: Set<number>): Work {
-    const { capacity, columns } = this.table;
-    // A Set would be asked for each place of each range.
-    const isNamed = new Uint8Array(MAX_NODE_ID + 1);
-    yield* walk(capacity * PLACES, (from, to) => {
-      for (let at = from; at < to; at += 1) isNamed[columns.nodes[at] ?? 0] = 1;
-    });
-    for (const nodeId of this.table.nodesBeyond()) isNamed[nodeId] = 1;
-    for (const nodeId of nodeIds) if (isNamed[nodeId] === 1) nodeIds.delete(nodeId);
   }
 
   /** Adds the replicas of a node that was read to its end. Throws before it adds any when they do not fit. */

@@ -1,7 +1,10 @@
 import type { NodeList } from '#cockroach';
-import { shifted } from './scan-clock.ts';
+import { MAX_NODE_ID } from './range-table.ts';
 
-/** What the lists of nodes have shown of the members of a cluster, from scan to scan. Times are ticks. */
+/**
+ * What the lists of nodes have shown of the members of a cluster, from scan to scan. Times are ticks. Members that have left stay:
+ * their ids, which are never used again, are up to 65,535, and no range is verified on one above.
+ */
 export class Members {
   // Arrays by node id are read faster than a Map, for every place of every range.
   #isLive: readonly (true | undefined)[] = [];
@@ -14,18 +17,11 @@ export class Members {
   update({ toScan }: Pick<NodeList, 'toScan'>, tick: number): void {
     const before = this.#isLive;
     const live: (true | undefined)[] = [];
-    for (const nodeId of toScan) live[nodeId] = true;
+    for (const nodeId of toScan) if (nodeId <= MAX_NODE_ID) live[nodeId] = true;
     for (const [id, wasLive] of Object.entries(before)) {
       if (wasLive && live[Number(id)] === undefined) this.#wentDownAt[Number(id)] = tick;
     }
     this.#isLive = live;
-  }
-
-  /** The clock was rebased: all ticks have become smaller. */
-  shiftTicks(shift: number): void {
-    for (const [id, tick] of Object.entries(this.#wentDownAt)) {
-      this.#wentDownAt[Number(id)] = shifted(tick, shift);
-    }
   }
 
   /** Live, draining or decommissioning by the last list of nodes. */
@@ -38,24 +34,9 @@ export class Members {
     return this.#wentDownAt[nodeId] ?? 0;
   }
 
-  /** The ids of all members that something is remembered of. */
-  get remembered(): ReadonlySet<number> {
-    return this.#proven.union(new Set(Object.keys(this.#wentDownAt).map(Number)));
-  }
-
-  /** Forgets members that are gone: no list and no descriptor names them any more. */
-  forget(nodeIds: ReadonlySet<number>): void {
-    const left: number[] = [];
-    for (const [id, tick] of Object.entries(this.#wentDownAt)) {
-      if (!nodeIds.has(Number(id))) left[Number(id)] = tick;
-    }
-    this.#wentDownAt = left;
-    for (const nodeId of nodeIds) this.#proven.delete(nodeId);
-  }
-
   /** Records that a scan has verified the replicas of all ranges. */
-  prove(nodeIds: readonly number[]): void {
-    for (const nodeId of nodeIds) this.#proven.add(nodeId);
+  prove(): void {
+    for (const nodeId of Object.keys(this.#isLive)) this.#proven.add(Number(nodeId));
   }
 
   /** Whether what these members held when they were last live is known. */

@@ -81,9 +81,4 @@ export class MorePlaces {
       yield;
     }
   }
-
-  /** The nodes in all places. */
-  *nodes(): Generator<number, void> {
-    for (const { nodes } of this.#ranges.values()) yield* nodes;
-  }
 }

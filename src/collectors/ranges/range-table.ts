@@ -8,7 +8,7 @@ const MIN_CAPACITY = 32;
 /** The largest id of a range that fits; real ones count up from 1. */
 export const MAX_RANGE_ID = 0xffff_ffff;
 /** Places of each range in the columns. Ranges with more have the others beside the table. */
-export const PLACES = 8;
+const PLACES = 8;
 /** The largest node id that a place holds. */
 export const MAX_NODE_ID = 0xffff;
 /** Most replicas of a descriptor that are counted. */
@@ -293,11 +293,6 @@ export class RangeTable {
       voters: voters & ~IN_COLUMNS,
       votersBefore: votersBefore & ~IN_COLUMNS,
     });
-  }
-
-  /** The nodes in the places that are not in the columns. */
-  nodesBeyond(): Iterable<number> {
-    return this.#more.nodes();
   }
 
   /** Undefined, as of most ranges, while the last place in the columns is free. */

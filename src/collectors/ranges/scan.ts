@@ -40,31 +40,16 @@ export class RangeScan {
     this.#assignment = assignment;
     const { state, options } = context;
     const { known, members, reading, clock } = state;
-    clock.now(context.clock.monotonicMs());
-    const shift = clock.rebase();
-    if (shift > 0) for (const part of [known, members, reading]) part.shiftTicks(shift);
     const scanTick = clock.next(context.clock.monotonicMs());
     members.update(assignment, scanTick);
     const maxAge = ticksOf(this.#maxDescriptorAge());
     reading.beginScan(scanTick - maxAge);
     this.#ages = { scanTick, maxAge };
     state.verification = undefined;
-    this.#committed = inSlices(this.#begin());
+    this.#committed = inSlices(known.beginScan());
     state.hot.begin(options.hot_ranges);
     state.problems.begin();
     state.tables.begin();
-  }
-
-  *#begin(): Work {
-    const { known, members, onlyStores } = this.#context.state;
-    yield* known.beginScan();
-    const { toScan, toSkip } = this.#assignment;
-    const listed = new Set([...toScan, ...toSkip]);
-    const gone = members.remembered.union(onlyStores).difference(listed);
-    if (gone.size === 0) return;
-    yield* known.removeNamed(gone);
-    members.forget(gone);
-    for (const nodeId of gone) onlyStores.delete(nodeId);
   }
 
   /** Seconds. A large cluster whose descriptors take long to read would never be verified otherwise. */

@@ -52,13 +52,8 @@ function showTables(
 }
 
 /** What is kept from scan to scan, in entries. */
-function entriesOf({ known, reading, members, onlyStores }: RangesState) {
-  return {
-    ranges: known.table.capacity,
-    zones: reading.zoneChanges.size,
-    members: members.remembered.size,
-    stores: onlyStores.size,
-  };
+function entriesOf({ known, reading }: RangesState) {
+  return { ranges: known.table.capacity, zones: reading.zoneChanges.size };
 }
 
 test('a year of tables that come and go leaves no trace, and each keeps its name', async () => {
@@ -110,7 +105,7 @@ test('beyond the most table indexes problems count for other tables, which a war
   expect([tablesOf(next), next.warnings]).toEqual([['70019', '70020'], []]);
 });
 
-test('nodes, stores, tables and zones that come and go are forgotten', async () => {
+test('ranges, tables and zones that come and go are forgotten', async () => {
   const cluster = fakeCluster([]);
   const state = ranges.createState();
   const sizes: ReturnType<typeof entriesOf>[] = [];

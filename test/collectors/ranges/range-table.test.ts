@@ -121,9 +121,7 @@ describe('the places of a range', () => {
       15, 0, 0x7fff,
     ]);
     Array.from(table.beginScan());
-    expect([table.nodeAt(slot, 14), table.reportedOf(slot), ...table.nodesBeyond()]).toEqual([
-      0, 0,
-    ]);
+    expect([table.nodeAt(slot, 14), table.reportedOf(slot)]).toEqual([0, 0]);
   });
 
   test('are 8 of further ranges once 100,000 have more', () => {
