@@ -243,11 +243,9 @@ function renderMetrics(
   return metrics.map((metric) => {
     const lines = metric.values
       .filter(({ labels: { collector } }) => collector === undefined || isChosen(`${collector}`))
-      .map(({ labels, metricName = metric.name, value }) => {
-        const texts = Object.entries(labels).map(([label, text]) => [label, `${text ?? ''}`]);
-        const text = labelText(Object.fromEntries(texts));
-        return sampleWriter(metricName, constantLabels)(text, value);
-      });
+      .map(({ labels, metricName = metric.name, value }) =>
+        sampleWriter(metricName, constantLabels)(labelText(labels), value),
+      );
     return { family: describe(metric), lines: Buffer.from(lines.join('')), series: lines.length };
   });
 }

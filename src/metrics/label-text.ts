@@ -11,8 +11,10 @@ const SPECIAL = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\\"]/u;
  * The text between the braces, `a="1",b="x\"y"`, the same in both formats. Two label sets give the same text
  * only when they are equal after cleaning, so it also serves as their key.
  */
-export function labelText(labels: Readonly<Record<string, string>>): string {
-  return labelWriter(Object.keys(labels))(labels);
+export function labelText(labels: Readonly<Partial<Record<string, string | number>>>): string {
+  return Object.entries(labels)
+    .map(([name, value = '']) => `${name}="${labelValueText(String(value))}"`)
+    .join(',');
 }
 
 /** `labelText` for many label sets of the same names. */
