@@ -25,7 +25,7 @@ describe.skipIf(!hasProgram('promtool'))('page, JSON and alerts of a cluster', (
 
   beforeAll(async () => {
     views = await watchSickClusters();
-  }, 600_000);
+  }, 1_800_000);
 
   test.each(SICK_CLUSTERS)('agree: $name', (cluster) => {
     expect(disagreements(cluster, views)).toEqual([]);
