@@ -4,7 +4,6 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { TIMED } from './test/support/timed.ts';
 
-const LOW_PRIORITY = path.join(import.meta.dirname, 'test/support/low-priority.ts');
 const COSTS = path.join(import.meta.dirname, 'test/support/costs.ts');
 /** The longest files begin first, so that no worker is left with one of them in the end. */
 const LONGEST = [
@@ -55,7 +54,7 @@ const newest: TestProjectInlineConfiguration = {
     name: 'newest',
     include: [...WITH_BOTH, ...RULES],
     env: newestFirst,
-    setupFiles: [LOW_PRIORITY, COSTS],
+    setupFiles: [COSTS],
     isolate: false,
   },
 };
@@ -78,7 +77,7 @@ export default defineConfig({
           name: 'together',
           include: ['test/**/*.test.ts'],
           exclude: [...TIMED, ...(NEWEST === undefined ? [] : RULES)],
-          setupFiles: [LOW_PRIORITY, COSTS],
+          setupFiles: [COSTS],
           // Files share the modules that a worker has loaded: without, loading costs a third of the time.
           isolate: false,
         },

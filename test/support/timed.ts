@@ -1,6 +1,6 @@
 /**
- * Files whose tests depend on real time: a program must notice something within seconds. They go first when the processor is
- * busy, and `npm test` runs those that fail once more, alone.
+ * Files whose tests depend on real time: a program must notice something within seconds. `npm test` runs those that
+ * fail once more, alone.
  */
 export const TIMED: readonly string[] = [
   'test/chaos/chaos.test.ts',
