@@ -1,4 +1,4 @@
-import { type Fault, isFault, START } from './faults.ts';
+import { type Fault, isFault, PAIR, START } from './faults.ts';
 
 /** What a rule remembers is replaced, removed or ends; and faults of one node, one application or the exporter itself. */
 export const CHANGES: readonly Fault[] = [
@@ -70,7 +70,6 @@ export const CHANGES: readonly Fault[] = [
     fault: 'The exporter is killed every five minutes',
     cluster: 'killed',
     minutes: 60,
-    instances: ['a'],
     fires: { 'CrdbExporterUnstable warning': 9 },
     play(exposed) {
       exposed.exporterDown('a', (minute) => isFault(minute) && minute % 5 === 0);
@@ -83,7 +82,6 @@ export const CHANGES: readonly Fault[] = [
     fault: 'Two of three scrapes fail',
     cluster: 'scrapes',
     minutes: 60,
-    instances: ['a'],
     fires: { 'CrdbExporterUnstable warning': 6 },
     play: (exposed) => exposed.exporterDown('a', (minute) => isFault(minute) && minute % 3 !== 0),
   },
@@ -104,6 +102,7 @@ export const CHANGES: readonly Fault[] = [
   {
     fault: 'Of many nodes one accepts connections and runs nothing',
     cluster: 'one-stops',
+    instances: PAIR,
     minutes: 90,
     fires: { 'CrdbNodeSqlStopped warning': 16 },
     play(exposed) {
