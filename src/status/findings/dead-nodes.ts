@@ -65,24 +65,28 @@ export function adviseReturn(
   const it = plural(ids.length, 'it', 'them');
   const they = plural(ids.length, 'it', 'they');
   const { damage } = evidence;
-  const counts = ids.map((id) => evidence.replicas?.get(id) ?? 0);
-  const most = counts.reduce((all, count) => Math.max(all, count), 0);
-  const many = `${formatRanges(most)} still ${plural(most, 'has', 'have')} a replica ${plural(ids.length, 'there', `on ${formatNodes([ids[counts.indexOf(most)] ?? 0])}`)}`;
+  const countOf = (id: number): number => evidence.replicas?.get(id) ?? 0;
+  const held = ids.filter((id) => countOf(id) > 0);
+  // A member without replicas has nothing left that could fall.
+  const stuck = held.filter((id) => evidence.trends.get(id) === 'stays');
+  const [named] = (stuck.length > 0 ? stuck : held).toSorted((x, y) => countOf(y) - countOf(x));
   const keep = `Start ${it} again; do not decommission ${it}:`;
   const add = canRebuild
     ? ''
     : ` If ${they} will not come back, first add a node: with fewer than three live nodes the cluster cannot replace replicas.`;
-  if (most === 0) return `${keep} ${damage ?? evidence.doubt ?? 'ranges may need it'}.${add}`;
+  if (named === undefined)
+    return `${keep} ${damage ?? evidence.doubt ?? 'ranges may need it'}.${add}`;
+  const count = countOf(named);
+  const many = `${formatRanges(count)} still ${plural(count, 'has', 'have')} a replica ${plural(ids.length, 'there', `on ${formatNodes([named])}`)}`;
   if (damage !== undefined) return `${keep} ${damage}, and ${many}.${add}`;
   if (!canRebuild) return `${keep} ${many}.${add}`;
-  const trends = ids.map((id) => evidence.trends.get(id));
-  const stays = trends.includes('stays') ? ', and their number does not fall' : '';
+  const stays = stuck.length > 0 ? ', and their number does not fall' : '';
   const are = plural(live, 'node is', 'nodes are');
   if (live < evidence.mostVoters)
     return `${keep} ${many}${stays}: ${formatCount(live)} ${are} live, and some ranges have ${evidence.mostVoters} voters. If ${they} will not come back, add a node.`;
   if (stays !== '')
     return `${keep} ${many}${stays}, although enough nodes are live: look for full stores, and for zone constraints that no live node satisfies.`;
-  if (trends.every((trend) => trend === 'falls'))
+  if (held.every((id) => evidence.trends.get(id) === 'falls'))
     return `${keep} ${many}, and their number falls: the cluster is replacing them.`;
   const declared = plural(ids.length, 'the node was', 'the nodes were');
   return `${keep} ${many}. The cluster began to replace them when ${declared} declared dead: enough nodes are live.`;

@@ -252,9 +252,9 @@ describe('ranges without a quorum and the tables that have them', () => {
   });
 });
 
-/** A scan in which this many ranges name the node 4, which is down. */
-function withReplicas(count: number): RangesResult {
-  const downReplicas = new Map([[4, count]]);
+/** A scan in which this many ranges name the node 4, and so on, which are down. */
+function withReplicas(...counts: readonly number[]): RangesResult {
+  const downReplicas = new Map(counts.map((count, at) => [4 + at, count]));
   const dependence = { nodes: new Map(), localities: [], downReplicas, mostVoters: 5 };
   return scanOf({ dependence });
 }
@@ -302,16 +302,32 @@ describe('the advice about a dead node', () => {
   ])(
     'after scans with %j ranges and %d s, while %i nodes are live',
     (counts, seconds, live, text) => {
-      const trends = new ReplicaTrends();
-      const scans = counts.map(withReplicas);
-      for (const [at, result] of scans.entries()) trends.add(result, at);
-      const evidence = evidenceOf({});
-      const result = scans.at(-1);
-      if (evidence.scan === undefined || result === undefined) throw new Error('no scan');
-      const stop = { ...evidence, scan: { ...evidence.scan, result } };
-      expect(adviseReturn([4], readDeadEvidence(stop, trends.read(seconds * 1000)), live)).toBe(
-        text,
-      );
+      const scans = counts.map((count, at) => [at, withReplicas(count)] as const);
+      expect(adviseReturn([4], evidenceAfter(scans, seconds * 1000), live)).toBe(text);
     },
   );
+
+  test.each([
+    // Node 4 was replaced long ago, and node 5 has just died.
+    [[0, 0], [0, 30_000], /: 30,000 ranges still have a replica on node 5\. The cluster began/],
+    [[0, 30_000], [0, 20_000], /20,000 ranges .* on node 5, and their number falls: the cluster/],
+    [[7, 30_000], [7, 20_000], /7 ranges .* on node 4, and their number does not fall, although/],
+  ])('of two nodes, after scans with %j and %j ranges', (before, after, text) => {
+    const scans = [
+      [0, withReplicas(...before)],
+      [900_000, withReplicas(...after)],
+    ] as const;
+    expect(adviseReturn([4, 5], evidenceAfter(scans, 960_000), 5)).toMatch(text);
+  });
+
+  /** What is known at a time after these scans. */
+  function evidenceAfter(scans: readonly (readonly [atMs: number, RangesResult])[], nowMs: number) {
+    const trends = new ReplicaTrends();
+    for (const [atMs, result] of scans) trends.add(result, atMs);
+    const evidence = evidenceOf({});
+    const result = scans.at(-1)?.[1];
+    if (evidence.scan === undefined || result === undefined) throw new Error('no scan');
+    const stop = { ...evidence, scan: { ...evidence.scan, result } };
+    return readDeadEvidence(stop, trends.read(nowMs));
+  }
 });
