@@ -160,12 +160,8 @@ export function toRequestError(
   target: RequestTarget = {},
 ): RequestError {
   if (error instanceof RequestError) return error;
-  if (error instanceof JsonError) {
+  if (error instanceof JsonError || error instanceof ProtobufError) {
     const reason = error.kind === 'limit' || error.kind === 'depth' ? 'limit' : 'decode';
-    return new RequestError(reason, `${what}: ${error.message}`, { ...target, cause: error });
-  }
-  if (error instanceof ProtobufError) {
-    const reason = error.kind === 'limit' ? 'limit' : 'decode';
     return new RequestError(reason, `${what}: ${error.message}`, { ...target, cause: error });
   }
   if (isTimeoutError(error)) {

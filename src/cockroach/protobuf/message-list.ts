@@ -30,8 +30,6 @@ export class MessageList {
     /** Elements passed to `onMessage`, and those that were not: over a limit. */
     elements: 0,
     skipped: 0,
-    /** Whether an element was skipped because of a limit. */
-    limitHit: false,
   };
 
   constructor(options: MessageListOptions) {
@@ -65,7 +63,7 @@ export class MessageList {
     if (this.#heldBytes > 0 || this.#skippedBytes > 0) {
       throw new ProtobufError('truncated', 'the message is incomplete');
     }
-    return this.#counts;
+    return { ...this.#counts, limitHit: this.#counts.skipped > 0 };
   }
 
   #hold(bytes: Uint8Array): void {
@@ -85,7 +83,7 @@ export class MessageList {
       const isElement = reader.next(bytes.length) === this.#options.list;
       const end = isElement ? reader.lengthEnd() : reader.fieldEnd();
       const isTooLong = end - reader.position > this.#options.maxElementBytes;
-      if (isElement && isTooLong) this.#countSkipped();
+      if (isElement && isTooLong) this.#counts.skipped += 1;
       if (isElement && !isTooLong) {
         if (end > bytes.length) {
           this.#neededBytes = end - start;
@@ -106,13 +104,8 @@ export class MessageList {
       this.#counts.elements += 1;
     } catch (error) {
       if (!(error instanceof ProtobufError && error.kind === 'limit')) throw error;
-      this.#countSkipped();
+      this.#counts.skipped += 1;
     }
-  }
-
-  #countSkipped(): void {
-    this.#counts.skipped += 1;
-    this.#counts.limitHit = true;
   }
 }
 

@@ -9,18 +9,16 @@ const MIN_BATCH = 25;
 /** Statuses of a path that is too long; a node with another problem responds 500, too. */
 const TOO_LONG: ReadonlySet<unknown> = new Set([400, 414, 500]);
 
+/** Ids in a request at first: their descriptors are some 800 kB of JSON. */
+const FIRST_BATCH = 200;
+
 /** How many ids a request has: fewer once a server, or a proxy before it, has refused a longer path. */
 export class BatchSize {
-  #ids: number;
+  #ids: number = FIRST_BATCH;
   /** Before an error 500 made requests shorter. */
   #before: number | undefined;
   /** Shorter requests failed, too: errors 500 say nothing of the length. */
   #isSick = false;
-
-  /** `ids`: in a request at first. */
-  constructor(ids: number) {
-    this.#ids = ids;
-  }
 
   /** Ids in a request. */
   get ids(): number {

@@ -9,15 +9,11 @@ import {
 } from '#cockroach';
 import type { CollectorPoll } from '../collector.ts';
 import { BatchQueue, BatchSize, type NodeBatch } from './batches.ts';
-import type { ScanClock } from './scan-clock.ts';
+import { type ScanClock, TICK_MS } from './scan-clock.ts';
 import type { DescriptorStatus } from './scan-result.ts';
 
-/** Ids in a request at first: their descriptors are some 800 kB. */
-const FIRST_BATCH = 200;
 /** Statuses of a path that is refused however short it is. */
 const REFUSED_PATH: ReadonlySet<unknown> = new Set([400, 414]);
-/** The least time between two rounds of requests, however fast the servers are. */
-const MIN_PAUSE_MS = 20;
 /** The weight of the last round in the measured time. */
 const NEW_SHARE = 0.2;
 
@@ -61,7 +57,7 @@ interface ReadingOptions {
 
 /** How reading the descriptors of a cluster has gone so far. */
 export class DescriptorReading {
-  readonly size = new BatchSize(FIRST_BATCH);
+  readonly size = new BatchSize();
   /** When a zone was last changed, in ticks, by number of the table index. */
   readonly zoneChanges = new Map<number, number>();
   refusal: RequestError | undefined;
@@ -72,14 +68,6 @@ export class DescriptorReading {
   #secondsPerRange: number | undefined;
   /** Until when the servers are left alone, in running time; also across scans. */
   restUntilMs = 0;
-
-  /** A scan begins: what was refused is tried again. Descriptors from before the tick are too old, whatever has changed since. */
-  beginScan(oldestTick: number): void {
-    for (const [number, tick] of this.zoneChanges) {
-      if (tick < oldestTick) this.zoneChanges.delete(number);
-    }
-    this.size.beginScan();
-  }
 
   /** Takes over the new numbers of table indexes; of those that have none any more nothing is left to read. */
   renumberTables(numbers: Uint16Array): void {
@@ -185,7 +173,8 @@ export class DescriptorReader {
     const { reading } = this.#state;
     const duty = descriptors === 'all' ? 1 : maxDuty;
     if (ranges > 0) reading.measured(ranges, tookMs / duty / 1000, options.concurrency);
-    reading.restUntilMs = clock.runningMs() + Math.max(MIN_PAUSE_MS, tookMs / duty - tookMs);
+    // However fast the servers are, the next round is known to be later than this one.
+    reading.restUntilMs = clock.runningMs() + Math.max(TICK_MS, tookMs / duty - tookMs);
   }
 
   /** Hands over what the request brings. Resolves to why it failed. */

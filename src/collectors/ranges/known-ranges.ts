@@ -114,7 +114,7 @@ export class KnownRanges {
   #countNew(rangeIds: Uint32Array, from: number, to: number): number {
     let added = 0;
     for (let index = from; index < to; index += 1) {
-      if (!this.table.has(rangeIds[index] ?? 0)) added += 1;
+      if (this.table.slotOf(rangeIds[index] ?? 0) === undefined) added += 1;
     }
     return added;
   }

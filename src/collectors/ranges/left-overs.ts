@@ -86,9 +86,10 @@ export class LeftOvers {
     const { ids } = ranges.known.table.columns;
     const idOf = (slot: number): number => ids[slot] ?? 0;
     if (isOverlapAlone) this.#unresolved = new Map();
-    this.#unresolved = this.#countScan(doubtful.map(idOf));
+    const scansOf = (slot: number): number => this.#unresolved.get(idOf(slot)) ?? 0;
+    this.#unresolved = new Map(doubtful.map((slot) => [idOf(slot), 1 + scansOf(slot)]));
     const quiet = doubtful.filter(
-      (slot) => this.#isNew(idOf(slot)) && mayHaveMajority(ranges, slot, down),
+      (slot) => scansOf(slot) < CONFIRMING_SCANS && mayHaveMajority(ranges, slot, down),
     );
     this.#ignored = new Set([...leftOver, ...quiet].map(idOf));
     return new Set(quiet);
@@ -97,16 +98,6 @@ export class LeftOvers {
   /** The ids of the ranges whose reported problems do not count in this scan. */
   get ignored(): ReadonlySet<number> {
     return this.#ignored;
-  }
-
-  #countScan(rangeIds: Iterable<number>): ReadonlyMap<number, number> {
-    return new Map(
-      Array.from(rangeIds, (rangeId) => [rangeId, 1 + (this.#unresolved.get(rangeId) ?? 0)]),
-    );
-  }
-
-  #isNew(rangeId: number): boolean {
-    return (this.#unresolved.get(rangeId) ?? 0) < CONFIRMING_SCANS;
   }
 }
 

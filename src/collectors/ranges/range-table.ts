@@ -109,10 +109,6 @@ export class RangeTable {
     return this.capacity * MAX_LOAD;
   }
 
-  has(id: number): boolean {
-    return this.columns.ids[this.#find(id)] === id;
-  }
-
   /** Slot of the id; undefined when it is not in the table. */
   slotOf(id: number): number | undefined {
     const slot = this.#find(id);

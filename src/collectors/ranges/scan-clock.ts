@@ -1,5 +1,5 @@
 /** 2^32 ticks are 13 years. */
-const TICK_MS = 100;
+export const TICK_MS = 100;
 
 /**
  * Orders what happens to a cluster in ticks of 100 ms, which take 4 bytes a range. An event that must be told from all that

@@ -28,7 +28,7 @@ export class RangesState implements ReadingState {
   readonly tables = new TopTables();
   /** Continues to read descriptors until the next scan; undefined before the first, and for a part of a cluster. */
   verification: Verification | undefined;
-  /** The only store of each node that was ever read; 0 of a node with several. */
+  /** The store of each node that was ever read and has no other. */
   readonly onlyStores = new Map<number, number>();
   /** Id of the node beside this exporter, with `route: local`; 0 until its first response. */
   localNodeId = 0;

@@ -4,7 +4,7 @@ import type { Assignment } from './assignment.ts';
 import { forgetRanges, judgeClusterScan, judgePartialScan } from './cluster-scan.ts';
 import { NO_LIVE_REPLICA } from './lists.ts';
 import type { NodeReplicas } from './node-replicas.ts';
-import { walk, type Work } from './range-table.ts';
+import { MAX_NODE_ID, walk, type Work } from './range-table.ts';
 import type { ReadNodes } from './read-nodes.ts';
 import { QUERIES, WRITES } from './replica.ts';
 import { ticksOf } from './scan-clock.ts';
@@ -43,7 +43,7 @@ export class RangeScan {
     const scanTick = clock.next(context.clock.monotonicMs());
     members.update(assignment, scanTick);
     const maxAge = ticksOf(this.#maxDescriptorAge());
-    reading.beginScan(scanTick - maxAge);
+    reading.size.beginScan();
     this.#ages = { scanTick, maxAge };
     state.verification = undefined;
     this.#committed = inSlices(known.beginScan());
@@ -78,7 +78,9 @@ export class RangeScan {
     const { state } = this.#context;
     yield* state.known.commit(nodeId, replicas);
     const [storeId = 0, ...others] = stores.keys();
-    state.onlyStores.set(nodeId, others.length === 0 ? storeId : 0);
+    const isOnly = others.length === 0 && nodeId <= MAX_NODE_ID;
+    if (isOnly) state.onlyStores.set(nodeId, storeId);
+    else state.onlyStores.delete(nodeId);
     yield* walk(replicas.length, (from, to) => {
       const slice = { nodeId, replicas, from, to };
       state.hot.add(slice, isDetailed);

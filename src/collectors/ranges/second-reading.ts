@@ -8,8 +8,6 @@ import type { Replica } from './replica.ts';
 
 /** Ranges that are read a second time in one scan. */
 export const MAX_READ_AGAIN = 1_000;
-/** Ranges in a request. */
-const BATCH = 200;
 
 /** What the replicas that were asked a second time have confirmed. */
 export interface Confirmed {
@@ -37,7 +35,7 @@ export class SecondReading {
   readonly #context: SecondReadingContext;
   readonly #known: KnownRanges;
   readonly #scan: number;
-  readonly #size = new BatchSize(BATCH);
+  readonly #size = new BatchSize();
 
   /** `scan`: number of scans whose lists were read. */
   constructor(api: ClusterApi, context: SecondReadingContext, known: KnownRanges, scan: number) {

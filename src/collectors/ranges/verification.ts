@@ -63,8 +63,6 @@ type VerificationContext = ReadingContext &
     'state' | 'descriptorProgress'
   >;
 
-/** Far more than the ranges that are asked again in a scan. */
-const MAX_UNANSWERED = 20_000;
 /** After this many failures in a row the reading goes on after the next scan. */
 const MAX_FAILURES = 3;
 /** Reporters that are asked for a range in one scan; a command that decides asks all. */
@@ -246,7 +244,7 @@ export class Verification implements DescriptorReceiver {
       const slot = this.#known.table.slotOf(rangeId);
       if (slot === undefined) continue;
       if (this.#lacksHolder(slot)) {
-        if (this.#unanswered.size < MAX_UNANSWERED) this.#unanswered.add(rangeId);
+        this.#unanswered.add(rangeId);
         // Another reporter may hold the lease.
         this.#askNext(slot, rangeId, nodeId, false);
       } else this.#exhaust(slot);
