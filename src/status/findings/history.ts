@@ -73,14 +73,22 @@ export class ClusterHistory {
     if (stepMs !== 0) this.#past.moveTimes(stepMs);
   }
 
-  /** Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. */
+  /**
+   * Reads the cluster, whose state and problems began when this exporter first saw them: new ones now. One that was not polled yet
+   * has no past: what is remembered is of the cluster before.
+   */
   read(cluster: Observation, nowMs: number): ClusterReading {
     this.#followClock(nowMs);
-    return this.#judge(cluster, nowMs, (key) => this.#past.since.get(key) ?? nowMs);
+    const past = cluster.identity === this.#identity ? this.#past : new Past();
+    return this.#judge(cluster, past, nowMs, (key) => past.since.get(key) ?? nowMs);
   }
 
-  #judge(cluster: Observation, nowMs: number, sinceMs: (key: string) => number): ClusterReading {
-    const { scans, contradictions, hiddenSessions, ...past } = this.#past;
+  #judge(
+    cluster: Observation,
+    { scans, trends, contradictions, hiddenSessions, ...past }: Past,
+    nowMs: number,
+    sinceMs: (key: string) => number,
+  ): ClusterReading {
     const { lateRecords, certificates, lastSeen, healthyMs } = past;
     const evidence = observe(cluster, {
       lateRecords,
@@ -92,7 +100,7 @@ export class ClusterHistory {
       thresholds: this.#settings().thresholds,
       scanProblems: scans.problems(),
       hiddenSessions: contradictions < MIN_CONTRADICTIONS ? undefined : hiddenSessions,
-      trends: this.#past.trends.read(nowMs),
+      trends: trends.read(nowMs),
     });
     return judge(evidence, sinceMs);
   }
@@ -120,7 +128,7 @@ export class ClusterHistory {
       since.set(key, startMs);
       return startMs;
     };
-    const reading = this.#judge(cluster, nowMs, sinceMs);
+    const reading = this.#judge(cluster, this.#past, nowMs, sinceMs);
     const { state, findings } = reading;
     this.#past.lastSeen = remember(this.#past.lastSeen, collector, reading);
     this.#past.problems = findings;

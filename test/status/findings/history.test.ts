@@ -1,12 +1,30 @@
 import { describe, expect, test } from 'vitest';
 import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts';
 import { ClusterHistory } from '../../../src/status/findings/history.ts';
-import { preparePoller } from '../../collectors/polling/prepare-poller.ts';
+import { preparePoller, START_MS } from '../../collectors/polling/prepare-poller.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
-import { node, nodesResult, polledCluster, pollersOf, scannedRanges } from '../results.ts';
+import {
+  clusterConfig,
+  node,
+  nodesResult,
+  polledCluster,
+  pollersOf,
+  scannedRanges,
+  sessionsResult,
+  WHOLE_SCAN,
+} from '../results.ts';
 
 /** The duration of a scan. */
 const SCAN_MS = 120_000;
+
+/** A scan that proves the loss of a range. */
+const LOST_RANGE = scannedRanges(
+  {
+    cluster: { ...WHOLE_SCAN, lost: 1 },
+    problems: new Map([['no_live_replica', { ranges: 1, listed: [] }]]),
+  },
+  [scannedNode(1)],
+);
 
 describe('the history of a cluster', () => {
   test('knows since when a state and a finding last, and which the first polls found', async () => {
@@ -15,10 +33,11 @@ describe('the history of a cluster', () => {
     const leaving = { nodes: nodesResult(node(1, { livenessCode: 4 })) };
     const calm = polledCluster({ pollers, isUp: true });
     const hurt = polledCluster({ pollers, isUp: true, results: leaving });
-    const sinces = (): readonly number[] =>
-      [history.read(calm, 99), ...history.read(hurt, 99).findings].map(({ since }) =>
-        Date.parse(since),
-      );
+    const sinces = (identity = calm.identity): readonly number[] =>
+      [
+        history.read({ ...calm, identity }, 99),
+        ...history.read({ ...hurt, identity }, 99).findings,
+      ].map(({ since }) => Date.parse(since));
     expect(sinces()).toEqual([99, 99]);
     history.record(calm, 'nodes', 10);
     expect(sinces()).toEqual([10, 99]);
@@ -31,8 +50,11 @@ describe('the history of a cluster', () => {
     history.record(calm, 'nodes', 40);
     expect(sinces()).toEqual([10, 99]);
     // Another cluster has taken over the addresses.
-    history.record({ ...calm, identity: Symbol('other') }, 'nodes', 50);
-    expect(sinces()).toEqual([50, 99]);
+    const other = Symbol('other');
+    expect(sinces(other)).toEqual([99, 99]);
+    history.record({ ...calm, identity: other }, 'nodes', 50);
+    expect(sinces(other)).toEqual([50, 99]);
+    expect(sinces()).toEqual([99, 99]);
     // Its first poll may find what had begun before.
     expect([20, 50, 51].map(isFromFirst)).toEqual([true, true, false]);
   });
@@ -73,6 +95,29 @@ describe('the history of a cluster', () => {
       ]);
     },
   );
+
+  test('says of a cluster that was not polled yet nothing that was found in the one before', async () => {
+    const history = new ClusterHistory(() => DEFAULT_FINDING_SETTINGS);
+    const names = { nodes: 'ok', ranges: 'ok', sessions: 'ok' };
+    const before = polledCluster({
+      pollers: await pollersOf(names),
+      isUp: true,
+      config: await clusterConfig('monitor'),
+      results: { nodes: nodesResult(node(1)), sessions: sessionsResult({}), ranges: LOST_RANGE },
+    });
+    for (const minute of [1, 2, 3]) {
+      for (const { collector } of before.pollers)
+        history.record(before, collector.name, START_MS + minute * 60_000);
+    }
+    const waiting = { nodes: 'waiting', ranges: 'waiting', sessions: 'waiting' };
+    const unpolled = { pollers: await pollersOf(waiting), isUp: undefined };
+    const keysAt = (identity: symbol) =>
+      history
+        .read(polledCluster({ ...unpolled, identity }), START_MS + 240_000)
+        .findings.map(({ key }) => key);
+    expect(keysAt(before.identity)).toEqual(['ranges no_live_replica', 'own sessions']);
+    expect(keysAt(Symbol('standby'))).toEqual([]);
+  });
 
   test('compares a scan with the counts since its start, but for those of another cluster', async () => {
     const replicas = new Map<string, number>();
