@@ -1,12 +1,12 @@
 import type { FindingSettings } from '#alerts';
-import { toTimestamp, WallClockSteps } from '#base';
+import { WallClockSteps } from '#base';
 import { nodes, type NodesResult, ranges, sessions } from '#collectors';
 import type { Observation } from '#exporter';
 import { type CertificateLives, followCertificates } from './certificate-lives.ts';
 import { ReplicaTrends } from './dead-nodes.ts';
 import type { Memory } from './evidence.ts';
 import { judge } from './judge.ts';
-import { remember } from './last-known.ts';
+import { moveLastSeen, moveTime, remember } from './last-known.ts';
 import { observe } from './observe.ts';
 import { readLateRecords, readWriting } from './record-changes.ts';
 import { ScanHistory } from './scan-check.ts';
@@ -44,9 +44,10 @@ class Past {
   moveTimes(byMs: number): void {
     for (const history of [this.scans, this.trends]) history.moveTimes(byMs);
     this.healthyMs &&= this.healthyMs + byMs;
+    this.lastSeen = moveLastSeen(this.lastSeen, byMs);
     this.problems = this.problems.map((problem) => ({
       ...problem,
-      since: toTimestamp(Date.parse(problem.since) + byMs) ?? problem.since,
+      since: moveTime(problem.since, byMs),
     }));
     this.since = new Map(Array.from(this.since, ([key, ms]) => [key, ms + byMs]));
     for (const [collector, ms] of this.firstPolls) this.firstPolls.set(collector, ms + byMs);

@@ -1,9 +1,15 @@
-import { formatAgo, formatCount, formatList, formatNodes } from '#base';
+import { formatAgo, formatCount, formatList, formatNodes, toTimestamp } from '#base';
 import type { LastSeen } from './evidence.ts';
 import { formatLiveNodes, isDown } from './node-problems.ts';
 import { isProblem } from './problem.ts';
 import { isSystemRange, nameRange, OUTAGES } from './range-problems.ts';
-import type { ClusterReading, ClusterView, LastKnownStatus, Problem } from './status.ts';
+import type {
+  ClusterReading,
+  ClusterView,
+  LastKnownStatus,
+  Problem,
+  RangesStatus,
+} from './status.ts';
 
 /**
  * Replaces what was last seen by what a poll of this collector has just found, if it succeeded: nodes, counts of range
@@ -23,6 +29,32 @@ export function remember(before: LastSeen, collector: string, reading: ClusterRe
   if (collector !== 'ranges' || ranges === undefined) return seen;
   const { nodes: scanned, problems, oldest } = ranges;
   return { ...seen, ranges: { seenAt, nodes: scanned, problems, oldest } };
+}
+
+/** What was last seen, after the wall clock was set ahead by this, or back. The times of records are those of the servers. */
+export function moveLastSeen({ nodes, ranges, worst, losses }: LastSeen, byMs: number): LastSeen {
+  const move = (time: string): string => moveTime(time, byMs);
+  const moveSeen = <Part extends { readonly seenAt: string }>(part: Part): Part => ({
+    ...part,
+    seenAt: move(part.seenAt),
+  });
+  const moveOldest = (oldest: RangesStatus['oldest']): RangesStatus['oldest'] =>
+    oldest.map((range) => ({ ...range, firstSeenAt: move(range.firstSeenAt) }));
+  const problems = losses?.problems.map((problem) => ({
+    ...problem,
+    since: problem.since && move(problem.since),
+  }));
+  return {
+    nodes: nodes && moveSeen(nodes),
+    ranges: ranges && { ...moveSeen(ranges), oldest: moveOldest(ranges.oldest) },
+    worst: worst && { ...moveSeen(worst), since: move(worst.since) },
+    losses: losses && { ...moveSeen(losses), problems: problems ?? [] },
+  };
+}
+
+/** The same time by a wall clock that was set ahead by this, or back. */
+export function moveTime(time: string, byMs: number): string {
+  return toTimestamp(Date.parse(time) + byMs) ?? time;
 }
 
 function findWorst({ findings, since }: ClusterReading, seenAt: string): LastKnownStatus['worst'] {

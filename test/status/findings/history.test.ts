@@ -17,11 +17,19 @@ import {
 /** The duration of a scan. */
 const SCAN_MS = 120_000;
 
+const LISTED = {
+  rangeId: 12,
+  nodeId: 4,
+  storeId: 4,
+  tableIndex: 0,
+  firstSeenSeconds: START_MS / 1000 - 59,
+};
+
 /** A scan that proves the loss of a range. */
 const LOST_RANGE = scannedRanges(
   {
     cluster: { ...WHOLE_SCAN, lost: 1 },
-    problems: new Map([['no_live_replica', { ranges: 1, listed: [] }]]),
+    problems: new Map([['no_live_replica', { ranges: 1, listed: [LISTED] }]]),
   },
   [scannedNode(1)],
 );
@@ -118,6 +126,50 @@ describe('the history of a cluster', () => {
     expect(keysAt(before.identity)).toEqual(['ranges no_live_replica', 'own sessions']);
     expect(keysAt(Symbol('standby'))).toEqual([]);
   });
+
+  test.each([12, -12])(
+    'knows how long ago it was that something was last seen when the wall clock is set by %i hours',
+    async (hours) => {
+      const clock = { wallMs: START_MS + 1_000, monotonicMs: 0 };
+      const history = new ClusterHistory(
+        () => DEFAULT_FINDING_SETTINGS,
+        () => clock.monotonicMs,
+      );
+      const names = { nodes: 'ok', ranges: 'ok' };
+      const polled = { pollers: await pollersOf(names), isUp: true };
+      const results = { nodes: nodesResult(node(1)), ranges: LOST_RANGE };
+      for (const { collector } of polled.pollers)
+        history.record(polledCluster({ ...polled, results }), collector.name, clock.wallMs);
+      const failing = await pollersOf({ nodes: 'failing', ranges: 'failing' });
+      const shown = () => {
+        const [problem] = history.read(polledCluster(polled), clock.wallMs).findings;
+        const blind = polledCluster({ pollers: failing, isUp: false });
+        const { lastKnown } = history.read(blind, clock.wallMs);
+        const { nodes, ranges, worst } = lastKnown ?? {};
+        const times = [nodes?.seenAt, ranges?.seenAt, ranges?.oldest[0]?.firstSeenAt];
+        return [
+          problem?.text,
+          ...[...times, worst?.seenAt, worst?.since, problem?.since].map(
+            (time) => (clock.wallMs - Date.parse(time ?? '')) / 60_000,
+          ),
+        ];
+      };
+      clock.wallMs += 1_800_000;
+      clock.monotonicMs += 1_800_000;
+      const before = shown();
+      expect(before).toEqual([
+        expect.stringMatching(/^Not known now, last known 30 min ago: 1 /),
+        30,
+        30,
+        31,
+        30,
+        31,
+        31,
+      ]);
+      clock.wallMs += hours * 3_600_000;
+      expect(shown()).toEqual(before);
+    },
+  );
 
   test('compares a scan with the counts since its start, but for those of another cluster', async () => {
     const replicas = new Map<string, number>();
