@@ -41,7 +41,9 @@ test('ranges that were read without a node are no sign of health', async () => {
   simulator?.fault({ kind: 'status', status: 500, node: 9 });
   await expect.poll(state).toBe('unknown');
   const { text } = await scene.exporter.get('/');
-  expect(text).toContain('The last scan found no problem in the ranges that it read.');
+  expect(text).toContain(
+    'No replica that was read reports a problem. This exporter did not read every node that is up.',
+  );
   expect(text).toMatch(/Read from 8 of 9 nodes\.\s+The figures are lower bounds\./);
   simulator?.clearFaults();
   // A line for each change.

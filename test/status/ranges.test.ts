@@ -144,6 +144,13 @@ test('tables without quorum are those of unavailable and of lost ranges', () => 
   ]);
 });
 
+test('replicas whose problems could not be read are counted, whether or not all nodes were read', () => {
+  const nodes = [1, 2].map((id) => ({ ...scannedNode(id), withoutProblems: 6 * id }));
+  for (const cluster of [WHOLE_SCAN, undefined])
+    expect(readRanges(scannedRanges({ cluster }, nodes), undefined).withoutProblems).toBe(18);
+  expect(readRanges(scanned({}), undefined).withoutProblems).toBeUndefined();
+});
+
 describe('a range of several tables', () => {
   const listed = { rangeId: 9, nodeId: 4, storeId: 4, tableIndex: tableIndexOf('/Table/104/1') };
   const load = { queries: 2900, writes: 0, cpuSeconds: undefined };

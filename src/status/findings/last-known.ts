@@ -2,7 +2,8 @@ import { formatAgo, formatCount, formatList, formatNodes, toTimestamp } from '#b
 import type { LastSeen } from './evidence.ts';
 import { formatLiveNodes, isDown } from './node-problems.ts';
 import { isProblem } from './problem.ts';
-import { isSystemRange, nameRange, OUTAGES } from './range-problems.ts';
+import { countByProblem, isSystemRange, nameRange, OUTAGES } from './range-problems.ts';
+import { describeDoubt } from './range-status.ts';
 import type {
   ClusterReading,
   ClusterView,
@@ -27,8 +28,11 @@ export function remember(before: LastSeen, collector: string, reading: ClusterRe
   const seen = { ...before, losses, worst };
   if (collector === 'nodes' && nodes !== undefined) return { ...seen, nodes: { seenAt, ...nodes } };
   if (collector !== 'ranges' || ranges === undefined) return seen;
-  const { nodes: scanned, problems, oldest } = ranges;
-  return { ...seen, ranges: { seenAt, nodes: scanned, problems, oldest } };
+  const { nodes: scanned, disputed, oldest } = ranges;
+  const counts = Object.entries(countByProblem(ranges)).filter(([, count]) => count > 0);
+  const problems = Object.fromEntries(counts);
+  const doubt = describeDoubt(ranges);
+  return { ...seen, ranges: { seenAt, nodes: scanned, problems, disputed, oldest, doubt } };
 }
 
 /** What was last seen, after the wall clock was set ahead by this, or back. The times of records are those of the servers. */
@@ -140,7 +144,7 @@ function describeLastNodes(
 }
 
 function describeLastRanges(
-  { seenAt, nodes, problems, oldest }: NonNullable<LastKnownStatus['ranges']>,
+  { seenAt, problems, oldest, doubt }: NonNullable<LastKnownStatus['ranges']>,
   nowMs: number,
 ): string {
   const { unavailable = 0, no_live_replica: lost = 0 } = problems;
@@ -149,8 +153,10 @@ function describeLastRanges(
     ...(lost > 0 ? [`${formatCount(lost)} had no live replica`] : []),
   ];
   if (counts.length === 0) return '';
-  const system = oldest.filter((range) => OUTAGES.includes(range.problem) && isSystemRange(range));
+  const system = oldest.filter(
+    (range) => OUTAGES.includes(range.problem) && !range.isDisputed && isSystemRange(range),
+  );
   const names = [...new Set(system.map(nameRange))];
   const among = names.length === 0 ? '' : `, system ranges among them: ${formatList(names)}`;
-  return ` Ranges, last read ${formatAgo(seenAt, nowMs)}: ${nodes.failed > 0 ? 'at least ' : ''}${formatList(counts)}${among}.`;
+  return ` Ranges, last read ${formatAgo(seenAt, nowMs)}: ${doubt === undefined ? '' : 'at least '}${formatList(counts)}${among}.`;
 }

@@ -2,6 +2,7 @@ import { formatCount, formatList, formatNodes, formatRanges, formatTables, plura
 import { isDown } from './node-problems.ts';
 import type { NodesStatus } from './node-status.ts';
 import { MAX_NAMED } from './problem.ts';
+import { describeMissing } from './range-status.ts';
 import type {
   HeldRangeStatus,
   Problem,
@@ -196,7 +197,8 @@ function reportedProblems(
  * same gap, it is information, unless it is known that no range is lost: then it is a split or a merge.
  */
 function gapProblems({ verification }: RangesStatus, isNodeDown: boolean): readonly Problem[] {
-  const { keySpace = 'complete', lost } = verification ?? {};
+  const text = verification && describeMissing(verification);
+  if (text === undefined) return [];
   const missing = {
     about: 'ranges',
     alert: 'CrdbRangesLost',
@@ -205,18 +207,9 @@ function gapProblems({ verification }: RangesStatus, isNodeDown: boolean): reado
       isNodeDown,
     ),
   } as const;
-  const text =
-    'Ranges are missing that no node reports: three scans in a row found the same gap in the keys.';
-  if (keySpace === 'gap' && (lost ?? 0) === 0) return [{ ...missing, key: 'key space gap', text }];
-  if (keySpace !== 'incomplete' || lost !== undefined) return [];
-  return [
-    {
-      ...missing,
-      key: 'open keys',
-      level: 'info',
-      text: 'Ranges may be missing that no node reports: the keys of those that were read do not join. The same gap in three scans in a row proves it.',
-    },
-  ];
+  return verification?.keySpace === 'gap'
+    ? [{ ...missing, key: 'key space gap', text }]
+    : [{ ...missing, key: 'open keys', level: 'info', text }];
 }
 
 /**

@@ -1,4 +1,4 @@
-import { PROBLEMS, sum, toTime } from '#base';
+import { capitalize, PROBLEMS, sum, toTime } from '#base';
 import {
   type ClusterScan,
   type Dependence,
@@ -12,7 +12,7 @@ import {
   type TablesResult,
   UNKNOWN_TABLE,
 } from '#collectors';
-import { describeUnverified } from './safe-to-stop.ts';
+import { describeUnverified, describeWithoutProblems } from './safe-to-stop.ts';
 import type {
   DependentRanges,
   RangesStatus,
@@ -53,6 +53,7 @@ export function readRanges(
     downSinceScan,
     scanCheck,
     problems: Object.fromEntries(found.map(([problem, { ranges }]) => [problem, ranges])),
+    withoutProblems: sum(scanned.map((node) => node.withoutProblems)) || undefined,
     tables: summary === undefined ? [] : readTables(summary, tables),
     withoutQuorum: readTablesWithoutQuorum(summary, tables),
     disputed:
@@ -72,6 +73,44 @@ export function readRanges(
         cpuSecondsPerSecond: range.cpuSeconds,
       })),
   };
+}
+
+/**
+ * Why there may be problems that the scan does not list, as sentences; undefined where it has read all that nodes report, and no
+ * range is missing but those that it lists as lost.
+ */
+export function describeDoubt({
+  verification,
+  withoutProblems = 0,
+}: Pick<RangesStatus, 'verification' | 'withoutProblems'>): string | undefined {
+  const unread =
+    withoutProblems > 0 ? [`${capitalize(describeWithoutProblems(withoutProblems))}.`] : [];
+  const open =
+    verification === undefined
+      ? 'This exporter did not read every node that is up.'
+      : (describeMissing(verification) ?? describeOverlap(verification));
+  const doubts = open === undefined ? unread : [...unread, open];
+  return doubts.length > 0 ? doubts.join(' ') : undefined;
+}
+
+/** Says that ranges are missing, or may be, whose ids nobody knows; undefined where none is, but those that are known as lost. */
+export function describeMissing({
+  keySpace,
+  lost,
+}: Pick<VerificationStatus, 'keySpace' | 'lost'>): string | undefined {
+  if (keySpace === 'gap' && (lost ?? 0) === 0)
+    return 'Ranges are missing that no node reports: three scans in a row found the same gap in the keys.';
+  if (keySpace === 'incomplete' && lost === undefined)
+    return 'Ranges may be missing that no node reports: the keys of those that were read do not join. The same gap in three scans in a row proves it.';
+  return undefined;
+}
+
+/** The key space with ranges over the keys of others. */
+export const OVERLAP =
+  'Some ranges lie over the keys of others: which of them are real is not known.';
+
+function describeOverlap({ keySpace, lost }: VerificationStatus): string | undefined {
+  return keySpace === 'overlap' && lost === undefined ? OVERLAP : undefined;
 }
 
 function readVerification(

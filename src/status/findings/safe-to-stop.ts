@@ -281,8 +281,7 @@ export function describeUnverified(cluster: ClusterScan): string | undefined {
   if (state === 'disabled')
     return 'descriptors of ranges are not read: set descriptor_max_age of the collector ranges';
   if (state === 'refused') return describeRefusal(refusal?.status);
-  if (withoutProblems > 0)
-    return `the problems of ${formatCount(withoutProblems)} ${plural(withoutProblems, 'replica', 'replicas')} could not be read: the release may be newer than this exporter`;
+  if (withoutProblems > 0) return describeWithoutProblems(withoutProblems);
   if (unverified === 0) return undefined;
   const { overlapping } = cluster.keySpace;
   if (unverified <= overlapping.length)
@@ -294,6 +293,11 @@ export function describeUnverified(cluster: ClusterScan): string | undefined {
   if (!(perMinute > 0)) return toRead;
   const seconds = Math.max(1, Math.ceil((60 * due) / perMinute));
   return `${toRead}, in about ${formatDuration(seconds)}`;
+}
+
+/** Nobody knows what is wrong with this many replicas. */
+export function describeWithoutProblems(replicas: number): string {
+  return `the problems of ${formatCount(replicas)} ${plural(replicas, 'replica', 'replicas')} could not be read: the release may be newer than this exporter`;
 }
 
 /** What to do about a refusal with this status. */

@@ -75,9 +75,15 @@ export interface ClusterView {
  */
 export interface LastKnownStatus {
   readonly nodes?: (NodesStatus & Seen) | undefined;
-  readonly ranges?: (Pick<RangesStatus, 'nodes' | 'problems' | 'oldest'> & Seen) | undefined;
+  readonly ranges?: (LastKnownRanges & Seen) | undefined;
   /** The severity of the worst problems, and since when; absent where there was none. */
   readonly worst?: ({ readonly level: Severity; readonly since: string } & Seen) | undefined;
+}
+
+/** `problems` has those that no node reports among the unavailable, and those that are disputed not. */
+interface LastKnownRanges extends Pick<RangesStatus, 'nodes' | 'problems' | 'disputed' | 'oldest'> {
+  /** Why the scan may not have listed all problems, as sentences. */
+  readonly doubt?: string | undefined;
 }
 
 interface Seen {
@@ -134,6 +140,8 @@ export interface RangesStatus {
   /** The scan beside the nodes' own counts; undefined while no node that was read has a fresh record. */
   readonly scanCheck: ScanCheck | undefined;
   readonly problems: Readonly<Record<string, number>>;
+  /** Replicas whose problems could not be read: `problems` are lower bounds. Undefined without any. */
+  readonly withoutProblems?: number | undefined;
   readonly tables: readonly TableStatus[];
   readonly withoutQuorum: TablesWithoutQuorum;
   /** Ranges that only these nodes report as unavailable, while the holders of their leases serve them; undefined without any. */

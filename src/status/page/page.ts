@@ -202,7 +202,7 @@ function panels(
     [
       'Problem ranges',
       'ranges',
-      Object.keys((lastKnown?.ranges ?? ranges)?.problems ?? {}),
+      lastKnown?.ranges?.oldest ?? Object.keys(ranges?.problems ?? {}),
       pastRanges ?? (ranges && problemRanges(ranges, findings, nowMs, details)),
     ],
     ['Safe to stop', 'ranges', ranges?.dependent, ranges && safeToStop(cluster.safeToStop, ranges)],

@@ -39,12 +39,13 @@ export function userFigures({
   const scan = isCurrent('ranges') ? ranges : undefined;
   if (load === undefined && scan === undefined) return false;
   const damaged = scan?.withoutQuorum.tables.length ?? 0;
-  // No damaged table proves nothing while it is not known which ranges are lost, or which table a damaged one is of, nor of
-  // a scan before a node went down.
+  // No damaged table proves nothing while it is not known which ranges are lost, what replicas report, or which table a damaged one
+  // is of, nor of a scan before a node went down.
   const isPartOfIt =
     scan !== undefined &&
     (scan.verification?.lost === undefined ||
       scan.verification.keySpace === 'gap' ||
+      scan.withoutProblems !== undefined ||
       scan.downSinceScan.length > 0 ||
       scan.withoutQuorum.unnamedRanges > 0);
   const isDamageKnown = scan !== undefined && (!isPartOfIt || damaged > 0);

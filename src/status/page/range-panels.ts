@@ -21,6 +21,7 @@ import {
   STUCK,
   systemRangeName,
 } from '../findings/range-problems.ts';
+import { describeDoubt, OVERLAP } from '../findings/range-status.ts';
 import { formatHeld } from '../findings/safe-to-stop.ts';
 import { formatScanCheck } from '../findings/scan-check.ts';
 import type {
@@ -64,7 +65,7 @@ export function problemRanges(
     isPartial = false,
   }: RangeDetails & { readonly isPartial?: boolean | undefined },
 ): Html {
-  const { problems, oldest, nodes, downSinceScan, scanCheck, withoutQuorum, verification } = ranges;
+  const { problems, oldest, nodes, downSinceScan, scanCheck, withoutQuorum } = ranges;
   const check =
     scanCheck === undefined ? 'Not compared with counts of the nodes' : formatScanCheck(scanCheck);
   const read = html`<p class="quiet">${readFrom(nodes)} ${check}.</p>
@@ -75,15 +76,14 @@ export function problemRanges(
         shows the effect.
       </p>`
     }`;
-  const isPart = verification === undefined;
+  const doubt = describeDoubt(ranges);
   if (isPartial)
     return html`<p>
         ${icon('unknown')} Not known: most of the nodes that were up could not be read.
       </p>
       ${read}`;
   if (countsOf(problems).length === 0 && withoutQuorum.unreportedRanges === 0)
-    return html`<p>The last scan found no problem${isPart && ' in the ranges that it read'}.</p>
-      ${read}`;
+    return html`${noProblem(doubt)} ${read}`;
   const found = (key: string) => findings.find((finding) => finding.key === key)?.level;
   /** The level of the finding about this problem; stuck replicas have the level of the ranges that serve nothing, if there are some. */
   const levelOf = (problem: string) =>
@@ -96,7 +96,7 @@ export function problemRanges(
   // No live node knows more of a lost range.
   const reported = rows.find((range) => !isLost(range));
   return html`${countList(ranges, levelOf)}
-  ${damagedTables(withoutQuorum, oldest, verification?.lost === undefined)}${table(
+  ${damagedTables(withoutQuorum, oldest, doubt !== undefined)}${table(
     'Oldest problem ranges',
     rows.slice(0, MAX_ROWS),
     [
@@ -107,7 +107,14 @@ export function problemRanges(
       ['For', ({ firstSeenAt }) => relativeTime(firstSeenAt, nowMs), 'number'],
     ],
   )}
-  ${rangeCommand(reported, commandFor)}${read}`;
+  ${rangeCommand(reported, commandFor)}${doubt && html`<p>${doubt}</p> `}${read}`;
+}
+
+/** Instead of a list; a scan that may not have listed all problems proves nothing. */
+function noProblem(doubt: string | undefined): Html {
+  return doubt === undefined
+    ? html`<p>The last scan found no problem.</p>`
+    : html`<p>${icon('unknown')} No replica that was read reports a problem. ${doubt}</p>`;
 }
 
 /** The numbers of ranges by problem, with the level of each. */
@@ -164,17 +171,19 @@ function sortRows(
 
 /** Range problems as they were when the API was last seen, the worst first, without advice, levels and links. */
 export function lastKnownRanges(
-  { problems, oldest, nodes }: NonNullable<LastKnownStatus['ranges']>,
+  { problems, disputed, oldest, nodes, doubt }: NonNullable<LastKnownStatus['ranges']>,
   nowMs: number,
 ): Html {
   const read = html`<p class="quiet">${readFrom(nodes)}</p>`;
   const counts = countsOf(problems);
-  if (counts.length === 0)
-    return html`<p>The last scan found no problem.</p>
-      ${read}`;
+  if (counts.length === 0 && disputed === undefined) return html`${noProblem(doubt)} ${read}`;
   const rows = sortRows(oldest, (problem) => WORST_FIRST.indexOf(problem));
   const found = counts.map(([problem, count]) => `${formatCount(count)} ${formatProblem(problem)}`);
-  return html`<p>${formatList(found)}</p>
+  const claims =
+    disputed === undefined
+      ? []
+      : [`${formatCount(disputed.ranges)} unavailable by ${formatNodes(disputed.nodeIds)} alone`];
+  return html`<p>${formatList([...found, ...claims])}${doubt && `. ${doubt}`}</p>
     ${table('Problem ranges when they were last read', rows.slice(0, MAX_ROWS), [
       ['Range', ({ rangeId }) => `r${rangeId}`],
       ['Problem', ({ problem }) => formatProblem(problem)],
@@ -262,7 +271,7 @@ export function safeToStop(
 
 const KEY_SPACE = {
   complete: 'The ranges cover all keys: none is missing.',
-  overlap: 'Some ranges lie over the keys of others: which of them are real is not known.',
+  overlap: OVERLAP,
   incomplete: 'The keys of the ranges do not join: some may be missing.',
   gap: 'Three scans in a row ended with the same gap in the keys: ranges are missing.',
 } as const;

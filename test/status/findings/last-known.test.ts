@@ -1,10 +1,12 @@
 import { expect, test } from 'vitest';
 import type { Quirks } from '../../../simulator/index.ts';
-import { lastKnownLosses } from '../../../src/status/findings/last-known.ts';
+import { judge } from '../../../src/status/findings/judge.ts';
+import { lastKnownLosses, remember } from '../../../src/status/findings/last-known.ts';
 import { openScene, type Scene } from '../../browser/scenes.ts';
 import { withCollectors } from '../../support/exporter.ts';
 import { measureSlowness } from '../../support/slowness.ts';
 import { readCluster } from '../read-status.ts';
+import { observeAt, polledCluster, pollersOf, RANGES, VERIFIED } from '../results.ts';
 import { openWithLostRange, simulatorOf } from './worlds.ts';
 
 /** A cluster of nine nodes whose data expires soon, but not between two polls. */
@@ -190,6 +192,26 @@ test(
     await expect.poll(lost).toBeUndefined();
   },
 );
+
+test('of the ranges that were last seen the counts are those of the findings, with what is in doubt', async () => {
+  const polled = polledCluster({ pollers: await pollersOf({ ranges: 'ok' }), isUp: true });
+  const reading = judge(observeAt(0, polled), () => 0);
+  const seen = (more: object) => {
+    const ranges = { ...RANGES, verification: VERIFIED, ...more };
+    return remember({}, 'ranges', { ...reading, ranges }).ranges;
+  };
+  const disputed = { ranges: 2, nodeIds: [6] };
+  const withoutQuorum = { ...RANGES.withoutQuorum, unreportedRanges: 3 };
+  expect(seen({})).toMatchObject({ problems: {}, doubt: undefined });
+  expect(seen({ withoutQuorum })?.problems).toEqual({ unavailable: 3 });
+  const mixed = seen({ withoutQuorum, disputed, problems: { unavailable: 2, other: 1 } });
+  expect(mixed).toMatchObject({ problems: { unavailable: 3, other: 1 }, disputed });
+  const claimed = seen({ disputed, problems: { unavailable: 2 } });
+  expect([claimed?.problems, claimed?.disputed]).toEqual([{}, disputed]);
+  expect(seen({ verification: { ...VERIFIED, keySpace: 'gap' } })?.doubt).toMatch(
+    /^Ranges are missing that no node reports/,
+  );
+});
 
 test('a node that is up by a later list, and that the scan did not read, may have what was lost', async () => {
   await using scene = await openWithLostRange();

@@ -127,6 +127,7 @@ test.each<{ count: string; more: string; damage?: object; scan?: object }>([
   // Nobody knows of which tables the missing ranges are, and what the loss of node 4 has cost.
   { count: 'not known', more: '', scan: { verification: { ...VERIFIED, keySpace: 'gap' } } },
   { count: 'not known', more: '', scan: { downSinceScan: [4] } },
+  { count: 'not known', more: '', scan: { withoutProblems: 12 } },
 ])(
   'the tables without a quorum are $count, with the text "$more", for $damage $scan',
   ({ count, more, damage, scan }) => {
@@ -151,7 +152,59 @@ test('problems that were last known are counted in a sentence, the worst first, 
   const drawn = lastKnownRanges({ ...seen, oldest }, NOW_MS);
   expect(textOf(drawn)).toMatch(/^1 no live replica and 2,000 unavailable /);
   expect(all(drawn, /<th scope="row"[^>]*>(r\d)</g)).toEqual(['r9', 'r8']);
-  expect(textOf(lastKnownRanges({ ...seen, problems: {}, oldest: [] }, NOW_MS))).toMatch(
-    /^The last scan found no problem\./,
+  const none = { ...seen, problems: {}, oldest: [] };
+  expect(textOf(lastKnownRanges(none, NOW_MS))).toMatch(/^The last scan found no problem\./);
+  const disputed = { ranges: 200, nodeIds: [6] };
+  expect(textOf(lastKnownRanges({ ...none, disputed }, NOW_MS))).toMatch(
+    /^200 unavailable by node 6 alone /,
   );
+});
+
+/** The panel without and with problems, up to the line about the nodes. */
+function panelsOf(more: object): readonly string[] {
+  return [{}, { problems: { underreplicated: 2 } }].map((listed) => {
+    const ranges = { ...RANGES, verification: VERIFIED, ...more, ...listed };
+    const text = textOf(problemRanges(ranges, [], NOW_MS, { commandFor }));
+    return text.replace(/ ?Read from .*/, '');
+  });
+}
+
+const GAP =
+  'Ranges are missing that no node reports: three scans in a row found the same gap in the keys.';
+const OPEN =
+  'Ranges may be missing that no node reports: the keys of those that were read do not join. The same gap in three scans in a row proves it.';
+const UNREAD =
+  'The problems of 12 replicas could not be read: the release may be newer than this exporter.';
+
+test.each<{ doubt: string; scan: object }>([
+  { doubt: GAP, scan: { verification: { ...VERIFIED, keySpace: 'gap', lost: 0 } } },
+  { doubt: GAP, scan: { verification: { ...VERIFIED, keySpace: 'gap', lost: undefined } } },
+  { doubt: OPEN, scan: { verification: { ...VERIFIED, keySpace: 'incomplete', lost: undefined } } },
+  {
+    doubt: 'Some ranges lie over the keys of others: which of them are real is not known.',
+    scan: { verification: { ...VERIFIED, keySpace: 'overlap', lost: undefined } },
+  },
+  {
+    doubt: 'This exporter did not read every node that is up.',
+    scan: { verification: undefined },
+  },
+  { doubt: UNREAD, scan: { withoutProblems: 12 } },
+  {
+    doubt: `${UNREAD} ${GAP}`,
+    scan: { withoutProblems: 12, verification: { ...VERIFIED, keySpace: 'gap' } },
+  },
+])('of a scan that may not list all problems it says "$doubt"', ({ doubt, scan }) => {
+  const [none, some] = panelsOf(scan);
+  expect(none).toBe(`? No replica that was read reports a problem. ${doubt}`);
+  expect(some).toMatch(new RegExp(`^2 underreplicated .* ${doubt}$`));
+});
+
+test.each([
+  { keySpace: 'complete', lost: 0 },
+  // A range was split or merged during the scan.
+  { keySpace: 'incomplete', lost: 0 },
+])('with the verification $keySpace and $lost lost ranges a scan lists all problems', (proof) => {
+  const [none, some] = panelsOf({ verification: { ...VERIFIED, ...proof } });
+  expect(none).toBe('The last scan found no problem.');
+  expect(some).not.toMatch(/missing|not read/);
 });
