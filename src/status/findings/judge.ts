@@ -58,7 +58,8 @@ function isVisible({ apis, collectors, isPolled, ranges: scan }: ClusterView): b
   const known = polled.filter(({ name }) => HEALTH_COLLECTORS.includes(name));
   const needed = known.length > 0 ? known : polled;
   const isThere = needed.length > 0 && needed.every(({ hasData }) => hasData);
-  return apis[0]?.isUp === true && isThere && (scan?.nodes.failed ?? 0) === 0;
+  const isRead = (scan?.nodes.failed ?? 0) === 0 && scan?.withoutProblems === undefined;
+  return apis[0]?.isUp === true && isThere && isRead;
 }
 
 /** The problems of a cluster and of watching it. */

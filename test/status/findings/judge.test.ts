@@ -53,6 +53,11 @@ describe('the state of a cluster', () => {
     ['unknown', all, { isUp: undefined }],
     ['healthy', all, { results: { ranges: rangesResult(0) } }],
     ['unknown', all, { results: { ranges: rangesResult(1) } }],
+    [
+      'unknown',
+      all,
+      { results: { ranges: scannedRanges({}, [{ ...scannedNode(1), withoutProblems: 12 }]) } },
+    ],
     ['problems', all, { results: { nodes: nodesResult(node(1, { livenessCode: 1 })) } }],
     [
       'problems',
