@@ -296,6 +296,18 @@ describe('findings of ranges', () => {
     expect(nextOf(listNodes(3))).toHaveLength(3);
   });
 
+  test('advise to start nodes that went down after the list of nodes', () => {
+    const status = rangesWith({ unavailable: [3, 3] });
+    const nextOf = (skipped: number, isListOlder: boolean) => {
+      const nodes = { ...status.nodes, skipped };
+      return rangeProblems({ ...status, nodes }, false, listNodes(3), false, isListOlder)[0]?.next;
+    };
+    expect(nextOf(2, true)).toMatch(/^Start the nodes/);
+    // By the later list they are up again.
+    expect(nextOf(2, false)).toMatch(/^No node is down now: the next scan/);
+    expect(nextOf(0, true)).toMatch(/^No node is down now: the next scan/);
+  });
+
   test('count ranges without a quorum beside those that are lost', () => {
     const unavailable = rangesWith({ unavailable: [3, 0] });
     const gap = { ...VERIFIED, keySpace: 'gap' } as const;

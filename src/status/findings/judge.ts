@@ -73,6 +73,8 @@ function findProblems(evidence: Evidence): readonly Problem[] {
     if (source === undefined || !source.isOld) return problems;
     return problems.map((problem) => toOld(problem, source, isBlind, nowMs));
   };
+  const polledMs = (collector: string) => Date.parse(sourceOf(collector)?.lastSuccessAt ?? '');
+  const isListOlderThan = (collector: string) => polledMs(collector) > polledMs('nodes');
   const lastSeen = view.lastKnown === undefined ? '' : describeLastKnown(view.lastKnown, nowMs);
   // Without the collectors that are affected: the exporter has logged these problems.
   const watched = evidence.watchProblems.map(
@@ -85,11 +87,15 @@ function findProblems(evidence: Evidence): readonly Problem[] {
   const ofConnections = runChecks([PARTITION], evidence);
   const ofRanges = [...findFigures(FIGURES.ranges, evidence), ...runChecks(RANGE_CHECKS, evidence)];
   const fromScan = view.ranges
-    ? rangeProblems(view.ranges, isBlind, view.nodes?.list, areManyUnderreplicated(evidence))
+    ? rangeProblems(
+        view.ranges,
+        isBlind,
+        view.nodes?.list,
+        areManyUnderreplicated(evidence),
+        isListOlderThan('ranges'),
+      )
     : [];
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
-  const isListOlder =
-    Date.parse(polledAt ?? '') > Date.parse(sourceOf('nodes')?.lastSuccessAt ?? '');
   const wrongTime = findWrongTime(evidence);
   return [
     ...watched,
@@ -110,7 +116,9 @@ function findProblems(evidence: Evidence): readonly Problem[] {
     ),
     ...from('sessions', [
       ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt, thresholds) : []),
-      ...(view.sessions ? missingSessions(view.sessions, isListOlder ? view.nodes?.list : []) : []),
+      ...(view.sessions
+        ? missingSessions(view.sessions, isListOlderThan('sessions') ? view.nodes?.list : [])
+        : []),
       ...findFigures(FIGURES.sessions, evidence),
     ]),
     ...from('cloud', view.assistant ? assistantProblems(view.assistant, nowMs) : []),

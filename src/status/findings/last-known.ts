@@ -2,7 +2,14 @@ import { formatAgo, formatCount, formatList, formatNodes, toTimestamp } from '#b
 import type { LastSeen } from './evidence.ts';
 import { formatLiveNodes, isDown } from './node-problems.ts';
 import { isProblem } from './problem.ts';
-import { countByProblem, isSystemRange, nameRange, OUTAGES } from './range-problems.ts';
+import {
+  adviseOutage,
+  countByProblem,
+  isSystemRange,
+  nameRange,
+  OUTAGES,
+  START_NODES,
+} from './range-problems.ts';
 import { describeDoubt } from './range-status.ts';
 import type {
   ClusterReading,
@@ -106,6 +113,7 @@ export function lastKnownLosses(
     ...problem,
     level: isClusterDown(apis) ? 'info' : isOpen ? 'warning' : problem.level,
     text: `Not known now, last known ${formatAgo(seenAt, nowMs)}: ${problem.text}${isOpen ? since : ''}`,
+    next: adviseOutage(START_NODES, !isLater || nodes === undefined || nodes.list.some(isDown)),
   }));
 }
 

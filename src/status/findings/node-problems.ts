@@ -9,7 +9,7 @@ import {
   sum,
   toTime,
 } from '#base';
-import { ACTIVE, DEAD, DOWN, livenessOf } from '#cockroach';
+import { ACTIVE, DEAD, DOWN, livenessOf, REACHABLE } from '#cockroach';
 import type { NodesResult } from '#collectors';
 import { adviseRemoval, adviseReturn, describeRemoval, mayDecommission } from './dead-nodes.ts';
 import { sumOfStores } from './node-metrics.ts';
@@ -165,6 +165,12 @@ function listLost({ inner }: LocalityTree, outer: string): readonly string[] {
 /** Nodes whose process or machine is down: their last record is about as old as that. */
 export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
   return DOWN.has(status);
+}
+
+/** Nodes that a scan of ranges skips. */
+export function isUnreachable({ status }: Pick<NodeStatus, 'status'>): boolean {
+  const reachable: ReadonlySet<string> = REACHABLE;
+  return !reachable.has(status);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { formatCount, formatList, formatNodes, formatRanges, formatTables, plural } from '#base';
-import { isDown } from './node-problems.ts';
+import { isDown, isUnreachable } from './node-problems.ts';
 import type { NodesStatus } from './node-status.ts';
 import { MAX_NAMED } from './problem.ts';
 import { describeMissing } from './range-status.ts';
@@ -96,6 +96,10 @@ export const OUTAGES: readonly string[] = ['no_live_replica', 'unavailable'];
 const NO_NODE_DOWN =
   'No node is down now: the next scan tells more. If it finds the same, look for stores that are missing, stalled disks and nodes that do not reach each other. Wipe no disk.';
 
+/** While some of them are down. */
+export const START_NODES =
+  'Start the nodes that are down, and decommission none of them: they may hold the only replicas.';
+
 /** The next step of an outage of ranges: nodes can be started only while some are down. */
 export function adviseOutage(next: string, isNodeDown: boolean): string {
   return isNodeDown ? next : NO_NODE_DOWN;
@@ -111,16 +115,20 @@ const SYSTEM_OUTAGE = 'No statement and no login works without the system ranges
 /**
  * The problems that replicas report, those that a scan proves, and nodes that were not read unless their API is down, which
  * explains them. `list` are the nodes as they are known now, which may be later than the scan; undefined without a list. `areMany`:
- * more ranges are under-replicated than the limit of the critical alert allows.
+ * more ranges are under-replicated than the limit of the critical alert allows. `isListOlder`: the scan is later, and nodes that it
+ * skipped beyond those that are down by the list went down between the two.
  */
 export function rangeProblems(
   ranges: RangesStatus,
   isApiDown: boolean,
   list?: NodesStatus['list'],
   areMany = false,
+  isListOlder = false,
 ): readonly Problem[] {
   const { nodes, failedNodes } = ranges;
-  const isNodeDown = list === undefined || list.some(isDown);
+  const skipped = isListOlder ? nodes.skipped : 0;
+  const isNodeDown =
+    list === undefined || list.some(isDown) || skipped > list.filter(isUnreachable).length;
   const found = [
     ...gapProblems(ranges, isNodeDown),
     ...reportedProblems(ranges, isNodeDown, list, areMany),
@@ -202,10 +210,7 @@ function gapProblems({ verification }: RangesStatus, isNodeDown: boolean): reado
   const missing = {
     about: 'ranges',
     alert: 'CrdbRangesLost',
-    next: adviseOutage(
-      'Start the nodes that are down, and decommission none of them: they may hold the only replicas.',
-      isNodeDown,
-    ),
+    next: adviseOutage(START_NODES, isNodeDown),
   } as const;
   return verification?.keySpace === 'gap'
     ? [{ ...missing, key: 'key space gap', text }]

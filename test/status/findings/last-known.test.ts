@@ -240,10 +240,11 @@ test('a node that is up by a later list, and that the scan did not read, may hav
       ranges: undefined,
     };
     const [problem] = lastKnownLosses(losses, given, Date.parse('2026-01-01T12:04:00.000Z'));
-    return [problem?.level, problem?.text.includes('Since then node 7 came up')];
+    const isStart = problem?.next.startsWith('Start the nodes that are down');
+    return [problem?.level, problem?.text.includes('Since then node 7 came up'), isStart];
   };
-  expect(told('12:03', 'live')).toEqual(['warning', true]);
-  expect(told('12:03', 'dead')).toEqual(['critical', false]);
+  expect(told('12:03', 'live')).toEqual(['warning', true, false]);
+  expect(told('12:03', 'dead')).toEqual(['critical', false, true]);
   // That it was down was in no list: only the scan has left it out.
-  expect(told('12:00', 'live')).toEqual(['critical', false]);
+  expect(told('12:00', 'live')).toEqual(['critical', false, true]);
 });

@@ -259,6 +259,17 @@ function withReplicas(...counts: readonly number[]): RangesResult {
   return scanOf({ dependence });
 }
 
+/** What is known at a time after these scans. */
+function evidenceAfter(scans: readonly (readonly [atMs: number, RangesResult])[], nowMs: number) {
+  const trends = new ReplicaTrends();
+  for (const [atMs, result] of scans) trends.add(result, atMs);
+  const evidence = evidenceOf({});
+  const result = scans.at(-1)?.[1];
+  if (evidence.scan === undefined || result === undefined) throw new Error('no scan');
+  const stop = { ...evidence, scan: { ...evidence.scan, result } };
+  return readDeadEvidence(stop, trends.read(nowMs));
+}
+
 describe('the advice about a dead node', () => {
   const START = 'Start it again; do not decommission it:';
 
@@ -319,15 +330,4 @@ describe('the advice about a dead node', () => {
     ] as const;
     expect(adviseReturn([4, 5], evidenceAfter(scans, 960_000), 5)).toMatch(text);
   });
-
-  /** What is known at a time after these scans. */
-  function evidenceAfter(scans: readonly (readonly [atMs: number, RangesResult])[], nowMs: number) {
-    const trends = new ReplicaTrends();
-    for (const [atMs, result] of scans) trends.add(result, atMs);
-    const evidence = evidenceOf({});
-    const result = scans.at(-1)?.[1];
-    if (evidence.scan === undefined || result === undefined) throw new Error('no scan');
-    const stop = { ...evidence, scan: { ...evidence.scan, result } };
-    return readDeadEvidence(stop, trends.read(nowMs));
-  }
 });
