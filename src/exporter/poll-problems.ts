@@ -2,6 +2,7 @@ import {
   type Api,
   APIS,
   capitalize,
+  formatCount,
   formatDuration,
   formatList,
   plural,
@@ -103,9 +104,11 @@ function groupByCause(
     before.find(({ affects }) => affects.includes(name));
   const nameCause = (collector: FailingCollector): FailingCollector => {
     const { api, failure } = collector;
-    const isSilent = failure.error.reason === 'timeout' && down.includes(api);
-    if (isSilent) return { ...collector, key: `${api} is silent` };
     const earlier = earlierOf(collector);
+    const silence = `${api} is silent`;
+    // The first response ends it for one collector; the others have not been polled again yet.
+    const isSilent = down.includes(api) || earlier?.key === silence;
+    if (failure.error.reason === 'timeout' && isSilent) return { ...collector, key: silence };
     const isSame = earlier !== undefined && isAtOtherUrl(earlier.failure, failure);
     return isSame ? { ...collector, key: earlier.key } : collector;
   };
@@ -253,19 +256,24 @@ export function urlProblems(
   urls: readonly UrlStatus[],
   { name: cluster, collectors }: Pick<Polls, 'name' | 'collectors'>,
 ): readonly FoundProblem[] {
-  return [...Map.groupBy(urls, ({ api }) => api)].flatMap(([api, all]) =>
-    all.flatMap(({ name, failure }) => {
+  return [...Map.groupBy(urls, ({ api }) => api)].flatMap(([api, all]) => {
+    const used = all.filter(({ isUsed }) => isUsed).length;
+    const others =
+      used === all.length - 1
+        ? 'the others are used'
+        : `only ${formatCount(used)} of them ${plural(used, 'is', 'are')} used`;
+    return all.flatMap(({ name, failure }) => {
       if (failure === undefined) return [];
       return {
         key: `${URL_KEY}${name}`,
         about: 'exporter' as const,
         level: 'warning' as const,
-        text: `One of ${all.length} URLs fails, the others are used: ${failure.cause}.`,
+        text: `One of ${all.length} URLs fails, ${others}: ${failure.cause}.`,
         next: formatAdvice(failure.remedy, cluster),
         affects: collectors.flatMap((each) => (each.api === api ? [each.name] : [])),
       };
-    }),
-  );
+    });
+  });
 }
 
 /** A collector is slow when a poll takes most of its interval, or when max_duty has stretched it very far. */

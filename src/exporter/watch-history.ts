@@ -83,14 +83,22 @@ function findWatchProblems(
   );
   const urls = readUrls(cluster);
   const unknownUrls = findUnknownUrls(urls, view.apis);
+  const queries = readQueries(cluster.result(sql), config) ?? [];
+  // After a reload a changed query has not run again.
+  const waiting = queries.flatMap((query) =>
+    query.state === 'waiting' ? [`${QUERY_KEY}${query.name}`] : [],
+  );
   return {
     found: [
       ...pollProblems(view, previous),
       ...urlProblems(urls, view).filter(({ key }) => !unknownUrls.has(key)),
-      ...(isSqlFailing ? [] : queryProblems(readQueries(cluster.result(sql), config) ?? [], name)),
+      ...(isSqlFailing ? [] : queryProblems(queries, name)),
     ],
     unknown: previous.filter(
-      ({ key }) => unknownUrls.has(key) || (isSqlFailing && key.startsWith(QUERY_KEY)),
+      ({ key }) =>
+        unknownUrls.has(key) ||
+        waiting.includes(key) ||
+        (isSqlFailing && key.startsWith(QUERY_KEY)),
     ),
   };
 }

@@ -37,11 +37,13 @@ function unexplained(endpoint: Endpoint, message: string, code?: string): PollFa
 function failing(
   failures: Readonly<Record<string, PollFailure | undefined>>,
   previous: readonly FoundProblem[] = [],
+  isUp = true,
 ): readonly FoundProblem[] {
   const collectors = Object.entries(failures).map(([name, failed]) =>
     collectorState(name, { api: name === 'cloud' ? 'cloud' : 'cluster', failure: failed }),
   );
-  return pollProblems({ name: 'shop', collectors, apis: [] }, previous);
+  const apis = [{ api: 'cluster', isUp }] as const;
+  return pollProblems({ name: 'shop', collectors, apis }, previous);
 }
 
 function summarize(problems: readonly FoundProblem[]): readonly string[] {
@@ -205,4 +207,18 @@ test.each([
   const collectors = [collectorState(name, { limits, durationSeconds })];
   const found = pollProblems({ name: 'shop', collectors, apis: [] }, []);
   expect(found.map((problem) => problem.next)).toEqual([expect.stringMatching(next)]);
+});
+
+test('the silence of an API is one cause until all collectors have been polled again', () => {
+  const others = { sessions: failure('timeout', 'late', 'early'), tables: TIMEOUT };
+  const during = failing({ nodes: TIMEOUT, ...others }, [], false);
+  expect(during.map(({ key }) => key)).toEqual(['cluster is silent']);
+  // The first response: the API is up again.
+  const after = failing({ nodes: undefined, ...others }, during);
+  expect(after.map(({ key, affects }) => [key, affects])).toEqual([
+    ['cluster is silent', ['sessions', 'tables']],
+  ]);
+  expect(failing({ tables: failure('http', 'no') }, after).map(({ key }) => key)).toEqual([
+    'cluster http late',
+  ]);
 });

@@ -2,7 +2,10 @@ import { expect, test } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import type { BreakerState } from '../../src/base/vocabulary.ts';
 import { RequestError } from '../../src/cockroach/http/errors.ts';
+import { sql } from '../../src/collectors/sql/collector.ts';
+import { collectorOptions } from '../../src/config/collector-schema.ts';
 import { WatchHistory } from '../../src/exporter/watch-history.ts';
+import { loadText } from '../config/loading.ts';
 import { polledCluster, pollersOf } from '../status/results.ts';
 
 const MINUTE_MS = 60_000;
@@ -100,4 +103,45 @@ test.each([
   const urls = first === undefined ? [] : [{ ...first, state: a, lastFailure }, ...others];
   const found = history.read({ ...cluster, upstreams: () => urls }, 0);
   expect(found.map(({ text }) => text)).toEqual(shown);
+});
+
+test('of three URLs two of which fail the other one is used', async () => {
+  const history = new WatchHistory(createLog({ level: 'error', format: 'json' }), () => 0);
+  const cluster = await clusterWith({ nodes: 'ok' }, 'open');
+  const third = cluster
+    .upstreams()
+    .flatMap((url) => (url.name === 'b' ? { ...url, name: 'c' } : []));
+  const upstreams = () => [...cluster.upstreams(), ...third];
+  expect(history.read({ ...cluster, upstreams }, 0).map(({ text }) => text)).toEqual([
+    'One of 3 URLs fails, only 1 of them is used: nodes at b: refused.',
+    'One of 3 URLs fails, only 1 of them is used: nodes at b: refused.',
+  ]);
+});
+
+test('a query that a reload has changed has not recovered before it has run again', async () => {
+  const record = watch();
+  const pollers = await pollersOf({ nodes: 'ok', sql: 'ok' });
+  const clusterWithHelp = async (help: string, runs: string) => {
+    const configured = async (text: string) => {
+      const query = { name: 'orders', help: text, sql: 'SELECT 1', values: { count: 'gauge' } };
+      const { config } = await loadText(
+        `clusters: [{ name: shop, cluster_api: { urls: ["http://127.0.0.1:9"] }, collectors: { sql: { enabled: true, queries: ${JSON.stringify([query])} } } }]\n`,
+      );
+      const [cluster] = config.clusters;
+      if (cluster === undefined) throw new Error('no cluster');
+      return cluster;
+    };
+    const [query] = collectorOptions(await configured(runs), sql).queries;
+    if (query === undefined) throw new Error('no query');
+    const failure = new RequestError('other', 'sql: no such column');
+    const known = { query, rows: undefined, failure, durationSeconds: 1, succeededMs: undefined };
+    const results = { sql: { queries: [known] } };
+    return polledCluster({ pollers, isUp: true, results, config: await configured(help) });
+  };
+  const failed = [
+    'warn The last run of a query failed, no rows are exported: sql: no such column.',
+  ];
+  expect(record(await clusterWithHelp('Orders.', 'Orders.'))).toEqual(failed);
+  expect(record(await clusterWithHelp('All orders.', 'Orders.'))).toEqual([]);
+  expect(record(await clusterWithHelp('All orders.', 'All orders.'))).toEqual([]);
 });

@@ -10,6 +10,7 @@ import type { ClusterScan, RangesResult } from '../../src/collectors/ranges/scan
 import type { ScannedNode } from '../../src/collectors/ranges/scan-result.ts';
 import { sessions, type SessionsResult } from '../../src/collectors/sessions/collector.ts';
 import { createTally, type SessionTally } from '../../src/collectors/sessions/session.ts';
+import type { SqlResult } from '../../src/collectors/sql/collector.ts';
 import type { ClusterConfig } from '../../src/config/keys-and-flags.ts';
 import { loadConfig } from '../../src/config/load.ts';
 import type { CollectorState, Observation } from '../../src/exporter/observation.ts';
@@ -146,6 +147,7 @@ export interface Results {
   readonly ranges?: RangesResult;
   readonly sessions?: SessionsResult;
   readonly cloud?: CloudResult;
+  readonly sql?: SqlResult;
 }
 
 interface Polled {
