@@ -16,8 +16,6 @@ interface LiveNode extends NodeDomain {
 export interface VerifiedRange extends RangeReplicas {
   /** Ids of the nodes by place. */
   readonly nodes: readonly number[];
-  /** The places on live nodes. */
-  readonly live: number;
   /** Those of them whose nodes have the replica, also one that is stuck: its data is there. */
   readonly held: number;
   /** It has replicas without a place, so that a last one cannot be told. */
@@ -60,7 +58,7 @@ export class DependenceCounter implements Dependence {
     this.downReplicas = new Map(toSkip.map((nodeId) => [nodeId, 0]));
   }
 
-  /** Counts a replica on a member that is not live, of a range with these voters. */
+  /** Counts a replica on a member, unless that is live, of a range with these voters. */
   addDown(nodeId: number, voters: number): void {
     const count = this.downReplicas.get(nodeId);
     if (count === undefined) return;
@@ -76,7 +74,7 @@ export class DependenceCounter implements Dependence {
     let seen = 0;
     for (let place = 0; place < range.nodes.length; place += 1) {
       const bit = 1 << place;
-      const node = (range.live & bit) === 0 ? undefined : this.#live[range.nodes[place] ?? 0];
+      const node = this.#live[range.nodes[place] ?? 0];
       if (node === undefined) continue;
       if ((seen & bit) === 0) {
         const mask = placesOf(range.nodes, place);

@@ -119,12 +119,9 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
   judged.reported += 1;
   // It serves no key, whatever its replicas report.
   if (scan.leftOver.has(slot)) return;
-  const live = verification.liveOf(slot);
   const nodes = nodesOf(scan, slot);
-  for (let place = 0; place < nodes.length; place += 1) {
-    if ((live & (1 << place)) === 0)
-      judged.dependence.addDown(nodes[place] ?? 0, known.table.votersOf(slot));
-  }
+  const voting = known.table.votersOf(slot);
+  for (const nodeId of nodes) judged.dependence.addDown(nodeId, voting);
   const isQuiet = scan.quiet.has(slot);
   const repeated = confirmed.repeated.get(ids[slot] ?? 0);
   const isStuck = repeated === undefined ? false : isLeaderStuck(scan, slot, repeated);
@@ -145,7 +142,6 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
     const range = replicasOf(scan, slot);
     hasQuorum = judged.dependence.add({
       ...range,
-      live,
       nodes,
       hasUnplaced: known.table.replicasOf(slot) > nodes.length,
       isUnavailable,

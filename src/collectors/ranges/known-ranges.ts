@@ -4,7 +4,6 @@ import {
   HAS_OLD_SEQUENCE,
   HOLDER_HAS_NO_QUORUM,
   IS_CLAIMED,
-  IS_SUSPECT,
   IS_UNCERTAIN,
   NO_PLACE,
   RangeTable,
@@ -147,10 +146,8 @@ export class KnownRanges {
   }
 
   #suspect(slot: number, nodeId: number): void {
-    const { ids, marks } = this.table.columns;
-    marks[slot] = (marks[slot] ?? 0) | IS_SUSPECT;
-    if (this.suspects.length < MAX_SUSPECTS)
-      this.suspects.push({ rangeId: ids[slot] ?? 0, nodeId });
+    const rangeId = this.table.columns.ids[slot] ?? 0;
+    if (this.suspects.length < MAX_SUSPECTS) this.suspects.push({ rangeId, nodeId });
   }
 
   /** Claims beyond those that are held count as if the holder of the lease had made them, too. */

@@ -30,15 +30,13 @@ export const IS_CHANGING = 32;
 // The marks of one scan.
 /** Its replicas report different keys, or one of them does not know the range any more. */
 export const IS_UNCERTAIN = 4;
-/** A replica reports that it serves nothing. */
-export const IS_SUSPECT = 8;
 /** All reporters were asked for its descriptor, and none was enough: it is not asked for again before the next scan. */
 export const IS_EXHAUSTED = 16;
 /** A replica that holds the lease reports that the range is unavailable. */
 export const HOLDER_HAS_NO_QUORUM = 64;
 /** A replica without the lease reports that. */
 export const IS_CLAIMED = 128;
-const SCAN_MARKS = IS_UNCERTAIN | IS_SUSPECT | IS_EXHAUSTED | HOLDER_HAS_NO_QUORUM | IS_CLAIMED;
+const SCAN_MARKS = IS_UNCERTAIN | IS_EXHAUSTED | HOLDER_HAS_NO_QUORUM | IS_CLAIMED;
 
 /** Slots of a table that make a step, some tenths of a millisecond. */
 const STEP_SLOTS = 4096;

@@ -22,14 +22,13 @@ import {
   type ReadingContext,
 } from './descriptor-reader.ts';
 import { keepDescriptor, reportersOf } from './descriptors.ts';
-import type { KnownRanges } from './known-ranges.ts';
+import { type KnownRanges, SERVES_NOTHING } from './known-ranges.ts';
 import { countPlaces } from './majority.ts';
 import type { Members } from './members.ts';
 import {
   IS_CHANGING,
   IS_CLAIMED,
   IS_EXHAUSTED,
-  IS_SUSPECT,
   IS_UNCERTAIN,
   NO_PLACE,
   READ_AT_LEASEHOLDER,
@@ -195,14 +194,14 @@ export class Verification implements DescriptorReceiver {
     if (ids[slot] === 0 || found[slot] === 0 || (marked & IS_EXHAUSTED) !== 0) return NOT_DUE;
     if (!this.isVerified(slot)) {
       // Who holds the lease of a suspect decides whether it serves. All others may be old after a pause of the exporter.
-      const isSuspect = (marked & IS_SUSPECT) !== 0;
-      return !isSuspect && this.#isOnlyOld(slot) ? EXPIRING : CONTRADICTED;
+      const isOnlyOld = !this.#servesNothing(slot) && this.#isOnlyOld(slot);
+      return isOnlyOld ? EXPIRING : CONTRADICTED;
     }
     const readTick = readAt[slot] ?? 0;
     const isDoubtful =
       readTick >= scanTick
         ? this.#lacksHolder(slot)
-        : (marked & (IS_SUSPECT | IS_CLAIMED | IS_UNCERTAIN)) !== 0;
+        : this.#servesNothing(slot) || (marked & (IS_CLAIMED | IS_UNCERTAIN)) !== 0;
     if (isDoubtful) return CONTRADICTED;
     if (readTick < nowTick - (3 * maxAge) / 4) return EXPIRING;
     if (readTick < nowTick - REPLACING && this.#namesDown(slot)) return EXPIRING;
@@ -313,9 +312,12 @@ export class Verification implements DescriptorReceiver {
 
   /** Whether a replica reports that it serves nothing, and nobody has said who holds the lease: the holder or the leader decides. */
   #lacksHolder(slot: number): boolean {
-    const { marks, leases } = this.#known.table.columns;
-    const isSuspect = ((marks[slot] ?? 0) & IS_SUSPECT) !== 0;
-    return isSuspect && (leases[slot] ?? 0) >> 2 === NO_PLACE;
+    const { leases } = this.#known.table.columns;
+    return this.#servesNothing(slot) && (leases[slot] ?? 0) >> 2 === NO_PLACE;
+  }
+
+  #servesNothing(slot: number): boolean {
+    return ((this.#known.table.columns.problems[slot] ?? 0) & SERVES_NOTHING) !== 0;
   }
 
   /** Whether a replica reports that it serves nothing, and one that may hold the lease has not answered: it may serve the range. */
@@ -390,7 +392,6 @@ export class Verification implements DescriptorReceiver {
 
   /** Whether a replica reports that it serves nothing, and the range is not among those that were asked a second time. */
   isSuspect(slot: number, checked: ReadonlySet<number>): boolean {
-    const { ids, marks } = this.#known.table.columns;
-    return ((marks[slot] ?? 0) & IS_SUSPECT) !== 0 && !checked.has(ids[slot] ?? 0);
+    return this.#servesNothing(slot) && !checked.has(this.#known.table.columns.ids[slot] ?? 0);
   }
 }
