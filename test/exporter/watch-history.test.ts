@@ -118,25 +118,27 @@ test('of three URLs two of which fail the other one is used', async () => {
   ]);
 });
 
+/** A cluster with a query of this help. */
+async function withQuery(text: string) {
+  const query = { name: 'orders', help: text, sql: 'SELECT 1', values: { count: 'gauge' } };
+  const { config } = await loadText(
+    `clusters: [{ name: shop, cluster_api: { urls: ["http://127.0.0.1:9"] }, collectors: { sql: { enabled: true, queries: ${JSON.stringify([query])} } } }]\n`,
+  );
+  const [cluster] = config.clusters;
+  if (cluster === undefined) throw new Error('no cluster');
+  return cluster;
+}
+
 test('a query that a reload has changed has not recovered before it has run again', async () => {
   const record = watch();
   const pollers = await pollersOf({ nodes: 'ok', sql: 'ok' });
   const clusterWithHelp = async (help: string, runs: string) => {
-    const configured = async (text: string) => {
-      const query = { name: 'orders', help: text, sql: 'SELECT 1', values: { count: 'gauge' } };
-      const { config } = await loadText(
-        `clusters: [{ name: shop, cluster_api: { urls: ["http://127.0.0.1:9"] }, collectors: { sql: { enabled: true, queries: ${JSON.stringify([query])} } } }]\n`,
-      );
-      const [cluster] = config.clusters;
-      if (cluster === undefined) throw new Error('no cluster');
-      return cluster;
-    };
-    const [query] = collectorOptions(await configured(runs), sql).queries;
+    const [query] = collectorOptions(await withQuery(runs), sql).queries;
     if (query === undefined) throw new Error('no query');
     const failure = new RequestError('other', 'sql: no such column');
     const known = { query, rows: undefined, failure, durationSeconds: 1, succeededMs: undefined };
     const results = { sql: { queries: [known] } };
-    return polledCluster({ pollers, isUp: true, results, config: await configured(help) });
+    return polledCluster({ pollers, isUp: true, results, config: await withQuery(help) });
   };
   const failed = [
     'warn The last run of a query failed, no rows are exported: sql: no such column.',
