@@ -40,6 +40,8 @@ export interface WatchProblem {
   readonly since: string;
   /** Why polls fail. */
   readonly cause?: PollFailure | undefined;
+  /** The failed polls, of which `cause` is the first: a collector that is polled again has another one. */
+  readonly failures?: readonly PollFailure[] | undefined;
   /** The collectors whose polls it concerns: such a problem is logged when it begins and when it ends. */
   readonly affects?: readonly string[] | undefined;
   /** The API that is down for this cause, so that nothing is known of the cluster. */

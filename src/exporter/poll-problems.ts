@@ -97,8 +97,8 @@ function groupByCause(
   previous: readonly FoundProblem[],
   down: readonly Api[],
 ): readonly CauseGroup[] {
-  const before = previous.flatMap(({ key, cause, affects = [] }) =>
-    cause === undefined ? [] : [{ key, failure: cause, affects }],
+  const before = previous.flatMap(({ key, cause, failures = [], affects = [] }) =>
+    cause === undefined ? [] : [{ key, failure: cause, failures, affects }],
   );
   const earlierOf = ({ name }: { readonly name: string }) =>
     before.find(({ affects }) => affects.includes(name));
@@ -106,8 +106,9 @@ function groupByCause(
     const { api, failure } = collector;
     const earlier = earlierOf(collector);
     const silence = `${api} is silent`;
-    // The first response ends it for one collector; the others have not been polled again yet.
-    const isSilent = down.includes(api) || earlier?.key === silence;
+    // The first response ends it for one collector, and for each other one its next poll.
+    const isOfSilence = earlier?.key === silence && earlier.failures.includes(failure);
+    const isSilent = down.includes(api) || isOfSilence;
     if (failure.error.reason === 'timeout' && isSilent) return { ...collector, key: silence };
     const isSame = earlier !== undefined && isAtOtherUrl(earlier.failure, failure);
     return isSame ? { ...collector, key: earlier.key } : collector;
@@ -208,6 +209,7 @@ function describeFailure(failing: CauseGroup, cluster: string, isApiDown: boolea
       ? `${isClusterDown ? SQL_FIRST : ''}${isClusterDown && reason === 'timeout' && !isExplained ? NO_QUORUM : ''}${advice} Failing collectors: ${names}.`
       : advice,
     cause,
+    failures: failing.map(({ failure }) => failure),
     affects,
     downApi: isApiDown ? api : undefined,
   };

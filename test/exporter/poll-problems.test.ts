@@ -221,4 +221,9 @@ test('the silence of an API is one cause until all collectors have been polled a
   expect(failing({ tables: failure('http', 'no') }, after).map(({ key }) => key)).toEqual([
     'cluster http late',
   ]);
+  // A poll that is late by itself is no part of it, and the next silence is another one.
+  const late = failing({ tables: failure('timeout', 'late') }, after);
+  expect(late.map(({ key }) => key)).toEqual(['cluster timeout late']);
+  const again = failing({ nodes: failure('timeout', 'late'), ...others }, late, false);
+  expect(again.map(({ key }) => key)).toEqual(['cluster is silent']);
 });

@@ -78,7 +78,7 @@ function findProblems(evidence: Evidence): readonly Problem[] {
   const lastSeen = view.lastKnown === undefined ? '' : describeLastKnown(view.lastKnown, nowMs);
   // Without the collectors that are affected: the exporter has logged these problems.
   const watched = evidence.watchProblems.map(
-    ({ downApi, affects: _affects, text, ...problem }) => ({
+    ({ downApi, affects: _affects, failures: _failures, text, ...problem }) => ({
       ...problem,
       text: downApi === 'cluster' ? `${text}${lastSeen}` : text,
     }),
