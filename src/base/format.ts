@@ -77,6 +77,11 @@ export function toTimestamp(milliseconds: number): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString();
 }
 
+/** The same RFC 3339 time after the wall clock was set ahead by this many milliseconds, or back. */
+export function moveTime(time: string, byMs: number): string {
+  return toTimestamp(Date.parse(time) + byMs) ?? time;
+}
+
 /** RFC 3339; undefined for 0, which stands for unknown, and for what is no time. */
 export function toTime(milliseconds: number | undefined): string | undefined {
   return milliseconds ? toTimestamp(milliseconds) : undefined;

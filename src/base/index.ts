@@ -29,6 +29,7 @@ export {
   formatTable,
   formatTables,
   messageOf,
+  moveTime,
   plural,
   quoteArgument,
   toTime,

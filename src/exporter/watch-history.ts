@@ -1,4 +1,4 @@
-import { type Log, toTimestamp, WallClockSteps } from '#base';
+import { type Log, moveTime, toTimestamp, WallClockSteps } from '#base';
 import { sql } from '#collectors';
 import type { Observation, UrlStatus, WatchProblem } from './observation.ts';
 import {
@@ -59,7 +59,7 @@ export class WatchHistory {
     if (stepMs === 0) return;
     this.#problems = this.#problems.map((problem) => ({
       ...problem,
-      since: toTimestamp(Date.parse(problem.since) + stepMs) ?? problem.since,
+      since: moveTime(problem.since, stepMs),
     }));
   }
 }

@@ -1,12 +1,12 @@
 import type { FindingSettings } from '#alerts';
-import { WallClockSteps } from '#base';
+import { moveTime, WallClockSteps } from '#base';
 import { nodes, type NodesResult, ranges, sessions } from '#collectors';
 import type { Observation } from '#exporter';
 import { type CertificateLives, followCertificates } from './certificate-lives.ts';
 import { ReplicaTrends } from './dead-nodes.ts';
 import type { Memory } from './evidence.ts';
 import { judge } from './judge.ts';
-import { moveLastSeen, moveTime, remember } from './last-known.ts';
+import { moveLastSeen, remember } from './last-known.ts';
 import { observe } from './observe.ts';
 import { readLateRecords, readWriting } from './record-changes.ts';
 import { ScanHistory } from './scan-check.ts';

@@ -1,4 +1,4 @@
-import { formatAgo, formatCount, formatList, formatNodes, toTimestamp } from '#base';
+import { formatAgo, formatCount, formatList, formatNodes, moveTime } from '#base';
 import type { LastSeen } from './evidence.ts';
 import { formatLiveNodes, isDown } from './node-problems.ts';
 import { isProblem } from './problem.ts';
@@ -61,11 +61,6 @@ export function moveLastSeen({ nodes, ranges, worst, losses }: LastSeen, byMs: n
     worst: worst && { ...moveSeen(worst), since: move(worst.since) },
     losses: losses && { ...moveSeen(losses), problems: problems ?? [] },
   };
-}
-
-/** The same time by a wall clock that was set ahead by this, or back. */
-export function moveTime(time: string, byMs: number): string {
-  return toTimestamp(Date.parse(time) + byMs) ?? time;
 }
 
 function findWorst({ findings, since }: ClusterReading, seenAt: string): LastKnownStatus['worst'] {
