@@ -270,8 +270,7 @@ async function watch(clusters: readonly SickCluster[], instance: string): Promis
   );
   let shown: Shown | undefined;
   // What a poll changes between two reads they show differently.
-  await waitUntil(exporter, async () => {
-    const status = await readStatus(exporter);
+  await waitUntil(exporter, async (status) => {
     const { samples } = await exporter.scrape();
     const pages = new Map<string, string>();
     for (const { name } of clusters)
