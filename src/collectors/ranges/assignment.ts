@@ -3,11 +3,10 @@ import {
   type ClusterApi,
   listNodes,
   type NodeList,
-  type PollStats,
   RequestError,
 } from '#cockroach';
-import type { CollectorPoll } from '../collector.ts';
 import { mix } from './range-table.ts';
+import type { ScanContext } from './scan-state.ts';
 
 /** The nodes that this exporter is responsible for. */
 export interface Assignment extends NodeList {
@@ -19,16 +18,10 @@ export interface Assignment extends NodeList {
   readonly isAssigned: (nodeId: number) => boolean;
 }
 
-type AssignmentContext = PollStats &
-  Pick<CollectorPoll<unknown, { readonly scans: number }>, 'urls' | 'shards' | 'state'>;
-
 const NO_NODE = 'ranges: no node is live, draining or decommissioning';
 
 /** Lists the nodes of a shard, each scan at another URL first. Rejects like the API, and when the URLs lead to several clusters. */
-export async function assignNodes(
-  api: ClusterApi,
-  context: AssignmentContext,
-): Promise<Assignment> {
+export async function assignNodes(api: ClusterApi, context: ScanContext): Promise<Assignment> {
   const { urls, state } = context;
   const { index, count, onlyNode } = context.shards;
   await assertOneCluster(api, context, urls);
@@ -55,7 +48,7 @@ export async function assignNodes(
 /** Asks again for the nodes that were down when the scan began, and resolves to those that are up; to none where nobody answers. */
 export async function findReturned(
   api: ClusterApi,
-  context: AssignmentContext,
+  context: ScanContext,
   { toSkip }: NodeList,
 ): Promise<ReadonlySet<number>> {
   const { state, urls } = context;

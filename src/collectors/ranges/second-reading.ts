@@ -1,10 +1,10 @@
 import { type ClusterApi, failureOf } from '#cockroach';
-import type { CollectorPoll } from '../collector.ts';
 import { BatchQueue, BatchSize, type NodeBatch } from './batches.ts';
 import { reportersOf } from './descriptors.ts';
-import { IgnoredError, type IgnoringUrls, readAsked } from './ignoring-urls.ts';
+import { IgnoredError, readAsked } from './ignoring-urls.ts';
 import { type KnownRanges, SERVES_NOTHING, type Suspect } from './known-ranges.ts';
 import type { Replica } from './replica.ts';
+import type { ScanContext } from './scan-state.ts';
 
 /** Ranges that are read a second time in one scan. */
 export const MAX_READ_AGAIN = 1_000;
@@ -23,26 +23,20 @@ export interface AbsentReplica {
   readonly nodeId: number;
 }
 
-type SecondReadingContext = Pick<
-  CollectorPoll<{ readonly concurrency: number }, { readonly ignoring: IgnoringUrls }>,
-  'options' | 'urls' | 'signal' | 'state' | 'clock'
-> &
-  Parameters<ClusterApi['nodeRanges']>[0];
-
 /** Reads single replicas a second time in the same scan: some replica is always between two leaders, and some range is being split. */
 export class SecondReading {
   readonly #api: ClusterApi;
-  readonly #context: SecondReadingContext;
+  readonly #context: ScanContext;
   readonly #known: KnownRanges;
+  /** Number of scans whose lists were read. */
   readonly #scan: number;
   readonly #size = new BatchSize();
 
-  /** `scan`: number of scans whose lists were read. */
-  constructor(api: ClusterApi, context: SecondReadingContext, known: KnownRanges, scan: number) {
+  constructor(api: ClusterApi, context: ScanContext) {
     this.#api = api;
     this.#context = context;
-    this.#known = known;
-    this.#scan = scan;
+    this.#known = context.state.known;
+    this.#scan = context.state.scans;
   }
 
   /** Asks the suspects again. A range is not checked when one of its suspects was not asked, or did not answer. */

@@ -47,9 +47,9 @@ export async function verifyClusterScan(
   context: ScanContext,
   ranges: ScannedRanges,
 ): Promise<VerifiedScan> {
-  const { known, leftOvers, scans } = context.state;
+  const { leftOvers } = context.state;
+  const again = new SecondReading(api, context);
   if (readsDescriptors(context)) await readDescriptors(context, ranges.verification);
-  const again = new SecondReading(api, context, known, scans);
   const confirmed = await again.confirmSuspects();
   const troubled = await inSlices(findTroubled({ ...ranges, confirmed }));
   const changed = await again.confirmReporters(troubled, confirmed);
@@ -64,9 +64,9 @@ export async function verifyPartialScan(
   ranges: ScannedRanges,
   isWholeCluster: boolean,
 ): Promise<VerifiedScan> {
-  const { known, leftOvers, scans } = context.state;
+  const { leftOvers } = context.state;
   const scan = { ...ranges, confirmed: NOTHING_CONFIRMED, unknown: new Set<number>() };
-  const again = new SecondReading(api, context, known, scans);
+  const again = new SecondReading(api, context);
   const troubled = isWholeCluster ? await inSlices(findTroubled(scan)) : [];
   const changed = await again.confirmReporters(troubled, NOTHING_CONFIRMED);
   const keys = troubled.length > 0 ? await compareKeys(scan, again, leftOvers) : undefined;
