@@ -1,4 +1,3 @@
-import { hashOf } from '#json';
 import { IS_UNCERTAIN, mix, type RangeTable, walk, type Work } from './range-table.ts';
 import type { KeySpaceStatus } from './scan-result.ts';
 
@@ -6,10 +5,19 @@ import type { KeySpaceStatus } from './scan-result.ts';
 // bytes in the response. Example: of the ranges [a, b), [b, c) and [c, d) the second is missing. Then b is an end and no
 // start, and c a start and no end: these are the open ends, and what lies between them is the gap.
 
-/** The last key, 0xff 0xff, in both forms of bytes. */
-const LAST_KEYS = ['"//8="', '[255,255]'];
-/** The first range has no start key, or an empty one. */
-const EMPTY_KEYS = ['""', '[]'];
+// Hashes, as `hashOf` gives them, of the two forms of a key that servers send.
+/** The first range has no start key, or an empty one: `""` or `[]`. */
+const FIRST_KEY = 0;
+const FIRST_FORMS = [0x7958_7d69, 0x84ff_377c] as const;
+/** The last key is 0xff 0xff: `"//8="` or `[255,255]`. */
+const LAST_KEY = 0x7a81_d8c8;
+const LAST_AS_LIST = 0xa797_4997;
+
+/** The hash of a key; one number for all forms of the first key, and of the last one. */
+export function nameKey(hash: number): number {
+  if (hash === FIRST_FORMS[0] || hash === FIRST_FORMS[1]) return FIRST_KEY;
+  return hash === LAST_AS_LIST ? LAST_KEY : hash;
+}
 
 /** Keys are compared in parts, by their first bits: of five million ranges some 1,200 starts and as many ends are in one. */
 const PART_BITS = 12;
@@ -22,31 +30,31 @@ const SECOND_SEED = 0x9e37_79b9;
 /** How many more ranges begin at a key than end there, by its hash, where that is not 0; of the first and the last key one is expected. */
 export type OpenEnds = ReadonlyMap<number, number>;
 
+function addTo(open: Map<number, number>, key: number, more: number): void {
+  const count = (open.get(key) ?? 0) + more;
+  if (count === 0) open.delete(key);
+  else open.set(key, count);
+}
+
 /**
  * Finds the keys that are not as often a start as an end, the first and the last key where not exactly one range begins or
  * ends there. Most parts have each key as often on both sides, which sums of two hashes show: only the others are sorted, for
  * five million keys at once would stop all other work for a second.
  */
 export function* findOpenEnds(table: RangeTable): Work<OpenEnds> {
-  const open = new Map<number, number>();
-  const lastKeys = new Set(LAST_KEYS.map(hashOf));
-  const noKeys = new Set([0, ...EMPTY_KEYS.map(hashOf)]);
-  const more = { first: -1, last: 1 };
+  const open = new Map([
+    [FIRST_KEY, -1],
+    [LAST_KEY, 1],
+  ]);
+  const outermost = new Set(Array.from(open.keys(), partOf));
   const sums = yield* sumKeys(table);
-  const outermost = new Set([...noKeys, ...lastKeys].map(partOf));
   for (const parts of differingParts(sums, outermost)) {
     const { starts, ends } = yield* collectKeys(table, sums, parts);
     for (const part of parts) {
-      compareKeys(keysOf(starts, part), keysOf(ends, part), (hash, count) => {
-        if (noKeys.has(hash)) more.first += count;
-        else if (lastKeys.has(hash) && count < 0) more.last += count;
-        else open.set(hash, count);
-      });
+      compareKeys(keysOf(starts, part), keysOf(ends, part), (key, more) => addTo(open, key, more));
       yield;
     }
   }
-  if (more.first !== 0) for (const hash of noKeys) open.set(hash, more.first);
-  if (more.last !== 0) for (const hash of lastKeys) open.set(hash, more.last);
   return open;
 }
 
@@ -208,28 +216,11 @@ export function endsWithout(
 ): OpenEnds {
   if (slots.size === 0) return open;
   const left = new Map(open);
-  const forms = [[0, ...EMPTY_KEYS.map((key) => hashOf(key))], LAST_KEYS.map((key) => hashOf(key))];
-  const add = (key: number, more: number): void => {
-    const count = (left.get(key) ?? 0) + more;
-    for (const form of forms.find((each) => each.includes(key)) ?? [key]) {
-      if (count === 0) left.delete(form);
-      else left.set(form, count);
-    }
-  };
   for (const slot of slots) {
-    add(keys[2 * slot] ?? 0, -1);
-    add(keys[2 * slot + 1] ?? 0, 1);
+    addTo(left, keys[2 * slot] ?? 0, -1);
+    addTo(left, keys[2 * slot + 1] ?? 0, 1);
   }
   return left;
-}
-
-/** The hash of a key; one number for all forms of the first key, and of the last one. */
-export function nameKeys(): (hash: number) => number {
-  const names = new Map([
-    ...EMPTY_KEYS.map((key) => [hashOf(key), 0] as const),
-    ...LAST_KEYS.map((key) => [hashOf(key), -1] as const),
-  ]);
-  return (hash) => names.get(hash) ?? hash;
 }
 
 /** Number of consecutive scans that confirm a gap, and after which an unresolved overlap counts as what it may be. */

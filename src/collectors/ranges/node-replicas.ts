@@ -1,6 +1,7 @@
 import { REPORTED_PROBLEMS } from '#base';
 import { isId, RequestError } from '#cockroach';
 import type { RecordBatch } from '#json';
+import { nameKey } from './key-space.ts';
 import { MAX_RANGE_ID } from './range-table.ts';
 import { type RangeTables, SLOT, TableReader } from './replica-record.ts';
 import {
@@ -182,8 +183,8 @@ export class NodeReplicas {
     replicas.queries[index] = queries;
     replicas.writes[index] = record[first + SLOT.load + WRITES] || 0;
     replicas.cpuNanos[index] = cpuNanos;
-    replicas.startKeys[index] = record[first + SLOT.startKey] || 0;
-    replicas.endKeys[index] = record[first + SLOT.endKey] || 0;
+    replicas.startKeys[index] = nameKey(record[first + SLOT.startKey] || 0);
+    replicas.endKeys[index] = nameKey(record[first + SLOT.endKey] || 0);
   }
 
   /**

@@ -1,4 +1,4 @@
-import { findUncertain, nameKeys, type OpenEnds } from './key-space.ts';
+import { findUncertain, type OpenEnds } from './key-space.ts';
 import { type RangeTable, walk, type Work } from './range-table.ts';
 
 // What is left of a range that was merged lies over the range that it was merged into. Hashes of keys have no order, so that an
@@ -42,13 +42,12 @@ export function* findOverlapping(
   candidates: readonly number[],
   isDoubtful: (slot: number) => boolean,
 ): Work<ReadonlySet<number> | undefined> {
-  const keyOf = nameKeys();
-  const left = new Map(Array.from(open, ([hash, more]) => [keyOf(hash), more]));
+  const left = new Map(open);
   const found = new Set<number>();
   const graphs = [candidates.filter(isDoubtful), candidates].map((slots) =>
-    Map.groupBy(slots, (slot) => keyOf(keys[2 * slot] ?? 0)),
+    Map.groupBy(slots, (slot) => keys[2 * slot] ?? 0),
   );
-  const endOf = (slot: number): number => keyOf(keys[2 * slot + 1] ?? 0);
+  const endOf = (slot: number): number => keys[2 * slot + 1] ?? 0;
   for (const start of left.keys()) {
     while ((left.get(start) ?? 0) > 0) {
       const isEnd = (key: number): boolean => (left.get(key) ?? 0) < 0;

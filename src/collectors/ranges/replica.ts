@@ -119,7 +119,7 @@ export class ReplicaColumns {
   writes = new Float64Array(FIRST_CAPACITY);
   /** Nanoseconds per second. */
   cpuNanos = new Float64Array(FIRST_CAPACITY);
-  /** Hashes of the keys where the range begins and ends; 0 for none. */
+  /** Hashes of the keys where the range begins and ends, as `nameKey` has them; 0 for none. */
   startKeys = new Uint32Array(FIRST_CAPACITY);
   endKeys = new Uint32Array(FIRST_CAPACITY);
 

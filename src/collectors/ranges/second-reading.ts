@@ -2,6 +2,7 @@ import { type ClusterApi, failureOf } from '#cockroach';
 import { BatchQueue, BatchSize, type NodeBatch } from './batches.ts';
 import { reportersOf } from './descriptors.ts';
 import { IgnoredError, readAsked } from './ignoring-urls.ts';
+import { nameKey } from './key-space.ts';
 import { type KnownRanges, SERVES_NOTHING, type Suspect } from './known-ranges.ts';
 import type { Replica } from './replica.ts';
 import type { ScanContext } from './scan-state.ts';
@@ -175,8 +176,8 @@ export class SecondReading {
     const slot = this.#known.table.slotOf(rangeId);
     if (slot === undefined) return;
     const holdsLease = lease?.replica.store_id === storeId;
-    const keys = { start: desc.start_key ?? 0, end: desc.end_key ?? 0 };
-    this.#known.commitKeys(slot, { ...keys, isNew, holdsLease });
+    const [start, end] = [nameKey(desc.start_key ?? 0), nameKey(desc.end_key ?? 0)];
+    this.#known.commitKeys(slot, { start, end, isNew, holdsLease });
   }
 
   /** Rejects where no URL answers; one that lists a range that it was not asked for is read no further, and is not asked again. */

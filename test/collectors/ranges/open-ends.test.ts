@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { findOpenEnds } from '../../../src/collectors/ranges/key-space.ts';
+import { findOpenEnds, nameKey } from '../../../src/collectors/ranges/key-space.ts';
 import { mix, RangeTable, type Work } from '../../../src/collectors/ranges/range-table.ts';
 import { hashOf } from '../../../src/json/index.ts';
 
@@ -39,6 +39,15 @@ test.each([
 ])('the open ends of %s missing are found among 50,000 ranges', (_, isMissing, ends) => {
   const open = resultOf(findOpenEnds(tableWithout(isMissing)));
   expect(open).toEqual(new Map(ends.map(([key, more]) => [mix(key), more])));
+});
+
+test('the first key, and the last one, have one name in both forms', () => {
+  const [none, text, list, last, lastList] = ['0', '""', '[]', '"//8="', '[255,255]'].map((key) =>
+    nameKey(hashOf(key)),
+  );
+  expect([text, list, lastList]).toEqual([none, none, last]);
+  expect(last).not.toBe(none);
+  expect(nameKey(hashOf('"a"'))).toBe(hashOf('"a"'));
 });
 
 test('a key that two ranges begin with and one ends with is open, though the sums hold the difference alone', () => {
