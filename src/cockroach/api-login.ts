@@ -90,8 +90,8 @@ export class ApiLogin implements ApiSender {
       return await http.send(this.#complete(request, token));
     } catch (error) {
       const isRefused = error instanceof RequestError && error.reason === 'auth';
-      // One URL may lead to another cluster, which knows no such token.
-      const provesNothing = request.sendsCookie === true || request.onlyUrl !== undefined;
+      // A page beside the API refuses for other reasons, too, and one URL may lead to another cluster, which knows no such token.
+      const provesNothing = request.isBesideApi === true || request.onlyUrl !== undefined;
       if (!isRefused || provesNothing || !this.#dropRefused(token)) throw error;
     }
     return http.send(this.#complete(request, await this.#getToken(request)));
@@ -136,13 +136,14 @@ export class ApiLogin implements ApiSender {
 
   /** The request with its method and headers, and with a look at the age of its response. */
   #complete<T>(
-    { sendsCookie, acceptsProtobuf, ...request }: ApiRequest<T>,
+    { acceptsProtobuf, ...request }: ApiRequest<T>,
     token?: string,
   ): HttpRequest<T> {
-    const sentToken = sendsCookie !== true;
+    const { isBesideApi } = request;
+    const sentToken = isBesideApi !== true;
     const method = request.body === undefined ? 'GET' : 'POST';
     const headers = {
-      ...(token !== undefined && tokenHeaders(token, sendsCookie)),
+      ...(token !== undefined && tokenHeaders(token, isBesideApi)),
       ...(request.body !== undefined && { 'content-type': 'application/json' }),
       ...(acceptsProtobuf === true && PROTOBUF_HEADERS),
     };
@@ -225,9 +226,9 @@ export class ApiLogin implements ApiSender {
  */
 const PROTOBUF_HEADERS = { accept: PROTOBUF, 'content-type': PROTOBUF } as const;
 
-/** Servers read the cookie, or the first header. The second one has the name in the first documents of the API. */
-function tokenHeaders(token: string, isCookie = false): Readonly<Record<string, string>> {
-  if (isCookie) return { cookie: `session=${token}` };
+/** Servers read the cookie beside the API, or the first header. The second one has the name in the first documents of the API. */
+function tokenHeaders(token: string, isBesideApi = false): Readonly<Record<string, string>> {
+  if (isBesideApi) return { cookie: `session=${token}` };
   return { 'X-Cockroach-API-Session': token, 'X-Service-API-Session': token };
 }
 

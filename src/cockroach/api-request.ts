@@ -4,8 +4,6 @@ import type { HttpRequest } from './http/request.ts';
 export interface ApiRequest<T> extends Omit<HttpRequest<T>, 'method' | 'headers' | 'sentToken'> {
   /** JSON, which is sent by POST; a request without it is a GET. */
   readonly body?: string;
-  /** Sends the token as the cookie `session`, as paths outside of /api/v2/ expect it. A refusal there is no sign that it has expired. */
-  readonly sendsCookie?: boolean;
   /** The response may be protobuf: the server chooses, and an error has the same form. */
   readonly acceptsProtobuf?: boolean;
 }

@@ -293,13 +293,7 @@ export class ClusterApi {
   /** GET /_status/throttling, beside the API v2 and no part of it, of servers from 24.3 on. */
   throttling(stats: PollStats): Promise<Throttling> {
     const path = '/_status/throttling';
-    const request = {
-      endpoint: 'other',
-      isBesideApi: true,
-      sendsCookie: true,
-      path,
-      stats,
-    } as const;
+    const request = { endpoint: 'other', isBesideApi: true, path, stats } as const;
     return this.#readDocument(request, throttlingShape);
   }
 

@@ -44,7 +44,6 @@ export function descriptorsPage(request: DescriptorsRequest) {
     endpoint: 'range_descriptors',
     path: `/_status/ranges/${request.nodeId}?${query}`,
     isBesideApi: true,
-    sendsCookie: true,
     // A node that is slow here says nothing of the others.
     blames: 'nobody',
     headersMs: request.headersMs ?? DESCRIPTORS_MS,
@@ -111,7 +110,6 @@ export function connectivityPage<Peer>(
     endpoint: 'connectivity',
     path: `/_status/connectivity${nodeId === undefined ? '' : `?node_id=${nodeId}`}`,
     isBesideApi: true,
-    sendsCookie: true,
     blames: 'nobody',
     headersMs,
     firstUrl,
@@ -177,7 +175,6 @@ export function jobsPage<S extends ObjectShape>({ limit, status, shape, onJob }:
     endpoint: 'jobs',
     path: `/_admin/v1/jobs?limit=${limit}${status === undefined ? '' : `&status=${status}`}`,
     isBesideApi: true,
-    sendsCookie: true,
     blames: 'endpoint',
     list: 'jobs',
     element: shape,
