@@ -135,10 +135,7 @@ export class ApiLogin implements ApiSender {
   }
 
   /** The request with its method and headers, and with a look at the age of its response. */
-  #complete<T>(
-    { acceptsProtobuf, ...request }: ApiRequest<T>,
-    token?: string,
-  ): HttpRequest<T> {
+  #complete<T>({ acceptsProtobuf, ...request }: ApiRequest<T>, token?: string): HttpRequest<T> {
     const { isBesideApi } = request;
     const sentToken = isBesideApi !== true;
     const method = request.body === undefined ? 'GET' : 'POST';

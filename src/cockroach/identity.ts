@@ -91,9 +91,6 @@ export class NodeListings {
   }
 }
 
-/** The URLs lead to several clusters. */
-export class SeveralClustersError extends RequestError {}
-
 /** The part of the cluster API that shows which cluster answers at one URL. */
 interface IdentityApi {
   identityAt(
@@ -103,9 +100,9 @@ interface IdentityApi {
 }
 
 /**
- * Throws a SeveralClustersError when two of the URLs lead to different clusters; figures of both would be mixed. Sends one
+ * Rejects when two of the URLs lead to different clusters, whose figures would be mixed, and when the poll is over. Sends one
  * request to each URL if there are several. A URL that does not answer is no second cluster. As a node may restart between
- * two of the requests, they are sent once more before that is said. Rejects when the poll is over.
+ * two of the requests, they are sent once more before that is said.
  */
 export async function assertOneCluster(
   api: IdentityApi,
@@ -117,10 +114,10 @@ export async function assertOneCluster(
   const found = await findTwoClusters(api, stats, urlCount);
   if (found === undefined) return;
   const [first, other] = found.map(({ url, identity }) => `${url} (${identity.toString()})`);
-  throw new SeveralClustersError(
+  throw new RequestError(
     'other',
     `the URLs lead to different clusters: ${first} and ${other}: remove the wrong one from cluster_api.urls`,
-    { endpoint: 'nodes' },
+    { endpoint: 'nodes', remedy: 'configure the other cluster as one of its own' },
   );
 }
 

@@ -1,10 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import {
-  assertOneCluster,
-  ClusterIdentity,
-  NodeListings,
-  SeveralClustersError,
-} from '../../src/cockroach/identity.ts';
+import { RequestError } from '../../src/cockroach/http/errors.ts';
+import { assertOneCluster, ClusterIdentity, NodeListings } from '../../src/cockroach/identity.ts';
 import { createTestClient, type TestClientOptions, testStats } from '../support/cluster.ts';
 import { refusing, serve, type TestServer } from '../support/http-server.ts';
 
@@ -71,7 +67,8 @@ async function check(urls: readonly string[], options: Partial<TestClientOptions
   await using client = createTestClient({ ...options, urls });
   return await assertOneCluster(client.api, testStats(), urls.length).then(
     () => 'one',
-    (error: unknown) => (error instanceof SeveralClustersError ? error.message : String(error)),
+    (error: unknown) =>
+      error instanceof RequestError && error.remedy !== undefined ? error.message : String(error),
   );
 }
 

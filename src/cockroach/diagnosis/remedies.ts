@@ -2,7 +2,6 @@ import type { Api } from '#base';
 import { CachedResponseError } from '../cached-responses.ts';
 import { readNotFound } from '../cloud-api.ts';
 import { wasNotSent } from '../http/errors.ts';
-import { SeveralClustersError } from '../identity.ts';
 import { ProtobufError } from '../protobuf/index.ts';
 import { CONNECTION_RULES } from './connection-rules.ts';
 import type { Failure, Rule } from './failure.ts';
@@ -158,11 +157,6 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'cached response',
       { when: ({ error }) => error instanceof CachedResponseError },
       'make proxies and load balancers in front of the cluster pass /api/v2/ and /_status/ on without caching',
-    ],
-    [
-      'several clusters',
-      { when: ({ error }) => error instanceof SeveralClustersError },
-      'configure the other cluster as one of its own',
     ],
     [
       'form refused',
