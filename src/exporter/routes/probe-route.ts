@@ -1,20 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { type RenderedFamily, renderFamilies, type SampleSet } from '#metrics';
-import type { Observation } from '../observation.ts';
+import { renderFamilies } from '#metrics';
+import type { Cluster } from '../cluster.ts';
 import { chooseCollectors, sendExposition } from './metrics.ts';
 import { readParameters, sendText, sendBusy, sendUnknownCluster } from './respond.ts';
-
-/** A cluster that /probe polls; no page does. */
-export interface ServedCluster extends Observation {
-  families(isChosen: (collector: string) => boolean): readonly RenderedFamily[];
-  metrics(
-    isChosen: (collector: string) => boolean,
-    options?: { readonly upBeforeFirstPoll?: number },
-  ): SampleSet;
-  /** Whether `pollNow` would begin a poll. */
-  wouldPoll(isChosen: (collector: string) => boolean): boolean;
-  pollNow(isChosen: (collector: string) => boolean, waitMs: number): Promise<void>;
-}
 
 /** The outcomes that belong to a probe. */
 const OUTCOME = /^crdb_(?:up$|exporter_(?:collector_|series$))/;
@@ -31,7 +19,7 @@ const MIN_WAIT_MS = 100;
  * same set share one, and a request that begins no poll costs the cluster nothing and is not counted. Many requests for a
  * slow cluster then take no place from others.
  */
-export function createProbe(clusters: () => readonly ServedCluster[], maxWaits: number) {
+export function createProbe(clusters: () => readonly Cluster[], maxWaits: number) {
   const waiting = new Set<{ readonly cluster: string; readonly collectors: string }>();
 
   /** Whether other sets of collectors have taken all places of the cluster. */
@@ -41,7 +29,7 @@ export function createProbe(clusters: () => readonly ServedCluster[], maxWaits: 
     return maxWaits > 0 && sets.size >= maxWaits && !sets.has(collectors);
   }
 
-  async function wait(cluster: ServedCluster, names: readonly string[], response: ServerResponse) {
+  async function wait(cluster: Cluster, names: readonly string[], response: ServerResponse) {
     const isChosen = (name: string): boolean => names.includes(name);
     const request = { cluster: cluster.name, collectors: names.join(',') };
     if (cluster.wouldPoll(isChosen)) {
@@ -68,7 +56,7 @@ export function createProbe(clusters: () => readonly ServedCluster[], maxWaits: 
 }
 
 /** The cluster and the names of the collectors that the request asks for; undefined when it was answered with an error. */
-function chooseCluster(clusters: readonly ServedCluster[], response: ServerResponse) {
+function chooseCluster(clusters: readonly Cluster[], response: ServerResponse) {
   const request = response.req;
   const wanted = readParameters(request).get('cluster') ?? '';
   if (wanted === '') {
@@ -95,11 +83,7 @@ function chooseCluster(clusters: readonly ServedCluster[], response: ServerRespo
 }
 
 /** The present response: the data that is young enough, and the outcomes of the last polls. */
-function sendData(
-  cluster: ServedCluster,
-  names: readonly string[],
-  response: ServerResponse,
-): void {
+function sendData(cluster: Cluster, names: readonly string[], response: ServerResponse): void {
   const isChosen = (name: string): boolean => names.includes(name);
   // A scrape that ends before the first poll does not see the cluster.
   const outcomes = renderFamilies(cluster.metrics(isChosen, { upBeforeFirstPoll: 0 }));

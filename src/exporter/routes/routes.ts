@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Config } from '#config';
+import type { Cluster } from '../cluster.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
 import { type ScrapeSource, sendMetrics } from './metrics.ts';
-import { createProbe, type ServedCluster } from './probe-route.ts';
+import { createProbe } from './probe-route.ts';
 import { isCrossSite, type Route, sendBusy, sendText } from './respond.ts';
 
 type WebSettings = Pick<
@@ -12,7 +13,7 @@ type WebSettings = Pick<
 
 interface RouteSources extends ScrapeSource {
   readonly web: WebSettings;
-  readonly clusters: () => readonly ServedCluster[];
+  readonly clusters: () => readonly Cluster[];
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
   /**
