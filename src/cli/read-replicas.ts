@@ -332,7 +332,7 @@ export async function scanAllNodes(
   const options = { ...wholeLists(target.config), top_tables };
   // The commands that scan have listed nodes or tables before.
   const before = { hasWorked: true };
-  const result = await withProgress('nodes', output, (_advance, scanProgress) =>
+  const result = await withProgress('scan', output, (_advance, scanProgress) =>
     collectOnce(ranges, target, { options, scanProgress, descriptors }),
   ).catch((error: unknown) => {
     throw explainFailure(error, ranges, target.config, before);

@@ -35,10 +35,8 @@ export interface CollectorPoll<Options, State> extends PollStats {
   readonly firstUrl: number;
   /** Ids of the tables that the latest results of other collectors name. */
   readonly namedTables: () => ReadonlySet<string>;
-  /** Reports the progress of a scan of nodes. */
+  /** Reports the progress of a scan, in nodes, and then that of reading all descriptors, in requests. */
   readonly scanProgress: (done: number, planned: number) => void;
-  /** Reports the progress of reading all descriptors, in requests. */
-  readonly descriptorProgress: (done: number, planned: number) => void;
 }
 
 /** A poll with what its collector needs. What is not chosen is that of the only exporter of a cluster with one URL. */
@@ -60,7 +58,6 @@ export function collectorPoll<Options, State>(
     firstUrl: 0,
     namedTables: () => new Set(),
     scanProgress: () => undefined,
-    descriptorProgress: () => undefined,
     ...chosen,
   };
 }

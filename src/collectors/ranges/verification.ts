@@ -59,7 +59,7 @@ type VerificationContext = ReadingContext &
         readonly members: Members;
       }
     >,
-    'state' | 'descriptorProgress'
+    'state' | 'scanProgress'
   >;
 
 /** After this many failures in a row the reading goes on after the next scan. */
@@ -138,7 +138,7 @@ export class Verification implements DescriptorReceiver {
 
   /** Reads the descriptors of all ranges that were found, once more at another URL when there is one, then what is not verified yet. */
   async readAll(): Promise<void> {
-    const { urls, descriptorProgress, signal } = this.#context;
+    const { urls, scanProgress, signal } = this.#context;
     const rounds = Math.min(urls, 2);
     const batches = await inSlices(planAll(this.#known.table));
     const lengths = batches.map(({ rangeIds }) => rangeIds.length);
@@ -149,9 +149,9 @@ export class Verification implements DescriptorReceiver {
     const onRead = (done: number): void => {
       read += done;
       // Requests that get shorter do not make the work longer.
-      descriptorProgress(Math.floor((planned * read) / (rounds * ids)), planned);
+      scanProgress(Math.floor((planned * read) / (rounds * ids)), planned);
     };
-    descriptorProgress(0, planned);
+    scanProgress(0, planned);
     for (let round = 0; round < rounds; round += 1) {
       await this.#reader.read(batches, this, { round, onRead });
     }
