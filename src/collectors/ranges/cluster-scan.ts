@@ -65,7 +65,7 @@ export async function judgeClusterScan(
     servingNothing: judged.servingNothing,
     stuck: judged.stuck,
     unreported: sumByTable(known, judged.unreported),
-    disputed: describeDisputed(known, judged),
+    disputed: describeDisputed(known, judged.disputed),
     isServingBound: judged.unconfirmed > 0,
     leftOver: held(leftOver),
     keySpace: {
@@ -218,21 +218,20 @@ function sumByTable(
   return sums;
 }
 
+/** The ranges in these slots, and the nodes that report them as unavailable. */
 function describeDisputed(
-  known: KnownRanges,
-  { disputed, disputedByTable }: JudgedRanges,
+  { table, tableIndexes, claims }: KnownRanges,
+  slots: readonly number[],
 ): ClusterScan['disputed'] {
-  return {
-    rangeIds: disputed,
-    byTable: sumByTable(known, disputedByTable),
-    nodeIds: claimantsOf(known, disputed),
-  };
-}
-
-/** The nodes that report these ranges as unavailable. */
-function claimantsOf({ claims }: KnownRanges, rangeIds: ReadonlySet<number>): readonly number[] {
+  const { ids, tableIndexes: numbers } = table.columns;
+  const rangeIds = new Set(slots.map((slot) => ids[slot] ?? 0));
+  const byTable = Map.groupBy(slots, (slot) => tableIndexes.tableOf(numbers[slot] ?? 0));
   const nodes = claims.flatMap(({ rangeId, nodeId }) => (rangeIds.has(rangeId) ? [nodeId] : []));
-  return [...new Set(nodes)].toSorted((a, b) => a - b);
+  return {
+    rangeIds,
+    byTable: new Map(Array.from(byTable, ([tableId, { length }]) => [tableId, length])),
+    nodeIds: [...new Set(nodes)].toSorted((a, b) => a - b),
+  };
 }
 
 function describeHeld({ table, tableIndexes }: KnownRanges, slot: number): HeldRange {

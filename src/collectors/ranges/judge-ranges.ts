@@ -50,10 +50,8 @@ export interface JudgedRanges {
   readonly stuck: number;
   /** Ranges without a majority of live voters that no node reports as unavailable, by number of the table index. */
   readonly unreported: ReadonlyMap<number, number>;
-  /** Ids of ranges that only replicas without the lease report as unavailable, while all voters are live and the holder serves. */
-  readonly disputed: ReadonlySet<number>;
-  /** Number of these, by number of the table index. */
-  readonly disputedByTable: ReadonlyMap<number, number>;
+  /** Slots of ranges that only replicas without the lease report as unavailable, while all voters are live and the holder serves. */
+  readonly disputed: readonly number[];
   /** Reported ranges that serve nothing by a replica that was not asked a second time. */
   readonly unconfirmed: number;
   readonly lost: readonly LostRange[];
@@ -74,8 +72,7 @@ export function* judgeRanges(scan: CompleteScan): Work<JudgedRanges> {
     servingNothing: 0,
     stuck: 0,
     unreported: new Map<number, number>(),
-    disputed: new Set<number>(),
-    disputedByTable: new Map<number, number>(),
+    disputed: [] as number[],
     unconfirmed: 0,
     lost: [] as LostRange[],
     lostCount: 0,
@@ -96,8 +93,7 @@ export function* judgeRanges(scan: CompleteScan): Work<JudgedRanges> {
 type Counts = { -readonly [Name in keyof JudgedRanges]: JudgedRanges[Name] } & {
   lost: LostRange[];
   unreported: Map<number, number>;
-  disputed: Set<number>;
-  disputedByTable: Map<number, number>;
+  disputed: number[];
 };
 
 function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void {
@@ -148,10 +144,8 @@ function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
     });
     servesNothing ||= range.serving !== range.held && !hasQuorum;
     if (!hasQuorum && !isUnavailable) increase(judged.unreported, tableIndexes[slot] ?? 0);
-    if (isUnavailable && !servesNothing && isDisputed(scan, slot, range)) {
-      judged.disputed.add(ids[slot] ?? 0);
-      increase(judged.disputedByTable, tableIndexes[slot] ?? 0);
-    }
+    if (isUnavailable && !servesNothing && isDisputed(scan, slot, range))
+      judged.disputed.push(slot);
   } else if (scan.overlapping.has(slot)) {
     // It may be left over: that it is not verified is all that is known.
     return;
