@@ -27,6 +27,10 @@ const EXPERIMENTS: Readonly<Record<string, Experiment>> = {
   mutation: { command: ['lab/mutation/run.ts'] },
   'rules-mutation': { command: ['lab/mutation/rules/mutate.ts'] },
   rules: { command: ['lab/rules/run.ts'] },
+  days: {
+    command: vitest('--project', 'together', 'test/rules/exposed/exposed.test.ts'),
+    variables: { RULES_DAYS: '2' },
+  },
   vmalert: {
     command: vitest('--project', 'together', 'test/rules/vmalert.test.ts'),
     variables: { RULES_SECONDS: '54' },

@@ -227,7 +227,7 @@ export class Exposed {
 
   /** In the notation of promtool. */
   write(): RuleCase['input_series'] {
-    return this.#series.map(({ name, labels, value, change }) => {
+    return this.#series.flatMap(({ name, labels, value, change }) => {
       const texts = Object.entries(labels).map(
         ([label, text]) => `${label}=${JSON.stringify(text)}`,
       );
@@ -235,9 +235,29 @@ export class Exposed {
         const minute = index * this.#stepMinutes;
         return this.#isMissed(minute) ? 'missed' : change(minute, value);
       });
+      if (values.every((one) => one === undefined)) return [];
       return { series: `${name}{${texts.join(',')}}`, values: notation(values) };
     });
   }
+}
+
+/** The alerts that fire of these clusters and their exporters, as an expression. */
+export function firingOf(clusters: readonly string[]): string {
+  const names = clusters.join('|');
+  const firing = 'ALERTS{alertstate="firing",alertname!="CrdbWatchdog"';
+  return `(${firing},crdb_cluster=~"${names}"} or ${firing},crdb_cluster="",instance=~"(${names})-[a-z]+"})`;
+}
+
+/** That no alert of these clusters fires until a minute. */
+export function nothingFires(
+  clusters: readonly string[],
+  minutes: number,
+): NonNullable<RuleCase['promql_expr_test']>[number] {
+  return {
+    expr: `max_over_time(${firingOf(clusters)}[${minutes}m:1m])`,
+    eval_time: `${minutes}m`,
+    exp_samples: [],
+  };
 }
 
 /** How the value of a family goes on while nothing happens. */
@@ -255,7 +275,7 @@ function course(name: string, late: number): Change {
 /** A value, none because the series has ended, or none because nobody asked. */
 type Scraped = number | 'missed' | undefined;
 
-/** `[1, 1, 1, undefined, undefined]` -> `1+0x2 stale _`. */
+/** `[1, 1, 1, undefined, undefined]` -> `1+0x2 stale _x1`. */
 export function notation(values: readonly Scraped[]): string {
   const parts: string[] = [];
   for (let from = 0; from < values.length;) {
@@ -273,8 +293,11 @@ function runFrom(
 ): { readonly text: string; readonly length: number } {
   const first = values[from];
   if (typeof first !== 'number') {
-    const ends = first === undefined && typeof values[from - 1] === 'number';
-    return { text: ends ? 'stale' : '_', length: 1 };
+    if (first === undefined && typeof values[from - 1] === 'number')
+      return { text: 'stale', length: 1 };
+    const next = values.findIndex((value, index) => index >= from && typeof value === 'number');
+    const missing = (next === -1 ? values.length : next) - from;
+    return { text: `_x${missing}`, length: missing };
   }
   const next = values[from + 1];
   const step = typeof next === 'number' ? next - first : 0;

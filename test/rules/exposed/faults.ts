@@ -1,6 +1,6 @@
 import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import type { RuleCase } from '../cases.ts';
-import { type Change, Exposed } from './exposition.ts';
+import { type Change, Exposed, firingOf } from './exposition.ts';
 
 /** The minute in which each fault begins. */
 export const START = 12;
@@ -8,6 +8,7 @@ export const START = 12;
 const MINUTES = 32;
 /** Faults that are watched for more than two hours are looked at every two minutes: promtool takes as long as its evaluations are many. */
 const LONG_MINUTES = 120;
+export const LONG_STEP_MINUTES = 2;
 
 export interface Fault {
   readonly fault: string;
@@ -284,10 +285,10 @@ export const FAULTS: readonly Fault[] = [
 /** The minutes from the start of the fault to each alert of its cluster, as a case of promtool. */
 export function faultCase(samples: readonly ParsedSample[], fault: Fault): RuleCase {
   const { cluster, play, instances = ['a'], fires, minutes = MINUTES } = fault;
-  const stepMinutes = minutes > LONG_MINUTES ? 2 : 1;
+  const stepMinutes = minutes > LONG_MINUTES ? LONG_STEP_MINUTES : 1;
   const exposed = new Exposed(samples, cluster, minutes, { instances, stepMinutes });
   play(exposed);
-  const firstFiring = `min_over_time(timestamp(ALERTS{alertstate="firing",alertname!="CrdbWatchdog"})[${minutes}m:${stepMinutes}m])`;
+  const firstFiring = `min_over_time(timestamp(${firingOf([cluster])})[${minutes}m:${stepMinutes}m])`;
   return {
     name: fault.fault,
     interval: `${stepMinutes}m`,
