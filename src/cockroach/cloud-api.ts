@@ -1,8 +1,9 @@
 import type { Endpoint } from '#base';
 import { decodeValue, type Infer, integer, object, type ObjectShape, string } from '#json';
+import type { HttpClient } from './http/client.ts';
 import { RequestError, wasRefused } from './http/errors.ts';
 import type { PollStats } from './http/poll-stats.ts';
-import { bufferBody, type HttpRequest, type RequestSender } from './http/request.ts';
+import { bufferBody, type HttpRequest } from './http/request.ts';
 
 /** Far above the largest legitimate response, a bundle of certificates. */
 export const MAX_CLOUD_RESPONSE_BYTES = 1024 * 1024;
@@ -25,7 +26,7 @@ export const CA_CERT = {
 } as const;
 
 interface CloudApiOptions {
-  readonly http: RequestSender;
+  readonly http: HttpClient;
   readonly clusterId: string;
   /** The access token; read for each request, since its file may change. */
   readonly token: () => Promise<string>;

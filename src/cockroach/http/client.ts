@@ -11,7 +11,6 @@ import {
   type NamedRequest,
   requestName,
   type RequestOptions,
-  type RequestSender,
 } from './request.ts';
 import {
   backoffMs,
@@ -72,7 +71,7 @@ export interface UrlState {
  * All requests to one API of one cluster: bounded concurrency, deadlines, failover between the URLs, few retries, circuit
  * breakers. Failures are RequestErrors with a reason of the closed list.
  */
-export class HttpClient implements RequestSender, AsyncDisposable {
+export class HttpClient implements AsyncDisposable {
   readonly #options: HttpClientOptions;
   #agent: Dispatcher;
   readonly #health: Health;
@@ -88,7 +87,7 @@ export class HttpClient implements RequestSender, AsyncDisposable {
     this.#slots = pLimit(maxConcurrentRequests);
   }
 
-  /** Sends a request once a slot is free, and again where that may help (policy.ts). */
+  /** Sends a request once a slot is free, and again where that may help (retry-policy.ts). */
   async send<T>(request: HttpRequest<T>): Promise<T> {
     const call: Call<T> = { request, attempts: 0, retry: undefined, hasBody: false, resets: 0 };
     this.#budget.deposit();

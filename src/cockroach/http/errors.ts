@@ -46,7 +46,7 @@ export class RequestError extends Error {
   readonly nextLoginMs: number | undefined;
   readonly remedy: string | undefined;
   readonly status: number | undefined;
-  /** The pause that the server requests by Retry-After, without bounds; policy.ts decides how much of it is kept. */
+  /** The pause that the server requests by Retry-After, without bounds; retry-policy.ts decides how much of it is kept. */
   readonly retryAfterSeconds: number | undefined;
   /** The failure shows that this is unhealthy. */
   readonly blames: Blamed;

@@ -52,11 +52,6 @@ export interface HttpRequest<T = unknown> extends NamedRequest {
   readonly onEnd: (response: HttpResponse) => T;
 }
 
-/** Sends a request, and again where that may help. Rejects with a RequestError. */
-export interface RequestSender {
-  send<T>(request: HttpRequest<T>): Promise<T>;
-}
-
 export interface HttpResponse {
   /** Any 2xx. */
   readonly status: number;
