@@ -19,8 +19,6 @@ export interface Daemon {
   readonly clusters: () => readonly Observation[];
   /** The running configuration. */
   readonly config: () => Config;
-  /** The running configuration as it may be shown: without secrets. */
-  readonly describedConfig: () => unknown;
   /** The problems of the exporter itself, for every cluster. */
   readonly problems: () => readonly WatchProblem[];
   /** Wall clock at the start, ms. */

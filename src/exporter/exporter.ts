@@ -4,7 +4,6 @@ import type { Collector } from '#collectors';
 import {
   type Config,
   ConfigError,
-  describeConfig,
   FILE_CHECK_MS,
   formatIssues,
   type LoadedConfig,
@@ -119,7 +118,6 @@ export class Exporter {
       version: build.version,
       clusters: () => this.#clusters.list,
       config: () => this.#config,
-      describedConfig: () => describeConfig(this.#config, options.collectors),
       problems: () => this.#problems(),
       startedMs: this.#lastReloadMs,
       wallMs: clock.wallMs,

@@ -1,27 +1,17 @@
 import { crc32 } from 'node:zlib';
-import type { FindingSettings } from '#alerts';
 import type { PollFailure } from '#collectors';
-import { formatAdvice, type Observation } from '#exporter';
+import { type Daemon, formatAdvice, type Observation } from '#exporter';
 import { completeCommands } from './commands.ts';
 import type { History } from './findings/history.ts';
 import { bySeverity, linkFinding } from './findings/problem.ts';
 import type { ClusterStatus, CommandForm, Finding, ShownError, Status } from './findings/status.ts';
 
 /** The source of the status page and of /api/status. */
-export interface StatusSource {
-  readonly version: string;
-  readonly clusters: () => readonly Observation[];
+export interface StatusSource extends Omit<Daemon, 'problems'> {
   readonly history: History;
-  /** The running configuration as it may be shown. */
-  readonly describedConfig: () => unknown;
-  /** Limits and links of the running configuration. */
-  readonly findingSettings: () => FindingSettings;
   readonly commandForm: CommandForm;
   /** The problems of the exporter itself, for every cluster. */
   readonly problems: () => readonly Finding[];
-  /** Wall clock, ms. */
-  readonly startedMs: number;
-  readonly wallMs: () => number;
 }
 
 /** `runbooks` is where the exporter serves the runbooks, as the reader of the status can find them. */
@@ -44,14 +34,14 @@ export function readStatus(source: StatusSource, runbooks: string): Status {
 
 function readClusterStatus(
   cluster: Observation,
-  { history: histories, startedMs, problems, clusters, findingSettings, commandForm }: StatusSource,
+  { history: histories, startedMs, problems, clusters, config, commandForm }: StatusSource,
   nowMs: number,
   runbooks: string,
 ): ClusterStatus {
   const { name } = cluster;
   const consoleUrl = cluster.config.console_url;
   const complete = (text: string) => completeCommands(text, commandForm, clusters().length, name);
-  const { links } = findingSettings();
+  const { links } = config();
   const history = histories.ofCluster(name);
   const { findings, collectors, queries, ...reading } = history.read(cluster, nowMs);
   return {
@@ -88,7 +78,7 @@ function writeError(
   return { reason, message, advice: complete(formatAdvice(remedy, cluster)) };
 }
 
-/** A text that changes when a poll begins or ends, data expires, limits change or a reload fails. */
+/** A text that changes when a poll begins or ends, data expires, the configuration changes or a reload fails. */
 export function readVersion(source: StatusSource): string {
   const states = source
     .clusters()
@@ -104,7 +94,7 @@ export function readVersion(source: StatusSource): string {
     ]);
   const { version, startedMs } = source;
   return crc32(
-    JSON.stringify([version, startedMs, source.findingSettings(), source.problems(), states]),
+    JSON.stringify([version, startedMs, source.config(), source.problems(), states]),
   ).toString(16);
 }
 

@@ -4,7 +4,8 @@ import { crc32 } from 'node:zlib';
 import { stringify } from 'yaml';
 import { servedRunbooks } from '#alerts';
 import { formatDuration, type Log, ROOT } from '#base';
-import type { Config } from '#config';
+import { COLLECTORS } from '#collectors';
+import { describeConfig } from '#config';
 import {
   type Companion,
   type Daemon,
@@ -28,8 +29,6 @@ import { renderConfig, renderPage } from './page/page.ts';
 import { createRenderCache, readStatus, readVersion, type StatusSource } from './read-status.ts';
 import { createRunbookRoutes } from './runbooks.ts';
 
-type WebSettings = Pick<Config['web'], 'telemetry_path' | 'external_url'>;
-
 export interface StatusOptions {
   readonly log: Log;
   /** How users run the commands that the page recommends. */
@@ -50,9 +49,9 @@ export function createStatus(
     const nowMs = wallMs();
     return toFindings(daemon.problems(), () => nowMs);
   };
-  const source = { ...daemon, history, findingSettings: daemon.config, commandForm, problems };
+  const source = { ...daemon, history, commandForm, problems };
   return {
-    routes: createRoutes(source, daemon.config().web),
+    routes: createRoutes(source),
     polled(cluster, collector) {
       const nowMs = wallMs();
       const found = history.ofCluster(cluster.name);
@@ -65,7 +64,8 @@ export function createStatus(
 }
 
 /** The status page, its JSON, the running configuration, and what pages load. */
-function createRoutes(source: StatusSource, web: WebSettings): readonly Route[] {
+function createRoutes(source: StatusSource): readonly Route[] {
+  const { web } = source.config();
   const { urls, routes: assets } = loadAssets();
   const links = { ...urls, root: '', telemetryPath: web.telemetry_path.slice(1) };
   // Without an address the links in the JSON are relative to its own.
@@ -125,7 +125,7 @@ function createConfigRoute(
     path: '/config',
     // A page for browsers, JSON if requested, else YAML; secrets are `<secret>`.
     handle({ headers: { accept = '' } }, response) {
-      const config = source.describedConfig();
+      const config = describeConfig(source.config(), COLLECTORS);
       if (accept.includes('text/html')) {
         sendPage(response, Buffer.from(renderConfig(stringify(config), origin(), links)));
       } else if (accept.includes('application/json')) {

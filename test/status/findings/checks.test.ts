@@ -95,7 +95,6 @@ test('hidden sessions are logged once, and once when others are seen', async () 
       version: '0.0.0',
       clusters: () => [],
       config: () => config,
-      describedConfig: () => undefined,
       problems: () => [],
       startedMs: 0,
       wallMs: () => 0,
