@@ -19,7 +19,7 @@ import {
 import { Clusters } from './clusters.ts';
 import type { Companion, Daemon } from './companion.ts';
 import type { WatchProblem } from './observation.ts';
-import { createRoutes } from './routes/routes.ts';
+import { createRoutes, type ReloadOutcome } from './routes/routes.ts';
 import type { WebServerOptions } from './server/app.ts';
 import { watchWebConfig, type WebConfigWatcher } from './server/web-config-watcher.ts';
 import { startWebServer, type WebServer } from './server/web-server.ts';
@@ -48,18 +48,7 @@ export interface ExporterOptions extends Pick<WebServerOptions, 'log' | 'sockets
 const CONFIG_KEPT = 'configuration not reloaded, keeping the previous one';
 const WEB_CONFIG_KEPT = 'web config file not reloaded, keeping the previous one';
 
-/** The errors of the files that were not loaded, which hold no secret. */
-export interface ReloadOutcome {
-  readonly succeeded: boolean;
-  /** Nothing was loaded, because the exporter ends. */
-  readonly isStopping?: boolean;
-  readonly error?: string;
-  /** The settings that were loaded but have no effect yet. */
-  readonly note?: string | undefined;
-}
-
 const STOPPING: ReloadOutcome = {
-  succeeded: false,
   isStopping: true,
   error: 'the exporter is stopping: nothing was reloaded',
 };
@@ -240,9 +229,9 @@ export class Exporter {
       this.#options.log.error({ problems }, WEB_CONFIG_KEPT);
       errors.push(`${WEB_CONFIG_KEPT}:\n${problems}`);
     }
-    if (errors.length > 0) return { succeeded: false, error: errors.join('\n') };
+    if (errors.length > 0) return { error: errors.join('\n') };
     this.#lastReloadMs = this.#clock.wallMs();
-    return { succeeded: true, note };
+    return { note };
   }
 
   /** Resolves to what has no effect yet. */

@@ -155,7 +155,7 @@ async function reload(setting: Setting, scraper: Scraper, to: ReloadTo): Promise
   const { variants, exporter } = setting;
   scraper.isReloading = true;
   variants.next = to;
-  const { succeeded } = await exporter.app.reload();
+  const { error } = await exporter.app.reload();
   scraper.isReloading = false;
-  if (succeeded !== (to !== 'bad')) throw new Error(`a reload of ${to} succeeded: ${succeeded}`);
+  if ((error !== undefined) !== (to === 'bad')) throw new Error(`a reload of ${to}: ${error}`);
 }

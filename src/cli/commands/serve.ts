@@ -138,7 +138,7 @@ async function reloadOnChange(
     everyMs: FILE_CHECK_MS,
     // The first content is already applied.
     async read(isRunning?: boolean) {
-      if (!isRunning || (await exporter.reload()).succeeded) return true;
+      if (!isRunning || (await exporter.reload()).error === undefined) return true;
       void reloadWhenComplete(exporter, load, file, over.signal);
       return true;
     },

@@ -16,17 +16,18 @@ interface RouteSources extends ScrapeSource {
   readonly clusters: () => readonly Cluster[];
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
-  /**
-   * Reloads the configuration; undefined when reloads over HTTP are not allowed. `error` has every problem and no secret, `note` what
-   * has no effect yet.
-   */
-  readonly reload:
-    | (() => Promise<{
-        readonly isStopping?: boolean;
-        readonly error?: string;
-        readonly note?: string | undefined;
-      }>)
-    | undefined;
+  /** Reloads the configuration; undefined when reloads over HTTP are not allowed. */
+  readonly reload: (() => Promise<ReloadOutcome>) | undefined;
+}
+
+/** What came of a reload. */
+export interface ReloadOutcome {
+  /** The errors of the files that were not loaded, which hold no secret; absent where all were. */
+  readonly error?: string;
+  /** Nothing was loaded, because the exporter ends. */
+  readonly isStopping?: true;
+  /** The settings that were loaded but have no effect yet. */
+  readonly note?: string | undefined;
 }
 
 /** All paths of the daemon; a companion adds its own. */
