@@ -14,7 +14,6 @@ import {
   type FailedNode,
   formatTableName,
   type HeldRange,
-  type KeySpaceStatus,
   type KnownTable,
   lastTableIdOf,
   lastTableLabel,
@@ -36,7 +35,7 @@ import {
   tablesOf,
 } from '#collectors';
 import { type ClusterConfig, collectorOptions } from '#config';
-import { findLastTable, sumOfStores, systemRangeName } from '#status';
+import { findLastTable, keySpaceOf, sumOfStores, systemRangeName } from '#status';
 import { type ClusterTarget, collectOnce, explainFailure } from './cluster-target.ts';
 import { CommandError } from './command.ts';
 import { note, withProgress } from './output/standard-output.ts';
@@ -149,7 +148,7 @@ export interface MissingNodes {
    * Whether the ranges join from the first key to the last; overlap: without those of `overlapping`; unknown unless that was checked
    * and all nodes were read.
    */
-  readonly keySpace: 'complete' | 'overlap' | 'incomplete' | 'unknown';
+  readonly keySpace: ReturnType<typeof keySpaceOf> | 'unknown';
   /** Ranges without which the others join. */
   readonly overlapping: readonly HeldRange[];
 }
@@ -216,14 +215,8 @@ export async function readRanges(
     return [nodeId, diagnosis] as const;
   });
   const { overlapping = [] } = keys ?? {};
-  const keySpace = describeKeys(keys);
+  const keySpace = keys === undefined ? 'unknown' : keySpaceOf(keys);
   return { live: new Set(toScan), skipped, failed: new Map(failures), keySpace, overlapping };
-}
-
-function describeKeys(keys: KeySpaceStatus | undefined): MissingNodes['keySpace'] {
-  if (keys === undefined) return 'unknown';
-  if (keys.isComplete) return 'complete';
-  return keys.overlapping.length > 0 ? 'overlap' : 'incomplete';
 }
 
 /** A command reads all nodes by itself. */

@@ -68,7 +68,6 @@ export type {
   Dependence,
   FailedNode,
   HeldRange,
-  KeySpaceStatus,
   ListedRange,
   NodeDomain,
   RangesResult,

@@ -13,7 +13,7 @@ export {
   systemRangeName,
   UNAVAILABLE,
 } from './findings/range-problems.ts';
-export { findLastTable } from './findings/range-status.ts';
+export { findLastTable, keySpaceOf } from './findings/range-status.ts';
 export {
   CHECK_DRPC,
   describeUnheard,

@@ -141,7 +141,8 @@ function readVerification(
   };
 }
 
-function keySpaceOf({
+/** Whether the ranges of a scan join from the first key to the last, in one word. */
+export function keySpaceOf({
   isComplete,
   isGapConfirmed,
   overlapping,
