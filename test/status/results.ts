@@ -110,7 +110,6 @@ export const WHOLE_SCAN: ClusterScan = {
   dependence: undefined,
   descriptors: {
     state: 'read',
-    refusal: undefined,
     failure: undefined,
     due: 0,
     perMinute: undefined,

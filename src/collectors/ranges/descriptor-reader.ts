@@ -102,7 +102,7 @@ export class DescriptorReading {
   status(isEnabled: boolean): DescriptorStatus {
     const { refusal, failure, due, perMinute } = this;
     const state = isEnabled ? (refusal === undefined ? 'read' : 'refused') : 'disabled';
-    return { state, refusal, failure, due, perMinute };
+    return { state, failure: refusal ?? failure, due, perMinute };
   }
 }
 

@@ -143,9 +143,7 @@ export interface HeldRange {
 /** The state of reading descriptors. */
 export interface DescriptorStatus {
   readonly state: 'read' | 'refused' | 'disabled';
-  /** Why the last request was refused. */
-  readonly refusal: RequestError | undefined;
-  /** Why the last request failed, if the server did not refuse it. */
+  /** Why the last request failed, or was refused. */
   readonly failure: RequestError | undefined;
   /** Ranges whose descriptor is to be read now. */
   readonly due: number;

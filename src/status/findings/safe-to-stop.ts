@@ -277,10 +277,10 @@ export function formatHeld(
 /** Why replicas are not verified, and until when; undefined when all are. */
 export function describeUnverified(cluster: ClusterScan): string | undefined {
   const { unverified, descriptors, withoutProblems } = cluster;
-  const { state, refusal, failure, due, perMinute = 0 } = descriptors;
+  const { state, failure, due, perMinute = 0 } = descriptors;
   if (state === 'disabled')
     return 'descriptors of ranges are not read: set descriptor_max_age of the collector ranges';
-  if (state === 'refused') return describeRefusal(refusal?.status);
+  if (state === 'refused') return describeRefusal(failure?.status);
   if (withoutProblems > 0) return describeWithoutProblems(withoutProblems);
   if (unverified === 0) return undefined;
   const { overlapping } = cluster.keySpace;

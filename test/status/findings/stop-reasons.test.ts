@@ -174,7 +174,6 @@ describe('the reason', () => {
 describe('unverified ranges', () => {
   const read = {
     state: 'read',
-    refusal: undefined,
     failure: undefined,
     due: 0,
     perMinute: undefined,
@@ -198,11 +197,11 @@ describe('unverified ranges', () => {
       'descriptors of ranges are not read: set descriptor_max_age of the collector ranges',
     ],
     [
-      { unverified: 60, descriptors: { ...read, state: 'refused' as const, refusal } },
+      { unverified: 60, descriptors: { ...read, state: 'refused' as const, failure: refusal } },
       'descriptors of ranges are refused (403): GRANT SYSTEM VIEWCLUSTERMETADATA to the user, and let the path /_status/ranges/ pass through proxies',
     ],
     [
-      { unverified: 60, descriptors: { ...read, state: 'refused' as const, refusal: tooLong } },
+      { unverified: 60, descriptors: { ...read, state: 'refused' as const, failure: tooLong } },
       'descriptors of ranges are refused (414): let proxies pass longer paths below /_status/ranges/',
     ],
     [
