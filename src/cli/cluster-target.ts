@@ -15,7 +15,6 @@ import {
   assertOneCluster,
   createPollStats,
   diagnose,
-  type FinishedRequest,
   type Operation,
   type PollStats,
 } from '#cockroach';
@@ -29,7 +28,7 @@ import {
 } from '#collectors';
 import type { ClusterConfig, Config } from '#config';
 import { type Clients, createClients, type RequestListener } from '#exporter';
-import { ClusterMetrics } from '#metrics';
+import { ClusterMetrics, type FinishedRequest } from '#metrics';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { note } from './output/standard-output.ts';
 import { runCancellable } from './process/signals.ts';

@@ -41,7 +41,6 @@ export {
   responseSeconds,
   warningText,
 } from './http/poll-stats.ts';
-export type { FinishedRequest } from './http/request.ts';
 export { assertOneCluster, ClusterIdentity, nodeIdentity } from './identity.ts';
 export {
   assertWithin,

@@ -12,7 +12,6 @@ import {
   ApiLogin,
   CloudControl,
   ClusterApi,
-  type FinishedRequest,
   HttpClient,
   type HttpClientOptions,
   MAX_CLOUD_RESPONSE_BYTES,
@@ -30,7 +29,7 @@ import {
   readClientTls,
   watchFiles,
 } from '#config';
-import type { ClusterMetrics } from '#metrics';
+import type { ClusterMetrics, FinishedRequest } from '#metrics';
 
 const DEADLINES = {
   /** Limits the time between two chunks of a response. */
@@ -218,7 +217,7 @@ async function common(
     breakerOpenMs:
       POLICY.breakerShareOfInterval * Math.min(...intervals, POLICY.maxBreakerIntervalMs),
     requestFinished(request) {
-      metrics.requestFinished({ ...request, api });
+      metrics.requestFinished(api, request);
       listener?.requestFinished(request);
     },
     requestRetried(endpoint, reason) {

@@ -85,6 +85,16 @@ export class ExporterMetrics {
   }
 }
 
+/** The outcome of one request; reported once for each that was sent. */
+export interface FinishedRequest {
+  readonly endpoint: Endpoint;
+  /** HTTP status, or `error` when no response came. */
+  readonly code: number | 'error';
+  readonly seconds: number;
+  /** Decoded bytes of the response. */
+  readonly bytes: number;
+}
+
 /** Counters of one cluster. Its functions are handed to the parts that see the events. */
 export class ClusterMetrics {
   readonly registry = new Registry();
@@ -117,20 +127,11 @@ export class ClusterMetrics {
     for (const endpoint of endpoints) this.#decodeErrors({ endpoint }, 0);
   }
 
-  readonly requestFinished = (request: {
-    readonly api: Api;
-    readonly endpoint: Endpoint;
-    /** HTTP status, or `error` when there was no response. */
-    readonly code: number | 'error';
-    readonly seconds: number;
-    /** The length of the body, after decompression. */
-    readonly bytes: number;
-  }): void => {
-    const { api, endpoint, code, seconds, bytes } = request;
+  requestFinished(api: Api, { endpoint, code, seconds, bytes }: FinishedRequest): void {
     this.#requests({ api, endpoint, code: String(code) }, 1);
     this.#bodyBytes({ api, endpoint }, bytes);
     this.#duration({ api, endpoint }, seconds);
-  };
+  }
 
   requestRetried(api: Api, endpoint: Endpoint, reason: RetryReason): void {
     this.#retries({ api, endpoint, reason }, 1);

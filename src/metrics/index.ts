@@ -4,6 +4,7 @@ export {
   ClusterMetrics,
   describeProcessMetrics,
   ExporterMetrics,
+  type FinishedRequest,
   type ProcessMetric,
 } from './exporter-metrics.ts';
 export {

@@ -2,8 +2,8 @@ import type { RequestListener, ServerResponse } from 'node:http';
 import { expect, test } from 'vitest';
 import { CloudControl } from '../../src/cockroach/cloud-api.ts';
 import type { PollStats } from '../../src/cockroach/http/poll-stats.ts';
-import type { FinishedRequest } from '../../src/cockroach/http/request.ts';
 import { object, string } from '../../src/json/index.ts';
+import type { FinishedRequest } from '../../src/metrics/exporter-metrics.ts';
 import {
   createTestClient,
   createTestHttp,

@@ -50,8 +50,8 @@ function reportOnce(self: ExporterMetrics, cluster: string): void {
   one.preparePolls({ collector: 'nodes', shard: '0' });
   one.prepareLogins();
   one.prepareEndpoints(['nodes', 'login']);
-  one.requestFinished({ api: 'cluster', endpoint: 'nodes', code: 200, seconds: 0.2, bytes: 700 });
-  one.requestFinished({ api: 'cluster', endpoint: 'nodes', code: 'error', seconds: 3, bytes: 0 });
+  one.requestFinished('cluster', { endpoint: 'nodes', code: 200, seconds: 0.2, bytes: 700 });
+  one.requestFinished('cluster', { endpoint: 'nodes', code: 'error', seconds: 3, bytes: 0 });
   one.requestRetried('cluster', 'nodes', 'throttled');
   one.decodeErrors('nodes', 3);
   one.loginTried();

@@ -125,7 +125,7 @@ describe('a joined exposition', () => {
       });
       self
         .cluster('a')
-        .requestFinished({ api: 'cluster', endpoint: 'nodes', code: 200, seconds: 1, bytes: 1 });
+        .requestFinished('cluster', { endpoint: 'nodes', code: 200, seconds: 1, bytes: 1 });
       const name = 'crdb_exporter_http_request_duration_seconds';
       const body = join({ rendered: await self.families(), names: new Set([name + suffix]) });
       const samples = parseExposition(body.toString());

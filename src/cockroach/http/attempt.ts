@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { pipeline, type Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import type { Dispatcher } from 'undici';
+import type { FinishedRequest } from '#metrics';
 import { readErrorText } from '../protobuf/index.ts';
 import { readBody } from './body.ts';
 import {
@@ -13,7 +14,6 @@ import {
 } from './errors.ts';
 import { recordResponse } from './poll-stats.ts';
 import {
-  type FinishedRequest,
   type HttpRequest,
   type HttpResponse,
   type RequestDeadlines,

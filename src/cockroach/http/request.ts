@@ -1,4 +1,5 @@
 import type { Endpoint } from '#base';
+import type { FinishedRequest } from '#metrics';
 import type { Blamed } from './errors.ts';
 import type { PollStats } from './poll-stats.ts';
 
@@ -68,16 +69,6 @@ export interface HttpResponse {
   readonly ageSeconds?: number | undefined;
   /** By its Content-Type the body is a protobuf message. */
   readonly isProtobuf?: boolean;
-}
-
-/** The outcome of one request; reported once for each that was sent. */
-export interface FinishedRequest {
-  readonly endpoint: Endpoint;
-  /** HTTP status, or `error` when no response came. */
-  readonly code: number | 'error';
-  readonly seconds: number;
-  /** Decoded bytes of the response. */
-  readonly bytes: number;
 }
 
 /** How long one request may take, part by part. */

@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { RequestError } from '../../../src/cockroach/http/errors.ts';
-import type {
-  FinishedRequest,
-  HttpRequest,
-  HttpResponse,
-} from '../../../src/cockroach/http/request.ts';
+import type { HttpRequest, HttpResponse } from '../../../src/cockroach/http/request.ts';
 import { pauseSeconds } from '../../../src/cockroach/http/retry-policy.ts';
+import type { FinishedRequest } from '../../../src/metrics/exporter-metrics.ts';
 import { createTestHttp, type TestHttpOptions, testStats } from '../../support/cluster.ts';
 import { serve } from '../../support/http-server.ts';
 
