@@ -27,7 +27,7 @@ import {
   runCollector,
 } from '#collectors';
 import type { ClusterConfig, Config } from '#config';
-import { type Clients, createClients, type RequestListener } from '#exporter';
+import { type Clients, createClients } from '#exporter';
 import { ClusterMetrics, type FinishedRequest } from '#metrics';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { note } from './output/standard-output.ts';
@@ -129,17 +129,18 @@ export function chooseCluster({ clusters }: Config, name: string | undefined): C
 }
 
 /** Remembers the last request to each endpoint, and what all of them cost; with `--verbose` all are logged on standard error. */
-export class RequestRecorder implements RequestListener {
+export class RequestRecorder extends ClusterMetrics {
   readonly #last = new Map<string, FinishedRequest>();
   readonly #sums = new Map<string, Pick<FinishedRequest, 'bytes' | 'seconds'>>();
   readonly #log: Log;
 
   constructor(isVerbose = false) {
+    super();
     const level = isVerbose ? 'debug' : 'error';
     this.#log = createLog({ level, format: 'logfmt', destination: 2 });
   }
 
-  requestFinished(request: FinishedRequest): void {
+  override requestFinished(_api: Api, request: FinishedRequest): void {
     this.#last.set(request.endpoint, request);
     const { bytes, seconds } = this.sumOf(request.endpoint);
     const sums = { bytes: bytes + request.bytes, seconds: seconds + request.seconds };
@@ -147,7 +148,7 @@ export class RequestRecorder implements RequestListener {
     this.#log.debug(request, 'request finished');
   }
 
-  requestRetried(api: Api, endpoint: Endpoint, reason: RetryReason): void {
+  override requestRetried(api: Api, endpoint: Endpoint, reason: RetryReason): void {
     this.#log.debug({ api, endpoint, reason }, 'request is retried');
   }
 
@@ -173,7 +174,7 @@ export class RequestRecorder implements RequestListener {
 export async function openClients(
   config: ClusterConfig,
   { build }: CommandContext,
-  listener: RequestListener,
+  metrics: ClusterMetrics,
 ): Promise<Clients> {
   const { cluster_api, cloud_api } = config;
   try {
@@ -182,8 +183,7 @@ export async function openClients(
     }
     return await createClients({
       config,
-      metrics: new ClusterMetrics(),
-      listener,
+      metrics,
       build,
       clock: SYSTEM_CLOCK,
       random: Math.random,

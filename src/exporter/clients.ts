@@ -4,9 +4,7 @@ import {
   type Api,
   type Build,
   CLUSTER_ENDPOINTS,
-  type Endpoint,
   type Log,
-  type RetryReason,
 } from '#base';
 import {
   ApiLogin,
@@ -29,7 +27,7 @@ import {
   readClientTls,
   watchFiles,
 } from '#config';
-import type { ClusterMetrics, FinishedRequest } from '#metrics';
+import type { ClusterMetrics } from '#metrics';
 
 const DEADLINES = {
   /** Limits the time between two chunks of a response. */
@@ -65,16 +63,9 @@ export interface Clients extends AsyncDisposable {
   readonly cloud: CloudClient | undefined;
 }
 
-/** Is told of the requests, beside the metrics. */
-export interface RequestListener {
-  requestFinished(request: FinishedRequest): void;
-  requestRetried(api: Api, endpoint: Endpoint, reason: RetryReason): void;
-}
-
 interface ClientsOptions {
   readonly config: ClusterConfig;
   readonly metrics: ClusterMetrics;
-  readonly listener?: RequestListener;
   readonly build: Pick<Build, 'version'>;
   readonly clock: Pick<Clock, 'runningMs' | 'wallMs'>;
   readonly random: () => number;
@@ -200,7 +191,7 @@ async function createCloud(
 async function common(
   api: Api,
   urls: readonly string[],
-  { config, metrics, listener, build, clock, random, maxDuty = DEFAULT_MAX_DUTY }: ClientsOptions,
+  { config, metrics, build, clock, random, maxDuty = DEFAULT_MAX_DUTY }: ClientsOptions,
 ) {
   const intervals = Object.values(config.collectors)
     .filter((collector) => collector.enabled)
@@ -216,14 +207,8 @@ async function common(
     maxDuty,
     breakerOpenMs:
       POLICY.breakerShareOfInterval * Math.min(...intervals, POLICY.maxBreakerIntervalMs),
-    requestFinished(request) {
-      metrics.requestFinished(api, request);
-      listener?.requestFinished(request);
-    },
-    requestRetried(endpoint, reason) {
-      metrics.requestRetried(api, endpoint, reason);
-      listener?.requestRetried(api, endpoint, reason);
-    },
+    requestFinished: (request) => metrics.requestFinished(api, request),
+    requestRetried: (endpoint, reason) => metrics.requestRetried(api, endpoint, reason),
   } satisfies Partial<HttpClientOptions>;
 }
 

@@ -1,6 +1,6 @@
 // The daemon: clusters, pollers, web server. It runs without `status`, which is told of each poll.
 export { type CatalogueEntry, listCatalogue } from './catalogue.ts';
-export { type Clients, createClients, type RequestListener } from './clients.ts';
+export { type Clients, createClients } from './clients.ts';
 export { Cluster } from './cluster.ts';
 export type { Companion, Daemon } from './companion.ts';
 export { Exporter, type ExporterOptions } from './exporter.ts';
