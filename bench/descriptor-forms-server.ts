@@ -1,6 +1,6 @@
 // Answers each request with the same 200 ranges, in the form that is asked for.
 import { createServer } from 'node:http';
-import { describeInBothForms } from './described-ranges.ts';
+import { describeAsJson, describeAsMessage } from './described-ranges.ts';
 import { serveCalls } from './process.ts';
 
 /** Where it listens, and the bytes of a response in each form. */
@@ -11,7 +11,15 @@ export interface ServedForms {
 }
 
 const { rangeIds }: { readonly rangeIds: readonly number[] } = JSON.parse(process.argv[2] ?? '{}');
-const { json, protobuf } = describeInBothForms(rangeIds);
+const replicas = [3, 41, 77].map((id) => ({ nodeId: id, storeId: id }));
+const ranges = rangeIds.map((rangeId) => ({
+  rangeId,
+  replicas,
+  source: { nodeId: 3, storeId: 3 },
+  isLeaseholder: true,
+}));
+const json = Buffer.from(describeAsJson(ranges));
+const protobuf = describeAsMessage(ranges);
 const server = createServer((request, response) => {
   const isProtobuf = request.headers['content-type'] === 'application/x-protobuf';
   response.setHeader('content-type', isProtobuf ? 'application/x-protobuf' : 'application/json');

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { errorInForm, protobufAnswer, sendsProtobuf } from '../../simulator/cluster/forms.ts';
 import { login } from '../../simulator/cluster/login.ts';
 import { goInteger } from '../../simulator/cluster/page.ts';
 import {
@@ -13,7 +14,12 @@ import {
 import { matchRoute } from '../../simulator/cluster/routes.ts';
 import { createStoreOrder } from '../../simulator/cluster/store-order.ts';
 import { createTokens } from '../../simulator/cluster/tokens.ts';
-import { internalError, unknownPath, type Answer } from '../../simulator/http/answer.ts';
+import {
+  internalError,
+  jsonAnswer,
+  unknownPath,
+  type Answer,
+} from '../../simulator/http/answer.ts';
 import { openListener } from '../../simulator/http/listener.ts';
 import { sendAnswer } from '../../simulator/http/send.ts';
 import { readBody } from '../../simulator/http/serve.ts';
@@ -21,6 +27,7 @@ import { resolveOptions, type Listen } from '../../simulator/options.ts';
 import { quirksOf } from '../../simulator/quirks.ts';
 import type { ClusterNode } from '../../simulator/world/nodes.ts';
 import { createWorld, type World } from '../../simulator/world/world.ts';
+import { describeAsJson, describeAsMessage } from '../described-ranges.ts';
 import { type Block, makeBlock } from './blocks.ts';
 import { describedRanges } from './descriptors.ts';
 import {
@@ -177,10 +184,16 @@ async function sendDescriptors(
   const caller = callerOfCookie(parts.server, request);
   if (isRefusal(caller)) return refuse(response, caller);
   const node = Number(nodeId) - FIRST_NODE_ID;
-  if (!isServing(parts, node)) return refuse(response, internalError());
+  if (!isServing(parts, node)) {
+    return refuse(response, errorInForm(parts.server, request, internalError()));
+  }
   await sleep(parts.changes.descriptorMs);
   const rangeIds = request.query.getAll('range_ids').map(Number);
-  return sendPieces(response, describedRanges(parts, node, rangeIds));
+  const ranges = describedRanges(parts, node, rangeIds);
+  const reply = sendsProtobuf(parts.server, request)
+    ? protobufAnswer(200, [describeAsMessage(ranges)])
+    : jsonAnswer(200, describeAsJson(ranges));
+  return sendAnswer(response, reply, { gzip: false });
 }
 
 function isServing({ layout, dead }: Parts, node: number): boolean {

@@ -47,7 +47,11 @@ export function protobufAnswer(status: number, fields: readonly Field[]): Answer
 }
 
 /** An error of the service, which has the form of the response; what comes before the service is text. */
-export function errorInForm(server: ClusterServer, request: ClusterRequest, reply: Reply): Reply {
+export function errorInForm<Sent extends Reply>(
+  server: ClusterServer,
+  request: ClusterRequest,
+  reply: Sent,
+): Sent | Answer {
   if (typeof reply === 'string' || !sendsProtobuf(server, request)) return reply;
   const code = CODES.get(reply.status);
   if (code === undefined || typeof reply.body !== 'string') return reply;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startScaleSimulator, type ScaleSimulator } from '../../bench/scale/simulator.ts';
+import type { RangeDescriptor } from '../../src/cockroach/range-descriptor.ts';
 import {
   ask,
   holdsLease,
@@ -9,13 +10,7 @@ import {
   type SessionsBody,
   type WireRange,
 } from '../simulator/client.ts';
-
-interface DescribedBody {
-  readonly ranges: readonly {
-    readonly state: { readonly state: { readonly desc: unknown } };
-    readonly isLeaseholder: boolean;
-  }[];
-}
+import { createTestClient } from '../support/cluster.ts';
 
 async function logIn({ clusterUrl, username, password }: ScaleSimulator): Promise<string> {
   const answer = await ask<{ session: string }>(`${clusterUrl}/api/v2/login/`, {
@@ -159,18 +154,22 @@ describe('the scale simulator', () => {
     expect(new Set(ends).size).toBe(simulator.truth.distinctRanges);
   });
 
-  it('describes the ranges of a node', async () => {
-    const path = `${simulator.clusterUrl}/_status/ranges/105?range_ids=1000001&range_ids=1000501&range_ids=1000502`;
-    const headers = { cookie: `session=${token}` };
-    const { ranges: described } = (await ask<DescribedBody>(path, { headers })).json();
-    expect(described.map(({ state }) => state.state.desc)).toMatchObject(
-      ['1000501', '1000502'].map((rangeId) => ({
-        rangeId,
-        internalReplicas: [104, 105, 106].map((nodeId) => ({ nodeId, type: 0 })),
-      })),
-    );
-    expect(described.map(({ isLeaseholder }) => isLeaseholder)).toEqual([false, true]);
-    expect(JSON.stringify(described).length / 2).toBeGreaterThan(3_900);
+  it.each([true, false])('describes the ranges of a node, as protobuf: %s', async (protobuf) => {
+    const { clusterUrl: url } = simulator;
+    await using client = createTestClient({ urls: [url], token: async () => token, protobuf });
+    const described: RangeDescriptor[] = [];
+    const bytes = await client.api.rangeDescriptors(AbortSignal.timeout(20_000), {
+      nodeId: 105,
+      rangeIds: [1_000_001, 1_000_501, 1_000_502],
+      firstUrl: 0,
+      onDescriptor: (descriptor) => described.push(descriptor),
+    });
+    const replicas = [104, 105, 106].map((nodeId) => ({ nodeId, type: 0 }));
+    expect(described).toEqual([
+      { rangeId: 1_000_501, replicas, generation: 57, isFromLeaseholder: false },
+      { rangeId: 1_000_502, replicas, generation: 57, isFromLeaseholder: true },
+    ]);
+    expect(Math.abs(bytes / 2 - (protobuf ? 1_160 : 10_700))).toBeLessThan(100);
   });
 
   it('moves the leases of a dead node', async () => {
