@@ -187,12 +187,13 @@ async function sendDescriptors(
   if (!isServing(parts, node)) {
     return refuse(response, errorInForm(parts.server, request, internalError()));
   }
-  await sleep(parts.changes.descriptorMs);
+  const sendAtMs = performance.now() + parts.changes.descriptorMs;
   const rangeIds = request.query.getAll('range_ids').map(Number);
   const ranges = describedRanges(parts, node, rangeIds);
   const reply = sendsProtobuf(parts.server, request)
     ? protobufAnswer(200, [describeAsMessage(ranges)])
     : jsonAnswer(200, describeAsJson(ranges));
+  await sleep(Math.max(0, sendAtMs - performance.now()));
   return sendAnswer(response, reply, { gzip: false });
 }
 
