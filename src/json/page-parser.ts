@@ -1,7 +1,7 @@
 import { sharedScanner, ValueEnd } from './compiled-scanner.ts';
 import { decodeValue } from './decoder.ts';
 import { JsonError } from './json-error.ts';
-import { RecordBatch } from './record-batch.ts';
+import { batchOf, type RecordBatch } from './record-batch.ts';
 import { readerOf, type RecordReader } from './record-reader.ts';
 import { type Infer, type ObjectShape, typed } from './shape.ts';
 
@@ -94,7 +94,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     this.#options = options;
     this.#form = options.isMap ? MAP : LIST;
     this.#element = readerOf(options.element, false);
-    this.#batch = options.onBatch && new RecordBatch(this.#element);
+    this.#batch = options.onBatch && batchOf(this.#element);
     const members = Object.entries(options.envelope.fields);
     this.#members = new Map(members.map(([name, shape]) => [name, readerOf(shape, true)]));
   }

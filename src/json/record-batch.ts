@@ -70,6 +70,18 @@ export class RecordBatch {
   }
 }
 
+/** By reader, for all documents: a batch is only valid during a call, and the memory of its records is never freed. */
+const batches = new Map<RecordReader, RecordBatch>();
+
+export function batchOf(reader: RecordReader): RecordBatch {
+  let batch = batches.get(reader);
+  if (batch === undefined) {
+    batch = new RecordBatch(reader);
+    batches.set(reader, batch);
+  }
+  return batch;
+}
+
 /** The slot of a field in the record of a shape, counted from its first: `slotOf(shape, 'lease_history', 'epoch')`. */
 export function slotOf(shape: ObjectShape, ...path: readonly string[]): number {
   let layout: KeyLayout = layOut(shape);

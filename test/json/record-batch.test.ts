@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { sharedScanner } from '../../src/json/compiled-scanner.ts';
 import {
   boolean,
   flags,
@@ -121,5 +122,13 @@ describe('elements that are read many at a time', () => {
     const text = `{"list":[${USUAL},${USUAL},{"rate":tru}]}`;
     expect(() => readBatches([Buffer.from(text)])).toThrow(/at byte 36\d of/);
     expect(() => readBatches([Buffer.from(`{"list":[${USUAL},${USUAL}`)])).toThrow(/incomplete/);
+  });
+
+  test('take no more memory with each document', () => {
+    readBatches([document]);
+    const { memory } = sharedScanner().exports;
+    const before = memory.buffer.byteLength;
+    for (let read = 0; read < 200; read += 1) readBatches([document]);
+    expect(memory.buffer.byteLength).toBe(before);
   });
 });
