@@ -9,30 +9,11 @@ import {
   RequestError,
 } from '#cockroach';
 import type { Infer, ObjectShape, RecordBatch } from '#json';
-import { type CollectorPoll, mostFrequent } from '../collector.ts';
+import { mostFrequent } from '../collector.ts';
 import { nameList, NodeReplicas, WrongNodeError } from './node-replicas.ts';
 import { replicaShape } from './replica.ts';
 import type { FailedNode, ScannedNode } from './scan-result.ts';
-
-/** State of reading the nodes that the next scan continues. */
-export interface ReadingState {
-  firstNodeId: number;
-  /** Number of scans. */
-  scans: number;
-  /** The servers of this cluster ignore `remote_node_id`. */
-  gatewayOnly: boolean;
-}
-
-/** The options and the state that reading nodes needs. */
-export type NodesContext = CollectorPoll<
-  {
-    readonly route: RangeRoute | 'auto';
-    readonly page_limit: number;
-    readonly node_timeout: number;
-    readonly concurrency: number;
-  },
-  ReadingState
->;
+import type { ScanContext } from './scan-state.ts';
 
 /** The nodes that were read and those that were not, by id. */
 export interface ReadNodes {
@@ -48,7 +29,7 @@ export interface ReadNodes {
  * always fail the same ones.
  */
 export async function readNodes(
-  context: NodesContext,
+  context: ScanContext,
   nodeIds: readonly number[],
   readAndCommit: (nodeId: number, firstUrl: number) => Promise<ScannedNode>,
 ): Promise<ReadNodes> {
@@ -127,7 +108,7 @@ export function scanFailure({ nodes, failed }: ReadNodes): RequestError | undefi
 
 /** A scan that publishes is a success; what it lacks is logged and counted in crdb_range_scan_nodes. */
 export function logFailures(
-  context: Pick<NodesContext, 'warnings'>,
+  context: Pick<ScanContext, 'warnings'>,
   { failed, timedOut }: ReadNodes,
 ): void {
   for (const { nodeId, wasQueried, failure } of failed) {
@@ -172,7 +153,7 @@ export const SCAN: ElementReader<typeof replicaShape> = { shape: replicaShape };
 /** One node, and how to read it. */
 interface NodeRequest {
   readonly api: ClusterApi;
-  readonly context: NodesContext;
+  readonly context: ScanContext;
   readonly nodeId: number;
   /** Index of the URL to begin with. */
   readonly firstUrl: number;

@@ -1,4 +1,5 @@
 import { WallClockSteps } from '#base';
+import type { RangeRoute } from '#cockroach';
 import type { CollectorPoll } from '../collector.ts';
 import { DescriptorReading } from './descriptor-reader.ts';
 import { IgnoringUrls } from './ignoring-urls.ts';
@@ -7,14 +8,16 @@ import { KnownRanges } from './known-ranges.ts';
 import { LeftOvers } from './left-overs.ts';
 import { HotRanges, ProblemRanges, TopTables } from './lists.ts';
 import { Members } from './members.ts';
-import type { ReadingState } from './read-nodes.ts';
 import { ScanClock } from './scan-clock.ts';
 import type { Verification } from './verification.ts';
 
 /** State of a scan that the next one continues: of another cluster there is a new one, and a scan of both fails. */
-export class RangesState implements ReadingState {
+export class RangesState {
+  /** The lowest id of the nodes with which the next scan begins. */
   firstNodeId = 0;
+  /** Number of scans whose lists were read. */
   scans = 0;
+  /** The servers of this cluster ignore `remote_node_id`. */
   gatewayOnly = false;
   readonly clock = new ScanClock();
   readonly known = new KnownRanges();
@@ -41,7 +44,9 @@ export class RangesState implements ReadingState {
 /** The options of a scan and what it shares with the other scans of its cluster. */
 export type ScanContext = CollectorPoll<
   {
-    readonly route: string;
+    readonly route: RangeRoute | 'auto';
+    readonly page_limit: number;
+    readonly node_timeout: number;
     readonly concurrency: number;
     readonly descriptor_max_age: number;
     readonly hot_ranges: number;
