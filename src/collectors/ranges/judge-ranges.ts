@@ -44,21 +44,21 @@ export type CheckedScan = Pick<CompleteScan, 'known' | 'verification' | 'confirm
 /** What a complete scan says of all ranges together. */
 export interface JudgedRanges {
   readonly dependence: DependenceCounter;
-  readonly unverified: number;
-  readonly servingNothing: number;
+  unverified: number;
+  servingNothing: number;
   /** Of these, ranges that are neither without a majority nor reported as unavailable. */
-  readonly stuck: number;
+  stuck: number;
   /** Ranges without a majority of live voters that no node reports as unavailable, by number of the table index. */
-  readonly unreported: ReadonlyMap<number, number>;
+  readonly unreported: Map<number, number>;
   /** Slots of ranges that only replicas without the lease report as unavailable, while all voters are live and the holder serves. */
-  readonly disputed: readonly number[];
+  readonly disputed: number[];
   /** Reported ranges that serve nothing by a replica that was not asked a second time. */
-  readonly unconfirmed: number;
-  readonly lost: readonly LostRange[];
+  unconfirmed: number;
+  readonly lost: LostRange[];
   /** Number of lost ranges; `lost` has the first ones. */
-  readonly lostCount: number;
+  lostCount: number;
   /** Ranges that a node reports. */
-  readonly reported: number;
+  reported: number;
 }
 
 /** Lost ranges that are named. */
@@ -66,15 +66,15 @@ const MAX_LOST = 5_000;
 
 /** Judges every range of a complete scan. */
 export function* judgeRanges(scan: CompleteScan): Work<JudgedRanges> {
-  const judged = {
+  const judged: JudgedRanges = {
     dependence: new DependenceCounter(scan.list),
     unverified: 0,
     servingNothing: 0,
     stuck: 0,
-    unreported: new Map<number, number>(),
-    disputed: [] as number[],
+    unreported: new Map(),
+    disputed: [],
     unconfirmed: 0,
-    lost: [] as LostRange[],
+    lost: [],
     lostCount: 0,
     reported: 0,
   };
@@ -90,13 +90,7 @@ export function* judgeRanges(scan: CompleteScan): Work<JudgedRanges> {
   return judged;
 }
 
-type Counts = { -readonly [Name in keyof JudgedRanges]: JudgedRanges[Name] } & {
-  lost: LostRange[];
-  unreported: Map<number, number>;
-  disputed: number[];
-};
-
-function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void {
+function judgeUnreported(scan: CompleteScan, slot: number, judged: JudgedRanges): void {
   const { ids, tableIndexes } = scan.known.table.columns;
   if (!isLost(scan, slot)) return;
   const nodes = nodesOf(scan, slot);
@@ -109,7 +103,7 @@ function judgeUnreported(scan: CompleteScan, slot: number, judged: Counts): void
   judged.lost.push({ rangeId: ids[slot] ?? 0, nodes, tableIndexNumber });
 }
 
-function judgeReported(scan: CompleteScan, slot: number, judged: Counts): void {
+function judgeReported(scan: CompleteScan, slot: number, judged: JudgedRanges): void {
   const { verification, known, confirmed } = scan;
   const { ids, problems, tableIndexes } = known.table.columns;
   judged.reported += 1;
