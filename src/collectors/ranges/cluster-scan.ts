@@ -56,7 +56,7 @@ export async function judgeClusterScan(
   const isUnread = status.state !== 'read' || withoutProblems > 0;
   if (!isUnread && judged.unverified === 0) members.prove();
   const isLostKnown = isNothingMissing || members.areProven(assignment.toSkip);
-  if (isLostKnown) for (const range of judged.lost) listLost(context, range);
+  if (isLostKnown) for (const slot of judged.lost) listLost(context, slot);
   const ignoringUrls = state.ignoring.names(context.clock.monotonicMs());
   warnIgnored(context, ignoringUrls);
   const held = (slots: Iterable<number>) => Array.from(slots, (slot) => describeHeld(known, slot));

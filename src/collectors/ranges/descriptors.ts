@@ -59,9 +59,7 @@ function votersOf(
   slot: number,
 ): { readonly nodes: string; readonly voters: string } {
   const voters = table.votersOf(slot);
-  const nodes = Array.from({ length: table.placesOf(slot) }, (_, place) =>
-    table.nodeAt(slot, place),
-  );
+  const nodes = nodesOf(table, slot);
   const voting = nodes.filter((_, place) => (voters & (1 << place)) !== 0);
   return { nodes: joined(nodes), voters: joined(voting) };
 }
@@ -101,6 +99,15 @@ function keepReplicas(
     const place = table.report(slot, nodeId);
     if (nodeId === leaseholder) leases[slot] = kind | (place << 2);
   }
+}
+
+/** The nodes of the descriptor that have a place, voters first. */
+export function nodesOf(table: RangeTable, slot: number): readonly number[] {
+  const count = table.placesOf(slot);
+  // A view of the column for each of a million ranges would cost more than the judgement.
+  const found: number[] = [];
+  for (let place = 0; place < count; place += 1) found.push(table.nodeAt(slot, place));
+  return found;
 }
 
 /** The first of the reporters, without these. */

@@ -1,7 +1,8 @@
 import type { NodeList } from '#cockroach';
 import { DependenceCounter, type VerifiedRange } from './dependence.ts';
+import { nodesOf } from './descriptors.ts';
 import { bitsOf, SERVES_NOTHING, UNAVAILABLE } from './known-ranges.ts';
-import { isLost, type LostRange } from './lost-ranges.ts';
+import { isLost } from './lost-ranges.ts';
 import { keepsMajority, type RangeReplicas } from './majority.ts';
 import {
   HOLDER_HAS_NO_QUORUM,
@@ -54,8 +55,8 @@ export interface JudgedRanges {
   readonly disputed: number[];
   /** Reported ranges that serve nothing by a replica that was not asked a second time. */
   unconfirmed: number;
-  readonly lost: LostRange[];
-  /** Number of lost ranges; `lost` has the first ones. */
+  /** Slots of the first lost ranges. */
+  readonly lost: number[];
   lostCount: number;
   /** Ranges that a node reports. */
   reported: number;
@@ -91,16 +92,14 @@ export function* judgeRanges(scan: CompleteScan): Work<JudgedRanges> {
 }
 
 function judgeUnreported(scan: CompleteScan, slot: number, judged: JudgedRanges): void {
-  const { ids, tableIndexes } = scan.known.table.columns;
+  const { table } = scan.known;
   if (!isLost(scan, slot)) return;
-  const nodes = nodesOf(scan, slot);
+  const nodes = nodesOf(table, slot);
   if (hasReturned(scan, nodes)) return;
-  const voting = scan.known.table.votersOf(slot);
+  const voting = table.votersOf(slot);
   for (const nodeId of nodes) judged.dependence.addDown(nodeId, voting);
   judged.lostCount += 1;
-  if (judged.lost.length === MAX_LOST) return;
-  const tableIndexNumber = tableIndexes[slot] ?? 0;
-  judged.lost.push({ rangeId: ids[slot] ?? 0, nodes, tableIndexNumber });
+  if (judged.lost.length < MAX_LOST) judged.lost.push(slot);
 }
 
 function judgeReported(scan: CompleteScan, slot: number, judged: JudgedRanges): void {
@@ -109,7 +108,7 @@ function judgeReported(scan: CompleteScan, slot: number, judged: JudgedRanges): 
   judged.reported += 1;
   // It serves no key, whatever its replicas report.
   if (scan.leftOver.has(slot)) return;
-  const nodes = nodesOf(scan, slot);
+  const nodes = nodesOf(known.table, slot);
   const voting = known.table.votersOf(slot);
   for (const nodeId of nodes) judged.dependence.addDown(nodeId, voting);
   const isQuiet = scan.quiet.has(slot);
@@ -277,13 +276,4 @@ function isMajorityFree(
 ): boolean {
   const stuck = [...repeated.values()].filter((problems) => (problems & STUCK) !== 0).length;
   return 2 * stuck < (columns.found[slot] ?? 0);
-}
-
-/** The nodes of the descriptor by place. */
-function nodesOf({ known: { table } }: CompleteScan, slot: number): readonly number[] {
-  const count = table.placesOf(slot);
-  // A view of the column for each of a million ranges would cost more than the judgement.
-  const found: number[] = [];
-  for (let place = 0; place < count; place += 1) found.push(table.nodeAt(slot, place));
-  return found;
 }

@@ -1,14 +1,7 @@
+import { nodesOf } from './descriptors.ts';
 import { NO_LIVE_REPLICA } from './lists.ts';
 import type { ScanContext } from './scan-state.ts';
 import type { ScannedRanges } from './verification.ts';
-
-/** A range that no live node reports and whose last descriptor has no replica on one. */
-export interface LostRange {
-  readonly rangeId: number;
-  /** Of its last descriptor, voters first. */
-  readonly nodes: readonly number[];
-  readonly tableIndexNumber: number;
-}
 
 /** Whether no live node reports the range of this slot although its last descriptor is known, and all of its nodes are not live. */
 export function isLost(
@@ -23,17 +16,17 @@ export function isLost(
   return verification.liveOf(slot) === 0;
 }
 
-/** Adds the range to the list of problems. */
-export function listLost(
-  { state }: ScanContext,
-  { rangeId, nodes, tableIndexNumber }: LostRange,
-): void {
-  const nodeId = Math.min(...nodes);
+/** Adds the range of this slot to the list of problems. */
+export function listLost({ state }: ScanContext, slot: number): void {
+  const { table, tableIndexes } = state.known;
+  const { ids, tableIndexes: numbers } = table.columns;
+  const lastNodes = nodesOf(table, slot);
+  const nodeId = Math.min(...lastNodes);
   state.problems.addRange(1 << NO_LIVE_REPLICA, {
-    rangeId,
+    rangeId: ids[slot] ?? 0,
     nodeId,
     storeId: state.onlyStores.get(nodeId) ?? 0,
-    tableIndex: state.known.tableIndexes.get(tableIndexNumber) ?? 0,
-    lastNodes: nodes,
+    tableIndex: tableIndexes.get(numbers[slot] ?? 0) ?? 0,
+    lastNodes,
   });
 }
