@@ -116,24 +116,18 @@ export function firstReporter(
   slot: number,
   except: readonly number[],
 ): number | undefined {
-  const reported = table.reportedOf(slot);
-  const leaseholder = table.nodeAt(slot, (table.columns.leases[slot] ?? 0) >> 2);
-  if (leaseholder !== 0 && !except.includes(leaseholder)) return leaseholder;
-  for (let place = 0; reported >> place !== 0; place += 1) {
-    const nodeId = table.nodeAt(slot, place);
-    if ((reported & (1 << place)) !== 0 && nodeId !== 0 && !except.includes(nodeId)) return nodeId;
-  }
-  return undefined;
+  return reportersOf(table, slot).find((nodeId) => !except.includes(nodeId));
 }
 
 /** The nodes with a place that report the range in this scan; that of the replica that holds the lease first. */
 export function reportersOf(table: RangeTable, slot: number): readonly number[] {
-  const leasePlace = (table.columns.leases[slot] ?? 0) >> 2;
-  const nodes = new Set([table.nodeAt(slot, leasePlace)]);
+  const leaseholder = table.nodeAt(slot, (table.columns.leases[slot] ?? 0) >> 2);
+  const nodes = leaseholder === 0 ? [] : [leaseholder];
   const reported = table.reportedOf(slot);
   for (let place = 0; reported >> place !== 0; place += 1) {
-    if ((reported & (1 << place)) !== 0) nodes.add(table.nodeAt(slot, place));
+    if ((reported & (1 << place)) === 0) continue;
+    const nodeId = table.nodeAt(slot, place);
+    if (nodeId !== 0 && !nodes.includes(nodeId)) nodes.push(nodeId);
   }
-  nodes.delete(0);
-  return [...nodes];
+  return nodes;
 }
