@@ -12,7 +12,6 @@ import {
   planAll,
   type PlanBasis,
   planDescriptors,
-  planProbe,
   type Urgency,
 } from './descriptor-plan.ts';
 import {
@@ -177,14 +176,12 @@ export class Verification implements DescriptorReceiver {
     }
   }
 
-  /** What to read next; of servers that refused the last time, one batch alone. */
+  /** What to read next; of servers that refused the last time, one batch alone, which shows whether they still do. */
   *#plan(basis: PlanBasis, least?: Urgency): Work<Omit<DescriptorPlan, 'due'>> {
-    const reading = this.#reading;
-    const { ids } = reading.size;
-    if (reading.refusal !== undefined) return { wanted: 1, batches: yield* planProbe(basis, ids) };
-    const { due, ...plan } = yield* planDescriptors(basis, ids, least);
-    reading.due = due;
-    return plan;
+    const { size, refusal } = this.#reading;
+    const { due, ...plan } = yield* planDescriptors(basis, size.ids, least);
+    this.#reading.due = due;
+    return refusal === undefined ? plan : { wanted: 1, batches: plan.batches.slice(0, 1) };
   }
 
   #urgencyOf(slot: number, nowTick: number): ReturnType<PlanBasis['urgencyOf']> {
