@@ -15,15 +15,15 @@ export function decommissionCases(): readonly RuleCase[] {
 }
 
 function leaving(): RuleCase {
-  const world = new World(250).healthy(6);
+  const world = new World(150).healthy(6);
   world.liveness(1, (minute) => (minute < 10 ? 'live' : 'decommissioning'));
   const store = { crdb_cluster: 'p', node_id: 1, store_id: 1 };
   world.set('crdb_range_replicas', store, (minute) =>
-    Math.max(0, 600 - Math.max(0, minute - 10) * 3),
+    Math.max(0, 600 - Math.max(0, minute - 10) * 6),
   );
   world.problem('underreplicated', (minute) => (minute > 10 && minute % 7 === 0 ? 3 : 0));
-  world.leave(1, 215);
-  const quiet = { 60: NOTHING, 195: NOTHING, 214: NOTHING, 216: NOTHING, 249: NOTHING };
+  world.leave(1, 115);
+  const quiet = { 60: NOTHING, 95: NOTHING, 114: NOTHING, 116: NOTHING, 149: NOTHING };
   return caseOf(
     'CrdbNodeStuckLeaving: quiet while it goes well, and after the node has left',
     world,
@@ -32,9 +32,9 @@ function leaving(): RuleCase {
 }
 
 function dying(): RuleCase {
-  const world = new World(150).healthy(6);
+  const world = new World(90).healthy(6);
   world.liveness(1, course).silence(1, (minute) => minute >= 30);
-  world.leave(1, 120);
+  world.leave(1, 60);
   const unavailable = { 'CrdbNodeUnavailable warning': 1 };
   return caseOf(
     'CrdbNodeDead: without a gap after CrdbNodeUnavailable, until the decommissioning is finished',
@@ -46,9 +46,9 @@ function dying(): RuleCase {
       36: unavailable,
       37: { ...unavailable, ...DEAD },
       38: DEAD,
-      119: DEAD,
-      135: NOTHING,
-      149: NOTHING,
+      59: DEAD,
+      75: NOTHING,
+      89: NOTHING,
     },
   );
 }

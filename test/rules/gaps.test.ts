@@ -11,7 +11,7 @@ const ALERTS = GROUPS.flatMap(({ rules }) => rules.filter(({ alert }) => alert !
 /** An alert may fire later by the scrapes that fail before and after its waiting time. */
 const LATER_MINUTES = 2;
 /** The first case of a rule is tried, and the others that fire this soon: they are cheap. */
-const SOON_MINUTES = 40;
+const SOON_MINUTES = 15;
 
 /** Alerts that may be silent while scrapes fail. docs/prometheus.md says so. */
 const ALERT_EXCEPTIONS: Readonly<Record<string, string>> = {
