@@ -1,5 +1,5 @@
 // `npm test`: formatting, lint, types, dead code and all tests. Ends with `N passed, N failed, N skipped`.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -29,8 +29,11 @@ interface Report {
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
 
-for (const [name, tool, ...args] of CHECKS) {
-  const good = run(tool ?? '', args);
+// They run at the same time. What each prints comes as a whole, in their order.
+const checks = CHECKS.map(([name, tool = '', ...args]) => [name, check(tool, args)] as const);
+for (const [name, result] of checks) {
+  const { good, printed } = await result;
+  process.stdout.write(printed);
   counts[good ? 'passed' : 'failed'] += 1;
   console.log(`${good ? 'passed' : 'FAILED'}: ${name}`);
 }
@@ -38,9 +41,35 @@ countTests(repeatTimed(runTests(process.argv.slice(2))));
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exitCode = counts.failed === 0 ? 0 : 1;
 
-function run(tool: string, args: readonly string[], variables = {}): boolean {
+function environment(variables = {}): NodeJS.ProcessEnv {
   const searchPath = `${BIN}${path.delimiter}${process.env['PATH'] ?? ''}`;
-  const env = { ...process.env, ...variables, PATH: searchPath };
+  return { ...process.env, ...variables, PATH: searchPath };
+}
+
+/** Runs a tool beside others; resolves to whether it found no fault, and to what it printed. */
+function check(
+  tool: string,
+  args: readonly string[],
+): Promise<{ readonly good: boolean; readonly printed: string }> {
+  const child = spawn(tool, args, {
+    cwd: ROOT,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: environment(),
+  });
+  const chunks: Buffer[] = [];
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => chunks.push(chunk));
+  }
+  return new Promise((resolve) => {
+    child.on('error', ({ message }) => resolve({ good: false, printed: `${tool}: ${message}\n` }));
+    child.on('close', (status) =>
+      resolve({ good: status === 0, printed: Buffer.concat(chunks).toString() }),
+    );
+  });
+}
+
+function run(tool: string, args: readonly string[], variables = {}): boolean {
+  const env = environment(variables);
   const { status, error } = spawnSync(tool, args, { cwd: ROOT, stdio: 'inherit', env });
   if (error !== undefined) console.error(`${tool}: ${error.message}`);
   return status === 0;
