@@ -3,6 +3,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { compileProgram } from './support/compiled.ts';
 import { findUnlistedSkips } from './support/skips.ts';
 import { TIMED } from './support/timed.ts';
 
@@ -37,7 +38,7 @@ for (const [name, result] of checks) {
   counts[good ? 'passed' : 'failed'] += 1;
   console.log(`${good ? 'passed' : 'FAILED'}: ${name}`);
 }
-countTests(repeatTimed(runTests(process.argv.slice(2))));
+countTests(await repeatTimed(await runTests(process.argv.slice(2))));
 console.log(`${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
 process.exitCode = counts.failed === 0 ? 0 : 1;
 
@@ -76,15 +77,22 @@ function run(tool: string, args: readonly string[], variables = {}): boolean {
 }
 
 /** Runs vitest, which prints for people and writes what is counted here. */
-function runTests(args: readonly string[]): Report {
+async function runTests(args: readonly string[]): Promise<Report> {
   const folder = mkdtempSync(path.join(tmpdir(), 'crdb-exporter-test-'));
+  const program = path.join(folder, 'program');
   const file = path.join(folder, 'report.json');
   try {
     const outputs = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
     // Everything that tests leave behind goes away with the folder: vitest itself writes to the home directory.
     // The many processes of a run compile each file once: 0.2 s of CPU to a start in place of 0.5.
     const compiled = path.join(folder, 'compiled');
-    const places = { TMPDIR: folder, XDG_DATA_HOME: folder, NODE_COMPILE_CACHE: compiled };
+    const places = {
+      TEST_PROGRAM: program,
+      TMPDIR: folder,
+      XDG_DATA_HOME: folder,
+      NODE_COMPILE_CACHE: compiled,
+    };
+    await compileProgram(program);
     const good = run('vitest', ['run', ...outputs, ...args], places);
     const report: Report = JSON.parse(readFileSync(file, 'utf8'));
     const blames = report.testResults.some(({ status }) => status === 'failed');
@@ -101,14 +109,14 @@ function dependedOnTime({ name, status }: FileResult): boolean {
 }
 
 /** Runs files that depend on real time once more, alone, where they failed: the machine may have done other work. */
-function repeatTimed(report: Report): Report {
+async function repeatTimed(report: Report): Promise<Report> {
   const repeated = report.testResults.filter(dependedOnTime);
   if (repeated.length === 0) return report;
   const files = repeated.map(({ name }) => path.relative(ROOT, name));
   console.log(
     `These depend on real time, failed beside other work, and run again alone: ${files.join(', ')}`,
   );
-  const again = runTests(['--project', 'timed', '--no-file-parallelism', ...files]);
+  const again = await runTests(['--project', 'timed', '--no-file-parallelism', ...files]);
   for (const { name, status } of again.testResults) {
     console.log(`${status} alone: ${path.relative(ROOT, name)}`);
   }

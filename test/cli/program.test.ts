@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import { good } from '../support/http-server.ts';
+import { PROGRAM } from '../support/program.ts';
 import {
   type Ended,
   PROCESS_TIMEOUT_MS,
@@ -144,13 +145,15 @@ describe('completion', () => {
     const { out } = await runHere(['completion', 'bash']);
     const line = 'crdb-exporter nodes --sort=up';
     const script = `
-      crdb-exporter() { "$NODE" src/main.ts "$@"; }
+      crdb-exporter() { "$NODE" "$PROGRAM" "$@"; }
       ${out}
       COMP_LINE='${line}' COMP_POINT=${line.length}
       __crdb_exporter_complete
       echo "\${COMPREPLY[*]}"`;
-    const ended = await startProgram('bash', ['--norc', '-c', script], { NODE: process.execPath })
-      .ended;
+    const ended = await startProgram('bash', ['--norc', '-c', script], {
+      NODE: process.execPath,
+      PROGRAM,
+    }).ended;
     expect(ended).toMatchObject({ code: 0, out: 'updated uptime\n', err: '' });
   });
 
@@ -242,8 +245,9 @@ describe('the process', { timeout: PROCESS_TIMEOUT_MS }, () => {
   test.each(['reference', 'serve --help', '--version'])(
     'a reader that stops reading %s is no error',
     async (args) => {
-      const script = `"$0" src/main.ts ${args} | head -n 1; echo "status \${PIPESTATUS[0]}"`;
-      const { out, err } = await startProgram('bash', ['-c', script, process.execPath]).ended;
+      const script = `"$0" "$1" ${args} | head -n 1; echo "status \${PIPESTATUS[0]}"`;
+      const { out, err } = await startProgram('bash', ['-c', script, process.execPath, PROGRAM])
+        .ended;
       expect(out).toMatch(/^.+\nstatus 0\n$/);
       expect(err).toBe('');
     },

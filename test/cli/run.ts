@@ -7,9 +7,9 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, vi } from 'vitest';
 import { runCommandLine } from '../../src/cli/program.ts';
+import { PROGRAM } from '../support/program.ts';
 
 const ROOT = path.resolve(import.meta.dirname, '../..');
-const MAIN = path.join(ROOT, 'src/main.ts');
 /** A process takes a second to start, and many when the machine is busy with other tests. */
 export const PROCESS_TIMEOUT_MS = 600_000;
 /** Of the test file that imports this. */
@@ -73,12 +73,12 @@ export function startProgram(
   };
 }
 
-/** Starts the command line as users do in a checkout. */
+/** Starts the command line as users do. */
 export function start(
   args: readonly string[],
   env: Readonly<Record<string, string>> = {},
 ): Running {
-  return startProgram(process.execPath, [MAIN, ...args], env);
+  return startProgram(process.execPath, [PROGRAM, ...args], env);
 }
 
 /** Runs the command line to its end, in pipes and without standard input. */
@@ -201,7 +201,7 @@ export async function runInTerminal(
   { columns = 100, answers = [] }: TerminalOptions = {},
 ): Promise<{ readonly code: number | null; readonly screen: string }> {
   const order = {
-    argv: [process.execPath, MAIN, ...args],
+    argv: [process.execPath, PROGRAM, ...args],
     columns,
     env: { TERM: 'xterm-256color' },
     answers,

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../simulator/index.ts';
+import { PROGRAM } from '../support/program.ts';
 import { hasProgram } from '../support/programs.ts';
 import {
   configFlag,
@@ -127,18 +128,24 @@ describe('in a pipe', { timeout: PROCESS_TIMEOUT_MS }, () => {
   });
 
   test('a reader that stops reading is no error, and the session is logged out', async () => {
-    const script = `"$0" src/main.ts ranges --output ndjson "$1" | head -n 1 >/dev/null; echo "status \${PIPESTATUS[0]}"`;
+    const script = `"$0" "$1" ranges --output ndjson "$2" | head -n 1 >/dev/null; echo "status \${PIPESTATUS[0]}"`;
     const before = simulator.requests.entries.length;
-    const { out, err } = await startProgram('bash', ['-c', script, process.execPath, config]).ended;
+    const { out, err } = await startProgram('bash', [
+      '-c',
+      script,
+      process.execPath,
+      PROGRAM,
+      config,
+    ]).ended;
     expect({ out, err }).toEqual({ out: 'status 0\n', err: '' });
     const sent = simulator.requests.entries.slice(before);
     expect(sent.map(({ endpoint }) => endpoint)).toContain('logout');
   });
 
   test.skipIf(!existsSync('/dev/full'))('a full disk is one line and exit code 1', async () => {
-    const script = '"$0" src/main.ts ranges "$1" --output ndjson >/dev/full';
+    const script = '"$0" "$1" ranges "$2" --output ndjson >/dev/full';
     const before = simulator.requests.entries.length;
-    const argv = ['-c', script, process.execPath, config];
+    const argv = ['-c', script, process.execPath, PROGRAM, config];
     const { code, err } = await startProgram('bash', argv).ended;
     const line = 'crdb-exporter: cannot write to standard output: no space left on the device\n';
     expect({ code, err }).toEqual({ code: 1, err: line });

@@ -11,9 +11,10 @@ import {
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PROGRAM } from '../support/program.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
-const PROGRAM = /^(?:bin\/crdb-exporter\.cjs|crdb-exporter) /;
+const COMMAND = /^(?:bin\/crdb-exporter\.cjs|crdb-exporter) /;
 /** Commands that change something or wait; only their help is run. */
 const NOT_RUN =
   /^(?:demo|simulate|diagnose|probe|nodes|ranges|sessions|users|table|cloud|reference)\b/;
@@ -31,7 +32,7 @@ function listCommandLines(): readonly string[] {
     ])
     .flatMap(([, block = '']) => block.replaceAll(/\\\n\s*/g, '').split('\n'))
     .map((line) => line.replace(/^\$ /, '').trim())
-    .filter((line) => PROGRAM.test(line));
+    .filter((line) => COMMAND.test(line));
   return [...new Set(lines)];
 }
 
@@ -60,7 +61,7 @@ describe('command lines of the pages', () => {
 
   test.each(listCommandLines())('%s', (line) => {
     const words = line
-      .replace(PROGRAM, '')
+      .replace(COMMAND, '')
       .replace(/\s+#.*$/, '')
       .replaceAll('/run/secrets/', path.join(folder, 'secrets/'))
       .replaceAll('/etc/crdb/', path.join(folder, 'tls/'))
@@ -68,10 +69,9 @@ describe('command lines of the pages', () => {
     const args = (words ?? []).map((word) => word.replace(/^'(.*)'$/, '$1'));
     const isServe = args[0]?.startsWith('-') ?? true;
     const asked = NOT_RUN.test(args.join(' ')) ? [...args, '--help'] : args;
-    const main = path.join(ROOT, 'src', 'main.ts');
     const run = spawnSync(
       process.execPath,
-      [main, ...asked, ...(isServe ? ['--config.check'] : [])],
+      [PROGRAM, ...asked, ...(isServe ? ['--config.check'] : [])],
       {
         cwd: folder,
         encoding: 'utf8',

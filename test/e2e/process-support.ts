@@ -1,6 +1,7 @@
 import path from 'node:path';
 import type { Simulator } from '../../simulator/index.ts';
 import { type Running, startProgram } from '../cli/run.ts';
+import { PROGRAM } from '../support/program.ts';
 
 export const MAIN = path.resolve(import.meta.dirname, '../../src/main.ts');
 
@@ -19,8 +20,8 @@ export interface Start {
 export function startExporterProcess(start: Start): Running {
   const { simulator, listen = '127.0.0.1:0', args = [], before, shell } = start;
   const command = [
-    ...(before === undefined ? [] : preload(before)),
-    MAIN,
+    // What is loaded before may look at the modules, which the compiled program does not have.
+    ...(before === undefined ? [PROGRAM] : [...preload(before), MAIN]),
     `--web.listen-address=${listen}`,
     `--cluster.url=${simulator.clusterUrl}`,
     `--cluster.username=${simulator.username}`,

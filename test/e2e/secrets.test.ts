@@ -9,9 +9,9 @@ import { makeFolder } from '../config/folder.ts';
 import { fetchPath, type ReceivedResponse } from '../exporter/routes/fetch-path.ts';
 import { createAuthority } from '../support/certificates.ts';
 import { serve } from '../support/http-server.ts';
+import { PROGRAM } from '../support/program.ts';
 import { eventually } from '../support/prometheus.ts';
 
-const MAIN = path.join(import.meta.dirname, '../../src/main.ts');
 /** Part of every secret. */
 const MARKER = 'M4rk3r';
 const WEB_PASSWORD = `${MARKER}-web-password`;
@@ -31,7 +31,7 @@ interface Program {
 
 /** Runs the program until the test has ended. */
 function run(args: readonly string[], env: Readonly<Record<string, string>> = {}): Program {
-  const child = spawn(process.execPath, [MAIN, ...args], {
+  const child = spawn(process.execPath, [PROGRAM, ...args], {
     env: { PATH: process.env['PATH'], ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

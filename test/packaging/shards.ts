@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import type { ParsedSample } from '../metrics/parse-exposition.ts';
 import { readScrape, type Scrape } from '../support/exporter.ts';
-import { ROOT, type Running, runProgram } from './installed.ts';
+import { LAUNCHER } from '../support/program.ts';
+import { type Running, runProgram } from './installed.ts';
 
 /** The cluster to scan. */
 export interface WatchedCluster {
@@ -51,7 +52,7 @@ function configure({ clusterUrl, username, password }: WatchedCluster): string {
 
 function startShard(file: string, index: number, count: number): Running {
   return runProgram(process.execPath, [
-    path.join(ROOT, 'bin', 'crdb-exporter.cjs'),
+    LAUNCHER,
     `--config.file=${file}`,
     `--shard.index=${index}`,
     `--shard.count=${count}`,

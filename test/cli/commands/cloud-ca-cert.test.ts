@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import path from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../../simulator/index.ts';
+import { PROGRAM } from '../../support/program.ts';
 import { configFlag, PROCESS_TIMEOUT_MS, runHere, startProgram, writeTemporary } from '../run.ts';
 
 const PEM = '-----BEGIN CERTIFICATE-----\nc29tZSBieXRlcw==\n-----END CERTIFICATE-----\n';
@@ -105,15 +106,7 @@ describe('the CA certificate of the source', () => {
     async (_what, script, message) => {
       await setBundle();
       const saved = await newPath();
-      const command = [
-        process.execPath,
-        'src/main.ts',
-        'cloud',
-        'ca-cert',
-        'delete',
-        '--yes',
-        config,
-      ];
+      const command = [process.execPath, PROGRAM, 'cloud', 'ca-cert', 'delete', '--yes', config];
       const { code, err } = await startProgram('sh', ['-c', script(saved), 'sh', ...command]).ended;
       expect(code).toBe(1);
       expect(err).toContain(message);
