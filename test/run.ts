@@ -92,7 +92,9 @@ async function runTests(args: readonly string[]): Promise<Report> {
       XDG_DATA_HOME: folder,
       NODE_COMPILE_CACHE: compiled,
     };
-    await compileProgram(program);
+    await compileProgram(program).catch(({ message }: Error) => {
+      fail(`the program cannot be compiled: ${message}`);
+    });
     const good = run('vitest', ['run', ...outputs, ...args], places);
     const report: Report = JSON.parse(readFileSync(file, 'utf8'));
     const blames = report.testResults.some(({ status }) => status === 'failed');
