@@ -11,6 +11,9 @@ import { clusterYaml, startTestExporter, withCollectors } from '../support/expor
 import { eventually, type Prometheus, startPrometheus } from '../support/prometheus.ts';
 import { ALL_VALUES, fillVariables, PANELS, type Placed } from './panels.ts';
 
+/** Between two looks at thousands of series. */
+const PAUSE_MS = 300;
+
 /** What Prometheus returned for the queries of a panel. */
 export interface FilledPanel extends Placed {
   /** Series with a value, by query. */
@@ -81,12 +84,13 @@ ${clusterYaml(simulator)}    cloud_api: { url: "${cloudUrl}", cluster_id: ${clou
     );
     // The first polls of a thousand nodes leave no time to send their metrics.
     await eventually(async () => (await exporter.get('/-/ready')).status === 200 || undefined);
-    await eventually(async () => {
+    for (;;) {
       // Reading every sample of a thousand nodes would take longer than their polls.
       const { text } = await exporter.get();
       const polled = text.match(/^crdb_exporter_collector_success\{.*\} 1$/gm) ?? [];
-      return polled.length === COLLECTORS.length || undefined;
-    });
+      if (polled.length === COLLECTORS.length) break;
+      await sleep(PAUSE_MS);
+    }
     const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-watch-'));
     resources.defer(() => rm(folder, { recursive: true }));
     const rules = path.join(folder, 'rules.yml');
@@ -103,12 +107,14 @@ scrape_configs:
     const isReady = [
       'crdb_cluster_tier_value:crdb_range_leases:sum',
       'crdb_cluster:crdb_health:code < 3',
-      `rate(crdb_node_sql_queries_total[${4 * intervalSeconds}s])`,
+      // Counters have grown since the first poll.
+      `rate(crdb_node_sql_queries_total[${4 * intervalSeconds}s]) > 0`,
     ].join(' and on () ');
     const untilFilled = (): Promise<number> =>
       eventually(async () => {
         const now = Date.now() / 1000;
-        return (await prometheus.query(isReady)).length > 0 ? now : undefined;
+        if ((await prometheus.query(isReady)).length > 0) return now;
+        return sleep(PAUSE_MS, undefined);
       });
     await untilFilled();
     await sleep(seconds * 1000);

@@ -1,7 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { hasProgram } from '../support/programs.ts';
 import { measureSlowness } from '../support/slowness.ts';
-import { emptyWithoutReason, type FilledPanel, queryPanels } from './cluster-panels.ts';
+import {
+  calmCluster,
+  emptyWithoutReason,
+  type FilledPanel,
+  queryPanels,
+} from './cluster-panels.ts';
 
 const MAX_SERIES = 100;
 const NODES = 110;
@@ -12,11 +17,12 @@ describe.skipIf(!hasProgram('prometheus'))(`the panels of a cluster of ${NODES} 
   let panels: readonly FilledPanel[];
 
   beforeAll(async () => {
-    // An interval has time for the polls of this many nodes.
+    // An interval has time for the scrapes of this many nodes, and four of them for the polls.
     const pace = Math.floor(measureSlowness());
     panels = await queryPanels({
-      size: { nodes: NODES, ranges: 300, sessions: 300, scenario: 'calm' },
+      size: { ...calmCluster(NODES), ranges: 300, sessions: 300 },
       intervalSeconds: 3 * pace,
+      pollSeconds: 12 * pace,
       seconds: 6 * pace,
     });
   }, 600_000);
