@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { packTarball, repackComplete, unpackWithNode } from './archives.ts';
-import { bundleProgram } from './bundle.ts';
+import { listBundled } from './bundle.ts';
 import { nodePackage, type Processor, RPM_PROCESSORS } from './node-runtime.ts';
 import { ROOT, run, works } from './programs.ts';
 import { writeBillOfMaterials } from './sbom.ts';
@@ -12,7 +12,7 @@ import { type Packager, packForSystem } from './system-packages.ts';
 export interface ArtefactOptions {
   readonly processors: readonly Processor[];
   readonly packagers: readonly Packager[];
-  /** Compresses little, which makes large files in a short time. */
+  /** Compresses little or not at all, which makes large files in a short time. */
   readonly isQuick: boolean;
 }
 
@@ -38,10 +38,10 @@ export async function buildArtefacts(
     for (const processor of processors) {
       const unpacked = unpackWithNode({ file, version }, processor, work);
       if (unpacked === undefined) continue;
-      packTarball(unpacked, to, isQuick ? 1 : 9);
+      packTarball(unpacked, to, isQuick ? 0 : 9);
       for (const packager of chosen) packForSystem(unpacked, packager, { to, isQuick });
     }
-    const packages = await bundleProgram(path.join(work, 'dist'));
+    const packages = listBundled(path.join(ROOT, 'dist'));
     writeFileSync(path.join(to, 'sbom.cdx.json'), writeBillOfMaterials(packages, version));
   } finally {
     rmSync(work, { recursive: true });

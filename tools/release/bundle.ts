@@ -84,7 +84,7 @@ export async function bundleProgram(folder: string): Promise<readonly BundledPac
       throw new Error(`${level}: ${log.message}`);
     },
   });
-  const { output } = await bundle.write({
+  await bundle.write({
     dir: folder,
     cleanDir: true,
     // Node.js loads CommonJS in less time than ECMAScript modules, and in less memory.
@@ -98,14 +98,25 @@ export async function bundleProgram(folder: string): Promise<readonly BundledPac
     comments: false,
     minify: { compress: true, mangle: { keepNames: true }, codegen: { removeWhitespace: true } },
   });
-  const modules = output.flatMap((file) => (file.type === 'chunk' ? file.moduleIds : []));
-  const folders = new Set(modules.flatMap((id) => folderOfPackage(id) ?? []));
+  return listBundled(folder);
+}
+
+/** The packages of which parts are in what `bundleProgram` has written, by name, as the source maps say. */
+export function listBundled(folder: string): readonly BundledPackage[] {
+  const maps = readdirSync(folder).filter((name) => name.endsWith('.map'));
+  const modules = maps.flatMap((name) => {
+    const map: { readonly sources: readonly string[] } = JSON.parse(
+      readFileSync(path.join(folder, name), 'utf8'),
+    );
+    return map.sources.map((source) => path.resolve(folder, source));
+  });
+  const folders = new Set(modules.flatMap((module) => folderOfPackage(module) ?? []));
   return [...folders].map(readPackage).toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
 /** The folder of the package that a module belongs to; undefined for a module of the program itself. */
-function folderOfPackage(moduleId: string): string | undefined {
-  return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(moduleId)?.[0];
+function folderOfPackage(module: string): string | undefined {
+  return /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+(?=\/)/.exec(module)?.[0];
 }
 
 function readPackage(folder: string): BundledPackage {
