@@ -1,8 +1,18 @@
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  globSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { buildArtefacts } from '../../tools/release/artefacts.ts';
+import { ROOT } from './installed.ts';
 
 /** What a release publishes, for the processor of this machine. */
 export interface Artefacts extends Disposable {
@@ -80,3 +90,29 @@ export function writeNextVersion(first: string, second: string, folder: string):
   writeFileSync(control, text.replace(/^(Version: .*)$/m, '$1.1'));
   spawnSync('dpkg-deb', ['-Znone', '--build', folder, second]);
 }
+
+/** The files of an entry of `files` in package.json. */
+export function expand(entry: string): readonly string[] {
+  const inRoot = entry.replace(/^\//, '');
+  if (inRoot.includes('*')) return globSync(inRoot, { cwd: ROOT });
+  if (!statSync(path.join(ROOT, inRoot)).isDirectory()) return [inRoot];
+  return readdirSync(path.join(ROOT, inRoot), { recursive: true, withFileTypes: true })
+    .filter((one) => one.isFile())
+    .map((one) => path.relative(ROOT, path.join(one.parentPath, one.name)));
+}
+
+/** What a program prints with `NAME --help` for one name after the other, in one process. */
+export function printEachHelp(main: string, names: readonly string[]): string {
+  const args = ['--eval', EACH_HELP, main, ...names];
+  return spawnSync(process.execPath, args, { encoding: 'utf8' }).stdout;
+}
+
+const EACH_HELP = `
+  const [main, ...names] = process.argv.slice(1);
+  process.on('beforeExit', () => {
+    const name = names.shift();
+    if (name === undefined || process.exitCode > 0) return;
+    delete require.cache[main];
+    process.argv = [process.execPath, main, name, '--help'];
+    require(main);
+  });`;

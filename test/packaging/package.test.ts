@@ -23,8 +23,10 @@ import { eventually } from '../support/prometheus.ts';
 import {
   type Artefacts,
   buildTestArtefacts,
+  expand,
   installPackage,
   listTarball,
+  printEachHelp,
   unpackShared,
   writeNextVersion,
 } from './artefacts.ts';
@@ -47,30 +49,9 @@ function readManifest(folder: string): Manifest {
   return JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'));
 }
 
-/** The files of an entry of `files` in package.json. */
-function expand(entry: string): readonly string[] {
-  const inRoot = entry.replace(/^\//, '');
-  if (inRoot.includes('*')) return globSync(inRoot, { cwd: ROOT });
-  if (!statSync(path.join(ROOT, inRoot)).isDirectory()) return [inRoot];
-  return readdirSync(path.join(ROOT, inRoot), { recursive: true, withFileTypes: true })
-    .filter((one) => one.isFile())
-    .map((one) => path.relative(ROOT, path.join(one.parentPath, one.name)));
-}
-
 function readSource(name: string): string {
   return readFileSync(path.join(ROOT, name), 'utf8');
 }
-
-/** Runs a program with `NAME --help` for one name after the other in one process: `node --eval … MAIN NAME …`. */
-const EACH_HELP = `
-  const [main, ...names] = process.argv.slice(1);
-  process.on('beforeExit', () => {
-    const name = names.shift();
-    if (name === undefined || process.exitCode > 0) return;
-    delete require.cache[main];
-    process.argv = [process.execPath, main, name, '--help'];
-    require(main);
-  });`;
 
 let artefacts: Artefacts;
 /** The installed package. */
@@ -191,11 +172,8 @@ describe('the installed package', () => {
     const words = run('--help').out.matchAll(/^ {2}([a-z]+) /gm);
     const names = Array.from(words, ([, name = '']) => name).filter((name) => name !== 'help');
     expect(names.length).toBeGreaterThan(15);
-    const main = path.join(home, 'dist', 'main.cjs');
-    const { stdout } = spawnSync(process.execPath, ['--eval', EACH_HELP, main, ...names], {
-      encoding: 'utf8',
-    });
-    const helped = Array.from(stdout.matchAll(/^Usage: crdb-exporter (\S+)/gm), ([, name]) => name);
+    const help = printEachHelp(path.join(home, 'dist', 'main.cjs'), names);
+    const helped = Array.from(help.matchAll(/^Usage: crdb-exporter (\S+)/gm), ([, name]) => name);
     expect(helped).toEqual(names);
   });
 
