@@ -13,7 +13,7 @@ import {
   mayBeLeft,
   stands,
 } from './judge-ranges.ts';
-import { endsWithout, type OpenEnds } from './key-space.ts';
+import { endsWithout, MAX_READ_AGAIN, type OpenEnds } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
 import type { LeftOvers } from './left-overs.ts';
 import { isLost, listLost } from './lost-ranges.ts';
@@ -21,7 +21,6 @@ import { findCandidates, findOverlapping } from './overlaps.ts';
 import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
 import type { ClusterScan, HeldRange, ScannedNode } from './scan-result.ts';
 import type { RangesState, ScanContext } from './scan-state.ts';
-import { MAX_READ_AGAIN } from './second-reading.ts';
 import { findProved, readsDescriptors, type VerifiedScan } from './verify-scan.ts';
 
 /** The table is rebuilt without the ranges that are gone once they are an eighth of all: that takes as long as filling it. */
@@ -156,7 +155,7 @@ async function judgeKeySpace(
   if (keys.readAgain === 0) return none;
   // This many open ends are no overlap, and their ranges were not all read again.
   if (open.size > 2 * MAX_READ_AGAIN) return none;
-  const candidates = await inSlices(findCandidates(table, open, MAX_READ_AGAIN, isDoubtful));
+  const candidates = await inSlices(findCandidates(table, open, isDoubtful));
   const unproved = candidates.filter((slot) => !proved.has(slot));
   const found = await inSlices(findOverlapping(table, open, unproved, isDoubtful));
   const overlapping = found ?? NO_SLOTS;

@@ -24,6 +24,8 @@ const PART_BITS = 12;
 const PARTS = 2 ** PART_BITS;
 /** Keys that are collected at a time. */
 const MAX_COLLECTED = 2 ** 20;
+/** Ranges that are read a second time in one scan. */
+export const MAX_READ_AGAIN = 1_000;
 /** So that the second sum is another one. */
 const SECOND_SEED = 0x9e37_79b9;
 
@@ -187,18 +189,14 @@ function compareKeys(
   }
 }
 
-/** The slots of at most `max` ranges that begin or end at an open end, or whose replicas disagree about their keys or about whether there is such a range. */
-export function* findUncertain(
-  table: RangeTable,
-  open: OpenEnds,
-  max: number,
-): Work<readonly number[]> {
+/** The slots of ranges that begin or end at an open end, or whose replicas disagree about their keys or about whether there is such a range. */
+export function* findUncertain(table: RangeTable, open: OpenEnds): Work<readonly number[]> {
   const slots: number[] = [];
   const isAnyOpen = open.size > 0;
   yield* walk(table.capacity, (from, to) => {
     const { columns, keys } = table;
     const { found, marks } = columns;
-    for (let slot = from; slot < to && slots.length < max; slot += 1) {
+    for (let slot = from; slot < to && slots.length < MAX_READ_AGAIN; slot += 1) {
       if (found[slot] === 0) continue;
       const isOpen =
         isAnyOpen && (open.has(keys[2 * slot] ?? 0) || open.has(keys[2 * slot + 1] ?? 0));

@@ -1,9 +1,11 @@
+/** Places of each range in the columns of the table. */
+export const PLACES = 8;
 /** Places that a range may have. */
 export const MAX_PLACES = 15;
 /** Ranges that have more places than the table holds of each. Of further ones the replicas beyond are counted alone. */
 const MAX_RANGES_WITH_MORE = 100_000;
 
-/** The places of a range from `first` on. In the masks bit i stands for place i, as in the columns of the table. */
+/** The places of a range from `PLACES` on. In the masks bit i stands for place i, as in the columns of the table. */
 interface Places {
   nodes: number[];
   reported: number;
@@ -17,12 +19,6 @@ interface Places {
  */
 export class MorePlaces {
   readonly #ranges = new Map<number, Places>();
-  /** The first place that does not fit. */
-  readonly #first: number;
-
-  constructor(first: number) {
-    this.#first = first;
-  }
 
   /** Number of ranges. */
   get size(): number {
@@ -36,7 +32,7 @@ export class MorePlaces {
   /** How many places the range may have in all. */
   mostOf(rangeId: number): number {
     const isFull = this.#ranges.size >= MAX_RANGES_WITH_MORE && !this.#ranges.has(rangeId);
-    return isFull ? this.#first : MAX_PLACES;
+    return isFull ? PLACES : MAX_PLACES;
   }
 
   /** Sets the places of the range that do not fit the table, none of which is reported; without any it is forgotten. */
@@ -49,20 +45,20 @@ export class MorePlaces {
   report(rangeId: number, nodeId: number, isKnown: boolean): number | undefined {
     const places = this.#ranges.get(rangeId);
     if (places === undefined) {
-      if (isKnown || this.mostOf(rangeId) === this.#first) return undefined;
+      if (isKnown || this.mostOf(rangeId) === PLACES) return undefined;
       this.set(rangeId, { nodes: [nodeId], voters: 0, votersBefore: 0 });
       return this.report(rangeId, nodeId, isKnown);
     }
     const { nodes } = places;
     let at = nodes.indexOf(nodeId);
     if (at === -1) {
-      if (isKnown || this.#first + nodes.length === MAX_PLACES) return undefined;
+      if (isKnown || PLACES + nodes.length === MAX_PLACES) return undefined;
       at = nodes.push(nodeId) - 1;
     }
     for (let place = at; place < nodes.length; place += 1) {
-      if (nodes[place] === nodeId) places.reported |= 1 << (this.#first + place);
+      if (nodes[place] === nodeId) places.reported |= 1 << (PLACES + place);
     }
-    return this.#first + at;
+    return PLACES + at;
   }
 
   /** Records that the node in the place does not report the range any more. */
@@ -74,7 +70,7 @@ export class MorePlaces {
   /** Clears what the last scan reported. `replicasOf` is how many replicas the descriptor of a range names. */
   *beginScan(replicasOf: (rangeId: number) => number): Generator<undefined, void> {
     for (const [rangeId, places] of this.#ranges) {
-      const count = replicasOf(rangeId) - this.#first;
+      const count = replicasOf(rangeId) - PLACES;
       if (count <= 0) this.#ranges.delete(rangeId);
       places.nodes.length = Math.min(places.nodes.length, Math.max(0, count));
       places.reported = 0;

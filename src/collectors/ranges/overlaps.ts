@@ -1,19 +1,18 @@
-import { findUncertain, type OpenEnds } from './key-space.ts';
+import { findUncertain, MAX_READ_AGAIN, type OpenEnds } from './key-space.ts';
 import { type RangeTable, walk, type Work } from './range-table.ts';
 
 // What is left of a range that was merged lies over the range that it was merged into. Hashes of keys have no order, so that an
 // overlap is told from a gap by the ranges: those that are one too many lead from a key where too many begin to one where
 // too many end.
 
-/** At most `max` ranges that may be of an overlap: those at open ends, and doubtful ones anywhere, which may be the middle of a chain. */
+/** Ranges that may be of an overlap: those at open ends, and doubtful ones anywhere, which may be the middle of a chain. */
 export function* findCandidates(
   table: RangeTable,
   open: OpenEnds,
-  max: number,
   isDoubtful: (slot: number) => boolean,
 ): Work<readonly number[]> {
-  const slots = new Set(yield* findUncertain(table, open, max));
-  const most = slots.size + max;
+  const slots = new Set(yield* findUncertain(table, open));
+  const most = slots.size + MAX_READ_AGAIN;
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to && slots.size < most; slot += 1) {
       if (table.columns.found[slot] !== 0 && isDoubtful(slot)) slots.add(slot);

@@ -1,4 +1,4 @@
-import { MAX_PLACES, MorePlaces } from './more-places.ts';
+import { MAX_PLACES, MorePlaces, PLACES } from './more-places.ts';
 
 /** Share of the slots that may be taken; linear probing gets slow above. */
 const MAX_LOAD = 0.9;
@@ -7,8 +7,6 @@ const GROWTH = 1.05;
 const MIN_CAPACITY = 32;
 /** The largest id of a range that fits; real ones count up from 1. */
 export const MAX_RANGE_ID = 0xffff_ffff;
-/** Places of each range in the columns. Ranges with more have the others beside the table. */
-const PLACES = 8;
 /** The largest node id that a place holds. */
 export const MAX_NODE_ID = 0xffff;
 /** Most replicas of a descriptor that are counted. */
@@ -95,7 +93,7 @@ export class RangeTable {
   columns = createColumns(MIN_CAPACITY);
   /** The hashes of start and end key, only while a scan runs: those of slot 5 are at 10 and 11, in one line of the cache. */
   keys = new Uint32Array(0);
-  readonly #more = new MorePlaces(PLACES);
+  readonly #more = new MorePlaces();
 
   /** Number of slots. */
   get capacity(): number {

@@ -2,13 +2,10 @@ import { type ClusterApi, failureOf } from '#cockroach';
 import { BatchQueue, BatchSize, type NodeBatch } from './batches.ts';
 import { reportersOf } from './descriptors.ts';
 import { IgnoredError, readAsked } from './ignoring-urls.ts';
-import { nameKey } from './key-space.ts';
+import { MAX_READ_AGAIN, nameKey } from './key-space.ts';
 import { type KnownRanges, SERVES_NOTHING, type Suspect } from './known-ranges.ts';
 import type { Replica } from './replica.ts';
 import type { ScanContext } from './scan-state.ts';
-
-/** Ranges that are read a second time in one scan. */
-export const MAX_READ_AGAIN = 1_000;
 
 /** What the replicas that were asked a second time have confirmed. */
 export interface Confirmed {

@@ -61,6 +61,8 @@ type VerificationContext = ReadingContext &
     'state' | 'scanProgress'
   >;
 
+/** How long the end of a scan waits for descriptors; what is left is read until the next scan. */
+const MAX_READING_MS = 10_000;
 /** After this many failures in a row the reading goes on after the next scan. */
 const MAX_FAILURES = 3;
 /** Reporters that are asked for a range in one scan; a command that decides asks all. */
@@ -109,15 +111,15 @@ export class Verification implements DescriptorReceiver {
   }
 
   /**
-   * Reads what is contradicted, then what is expiring, for `maxMs` at most. What would exceed the time left is skipped: a large
+   * Reads what is contradicted, then what is expiring, for `MAX_READING_MS` at most. What would exceed the time left is skipped: a large
    * cluster after a death is read between scans. Never rejects.
    */
-  async readUrgent(maxMs: number): Promise<void> {
+  async readUrgent(): Promise<void> {
     const { signal, clock } = this.#context;
-    const endMs = clock.runningMs() + maxMs;
+    const endMs = clock.runningMs() + MAX_READING_MS;
     const deadline = new AbortController();
     // Unlike that of `beginDeadline` this timer keeps the process running: the pause between requests does not, and a command would end in it.
-    const timer = setTimeout(() => deadline.abort(), maxMs);
+    const timer = setTimeout(() => deadline.abort(), MAX_READING_MS);
     const hasTime = (wanted: number): boolean => {
       const { restUntilMs, perMinute } = this.#reading;
       if (restUntilMs > endMs) return false;

@@ -1,23 +1,22 @@
 import { inSlices } from '#base';
 import { addWarning, type ClusterApi } from '#cockroach';
 import { type CheckedScan, isTroubled, stands } from './judge-ranges.ts';
-import { endsWithout, findOpenEnds, findUncertain, type OpenEnds } from './key-space.ts';
+import {
+  endsWithout,
+  findOpenEnds,
+  findUncertain,
+  MAX_READ_AGAIN,
+  type OpenEnds,
+} from './key-space.ts';
 import type { LeftOvers } from './left-overs.ts';
 import { walk, type Work } from './range-table.ts';
 import type { ScanContext } from './scan-state.ts';
-import {
-  type AbsentReplica,
-  type Confirmed,
-  MAX_READ_AGAIN,
-  SecondReading,
-} from './second-reading.ts';
+import { type AbsentReplica, type Confirmed, SecondReading } from './second-reading.ts';
 import { findUnsplit } from './unsplit.ts';
 import type { ScannedRanges, Verification } from './verification.ts';
 
 // The third phase of a scan: the servers are asked for what its lists leave open. What they answer is judged afterwards.
 
-/** How long the end of a scan waits for descriptors; what is left is read until the next scan. */
-const MAX_READING_MS = 10_000;
 /** How often keys are read again because others were: each round is some requests. */
 const MAX_KEY_ROUNDS = 3;
 
@@ -82,7 +81,7 @@ export function readsDescriptors({ options, descriptors }: ScanContext): boolean
 async function readDescriptors(context: ScanContext, verification: Verification): Promise<void> {
   const { state, descriptors } = context;
   if (descriptors === 'all') return verification.readAll();
-  await verification.readUrgent(MAX_READING_MS);
+  await verification.readUrgent();
   state.verification = verification;
   const { failure: error } = state.reading;
   if (error === undefined) return;
@@ -155,7 +154,7 @@ async function compareKeys(
   for (let round = 0; ; round += 1) {
     const open = await inSlices(findOpenEnds(table));
     const unproved = endsWithout(table, open, findProved(scan, leftOvers));
-    const uncertain = await inSlices(findUncertain(table, unproved, MAX_READ_AGAIN));
+    const uncertain = await inSlices(findUncertain(table, unproved));
     const unasked = uncertain.filter((slot) => !asked.has(slot));
     const slots = round < MAX_KEY_ROUNDS ? unasked.slice(0, MAX_READ_AGAIN - asked.size) : [];
     if (slots.length === 0)

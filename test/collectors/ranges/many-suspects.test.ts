@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { MAX_READ_AGAIN } from '../../../src/collectors/ranges/second-reading.ts';
+import { MAX_READ_AGAIN } from '../../../src/collectors/ranges/key-space.ts';
 import { fakeCluster, pollRanges } from './cluster.ts';
 import { many, show } from './shown-ranges.ts';
 
