@@ -20,9 +20,8 @@ import {
   FILE_CHECK_MS,
   type LoadFailure,
 } from '#config';
-import type { ExporterMetrics, RenderedFamily, SampleSet } from '#metrics';
+import type { ExporterMetrics, RenderedFamily } from '#metrics';
 import { type Clients, createClients } from './clients.ts';
-import { measureCluster } from './measure-cluster.ts';
 import type { Observation, WatchProblem } from './observation.ts';
 import type { WatchHistory } from './watch-history.ts';
 
@@ -40,7 +39,8 @@ export interface ClusterContext {
   readonly pollEnded?: ((cluster: Cluster, collector: Collector) => void) | undefined;
 }
 
-type IsChosen = (collector: string) => boolean;
+/** Whether a request asks for the collector of this name. */
+export type IsChosen = (collector: string) => boolean;
 
 /** One configured cluster: its API clients and a poller for each of its collectors. */
 export class Cluster implements Observation {
@@ -153,19 +153,19 @@ export class Cluster implements Observation {
 
   /** Data of the chosen collectors that is young enough to be shown. */
   families(isChosen: IsChosen): readonly RenderedFamily[] {
-    const snapshots = this.#chosen(isChosen).flatMap((poller) => poller.snapshot ?? []);
+    const snapshots = this.chosen(isChosen).flatMap((poller) => poller.snapshot ?? []);
     return snapshots.flatMap(({ families: rendered }) => [...rendered.values()]);
   }
 
   /** Whether `pollNow` would begin a poll, and not only wait for running ones. */
   wouldPoll(isChosen: IsChosen): boolean {
-    return this.#chosen(isChosen).some((poller) => poller.wouldPoll);
+    return this.chosen(isChosen).some((poller) => poller.wouldPoll);
   }
 
   /** Polls these collectors now if their interval has passed, and waits for them, `waitMs` at most. */
   async pollNow(isChosen: IsChosen, waitMs: number): Promise<void> {
     const { signal } = this.#stop;
-    await Promise.all(this.#chosen(isChosen).map((poller) => poller.pollNow(signal, waitMs)));
+    await Promise.all(this.chosen(isChosen).map((poller) => poller.pollNow(signal, waitMs)));
   }
 
   /** Begins to poll, unless it has begun already. */
@@ -209,18 +209,8 @@ export class Cluster implements Observation {
     return state === 'waiting' ? undefined : state === 'ok';
   }
 
-  /**
-   * Metrics of the APIs and of the chosen collectors, for one scrape. Until the first poll, crdb_up is `upBeforeFirstPoll`,
-   * or absent.
-   */
-  metrics(
-    isChosen: IsChosen,
-    { upBeforeFirstPoll }: { readonly upBeforeFirstPoll?: number } = {},
-  ): SampleSet {
-    return measureCluster(this, this.#chosen(isChosen), upBeforeFirstPoll);
-  }
-
-  #chosen(isChosen: IsChosen): readonly Poller[] {
+  /** The pollers of the chosen collectors. */
+  chosen(isChosen: IsChosen): readonly Poller[] {
     return this.pollers.filter(({ collector }) => isChosen(collector.name));
   }
 

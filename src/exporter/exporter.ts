@@ -18,6 +18,7 @@ import {
 } from '#metrics';
 import { Clusters } from './clusters.ts';
 import type { Companion, Daemon } from './companion.ts';
+import { measureCluster } from './measure-cluster.ts';
 import type { WatchProblem } from './observation.ts';
 import { createRoutes, type ReloadOutcome } from './routes/routes.ts';
 import type { WebServerOptions } from './server/app.ts';
@@ -170,7 +171,7 @@ export class Exporter {
     const { polled } = this.#clusters;
     return [
       ...polled.flatMap((cluster) => cluster.families(isChosen)),
-      ...polled.flatMap((cluster) => renderFamilies(cluster.metrics(isChosen))),
+      ...polled.flatMap((cluster) => renderFamilies(measureCluster(cluster, isChosen))),
       ...renderFamilies(this.#configMetrics()),
       ...(await this.#metrics.families(isChosen)),
     ];

@@ -1,6 +1,5 @@
-import { type Api, APIS, BREAKER_STATES, LIMITS } from '#base';
+import { APIS, BREAKER_STATES, LIMITS } from '#base';
 import { gaugeOf, type Poller } from '#collectors';
-import type { ClusterConfig } from '#config';
 import {
   clusterFamilies,
   collectorFamilies,
@@ -8,17 +7,7 @@ import {
   processFamilies,
   SampleSet,
 } from '#metrics';
-import type { Clients } from './clients.ts';
-
-/** The state of a cluster that its metrics show. */
-export interface MeasuredCluster {
-  readonly config: ClusterConfig;
-  readonly clients: Clients;
-  readonly shard: { readonly count: number };
-  /** Progress of the running (or last) range scan, in nodes. */
-  readonly scan: { readonly done: number; readonly planned: number };
-  isUp(api: Api): boolean | undefined;
-}
+import type { Cluster, IsChosen } from './cluster.ts';
 
 const ofPoller = gaugeOf({ labels: ['collector', 'shard'] })<Poller>;
 
@@ -80,11 +69,14 @@ export const EXPORTER_FAMILIES: readonly Family[] = [
   ...POLLER_FAMILIES.map(({ family }) => family),
 ];
 
-/** The metrics of a cluster, its APIs and some of its collectors, for one scrape; `upBeforeFirstPoll` is crdb_up before a poll. */
+/**
+ * The metrics of a cluster, its APIs and the chosen collectors, for one scrape. Until the first poll, crdb_up is
+ * `upBeforeFirstPoll`, or absent.
+ */
 export function measureCluster(
-  cluster: MeasuredCluster,
-  pollers: readonly Poller[],
-  upBeforeFirstPoll: number | undefined,
+  cluster: Cluster,
+  isChosen: IsChosen,
+  upBeforeFirstPoll?: number,
 ): SampleSet {
   const { config, clients, scan } = cluster;
   const set = new SampleSet({ crdb_cluster: config.name });
@@ -106,7 +98,7 @@ export function measureCluster(
   set.set(clusterFamilies.verificationDisabled, {}, isUnverified);
   const expiryMs = clients.cluster?.tls.current().notAfterMs;
   set.set(clusterFamilies.certificateExpiry, { use: 'client' }, expiryMs && expiryMs / 1000);
-  for (const poller of pollers) {
+  for (const poller of cluster.chosen(isChosen)) {
     const { collector, shard, outcome } = poller;
     const limits = outcome.last?.limits ?? new Set();
     const labels = { collector: collector.name, shard };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { Command } from 'commander';
 import { createLog, SYSTEM_CLOCK } from '#base';
 import { COLLECTORS } from '#collectors';
-import { Cluster, WatchHistory } from '#exporter';
+import { Cluster, measureCluster, WatchHistory } from '#exporter';
 import { ExporterMetrics, joinExposition, renderFamilies } from '#metrics';
 import { chooseCluster } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
@@ -58,7 +58,7 @@ async function probe(
     await cluster.stop();
     signal.throwIfAborted();
     const chunks = joinExposition({
-      families: [...cluster.families(isAny), ...renderFamilies(cluster.metrics(isAny))],
+      families: [...cluster.families(isAny), ...renderFamilies(measureCluster(cluster, isAny))],
       format: 'text',
       gzip: false,
     });

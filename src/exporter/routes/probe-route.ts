@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { renderFamilies } from '#metrics';
 import type { Cluster } from '../cluster.ts';
+import { measureCluster } from '../measure-cluster.ts';
 import { chooseCollectors, sendExposition } from './metrics.ts';
 import { readParameters, sendText, sendBusy, sendUnknownCluster } from './respond.ts';
 
@@ -86,7 +87,7 @@ function chooseCluster(clusters: readonly Cluster[], response: ServerResponse) {
 function sendData(cluster: Cluster, names: readonly string[], response: ServerResponse): void {
   const isChosen = (name: string): boolean => names.includes(name);
   // A scrape that ends before the first poll does not see the cluster.
-  const outcomes = renderFamilies(cluster.metrics(isChosen, { upBeforeFirstPoll: 0 }));
+  const outcomes = renderFamilies(measureCluster(cluster, isChosen, 0));
   const shown = outcomes.filter(({ family }) => OUTCOME.test(family.name));
   sendExposition([...cluster.families(isChosen), ...shown], response);
 }
