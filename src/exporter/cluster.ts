@@ -46,8 +46,6 @@ export type IsChosen = (collector: string) => boolean;
 export class Cluster implements Observation {
   readonly name: string;
   readonly config: ClusterConfig;
-  /** False: only /probe polls this cluster. */
-  readonly isPolled: boolean;
   readonly clients: Clients;
   readonly pollers: readonly Poller[];
   readonly shard: Config['shard'];
@@ -99,7 +97,6 @@ export class Cluster implements Observation {
   ) {
     this.name = config.name;
     this.config = config;
-    this.isPolled = config.poll;
     this.#context = context;
     this.#watch = watch;
     this.#identity = previous?.identity ?? Symbol(config.name);
@@ -192,7 +189,7 @@ export class Cluster implements Observation {
   }
 
   async #run(signal: AbortSignal): Promise<void> {
-    if (this.isPolled) await Promise.all(this.pollers.map((poller) => poller.run(signal)));
+    if (this.config.poll) await Promise.all(this.pollers.map((poller) => poller.run(signal)));
     else if (!signal.aborted) await once(signal, 'abort');
     await Promise.all(this.pollers.map((poller) => poller.settled()));
     await this.clients[Symbol.asyncDispose]();
@@ -203,7 +200,7 @@ export class Cluster implements Observation {
     const [poller] = this.pollers
       .filter(({ collector }) => collector.api === api)
       // If only /probe polls, some may never be polled.
-      .filter(({ outcome }) => this.isPolled || outcome.state !== 'waiting')
+      .filter(({ outcome }) => this.config.poll || outcome.state !== 'waiting')
       .toSorted((a, b) => a.configuredIntervalSeconds - b.configuredIntervalSeconds);
     const { state = 'waiting' } = poller?.outcome ?? {};
     return state === 'waiting' ? undefined : state === 'ok';

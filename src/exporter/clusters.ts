@@ -27,7 +27,7 @@ export class Clusters {
 
   /** Clusters with polls of their own; the others are polled by /probe only. */
   get polled(): readonly Cluster[] {
-    return this.list.filter(({ isPolled }) => isPolled);
+    return this.list.filter(({ config }) => config.poll);
   }
 
   /** Whether every collector of every polled cluster has ended its first poll. */

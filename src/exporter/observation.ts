@@ -8,8 +8,6 @@ import type { ClusterConfig } from '#config';
 export interface Observation {
   readonly name: string;
   readonly config: ClusterConfig;
-  /** False: only /probe polls it. */
-  readonly isPolled: boolean;
   /** Another one when another cluster took over the addresses. */
   readonly identity: symbol;
   readonly pollers: readonly Poller[];

@@ -225,10 +225,9 @@ export function polledCluster({
   const watch = new WatchHistory(SILENT, () => 0);
   const cluster: Observation = {
     name: 'shop',
-    isPolled,
     identity,
     pollers,
-    config: { ...config, name: 'shop' },
+    config: { ...config, name: 'shop', poll: isPolled },
     upstreams: () => [],
     result<R extends CollectorResult>(collector: {
       readonly name: string;

@@ -71,12 +71,12 @@ function sendNodes(clusters: readonly Observation[], response: ServerResponse): 
 
 /** Whether its nodes are polled without a request to /probe. */
 function pollsNodes(cluster: Observation): boolean {
-  return cluster.isPolled && nodesPoller(cluster) !== undefined;
+  return cluster.config.poll && nodesPoller(cluster) !== undefined;
 }
 
 /** Whether its first list of nodes is still to come. */
 function isAwaited(cluster: Observation): boolean {
-  return cluster.isPolled && nodesPoller(cluster)?.isAwaited === true;
+  return cluster.config.poll && nodesPoller(cluster)?.isAwaited === true;
 }
 
 function nodesPoller({ pollers }: Observation) {
@@ -122,11 +122,11 @@ function metaName(label: string): string {
 
 /** Every configured cluster, as a target at the address to which this request was sent. */
 function listClusterTargets(clusters: readonly Observation[], host: string) {
-  return clusters.map(({ name, isPolled }) => ({
+  return clusters.map(({ name, config }) => ({
     targets: [host],
     labels: {
       __meta_crdb_cluster: name,
-      __meta_crdb_poll: String(isPolled),
+      __meta_crdb_poll: String(config.poll),
       __param_cluster: name,
     },
   }));

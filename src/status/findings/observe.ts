@@ -17,7 +17,7 @@ export function observe(
   cluster: Observation,
   { nowMs, thresholds, ...memory }: Memory & Pick<Evidence, 'nowMs' | 'thresholds'>,
 ): Evidence {
-  const { name, isPolled, pollers } = cluster;
+  const { name, config, pollers } = cluster;
   const apis = readApis(cluster);
   const collectors = pollers.map(readCollector);
   const listed = cluster.result(nodes);
@@ -45,7 +45,7 @@ export function observe(
     thresholds,
     view: {
       name,
-      isPolled,
+      isPolled: config.poll,
       apis,
       nodes: nodesStatus,
       network: networkStatus,
@@ -54,7 +54,7 @@ export function observe(
       sessions: tallies && readSessions(tallies),
       assistant: assistant && readAssistant(assistant),
       sqlLoad: fresh.length === 0 ? undefined : readSqlLoad(fresh),
-      queries: readQueries(cluster.result(sql), cluster.config),
+      queries: readQueries(cluster.result(sql), config),
       collectors,
       lastKnown: readLastKnown(memory.lastSeen, { apis, collectors }),
     },
