@@ -30,7 +30,7 @@ interface Polls {
 }
 
 /** Which APIs are polled, and whether they are up. */
-export function readApis(cluster: Pick<Observation, 'pollers' | 'isUp'>): readonly ApiState[] {
+export function readApis(cluster: Observation): readonly ApiState[] {
   const apis = new Set(cluster.pollers.map(({ collector }) => collector.api));
   return Array.from(apis, (api) => ({ api, isUp: cluster.isUp(api) }));
 }
@@ -234,11 +234,7 @@ export function pollWarnings(pollers: readonly Poller[]): readonly FoundProblem[
   );
 }
 
-export function readUrls({
-  config,
-  pollers,
-  upstreams,
-}: Pick<Observation, 'config' | 'pollers' | 'upstreams'>): readonly UrlStatus[] {
+export function readUrls({ config, pollers, upstreams }: Observation): readonly UrlStatus[] {
   return APIS.flatMap((api) => {
     const first = pollers.find(({ collector }) => collector.api === api)?.collector;
     return upstreams(api).map(({ name, state, lastFailure, isTried }) => {

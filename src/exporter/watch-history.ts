@@ -30,13 +30,13 @@ export class WatchHistory {
   }
 
   /** The problems now: those that the last poll did not find begin now. */
-  read(cluster: Watched, nowMs: number): readonly WatchProblem[] {
+  read(cluster: Observation, nowMs: number): readonly WatchProblem[] {
     this.#followClock(nowMs);
     return this.#date(findWatchProblems(cluster, this.#problems).found, nowMs);
   }
 
   /** Remembers and logs what a poll has changed. Of a cluster that was replaced nothing is remembered. */
-  record(cluster: Watched & Pick<Observation, 'identity'>, nowMs: number): void {
+  record(cluster: Observation, nowMs: number): void {
     this.#followClock(nowMs);
     const before = this.#problems;
     if (this.#identity !== cluster.identity) this.#problems = [];
@@ -64,14 +64,12 @@ export class WatchHistory {
   }
 }
 
-type Watched = Pick<Observation, 'name' | 'config' | 'pollers' | 'upstreams' | 'isUp' | 'result'>;
-
 /**
  * The problems that are found now, and earlier ones of which nothing is known now. Example: one of two URLs fails at 12:00, both
  * from 12:05 to 12:10. Meanwhile the failed polls are the problem, and that of the URL has neither ended nor begins again.
  */
 function findWatchProblems(
-  cluster: Watched,
+  cluster: Observation,
   previous: readonly WatchProblem[],
 ): { readonly found: readonly FoundProblem[]; readonly unknown: readonly WatchProblem[] } {
   const { name, config, pollers } = cluster;
