@@ -15,7 +15,7 @@ import {
 } from './judge-ranges.ts';
 import { endsWithout, MAX_READ_AGAIN, type OpenEnds } from './key-space.ts';
 import type { KnownRanges } from './known-ranges.ts';
-import type { LeftOvers } from './left-overs.ts';
+import type { KeySpace, LeftOvers } from './left-overs.ts';
 import { isLost, listLost } from './lost-ranges.ts';
 import { findCandidates, findOverlapping } from './overlaps.ts';
 import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
@@ -31,7 +31,7 @@ export async function judgeClusterScan(
   api: ClusterApi,
   context: ScanContext,
   { nodes, ...assignment }: Assignment & { readonly nodes: readonly ScannedNode[] },
-  { changed, ...verified }: VerifiedScan,
+  verified: VerifiedScan,
 ): Promise<ClusterScan> {
   const { state } = context;
   const { reading, members, known } = state;
@@ -39,8 +39,7 @@ export async function judgeClusterScan(
   const { open, leftOver, overlapping } = space;
   const isNothingMissing = open.size === 0;
   const status = reading.status(readsDescriptors(context));
-  const doubtful = [...changed.union(doubtfulOf(verified, space))];
-  const quiet = state.leftOvers.add(verified, { ...space, doubtful, down: assignment.toSkip });
+  const quiet = state.leftOvers.add(verified, space, assignment.toSkip);
   const scan = {
     ...verified,
     list: assignment,
@@ -88,17 +87,10 @@ export async function judgeClusterScan(
  */
 export async function judgePartialScan(
   { state: { leftOvers } }: ScanContext,
-  { toSkip: down }: Assignment,
-  { changed, ...verified }: VerifiedScan,
+  { toSkip }: Assignment,
+  verified: VerifiedScan,
 ): Promise<void> {
-  const space = await judgeKeySpace(verified, leftOvers);
-  const doubtful = [...changed.union(doubtfulOf(verified, space))];
-  leftOvers.addPartial(verified, { ...space, doubtful, down });
-}
-
-/** The overlapping ranges that do not stand. */
-function doubtfulOf(scan: CheckedScan, { overlapping }: KeySpace): ReadonlySet<number> {
-  return new Set([...overlapping].filter((slot) => !stands(scan, slot)));
+  leftOvers.addPartial(verified, await judgeKeySpace(verified, leftOvers), toSkip);
 }
 
 /** Judges the ranges; where some seem lost or without a majority, once more with the nodes that have come up meanwhile. */
@@ -113,29 +105,8 @@ async function judge(
   return returned.size === 0 ? judged : inSlices(judgeRanges({ ...scan, returned }));
 }
 
-/** What a scan shows of the key space, as slots of the table. */
-interface KeySpace {
-  /** Without the ranges that are left over. */
-  readonly open: OpenEnds;
-  readonly leftOver: ReadonlySet<number>;
-  readonly overlapping: ReadonlySet<number>;
-  /**
-   * The others join, agree about their keys, and those that may not be real report nothing: as far as is known, those of `overlapping` are
-   * left over. Nothing is proved where no descriptor can be read, or where the descriptor of another range is missing.
-   */
-  readonly isOverlapAlone: boolean;
-}
-
 const NOTHING_OPEN: OpenEnds = new Map();
 const NO_SLOTS: ReadonlySet<number> = new Set();
-/** What is known where the keys were not compared. */
-const NOTHING_READ: KeySpace = {
-  open: NOTHING_OPEN,
-  leftOver: NO_SLOTS,
-  overlapping: NO_SLOTS,
-  isOverlapAlone: false,
-};
-const NO_OVERLAP = { overlapping: NO_SLOTS, isOverlapAlone: false } as const;
 
 /**
  * Finds the gaps of the key space, and what lies over it. What is left of a range that was merged overlaps with others, which join
@@ -143,15 +114,22 @@ const NO_OVERLAP = { overlapping: NO_SLOTS, isOverlapAlone: false } as const;
  * returned with an old replica of [b, d), and the ranges [b, c) and [c, d) are there, each with a majority of its voters.
  */
 async function judgeKeySpace(
-  { keys, ...scan }: Omit<VerifiedScan, 'changed'>,
+  { keys, changed, ...scan }: VerifiedScan,
   leftOvers: LeftOvers,
 ): Promise<KeySpace> {
-  if (keys === undefined) return NOTHING_READ;
+  const nothing = {
+    open: NOTHING_OPEN,
+    leftOver: NO_SLOTS,
+    overlapping: NO_SLOTS,
+    doubtful: changed,
+    isOverlapAlone: false,
+  };
+  if (keys === undefined) return nothing;
   const { table } = scan.known;
   const isDoubtful = (slot: number): boolean => !isReal(scan, slot);
   const proved = findProved(scan, leftOvers);
   const open = endsWithout(table, keys.open, proved);
-  const none = { ...NO_OVERLAP, open, leftOver: proved };
+  const none = { ...nothing, open, leftOver: proved };
   if (keys.readAgain === 0) return none;
   // This many open ends are no overlap, and their ranges were not all read again.
   if (open.size > 2 * MAX_READ_AGAIN) return none;
@@ -169,8 +147,7 @@ async function judgeKeySpace(
     !(await inSlices(hasRange(table, (slot) => others(slot) && areKeysDoubtful(scan, slot))));
   const isProved = areOthersClear && [...overlapping].every((slot) => mayBeLeft(scan, slot));
   const hasDoubtful = await inSlices(hasRange(table, (slot) => others(slot) && isDoubtful(slot)));
-  if (isProved && !hasDoubtful)
-    return { ...NO_OVERLAP, open: NOTHING_OPEN, leftOver: proved.union(overlapping) };
+  if (isProved && !hasDoubtful) return { ...nothing, leftOver: proved.union(overlapping) };
   // Example: [a, b) and [b, c) are real, [c, d) is missing, and [a, d) is left over. Only that one joins the keys, so that they have a gap.
   const isGap = hasDoubtful && ![...overlapping].some(isDoubtful);
   if (isGap) return none;
@@ -182,7 +159,8 @@ async function judgeKeySpace(
     !(await inSlices(
       hasRange(table, (slot) => others(slot) && isDoubtful(slot) && isTroubled(scan, slot)),
     ));
-  return { ...none, overlapping, isOverlapAlone };
+  const doubtful = changed.union(new Set([...overlapping].filter((slot) => !stands(scan, slot))));
+  return { ...none, overlapping, doubtful, isOverlapAlone };
 }
 
 /** Whether replicas differ in the keys of the range, and none with a valid lease has said which are right: some have not seen a split. */

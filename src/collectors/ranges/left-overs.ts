@@ -1,5 +1,5 @@
 import { reportersOf } from './descriptors.ts';
-import { CONFIRMING_SCANS } from './key-space.ts';
+import { CONFIRMING_SCANS, type OpenEnds } from './key-space.ts';
 import { keepsMajority } from './majority.ts';
 import type { ScannedRanges } from './verification.ts';
 
@@ -15,14 +15,18 @@ interface Proof {
 }
 
 /** What the keys of a scan show, as slots of the table. */
-interface ShownKeys {
+export interface KeySpace {
+  /** Without the ranges that are left over. */
+  readonly open: OpenEnds;
   readonly leftOver: ReadonlySet<number>;
-  /** The overlapping ranges that do not stand. */
-  readonly doubtful: readonly number[];
-  /** The other ranges join and report nothing: these are not known for as long as it is so. */
+  readonly overlapping: ReadonlySet<number>;
+  /** Those of `overlapping` that do not stand, and ranges that a node no longer has, which it had when it was read. */
+  readonly doubtful: ReadonlySet<number>;
+  /**
+   * The others join, agree about their keys, and those that may not be real report nothing: as far as is known, those of `overlapping` are
+   * left over. Nothing is proved where no descriptor can be read, or where the descriptor of another range is missing.
+   */
   readonly isOverlapAlone: boolean;
-  /** The nodes that are down. */
-  readonly down: readonly number[];
 }
 
 /**
@@ -49,46 +53,45 @@ export class LeftOvers {
 
   /**
    * Ends a scan of all nodes. Returns the slots of doubtful overlapping ranges whose reports do not count yet: those that may be left
-   * over, but for ranges that would have no majority if they were real.
+   * over, but for ranges that would have no majority if they were real. `down` are the nodes that are down.
    */
-  add(ranges: ScannedRanges, shown: ShownKeys): ReadonlySet<number> {
-    const { leftOver, doubtful } = shown;
+  add(ranges: ScannedRanges, space: KeySpace, down: readonly number[]): ReadonlySet<number> {
     const { table } = ranges.known;
     const idOf = (slot: number): number => table.columns.ids[slot] ?? 0;
     const isUnseen = (rangeId: number): boolean =>
       (table.columns.found[table.slotOf(rangeId) ?? -1] ?? 0) === 0;
     // A node that is down may return with its replica.
     const unseen = [...this.#proved].filter(([rangeId]) => isUnseen(rangeId));
-    const seen = Array.from(leftOver, (slot) => {
+    const seen = Array.from(space.leftOver, (slot) => {
       const before = this.#proved.get(idOf(slot));
       const isKept = before !== undefined && isUnchanged(ranges, slot, before);
       return [idOf(slot), isKept ? before : proofOf(ranges, slot)] as const;
     });
     this.#proved = new Map([...unseen, ...seen].slice(-MAX_PROVED));
-    return this.#quieten(ranges, shown, doubtful);
+    return this.#quieten(ranges, space, down);
   }
 
   /** Ends a scan that did not read all nodes: what the last one of all nodes showed goes on. */
-  addPartial(ranges: ScannedRanges, shown: ShownKeys): void {
+  addPartial(ranges: ScannedRanges, space: KeySpace, down: readonly number[]): void {
     const { table } = ranges.known;
     const before = Array.from(this.#unresolved.keys(), (rangeId) => table.slotOf(rangeId) ?? -1);
-    const doubtful = new Set([...before, ...shown.doubtful]);
+    const doubtful = new Set([...before, ...space.doubtful]);
     doubtful.delete(-1);
-    const leftOver = this.proved(ranges).union(shown.leftOver);
-    this.#quieten(ranges, { ...shown, leftOver }, [...doubtful]);
+    const leftOver = this.proved(ranges).union(space.leftOver);
+    this.#quieten(ranges, { ...space, leftOver, doubtful }, down);
   }
 
   #quieten(
     ranges: ScannedRanges,
-    { leftOver, isOverlapAlone, down }: ShownKeys,
-    doubtful: readonly number[],
+    { leftOver, doubtful, isOverlapAlone }: KeySpace,
+    down: readonly number[],
   ): ReadonlySet<number> {
     const { ids } = ranges.known.table.columns;
     const idOf = (slot: number): number => ids[slot] ?? 0;
     if (isOverlapAlone) this.#unresolved = new Map();
     const scansOf = (slot: number): number => this.#unresolved.get(idOf(slot)) ?? 0;
-    this.#unresolved = new Map(doubtful.map((slot) => [idOf(slot), 1 + scansOf(slot)]));
-    const quiet = doubtful.filter(
+    this.#unresolved = new Map(Array.from(doubtful, (slot) => [idOf(slot), 1 + scansOf(slot)]));
+    const quiet = [...doubtful].filter(
       (slot) => scansOf(slot) < CONFIRMING_SCANS && mayHaveMajority(ranges, slot, down),
     );
     this.#ignored = new Set([...leftOver, ...quiet].map(idOf));
