@@ -17,6 +17,12 @@ const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
   ['dead code', 'knip'],
 ];
 
+/**
+ * Programs in Go (linters, the compiler, promtool, Prometheus, Helm) collect garbage less often, which saves a tenth of their
+ * CPU, unless they need much memory.
+ */
+const GENEROUS = { GOGC: '400', GOMEMLIMIT: '2GiB' };
+
 interface FileResult {
   readonly name: string;
   readonly status: string;
@@ -44,7 +50,7 @@ process.exitCode = counts.failed === 0 ? 0 : 1;
 
 function environment(variables = {}): NodeJS.ProcessEnv {
   const searchPath = `${BIN}${path.delimiter}${process.env['PATH'] ?? ''}`;
-  return { ...process.env, ...variables, PATH: searchPath };
+  return { ...GENEROUS, ...process.env, ...variables, PATH: searchPath };
 }
 
 /** Runs a tool beside others; resolves to whether it found no fault, and to what it printed. */
