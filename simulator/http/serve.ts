@@ -64,7 +64,8 @@ async function handle(
     service.log.end(entry, service.now());
   });
   const closed = new AbortController();
-  response.once('close', () => closed.abort());
+  // The usual reason is an error with a stack, which takes longer than many a response.
+  response.once('close', () => closed.abort('closed'));
   const fault = service.faults.take(entry);
   const effect = fault?.effect;
   if (effect?.kind === 'slow') await wait(effect.ms, undefined, { signal: closed.signal });
