@@ -77,7 +77,10 @@ export async function startTestExporter(options: TestExporterOptions): Promise<T
   const [url = ''] = app.addresses;
 
   async function get(target = '/metrics', headers: Labels = {}) {
-    const response = await fetch(url + target, { headers });
+    // Nothing is compressed unless the test asks for it.
+    const response = await fetch(url + target, {
+      headers: { 'accept-encoding': 'identity', ...headers },
+    });
     return { status: response.status, text: await response.text(), headers: response.headers };
   }
 

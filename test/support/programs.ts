@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { accessSync, constants, statSync } from 'node:fs';
 import path from 'node:path';
 
 /** Whether a program is on the PATH; tests that need it are skipped by name where it is not. */
@@ -19,8 +20,17 @@ export function hasJsonnet(): boolean {
 
 /** Where a program of the PATH is. */
 export function findProgram(name: string): string | undefined {
-  const { status, stdout } = spawnSync('which', [name], { encoding: 'utf8' });
-  return status === 0 ? stdout.trim() : undefined;
+  const folders = (process.env['PATH'] ?? '').split(path.delimiter).filter((one) => one !== '');
+  return folders.map((folder) => path.join(folder, name)).find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
 }
 
 /** A Node of the PATH that is too old for the program. */
