@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { text } from 'node:stream/consumers';
 import { readScrape, type Scrape } from '../../test/support/exporter.ts';
+import { PROGRAM } from '../../test/support/program.ts';
 import type { Access } from './server.ts';
 
 const ROOT = path.join(import.meta.dirname, '../..');
@@ -17,7 +18,7 @@ const RANGES = Array.from({ length: 20 }, (_, index) => String(index + 1));
  */
 export async function probe(
   { urls, username, password, ca }: Access,
-  main = path.join(ROOT, 'src/main.ts'),
+  main = PROGRAM,
 ): Promise<Scrape> {
   const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-live-'));
   try {

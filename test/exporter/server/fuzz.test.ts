@@ -4,7 +4,8 @@ import { expect, test } from 'vitest';
 import { optionsOfImage } from '../../../bench/image-options.ts';
 import { startSimulator } from '../../../simulator/index.ts';
 import { PROCESS_TIMEOUT_MS, startProgram } from '../../cli/run.ts';
-import { addressOf, MAIN } from '../../e2e/process-support.ts';
+import { addressOf } from '../../e2e/process-support.ts';
+import { PROGRAM } from '../../support/program.ts';
 import { measureSlowness } from '../../support/slowness.ts';
 import { sendFuzz } from './fuzz.ts';
 
@@ -28,9 +29,9 @@ test(
   'odd, broken, pipelined and unread requests neither crash nor block nor fill the exporter',
   { timeout },
   async () => {
-    await using simulator = await startSimulator({ nodes: 9, ranges: 300 });
+    await using simulator = await startSimulator({ nodes: 9, ranges: 300, metricKeys: 'useful' });
     const args = [
-      MAIN,
+      PROGRAM,
       '--web.listen-address=127.0.0.1:0',
       `--cluster.url=${simulator.clusterUrl}`,
     ];
