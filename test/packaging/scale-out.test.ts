@@ -4,7 +4,7 @@ import { hasProgram } from '../support/programs.ts';
 import { evaluateRules } from './rule-results.ts';
 import { addUp, ownersOf, runShards, type Shards } from './shards.ts';
 
-const NODES = 24;
+const NODES = 12;
 const PATIENCE_MS = 600_000;
 
 let simulator: ScaleSimulator;

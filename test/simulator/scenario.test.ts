@@ -15,6 +15,7 @@ async function startIncident(timeScale = 1): Promise<Incident> {
   const simulator = await startSimulator({
     scenario: 'incident',
     metricKeys: 'useful',
+    ranges: 200,
     timeScale,
     now: () => nowMs,
   });

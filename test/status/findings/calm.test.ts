@@ -4,12 +4,12 @@ import { withCollectors } from '../../support/exporter.ts';
 import { readCluster } from '../read-status.ts';
 
 test(
-  'a calm cluster of 300 nodes has no finding and no range that depends on a zone',
+  'a calm cluster of 120 nodes has no finding and no range that depends on a zone',
   { timeout: 300_000 },
   async () => {
     // Ranges that move during the only scan, which takes long on a busy machine, would have to be read again.
     const calm = {
-      nodes: 300,
+      nodes: 120,
       ranges: 2_000,
       storesPerNode: 1,
       faultyNodes: false,
