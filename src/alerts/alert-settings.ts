@@ -180,12 +180,6 @@ export interface FindingSettings {
   readonly links: { readonly runbook_url: string; readonly dashboard_url: string };
 }
 
-/** The settings without a configuration. */
-export const DEFAULT_FINDING_SETTINGS: FindingSettings = {
-  thresholds: DEFAULT_THRESHOLDS,
-  links: { runbook_url: '', dashboard_url: '' },
-};
-
 /** Where an exporter with this external URL, which may be empty, serves its runbooks; empty where that is not known. */
 export function servedRunbooks(externalUrl: string): string {
   return externalUrl === '' ? '' : `${externalUrl}/runbooks`;

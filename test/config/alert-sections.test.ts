@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_FINDING_SETTINGS } from '../../src/alerts/alert-settings.ts';
+import { DEFAULT_FINDING_SETTINGS } from '../status/finding-settings.ts';
 import { CLUSTER, problemsOfEach } from './bad-file.ts';
 import { loadText, problemsOf } from './loading.ts';
 

@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import { type RangeProblem, REPORTED_PROBLEMS } from '../../src/base/vocabulary.ts';
 import { DependenceCounter } from '../../src/collectors/ranges/dependence.ts';
-import { tableIndexOf } from '../../src/collectors/ranges/replica.ts';
 import type { RangesResult } from '../../src/collectors/ranges/scan-result.ts';
 import type { ProblemSummary } from '../../src/collectors/ranges/scan-result.ts';
 import { isDown, readNodes } from '../../src/status/findings/node-problems.ts';
 import { readRanges } from '../../src/status/findings/range-status.ts';
 import { scannedNode } from '../collectors/ranges/cluster.ts';
+import { tableIndexOf } from '../collectors/ranges/table-index.ts';
 import { node, nodesResult, scannedRanges, WHOLE_SCAN } from './results.ts';
 
 type Summary = NonNullable<RangesResult['summary']>;

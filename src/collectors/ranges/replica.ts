@@ -181,13 +181,7 @@ const INDEX_LIMIT = 2 ** 16;
 /** From here on they are of virtual clusters. */
 export const FIRST_VIRTUAL_INDEX: TableIndex = TABLE_LIMIT * INDEX_LIMIT;
 
-/** Reads a pretty key as `/Table/104/1/…`, in virtual cluster 3 `/Tenant/3/Table/104/1/…`. */
-export function tableIndexOf(key: string): TableIndex {
-  const bytes = Buffer.from(key);
-  return parseTableIndex(bytes, 0, bytes.length);
-}
-
-/** Reads the index of such a key from its bytes. */
+/** Reads the bytes of a pretty key as `/Table/104/1/…`, in virtual cluster 3 `/Tenant/3/Table/104/1/…`. */
 export function parseTableIndex(bytes: Uint8Array, start: number, end: number): TableIndex {
   const idAt = findTableId(bytes, start, end);
   const table = parseTable(bytes, start, end, idAt);

@@ -2,9 +2,10 @@ import { expect, test } from 'vitest';
 import { inSlices } from '../../../src/base/time-slice.ts';
 import { forgetRanges } from '../../../src/collectors/ranges/cluster-scan.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
-import { ReplicaColumns, tableIndexOf } from '../../../src/collectors/ranges/replica.ts';
+import { ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
 import { encodeKey, type FakeCluster, fakeCluster, LAST_KEY, replica } from './cluster.ts';
 import { DEAD, many, scan, show } from './shown-ranges.ts';
+import { tableIndexOf } from './table-index.ts';
 
 /** Index 1 of table 1; of table 2 it is twice as much. */
 const FIRST_INDEX = tableIndexOf('/Table/1');

@@ -1,12 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { REPORTED_PROBLEMS } from '../../../src/base/vocabulary.ts';
 import { TopTables } from '../../../src/collectors/ranges/lists.ts';
-import {
-  NO_LEASE,
-  ReplicaColumns,
-  tableIndexOf,
-  UNKNOWN_TABLE,
-} from '../../../src/collectors/ranges/replica.ts';
+import { NO_LEASE, ReplicaColumns, UNKNOWN_TABLE } from '../../../src/collectors/ranges/replica.ts';
+import { tableIndexOf } from './table-index.ts';
 
 /** Queries, CPU and ranges by table id. */
 type Figures = Readonly<Record<number, readonly [queries: number, cpu: number, ranges: number]>>;

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts';
 import { createLog } from '../../../src/base/log.ts';
 import { COLLECTORS } from '../../../src/collectors/all-collectors.ts';
 import { loadConfig } from '../../../src/config/load.ts';
@@ -10,6 +9,7 @@ import { RANGE_CHECKS } from '../../../src/status/findings/check-ranges.ts';
 import { FIGURES } from '../../../src/status/findings/figures.ts';
 import { ClusterHistory } from '../../../src/status/findings/history.ts';
 import { createStatus } from '../../../src/status/status-routes.ts';
+import { DEFAULT_FINDING_SETTINGS } from '../finding-settings.ts';
 import {
   clusterConfig,
   node,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts';
 import { freshnessOf } from '../../../src/cockroach/node.ts';
 import { ClusterHistory } from '../../../src/status/findings/history.ts';
 import { judge } from '../../../src/status/findings/judge.ts';
+import { DEFAULT_FINDING_SETTINGS } from '../finding-settings.ts';
 import {
   collectorState,
   node,

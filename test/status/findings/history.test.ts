@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts';
 import { ClusterHistory } from '../../../src/status/findings/history.ts';
 import { preparePoller, START_MS } from '../../collectors/polling/prepare-poller.ts';
 import { scannedNode } from '../../collectors/ranges/cluster.ts';
+import { DEFAULT_FINDING_SETTINGS } from '../finding-settings.ts';
 import {
   clusterConfig,
   node,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
-import { DEFAULT_FINDING_SETTINGS } from '../../../src/alerts/alert-settings.ts';
 import { linkFinding } from '../../../src/status/findings/problem.ts';
+import { DEFAULT_FINDING_SETTINGS } from '../finding-settings.ts';
 
 const LINKS = { ...DEFAULT_FINDING_SETTINGS.links, dashboard_url: 'https://grafana.example' };
 
