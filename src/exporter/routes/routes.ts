@@ -33,7 +33,7 @@ export interface ReloadOutcome {
 /** All paths of the daemon; a companion adds its own. */
 export function createRoutes(sources: RouteSources): readonly Route[] {
   const { web, clusters } = sources;
-  const limitScrapes = createConcurrencyLimit(web.max_requests, '--web.max-requests');
+  const limitScrapes = createConcurrencyLimit(web.max_requests);
   const probe = createProbe(clusters, web.max_probes);
   return [
     {
@@ -67,14 +67,14 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
 }
 
 /**
- * Runs a handler unless `max` of them run already; then it sends 503. 0 is no limit, `flag` names the option that sets
- * it. A client that reads slowly does not count: the handler has ended when it has handed over the response.
+ * Runs a handler unless `max` of them run already; then it sends 503. 0 is no limit. A client that reads slowly does not
+ * count: the handler has ended when it has handed over the response.
  */
-export function createConcurrencyLimit(max: number, flag: string) {
+export function createConcurrencyLimit(max: number) {
   let running = 0;
   return async (response: ServerResponse, handle: () => Promise<void>): Promise<void> => {
     if (max > 0 && running >= max) {
-      sendBusy(response, flag);
+      sendBusy(response, '--web.max-requests');
       return;
     }
     running += 1;

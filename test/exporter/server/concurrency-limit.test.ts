@@ -10,7 +10,7 @@ import { serveRoutes } from './serve-routes.ts';
 
 /** A route with a limit, whose handlers end when the test ends them. */
 function limited(max: number): { readonly route: Route; readonly end: (() => void)[] } {
-  const limit = createConcurrencyLimit(max, '--web.max-requests');
+  const limit = createConcurrencyLimit(max);
   const end: (() => void)[] = [];
   const handle: Route['handle'] = (_request, response) =>
     limit(response, async () => {
