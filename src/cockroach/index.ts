@@ -41,7 +41,8 @@ export {
   responseSeconds,
   warningText,
 } from './http/poll-stats.ts';
-export { assertOneCluster, ClusterIdentity, nodeIdentity } from './identity.ts';
+export { ClusterIdentity, nodeIdentity } from './identity.ts';
+export { assertOneCluster, listNodes, type NodeList } from './list-nodes.ts';
 export {
   assertWithin,
   MAX_CLIENT_HOSTS,
@@ -61,13 +62,11 @@ export {
   DOWN,
   freshnessOf,
   isId,
-  listNodes,
   livenessOf,
   LocalityReader,
   localityShape,
   MAX_RECORD_AGE_SECONDS,
   medianRecord,
-  type NodeList,
   PAGE_LIMIT,
   REACHABLE,
   type Tier,

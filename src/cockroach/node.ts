@@ -1,7 +1,6 @@
 import { LIVENESS_BY_CODE, type LivenessStatus } from '#base';
-import { array, type Infer, integer, nameText, object, type ObjectShape } from '#json';
+import { array, type Infer, nameText, object, type ObjectShape } from '#json';
 import { cleanLabelValue } from '#metrics';
-import type { PollStats } from './http/poll-stats.ts';
 
 /** Ids of ranges, stores and nodes begin at 1; above 2^53 two of them could look alike. */
 export function isId(id: number | undefined): id is number {
@@ -12,18 +11,6 @@ export function isId(id: number | undefined): id is number {
 export interface Tier {
   readonly key: string;
   readonly value: string;
-}
-
-/** Nodes that belong to the cluster, ascending. */
-export interface NodeList {
-  readonly toScan: readonly number[];
-  readonly toSkip: readonly number[];
-  /** By node id, from broad to narrow. */
-  readonly localities: ReadonlyMap<number, readonly Tier[]>;
-  /** Tiers were left out because of a limit. */
-  readonly areLocalitiesCut?: true | undefined;
-  /** Listed nodes whose id could not be read. */
-  readonly unreadable: number;
 }
 
 /** A request to any other node fails after seconds, or never ends. */
@@ -96,12 +83,6 @@ export class LocalityReader {
   }
 }
 
-const nodeShape = object({
-  node_id: integer(),
-  liveness_status: integer(),
-  locality: localityShape,
-});
-
 /**
  * How nodes are listed; `limit` is their number per page, `firstUrl` the index of the URL to begin with, `dateMs` the Date
  * header of the page that holds the node.
@@ -111,53 +92,6 @@ export interface NodesRequest<S extends ObjectShape> {
   readonly firstUrl?: number;
   readonly shape: S;
   readonly onNode: (node: Infer<S>, dateMs: number | undefined) => void;
-}
-
-/** The part of the cluster API that lists nodes. */
-interface NodesApi {
-  nodes<S extends ObjectShape>(
-    stats: PollStats,
-    request: NodesRequest<S>,
-  ): Promise<{ readonly unreadable: number }>;
-}
-
-/**
- * Lists the nodes, by ids, liveness and locality only. A scan passes another `firstUrl` each time, the index of the URL to
- * begin with. Rejects like the API.
- */
-export async function listNodes(
-  api: NodesApi,
-  stats: PollStats,
-  { firstUrl = 0 } = {},
-): Promise<NodeList> {
-  const toScan = new Set<number>();
-  const toSkip = new Set<number>();
-  const localities = new Map<number, readonly Tier[]>();
-  const reader = new LocalityReader();
-  const { unreadable } = await api.nodes(stats, {
-    limit: PAGE_LIMIT,
-    firstUrl,
-    shape: nodeShape,
-    onNode({ node_id: id, liveness_status: livenessCode, locality }) {
-      if (!isId(id)) return;
-      // A node that moves between two pages is listed twice.
-      toScan.delete(id);
-      toSkip.delete(id);
-      (REACHABLE.has(livenessOf({ livenessCode })) ? toScan : toSkip).add(id);
-      localities.set(id, reader.copyTiers(locality));
-    },
-  });
-  return {
-    toScan: ascending(toScan),
-    toSkip: ascending(toSkip),
-    localities,
-    areLocalitiesCut: reader.isCut || undefined,
-    unreadable,
-  };
-}
-
-function ascending(ids: ReadonlySet<number>): readonly number[] {
-  return [...ids].toSorted((a, b) => a - b);
 }
 
 /** The state and age of the record of a node, which decide whether it is fresh. */

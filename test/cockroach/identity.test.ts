@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { RequestError } from '../../src/cockroach/http/errors.ts';
-import { assertOneCluster, ClusterIdentity, NodeListings } from '../../src/cockroach/identity.ts';
+import { ClusterIdentity, NodeListings } from '../../src/cockroach/identity.ts';
+import { assertOneCluster } from '../../src/cockroach/list-nodes.ts';
 import { createTestClient, type TestClientOptions, testStats } from '../support/cluster.ts';
 import { refusing, serve, type TestServer } from '../support/http-server.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { LIVENESS_BY_CODE } from '../../src/base/vocabulary.ts';
-import { freshnessOf, listNodes, livenessOf } from '../../src/cockroach/node.ts';
+import { listNodes } from '../../src/cockroach/list-nodes.ts';
+import { freshnessOf, livenessOf } from '../../src/cockroach/node.ts';
 import { answering } from '../collectors/support.ts';
 import { testStats } from '../support/cluster.ts';
 
