@@ -1,5 +1,11 @@
 import { AxeBuilder } from '@axe-core/playwright';
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import type {
+  Browser,
+  BrowserContext,
+  BrowserContextOptions,
+  Page,
+  ViewportSize,
+} from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
 import { openSimulator, runQueries } from '../collectors/sql/queries.ts';
@@ -22,24 +28,37 @@ const HOSTILE_NAMES = [
 
 /** The scenes that together show everything: in the dark they are enough. */
 const WITH_EVERY_COLOUR: readonly string[] = ['incident', 'down', 'rejected'];
+interface View {
+  readonly colorScheme?: 'light' | 'dark';
+  readonly viewport?: ViewportSize;
+}
+
 /** A browser is slow on a busy machine. */
 const OPTIONS = { timeout: 600_000 };
 
 describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS, () => {
   let browser: Browser;
+  let shared: BrowserContext;
+  /** Pages that are no longer used: a page that goes elsewhere keeps its process, whose start takes half a second of CPU. */
+  const idle: Page[] = [];
   beforeAll(async () => {
     browser = await openBrowser();
+    shared = await browser.newContext();
   });
   afterAll(() => browser.close());
 
   /** A page with its warnings, errors and requests. */
   async function open(
     scene: Pick<Scene, 'exporter'>,
-    options: BrowserContextOptions = {},
+    options: BrowserContextOptions & View = {},
     target = '/',
   ) {
-    const context = await browser.newContext({ viewport: DESKTOP, ...options });
-    const page = await context.newPage();
+    const { colorScheme = 'light', viewport = DESKTOP, ...apart } = options;
+    const isShared = Object.keys(apart).length === 0;
+    const context = isShared ? shared : await browser.newContext(apart);
+    const page = (isShared ? idle.pop() : undefined) ?? (await context.newPage());
+    await page.emulateMedia({ colorScheme });
+    await page.setViewportSize(viewport);
     const errors: string[] = [];
     const requests: string[] = [];
     page.on('console', (message) => {
@@ -52,6 +71,15 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     return { page, errors, requests };
   }
 
+  /** Ends the use of a page. */
+  async function leave(page: Page): Promise<void> {
+    if (page.context() !== shared) return page.close();
+    page.removeAllListeners();
+    await page.goto('about:blank');
+    idle.push(page);
+    return undefined;
+  }
+
   /** What one scene shows, in one page and in others. */
   describe.each(SCENE_NAMES)('%s', (name) => {
     let scene: Scene;
@@ -61,7 +89,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       shown = await open(scene);
     }, 600_000);
     afterAll(async () => {
-      await shown.page.context().close();
+      await leave(shown.page);
       await scene[Symbol.asyncDispose]();
     });
 
@@ -123,7 +151,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       const { page: plain } = await open(shown().scene, { javaScriptEnabled: false });
       expect(await plain.locator('h2').textContent()).toMatch(/ has /);
       expect(await plain.locator('#collectors tbody tr').count()).toBeGreaterThan(3);
-      await plain.context().close();
+      await leave(plain);
     });
 
     test('is followed by nodes with their liveness, and by panels with their age', async () => {
@@ -150,11 +178,11 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       const copied = await page.evaluate('navigator.clipboard.readText()');
       expect(copied).toMatch(/^crdb-exporter range \d+$/);
       expect(errors).toEqual([]);
-      await page.context().close();
+      await leave(page);
       const { page: plain } = await open(scene(), { javaScriptEnabled: false });
       expect(await plain.getByText(String(copied)).first().isVisible()).toBe(true);
       expect(await plain.getByRole('button').count()).toBe(0);
-      await plain.context().close();
+      await leave(plain);
     });
   }
 
@@ -174,7 +202,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       }
       await page.getByRole('heading', { name: 'CrdbRangesLost' }).waitFor();
       expect(errors).toEqual([]);
-      await page.context().close();
+      await leave(page);
     });
   }
 
@@ -197,7 +225,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     expect(names.map((name) => name.trim())).toEqual(expect.arrayContaining(HOSTILE_NAMES));
     expect(await page.evaluate('window.hacked')).toBeUndefined();
     expect(errors).toEqual([]);
-    await page.context().close();
+    await leave(page);
   });
 
   test('shows the rows of queries as text, and they fit on a phone', async () => {
@@ -228,7 +256,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       expect(cut).toEqual([]);
       expect(await faultsOf(page)).toEqual([]);
       expect(errors).toEqual([]);
-      await page.context().close();
+      await leave(page);
     }
   });
 
@@ -243,7 +271,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     expect(await page.title()).toMatch(/^demo: (?:warning|critical|outage) ·/);
     expect(await page.evaluate('window.loadedOnce')).toBe(true);
     expect(await page.locator('#collectors .scroll:focus').count()).toBe(1);
-    await page.context().close();
+    await leave(page);
   });
 
   test('reports when the exporter stops responding', async () => {
@@ -253,7 +281,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     await scene.exporter.stop();
     await page.getByText('The exporter does not respond').waitFor();
     expect(await page.locator('#live').textContent()).toContain('is out of date');
-    await page.context().close();
+    await leave(page);
   });
 
   test('can be used with the keyboard alone', async () => {
@@ -268,7 +296,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     await page.keyboard.press('Enter');
     await page.waitForURL('**/?cluster=west');
     expect(await page.locator('[aria-current=page]').textContent()).toContain('west');
-    await page.context().close();
+    await leave(page);
   });
 
   test('/config updates as a page, although programs get JSON there', async () => {
@@ -278,7 +306,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     const first = await time.getAttribute('value');
     await expect.poll(() => time.getAttribute('value')).not.toBe(first);
     expect(await page.title()).toBe('Configuration · crdb-exporter');
-    await page.context().close();
+    await leave(page);
   });
 
   test('/config is accessible and shows no secret', async () => {
@@ -287,7 +315,7 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
     expect(await faultsOf(page)).toEqual([]);
     expect(await page.locator('pre').textContent()).toContain('password: <secret>');
     expect(errors).toEqual([]);
-    await page.context().close();
+    await leave(page);
   });
 });
 
