@@ -45,6 +45,10 @@ const EXPERIMENTS: Readonly<Record<string, Experiment>> = {
     command: vitest('--project', 'together', 'test/exporter/long-lives.test.ts'),
     variables: { LONG_LIVES_ROUNDS: '250' },
   },
+  memory: {
+    command: vitest('--project', 'together', 'test/e2e/endless.test.ts'),
+    variables: { ENDLESS_RANGES: '1500000' },
+  },
   agents: { command: ['lab/agents/run.ts'], needsNewest: true },
   grafana: { command: ['lab/grafana/run.ts'] },
   live: { command: ['lab/live/run.ts'] },

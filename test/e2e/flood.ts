@@ -6,6 +6,8 @@ import { readScrape, type Scrape } from '../support/exporter.ts';
 import { serve, type TestServer } from '../support/http-server.ts';
 import { addressOf, MAIN } from './process-support.ts';
 
+export type CollectorName = 'nodes' | 'sessions' | 'ranges';
+
 /** A piece of a body, or what makes the body. */
 export type Body = Iterable<string>;
 
@@ -52,20 +54,26 @@ export interface Endured {
   readonly log: string;
 }
 
-const PAUSE_MS = 100;
+const PAUSE_MS = 300;
+
+/** A cluster that one collector polls. */
+export interface Flood {
+  readonly collector: CollectorName;
+  readonly server: TestServer;
+  /** Options of the collector. */
+  readonly options?: Readonly<Record<string, unknown>>;
+}
 
 /**
- * Runs the exporter as a process with a small heap until the collector has polled once. Meanwhile every health check must
- * be answered. Rejects when the process ends.
+ * Runs the exporter as a process with a small heap until it has polled each of these clusters once, all at the same time.
+ * Meanwhile every health check must be answered. Rejects when the process ends.
  */
 export async function endure(
-  collector: string,
-  server: TestServer,
-  { heapMiB = 256, ...options }: Readonly<Record<string, unknown>> & { heapMiB?: number } = {},
+  floods: Readonly<Record<string, Flood>>,
+  { heapMiB }: { readonly heapMiB: number },
 ): Promise<Endured> {
-  const timing = { interval: '10m', timeout: '5m', max_duty: 1 };
-  const cluster = `clusters: [{name: a, cluster_api: {urls: ["${server.url}"], username: u, password: p, timeout: 5m}}]`;
-  const yaml = `${onlyCollectors({ [collector]: { ...timing, ...options } })}${cluster}\n`;
+  const clusters = Object.entries(floods).map(([name, flood]) => describeCluster(name, flood));
+  const yaml = `${onlyCollectors({})}clusters: [${clusters.join(', ')}]\n`;
   const file = await writeTemporary('exporter.yml', yaml);
   const heap = `--max-old-space-size=${heapMiB}`;
   const args = [heap, '--max-semi-space-size=1', MAIN, `--config.file=${file}`];
@@ -78,11 +86,24 @@ export async function endure(
     const health = await fetch(`${address}/-/healthy`).catch(() => undefined);
     if (health?.status !== 200) throw new Error(`not healthy: ${running.seen().err.slice(-2_000)}`);
     const scrape = readScrape(await (await fetch(`${address}/metrics`)).text());
-    if ((scrape.value('crdb_exporter_polls_total', { collector }) ?? 0) > 0) {
+    const arePolled = Object.entries(floods).every(([crdb_cluster, { collector }]) => {
+      const polls = scrape.value('crdb_exporter_polls_total', { crdb_cluster, collector });
+      return (polls ?? 0) > 0;
+    });
+    if (arePolled) {
       const status = readFileSync(`/proc/${running.child.pid}/status`, 'utf8');
       const [, peak = ''] = /VmHWM:\s+(\d+)/.exec(status) ?? [];
       return { scrape, peakMiB: Number(peak) / 1024, log: running.seen().out };
     }
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
+}
+
+function describeCluster(name: string, { collector, server, options }: Flood): string {
+  const timing = { enabled: true, interval: '10m', timeout: '5m', max_duty: 1 };
+  return JSON.stringify({
+    name,
+    cluster_api: { urls: [server.url], username: 'u', password: 'p', timeout: '5m' },
+    collectors: { [collector]: { ...timing, ...options } },
+  });
 }
