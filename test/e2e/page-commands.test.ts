@@ -2,8 +2,15 @@ import { chmod } from 'node:fs/promises';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { startSimulator } from '../../simulator/index.ts';
+import { readBuild } from '../../src/base/build.ts';
+import { createLog } from '../../src/base/log.ts';
+import { readCommandForm } from '../../src/cli/process/command-form.ts';
+import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
+import { loadConfig } from '../../src/config/load.ts';
+import { Exporter } from '../../src/exporter/exporter.ts';
 import type { Status } from '../../src/status/findings/status.ts';
-import { PROCESS_TIMEOUT_MS, type Running, start, startProgram } from '../cli/run.ts';
+import { createStatus } from '../../src/status/status-routes.ts';
+import { PROCESS_TIMEOUT_MS, type Running, runHere, start, startProgram } from '../cli/run.ts';
 import { makeFolder } from '../config/folder.ts';
 import { clusterYaml } from '../support/exporter.ts';
 import { eventually } from '../support/prometheus.ts';
@@ -69,17 +76,55 @@ async function paste(command: string, env: Readonly<Record<string, string>> = {}
   return running.ended;
 }
 
+function isProgram(word: string): boolean {
+  return /^crdb-exporter(?:\.cjs)?$/.test(path.basename(word));
+}
+
+/** The arguments of a command as a shell splits it, without what enters a container. */
+async function argumentsOf(command: string): Promise<readonly string[]> {
+  const running = startProgram('sh', ['-c', `printf '%s\\0' ${command}`]);
+  running.child.stdin.end();
+  const words = (await running.ended).out.split('\0').slice(0, -1);
+  return words.slice(words.findIndex(isProgram) + 1);
+}
+
+/** Pastes the first of the commands, and runs the others in this process, which is much quicker. */
 async function expectToWork(commands: readonly string[], env?: Readonly<Record<string, string>>) {
-  for (const command of commands) {
+  for (const [at, offered] of commands.entries()) {
     // It reads twice, with this time between.
-    const { code, err } = await paste(
-      command.replace('--still-after 10m', '--still-after 1s'),
-      env,
-    );
+    const command = offered.replace('--still-after 10m', '--still-after 1s');
+    const ended = at === 0 ? paste(command, env) : runHere(await argumentsOf(command), env);
+    const { code, err } = await ended;
     // 1: the command found a problem.
     expect([0, 1], `${command}\n${err}`).toContain(code);
     expect(err).not.toMatch(/is configured|not found|No such file|unknown option/);
   }
+}
+
+interface Served extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** The exporter in this process, with the commands of one that was started with these flags and variables. */
+async function serveHere(
+  flags: Readonly<Record<string, string>>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<Served> {
+  const listening = { 'web.listen-address': ['127.0.0.1:0'] };
+  const sources = { flags: { ...flags, ...listening }, env, collectors: COLLECTORS };
+  const { config } = await loadConfig(sources);
+  const destination = { write: () => true };
+  const log = createLog({ level: 'error', format: 'logfmt', destination });
+  const commandForm = readCommandForm({ ...sources, flags }, config);
+  const exporter = await Exporter.start({
+    config,
+    collectors: COLLECTORS,
+    build: readBuild(),
+    log,
+    companion: (daemon) => createStatus(daemon, { log, commandForm }),
+  });
+  const [url = ''] = exporter.addresses;
+  return { url, [Symbol.asyncDispose]: () => exporter.stop() };
 }
 
 describe('the commands that the status page offers', { timeout: PROCESS_TIMEOUT_MS }, () => {
@@ -108,8 +153,8 @@ describe('the commands that the status page offers', { timeout: PROCESS_TIMEOUT_
     const clusters = ['east', 'west'].map((name) => clusterYaml(simulator, { name }));
     const folder = await makeFolder({ 'exporter.yml': `clusters:\n${clusters.join('')}` });
     const file = path.join(folder, 'exporter.yml');
-    await using running = start([LISTEN], { CRDB_EXPORTER_CONFIG_FILE: file });
-    const { commands } = await readOffered(await addressOf(running));
+    await using served = await serveHere({}, { CRDB_EXPORTER_CONFIG_FILE: file });
+    const { commands } = await readOffered(served.url);
     for (const command of commands) expect(command).toMatch(/ --cluster (?:east|west)\b/);
     await expectToWork(commands);
   });
@@ -117,14 +162,13 @@ describe('the commands that the status page offers', { timeout: PROCESS_TIMEOUT_
   test('work with flags and a secret in a file', async () => {
     await using simulator = await startSimulator(OPTIONS);
     const folder = await makeFolder({ password: simulator.password });
-    await using running = start([
-      LISTEN,
-      '--cluster.name=shop',
-      `--cluster.url=${simulator.clusterUrl}`,
-      `--cluster.username=${simulator.username}`,
-      `--cluster.password-file=${path.join(folder, 'password')}`,
-    ]);
-    const { commands, variables, page } = await readOffered(await addressOf(running));
+    await using served = await serveHere({
+      'cluster.name': 'shop',
+      'cluster.url': simulator.clusterUrl,
+      'cluster.username': simulator.username,
+      'cluster.password-file': path.join(folder, 'password'),
+    });
+    const { commands, variables, page } = await readOffered(served.url);
     expect(variables).toEqual([]);
     expect(page).not.toContain(simulator.password);
     await expectToWork(commands.slice(0, 2));
@@ -133,12 +177,13 @@ describe('the commands that the status page offers', { timeout: PROCESS_TIMEOUT_
   test('repeat variables as flags, but the one with the secret, which the page names', async () => {
     await using simulator = await startSimulator(OPTIONS);
     const env = { [PASSWORD]: simulator.password };
-    await using running = start([LISTEN], {
+    const variables = {
       ...env,
       CRDB_EXPORTER_CLUSTER_URL: simulator.clusterUrl,
       CRDB_EXPORTER_CLUSTER_USERNAME: simulator.username,
-    });
-    const offered = await readOffered(await addressOf(running));
+    };
+    await using served = await serveHere({}, variables);
+    const offered = await readOffered(served.url);
     // In a container the command has the variables of the exporter.
     if (offered.program.includes(' exec ')) return;
     expect(offered.variables).toEqual([PASSWORD]);
@@ -155,8 +200,8 @@ describe('the commands that the status page offers', { timeout: PROCESS_TIMEOUT_
       CRDB_EXPORTER_CLUSTER_USERNAME: simulator.username,
       [PASSWORD]: simulator.password,
     };
-    await using running = start([LISTEN], env);
-    const { commands, program, options, variables } = await readOffered(await addressOf(running));
+    await using served = await serveHere({}, env);
+    const { commands, program, options, variables } = await readOffered(served.url);
     expect(program).toMatch(/^kubectl exec (?:--namespace \S+ )?\S+ -- \S*crdb-exporter\S*$/);
     expect([options, variables]).toEqual(['', []]);
     await expectToWork(commands.slice(0, 2), env);
@@ -164,15 +209,16 @@ describe('the commands that the status page offers', { timeout: PROCESS_TIMEOUT_
 
   test('name the pod by its variables, since in the network of its host it has the name of the host', async () => {
     await using simulator = await startSimulator(OPTIONS);
-    await using running = start([LISTEN], {
+    const env = {
       CRDB_EXPORTER_CLUSTER_URL: simulator.clusterUrl,
       CRDB_EXPORTER_CLUSTER_USERNAME: simulator.username,
       [PASSWORD]: simulator.password,
       KUBERNETES_SERVICE_HOST: '10.0.0.1',
       POD_NAME: 'crdb-exporter-0',
       POD_NAMESPACE: 'monitoring',
-    });
-    const { program } = await readOffered(await addressOf(running));
+    };
+    await using served = await serveHere({}, env);
+    const { program } = await readOffered(served.url);
     expect(program).toMatch(
       /^kubectl exec --namespace monitoring crdb-exporter-0 -- \S*crdb-exporter\S*$/,
     );
