@@ -11,8 +11,13 @@ import { hasProgram } from '../support/programs.ts';
 import { eventually, type Prometheus, startPrometheus } from '../support/prometheus.ts';
 import { measureSlowness } from '../support/slowness.ts';
 
+/** What failed to be scraped last is not there any more. */
+const SECONDS = Math.floor(measureSlowness());
+/** Rules are evaluated every second. */
+const SELDOM = { interval: 500 };
+
 function simulate(dialect: 'real' | 'documented'): Promise<Simulator> {
-  return startSimulator({ dialect, nodes: 5, ranges: 200, frozen: true, metricKeys: 'useful' });
+  return startSimulator({ dialect, nodes: 5, ranges: 100, frozen: true, metricKeys: 'useful' });
 }
 
 async function watch(simulator: Simulator): Promise<TestExporter> {
@@ -40,9 +45,7 @@ function scrapeConfig(targets: Readonly<Record<string, string>>): string {
     ([job, host]) => `  - job_name: ${job}
     static_configs: [{ targets: ["${host}"] }]`,
   );
-  // What failed to be scraped last is not there any more.
-  const seconds = Math.floor(measureSlowness());
-  return `global: { scrape_interval: ${seconds}s, scrape_timeout: ${seconds}s }\nscrape_configs:\n${jobs.join('\n')}\n`;
+  return `global: { scrape_interval: ${SECONDS}s, scrape_timeout: ${SECONDS}s }\nscrape_configs:\n${jobs.join('\n')}\n`;
 }
 
 /** The values of a query by one label. */
@@ -134,18 +137,18 @@ describe.skipIf(!hasProgram('prometheus'))('a real Prometheus', () => {
     await using usual = await startPrometheus(config);
     await using labelled = await startPrometheus(config, ['--enable-feature=type-and-unit-labels']);
     // Some follow from several others, or from a minute.
-    await expect.poll(() => recordedBy(usual)).toContain('crdb_cluster:crdb_health:code');
+    await expect.poll(() => recordedBy(usual), SELDOM).toContain('crdb_cluster:crdb_health:code');
     const most = [
       'crdb_cluster_collector_shard:max_age_seconds:max',
       'crdb_cluster_node_id:crdb_safe_to_stop:bool',
       'crdb_cluster_node_store:crdb_store_replicas:min',
     ];
-    await expect.poll(() => recordedBy(usual)).toEqual(expect.arrayContaining(most));
+    await expect.poll(() => recordedBy(usual), SELDOM).toEqual(expect.arrayContaining(most));
     await expect
       .poll(async () => {
         const [all, found] = await Promise.all([recordedBy(usual), recordedBy(labelled)]);
         return all.filter((name) => !found.includes(name));
-      })
+      }, SELDOM)
       .toEqual([]);
   });
 });
