@@ -12,7 +12,7 @@ const ACCEPT = {
   text: 'text/plain;version=0.0.4',
   openmetrics: 'application/openmetrics-text;version=1.0.0',
 } as const;
-const PAUSE_MS = 70;
+const PAUSE_MS = 100;
 /** Texts of the middle of the trouble are worth an independent reader. */
 const KEPT_SCRAPES = [6, 11];
 const CLIENT_ADDRESS = /\b10\.[19]\.\d+\.\d+/;
