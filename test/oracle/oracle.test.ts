@@ -4,11 +4,10 @@ import { failureOf, play } from '../../lab/oracle/play.ts';
 
 /**
  * Among them are zones of one voter, changes of zones, partitions, members that leave, restarts and a stale URL; connections that
- * cannot be read, what merges left behind, claims of one node, ranges with 7 replicas, and leases that nobody remembers.
+ * cannot be read, what merges left behind, claims of one node, ranges with 7 replicas, and leases that nobody remembers. The first
+ * five are short.
  */
-const SEEDS = [
-  2, 17, 27, 46, 1024, 3001, 52_334, 60_171, 70_096, 904_010, 904_033, 904_037, 905_059,
-];
+const SEEDS = [248, 1915, 10_191, 10_715, 13_589, 52_334, 60_171, 70_096, 904_010, 905_059];
 
 // `npm run lab -- oracle --worlds 1 --seed N` plays such a world again and shortens its history.
 test.each(SEEDS)(
