@@ -27,7 +27,7 @@ describe.skipIf(!hasProgram('prometheus'))('a real Prometheus', () => {
   client_allowed_sans: [prometheus.example]
   min_version: TLS13
 http_server_config: { headers: { Strict-Transport-Security: max-age=1 } }
-basic_auth_users: { prometheus: "${hashSync(PASSWORD, 10)}" }
+basic_auth_users: { prometheus: "${hashSync(PASSWORD, 6)}" }
 rate_limit: { interval: 10ms, burst: 100 }
 `,
       files: { 'server.crt': server.cert, 'server.key': server.key, 'ca.crt': authority.cert },

@@ -6,7 +6,7 @@ import { fetchPath, type RequestOptions } from '../routes/fetch-path.ts';
 import { startOrchard, until } from '../routes/orchard.ts';
 
 /** Slow enough that guesses wait for each other, and quick enough for a test. */
-const HASH = hashSync('secret', 6);
+const HASH = hashSync('secret', 5);
 const WEB_CONFIG = `basic_auth_users: { ops: "${HASH}" }\n`;
 
 function basic(credentials: string): RequestOptions {
