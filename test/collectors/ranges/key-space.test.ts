@@ -77,7 +77,7 @@ describe('the key space', () => {
           expect(await scanOf(cluster)).toBe('1 0');
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 
@@ -108,7 +108,7 @@ describe('the key space', () => {
         show(cluster, spans);
         expect(await scanOf(cluster, state)).toBe('1 0');
       }),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 

@@ -14,10 +14,10 @@ import {
 } from '../results.ts';
 
 const NOW_MS = 1_700_000_200_000;
-const FEW = 400;
+const FEW = 200;
 const TIMES = 16;
-const ROUNDS = 5;
-/** A cluster of 6,400 nodes is about as much work as 16 clusters of 400; pairs of nodes would be 16 times as much. */
+const ROUNDS = 4;
+/** A cluster of 3,200 nodes is about as much work as 16 clusters of 200; pairs of nodes would be 16 times as much. */
 const MAX_RATIO = 4;
 
 function isDead(id: number): boolean {
