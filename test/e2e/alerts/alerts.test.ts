@@ -144,7 +144,7 @@ describe.skipIf(!hasAll)('incident and calm scenarios with real programs', () =>
         const scaled = expr.replaceAll(' offset 1h', ` offset ${run.pace}m`);
         const query = encodeURIComponent(fillVariables(scaled, variablesAt(run.pace)));
         const { result } = await run.prometheus.api<RangeResponse>(
-          `/api/v1/query_range?query=${query}&start=${run.startedAt}&end=${end}&step=${run.pace}`,
+          `/api/v1/query_range?query=${query}&start=${run.startedAt}&end=${end}&step=${2 * run.pace}`,
         );
         queried += 1;
         const values = result.flatMap((series) => series.values.map(([, value]) => value));

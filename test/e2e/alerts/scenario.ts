@@ -4,7 +4,7 @@ import path from 'node:path';
 import { startSimulator, type Simulator } from '../../../simulator/index.ts';
 import type { Config } from '../../../src/config/keys-and-flags.ts';
 import { everyCollector } from '../../support/collectors.ts';
-import { clusterYaml, startTestExporter, withCollectors } from '../../support/exporter.ts';
+import { clusterYaml, startTestExporter } from '../../support/exporter.ts';
 import { eventually, type Prometheus, startPrometheus } from '../../support/prometheus.ts';
 import { measureSlowness } from '../../support/slowness.ts';
 import { type AlertNotification, startAlertmanager, startReceiver } from './alertmanager.ts';
@@ -19,11 +19,14 @@ const MAX_PACE = 8;
 const CYCLE_SECONDS = 300;
 /** After the scenario, for alerts to be resolved. */
 const RESOLVE_SECONDS = 25;
-const POLL_SECONDS = 1;
+/** Minutes of the scenario: those of the incident that change within it, and all others. */
+const POLL_SECONDS = { quick: 1, others: 3, calm: 2 };
+const QUICK = ['nodes', 'ranges', 'sessions', 'network'];
 /** Data can only be older than this when the machine stalled. */
 const STALL_SECONDS = 5;
 /** Data must not disappear on a machine that is briefly busy. */
 const MAX_AGE_SECONDS = 10;
+const SIZES = { incident: { nodes: 5, ranges: 100 }, calm: { nodes: 3, ranges: 40 } };
 /** All sessions of the calm cluster are idle: the fast clock would age a transaction while the machine stalls. */
 const QUIET_SEED = 9;
 const QUIET_SESSIONS = 4;
@@ -96,8 +99,8 @@ async function runOnce(pace: number): Promise<ScenarioRun> {
     const exporter = resources.use(
       await startTestExporter({
         yaml,
-        intervalSeconds: POLL_SECONDS * pace,
-        adapt: (config) => keepData(config, MAX_AGE_SECONDS * pace),
+        intervalSeconds: pace,
+        adapt: (config) => keepData(config, pace),
       }),
     );
     await exporter.until((scrape) => scrape.all('crdb_ranges').length === 2);
@@ -141,16 +144,28 @@ async function loadRules(prometheus: Prometheus, file: string, text: string): Pr
   await eventually(async () => (await prometheus.query('crdb_cluster_reason:crdb_health:code'))[0]);
 }
 
-function keepData(config: Config, max_age: number): Config {
-  return withCollectors(config, (collector) => ({ ...collector, max_age }));
+function keepData(config: Config, pace: number): Config {
+  const max_age = MAX_AGE_SECONDS * pace;
+  const { quick, others, calm } = POLL_SECONDS;
+  return {
+    ...config,
+    clusters: config.clusters.map((cluster) => {
+      const intervalOf = (name: string): number =>
+        cluster.name === 'calm' ? calm : QUICK.includes(name) ? quick : others;
+      const collectors = Object.entries(cluster.collectors).map(([name, collector]) => [
+        name,
+        { ...collector, max_age, interval: intervalOf(name) * pace },
+      ]);
+      return { ...cluster, collectors: Object.fromEntries(collectors) };
+    }),
+  };
 }
 
 function simulate(scenario: 'incident' | 'calm', clock: ScenarioClock): Promise<Simulator> {
   return startSimulator({
     scenario,
     seed: QUIET_SEED,
-    nodes: 5,
-    ranges: 100,
+    ...SIZES[scenario],
     sessions: QUIET_SESSIONS,
     metricKeys: 'useful',
     now: () => clock.now(),
@@ -179,7 +194,7 @@ function prometheusConfig({
 }): string {
   const { port } = new URL(exporter);
   return `
-global: { scrape_interval: ${2 * pace}s, scrape_timeout: ${2 * pace}s, evaluation_interval: ${500 * pace}ms }
+global: { scrape_interval: ${2 * pace}s, scrape_timeout: ${2 * pace}s, evaluation_interval: ${pace}s }
 rule_files: ["${rules}"]
 alerting: { alertmanagers: [{ static_configs: [{ targets: ["${alertmanager}"] }] }] }
 scrape_configs:
