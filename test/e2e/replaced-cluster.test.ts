@@ -150,10 +150,11 @@ test('a second URL of another cluster fails the scan, and the page names both', 
   const urls = [east.clusterUrl, west.clusterUrl].map((url) => JSON.stringify(url)).join(', ');
   const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: [${urls}] }\n`;
   await using exporter = await startTestExporter({ intervalSeconds: 0.3, yaml });
-  await exporter.until(
-    (scrape) => scrape.value('crdb_exporter_collector_success', { collector: 'ranges' }) === 0,
+  const scrape = await exporter.until(
+    (each) => (each.value('crdb_exporter_polls_total', { collector: 'ranges' }) ?? 0) > 0,
   );
-  const scrape = await exporter.scrape();
+  const success = scrape.value('crdb_exporter_collector_success', { collector: 'ranges' });
+  expect(success).toBe(0);
   expect(scrape.all('crdb_ranges')).toEqual([]);
   const status = await (await fetch(`${exporter.url}/api/status`)).text();
   expect(status).toMatch(/the URLs lead to different clusters: [^"]*east[^"]*west/);
