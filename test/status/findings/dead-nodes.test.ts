@@ -7,6 +7,7 @@ import { readCluster, readStatus } from '../read-status.ts';
 import {
   changing,
   checkRule,
+  LOOKS,
   open,
   openAged,
   openChanged,
@@ -115,7 +116,7 @@ describe.skipIf(!hasProgram('promtool'))('page and rule agree whether a dead nod
     await using scene = await world.open();
     const advice = async () =>
       (await readCluster(scene)).findings.find(({ key }) => key.startsWith('nodes dead'))?.next;
-    await expect.poll(advice).toBe(next);
+    await expect.poll(advice, LOOKS).toBe(next);
     const { at } = await readStatus(scene);
     const expected = answer === 'yes' ? [{ labels: `${RULE}{crdb_cluster="demo"}`, value: 1 }] : [];
     expect(await checkRule(scene, RULE, Date.parse(at), expected)).toContain('SUCCESS');
@@ -135,14 +136,14 @@ test('a node that has just crashed is named before its liveness expires', async 
     const silent = findings.find(({ key }) => key === 'partition');
     return [nodes?.byStatus['live'], silent?.text, silent?.nodeIds];
   };
-  await expect.poll(found).toEqual([5, 'Node 5 does not answer its peers.', [5]]);
+  await expect.poll(found, LOOKS).toEqual([5, 'Node 5 does not answer its peers.', [5]]);
 });
 
 test('a node that has been away for seconds is not advised to be removed', async () => {
   await using scene = await openChanged(5, ({ world }) => world.killNode(5, 'unavailable'));
   const next = async () =>
     (await readCluster(scene)).findings.find(({ key }) => key === 'nodes unavailable')?.next;
-  await expect.poll(next).toContain('Check that the process and the machine are up.');
+  await expect.poll(next, LOOKS).toContain('Check that the process and the machine are up.');
   expect(JSON.stringify(await readStatus(scene))).not.toContain('decommission`');
 });
 
@@ -167,7 +168,7 @@ describe('a member that has been dead for more than a week', () => {
         about: about.map(({ key, level, next }) => [key, level, next]),
       };
     };
-    await expect.poll(read).toEqual({
+    await expect.poll(read, LOOKS).toEqual({
       state: 'healthy',
       stop: [1, 2, 3],
       builds: 1,
@@ -194,7 +195,7 @@ describe('a member that has been dead for more than a week', () => {
       (await readCluster(scene)).findings.flatMap(({ alert = '', level }) =>
         alert.includes('Node') ? [[alert, level]] : [],
       );
-    await expect.poll(levels).toContainEqual(['CrdbNodeDead', 'warning']);
+    await expect.poll(levels, LOOKS).toContainEqual(['CrdbNodeDead', 'warning']);
   });
 });
 
@@ -215,7 +216,7 @@ test('an old record without a liveness is information, and counts as no build', 
     const found = findings.find(({ key }) => key === 'records without liveness');
     return { text: found?.text, level: found?.level, builds: list?.builds };
   };
-  await expect.poll(read).toEqual({
+  await expect.poll(read, LOOKS).toEqual({
     text: 'Node 4 has an old record and no liveness.',
     level: 'info',
     builds: ['v25.4.3'],

@@ -8,6 +8,7 @@ import { readCluster, readStatus } from '../read-status.ts';
 import {
   changing,
   checkRule,
+  LOOKS,
   open,
   openAged,
   openChanged,
@@ -322,7 +323,7 @@ describe.skipIf(!hasProgram('promtool'))('page, JSON and rule agree which nodes 
       const { safeToStop } = await readCluster(scene);
       return { answer: safeToStop.answer, nodes: safeToStop.nodes, reason: safeToStop.reason };
     };
-    await expect.poll(decide).toEqual({ answer, nodes, reason });
+    await expect.poll(decide, LOOKS).toEqual({ answer, nodes, reason });
     expect(await readPanel(scene)).toContain(world.told);
     // A poll may end between the status and the scrape that are compared.
     const compare = async () => {
@@ -339,5 +340,5 @@ test('each node has its own reason', async () => {
   const reasons = async () =>
     (await readCluster(scene)).safeToStop.decisions.map((one) => one.reason ?? one.answer);
   const other = 'node 4 is draining';
-  await expect.poll(reasons).toEqual([other, other, other, 'yes', other]);
+  await expect.poll(reasons, LOOKS).toEqual([other, other, other, 'yes', other]);
 });

@@ -8,6 +8,8 @@ import { closureOf, readRules } from '../../rules/rule-set.ts';
 import { withCollectors } from '../../support/exporter.ts';
 
 const RANGES = 60;
+/** For polls of what a page says: each costs milliseconds of CPU. */
+export const LOOKS = { interval: 150 };
 const RULES = readRules();
 
 /** A cluster of this many nodes, after the first polls; it responds however its system ranges are placed. */
@@ -31,7 +33,7 @@ function unchanged(config: Config): Config {
   return config;
 }
 
-/** What the answers and the names in them are made of; each poll of others would cost as much. */
+/** What the answers are made of, each poll of others would cost as much; and tables, once, for their names. */
 const POLLED = ['nodes', 'ranges', 'network', 'tables'];
 
 function pollingLittle(config: Config): Config {
@@ -40,7 +42,7 @@ function pollingLittle(config: Config): Config {
     clusters: config.clusters.map((cluster) => {
       const collectors = Object.entries(cluster.collectors).map(([name, each]) => [
         name,
-        { ...each, enabled: POLLED.includes(name) },
+        { ...each, enabled: POLLED.includes(name), ...(name === 'tables' && { interval: 60 }) },
       ]);
       return { ...cluster, collectors: Object.fromEntries(collectors) };
     }),
