@@ -1,25 +1,31 @@
-// Requests and bytes of reading descriptors: in calm, and after the death of one of 99 nodes, as protobuf. It takes more than an hour:
-// everything is waited for, in clusters of all sizes at the same time.
+// Requests and bytes of reading descriptors as protobuf: in calm, and after the death of one of 99 nodes. Hours pass in some minutes: time is
+// passed in, and passes while the exporter and its servers have nothing to do, so that other load on the machine changes no figure.
 // Run: node bench/descriptors.bench.ts [deaths]
-import { setTimeout as sleep } from 'node:timers/promises';
-import { parseExposition } from '../test/metrics/parse-exposition.ts';
+import { syncBuiltinESMExports } from 'node:module';
+import { mock } from 'node:test';
+import { setImmediate as turn, setTimeout as sleep } from 'node:timers/promises';
+import { startTestExporter } from '../test/support/exporter.ts';
 import { describeSpread, spreadOf } from './cost.ts';
-import type { ExporterStart } from './exporter-process.ts';
-import { optionsOfImage } from './image-options.ts';
-import { startProcess } from './process.ts';
 import { report, type Row } from './rows.ts';
-import type { ServedCluster } from './scale-server.ts';
+import { startScaleSimulator } from './scale/simulator.ts';
 
 const DEATHS = Number(process.argv[2] ?? 3);
 const NODES = 99;
 const REPLICATION = 3;
 /** Ranges of a full request. */
 const BATCH = 200;
-/** A server is taken to need so long for the descriptors of a request. */
+/** A server is taken to need so long for the descriptors of a request, and no time for a list of ranges. */
 const SERVER_MS = 200;
-const EVERY_MS = 1_000;
+const EVERY_MS = 2_000;
 const MAX_SECONDS = 180;
 const MAX_MB_A_MINUTE = 15;
+const STEP_MS = 200;
+/** The event loop has nothing to do when it was active for less than this in some turns, each with a timer of a millisecond. */
+const IDLE_MS = 0.5;
+const IDLE_TURNS = 2;
+
+/** That of the machine. */
+const realTimeout = setTimeout;
 
 /** Since the start of the exporter, with the ranges that the last scan could not verify. */
 interface Progress {
@@ -32,23 +38,24 @@ interface Progress {
 }
 
 interface Running extends AsyncDisposable {
+  /** The dead nodes, from 0. */
+  readonly dead: Set<number>;
   read(): Promise<Progress>;
   /** Reads until this holds. */
   until(isThere: (progress: Progress) => boolean): Promise<Progress>;
-  change(method: 'kill' | 'revive', node: number): Promise<unknown>;
 }
 
 /** A cluster of this number of ranges, each with three replicas. */
 async function start(ranges: number): Promise<Running> {
   const replicasPerNode = (ranges * REPLICATION) / NODES;
-  const cluster = { nodes: NODES, replicasPerNode, metricKeys: 'useful', hasProblems: false };
-  const server = await startProcess('scale-server.ts', cluster);
-  await server.call('describeIn', SERVER_MS);
-  const { url, username, password } = await server.call<ServedCluster>('cluster');
-  const argument: ExporterStart = {
+  const sizes = { nodes: NODES, replicasPerNode, hasProblems: false };
+  const server = await startScaleSimulator({ ...sizes, metricKeys: 'useful' });
+  server.changes.descriptorMs = SERVER_MS;
+  const now = (): number => Date.now();
+  const exporter = await startTestExporter({
     yaml: `clusters:
   - name: bench
-    cluster_api: { urls: ["${url}"], username: ${username}, password: ${password} }
+    cluster_api: { urls: ["${server.clusterUrl}"], username: ${server.username}, password: ${server.password} }
     collectors:
       nodes: { enabled: false }
       sessions: { enabled: false }
@@ -56,11 +63,23 @@ async function start(ranges: number): Promise<Running> {
       network: { enabled: false }
       ranges: { interval: 60s }
 `,
-  };
-  const exporter = await startProcess('exporter-process.ts', argument, optionsOfImage());
-  const metricsUrl = await exporter.call<string>('url');
-  const read = async () => readProgress(await (await fetch(metricsUrl)).text());
+    app: { clock: { wallMs: now, monotonicMs: now, runningMs: now } },
+  });
+  async function read(): Promise<Progress> {
+    const { all, value } = await exporter.scrape();
+    const total = (...family: Parameters<typeof all>): number =>
+      all(...family).reduce((sum, sample) => sum + sample.value, 0);
+    const endpoint = 'range_descriptors';
+    return {
+      requests: total('crdb_exporter_http_requests_total', { endpoint }),
+      bytes: total('crdb_exporter_http_response_bytes_total', { endpoint }),
+      scans: total('crdb_exporter_polls_total', { collector: 'ranges' }),
+      unverified: value('crdb_ranges_unverified'),
+      atMs: now(),
+    };
+  }
   return {
+    dead: server.changes.dead,
     read,
     async until(isThere) {
       for (;;) {
@@ -69,31 +88,34 @@ async function start(ranges: number): Promise<Running> {
         await sleep(EVERY_MS);
       }
     },
-    change: (method, node) => server.call(method, node),
     async [Symbol.asyncDispose]() {
-      await exporter[Symbol.asyncDispose]();
-      await server[Symbol.asyncDispose]();
+      await exporter.stop();
+      await server.close();
     },
   };
 }
 
-function readProgress(text: string): Progress {
-  const samples = parseExposition(text);
-  const find = (name: string, labels: Readonly<Record<string, string>> = {}) =>
-    samples.filter(
-      (sample) =>
-        sample.name === name &&
-        Object.entries(labels).every(([label, value]) => sample.labels[label] === value),
-    );
-  const total = (...given: Parameters<typeof find>) =>
-    find(...given).reduce((sum, { value }) => sum + value, 0);
-  return {
-    requests: total('crdb_exporter_http_requests_total', { endpoint: 'range_descriptors' }),
-    bytes: total('crdb_exporter_http_response_bytes_total', { endpoint: 'range_descriptors' }),
-    scans: total('crdb_exporter_polls_total', { collector: 'ranges' }),
-    unverified: find('crdb_ranges_unverified')[0]?.value,
-    atMs: performance.now(),
-  };
+/** Lets time pass until this is done. */
+async function passTime<Result>(work: Promise<Result>): Promise<Result> {
+  let isDone = false;
+  const end = work.finally(() => {
+    isDone = true;
+  });
+  while (!isDone) {
+    await settle();
+    mock.timers.tick(STEP_MS);
+  }
+  return end;
+}
+
+/** Resolves when all that could happen at this time has happened. */
+async function settle(): Promise<void> {
+  for (let turns = 0; turns < IDLE_TURNS;) {
+    const before = performance.eventLoopUtilization();
+    await new Promise<void>((resolve) => void realTimeout(resolve, 1));
+    await turn();
+    turns = performance.eventLoopUtilization(before).active < IDLE_MS ? turns + 1 : 0;
+  }
 }
 
 interface Death {
@@ -109,14 +131,14 @@ async function measureDeath(cluster: Running, node: number): Promise<Death> {
   // The death falls at any time between two scans: here into the first half.
   const before = await cluster.until((progress) => progress.scans > scans);
   await sleep(20_000 * Math.random());
-  await cluster.change('kill', node);
-  const killedMs = performance.now();
+  cluster.dead.add(node);
+  const killedMs = Date.now();
   let unverified = 0;
   const after = await cluster.until((progress) => {
     unverified = Math.max(unverified, progress.unverified ?? 0);
     return unverified > 0 && progress.unverified === 0;
   });
-  await cluster.change('revive', node);
+  cluster.dead.delete(node);
   await cluster.until((progress) => progress.scans > after.scans + 1 && progress.unverified === 0);
   return {
     seconds: (after.atMs - killedMs) / 1000,
@@ -198,9 +220,8 @@ async function measureWhole(ranges: number, minutes: number): Promise<readonly R
   ];
 }
 
-const rows = await Promise.all([
-  measureWhole(9_900, 15),
-  measureWhole(330_000, 5),
-  measureHuge(999_900),
-]);
-report(rows.flat());
+mock.timers.enable({ apis: ['setInterval', 'setTimeout', 'Date'], now: Date.now() });
+syncBuiltinESMExports();
+const rows = Promise.all([measureWhole(9_900, 15), measureWhole(330_000, 5), measureHuge(999_900)]);
+report((await passTime(rows)).flat());
+process.exit(0);

@@ -20,15 +20,4 @@ const { session: token }: { session: string } = JSON.parse(await login.text());
 
 serveCalls({
   cluster: (): ServedCluster => ({ url, username, password, token }),
-  /** Nodes count from 0. */
-  kill(node: number) {
-    simulator.changes.dead.add(node);
-  },
-  revive(node: number) {
-    simulator.changes.dead.delete(node);
-  },
-  /** How long a server takes until it sends descriptors. */
-  describeIn(milliseconds: number) {
-    simulator.changes.descriptorMs = milliseconds;
-  },
 });
