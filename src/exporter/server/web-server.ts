@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { chmod, stat, unlink } from 'node:fs/promises';
 import type { RequestListener, Server } from 'node:http';
-import net, { type ListenOptions } from 'node:net';
+import { connect, type ListenOptions, Server as NetServer } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sendText } from '../routes/respond.ts';
 import { createApp, SERVER_TIMEOUTS, type WebServerOptions } from './app.ts';
@@ -120,7 +120,7 @@ async function isStale(path: string): Promise<boolean> {
   // Its folder may be missing: that listening failed says more.
   const found = await stat(path).catch(() => undefined);
   if (!found?.isSocket()) return false;
-  const socket = net.connect(path);
+  const socket = connect(path);
   try {
     await once(socket, 'connect');
     return false;
@@ -145,7 +145,7 @@ function describeAddress(server: Server, scheme: string): string {
 async function closeServer(server: Server, connections: Connections, graceMs: number) {
   const closed = once(server, 'close');
   // The server's own close() takes a response that is written but not yet sent for an idle connection.
-  net.Server.prototype.close.call(server);
+  NetServer.prototype.close.call(server);
   connections.closeAll();
   await Promise.race([connections.responsesClosed(), sleep(graceMs, undefined, { ref: false })]);
   connections.destroyAll();
