@@ -198,6 +198,8 @@ async function measureWhole(ranges: number, minutes: number): Promise<readonly R
   const begun = await cluster.until(({ requests }) => requests > 0);
   const all = await cluster.until(({ unverified }) => unverified === 0);
   const round = ((all.atMs - begun.atMs) / 60_000).toFixed(1);
+  // Ranges are due by their age again.
+  await cluster.until(({ requests }) => requests > all.requests + 20);
   const rate = await measureRate(cluster, minutes);
   const deaths: Death[] = [];
   for (let death = 0; death < DEATHS; death += 1) {
