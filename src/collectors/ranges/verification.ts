@@ -12,6 +12,7 @@ import {
   planAll,
   type PlanBasis,
   planDescriptors,
+  planProbe,
   type Urgency,
 } from './descriptor-plan.ts';
 import {
@@ -178,12 +179,14 @@ export class Verification implements DescriptorReceiver {
     }
   }
 
-  /** What to read next; of servers that refused the last time, one batch alone, which shows whether they still do. */
+  /** What to read next; of servers that refused the last time, one batch alone. */
   *#plan(basis: PlanBasis, least?: Urgency): Work<Omit<DescriptorPlan, 'due'>> {
-    const { size, refusal } = this.#reading;
-    const { due, ...plan } = yield* planDescriptors(basis, size.ids, least);
-    this.#reading.due = due;
-    return refusal === undefined ? plan : { wanted: 1, batches: plan.batches.slice(0, 1) };
+    const reading = this.#reading;
+    const { ids } = reading.size;
+    if (reading.refusal !== undefined) return { wanted: 1, batches: yield* planProbe(basis, ids) };
+    const { due, ...plan } = yield* planDescriptors(basis, ids, least);
+    reading.due = due;
+    return plan;
   }
 
   #urgencyOf(slot: number, nowTick: number): ReturnType<PlanBasis['urgencyOf']> {
