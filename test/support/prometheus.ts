@@ -33,7 +33,7 @@ const PAUSE_MS = 50;
 const MAX_PAUSE_MS = 500;
 const PAUSE_SHARE = 1 / 8;
 
-/** Starts the `prometheus` of the PATH with this configuration, collecting garbage four times less often, which saves CPU; the test needs `hasProgram('prometheus')`. */
+/** Starts the `prometheus` of the PATH with this configuration; the test needs `hasProgram('prometheus')`. */
 export async function startPrometheus(
   config: string,
   flags: readonly string[] = [],
@@ -53,7 +53,7 @@ export async function startPrometheus(
         `--web.listen-address=127.0.0.1:${port}`,
         ...flags,
       ],
-      { env: { ...process.env, GOGC: '400' }, stdio: ['ignore', 'ignore', 'pipe'] },
+      { stdio: ['ignore', 'ignore', 'pipe'] },
     );
     let said = '';
     child.stderr.on('data', (chunk: Buffer) => {
