@@ -70,9 +70,9 @@ export class RecordBatch {
   }
 }
 
-/** By reader, for all documents: a batch is only valid during a call, and the memory of its records is never freed. */
 const batches = new Map<RecordReader, RecordBatch>();
 
+/** The batch of a reader, one for all documents: it is only valid during a call, and the memory of its records is never freed. */
 export function batchOf(reader: RecordReader): RecordBatch {
   let batch = batches.get(reader);
   if (batch === undefined) {
