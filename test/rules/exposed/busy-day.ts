@@ -1,6 +1,6 @@
 import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import type { RuleCase } from '../cases.ts';
-import { Exposed, nothingFires } from './exposition.ts';
+import { Exposed, firingOf, nothingFires } from './exposition.ts';
 import { LONG_STEP_MINUTES } from './faults.ts';
 
 const MINUTES = 13 * 60;
@@ -43,12 +43,7 @@ export function busyDayCase(samples: readonly ParsedSample[]): RuleCase {
     name: 'a busy day of 13 hours',
     interval: `${LONG_STEP_MINUTES}m`,
     input_series: worlds.flatMap((world) => world.write()),
-    promql_expr_test: [
-      nothingFires(
-        worlds.map(({ cluster }) => cluster),
-        MINUTES,
-      ),
-    ],
+    promql_expr_test: [nothingFires(firingOf(worlds.map(({ cluster }) => cluster)), MINUTES)],
   };
 }
 

@@ -1,6 +1,6 @@
 import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import type { RuleCase } from '../cases.ts';
-import { Exposed, nothingFires } from './exposition.ts';
+import { Exposed, firingOf, nothingFires } from './exposition.ts';
 import { LONG_STEP_MINUTES } from './faults.ts';
 
 const MINUTES = 13 * 60;
@@ -63,7 +63,7 @@ export function dayCase(samples: readonly ParsedSample[]): RuleCase {
     interval: `${LONG_STEP_MINUTES}m`,
     input_series: day.write(),
     promql_expr_test: [
-      nothingFires(['day'], MINUTES),
+      nothingFires(firingOf(['day']), MINUTES),
       {
         expr: 'crdb_cluster:crdb_health:code{crdb_cluster="day"}',
         eval_time: `${MINUTES}m`,

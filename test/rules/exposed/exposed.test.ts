@@ -8,7 +8,7 @@ import { minutesOf } from '../samples.ts';
 import { busyDayCase } from './busy-day.ts';
 import { CHANGES } from './changes.ts';
 import { dayCase } from './day.ts';
-import { scrapeCalm } from './exposition.ts';
+import { FIRING_OF_NOBODY, nothingFires, scrapeCalm } from './exposition.ts';
 import { faultCase, FAULTS } from './faults.ts';
 
 /** The alerts, the health, and what they read. */
@@ -74,15 +74,13 @@ function minutesTo({ promql_expr_test: tests = [] }: RuleCase): number {
 
 /** Cases with clusters of their own as one case. */
 function joined(cases: readonly RuleCase[]): RuleCase {
-  const ofNobody =
-    'ALERTS{alertstate="firing",alertname!="CrdbWatchdog",crdb_cluster="",instance=""}';
   return {
     name: cases.map(({ name }) => name).join('; '),
     interval: cases[0]?.interval ?? '',
     input_series: cases.flatMap(({ input_series: series }) => series),
     promql_expr_test: [
       ...cases.flatMap(({ promql_expr_test: tests = [] }) => tests),
-      { expr: `max_over_time(${ofNobody}[32m])`, eval_time: '32m', exp_samples: [] },
+      nothingFires(FIRING_OF_NOBODY, Math.max(...cases.map(minutesTo))),
     ],
   };
 }

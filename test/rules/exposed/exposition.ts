@@ -241,20 +241,23 @@ export class Exposed {
   }
 }
 
+const FIRING = 'ALERTS{alertstate="firing",alertname!="CrdbWatchdog"';
+/** The alerts that fire and are of no cluster and no exporter, as an expression. */
+export const FIRING_OF_NOBODY = `${FIRING},crdb_cluster="",instance=""}`;
+
 /** The alerts that fire of these clusters and their exporters, as an expression. */
 export function firingOf(clusters: readonly string[]): string {
   const names = clusters.join('|');
-  const firing = 'ALERTS{alertstate="firing",alertname!="CrdbWatchdog"';
-  return `(${firing},crdb_cluster=~"${names}"} or ${firing},crdb_cluster="",instance=~"(${names})-[a-z]+"})`;
+  return `(${FIRING},crdb_cluster=~"${names}"} or ${FIRING},crdb_cluster="",instance=~"(${names})-[a-z]+"})`;
 }
 
-/** That no alert of these clusters fires until a minute. */
+/** That none of these alerts fires until a minute. */
 export function nothingFires(
-  clusters: readonly string[],
+  firing: string,
   minutes: number,
 ): NonNullable<RuleCase['promql_expr_test']>[number] {
   return {
-    expr: `max_over_time(${firingOf(clusters)}[${minutes}m:1m])`,
+    expr: `max_over_time(${firing}[${minutes}m:1m])`,
     eval_time: `${minutes}m`,
     exp_samples: [],
   };
