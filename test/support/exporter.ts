@@ -9,6 +9,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { Exporter } from '../../src/exporter/exporter.ts';
 import { createStatus } from '../../src/status/status-routes.ts';
 import { type ParsedSample, parseExposition } from '../metrics/parse-exposition.ts';
+import { attempts } from './attempts.ts';
 
 type Labels = Readonly<Record<string, string>>;
 
@@ -51,10 +52,7 @@ export interface TestExporterOptions {
 }
 
 const BUILD = { version: '0.0.0', revision: 'test', nodeVersion: 'v24.0.0', platform: 'linux/x64' };
-/** Pauses between scrapes, each of which costs milliseconds of CPU: 20 ms at first, 100 after 0.8 s, and 300 at most. */
-const FIRST_PAUSE_MS = 20;
-const MAX_PAUSE_MS = 300;
-const PAUSE_SHARE = 1 / 8;
+const PAUSES = { firstMs: 20, longestMs: 300 };
 const MAX_WAIT_MS = 300_000;
 const MAX_AGE_SECONDS = 600;
 
@@ -96,12 +94,9 @@ export async function startTestExporter(options: TestExporterOptions): Promise<T
     get,
     scrape,
     async until(isThere) {
-      const startedMs = performance.now();
-      for (let waitedMs = 0; waitedMs < MAX_WAIT_MS; waitedMs = performance.now() - startedMs) {
+      for await (const _ of attempts(MAX_WAIT_MS, PAUSES)) {
         const { text } = await get();
         if (isThere(glanceAt(text))) return readScrape(text);
-        const pauseMs = Math.max(FIRST_PAUSE_MS, PAUSE_SHARE * waitedMs);
-        await new Promise((resolve) => setTimeout(resolve, Math.min(pauseMs, MAX_PAUSE_MS)));
       }
       throw new Error(`no scrape within ${MAX_WAIT_MS / 1000} s: ${isThere.toString()}`);
     },

@@ -3,6 +3,8 @@ import { once } from 'node:events';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { attempts } from './attempts.ts';
 import { freePort } from './http-server.ts';
 
 /** One series of an instant query. */
@@ -28,10 +30,7 @@ interface VectorElement {
   readonly value: readonly [timestamp: number, value: string];
 }
 
-/** Between two attempts: an eighth of the time that has passed, since each costs milliseconds of CPU. */
-const PAUSE_MS = 50;
-const MAX_PAUSE_MS = 500;
-const PAUSE_SHARE = 1 / 8;
+const PAUSES = { firstMs: 50, longestMs: 500 };
 
 /** Starts the `prometheus` of the PATH with this configuration; the test needs `hasProgram('prometheus')`. */
 export async function startPrometheus(
@@ -62,7 +61,7 @@ export async function startPrometheus(
     const ended = once(child, 'exit');
     while (!(await answers(`${url}/-/ready`))) {
       if (child.exitCode !== null) throw new Error(`prometheus ended:\n${said}`);
-      await pause(PAUSE_MS);
+      await sleep(PAUSES.firstMs);
     }
     return { child, ended };
   }
@@ -109,11 +108,9 @@ export async function eventually<T>(
   attempt: () => Promise<T | undefined>,
   limitSeconds = WAIT_SECONDS,
 ): Promise<T> {
-  const startedMs = performance.now();
-  for (let waitedMs = 0; waitedMs < 1000 * limitSeconds; waitedMs = performance.now() - startedMs) {
+  for await (const _ of attempts(1000 * limitSeconds, PAUSES)) {
     const result = await attempt();
     if (result !== undefined) return result;
-    await pause(Math.min(Math.max(PAUSE_MS, PAUSE_SHARE * waitedMs), MAX_PAUSE_MS));
   }
   throw new Error(`not within ${limitSeconds} s: ${attempt.toString()}`);
 }
@@ -124,8 +121,4 @@ async function answers(url: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-function pause(milliseconds: number): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, milliseconds));
 }
