@@ -112,7 +112,7 @@ export const families = {
     help: 'Distinct ranges of which any replica reports the problem.',
     labels: ['problem', 'shard'],
     field: 'problems',
-    notes: `${LOWER_BOUND} The sum over shards is an upper bound for no_raft_leader, quiescent_equals_ticking, raft_log_too_large, circuit_breaker_error and other.`,
+    notes: `${LOWER_BOUND} Zeros are left out while the problems of a replica could not be read. The sum over shards is an upper bound for no_raft_leader, quiescent_equals_ticking, raft_log_too_large, circuit_breaker_error and other.`,
   }),
   scanNodes: gauge({
     name: 'crdb_range_scan_nodes',

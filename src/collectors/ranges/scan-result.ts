@@ -71,7 +71,10 @@ export interface RangeCounts {
 export interface ScanSummary extends Omit<RangeCounts, 'byProblem'> {
   /** What the scan shows of the cluster as a whole; undefined for a shard, and while a node to be read was not. */
   readonly cluster?: ClusterScan | undefined;
-  /** It lacks `no_live_replica` while it is not known which ranges are lost. */
+  /**
+   * It lacks `no_live_replica` while it is not known which ranges are lost and, while the problems of a replica could not be read,
+   * those that no other one reports.
+   */
   readonly problems: ReadonlyMap<RangeProblem, ProblemSummary>;
   /** Lease changes since the start of the exporter. */
   readonly leaseChanges: number;

@@ -144,10 +144,13 @@ export class RangeScan {
     if (cluster?.lost !== undefined) byProblem[NO_LIVE_REPLICA] = cluster.lost;
     const reported = this.#listProblems(failed);
     const problems = new Map<RangeProblem, ProblemSummary>();
+    const isUnread = nodes.some(({ withoutProblems }) => withoutProblems > 0);
     for (const [index, problem] of PROBLEMS.entries()) {
       if (problem === 'no_live_replica' && cluster?.lost === undefined) continue;
+      const count = byProblem[index] ?? 0;
+      if (count === 0 && isUnread) continue;
       const listed = (reported[index] ?? []).slice(0, options.problem_ranges);
-      problems.set(problem, { ranges: byProblem[index] ?? 0, listed });
+      problems.set(problem, { ranges: count, listed });
     }
     known.table.endScan();
     return {

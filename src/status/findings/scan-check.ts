@@ -82,8 +82,9 @@ export function compareScan(
       const total = sum(names.map((name) => own.get(name)?.[problem] ?? NaN));
       return Number.isNaN(total) ? undefined : total;
     });
-    if (counted.at(-1) === undefined) return [];
-    return [compare(`${problem} ranges`, summary?.problems.get(problem)?.ranges ?? 0, counted)];
+    const read = summary?.problems.get(problem)?.ranges;
+    if (read === undefined || counted.at(-1) === undefined) return [];
+    return [compare(`${problem} ranges`, read, counted)];
   });
   return { stores, problems };
 }

@@ -58,6 +58,19 @@ describe('invalid input', () => {
     expect(of('crdb_store_queries_per_second')).toEqual(['{node_id="1",store_id="1"} 0']);
   });
 
+  test('while problems of a replica could not be read, those that none reports are not known to be 0', async () => {
+    const bad = replica({ rangeId: 2, nodeId: 1, storeId: 1, problems: { unavailable: true } });
+    const { of } = await pollElements([bad, { ...GOOD, problems: undefined }]);
+    for (const family of ['crdb_range_problem_ranges', 'crdb_problem_ranges_omitted']) {
+      const counts = of(family).filter((line) => !line.includes('no_live_replica'));
+      expect(counts.map((line) => line.split(',')[0])).toEqual(['{problem="unavailable"']);
+    }
+    const readable = await pollElements([bad, GOOD]);
+    expect(readable.of('crdb_range_problem_ranges')).toContain(
+      '{problem="underreplicated",shard="0"} 0',
+    );
+  });
+
   test('the largest id is 2^32 - 1: a node with a larger one is not read', async () => {
     const elements = [2 ** 31 + 1, 2 ** 32 - 1, 1, 2 ** 32].map((rangeId) =>
       replica({ rangeId, nodeId: 1, storeId: 1 }),
