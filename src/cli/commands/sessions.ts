@@ -122,6 +122,10 @@ async function printSessions(target: ClusterTarget, options: Options): Promise<n
   );
   const failed = [...failedNodes].toSorted((a, b) => a - b);
   await listing.close({ failed_nodes: failed });
+  if (failedNodes.has(0)) {
+    note('sessions are missing: the responding node could not ask all nodes; run this again');
+    return EXIT.failed;
+  }
   if (failed.length > 0) {
     note(`no sessions of node ${formatList(failed)}: it did not respond; see \`nodes\``);
     return listed === 0 ? EXIT.failed : EXIT.ok;

@@ -129,6 +129,12 @@ export const sessions = defineCollector({
       if (!options.include_internal) count = await countSessions(api, context, rewrite);
     }
     const { answered, failedNodes, pairs } = count;
+    // The server stopped asking nodes: those after it are missing, and it names none of them.
+    if (failedNodes.has(0)) {
+      throw new Error(
+        'sessions: the responding node could not ask all nodes, and does not say which; see its log',
+      );
+    }
     if (answered.size === 0 && failedNodes.size > 0) {
       await assertNodeAnswered(api, context, failedNodes);
     }
@@ -242,13 +248,10 @@ async function assertNodeAnswered(
   context: Context,
   failed: ReadonlySet<number>,
 ): Promise<void> {
-  // An error without a node id concerns the fan-out as a whole: no node answered.
-  if (!failed.has(0)) {
-    // A node that is down answered nothing, whether the server names it or not.
-    const { toScan, toSkip } = await listNodes(api, context);
-    const mayAnswer = toScan.length > 0 ? toScan : toSkip;
-    if (!mayAnswer.every((id) => failed.has(id))) return;
-  }
+  // A node that is down answered nothing, whether the server names it or not.
+  const { toScan, toSkip } = await listNodes(api, context);
+  const mayAnswer = toScan.length > 0 ? toScan : toSkip;
+  if (!mayAnswer.every((id) => failed.has(id))) return;
   throw new Error(
     'sessions: all nodes reported errors and none listed a session; see the log of the node that answered',
   );

@@ -31,7 +31,7 @@ export function countSessions({
 export function readSessions({ nodes, failedNodes, applications }: SessionsResult): SessionsStatus {
   return {
     ...countSessions({ nodes }),
-    missingNodes: [...failedNodes].filter((id) => id > 0).toSorted((a, b) => a - b),
+    missingNodes: [...failedNodes].toSorted((a, b) => a - b),
     applications: applications
       .map((tally) => ({
         application: tally.application,

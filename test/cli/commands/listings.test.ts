@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { type Simulator, SQL_MARKER, startSimulator } from '../../../simulator/index.ts';
+import { openProxy } from '../../support/changing-proxy.ts';
 import { configFlag, runHere } from '../run.ts';
 
 let simulator: Simulator;
@@ -152,4 +153,19 @@ test('no session at all is a failure while a node does not answer', async () => 
   const { code, err } = await runHere(['sessions', await configFlag(quiet)]);
   expect(err).toMatch(/no sessions of node \d+: it did not respond/);
   expect(code).toBe(1);
+});
+
+test('a list that the server cut is a failure', async () => {
+  await using calm = await startSimulator({ nodes: 3, ranges: 10, frozen: true });
+  const { origin } = new URL(calm.clusterUrl);
+  await using proxy = await openProxy(origin, (url, text) => {
+    if (!url.includes('/sessions/')) return text;
+    return JSON.stringify({ ...JSON.parse(text), errors: [{ message: 'no gossip' }] });
+  });
+  const { code, out, err } = await runHere([
+    'sessions',
+    await configFlag({ ...calm, clusterUrls: [`${proxy.url}/api/v2`] }),
+  ]);
+  expect(err).toContain('sessions are missing: the responding node could not ask all nodes');
+  expect({ code, rows: out.split('\n').length > 5 }).toEqual({ code: 1, rows: true });
 });

@@ -195,7 +195,7 @@ describe('fan-out errors', () => {
   test('are 1 for nodes with an error and 0 for nodes with sessions', async () => {
     const { of } = await pollListing(() =>
       listingOf([sessionOf(3), sessionOf(1)], {
-        errors: [errorOf(12), errorOf(undefined), errorOf(3)],
+        errors: [errorOf(12), errorOf(3)],
       }),
     );
     expect(of('crdb_session_fanout_errors')).toEqual([
@@ -235,12 +235,16 @@ describe('fan-out errors', () => {
     expect(requests.slice(1)).toEqual(['/nodes/?limit=200&offset=0']);
   });
 
-  test('without a node id fail the poll, and nodes are not listed', async () => {
-    const { api, requests } = answering(() => listingOf([], { errors: [errorOf(undefined)] }));
-    const state = sessions.createState();
-    await expect(poll(sessions, api, { options: OPTIONS, state, nowMs: NOW_MS })).rejects.toThrow(
-      'all nodes reported errors',
-    );
-    expect(requests).toHaveLength(1);
-  });
+  test.each([[[]], [[sessionOf(1)]]])(
+    'without a node id fail the poll, and nodes are not listed, beside %j',
+    async (found) => {
+      const answer = listingOf(found, { errors: [errorOf(undefined), errorOf(12)] });
+      const { api, requests } = answering(() => answer);
+      const state = sessions.createState();
+      await expect(poll(sessions, api, { options: OPTIONS, state, nowMs: NOW_MS })).rejects.toThrow(
+        'could not ask all nodes, and does not say which',
+      );
+      expect(requests).toHaveLength(1);
+    },
+  );
 });
