@@ -279,7 +279,7 @@ export const CALM: ClusterStatus = {
     verification: VERIFIED,
   },
   safeToStop: { answer: 'yes', nodes: [1, 3], decisions: [] },
-  sessions: HURT.sessions && { ...HURT.sessions, applications: [] },
+  sessions: HURT.sessions && { ...HURT.sessions, missingNodes: [], applications: [] },
   assistant: HURT.assistant && { ...HURT.assistant, exists: false },
   collectors: [collector('nodes'), collector('ranges'), collector('sessions'), collector('cloud')],
   state: 'healthy',

@@ -96,9 +96,18 @@ function describeOtherDamage({
 }
 
 /** Sessions by state, and the applications with the oldest transactions. */
-export function sessionTables({ applications, ...counts }: SessionsStatus): Html {
-  if (applications.length === 0) return html`<p>No session is open.</p>`;
-  return html`<ul class="legend">
+export function sessionTables({ applications, missingNodes, ...counts }: SessionsStatus): Html {
+  const missing =
+    missingNodes.length > 0 &&
+    html`<p class="old">
+      ${icon('warning')} Sessions of ${formatNodes(missingNodes)} are missing.
+    </p>`;
+  if (applications.length === 0) {
+    return html`${missing}
+      <p>${missing ? 'The other nodes have no session.' : 'No session is open.'}</p>`;
+  }
+  return html`${missing}
+    <ul class="legend">
       <li><b>${formatCount(counts.active)}</b> active</li>
       <li><b>${formatCount(counts.idleInTransaction)}</b> idle in transaction</li>
       <li><b>${formatCount(counts.idle)}</b> idle</li>

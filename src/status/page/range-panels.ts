@@ -47,8 +47,8 @@ import {
 } from './html.ts';
 
 function readFrom({ scanned, failed, skipped }: RangesStatus['nodes']): string {
-  const down = skipped > 0 ? `; ${skipped} down and not queried` : '';
-  return `Read from ${scanned} of ${scanned + failed + skipped} nodes${down}.`;
+  const others = skipped > 0 ? `; ${skipped} not known to be up, and not asked` : '';
+  return `Read from ${scanned} of ${scanned + failed + skipped} nodes${others}.`;
 }
 
 /**

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Finding } from '../../../src/status/findings/status.ts';
 import { Html } from '../../../src/status/page/html.ts';
-import { userFigures } from '../../../src/status/page/panels.ts';
+import { sessionTables, userFigures } from '../../../src/status/page/panels.ts';
 import {
   hotRanges,
   lastKnownRanges,
@@ -207,4 +207,12 @@ test.each([
   const [none, some] = panelsOf({ verification: { ...VERIFIED, ...proof } });
   expect(none).toBe('The last scan found no problem.');
   expect(some).not.toMatch(/missing|not read/);
+});
+
+test('no session of some nodes is not none of the cluster', () => {
+  const none = { active: 0, idleInTransaction: 0, idle: 0, applications: [] };
+  expect(textOf(sessionTables({ ...none, missingNodes: [] }))).toBe('No session is open.');
+  expect(textOf(sessionTables({ ...none, missingNodes: [2, 4] }))).toBe(
+    '! Sessions of nodes 2 and 4 are missing. The other nodes have no session.',
+  );
 });
