@@ -13,7 +13,13 @@ import {
 import type { KeyFilter } from '#json';
 import { cleanLabelValue, gauge, type SampleSet } from '#metrics';
 import { type CollectorResult, defineCollector, gaugeOf } from '../collector.ts';
-import { JOB_FAMILIES, LAST_BACKUP, lastBackupSeconds, writeJobSamples } from './job-status.ts';
+import {
+  JOB_FAMILIES,
+  LAST_BACKUP,
+  lastBackupSeconds,
+  StatisticsNodes,
+  writeJobSamples,
+} from './job-status.ts';
 import { NODE } from './keyed.ts';
 import {
   MEASUREMENT_FAMILIES,
@@ -154,7 +160,11 @@ export const nodes = defineCollector({
   scope: 'cluster',
   inProbe: true,
   /** The node that ran the last backup forgets its end when it restarts. */
-  createState: () => ({ lastBackupSeconds: 0, sentKeys: new SentKeys() }),
+  createState: () => ({
+    lastBackupSeconds: 0,
+    sentKeys: new SentKeys(),
+    statistics: new StatisticsNodes(),
+  }),
 
   async collect(api, context): Promise<NodesResult> {
     const selected = selectKeys(context.options.metrics);
@@ -180,8 +190,13 @@ export const nodes = defineCollector({
     if (localities.isCut) context.limits.add('items');
     const records = [...byId.values()].toSorted((a, b) => a.id - b.id);
     const isFresh = freshnessOf(records, dateMs);
-    const all = records.map((node) => ({ ...node, isFresh: isFresh(node) }));
     const { state } = context;
+    const notCounted = state.statistics.findNew(records);
+    const all = records.map((node) => ({
+      ...node,
+      isFresh: isFresh(node),
+      hasNotCounted: notCounted.has(node.id),
+    }));
     // An old record counts, too: the backup did end then. Newer servers do not tell it any more: what is remembered gets old,
     // although backups go on.
     state.lastBackupSeconds =

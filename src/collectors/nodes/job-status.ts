@@ -30,7 +30,7 @@ type ReplicationKind = (typeof REPLICATION_KINDS)[number];
 /** 1 on the node that counts paused jobs and protected data for the whole cluster. */
 const STATISTICS = 'jobs.poll_jobs_stats.currently_running';
 const FROM_STATISTICS =
-  'Of the node that runs the job poll_jobs_stats: a former one keeps its numbers until it restarts. Absent while no node with a fresh record runs it.';
+  'Of the node that runs the job poll_jobs_stats: a former one keeps its numbers until it restarts. Absent while no node with a fresh record runs it, and until that node has counted, which takes it 30 s.';
 
 export const LAST_BACKUP = 'schedules.BACKUP.last-completed-time';
 const KMS_INACCESSIBLE = 'backup.last-failed-time.kms-inaccessible';
@@ -145,12 +145,44 @@ interface JobStatus {
   readonly protectedAgeSeconds: number | undefined;
 }
 
+/** How long the job of the statistics runs on a node before its record has a count: it waits for 30 s, the record for 10 s. */
+const FIRST_COUNT_SECONDS = 40;
+
+/** Remembers since when the nodes run the job of the statistics. */
+export class StatisticsNodes {
+  /** The time of the first record that says so, by node and start; undefined before the first poll. */
+  #since: ReadonlyMap<string, number> | undefined;
+
+  /**
+   * The ids of the nodes that run the job and have not counted yet. Example: the job moves to node 2 at 12:00:00. The record of
+   * 12:00:10 has 0 paused jobs, or as many as node 2 counted last week; that of 12:00:50 has as many as there are. What the first
+   * poll finds counts since the start of the process.
+   */
+  findNew(nodes: readonly NodeRecord[]): ReadonlySet<number> {
+    const before = this.#since;
+    const since = new Map<string, number>();
+    const found = new Set<number>();
+    for (const { id, startedSeconds, updatedSeconds, metrics } of nodes) {
+      if (metrics.get(STATISTICS) !== 1) continue;
+      const runner = `${id} ${startedSeconds}`;
+      const first = before === undefined ? startedSeconds : updatedSeconds;
+      const begin = before?.get(runner) ?? first;
+      since.set(runner, begin);
+      if (updatedSeconds - begin < FIRST_COUNT_SECONDS) found.add(id);
+    }
+    this.#since = since;
+    return found;
+  }
+}
+
 export function readJobs(all: readonly ListedNode[]): JobsStatus {
   const fresh = all.filter(({ isFresh }) => isFresh);
   // Example: node 1 counted 3 paused jobs, then the job poll_jobs_stats moved to node 2, which counts 0. Node 1 still
   // reports 3, and node 2 alone is right. Old servers do not tell which node counts.
   const isTold = all.some(({ metrics }) => metrics.has(STATISTICS));
-  const counting = isTold ? fresh.filter(({ metrics }) => metrics.get(STATISTICS) === 1) : fresh;
+  const counting = isTold
+    ? fresh.filter((node) => node.metrics.get(STATISTICS) === 1 && node.hasNotCounted !== true)
+    : fresh;
   const running = (type: string) => sumOrNone(valuesOf(fresh, jobKeys(type, 'currently_running')));
   // Example: node 3 runs the only backup, and its record is stale. The other nodes count none, and the backup goes on.
   const isWhole = all.every((node) => node.isFresh || !REACHABLE.has(livenessOf(node)));

@@ -76,6 +76,8 @@ export interface ListedNode {
   readonly recordAgeSeconds?: number | undefined;
   /** False when the node no longer writes its record: its measurements are old. */
   readonly isFresh: boolean;
+  /** True while it runs the job of the statistics and has not counted yet: its figures are older, or 0. */
+  readonly hasNotCounted?: boolean;
   readonly cpus: number | undefined;
   readonly memoryBytes: number | undefined;
   readonly metrics: ReadonlyMap<string, number>;
@@ -84,7 +86,7 @@ export interface ListedNode {
 }
 
 /** A node whose record may be old. */
-export type NodeRecord = Omit<ListedNode, 'isFresh'>;
+export type NodeRecord = Omit<ListedNode, 'isFresh' | 'hasNotCounted'>;
 
 /** Copies a node from the element, which the decoder reuses for the next one. `dateMs` is when the server sent it. */
 export function copyNode(

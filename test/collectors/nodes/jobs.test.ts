@@ -9,6 +9,20 @@ async function jobsOf(...records: readonly unknown[]): Promise<readonly string[]
   return [...of('crdb_jobs'), ...of('crdb_protected_timestamp_age_seconds')];
 }
 
+/** The same of paused jobs, poll by poll: each begins this many seconds later and finds these records. */
+async function pausedAt(polls: readonly (readonly [seconds: number, ...object[]])[]) {
+  const state = nodes.createState();
+  const found: (readonly string[])[] = [];
+  for (const [seconds, ...records] of polls) {
+    const updated_at = NOW_NS + seconds * 1e9;
+    const all = records.map((record, at) => recordOf(at + 1, { updated_at, ...record }));
+    const { of } = await pollNodes(all, { state, dateMs: NOW_MS + seconds * 1000 });
+    const jobs = of('crdb_jobs').filter((line) => line.includes('paused'));
+    found.push([...jobs, ...of('crdb_protected_timestamp_age_seconds')]);
+  }
+  return found;
+}
+
 /** Lags when nodes report these metrics. */
 async function lagsOf(...metrics: readonly object[]): Promise<readonly string[]> {
   const records = metrics.map((one, at) => recordOf(at + 1, { metrics: one }));
@@ -128,6 +142,41 @@ describe('paused jobs and protected data', () => {
   ])('are absent when %s', async (_why, of, others) => {
     const seen = await jobsOf(recordOf(1, { metrics: former }), recordOf(2, of));
     expect(seen).toEqual(others);
+  });
+
+  // A node waits for 30 s before it counts: until then it has zeros, or what it counted when it last ran the statistics.
+  const zeros = { 'jobs.backup.currently_paused': 0, 'jobs.backup.protected_age_sec': 0 };
+  const known = ['{job_type="backup",state="paused"} 1', '{job_type="backup"} 5'];
+
+  test('are absent until a node that takes the statistics over has counted', async () => {
+    const runs = { metrics: { ...present } };
+    const ended = { metrics: { ...present, [STATISTICS]: 0 } };
+    const begins = { metrics: { ...zeros, [STATISTICS]: 1 } };
+    const found = await pausedAt([
+      [0, runs, { metrics: { ...zeros, [STATISTICS]: 0 } }],
+      [30, ended, begins],
+      [60, ended, begins],
+      [90, ended, runs],
+    ]);
+    expect(found).toEqual([known, [], [], known]);
+  });
+
+  test('are absent until a node that restarts has counted, also for a new exporter', async () => {
+    const started_at = NOW_NS + 20e9;
+    const restarted = { started_at, metrics: { ...zeros, [STATISTICS]: 1 } };
+    const counted = { started_at, metrics: present };
+    const afterwards = [
+      [30, restarted],
+      [59, restarted],
+      [90, counted],
+    ] as const;
+    expect(await pausedAt(afterwards)).toEqual([[], [], known]);
+    expect(await pausedAt([[0, { metrics: present }], ...afterwards])).toEqual([
+      known,
+      [],
+      [],
+      known,
+    ]);
   });
 });
 
