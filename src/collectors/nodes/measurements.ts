@@ -138,6 +138,8 @@ export function writeMeasurements(set: SampleSet, node: NodeRecord, selected: Ke
     if (isSelected(selected, key)) set.set(families.nodeMetric, { ...labels, key }, value);
   }
   for (const [storeId, values] of stores) {
+    // A node that starts writes its first record 10 s before it measures its stores: all their figures are 0 in it.
+    if (values.get('capacity') === 0) continue;
     const storeLabels = { ...labels, store_id: storeId };
     writeKeyed(set, STORE_METRICS, storeLabels, values);
     for (const [key, value] of values) {

@@ -177,6 +177,24 @@ describe('metrics of a node', () => {
     ]);
   });
 
+  // A node writes its first record when it starts, and measures its stores 10 s later for the first time.
+  test('a store that the node has not measured yet has no series', async () => {
+    const zeros = { capacity: 0, 'capacity.available': 0, 'ranges.unavailable': 0 };
+    const measured = { capacity: 9, 'capacity.available': 0, 'ranges.unavailable': 0 };
+    const records = [
+      recordOf(1, { store_metrics: { '1': zeros } }),
+      recordOf(2, { store_metrics: { '2': measured } }),
+    ];
+    const { lines, of } = await pollNodes(records, { metrics: ['ranges.unavailable'] });
+    expect(lines.filter((line) => line.startsWith('crdb_store_'))).toEqual([
+      'crdb_store_capacity_bytes{node_id="2",store_id="2"} 9',
+      'crdb_store_available_bytes{node_id="2",store_id="2"} 0',
+      'crdb_store_unavailable_ranges{node_id="2",store_id="2"} 0',
+      'crdb_store_metric{node_id="2",store_id="2",key="ranges.unavailable"} 0',
+    ]);
+    expect(of('crdb_exporter_node_keys_missing')).toEqual(['0']);
+  });
+
   test('only the keys that the user lists are exported by key', async () => {
     const { of } = await pollNodes(
       [
