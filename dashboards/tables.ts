@@ -23,6 +23,12 @@ function growthPerDay(family: string, labels: string): string {
   return `${DAY} * max by (${labels}) (deriv(${family}{${CHOSEN}}[1d]))`;
 }
 
+/** While the size of one database is not known, a total would lack it. */
+function sumOfDatabases(sizes: string): string {
+  const known = `count(${byDatabase('crdb_database_size_bytes')})`;
+  return `sum(${sizes}) and ${known} == count(${byDatabase('crdb_tables')})`;
+}
+
 const SIZE = byTable('crdb_table_size_bytes');
 const LARGEST = `topk($top, ${SIZE})`;
 
@@ -30,14 +36,15 @@ const sizes: Row = {
   title: 'Size',
   panels: [
     stat('Size of all tables', {
-      about: 'On disk over all replicas (crdb_database_size_bytes).',
-      queries: `sum(${byDatabase('crdb_database_size_bytes')})`,
+      about:
+        'On disk over all replicas (crdb_database_size_bytes). No data while that of one table is not known.',
+      queries: sumOfDatabases(byDatabase('crdb_database_size_bytes')),
       unit: 'bytes',
       width: 6,
     }),
     stat('Growth per day', {
       about: 'By the trend of the last day (crdb_database_size_bytes).',
-      queries: `sum(${growthPerDay('crdb_database_size_bytes', 'database')})`,
+      queries: sumOfDatabases(growthPerDay('crdb_database_size_bytes', 'database')),
       unit: 'bytes',
       width: 6,
     }),

@@ -1,4 +1,4 @@
-import type { OptionSpecs, OptionValues } from '#base';
+import { type OptionSpecs, type OptionValues, smallest } from '#base';
 import { addWarning, failureOf, RequestError } from '#cockroach';
 import type { SampleSet } from '#metrics';
 import {
@@ -145,8 +145,11 @@ export const tables = defineCollector({
     for (const sums of discovery.databases) {
       for (const { family, value } of DATABASE_GAUGES) set.set(family, sums, value(sums));
     }
-    const updates = discovered.flatMap(({ updatedSeconds }) => updatedSeconds ?? []);
-    if (updates.length > 0) set.set(families.oldestUpdate, {}, Math.min(...updates));
+    // Of the tables without series of their own, too: their sizes are in the sums.
+    const updates = discovery.all.flatMap(({ sizeBytes, updatedSeconds }) =>
+      sizeBytes === undefined ? [] : (updatedSeconds ?? []),
+    );
+    set.set(families.oldestUpdate, {}, smallest(updates));
   },
 });
 

@@ -195,7 +195,8 @@ export const discoveredShape = object({
 export interface DatabaseSums {
   readonly database: string;
   readonly tables: number;
-  readonly sizeBytes: number;
+  /** Undefined where the size of one of them is. */
+  readonly sizeBytes: number | undefined;
 }
 
 /** What is exported of all tables: some by name, the others as sums. */
@@ -203,7 +204,7 @@ export interface TableSummary {
   readonly all: readonly KnownTable[];
   /** The tables with series of their own, the most important first. */
   readonly shown: readonly KnownTable[];
-  /** Sizes of all others together, under the name `other`. */
+  /** Sizes of all others together, under the name `other`; undefined where that of one of them is. */
   readonly others: TableName & TableFigures;
   /** The largest ones, then the sum of all others. */
   readonly databases: readonly DatabaseSums[];
@@ -272,10 +273,12 @@ export function summarizeTables(
     ...bySize.filter(({ tableId }) => named.has(tableId)),
   ]);
   const others = bySize.filter((table) => !shown.has(table));
-  const databases = Array.from(
-    Map.groupBy(all, ({ database }) => database),
-    ([database, tables]) => sumDatabase(database, tables),
-  ).toSorted((a, b) => b.sizeBytes - a.sizeBytes);
+  const databases = [...Map.groupBy(all, ({ database }) => database)]
+    .map(([database, tables]) => {
+      const knownBytes = sum(tables.map(({ sizeBytes = 0 }) => sizeBytes));
+      return { ...sumDatabase(database, tables), knownBytes };
+    })
+    .toSorted((a, b) => b.knownBytes - a.knownBytes);
   const shownNames = new Set(databases.slice(0, max).map(({ database }) => database));
   const inOthers = all.filter(({ database }) => !shownNames.has(database));
   return {
@@ -285,9 +288,9 @@ export function summarizeTables(
       database: OTHER,
       schema: OTHER,
       table: OTHER,
-      sizeBytes: sum(others.map(({ sizeBytes = 0 }) => sizeBytes)),
-      dataBytes: sum(others.map(({ dataBytes = 0 }) => dataBytes)),
-      liveDataBytes: sum(others.map(({ liveDataBytes = 0 }) => liveDataBytes)),
+      sizeBytes: sumOfAll(others.map(({ sizeBytes }) => sizeBytes)),
+      dataBytes: sumOfAll(others.map(({ dataBytes }) => dataBytes)),
+      liveDataBytes: sumOfAll(others.map(({ liveDataBytes }) => liveDataBytes)),
     },
     databases: [...databases.slice(0, max), sumDatabase(OTHER, inOthers)],
   };
@@ -297,6 +300,12 @@ function sumDatabase(database: string, tables: readonly KnownTable[]): DatabaseS
   return {
     database,
     tables: tables.length,
-    sizeBytes: sum(tables.map(({ sizeBytes = 0 }) => sizeBytes)),
+    sizeBytes: sumOfAll(tables.map(({ sizeBytes }) => sizeBytes)),
   };
+}
+
+/** The sum of sizes; undefined where one is not known, as that may be the largest. */
+function sumOfAll(sizes: readonly (number | undefined)[]): number | undefined {
+  const known = sizes.filter((size) => size !== undefined);
+  return known.length === sizes.length ? sum(known) : undefined;
 }

@@ -32,7 +32,7 @@ export const families = {
   }),
   oldestUpdate: gauge({
     name: 'crdb_table_metadata_oldest_update_timestamp_seconds',
-    help: 'When the server computed the oldest of the table sizes shown, Unix time in seconds.',
+    help: 'When the server computed the oldest of the table sizes, Unix time in seconds.',
     field: 'last_updated',
     request: METADATA,
     notes:
@@ -51,7 +51,7 @@ const ofSizes = gaugeOf({
   request: METADATA,
   // Names that become equal as labels share a series.
   merge: 'sum',
-  notes: `${SHOWN} The others are summed as other. ${CACHED} Absent for a new table whose size the server could not compute.`,
+  notes: `${SHOWN} The others are summed as other. ${CACHED} Absent for a new table whose size the server could not compute, and for a sum over one.`,
 })<TableFigures>;
 
 /** The figures of a table: some of listed tables only, the sizes of discovered ones. */
@@ -139,6 +139,7 @@ export const DATABASE_GAUGES = [
     name: 'crdb_database_size_bytes',
     help: 'Size of the tables of the database on disk over all their replicas, in bytes.',
     field: 'replication_size_bytes',
+    notes: 'Absent while the size of one of them is not known.',
   }),
   ofDatabase(({ tables }) => tables, {
     name: 'crdb_tables',

@@ -53,8 +53,49 @@ test('a size that the server could not compute is unknown; an old one beside an 
     '{database="movr",schema="public",table="t3"} 3',
   ]);
   expect(of('crdb_table_columns')).toHaveLength(3);
-  expect(of('crdb_database_size_bytes')).toEqual(['{database="movr"} 60', '{database="other"} 0']);
   expect(JSON.stringify(result)).not.toContain('connect');
+});
+
+test('no sum is known over a size that the server could not compute', async () => {
+  const unknown = {
+    replication_size_bytes: 0,
+    total_data_bytes: 0,
+    total_live_data_bytes: 0,
+    last_update_error: 'An error has occurred while fetching span stats.',
+  };
+  const rows = [
+    rowOf(5),
+    rowOf(4, unknown),
+    rowOf(3, { db_name: 'a' }),
+    rowOf(2, { ...unknown, db_name: 'b' }),
+    rowOf(1, { ...unknown, db_name: 'c' }),
+  ];
+  const { of } = await discover(() => pageOf(rows), { max_tables: 2 });
+  expect(of('crdb_database_size_bytes')).toEqual(['{database="a"} 90']);
+  expect(of('crdb_tables')).toEqual([
+    '{database="movr"} 2',
+    '{database="a"} 1',
+    '{database="other"} 2',
+  ]);
+  for (const family of ['size', 'data', 'live_data']) {
+    const lines = of(`crdb_table_${family}_bytes`);
+    expect(lines).toHaveLength(2);
+    expect(lines.join()).not.toContain('"other"');
+  }
+});
+
+test('the age of the sizes is that of the oldest, also of one that is only in a sum', async () => {
+  const old = { last_updated: '2025-12-01T00:00:00Z' };
+  const failed = { replication_size_bytes: 0, total_data_bytes: 0, last_update_error: 'x' };
+  const rows = [
+    rowOf(3),
+    rowOf(2, old),
+    rowOf(1, { ...failed, last_updated: '2025-11-01T00:00:00Z' }),
+  ];
+  const { of } = await discover(() => pageOf(rows), { max_tables: 1 });
+  expect(of('crdb_table_metadata_oldest_update_timestamp_seconds')).toEqual([
+    String(Date.UTC(2025, 11, 1) / 1000),
+  ]);
 });
 
 describe('the tables with series of their own', () => {
