@@ -36,8 +36,12 @@ export async function readOffsetPages(
   }
 }
 
-/** Elements per page by number, and pages of one listing: 10,000 tables. */
-const NUMBERED_PAGE_SIZE = 500;
+/**
+ * Elements per page by number, and of one listing: tables. One page has all of them, as a server sorts its tables for each page:
+ * one that has grown in between from the 600th to the 400th place would be on neither of two pages of 500.
+ */
+const NUMBERED_PAGE_SIZE = 10_000;
+/** A server, or a proxy, may send shorter pages. */
 const MAX_NUMBERED_PAGES = 20;
 
 /**
@@ -51,7 +55,7 @@ export async function readNumberedPages(
   ) => Promise<{ readonly read: number; readonly total: number | undefined }>,
 ): Promise<void> {
   let all = 0;
-  for (let page = 1; page <= MAX_NUMBERED_PAGES; page += 1) {
+  for (let page = 1; page <= MAX_NUMBERED_PAGES && all < NUMBERED_PAGE_SIZE; page += 1) {
     const { read, total } = await readPage(`pageNum=${page}&pageSize=${NUMBERED_PAGE_SIZE}`);
     all += read;
     // The server counts 0 elements for an empty page, also after others.

@@ -120,8 +120,8 @@ describe('a listing', () => {
       'table_metadata',
       '"pagination_info":{"total_results":9}',
       [
-        '/table_metadata/?pageNum=1&pageSize=500&sortBy=replicationSize&sortOrder=desc',
-        '/table_metadata/?pageNum=2&pageSize=500&sortBy=replicationSize&sortOrder=desc',
+        '/table_metadata/?pageNum=1&pageSize=10000&sortBy=replicationSize&sortOrder=desc',
+        '/table_metadata/?pageNum=2&pageSize=10000&sortBy=replicationSize&sortOrder=desc',
       ],
       undefined,
     ],

@@ -86,6 +86,8 @@ describe('pages by number', () => {
     // Servers count them; a proxy, or another release, may not.
     ['an empty one without a number', [{ read: 500 }, { read: 20 }, { read: 0 }], []],
     ['an empty one after a wrong number', [{ read: 500, total: 0 }, { read: 0 }], []],
+    ['the page that has all', [{ read: 10_000, total: 10_000 }], []],
+    ['the page that has as many as are read', [{ read: 10_000, total: 10_001 }], ['items']],
     ['all that are read', full(10_000), []],
     ['more than are read', full(10_001), ['items']],
   ])('end after %s', async (_what, pages, limits) => {
@@ -95,7 +97,7 @@ describe('pages by number', () => {
       readNumberedPages(stats, async (query) => ({ total: undefined, ...(await read(query)) })),
     );
     expect(outcome).toEqual([undefined, ...limits]);
-    expect(queries).toEqual(pages.map((_, at) => `pageNum=${at + 1}&pageSize=500`));
+    expect(queries).toEqual(pages.map((_, at) => `pageNum=${at + 1}&pageSize=10000`));
   });
 });
 

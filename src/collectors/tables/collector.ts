@@ -55,9 +55,8 @@ export const tables = defineCollector({
   help: 'Names and sizes of all tables; schema, grants and zone configuration of the listed ones.',
   privilege: 'GRANT SELECT ON TABLE …',
   load: {
-    requests:
-      '`/table_metadata/`, 500 tables per page, at most 10,000; one request per listed table',
-    cost: 'One SQL query on a cached list per page. Per listed table several SQL statements, expensive on large tables.',
+    requests: '`/table_metadata/`, at most 10,000 tables; one request per listed table',
+    cost: 'One SQL query on a cached list. Per listed table several SQL statements, expensive on large tables.',
   },
   request: 'GET /databases/{database}/tables/{table}/',
   intervalSeconds: 600,

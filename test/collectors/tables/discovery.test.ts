@@ -8,7 +8,7 @@ test('every table has its sizes, and the rest none', async () => {
   const labels = 'database="movr",schema="public",table="t106"';
   const rest = 'database="other",schema="other",table="other"';
   expect(requests).toEqual([
-    '/table_metadata/?pageNum=1&pageSize=500&sortBy=replicationSize&sortOrder=desc',
+    '/table_metadata/?pageNum=1&pageSize=10000&sortBy=replicationSize&sortOrder=desc',
   ]);
   expect(lines.toSorted()).toEqual(
     [
