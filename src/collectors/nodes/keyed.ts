@@ -37,9 +37,11 @@ export const COUNTER_NOTES =
 
 const OWN_COUNT_NOTES = 'CrdbScanDisagrees compares the range scan with it.';
 
+export const CLOCK_OFFSET = 'clock-offset.meannanos';
+
 /** The families of a node that are one metric each, or one by kind. */
 export const NODE_METRICS: readonly KeyedSeries[] = [
-  keyed(NODE, 'clock-offset.meannanos', 'crdb_node_clock_offset_seconds', {
+  keyed(NODE, CLOCK_OFFSET, 'crdb_node_clock_offset_seconds', {
     help: 'Mean offset of the clock of the node to those of its peers in seconds.',
   }),
   keyed(NODE, 'sys.cpu.combined.percent-normalized', 'crdb_node_cpu_ratio', {

@@ -11,6 +11,7 @@ import {
   selected,
 } from '#json';
 import { cleanLabelValue } from '#metrics';
+import { CLOCK_OFFSET } from './keyed.ts';
 
 const netAddress = object({ address_field: nameText() });
 
@@ -110,9 +111,18 @@ export function copyNode(
     recordAgeSeconds: hasAge ? Math.max(0, dateMs / 1000 - updatedSeconds) : undefined,
     cpus: positive(node.num_vcpus) ?? usableCpus(node.metrics, positive(node.num_cpus)),
     memoryBytes: positive(node.total_system_memory),
-    metrics: node.metrics,
+    metrics: withoutEmptyMean(node.metrics),
     stores: node.store_metrics,
   };
+}
+
+/** What Go on amd64 makes of NaN as an integer of 64 bits. */
+const NAN_AS_INTEGER = -(2 ** 63);
+
+/** Where a node measures no clock, the mean of the offsets is NaN, which it sends as an offset of 292 years. */
+function withoutEmptyMean(metrics: ReadonlyMap<string, number>): ReadonlyMap<string, number> {
+  if (metrics.get(CLOCK_OFFSET) !== NAN_AS_INTEGER) return metrics;
+  return new Map([...metrics].filter(([key]) => key !== CLOCK_OFFSET));
 }
 
 /**

@@ -45,6 +45,13 @@ describe('metrics of a node', () => {
     ]);
   });
 
+  test('a mean offset of no clock is none', async () => {
+    const metrics = { 'clock-offset.meannanos': -(2 ** 63), 'sql.conns': 1 };
+    const { of } = await pollNodes([recordOf(1, { metrics })]);
+    expect(of('crdb_node_clock_offset_seconds')).toEqual([]);
+    expect(of('crdb_node_sql_connections')).toEqual(['{node_id="1"} 1']);
+  });
+
   test('what INSPECT found is counted by node, support between stores by store', async () => {
     const record = recordOf(1, {
       metrics: { 'jobs.inspect.issues_found': 3 },
