@@ -27,7 +27,7 @@ export interface PlanBasis {
   readonly nowTick: number;
   readonly urgencyOf: (slot: number) => Urgency | typeof AGING | typeof NOT_DUE;
   /** The reporters of the range that were asked since the scan began and did not respond. */
-  readonly askedBefore: (rangeId: number) => readonly number[];
+  readonly askedBefore: (rangeId: number) => readonly number[] | undefined;
 }
 
 /** What to read next. */
@@ -100,7 +100,7 @@ export function* planAll(table: RangeTable): Work<readonly NodeBatch[]> {
   const byNode = new Map<number, number[]>();
   yield* walk(table.capacity, (from, to) => {
     for (let slot = from; slot < to; slot += 1) {
-      const nodeId = table.columns.found[slot] === 0 ? undefined : firstReporter(table, slot, []);
+      const nodeId = table.columns.found[slot] === 0 ? undefined : firstReporter(table, slot);
       if (nodeId === undefined) continue;
       const ids = byNode.get(nodeId) ?? [];
       ids.push(table.columns.ids[slot] ?? 0);

@@ -110,24 +110,32 @@ export function nodesOf(table: RangeTable, slot: number): readonly number[] {
   return found;
 }
 
-/** The first of the reporters, without these. */
+const NOBODY: readonly number[] = [];
+
+/** The first of the reporters, without these. It is looked for in each of a million ranges, and makes no array. */
 export function firstReporter(
   table: RangeTable,
   slot: number,
-  except: readonly number[],
+  except: readonly number[] = NOBODY,
 ): number | undefined {
-  return reportersOf(table, slot).find((nodeId) => !except.includes(nodeId));
-}
-
-/** The nodes with a place that report the range in this scan; that of the replica that holds the lease first. */
-export function reportersOf(table: RangeTable, slot: number): readonly number[] {
   const leaseholder = table.nodeAt(slot, (table.columns.leases[slot] ?? 0) >> 2);
-  const nodes = leaseholder === 0 ? [] : [leaseholder];
+  if (leaseholder !== 0 && !except.includes(leaseholder)) return leaseholder;
   const reported = table.reportedOf(slot);
   for (let place = 0; reported >> place !== 0; place += 1) {
     if ((reported & (1 << place)) === 0) continue;
     const nodeId = table.nodeAt(slot, place);
-    if (nodeId !== 0 && !nodes.includes(nodeId)) nodes.push(nodeId);
+    if (nodeId !== 0 && !except.includes(nodeId)) return nodeId;
+  }
+  return undefined;
+}
+
+/** The nodes with a place that report the range in this scan; that of the replica that holds the lease first. */
+export function reportersOf(table: RangeTable, slot: number): readonly number[] {
+  const nodes: number[] = [];
+  let next = firstReporter(table, slot);
+  while (next !== undefined) {
+    nodes.push(next);
+    next = firstReporter(table, slot, nodes);
   }
   return nodes;
 }

@@ -171,7 +171,7 @@ export class Verification implements DescriptorReceiver {
         table: this.#known.table,
         nowTick,
         urgencyOf: (slot: number) => this.#urgencyOf(slot, nowTick),
-        askedBefore: (rangeId: number) => this.#asked.get(rangeId)?.nodeIds ?? [],
+        askedBefore: (rangeId: number) => this.#asked.get(rangeId)?.nodeIds,
       };
       const plan = await inSlices(this.#plan(basis, least));
       if (plan.batches.length === 0 || !hasTime(plan.wanted)) return;
