@@ -111,9 +111,14 @@ export class ProblemRanges {
     });
   }
 
-  /** Takes these ranges out of this scan. */
-  leaveOut(rangeIds: ReadonlySet<number>): void {
-    for (const reported of this.#reported) for (const id of rangeIds) reported.delete(id);
+  /** Takes these ranges out of this scan, and those that nobody has any more, as after a merge. */
+  leaveOut(ignored: ReadonlySet<number>, hasReplica: (rangeId: number) => boolean): void {
+    for (const [problem, reported] of this.#reported.entries()) {
+      for (const id of reported.keys()) {
+        const isGone = problem !== NO_LIVE_REPLICA && !hasReplica(id);
+        if (isGone || ignored.has(id)) reported.delete(id);
+      }
+    }
   }
 
   #cut(problem: number, reported: Map<number, ListedRange>): void {

@@ -139,7 +139,7 @@ export class RangeScan {
       addWarning(this.#context, { about: 'tables of ranges', endpoint: 'node_ranges', error });
     }
     const { ignored } = state.leftOvers;
-    state.problems.leaveOut(ignored);
+    state.problems.leaveOut(ignored, this.#hasReplica);
     const { byProblem, ...counts } = await inSlices(known.count(ignored));
     if (cluster?.lost !== undefined) byProblem[NO_LIVE_REPLICA] = cluster.lost;
     const reported = this.#listProblems(failed);
@@ -185,9 +185,12 @@ export class RangeScan {
     const unread = [...failed.map(({ nodeId }) => nodeId), ...this.#assignment.toSkip];
     const stepMs = state.wallClock.read(clock.wallMs(), clock.monotonicMs());
     if (stepMs !== 0) state.problems.moveTimes(stepMs / 1000);
-    const { table } = state.known;
-    const hasReplica = (rangeId: number): boolean =>
-      (table.columns.found[table.slotOf(rangeId) ?? -1] ?? 0) !== 0;
-    return state.problems.end(clock.wallMs() / 1000, new Set(unread), hasReplica);
+    return state.problems.end(clock.wallMs() / 1000, new Set(unread), this.#hasReplica);
   }
+
+  /** Whether a node reports the range in this scan, and still has it where it was asked again. */
+  readonly #hasReplica = (rangeId: number): boolean => {
+    const { table } = this.#context.state.known;
+    return (table.columns.found[table.slotOf(rangeId) ?? -1] ?? 0) !== 0;
+  };
 }

@@ -4,7 +4,14 @@ import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { HotRanges, MAX_REMEMBERED, ProblemRanges } from '../../../src/collectors/ranges/lists.ts';
 import { ReplicaColumns } from '../../../src/collectors/ranges/replica.ts';
 import type { ProblemRange } from '../../../src/collectors/ranges/scan-result.ts';
-import { fakeCluster, type PollGiven, pollRanges, replica } from './cluster.ts';
+import {
+  encodeKey,
+  fakeCluster,
+  LAST_KEY,
+  type PollGiven,
+  pollRanges,
+  replica,
+} from './cluster.ts';
 
 const UNAVAILABLE = 1;
 
@@ -221,4 +228,32 @@ describe('the list of problem ranges', () => {
     const { of } = await pollElements(unavailable, { state });
     expect(readFirstSeen(of)).toEqual(['500', '500', '500']);
   });
+});
+
+/** A range between two of the keys 1 to 4; range 2 has a problem. */
+const element = (nodeId: number, rangeId: number, from: number, to: number) =>
+  replica({
+    rangeId,
+    nodeId,
+    storeId: nodeId,
+    lease: 1,
+    keys: [from === 1 ? undefined : encodeKey(from), to === 4 ? LAST_KEY : encodeKey(to)],
+    problems: rangeId === 2 ? { underreplicated: true } : {},
+  });
+
+test('a range that was merged while the nodes were read is not listed with its problem', async () => {
+  const merged = (nodeId: number) => [element(nodeId, 1, 1, 3), element(nodeId, 3, 3, 4)];
+  // Node 1 was read before the merge.
+  const before = [element(1, 1, 1, 2), element(1, 2, 2, 3), element(1, 3, 3, 4)];
+  const { api } = fakeCluster([
+    { nodeId: 1, ranges: before, again: merged(1) },
+    { nodeId: 2, ranges: merged(2) },
+    { nodeId: 3, ranges: merged(3) },
+  ]);
+  const { of } = await pollRanges(api);
+  expect(of('crdb_range_key_space_complete')).toEqual(['1']);
+  const count = '{problem="underreplicated",shard="0"} 0';
+  expect(of('crdb_range_problem_ranges')).toContain(count);
+  expect(of('crdb_problem_ranges_omitted')).toContain(count);
+  expect(of('crdb_problem_range_first_seen_timestamp_seconds')).toEqual([]);
 });
