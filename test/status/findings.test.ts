@@ -246,6 +246,16 @@ describe('findings of ranges', () => {
     ]);
   });
 
+  test('are critical as replicas report them, where none could be asked again', () => {
+    const status = rangesWith({ no_raft_leader: [3, 3] });
+    const alertWhile = (servingNothing: number | undefined) =>
+      rangeProblems({ ...status, verification: { ...VERIFIED, servingNothing } }, false).map(
+        ({ alert }) => alert,
+      );
+    expect(alertWhile(0)).toEqual(['CrdbRangeProblemPersistent']);
+    expect(alertWhile(undefined)).toEqual(['CrdbRangesWithoutLease']);
+  });
+
   test('call a number a lower bound where more replicas report it than are asked again', () => {
     const verification = { ...VERIFIED, servingNothing: 1_000, stuck: 1_000 };
     const textOf = (servingNothingAtLeast?: true) =>

@@ -57,10 +57,14 @@ export async function judgeClusterScan(
   if (isLostKnown) for (const slot of judged.lost) listLost(context, slot);
   const ignoringUrls = state.ignoring.names(context.clock.monotonicMs());
   warnIgnored(context, ignoringUrls);
+  // Example: a proxy drops `ranges=`, so that nobody can be asked whether replicas without a leader have none still.
+  const isConfirmed = judged.unconfirmed === 0 || verified.confirmed.checked.size > 0;
+  const isServingKnown = isConfirmed && withoutProblems === 0;
   const held = (slots: Iterable<number>) => Array.from(slots, (slot) => describeHeld(known, slot));
   const result = {
     unverified: isUnread ? judged.reported : judged.unverified,
-    servingNothing: judged.servingNothing,
+    servingNothing:
+      judged.servingNothing === 0 && !isServingKnown ? undefined : judged.servingNothing,
     stuck: judged.stuck,
     unreported: sumByTable(known, judged.unreported),
     disputed: describeDisputed(known, judged.disputed),

@@ -89,8 +89,11 @@ export interface ScanSummary extends Omit<RangeCounts, 'byProblem'> {
 export interface ClusterScan {
   /** Ranges whose replicas are not verified: which nodes may stop is not known while there are some. */
   readonly unverified: number;
-  /** Ranges that serve nothing now, confirmed: no majority of replicas with a Raft leader, or no lease. */
-  readonly servingNothing: number;
+  /**
+   * Ranges that serve nothing now, confirmed: no majority of replicas with a Raft leader, or no lease. Undefined where none is, while the
+   * problems of a replica could not be read, or no replica that reports it could be asked a second time.
+   */
+  readonly servingNothing: number | undefined;
   /** Of these, ranges that are neither without a majority nor reported as unavailable. */
   readonly stuck: number;
   /**

@@ -179,7 +179,7 @@ function reportedProblems(
     const unreported =
       problem === 'unavailable' ? describeUnreported(ranges.withoutQuorum, count) : '';
     // The ranges that serve nothing have a problem of their own: a replica is stuck beside others that serve.
-    const isStuck = STUCK.includes(problem) && verification !== undefined;
+    const isStuck = STUCK.includes(problem) && verification?.servingNothing !== undefined;
     // Without a quorum there is no leader and no lease.
     const isSame = listed.every(({ rangeId }) => withoutQuorum.has(rangeId));
     if (isStuck && count <= unavailable && isSame) return [];

@@ -182,8 +182,8 @@ export interface VerificationStatus {
    * a row ended with the same gap.
    */
   readonly keySpace: 'complete' | 'overlap' | 'incomplete' | 'gap';
-  /** Ranges that serve nothing now. */
-  readonly servingNothing: number;
+  /** Ranges that serve nothing now; undefined while it is not known whether there are any. */
+  readonly servingNothing: number | undefined;
   /** It is a lower bound: more replicas report it than are asked a second time. */
   readonly servingNothingAtLeast?: true | undefined;
   /** Of these, ranges that are neither without a quorum nor reported as unavailable. */

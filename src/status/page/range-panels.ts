@@ -278,7 +278,14 @@ const KEY_SPACE = {
 
 /** How far the scan proves what the panel says. */
 function proofOf(verification: Verification): Html {
-  const { unverified, reason, perMinute = 0, keySpace, servingNothing, lost = 0 } = verification;
+  const {
+    unverified,
+    reason,
+    perMinute = 0,
+    keySpace,
+    servingNothing = 0,
+    lost = 0,
+  } = verification;
   const { leftOver, servingNothingAtLeast } = verification;
   const speed = formatCount(Math.round(perMinute));
   const rate = perMinute > 0 ? ` Descriptors are read at ${speed} a minute.` : '';

@@ -65,7 +65,9 @@ describe('invalid input', () => {
       const counts = of(family).filter((line) => !line.includes('no_live_replica'));
       expect(counts.map((line) => line.split(',')[0])).toEqual(['{problem="unavailable"']);
     }
+    expect(of('crdb_ranges_serving_nothing')).toEqual([]);
     const readable = await pollElements([bad, GOOD]);
+    expect(readable.of('crdb_ranges_serving_nothing')).toEqual(['0']);
     expect(readable.of('crdb_range_problem_ranges')).toContain(
       '{problem="underreplicated",shard="0"} 0',
     );
