@@ -1,5 +1,6 @@
 import { formatCount, PROBLEMS, type RangeProblem, REPORTED_PROBLEMS } from '#base';
 import { RequestError } from '#cockroach';
+import { MAX_READ_AGAIN } from './key-space.ts';
 import {
   HAS_OLD_SEQUENCE,
   HOLDER_HAS_NO_QUORUM,
@@ -28,8 +29,8 @@ const MAX_SEQUENCE = 0xffff_ffff;
 /** Problems of a replica that serves nothing, as bits. */
 export const SERVES_NOTHING = bitsOf('no_raft_leader', 'circuit_breaker_error', 'no_lease');
 export const UNAVAILABLE = bitsOf('unavailable');
-/** Suspects that are held; the ranges of others stay unverified. */
-const MAX_SUSPECTS = 20_000;
+/** Replicas without the lease that report their range as unavailable, and that are held. */
+const MAX_CLAIMS = 20_000;
 /** Ranges whose replicas report different ends, and that are held. */
 const MAX_DIFFERING = 20_000;
 
@@ -38,8 +39,8 @@ export function bitsOf(...names: readonly RangeProblem[]): number {
   return PROBLEMS.reduce((bits, name, index) => bits | (names.includes(name) ? 1 << index : 0), 0);
 }
 
-/** A replica that reports that it serves nothing, or that its range is unavailable. */
-export interface Suspect {
+/** A replica that reports its range as unavailable. */
+interface Claim {
   readonly rangeId: number;
   readonly nodeId: number;
 }
@@ -50,16 +51,19 @@ export class KnownRanges {
   readonly tableIndexes = new TableIndexes();
   /** Increases of lease sequences since the start of the exporter. */
   leaseChanges = 0;
-  /** The suspects of this scan. */
-  suspects: Suspect[] = [];
+  /**
+   * All nodes that report in this scan that their replica of a range serves nothing, by its id: of as many ranges as are asked a second
+   * time. The others stay unverified.
+   */
+  readonly suspects = new Map<number, Set<number>>();
   /** Replicas without the lease that report their range as unavailable in this scan. */
-  claims: Suspect[] = [];
+  claims: Claim[] = [];
   /** The hashes of the end keys of each range whose replicas do not report the same one in this scan, by its id. */
   readonly differingEnds = new Map<number, Set<number>>();
 
   /** Clears what the last scan reported. Sequences and descriptors stay. */
   *beginScan(): Work {
-    this.suspects = [];
+    this.suspects.clear();
     this.claims = [];
     this.differingEnds.clear();
     this.tableIndexes.isFull = false;
@@ -146,14 +150,16 @@ export class KnownRanges {
   }
 
   #suspect(slot: number, nodeId: number): void {
+    const { suspects } = this;
     const rangeId = this.table.columns.ids[slot] ?? 0;
-    if (this.suspects.length < MAX_SUSPECTS) this.suspects.push({ rangeId, nodeId });
+    if (suspects.has(rangeId)) suspects.get(rangeId)?.add(nodeId);
+    else if (suspects.size < MAX_READ_AGAIN) suspects.set(rangeId, new Set([nodeId]));
   }
 
   /** Claims beyond those that are held count as if the holder of the lease had made them, too. */
   #claim(slot: number, nodeId: number, holdsLease: boolean): void {
     const { ids, marks } = this.table.columns;
-    const isStated = holdsLease || this.claims.length === MAX_SUSPECTS;
+    const isStated = holdsLease || this.claims.length === MAX_CLAIMS;
     marks[slot] = (marks[slot] ?? 0) | (isStated ? HOLDER_HAS_NO_QUORUM : IS_CLAIMED);
     if (!isStated) this.claims.push({ rangeId: ids[slot] ?? 0, nodeId });
   }

@@ -3,7 +3,7 @@ import { BatchQueue, BatchSize, type NodeBatch } from './batches.ts';
 import { reportersOf } from './descriptors.ts';
 import { IgnoredError, readAsked } from './ignoring-urls.ts';
 import { MAX_READ_AGAIN, nameKey } from './key-space.ts';
-import { type KnownRanges, SERVES_NOTHING, type Suspect } from './known-ranges.ts';
+import { type KnownRanges, SERVES_NOTHING } from './known-ranges.ts';
 import type { Replica } from './replica.ts';
 import type { ScanContext } from './scan-state.ts';
 
@@ -40,20 +40,16 @@ export class SecondReading {
   /** Asks the suspects again. A range is not checked when one of its suspects was not asked, or did not answer. */
   async confirmSuspects(): Promise<Confirmed> {
     const { suspects } = this.#known;
-    const byRange = Map.groupBy(suspects, ({ rangeId }) => rangeId);
-    const chosen = [...byRange.keys()].slice(0, MAX_READ_AGAIN);
-    const unanswered = new Set(byRange.keys());
-    for (const rangeId of chosen) unanswered.delete(rangeId);
+    const unanswered = new Map(Array.from(suspects, ([id, nodeIds]) => [id, new Set(nodeIds)]));
     const repeated = new Map<number, Map<number, number>>();
-    const answered = new Set<Suspect>();
-    const asked = chosen.flatMap((rangeId) => byRange.get(rangeId) ?? []);
     await this.#readReplicas(
-      asked,
-      (rangeId, nodeId, replica) => {
-        for (const suspect of byRange.get(rangeId) ?? []) {
-          if (suspect.nodeId === nodeId) answered.add(suspect);
-        }
-        const problems = replica.problems ?? 0;
+      Array.from(suspects, ([rangeId, nodeIds]) =>
+        Array.from(nodeIds, (nodeId) => ({ rangeId, nodeId })),
+      ).flat(),
+      (rangeId, nodeId, { problems }) => {
+        // Without them it has not said whether it serves.
+        if (problems === undefined) return;
+        unanswered.get(rangeId)?.delete(nodeId);
         if ((problems & SERVES_NOTHING) === 0) return;
         const ofRange = repeated.get(rangeId) ?? new Map<number, number>();
         // Another store of the node may hold the range, too.
@@ -63,8 +59,8 @@ export class SecondReading {
       // At the URL of the list: of two URLs one may repeat old responses, and would clear each suspect of the other.
       this.#scan - 1,
     );
-    for (const suspect of asked) if (!answered.has(suspect)) unanswered.add(suspect.rangeId);
-    return { checked: new Set(byRange.keys()).difference(unanswered), repeated };
+    const checked = [...unanswered].flatMap(([id, nodeIds]) => (nodeIds.size === 0 ? [id] : []));
+    return { checked: new Set(checked), repeated };
   }
 
   /**
