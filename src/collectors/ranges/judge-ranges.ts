@@ -4,13 +4,7 @@ import { nodesOf } from './descriptors.ts';
 import { bitsOf, SERVES_NOTHING, UNAVAILABLE } from './known-ranges.ts';
 import { isLost } from './lost-ranges.ts';
 import { keepsMajority, type RangeReplicas } from './majority.ts';
-import {
-  HOLDER_HAS_NO_QUORUM,
-  READ_AT_LEASEHOLDER,
-  type RangeTable,
-  walk,
-  type Work,
-} from './range-table.ts';
+import { HOLDER_HAS_NO_QUORUM, type RangeTable, walk, type Work } from './range-table.ts';
 import { NO_LEASE } from './replica.ts';
 import type { Confirmed } from './second-reading.ts';
 import type { ScannedRanges } from './verification.ts';
@@ -158,20 +152,19 @@ function increase(counts: Map<number, number>, key: number): void {
 }
 
 /**
- * Whether the holder of a valid lease lists a range without the flag that others report, while all voters are live. Example: node 6 takes
- * nodes 1 and 2 for dead, and reports their ranges as unavailable, which these nodes serve.
+ * Whether the holder of a lease that is valid in this scan lists a range without the flag that others report, while all voters are live.
+ * Example: node 6 takes nodes 1 and 2 for dead, and reports their ranges as unavailable, which these nodes serve.
  */
 function isDisputed(
-  { known }: CompleteScan,
+  { known, verification }: CompleteScan,
   slot: number,
   { voters, votersBefore, held }: ReturnType<typeof replicasOf>,
 ): boolean {
   const { marks, leases } = known.table.columns;
-  const marked = marks[slot] ?? 0;
   const isListedByHolder = ((leases[slot] ?? 0) & 3) !== NO_LEASE;
-  const isLeaseValid = (marked & READ_AT_LEASEHOLDER) !== 0;
   const areAllLive = ((voters | votersBefore) & ~held) === 0;
-  return isListedByHolder && isLeaseValid && areAllLive && (marked & HOLDER_HAS_NO_QUORUM) === 0;
+  const isStated = ((marks[slot] ?? 0) & HOLDER_HAS_NO_QUORUM) !== 0;
+  return isListedByHolder && verification.isReadNow(slot) && areAllLive && !isStated;
 }
 
 /** Whether the replicas of the range are verified, and what they reported was confirmed. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
-import { fakeCluster, pollRanges, replica } from './cluster.ts';
+import { fakeCluster, pollRanges, replica, statusError } from './cluster.ts';
 import { DEAD, many, show } from './shown-ranges.ts';
 
 const NO_QUORUM = { unavailable: true } as const;
@@ -77,15 +77,14 @@ function showOne(problems: Readonly<Record<string, unknown>>) {
   }));
 }
 
-test('it is stated from the scan on in which the holder has lost the lease', async () => {
+test('it is stated from the scan on in which the holder has lost the lease, or does not say that it has one', async () => {
   const cluster = fakeCluster([]);
   const state = ranges.createState();
-  const disputed = async (leaseValid: boolean) => {
-    cluster.describe = (_id, nodeId) => ({
-      types: VOTERS,
-      isLeaseholder: nodeId === 1,
-      leaseValid,
-    });
+  const disputed = async (leaseValid: boolean | undefined) => {
+    cluster.describe = (_id, nodeId) => {
+      if (leaseValid === undefined) throw statusError(503);
+      return { types: VOTERS, isLeaseholder: nodeId === 1, leaseValid };
+    };
     const { cluster: scanned } = await pollRanges(cluster.api, { state });
     return scanned?.disputed.nodeIds;
   };
@@ -94,6 +93,8 @@ test('it is stated from the scan on in which the holder has lost the lease', asy
   cluster.nodes = showOne(NO_QUORUM);
   expect(await disputed(true)).toEqual([3]);
   expect(await disputed(false)).toEqual([]);
+  expect(await disputed(true)).toEqual([3]);
+  expect(await disputed(undefined)).toEqual([]);
 });
 
 const element = (rangeId: number, key: string) =>
