@@ -199,6 +199,23 @@ describe('a range is not verified', () => {
       });
     },
   );
+
+  test('once the zone of its table index was changed, also where descriptors may become older than they might be then', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    cluster.describe = () => ({ types: typesOf(5) });
+    show(cluster, { holders: many(300, [1, 2, 3, 4, 5]) });
+    expect((await scan(cluster, state)).unverified).toBe(0);
+    // From now on only the first range is described, whose voters have changed.
+    cluster.describe = (id) => (id === 1 ? { types: typesOf(3), generation: 2 } : undefined);
+    show(cluster, { holders: [[1, 2, 3, 4], ...many(299, [1, 2, 3, 4, 5])] });
+    expect((await scan(cluster, state, 1)).unverified).toBe(299);
+    show(cluster, { holders: many(300, [1, 2, 3, 4, 5]) });
+    expect((await scan(cluster, state, 40)).unverified).toBe(299);
+    // So slow that a round takes half an hour, and descriptors may be an hour old: those of the beginning are not too old any more.
+    for (let round = 0; round < 50; round += 1) state.reading.measured(400, 2_400, 2);
+    expect((await scan(cluster, state, 41)).unverified).toBe(299);
+  });
 });
 
 describe('descriptors', () => {
