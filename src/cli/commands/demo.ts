@@ -54,13 +54,11 @@ async function demo(
   build: Build,
 ): Promise<void> {
   const stopped = untilStopSignal();
-  const clusterPort = await findFreePort(listen.host, listen.port);
-  const cloudPort = await findFreePort(cloudListen.host, cloudListen.port, clusterPort);
-  const simulator = await startSimulator({
+  const simulator = await startOnFreePorts({
     scenario,
     survival: MULTI_REGION,
-    listen: { ...listen, port: clusterPort },
-    cloudListen: { ...cloudListen, port: cloudPort },
+    listen,
+    cloudListen,
   });
   const config = await configure(simulator, exporterAddress);
   const log = createLog({ ...config.log, destination: 2 });
@@ -77,6 +75,26 @@ async function demo(
   await stopped;
   await exporter.stop();
   await simulator.close();
+}
+
+/** Another program may take a port between the look for free ones and their use: then they are looked for again. */
+async function startOnFreePorts(
+  options: Pick<SimulatorOptions, 'scenario' | 'survival' | 'listen' | 'cloudListen'>,
+): Promise<Simulator> {
+  const { listen, cloudListen } = options;
+  for (;;) {
+    const port = await findFreePort(listen.host, listen.port);
+    const cloudPort = await findFreePort(cloudListen.host, cloudListen.port, port);
+    try {
+      return await startSimulator({
+        ...options,
+        listen: { ...listen, port },
+        cloudListen: { ...cloudListen, port: cloudPort },
+      });
+    } catch (error) {
+      if (!isInUse(error)) throw error;
+    }
+  }
 }
 
 /** Flags and variables, as a user would give them, and the tables and queries that have no flag. */
@@ -150,13 +168,17 @@ async function findFreePort(host: string | undefined, wanted: number, taken = 0)
       await once(server, 'listening');
       return port;
     } catch (error) {
-      const isBusy = error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
-      if (!isBusy) throw new CommandError(`cannot listen: ${messageOf(error)}`, EXIT.failed, error);
+      if (!isInUse(error))
+        throw new CommandError(`cannot listen: ${messageOf(error)}`, EXIT.failed, error);
     } finally {
       server.close();
     }
   }
   throw new CommandError(`no free port among the ${MAX_PORT_ATTEMPTS} from ${wanted}`);
+}
+
+function isInUse(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 }
 
 /** The addresses, and the events of the scenario with the time at which each can be seen. */
