@@ -4,7 +4,7 @@ import { globSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { validate } from 'dockerfile-utils';
 import { describe, expect, test } from 'vitest';
-import { ROOT, runProgram } from './installed.ts';
+import { ANY_PORTS, ROOT, runProgram } from './installed.ts';
 
 const PINNED = /^[\w./-]+:[\w.-]+@sha256:[\da-f]{64}$/;
 const DOCKERFILE = readFileSync(path.join(ROOT, 'Dockerfile'), 'utf8');
@@ -55,7 +55,7 @@ describe('the Dockerfile', () => {
     const [health = ''] = argumentsOf('HEALTHCHECK');
     const [, ...words]: readonly string[] = JSON.parse(health.slice(health.indexOf('[')));
     const launcher = path.join(ROOT, 'bin', 'crdb-exporter.cjs');
-    await using demo = runProgram(process.execPath, [launcher, 'demo', '--scenario', 'calm']);
+    await using demo = runProgram(process.execPath, [launcher, 'demo', ...ANY_PORTS]);
     const [, address = ''] = await demo.said(/Exporter +http:\/\/(\S+)\//);
     const check = async (): Promise<unknown> => {
       const args = words.map((word) => word.replace('127.0.0.1:10137', address));

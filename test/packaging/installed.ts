@@ -5,6 +5,14 @@ import path from 'node:path';
 
 export const ROOT = path.join(import.meta.dirname, '..', '..');
 
+/** Of a demo, which other demos at the same time do not take. */
+export const ANY_PORTS = [
+  '--web.listen-address=127.0.0.1:0',
+  '--listen=127.0.0.1:0',
+  '--cloud-listen=127.0.0.1:0',
+  '--scenario=calm',
+] as const;
+
 /** A program that runs until it is stopped. */
 export interface Running extends AsyncDisposable {
   readonly child: ChildProcess;

@@ -30,7 +30,7 @@ import {
   unpackShared,
   writeNextVersion,
 } from './artefacts.ts';
-import { ROOT, runProgram } from './installed.ts';
+import { ANY_PORTS, ROOT, runProgram } from './installed.ts';
 
 const TOOLS = import.meta.dirname;
 const ALWAYS_PACKED = ['LICENSE', 'README.md', 'package.json'];
@@ -276,7 +276,7 @@ describe('the tarball', () => {
     const program = path.join(folder, name, 'bin', 'crdb-exporter');
     // The start script needs two programs of the system, and no Node.js.
     const env = { PATH: '/usr/bin:/bin' };
-    await using demo = runProgram(program, ['demo', '--scenario', 'calm'], env);
+    await using demo = runProgram(program, ['demo', ...ANY_PORTS], env);
     const [url] = await demo.said(/http:\/\/\S+\/metrics/);
     await eventually(async () => {
       const seen = readScrape(await (await fetch(url)).text());
