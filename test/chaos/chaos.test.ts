@@ -30,7 +30,7 @@ describe(`${SEEDS} seeds`, () => {
     const before = heldBytes();
     await runTrials(FIRST + WARM, SEEDS - WARM);
     grownBytes = heldBytes() - before;
-  }, SEEDS * 30_000);
+  }, SEEDS * 120_000);
 
   async function runTrials(first: number, count: number): Promise<void> {
     const seeds = Array.from({ length: count }, (_, index) => first + index);
