@@ -4,6 +4,7 @@ import {
   formatDuration,
   formatNodes,
   formatPercent,
+  plural,
   type Severity,
 } from '#base';
 import type { NodesStatus, NodeStatus, VersionsStatus } from '../findings/node-status.ts';
@@ -45,7 +46,7 @@ export function nodeTable(
   const columns =
     lastSeenAt === undefined ? currentColumns(list, marks, nowMs) : pastColumns(lastSeenAt, nowMs);
   return html`${table('Nodes', sorted.slice(0, rows), columns, ({ id }) => marks.get(id))}${
-    sorted.length > rows && otherNodes(sorted.slice(rows), list)
+    sorted.length > rows && otherNodes(sorted.slice(rows), list, lastSeenAt !== undefined)
   }${lastSeenAt === undefined && versions && describeUpgrade(versions, nowMs)}`;
 }
 
@@ -163,15 +164,28 @@ function nodeLevel(node: NodeStatus, mark?: Severity): (typeof LEVELS)[number] {
   return isOver ? 'warning' : level;
 }
 
-/** Nodes without a row, and the localities of all. */
-function otherNodes(others: readonly NodeStatus[], all: readonly NodeStatus[]): Html {
+/** Nodes without a row, and the localities of all that are not gone for good; `isPast` where nobody knows what is so now. */
+function otherNodes(
+  others: readonly NodeStatus[],
+  all: readonly NodeStatus[],
+  isPast: boolean,
+): Html {
   const unhealthy = others.filter((node) => nodeLevel(node) !== 'live').length;
-  const what = unhealthy === 0 ? 'all live' : `${formatCount(unhealthy)} of them not healthy`;
+  const what =
+    unhealthy === 0
+      ? `${isPast ? 'which were ' : ''}all live`
+      : isPast
+        ? `of which ${formatCount(unhealthy)} ${plural(unhealthy, 'was', 'were')} not healthy`
+        : `${formatCount(unhealthy)} of them not healthy`;
   const localities = Array.from(
-    Map.groupBy(all, ({ locality }) => locality),
+    Map.groupBy(
+      all.filter(({ isRetired }) => !isRetired),
+      ({ locality }) => locality,
+    ),
     ([locality, nodes]) => {
       const live = nodes.filter(({ status }) => status === 'live').length;
-      const level = live === 0 ? 'critical' : live < nodes.length ? 'warning' : '';
+      const isWhole = live === nodes.length || isPast;
+      const level = isWhole ? '' : live === 0 ? 'critical' : 'warning';
       return { locality, count: nodes.length, live, level, missing: 1 - live / nodes.length };
     },
   ).toSorted((a, b) => b.missing - a.missing || (a.locality < b.locality ? -1 : 1));
@@ -184,7 +198,7 @@ function otherNodes(others: readonly NodeStatus[], all: readonly NodeStatus[]): 
           ({ locality, count, live, level }) =>
             html`<li class="${level}">
               ${locality.replaceAll(',', ', ') || 'no locality'}:
-              <b>${formatCount(live)}</b> of ${formatCount(count)} live
+              <b>${formatCount(live)}</b> of ${formatCount(count)} ${isPast && 'were '}live
             </li>`,
         )}
         ${more > 0 && html`<li>and ${formatCount(more)} more localities</li>`}

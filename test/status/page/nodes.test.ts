@@ -161,6 +161,21 @@ test('of more nodes than rows the live ones are counted by locality, the worst f
   expect(belowOf(draw(nodes))).toBe(
     'and 60 more nodes, all live region=c: 0 of 30 live region=a: 30 of 30 live region=b: 30 of 30 live',
   );
+  const retired = node(91, { locality: 'region=b', status: 'dead', isRetired: true });
+  expect(belowOf(draw([...nodes, retired]))).toContain('region=b: 30 of 30 live');
+});
+
+test('while the polls fail, nodes without a row are only what they were', () => {
+  const nodes = Array.from({ length: 90 }, (_, at) =>
+    node(at + 1, { locality: `region=${'ab'[at % 2]}`, status: at < 35 ? 'dead' : 'live' }),
+  );
+  const markup = draw(nodes, {}, EARLIER);
+  expect(belowOf(markup)).toBe(
+    'and 60 more nodes, of which 5 were not healthy region=a: 27 of 45 were live region=b: 28 of 45 were live',
+  );
+  expect(markup).not.toContain('class="warning"');
+  const live = nodes.map((each) => ({ ...each, status: 'live' }));
+  expect(belowOf(draw(live, {}, EARLIER))).toMatch(/^and 80 more nodes, which were all live /);
 });
 
 function belowWith(versions: NodesStatus['versions']): string {
