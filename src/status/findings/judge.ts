@@ -74,7 +74,6 @@ function findProblems(evidence: Evidence): readonly Problem[] {
     return problems.map((problem) => toOld(problem, source, isBlind, nowMs));
   };
   const polledMs = (collector: string) => Date.parse(sourceOf(collector)?.lastSuccessAt ?? '');
-  const isListOlderThan = (collector: string) => polledMs(collector) > polledMs('nodes');
   const lastSeen = view.lastKnown === undefined ? '' : describeLastKnown(view.lastKnown, nowMs);
   // Without the collectors that are affected: the exporter has logged these problems.
   const watched = evidence.watchProblems.map(
@@ -92,7 +91,7 @@ function findProblems(evidence: Evidence): readonly Problem[] {
         isBlind,
         view.nodes?.list,
         areManyUnderreplicated(evidence),
-        isListOlderThan('ranges'),
+        polledMs('ranges') > polledMs('nodes'),
       )
     : [];
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
@@ -116,9 +115,7 @@ function findProblems(evidence: Evidence): readonly Problem[] {
     ),
     ...from('sessions', [
       ...(view.sessions ? sessionProblems(view.sessions, view.name, polledAt, thresholds) : []),
-      ...(view.sessions
-        ? missingSessions(view.sessions, isListOlderThan('sessions') ? view.nodes?.list : [])
-        : []),
+      ...(view.sessions ? missingSessions(view.sessions, view.nodes?.list) : []),
       ...findFigures(FIGURES.sessions, evidence),
     ]),
     ...from('cloud', view.assistant ? assistantProblems(view.assistant, nowMs) : []),

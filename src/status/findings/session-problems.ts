@@ -78,8 +78,8 @@ export function sessionProblems(
 }
 
 /**
- * Nodes whose sessions are missing. Of a node that is live by `list`, which is older than the sessions, it is the first sign
- * that it has gone down. A later list of nodes knows more.
+ * Nodes whose sessions are missing. Of a node that is live by `list` it is the first sign that it has gone down: a node that
+ * has crashed counts as live for up to 30 s, also in a list that is later than the sessions.
  */
 export function missingSessions(
   { missingNodes }: SessionsStatus,
@@ -111,6 +111,9 @@ function findOld(
   return oldestTransactionSeconds > limit ? { age: oldestTransactionSeconds, limit } : undefined;
 }
 
+/** The key of the problem that the user sees no sessions of others. */
+export const HIDDEN_SESSIONS = 'own sessions';
+
 /** Seen sessions are few when they are fewer than this share of the connections, as in CrdbSessionsHidden. */
 const FEW_SESSIONS = 0.2;
 
@@ -135,7 +138,7 @@ export function findHiddenSessions(
   const text = describeSeen(login?.username?.toLowerCase(), counts, connections);
   if (text === undefined) return undefined;
   return {
-    key: 'own sessions',
+    key: HIDDEN_SESSIONS,
     about: 'exporter',
     alert: 'CrdbSessionsHidden',
     text: `${text}, although the nodes count ${formatCount(connections)} connections.`,

@@ -194,14 +194,15 @@ describe('of one severity the cause is listed first', () => {
   });
 });
 
-test('sessions that are missing are a sign that a node is down only where they are later than the list of nodes', async () => {
-  const results = { nodes: nodesResult(node(1), node(2)), sessions: sessionsResult({}, [2]) };
+test('sessions of a node that counts as live are a sign that it is down, also where the list of nodes is later', async () => {
   const { nodes = [], sessions = [] } = Object.fromEntries(
     await Promise.all(
       ['nodes', 'sessions'].map(async (name) => [name, await pollersOf({ [name]: 'ok' })] as const),
     ),
   );
-  const nextOf = (endsMs: Readonly<Record<string, number>>) => {
+  const nextOf = (livenessCode: number, endsMs: Readonly<Record<string, number>>) => {
+    const listed = nodesResult(node(1), node(2, { livenessCode }));
+    const results = { nodes: listed, sessions: sessionsResult({}, [2]) };
     const evidence = observeAt(
       NOW_MS,
       polledCluster({ pollers: [...nodes, ...sessions], isUp: true, results }),
@@ -216,6 +217,8 @@ test('sessions that are missing are a sign that a node is down only where they a
     );
     return findings.find(({ key }) => key === 'missing sessions')?.next;
   };
-  expect(nextOf({ nodes: 20_000, sessions: 10_000 })).toMatch(/^Node 2 may have just gone down/);
-  expect(nextOf({ nodes: 10_000, sessions: 20_000 })).toBe('Expected while a node is down.');
+  const sign = /^Node 2 may have just gone down, or does not respond: stop no other node before/;
+  expect(nextOf(3, { nodes: 20_000, sessions: 10_000 })).toMatch(sign);
+  expect(nextOf(3, { nodes: 10_000, sessions: 20_000 })).toMatch(sign);
+  expect(nextOf(1, { nodes: 10_000, sessions: 20_000 })).toBe('Expected while a node is down.');
 });
