@@ -49,3 +49,17 @@ test('ranges that were read without a node are no sign of health', async () => {
   // A line for each change.
   await expect.poll(() => scene.exporter.log()).toMatch(/recovered after .*HTTP 500/);
 });
+
+test('a scan that could not read most nodes says nothing of tables and load', async () => {
+  await using scene = await openScene({ intervalSeconds: 0.3 });
+  const partial = async () =>
+    (await readCluster(scene)).collectors.find(({ name }) => name === 'ranges')?.isPartial;
+  await expect.poll(async () => (await readCluster(scene)).ranges?.nodes.scanned).toBe(9);
+  const fault = { kind: 'status', status: 500, endpoint: 'node_ranges' } as const;
+  scene.simulators.get('demo')?.fault(fault);
+  await expect.poll(partial).toBe(true);
+  const { text } = await scene.exporter.get('/');
+  const unknown = /Not known: most of the nodes that were up could not be read\./g;
+  expect(text.match(unknown)).toHaveLength(3);
+  expect(text).not.toMatch(/No (?:table|range) /);
+});

@@ -206,9 +206,9 @@ function panels(
       pastRanges ?? (ranges && problemRanges(ranges, findings, nowMs, details)),
     ],
     ['Safe to stop', 'ranges', ranges?.dependent, ranges && safeToStop(cluster.safeToStop, ranges)],
-    ['Tables', 'ranges', ranges?.tables, ranges && loadedTables(ranges)],
+    ['Tables', 'ranges', ranges?.tables, ranges && loadedTables(ranges, details)],
     ['Hottest ranges', 'ranges', ranges?.hottest, ranges && hotRanges(ranges, details)],
-    ['Sessions', 'sessions', sessions?.applications, sessions && sessionTables(sessions)],
+    ['Sessions', 'sessions', sessions?.applications, sessions && sessionTables(sessions, findings)],
     ['Queries', 'sql', queries, queries && queryTables(queries, nowMs)],
     ['Migration assistant', 'cloud', [], assistant && assistantState(assistant, nowMs)],
   ] as const;

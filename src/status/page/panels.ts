@@ -8,10 +8,12 @@ import {
   formatRanges,
   plural,
 } from '#base';
+import { HIDDEN_SESSIONS } from '../findings/session-problems.ts';
 import type {
   AssistantStatus,
   ClusterStatus,
   CollectorStatus,
+  Finding,
   QueryStatus,
   SessionsStatus,
 } from '../findings/status.ts';
@@ -29,6 +31,7 @@ import {
 /** Whether users are affected: their statements, and the tables that they cannot use. Nothing on data that may be old. */
 export function userFigures({
   sqlLoad,
+  nodes,
   ranges,
   collectors,
   findings,
@@ -50,7 +53,11 @@ export function userFigures({
       scan.withoutQuorum.unnamedRanges > 0);
   const isDamageKnown = scan !== undefined && (!isPartOfIt || damaged > 0);
   const atLeast = isPartOfIt ? 'at least ' : '';
-  const slowest = load?.slowestNodeId !== undefined && `node ${load.slowestNodeId}`;
+  // A node that does not write its record may be the slowest.
+  const stale = (nodes?.list ?? []).filter(({ isStale, status }) => isStale && status === 'live');
+  const unknown =
+    stale.length === 0 ? '' : `; not known of ${formatCounted(stale.length, 'live node')}`;
+  const slowest = load?.slowestNodeId !== undefined && `node ${load.slowestNodeId}${unknown}`;
   // A figure above a limit has a colour although its finding is information.
   const isSlow = findings.some(({ alert }) => alert === 'CrdbLatencyHigh');
   const beside = scan === undefined ? '' : describeOtherDamage(scan);
@@ -95,18 +102,24 @@ function describeOtherDamage({
   return texts.join('; ');
 }
 
-/** Sessions by state, and the applications with the oldest transactions. */
-export function sessionTables({ applications, missingNodes, ...counts }: SessionsStatus): Html {
-  const missing =
-    missingNodes.length > 0 &&
-    html`<p class="old">
-      ${icon('warning')} Sessions of ${formatNodes(missingNodes)} are missing.
-    </p>`;
+/** Sessions by state, the applications with the oldest transactions, and which sessions are not among them. */
+export function sessionTables(
+  { applications, missingNodes, ...counts }: SessionsStatus,
+  findings: readonly Finding[],
+): Html {
+  const isMissing = missingNodes.length > 0;
+  const areHidden = findings.some(({ key }) => key === HIDDEN_SESSIONS);
+  const unseen = [
+    ...(isMissing ? [`Sessions of ${formatNodes(missingNodes)} are missing.`] : []),
+    ...(areHidden ? ['Sessions of other users are not seen.'] : []),
+  ];
+  const notes = unseen.map((text) => html`<p class="old">${icon('warning')} ${text}</p>`);
   if (applications.length === 0) {
-    return html`${missing}
-      <p>${missing ? 'The other nodes have no session.' : 'No session is open.'}</p>`;
+    const none = isMissing ? 'The other nodes have no session.' : 'No session is open.';
+    return html`${notes}
+      <p>${areHidden ? 'No session is listed.' : none}</p>`;
   }
-  return html`${missing}
+  return html`${notes}
     <ul class="legend">
       <li><b>${formatCount(counts.active)}</b> active</li>
       <li><b>${formatCount(counts.idleInTransaction)}</b> idle in transaction</li>

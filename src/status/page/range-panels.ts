@@ -46,42 +46,50 @@ import {
   withCode,
 } from './html.ts';
 
-function readFrom({ scanned, failed, skipped }: RangesStatus['nodes']): string {
+function readFrom({ scanned, failed, skipped }: RangesStatus['nodes'], isShare = false): string {
   const others = skipped > 0 ? `; ${skipped} not known to be up, and not asked` : '';
-  return `Read from ${scanned} of ${scanned + failed + skipped} nodes${others}.`;
+  const all = scanned + failed + skipped;
+  const nodes = isShare ? `the ${all} nodes that this exporter scans` : `${all} nodes`;
+  return `Read from ${scanned} of ${nodes}${others}.`;
 }
 
-/**
- * Range problems by number, and the ranges with the oldest of the worst ones; `isPartial` where the scan read so few nodes that
- * nothing is summed up.
- */
+/** Whether all nodes were read that this exporter scans, and they are not all nodes that are up. */
+function isOfShare({ nodes, verification }: RangesStatus): boolean {
+  return nodes.failed === 0 && verification === undefined;
+}
+
+/** Instead of what a scan shows that read so few nodes that nothing is summed up. */
+const NOT_READ = html`<p>
+  ${icon('unknown')} Not known: most of the nodes that were up could not be read.
+</p>`;
+
+/** What follows from it that not all nodes that are up were read. */
+function describePart(ranges: RangesStatus, effect: string): Html | false {
+  const isShare = isOfShare(ranges);
+  if (!isShare && ranges.nodes.failed === 0) return false;
+  return html`<p class="old">${icon('warning')} ${readFrom(ranges.nodes, isShare)} ${effect}</p>`;
+}
+
+/** Range problems by number, and the ranges with the oldest of the worst ones. */
 export function problemRanges(
   ranges: RangesStatus,
   findings: readonly Finding[],
   nowMs: number,
-  {
-    commandFor,
-    consoleUrl,
-    isPartial = false,
-  }: RangeDetails & { readonly isPartial?: boolean | undefined },
+  { commandFor, consoleUrl, isPartial }: RangeDetails,
 ): Html {
   const { problems, oldest, nodes, downSinceScan, scanCheck, withoutQuorum } = ranges;
   const check =
     scanCheck === undefined ? 'Not compared with counts of the nodes' : formatScanCheck(scanCheck);
-  const read = html`<p class="quiet">${readFrom(nodes)} ${check}.</p>
+  const read = html`<p class="quiet">${readFrom(nodes, isOfShare(ranges))} ${check}.</p>
     ${
       downSinceScan.length > 0 &&
       html`<p class="old">
-        ${icon('warning')} Read before node ${formatList(downSinceScan)} went down: the next scan
-        shows the effect.
+        ${icon('warning')} Read before ${formatNodes(downSinceScan)} went down: the next scan shows
+        the effect.
       </p>`
     }`;
   const doubt = describeDoubt(ranges);
-  if (isPartial)
-    return html`<p>
-        ${icon('unknown')} Not known: most of the nodes that were up could not be read.
-      </p>
-      ${read}`;
+  if (isPartial) return html`${NOT_READ} ${read}`;
   if (countsOf(problems).length === 0 && withoutQuorum.unreportedRanges === 0)
     return html`${noProblem(doubt)} ${read}`;
   const found = (key: string) => findings.find((finding) => finding.key === key)?.level;
@@ -312,11 +320,16 @@ function formatProblem(problem: string): string {
 
 /** The ranges with most queries and with most CPU. */
 export function hotRanges(
-  { hottest }: RangesStatus,
-  { commandFor, consoleUrl }: RangeDetails,
+  ranges: RangesStatus,
+  { commandFor, consoleUrl, isPartial }: RangeDetails,
 ): Html {
+  const { hottest } = ranges;
   const [first] = hottest;
-  if (first === undefined) return html`<p>No range is listed.</p>`;
+  const colder = describePart(ranges, 'Others may be hotter.');
+  if (isPartial) return NOT_READ;
+  if (first === undefined)
+    return html`<p>No range is listed.</p>
+      ${colder}`;
   const max = Math.max(1, ...hottest.map(({ queriesPerSecond }) => queriesPerSecond));
   // Few queries may use most CPU.
   const maxCpu = Math.max(1e-3, ...hottest.map((range) => range.cpuSecondsPerSecond ?? 0));
@@ -334,11 +347,13 @@ export function hotRanges(
     ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
     ['Writes/s', ({ writesPerSecond }) => known(writesPerSecond, formatNumber), 'number'],
     hasCpu && ['CPU', (range) => known(range.cpuSecondsPerSecond, formatPercent), 'number'],
-  ])}${rangeCommand(first, commandFor)}`;
+  ])}${colder}${rangeCommand(first, commandFor)}`;
 }
 
-/** The details of a range are shown by a command and by the DB Console. */
+/** How a panel shows ranges, whose details are shown by a command and by the DB Console. */
 export interface RangeDetails {
+  /** The scan read so few nodes that nothing is summed up. */
+  readonly isPartial?: boolean | undefined;
   /** The whole command line of a command such as `range 7`. */
   readonly commandFor: (words: string) => string;
   readonly consoleUrl?: string | undefined;
@@ -363,13 +378,15 @@ function rangeCommand(
 }
 
 /** The tables with most load. */
-export function loadedTables({ tables, nodes }: RangesStatus): Html {
-  if (tables.length === 0) return html`<p>No table has ranges.</p>`;
+export function loadedTables(scan: RangesStatus, { isPartial }: RangeDetails): Html {
+  const { tables } = scan;
+  const bounds = describePart(scan, 'The figures are lower bounds.');
+  if (isPartial) return NOT_READ;
+  if (tables.length === 0)
+    return html`<p>No table is listed.</p>
+      ${bounds}`;
   const hasCpu = tables.some(({ cpuSecondsPerSecond }) => cpuSecondsPerSecond !== undefined);
   const hasSize = tables.some(({ sizeBytes }) => sizeBytes !== undefined);
-  const partial =
-    nodes.failed > 0 &&
-    html`<p class="old">${icon('warning')} ${readFrom(nodes)} The figures are lower bounds.</p>`;
   return html`${table('Tables with most load', tables.slice(0, MAX_ROWS), [
     ['Table', ({ id, name }) => name ?? formatTable(id, 'id'), 'name'],
     ['Queries/s', ({ queriesPerSecond }) => formatNumber(queriesPerSecond), 'number'],
@@ -377,5 +394,5 @@ export function loadedTables({ tables, nodes }: RangesStatus): Html {
     hasCpu && ['CPU', (one) => known(one.cpuSecondsPerSecond, formatPercent), 'number'],
     ['Ranges', ({ ranges }) => formatCount(ranges), 'number'],
     hasSize && ['Size', ({ sizeBytes }) => known(sizeBytes, formatBytes), 'number'],
-  ])}${partial}`;
+  ])}${bounds}`;
 }

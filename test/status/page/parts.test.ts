@@ -5,6 +5,7 @@ import { sessionTables, userFigures } from '../../../src/status/page/panels.ts';
 import {
   hotRanges,
   lastKnownRanges,
+  loadedTables,
   problemRanges,
   safeToStop,
 } from '../../../src/status/page/range-panels.ts';
@@ -109,6 +110,25 @@ test('the bars of hot ranges are shares of the hottest, or of one query where al
   expect(widths).toEqual([['100', '25'], ['50', '0'], ['0']]);
 });
 
+/** What is said beside the latency of the slowest of three nodes, while these write no records. */
+function slowestBeside(...stale: readonly number[]): string | undefined {
+  const list = [1, 2, 3].map((id) => {
+    const record = { locality: '', build: '', recordAt: NOW, isStale: stale.includes(id) };
+    return { id, status: 'live', ...record };
+  });
+  const nodes = { byStatus: {}, builds: [], list };
+  const sqlLoad = { latencyP99Seconds: 0.012, slowestNodeId: 1 };
+  const figures = userFigures({ ...CALM, nodes, sqlLoad });
+  const markup = figures === false ? '' : figures.text;
+  return /slowest node<\/span><b>[^<]*<\/b><small>(.*?)<\/small>/s.exec(markup)?.[1];
+}
+
+test('the latency of the slowest node says of how many live ones it is not known', () => {
+  expect(slowestBeside()).toBe('node 1');
+  expect(slowestBeside(2)).toBe('node 1; not known of 1 live node');
+  expect(slowestBeside(2, 3)).toBe('node 1; not known of 2 live nodes');
+});
+
 const OTHER_RANGES = '✕ critical: and 2 ranges outside of tables';
 
 test.each<{ count: string; more: string; damage?: object; scan?: object }>([
@@ -211,8 +231,60 @@ test.each([
 
 test('no session of some nodes is not none of the cluster', () => {
   const none = { active: 0, idleInTransaction: 0, idle: 0, applications: [] };
-  expect(textOf(sessionTables({ ...none, missingNodes: [] }))).toBe('No session is open.');
-  expect(textOf(sessionTables({ ...none, missingNodes: [2, 4] }))).toBe(
+  expect(textOf(sessionTables({ ...none, missingNodes: [] }, []))).toBe('No session is open.');
+  expect(textOf(sessionTables({ ...none, missingNodes: [2, 4] }, []))).toBe(
     '! Sessions of nodes 2 and 4 are missing. The other nodes have no session.',
+  );
+});
+
+test('no session of the own user is not none of the cluster', () => {
+  const none = { active: 0, idleInTransaction: 0, idle: 0, applications: [], missingNodes: [] };
+  const hidden = [findingOf('own sessions', 'warning')];
+  expect(textOf(sessionTables(none, hidden))).toBe(
+    '! Sessions of other users are not seen. No session is listed.',
+  );
+  expect(textOf(sessionTables({ ...none, missingNodes: [2] }, hidden))).toBe(
+    '! Sessions of node 2 are missing.! Sessions of other users are not seen. No session is listed.',
+  );
+});
+
+const NOT_READ = '? Not known: most of the nodes that were up could not be read.';
+
+test('a scan that could not read most nodes says nothing of tables and load', () => {
+  const ranges = { ...RANGES, tables: [], hottest: [], verification: undefined };
+  const details = { commandFor, isPartial: true };
+  expect(textOf(loadedTables(ranges, details))).toBe(NOT_READ);
+  expect(textOf(hotRanges(ranges, details))).toBe(NOT_READ);
+  // An option may be 0: then no table and no range is listed.
+  expect(textOf(loadedTables(ranges, { commandFor }))).toMatch(/^No table is listed\./);
+});
+
+test.each([
+  {
+    nodes: { scanned: 3, failed: 1, skipped: 1 },
+    read: 'Read from 3 of 5 nodes; 1 not known to be up, and not asked.',
+  },
+  {
+    nodes: { scanned: 3, failed: 0, skipped: 0 },
+    read: 'Read from 3 of the 3 nodes that this exporter scans.',
+  },
+])('load that was read in part is at least that: $read', ({ nodes, read }) => {
+  const hot = { queriesPerSecond: 9, writesPerSecond: 0, cpuSecondsPerSecond: undefined };
+  const hottest = [{ ...PLACE, rangeId: 9, ...hot }];
+  const ranges = { ...RANGES, nodes, hottest, verification: undefined };
+  expect(textOf(loadedTables(ranges, { commandFor }))).toContain(
+    `! ${read} The figures are lower bounds.`,
+  );
+  expect(textOf(hotRanges(ranges, { commandFor }))).toContain(`! ${read} Others may be hotter.`);
+  expect(textOf(problemRanges(ranges, [], NOW_MS, { commandFor }))).toContain(read);
+  const live = { scanned: 3, failed: 0, skipped: 1 };
+  const whole = { ...ranges, nodes: live, verification: VERIFIED };
+  expect(textOf(hotRanges(whole, { commandFor }))).not.toContain('may be hotter');
+});
+
+test('all nodes that went down since a scan are named', () => {
+  const ranges = { ...RANGES, downSinceScan: [2, 4], verification: VERIFIED };
+  expect(textOf(problemRanges(ranges, [], NOW_MS, { commandFor }))).toContain(
+    'Read before nodes 2 and 4 went down: the next scan shows the effect.',
   );
 });
