@@ -99,6 +99,30 @@ test.each([
   },
 );
 
+test('as many nodes are to be added as the replicas need', () => {
+  const dead = [2, 3, 4, 5].map((id) => node(id, { livenessCode: 1 }));
+  const [next = ''] = problemsOf(node(1), ...dead).map((problem) => problem.next);
+  expect(next).toMatch(/If they will not come back, first add 2 nodes: with fewer than three live/);
+});
+
+/** A store with this many replicas. */
+function holding(count: number): Node['stores'] {
+  return new Map([['1', new Map([['replicas', count]])]]);
+}
+
+test('the replicas that have not left are a lower bound where a node does not count them', () => {
+  const leaving = { livenessCode: 4 };
+  const first = node(1, { ...leaving, stores: holding(120) });
+  const stale = { ...leaving, stores: holding(500), isFresh: false };
+  expect(textsOf(first, node(2, { ...stale, isFresh: true }))).toEqual([
+    'Nodes 1 and 2 are being decommissioned. 620 replicas have not left them yet.',
+  ]);
+  expect(textsOf(first, node(2, stale))).toEqual([
+    'Nodes 1 and 2 are being decommissioned. At least 120 replicas have not left them yet.',
+    expect.stringMatching(/^Node 2 has stopped updating/),
+  ]);
+});
+
 /** Five nodes, this many of them without a recent heartbeat. */
 function withSilent(count: number): readonly Node[] {
   return [1, 2, 3, 4, 5].map((id) => node(id, { livenessCode: id <= count ? 2 : 3 }));

@@ -51,6 +51,14 @@ export function adviseRemoval(ids: readonly number[]): string {
   return `Start ${it} again. If ${they} will not come back: ${describeRemoval(ids)}`;
 }
 
+/** A replica can be rebuilt only with this many live nodes. */
+export const MIN_LIVE = 3;
+
+/** `add 2 nodes` where 3 are needed and 1 is live. */
+export function describeAdding(live: number, needed: number): string {
+  return plural(needed - live, 'add a node', `add ${formatCount(needed - live)} nodes`);
+}
+
 /**
  * The next step for dead nodes that ranges may need: never to decommission them. Where too few nodes are live, the cluster
  * cannot rebuild their replicas: nodes are added before anything is waited for. Example: ranges with 5 voters have lost node
@@ -73,19 +81,20 @@ export function adviseReturn(
   const keep = `Start ${it} again; do not decommission ${it}:`;
   const add = canRebuild
     ? ''
-    : ` If ${they} will not come back, first add a node: with fewer than three live nodes the cluster cannot replace replicas.`;
+    : ` If ${they} will not come back, first ${describeAdding(live, MIN_LIVE)}: with fewer than three live nodes the cluster cannot replace replicas.`;
   if (named === undefined)
     return `${keep} ${damage ?? evidence.doubt ?? 'ranges may need it'}.${add}`;
   const count = countOf(named);
   const many = `${formatRanges(count)} still ${plural(count, 'has', 'have')} a replica ${plural(ids.length, 'there', `on ${formatNodes([named])}`)}`;
   if (damage !== undefined) return `${keep} ${damage}, and ${many}.${add}`;
   if (!canRebuild) return `${keep} ${many}.${add}`;
-  const stays = stuck.length > 0 ? ', and their number does not fall' : '';
+  const isStuck = stuck.length > 0;
+  const stays = `${many}${isStuck ? ', and their number does not fall' : ''}`;
   const are = plural(live, 'node is', 'nodes are');
   if (live < evidence.mostVoters)
-    return `${keep} ${many}${stays}: ${formatCount(live)} ${are} live, and some ranges have ${evidence.mostVoters} voters. If ${they} will not come back, add a node.`;
-  if (stays !== '')
-    return `${keep} ${many}${stays}, although enough nodes are live: look for full stores, and for zone constraints that no live node satisfies.`;
+    return `${keep} ${stays}: ${formatCount(live)} ${are} live, and some ranges have ${evidence.mostVoters} voters. If ${they} will not come back, ${describeAdding(live, evidence.mostVoters)}.`;
+  if (isStuck)
+    return `${keep} ${stays}, although enough nodes are live: look for full stores, and for zone constraints that no live node satisfies.`;
   if (held.every((id) => evidence.trends.get(id) === 'falls'))
     return `${keep} ${many}, and their number falls: the cluster is replacing them.`;
   const declared = plural(ids.length, 'the node was', 'the nodes were');

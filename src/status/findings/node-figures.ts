@@ -1,6 +1,7 @@
 import { formatCount, formatRanges, plural, ratio, smallest, sum, toTime } from '#base';
 import { livenessOf, REACHABLE } from '#cockroach';
 import type { JobsStatus, ListedNode, RangesResult } from '#collectors';
+import { describeAdding } from './dead-nodes.ts';
 import { countInPurgatory, latencyOf, sumOfStores } from './node-metrics.ts';
 import type { NodeFigures, NodesStatus } from './node-status.ts';
 import type { NetworkEvidence } from './reachability.ts';
@@ -109,7 +110,7 @@ const FULL = 0.95;
 function describeObstacle(records: readonly ListedNode[], unavailable: number): string | undefined {
   const targets = records.filter((node) => livenessOf(node) === 'live');
   if (targets.length < USUAL_REPLICAS)
-    return `only ${targets.length} other ${plural(targets.length, 'node is', 'nodes are')} live, and most ranges need ${USUAL_REPLICAS}: add a node`;
+    return `only ${targets.length} other ${plural(targets.length, 'node is', 'nodes are')} live, and most ranges need ${USUAL_REPLICAS}: ${describeAdding(targets.length, USUAL_REPLICAS)}`;
   if (targets.every((node) => node.isFresh && (leastFree(node) ?? 1) < 1 - FULL))
     return 'the stores of all live nodes are full: add a node or disk space';
   const fresh = records.filter(({ isFresh }) => isFresh);

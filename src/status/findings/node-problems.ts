@@ -11,7 +11,13 @@ import {
 } from '#base';
 import { ACTIVE, DEAD, DOWN, livenessOf, REACHABLE } from '#cockroach';
 import type { NodesResult } from '#collectors';
-import { adviseRemoval, adviseReturn, describeRemoval, mayDecommission } from './dead-nodes.ts';
+import {
+  adviseRemoval,
+  adviseReturn,
+  describeRemoval,
+  mayDecommission,
+  MIN_LIVE,
+} from './dead-nodes.ts';
 import { sumOfStores } from './node-metrics.ts';
 import type { NodesStatus, NodeStatus } from './node-status.ts';
 import { describeUnreadable } from './reachability.ts';
@@ -101,9 +107,6 @@ const AT_ONCE_MS = 3_600_000;
 /** Ranges that have lost their quorum with several nodes are not rebuilt, however long that is waited for. */
 const RESTART_ALL =
   'Start the nodes that are down, the most recent loss first; do not decommission them and do not wipe their disks.';
-
-/** A replica can be rebuilt only with this many live nodes. */
-const MIN_LIVE = 3;
 
 function isMany(list: NodesStatus['list'], { nodes_down }: Thresholds): boolean {
   const down = countAtOnce(list.filter(isDown));
@@ -293,10 +296,12 @@ function adviseWaiting({ id, obstacle }: NodeStatus): string {
 
 /** The replicas that a decommissioning waits for, as far as the nodes count them. */
 function describeLeft(nodes: readonly NodeStatus[]): string {
-  const left = sum(nodes.map(({ replicas = 0 }) => replicas));
-  if (nodes.every(({ replicas }) => replicas === undefined)) return '';
+  const counts = nodes.flatMap(({ replicas }) => replicas ?? []);
+  if (counts.length === 0) return '';
+  const left = sum(counts);
+  const least = counts.length < nodes.length ? 'At least ' : '';
   const have = plural(left, 'replica has', 'replicas have');
-  return ` ${formatCount(left)} ${have} not left ${plural(nodes.length, 'it', 'them')} yet.`;
+  return ` ${least}${formatCount(left)} ${have} not left ${plural(nodes.length, 'it', 'them')} yet.`;
 }
 
 /** What a list of nodes does not say, as of a release that is newer than this exporter. */

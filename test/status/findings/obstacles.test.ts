@@ -30,6 +30,7 @@ async function ninth(...others: readonly Node[]) {
 
 test.each([
   [[target(1), target(2)], 'only 2 other nodes are live, and most ranges need 3: add a node'],
+  [[target(1)], 'only 1 other node is live, and most ranges need 3: add 2 nodes'],
   [
     [target(1, 0.04), target(2, 0.01), target(3, 0.03)],
     'the stores of all live nodes are full: add a node or disk space',

@@ -300,6 +300,12 @@ describe('the advice about a dead node', () => {
     [
       [186],
       60,
+      3,
+      `${START} 186 ranges still have a replica there: 3 nodes are live, and some ranges have 5 voters. If it will not come back, add 2 nodes.`,
+    ],
+    [
+      [186],
+      60,
       5,
       `${START} 186 ranges still have a replica there. The cluster began to replace them when the node was declared dead: enough nodes are live.`,
     ],
