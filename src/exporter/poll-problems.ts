@@ -177,7 +177,8 @@ function describeFailure(failing: CauseGroup, cluster: string, isApiDown: boolea
   const { reason, message } = cause.error;
   const affects = failing.map(({ name }) => name);
   const names = formatList(affects);
-  const hasData = failing.every((collector) => collector.hasData);
+  const shownOf = failing.filter((collector) => collector.hasData).map(({ name }) => name);
+  const hasData = shownOf.length === failing.length;
   // The alert does not count the collector sql, whose queries are refused one by one.
   const isCounted = affects.some((name) => name !== sql.name);
   const isRejected = isCounted && (reason === 'auth' || reason === 'forbidden');
@@ -193,7 +194,8 @@ function describeFailure(failing: CauseGroup, cluster: string, isApiDown: boolea
   const usualAlert = isClusterDown ? 'CrdbClusterApiDown' : dataAlert;
   const who = plural(failing.length, `Collector ${names} is`, `Collectors ${names} are`);
   const shown = isPartial ? 'only part of the data is shown' : 'older data is shown';
-  const data = hasData ? shown : 'there is no current data';
+  const left = shownOf.length === 0 ? '' : ` but of ${formatList(shownOf)}`;
+  const data = hasData ? shown : `there is no current data${left}`;
   const cloudDown = `The Cloud API is failing: ${message}.`;
   const clusterDown = `The exporter cannot see the cluster: its API is failing: ${message}.`;
   return {

@@ -71,6 +71,22 @@ test('polls that fail with the same reason and rule have one problem, whatever t
   );
 });
 
+/** The text about three failing collectors, of which these have current data. */
+function textWith(...withData: readonly string[]): string | undefined {
+  const collectors = ['nodes', 'ranges', 'sessions'].map((name) =>
+    collectorState(name, { failure: TIMEOUT, hasData: withData.includes(name) }),
+  );
+  const apis = [{ api: 'cluster', isUp: true }] as const;
+  return pollProblems({ name: 'shop', collectors, apis }, [])[0]?.text;
+}
+
+test('a problem says of which collectors there is current data', () => {
+  const who = 'Collectors nodes, ranges and sessions are failing';
+  expect(textWith('nodes', 'ranges', 'sessions')).toContain(`${who}, older data is shown:`);
+  expect(textWith('ranges')).toContain(`${who}, there is no current data but of ranges:`);
+  expect(textWith()).toContain(`${who}, there is no current data:`);
+});
+
 test('without a rule the same endpoint and code are one cause, not the same message', () => {
   const found = failing({
     nodes: unexplained('nodes', 'broken at 7', 'ODD'),
