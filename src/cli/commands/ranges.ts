@@ -267,11 +267,20 @@ async function printReports(
 /** What may have become of ranges that no node reported. */
 function explainAbsence({ failed, skipped }: MissingNodes): string {
   const unread = [...failed.keys()];
-  if (unread.length > 0)
-    return `merged or dropped, or only ${formatNodes(unread)} ${plural(unread.length, 'holds', 'hold')} it, which could not be read`;
-  if (skipped.length === 0) return 'it was merged or dropped, or never existed';
+  if (unread.length + skipped.length === 0) return 'it was merged or dropped, or never existed';
+  const hold = plural(unread.length, 'holds', 'hold');
   const are = plural(skipped.length, 'is', 'are');
-  return `merged, dropped, or lost with ${formatNodes(skipped)}, which ${are} not live: the status page names the nodes that held a lost range`;
+  return [
+    'merged or dropped',
+    ...(unread.length === 0
+      ? []
+      : [`only ${formatNodes(unread)} ${hold} it, which could not be read`]),
+    ...(skipped.length === 0
+      ? []
+      : [
+          `lost with ${formatNodes(skipped)}, which ${are} not live: the status page names the nodes that held a lost range`,
+        ]),
+  ].join(', or ');
 }
 
 /** All that the nodes know of one range, as JSON. */

@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { formatAge, formatBytes, formatCount, formatList, toTime } from '#base';
+import { formatAge, formatBytes, formatCount, formatNodes, toTime } from '#base';
 import {
   isClosed,
   pairOf,
@@ -126,15 +126,17 @@ async function printSessions(target: ClusterTarget, options: Options): Promise<n
     note('sessions are missing: the responding node could not ask all nodes; run this again');
     return EXIT.failed;
   }
-  if (failed.length > 0) {
-    note(`no sessions of node ${formatList(failed)}: it did not respond; see \`nodes\``);
-    return listed === 0 ? EXIT.failed : EXIT.ok;
+  const isMissing = failed.length > 0;
+  if (isMissing) {
+    note(
+      `the sessions of ${formatNodes(failed)} are missing: the responding node could not read them; see \`nodes\``,
+    );
   }
   if (ownName !== undefined && user === undefined && !seesOthers) {
     const grant = grantOfSessions(target.config.cluster_api);
     note(`the list has only sessions of the user ${ownName}: to see those of others, run ${grant}`);
   }
-  return EXIT.ok;
+  return isMissing && listed === 0 ? EXIT.failed : EXIT.ok;
 }
 
 function isWanted(session: Session, { user, application, olderThan }: Options): boolean {

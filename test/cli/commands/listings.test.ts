@@ -18,7 +18,7 @@ async function good(...args: readonly string[]): Promise<string> {
   expect({ code, err: code === 0 ? '' : err }).toEqual({ code: 0, err: '' });
   // Some nodes of this cluster are down, which is reported and no failure.
   expect(err).toMatch(
-    /^(?:crdb-exporter: (?:skipped, because not live: nodes?|no sessions of node|ranges may be missing) .*\n)*$/,
+    /^(?:crdb-exporter: (?:skipped, because not live: nodes?|the sessions of node|ranges may be missing) .*\n)*$/,
   );
   return out;
 }
@@ -151,8 +151,28 @@ describe('sessions', () => {
 test('no session at all is a failure while a node does not answer', async () => {
   await using quiet = await startSimulator({ nodes: 5, ranges: 10, sessions: 0, frozen: true });
   const { code, err } = await runHere(['sessions', await configFlag(quiet)]);
-  expect(err).toMatch(/no sessions of node \d+: it did not respond/);
+  expect(err).toMatch(
+    /the sessions of node \d+ are missing: the responding node could not read them/,
+  );
   expect(code).toBe(1);
+});
+
+test('a list without the sessions of some nodes names them, and says that it is only that of the user', async () => {
+  await using hurt = await startSimulator({
+    nodes: 5,
+    ranges: 10,
+    sessions: 30,
+    faultyNodes: false,
+    frozen: true,
+    users: [{ name: 'watcher', password: 'watcher-demo', privileges: ['VIEWCLUSTERMETADATA'] }],
+  });
+  for (const id of [2, 4]) hurt.world.killNode(id);
+  const clusterApi = 'username: watcher, password: watcher-demo';
+  const { err } = await runHere(['sessions', await configFlag(hurt, { clusterApi })]);
+  expect(err).toContain(
+    'the sessions of nodes 2 and 4 are missing: the responding node could not read them; see `nodes`\n',
+  );
+  expect(err).toContain('the list has only sessions of the user watcher: to see those of others');
 });
 
 test('a list that the server cut is a failure', async () => {

@@ -97,10 +97,15 @@ describe('range', () => {
     expect((await runHere(['range', '20', config])).err).toContain(
       'no live node reports range 20: merged or dropped, or only node 3 holds it, which could not be read',
     );
+    simulator.world.killNode(2);
+    expect((await runHere(['range', '20', config])).err).toContain(
+      'no live node reports range 20: merged or dropped, or only node 3 holds it, which could not be read, or lost with node 2, which is not live: the status page names',
+    );
     failure.remove();
+    simulator.world.reviveNode(2);
     simulator.world.killNode(3);
     expect((await runHere(['range', '20', config])).err).toContain(
-      'no live node reports range 20: merged, dropped, or lost with node 3, which is not live: the status page names the nodes that held a lost range',
+      'no live node reports range 20: merged or dropped, or lost with node 3, which is not live: the status page names the nodes that held a lost range',
     );
     expect((await runHere(['range', 'x', config])).code).toBe(2);
   });
