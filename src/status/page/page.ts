@@ -147,7 +147,9 @@ function headline(cluster: ClusterStatus, nowMs: number): Html {
       ? `${failing} of ${all} collectors are failing`
       : waiting > 0
         ? `${waiting} of ${all} collectors have not polled yet`
-        : `all ${all} collectors are ok`;
+        : all === 1
+          ? 'the collector is ok'
+          : `all ${all} collectors are ok`;
   const [severest = [], others = []] = [
     ...Map.groupBy(findings.filter(isProblem), ({ level }) => level).values(),
   ];
