@@ -21,15 +21,14 @@ const HANDLES = ['TCPSocketWrap', 'TCPServerWrap', 'Zlib', 'FSReqPromise'];
 describe(`${SEEDS} seeds`, () => {
   const trials: Trial[] = [];
   const failures: unknown[] = [];
-  let grownBytes = 0;
+  let heldBefore = 0;
   let openBefore = 0;
 
   beforeAll(async () => {
     openBefore = countHandles();
     await runTrials(FIRST, WARM);
-    const before = heldBytes();
+    heldBefore = heldBytes();
     await runTrials(FIRST + WARM, SEEDS - WARM);
-    grownBytes = heldBytes() - before;
   }, SEEDS * 120_000);
 
   async function runTrials(first: number, count: number): Promise<void> {
@@ -52,7 +51,9 @@ describe(`${SEEDS} seeds`, () => {
   });
 
   test('leak neither memory nor handles', async () => {
-    expect(grownBytes).toBeLessThan(SEEDS * HELD_PER_SEED_BYTES);
+    // What still closes holds some for a moment.
+    const grownBytes = (): number => heldBytes() - heldBefore;
+    await expect.poll(grownBytes).toBeLessThan(SEEDS * HELD_PER_SEED_BYTES);
     await expect.poll(countHandles).toBeLessThanOrEqual(openBefore);
   });
 
