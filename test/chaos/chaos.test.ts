@@ -52,8 +52,7 @@ describe(`${SEEDS} seeds`, () => {
 
   test('leak neither memory nor handles', async () => {
     // What still closes holds some for a moment.
-    const grownBytes = (): number => heldBytes() - heldBefore;
-    await expect.poll(grownBytes).toBeLessThan(SEEDS * HELD_PER_SEED_BYTES);
+    await expect.poll(() => heldBytes() - heldBefore).toBeLessThan(SEEDS * HELD_PER_SEED_BYTES);
     await expect.poll(countHandles).toBeLessThanOrEqual(openBefore);
   });
 

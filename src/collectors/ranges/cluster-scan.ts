@@ -250,6 +250,6 @@ export async function forgetRanges(
   const areMany = gone > table.size * MAX_GONE_SHARE || (gone > 0 && tableIndexes.isFull);
   if (areMany) await inSlices(table.prune(left, isNeeded));
   else if (described > 0) await inSlices(table.forgetDescriptors(isNeeded));
-  const numbers = await inSlices(known.renumberTables());
-  if (numbers !== undefined) reading.renumberTables(numbers);
+  const areFewer = await inSlices(known.renumberTables());
+  if (areFewer) reading.keepTables(known.tableIndexes.tables());
 }

@@ -58,7 +58,7 @@ interface ReadingOptions {
 /** How reading the descriptors of a cluster has gone so far. */
 export class DescriptorReading {
   readonly size = new BatchSize();
-  /** When a zone was last changed, in ticks, by number of the table index. */
+  /** When a zone was last changed, in ticks, by table. The first range of a table begins in none of its indexes, and has its zone, too. */
   readonly zoneChanges = new Map<number, number>();
   refusal: RequestError | undefined;
   /** The last transient failure; a permanent one is in `refusal`. */
@@ -69,13 +69,10 @@ export class DescriptorReading {
   /** Until when the servers are left alone, in running time; also across scans. */
   restUntilMs = 0;
 
-  /** Takes over the new numbers of table indexes; of those that have none any more nothing is left to read. */
-  renumberTables(numbers: Uint16Array): void {
-    const changes = [...this.zoneChanges];
-    this.zoneChanges.clear();
-    for (const [number, tick] of changes) {
-      const next = numbers[number] ?? 0;
-      if (next !== 0 || number === 0) this.zoneChanges.set(next, tick);
+  /** Forgets the zones of all other tables. */
+  keepTables(tables: ReadonlySet<number>): void {
+    for (const table of this.zoneChanges.keys()) {
+      if (!tables.has(table)) this.zoneChanges.delete(table);
     }
   }
 

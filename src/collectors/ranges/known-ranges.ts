@@ -70,9 +70,14 @@ export class KnownRanges {
     yield* this.table.beginScan();
   }
 
-  /** Takes numbers from table indexes in which no range begins any more. Returns the new number of each old one, if they changed. */
-  *renumberTables(): Work<Uint16Array | undefined> {
-    if (!this.tableIndexes.hasGrown) return undefined;
+  /** The table that the range begins in, as `TableIndexes` has it. */
+  tableOf(slot: number): number {
+    return this.tableIndexes.tableOf(this.table.columns.tableIndexes[slot] ?? 0);
+  }
+
+  /** Takes numbers from table indexes in which no range begins any more. Returns whether it has looked for them. */
+  *renumberTables(): Work<boolean> {
+    if (!this.tableIndexes.hasGrown) return false;
     const { capacity, columns } = this.table;
     const { ids, tableIndexes } = columns;
     const isUsed = new Uint8Array(2 ** 16);
@@ -87,7 +92,7 @@ export class KnownRanges {
         tableIndexes[slot] = numbers[tableIndexes[slot] ?? 0] ?? 0;
       }
     });
-    return numbers;
+    return true;
   }
 
   /** Adds the replicas of a node that was read to its end. Throws before it adds any when they do not fit. */

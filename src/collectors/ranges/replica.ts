@@ -349,6 +349,11 @@ export class TableIndexes {
     return this.#indexes[number];
   }
 
+  /** All tables, 0 for what is outside of them, and UNKNOWN_TABLE. */
+  tables(): ReadonlySet<number> {
+    return new Set([...this.#indexes.map(tableOf), UNKNOWN_TABLE]);
+  }
+
   /** The table, 0 outside of tables; UNKNOWN_TABLE for the number that many share. */
   tableOf(number: number): number {
     const tableIndex = this.#indexes[number];

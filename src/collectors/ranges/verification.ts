@@ -225,8 +225,7 @@ export class Verification implements DescriptorReceiver {
       const descriptor = descriptors.get(rangeId);
       const change = descriptor && keepDescriptor(table, slot, descriptor, requestedAt);
       if (change === 'zone') {
-        const tableIndex = table.columns.tableIndexes[slot] ?? 0;
-        this.#reading.zoneChanges.set(tableIndex, requestedAt);
+        this.#reading.zoneChanges.set(this.#known.tableOf(slot), requestedAt);
       }
       // An older descriptor is not kept: the range would be due again at once.
       const isKept = change === 'kept' || change === 'zone';
@@ -338,10 +337,12 @@ export class Verification implements DescriptorReceiver {
 
   /** Whether nothing that happened since the descriptor was requested has made it doubtful. */
   #isCurrent(slot: number): boolean {
-    const { tableIndexes, readAt, marks } = this.#known.table.columns;
+    const { readAt, marks } = this.#known.table.columns;
     if (((marks[slot] ?? 0) & IS_CHANGING) !== 0) return false;
     const readTick = readAt[slot] ?? 0;
-    const changedTick = this.#reading.zoneChanges.get(tableIndexes[slot] ?? 0) ?? 0;
+    const { zoneChanges } = this.#reading;
+    const changedTick =
+      zoneChanges.size === 0 ? 0 : (zoneChanges.get(this.#known.tableOf(slot)) ?? 0);
     return !this.#isTooOld(slot) && readTick >= changedTick && !this.#hasLostMember(slot);
   }
 

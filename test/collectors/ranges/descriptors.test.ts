@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { DescriptorReading } from '../../../src/collectors/ranges/descriptor-reader.ts';
-import { fakeCluster, pollRanges, statusError } from './cluster.ts';
+import { fakeCluster, pollRanges, replica, statusError } from './cluster.ts';
 import { DEAD, many, scan, show } from './shown-ranges.ts';
 
 describe('dependence', () => {
@@ -200,7 +200,30 @@ describe('a range is not verified', () => {
     },
   );
 
-  test('once the zone of its table index was changed, also where descriptors may become older than they might be then', async () => {
+  test('once the first range of its table, which begins in no index, showed that the zone was changed', async () => {
+    const cluster = fakeCluster([]);
+    const state = ranges.createState();
+    const showTable = (first: readonly number[]): void => {
+      const holders = [first, ...many(2, [1, 2, 3, 4, 5])];
+      show(cluster, { holders });
+      cluster.nodes = cluster.nodes.map(({ nodeId }) => ({
+        nodeId,
+        ranges: holders.flatMap((ids, at) => {
+          const place = { rangeId: at + 1, nodeId, storeId: nodeId };
+          const key = at === 0 ? '/Table/104' : '/Table/104/1';
+          return ids.includes(Number(nodeId)) ? [replica({ ...place, key })] : [];
+        }),
+      }));
+    };
+    cluster.describe = () => ({ types: typesOf(5) });
+    showTable([1, 2, 3, 4, 5]);
+    expect((await scan(cluster, state)).unverified).toBe(0);
+    cluster.describe = (id) => (id === 1 ? { types: typesOf(3), generation: 2 } : undefined);
+    showTable([1, 2, 3, 4]);
+    expect((await scan(cluster, state, 1)).unverified).toBe(2);
+  });
+
+  test('once the zone of its table was changed, also where descriptors may become older than they might be then', async () => {
     const cluster = fakeCluster([]);
     const state = ranges.createState();
     cluster.describe = () => ({ types: typesOf(5) });
