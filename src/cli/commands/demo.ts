@@ -19,7 +19,7 @@ import { addExamples, type CommandContext, CommandError, EXIT } from '../command
 import { DEMO_QUERIES } from '../demo-queries.ts';
 import { readCommandForm } from '../process/command-form.ts';
 import { untilStopSignal } from '../process/signals.ts';
-import { runExporter } from './serve.ts';
+import { isInUse, runExporter } from './serve.ts';
 import { addListenOptions, MULTI_REGION, scenarioOption } from './simulate.ts';
 
 const EXPORTER_ADDRESS = '127.0.0.1:10137';
@@ -175,10 +175,6 @@ async function findFreePort(host: string | undefined, wanted: number, taken = 0)
     }
   }
   throw new CommandError(`no free port among the ${MAX_PORT_ATTEMPTS} from ${wanted}`);
-}
-
-function isInUse(error: unknown): boolean {
-  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 }
 
 /** The addresses, and the events of the scenario with the time at which each can be seen. */

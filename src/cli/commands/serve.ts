@@ -110,10 +110,14 @@ export async function runExporter(options: Omit<ExporterOptions, 'collectors'>):
       (error.syscall === 'listen' || error.syscall === 'getaddrinfo');
     if (!isOfAddress) throw error;
     const cause = error.message.replace(/^listen \w+: /, '');
-    const isBusy = 'code' in error && error.code === 'EADDRINUSE';
-    const remedy = `${isBusy ? 'stop the process that uses it or ' : ''}choose another --web.listen-address`;
+    const remedy = `${isInUse(error) ? 'stop the process that uses it or ' : ''}choose another --web.listen-address`;
     throw new CommandError(`cannot listen: ${cause}; ${remedy}`, EXIT.failed, error);
   }
+}
+
+/** Whether another socket listens at the address. */
+export function isInUse(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && error.code === 'EADDRINUSE';
 }
 
 /** Reloads on SIGHUP. One that arrives during the start, and would end the process, is a reload after it. */
