@@ -323,10 +323,10 @@ export function hotRanges(
   ranges: RangesStatus,
   { commandFor, consoleUrl, isPartial }: RangeDetails,
 ): Html {
+  if (isPartial) return NOT_READ;
   const { hottest } = ranges;
   const [first] = hottest;
   const colder = describePart(ranges, 'Others may be hotter.');
-  if (isPartial) return NOT_READ;
   if (first === undefined)
     return html`<p>No range is listed.</p>
       ${colder}`;
@@ -379,9 +379,9 @@ function rangeCommand(
 
 /** The tables with most load. */
 export function loadedTables(scan: RangesStatus, { isPartial }: RangeDetails): Html {
+  if (isPartial) return NOT_READ;
   const { tables } = scan;
   const bounds = describePart(scan, 'The figures are lower bounds.');
-  if (isPartial) return NOT_READ;
   if (tables.length === 0)
     return html`<p>No table is listed.</p>
       ${bounds}`;
