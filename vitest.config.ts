@@ -5,23 +5,37 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { TIMED } from './test/support/timed.ts';
 
 const COSTS = path.join(import.meta.dirname, 'test/support/costs.ts');
-/** The longest files begin first, so that no worker is left with one of them in the end. */
-const LONGEST = [
-  'e2e/alerts',
+/**
+ * These files begin first: the longest, so that no worker is left with one of them in the end, and beside files that wait one
+ * that only computes (most of test/rules).
+ */
+const FIRST = [
   'rules/rules',
-  'chaos/',
+  'e2e/alerts',
   'browser/page',
-  'e2e/endless',
-  'rules/exposed',
-  'cli/commands/cloud.test',
   'dashboards/sizes',
+  'rules/exposed/page',
+  'chaos/',
   'e2e/frozen',
-  'rules/incidents',
-  'cli/terminal',
+  'rules/exposed/exposed',
+  'e2e/endless',
+  'oracle/',
+  'packaging/scale-out',
+  'e2e/prometheus',
+  'collectors/ranges/descriptor-plan',
+  'status/findings/last-known',
+  'rules/removal',
   'e2e/process',
-  'packaging/',
+  'packaging/package',
   'e2e/',
-  'cli/commands/',
+  'rules/incidents',
+  'cli/',
+  'rules/gaps',
+  'packaging/',
+  'rules/',
+  'collectors/ranges',
+  'status/findings',
+  'exporter/',
 ];
 
 /** The folder of the newest Prometheus (.ci/newest-prometheus), whose programs run tests, too. */
@@ -37,15 +51,15 @@ const WITH_BOTH = [
 const RULES = ['test/rules/{rules,incidents}.test.ts'];
 const newestFirst = { PATH: [NEWEST, process.env['PATH']].join(path.delimiter) };
 
-class LongestFirst extends BaseSequencer {
+class InTurn extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return files.toSorted((a, b) => rankOf(a) - rankOf(b));
   }
 }
 
 function rankOf({ moduleId }: TestSpecification): number {
-  const rank = LONGEST.findIndex((part) => moduleId.includes(`/test/${part}`));
-  return rank === -1 ? LONGEST.length : rank;
+  const rank = FIRST.findIndex((part) => moduleId.includes(`/test/${part}`));
+  return rank === -1 ? FIRST.length : rank;
 }
 
 const newest: TestProjectInlineConfiguration = {
@@ -64,8 +78,8 @@ export default defineConfig({
     // A missing golden file fails, as with CI=true; `-u` writes it.
     update: 'none',
     // Many tests wait for sockets and programs: there are more workers than cores.
-    maxWorkers: availableParallelism() + 2,
-    sequence: { sequencer: LongestFirst },
+    maxWorkers: availableParallelism() + 4,
+    sequence: { sequencer: InTurn },
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // A machine that does other work may be ten times slower. Polls end before the time limit of the test. A test without assertions, like a loop over nothing, fails.

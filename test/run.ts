@@ -18,10 +18,10 @@ const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
 ];
 
 /**
- * Programs in Go (linters, the compiler, promtool, Prometheus, Helm) collect garbage less often, which saves a tenth of their
- * CPU, unless they need much memory.
+ * Programs in Go (linters, the compiler, promtool, Prometheus, Helm) collect garbage less often and run on one processor, which
+ * saves a fifth of their CPU: the other one has work of its own.
  */
-const GENEROUS = { GOGC: '400', GOMEMLIMIT: '2GiB' };
+const FRUGAL = { GOGC: '800', GOMEMLIMIT: '2GiB', GOMAXPROCS: '1' };
 
 interface FileResult {
   readonly name: string;
@@ -50,7 +50,7 @@ process.exitCode = counts.failed === 0 ? 0 : 1;
 
 function environment(variables = {}): NodeJS.ProcessEnv {
   const searchPath = `${BIN}${path.delimiter}${process.env['PATH'] ?? ''}`;
-  return { ...GENEROUS, ...process.env, ...variables, PATH: searchPath };
+  return { ...FRUGAL, ...process.env, ...variables, PATH: searchPath };
 }
 
 /** Runs a tool beside others; resolves to whether it found no fault, and to what it printed. */

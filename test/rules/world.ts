@@ -17,13 +17,18 @@ const PROBLEMS = [
 const BYTES = 1e12;
 const MINUTE = 60;
 
-/** A cluster, and the exporter that polls it, in compressed time: every series of Prometheus by minute. */
+/** A cluster or more, and the exporter that polls them, in compressed time: every series of Prometheus by minute. */
 export class World {
+  /** The name of the cluster. */
+  readonly cluster: string;
   readonly #minutes: number;
+  readonly #exporter: Labels;
   readonly #series = new Map<string, Values>();
 
-  constructor(minutes: number) {
+  constructor(minutes: number, cluster = 'p') {
+    this.cluster = cluster;
     this.#minutes = minutes;
+    this.#exporter = { job: `crdb-exporter-${cluster}`, instance: `${cluster}-a` };
   }
 
   /** Sets or replaces a series. */
@@ -37,9 +42,9 @@ export class World {
   }
 
   /** A healthy cluster with nodes in three regions, and an exporter that is up. */
-  healthy(nodes: number, cluster = 'p'): this {
-    const own = { crdb_cluster: cluster, job: 'crdb-exporter', instance: 'a' };
-    this.set('up', { job: 'crdb-exporter', instance: 'a' }, 1);
+  healthy(nodes: number, cluster = this.cluster): this {
+    const own = { crdb_cluster: cluster, ...this.#exporter };
+    this.set('up', this.#exporter, 1);
     this.set('crdb_up', { ...own, api: 'cluster' }, 1);
     for (const collector of ['nodes', 'ranges', 'sessions']) {
       const labels = { ...own, collector, shard: 0 };
@@ -85,7 +90,7 @@ export class World {
     this.set('crdb_range_replicas', store, 600);
   }
 
-  build(id: number, tag: string, has: (minute: number) => boolean, cluster = 'p'): this {
+  build(id: number, tag: string, has: (minute: number) => boolean, cluster = this.cluster): this {
     const region = ['eu', 'us', 'ap'][id % 3] ?? '';
     const labels = {
       crdb_cluster: cluster,
@@ -98,7 +103,7 @@ export class World {
     );
   }
 
-  liveness(id: number, statusAt: (minute: number) => string, cluster = 'p'): this {
+  liveness(id: number, statusAt: (minute: number) => string, cluster = this.cluster): this {
     for (const status of STATUSES) {
       const labels = { crdb_cluster: cluster, node_id: id, status };
       this.set('crdb_node_liveness', labels, (minute) => (statusAt(minute) === status ? 1 : 0));
@@ -106,7 +111,7 @@ export class World {
     return this;
   }
 
-  problem(problem: string, ranges: Values | number, cluster = 'p'): this {
+  problem(problem: string, ranges: Values | number, cluster = this.cluster): this {
     return this.set(
       'crdb_range_problem_ranges',
       { crdb_cluster: cluster, problem, shard: 0 },
@@ -132,9 +137,10 @@ export class World {
 
   /** Takes the exporter away in these minutes. */
   blackout(isDown: (minute: number) => boolean): this {
-    const up = { job: 'crdb-exporter', instance: 'a' };
-    return this.#cut((name) => !name.startsWith('up{'), isDown).set('up', up, (minute) =>
-      isDown(minute) ? 0 : 1,
+    return this.#cut((name) => !name.startsWith('up{'), isDown).set(
+      'up',
+      this.#exporter,
+      (minute) => (isDown(minute) ? 0 : 1),
     );
   }
 

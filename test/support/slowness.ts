@@ -1,5 +1,5 @@
 /** Enough to be interrupted by the other programs of a busy machine. */
-const WORK_MS = 100;
+const WORK_MS = 300;
 
 /**
  * How many times longer work takes than on a machine that does nothing else: 1, or 4 where this process gets a quarter of the

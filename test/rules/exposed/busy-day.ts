@@ -1,6 +1,7 @@
 import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import type { RuleCase } from '../cases.ts';
-import { Exposed, firingOf, nothingFires } from './exposition.ts';
+import { firingOf, nothingFires } from '../together.ts';
+import { Exposed } from './exposition.ts';
 import { LONG_STEP_MINUTES } from './faults.ts';
 
 const MINUTES = 13 * 60;

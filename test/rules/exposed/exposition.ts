@@ -245,28 +245,6 @@ export class Exposed {
   }
 }
 
-const FIRING = 'ALERTS{alertstate="firing",alertname!="CrdbWatchdog"';
-/** The alerts that fire and are of no cluster and no exporter, as an expression. */
-export const FIRING_OF_NOBODY = `${FIRING},crdb_cluster="",instance=""}`;
-
-/** The alerts that fire of these clusters and their exporters, as an expression. */
-export function firingOf(clusters: readonly string[]): string {
-  const names = clusters.join('|');
-  return `(${FIRING},crdb_cluster=~"${names}"} or ${FIRING},crdb_cluster="",instance=~"(${names})-[a-z]+"})`;
-}
-
-/** That none of these alerts fires until a minute. */
-export function nothingFires(
-  firing: string,
-  minutes: number,
-): NonNullable<RuleCase['promql_expr_test']>[number] {
-  return {
-    expr: `max_over_time(${firing}[${minutes}m:1m])`,
-    eval_time: `${minutes}m`,
-    exp_samples: [],
-  };
-}
-
 /** How the value of a family goes on while nothing happens. */
 function course(name: string, late: number): Change {
   if (name === 'crdb_node_sql_queries_total') {

@@ -1,6 +1,7 @@
 import type { ParsedSample } from '../../metrics/parse-exposition.ts';
 import type { RuleCase } from '../cases.ts';
-import { type Change, Exposed, firingOf } from './exposition.ts';
+import { firingOf } from '../together.ts';
+import { type Change, Exposed } from './exposition.ts';
 
 /** The minute in which each fault begins. */
 export const START = 12;
