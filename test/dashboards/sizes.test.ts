@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import { hasProgram } from '../support/programs.ts';
-import { measureSlowness } from '../support/slowness.ts';
+import { measureLastingSlowness } from '../support/slowness.ts';
 import {
   calmCluster,
   emptyWithoutReason,
@@ -18,7 +18,7 @@ describe.skipIf(!hasProgram('prometheus'))(`the panels of a cluster of ${NODES} 
 
   beforeAll(async () => {
     // An interval has time for the scrapes of this many nodes, and four of them for the polls.
-    const pace = Math.floor(measureSlowness());
+    const pace = Math.floor(await measureLastingSlowness());
     panels = await queryPanels({
       size: { ...calmCluster(NODES), ranges: 300, sessions: 300 },
       intervalSeconds: 3 * pace,

@@ -6,7 +6,7 @@ import type { Config } from '../../../src/config/keys-and-flags.ts';
 import { everyCollector } from '../../support/collectors.ts';
 import { clusterYaml, startTestExporter } from '../../support/exporter.ts';
 import { eventually, type Prometheus, startPrometheus } from '../../support/prometheus.ts';
-import { measureSlowness } from '../../support/slowness.ts';
+import { measureLastingSlowness } from '../../support/slowness.ts';
 import { type AlertNotification, startAlertmanager, startReceiver } from './alertmanager.ts';
 import { scaledAlertmanager, scaledRules } from './scaling.ts';
 
@@ -74,7 +74,7 @@ class ScenarioClock {
  * that Prometheus missed data.
  */
 export async function runScenario(): Promise<ScenarioRun> {
-  const pace = Math.min(MAX_PACE, Math.floor(measureSlowness()));
+  const pace = Math.min(MAX_PACE, Math.floor(await measureLastingSlowness()));
   const run = await runOnce(pace);
   const missed = await run.prometheus.query(
     `min_over_time(up[1h]) == 0 or max_over_time(crdb_cluster_collector_shard:data_age_seconds:min[1h]) > ${STALL_SECONDS * pace}`,
