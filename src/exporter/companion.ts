@@ -19,6 +19,8 @@ export interface Daemon {
   readonly clusters: () => readonly Observation[];
   /** The running configuration. */
   readonly config: () => Config;
+  /** How many times the configuration has been replaced by a reload. */
+  readonly reloads: () => number;
   /** The problems of the exporter itself, for every cluster. */
   readonly problems: () => readonly WatchProblem[];
   /** Wall clock at the start, ms. */

@@ -65,8 +65,9 @@ export class Exporter {
   #server: WebServer | undefined;
   /** The running configuration; its web settings are those of the start. */
   #config: Config;
+  #reloads = 0;
   /** The end of the last reload that was requested. */
-  #reloads: Promise<unknown> = Promise.resolve();
+  #reloading: Promise<unknown> = Promise.resolve();
   /** The last reload of the configuration failed; the web config file has a failure of its own. */
   #failure: LoadFailure | undefined;
   #lastReloadMs: number;
@@ -108,6 +109,7 @@ export class Exporter {
       version: build.version,
       clusters: () => this.#clusters.list,
       config: () => this.#config,
+      reloads: () => this.#reloads,
       problems: () => this.#problems(),
       startedMs: this.#lastReloadMs,
       wallMs: clock.wallMs,
@@ -125,8 +127,8 @@ export class Exporter {
    * the previous content is kept. Once the exporter stops, nothing is reloaded: a reload that has begun ends without effect.
    */
   reload(): Promise<ReloadOutcome> {
-    const reloaded = this.#reloads.then(() => (this.#isStopping ? STOPPING : this.#reload()));
-    this.#reloads = reloaded;
+    const reloaded = this.#reloading.then(() => (this.#isStopping ? STOPPING : this.#reload()));
+    this.#reloading = reloaded;
     return reloaded;
   }
 
@@ -245,6 +247,7 @@ export class Exporter {
     const { web, log: running } = config;
     const logging = { ...changed.log, format: running.format };
     this.#config = { ...changed, web, log: logging, config: config.config };
+    this.#reloads += 1;
     this.#companion?.reloaded(new Set(changed.clusters.map(({ name }) => name)));
     log.level = changed.log.level;
     log.info({ clusters: changed.clusters.length }, 'configuration reloaded');

@@ -1,6 +1,5 @@
 import { crc32 } from 'node:zlib';
 import type { PollFailure } from '#collectors';
-import type { Config } from '#config';
 import { type Daemon, formatAdvice, type Observation } from '#exporter';
 import { completeCommands } from './commands.ts';
 import type { History } from './findings/history.ts';
@@ -79,15 +78,6 @@ function writeError(
   return { reason, message, advice: complete(formatAdvice(remedy, cluster)) };
 }
 
-/** The checksum of each loaded configuration: pages ask for the version every three seconds, and that of many clusters is a large text. */
-const checksums = new WeakMap<Config, number>();
-
-function checksumOf(config: Config): number {
-  const checksum = checksums.get(config) ?? crc32(JSON.stringify(config));
-  checksums.set(config, checksum);
-  return checksum;
-}
-
 /** A text that changes when a poll begins or ends, data expires, the configuration changes or a reload fails. */
 export function readVersion(source: StatusSource): string {
   const states = source
@@ -104,7 +94,7 @@ export function readVersion(source: StatusSource): string {
     ]);
   const { version, startedMs } = source;
   return crc32(
-    JSON.stringify([version, startedMs, checksumOf(source.config()), source.problems(), states]),
+    JSON.stringify([version, startedMs, source.reloads(), source.problems(), states]),
   ).toString(16);
 }
 

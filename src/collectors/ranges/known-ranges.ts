@@ -75,7 +75,7 @@ export class KnownRanges {
     return this.tableIndexes.tableOf(this.table.columns.tableIndexes[slot] ?? 0);
   }
 
-  /** Takes numbers from table indexes in which no range begins any more. Returns whether it has looked for them. */
+  /** Takes numbers from table indexes in which no range begins any more. True when numbers may have changed. */
   *renumberTables(): Work<boolean> {
     if (!this.tableIndexes.hasGrown) return false;
     const { capacity, columns } = this.table;

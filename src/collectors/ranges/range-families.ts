@@ -259,7 +259,7 @@ export const families = {
     name: 'crdb_ranges_serving_nothing',
     help: 'Ranges that serve nothing: no Raft leader, an open circuit breaker, or no lease.',
     field: 'problems',
-    notes: `Reported twice in one scan, by the replica that holds the lease, by the leader, or by so many that no majority is left. At most 1,000 ranges are asked a second time: of more it is a lower bound, and the others count in crdb_ranges_unverified. A zero is left out while the problems of a replica could not be read, or none of those that report it could be asked again. ${WHOLE}`,
+    notes: `Reported twice in one scan, by the replica that holds the lease, by the leader, or by enough of its replicas to leave no majority. At most 1,000 ranges are asked a second time: of more it is a lower bound, and the others count in crdb_ranges_unverified. A zero is left out while the problems of a replica could not be read, or none of those that report it could be asked again. ${WHOLE}`,
   }),
   leftOver: gauge({
     name: 'crdb_ranges_left_over',

@@ -95,6 +95,7 @@ test('hidden sessions are logged once, and once when others are seen', async () 
       version: '0.0.0',
       clusters: () => [],
       config: () => config,
+      reloads: () => 0,
       problems: () => [],
       startedMs: 0,
       wallMs: () => 0,
