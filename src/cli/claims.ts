@@ -1,7 +1,7 @@
 import { formatNodes, formatRanges, plural } from '#base';
 import type { DescriptorReport } from './described-ranges.ts';
 import { note } from './output/standard-output.ts';
-import type { PrintedReplica } from './read-replicas.ts';
+import type { PrintedReplica } from './printed-replica.ts';
 
 /** A range that nodes report as unavailable, while the node that holds its lease lists it without that. */
 interface DisputedRange {
@@ -19,6 +19,7 @@ export class Claims {
   readonly #confirmed = new Set<number>();
 
   add({ range_id: id = 0, node_id: nodeId = 0, problems, is_leaseholder }: PrintedReplica): void {
+    if (problems === null) return;
     const isUnavailable = problems.includes('unavailable');
     if (is_leaseholder) (isUnavailable ? this.#confirmed : this.#served).add(id);
     else if (isUnavailable) this.#claimants.set(id, [...(this.#claimants.get(id) ?? []), nodeId]);

@@ -3,7 +3,7 @@ import { diagnose, type RangeDescriptor } from '#cockroach';
 import { collectorPoll, DescriptorReader, ranges } from '#collectors';
 import type { ClusterTarget } from './cluster-target.ts';
 import { note } from './output/standard-output.ts';
-import type { PrintedReplica } from './read-replicas.ts';
+import type { PrintedReplica } from './printed-replica.ts';
 
 /** Types of replicas by their number in the API. */
 const TYPES = [

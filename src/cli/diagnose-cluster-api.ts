@@ -1,15 +1,5 @@
 import type { Thresholds } from '#alerts';
-import {
-  formatBytes,
-  formatCount,
-  formatCounted,
-  formatDuration,
-  formatList,
-  formatNodes,
-  formatRanges,
-  plural,
-  sum,
-} from '#base';
+import { formatCount, formatCounted, formatList, formatNodes, plural, sum } from '#base';
 import {
   type ClusterApi,
   createPollStats,
@@ -29,34 +19,19 @@ import {
   nodes,
   type NodesResult,
   ranges,
-  type RangesResult,
   sessions,
   type SessionsResult,
   sizeOf,
   sql,
-  stretchInterval,
   tables,
   type TablesResult,
 } from '#collectors';
-import { type ClusterConfig, collectorOptions, writeDuration } from '#config';
+import { collectorOptions } from '#config';
 import type { Clients } from '#exporter';
-import {
-  adviseOutage,
-  checkScan,
-  compareScan,
-  countsOf,
-  findHiddenSessions,
-  findUnreachable,
-  formatComparison,
-  formatScanCheck,
-  isOutside,
-  nodeProblems,
-  PARTITION,
-  readNodes,
-  UNAVAILABLE,
-} from '#status';
+import { findHiddenSessions, findUnreachable, nodeProblems, PARTITION, readNodes } from '#status';
 import { collectOnce } from './cluster-target.ts';
 import { type Checklist, CLUSTER_API, ok, type Verdict } from './diagnose-checklist.ts';
+import { compareCounts, countReplicas, describeScan, judgeCost } from './diagnose-scan.ts';
 import { judgeThrottling } from './diagnose-throttling.ts';
 import { explainQuery } from './explain-query.ts';
 import { withProgress } from './output/standard-output.ts';
@@ -64,8 +39,6 @@ import { noteScanCost } from './read-replicas.ts';
 
 /** The header Date has whole seconds, and a response takes a while. */
 const CLOCK_TOLERANCE_SECONDS = 5;
-/** Stores that are listed because their replicas were read wrongly. */
-const MAX_WRONG = 20;
 
 interface Options {
   /** Whether to read the ranges of all nodes. */
@@ -236,76 +209,6 @@ async function checkSingleRanges(list: Checklist, api: ClusterApi, nodeId: numbe
     };
   };
   await list.run('single ranges', CLUSTER_API, ranges, work, 'warning');
-}
-
-/** Ranges without a quorum are an outage, however well they are read. */
-function describeScan(list: Checklist, result: RangesResult, isNodeDown: boolean): Verdict {
-  const { scanned, failed, summary } = result;
-  const where = formatNodes(scanned.map(({ nodeId }) => nodeId));
-  const read = `${formatCounted(countReplicas(result), 'replica')} on ${where}`;
-  const [first] = failed;
-  const unread = formatNodes(failed.map(({ nodeId }) => nodeId));
-  const detail = first === undefined ? read : `${read}; not read: ${unread}`;
-  const unavailable = summary?.problems.get('unavailable')?.ranges ?? 0;
-  if (unavailable > 0) {
-    const { what, next, alert } = UNAVAILABLE;
-    const found = `${detail}; ${formatRanges(unavailable)} ${what}`;
-    const advice = adviseOutage(next, isNodeDown);
-    return { verdict: 'warning', detail: found, advice, alert };
-  }
-  if (first === undefined) return ok(detail);
-  return { verdict: 'warning', detail, advice: list.explain(ranges, first.failure).advice };
-}
-
-function countReplicas({ scanned }: RangesResult): number {
-  return sum(
-    scanned.flatMap(({ stores }) => Array.from(stores.values(), ({ replicas }) => replicas)),
-  );
-}
-
-/** Compares the replicas that were read with the nodes' own counts before and after. */
-function compareCounts(scanned: RangesResult, before: NodesResult, after: NodesResult): Verdict {
-  const counts = [countsOf(before), countsOf(after)];
-  const { stores, problems } = compareScan(scanned, counts);
-  const check = checkScan(scanned, counts.at(-1));
-  if (check === undefined) {
-    const detail = 'no node that was read sends current counts of its stores';
-    return { verdict: 'skipped', detail: `${detail}: releases before 23.2 do not` };
-  }
-  const wrong = stores.filter(isOutside).slice(0, MAX_WRONG).map(formatComparison);
-  const listed = wrong.length === 0 ? [] : [`wrong: ${formatList(wrong)}`];
-  const detail = [formatScanCheck(check), ...problems.map(formatComparison), ...listed].join('; ');
-  if (![...stores, ...problems].some(isOutside)) return ok(detail);
-  const advice =
-    'do not rely on figures of ranges: see the runbook of CrdbScanDisagrees, and run this again to be sure';
-  return { verdict: 'failed', detail, advice };
-}
-
-/** Whether the settings leave time for a scan of this cost. */
-function judgeCost(
-  { collectors }: ClusterConfig,
-  replicas: string,
-  { bytes, seconds }: { readonly bytes: number; readonly seconds: number },
-): Verdict {
-  const settings = collectors['ranges'] ?? { interval: 60, max_duty: 1, timeout: Infinity };
-  const { interval, timeout } = settings;
-  const detail = `${replicas} replicas, ${formatBytes(bytes)} in ${formatDuration(seconds)}, every ${writeDuration(interval)}`;
-  // A scan that times out gives no complete numbers.
-  if (seconds > timeout) {
-    const longer = writeDuration(Math.ceil(2 * seconds));
-    return {
-      verdict: 'failed',
-      detail: `${detail}: longer than its timeout`,
-      advice: `set collectors.ranges.timeout to ${longer}, or divide the nodes among shards`,
-    };
-  }
-  const fitting = Math.ceil(stretchInterval(settings, seconds));
-  if (fitting <= interval) return ok(detail);
-  return {
-    verdict: 'warning',
-    detail: `${detail}: more than its share of the time`,
-    advice: `set collectors.ranges.interval to ${writeDuration(fitting)}; until then the exporter extends it automatically`,
-  };
 }
 
 /** Whether the user sees the sessions of others, and those of which nodes are missing. */

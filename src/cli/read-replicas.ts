@@ -1,4 +1,4 @@
-import { formatBytes, formatCount, formatNodes, formatNumber, sum } from '#base';
+import { formatBytes, formatCount, formatNodes, sum } from '#base';
 import {
   diagnose,
   listNodes,
@@ -15,12 +15,7 @@ import {
   formatTableName,
   type HeldRange,
   type KnownTable,
-  lastTableIdOf,
-  lastTableLabel,
-  LEASE_KINDS,
-  leaseKindOf,
   type ListedNode,
-  LOADS,
   type NodeReplicas,
   nodes,
   ranges,
@@ -31,74 +26,14 @@ import {
   recordOf,
   type ReplicaDetails,
   replicaDetails,
-  tableLabels,
   tablesOf,
 } from '#collectors';
 import { type ClusterConfig, collectorOptions } from '#config';
-import { findLastTable, keySpaceOf, sumOfStores, systemRangeName } from '#status';
+import { describeWithoutProblems, keySpaceOf, sumOfStores } from '#status';
 import { type ClusterTarget, collectOnce, explainFailure } from './cluster-target.ts';
 import { CommandError } from './command.ts';
 import { note, withProgress } from './output/standard-output.ts';
-import { type Column, numberColumn } from './output/table.ts';
-
-/** A replica as JSON, with the names of the API, and without its keys, which may hold user data. */
-export interface PrintedReplica extends Pick<
-  ReplicaDetails,
-  'quiescent' | 'ticking' | 'lease_history'
-> {
-  readonly range_id: number | undefined;
-  readonly node_id: number | undefined;
-  readonly store_id: number | undefined;
-  /** A number; of a table in virtual cluster 3 the text `3/104`; null outside of tables. */
-  readonly table_id: number | string | null;
-  /** `movr.public.rides`, where the server lists the table. */
-  readonly table: string | null;
-  readonly index_id: number | null;
-  /** The last table of a range that small tables share, as `table_id`; null where it is the first one. */
-  readonly last_table_id: number | string | null;
-  readonly last_table: string | null;
-  readonly problems: readonly string[];
-  readonly is_leaseholder: boolean;
-  readonly lease_kind: string | null;
-  readonly stats: Readonly<Partial<Record<(typeof LOADS)[number], number>>>;
-}
-
-/** Copies a replica from the element, which is reused for the next one; `names` has the tables by their id. */
-function toReplica(element: ReplicaDetails, names: ReadonlyMap<string, string>): PrintedReplica {
-  const { desc, span, stats, lease_history: leases } = element;
-  const lease = leases.at(-1);
-  const { start_key: first = 0, end_key: end = 0 } = span;
-  const { table_id, index_id } = tableLabels(first);
-  const lastLabel = lastTableLabel(first, lastTableIdOf(first, end));
-  const last = findLastTable(table_id, lastLabel, names) ?? '';
-  return {
-    range_id: desc.range_id,
-    node_id: element.source_node_id,
-    store_id: element.source_store_id,
-    table_id: toTableId(table_id),
-    table: names.get(table_id) ?? null,
-    index_id: index_id === '' ? null : Number(index_id),
-    last_table_id: toTableId(last),
-    last_table: names.get(last) ?? null,
-    problems: [...element.problems].flatMap(([name, isSet]) => (isSet ? [name] : [])),
-    is_leaseholder: lease !== undefined && lease.replica.store_id === element.source_store_id,
-    lease_kind:
-      lease === undefined
-        ? null
-        : (LEASE_KINDS[leaseKindOf(lease.term ?? 0, lease.epoch ?? 0)] ?? null),
-    quiescent: element.quiescent,
-    ticking: element.ticking,
-    stats: toStats(stats),
-    lease_history: leases,
-  };
-}
-
-/** What the server sends of the load; queries and writes are 0 where it sends none. */
-function toStats(loads: Float64Array): PrintedReplica['stats'] {
-  const sent = LOADS.map((name, index) => [name, loads[index] ?? NaN] as const);
-  const known = sent.filter(([, load]) => !Number.isNaN(load));
-  return { queries_per_second: 0, writes_per_second: 0, ...Object.fromEntries(known) };
-}
+import { type PrintedReplica, toReplica } from './printed-replica.ts';
 
 /** `movr.public.rides` by table id; empty where the server lists no tables, or not for this user. */
 export async function readTableNames(target: ClusterTarget): Promise<ReadonlyMap<string, string>> {
@@ -151,6 +86,8 @@ export interface MissingNodes {
   readonly keySpace: ReturnType<typeof keySpaceOf> | 'unknown';
   /** Ranges without which the others join. */
   readonly overlapping: readonly HeldRange[];
+  /** Replicas whose problems could not be read. */
+  readonly withoutProblems: number;
 }
 
 /**
@@ -171,7 +108,6 @@ export async function readRanges(
     ...NO_LISTS,
     concurrency: rangeIds === undefined ? 1 : most,
   };
-  const isWanted = (rangeId = 0): boolean => rangeIds?.includes(rangeId) ?? true;
   const read = await withProgress('replicas', output, async (advance, scanProgress) => {
     const state = ranges.createState();
     const context = collectorPoll(stats, {
@@ -191,11 +127,11 @@ export async function readRanges(
       onPageEnd,
       add(node: NodeReplicas, element: ReplicaDetails): void {
         advance();
-        // What a scan sums up is not shown.
-        const replica = { ...element, problems: 0, lease_history: element.lease_history.at(-1) };
+        const replica = scannedOf(element);
         node.add(recordOf(replica), 0, tablesOf(replica));
         // A server that ignores the parameter lists all ranges.
-        if (isWanted(element.desc.range_id)) onReplica(toReplica(element, names));
+        const isWanted = rangeIds?.includes(element.desc.range_id ?? 0) ?? true;
+        if (isWanted) onReplica(toReplica(element, names));
       },
     };
     const reading = await readNodes(context, toScan, async (nodeId, firstUrl) => {
@@ -209,14 +145,35 @@ export async function readRanges(
   });
   stats.signal.throwIfAborted();
   const { failed, keys } = read;
-  const failures = failed.map(({ nodeId, failure }) => {
+  const keySpace = keys === undefined ? 'unknown' : keySpaceOf(keys);
+  return {
+    live: new Set(toScan),
+    skipped,
+    failed: explainFailures(failed, toScan.length, config),
+    keySpace,
+    overlapping: keys?.overlapping ?? [],
+    withoutProblems: sum(read.nodes.map((node) => node.withoutProblems)),
+  };
+}
+
+/** The replica without the sums of a scan, which are not shown; what could not be read is counted. */
+function scannedOf(element: ReplicaDetails) {
+  const problems = element.problems === undefined ? undefined : 0;
+  return { ...element, problems, lease_history: element.lease_history.at(-1) };
+}
+
+/** Why nodes could not be read; throws where that is true of all. */
+function explainFailures(
+  failed: readonly FailedNode[],
+  asked: number,
+  config: ClusterConfig,
+): ReadonlyMap<number, RequestDiagnosis> {
+  const explained = failed.map(({ nodeId, failure }) => {
     const diagnosis = diagnose(failure, ranges, config, { hasWorked: true });
-    if (diagnosis === undefined || failed.length === toScan.length) throw failure;
+    if (diagnosis === undefined || failed.length === asked) throw failure;
     return [nodeId, diagnosis] as const;
   });
-  const { overlapping = [] } = keys ?? {};
-  const keySpace = keys === undefined ? 'unknown' : keySpaceOf(keys);
-  return { live: new Set(toScan), skipped, failed: new Map(failures), keySpace, overlapping };
+  return new Map(explained);
 }
 
 /** A command reads all nodes by itself. */
@@ -249,24 +206,26 @@ async function chooseNodes({ api, stats }: ClusterTarget, nodeId: number | undef
   throw new CommandError(`there is no node ${nodeId}: the cluster has ${known.join(', ')}`);
 }
 
-/** The same nodes as members of a JSON document. */
-export function listFailures({ skipped, failed }: MissingNodes) {
+/** The same as members of a JSON document. */
+export function listFailures({ skipped, failed, withoutProblems }: MissingNodes) {
   return {
     skipped_nodes: skipped,
     failed_nodes: Array.from(failed, ([node_id, { reason, cause: message }]) => {
       return { node_id, reason, message };
     }),
+    replicas_without_problems: withoutProblems,
   };
 }
 
-/** Prints whose ranges are not in the output. */
-export function noteMissingNodes({ skipped, failed }: MissingNodes): void {
+/** Prints whose ranges or problems are not in the output. */
+export function noteMissing({ skipped, failed, withoutProblems }: MissingNodes): void {
   if (skipped.length > 0) {
     note(`skipped, because not live: ${formatNodes(skipped)}`);
   }
   for (const [nodeId, { cause, remedy }] of failed) {
     note(`the ranges of node ${nodeId} are missing or incomplete: ${cause}; ${remedy}`);
   }
+  if (withoutProblems > 0) note(describeWithoutProblems(withoutProblems));
 }
 
 /** The size of a replica in a listing; most of it is the history of leases. */
@@ -338,44 +297,4 @@ export async function scanAllNodes(
     note(`the ranges of ${formatNodes(ids)} are missing: ${remedy}`);
   }
   return result;
-}
-
-/** The columns of a list of replicas, the most important first: a narrow terminal hides the last. */
-export const REPLICA_COLUMNS: readonly Column<PrintedReplica>[] = [
-  { title: 'RANGE', value: (replica) => replica.range_id, format: String },
-  { title: 'NODE', value: (replica) => replica.node_id, format: String },
-  { title: 'STORE', value: (replica) => replica.store_id, format: String },
-  {
-    title: 'TABLE',
-    value: tableOf,
-  },
-  { title: 'LEASE', value: (replica) => (replica.is_leaseholder ? replica.lease_kind : null) },
-  numberColumn('QPS', formatNumber, ({ stats }) => stats.queries_per_second),
-  numberColumn('WRITES/S', formatNumber, ({ stats }) => stats.writes_per_second),
-  numberColumn('READ/S', formatBytes, ({ stats }) => stats.read_bytes_per_second),
-  numberColumn('WRITTEN/S', formatBytes, ({ stats }) => stats.write_bytes_per_second),
-  // Nanoseconds per second, as a share of one CPU.
-  numberColumn(
-    'CPU',
-    (nanoseconds) => `${formatNumber(nanoseconds / 1e7)} %`,
-    ({ stats }) => stats.cpu_time_per_second,
-  ),
-  {
-    title: 'PROBLEMS',
-    value: (replica) => replica.problems.join(','),
-    style: (problems) => (problems === '' ? undefined : 'red'),
-  },
-];
-
-/** A number; the text of a table in a virtual cluster; null for the empty text. */
-function toTableId(label: string): number | string | null {
-  return label === '' || label.includes('/') ? label || null : Number(label);
-}
-
-/** The tables, by their names if they are known; of a range outside of tables what the system keeps there. */
-function tableOf(replica: PrintedReplica): string | null {
-  const { range_id: rangeId = 0, table_id: id, last_table_id: lastId } = replica;
-  if (id === null) return systemRangeName({ rangeId, table: '' }) ?? null;
-  const first = replica.table ?? String(id);
-  return lastId === null ? first : `${first} to ${replica.last_table ?? lastId}`;
 }

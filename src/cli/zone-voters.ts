@@ -6,12 +6,12 @@ import { readDescriptors } from './described-ranges.ts';
 import { type ListingOptions, openListing } from './output/listing.ts';
 import { note, withProgress } from './output/standard-output.ts';
 import { type Column, numberColumn } from './output/table.ts';
+import type { PrintedReplica } from './printed-replica.ts';
 import {
   announceScan,
   listFailures,
   nameTables,
-  noteMissingNodes,
-  type PrintedReplica,
+  noteMissing,
   readRanges,
   readTables,
 } from './read-replicas.ts';
@@ -82,7 +82,7 @@ export async function printFewVoters(
   note(
     `compared ${formatCount(compared)} ranges with the zones of their tables; not known: ${formatCount(not_known)}, outside of tables, or whose table inherits its number of replicas`,
   );
-  noteMissingNodes(missing);
+  noteMissing(missing);
 }
 
 /** The range that lacks most is first. */

@@ -22,7 +22,12 @@ export {
   leastFavourable,
   type NetworkEvidence,
 } from './findings/reachability.ts';
-export { decideSafeToStop, formatHeld, youngestRecord } from './findings/safe-to-stop.ts';
+export {
+  decideSafeToStop,
+  describeWithoutProblems,
+  formatHeld,
+  youngestRecord,
+} from './findings/safe-to-stop.ts';
 export {
   checkScan,
   compareScan,

@@ -1,13 +1,5 @@
 import type { Command } from 'commander';
-import {
-  formatAge,
-  formatCount,
-  formatList,
-  formatNodes,
-  formatTables,
-  plural,
-  toTimestamp,
-} from '#base';
+import { formatAge, formatCount, formatList, formatNodes, formatTables, plural } from '#base';
 import { ranges } from '#collectors';
 import {
   adviseProblem,
@@ -25,14 +17,13 @@ import { type DescriptorReport, describeReplicas, readDescriptors } from '../des
 import { addListingOptions, type ListingOptions, openListing } from '../output/listing.ts';
 import { note, withProgress, writeJson, writeLines } from '../output/standard-output.ts';
 import { type Column, printTable, textColumns, toRow } from '../output/table.ts';
+import { type PrintedReplica, REPLICA_COLUMNS, startOf } from '../printed-replica.ts';
 import {
   listFailures,
   type MissingNodes,
-  noteMissingNodes,
-  type PrintedReplica,
+  noteMissing,
   readRanges,
   readTableNames,
-  REPLICA_COLUMNS,
 } from '../read-replicas.ts';
 import { printFewVoters } from '../zone-voters.ts';
 
@@ -113,7 +104,7 @@ async function printReplicas(
       if (before?.has(replica.range_id ?? 0) === false) return;
       stayed += 1;
       claims?.add(replica);
-      if (problems && replica.problems.length === 0) return;
+      if (problems && (replica.problems ?? []).length === 0) return;
       if (hot === undefined) return listing.add(replica);
       // Followers repeat the writes of the leaseholder and know nothing of its reads.
       if (replica.is_leaseholder) hottest.push(replica);
@@ -138,7 +129,7 @@ async function printReplicas(
       `node ${nodeId} held ${was} ranges, and ${is} after ${formatAge(stillAfter ?? 0)}: ${same} did not move`,
     );
   }
-  noteMissingNodes(missing);
+  noteMissing(missing);
   noteDisputed(claims?.disputed ?? []);
   if (problems) noteMissingRanges(missing);
 }
@@ -192,7 +183,7 @@ async function readBefore(
  * first: without them nothing works.
  */
 function severityOf(replica: PrintedReplica): number {
-  const worst = PROBLEM_NAMES.findIndex((name) => replica.problems.includes(name));
+  const worst = PROBLEM_NAMES.findIndex((name) => replica.problems?.includes(name));
   const severity = worst === -1 ? 0 : PROBLEM_NAMES.length - worst;
   const table = replica.table ?? String(replica.table_id ?? '');
   return severity + (isSystemRange({ rangeId: replica.range_id ?? 0, table }) ? 0.5 : 0);
@@ -251,14 +242,15 @@ async function printReports(
         await (options.output === 'ndjson' ? writeJson(report, 'ndjson') : print());
       }
     }
-    noteMissingNodes(missing);
+    noteMissing(missing);
     const unknown = rangeIds.filter((id) => !reports.some(({ range_id }) => range_id === id));
     if (unknown.length > 0) {
       note(`no live node reports range ${formatList(unknown)}: ${explainAbsence(missing)}`);
     }
-    const hasProblem = reports.some(({ problems }) => problems.length > 0);
+    const hasProblem = reports.some(({ problems }) => (problems ?? []).length > 0);
     if (!options.watch || !(hasProblem || missing.failed.size > 0)) {
-      return unknown.length === 0 ? EXIT.ok : EXIT.failed;
+      const isKnown = unknown.length === 0 && missing.withoutProblems === 0;
+      return isKnown ? EXIT.ok : EXIT.failed;
     }
     await target.sleep(WATCH_SECONDS * 1000);
   }
@@ -294,12 +286,14 @@ interface RangeReport {
   readonly descriptor: DescriptorReport | null;
   /** Nodes that were not read, whose replicas are missing. */
   readonly unread_nodes: readonly number[];
-  /** Problems of any replica, each with its meaning and the next step. */
-  readonly problems: readonly {
-    readonly name: string;
-    readonly meaning: string;
-    readonly next: string;
-  }[];
+  /** Problems of any replica, each with its meaning and the next step; null where none is known, and not all could be read. */
+  readonly problems: readonly ReportedProblem[] | null;
+}
+
+interface ReportedProblem {
+  readonly name: string;
+  readonly meaning: string;
+  readonly next: string;
 }
 
 /** The report on a range; undefined when no node that was read holds it. */
@@ -320,8 +314,27 @@ function toReport(
     );
   const [first] = replicas;
   if (first === undefined) return undefined;
-  const names = [...new Set(replicas.flatMap(({ problems }) => problems))];
+  const names = [...new Set(replicas.flatMap(({ problems }) => problems ?? []))];
   const claimants = claimantsOf(replicas, descriptor, live);
+  const areRead = replicas.every((replica) => replica.problems !== null);
+  const problems = names.map((name): ReportedProblem => {
+    const { what = '', next = '' } = PROBLEM_ISSUES[name] ?? PROBLEM_ISSUES['other'] ?? {};
+    if (name === 'unavailable' && claimants.length > 0) {
+      const report = plural(claimants.length, 'reports', 'report');
+      return {
+        name,
+        meaning: `only ${formatNodes(claimants)} ${report} it: the holder of the lease lists the range without that, and all of its replicas are live`,
+        next: `Check whether ${formatNodes(claimants)} ${plural(claimants.length, 'reaches', 'reach')} the others: \`crdb-exporter network\`.`,
+      };
+    }
+    // Without a quorum there is no leader, and nothing is rebuilt: their own steps would be wrong.
+    const isEffect =
+      claimants.length === 0 &&
+      names.includes('unavailable') &&
+      (STUCK.includes(name) || name === 'underreplicated');
+    const advice = adviseProblem(name, next, skipped.length > 0);
+    return { name, meaning: what, next: isEffect ? 'It follows from the lost quorum.' : advice };
+  });
   return {
     range_id: rangeId,
     table_id: first.table_id,
@@ -329,24 +342,7 @@ function toReport(
     replicas,
     descriptor: descriptor ?? null,
     unread_nodes: unread,
-    problems: names.map((name) => {
-      const { what = '', next = '' } = PROBLEM_ISSUES[name] ?? PROBLEM_ISSUES['other'] ?? {};
-      if (name === 'unavailable' && claimants.length > 0) {
-        const report = plural(claimants.length, 'reports', 'report');
-        return {
-          name,
-          meaning: `only ${formatNodes(claimants)} ${report} it: the holder of the lease lists the range without that, and all of its replicas are live`,
-          next: `Check whether ${formatNodes(claimants)} ${plural(claimants.length, 'reaches', 'reach')} the others: \`crdb-exporter network\`.`,
-        };
-      }
-      // Without a quorum there is no leader, and nothing is rebuilt: their own steps would be wrong.
-      const isEffect =
-        claimants.length === 0 &&
-        names.includes('unavailable') &&
-        (STUCK.includes(name) || name === 'underreplicated');
-      const advice = adviseProblem(name, next, skipped.length > 0);
-      return { name, meaning: what, next: isEffect ? 'It follows from the lost quorum.' : advice };
-    }),
+    problems: problems.length > 0 || areRead ? problems : null,
   };
 }
 
@@ -374,12 +370,13 @@ async function printReport(report: RangeReport, live: ReadonlySet<number>): Prom
       return [startOf(start), ...[replica.node_id, replica.store_id, sequence].map(String)];
     }),
   );
-  const lines = problems.map(({ name, meaning, next }) => `${name}: ${meaning}. ${next}`);
+  const lines = problems?.map(({ name, meaning, next }) => `${name}: ${meaning}. ${next}`);
   const none =
     unread.length === 0
       ? 'No replica reports a problem.'
       : `No replica that was read reports a problem; not read: ${formatNodes(unread)}.`;
-  await writeLines('', ...(lines.length === 0 ? [none] : lines), '');
+  const known = lines?.length === 0 ? [none] : lines;
+  await writeLines('', ...(known ?? ['Whether it has a problem is not known.']), '');
 }
 
 const RAFT: Column<PrintedReplica> = {
@@ -388,12 +385,3 @@ const RAFT: Column<PrintedReplica> = {
 };
 const TITLES = ['NODE', 'STORE', 'LEASE', 'QPS', 'WRITES/S', 'CPU', 'PROBLEMS'];
 const COLUMNS = REPLICA_COLUMNS.filter(({ title }) => TITLES.includes(title)).toSpliced(3, 0, RAFT);
-
-/** Time and age of the start of a lease. */
-function startOf(start: unknown): string {
-  const hasTime = typeof start === 'object' && start !== null && 'wall_time' in start;
-  const startMs = hasTime ? Math.round(Number(start.wall_time) / 1e6) : 0;
-  const time = startMs > 0 ? toTimestamp(startMs) : undefined;
-  if (time === undefined) return '-';
-  return `${time} (${formatAge(Math.max(0, (Date.now() - startMs) / 1000))} ago)`;
-}

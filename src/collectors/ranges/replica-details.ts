@@ -1,4 +1,4 @@
-import { array, boolean, type Infer, integer, object, raw, record } from '#json';
+import { array, boolean, type Infer, integer, object, optional, raw, record } from '#json';
 import { replicaShape } from './replica.ts';
 
 /** A replica as the collector reads it, with all that its server says of leases and problems. */
@@ -16,7 +16,7 @@ export const replicaDetails = object({
       replica: object({ node_id: integer(), store_id: integer(), replica_id: integer() }),
     }),
   ),
-  problems: record(boolean()),
+  problems: optional(record(boolean())),
 });
 
 export type ReplicaDetails = Infer<typeof replicaDetails>;

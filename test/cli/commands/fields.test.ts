@@ -104,7 +104,8 @@ test('ranges', async () => {
     {"range_id":8,"node_id":4,"store_id":4,"table_id":null,"table":null,"index_id":null,"last_table_id":null,"last_table":null,"problems":[],"is_leaseholder":false,"lease_kind":null,"quiescent":false,"ticking":false,"stats":{"queries_per_second":0,"writes_per_second":0},"lease_history":[]}
     ],
     "skipped_nodes": [],
-    "failed_nodes": []}
+    "failed_nodes": [],
+    "replicas_without_problems": 0}
     "
   `);
 });

@@ -114,6 +114,7 @@ const range = (rangeId: number, node: number, more: object): object => ({
   source_node_id: node,
   source_store_id: node,
   lease_history: [lease(undefined, 1, 1), lease(75, 3, 2), lease(5, 1, 3)],
+  problems: {},
   ...more,
 });
 const STATS = {

@@ -1,5 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Simulator, startSimulator } from '../../../simulator/index.ts';
+import { openProxy } from '../../support/changing-proxy.ts';
 import { configFlag, runHere } from '../run.ts';
 
 const QUIET = { frozen: true, faultyNodes: false, metricKeys: 'useful', seed: 7 } as const;
@@ -234,4 +235,54 @@ test('range says who votes also where a proxy refuses long paths', async () => {
   const { out, err } = await runHere(['range', ...ids, await configFlag(simulator)]);
   expect(err).toBe('');
   expect(out.match(/^Voter on /gm)).toHaveLength(120);
+});
+
+/** The configuration of a server that sends problems by another name. */
+async function openNewer(): Promise<string> {
+  const simulator = await open(3);
+  simulator.world.setProblem(12, 'no_lease');
+  const proxy = await openProxy(new URL(simulator.clusterUrl).origin, (_url, text) =>
+    text.replaceAll('"problems":', '"problem_flags":'),
+  );
+  onTestFinished(() => proxy[Symbol.asyncDispose]());
+  return configFlag({ ...simulator, clusterUrls: [`${proxy.url}/api/v2`] });
+}
+
+describe('where a release sends problems by another name', () => {
+  const NOT_READ =
+    /^crdb-exporter: the problems of \d+ replicas could not be read: the release may be newer than this exporter$/m;
+
+  test('`ranges --problems` says that they could not be read', async () => {
+    const args = ['ranges', '--problems', await openNewer()];
+    expect((await runHere(args)).err).toMatch(NOT_READ);
+    const { ranges, replicas_without_problems: count } = JSON.parse(
+      (await runHere([...args, '--output', 'json'])).out,
+    );
+    expect(ranges).toEqual([]);
+    expect(count).toBeGreaterThanOrEqual(180);
+  });
+
+  test('`range` does not know whether it has one, and fails', async () => {
+    const args = ['range', '12', await openNewer()];
+    const { code, out, err } = await runHere(args);
+    expect([code, err]).toEqual([1, expect.stringMatching(NOT_READ)]);
+    expect(out).toContain('Whether it has a problem is not known.');
+    const [range] = JSON.parse((await runHere([...args, '--output', 'json'])).out).ranges;
+    expect(range.problems).toBeNull();
+    expect(range.replicas.map((replica: { problems: unknown }) => replica.problems)).toEqual([
+      null,
+      null,
+      null,
+    ]);
+  });
+
+  test('`diagnose` warns', async () => {
+    const { out } = await runHere(['diagnose', '--output', 'json', await openNewer()]);
+    expect(JSON.parse(out).clusters[0].findings).toContainEqual(
+      expect.objectContaining({
+        verdict: 'warning',
+        detail: expect.stringMatching(/; the problems of \d+ replicas could not be read/),
+      }),
+    );
+  });
 });
