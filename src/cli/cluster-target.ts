@@ -17,6 +17,7 @@ import {
   diagnose,
   type Operation,
   type PollStats,
+  warningText,
 } from '#cockroach';
 import {
   type ChosenPoll,
@@ -86,7 +87,9 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
         if (operation.api === 'cluster' && clients.cluster !== undefined) {
           await assertOneCluster(clients.cluster.api, stats, config.cluster_api?.urls.length ?? 1);
         }
-        return (await work({ config, api: client.api, stats, sleep }, ...args)) ?? EXIT.ok;
+        const code = await work({ config, api: client.api, stats, sleep }, ...args);
+        for (const warning of stats.warnings.values()) note(warningText(warning));
+        return code ?? EXIT.ok;
       } catch (error) {
         // A change that was cancelled before its response may have been made.
         if (signal.aborted && stats.mayHaveChanged && operation.verification !== undefined) {

@@ -6,7 +6,6 @@ import {
   REACHABLE,
   type RequestDiagnosis,
   RequestError,
-  warningText,
 } from '#cockroach';
 import {
   collectorPoll,
@@ -289,7 +288,6 @@ export async function scanAllNodes(
   ).catch((error: unknown) => {
     throw explainFailure(error, ranges, target.config, before);
   });
-  for (const warning of target.stats.warnings.values()) note(warningText(warning));
   const remedyOf = ({ failure }: FailedNode) =>
     diagnose(failure, ranges, target.config, before)?.remedy ?? 'see `diagnose`';
   for (const [remedy, failed] of Map.groupBy(result.failed, remedyOf)) {

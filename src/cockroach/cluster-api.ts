@@ -84,7 +84,7 @@ export class ClusterApi {
     this.listings.listed(stats, identity);
     const unreadable = elements - identity.nodes;
     if (unreadable > 0) {
-      const text = `nodes: ${unreadable} of ${elements} listed nodes cannot be read`;
+      const text = `list of nodes: ${unreadable} of ${elements} cannot be read`;
       const error = new RequestError('decode', text, { endpoint: 'nodes' });
       addWarning(stats, { about: 'list of nodes', endpoint: 'nodes', error });
     }

@@ -182,8 +182,8 @@ test('tables', async () => {
   expect(await outputOf('tables --load')).toMatchInlineSnapshot(`
     "
     crdb-exporter: reads all ranges of 4 nodes: about 1,209 replicas, 1.7 MiB; Ctrl-C cancels
-    crdb-exporter: single ranges: HOST ignores \`ranges=\` and lists all ranges of a node: single ones are not asked for there for an hour; look for a proxy that drops the query of requests
     crdb-exporter: nodes that are not live were skipped: 2; see \`nodes\`
+    crdb-exporter: single ranges: HOST ignores \`ranges=\` and lists all ranges of a node: single ones are not asked for there for an hour; look for a proxy that drops the query of requests
     DATABASE  SCHEMA  TABLE   ID   SIZE   DATA  LIVE  RANGES  COLUMNS  INDEXES  UPDATED  QPS  WRITES/S  CPU
     movr      public  rides  104  3 KiB  2 KiB  25 %   1,200       10        3    1m30s   13         3  3 %
     movr      public  empty  105    0 B    0 B     -       0        0        0        -    0         0    -
@@ -192,8 +192,8 @@ test('tables', async () => {
   expect(await outputOf('tables --load --output ndjson')).toMatchInlineSnapshot(`
     "
     crdb-exporter: reads all ranges of 4 nodes: about 1,209 replicas, 1.7 MiB; Ctrl-C cancels
-    crdb-exporter: single ranges: HOST ignores \`ranges=\` and lists all ranges of a node: single ones are not asked for there for an hour; look for a proxy that drops the query of requests
     crdb-exporter: nodes that are not live were skipped: 2; see \`nodes\`
+    crdb-exporter: single ranges: HOST ignores \`ranges=\` and lists all ranges of a node: single ones are not asked for there for an hour; look for a proxy that drops the query of requests
     {"database":"movr","schema":"public","table":"rides","table_id":104,"replication_size_bytes":3072,"total_data_bytes":2048,"total_live_data_bytes":512,"range_count":1200,"column_count":10,"index_count":3,"last_updated":"2026-01-02T03:02:35.000Z","queries_per_second":12.5,"writes_per_second":3,"cpu_seconds_per_second":0.025}
     {"database":"movr","schema":"public","table":"empty","table_id":105,"replication_size_bytes":0,"total_data_bytes":0,"total_live_data_bytes":0,"range_count":0,"column_count":0,"index_count":0,"last_updated":null,"queries_per_second":0,"writes_per_second":0}
     "

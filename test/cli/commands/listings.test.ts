@@ -189,3 +189,15 @@ test('a list that the server cut is a failure', async () => {
   expect(err).toContain('sessions are missing: the responding node could not ask all nodes');
   expect({ code, rows: out.split('\n').length > 5 }).toEqual({ code: 1, rows: true });
 });
+
+test.each(['nodes', 'ranges'])('%s says that a listed node could not be read', async (command) => {
+  await using calm = await startSimulator({ nodes: 3, ranges: 10, frozen: true });
+  await using proxy = await openProxy(new URL(calm.clusterUrl).origin, (url, text) =>
+    url.includes('/nodes/') ? text.replaceAll(/"node_id":\s*2\b/g, '"node_id": "two"') : text,
+  );
+  const { err } = await runHere([
+    command,
+    await configFlag({ ...calm, clusterUrls: [`${proxy.url}/api/v2`] }),
+  ]);
+  expect(err).toContain('list of nodes: 1 of 3 cannot be read');
+});
