@@ -48,7 +48,10 @@ const WITH_BOTH = [
   'test/e2e/secure-scrape.test.ts',
 ];
 /** The cases of the rules take long: they run once, with the newest promtool where it is available. */
-const RULES = ['test/rules/{rules,incidents}.test.ts'];
+const RULES = [
+  'test/rules/{rules,incidents,removal,gaps}.test.ts',
+  'test/rules/exposed/exposed.test.ts',
+];
 const newestFirst = { PATH: [NEWEST, process.env['PATH']].join(path.delimiter) };
 
 class InTurn extends BaseSequencer {

@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawnSync } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -23,6 +23,12 @@ export async function run(program: string, args: readonly string[]): Promise<Ver
       resolve({ passed: error === null, text: `${stdout}${stderr}`, output: stdout });
     });
   });
+}
+
+/** Whether promtool is one of Prometheus 3. */
+export function isPrometheus3(): boolean {
+  const { stdout, stderr } = spawnSync('promtool', ['--version'], { encoding: 'utf8' });
+  return /version 3\./.test(stdout + stderr);
 }
 
 /** Rules, and the cases that test them. */

@@ -64,6 +64,7 @@ export const CHANGES: readonly Fault[] = [
     cluster: 'fills',
     minutes: 85,
     fires: { 'CrdbStoreDiskFillsSoon critical': 53, 'CrdbStoreDiskLow critical': 62 },
+    earlierIn3: 'CrdbStoreDiskLow critical',
     play: (exposed) => fill(exposed, 30, 50, 0.6, 0),
   },
   {
@@ -105,6 +106,7 @@ export const CHANGES: readonly Fault[] = [
     instances: PAIR,
     minutes: 90,
     fires: { 'CrdbNodeSqlStopped warning': 16 },
+    earlierIn3: 'CrdbNodeSqlStopped warning',
     play(exposed) {
       busy(exposed);
       for (const [names, perMinute] of [
