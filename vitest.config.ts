@@ -54,7 +54,7 @@ const RULES = [
 ];
 const newestFirst = { PATH: [NEWEST, process.env['PATH']].join(path.delimiter) };
 
-class InTurn extends BaseSequencer {
+class ListedFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     return files.toSorted((a, b) => rankOf(a) - rankOf(b));
   }
@@ -82,7 +82,7 @@ export default defineConfig({
     update: 'none',
     // Many tests wait for sockets and programs: there are more workers than cores.
     maxWorkers: availableParallelism() + 4,
-    sequence: { sequencer: InTurn },
+    sequence: { sequencer: ListedFirst },
     testTimeout: 120_000,
     hookTimeout: 120_000,
     // A machine that does other work may be ten times slower. Polls end before the time limit of the test. A test without assertions, like a loop over nothing, fails.

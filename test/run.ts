@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { compileProgram } from './support/compiled.ts';
+import { FRUGAL } from './support/frugal.ts';
 import { findUnlistedSkips } from './support/skips.ts';
 import { TIMED } from './support/timed.ts';
 
@@ -16,12 +17,6 @@ const CHECKS: readonly (readonly [name: string, ...command: string[]])[] = [
   ['types', 'tsc', '--project', '.'],
   ['dead code', 'knip'],
 ];
-
-/**
- * Programs in Go (linters, the compiler, promtool, Prometheus, Helm) collect garbage less often and run on one processor, which
- * saves a fifth of their CPU: the other one has work of its own.
- */
-const FRUGAL = { GOGC: '800', GOMEMLIMIT: '2GiB', GOMAXPROCS: '1' };
 
 interface FileResult {
   readonly name: string;
