@@ -32,7 +32,12 @@ export function describeScan(list: Checklist, result: RangesResult, isNodeDown: 
   const read = `${formatCounted(countReplicas(result), 'replica')} on ${where}`;
   const [first] = failed;
   const unread = formatNodes(failed.map(({ nodeId }) => nodeId));
-  const detail = first === undefined ? read : `${read}; not read: ${unread}`;
+  const withoutProblems = sum(scanned.map((node) => node.withoutProblems));
+  const detail = [
+    read,
+    ...(first === undefined ? [] : [`not read: ${unread}`]),
+    ...(withoutProblems === 0 ? [] : [describeWithoutProblems(withoutProblems)]),
+  ].join('; ');
   const unavailable = summary?.problems.get('unavailable')?.ranges ?? 0;
   if (unavailable > 0) {
     const { what, next, alert } = UNAVAILABLE;
@@ -40,20 +45,15 @@ export function describeScan(list: Checklist, result: RangesResult, isNodeDown: 
     const advice = adviseOutage(next, isNodeDown);
     return { verdict: 'warning', detail: found, advice, alert };
   }
-  const withoutProblems = sum(scanned.map((node) => node.withoutProblems));
-  if (withoutProblems > 0) {
-    const advice = 'update the exporter, or send its authors what `diagnose --report` writes';
-    return {
-      verdict: 'warning',
-      detail: `${detail}; ${describeWithoutProblems(withoutProblems)}`,
-      advice,
-    };
+  if (first !== undefined) {
+    return { verdict: 'warning', detail, advice: list.explain(ranges, first.failure).advice };
   }
-  if (first === undefined) return ok(detail);
-  return { verdict: 'warning', detail, advice: list.explain(ranges, first.failure).advice };
+  if (withoutProblems === 0) return ok(detail);
+  const advice = 'update the exporter, or send its authors what `diagnose --report` writes';
+  return { verdict: 'warning', detail, advice };
 }
 
-/** Of all stores that were read. */
+/** The number of replicas on all stores that were read. */
 export function countReplicas({ scanned }: RangesResult): number {
   return sum(
     scanned.flatMap(({ stores }) => Array.from(stores.values(), ({ replicas }) => replicas)),

@@ -205,7 +205,7 @@ async function chooseNodes({ api, stats }: ClusterTarget, nodeId: number | undef
   throw new CommandError(`there is no node ${nodeId}: the cluster has ${known.join(', ')}`);
 }
 
-/** The same as members of a JSON document. */
+/** What is missing, as members of a JSON document. */
 export function listFailures({ skipped, failed, withoutProblems }: MissingNodes) {
   return {
     skipped_nodes: skipped,

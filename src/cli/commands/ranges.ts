@@ -347,7 +347,7 @@ function toReport(
 }
 
 async function printReport(report: RangeReport, live: ReadonlySet<number>): Promise<void> {
-  const { range_id, table_id, index_id, replicas, unread_nodes: unread, problems } = report;
+  const { range_id, table_id, index_id, replicas } = report;
   const [first] = replicas;
   const last = first?.last_table ?? first?.last_table_id ?? null;
   const table = first?.table ?? String(table_id);
@@ -370,13 +370,16 @@ async function printReport(report: RangeReport, live: ReadonlySet<number>): Prom
       return [startOf(start), ...[replica.node_id, replica.store_id, sequence].map(String)];
     }),
   );
-  const lines = problems?.map(({ name, meaning, next }) => `${name}: ${meaning}. ${next}`);
-  const none =
-    unread.length === 0
-      ? 'No replica reports a problem.'
-      : `No replica that was read reports a problem; not read: ${formatNodes(unread)}.`;
-  const known = lines?.length === 0 ? [none] : lines;
-  await writeLines('', ...(known ?? ['Whether it has a problem is not known.']), '');
+  await writeLines('', ...describeProblems(report), '');
+}
+
+function describeProblems({ problems, unread_nodes: unread }: RangeReport): readonly string[] {
+  if (problems === null) return ['Whether it has a problem is not known.'];
+  if (problems.length > 0) {
+    return problems.map(({ name, meaning, next }) => `${name}: ${meaning}. ${next}`);
+  }
+  if (unread.length === 0) return ['No replica reports a problem.'];
+  return [`No replica that was read reports a problem; not read: ${formatNodes(unread)}.`];
 }
 
 const RAFT: Column<PrintedReplica> = {
