@@ -7,7 +7,7 @@ const MAX_SECONDS = 10;
 /** Slower ones wait for something, rather than try much. */
 const MAX_SECONDS_OF_ONE = 3;
 const MAX_FILES = 24;
-/** What the other tests may take until the first failure among them is noticed. */
+/** What tests take between two looks at what failed. */
 const GROUP_SECONDS = 30;
 
 /** A test file; `steps` is the number of imports from it to a file, Infinity where none leads there. */
@@ -30,16 +30,24 @@ export function nearestTests(file: string, tests: ReadonlyMap<string, number>): 
   return nearest;
 }
 
-/** All other tests in groups of half a minute: first those whose imports lead to the file, and of these the nearest and fastest. */
+/** The other tests of some, in groups: first those whose imports lead to the file, and of these the nearest and fastest. */
 export function otherTests(
   file: string,
   tests: ReadonlyMap<string, number>,
+  some: readonly string[],
 ): readonly (readonly string[])[] {
   const near = nearestTests(file, tests);
+  const others = rank(file, tests).filter(
+    ({ test }) => some.includes(test) && !near.includes(test),
+  );
+  return groupsOf(new Map(others.map(({ test, seconds }) => [test, seconds])));
+}
+
+/** Tests, with the seconds that each takes, in groups of half a minute. */
+export function groupsOf(tests: ReadonlyMap<string, number>): readonly (readonly string[])[] {
   const groups: string[][] = [];
   let left = 0;
-  for (const { test, seconds } of rank(file, tests)) {
-    if (near.includes(test)) continue;
+  for (const [test, seconds] of tests) {
     if (left <= 0) {
       groups.push([]);
       left = GROUP_SECONDS;

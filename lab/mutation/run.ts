@@ -21,10 +21,12 @@ import { createRandom } from '../../simulator/random.ts';
 import type { Cost } from '../../test/support/costs.ts';
 import { measureSlowness } from '../../test/support/slowness.ts';
 import { listMutants, type Mutant } from './mutants.ts';
-import { nearestTests, otherTests } from './nearest.ts';
+import { groupsOf, nearestTests, otherTests } from './nearest.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
 const WORKERS = 2;
+/** Mutants with which all tests run at once. More of them make most tests fail, which then run with each. */
+const POOL = 6;
 /** Tests that run before the other near ones. */
 const NEAREST = 5;
 /** The first failure decides. */
@@ -106,9 +108,9 @@ const queue = mutants.values();
 const survivors: Mutant[] = [];
 await Promise.all(copies.map(work));
 console.log(`${results.killed} killed by the nearest tests, ${survivors.length} not`);
-const later = survivors.values();
-if (options.near) for (const mutant of later) print(mutant, undefined);
-else await Promise.all(copies.map(workOnSurvivors));
+const pools = poolsOf(survivors).values();
+if (options.near) for (const mutant of survivors) print(mutant, undefined);
+else await Promise.all(copies.map(workOnPools));
 const minutes = Math.round((Date.now() - startedAt) / 60_000);
 console.log(
   `seed ${options.seed}: ${results.taken} mutants, ${results.killed} killed, ${results.survived} survived, ${results.explained} more with a reason; ${results.rejected} were rejected by tsc; ${minutes} min`,
@@ -188,27 +190,57 @@ function fast(): readonly string[] {
   return [...UNTIL_FAILED, '--no-isolate', `--testTimeout=${ms}`, `--hookTimeout=${ms}`];
 }
 
-/** Tests what survived the nearest tests with all others. */
-async function workOnSurvivors(copy: Copy): Promise<void> {
-  for (const mutant of later) {
-    let killer: string | undefined;
-    for (const others of otherTests(mutant.file, seconds)) {
-      killer ??= await findKiller(copy, mutant, others);
+/** Mutants of different files, as many as one pool takes. */
+function poolsOf(all: readonly Mutant[]): readonly (readonly Mutant[])[] {
+  const found: Mutant[][] = [];
+  for (const mutant of all) {
+    const free = found.find(
+      (pool) => pool.length < POOL && pool.every(({ file }) => file !== mutant.file),
+    );
+    if (free === undefined) found.push([mutant]);
+    else free.push(mutant);
+  }
+  return found;
+}
+
+/**
+ * Runs all tests with all mutants of a pool at once, then with each of them what failed. A mutant that hides another one's failure
+ * makes that one survive, never die.
+ */
+async function workOnPools(copy: Copy): Promise<void> {
+  for (const pool of pools) {
+    const failed: string[] = [];
+    for (const group of groupsOf(seconds)) {
+      failed.push(...(await withMutants(copy, pool, () => runTests(copy, group, []))));
     }
-    print(mutant, killer);
+    for (const mutant of pool) {
+      let killer: string | undefined;
+      for (const group of otherTests(mutant.file, seconds, failed)) {
+        killer ??= await findKiller(copy, mutant, group);
+      }
+      print(mutant, killer);
+    }
   }
 }
 
-async function withMutant<T>(
+async function withMutant<T>(copy: Copy, mutant: Mutant, judge: () => Promise<T>): Promise<T> {
+  return withMutants(copy, [mutant], judge);
+}
+
+/** The mutants are of different files. */
+async function withMutants<T>(
   { folder }: Copy,
-  { file, source }: Mutant,
+  all: readonly Mutant[],
   judge: () => Promise<T>,
 ): Promise<T> {
-  const place = path.join(folder, file);
-  const original = readFileSync(place);
-  writeFileSync(place, source);
+  const originals = all.map(({ file, source }) => {
+    const place = path.join(folder, file);
+    const original = readFileSync(place);
+    writeFileSync(place, source);
+    return { place, original };
+  });
   const result = await judge();
-  writeFileSync(place, original);
+  for (const { place, original } of originals) writeFileSync(place, original);
   return result;
 }
 
