@@ -45,11 +45,12 @@ export async function testRules(
   return testAllRules([{ groups, cases }]);
 }
 
-/** Tests all with one process. */
+/** Tests all with one process; what has no cases is left out. */
 export async function testAllRules(tests: readonly RuleTest[]): Promise<Verdict> {
   const folder = await mkdtemp(path.join(tmpdir(), 'crdb-exporter-rules-'));
   try {
-    const files = await Promise.all(tests.map((one, index) => writeTest(folder, one, index)));
+    const own = tests.filter(({ cases }) => cases.length > 0);
+    const files = await Promise.all(own.map((one, index) => writeTest(folder, one, index)));
     return await run('promtool', ['test', 'rules', ...files.flat()]);
   } finally {
     await rm(folder, { recursive: true });

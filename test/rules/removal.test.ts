@@ -3,7 +3,7 @@ import { ALERT_NAMES } from '../../src/alerts/alerts.ts';
 import { hasProgram } from '../support/programs.ts';
 import { readPairs, subjectOf, type RuleCase } from './cases.ts';
 import { CASES } from './every-case.ts';
-import { testRules } from './promtool.ts';
+import { testAllRules } from './promtool.ts';
 import { closureOf, readRules, withoutTexts } from './rule-set.ts';
 import { minutesOf, valuesOf } from './samples.ts';
 
@@ -24,11 +24,15 @@ const OF_NODES = REMEMBERING.filter((name) => 'node_id' in (firingsOf(name)[0]?.
 
 describe.skipIf(!hasProgram('promtool'))('what is removed from the world ends its alerts', () => {
   test.each([
-    ...REMEMBERING.map((name) => ({ name, what: 'cluster', shared: ['crdb_cluster'] })),
-    ...OF_NODES.map((name) => ({ name, what: 'node', shared: ['crdb_cluster', 'node_id'] })),
-  ])('$name: its $what', { timeout: 600_000 }, async ({ name, shared }) => {
-    const cases = firingsOf(name).map((firing) => removed(name, firing, shared));
-    const verdict = await testRules(closureOf(GROUPS, [name]), cases);
+    { what: 'cluster', names: REMEMBERING, shared: ['crdb_cluster'] },
+    { what: 'node', names: OF_NODES, shared: ['crdb_cluster', 'node_id'] },
+  ])('a $what', { timeout: 600_000 }, async ({ names, shared }) => {
+    const verdict = await testAllRules(
+      names.map((name) => ({
+        groups: closureOf(GROUPS, [name]),
+        cases: firingsOf(name).map((firing) => removed(name, firing, shared)),
+      })),
+    );
     // There is a SUCCESS for each step that cases have.
     expect(verdict.text).not.toContain('FAILED');
     expect(verdict.passed).toBe(true);
@@ -54,7 +58,7 @@ function firingsOf(name: string): readonly Firing[] {
   );
   if (all.length === 0) throw new Error(`no case expects ${name} to fire`);
   const sorted = all.toSorted((a, b) => a.minute - b.minute);
-  return [...sorted.slice(0, 1), ...sorted.slice(-1)];
+  return sorted.filter((_, index) => index === 0 || index === sorted.length - 1);
 }
 
 /** The case of an alert that fires, in which the series with these labels of the alert end then and all others go on. */

@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { hasProgram } from '../support/programs.ts';
-import { comparesTexts, subjectOf } from './cases.ts';
+import { comparesTexts, type RuleCase, subjectOf } from './cases.ts';
 import { CASES as cases, CASES_OF_ALL } from './every-case.ts';
-import { run, testRules } from './promtool.ts';
+import { run, type RuleTest, testAllRules, testRules } from './promtool.ts';
 import * as set from './rule-set.ts';
 import { longestText } from './text-length.ts';
 
@@ -18,6 +18,11 @@ const withoutTexts = set.withoutTexts(groups);
 const alerts = groups.flatMap(({ rules }) => rules.filter(({ alert }) => alert !== undefined));
 const names = [...new Set(groups.flatMap(({ rules }) => rules.map(set.nameOf)))];
 const subjects = [...new Set(cases.map(subjectOf))];
+/** The tested rules by their group: promtool starts once for each. */
+const byGroup = Map.groupBy(
+  subjects,
+  (name) => groups.find(({ rules }) => rules.some((rule) => set.nameOf(rule) === name))?.name,
+);
 
 describe.skipIf(!hasProgram('promtool'))('promtool', () => {
   test('accepts the rules', async () => {
@@ -26,20 +31,10 @@ describe.skipIf(!hasProgram('promtool'))('promtool', () => {
     });
   });
 
-  test.each(subjects)('passes the cases of %s', { timeout: 600_000 }, async (name) => {
-    const own = cases.filter((one) => subjectOf(one) === name);
-    const withTexts = own.filter(comparesTexts);
-    const others = own.filter((one) => !comparesTexts(one));
-    for (const [itsGroups, some] of [
-      [groups, withTexts],
-      [withoutTexts, others],
-    ] as const) {
-      if (some.length === 0) continue;
-      const used = set.rulesNamedIn(JSON.stringify(some));
-      const verdict = await testRules(set.closureOf(itsGroups, [name, ...used]), some);
-      expect(verdict.text).not.toContain('FAILED');
-      expect(verdict.passed).toBe(true);
-    }
+  test.each([...byGroup.keys()])('passes the cases of %s', { timeout: 600_000 }, async (group) => {
+    const verdict = await testAllRules((byGroup.get(group) ?? []).flatMap(testsOf));
+    expect(verdict.text).not.toContain('FAILED');
+    expect(verdict.passed).toBe(true);
   });
 
   test.each(CASES_OF_ALL)('passes with all rules: $name', { timeout: 600_000 }, async (one) => {
@@ -47,6 +42,22 @@ describe.skipIf(!hasProgram('promtool'))('promtool', () => {
     expect(await testRules(all, [one])).toMatchObject({ passed: true });
   });
 });
+
+/** The cases of a rule, with the rules that they need. */
+function testsOf(name: string): readonly RuleTest[] {
+  const own = cases.filter((one) => subjectOf(one) === name);
+  const testOf = (itsGroups: readonly set.RuleGroup[], some: readonly RuleCase[]): RuleTest => ({
+    groups: set.closureOf(itsGroups, [name, ...set.rulesNamedIn(JSON.stringify(some))]),
+    cases: some,
+  });
+  return [
+    testOf(groups, own.filter(comparesTexts)),
+    testOf(
+      withoutTexts,
+      own.filter((one) => !comparesTexts(one)),
+    ),
+  ];
+}
 
 describe('the cases', () => {
   test('name existing rules and use all of them', () => {

@@ -8,7 +8,7 @@ import { type Change, Exposed } from './exposition.ts';
 export const START = 12;
 /** How long most faults are watched. */
 const MINUTES = 32;
-/** Faults that are watched for more than two hours are looked at every two minutes: promtool takes as long as its evaluations are many. */
+/** Faults that are watched for more than two hours are looked at every two minutes, in the lab: promtool takes as long as its evaluations are many. */
 const LONG_MINUTES = 120;
 export const LONG_STEP_MINUTES = 2;
 const IS_PROMETHEUS_3 = isPrometheus3();
@@ -288,11 +288,16 @@ export const FAULTS: readonly Fault[] = [
   },
 ];
 
+/** Whether a fault is watched for more than two hours. */
+export function isLong({ minutes = MINUTES }: Fault): boolean {
+  return minutes > LONG_MINUTES;
+}
+
 /** The minutes from the start of the fault to each alert of its cluster, as a case of promtool. */
 export function faultCase(samples: readonly ParsedSample[], fault: Fault): RuleCase {
   const { cluster, play, instances = ['a'], fires, earlierIn3, minutes = MINUTES } = fault;
   const earlier = IS_PROMETHEUS_3 ? earlierIn3 : undefined;
-  const stepMinutes = minutes > LONG_MINUTES ? LONG_STEP_MINUTES : 1;
+  const stepMinutes = isLong(fault) ? LONG_STEP_MINUTES : 1;
   const exposed = new Exposed(samples, cluster, minutes, { instances, stepMinutes });
   play(exposed);
   const firstFiring = `min_over_time(timestamp(${firingOf([cluster])})[${minutes}m:${stepMinutes}m])`;
