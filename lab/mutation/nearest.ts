@@ -30,17 +30,14 @@ export function nearestTests(file: string, tests: ReadonlyMap<string, number>): 
   return nearest;
 }
 
-/** The other tests of some, in groups: first those whose imports lead to the file, and of these the nearest and fastest. */
-export function otherTests(
+/** Some of the tests, in groups: first those whose imports lead to the file, and of these the nearest and fastest. */
+export function ranked(
   file: string,
   tests: ReadonlyMap<string, number>,
   some: readonly string[],
 ): readonly (readonly string[])[] {
-  const near = nearestTests(file, tests);
-  const others = rank(file, tests).filter(
-    ({ test }) => some.includes(test) && !near.includes(test),
-  );
-  return groupsOf(new Map(others.map(({ test, seconds }) => [test, seconds])));
+  const own = rank(file, tests).filter(({ test }) => some.includes(test));
+  return groupsOf(new Map(own.map(({ test, seconds }) => [test, seconds])));
 }
 
 /** Tests, with the seconds that each takes, in groups of half a minute. */

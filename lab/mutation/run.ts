@@ -21,7 +21,7 @@ import { createRandom } from '../../simulator/random.ts';
 import type { Cost } from '../../test/support/costs.ts';
 import { measureSlowness } from '../../test/support/slowness.ts';
 import { listMutants, type Mutant } from './mutants.ts';
-import { groupsOf, nearestTests, otherTests } from './nearest.ts';
+import { groupsOf, nearestTests, ranked } from './nearest.ts';
 
 const ROOT = path.join(import.meta.dirname, '..', '..');
 const WORKERS = 2;
@@ -57,6 +57,12 @@ interface Explanation {
 interface Copy {
   readonly folder: string;
   readonly temporary: string;
+}
+
+/** A mutant, and the tests that it has survived: which ones are nearest depends on how long they took before. */
+interface Survivor {
+  readonly mutant: Mutant;
+  readonly near: readonly string[];
 }
 
 /** What vitest writes. */
@@ -105,11 +111,11 @@ const copies = Array.from({ length: WORKERS }, (_, index) => createCopy(String(i
 if (options.costs === undefined) await measureBaseline();
 else readCosts(options.costs);
 const queue = mutants.values();
-const survivors: Mutant[] = [];
+const survivors: Survivor[] = [];
 await Promise.all(copies.map(work));
 console.log(`${results.killed} killed by the nearest tests, ${survivors.length} not`);
 const pools = poolsOf(survivors).values();
-if (options.near) for (const mutant of survivors) print(mutant, undefined);
+if (options.near) for (const { mutant } of survivors) print(mutant, undefined);
 else await Promise.all(copies.map(workOnPools));
 const minutes = Math.round((Date.now() - startedAt) / 60_000);
 console.log(
@@ -179,7 +185,7 @@ async function work(copy: Copy): Promise<void> {
       const killer =
         (await findKiller(copy, mutant, near.slice(0, NEAREST), flags)) ??
         (await findKiller(copy, mutant, near.slice(NEAREST), flags));
-      if (killer === undefined) survivors.push(mutant);
+      if (killer === undefined) survivors.push({ mutant, near });
       else print(mutant, killer);
     }
   }
@@ -191,14 +197,15 @@ function fast(): readonly string[] {
 }
 
 /** Mutants of different files, as many as one pool takes. */
-function poolsOf(all: readonly Mutant[]): readonly (readonly Mutant[])[] {
-  const found: Mutant[][] = [];
-  for (const mutant of all) {
+function poolsOf(all: readonly Survivor[]): readonly (readonly Survivor[])[] {
+  const found: Survivor[][] = [];
+  for (const survivor of all) {
     const free = found.find(
-      (pool) => pool.length < POOL && pool.every(({ file }) => file !== mutant.file),
+      (pool) =>
+        pool.length < POOL && pool.every(({ mutant }) => mutant.file !== survivor.mutant.file),
     );
-    if (free === undefined) found.push([mutant]);
-    else free.push(mutant);
+    if (free === undefined) found.push([survivor]);
+    else free.push(survivor);
   }
   return found;
 }
@@ -211,11 +218,13 @@ async function workOnPools(copy: Copy): Promise<void> {
   for (const pool of pools) {
     const failed: string[] = [];
     for (const group of groupsOf(seconds)) {
-      failed.push(...(await withMutants(copy, pool, () => runTests(copy, group, []))));
+      const all = pool.map(({ mutant }) => mutant);
+      failed.push(...(await withMutants(copy, all, () => runTests(copy, group, []))));
     }
-    for (const mutant of pool) {
+    for (const { mutant, near } of pool) {
       let killer: string | undefined;
-      for (const group of otherTests(mutant.file, seconds, failed)) {
+      const others = failed.filter((test) => !near.includes(test));
+      for (const group of ranked(mutant.file, seconds, others)) {
         killer ??= await findKiller(copy, mutant, group);
       }
       print(mutant, killer);

@@ -71,6 +71,13 @@ test('a metric that was renamed is missing, and its new name is listed', () => {
   expect(report.metrics.similar['sql.query.count']).toEqual(['sql.query.total.count']);
 });
 
+test('a field of known words is listed whatever its case, one of other words never', () => {
+  const record = { node_id: 1, buildTag: 'v27.1.0', liveNodeIds: [1], aliceTag: 1, alice_tag: 1 };
+  const text = reportOfNodes(Buffer.from(JSON.stringify({ nodes: [record] })));
+  expect(text).toContain('nodes[].buildTag');
+  expect(text).not.toMatch(/alice/i);
+});
+
 test('of a response that is too long the complete elements of its start are counted', async () => {
   const text = await reportOf({ nodes: 3, ranges: 4_000, faultyNodes: false });
   const lists = parseReport(text).requests.find(

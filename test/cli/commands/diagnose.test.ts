@@ -6,38 +6,12 @@ import { tables } from '../../../src/collectors/tables/collector.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { refusing, serve } from '../../support/http-server.ts';
 import { configFlag, runHere, writeTemporary } from '../run.ts';
+import { diagnoseBy, type Diagnosis, simulate } from './diagnosed.ts';
 
 type Options = NonNullable<Parameters<typeof startSimulator>[0]>;
 type Adapted = NonNullable<Parameters<typeof configFlag>[1]>;
 
 const TABLE_LIST = 'GET /table_metadata/';
-
-interface Finding {
-  readonly check: string;
-  readonly target: string;
-  readonly verdict: string;
-  readonly detail: string;
-  readonly advice?: string;
-}
-
-interface Diagnosis {
-  readonly code: number | null;
-  readonly findings: readonly Finding[];
-  /** The one finding of a check. */
-  readonly of: (check: string) => Finding | undefined;
-}
-
-function simulate(options: Options = {}) {
-  const small = { nodes: 3, ranges: 30, sessions: 20, faultyNodes: false } as const;
-  return startSimulator({ ...small, metricKeys: 'useful', ...options });
-}
-
-async function diagnoseBy(...flags: readonly string[]): Promise<Diagnosis> {
-  const { code, out } = await runHere(['diagnose', '--output', 'json', ...flags]);
-  const report: { clusters: readonly { findings: readonly Finding[] }[] } = JSON.parse(out);
-  const findings = report.clusters.flatMap((cluster) => cluster.findings);
-  return { code, findings, of: (check) => findings.find((one) => one.check === check) };
-}
 
 async function diagnose(options: Options = {}, adapted: Adapted = {}): Promise<Diagnosis> {
   await using simulator = await simulate(options);
@@ -215,22 +189,6 @@ describe('what is wrong is found with its remedy:', () => {
     expect(code).toBe(1);
     const found = findings.filter(({ check }) => check === 'same cluster');
     expect(found.map(({ verdict }) => verdict)).toEqual(['failed', 'ok', 'failed']);
-  });
-
-  test('a URL that ignores `ranges=`, without a scan', async () => {
-    await using simulator = await simulate({ insecure: true });
-    await using proxy = await serve(({ url = '' }, response) => {
-      const target = new URL(url.replace(/ranges=[^&]*/, ''), simulator.clusterUrl);
-      void fetch(target).then(async (answer) => response.end(await answer.text()));
-    });
-    const flags = [simulator.clusterUrl, proxy.url].map((url) => `--cluster.url=${url}`);
-    const { of } = await diagnoseBy(...flags);
-    const detail = `${new URL(proxy.url).host} ignores \`ranges=\` and lists all ranges of a node`;
-    const found = { verdict: 'warning', detail: expect.stringContaining(detail) };
-    expect(of('single ranges')).toMatchObject(found);
-    simulator.setQuirk('ignoreRangeIds', true);
-    const { of: ofOne } = await diagnoseBy(`--cluster.url=${simulator.clusterUrl}`);
-    expect(ofOne('single ranges')).toMatchObject({ verdict: 'warning' });
   });
 
   test('a clock that is off', async () => {

@@ -8,8 +8,13 @@ import {
   type TestExporter,
 } from '../../support/exporter.ts';
 
-async function simulate(): Promise<Simulator> {
-  const simulator = await startSimulator({ scenario: 'calm', metricKeys: 'useful', nodes: 3 });
+async function simulate(gateways = 1): Promise<Simulator> {
+  const simulator = await startSimulator({
+    scenario: 'calm',
+    metricKeys: 'useful',
+    nodes: 3,
+    gateways,
+  });
   onTestFinished(() => simulator.close());
   return simulator;
 }
@@ -55,4 +60,14 @@ test('without data to get it is absent, and the log says why once', async () => 
   await exporter.until((scrape) => polls(scrape) > polls(none) + 2);
   const lines = exporter.log().match(/level=info .*does not offer \/_status\/connectivity/g);
   expect(lines).toHaveLength(1);
+});
+
+test('polls begin at one URL after the other, as one of them may repeat old responses', async () => {
+  const simulator = await simulate(2);
+  const exporter = await watch(simulator);
+  await exporter.until((scrape) => polls(scrape) > 4);
+  const asked = simulator.requests.entries.filter(({ endpoint }) => endpoint === 'connectivity');
+  expect(asked.slice(0, 4).map(({ gateway }) => gateway)).toEqual(
+    asked[0]?.gateway === 1 ? [1, 2, 1, 2] : [2, 1, 2, 1],
+  );
 });

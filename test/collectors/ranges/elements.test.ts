@@ -216,6 +216,10 @@ test.each([
   ['/Tenant/3/Table/104', '/Tenant/3/Table/132', '3/131'],
   ['/Tenant/3/Table/104', '/Tenant/4/Table/131', ''],
   ['/Tenant/3/Table/104', '/Tenant/4', ''],
+  // In JSON, the quotes in a key are escaped.
+  ['/Table/104/1/"a"', '/Table/131/1', '131'],
+  ['/Table/104/1', '/Table/131/1/"a"', '131'],
+  ['/Table/104/1/"a"', '/Table/131/1/"a"', '131'],
 ])('a range from %s to %s ends in the table %j', async (start_key, end_key, last) => {
   const hot = replica({
     rangeId: 1,
