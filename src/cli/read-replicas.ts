@@ -126,11 +126,11 @@ export async function readRanges(
       onPageEnd,
       add(node: NodeReplicas, element: ReplicaDetails): void {
         advance();
+        // A server that ignores the parameter lists all ranges.
+        if (rangeIds?.includes(element.desc.range_id ?? 0) === false) return;
         const replica = scannedOf(element);
         node.add(recordOf(replica), 0, tablesOf(replica));
-        // A server that ignores the parameter lists all ranges.
-        const isWanted = rangeIds?.includes(element.desc.range_id ?? 0) ?? true;
-        if (isWanted) onReplica(toReplica(element, names));
+        onReplica(toReplica(element, names));
       },
     };
     const reading = await readNodes(context, toScan, async (nodeId, firstUrl) => {

@@ -237,14 +237,27 @@ test('range says who votes also where a proxy refuses long paths', async () => {
   expect(out.match(/^Voter on /gm)).toHaveLength(120);
 });
 
-/** The configuration of a server that sends problems by another name. */
-async function openNewer(): Promise<string> {
+interface SentReplica {
+  readonly desc: { readonly range_id: number };
+  readonly source_node_id: number;
+  readonly problems: unknown;
+}
+
+/** The configuration of a server that sends the problems of some replicas by another name. */
+async function openNewer(isNewer: (sent: SentReplica) => boolean = () => true): Promise<string> {
   const simulator = await open(3);
   simulator.world.setProblem(12, 'no_lease');
-  const proxy = await openProxy(new URL(simulator.clusterUrl).origin, (_url, text) =>
-    text.replaceAll('"problems":', '"problem_flags":'),
-  );
+  const proxy = await openProxy(new URL(simulator.clusterUrl).origin, (url, text) => {
+    if (!/\/nodes\/\w+\/ranges\//.test(url)) return text;
+    const page: { readonly ranges: readonly SentReplica[] } = JSON.parse(text);
+    const ranges = page.ranges.map((one) => {
+      const { problems, ...others } = one;
+      return isNewer(one) ? { ...others, problem_flags: problems } : one;
+    });
+    return JSON.stringify({ ...page, ranges });
+  });
   onTestFinished(() => proxy[Symbol.asyncDispose]());
+  simulator.setQuirk('ignoreRangeIds', true);
   return configFlag({ ...simulator, clusterUrls: [`${proxy.url}/api/v2`] });
 }
 
@@ -274,6 +287,20 @@ describe('where a release sends problems by another name', () => {
       null,
       null,
     ]);
+  });
+
+  test('`range` says what other replicas report, and that this may not be all', async () => {
+    const flag = await openNewer(({ source_node_id: node }) => node === 3);
+    const { code, out, err } = await runHere(['range', '12', flag, '--output', 'json']);
+    const [range] = JSON.parse(out).ranges;
+    expect(range.problems).toMatchObject([{ name: 'no_lease' }]);
+    expect([code, err]).toEqual([1, expect.stringMatching(/problems of 1 replica could not/)]);
+  });
+
+  test('`range` does not care for ranges that it was not asked for', async () => {
+    const flag = await openNewer(({ desc }) => desc.range_id !== 12);
+    const { code, err } = await runHere(['range', '12', flag]);
+    expect([code, err]).toEqual([0, '']);
   });
 
   test('`diagnose` warns', async () => {
