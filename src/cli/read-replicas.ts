@@ -19,7 +19,6 @@ import {
   nodes,
   ranges,
   RangeScan,
-  type RangesResult,
   readNode,
   readNodes,
   recordOf,
@@ -108,10 +107,9 @@ export async function readRanges(
     concurrency: rangeIds === undefined ? 1 : most,
   };
   const read = await withProgress('replicas', output, async (advance, scanProgress) => {
-    const state = ranges.createState();
     const context = collectorPoll(stats, {
       options,
-      state,
+      state: ranges.createState(),
       urls: urls.length,
       scanProgress,
       descriptors: 'none',
@@ -144,11 +142,12 @@ export async function readRanges(
   });
   stats.signal.throwIfAborted();
   const { failed, keys } = read;
+  if (failed.length > 0 && failed.length === toScan.length) throw failed[0]?.failure;
   const keySpace = keys === undefined ? 'unknown' : keySpaceOf(keys);
   return {
     live: new Set(toScan),
     skipped,
-    failed: explainFailures(failed, toScan.length, config),
+    failed: explainFailures(failed, config),
     keySpace,
     overlapping: keys?.overlapping ?? [],
     withoutProblems: sum(read.nodes.map((node) => node.withoutProblems)),
@@ -161,15 +160,14 @@ function scannedOf(element: ReplicaDetails) {
   return { ...element, problems, lease_history: element.lease_history.at(-1) };
 }
 
-/** Why nodes could not be read; throws where that is true of all. */
+/** Why nodes could not be read. Commands that read ranges have listed nodes or tables before. */
 function explainFailures(
   failed: readonly FailedNode[],
-  asked: number,
   config: ClusterConfig,
 ): ReadonlyMap<number, RequestDiagnosis> {
   const explained = failed.map(({ nodeId, failure }) => {
     const diagnosis = diagnose(failure, ranges, config, { hasWorked: true });
-    if (diagnosis === undefined || failed.length === asked) throw failure;
+    if (diagnosis === undefined) throw failure;
     return [nodeId, diagnosis] as const;
   });
   return new Map(explained);
@@ -209,11 +207,15 @@ async function chooseNodes({ api, stats }: ClusterTarget, nodeId: number | undef
 export function listFailures({ skipped, failed, withoutProblems }: MissingNodes) {
   return {
     skipped_nodes: skipped,
-    failed_nodes: Array.from(failed, ([node_id, { reason, cause: message }]) => {
-      return { node_id, reason, message };
-    }),
+    failed_nodes: listFailed(failed),
     replicas_without_problems: withoutProblems,
   };
+}
+
+function listFailed(failed: ReadonlyMap<number, RequestDiagnosis>) {
+  return Array.from(failed, ([node_id, { reason, cause: message }]) => {
+    return { node_id, reason, message };
+  });
 }
 
 /** Prints whose ranges or problems are not in the output. */
@@ -270,7 +272,8 @@ export async function announceScan(
 
 /**
  * One scan of all nodes by the collector, whatever the route and the shards of the exporter; `descriptors: 'all'` also reads
- * the descriptor of each range, from its leaseholder. Prints which nodes it could not read, and the remedy.
+ * the descriptor of each range, from its leaseholder. Prints which nodes it could not read, and the remedy; `failedNodes` are
+ * these as members of a JSON document.
  */
 export async function scanAllNodes(
   target: ClusterTarget,
@@ -279,20 +282,16 @@ export async function scanAllNodes(
     top_tables = 0,
     descriptors = 'none',
   }: { readonly top_tables?: number; readonly descriptors?: 'none' | 'all' } = {},
-): Promise<RangesResult> {
+) {
   const options = { ...wholeLists(target.config), top_tables };
-  // The commands that scan have listed nodes or tables before.
-  const before = { hasWorked: true };
   const result = await withProgress('scan', output, (_advance, scanProgress) =>
     collectOnce(ranges, target, { options, scanProgress, descriptors }),
   ).catch((error: unknown) => {
-    throw explainFailure(error, ranges, target.config, before);
+    throw explainFailure(error, ranges, target.config, { hasWorked: true });
   });
-  const remedyOf = ({ failure }: FailedNode) =>
-    diagnose(failure, ranges, target.config, before)?.remedy ?? 'see `diagnose`';
-  for (const [remedy, failed] of Map.groupBy(result.failed, remedyOf)) {
-    const ids = failed.map(({ nodeId }) => nodeId);
-    note(`the ranges of ${formatNodes(ids)} are missing: ${remedy}`);
+  const failed = explainFailures(result.failed, target.config);
+  for (const [remedy, some] of Map.groupBy(failed, ([, diagnosis]) => diagnosis.remedy)) {
+    note(`the ranges of ${formatNodes(some.map(([nodeId]) => nodeId))} are missing: ${remedy}`);
   }
-  return result;
+  return { ...result, failedNodes: listFailed(failed) };
 }

@@ -84,9 +84,9 @@ async function printTables(
     discoverTables(target.api, target.stats),
   );
   const wanted = found.filter((table) => database === undefined || table.database === database);
-  const loads = load ? await readLoads(target, output) : undefined;
-  for (const table of wanted) listing.add(toTable(table, loads));
-  await listing.close();
+  const scan = load ? await readLoads(target, output) : undefined;
+  for (const table of wanted) listing.add(toTable(table, scan?.loads));
+  await listing.close(scan && { failed_nodes: scan.failedNodes });
   if (target.stats.limits.has('items')) note('the server has more tables: the largest are shown');
   noteOldSizes(wanted);
   if (wanted.length > 0) return EXIT.ok;
@@ -108,16 +108,16 @@ function noteOldSizes(listed: readonly KnownTable[]): void {
   );
 }
 
-/** Reads the ranges of all nodes; the loads by table id are those of crdb_range_table_*. */
+/** Reads the ranges of all nodes; the loads by table id are those of crdb_range_table_*, and lack those of the failed nodes. */
 async function readLoads(target: ClusterTarget, output: string) {
   await announceScan(target, {});
-  const { summary, skipped, failed, failure } = await scanAllNodes(target, output, {
+  const { summary, skipped, failedNodes, failure } = await scanAllNodes(target, output, {
     top_tables: Infinity,
   });
   if (summary === undefined) throw new CommandError(failure?.message ?? 'no ranges were read');
-  if (failed.length > 0) note('the loads are too low: they lack those nodes');
+  if (failedNodes.length > 0) note('the loads are too low: they lack those nodes');
   if (skipped > 0) note(`nodes that are not live were skipped: ${skipped}; see \`nodes\``);
-  return summary.tables.loads;
+  return { loads: summary.tables.loads, failedNodes };
 }
 
 /** A table as JSON, with the names of the API where it has one. */

@@ -84,20 +84,30 @@ describe('tables', () => {
   });
 
   test.each([
-    [0, { node: 2 }, 'the loads are too low: they lack those nodes\n'],
-    [1, {}, 'ranges: 3 of 3 nodes were not read; '],
-  ])('with the remedy of ranges that cannot be read: exit code %i', async (code, where, told) => {
-    const forbidden = { kind: 'status', status: 403, endpoint: 'node_ranges' } as const;
-    const fault = simulator.fault({ ...forbidden, ...where });
-    const run = await runHere(['tables', '--load', config]);
-    fault.remove();
-    expect(run.code).toBe(code);
-    expect(run.err).toContain('are missing: run GRANT SYSTEM VIEWCLUSTERMETADATA TO exporter;');
-    expect(run.err).toContain(told);
-    expect(run.err).toMatch(
-      /reads all ranges of 3 nodes: about \d+ replicas, .*; Ctrl-C cancels$/m,
-    );
-  });
+    [
+      0,
+      { node: 2 },
+      'the loads are too low: they lack those nodes\n',
+      /"failed_nodes": \[\{"node_id":2,"reason":"forbidden",/,
+    ],
+    [1, {}, 'ranges: 3 of 3 nodes were not read; ', /^$/],
+  ])(
+    'with the remedy of ranges that cannot be read: exit code %i',
+    async (code, where, told, json) => {
+      const forbidden = { kind: 'status', status: 403, endpoint: 'node_ranges' } as const;
+      const fault = simulator.fault({ ...forbidden, ...where });
+      const run = await runHere(['tables', '--load', config]);
+      const { out } = await runHere(['tables', '--load', '--output', 'json', config]);
+      fault.remove();
+      expect(out).toMatch(json);
+      expect(run.code).toBe(code);
+      expect(run.err).toContain('are missing: run GRANT SYSTEM VIEWCLUSTERMETADATA TO exporter;');
+      expect(run.err).toContain(told);
+      expect(run.err).toMatch(
+        /reads all ranges of 3 nodes: about \d+ replicas, .*; Ctrl-C cancels$/m,
+      );
+    },
+  );
 
   test('are none of a database that the user may not see', async () => {
     const { code, err } = await runHere(['tables', '--database', 'nothing', config]);
