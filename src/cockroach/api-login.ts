@@ -39,6 +39,8 @@ interface FailedLogin {
   readonly password: string;
   /** Monotonic ms. */
   readonly pausedUntilMs: number;
+  /** How often the password was refused, one after the other. */
+  readonly refusals: number;
 }
 
 /**
@@ -54,8 +56,6 @@ export class ApiLogin implements ApiSender {
   /** The login that is under way. */
   #pending: Promise<string> | undefined;
   #failedLogin: FailedLogin | undefined;
-  /** How often the password of the failed login was refused, one after the other. */
-  #refusals = 0;
   #onUsable: () => void = () => undefined;
   /** When a refused token was last dropped, monotonic ms. */
   #droppedAtMs = -Infinity;
@@ -72,14 +72,9 @@ export class ApiLogin implements ApiSender {
 
   /** Forgets that logins were refused: the secret may have changed, here or on the server. */
   retry(): void {
-    this.#forgetRefusals();
+    this.#failedLogin = undefined;
     this.#droppedAtMs = -Infinity;
     this.#onUsable();
-  }
-
-  #forgetRefusals(): void {
-    this.#failedLogin = undefined;
-    this.#refusals = 0;
   }
 
   /** Sends a request with the token. If the token is refused, sends the request once more with a new token. */
@@ -166,7 +161,7 @@ export class ApiLogin implements ApiSender {
   /** Sends POST /login/ with a form, as servers do not understand a JSON body; throws the last failure during its pause. */
   async #logIn(username: string, password: string, { limits }: PollStats): Promise<string> {
     const { http, loginTimeoutMs, loginTried, loginFailed, runningMs } = this.#options;
-    if (this.#failedLogin?.password !== password) this.#forgetRefusals();
+    if (this.#failedLogin?.password !== password) this.#failedLogin = undefined;
     const failed = this.#failedLogin;
     if (failed !== undefined && runningMs() < failed.pausedUntilMs) throw failed.error;
     using deadline = beginDeadline(loginTimeoutMs);
@@ -180,7 +175,7 @@ export class ApiLogin implements ApiSender {
         body: new URLSearchParams({ username, password }).toString(),
         stats: { ...createPollStats(deadline.signal), limits },
         retryOn500: true,
-        wasRefused: this.#refusals > 0,
+        wasRefused: (failed?.refusals ?? 0) > 0,
         onSend() {
           if (!wasSent) loginTried();
           wasSent = true;
@@ -188,7 +183,7 @@ export class ApiLogin implements ApiSender {
         ...bufferBody(MAX_RESPONSE_BYTES, readToken),
       });
       this.#token = token;
-      this.#forgetRefusals();
+      this.#failedLogin = undefined;
       this.#onUsable();
       return token;
     } catch (error) {
@@ -203,8 +198,8 @@ export class ApiLogin implements ApiSender {
   #pause(error: RequestError, password: string): RequestError {
     if (error.blames !== 'nobody') return error;
     const isRefused = error.reason === 'auth' || error.reason === 'forbidden';
-    if (isRefused) this.#refusals += 1;
-    const pauseMs = isRefused ? refusedLoginPauseMs(this.#refusals) : POLICY.uselessLoginPauseMs;
+    const refusals = (this.#failedLogin?.refusals ?? 0) + Number(isRefused);
+    const pauseMs = isRefused ? refusedLoginPauseMs(refusals) : POLICY.uselessLoginPauseMs;
     const { runningMs, wallMs } = this.#options;
     const { reason, message, endpoint, url, status, blames, serverText, cause } = error;
     const details = { endpoint, url, status, blames, serverText, cause };
@@ -212,7 +207,8 @@ export class ApiLogin implements ApiSender {
     const paused = isRefused
       ? new RequestError(reason, message, { ...details, nextLoginMs })
       : error;
-    this.#failedLogin = { error: paused, password, pausedUntilMs: runningMs() + pauseMs };
+    const pausedUntilMs = runningMs() + pauseMs;
+    this.#failedLogin = { error: paused, password, pausedUntilMs, refusals };
     return paused;
   }
 }

@@ -1,7 +1,7 @@
-import type { FailureReason, Limit } from '#base';
+import type { FailureReason } from '#base';
 import { array, decodeValue, nameText, object, optional, raw, record } from '#json';
 import type { ApiSender } from './api-request.ts';
-import { RequestError } from './http/errors.ts';
+import { type FailureDetails, RequestError } from './http/errors.ts';
 import type { PollStats } from './http/poll-stats.ts';
 import { bufferBody } from './http/request.ts';
 
@@ -55,15 +55,7 @@ export class StatementError extends RequestError {
   constructor(
     reason: FailureReason,
     message: string,
-    details: {
-      readonly remedy?: string;
-      readonly sqlState?: string;
-      readonly status?: number | undefined;
-      readonly limit?: Limit;
-      /** For interactive output, never for logs. */
-      readonly serverText?: string;
-      readonly cause?: unknown;
-    } = {},
+    details: FailureDetails & { readonly sqlState?: string } = {},
   ) {
     super(reason, message, { ...details, endpoint: 'sql', blames: 'nobody' });
     this.sqlState = details.sqlState;
@@ -140,13 +132,8 @@ function toStatementError(error: unknown, name: string, { signal }: PollStats): 
     reason === 'limit' ||
     (reason === 'timeout' && status === undefined && !signal.aborted);
   if (!isOfStatement) return error;
-  const { limit } = error;
-  return new StatementError(reason, message, {
-    status,
-    serverText,
-    cause: error.cause,
-    ...(limit !== undefined && { limit }),
-  });
+  const { cause, limit } = error;
+  return new StatementError(reason, message, { status, serverText, cause, limit });
 }
 
 /** The text may be cut: its start is enough. */

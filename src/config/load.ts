@@ -14,6 +14,7 @@ import {
 } from './files.ts';
 import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';
 import {
+  type ClusterApiConfig,
   type ClusterConfig,
   type Config,
   configSchema,
@@ -22,7 +23,7 @@ import {
 } from './keys-and-flags.ts';
 import { readProxies } from './proxies.ts';
 import { readSources, type WrittenSources } from './sources.ts';
-import { readClientTls, type TlsConfig } from './tls-files.ts';
+import { readClientTls } from './tls-files.ts';
 import { validate } from './validate.ts';
 import { isLoopback, writeDuration } from './values.ts';
 import { readWebConfig } from './web-config.ts';
@@ -192,7 +193,7 @@ function checkLogin(api: Keys, reporter: Reporter): void {
   }
 }
 
-function checkTls(tls: TlsConfig, reporter: Reporter): void {
+function checkTls(tls: ClusterApiConfig['tls'], reporter: Reporter): void {
   const needsBoth = 'a client certificate needs both';
   if (tls.cert_file !== undefined && tls.key_file === undefined) {
     reporter.report(`cert_file without key_file: ${needsBoth}`, 'cert_file');
@@ -200,7 +201,7 @@ function checkTls(tls: TlsConfig, reporter: Reporter): void {
   if (tls.key_file !== undefined && tls.cert_file === undefined) {
     reporter.report(`key_file without cert_file: ${needsBoth}`, 'key_file');
   }
-  if (tls.insecure_skip_verify === true) {
+  if (tls.insecure_skip_verify) {
     const message = 'node certificates are not verified, so anyone on the network path can read';
     reporter.warn(`${message} the password: set ca_file instead`, 'insecure_skip_verify');
   }

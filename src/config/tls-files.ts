@@ -2,6 +2,7 @@ import type { KeyObject, X509Certificate } from 'node:crypto';
 import { messageOf } from '#base';
 import type { Reporter } from './document.ts';
 import { readTextFile } from './files.ts';
+import type { ClusterApiConfig } from './keys-and-flags.ts';
 
 /** Settings that name certificates and keys. */
 type TlsFiles = Readonly<Record<string, unknown>>;
@@ -100,15 +101,6 @@ function formatCertificates(certificates: readonly X509Certificate[]): string {
   return certificates.map(String).join('');
 }
 
-/** The keys `tls` of a cluster. Files are absolute paths. */
-export interface TlsConfig {
-  readonly ca_file?: string | undefined;
-  readonly cert_file?: string | undefined;
-  readonly key_file?: string | undefined;
-  readonly server_name?: string | undefined;
-  readonly insecure_skip_verify?: boolean | undefined;
-}
-
 /** The TLS settings of connections to a cluster, with the contents of their files. */
 export interface ClientTls {
   /** PEM; the usual CAs when absent. */
@@ -127,7 +119,7 @@ function reject(message: string): never {
 
 /** Reads the files of TLS settings. Without a reporter for what is wrong with them it rejects with the reason. */
 export async function readClientTls(
-  { server_name, insecure_skip_verify = false, ...values }: TlsConfig,
+  { server_name, insecure_skip_verify, ...values }: ClusterApiConfig['tls'],
   reporter: Reporter = { report: reject, warn: () => undefined },
 ): Promise<ClientTls> {
   const ca = await readCas(values, reporter, 'ca');

@@ -13,14 +13,7 @@ export interface KeyedSeries {
 export const NODE = { labels: ['node_id'], source: 'metrics' } as const;
 const STORE = { labels: ['node_id', 'store_id'], source: 'store_metrics' } as const;
 
-/** Values of the label `kind` of statements, and their part of the key. */
-const STATEMENT_KINDS = {
-  select: 'select',
-  insert: 'insert',
-  update: 'update',
-  delete: 'delete',
-  ddl: 'ddl',
-} as const;
+const STATEMENT_KINDS = ['select', 'insert', 'update', 'delete', 'ddl'];
 
 export const LICENSE_KEY = 'seconds_until_license_expiry';
 /** The second is that of older servers. */
@@ -122,7 +115,7 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   }),
   keyed(NODE, 'sql.txn.*.count', 'crdb_node_sql_transaction_ends_total', {
     help: 'Ends of explicit SQL transactions on the node, by kind.',
-    by: ['kind', { commit: 'commit', rollback: 'rollback', abort: 'abort' }],
+    by: ['kind', ['commit', 'rollback', 'abort']],
     notes:
       'commit and rollback: COMMIT and ROLLBACK statements; abort: transactions that an error aborted, which also end by one of the two. The kinds overlap: never add them up.',
   }),
@@ -161,7 +154,7 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
   }),
   keyed(NODE, 'rpc.connection.*', 'crdb_node_rpc_connections', {
     help: 'RPC connections of the node to its peers, by state.',
-    by: ['state', { healthy: 'healthy', unhealthy: 'unhealthy' }],
+    by: ['state', ['healthy', 'unhealthy']],
     notes:
       'Connections, several for each peer. Those to a dead peer stay unhealthy until it is decommissioned. Unhealthy on some nodes only while all are live: a network partition. Both are 0 where nodes talk by DRPC (26.x): then nothing is known.',
   }),
@@ -194,7 +187,7 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
   }),
   keyed(STORE, 'requests.slow.*', 'crdb_store_slow_requests', {
     help: 'Requests stuck for a long time in the store, by what they wait for: latch, lease or raft.',
-    by: ['kind', { latch: 'latch', lease: 'lease', raft: 'raft' }],
+    by: ['kind', ['latch', 'lease', 'raft']],
   }),
   keyed(STORE, 'livebytes', 'crdb_store_live_bytes', {
     help: 'Bytes of the replicas of the store that are neither deleted nor overwritten.',
@@ -234,7 +227,7 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
   }),
   keyed(STORE, 'queue.replicate.*', 'crdb_store_replicate_queue', {
     help: 'Replicas in the replicate queue of the store, by state.',
-    by: ['state', { pending: 'pending', purgatory: 'purgatory' }],
+    by: ['state', ['pending', 'purgatory']],
     notes: 'purgatory: no allocation satisfies the constraints.',
   }),
   keyed(STORE, 'ranges.decommissioning', 'crdb_store_decommissioning_ranges', {
@@ -269,8 +262,8 @@ export const STORE_METRICS: readonly KeyedSeries[] = [
 ].flat();
 
 interface Definition extends Pick<OwnDefinition, 'help' | 'unit' | 'notes'> {
-  /** A further label, and for each of its values the text in place of `*` in the key. */
-  readonly by?: readonly [label: string, values: Readonly<Record<string, string>>];
+  /** A further label, and its values, which stand in place of `*` in the key. */
+  readonly by?: readonly [label: string, values: readonly string[]];
 }
 
 /** A family whose value is one metric, or one for each value of a further label. */
@@ -280,12 +273,12 @@ function keyed(
   name: string,
   { notes = '', by, ...definition }: Definition,
 ): readonly KeyedSeries[] {
-  const [label, values = {}] = by ?? [];
+  const [label, values = []] = by ?? [];
   const series =
     label === undefined
       ? [{ key: pattern, labels: {} }]
-      : Object.entries(values).map(([value, text]) => {
-          return { key: pattern.replace('*', text), labels: { [label]: value } };
+      : values.map((value) => {
+          return { key: pattern.replace('*', value), labels: { [label]: value } };
         });
   const isCounter = name.endsWith('_total');
   const family = (isCounter ? counter : gauge)({
