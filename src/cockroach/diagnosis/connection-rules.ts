@@ -9,17 +9,25 @@ const HTTP_PORT = 'use the port of the DB Console (8080 by default), not that of
 /** The server, or something in between, ended the connection. */
 const CLOSED = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];
 
-/** Whether the host would match a name like `*.cockroachdb`, which Go accepts and Node.js does not. */
-function isOfShortWildcard({ error }: Failure): boolean {
+/** The requested host, and the names in the certificate that was refused for it; undefined for another failure. */
+function findRefusedNames({
+  error,
+}: Failure): { readonly host: string; readonly names: string } | undefined {
   for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
     if (!('host' in cause && 'cert' in cause)) continue;
-    const [, parent] = /^[^.]+\.([^.]+)$/.exec(String(cause.host)) ?? [];
-    const { cert } = cause;
-    const names =
-      typeof cert === 'object' && cert && 'subjectaltname' in cert && cert.subjectaltname;
-    return parent !== undefined && String(names).split(', ').includes(`DNS:*.${parent}`);
+    const { host, cert } = cause;
+    if (typeof cert !== 'object' || cert === null) return undefined;
+    const names = 'subjectaltname' in cert ? cert.subjectaltname : undefined;
+    return { host: String(host), names: typeof names === 'string' ? names : '' };
   }
-  return false;
+  return undefined;
+}
+
+/** Whether the host would match a name like `*.cockroachdb`, which Go accepts and Node.js does not. */
+function isOfShortWildcard(failure: Failure): boolean {
+  const refused = findRefusedNames(failure);
+  const [, parent] = /^[^.]+\.([^.]+)$/.exec(refused?.host ?? '') ?? [];
+  return refused !== undefined && refused.names.split(', ').includes(`DNS:*.${parent}`);
 }
 
 /** What to set where the certificate on the HTTP port is none for servers: the operator of Cockroach Labs mounts what it is told to. */
@@ -42,20 +50,6 @@ export function findServerFault({
   const isForServers = usages.includes(SERVER_AUTH) || usages.includes(ANY_USAGE);
   if (usages.includes(CLIENT_AUTH) && !isForServers) return FOR_CLIENTS;
   return subjectAltName === undefined ? WITHOUT_NAMES : undefined;
-}
-
-/** Whether the certificate that was refused has no names of hosts at all. */
-function isWithoutNames({ error }: Failure): boolean {
-  for (let cause: unknown = error; cause instanceof Error; cause = cause.cause) {
-    if (!('host' in cause && 'cert' in cause)) continue;
-    const { cert } = cause;
-    return (
-      typeof cert === 'object' &&
-      cert !== null &&
-      !('subjectaltname' in cert && cert.subjectaltname)
-    );
-  }
-  return false;
 }
 
 /** Failures before there is a response, and responses that any server may give. */
@@ -131,7 +125,10 @@ export const CONNECTION_RULES: readonly Rule[] = [
   ['certificate for clients', { codes: ['INVALID_PURPOSE'] }, FOR_CLIENTS],
   [
     'certificate without names',
-    { codes: ['ERR_TLS_CERT_ALTNAME_INVALID'], when: isWithoutNames },
+    {
+      codes: ['ERR_TLS_CERT_ALTNAME_INVALID'],
+      when: (failure) => findRefusedNames(failure)?.names === '',
+    },
     WITHOUT_NAMES,
   ],
   [
