@@ -164,10 +164,9 @@ async function pollAssistant({ api, config, stats }: ClusterTarget<'cloud'>) {
     const found = await api.assistant(stats, assistantDetails);
     if (found !== undefined) return found;
   } catch (error) {
-    const diagnosis = diagnose(error, GET_ASSISTANT, config);
-    const isPermanent = error instanceof RequestError && PERMANENT_STATUSES.has(error.status ?? 0);
-    if (diagnosis === undefined || isPermanent || stats.signal.aborted) throw error;
-    note(`${diagnosis.cause}; retrying`);
+    const isTransient = error instanceof RequestError && !PERMANENT_STATUSES.has(error.status ?? 0);
+    if (!isTransient || stats.signal.aborted) throw error;
+    note(`${diagnose(error, GET_ASSISTANT, config).cause}; retrying`);
     return undefined;
   }
   throw new CommandError('the migration assistant was deleted meanwhile');

@@ -17,6 +17,7 @@ import {
   diagnose,
   type Operation,
   type PollStats,
+  RequestError,
   warningText,
 } from '#cockroach';
 import {
@@ -111,9 +112,9 @@ export function explainFailure(
   config: ClusterConfig,
   before: Parameters<typeof diagnose>[3],
 ): unknown {
-  const diagnosis = diagnose(error, operation, config, before);
-  if (diagnosis === undefined) return error;
-  return new CommandError(`${diagnosis.cause}; ${diagnosis.remedy}`, EXIT.failed, error);
+  if (!(error instanceof RequestError)) return error;
+  const { cause, remedy } = diagnose(error, operation, config, before);
+  return new CommandError(`${cause}; ${remedy}`, EXIT.failed, error);
 }
 
 /** The cluster that `--cluster` names, or the only one. */

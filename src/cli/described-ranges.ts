@@ -56,10 +56,8 @@ export async function readDescriptors(
       }
     },
     fail(_batch, failure) {
-      const { cause, remedy } = diagnose(failure, ranges, config, { hasWorked: true }) ?? {};
-      failures.add(
-        `who votes is not known: ${cause ?? 'no answer'}; ${remedy ?? 'see `diagnose`'}`,
-      );
+      const { cause, remedy } = diagnose(failure, ranges, config, { hasWorked: true });
+      failures.add(`who votes is not known: ${cause}; ${remedy}`);
     },
   });
   stats.signal.throwIfAborted();

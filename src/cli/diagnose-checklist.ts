@@ -70,9 +70,9 @@ export class Checklist {
     const hasWorked = this.results.some(
       ({ target, verdict }) => target === CLUSTER_API && verdict === 'ok',
     );
-    const request = diagnose(error, operation, this.config, { hasWorked });
-    if (request === undefined) return { detail: messageOf(error) };
-    return { detail: request.cause, advice: request.remedy };
+    if (!(error instanceof RequestError)) return { detail: messageOf(error) };
+    const { cause, remedy } = diagnose(error, operation, this.config, { hasWorked });
+    return { detail: cause, advice: remedy };
   }
 
   /**

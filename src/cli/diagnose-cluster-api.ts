@@ -250,10 +250,7 @@ async function checkQueries(list: Checklist, api: ClusterApi): Promise<void> {
       const { queries } = await collectOnce(sql, { config, api, stats }, { options });
       const [{ rows = [], failure } = {}] = queries;
       if (failure === undefined) return ok(formatCounted(rows.length, 'row'));
-      const { cause: detail, remedy: advice } = explainQuery(failure, config) ?? {
-        cause: failure.message,
-        remedy: undefined,
-      };
+      const { cause: detail, remedy: advice } = explainQuery(failure, config);
       return { verdict: failed, detail, advice };
     });
   }

@@ -1,4 +1,10 @@
-import { diagnose, grantee, type RequestDiagnosis, StatementError } from '#cockroach';
+import {
+  diagnose,
+  grantee,
+  type RequestDiagnosis,
+  type RequestError,
+  StatementError,
+} from '#cockroach';
 import { sql } from '#collectors';
 import type { ClusterConfig } from '#config';
 
@@ -18,11 +24,10 @@ const ON_OBJECT =
 
 /** The GRANT that the server misses, read from its text, which names it. */
 function findMissingGrant(
-  error: unknown,
+  { reason, serverText }: StatementError,
   { cluster_api }: Pick<ClusterConfig, 'cluster_api'>,
 ): string | undefined {
-  if (!(error instanceof StatementError) || error.reason !== 'forbidden') return undefined;
-  const { serverText } = error;
+  if (reason !== 'forbidden') return undefined;
   const user = grantee(cluster_api);
   const [, privilege = '', kind = '', name = ''] = ON_OBJECT.exec(serverText) ?? [];
   if (privilege !== '') {
@@ -35,11 +40,11 @@ function findMissingGrant(
 
 /** Why a query failed and how to fix it, with the text of the server: for a terminal, as it may hold parts of the statement. */
 export function explainQuery(
-  error: unknown,
+  error: RequestError,
   config: ClusterConfig,
-): Pick<RequestDiagnosis, 'cause' | 'remedy'> | undefined {
+): Pick<RequestDiagnosis, 'cause' | 'remedy'> {
   const found = diagnose(error, sql, config);
-  if (found === undefined || !(error instanceof StatementError)) return found;
+  if (!(error instanceof StatementError)) return found;
   const { cause } = found;
   const grant = findMissingGrant(error, config);
   if (grant !== undefined) return { cause, remedy: `run ${grant}` };

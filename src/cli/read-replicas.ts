@@ -165,12 +165,12 @@ function explainFailures(
   failed: readonly FailedNode[],
   config: ClusterConfig,
 ): ReadonlyMap<number, RequestDiagnosis> {
-  const explained = failed.map(({ nodeId, failure }) => {
-    const diagnosis = diagnose(failure, ranges, config, { hasWorked: true });
-    if (diagnosis === undefined) throw failure;
-    return [nodeId, diagnosis] as const;
-  });
-  return new Map(explained);
+  return new Map(
+    failed.map(({ nodeId, failure }) => [
+      nodeId,
+      diagnose(failure, ranges, config, { hasWorked: true }),
+    ]),
+  );
 }
 
 /** A command reads all nodes by itself. */

@@ -1,5 +1,5 @@
 import { formatCount } from '#base';
-import { diagnose } from '#cockroach';
+import { diagnose, RequestError } from '#cockroach';
 import { type KnownTable, readTable, tables } from '#collectors';
 import type { ClusterTarget } from './cluster-target.ts';
 import { readDescriptors } from './described-ranges.ts';
@@ -116,9 +116,9 @@ async function readWantedVoters(
         const voters = zone.num_voters || zone.num_replicas;
         if (voters) wanted.set(id, voters);
       } catch (error) {
-        const failure = diagnose(error, tables, config, { hasWorked: true });
-        if (failure === undefined || stats.signal.aborted) throw error;
-        failures.add(`the zones of some tables are not known: ${failure.cause}; ${failure.remedy}`);
+        if (!(error instanceof RequestError) || stats.signal.aborted) throw error;
+        const { cause, remedy } = diagnose(error, tables, config, { hasWorked: true });
+        failures.add(`the zones of some tables are not known: ${cause}; ${remedy}`);
       }
       const tookMs = performance.now() - startedMs;
       await sleep(tookMs / maxDuty - tookMs);

@@ -1,6 +1,6 @@
 import type { AlertName } from '#alerts';
 import type { Api, Limit, Severity } from '#base';
-import type { RequestDiagnosis, UrlState } from '#cockroach';
+import type { UrlState } from '#cockroach';
 import type { CollectorResult, CollectorWith, Poller, PollFailure, QueryRow } from '#collectors';
 import type { ClusterConfig } from '#config';
 
@@ -44,18 +44,6 @@ export interface WatchProblem {
   readonly affects?: readonly string[] | undefined;
   /** The API that is down for this cause, so that nothing is known of the cluster. */
   readonly downApi?: Api | undefined;
-}
-
-/** A configured URL of an API. */
-export interface UrlStatus {
-  readonly api: Api;
-  readonly name: string;
-  /** False while its circuit breaker is open. */
-  readonly isUsed: boolean;
-  /** Whether anything is known of it: nothing until a request has tried it, after a reload, too. */
-  readonly isTried: boolean;
-  /** Why it is not used, as far as it is known. */
-  readonly failure: RequestDiagnosis | undefined;
 }
 
 /** A query of the user by its last run. */

@@ -11,7 +11,7 @@ import {
 } from '#base';
 import { codeOf, diagnose, exceededPoll, faultOf, RequestError, warningText } from '#cockroach';
 import { type Poller, type PollFailure, ranges, sql } from '#collectors';
-import type { CollectorState, Observation, UrlStatus, WatchProblem } from './observation.ts';
+import type { CollectorState, Observation, WatchProblem } from './observation.ts';
 
 /** A problem without its start. */
 export type FoundProblem = Omit<WatchProblem, 'since'>;
@@ -236,44 +236,45 @@ export function pollWarnings(pollers: readonly Poller[]): readonly FoundProblem[
   );
 }
 
-export function readUrls({ config, pollers, upstreams }: Observation): readonly UrlStatus[] {
-  return APIS.flatMap((api) => {
-    const first = pollers.find(({ collector }) => collector.api === api)?.collector;
-    return upstreams(api).map(({ name, state, lastFailure, isTried }) => {
-      const isUsed = state === 'closed';
-      const failure =
-        isUsed || first === undefined ? undefined : diagnose(lastFailure, first, config);
-      return { api, name, isUsed, isTried, failure };
-    });
-  });
-}
-
-/** How the keys of their problems begin. */
-export const URL_KEY = 'URL ';
-
-/** The URLs that fail while others work, so that no poll does. */
-export function urlProblems(
-  urls: readonly UrlStatus[],
-  { name: cluster, collectors }: Pick<Polls, 'name' | 'collectors'>,
-): readonly FoundProblem[] {
-  return [...Map.groupBy(urls, ({ api }) => api)].flatMap(([api, all]) => {
-    const used = all.filter(({ isUsed }) => isUsed).length;
+/**
+ * The URLs that fail while others work, so that no poll does; and the keys of those of which nothing is known: no request has tried
+ * them since the start or a reload, or no URL of their API works, which is the problem of the polls.
+ */
+export function findUrlProblems(cluster: Observation): {
+  readonly found: readonly FoundProblem[];
+  readonly unknown: ReadonlySet<string>;
+} {
+  const found: FoundProblem[] = [];
+  const unknown = new Set<string>();
+  for (const api of APIS) {
+    const collectors = cluster.pollers
+      .map(({ collector }) => collector)
+      .filter((collector) => collector.api === api);
+    const [first] = collectors;
+    const urls = cluster.upstreams(api);
+    const used = urls.filter(({ state }) => state === 'closed').length;
     const others =
-      used === all.length - 1
+      used === urls.length - 1
         ? 'the others are used'
         : `only ${formatCount(used)} of them ${plural(used, 'is', 'are')} used`;
-    return all.flatMap(({ name, failure }) => {
-      if (failure === undefined) return [];
-      return {
-        key: `${URL_KEY}${name}`,
-        about: 'exporter' as const,
-        level: 'warning' as const,
-        text: `One of ${all.length} URLs fails, ${others}: ${failure.cause}.`,
-        next: formatAdvice(failure.remedy, cluster),
-        affects: collectors.flatMap((each) => (each.api === api ? [each.name] : [])),
-      };
-    });
-  });
+    const works = used > 0 && cluster.isUp(api) !== false;
+    for (const { name, state, lastFailure, isTried } of urls) {
+      const key = `URL ${name}`;
+      if (!works || !isTried) unknown.add(key);
+      else if (state !== 'closed' && lastFailure !== undefined && first !== undefined) {
+        const { cause, remedy } = diagnose(lastFailure, first, cluster.config);
+        found.push({
+          key,
+          about: 'exporter',
+          level: 'warning',
+          text: `One of ${urls.length} URLs fails, ${others}: ${cause}.`,
+          next: formatAdvice(remedy, cluster.name),
+          affects: collectors.map((collector) => collector.name),
+        });
+      }
+    }
+  }
+  return { found, unknown };
 }
 
 /** A collector is slow when a poll takes most of its interval, or when max_duty has stretched it very far. */

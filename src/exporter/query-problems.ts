@@ -30,7 +30,7 @@ export function readQueries(
       durationSeconds,
       rowCount: rows?.length,
       rows: rows?.slice(0, MAX_SHOWN_ROWS),
-      failure: error && { error, remedy: diagnose(error, sql, config)?.remedy },
+      failure: error && { error, remedy: diagnose(error, sql, config).remedy },
       hasRows: found?.rows !== undefined,
     };
   });

@@ -1,16 +1,13 @@
 import { type Log, moveTime, toTimestamp, WallClockSteps } from '#base';
 import { sql } from '#collectors';
-import type { Observation, UrlStatus, WatchProblem } from './observation.ts';
+import type { Observation, WatchProblem } from './observation.ts';
 import {
-  type ApiState,
+  findUrlProblems,
   type FoundProblem,
   pollProblems,
   pollWarnings,
   readApis,
   readCollector,
-  readUrls,
-  URL_KEY,
-  urlProblems,
 } from './poll-problems.ts';
 import { logChanges } from './problem-log.ts';
 import { QUERY_KEY, queryProblems, readQueries } from './query-problems.ts';
@@ -79,8 +76,7 @@ function findWatchProblems(
   const isSqlFailing = collectors.some(
     (each) => each.name === sql.name && each.state === 'failing',
   );
-  const urls = readUrls(cluster);
-  const unknownUrls = findUnknownUrls(urls, view.apis);
+  const urls = findUrlProblems(cluster);
   const queries = readQueries(cluster.result(sql), config) ?? [];
   // After a reload a changed query has not run again.
   const waiting = queries.flatMap((query) =>
@@ -89,26 +85,14 @@ function findWatchProblems(
   return {
     found: [
       ...pollProblems(view, previous),
-      ...urlProblems(urls, view).filter(({ key }) => !unknownUrls.has(key)),
+      ...urls.found,
       ...(isSqlFailing ? [] : queryProblems(queries, name)),
     ],
     unknown: previous.filter(
       ({ key }) =>
-        unknownUrls.has(key) ||
+        urls.unknown.has(key) ||
         waiting.includes(key) ||
         (isSqlFailing && key.startsWith(QUERY_KEY)),
     ),
   };
-}
-
-/** The keys of the URLs that no request has tried, and of those of an API none of whose URLs works: then the polls fail. */
-function findUnknownUrls(
-  urls: readonly UrlStatus[],
-  apis: readonly ApiState[],
-): ReadonlySet<string> {
-  const isKnown = ({ api, isTried }: UrlStatus): boolean =>
-    isTried &&
-    urls.some((url) => url.api === api && url.isUsed) &&
-    !apis.some((each) => each.api === api && each.isUp === false);
-  return new Set(urls.flatMap((url) => (isKnown(url) ? [] : `${URL_KEY}${url.name}`)));
 }

@@ -14,7 +14,7 @@ import {
   SYSTEM_CLOCK,
   toTime,
 } from '#base';
-import { diagnose, DOWN, freshnessOf, livenessOf, LocalityReader } from '#cockroach';
+import { diagnose, DOWN, freshnessOf, livenessOf, LocalityReader, RequestError } from '#cockroach';
 import { copyNode, type ListedNode, network, nodeDetails, nodes } from '#collectors';
 import type { Infer } from '#json';
 import {
@@ -237,9 +237,9 @@ async function readConnections(target: ClusterTarget, firstUrl: number): Promise
     return { state: 'ok', result: await collectOnce(network, target, { firstUrl }) };
   } catch (error) {
     target.stats.signal.throwIfAborted();
-    const failure = diagnose(error, network, target.config, { hasWorked: true });
-    if (failure === undefined) throw error;
-    note(`connections: ${failure.cause}; ${failure.remedy}`);
+    if (!(error instanceof RequestError)) throw error;
+    const { cause, remedy } = diagnose(error, network, target.config, { hasWorked: true });
+    note(`connections: ${cause}; ${remedy}`);
     return { state: 'failing', result: undefined };
   }
 }

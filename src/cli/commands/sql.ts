@@ -56,10 +56,7 @@ async function printRows(
   );
   const [{ rows = [], failure } = {}] = queries;
   if (failure !== undefined) {
-    const { cause, remedy } = explainQuery(failure, config) ?? {
-      cause: failure.message,
-      remedy: '',
-    };
+    const { cause, remedy } = explainQuery(failure, config);
     throw new CommandError(`${cause}; ${remedy}`, EXIT.failed, failure);
   }
   for (const row of rows) listing.add(row);

@@ -18,14 +18,13 @@ export interface RequestDiagnosis {
 /** How to fix the failure of a poll, and the rule that says so. */
 type Remedy = Pick<RequestDiagnosis, 'rule' | 'remedy'>;
 
-/** Explains a failed request; undefined for any error but that of a request. */
+/** Explains a failed request. */
 export function diagnose(
-  error: unknown,
+  error: RequestError,
   operation: Operation,
   { cluster_api }: ClusterConfig,
   { mayHaveChanged = false, hasWorked = false } = {},
-): RequestDiagnosis | undefined {
-  if (!(error instanceof RequestError)) return undefined;
+): RequestDiagnosis {
   const failure = { error, operation, login: cluster_api, mayHaveChanged, hasWorked };
   const [rule, , remedy] = RULES[operation.api].find(([, conditions]) =>
     hold(conditions, failure),
@@ -66,7 +65,7 @@ export function createRemedyFinder(config: ClusterConfig): FindRemedy {
     const remedyOf = (error: RequestError) => diagnose(error, collector, config, { hasWorked });
     const outage = outages.get(collector.api);
     if (failure.reason === 'breaker_open' && outage !== undefined) {
-      const { rule = '', remedy = '' } = remedyOf(outage) ?? {};
+      const { rule, remedy } = remedyOf(outage);
       return { rule, remedy: `the last failure was: ${toLine(outage.message)}; ${remedy}` };
     }
     // A scan sums up the failures of its nodes; its cause is one of them.
