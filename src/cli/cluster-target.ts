@@ -28,7 +28,7 @@ import {
   type PolledApi,
   runCollector,
 } from '#collectors';
-import type { ClusterConfig, Config } from '#config';
+import { type ClusterConfig, type Config, listSecrets } from '#config';
 import { type Clients, createClients } from '#exporter';
 import { ClusterMetrics, type FinishedRequest } from '#metrics';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
@@ -180,11 +180,8 @@ export async function openClients(
   { build }: CommandContext,
   metrics: ClusterMetrics,
 ): Promise<Clients> {
-  const { cluster_api, cloud_api } = config;
   try {
-    for (const secret of [cluster_api?.password, cluster_api?.token, cloud_api?.token]) {
-      await secret?.reveal();
-    }
+    for (const secret of listSecrets(config)) await secret?.reveal();
     return await createClients({
       config,
       metrics,

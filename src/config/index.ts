@@ -26,6 +26,7 @@ export {
   type Config,
   configSchema,
   describeConfig,
+  listSecrets,
   type ProxyConfig,
 } from './keys-and-flags.ts';
 export { type ConfigSources, loadConfig, type LoadedConfig } from './load.ts';

@@ -193,6 +193,14 @@ export interface ClusterConfig extends Pick<FileCluster, 'name' | 'console_url' 
   readonly collectors: Readonly<Record<string, CollectorConfig>>;
 }
 
+/** The secrets of a cluster, those that it has not as undefined; the proxies' are apart. */
+export function listSecrets({
+  cluster_api,
+  cloud_api,
+}: ClusterConfig): readonly (Secret | undefined)[] {
+  return [cluster_api?.password, cluster_api?.token, cloud_api?.token];
+}
+
 /** The whole running configuration: validated, complete and frozen. Times are seconds, sizes bytes. */
 export interface Config extends Omit<FileConfig, 'clusters' | 'collectors' | 'shard'> {
   readonly shard: FileConfig['shard'] & { readonly name: string };

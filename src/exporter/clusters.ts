@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { ClusterConfig, Config, Secret } from '#config';
+import { type ClusterConfig, type Config, listSecrets } from '#config';
 import { Cluster, type ClusterContext } from './cluster.ts';
 import { WatchHistory } from './watch-history.ts';
 
@@ -132,8 +132,4 @@ function isSameCluster(a: ClusterConfig, b: ClusterConfig): boolean {
       return secret === undefined || other === undefined || secret.isSameAs(other);
     })
   );
-}
-
-function listSecrets({ cluster_api, cloud_api }: ClusterConfig): readonly (Secret | undefined)[] {
-  return [cluster_api?.password, cluster_api?.token, cloud_api?.token];
 }

@@ -1,4 +1,4 @@
-import { clusterFlag } from './findings/problem.ts';
+import { quoteArgument } from '#base';
 import type { CommandForm } from './findings/status.ts';
 
 /** Where nothing is known of how users run commands. */
@@ -14,8 +14,9 @@ export function completeCommand(
   clusters: number,
   cluster: string,
 ): string {
-  const isComplete = words.includes('--cluster ') || OF_ALL_CLUSTERS.test(words);
-  return `${program} ${words}${options}${isComplete ? '' : clusterFlag(clusters, cluster)}`;
+  const isComplete = clusters < 2 || words.includes('--cluster ') || OF_ALL_CLUSTERS.test(words);
+  const flag = isComplete ? '' : ` --cluster ${quoteArgument(cluster)}`;
+  return `${program} ${words}${options}${flag}`;
 }
 
 /** A text whose commands of this program, in backquotes, are complete. */

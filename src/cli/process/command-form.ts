@@ -2,7 +2,13 @@ import { existsSync, readFileSync } from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import { quoteArgument, ROOT } from '#base';
-import { type Config, type Environment, repeatSources, type WrittenSources } from '#config';
+import {
+  type Config,
+  type Environment,
+  listSecrets,
+  repeatSources,
+  type WrittenSources,
+} from '#config';
 import type { CommandForm } from '#status';
 
 /** How users run a command with the configuration that this process was started with. */
@@ -13,12 +19,8 @@ export function readCommandForm(sources: WrittenSources, { clusters }: Config): 
   const { flags, variables } = repeatSources(sources, isInContainer);
   // systemd hands over credentials in a folder that root alone can read besides the service.
   const before = !isInContainer && env['CREDENTIALS_DIRECTORY'] ? 'sudo ' : container;
-  const secrets = clusters.flatMap(({ cluster_api, cloud_api }) => [
-    cluster_api?.password,
-    cluster_api?.token,
-    cloud_api?.token,
-  ]);
-  const named = isInContainer ? [] : secrets.flatMap((secret) => secret?.variable ?? []);
+  const secrets = isInContainer ? [] : clusters.flatMap(listSecrets);
+  const named = secrets.flatMap((secret) => secret?.variable ?? []);
   return {
     program: `${before}${quoteArgument(findProgram())}`,
     options: flags.map((flag) => ` ${quoteArgument(flag)}`).join(''),

@@ -9,7 +9,7 @@ import {
   sum,
   toTime,
 } from '#base';
-import { ACTIVE, DEAD, DOWN, livenessOf, REACHABLE } from '#cockroach';
+import { ACTIVE, DEAD, DOWN, livenessOf } from '#cockroach';
 import type { NodesResult } from '#collectors';
 import {
   adviseRemoval,
@@ -168,12 +168,6 @@ function listLost({ inner }: LocalityTree, outer: string): readonly string[] {
 /** Nodes whose process or machine is down: their last record is about as old as that. */
 export function isDown({ status }: Pick<NodeStatus, 'status'>): boolean {
   return DOWN.has(status);
-}
-
-/** Nodes that a scan of ranges skips. */
-export function isUnreachable({ status }: Pick<NodeStatus, 'status'>): boolean {
-  const reachable: ReadonlySet<string> = REACHABLE;
-  return !reachable.has(status);
 }
 
 /**

@@ -1,5 +1,5 @@
 import { type AlertName, findAlert, type FindingSettings, severityOf } from '#alerts';
-import { quoteArgument, SEVERITIES, toTimestamp } from '#base';
+import { SEVERITIES, toTimestamp } from '#base';
 import type { Finding, Problem } from './status.ts';
 
 /** Ranges, applications or counts that a finding names; the page and the commands list all. */
@@ -43,11 +43,6 @@ export function isProblem({ about, level }: Pick<Finding, 'about' | 'level'>): b
 /** Whether a finding is the condition of an alert of the cluster, but only information. */
 export function isSign({ about, level, alert }: Pick<Finding, 'about' | 'level' | 'alert'>) {
   return about !== 'exporter' && level === 'info' && alert !== undefined;
-}
-
-/** The flag that a command needs for one of several configured clusters. */
-export function clusterFlag(clusters: number, name: string): string {
-  return clusters > 1 ? ` --cluster ${quoteArgument(name)}` : '';
 }
 
 /** The dashboard of a finding without an alert. */

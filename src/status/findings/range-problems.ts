@@ -1,5 +1,6 @@
 import { formatCount, formatList, formatNodes, formatRanges, formatTables, plural } from '#base';
-import { isDown, isUnreachable } from './node-problems.ts';
+import { REACHABLE } from '#cockroach';
+import { isDown } from './node-problems.ts';
 import type { NodesStatus } from './node-status.ts';
 import { MAX_NAMED } from './problem.ts';
 import { describeMissing } from './range-status.ts';
@@ -128,7 +129,9 @@ export function rangeProblems(
   const { nodes, failedNodes } = ranges;
   const skipped = isListOlder ? nodes.skipped : 0;
   const isNodeDown =
-    list === undefined || list.some(isDown) || skipped > list.filter(isUnreachable).length;
+    list === undefined ||
+    list.some(isDown) ||
+    skipped > list.filter(({ status }) => !REACHABLE.has(status)).length;
   const found = [
     ...gapProblems(ranges, isNodeDown),
     ...reportedProblems(ranges, isNodeDown, list, areMany),
