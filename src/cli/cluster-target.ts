@@ -212,7 +212,6 @@ export async function collectOnce<A extends Api, Options, State, Result extends 
     stats.signal.throwIfAborted();
     return result;
   } finally {
-    stats.pages += poll.stats.pages;
     stats.items += poll.stats.items;
     stats.bytes += poll.stats.bytes;
     stats.responding.push(...poll.stats.responding);

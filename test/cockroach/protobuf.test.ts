@@ -175,6 +175,10 @@ describe('what the published definitions write', () => {
     const failure: unknown = await readDescriptors(url).catch((reason: unknown) => reason);
     expect(failure).toBeInstanceOf(RequestError);
     expect(failure).toMatchObject({ status: 403, serverText: text });
+    // A gateway leaves out the older of the two texts.
+    const newer = published.ResponseError.encode({ message: text, code: 7 }).finish();
+    const { url: other } = await serveBody(403, PROTOBUF, newer);
+    await expect(readDescriptors(other)).rejects.toMatchObject({ serverText: text });
   });
 });
 

@@ -79,10 +79,12 @@ test.each([
   ['variable', '      password_env: PASSWORD\n', { password_env: 'PASSWORD' }],
 ])('a password given as %s is revealed on demand and shown nowhere', async (_, line, described) => {
   const { config } = await loadText(`${USER}${line}`, {
-    files: { 'secrets/crdb': '\uFEFFhunter2\r\n' },
-    env: { PASSWORD: 'hunter2\n' },
+    files: { 'secrets/crdb': '\uFEFFhunter2\uFEFF\r\n' },
+    env: { PASSWORD: 'hunter2\uFEFF\n' },
   });
-  expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe('hunter2');
+  // A mark that is not at the beginning is part of the password, as it is in one given as text.
+  const end = line.includes('_') ? '\uFEFF' : '';
+  expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe(`hunter2${end}`);
   const shown = [
     inspect(config, { depth: Infinity, showHidden: true, getters: true }),
     inspect(config, { depth: Infinity, customInspect: false, showHidden: true }),

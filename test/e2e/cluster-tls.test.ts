@@ -94,6 +94,8 @@ describe('insecure_skip_verify', () => {
       env: {},
       collectors: COLLECTORS,
     });
-    expect(formatIssues(warnings)).toContain('certificates are not verified');
+    expect(formatIssues(warnings)).toMatch(
+      /tls\.insecure_skip_verify.*certificates are not verified.* the password: set ca_file instead/,
+    );
   });
 });

@@ -7,6 +7,7 @@ import { watch } from '../../e2e/reload-support.ts';
 import { openProxy } from '../../support/changing-proxy.ts';
 import { onlyCollectors } from '../../support/collectors.ts';
 import { clusterYaml, startTestExporter } from '../../support/exporter.ts';
+import { answering, poll } from '../support.ts';
 import { openSimulator, ORDERS, runQueries } from './queries.ts';
 
 const SUCCESS = 'crdb_exporter_sql_query_success';
@@ -141,6 +142,32 @@ test('two clusters may have different queries of one name', async () => {
   expect(seen.value('crdb_sql_orders_count', { crdb_cluster: 'b' })).toBe(9);
   const { text } = await exporter.get();
   expect(text.match(/^# HELP crdb_sql_orders_count /gm)).toHaveLength(1);
+});
+
+test('a statement is sent with its database and what the server may spend on it', async () => {
+  const bodies: unknown[] = [];
+  const { api } = answering((_path, body) => {
+    bodies.push(JSON.parse(body ?? ''));
+    return { execution: { txn_results: [{ columns: [], rows: [] }] } };
+  });
+  const query: Query = {
+    ...ORDERS,
+    database: 'movr',
+    timeout: 2,
+    max_rows: 100,
+    values: { count: 'gauge' },
+  };
+  await poll(sql, api, { options: { queries: [query] }, state: sql.createState() });
+  expect(bodies).toEqual([
+    {
+      execute: true,
+      application_name: 'crdb-exporter',
+      database: 'movr',
+      timeout: '2000ms',
+      max_result_size: 256 * 1024,
+      statements: [{ sql: ORDERS.sql }],
+    },
+  ]);
 });
 
 test('a query that was changed has not run, although one of its name has', () => {

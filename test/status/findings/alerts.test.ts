@@ -35,6 +35,7 @@ function compare(
   [leases, queries]: readonly [leases: number, queries: number],
   cpu: number,
   more: Partial<Node> = {},
+  ofOthers: Partial<Node> = {},
 ) {
   const loads = [
     [leases, queries],
@@ -44,7 +45,7 @@ function compare(
   const scanned = loads.map(([held, load], at) => scannedStore(at + 1, held, load));
   const key = 'sys.cpu.combined.percent-normalized';
   const nodes = [cpu, 0.3, 0.3].map((value, at) =>
-    node(at + 1, { ...metrics({ [key]: value }), ...(at === 0 && more) }),
+    node(at + 1, { ...metrics({ [key]: value }), ...(at === 0 ? more : ofOthers) }),
   );
   return check({ nodes: nodesResult(...nodes), ranges: { ...rangesResult(0), scanned } });
 }
@@ -307,6 +308,16 @@ describe('a finding', () => {
     expect(compare([40, 30], 0.51)).toEqual([]);
     expect(compare([121, 0], 0.51, { livenessCode: 5 })).toEqual([]);
     expect(compare([121, 0], 0.51, { tiers: [{ key: 'region', value: 'elsewhere' }] })).toEqual([]);
+  });
+
+  test('of a hotspot compares nodes of the same first tier, where none is a region', () => {
+    const [one, others] = ['1', '2'].map((rack) => ({
+      tiers: [
+        { key: 'hall', value: 'a' },
+        { key: 'rack', value: rack },
+      ],
+    }));
+    expect(compare([121, 0], 0.51, one, others)).toHaveLength(1);
   });
 
   test('of a hot range goes by CPU where the servers send it, else by queries', () => {

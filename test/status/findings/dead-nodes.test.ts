@@ -189,6 +189,15 @@ describe('a member that has been dead for more than a week', () => {
     );
   });
 
+  test('holds no upgrade where it ran this release', async () => {
+    await using scene = await open(3, { clusters: { demo: { ...clusters.demo, relics: 1 } } });
+    const read = async () =>
+      (await readCluster(scene)).findings.find(({ key }) => key === 'retired nodes')?.text;
+    await expect
+      .poll(read, LOOKS)
+      .toBe('Node 4 has been dead for more than a week, and no range needs it.');
+  });
+
   test('is a problem while it is not known whether a range needs it', async () => {
     await using scene = await open(3, { clusters, ...changing('ranges', { enabled: false }) });
     const levels = async () =>
