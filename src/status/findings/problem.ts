@@ -1,9 +1,16 @@
 import { type AlertName, findAlert, type FindingSettings, severityOf } from '#alerts';
-import { SEVERITIES, toTimestamp } from '#base';
+import { formatCount, formatList, SEVERITIES, toTimestamp } from '#base';
 import type { Finding, Problem } from './status.ts';
 
 /** Ranges, applications or counts that a finding names; the page and the commands list all. */
 export const MAX_NAMED = 3;
+
+/** The first names of a list of this many: `r7, r9, r12 and 4 more`. */
+export function formatFirst(names: readonly string[], count: number): string {
+  const shown = names.slice(0, MAX_NAMED);
+  const left = count - shown.length;
+  return formatList(left > 0 ? [...shown, `${formatCount(left)} more`] : shown);
+}
 
 /**
  * The problems with their severities, the worst first: each has the severity of its alert, however short it has lasted. `sinceMs` is

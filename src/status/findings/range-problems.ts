@@ -2,7 +2,7 @@ import { formatCount, formatList, formatNodes, formatRanges, formatTables, plura
 import { REACHABLE } from '#cockroach';
 import { isDown } from './node-problems.ts';
 import type { NodesStatus } from './node-status.ts';
-import { MAX_NAMED } from './problem.ts';
+import { formatFirst, MAX_NAMED } from './problem.ts';
 import { describeMissing } from './range-status.ts';
 import type {
   HeldRangeStatus,
@@ -169,9 +169,7 @@ function reportedProblems(
     const listed = oldest.filter((range) => range.problem === problem && !range.isDisputed);
     const system = OUTAGES.includes(problem) ? listed.filter(isSystemRange) : [];
     const named = [...new Set([...system, ...listed])].slice(0, MAX_NAMED);
-    const left = named.length > 0 ? count - named.length : 0;
-    const more = left > 0 ? [`${formatCount(left)} more`] : [];
-    const places = formatList([...named.map(describePosition), ...more]);
+    const places = named.length === 0 ? '' : formatFirst(named.map(describePosition), count);
     // One or two nodes cannot hold three replicas: that has no alert.
     const isSmall = problem === 'underreplicated' && (list?.length ?? Infinity) < 3;
     // No node reports a lost range, so that none counts twice.
@@ -250,15 +248,13 @@ function disputedProblems({ disputed, oldest }: RangesStatus): readonly Problem[
   const { ranges, nodeIds } = disputed;
   const listed = oldest.filter(({ isDisputed }) => isDisputed);
   const named = listed.slice(0, MAX_NAMED);
-  const left = ranges - named.length;
-  const more = left > 0 ? [`${formatCount(left)} more`] : [];
   const them = plural(nodeIds.length, 'it', 'them');
   return [
     {
       key: 'ranges disputed',
       about: 'ranges',
       alert: 'CrdbRangesUnavailable',
-      text: `Only ${formatNodes(nodeIds)} ${plural(nodeIds.length, 'reports', 'report')} ${formatRanges(ranges)} as without a quorum of replicas: the holders of their leases list them without that, and all of their voters are live. ${formatList([...named.map(nameRange), ...more])}.`,
+      text: `Only ${formatNodes(nodeIds)} ${plural(nodeIds.length, 'reports', 'report')} ${formatRanges(ranges)} as without a quorum of replicas: the holders of their leases list them without that, and all of their voters are live. ${formatFirst(named.map(nameRange), ranges)}.`,
       next: `Check ${formatNodes(nodeIds)}: whether ${plural(nodeIds.length, 'it reaches', 'they reach')} all others (\`crdb-exporter network\`), ${plural(nodeIds.length, 'its', 'their')} log and ${plural(nodeIds.length, 'its', 'their')} clock. Stop no other node before that: if ${them} alone is right, these ranges have a quorum only just.`,
       since: listed[0]?.firstSeenAt,
       nodeIds,
@@ -273,15 +269,13 @@ function leftOverProblems({ verification }: RangesStatus): readonly Problem[] {
   if (leftOver.length === 0) return [];
   const shown = leftOver.slice(0, MAX_NAMED);
   const places = shown.map((range) => `${nameHeld(range)} on ${formatNodes(range.nodeIds)}`);
-  const left = leftOver.length - shown.length;
-  const more = left > 0 ? [`${formatCount(left)} more`] : [];
   const nodeIds = [...new Set(leftOver.flatMap((range) => range.nodeIds))];
   return [
     {
       key: 'ranges left over',
       about: 'ranges',
       level: 'info',
-      text: `${formatRanges(leftOver.length)} ${plural(leftOver.length, 'is', 'are')} left over from merges: ${formatList([...places, ...more])}. They serve no key, whatever their replicas report: other ranges cover all keys without them.`,
+      text: `${formatRanges(leftOver.length)} ${plural(leftOver.length, 'is', 'are')} left over from merges: ${formatFirst(places, leftOver.length)}. They serve no key, whatever their replicas report: other ranges cover all keys without them.`,
       next: 'Nothing is lost and nothing waits. The node removes such replicas by itself, mostly within minutes; its log says why if they stay.',
       nodeIds: nodeIds.toSorted((a, b) => a - b),
       rangeIds: shown.map(({ rangeId }) => rangeId),

@@ -1,7 +1,6 @@
 import {
   formatCount,
   formatDuration,
-  formatList,
   formatNodes,
   formatRanges,
   type LivenessStatus,
@@ -18,6 +17,7 @@ import type {
   Poller,
   RangesResult,
 } from '#collectors';
+import { formatFirst, MAX_NAMED } from './problem.ts';
 import {
   describeUnreadable,
   CHECK_DRPC,
@@ -260,18 +260,14 @@ function findScanDoubt(evidence: StopEvidence): string | undefined {
   return 'the keys of the ranges that were read do not join: ranges may be missing that no node reports';
 }
 
-/** Ranges that are named; of more the number. */
-const MAX_HELD = 3;
-
 /** `r12 on node 2, r13 on nodes 2 and 3 and 4 more`. */
 export function formatHeld(
   ranges: readonly { readonly rangeId: number; readonly nodeIds: readonly number[] }[],
 ): string {
   const named = ranges
-    .slice(0, MAX_HELD)
+    .slice(0, MAX_NAMED)
     .map(({ rangeId, nodeIds }) => `r${rangeId} on ${formatNodes(nodeIds)}`);
-  const left = ranges.length - named.length;
-  return formatList(left > 0 ? [...named, `${formatCount(left)} more`] : named);
+  return formatFirst(named, ranges.length);
 }
 
 /** Why replicas are not verified, and until when; undefined when all are. */
