@@ -177,7 +177,7 @@ function readCosts(file: string): void {
 async function work(copy: Copy): Promise<void> {
   for (const mutant of queue) {
     if (results.taken >= count) return;
-    if (await withMutant(copy, mutant, () => isRejected(copy))) results.rejected += 1;
+    if (await withMutants(copy, [mutant], () => isRejected(copy))) results.rejected += 1;
     else if (results.taken < count) {
       results.taken += 1;
       const near = nearestTests(mutant.file, seconds);
@@ -216,9 +216,9 @@ function poolsOf(all: readonly Survivor[]): readonly (readonly Survivor[])[] {
  */
 async function workOnPools(copy: Copy): Promise<void> {
   for (const pool of pools) {
+    const all = pool.map(({ mutant }) => mutant);
     const failed: string[] = [];
     for (const group of groupsOf(seconds)) {
-      const all = pool.map(({ mutant }) => mutant);
       failed.push(...(await withMutants(copy, all, () => runTests(copy, group, []))));
     }
     for (const { mutant, near } of pool) {
@@ -230,10 +230,6 @@ async function workOnPools(copy: Copy): Promise<void> {
       print(mutant, killer);
     }
   }
-}
-
-async function withMutant<T>(copy: Copy, mutant: Mutant, judge: () => Promise<T>): Promise<T> {
-  return withMutants(copy, [mutant], judge);
 }
 
 /** The mutants are of different files. */
@@ -264,7 +260,7 @@ async function findKiller(
   files: readonly string[],
   flags: readonly string[] = UNTIL_FAILED,
 ): Promise<string | undefined> {
-  const failed = await withMutant(copy, mutant, () => findFailing(copy, files, flags));
+  const failed = await withMutants(copy, [mutant], () => findFailing(copy, files, flags));
   if (failed.length === 0) return undefined;
   if ((await runTests(copy, failed, flags)).length === 0) return failed.join(', ');
   const others = files.filter((file) => !failed.includes(file));

@@ -70,32 +70,35 @@ test('what is wrong with a login is reported with its place and its remedy, neve
 });
 
 test.each([
-  ['text', '      password: hunter2\n', { password: '<secret>' }],
+  ['text', '      password: hunter2\n', { password: '<secret>' }, 'hunter2'],
+  // A byte order mark that is not at the beginning is part of the password.
   [
     'file',
     '      password_file: secrets/crdb\n',
     { password_file: expect.stringMatching(/\/secrets\/crdb$/) },
+    'hunter2\uFEFF',
   ],
-  ['variable', '      password_env: PASSWORD\n', { password_env: 'PASSWORD' }],
-])('a password given as %s is revealed on demand and shown nowhere', async (_, line, described) => {
-  const { config } = await loadText(`${USER}${line}`, {
-    files: { 'secrets/crdb': '\uFEFFhunter2\uFEFF\r\n' },
-    env: { PASSWORD: 'hunter2\uFEFF\n' },
-  });
-  // A mark that is not at the beginning is part of the password, as it is in one given as text.
-  const end = line.includes('_') ? '\uFEFF' : '';
-  expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe(`hunter2${end}`);
-  const shown = [
-    inspect(config, { depth: Infinity, showHidden: true, getters: true }),
-    inspect(config, { depth: Infinity, customInspect: false, showHidden: true }),
-    JSON.stringify(config),
-    JSON.stringify(describeConfig(config, COLLECTORS)),
-  ];
-  expect(shown.join('\n')).not.toContain('hunter2');
-  expect(describeConfig(config, COLLECTORS)).toMatchObject({
-    clusters: [{ cluster_api: { username: 'u', ...described } }],
-  });
-});
+  ['variable', '      password_env: PASSWORD\n', { password_env: 'PASSWORD' }, 'hunter2\uFEFF'],
+])(
+  'a password given as %s is revealed on demand and shown nowhere',
+  async (_, line, described, revealed) => {
+    const { config } = await loadText(`${USER}${line}`, {
+      files: { 'secrets/crdb': '\uFEFFhunter2\uFEFF\r\n' },
+      env: { PASSWORD: 'hunter2\uFEFF\n' },
+    });
+    expect(await config.clusters[0]?.cluster_api?.password?.reveal()).toBe(revealed);
+    const shown = [
+      inspect(config, { depth: Infinity, showHidden: true, getters: true }),
+      inspect(config, { depth: Infinity, customInspect: false, showHidden: true }),
+      JSON.stringify(config),
+      JSON.stringify(describeConfig(config, COLLECTORS)),
+    ];
+    expect(shown.join('\n')).not.toContain('hunter2');
+    expect(describeConfig(config, COLLECTORS)).toMatchObject({
+      clusters: [{ cluster_api: { username: 'u', ...described } }],
+    });
+  },
+);
 
 test.each(['hunter2', 'hunter2\n', 'hunter2\r\n'])(
   'the newline at the end of a variable is not part of the password: %j',

@@ -6,9 +6,8 @@ import { tables } from '../../../src/collectors/tables/collector.ts';
 import { createAuthority } from '../../support/certificates.ts';
 import { refusing, serve } from '../../support/http-server.ts';
 import { configFlag, runHere, writeTemporary } from '../run.ts';
-import { diagnoseBy, type Diagnosis, simulate } from './diagnosed.ts';
+import { diagnoseBy, type Diagnosis, type Options, simulate } from './diagnosed.ts';
 
-type Options = NonNullable<Parameters<typeof startSimulator>[0]>;
 type Adapted = NonNullable<Parameters<typeof configFlag>[1]>;
 
 const TABLE_LIST = 'GET /table_metadata/';

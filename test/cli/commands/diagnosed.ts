@@ -1,7 +1,7 @@
 import { startSimulator } from '../../../simulator/index.ts';
 import { runHere } from '../run.ts';
 
-type Options = NonNullable<Parameters<typeof startSimulator>[0]>;
+export type Options = NonNullable<Parameters<typeof startSimulator>[0]>;
 
 interface Finding {
   readonly check: string;

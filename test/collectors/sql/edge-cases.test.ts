@@ -144,20 +144,22 @@ test('two clusters may have different queries of one name', async () => {
   expect(text.match(/^# HELP crdb_sql_orders_count /gm)).toHaveLength(1);
 });
 
+/** The query as a configuration has it. */
+const CONFIGURED: Query = {
+  ...ORDERS,
+  database: 'movr',
+  timeout: 2,
+  max_rows: 100,
+  values: { count: 'gauge' },
+};
+
 test('a statement is sent with its database and what the server may spend on it', async () => {
   const bodies: unknown[] = [];
   const { api } = answering((_path, body) => {
     bodies.push(JSON.parse(body ?? ''));
     return { execution: { txn_results: [{ columns: [], rows: [] }] } };
   });
-  const query: Query = {
-    ...ORDERS,
-    database: 'movr',
-    timeout: 2,
-    max_rows: 100,
-    values: { count: 'gauge' },
-  };
-  await poll(sql, api, { options: { queries: [query] }, state: sql.createState() });
+  await poll(sql, api, { options: { queries: [CONFIGURED] }, state: sql.createState() });
   expect(bodies).toEqual([
     {
       execute: true,
@@ -171,22 +173,15 @@ test('a statement is sent with its database and what the server may spend on it'
 });
 
 test('a query that was changed has not run, although one of its name has', () => {
-  const before: Query = {
-    ...ORDERS,
-    database: 'defaultdb',
-    timeout: 5,
-    max_rows: 100,
-    values: { count: 'gauge' },
-  };
   const ran = { rows: [], failure: undefined, durationSeconds: 0.1, succeededMs: 1 };
-  const result = { queries: [{ query: before, ...ran }], failure: undefined, partFailures: [] };
+  const result = { queries: [{ query: CONFIGURED, ...ran }], failure: undefined, partFailures: [] };
   const successOf = (queries: readonly Query[]): readonly string[] => {
     const set = new SampleSet({});
     sql.lastingSamples?.(result, set, { options: { queries }, shard: '0' });
     return renderFamilies(set).flatMap(({ lines }) => lines.toString().trimEnd().split('\n'));
   };
-  expect(successOf([before])).toEqual([expect.stringMatching(/query="orders".* 1$/)]);
-  expect(successOf([{ ...before, help: 'New.' }])).toEqual([
+  expect(successOf([CONFIGURED])).toEqual([expect.stringMatching(/query="orders".* 1$/)]);
+  expect(successOf([{ ...CONFIGURED, help: 'New.' }])).toEqual([
     expect.stringMatching(/query="orders".* 0$/),
   ]);
 });
