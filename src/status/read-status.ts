@@ -2,13 +2,13 @@ import { crc32 } from 'node:zlib';
 import type { PollFailure } from '#collectors';
 import { type Daemon, formatAdvice, type Observation } from '#exporter';
 import { completeCommands } from './commands.ts';
-import type { History } from './findings/history.ts';
+import type { ClusterHistory } from './findings/history.ts';
 import { bySeverity, linkFinding } from './findings/problem.ts';
 import type { ClusterStatus, CommandForm, Finding, ShownError, Status } from './findings/status.ts';
 
 /** The source of the status page and of /api/status. */
 export interface StatusSource extends Omit<Daemon, 'problems'> {
-  readonly history: History;
+  readonly historyOf: (cluster: string) => ClusterHistory;
   readonly commandForm: CommandForm;
   /** The problems of the exporter itself, for every cluster. */
   readonly problems: () => readonly Finding[];
@@ -34,7 +34,7 @@ export function readStatus(source: StatusSource, runbooks: string): Status {
 
 function readClusterStatus(
   cluster: Observation,
-  { history: histories, startedMs, problems, clusters, config, commandForm }: StatusSource,
+  { historyOf, startedMs, problems, clusters, config, commandForm }: StatusSource,
   nowMs: number,
   runbooks: string,
 ): ClusterStatus {
@@ -42,7 +42,7 @@ function readClusterStatus(
   const consoleUrl = cluster.config.console_url;
   const complete = (text: string) => completeCommands(text, commandForm, clusters().length, name);
   const { links } = config();
-  const history = histories.ofCluster(name);
+  const history = historyOf(name);
   const { findings, collectors, queries, ...reading } = history.read(cluster, nowMs);
   return {
     ...reading,

@@ -21,7 +21,7 @@ import {
   toJson,
 } from '#exporter';
 import { PLAIN_FORM } from './commands.ts';
-import { History } from './findings/history.ts';
+import { ClusterHistory } from './findings/history.ts';
 import { toFindings } from './findings/problem.ts';
 import type { CommandForm, Finding } from './findings/status.ts';
 import type { PageLinks, PageOrigin } from './page/html.ts';
@@ -44,22 +44,29 @@ export function createStatus(
   { log, commandForm = PLAIN_FORM }: StatusOptions,
 ): Companion {
   const { wallMs, monotonicMs } = daemon;
-  const history = new History(daemon.config, monotonicMs);
+  const histories = new Map<string, ClusterHistory>();
+  const historyOf = (cluster: string): ClusterHistory => {
+    const history = histories.get(cluster) ?? new ClusterHistory(daemon.config, monotonicMs);
+    histories.set(cluster, history);
+    return history;
+  };
   const problems = (): readonly Finding[] => {
     const nowMs = wallMs();
     return toFindings(daemon.problems(), () => nowMs);
   };
-  const source = { ...daemon, history, commandForm, problems };
+  const source = { ...daemon, historyOf, commandForm, problems };
   return {
     routes: createRoutes(source),
     polled(cluster, collector) {
       const nowMs = wallMs();
-      const found = history.ofCluster(cluster.name);
-      const before = found.problems;
-      found.record(cluster, collector, nowMs);
-      logChanges(log.child({ cluster: cluster.name }), before, found.problems, nowMs);
+      const history = historyOf(cluster.name);
+      const before = history.problems;
+      history.record(cluster, collector, nowMs);
+      logChanges(log.child({ cluster: cluster.name }), before, history.problems, nowMs);
     },
-    reloaded: (names) => history.keep(names),
+    reloaded(names) {
+      for (const name of histories.keys()) if (!names.has(name)) histories.delete(name);
+    },
   };
 }
 

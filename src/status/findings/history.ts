@@ -188,28 +188,3 @@ function newestRecord(result: NodesResult | undefined): number {
   const fresh = result?.nodes.filter(({ isFresh }) => isFresh) ?? [];
   return fresh.reduce((last, node) => Math.max(last, node.updatedSeconds), 0);
 }
-
-/** The histories of all clusters. */
-export class History {
-  readonly #clusters = new Map<string, ClusterHistory>();
-  readonly #settings: () => FindingSettings;
-  readonly #monotonicMs: () => number;
-
-  /** `settings` are those of the running configuration. */
-  constructor(settings: () => FindingSettings, monotonicMs: () => number) {
-    this.#settings = settings;
-    this.#monotonicMs = monotonicMs;
-  }
-
-  ofCluster(name: string): ClusterHistory {
-    const history =
-      this.#clusters.get(name) ?? new ClusterHistory(this.#settings, this.#monotonicMs);
-    this.#clusters.set(name, history);
-    return history;
-  }
-
-  /** Drops clusters that are no longer configured. */
-  keep(names: ReadonlySet<string>): void {
-    for (const name of this.#clusters.keys()) if (!names.has(name)) this.#clusters.delete(name);
-  }
-}
