@@ -1,17 +1,16 @@
 // Alerts and findings share thresholds and links. Each is declared once, here: the configuration file, `rules --set`, the
 // rules in the chart and the findings read it.
 
-/** What values a threshold may have. A value in another unit, as milliseconds for seconds, is mostly out of bounds. */
-interface Kind {
-  /** As in `90 is not a share above 0`. */
+/**
+ * A threshold: its bounds, its default and its meaning. A value in another unit, as milliseconds for seconds, is mostly out of
+ * bounds.
+ */
+export interface Threshold {
+  /** What its values are, as in `90 is not a share above 0`. */
   readonly what: string;
   readonly min: number;
   readonly max: number;
   readonly isWhole: boolean;
-}
-
-/** A threshold: its values, its default and its meaning. */
-export interface Threshold extends Kind {
   readonly initial: number;
   readonly help: string;
 }
