@@ -11,7 +11,8 @@ export function readVersions(
   const active = nodes.filter((node) => ACTIVE.has(livenessOf(node)));
   const built = active.filter(({ buildTag }) => buildTag !== '');
   const builds = [...Map.groupBy(built, ({ buildTag }) => buildTag)]
-    .toSorted(([a], [b]) => (sortKey(a) < sortKey(b) ? 1 : -1))
+    // A release is after its candidates.
+    .toSorted(([a], [b]) => (sortKey(`${a}~`) < sortKey(`${b}~`) ? 1 : -1))
     .map(([build, members]) => ({
       build,
       nodes: members.map(({ id }) => id),
@@ -49,13 +50,13 @@ function findOlderDead(nodes: readonly ListedNode[], release: string): readonly 
     (node) =>
       livenessOf(node) === 'dead' &&
       node.serverVersion !== '' &&
-      stepOf(node.serverVersion) < stepOf(release),
+      sortKey(node.serverVersion) < sortKey(release),
   );
 }
 
-/** Text that sorts as releases do, the internal steps after a release before the next: `25.4`, `25.4-8`, `26.1`. */
-function stepOf(release: string): string {
-  return release.replaceAll(/\d+/g, (digits) => digits.padStart(8, '0'));
+/** Text that sorts as the numbers in it do: `25.4`, `25.4-8`, `25.10`; with `~` at the end `v25.4.0` is after `v25.4.0-rc.1`. */
+function sortKey(version: string): string {
+  return version.replaceAll(/\d+/g, (digits) => digits.padStart(8, '0'));
 }
 
 /** What dead members with an older release do to an upgrade. */
@@ -77,9 +78,4 @@ export function describeFurtherHolds(
     return `Even then ${describeHeldUpgrade(dead)}: start ${it} with the new one, or decommission ${it}.`;
   }
   return 'If it is not finalized then, see SHOW CLUSTER SETTING cluster.auto_upgrade.enabled: with false it never is, until SET CLUSTER SETTING version.';
-}
-
-/** Text that sorts as the numbers of a build do, a release after its candidates: `v25.4.0-rc.1`, `v25.4.0`, `v25.4.10`. */
-function sortKey(build: string): string {
-  return `${build.replaceAll(/\d+/g, (digits) => digits.padStart(8, '0'))}~`;
 }
