@@ -9,12 +9,11 @@ import {
 import { licenseExpiryOf } from '#collectors';
 import { clockOffsets } from './check-clocks.ts';
 import { type Figure, ofCluster, ofNodes, ofStores } from './figure.ts';
-import { countInPurgatory, countSlowRequests, latencyOf } from './node-metrics.ts';
+import { countInPurgatory, countSlowRequests, freeShare, latencyOf } from './node-metrics.ts';
 import {
   ageOfPaused,
   changefeedLags,
   describeIdle,
-  freeShare,
   hottestCpu,
   isScarce,
   shareOfIdle,

@@ -2,7 +2,7 @@ import { formatCount, formatRanges, plural, ratio, smallest, sum, toTime } from 
 import { livenessOf, REACHABLE } from '#cockroach';
 import type { JobsStatus, ListedNode, RangesResult } from '#collectors';
 import { describeAdding } from './dead-nodes.ts';
-import { countInPurgatory, latencyOf, sumOfStores } from './node-metrics.ts';
+import { countInPurgatory, freeShare, latencyOf, sumOfStores } from './node-metrics.ts';
 import type { NodeFigures, NodesStatus } from './node-status.ts';
 import type { NetworkEvidence } from './reachability.ts';
 import type { Finding, SqlLoad } from './status.ts';
@@ -95,10 +95,7 @@ export function readSqlLoad(fresh: readonly ListedNode[]): SqlLoad {
 
 /** The free share of the fullest store; undefined where no store tells. */
 function leastFree({ stores }: ListedNode): number | undefined {
-  const shares = [...stores.values()].flatMap(
-    (store) => ratio(store.get('capacity.available'), store.get('capacity')) ?? [],
-  );
-  return smallest(shares);
+  return smallest([...stores.values()].flatMap((store) => freeShare(store) ?? []));
 }
 
 /** Most ranges have this many replicas. */

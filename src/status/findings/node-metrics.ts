@@ -1,10 +1,15 @@
-import { sum } from '#base';
+import { ratio, sum } from '#base';
 import type { ListedNode } from '#collectors';
 
 /** The sum of a metric over the stores of a node; undefined where one of them does not send it, or there is none. */
 export function sumOfStores({ stores }: ListedNode, key: string): number | undefined {
   const total = sum(Array.from(stores.values(), (store) => store.get(key) ?? NaN));
   return stores.size === 0 || Number.isNaN(total) ? undefined : total;
+}
+
+/** The free share of a store. */
+export function freeShare(store: ReadonlyMap<string, number>): number | undefined {
+  return ratio(store.get('capacity.available'), store.get('capacity'));
 }
 
 /** The requests of a node and of its stores that have been stuck for a long time. */

@@ -2,6 +2,7 @@ import { formatCount, formatList, formatPercent, ratio, sum } from '#base';
 import type { ListedNode } from '#collectors';
 import type { Evidence } from './evidence.ts';
 import { type Figure, ofNodes } from './figure.ts';
+import { freeShare } from './node-metrics.ts';
 import { MAX_NAMED } from './problem.ts';
 import { countSessions } from './session-problems.ts';
 
@@ -23,11 +24,6 @@ export const changefeedLags: Figure['read'] = (evidence) => {
     return behind > longest ? undefined : behind;
   })(evidence);
 };
-
-/** The free share of a store. */
-export function freeShare(store: ReadonlyMap<string, number>): number | undefined {
-  return ratio(store.get('capacity.available'), store.get('capacity'));
-}
 
 /** Whether the free bytes of a store count: its free share is small, but not so small that it is critical anyway. */
 export function isScarce(store: ReadonlyMap<string, number>, { thresholds }: Evidence): boolean {
