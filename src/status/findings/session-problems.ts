@@ -111,9 +111,6 @@ function findOld(
   return oldestTransactionSeconds > limit ? { age: oldestTransactionSeconds, limit } : undefined;
 }
 
-/** The key of the problem that the user sees no sessions of others. */
-export const HIDDEN_SESSIONS = 'own sessions';
-
 /** Seen sessions are few when they are fewer than this share of the connections, as in CrdbSessionsHidden. */
 const FEW_SESSIONS = 0.2;
 
@@ -138,7 +135,7 @@ export function findHiddenSessions(
   const text = describeSeen(login?.username?.toLowerCase(), counts, connections);
   if (text === undefined) return undefined;
   return {
-    key: HIDDEN_SESSIONS,
+    key: 'own sessions',
     about: 'exporter',
     alert: 'CrdbSessionsHidden',
     text: `${text}, although the nodes count ${formatCount(connections)} connections.`,

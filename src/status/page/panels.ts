@@ -8,7 +8,6 @@ import {
   formatRanges,
   plural,
 } from '#base';
-import { HIDDEN_SESSIONS } from '../findings/session-problems.ts';
 import type {
   AssistantStatus,
   ClusterStatus,
@@ -108,7 +107,7 @@ export function sessionTables(
   findings: readonly Finding[],
 ): Html {
   const isMissing = missingNodes.length > 0;
-  const areHidden = findings.some(({ key }) => key === HIDDEN_SESSIONS);
+  const areHidden = findings.some(({ alert }) => alert === 'CrdbSessionsHidden');
   const unseen = [
     ...(isMissing ? [`Sessions of ${formatNodes(missingNodes)} are missing.`] : []),
     ...(areHidden ? ['Sessions of other users are not seen.'] : []),

@@ -239,7 +239,8 @@ test('no session of some nodes is not none of the cluster', () => {
 
 test('no session of the own user is not none of the cluster', () => {
   const none = { active: 0, idleInTransaction: 0, idle: 0, applications: [], missingNodes: [] };
-  const hidden = [findingOf('own sessions', 'warning')];
+  const alert = 'CrdbSessionsHidden' as const;
+  const hidden = [{ ...findingOf('own sessions', 'warning'), alert }];
   expect(textOf(sessionTables(none, hidden))).toBe(
     '! Sessions of other users are not seen. No session is listed.',
   );
