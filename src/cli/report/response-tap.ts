@@ -42,9 +42,10 @@ export function tapResponses(
   onResponse: (response: TappedResponse) => void,
 ): () => void {
   const arriving = new WeakMap<object, Arriving>();
-  const end = (request: SentRequest): void => {
-    const found = arriving.get(request);
-    if (found === undefined) return;
+  const end = (event: unknown): void => {
+    const request = requestOf(event);
+    const found = request && arriving.get(request);
+    if (request === undefined || found === undefined) return;
     arriving.delete(request);
     const { method, path } = request;
     const { startedMs, kept, ...rest } = found;
@@ -70,14 +71,8 @@ export function tapResponses(
       if (left > 0) found.kept.push(Buffer.from(chunk.subarray(0, left)));
       found.bytes += chunk.length;
     },
-    'undici:request:trailers': (event) => {
-      const request = requestOf(event);
-      if (request !== undefined) end(request);
-    },
-    'undici:request:error': (event) => {
-      const request = requestOf(event);
-      if (request !== undefined) end(request);
-    },
+    'undici:request:trailers': end,
+    'undici:request:error': end,
   };
   for (const [channel, listener] of Object.entries(listeners)) subscribe(channel, listener);
   return () => {
@@ -85,7 +80,8 @@ export function tapResponses(
   };
 }
 
-function memberOf(value: unknown, name: string): unknown {
+/** The own member of a value with this name; undefined where it has none. */
+export function memberOf(value: unknown, name: string): unknown {
   if (typeof value !== 'object' || value === null) return undefined;
   return Object.getOwnPropertyDescriptor(value, name)?.value;
 }

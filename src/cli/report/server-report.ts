@@ -1,6 +1,6 @@
 import { FieldCounts } from './field-counts.ts';
 import { isKnownName, READ_METRICS, wordsOf } from './known-words.ts';
-import type { TappedResponse } from './response-tap.ts';
+import { memberOf, type TappedResponse } from './response-tap.ts';
 import { completeJson } from './truncated-json.ts';
 
 /** Requests of the cluster API by their paths; ids and names in a path are no part of the name. */
@@ -105,14 +105,14 @@ export class ServerReport {
 
   /** Counts what single fields mean. */
   #addFacts(request: string, document: unknown): void {
-    const elements = (name: string): readonly unknown[] => listOf(member(document, name));
+    const elements = (name: string): readonly unknown[] => listOf(memberOf(document, name));
     if (request === '/api/v2/nodes/') {
       for (const node of elements('nodes')) {
-        const build = member(node, 'build_tag');
+        const build = memberOf(node, 'build_tag');
         const isRelease = typeof build === 'string' && RELEASE.test(build);
         this.#versions.add(isRelease ? build : 'other');
-        for (const key of keysOf(member(node, 'metrics'))) this.#metrics.add(key);
-        for (const store of valuesOf(member(node, 'store_metrics'))) {
+        for (const key of keysOf(memberOf(node, 'metrics'))) this.#metrics.add(key);
+        for (const store of valuesOf(memberOf(node, 'store_metrics'))) {
           for (const key of keysOf(store)) this.#metrics.add(key);
         }
       }
@@ -126,11 +126,11 @@ export class ServerReport {
   }
 
   #addRange(range: unknown): void {
-    const lease = listOf(member(range, 'lease_history')).at(-1);
-    const isSet = (name: string): boolean => (numberOf(member(lease, name)) ?? 0) > 0;
+    const lease = listOf(memberOf(range, 'lease_history')).at(-1);
+    const isSet = (name: string): boolean => (numberOf(memberOf(lease, name)) ?? 0) > 0;
     const kind = isSet('term') ? 'leader' : isSet('epoch') ? 'epoch' : 'expiration';
-    const rangeId = numberOf(member(member(range, 'desc'), 'range_id'));
-    const nodeId = numberOf(member(range, 'source_node_id'));
+    const rangeId = numberOf(memberOf(memberOf(range, 'desc'), 'range_id'));
+    const nodeId = numberOf(memberOf(range, 'source_node_id'));
     if (rangeId === undefined || nodeId === undefined) return;
     this.#leases.set(rangeId, lease === undefined ? 'none' : kind);
     this.listed.nodeId ||= nodeId;
@@ -139,10 +139,10 @@ export class ServerReport {
   }
 
   #addDescriptor(range: unknown): void {
-    const desc = member(member(member(range, 'state'), 'state'), 'desc');
-    const rangeId = Number(member(desc, 'rangeId'));
-    const replicas = listOf(member(desc, 'internalReplicas'));
-    const voters = replicas.filter((replica) => (numberOf(member(replica, 'type')) ?? 0) === 0);
+    const desc = memberOf(memberOf(memberOf(range, 'state'), 'state'), 'desc');
+    const rangeId = Number(memberOf(desc, 'rangeId'));
+    const replicas = listOf(memberOf(desc, 'internalReplicas'));
+    const voters = replicas.filter((replica) => (numberOf(memberOf(replica, 'type')) ?? 0) === 0);
     this.#replicas.set(rangeId, String(replicas.length));
     this.#voters.set(rangeId, String(voters.length));
   }
@@ -252,12 +252,6 @@ function sorted<Value>(map: ReadonlyMap<string, Value>): Readonly<Record<string,
 
 function byRequest(a: RequestReport, b: RequestReport): number {
   return a.request < b.request ? -1 : 1;
-}
-
-function member(value: unknown, name: string): unknown {
-  return typeof value === 'object' && value !== null && Object.hasOwn(value, name)
-    ? Object.getOwnPropertyDescriptor(value, name)?.value
-    : undefined;
 }
 
 function listOf(value: unknown): readonly unknown[] {
