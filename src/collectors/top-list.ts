@@ -96,6 +96,21 @@ export class TopList<Entry extends Ranked<number | string>> {
   }
 }
 
+/** One scan of a list of this length, by what is measured of each item; those with 0 get on no list. Returns the new ids. */
+export function rankItems<Id extends number | string, Item>(
+  list: TopList<Ranked<Id>>,
+  length: number,
+  items: Iterable<readonly [Id, Item]>,
+  measure: (item: Item, id: Id) => number,
+): readonly Id[] {
+  list.begin(length);
+  for (const [id, item] of items) {
+    const value = measure(item, id);
+    if (value > 0) list.add({ id, value });
+  }
+  return list.end().map(({ id }) => id);
+}
+
 /** Largest first, ties by id. */
 function byValue(a: Ranked<number | string>, b: Ranked<number | string>): number {
   return b.value - a.value || (a.id < b.id ? -1 : 1);

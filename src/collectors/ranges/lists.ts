@@ -1,5 +1,5 @@
 import { PROBLEMS, sum } from '#base';
-import { interleave, type Ranked, TopList } from '../top-list.ts';
+import { interleave, type Ranked, rankItems, TopList } from '../top-list.ts';
 import {
   forEachProblem,
   labelOfTable,
@@ -218,10 +218,12 @@ export class TopTables {
     const loads = this.#loads;
     const loaded = interleave(
       this.#byLoad.map(({ list, measure }) =>
-        endList(list, length, loads, (load) => load[measure]),
+        rankItems(list, length, loads, (load, id) => (isTable(id) ? load[measure] : 0)),
       ),
     );
-    const worst = endList(this.#byProblems, length, problemsByTable, sum);
+    const worst = rankItems(this.#byProblems, length, problemsByTable, (counts, id) =>
+      isTable(id) ? sum(counts) : 0,
+    );
     const shownLoads = sumByLabel(loads, loaded, (a, b) => ({
       ranges: a.ranges + b.ranges,
       queries: a.queries + b.queries,
@@ -237,19 +239,9 @@ export class TopTables {
   }
 }
 
-/** The ids of the new list, of tables with most of what is measured. */
-function endList<T>(
-  list: TopList<Ranked>,
-  length: number,
-  byTable: ReadonlyMap<number, T>,
-  measure: (values: T) => number,
-): readonly number[] {
-  list.begin(length);
-  for (const [id, values] of byTable) {
-    const value = measure(values);
-    if (id !== 0 && id !== UNKNOWN_TABLE && value > 0) list.add({ id, value });
-  }
-  return list.end().map(({ id }) => id);
+/** Whether this is the id of a table, and not what stands for all else. */
+function isTable(id: number): boolean {
+  return id !== 0 && id !== UNKNOWN_TABLE;
 }
 
 /** Adds up by label: the shown tables in their order, then the sums of the others. */

@@ -1,5 +1,5 @@
 import { cleanLabelValue } from '#metrics';
-import { interleave, type Ranked, TopList } from '../top-list.ts';
+import { interleave, type Ranked, rankItems, TopList } from '../top-list.ts';
 import { addTally, createTally, type SessionTally, sizeOf } from './session.ts';
 
 /** An application and a user, as their labels show them, with a newline between them: no clean label value holds one. */
@@ -89,11 +89,11 @@ export class ListedTallies {
     const candidates = [...tallies].filter(([id]) => splitPair(id)[0] !== OTHER);
     const share = Math.min(MAX_BY_RANKING, Math.floor(max / (1 + this.#others.length)));
     const byOthers = this.#others.flatMap(({ list, valueOf }) =>
-      chooseFrom(list, candidates, valueOf, share),
+      rankItems(list, share, candidates, valueOf),
     );
     const chosen = new Set(byOthers);
     const rest = candidates.filter(([id]) => !chosen.has(id));
-    for (const id of chooseFrom(this.#bySessions, rest, sizeOf, max - chosen.size)) chosen.add(id);
+    for (const id of rankItems(this.#bySessions, max - chosen.size, rest, sizeOf)) chosen.add(id);
     const high = this.#sort(candidates.filter(([id]) => chosen.has(id)));
     const staying = [...this.#lowPolls]
       .map(([id, lowPolls]) => [id, lowPolls + 1] as const)
@@ -111,20 +111,6 @@ export class ListedTallies {
     );
     return interleave(orders.map((order) => order.map(([id]) => id)));
   }
-}
-
-function chooseFrom(
-  list: TopList<Ranked<string>>,
-  candidates: readonly (readonly [string, SessionTally])[],
-  valueOf: ValueOf,
-  length: number,
-): readonly string[] {
-  list.begin(length);
-  for (const [id, tally] of candidates) {
-    const value = valueOf(tally);
-    if (value > 0) list.add({ id, value });
-  }
-  return list.end().map(({ id }) => id);
 }
 
 /** The open sessions of a SQL user, or of `other`. */
