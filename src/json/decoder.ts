@@ -1,6 +1,6 @@
 import { sharedScanner } from './compiled-scanner.ts';
 import { readerOf } from './record-reader.ts';
-import { type AnyShape, hashed, type Infer, typed } from './shape.ts';
+import { type AnyShape, type Infer, typed } from './shape.ts';
 
 /** Deeper than any response, and far above the columns, indexes and grants of any table. */
 const LIMITS = { maxDepth: 128, maxItems: 100_000 };
@@ -34,9 +34,4 @@ export function decodeValue<S extends AnyShape>(
   } finally {
     scanner.release();
   }
-}
-
-/** What the shape `hashed` makes of a value, like `"//8="` with its quotes, or `[255,255]`; 0 if it is neither string nor array. */
-export function hashOf(text: string): number {
-  return decodeValue(Buffer.from(text), hashed()).value ?? 0;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { decodeValue, hashOf, array, hashed, last, object } from '../../src/json/index.ts';
+import { decodeValue, array, hashed, last, object } from '../../src/json/index.ts';
+import { hashOf } from './hash-of.ts';
 import { hashOfBytes } from './murmur.ts';
 
 test.each([

@@ -5,7 +5,7 @@ import type { KeySpaceStatus } from './scan-result.ts';
 // bytes in the response. Example: of the ranges [a, b), [b, c) and [c, d) the second is missing. Then b is an end and no
 // start, and c a start and no end: these are the open ends, and what lies between them is the gap.
 
-// Hashes, as `hashOf` gives them, of the two forms of a key that servers send.
+// Hashes, as the shape `hashed` gives them, of the two forms of a key that servers send.
 /** The first range has no start key, or an empty one: `""` or `[]`. */
 const FIRST_KEY = 0;
 const FIRST_FORMS = [0x7958_7d69, 0x84ff_377c] as const;

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { findOpenEnds, nameKey } from '../../../src/collectors/ranges/key-space.ts';
 import { mix, RangeTable, type Work } from '../../../src/collectors/ranges/range-table.ts';
-import { hashOf } from '../../../src/json/index.ts';
+import { hashOf } from '../../json/hash-of.ts';
 
 const RANGES = 50_000;
 
