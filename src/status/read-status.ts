@@ -58,7 +58,7 @@ function readClusterStatus(
     mayBeOlder: history.isFromFirstPolls(reading.since, startedMs),
     findings: [...problems(), ...findings]
       .toSorted(bySeverity)
-      .map(({ rangeIds, cause: _cause, affects: _affects, ...finding }) => ({
+      .map(({ rangeIds, affects: _affects, ...finding }) => ({
         ...finding,
         ...linkFinding({ ...finding, rangeIds }, links, { name, consoleUrl }, runbooks),
         mayBeOlder: history.isFromFirstPolls(finding.since, startedMs),

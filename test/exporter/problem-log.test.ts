@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { createLog } from '../../src/base/log.ts';
 import { RequestError } from '../../src/cockroach/http/errors.ts';
+import type { WatchProblem } from '../../src/exporter/observation.ts';
 import { logChanges } from '../../src/exporter/problem-log.ts';
-import type { Finding } from '../../src/status/findings/status.ts';
 
-const URL_FAILS: Finding = {
+const URL_FAILS: WatchProblem = {
   key: 'URL a',
   about: 'exporter',
   level: 'warning',
@@ -13,7 +13,7 @@ const URL_FAILS: Finding = {
   since: '2026-03-01T12:00:00.000Z',
   affects: ['nodes', 'ranges'],
 };
-const LATE: Finding = {
+const LATE: WatchProblem = {
   ...URL_FAILS,
   key: 'late',
   text: 'No answer.',
@@ -21,10 +21,11 @@ const LATE: Finding = {
   affects: ['nodes'],
   cause: { error: new RequestError('timeout', 'no answer') },
 };
-const DEAD: Finding = { ...URL_FAILS, key: 'nodes dead', about: 'nodes', affects: undefined };
+/** As a problem of the cluster, which is not logged. */
+const DEAD: WatchProblem = { ...URL_FAILS, key: 'nodes dead', affects: undefined };
 
 /** What is logged when the problems before become those after, 20 minutes after their start. */
-function logged(before: readonly Finding[], after: readonly Finding[]) {
+function logged(before: readonly WatchProblem[], after: readonly WatchProblem[]) {
   const lines: string[] = [];
   const destination = { write: (line: string) => lines.push(line) };
   const log = createLog({ level: 'debug', format: 'json', destination });

@@ -75,9 +75,9 @@ function findProblems(evidence: Evidence): readonly Problem[] {
   };
   const polledMs = (collector: string) => Date.parse(sourceOf(collector)?.lastSuccessAt ?? '');
   const lastSeen = view.lastKnown === undefined ? '' : describeLastKnown(view.lastKnown, nowMs);
-  // Without the collectors that are affected: the exporter has logged these problems.
+  // Without the collectors that are affected: the exporter has logged these problems, with their causes.
   const watched = evidence.watchProblems.map(
-    ({ downApi, affects: _affects, failures: _failures, text, ...problem }) => ({
+    ({ downApi, affects: _affects, cause: _cause, failures: _failures, text, ...problem }) => ({
       ...problem,
       text: downApi === 'cluster' ? `${text}${lastSeen}` : text,
     }),

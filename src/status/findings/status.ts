@@ -92,7 +92,10 @@ interface Seen {
 }
 
 /** A problem or a notable condition, as page, JSON and commands show it. */
-export interface Problem extends Omit<WatchProblem, 'about' | 'since' | 'downApi'> {
+export interface Problem extends Omit<
+  WatchProblem,
+  'about' | 'since' | 'cause' | 'failures' | 'downApi'
+> {
   /** The part of the cluster that has the problem, or the exporter that reads it. */
   readonly about: 'nodes' | 'ranges' | 'sessions' | 'jobs' | 'assistant' | 'exporter';
   /** Where the data itself has the start of the problem. */
@@ -103,7 +106,7 @@ export interface Problem extends Omit<WatchProblem, 'about' | 'since' | 'downApi
   readonly nodeIds?: readonly number[] | undefined;
 }
 
-/** A problem with its severity and start; page and JSON add links, as far as they are configured, and name no cause. */
+/** A problem with its severity and start; page and JSON add links, as far as they are configured. */
 export interface Finding extends Omit<Problem, 'level' | 'since'> {
   readonly level: Severity;
   readonly since: string;
