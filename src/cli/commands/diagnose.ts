@@ -12,7 +12,7 @@ import {
   PAGE_LIMIT,
 } from '#cockroach';
 import { cloud, nodes } from '#collectors';
-import { isLoopback } from '#config';
+import { type ClusterConfig, isLoopback } from '#config';
 import type { Infer } from '#json';
 import { renewalLimits, runbookUrl } from '#status';
 import { chooseCluster, openClients } from '../cluster-target.ts';
@@ -59,15 +59,17 @@ export function define(command: Command, context: CommandContext): void {
     'diagnose --config.file=exporter.yml --output json',
     'diagnose --config.file=exporter.yml --cluster prod --report report.json',
   );
-  command.action(async ({ cluster, verbose, ...options }: Options) => {
+  command.action(async ({ cluster, verbose, ...flags }: Flags) => {
     const config = await loadCommandConfig(command, context);
-    const isOne = cluster !== undefined || options.report !== undefined;
+    const options = { ...flags, thresholds: config.thresholds };
+    const isReport = options.report !== undefined;
+    const isOne = cluster !== undefined || isReport;
     const clusters = isOne ? [chooseCluster(config, cluster)] : config.clusters;
     const exitCode = await runCancellable(async (signal) => {
-      const lists = clusters.map((each) => new Checklist(each, signal, verbose));
-      for (const list of lists) {
-        await checkAndReport(list, context, { ...options, verbose }, config.thresholds);
-      }
+      const lists = clusters.map(
+        (each) => new Checklist(isReport ? withoutEncoding(each) : each, signal, verbose),
+      );
+      for (const list of lists) await checkAndReport(list, context, options);
       return report(lists, options.output, completeLinks(config));
     });
     context.setExitCode(exitCode);
@@ -75,11 +77,23 @@ export function define(command: Command, context: CommandContext): void {
 }
 
 interface Options {
-  readonly cluster?: string;
   readonly output: string;
   readonly scan?: true;
   readonly report?: string;
-  readonly verbose?: true | undefined;
+  readonly thresholds: Thresholds;
+}
+
+interface Flags extends Omit<Options, 'thresholds'> {
+  readonly cluster?: string;
+  readonly verbose?: true;
+}
+
+/** The configuration for a report: compressed bodies and messages could not be looked at. */
+function withoutEncoding({ cluster_api, ...config }: ClusterConfig): ClusterConfig {
+  if (cluster_api === undefined) {
+    throw usageError(`the cluster ${config.name} has no cluster_api: --report is about that`);
+  }
+  return { ...config, cluster_api: { ...cluster_api, compression: false, protobuf: false } };
 }
 
 /** Checks a cluster, and writes a report of its responses where one is wanted. */
@@ -87,22 +101,12 @@ async function checkAndReport(
   list: Checklist,
   context: CommandContext,
   options: Options,
-  thresholds: FindingSettings['thresholds'],
 ): Promise<void> {
-  const { report: file } = options;
-  const { cluster_api } = list.config;
-  if (file === undefined) return checkCluster(list, context, options, thresholds);
-  if (cluster_api === undefined) {
-    throw usageError(`the cluster ${list.config.name} has no cluster_api: --report is about that`);
-  }
-  // Compressed bodies and messages could not be looked at.
-  const form = { compression: false, protobuf: false };
-  const plain = { ...list.config, cluster_api: { ...cluster_api, ...form } };
-  const checked = new Checklist(plain, list.signal, options.verbose);
-  using recorder = new ReportRecorder(cluster_api.urls);
-  await checkCluster(checked, context, options, thresholds, recorder);
-  list.results.push(...checked.results);
-  await recorder.write(file, context.build.version, options.scan);
+  const { report: file, scan } = options;
+  if (file === undefined) return checkCluster(list, context, options);
+  using recorder = new ReportRecorder(list.config.cluster_api?.urls ?? []);
+  await checkCluster(list, context, options, recorder);
+  await recorder.write(file, context.build.version, scan);
   note(`wrote the report ${file}: read it before you publish it`);
 }
 
@@ -110,7 +114,6 @@ async function checkCluster(
   list: Checklist,
   context: CommandContext,
   options: Options,
-  thresholds: FindingSettings['thresholds'],
   reportRecorder?: ReportRecorder,
 ): Promise<void> {
   const { config, recorder } = list;
@@ -121,7 +124,7 @@ async function checkCluster(
     // Each URL alone: with several, the clients would silently fail over to the next.
     const alone = { ...config, cluster_api: cluster_api && { ...cluster_api, urls: [url] } };
     await using clients = await openClients({ ...alone, cloud_api: undefined }, context, recorder);
-    if (!clients.cluster || !(await checkUrl(list, url, clients.cluster.http, thresholds)))
+    if (!clients.cluster || !(await checkUrl(list, url, clients.cluster.http, options.thresholds)))
       continue;
     isReachable = true;
     if (cluster_api?.urls.length === 1) continue;
@@ -130,7 +133,7 @@ async function checkCluster(
   }
   await using clients = await openClients(config, context, recorder);
   if (clients.cluster !== undefined && isReachable) {
-    await checkClusterApi(list, clients.cluster, { ...options, thresholds });
+    await checkClusterApi(list, clients.cluster, options);
     await reportRecorder?.askMore(clients.cluster.api, list.signal);
   }
   if (clients.cloud === undefined || cloud_api === undefined) return;
