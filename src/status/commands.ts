@@ -1,9 +1,6 @@
 import { quoteArgument } from '#base';
 import type { CommandForm } from './findings/status.ts';
 
-/** Where nothing is known of how users run commands. */
-export const PLAIN_FORM: CommandForm = { program: 'crdb-exporter', options: '', variables: [] };
-
 /** Commands that read the configuration as a whole. */
 const OF_ALL_CLUSTERS = /^check\b/;
 

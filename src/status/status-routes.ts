@@ -20,7 +20,6 @@ import {
   sendUnknownCluster,
   toJson,
 } from '#exporter';
-import { PLAIN_FORM } from './commands.ts';
 import { ClusterHistory } from './findings/history.ts';
 import { toFindings } from './findings/problem.ts';
 import type { CommandForm, Finding } from './findings/status.ts';
@@ -29,20 +28,17 @@ import { renderConfig, renderPage } from './page/page.ts';
 import { createRenderCache, readStatus, readVersion, type StatusSource } from './read-status.ts';
 import { createRunbookRoutes } from './runbooks.ts';
 
-export interface StatusOptions {
+interface StatusOptions {
   readonly log: Log;
   /** How users run the commands that the page recommends. */
-  readonly commandForm?: CommandForm | undefined;
+  readonly commandForm: CommandForm;
 }
 
 /**
  * The status of all clusters beside the daemon: page, /api/status, /runbooks and /config. Throws when a file that pages load is
  * missing.
  */
-export function createStatus(
-  daemon: Daemon,
-  { log, commandForm = PLAIN_FORM }: StatusOptions,
-): Companion {
+export function createStatus(daemon: Daemon, { log, commandForm }: StatusOptions): Companion {
   const { wallMs, monotonicMs } = daemon;
   const histories = new Map<string, ClusterHistory>();
   const historyOf = (cluster: string): ClusterHistory => {

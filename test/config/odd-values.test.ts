@@ -4,6 +4,7 @@ import { COLLECTORS } from '../../src/collectors/all-collectors.ts';
 import type { LoadedConfig } from '../../src/config/load.ts';
 import { Exporter } from '../../src/exporter/exporter.ts';
 import { createStatus } from '../../src/status/status-routes.ts';
+import { PLAIN_FORM } from '../status/command-form.ts';
 import { loadText, problemsOf } from './loading.ts';
 
 const BUILD = { version: '0.0.0', revision: 'test', nodeVersion: 'v24.0.0', platform: 'linux/x64' };
@@ -29,7 +30,7 @@ async function serve({ config }: LoadedConfig): Promise<readonly number[]> {
     collectors: COLLECTORS,
     build: BUILD,
     log,
-    companion: (daemon) => createStatus(daemon, { log }),
+    companion: (daemon) => createStatus(daemon, { log, commandForm: PLAIN_FORM }),
   });
   try {
     const [url = ''] = exporter.addresses;

@@ -9,6 +9,7 @@ import { loadConfig } from '../../src/config/load.ts';
 import { Exporter } from '../../src/exporter/exporter.ts';
 import { createStatus } from '../../src/status/status-routes.ts';
 import { type ParsedSample, parseExposition } from '../metrics/parse-exposition.ts';
+import { PLAIN_FORM } from '../status/command-form.ts';
 import { attempts } from './attempts.ts';
 
 type Labels = Readonly<Record<string, string>>;
@@ -70,7 +71,7 @@ export async function startTestExporter(options: TestExporterOptions): Promise<T
     build: BUILD,
     log,
     random: () => 0,
-    companion: (daemon) => createStatus(daemon, { log }),
+    companion: (daemon) => createStatus(daemon, { log, commandForm: PLAIN_FORM }),
     ...options.app,
   });
   const [url = ''] = app.addresses;

@@ -12,6 +12,7 @@ import { counter, type Family, gauge } from '../../../src/metrics/family.ts';
 import type { SampleSet } from '../../../src/metrics/sample-set.ts';
 import { createStatus } from '../../../src/status/status-routes.ts';
 import { makeFolder } from '../../config/folder.ts';
+import { PLAIN_FORM } from '../../status/command-form.ts';
 import { fetchPath, type RequestOptions } from './fetch-path.ts';
 
 const APPLES = gauge({
@@ -144,7 +145,7 @@ export async function startOrchard(options: OrchardOptions = {}): Promise<Orchar
     build: BUILD,
     log,
     random: () => 0,
-    companion: (daemon) => createStatus(daemon, { log }),
+    companion: (daemon) => createStatus(daemon, { log, commandForm: PLAIN_FORM }),
     fileCheckMs: 10,
     ...options.app,
   });

@@ -9,6 +9,7 @@ import { RANGE_CHECKS } from '../../../src/status/findings/check-ranges.ts';
 import { FIGURES } from '../../../src/status/findings/figures.ts';
 import { ClusterHistory } from '../../../src/status/findings/history.ts';
 import { createStatus } from '../../../src/status/status-routes.ts';
+import { PLAIN_FORM } from '../command-form.ts';
 import { DEFAULT_FINDING_SETTINGS } from '../finding-settings.ts';
 import {
   clusterConfig,
@@ -101,7 +102,10 @@ test('hidden sessions are logged once, and once when others are seen', async () 
       wallMs: () => 0,
       monotonicMs: () => 0,
     },
-    { log: createLog({ level: 'info', format: 'json', destination }) },
+    {
+      log: createLog({ level: 'info', format: 'json', destination }),
+      commandForm: PLAIN_FORM,
+    },
   );
   const seen = found([9], { watcher: 1, other: 1 });
   const hidden = found([450], { monitoring: 2 });
