@@ -1,4 +1,4 @@
-import { formatAgo } from '#base';
+import { formatAgo, formatNodes } from '#base';
 import { nodes, ranges, sessions } from '#collectors';
 import type { CollectorState } from '#exporter';
 import { assistantProblems } from './assistant.ts';
@@ -16,7 +16,6 @@ import { nodeProblems } from './node-problems.ts';
 import { isProblem, toFindings } from './problem.ts';
 import { rangeProblems } from './range-problems.ts';
 import { missingSessions, sessionProblems } from './session-problems.ts';
-import { leadToDisks } from './slow-disks.ts';
 import type { ClusterReading, ClusterView, Problem } from './status.ts';
 
 /** The state of the cluster and what is wrong; `sinceMs` is when this exporter first saw the state or problem of a key. */
@@ -108,7 +107,10 @@ function findProblems(evidence: Evidence): readonly Problem[] {
     ),
     // Without a list of connections the counts of the nodes tell who reaches whom.
     ...from(network?.result?.checked === undefined ? 'nodes' : 'network', ofConnections),
-    ...from('nodes', [...leadToDisks(ofNodes), ...(wrongTime === undefined ? [] : [wrongTime])]),
+    ...from('nodes', [
+      ...adviseDiskFirst(ofNodes),
+      ...(wrongTime === undefined ? [] : [wrongTime]),
+    ]),
     ...from('ranges', [...fromScan, ...ofRanges]),
     ...(losses && sourceOf('ranges') ? lastKnownLosses(losses, view, nowMs) : []).filter(
       ({ key }) => !fromScan.some((problem) => problem.key === key),
@@ -120,6 +122,31 @@ function findProblems(evidence: Evidence): readonly Problem[] {
     ]),
     ...from('cloud', view.assistant ? assistantProblems(view.assistant, nowMs) : []),
   ];
+}
+
+/** The alerts of what a slow disk of the same node holds up. */
+const DISK_EFFECTS: ReadonlySet<Problem['alert']> = new Set([
+  'CrdbHeartbeatSlow',
+  'CrdbLatencyHigh',
+  'CrdbRequestsStuck',
+  'CrdbStoreOverloaded',
+]);
+
+/**
+ * The problems of nodes, of which those that a slow disk of the same node explains lead to it. Example: the disk of node 2 is
+ * slow, and the heartbeats of nodes 1 and 2 are: `First see the slow disk of node 2.`
+ */
+function adviseDiskFirst(problems: readonly Problem[]): readonly Problem[] {
+  const slow = problems.filter(({ alert }) => alert === 'CrdbStoreDiskSlow');
+  const nodeIds = new Set(slow.flatMap((problem) => problem.nodeIds ?? []));
+  return problems.map((problem) => {
+    const shared = (problem.nodeIds ?? []).filter((id) => nodeIds.has(id));
+    if (shared.length === 0 || !DISK_EFFECTS.has(problem.alert)) return problem;
+    return {
+      ...problem,
+      next: `First see the slow disk of ${formatNodes(shared)}. ${problem.next}`,
+    };
+  });
 }
 
 /** A problem as it was last seen: nothing is recommended on old data. */
