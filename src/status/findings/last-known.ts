@@ -70,12 +70,8 @@ function findWorst({ findings, since }: ClusterReading, seenAt: string): LastKno
 
 /** The lost ranges, and the nodes that were read. */
 function readLosses({ findings, safeToStop }: ClusterReading, seenAt: string): LastSeen['losses'] {
-  const read = safeToStop.decisions.map(({ nodeId }) => nodeId);
-  return { seenAt, problems: findings.filter(isLoss), read };
-}
-
-function isLoss({ alert }: Pick<Problem, 'alert'>): boolean {
-  return alert === 'CrdbRangesLost';
+  const problems = findings.filter(({ alert }) => alert === 'CrdbRangesLost');
+  return { seenAt, problems, read: safeToStop.decisions.map(({ nodeId }) => nodeId) };
 }
 
 /**

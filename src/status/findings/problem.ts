@@ -47,11 +47,6 @@ export function isProblem({ about, level }: Pick<Finding, 'about' | 'level'>): b
   return about !== 'exporter' && level !== 'info';
 }
 
-/** Whether a finding is the condition of an alert of the cluster, but only information. */
-export function isSign({ about, level, alert }: Pick<Finding, 'about' | 'level' | 'alert'>) {
-  return about !== 'exporter' && level === 'info' && alert !== undefined;
-}
-
 /** The dashboard of a finding without an alert. */
 const DASHBOARDS: Readonly<Record<Finding['about'], string>> = {
   nodes: 'crdb-nodes',

@@ -17,7 +17,7 @@ import type {
   Poller,
   RangesResult,
 } from '#collectors';
-import { formatFirst, MAX_NAMED } from './problem.ts';
+import { formatFirst } from './problem.ts';
 import {
   describeUnreadable,
   CHECK_DRPC,
@@ -264,9 +264,7 @@ function findScanDoubt(evidence: StopEvidence): string | undefined {
 export function formatHeld(
   ranges: readonly { readonly rangeId: number; readonly nodeIds: readonly number[] }[],
 ): string {
-  const named = ranges
-    .slice(0, MAX_NAMED)
-    .map(({ rangeId, nodeIds }) => `r${rangeId} on ${formatNodes(nodeIds)}`);
+  const named = ranges.map(({ rangeId, nodeIds }) => `r${rangeId} on ${formatNodes(nodeIds)}`);
   return formatFirst(named, ranges.length);
 }
 

@@ -54,27 +54,26 @@ export function sessionProblems(
   polledAt: string | undefined,
   thresholds: Thresholds,
 ): readonly Problem[] {
-  const problems: Problem[] = [];
   const [oldest, ...others] = applications
     .flatMap((application) => {
       const found = findOld(application, thresholds);
       return found === undefined ? [] : [{ ...application, ...found }];
     })
     .toSorted((a, b) => b.age - a.age);
-  if (oldest !== undefined) {
-    const { application, user, age, limit, oldestIdleTransactionSeconds } = oldest;
-    const isIdle = age === oldestIdleTransactionSeconds;
-    const more = others.length > 0 ? ` ${others.length} more have an old one.` : '';
-    problems.push({
+  if (oldest === undefined) return [];
+  const { application, user, age, limit, oldestIdleTransactionSeconds } = oldest;
+  const isIdle = age === oldestIdleTransactionSeconds;
+  const more = others.length > 0 ? ` ${others.length} more have an old one.` : '';
+  return [
+    {
       key: 'old transactions',
       about: 'sessions',
       alert: 'CrdbTransactionTooOld',
       text: `Application ${application} of user ${user} has kept a transaction open${isIdle ? ' without a query' : ''} for more than ${formatDuration(limit)}.${more}`,
       next: `It holds its locks. \`crdb-exporter sessions --cluster ${quoteArgument(cluster)} --older-than 5m\` lists the sessions.`,
       since: polledAt && toTime(Date.parse(polledAt) - (age - limit) * 1000),
-    });
-  }
-  return problems;
+    },
+  ];
 }
 
 /**

@@ -2,7 +2,7 @@ import { type AlertName, waitSeconds } from '#alerts';
 import { type FailureReason, formatDuration, formatList, SEVERITIES, type Severity } from '#base';
 import { completeCommand } from '../commands.ts';
 import { formatLiveNodes } from '../findings/node-problems.ts';
-import { isProblem, isSign } from '../findings/problem.ts';
+import { isProblem } from '../findings/problem.ts';
 import { countByProblem, OUTAGES } from '../findings/range-problems.ts';
 import type { ClusterStatus, CollectorStatus, Finding, Status } from '../findings/status.ts';
 import {
@@ -62,9 +62,11 @@ function stateText(cluster: ClusterStatus): string {
   return `${text}${notRead.length > 0 ? ', as far as it is read' : ''}`;
 }
 
-/** Whether a figure is over the limit of an alert that only informs. */
+/** Whether there is the condition of an alert of the cluster, but only as information. */
 function hasSigns({ findings }: ClusterStatus): boolean {
-  return findings.some(isSign);
+  return findings.some(
+    ({ about, level, alert }) => about !== 'exporter' && level === 'info' && alert !== undefined,
+  );
 }
 
 /** The worst problem before the cluster could no longer be seen. */
