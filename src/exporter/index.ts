@@ -6,7 +6,7 @@ export type { Companion, Daemon } from './companion.ts';
 export { Exporter, type ExporterOptions } from './exporter.ts';
 export type { CollectorState, Observation, QueryState, WatchProblem } from './observation.ts';
 export { measureCluster } from './measure-cluster.ts';
-export { formatAdvice, readApis, readCollector } from './poll-problems.ts';
+export { type ApiState, formatAdvice, readApis, readCollector } from './poll-problems.ts';
 export { logChanges } from './problem-log.ts';
 export { readQueries } from './query-problems.ts';
 export {

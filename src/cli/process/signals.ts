@@ -3,7 +3,7 @@ import { EXIT } from '../command.ts';
 const EXIT_CODES = { SIGINT: EXIT.interrupted, SIGTERM: EXIT.terminated } as const;
 const STOP_SIGNALS = ['SIGINT', 'SIGTERM'] as const;
 
-export type StopSignal = keyof typeof EXIT_CODES;
+type StopSignal = keyof typeof EXIT_CODES;
 
 /** An orderly stop that takes longer than this hangs. */
 const MAX_STOP_MS = 4_500;

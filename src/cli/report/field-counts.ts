@@ -1,7 +1,7 @@
 import { isKnownName } from './known-words.ts';
 
 /** How often a field had values of a type. */
-export type TypeCounts = Partial<
+type TypeCounts = Partial<
   Record<'number' | 'text' | 'boolean' | 'object' | 'list' | 'null', number>
 >;
 

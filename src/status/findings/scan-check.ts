@@ -1,7 +1,7 @@
 import { formatCount, formatList, sum } from '#base';
 import type { NodesResult, RangesResult } from '#collectors';
 import { MAX_NAMED } from './problem.ts';
-import type { Problem, ReadAndCounted, ScanCheck } from './status.ts';
+import type { Problem, ScanCheck } from './status.ts';
 
 // A range scan against the nodes' own counts: a defect in reading the ranges shows as a difference that does not pass.
 
@@ -111,7 +111,7 @@ export function formatComparison({ name, read, least, most }: Comparison): strin
 export function checkScan(result: RangesResult, counts: Counts | undefined): ScanCheck | undefined {
   const stores = pairStores(result, counts);
   if (stores.length === 0) return undefined;
-  const total = (key: 'replicas' | 'leases'): ReadAndCounted => ({
+  const total = (key: 'replicas' | 'leases') => ({
     read: sum(stores.map(({ read }) => read?.[key] ?? 0)),
     counted: sum(stores.map(({ counted }) => counted[key] ?? NaN)),
   });

@@ -13,12 +13,10 @@ import { grantee } from '#cockroach';
 import { type NodesResult, SESSION_STATES, type SessionsResult } from '#collectors';
 import type { ClusterConfig } from '#config';
 import type { NodesStatus } from './node-status.ts';
-import type { ApplicationStatus, Problem, SessionsStatus } from './status.ts';
+import type { ApplicationStatus, Problem, SessionCounts, SessionsStatus } from './status.ts';
 
 /** The sessions of the cluster by state. */
-export function countSessions({
-  nodes,
-}: Pick<SessionsResult, 'nodes'>): Pick<SessionsStatus, 'active' | 'idleInTransaction' | 'idle'> {
+export function countSessions({ nodes }: Pick<SessionsResult, 'nodes'>): SessionCounts {
   const total = (state: 'active' | 'idle_in_transaction' | 'idle') =>
     sum([...nodes.values()].map((tally) => tally[state]));
   return {

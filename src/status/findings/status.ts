@@ -1,5 +1,5 @@
-import type { Api, FailureReason, Severity } from '#base';
-import type { CollectorState, QueryState, WatchProblem } from '#exporter';
+import type { FailureReason, Severity } from '#base';
+import type { ApiState, CollectorState, QueryState, WatchProblem } from '#exporter';
 import type { NodesStatus } from './node-status.ts';
 
 // The status page and /api/status, of which docs/api-status.schema.json describes every member. Times are RFC 3339.
@@ -54,7 +54,7 @@ export interface SqlLoad {
 export interface ClusterView {
   readonly name: string;
   readonly isPolled: boolean;
-  readonly apis: readonly { readonly api: Api; readonly isUp: boolean | undefined }[];
+  readonly apis: readonly ApiState[];
   readonly nodes: NodesStatus | undefined;
   readonly network: ReachabilityStatus | undefined;
   readonly ranges: RangesStatus | undefined;
@@ -158,7 +158,7 @@ export interface RangesStatus {
 }
 
 /** A number that a scan read, and the last count of the nodes. */
-export type ReadAndCounted = Readonly<Record<'read' | 'counted', number>>;
+type ReadAndCounted = Readonly<Record<'read' | 'counted', number>>;
 
 /** The last scan beside the counts of the nodes that were read, for information. */
 export interface ScanCheck {
@@ -282,7 +282,7 @@ export interface StopDecision {
 }
 
 /** Sessions by state. */
-type SessionCounts = Readonly<Record<'active' | 'idleInTransaction' | 'idle', number>>;
+export type SessionCounts = Readonly<Record<'active' | 'idleInTransaction' | 'idle', number>>;
 
 /** The sessions of a cluster. */
 export interface SessionsStatus extends SessionCounts {

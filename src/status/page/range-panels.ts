@@ -31,7 +31,7 @@ import type {
   ProblemRangeStatus,
   RangesStatus,
   SafeToStopStatus,
-  VerificationStatus as Verification,
+  VerificationStatus,
 } from '../findings/status.ts';
 import {
   bar,
@@ -285,16 +285,17 @@ const KEY_SPACE = {
 } as const;
 
 /** How far the scan proves what the panel says. */
-function proofOf(verification: Verification): Html {
+function proofOf(verification: VerificationStatus): Html {
   const {
     unverified,
     reason,
     perMinute = 0,
     keySpace,
     servingNothing = 0,
+    servingNothingAtLeast,
     lost = 0,
+    leftOver,
   } = verification;
-  const { leftOver, servingNothingAtLeast } = verification;
   const speed = formatCount(Math.round(perMinute));
   const rate = perMinute > 0 ? ` Descriptors are read at ${speed} a minute.` : '';
   const verified =
@@ -351,7 +352,7 @@ export function hotRanges(
 }
 
 /** How a panel shows ranges, whose details are shown by a command and by the DB Console. */
-export interface RangeDetails {
+interface RangeDetails {
   /** The scan read so few nodes that nothing is summed up. */
   readonly isPartial?: boolean | undefined;
   /** The whole command line of a command such as `range 7`. */
