@@ -263,13 +263,12 @@ async function checkTables(list: Checklist, api: ClusterApi): Promise<void> {
   const options = collectorOptions(list.config, tables);
   const { discover, tables: listed } = options;
   if (discover !== false) {
-    const describe = (found: TablesResult): Verdict => describeTableList(list, found);
     const chosen = { options: { ...options, tables: [] } };
-    await list.poll(tables, api, describe, chosen, TABLE_LIST);
+    await list.poll(tables, api, (found) => describeTableList(list, found), chosen, TABLE_LIST);
   }
   if (listed.length > 0) {
-    const describe = (found: TablesResult): Verdict => describeTableDetails(list, found);
-    await list.poll(tables, api, describe, { options: { ...options, discover: false } });
+    const chosen = { options: { ...options, discover: false } as const };
+    await list.poll(tables, api, (found) => describeTableDetails(list, found), chosen);
   }
   if (discover === false && listed.length === 0) {
     list.add(tables.request, { verdict: 'skipped', detail: 'no table is configured' });

@@ -1,13 +1,13 @@
 import { formatDuration, formatNodes } from '#base';
 import type { Throttling } from '#cockroach';
-import type { Verdict } from './diagnose-checklist.ts';
+import { ok, type Verdict } from './diagnose-checklist.ts';
 
 /** A week without telemetry throttles; clusters send it every day. */
 const TELEMETRY_SECONDS = 4 * 86_400;
 /** As long as CrdbLicenseExpiring warns before. */
 const GRACE_SECONDS = 21 * 86_400;
 const ALERT = 'CrdbLicenseExpiring';
-const FINE: Verdict = { verdict: 'ok', detail: 'transactions are not throttled' };
+const FINE = ok('transactions are not throttled');
 
 /** What the server says of throttling. A cluster of one node needs no license. */
 export function judgeThrottling(

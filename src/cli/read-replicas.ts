@@ -262,7 +262,7 @@ export function noteScanCost(
 /** Lists the nodes, and prints what a scan of them costs. */
 export async function announceScan(
   target: ClusterTarget,
-  options: Parameters<typeof noteScanCost>[1],
+  options?: Parameters<typeof noteScanCost>[1],
 ): Promise<void> {
   const listed = await collectOnce(nodes, target).catch((error: unknown) => {
     throw explainFailure(error, nodes, target.config, { hasWorked: true });
@@ -281,7 +281,7 @@ export async function scanAllNodes(
   {
     top_tables = 0,
     descriptors = 'none',
-  }: { readonly top_tables?: number; readonly descriptors?: 'none' | 'all' } = {},
+  }: { readonly top_tables?: number; readonly descriptors?: 'none' | 'all' },
 ) {
   const options = { ...wholeLists(target.config), top_tables };
   const result = await withProgress('scan', output, (_advance, scanProgress) =>

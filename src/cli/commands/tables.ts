@@ -110,7 +110,7 @@ function noteOldSizes(listed: readonly KnownTable[]): void {
 
 /** Reads the ranges of all nodes; the loads by table id are those of crdb_range_table_*, and lack those of the failed nodes. */
 async function readLoads(target: ClusterTarget, output: string) {
-  await announceScan(target, {});
+  await announceScan(target);
   const { summary, skipped, failedNodes, failure } = await scanAllNodes(target, output, {
     top_tables: Infinity,
   });
