@@ -7,7 +7,7 @@ import { readLastKnown } from './last-known.ts';
 import { addFigures, readSqlLoad } from './node-figures.ts';
 import { isDown, readNodes } from './node-problems.ts';
 import { readRanges } from './range-status.ts';
-import { readNetwork, readReachability } from './reachability.ts';
+import { readReachability } from './reachability.ts';
 import { decideSafeToStop, readDeadEvidence, readStopEvidence } from './safe-to-stop.ts';
 import { checkScan, countsOf } from './scan-check.ts';
 import { readSessions } from './session-problems.ts';
@@ -23,7 +23,8 @@ export function observe(
   const listed = cluster.result(nodes);
   const { nodes: list = [], lastBackupSeconds = 0, missingKeys = [] } = listed ?? {};
   const scan = cluster.result(ranges);
-  const connections = readNetwork(pollers, cluster.result(network));
+  const { state } = collectors.find((collector) => collector.name === network.name) ?? {};
+  const connections = state && { state, result: cluster.result(network) };
   const networkStatus = readReachability(connections, listed?.nodes);
   const tallies = cluster.result(sessions);
   const assistant = cluster.result(cloud);

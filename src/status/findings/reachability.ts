@@ -1,13 +1,6 @@
 import { formatCount, formatCounted, formatNodes, plural, smallest } from '#base';
 import { livenessOf, REACHABLE } from '#cockroach';
-import {
-  type Connection,
-  type ListedNode,
-  network,
-  type NetworkResult,
-  type Outcome,
-  type Poller,
-} from '#collectors';
+import { type Connection, type ListedNode, type NetworkResult, type Outcome } from '#collectors';
 import type { ReachabilityStatus } from './status.ts';
 
 /** What the collector `network` knows. */
@@ -16,15 +9,6 @@ export interface NetworkEvidence {
   readonly state: Outcome['state'];
   /** The last result; undefined while there is none that is young enough. */
   readonly result: NetworkResult | undefined;
-}
-
-/** What the collector knows, by its last result; undefined where it does not run. */
-export function readNetwork(
-  pollers: readonly Pick<Poller, 'collector' | 'outcome'>[],
-  result: NetworkResult | undefined,
-): NetworkEvidence | undefined {
-  const poller = pollers.find(({ collector: { name } }) => name === network.name);
-  return poller && { state: poller.outcome.state, result };
 }
 
 /**
