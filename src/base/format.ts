@@ -106,11 +106,6 @@ export function formatNodes(ids: readonly number[]): string {
   return `${plural(ids.length, 'node', 'nodes')} ${formatList(ids)}`;
 }
 
-/** `store 3`, `stores 3 and 4`. */
-export function formatStores(ids: readonly string[]): string {
-  return `${plural(ids.length, 'store', 'stores')} ${formatList(ids)}`;
-}
-
 /** `1 row`, `60 rows`. */
 export function formatCounted(count: number, what: string): string {
   return `${formatCount(count)} ${plural(count, what, `${what}s`)}`;

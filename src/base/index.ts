@@ -25,7 +25,6 @@ export {
   formatNumber,
   formatPercent,
   formatRanges,
-  formatStores,
   formatTable,
   formatTables,
   messageOf,

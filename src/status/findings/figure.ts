@@ -1,5 +1,5 @@
 import type { AlertName, ThresholdName } from '#alerts';
-import { capitalize, formatNodes, formatStores, toTime } from '#base';
+import { capitalize, formatList, formatNodes, plural, toTime } from '#base';
 import type { ListedNode } from '#collectors';
 import type { Evidence } from './evidence.ts';
 import type { Problem } from './status.ts';
@@ -111,6 +111,7 @@ function describePlaces(readings: readonly Reading[]): {
   if (nodeIds.length === 0) return { places: '', nodeIds: undefined };
   const stores = readings.flatMap(({ storeId }) => storeId ?? []);
   const nodes = formatNodes(nodeIds);
-  const places = stores.length === 0 ? nodes : `${formatStores(stores)} of ${nodes}`;
+  if (stores.length === 0) return { places: nodes, nodeIds };
+  const places = `${plural(stores.length, 'store', 'stores')} ${formatList(stores)} of ${nodes}`;
   return { places, nodeIds };
 }
