@@ -86,22 +86,22 @@ export class ClusterHistory {
 
   #judge(
     cluster: Observation,
-    { scans, trends, contradictions, hiddenSessions, ...past }: Past,
+    past: Past,
     nowMs: number,
     sinceMs: (key: string) => number,
   ): ClusterReading {
-    const { lateRecords, certificates, lastSeen, healthyMs } = past;
+    const { lateRecords, writing, certificates, hiddenSessions, lastSeen, healthyMs } = past;
     const evidence = observe(cluster, {
       lateRecords,
-      writing: past.writing,
+      writing,
       certificates,
+      hiddenSessions,
       lastSeen,
       healthyMs,
       nowMs,
       thresholds: this.#settings().thresholds,
-      scanProblems: scans.problems(),
-      hiddenSessions: contradictions < MIN_CONTRADICTIONS ? undefined : hiddenSessions,
-      trends: trends.read(nowMs),
+      scanProblems: past.scans.problems(),
+      trends: past.trends.read(nowMs),
     });
     return judge(evidence, sinceMs);
   }
@@ -169,8 +169,9 @@ export class ClusterHistory {
     const known = cluster.result(nodes);
     if (listed === undefined || known === undefined) return;
     const hidden = findHiddenSessions(cluster.config, listed, known);
-    this.#past.hiddenSessions = hidden;
-    this.#past.contradictions = hidden === undefined ? 0 : this.#past.contradictions + 1;
+    const contradictions = hidden === undefined ? 0 : this.#past.contradictions + 1;
+    this.#past.contradictions = contradictions;
+    this.#past.hiddenSessions = contradictions < MIN_CONTRADICTIONS ? undefined : hidden;
   }
 
   /** Compares the lists when each node may have written a newer record: a poll before that finds those of a few. */
