@@ -34,7 +34,7 @@ import { ClusterMetrics, type FinishedRequest } from '#metrics';
 import { type CommandContext, CommandError, EXIT, usageError } from './command.ts';
 import { note } from './output/standard-output.ts';
 import { runCancellable } from './process/signals.ts';
-import { addClusterOptions, loadCommandConfig } from './schema-flags.ts';
+import { addClusterOptions, type ClusterFlags, loadCommandConfig } from './schema-flags.ts';
 
 /** The cluster that a command queries by one of its APIs, with the same clients, limits and secrets as the exporter. */
 export interface ClusterTarget<A extends Api = 'cluster'> {
@@ -73,7 +73,7 @@ export function addClusterAction<A extends Api, Args extends unknown[]>(
   }
   addClusterOptions(command);
   command.action(async (...args: Args) => {
-    const options = command.opts<{ readonly cluster?: string; readonly verbose?: true }>();
+    const options = command.opts<ClusterFlags>();
     const config = chooseCluster(await loadCommandConfig(command, context), options.cluster);
     const exitCode = await runCancellable(async (signal) => {
       const recorder = new RequestRecorder(options.verbose);

@@ -43,6 +43,12 @@ export function addConfigFileFlag(command: Command): void {
   for (const option of toOptions(CONFIG_FILE)) command.addOption(option);
 }
 
+/** The flags that choose a cluster, and whether its requests are logged. */
+export interface ClusterFlags {
+  readonly cluster?: string;
+  readonly verbose?: true;
+}
+
 /** Adds `--cluster` and the same flags for a command that queries a cluster; its help lists only how to reach it. */
 export function addClusterOptions(command: Command): void {
   const help = 'Configured cluster to query; required if there are several.';

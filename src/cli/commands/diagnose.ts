@@ -23,7 +23,7 @@ import { note, writeOut } from '../output/standard-output.ts';
 import { paint, type Style } from '../output/table.ts';
 import { runCancellable } from '../process/signals.ts';
 import { ReportRecorder } from '../report/write-report.ts';
-import { addClusterOptions, loadCommandConfig } from '../schema-flags.ts';
+import { addClusterOptions, type ClusterFlags, loadCommandConfig } from '../schema-flags.ts';
 
 const MARKS: Readonly<Record<Verdict['verdict'], readonly [mark: string, style: Style]>> = {
   ok: ['✓', 'green'],
@@ -83,10 +83,7 @@ interface Options {
   readonly thresholds: Thresholds;
 }
 
-interface Flags extends Omit<Options, 'thresholds'> {
-  readonly cluster?: string;
-  readonly verbose?: true;
-}
+type Flags = ClusterFlags & Omit<Options, 'thresholds'>;
 
 /** The configuration for a report: compressed bodies and messages could not be looked at. */
 function withoutEncoding({ cluster_api, ...config }: ClusterConfig): ClusterConfig {

@@ -8,7 +8,7 @@ import { chooseCluster } from '../cluster-target.ts';
 import { addExamples, type CommandContext, EXIT } from '../command.ts';
 import { note, writeServerText } from '../output/standard-output.ts';
 import { runCancellable } from '../process/signals.ts';
-import { addClusterOptions, loadCommandConfig } from '../schema-flags.ts';
+import { addClusterOptions, type ClusterFlags, loadCommandConfig } from '../schema-flags.ts';
 
 /** `probe`: polls every enabled collector once and prints what a scrape would return for the cluster. */
 export function define(command: Command, context: CommandContext): void {
@@ -18,20 +18,15 @@ export function define(command: Command, context: CommandContext): void {
     'probe --config.file=exporter.yml --cluster prod',
     'probe --config.file=exporter.yml --no-collector.ranges | grep crdb_nodes',
   );
-  command.action(async (options: Options) => {
+  command.action(async (options: ClusterFlags) => {
     context.setExitCode(await probe(command, context, options));
   });
-}
-
-interface Options {
-  readonly cluster?: string;
-  readonly verbose?: true;
 }
 
 async function probe(
   command: Command,
   context: CommandContext,
-  { cluster: name, verbose }: Options,
+  { cluster: name, verbose }: ClusterFlags,
 ) {
   const config = await loadCommandConfig(command, context);
   const { build } = context;
