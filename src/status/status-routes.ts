@@ -28,17 +28,11 @@ import { renderConfig, renderPage } from './page/page.ts';
 import { createRenderCache, readStatus, readVersion, type StatusSource } from './read-status.ts';
 import { createRunbookRoutes } from './runbooks.ts';
 
-interface StatusOptions {
-  readonly log: Log;
-  /** How users run the commands that the page recommends. */
-  readonly commandForm: CommandForm;
-}
-
 /**
- * The status of all clusters beside the daemon: page, /api/status, /runbooks and /config. Throws when a file that pages load is
- * missing.
+ * The status of all clusters beside the daemon: page, /api/status, /runbooks and /config. `commandForm` is how users run the commands
+ * that the page recommends. Throws when a file that pages load is missing.
  */
-export function createStatus(daemon: Daemon, { log, commandForm }: StatusOptions): Companion {
+export function createStatus(daemon: Daemon, log: Log, commandForm: CommandForm): Companion {
   const { wallMs, monotonicMs } = daemon;
   const histories = new Map<string, ClusterHistory>();
   const historyOf = (cluster: string): ClusterHistory => {

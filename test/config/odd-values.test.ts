@@ -30,7 +30,7 @@ async function serve({ config }: LoadedConfig): Promise<readonly number[]> {
     collectors: COLLECTORS,
     build: BUILD,
     log,
-    companion: (daemon) => createStatus(daemon, { log, commandForm: PLAIN_FORM }),
+    companion: (daemon) => createStatus(daemon, log, PLAIN_FORM),
   });
   try {
     const [url = ''] = exporter.addresses;

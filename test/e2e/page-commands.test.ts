@@ -121,7 +121,7 @@ async function serveHere(
     collectors: COLLECTORS,
     build: readBuild(),
     log,
-    companion: (daemon) => createStatus(daemon, { log, commandForm }),
+    companion: (daemon) => createStatus(daemon, log, commandForm),
   });
   const [url = ''] = exporter.addresses;
   return { url, [Symbol.asyncDispose]: () => exporter.stop() };

@@ -71,7 +71,7 @@ export async function startTestExporter(options: TestExporterOptions): Promise<T
     build: BUILD,
     log,
     random: () => 0,
-    companion: (daemon) => createStatus(daemon, { log, commandForm: PLAIN_FORM }),
+    companion: (daemon) => createStatus(daemon, log, PLAIN_FORM),
     ...options.app,
   });
   const [url = ''] = app.addresses;

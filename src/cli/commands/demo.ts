@@ -69,7 +69,7 @@ async function demo(
     config,
     build,
     log,
-    companion: (daemon) => createStatus(daemon, { log, commandForm }),
+    companion: (daemon) => createStatus(daemon, log, commandForm),
   });
   process.stdout.write(describeDemo(exporter, simulator));
   await stopped;

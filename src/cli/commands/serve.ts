@@ -70,7 +70,7 @@ async function serve(sources: ConfigSources, build: Build): Promise<void> {
     load,
     sockets,
     droppedLogLines: () => droppedLogLines,
-    companion: (daemon) => createStatus(daemon, { log, commandForm }),
+    companion: (daemon) => createStatus(daemon, log, commandForm),
   });
   hangups.started(exporter);
   const file = config.config.auto_reload ? findFile(sources) : undefined;

@@ -145,7 +145,7 @@ export async function startOrchard(options: OrchardOptions = {}): Promise<Orchar
     build: BUILD,
     log,
     random: () => 0,
-    companion: (daemon) => createStatus(daemon, { log, commandForm: PLAIN_FORM }),
+    companion: (daemon) => createStatus(daemon, log, PLAIN_FORM),
     fileCheckMs: 10,
     ...options.app,
   });

@@ -102,10 +102,8 @@ test('hidden sessions are logged once, and once when others are seen', async () 
       wallMs: () => 0,
       monotonicMs: () => 0,
     },
-    {
-      log: createLog({ level: 'info', format: 'json', destination }),
-      commandForm: PLAIN_FORM,
-    },
+    createLog({ level: 'info', format: 'json', destination }),
+    PLAIN_FORM,
   );
   const seen = found([9], { watcher: 1, other: 1 });
   const hidden = found([450], { monitoring: 2 });
