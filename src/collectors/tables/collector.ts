@@ -184,7 +184,10 @@ function chooseFailure(
   hasRead: boolean,
 ): RequestError | undefined {
   const list = missing.find(({ name }) => name === undefined)?.failure;
-  const isRefused = list?.reason === 'not_available' || list?.reason === 'forbidden';
+  // A login that is refused says nothing of the list.
+  const isRefused =
+    list?.endpoint !== 'login' &&
+    (list?.reason === 'not_available' || list?.reason === 'forbidden');
   if (list !== undefined && !(options.discover === 'auto' && isRefused)) return list;
   const failures = missing.flatMap(({ name, failure }) => (name === undefined ? [] : failure));
   if (signal.aborted) return failures.at(-1);

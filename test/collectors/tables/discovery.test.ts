@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest';
+import { startSimulator } from '../../../simulator/index.ts';
 import { RequestError } from '../../../src/cockroach/http/errors.ts';
+import { onlyCollectors } from '../../support/collectors.ts';
+import { clusterYaml, startTestExporter } from '../../support/exporter.ts';
 import type { Answer } from '../support.ts';
 import { discover, failing, pageOf, rowOf, UPDATED_MS } from './listing.ts';
 
@@ -203,6 +206,24 @@ describe('a server without the list', () => {
     expect(of('crdb_table_ranges')).toHaveLength(1);
   });
 });
+
+test.each([403, 404, 501])(
+  'a login that answers %i is no server without the list',
+  async (status) => {
+    await using simulator = await startSimulator({ nodes: 1, faultyNodes: false });
+    await using exporter = await startTestExporter({
+      yaml: `${onlyCollectors({ tables: {} })}clusters:\n${clusterYaml(simulator)}`,
+      intervalSeconds: 0.1,
+    });
+    await exporter.until((scrape) => (scrape.value('crdb_tables', { database: 'movr' }) ?? 0) > 0);
+    simulator.world.revokeTokens();
+    simulator.fault({ endpoint: 'login', kind: 'status', status });
+    const seen = await exporter.until(
+      (scrape) => scrape.value('crdb_exporter_collector_success', { collector: 'tables' }) === 0,
+    );
+    expect(seen.value('crdb_tables', { database: 'movr' })).toBeGreaterThan(0);
+  },
+);
 
 test('a refused list is logged and leaves the listed tables', async () => {
   const { warnings, failure } = await discover(failing('forbidden'), { tables: ['movr.rides'] });
