@@ -63,7 +63,7 @@ export class CloudControl {
     try {
       return await this.#send(stats, 'GET', { ...ASSISTANT, shape });
     } catch (error) {
-      if (isNone(error)) return undefined;
+      if (isNone(error, this.#options.clusterId)) return undefined;
       throw error;
     }
   }
@@ -157,13 +157,14 @@ export class CloudControl {
   }
 }
 
-/** A 404 of the service means that there is no assistant, unless its message is that there is no such cluster. */
-function isNone(error: unknown): boolean {
+/** A 404 of the service means that there is no assistant, unless its message is that there is no such cluster, by that word or its id. */
+function isNone(error: unknown, clusterId: string): boolean {
   if (!(error instanceof RequestError) || error.status !== 404) return false;
   const message = readNotFound(error.serverText);
   // The gateway does not know the path: the version that is requested has no assistants.
   if (message === undefined || /^not found$/i.test(message.trim())) return false;
-  return !/cluster/i.test(message) || /assistant/i.test(message);
+  const isOfCluster = /cluster/i.test(message) || message.includes(clusterId);
+  return !isOfCluster || /assistant/i.test(message);
 }
 
 /** The message of the service in the body of a 404; undefined where another server responds, as a proxy. */

@@ -124,6 +124,9 @@ describe('the Cloud API', () => {
     ['{"code":5,"message":"no ASSISTANT in the cluster"}', true],
     ['{"code":5,"message":"cluster not found"}', false],
     ['{"code":5,"message":"Cluster a not found","details":"assistant"}', false],
+    // The id of the cluster that was asked for.
+    ['{"code":5,"message":"a/b: not found"}', false],
+    ['{"code":5,"message":"a/b has no assistant"}', true],
     // Another server, as a wrong URL leads to one.
     ['{"message":"no Route matched with those values"}', false],
     ['{"code":5}', false],
