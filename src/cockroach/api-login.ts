@@ -1,4 +1,4 @@
-import { beginDeadline } from '#base';
+import { beginDeadline, type Endpoint } from '#base';
 import { decodeValue, object, string } from '#json';
 import type { ApiRequest, ApiSender } from './api-request.ts';
 import { CachedResponses } from './cached-responses.ts';
@@ -45,8 +45,9 @@ interface FailedLogin {
 
 /**
  * Gets and replaces the token of one cluster. All requests that need one wait for the same login. A token that is refused
- * with 401 is replaced by a new login, at most once in a minute. A login that is refused is tried again after 1, 2, 4 … up to
- * 30 minutes, and one with another useless response after 5 s; both at once when the password has changed, or after `retry`.
+ * with 401 is replaced by a new login, at most once in a minute; an endpoint that refuses the new one, too, gets the next after 1, 2,
+ * 4 … up to 30 minutes, so that it costs no session a minute. So is a login that is refused, and one with another useless response
+ * is tried again after 5 s; all at once when the password has changed, or after `retry`.
  * Example: the password is refused at 0 s. Requests fail without a login until 60 s; refused again, until 180 s. If its file
  * changes at 70 s, the next request logs in.
  */
@@ -59,6 +60,8 @@ export class ApiLogin implements ApiSender {
   #onUsable: () => void = () => undefined;
   /** When a refused token was last dropped, monotonic ms. */
   #droppedAtMs = -Infinity;
+  /** The endpoints that refuse new tokens: since when they have the last one, monotonic ms, and how many they refused in a row. */
+  readonly #refusing = new Map<Endpoint, { readonly atMs: number; readonly refusals: number }>();
   readonly #responses = new CachedResponses();
 
   constructor(options: ApiLoginOptions) {
@@ -74,22 +77,39 @@ export class ApiLogin implements ApiSender {
   retry(): void {
     this.#failedLogin = undefined;
     this.#droppedAtMs = -Infinity;
+    this.#refusing.clear();
     this.#onUsable();
   }
 
   /** Sends a request with the token. If the token is refused, sends the request once more with a new token. */
   async send<T>(request: ApiRequest<T>): Promise<T> {
-    const { http } = this.#options;
     const token = await this.#getToken(request);
     try {
-      return await http.send(this.#complete(request, token));
+      return await this.#ask(request, token);
     } catch (error) {
-      const isRefused = error instanceof RequestError && error.reason === 'auth';
       // A page beside the API refuses for other reasons, too, and one URL may lead to another cluster, which knows no such token.
       const provesNothing = request.isBesideApi === true || request.onlyUrl !== undefined;
-      if (!isRefused || provesNothing || !this.#dropRefused(token)) throw error;
+      if (!isRefusedToken(error) || provesNothing || !this.#dropRefused(token, request))
+        throw error;
     }
-    return http.send(this.#complete(request, await this.#getToken(request)));
+    return this.#ask(request, await this.#getToken(request), this.#droppedAtMs);
+  }
+
+  /** Sends the request with this token, and remembers whether its endpoint refuses one that was got at this time because of it. */
+  async #ask<T>(request: ApiRequest<T>, token?: string, newSinceMs?: number): Promise<T> {
+    const { endpoint } = request;
+    try {
+      const result = await this.#options.http.send(this.#complete(request, token));
+      this.#refusing.delete(endpoint);
+      return result;
+    } catch (error) {
+      const { atMs, refusals = 0 } = this.#refusing.get(endpoint) ?? {};
+      // Requests to all nodes share a token, whose refusal counts once.
+      if (newSinceMs !== undefined && newSinceMs !== atMs && isRefusedToken(error)) {
+        this.#refusing.set(endpoint, { atMs: newSinceMs, refusals: refusals + 1 });
+      }
+      throw error;
+    }
   }
 
   /** The token to send, if any; waits for a login no longer than the poll does. */
@@ -146,13 +166,15 @@ export class ApiLogin implements ApiSender {
     return { ...request, method, headers, sentToken, onHeaders };
   }
 
-  /** Drops a refused token, so that the next request logs in. Returns false if none can, or within a minute of the last time. */
-  #dropRefused(token: string | undefined): boolean {
+  /** Drops a refused token, so that the next request logs in. Returns false if none can, or in the pause since the last time. */
+  #dropRefused(token: string | undefined, { endpoint }: ApiRequest<unknown>): boolean {
     if (this.#options.username === undefined) return false;
     // Another request has replaced it meanwhile.
     if (token !== this.#token) return true;
     const nowMs = this.#options.runningMs();
     if (nowMs - this.#droppedAtMs < POLICY.refusedLoginPauseMs) return false;
+    const own = this.#refusing.get(endpoint);
+    if (own !== undefined && nowMs - own.atMs < refusedLoginPauseMs(own.refusals)) return false;
     this.#droppedAtMs = nowMs;
     this.#token = undefined;
     return true;
@@ -211,6 +233,10 @@ export class ApiLogin implements ApiSender {
     this.#failedLogin = { error: paused, password, pausedUntilMs, refusals };
     return paused;
   }
+}
+
+function isRefusedToken(error: unknown): boolean {
+  return error instanceof RequestError && error.reason === 'auth';
 }
 
 /**
