@@ -24,7 +24,14 @@ function openProxy(target: string, aheadMs: number): Promise<TestServer> {
 }
 
 /** Problems that a wrong clock may cause. */
-const OF_CLOCKS = ['CrdbExporterClockWrong', 'CrdbNodeRecordStale', 'CrdbClockOffsetHigh'];
+const OF_CLOCKS = [
+  'CrdbExporterClockWrong',
+  'CrdbNodeRecordStale',
+  'CrdbClockOffsetHigh',
+  'CrdbBackupTooOld',
+  'CrdbCertificateExpiring',
+  'CrdbLicenseExpiring',
+];
 
 /** What the page finds of clocks and records when the exporter has this clock and the proxy before the cluster another one. */
 async function findingsWith(clock: Clock | undefined, proxyAheadMs: number) {
@@ -63,15 +70,23 @@ test.each([HOUR_MS, -HOUR_MS])(
   },
 );
 
-test('a clock of the exporter that is wrong is named', async () => {
-  const behind: Clock = { ...OWN, wallMs: () => Date.now() - HOUR_MS };
-  const texts = await findingsWith(behind, 0);
-  expect(texts).toEqual([
-    expect.stringMatching(
-      /^The clock of the exporter is (?:1 h|59 min \d+ s) behind that of the server\.$/,
-    ),
-  ]);
-});
+test.each([
+  [-HOUR_MS, /^The clock of the exporter is (?:1 h|59 min \d+ s) behind that of the server\.$/],
+  [
+    400 * 24 * HOUR_MS,
+    /^The clock of the exporter is 400 d(?: \d+ s)? ahead of that of the server\.$/,
+  ],
+  [
+    -400 * 24 * HOUR_MS,
+    /^The clock of the exporter is (?:400 d|399 d 23 h) behind that of the server\.$/,
+  ],
+])(
+  'a clock of the exporter that is wrong by %i ms is named, and neither backups nor certificates are old by it',
+  async (aheadMs, text) => {
+    const clock: Clock = { ...OWN, wallMs: () => Date.now() + aheadMs };
+    expect(await findingsWith(clock, 0)).toEqual([expect.stringMatching(text)]);
+  },
+);
 
 test('a clock that is set ahead during a response does not stretch the interval', async () => {
   await using simulator = await startSimulator(WORLD);

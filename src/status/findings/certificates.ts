@@ -46,10 +46,15 @@ export function renewalLimits(name: string, life: number | undefined, thresholds
 }
 
 /** The certificates of the nodes that expire soon. */
-function findExpiring({ fresh, certificates, nowMs, thresholds }: Evidence): readonly Expiring[] {
+function findExpiring({
+  fresh,
+  certificates,
+  clusterMs,
+  thresholds,
+}: Evidence): readonly Expiring[] {
   return readExpiries(fresh).flatMap((certificate): readonly Expiring[] => {
     const { name, expiry } = certificate;
-    const left = expiry - nowMs / 1000;
+    const left = expiry - clusterMs / 1000;
     const life = certificates.get(name)?.life;
     const { warning, critical } = renewalLimits(name, life, thresholds);
     // Its life may be a day: then the exporter has not seen a renewal yet, as in CrdbCertificateExpiring.

@@ -1,6 +1,7 @@
 import { formatDuration } from '#base';
 import { medianRecord } from '#cockroach';
-import type { ListedNode } from '#collectors';
+import type { ListedNode, NodesResult } from '#collectors';
+import type { CollectorState } from '#exporter';
 import type { Evidence } from './evidence.ts';
 import type { Figure } from './figure.ts';
 import type { Problem } from './status.ts';
@@ -53,26 +54,52 @@ function findMisdatedRecords({
   return new Map([...lateRecords, ...ahead]);
 }
 
-/**
- * The problem that the clock of the exporter is wrong, or the Date that a server or a proxy sends: then those of exporter and
- * nodes agree.
- */
-export function findWrongTime(evidence: Evidence): Problem | undefined {
-  const { view, nodes, answeredMs } = evidence;
-  const poll = view.collectors.find(({ name }) => name === 'nodes');
+/** That the clocks of exporter and server differ by more than a poll may take. */
+interface ClockDifference {
+  /** How far that of the exporter is ahead; negative where it is behind. */
+  readonly seconds: number;
+  /** Whose is wrong: where exporter and nodes agree, it is the Date that a server or a proxy sends. */
+  readonly wrong: 'exporter' | 'date';
+}
+
+/** Compares the clock of the exporter with the Date of the last list of nodes. */
+function compareClocks(
+  collectors: readonly CollectorState[],
+  { answeredMs, nodes }: Pick<NodesResult, 'answeredMs' | 'nodes'>,
+): ClockDifference | undefined {
+  const poll = collectors.find(({ name }) => name === 'nodes');
   const endMs = Date.parse(poll?.lastSuccessAt ?? '');
   if (answeredMs === undefined || Number.isNaN(endMs)) return undefined;
   const seconds = (endMs - answeredMs) / 1000;
   const tolerance = MAX_DIFFERENCE_SECONDS + (poll?.durationSeconds ?? 0);
   if (Math.abs(seconds) <= tolerance) return undefined;
+  const differsFromNodes = Math.abs(endMs / 1000 - medianRecord(nodes)) > tolerance;
+  return { seconds, wrong: differsFromNodes ? 'exporter' : 'date' };
+}
+
+/** What a wall clock in the cluster shows, ms: that of the exporter, unless that is known to be wrong. */
+export function readClusterTime(
+  nowMs: number,
+  collectors: readonly CollectorState[],
+  listed: NodesResult | undefined,
+): number {
+  const difference = listed && compareClocks(collectors, listed);
+  return difference?.wrong === 'exporter' ? nowMs - difference.seconds * 1000 : nowMs;
+}
+
+/** The problem that the clock of the exporter is wrong, or the Date of the responses. */
+export function findWrongTime(evidence: Evidence): Problem | undefined {
+  const clocks = compareClocks(evidence.view.collectors, evidence);
+  if (clocks === undefined) return undefined;
+  const { seconds, wrong } = clocks;
   const problem = { key: 'wrong time', alert: 'CrdbExporterClockWrong' } as const;
   const much = formatDuration(Math.abs(seconds));
-  if (Math.abs(endMs / 1000 - medianRecord(nodes)) > tolerance) {
+  if (wrong === 'exporter') {
     return {
       ...problem,
       about: 'exporter',
       text: `The clock of the exporter is ${much} ${seconds > 0 ? 'ahead of' : 'behind'} that of the server.`,
-      next: 'Check the time service of its host. The times since when problems last are wrong by it; ages of records and sessions are not.',
+      next: 'Check the time service of its host. The times since when problems last are wrong by it; ages, and times that are left, are not.',
     };
   }
   return {
@@ -97,7 +124,7 @@ export function readAges(
   const ages = new Map(
     evidence.nodes.map(({ id, recordAgeSeconds, updatedSeconds }) => [
       id,
-      recordAgeSeconds ?? evidence.nowMs / 1000 - updatedSeconds,
+      recordAgeSeconds ?? evidence.clusterMs / 1000 - updatedSeconds,
     ]),
   );
   return (id) => (misdated.has(id) ? undefined : ages.get(id));

@@ -41,9 +41,9 @@ export const CLUSTER_CHECKS: readonly Check[] = [
     key: 'kms',
     about: 'jobs',
     alert: 'CrdbBackupKmsInaccessible',
-    find({ jobs: { kmsInaccessibleSeconds: failed }, lastBackupSeconds, nowMs }) {
+    find({ jobs: { kmsInaccessibleSeconds: failed }, lastBackupSeconds, clusterMs }) {
       if (failed === undefined || lastBackupSeconds >= failed) return undefined;
-      const ago = formatDuration(Math.max(0, nowMs / 1000 - failed));
+      const ago = formatDuration(Math.max(0, clusterMs / 1000 - failed));
       return {
         text: `A backup failed ${ago} ago because its KMS was out of reach, and no scheduled one is known to have ended since.`,
         since: toTime(failed * 1000),

@@ -42,6 +42,8 @@ export interface Memory {
 export interface Evidence extends Memory {
   /** Wall clock, ms. */
   readonly nowMs: number;
+  /** The same by the clock of the cluster where that of the exporter is known to be wrong: ages of what servers dated are by it. */
+  readonly clusterMs: number;
   readonly thresholds: Thresholds;
   /** As log, page and JSON show it. */
   readonly view: ClusterView;

@@ -180,8 +180,8 @@ export const FIGURES: Readonly<Record<'nodes' | 'ranges' | 'sessions', readonly 
       about: 'nodes',
       alert: 'CrdbLicenseExpiring',
       read: ofCluster(
-        ({ fresh, nowMs }) =>
-          Math.min(...fresh.flatMap((node) => licenseExpiryOf(node) ?? [])) - nowMs / 1000,
+        ({ fresh, clusterMs }) =>
+          Math.min(...fresh.flatMap((node) => licenseExpiryOf(node) ?? [])) - clusterMs / 1000,
       ),
       side: 'below',
       limit: 'license_days',
@@ -263,8 +263,8 @@ export const FIGURES: Readonly<Record<'nodes' | 'ranges' | 'sessions', readonly 
       key: 'backup',
       about: 'jobs',
       alert: 'CrdbBackupTooOld',
-      read: ofCluster(({ lastBackupSeconds, nowMs }) =>
-        lastBackupSeconds === 0 ? undefined : nowMs / 1000 - lastBackupSeconds,
+      read: ofCluster(({ lastBackupSeconds, clusterMs }) =>
+        lastBackupSeconds === 0 ? undefined : clusterMs / 1000 - lastBackupSeconds,
       ),
       side: 'above',
       limit: 'backup_hours',
@@ -277,7 +277,8 @@ export const FIGURES: Readonly<Record<'nodes' | 'ranges' | 'sessions', readonly 
       about: 'nodes',
       alert: 'CrdbUpgradeNotFinalized',
       read: ofCluster(
-        ({ jobs: { preserveDowngradeSeconds: since = NaN }, nowMs }) => nowMs / 1000 - since,
+        ({ jobs: { preserveDowngradeSeconds: since = NaN }, clusterMs }) =>
+          clusterMs / 1000 - since,
       ),
       side: 'above',
       limit: 'finalize_days',

@@ -1,6 +1,7 @@
 import { cloud, network, nodes, ranges, readJobs, sessions, sql, tables } from '#collectors';
 import { type Observation, readApis, readCollector, readQueries } from '#exporter';
 import { readAssistant } from './assistant.ts';
+import { readClusterTime } from './check-clocks.ts';
 import { findRetired } from './dead-nodes.ts';
 import type { Memory, Evidence } from './evidence.ts';
 import { readLastKnown } from './last-known.ts';
@@ -33,16 +34,16 @@ export function observe(
   const safeToStop = decideSafeToStop(stop);
   const dead = readDeadEvidence(stop, memory.trends);
   const fresh = list.filter(({ isFresh }) => isFresh);
-  const isHeavyJobRunning = fresh.some(isRunningHeavyJob);
   const jobs = readJobs(list);
-  const given = { network: connections, scan, jobs };
   const retired = findRetired(list, dead, nowMs);
+  const given = { network: connections, scan, jobs };
   const nodesStatus = listed && addFigures(readNodes(listed, retired, memory.writing), list, given);
   const downNodes = nodesStatus?.list.filter(isDown).map(({ id }) => id);
   const scanCheck = scan && listed && checkScan(scan, countsOf(listed));
   return {
     ...memory,
     nowMs,
+    clusterMs: readClusterTime(nowMs, collectors, listed),
     thresholds,
     view: {
       name,
@@ -63,7 +64,7 @@ export function observe(
     fresh,
     answeredMs: listed?.answeredMs,
     jobs,
-    isHeavyJobRunning,
+    isHeavyJobRunning: fresh.some(isRunningHeavyJob),
     missingKeys,
     lastBackupSeconds,
     network: connections,

@@ -13,12 +13,13 @@ const RESTARTED_SECONDS = 30 * 86_400;
 
 /** How far changefeeds are behind; none while one scans whole tables, on whatever node: what the nodes report then is no lag. */
 export const changefeedLags: Figure['read'] = (evidence) => {
-  const { fresh, nodes, nowMs } = evidence;
+  const { fresh, nodes, clusterMs } = evidence;
   if (fresh.some(({ metrics }) => (metrics.get('changefeed.backfill_count') ?? 0) > 0)) return [];
   const starts = nodes.flatMap(({ startedSeconds: start }) => (start ? [start] : []));
   const firstStart = starts.reduce((first, start) => Math.min(first, start), Infinity);
   // A lag of 4 years in a cluster that is a day old is none.
-  const longest = starts.length === 0 ? Infinity : nowMs / 1000 - firstStart + RESTARTED_SECONDS;
+  const longest =
+    starts.length === 0 ? Infinity : clusterMs / 1000 - firstStart + RESTARTED_SECONDS;
   return ofNodes('fresh', ({ metrics }) => {
     const behind = (metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9;
     return behind > longest ? undefined : behind;
