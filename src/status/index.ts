@@ -15,7 +15,6 @@ export {
 } from './findings/range-problems.ts';
 export { findLastTable, keySpaceOf } from './findings/range-status.ts';
 export {
-  CHECK_DRPC,
   describeUnheard,
   findUnreachable,
   findUnreachableSince,

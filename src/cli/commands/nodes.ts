@@ -18,7 +18,6 @@ import { diagnose, DOWN, freshnessOf, livenessOf, LocalityReader, RequestError }
 import { copyNode, type ListedNode, network, nodeDetails, nodes } from '#collectors';
 import type { Infer } from '#json';
 import {
-  CHECK_DRPC,
   compareScan,
   countsOf,
   decideSafeToStop,
@@ -183,7 +182,7 @@ async function findSafeNodes(
     reachability = findUnreachableSince(after.nodes, next.nodes);
     statuses.push(next.nodes);
   }
-  if (reachability.answer === 'unchecked') note(`connections not checked: ${CHECK_DRPC}`);
+  if (reachability.answer === 'unchecked') note(`connections not checked: ${reachability.remedy}`);
   const compared = compareScan(result, [countsOf({ nodes: before }), countsOf(after)]);
   const {
     answer,

@@ -13,10 +13,11 @@ export interface NetworkEvidence {
 
 /**
  * Whether all live nodes reach each other. `unreachable`: two of them do not. `unknown`: nobody can tell, for this reason.
- * `unchecked`: nobody tells, as the server sends neither connections nor their number.
+ * `unchecked`: nobody tells, as the server sends neither connections, for the reason in `remedy`, nor their number.
  */
 export type Reachability =
-  | { readonly answer: 'reached' | 'unchecked' }
+  | { readonly answer: 'reached' }
+  | { readonly answer: 'unchecked'; readonly remedy: string }
   | { readonly answer: 'unknown'; readonly reason: string }
   | {
       readonly answer: 'unreachable';
@@ -65,7 +66,7 @@ const ANSWERS = ['unreachable', 'unknown', 'unchecked', 'reached'] as const;
 /** The worst of what several URLs say: one of them may repeat old responses, or a proxy before it hide the list. */
 export function leastFavourable(found: readonly Reachability[]): Reachability {
   const worst = ANSWERS.flatMap((answer) => found.filter((each) => each.answer === answer));
-  return worst[0] ?? { answer: 'unchecked' };
+  return worst[0] ?? { answer: 'unchecked', remedy: CHECK_DRPC };
 }
 
 /** Whether a node may be live or draining: its liveness has a code or a form that the exporter does not know, or there is none. */
@@ -78,11 +79,11 @@ function findAmongLive(
   evidence: NetworkEvidence | undefined,
   nodes: readonly ListedNode[] | undefined,
 ): Reachability {
-  if (evidence === undefined) return compareCounts(nodes);
+  if (evidence === undefined) return compareCounts(nodes ?? [], 'enable the collector network');
   const { state, result } = evidence;
   const none = 'there is no current list of the connections between nodes';
   if (state !== 'ok' || result === undefined) return { answer: 'unknown', reason: none };
-  if (result.checked === undefined) return compareCounts(nodes);
+  if (result.checked === undefined) return compareCounts(nodes ?? [], result.noData ?? CHECK_DRPC);
   if (result.unreachable.length > 0) return describeFailed(result);
   const unheard = findUnheard(result, nodes);
   if (unheard.length > 0) return { answer: 'unknown', reason: describeUnheard(unheard, result) };
@@ -115,7 +116,7 @@ export function describeUnreadable(count: number): string {
 }
 
 /** What to do where healthy nodes say nothing of their connections. */
-export const CHECK_DRPC =
+const CHECK_DRPC =
   'check whether the servers use DRPC, whose connections they neither list nor count';
 
 /** Nodes that are up and have not told whom they reach, ascending: also those that were down when the others were asked. */
@@ -151,7 +152,7 @@ export function readReachability(
 }
 
 /** Compares the share of unhealthy connections of each live node with the nodes that are not live. */
-function compareCounts(nodes: readonly ListedNode[] = []): Reachability {
+function compareCounts(nodes: readonly ListedNode[], remedy: string): Reachability {
   const { apart, doubtful, up, counted, uncounted } = findApart(nodes);
   if (apart.length > 0) {
     const verb = plural(apart.length, 'does', 'do');
@@ -165,7 +166,7 @@ function compareCounts(nodes: readonly ListedNode[] = []): Reachability {
   }
   const isCounted = up > 0 && uncounted.length === 0;
   if (up === 1 || isCounted) return { answer: 'reached' };
-  if (counted === 0) return { answer: 'unchecked' };
+  if (counted === 0) return { answer: 'unchecked', remedy };
   const count = plural(uncounted.length, 'counts', 'count');
   const reason = `${formatNodes(uncounted)} ${count} no connections: ${CHECK_DRPC}`;
   return { answer: 'unknown', reason };

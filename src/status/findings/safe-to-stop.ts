@@ -20,7 +20,6 @@ import type {
 import { formatFirst } from './problem.ts';
 import {
   describeUnreadable,
-  CHECK_DRPC,
   findUnreachable,
   type NetworkEvidence,
   type Reachability,
@@ -227,7 +226,7 @@ function describeReach(reachability: Reachability): string | undefined {
   if ('reason' in reachability) return reachability.reason;
   return reachability.answer === 'reached'
     ? undefined
-    : `nobody tells whether live nodes reach each other: ${CHECK_DRPC}`;
+    : `nobody tells whether live nodes reach each other: ${reachability.remedy}`;
 }
 
 /** A scan that differs from what the nodes themselves count proves nothing. */
