@@ -281,7 +281,7 @@ export function describeUnverified(cluster: ClusterScan): string | undefined {
     return `${formatHeld(overlapping)} ${plural(overlapping.length, 'lies', 'lie')} over the keys of other ranges: which of them are real is not known`;
   const ranges = `${formatRanges(unverified)} ${plural(unverified, 'is', 'are')} not verified`;
   if (failure !== undefined) return `${ranges}: descriptors cannot be read: ${failure.message}`;
-  if (due === 0) return `${ranges}: wait for the next scan`;
+  if (due === 0) return `${ranges}: the next scan may tell more`;
   const toRead = `${ranges}: ${formatCount(due)} ${plural(due, 'descriptor is', 'descriptors are')} to be read`;
   if (!(perMinute > 0)) return toRead;
   const seconds = Math.max(1, Math.ceil((60 * due) / perMinute));
