@@ -136,7 +136,7 @@ const LOGIN_KEYS = {
   }),
 };
 
-// What follows on keys that need or exclude each other is for editors and Helm: `checkConfig` reports them for the exporter.
+// What follows on keys that need or exclude each other is for editors and Helm: `checkKeys` reports them for the exporter.
 
 const PASSWORDS = ['password', 'password_file', 'password_env'];
 const TOKENS = ['token', 'token_file', 'token_env'];

@@ -54,6 +54,8 @@ export class SourceDocument {
   readonly #start: Position;
   /** The members of each map and list. A map that several aliases name is one object, and has one position. */
   readonly #members = new WeakMap<object, Map<string, Member>>();
+  /** The maps that had an unknown key. */
+  readonly #misspelt = new WeakSet<object>();
 
   constructor(
     issues: ConfigIssues,
@@ -94,11 +96,29 @@ export class SourceDocument {
     return { ...position, path: formatPath(path) };
   }
 
-  /** Whether a key is written, in a file, a variable or a flag. */
-  has(path: Path): boolean {
+  /** The value at a path as it is written, in a file, a variable or a flag; undefined without one. */
+  valueAt(path: Path): unknown {
     let value: unknown = this.input;
     for (const step of path) value = isContainer(value) ? value[step] : undefined;
-    return value !== undefined;
+    return value;
+  }
+
+  /** The map at a path; undefined where one of its keys was unknown, since what it seems to lack may be that one. */
+  mapAt(path: Path): Container | undefined {
+    const value = this.valueAt(path);
+    return isMap(value) && !this.#misspelt.has(value) ? value : undefined;
+  }
+
+  /** Removes a key that the schema does not have. */
+  removeUnknown(map: Container, name: string): void {
+    delete map[name];
+    this.#misspelt.add(map);
+  }
+
+  /** Whether a key of a value, or of a map in it, was unknown. */
+  isMisspelt(value: unknown): boolean {
+    if (!isContainer(value)) return false;
+    return this.#misspelt.has(value) || Object.values(value).some((each) => this.isMisspelt(each));
   }
 
   /** Reports to the map at a path. A key of it that is missing is reported at the map. */

@@ -167,7 +167,7 @@ export function configSchema(collectors: readonly CollectorOptions[]) {
 /** The configuration file after its validation by the schema, with defaults. */
 export interface FileConfig extends v.InferOutput<ReturnType<typeof configSchema>> {}
 /** One cluster of the file. */
-export type FileCluster = FileConfig['clusters'][number];
+type FileCluster = FileConfig['clusters'][number];
 
 /** `password` and `token` are what one of three keys gives. A password needs a username, and a token excludes it. */
 export type ClusterApiConfig = NonNullable<FileCluster['cluster_api']>;

@@ -1,10 +1,9 @@
 import os from 'node:os';
-import { findWrongOrders } from '#alerts';
 import { messageOf } from '#base';
-import { checkQueries, type MetricTypes } from './check-queries.ts';
+import { acceptParts } from './accepted-parts.ts';
+import { checkKeys, isRouteLocal, type Keys, writtenKeys } from './check-keys.ts';
 import { checkRewrites } from './check-rewrites.ts';
-import type { CollectorConfig } from './collector-schema.ts';
-import type { Path, Reporter, SourceDocument } from './document.ts';
+import type { Path, SourceDocument } from './document.ts';
 import {
   canEveryoneRead,
   type Environment,
@@ -12,20 +11,18 @@ import {
   Secret,
   withoutLineEnd,
 } from './files.ts';
-import { ConfigError, type ConfigIssue, ConfigIssues, quote } from './issues.ts';
+import { ConfigError, type ConfigIssue, ConfigIssues } from './issues.ts';
 import {
-  type ClusterApiConfig,
   type ClusterConfig,
   type Config,
   configSchema,
-  type FileCluster,
   type FileConfig,
 } from './keys-and-flags.ts';
 import { readProxies } from './proxies.ts';
 import { readSources, type WrittenSources } from './sources.ts';
 import { readClientTls } from './tls-files.ts';
 import { validate } from './validate.ts';
-import { isLoopback, writeDuration } from './values.ts';
+import { isLoopback } from './values.ts';
 import { readWebConfig } from './web-config.ts';
 
 /** Where the configuration comes from, and which of the files that it names are read to find out what is wrong with them. */
@@ -43,11 +40,11 @@ export interface LoadedConfig {
 
 /**
  * Loads the configuration in steps: `readSources` makes one document of flags, variables and file; `validate` checks each key
- * by the schema, and adds defaults. Only when every key is valid, `checkConfig` compares keys with each other, `checkRewrites`
- * compiles expressions, `checkFiles` and `checkWebConfig` read the files that are named, and `completeConfig` gives each cluster
- * its secrets and collectors. Rejects with a ConfigError that has the problems of a step, or with a UsageError for flags that
- * contradict the file. Example: `--log.level=debug` counts more than CRDB_EXPORTER_LOG_LEVEL, and that more than `log.level` in
- * the file.
+ * by the schema, and adds defaults. Of what it accepted, `checkKeys` compares keys with each other, `checkRewrites` compiles
+ * expressions, and `checkWebConfig` reads the file that is named. Only when every key is valid, `checkFiles` reads secrets and
+ * TLS files, and `completeConfig` gives each cluster its secrets and collectors. Rejects with a ConfigError that has all
+ * problems, or with a UsageError for flags that contradict the file. Example: `--log.level=debug` counts more than
+ * CRDB_EXPORTER_LOG_LEVEL, and that more than `log.level` in the file.
  */
 export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> {
   const { env, collectors, checkedFiles = 'all' } = sources;
@@ -56,15 +53,17 @@ export async function loadConfig(sources: ConfigSources): Promise<LoadedConfig> 
   // After a file that cannot be read or errors of syntax, problems of values would only follow from these errors.
   issues.throwIfAny();
   const values = validate(configSchema(collectors), document);
-  if (values === undefined) throw new ConfigError(issues.problems);
-  checkConfig(values, document);
-  await checkRewrites(values.collectors, collectors, document, ['collectors']);
-  for (const [index, cluster] of values.clusters.entries()) {
-    const path = ['clusters', index, 'collectors'];
-    await checkRewrites(cluster.collectors, collectors, document, path);
+  if (issues.isFull) throw new ConfigError(issues.problems);
+  const parts = values ?? acceptParts(collectors, document);
+  checkKeys(parts, document);
+  await checkRewrites(collectors, document, ['collectors']);
+  for (const index of parts.clusters.keys()) {
+    await checkRewrites(collectors, document, ['clusters', index, 'collectors']);
   }
-  if (checkedFiles === 'all') await checkWebConfig(values.web.config_file, document);
+  if (checkedFiles === 'all') await checkWebConfig(parts.web.config_file, document);
+  if (values === undefined) throw new ConfigError(issues.problems);
   if (checkedFiles !== 'none') await checkFiles(values.clusters, document, env);
+  warnOfPlainText(values.clusters, document);
   const config = completeConfig(values, document, sources);
   issues.throwIfAny();
   return { config: freezeDeep(config), warnings: issues.warnings };
@@ -75,144 +74,22 @@ function freezeDeep<T>(value: T): Readonly<T> {
   return Object.freeze(value);
 }
 
-/** Reports keys that contradict each other, as a username without a password. */
-function checkConfig(values: FileConfig, document: SourceDocument): void {
-  checkShard(values.shard, document.reporterOf(['shard']));
-  const thresholds = document.reporterOf(['thresholds']);
-  for (const { critical, message } of findWrongOrders(values.thresholds)) {
-    thresholds.report(message, critical);
-  }
-  checkNames(values.clusters, document);
-  const types: MetricTypes = new Map();
-  for (const [name, settings] of Object.entries(values.collectors)) {
-    checkQueries(settings, document, ['collectors', name], types);
-    checkAge(settings, settings, document.reporterOf(['collectors', name]));
-  }
-  for (const [index, cluster] of values.clusters.entries()) {
-    const path = ['clusters', index];
-    for (const [name, settings] of Object.entries(cluster.collectors)) {
-      const isOwn = settings['queries'] !== undefined;
-      const queriesPath = [...(isOwn ? path : []), 'collectors', name];
-      const all = { ...values.collectors[name], ...settings };
-      checkQueries(all, document, queriesPath, types);
-      checkAge(all, settings, document.reporterOf([...path, 'collectors', name]));
+/** Warns if passwords or tokens would be sent without TLS to another host. */
+function warnOfPlainText(clusters: FileConfig['clusters'], document: SourceDocument): void {
+  for (const [index, { cluster_api, cloud_api }] of clusters.entries()) {
+    for (const [name, api] of Object.entries({ cluster_api, cloud_api })) {
+      if (api === undefined || !hasLogin(api)) continue;
+      const urls = 'urls' in api ? api.urls : [api.url];
+      const url = urls.find((each) => each.startsWith('http:') && !isLoopback(each));
+      if (url === undefined) continue;
+      const message = `credentials are sent in plain text to ${new URL(url).origin}: use https://`;
+      document.reporterOf(['clusters', index, name]).warn(message);
     }
-    checkCluster(cluster, values.collectors, document, path);
   }
 }
 
-function checkShard({ index, count }: FileConfig['shard'], reporter: Reporter): void {
-  if (index < count) return;
-  const range = `shards count from 0 to ${count - 1}`;
-  reporter.report(`the index ${index} is not below the count ${count}: ${range}`, 'index');
-}
-
-function checkNames(clusters: FileConfig['clusters'], document: SourceDocument): void {
-  const firsts = new Map<string, number>();
-  for (const [index, { name }] of clusters.entries()) {
-    const first = firsts.get(name);
-    firsts.set(name, first ?? index);
-    if (first === undefined) continue;
-    const { line } = document.positionOf(['clusters', first, 'name']);
-    const message = `the name ${quote(name)} is taken by the cluster in line ${line}: names must differ`;
-    document.reporterOf(['clusters', index]).report(message, 'name');
-  }
-}
-
-function checkCluster(
-  { cluster_api, cloud_api, collectors }: FileCluster,
-  common: FileConfig['collectors'],
-  document: SourceDocument,
-  path: Path,
-): void {
-  if (cluster_api === undefined && cloud_api === undefined) {
-    document.reporterOf(path).report('a cluster needs cluster_api or cloud_api or both');
-  }
-  if (cluster_api !== undefined) {
-    const reporter = document.reporterOf([...path, 'cluster_api']);
-    const { urls } = cluster_api;
-    for (const name of ['password', 'token']) checkOneOf(writtenKeys(cluster_api, name), reporter);
-    checkLogin(cluster_api, reporter);
-    checkTls(cluster_api.tls, document.reporterOf([...path, 'cluster_api', 'tls']));
-    if (urls.length > 1 && isRouteLocal(common, collectors)) {
-      const message = `${urls.length} URLs with \`route: local\`: name only the node beside this exporter`;
-      reporter.report(message, 'urls');
-    }
-    warnOfPlainText(cluster_api, urls, reporter);
-  }
-  if (cloud_api !== undefined) {
-    const reporter = document.reporterOf([...path, 'cloud_api']);
-    const keys = writtenKeys(cloud_api, 'token');
-    checkOneOf(keys, reporter);
-    if (keys.length === 0) {
-      reporter.report('a token is missing: set token_file, token_env or token');
-    }
-    warnOfPlainText(cloud_api, [cloud_api.url], reporter);
-  }
-}
-
-/** Data that is older than `max_age` before the next poll begins would come and go. `written` are the settings of this place. */
-function checkAge(
-  { max_age: age, interval }: Partial<CollectorConfig>,
-  written: Partial<CollectorConfig>,
-  reporter: Reporter,
-): void {
-  if (age === undefined || interval === undefined || age >= interval) return;
-  const { max_age: ownAge, interval: ownInterval } = written;
-  const message = `${writeDuration(age)} is shorter than the interval, ${writeDuration(interval)}: raise max_age, or leave it out`;
-  if (ownAge !== undefined) reporter.report(message, 'max_age');
-  else if (ownInterval !== undefined) {
-    const longer = `${writeDuration(interval)} is longer than max_age, ${writeDuration(age)}: raise that one, too`;
-    reporter.report(longer, 'interval');
-  }
-}
-
-/** The keys of a map by name. */
-type Keys = Readonly<Record<string, unknown>>;
-
-/** The keys that give a secret, as `password`, `password_file` and `password_env`; those that are written. */
-function writtenKeys(api: Keys, name: string): string[] {
-  return [name, `${name}_file`, `${name}_env`].filter((key) => api[key] !== undefined);
-}
-
-function checkOneOf([first, ...others]: readonly string[], reporter: Reporter): void {
-  for (const other of others) reporter.report(`${other} beside ${first}: keep one of them`, other);
-}
-
-function checkLogin(api: Keys, reporter: Reporter): void {
-  const hasUser = api['username'] !== undefined;
-  const [password] = writtenKeys(api, 'password');
-  const [token] = writtenKeys(api, 'token');
-  if (hasUser && token !== undefined) {
-    reporter.report('a token beside a username: keep one way to log in', token);
-  } else if (hasUser && password === undefined) {
-    const remedy = 'add password_file, password_env or password';
-    reporter.report(`a username without password: ${remedy}`, 'username');
-  } else if (!hasUser && password !== undefined) {
-    reporter.report('a password without username: add username', password);
-  }
-}
-
-function checkTls(tls: ClusterApiConfig['tls'], reporter: Reporter): void {
-  const needsBoth = 'a client certificate needs both';
-  if (tls.cert_file !== undefined && tls.key_file === undefined) {
-    reporter.report(`cert_file without key_file: ${needsBoth}`, 'cert_file');
-  }
-  if (tls.key_file !== undefined && tls.cert_file === undefined) {
-    reporter.report(`key_file without cert_file: ${needsBoth}`, 'key_file');
-  }
-  if (tls.insecure_skip_verify) {
-    const message = 'node certificates are not verified, so anyone on the network path can read';
-    reporter.warn(`${message} the password: set ca_file instead`, 'insecure_skip_verify');
-  }
-}
-
-/** Warns if a password or token would be sent without TLS to another host. */
-function warnOfPlainText(api: Keys, urls: readonly string[], reporter: Reporter): void {
-  if (api['username'] === undefined && writtenKeys(api, 'token').length === 0) return;
-  const url = urls.find((each) => each.startsWith('http:') && !isLoopback(each));
-  if (url === undefined) return;
-  reporter.warn(`credentials are sent in plain text to ${new URL(url).origin}: use https://`);
+function hasLogin(api: Keys): boolean {
+  return api['username'] !== undefined || writtenKeys(api, 'token').length > 0;
 }
 
 async function checkWebConfig(file: string | undefined, document: SourceDocument): Promise<void> {
@@ -301,7 +178,8 @@ function completeConfig(
       const merged = { ...settings, ...ofCluster };
       // An exporter beside each node reads only the ranges of that node, unless more is enabled explicitly.
       const isSwitched =
-        ofCluster.enabled !== undefined || document.has(['collectors', name, 'enabled']);
+        ofCluster.enabled !== undefined ||
+        document.valueAt(['collectors', name, 'enabled']) !== undefined;
       const isChosen = !isLocal || name === 'ranges' || isSwitched;
       return [[name, { ...merged, enabled: merged.enabled && apis[api] && isChosen }] as const];
     });
@@ -323,14 +201,6 @@ function completeConfig(
     };
   });
   return { ...values, shard, clusters };
-}
-
-/** Whether a cluster reads only the ranges of the node beside the exporter, by the common settings and its own. */
-function isRouteLocal(
-  common: FileConfig['collectors'],
-  ofCluster: FileCluster['collectors'],
-): boolean {
-  return (ofCluster['ranges']?.['route'] ?? common['ranges']?.['route']) === 'local';
 }
 
 /** The host name as a value that `shard.name` accepts. */

@@ -25,6 +25,17 @@ export function validate<S extends v.GenericSchema>(
   return result.success && issues.problems.length === 0 ? result.output : undefined;
 }
 
+/** What the schema makes of a part of a document that is validated; undefined where something of it was reported. */
+export function accept<S extends v.GenericSchema>(
+  schema: S,
+  part: unknown,
+  document: SourceDocument,
+): v.InferOutput<S> | undefined {
+  if (document.isMisspelt(part)) return undefined;
+  const result = v.safeParse(schema, part, { abortEarly: true });
+  return result.success ? result.output : undefined;
+}
+
 function explainUnknownKey(name: string, known: readonly string[]): string {
   const nearest = findNearest(name, known);
   const remedy = nearest ? `did you mean ${quote(nearest)}?` : `expected ${formatKeys(known)}`;
@@ -58,7 +69,7 @@ function prepareInput(
     } else if (entries !== undefined && !Array.isArray(container)) {
       const message = explainUnknownKey(name, Object.keys(entries));
       document.issues.report(document.positionOf(memberPath, 'key'), message);
-      delete container[name];
+      document.removeUnknown(container, name);
     }
   }
 }

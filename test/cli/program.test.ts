@@ -102,6 +102,29 @@ describe('the command line', () => {
     expect(err).toContain(`${file}:3:17: shard.count: `);
   });
 
+  test.each([['check'], ['serve', '--config.check']])(
+    '%s %s reports what keys contradict beside a wrong one',
+    async (...args) => {
+      const cluster = '{ name: one, cluster_api: { urls: ["http://a:1"], username: u } }';
+      const web = await writeTemporary('web.yml', 'colour: 1\n');
+      const text = `${CLUSTER.replace(/\]\n$/, `, ${cluster}]\n`)}webb: {}\nweb: { config_file: ${web} }\n`;
+      const file = await writeTemporary('bad.yml', text);
+      const env = { CRDB_EXPORTER_LOG_LEVEL: 'loud' };
+      const { code, out, err } = await runHere([...args, `--config.file=${file}`], env);
+      expect({ code, out }).toEqual({ code: 1, out: '' });
+      for (const place of [
+        'LOG_LEVEL',
+        'webb',
+        'clusters[1].name',
+        'clusters[1].cluster_api.username',
+        'colour',
+      ]) {
+        expect(err).toContain(`${place}: `);
+      }
+      expect(err.trimEnd().split('\n')).toHaveLength(5);
+    },
+  );
+
   test('reports a valid configuration, with its warnings beside', async () => {
     const file = await writeTemporary('good.yml', CLUSTER);
     const flag = `--config.file=${file}`;

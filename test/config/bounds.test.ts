@@ -37,6 +37,7 @@ test('a file is refused about as fast as 2,000 clusters are loaded, whatever is 
       '[5], timeout: 5',
       '["http://a:1"]',
     ),
+    'an unknown key': `${RIGHT}colour: 5\n`,
     'unknown keys': Array.from({ length: 10_000 }, (_, index) => `k${index}: 1\n`).join(''),
     'one key': 'k: 1\n'.repeat(10_000),
     'slashes in a URL': `${CLUSTER.replace('crdb:8080', `a/${'/'.repeat(100_000)}x`)}colour: 5\n`,

@@ -67,6 +67,7 @@ test('what is wrong with the values of each cluster is reported with its place a
     exporter.yml:14:55: clusters[11].cluster_api.session_headers: unknown key "session_headers"; expected urls, username, password, password_file, password_env, token, token_file, token_env, virtual_cluster, tls, timeout, max_concurrent_requests, max_response_bytes, min_rate, compression, protobuf
     exporter.yml:14:94: clusters[11].cluster_api.virtual_cluster: "a b" is not the name of a virtual cluster
     exporter.yml:15:28: clusters[12].cloud_api: the key "cluster_id" is missing: set it (or --cloud.cluster-id)
+    exporter.yml:15:28: clusters[12].cloud_api: a token is missing: set token_file, token_env or token
     exporter.yml:16:56: clusters[13].cloud_api.token_env: 5 is not text: put it in quotes
     exporter.yml:17:52: clusters[14].cloud_api.cluster_id: "a/b" is not the id of a cluster, as 35c4abb2-bb66-46d7-afed-25ebef5ed2aa
     exporter.yml:17:70: clusters[14].cloud_api.api_version: "v1" is not a version of the Cloud API: write it as 2024-09-16
@@ -76,7 +77,7 @@ test('what is wrong with the values of each cluster is reported with its place a
   `);
 });
 
-test('keys that contradict each other are reported once every value is valid', async () => {
+test('keys that contradict each other and files that cannot be used are reported', async () => {
   const loading = loadText(CONTRADICTIONS, { files: { client: 'x' } });
   const problems = await problemsOf(loading);
   expect(`\n${problems.join('\n')}\n`).toMatchInlineSnapshot(`

@@ -159,6 +159,7 @@ test('wrong flags and variables are named', async () => {
     --web.telemetry-path: web.telemetry_path: "metrics" is not a free path: write it as /metrics; /probe, /sd/, /api/status, /config, /runbooks/ and /-/ are taken
     CRDB_EXPORTER_COLLECTOR_NODES: collectors.nodes.enabled: "yes" is neither true nor false
     --cluster.username: clusters[0].cluster_api: the key "urls" is missing: set it (or --cluster.url)
+    --cluster.username: clusters[0].cluster_api.username: a username without password: add password_file, password_env or password
     command line: clusters[0]: a cluster needs cluster_api or cloud_api or both
     command line: clusters: no cluster is configured: list one under clusters, or give --cluster.url; \`crdb-exporter demo\` needs neither
     /nonexistent/exporter.yml: cannot read the configuration file: there is no such file

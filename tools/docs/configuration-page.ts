@@ -6,10 +6,9 @@ const INTRODUCTION = `# Configuration
 Generated from the schema of the configuration by \`npm run docs\`.
 
 Every setting has a key in the file of \`--config.file\`. [config/exporter.example.yml](../config/exporter.example.yml) shows
-them. \`crdb-exporter check --config.file=exporter.yml\` reports every error with line and column, at most 100 at once; keys are
-compared with each other, and files read, when each key is valid. Editors that know
-[config/exporter.schema.json](../config/exporter.schema.json) check and complete the file, by the first line of the example
-or by a setting of the editor.
+them. \`crdb-exporter check --config.file=exporter.yml\` reports every error with line and column, at most 100 at once; secrets
+and TLS files are read when each key is valid. Editors that know [config/exporter.schema.json](../config/exporter.schema.json)
+check and complete the file, by the first line of the example or by a setting of the editor.
 
 - **Flags and variables.** Some keys have a flag. The flag \`--log.level\` has the variable \`CRDB_EXPORTER_LOG_LEVEL\`, and so on.
   A flag overrides its variable, the variable overrides the file, the file overrides the default. \`--flag\` turns a switch
