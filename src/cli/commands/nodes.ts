@@ -7,7 +7,6 @@ import {
   formatNodes,
   formatPercent,
   largest,
-  LIVENESS_BY_CODE,
   type LivenessStatus,
   ratio,
   sumOrNone,
@@ -261,7 +260,7 @@ function describeNode(node: Infer<typeof nodeDetails>) {
   const { major_val, minor_val, patch, internal } = node.ServerVersion;
   return {
     node_id: node.node_id,
-    status: LIVENESS_BY_CODE[node.liveness_status ?? -1] ?? `unknown(${node.liveness_status})`,
+    status: livenessOf({ livenessCode: node.liveness_status }),
     address: node.address.address_field,
     sql_address: node.sql_address.address_field,
     build_tag: node.build_tag,

@@ -28,20 +28,20 @@ async function outputOf(command: string): Promise<string> {
 test('nodes', async () => {
   expect(await outputOf('nodes')).toMatchInlineSnapshot(`
     "
-    ID  STATUS        UPDATED  ADDRESS       VERSION  UPTIME   CPU  MEMORY  MAX DISK  SQL P99  HEARTBEAT  CONNS  REPLICAS  LOCALITY
-     6  dead           4s ago  -             -             -     -       -         -        -          -      -         -  -
-     2  unknown(9)     3s ago  -             -             -     -       -         -        -          -      -         -  -
-     1  live           5s ago  crdb-1:26257  v24.3.1   3h12m  13 %   2 KiB      90 %    12 ms      1.5 s  1,234     1,209  region=eu,zone=a
-     3  live                -  -             -             -     -       -         -        -          -      -         -  -
-     4  live           1s ago  -             -           59s     -       -         -        -          -      -         -  -
-     5  live        1m15s ago  -             -             -     -       -         -        -          -      -         -  -
+    ID  STATUS    UPDATED  ADDRESS       VERSION  UPTIME   CPU  MEMORY  MAX DISK  SQL P99  HEARTBEAT  CONNS  REPLICAS  LOCALITY
+     6  dead       4s ago  -             -             -     -       -         -        -          -      -         -  -
+     2  other      3s ago  -             -             -     -       -         -        -          -      -         -  -
+     1  live       5s ago  crdb-1:26257  v24.3.1   3h12m  13 %   2 KiB      90 %    12 ms      1.5 s  1,234     1,209  region=eu,zone=a
+     3  live            -  -             -             -     -       -         -        -          -      -         -  -
+     4  live       1s ago  -             -           59s     -       -         -        -          -      -         -  -
+     5  live    1m15s ago  -             -             -     -       -         -        -          -      -         -  -
     "
   `);
   expect(await outputOf('nodes --output json')).toMatchInlineSnapshot(`
     "
     {"nodes": [
     {"node_id":1,"status":"live","address":"crdb-1:26257","sql_address":"sql-1:26257","build_tag":"v24.3.1","server_version":{"major":24,"minor":3,"patch":1,"internal":2},"cluster_name":"prod","locality":"region=eu,zone=a","attrs":["ssd"],"started_at":"2026-01-01T23:52:00.000Z","updated_at":"2026-01-02T03:04:00.000Z","num_cpus":8,"num_vcpus":7.5,"total_system_memory":4096,"metrics":{"sys.cpu.combined.percent-normalized":0.125,"sys.rss":2048,"sql.conns":1234,"sql.service.latency-p99":12000000,"liveness.heartbeatlatency-p99":1500000000},"store_metrics":{"1":{"replicas":9,"capacity":100,"capacity.used":30,"capacity.available":10},"2":{"replicas":1200,"capacity":300,"capacity.used":20,"capacity.available":150}},"record_age_seconds":5},
-    {"node_id":2,"status":"unknown(9)","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":null,"updated_at":"2026-01-02T03:04:02.000Z","num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":{},"store_metrics":{},"record_age_seconds":3},
+    {"node_id":2,"status":"other","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":null,"updated_at":"2026-01-02T03:04:02.000Z","num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":{},"store_metrics":{},"record_age_seconds":3},
     {"node_id":3,"status":"live","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":null,"updated_at":null,"num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":null,"store_metrics":null,"record_age_seconds":null},
     {"node_id":4,"status":"live","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":"2026-01-02T03:03:05.000Z","updated_at":"2026-01-02T03:04:04.000Z","num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":{},"store_metrics":{},"record_age_seconds":1},
     {"node_id":5,"status":"live","address":"","sql_address":"","build_tag":"","server_version":{"major":0,"minor":0,"patch":0,"internal":0},"cluster_name":"","locality":"","attrs":[],"started_at":null,"updated_at":"2026-01-02T03:02:50.000Z","num_cpus":0,"num_vcpus":0,"total_system_memory":0,"metrics":null,"store_metrics":null,"record_age_seconds":75},
