@@ -109,6 +109,8 @@ async function printJobs(target: ClusterTarget, options: Options): Promise<void>
       onJob(element, dateMs) {
         read += 1;
         owners.add(element.username ?? '');
+        // A server may not know the parameter.
+        if (status !== undefined && element.status && element.status !== status) return;
         listing.add(toJob(element, dateMs ?? nowMs));
       },
     });

@@ -150,6 +150,26 @@ describe('jobs', () => {
     expect(out.trimEnd().split('\n')).toHaveLength(3);
   });
 
+  test.each([
+    ['--failed', ['failed', 'failed']],
+    ['--paused', ['paused']],
+    ['--failed --paused', ['failed', 'failed', 'paused']],
+  ])('%s keeps only those, although a server ignores the parameter', async (options, statuses) => {
+    const simulator = await openCluster();
+    const { origin } = new URL(simulator.clusterUrl);
+    let all = '';
+    await using proxy = await openProxy(origin, (url, body) => {
+      if (!url.includes('/jobs')) return body;
+      if (!url.includes('status=')) all = body;
+      return all;
+    });
+    const proxied = { ...simulator, clusterUrls: [`${proxy.url}/api/v2`] };
+    expect(rows((await run(proxied)).out)).toHaveLength(7);
+    const { code, out } = await run(proxied, ...options.split(' '));
+    expect(code).toBe(0);
+    expect(rows(out).map((cells) => cells[2])).toEqual(['STATUS', ...statuses]);
+  });
+
   test('without the privilege names the GRANT', async () => {
     const simulator = await openCluster();
     const clusterApi = 'username: watcher, password: watcher-demo';
