@@ -65,10 +65,13 @@ function readLabel(query: Query, column: string, value: unknown): string {
     throw fault(query, `the label ${column} is an array or an object`, remedy);
   }
   if (value.length <= MAX_LABEL_LENGTH) return cleanText(value);
+  // Labels are measured in UTF-16 code units: 65 emoji are 130, and left() in SQL counts 65.
+  const hasPairs = /[\u{10000}-\u{10FFFF}]/u.test(value);
+  const fitting = hasPairs ? MAX_LABEL_LENGTH / 2 : MAX_LABEL_LENGTH;
   throw fault(
     query,
-    `the label ${column} has more than ${MAX_LABEL_LENGTH} characters`,
-    `shorten it in SQL, as with left(${column}, ${MAX_LABEL_LENGTH})`,
+    `the label ${column} has more than ${MAX_LABEL_LENGTH} characters${hasPairs ? ', where an emoji counts as two' : ''}`,
+    `shorten it in SQL, as with left(${column}, ${fitting})`,
   );
 }
 

@@ -66,6 +66,31 @@ test.each([
   await expect.poll(() => exporter.log()).toContain(`query orders: ${message}`);
 });
 
+test.each([
+  ['129 letters', 'x'.repeat(129), 'more than 128 characters.', 'left(state, 128)'],
+  [
+    '65 emoji',
+    '😀'.repeat(65),
+    'more than 128 characters, where an emoji counts as two.',
+    'left(state, 64)',
+  ],
+])(
+  '%s are too long for a label, and the log says what makes them fit',
+  async (_what, label, message, remedy) => {
+    const exporter = await runQueries(await openWith([[label, 1]]), [ORDERS]);
+    await exporter.until((scrape) => scrape.value(SUCCESS, { query: 'orders' }) === 0);
+    await expect.poll(() => exporter.log()).toContain(`the label state has ${message}`);
+    expect(exporter.log()).toContain(`Shorten it in SQL, as with ${remedy}.`);
+  },
+);
+
+test('a label may have 128 characters, and as emoji, which count as two, 64', async () => {
+  const labels = ['x'.repeat(128), '😀'.repeat(64)];
+  const exporter = await runQueries(await openWith(labels.map((label) => [label, 1])), [ORDERS]);
+  const seen = await exporter.until((scrape) => scrape.all('crdb_sql_orders_count').length === 2);
+  expect(seen.all('crdb_sql_orders_count').map((each) => each.labels['state'])).toEqual(labels);
+});
+
 test('1,000 rows are published, and of a row that is gone nothing stays', async () => {
   const rows = MANY.slice(0, 1000);
   const exporter = await runQueries(await openWith(rows), [{ ...ORDERS, max_rows: 1000 }]);
