@@ -1,5 +1,6 @@
 import type { RuleCase } from './cases.ts';
 
+export const RULE = 'crdb_cluster_node_id:crdb_safe_to_stop:bool';
 const DISAGREEING =
   'crdb_cluster_instance_collector_shard:crdb_exporter_collector_last_success_timestamp_seconds:disagreeing';
 
@@ -136,4 +137,12 @@ export function samplesOf(
     add('crdb_exporter_collector_success', success, `,collector="${name}",shard="0"`);
   }
   return found;
+}
+
+/** `1-0` -> 1 of node 1 and 0 of node 3 */
+export function answersOf(cluster: string, answer: string) {
+  return Array.from(answer, (value, index) => ({
+    labels: `${RULE}{crdb_cluster="${cluster}",node_id="${index + 1}"}`,
+    value: Number(value),
+  })).filter(({ value }) => !Number.isNaN(value));
 }
