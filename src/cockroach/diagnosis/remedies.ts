@@ -18,6 +18,13 @@ const NOT_A_NODE = 'check that the URL is that of a CockroachDB node, and any pr
 const NOT_CLOUD_API =
   'the response is not from the Cloud API: check cloud_api.url (--cloud.url) and any proxy in between';
 
+/** Of a failure whose remedy only the place that fails knows: another remedy is another cause. */
+const OWN_REMEDY: Rule = [
+  ownRemedyOf,
+  { when: ({ error }) => error.remedy !== undefined },
+  ownRemedyOf,
+];
+
 /** The gateway of the Cloud answers so to a path that it does not know. */
 const BARE_NOT_FOUND = /^\s*\{[^{}]*"message"\s*:\s*"Not Found"[^{}]*\}\s*$/i;
 
@@ -30,6 +37,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       ({ operation }) =>
         `the service may have made the change: check ${operation.verification} before anything else`,
     ],
+    OWN_REMEDY,
     [
       privilegeOf,
       { reasons: ['forbidden'] },
@@ -77,11 +85,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     ...CONNECTION_RULES,
   ],
   cluster: [
-    [
-      'own remedy',
-      { when: ({ error }) => error.remedy !== undefined },
-      ({ error }) => error.remedy ?? '',
-    ],
+    OWN_REMEDY,
     [
       'health without login',
       { statuses: [401, 403], endpoints: ['other'] },
@@ -189,6 +193,10 @@ function isUnknownChange({ operation, error, mayHaveChanged }: Failure): boolean
   const { status } = error;
   if (status !== undefined) return status === 408 || (status >= 499 && status !== 501);
   return !wasNotSent(error);
+}
+
+function ownRemedyOf({ error }: Failure): string {
+  return error.remedy ?? '';
 }
 
 function privilegeOf({ operation }: Failure): string {

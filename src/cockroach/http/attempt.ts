@@ -139,8 +139,9 @@ function unpack(
   const isGzip = encoding === 'gzip' || encoding === 'x-gzip';
   if (isGzip && acceptsGzip) return pipeline(body, createGunzip(), () => undefined);
   const requested = acceptsGzip ? 'gzip' : 'identity';
-  const text = `the content-encoding is not ${requested}, as requested: look for a proxy that changes it`;
-  throw new RequestError('decode', `${what}: ${text}`, target);
+  const text = `the content-encoding is not ${requested}, as requested`;
+  const remedy = 'look for a proxy that changes the content-encoding of responses';
+  throw new RequestError('decode', `${what}: ${text}`, { ...target, remedy });
 }
 
 /** Whether no response arrived, or only a part of one. */

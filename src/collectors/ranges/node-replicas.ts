@@ -19,6 +19,9 @@ import type { ScannedNode, StoreTotals } from './scan-result.ts';
 /** The response holds ranges of another node than the one that was requested. */
 export class WrongNodeError extends RequestError {}
 
+const ONE_NODE =
+  'look for a proxy or load balancer that caches responses or sends requests for one node to another, and leave collectors.ranges.route at auto; local needs the URL of one node';
+
 /** A store while its node is read. */
 interface ReadStore {
   readonly totals: StoreTotals;
@@ -101,11 +104,12 @@ export class NodeReplicas {
     this.#isNodeOpen = false;
     if (nodeId !== this.nodeId) {
       const message = `${nameList(this.nodeId)}: the response holds ranges of node ${nodeId}`;
-      throw new WrongNodeError('decode', message);
+      throw new WrongNodeError('decode', message, { remedy: ONE_NODE });
     }
     if (rangeId > MAX_RANGE_ID) {
       const message = `the range id ${rangeId} is above ${MAX_RANGE_ID}`;
-      throw new RequestError('decode', `${nameList(nodeId)}: ${message}`);
+      const remedy = 'no cluster has so many ranges: look for a proxy that changes numbers';
+      throw new RequestError('decode', `${nameList(nodeId)}: ${message}`, { remedy });
     }
     const store = this.#stores.get(storeId) ?? this.#addStore(storeId);
     const isFollowing =

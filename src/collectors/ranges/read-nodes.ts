@@ -226,15 +226,16 @@ async function readByRoute<S extends ObjectShape>(
     const message = `${name}: none of ${node.elements} elements names its node, store and range`;
     throw new RequestError('decode', message);
   }
-  const remedy =
-    limit > 0 ? 'set collectors.ranges.page_limit to 0' : 'look for a proxy that cuts responses';
   if (pages > 1 && !node.isInOrder) {
     const message =
       'the pages do not fit together, as the servers list stores in another order each time';
-    throw new RequestError('decode', `${name}: ${message}: ${remedy}`);
+    const remedy =
+      limit > 0 ? 'set collectors.ranges.page_limit to 0' : 'look for a proxy that cuts responses';
+    throw new RequestError('decode', `${name}: ${message}`, { remedy });
   }
   if (node.hasRepeated) {
-    throw new RequestError('decode', `${name}: a replica is listed twice: ${remedy}`);
+    const remedy = 'look for a proxy that repeats parts of responses';
+    throw new RequestError('decode', `${name}: a replica is listed twice`, { remedy });
   }
   return node;
 }

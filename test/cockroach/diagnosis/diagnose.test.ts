@@ -152,6 +152,15 @@ describe('the remedy of a failed poll', () => {
     expect(rules).toEqual(COLLECTORS.map(({ privilege }) => privilege));
   });
 
+  test('is that of the failure itself where it has one, which is a cause of its own', async () => {
+    const find = await remedies();
+    const found = ['set page_limit to 0', 'look for a proxy'].map((remedy) =>
+      find(nodes, new RequestError('decode', 'no list', { remedy }), true),
+    );
+    expect(found.map((each) => each?.remedy)).toEqual(['set page_limit to 0', 'look for a proxy']);
+    expect(found[0]?.rule).not.toBe(found[1]?.rule);
+  });
+
   test('is unknown for a defect of the exporter', async () => {
     const failure = failureOf(new TypeError('x is not a function'));
     expect((await remedies())(nodes, failure, false)).toBeUndefined();

@@ -226,7 +226,8 @@ describe('a refusal', () => {
     const what = `nodes at ${new URL(server.url).host}`;
     expect(outcome).toMatchObject({
       reason: 'decode',
-      message: `${what}: the content-encoding is not ${requested}, as requested: look for a proxy that changes it`,
+      message: `${what}: the content-encoding is not ${requested}, as requested`,
+      remedy: 'look for a proxy that changes the content-encoding of responses',
     });
   });
 });

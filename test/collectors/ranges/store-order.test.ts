@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { startSimulator } from '../../../simulator/index.ts';
+import { RequestError } from '../../../src/cockroach/http/errors.ts';
 import { ranges } from '../../../src/collectors/ranges/collector.ts';
 import { fakeCluster, pollRanges, replica } from './cluster.ts';
 import { expectDependence, expectRanges, expectStores } from './expectations.ts';
@@ -73,12 +74,17 @@ const list = (text: string): readonly unknown[] =>
     return replica({ nodeId: 1, storeId, rangeId });
   });
 
+/** A scan sums up the failures of its nodes; its cause is one of them. */
+function remedyOf({ cause }: RequestError): string | undefined {
+  return cause instanceof RequestError ? cause.remedy : undefined;
+}
+
 /** What a scan of a node with these pages finds. */
 async function scanPages(pages: readonly string[], page_limit = 2) {
   const cluster = fakeCluster([{ nodeId: 1, pages: pages.map(list) }]);
   const { of, failure } = await pollRanges(cluster.api, { options: { page_limit } });
   const lines = of('crdb_range_replicas').map((line) => line.replace('node_id="1",', ''));
-  return { lines, failure: failure?.message };
+  return { lines, failure: failure && `${failure.message}: ${remedyOf(failure)}` };
 }
 
 describe('a node that is read in pages', () => {
@@ -112,5 +118,5 @@ test('a node that lists a replica twice in one response fails', async () => {
 
 test('a node whose response is cut unasked, in another order each time, is not read', async () => {
   const { failure } = await scanPages(['1:1 2:1', '1:3'], 0);
-  expect(failure).toMatch(/the pages do not fit together.*look for a proxy that cuts responses/);
+  expect(failure).toMatch(/the pages do not fit together.*look for a proxy that cuts responses$/);
 });
