@@ -90,7 +90,7 @@ export function pollProblems(
  * Groups failing collectors by API, reason and rule. A poll that an open circuit breaker has blocked gets the cause that it had
  * before. Example: connections of nodes and sessions are refused, which is one cause. Then the poll of sessions is blocked,
  * and the cause still affects both. The silence of an API that is down is one cause, whichever of its deadlines ends first. So is
- * a fault that a poll meets at one URL after the other.
+ * a fault that a poll meets at one URL after the other, and a session that is refused before the login is.
  */
 function groupByCause(
   collectors: readonly CollectorState[],
@@ -104,6 +104,10 @@ function groupByCause(
     before.find(({ affects }) => affects.includes(name));
   const nameCause = (collector: FailingCollector): FailingCollector => {
     const { api, failure } = collector;
+    const login = failing.find((each) => each.api === api && isRefusedLogin(each.failure));
+    if (login !== undefined && failure.error.reason === 'auth') {
+      return { ...collector, failure: login.failure, key: login.key };
+    }
     const earlier = earlierOf(collector);
     const silence = `${api} is silent`;
     // The first response ends it for one collector, and for each other one its next poll.
@@ -144,6 +148,12 @@ function isBlocked({ failure }: FailingCollector): boolean {
 
 /** The collectors that fail of one cause. */
 type CauseGroup = readonly [FailingCollector, ...FailingCollector[]];
+
+/** Whether a login was refused. */
+function isRefusedLogin(failure: PollFailure): boolean {
+  const { reason, endpoint } = requestOf(failure);
+  return reason === 'auth' && endpoint === 'login';
+}
 
 /** Whether both are the same fault, met at two URLs. Example: A refuses the connection in one poll, and B is silent in the next. */
 function isAtOtherUrl(before: PollFailure, now: PollFailure): boolean {

@@ -122,6 +122,19 @@ test('a poll that a breaker stopped stays with its cause, or has the first one o
   ]);
 });
 
+test('a session that was refused before the login has the problem of the login', () => {
+  const session = failure('auth', 'connectivity at a: HTTP 401', 'session refused');
+  const login: PollFailure = {
+    error: new RequestError('auth', 'login at a: HTTP 401', { endpoint: 'login' }),
+    rule: 'user or password',
+  };
+  const before = failing({ network: session });
+  expect(summarize(before)).toEqual(['auth: network']);
+  const found = failing({ network: session, nodes: login, cloud: session }, before);
+  expect(summarize(found)).toEqual(['auth: network,nodes', 'auth: cloud']);
+  expect(found[0]?.text).toContain('login at a: HTTP 401');
+});
+
 test('a poll that fails at one URL after the other has one problem, until it fails of another cause', () => {
   const failures = [
     at('a', 'network', 'nothing listens'),

@@ -114,11 +114,15 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'the cluster requires a login: set cluster_api.username and password_file (--cluster.username and --cluster.password-file)',
     ],
     [
-      // A session that was revoked is first refused to a request, and then the login.
+      'session refused',
+      { reasons: ['auth'], when: ({ error: { endpoint = 'login' } }) => endpoint !== 'login' },
+      'the login worked, but its session was refused here: check that any proxy passes the headers Cookie and X-Cockroach-API-Session on this path, and that all servers behind the URLs are nodes of one cluster with the right time; a session that was revoked or has expired is replaced within a minute',
+    ],
+    [
       'user or password',
       { reasons: ['auth'] },
       (failure) =>
-        `user and password were refused, or their session was revoked: check cluster_api.username and the password; ALTER USER ${grantee(failure.login)} WITH PASSWORD … sets one, of 14 characters at least: FIPS-ready builds from 26.1 on may refuse shorter ones after an upgrade; else check that all URLs are nodes of the same cluster`,
+        `user and password were refused: check cluster_api.username and the password; ALTER USER ${grantee(failure.login)} WITH PASSWORD … sets one, of 14 characters at least: FIPS-ready builds from 26.1 on may refuse shorter ones after an upgrade; else check that all URLs are nodes of the same cluster`,
     ],
     [
       'virtual cluster',

@@ -1,5 +1,7 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../../../simulator/index.ts';
+import type { Status } from '../../../src/status/findings/status.ts';
+import { logIn } from '../../simulator/client.ts';
 import { openProxy } from '../../support/changing-proxy.ts';
 import { onlyCollectors } from '../../support/collectors.ts';
 import { startTestExporter } from '../../support/exporter.ts';
@@ -15,18 +17,20 @@ const SMALL = {
 type Options = Parameters<typeof startSimulator>[0];
 
 async function simulate(options: Options = {}) {
-  const simulator = await startSimulator({ ...SMALL, insecure: true, ...options });
+  const simulator = await startSimulator({ ...SMALL, ...options });
   onTestFinished(() => simulator.close());
-  return simulator;
+  const { username, password, clusterUrl } = simulator;
+  const urls = `urls: ["${clusterUrl}"]`;
+  return { simulator, urls, login: `${urls}, username: ${username}, password: ${password}` };
 }
 
 /** Message and hint of the first warning whose message has these words, of an exporter with these collectors. */
 async function findWarning(
-  url: string,
+  clusterApi: string,
   collectors: Parameters<typeof onlyCollectors>[0],
   words: RegExp,
 ): Promise<{ readonly message: string; readonly hint: string }> {
-  const cluster = `clusters: [{ name: sim, cluster_api: { urls: ["${url}"] } }]\n`;
+  const cluster = `clusters: [{ name: sim, cluster_api: { ${clusterApi} } }]\n`;
   const yaml = `${onlyCollectors(collectors)}${cluster}`;
   await using exporter = await startTestExporter({ yaml, intervalSeconds: 0.2 });
   const text = String.raw`"(?:[^"\\]|\\.)*"`;
@@ -39,8 +43,8 @@ async function findWarning(
 
 describe('the remedy of a list of ranges that does not fit is the hint, and not in the message:', () => {
   test('pages of several stores', async () => {
-    const { clusterUrl } = await simulate({ storesPerNode: 3 });
-    const found = await findWarning(clusterUrl, { ranges: { page_limit: 5 } }, /do not fit/);
+    const { login } = await simulate({ storesPerNode: 3 });
+    const found = await findWarning(login, { ranges: { page_limit: 5 } }, /do not fit/);
     expect(found.hint).toContain('Set collectors.ranges.page_limit to 0.');
     expect(found.message).not.toContain('page_limit');
   });
@@ -64,11 +68,56 @@ describe('the remedy of a list of ranges that does not fit is the hint, and not 
   };
 
   test.each(Object.entries(changes))('%s', async (_what, { change, words, hint }) => {
-    const { clusterUrl } = await simulate({ storesPerNode: 1 });
-    await using proxy = await openProxy(clusterUrl, (url, text) =>
+    const { simulator } = await simulate({ storesPerNode: 1, insecure: true });
+    await using proxy = await openProxy(simulator.clusterUrl, (url, text) =>
       /\/nodes\/\w+\/ranges\//.test(url) ? change(text) : text,
     );
-    const found = await findWarning(proxy.url, { ranges: {} }, words);
+    const found = await findWarning(`urls: ["${proxy.url}"]`, { ranges: {} }, words);
     expect(found.hint).toContain(hint);
   });
+});
+
+describe('a session that is refused although its login was accepted', () => {
+  const words = /connectivity at \S+: HTTP 401/;
+  const collectors = { nodes: {}, network: {} };
+
+  test('is no fault of the password', async () => {
+    const { simulator, login } = await simulate();
+    simulator.fault({ kind: 'status', status: 401, endpoint: 'connectivity' });
+    const { message, hint } = await findWarning(login, collectors, words);
+    expect(message).toMatch(/^Collector network is failing/);
+    expect(hint).toMatch(/The login worked, but .*Cookie and X-Cockroach-API-Session/);
+    expect(hint).not.toContain('ALTER USER');
+  });
+
+  test('is no fault of the password when all requests are refused', async () => {
+    const { simulator, login } = await simulate();
+    simulator.fault({ kind: 'status', status: 401, endpoint: 'nodes' });
+    const { hint } = await findWarning(login, { nodes: {} }, /nodes at \S+: HTTP 401/);
+    expect(hint).toContain('The login worked, but');
+  });
+
+  test('is one of a token where that is configured', async () => {
+    const { simulator, urls } = await simulate();
+    const token = await logIn(simulator);
+    simulator.fault({ kind: 'status', status: 401, endpoint: 'connectivity' });
+    const { hint } = await findWarning(`${urls}, token: "${token}"`, collectors, words);
+    expect(hint).toContain('The session token is invalid or expired: create a new one');
+  });
+});
+
+test('a revoked session and the login that is refused after it are one problem, that of the login', async () => {
+  const { simulator, login } = await simulate();
+  const yaml = `${onlyCollectors({ nodes: {}, network: {} })}clusters: [{ name: sim, cluster_api: { ${login} } }]\n`;
+  await using exporter = await startTestExporter({ yaml, intervalSeconds: 0.2 });
+  const read = async () => {
+    const { clusters }: Status = JSON.parse((await exporter.get('/api/status')).text);
+    return clusters.flatMap(({ findings }) => findings.filter(({ about }) => about === 'exporter'));
+  };
+  await exporter.until((scrape) => scrape.value('crdb_up') === 1);
+  simulator.fault({ kind: 'status', status: 401, endpoint: 'login' });
+  simulator.world.revokeTokens();
+  await expect.poll(async () => (await read())[0]?.next).toContain('ALTER USER');
+  await expect.poll(async () => (await read())[0]?.next).toContain('collectors: nodes and network');
+  expect(await read()).toHaveLength(1);
 });

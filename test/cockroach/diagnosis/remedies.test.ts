@@ -339,11 +339,3 @@ test('a certificate without names is accepted by its common name, as the remedy 
   });
   expect(await ask(client)).toBe('{"fine":true}');
 });
-
-test('a revoked session is the same failure, in the same words, as the login that fails after it', () => {
-  const [session, login] = (['connectivity', 'login'] as const).map((endpoint) => {
-    const found = diagnose(statusError(401, 'failed', { endpoint }), nodes, CONFIG);
-    return [found.rule, found.remedy];
-  });
-  expect(session).toEqual(login);
-});
