@@ -121,7 +121,8 @@ export async function runStatement(
 
 /** Failures of this request alone: syntax errors, rows that the server cannot encode, and no response in time. */
 function toStatementError(error: unknown, name: string, { signal }: PollStats): unknown {
-  if (!(error instanceof RequestError)) return error;
+  // Without a login no statement was sent.
+  if (!(error instanceof RequestError) || error.endpoint === 'login') return error;
   const { status, serverText, reason, message } = error;
   if (status === 400 && reason !== 'auth') {
     return refusal(name, readServerError(serverText), status);

@@ -152,7 +152,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     // Servers answer 500 where the user may not read a table.
     [
       privilegeOf,
-      { statuses: [500], when: ({ operation }) => operation.privilege.startsWith('GRANT SELECT') },
+      { statuses: [500], when: isOfTable },
       (failure) =>
         `if the user lacks the privilege, ${grant(failure)} otherwise see the log of the node`,
     ],
@@ -168,7 +168,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     ],
     [
       'form refused',
-      { statuses: [406, 415] },
+      { statuses: [406, 415], when: isBehindLogin },
       'a proxy refuses requests for application/x-protobuf: let them pass, or set cluster_api.protobuf: false',
     ],
     [
@@ -197,6 +197,15 @@ function isUnknownChange({ operation, error, mayHaveChanged }: Failure): boolean
   const { status } = error;
   if (status !== undefined) return status === 408 || (status >= 499 && status !== 501);
   return !wasNotSent(error);
+}
+
+/** Whether the request was what the operation is for, and not the login before it. */
+function isBehindLogin({ error }: Failure): boolean {
+  return error.endpoint !== 'login';
+}
+
+function isOfTable(failure: Failure): boolean {
+  return isBehindLogin(failure) && failure.operation.privilege.startsWith('GRANT SELECT');
 }
 
 function ownRemedyOf({ error }: Failure): string {

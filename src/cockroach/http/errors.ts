@@ -208,8 +208,8 @@ function isNotHttp(error: unknown): error is Error {
 }
 
 /** Whether the server, or a proxy before it, does not offer a page beside the API v2. */
-export function isNotOffered({ status }: RequestError): boolean {
-  return status === 403 || status === 404 || status === 501;
+export function isNotOffered({ status, endpoint }: RequestError): boolean {
+  return endpoint !== 'login' && (status === 403 || status === 404 || status === 501);
 }
 
 /** The error of a response whose status is not 2xx. */

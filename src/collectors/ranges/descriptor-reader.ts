@@ -92,7 +92,8 @@ export class DescriptorReading {
 
   /** A request failed, and a shorter one would not help. */
   failed(failure: RequestError): void {
-    if (REFUSED_PATH.has(failure.status) || isNotOffered(failure)) this.refusal = failure;
+    const isTooLong = REFUSED_PATH.has(failure.status) && failure.endpoint !== 'login';
+    if (isTooLong || isNotOffered(failure)) this.refusal = failure;
     else this.failure = failure;
   }
 

@@ -79,6 +79,8 @@ export const tables = defineCollector({
         return await read();
       } catch (cause) {
         const failure = failureOf(cause);
+        // It says nothing of the table, and the other tables need the login, too.
+        if (failure.endpoint === 'login') throw failure;
         const { reason, message } = failure;
         missing.push({ name, failure });
         if (name !== undefined) {

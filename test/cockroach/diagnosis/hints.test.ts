@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startSimulator } from '../../../simulator/index.ts';
-import type { Status } from '../../../src/status/findings/status.ts';
+import type { Finding, Status } from '../../../src/status/findings/status.ts';
 import { logIn } from '../../simulator/client.ts';
 import { openProxy } from '../../support/changing-proxy.ts';
 import { onlyCollectors } from '../../support/collectors.ts';
-import { startTestExporter } from '../../support/exporter.ts';
+import { startTestExporter, type TestExporter } from '../../support/exporter.ts';
 
 const SMALL = {
   nodes: 3,
@@ -106,14 +106,61 @@ describe('a session that is refused although its login was accepted', () => {
   });
 });
 
+/** What the status says of an exporter with these collectors that fails, once all of them have failed. */
+async function findFailures(
+  clusterApi: string,
+  collectors: Parameters<typeof onlyCollectors>[0],
+): Promise<readonly Finding[]> {
+  const cluster = `clusters: [{ name: sim, cluster_api: { ${clusterApi} } }]\n`;
+  const yaml = `${onlyCollectors(collectors)}${cluster}`;
+  await using exporter = await startTestExporter({ yaml, intervalSeconds: 0.2 });
+  const success = 'crdb_exporter_collector_success';
+  await exporter.until((scrape) => {
+    const polled = scrape.all('crdb_exporter_collector_last_attempt_timestamp_seconds');
+    const isFailing = scrape.all(success).every(({ value }) => value === 0);
+    return polled.length === Object.keys(collectors).length && isFailing;
+  });
+  return await findExporterFaults(exporter);
+}
+
+async function findExporterFaults(exporter: TestExporter): Promise<readonly Finding[]> {
+  const { clusters }: Status = JSON.parse((await exporter.get('/api/status')).text);
+  return clusters.flatMap(({ findings }) => findings.filter(({ about }) => about === 'exporter'));
+}
+
+describe('a failed login', () => {
+  const query = { name: 'one', help: 'One.', sql: 'SELECT 1 AS one', values: { one: 'gauge' } };
+  const collectors = {
+    nodes: {},
+    network: {},
+    tables: {},
+    users: {},
+    sql: { queries: [query] },
+  };
+
+  test.each([
+    ['status 500', { kind: 'status', status: 500 }, 'The reason is only in the log of the node'],
+    ['status 404', { kind: 'status', status: 404 }, 'The URL is not that of a CockroachDB node'],
+    ['status 403', { kind: 'status', status: 403 }, 'Nodes refuse logins with 401, never with 403'],
+    ['status 415', { kind: 'status', status: 415 }, 'Check the server, then try again'],
+    ['a page', { kind: 'html' }, 'The response is not from this API'],
+    ['too much', { kind: 'huge' }, 'The response is larger than allowed'],
+  ] as const)('with %s is one problem, of the login', async (_what, fault, remedy) => {
+    const { simulator, login } = await simulate();
+    simulator.fault({ ...fault, endpoint: 'login' });
+    const found = await findFailures(login, collectors);
+    expect(found).toHaveLength(1);
+    expect(found[0]?.text).toMatch(/login at/);
+    expect(found[0]?.next).toContain(remedy);
+    expect(found[0]?.next).toMatch(/collectors: nodes, [^.]*tables[^.]*\./);
+  });
+});
+
 test('a revoked session and the login that is refused after it are one problem, that of the login', async () => {
   const { simulator, login } = await simulate();
   const yaml = `${onlyCollectors({ nodes: {}, network: {} })}clusters: [{ name: sim, cluster_api: { ${login} } }]\n`;
   await using exporter = await startTestExporter({ yaml, intervalSeconds: 0.2 });
-  const read = async () => {
-    const { clusters }: Status = JSON.parse((await exporter.get('/api/status')).text);
-    return clusters.flatMap(({ findings }) => findings.filter(({ about }) => about === 'exporter'));
-  };
+  const read = () => findExporterFaults(exporter);
   await exporter.until((scrape) => scrape.value('crdb_up') === 1);
   simulator.fault({ kind: 'status', status: 401, endpoint: 'login' });
   simulator.world.revokeTokens();
