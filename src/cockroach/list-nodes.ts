@@ -69,6 +69,9 @@ function ascending(ids: ReadonlySet<number>): readonly number[] {
   return [...ids].toSorted((a, b) => a - b);
 }
 
+const REMOVE_ONE =
+  'remove the wrong one from cluster_api.urls, or configure the other cluster as one of its own';
+
 /**
  * Rejects when two of the URLs lead to different clusters, whose figures would be mixed, and when the poll is over. Sends one
  * request to each URL if there are several. A URL that does not answer is no second cluster. As a node may restart between
@@ -84,11 +87,10 @@ export async function assertOneCluster(
   const found = await findTwoClusters(api, stats, urlCount);
   if (found === undefined) return;
   const [first, other] = found.map(({ url, identity }) => `${url} (${identity.toString()})`);
-  throw new RequestError(
-    'other',
-    `the URLs lead to different clusters: ${first} and ${other}: remove the wrong one from cluster_api.urls`,
-    { endpoint: 'nodes', remedy: 'configure the other cluster as one of its own' },
-  );
+  throw new RequestError('other', `the URLs lead to different clusters: ${first} and ${other}`, {
+    endpoint: 'nodes',
+    remedy: REMOVE_ONE,
+  });
 }
 
 /** The first URL that answers, and the first that lists another cluster. */

@@ -91,7 +91,7 @@ describe('the URLs of a cluster', () => {
       const { id, host = 'a', name = 'east' } = process;
       const [one, two] = [first, other].map(({ url }) => new URL(url).host);
       expect(await check([first.url, second.url, other.url])).toBe(
-        `the URLs lead to different clusters: ${one} (node 1 at a of the cluster east) and ${two} (node ${id} at ${host} of the cluster ${name}): remove the wrong one from cluster_api.urls`,
+        `the URLs lead to different clusters: ${one} (node 1 at a of the cluster east) and ${two} (node ${id} at ${host} of the cluster ${name})`,
       );
       for (const { requests } of [first, second, other])
         expect(requests).toEqual([IDENTITY, IDENTITY]);

@@ -61,15 +61,16 @@ export type FindRemedy = (
 export function createRemedyFinder(config: ClusterConfig): FindRemedy {
   const outages = new Map<Api, RequestError>();
   return (collector, failure, hasWorked) => {
-    if (failure.reason === 'other') return undefined;
+    // A scan sums up the failures of its nodes; its cause is one of them.
+    const request = failure.cause instanceof RequestError ? failure.cause : failure;
+    // No rule knows a defect of the exporter.
+    if (request.reason === 'other' && request.remedy === undefined) return undefined;
     const remedyOf = (error: RequestError) => diagnose(error, collector, config, { hasWorked });
     const outage = outages.get(collector.api);
     if (failure.reason === 'breaker_open' && outage !== undefined) {
       const { rule, remedy } = remedyOf(outage);
       return { rule, remedy: `the last failure was: ${toLine(outage.message)}; ${remedy}` };
     }
-    // A scan sums up the failures of its nodes; its cause is one of them.
-    const request = failure.cause instanceof RequestError ? failure.cause : failure;
     // Only these open circuit breakers.
     if (request.blames !== 'nobody') outages.set(collector.api, request);
     return remedyOf(request);

@@ -88,7 +88,10 @@ export function runCollector<A extends Api, Options, State, Result extends Colle
       if (mayMixClusters()) state.clear();
       if (signal.aborted && !stop.aborted) poll.limits.add('duration');
     }
-    throw new RequestError('other', 'the cluster was replaced during the poll');
+    throw new RequestError('other', 'the cluster was replaced during the poll', {
+      remedy:
+        'if this repeats, check that the URLs lead to one cluster; else the next poll is right',
+    });
   }
 
   return { stats: poll, result: collect() };

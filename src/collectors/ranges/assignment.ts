@@ -19,6 +19,7 @@ export interface Assignment extends NodeList {
 }
 
 const NO_NODE = 'ranges: no node is live, draining or decommissioning';
+const REVIVE = 'start the nodes that are down: `crdb-exporter nodes` lists them';
 
 /** Lists the nodes of a shard, each scan at another URL first. Rejects like the API, and when the URLs lead to several clusters. */
 export async function assignNodes(api: ClusterApi, context: ScanContext): Promise<Assignment> {
@@ -40,7 +41,8 @@ export async function assignNodes(api: ClusterApi, context: ScanContext): Promis
     unreadable,
     isWholeCluster,
     // Zeros would look like a cluster without problems.
-    failure: toScan.length === 0 ? new RequestError('other', NO_NODE) : undefined,
+    failure:
+      toScan.length === 0 ? new RequestError('other', NO_NODE, { remedy: REVIVE }) : undefined,
     isAssigned: (nodeId) => isWholeCluster || assigned.has(nodeId),
   };
 }

@@ -1,5 +1,12 @@
 import type { OptionSpecs, OptionValues } from '#base';
-import { assertWithin, type ClusterApi, listNodes, MAX_CLIENT_HOSTS, MAX_NODES } from '#cockroach';
+import {
+  assertWithin,
+  type ClusterApi,
+  listNodes,
+  MAX_CLIENT_HOSTS,
+  MAX_NODES,
+  RequestError,
+} from '#cockroach';
 import { formatValue } from '#metrics';
 import { defineCollector, type CollectorPoll, type CollectorResult } from '../collector.ts';
 import {
@@ -131,9 +138,7 @@ export const sessions = defineCollector({
     const { answered, failedNodes, pairs } = count;
     // The server stopped asking nodes: those after it are missing, and it names none of them.
     if (failedNodes.has(0)) {
-      throw new Error(
-        'sessions: the responding node could not ask all nodes, and does not say which; see its log',
-      );
+      throw unasked('the responding node could not ask all nodes, and does not say which');
     }
     if (answered.size === 0 && failedNodes.size > 0) {
       await assertNodeAnswered(api, context, failedNodes);
@@ -252,7 +257,13 @@ async function assertNodeAnswered(
   const { toScan, toSkip } = await listNodes(api, context);
   const mayAnswer = toScan.length > 0 ? toScan : toSkip;
   if (!mayAnswer.every((id) => failed.has(id))) return;
-  throw new Error(
-    'sessions: all nodes reported errors and none listed a session; see the log of the node that answered',
-  );
+  throw unasked('all nodes reported errors and none listed a session');
+}
+
+/** The failure of a response that came, but for no node. */
+function unasked(what: string): RequestError {
+  return new RequestError('other', `sessions: ${what}`, {
+    endpoint: 'sessions',
+    remedy: 'check the log of the node that answered, and whether the nodes reach each other',
+  });
 }

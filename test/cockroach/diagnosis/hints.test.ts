@@ -168,3 +168,51 @@ test('a revoked session and the login that is refused after it are one problem, 
   await expect.poll(async () => (await read())[0]?.next).toContain('collectors: nodes and network');
   expect(await read()).toHaveLength(1);
 });
+
+describe('the remedy of a failure without a reason of its own is the hint:', () => {
+  test('URLs of two clusters', async () => {
+    const [east, west] = await Promise.all([
+      simulate({ clusterName: 'east', insecure: true }),
+      simulate({ clusterName: 'west', insecure: true }),
+    ]);
+    const urls = `urls: ["${east.simulator.clusterUrl}", "${west.simulator.clusterUrl}"]`;
+    const { message, hint } = await findWarning(urls, { ranges: {} }, /different clusters/);
+    expect(hint).toContain('Remove the wrong one from cluster_api.urls, or configure');
+    expect(message).not.toContain('cluster_api.urls');
+  });
+
+  const answers = {
+    'sessions of which every node reports errors': {
+      collectors: { sessions: {} },
+      path: '/sessions/',
+      answer: () =>
+        JSON.stringify({ sessions: [], errors: [1, 2, 3].map((id) => ({ node_id: id })) }),
+      words: /all nodes reported errors/,
+      remedy: 'Check the log of the node that answered',
+    },
+    'sessions of nodes that are not named': {
+      collectors: { sessions: {} },
+      path: '/sessions/',
+      answer: () => JSON.stringify({ sessions: [], errors: [{}] }),
+      words: /could not ask all nodes/,
+      remedy: 'Check the log of the node that answered',
+    },
+    'ranges while no node is live': {
+      collectors: { ranges: {} },
+      path: '/nodes/?',
+      answer: (text: string) => text.replaceAll(/"liveness_status":\s*3/g, '"liveness_status":1'),
+      words: /no node is live/,
+      remedy: 'Start the nodes that are down: `crdb-exporter nodes` lists them',
+    },
+  };
+
+  test.each(Object.entries(answers))('%s', async (_what, { collectors, path, answer, ...each }) => {
+    const { simulator } = await simulate({ insecure: true });
+    await using proxy = await openProxy(simulator.clusterUrl, (url, text) =>
+      url.includes(path) ? answer(text) : text,
+    );
+    const found = await findWarning(`urls: ["${proxy.url}"]`, collectors, each.words);
+    expect(found.hint).toContain(each.remedy);
+    expect(found.hint).not.toContain('Check the log of the exporter');
+  });
+});
