@@ -52,6 +52,10 @@ export function findServerFault({
   return subjectAltName === undefined ? WITHOUT_NAMES : undefined;
 }
 
+export function adviseRateLimit({ error }: Failure): string {
+  return `the service limits the rate of requests: try again in ${Math.ceil(pauseSeconds(error) ?? 1)} s`;
+}
+
 /** Failures before there is a response, and responses that any server may give. */
 export const CONNECTION_RULES: readonly Rule[] = [
   ['unknown host', { codes: ['ENOTFOUND'] }, 'correct the host name in the URL, or add it to DNS'],
@@ -222,12 +226,7 @@ export const CONNECTION_RULES: readonly Rule[] = [
     { when: ({ error: { status = 0 } }) => status >= 300 && status < 400 },
     'a secure cluster redirects plain http: write https:// in the URL',
   ],
-  [
-    'rate limit',
-    { statuses: [429] },
-    ({ error }) =>
-      `the service limits the rate of requests: try again in ${Math.ceil(pauseSeconds(error) ?? 1)} s`,
-  ],
+  ['rate limit', { statuses: [429] }, adviseRateLimit],
   [
     'no server behind a proxy',
     { statuses: [502, 503, 504] },

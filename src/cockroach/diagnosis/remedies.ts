@@ -3,7 +3,7 @@ import { CachedResponseError } from '../cached-responses.ts';
 import { readNotFound } from '../cloud-api.ts';
 import { wasNotSent } from '../http/errors.ts';
 import { ProtobufError } from '../protobuf/index.ts';
-import { CONNECTION_RULES } from './connection-rules.ts';
+import { adviseRateLimit, CONNECTION_RULES } from './connection-rules.ts';
 import type { Failure, Rule } from './failure.ts';
 import { SQL_RULES } from './sql-rules.ts';
 
@@ -38,6 +38,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
         `the service may have made the change: check ${operation.verification} before anything else`,
     ],
     OWN_REMEDY,
+    ['rate limit', { when: isRateLimit }, adviseRateLimit],
     [
       privilegeOf,
       { reasons: ['forbidden'] },
@@ -197,6 +198,12 @@ function isUnknownChange({ operation, error, mayHaveChanged }: Failure): boolean
   const { status } = error;
   if (status !== undefined) return status === 408 || (status >= 499 && status !== 501);
   return !wasNotSent(error);
+}
+
+/** The Cloud API sends its limit with other statuses than 429, too: with Retry-After, or with a text alone. */
+function isRateLimit({ error: { status = 0, retryAfterSeconds, serverText } }: Failure): boolean {
+  const hasPause = retryAfterSeconds !== undefined && (status === 400 || status === 500);
+  return hasPause || /rate limit|too many requests/i.test(serverText);
 }
 
 /** Whether the request was what the operation is for, and not the login before it. */
