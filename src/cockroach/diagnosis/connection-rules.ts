@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import { exceededPoll, NOT_HTTP } from '../http/errors.ts';
+import { exceededPoll, isRedirect, NOT_HTTP } from '../http/errors.ts';
 import { pauseSeconds } from '../http/retry-policy.ts';
 import type { Failure, Rule } from './failure.ts';
 
@@ -215,16 +215,18 @@ export const CONNECTION_RULES: readonly Rule[] = [
   ],
   [
     'proxy without https',
-    {
-      when: ({ error: { status = 0, url = '' } }) =>
-        status >= 300 && status < 400 && url.startsWith('https:'),
-    },
+    { when: ({ error }) => error.leadsToHttps && error.url?.startsWith('https:') === true },
     'the proxy in front of the cluster speaks plain http to a secure node, which redirects to https: set the protocol of its backend to HTTPS',
   ],
   [
     'redirect to https',
-    { when: ({ error: { status = 0 } }) => status >= 300 && status < 400 },
+    { when: ({ error }) => error.leadsToHttps },
     'a secure cluster redirects plain http: write https:// in the URL',
+  ],
+  [
+    'redirect by a proxy',
+    { when: ({ error }) => isRedirect(error.status) },
+    'a proxy answers this path with a redirect, such as to its login page: let it pass the requests of the exporter on, or use the URLs of the nodes',
   ],
   ['rate limit', { statuses: [429] }, adviseRateLimit],
   [

@@ -1,7 +1,7 @@
 import type { Api } from '#base';
 import { CachedResponseError } from '../cached-responses.ts';
 import { readNotFound } from '../cloud-api.ts';
-import { wasNotSent } from '../http/errors.ts';
+import { isRedirect, NOT_MODIFIED, wasNotSent } from '../http/errors.ts';
 import { ProtobufError } from '../protobuf/index.ts';
 import { adviseRateLimit, CONNECTION_RULES } from './connection-rules.ts';
 import type { Failure, Rule } from './failure.ts';
@@ -78,6 +78,7 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'the service does not offer this for the cluster: migration assistants exist for dedicated clusters only',
     ],
     ['not the Cloud API', { reasons: ['decode', 'limit'] }, NOT_CLOUD_API],
+    ['not the Cloud API', { when: ({ error }) => isRedirect(error.status) }, NOT_CLOUD_API],
     [
       'service problem',
       { when: ({ error: { status = 0 } }) => status >= 500 },
@@ -164,7 +165,9 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
     ],
     [
       'cached response',
-      { when: ({ error }) => error instanceof CachedResponseError },
+      {
+        when: ({ error }) => error instanceof CachedResponseError || error.status === NOT_MODIFIED,
+      },
       'make proxies and load balancers in front of the cluster pass /api/v2/ and /_status/ on without caching',
     ],
     [

@@ -174,6 +174,7 @@ async function readFailure(
     ...target,
     serverText: serverText.slice(0, MAX_ERROR_TEXT),
     retryAfterSeconds: readRetryAfter(headers),
+    leadsToHttps: leadsToHttps(headers, target),
     sentToken: request.sentToken === true,
     proxied: request.proxied === true,
   });
@@ -197,6 +198,14 @@ function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
   const nowMs = Date.parse(headerText(headers, 'date')) || Date.now();
   const seconds = /^\d+$/.test(text) ? Number(text) : (Date.parse(text) - nowMs) / 1000;
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
+}
+
+/** Whether a redirect leads from http to https, or from https to https of the same host, and not to a login elsewhere. */
+function leadsToHttps(headers: IncomingHttpHeaders, { url = '' }: RequestTarget): boolean {
+  const [from, to] = [url, headerText(headers, 'location')].map((text) => URL.parse(text));
+  return (
+    to?.protocol === 'https:' && (from?.protocol === 'http:' || from?.hostname === to.hostname)
+  );
 }
 
 function readHead(

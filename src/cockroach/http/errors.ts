@@ -21,6 +21,8 @@ export interface FailureDetails extends RequestTarget {
   /** Seconds to wait, from the header Retry-After. */
   readonly retryAfterSeconds?: number | undefined;
   readonly blames?: Blamed;
+  /** A redirect leads to https. The target itself, which may hold an address, is kept nowhere. */
+  readonly leadsToHttps?: boolean | undefined;
   /** The limit that the response exceeded, with the reason `limit`. */
   readonly limit?: Limit | undefined;
   /** What was late, with the reason `timeout`, where a deadline of the request ended it. */
@@ -48,6 +50,7 @@ export class RequestError extends Error {
   readonly status: number | undefined;
   /** The pause that the server requests by Retry-After, without bounds; retry-policy.ts decides how much of it is kept. */
   readonly retryAfterSeconds: number | undefined;
+  readonly leadsToHttps: boolean;
   /** The failure shows that this is unhealthy. */
   readonly blames: Blamed;
   readonly serverText: string;
@@ -64,6 +67,7 @@ export class RequestError extends Error {
     this.remedy = details.remedy;
     this.status = details.status;
     this.retryAfterSeconds = details.retryAfterSeconds;
+    this.leadsToHttps = details.leadsToHttps ?? false;
     this.blames = details.blames ?? blamedFor(reason, codeOf(details.cause));
     this.serverText = details.serverText ?? '';
   }
@@ -88,6 +92,8 @@ export const NOT_HTTP = 'NOT_HTTP';
 const TLS_CODES =
   /^(ERR_TLS|ERR_SSL|CERT_|CRL_|INVALID_(CA|PURPOSE)|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|PATH_LENGTH_|EPROTO$|UND_ERR_PRX_TLS)/;
 export const TOO_MANY_REQUESTS = 429;
+/** A cache answers so to a request that names what it has already. */
+export const NOT_MODIFIED = 304;
 /** The server, or one behind it, cannot answer now. */
 const UNAVAILABLE_STATUSES: ReadonlySet<number> = new Set([502, 503, 504]);
 
@@ -233,9 +239,13 @@ export function statusError(
   });
 }
 
+export function isRedirect(status = 0): boolean {
+  return status >= 300 && status < 400;
+}
+
 function readStatus(
   status: number,
-  { endpoint, serverText = '' }: FailureDetails,
+  { endpoint, serverText = '', leadsToHttps = false }: FailureDetails,
   sentToken: boolean,
 ): readonly [reason: FailureReason, hint: string] {
   const isLogin = endpoint === 'login';
@@ -255,11 +265,9 @@ function readStatus(
   }
   if (status === 404) return ['not_available', ' (no such thing here)'];
   if (status === 501) return ['not_available', ' (not offered by this server)'];
-  const isRedirect = status >= 300 && status < 400;
-  return [
-    'http',
-    isRedirect ? ' (a redirect, not followed: is the scheme http or https right?)' : '',
-  ];
+  if (status === NOT_MODIFIED) return ['http', ' (not modified)'];
+  if (!isRedirect(status)) return ['http', ''];
+  return ['http', ` (a redirect${leadsToHttps ? ' to https' : ''}, not followed)`];
 }
 
 /** The system's or library's code of an error, looked for along its causes; '' when there is none. */

@@ -45,6 +45,13 @@ export const CLOUD_CASES: readonly Case[] = [
     remedy: 'check cloud_api.url (--cloud.url)',
   },
   {
+    when: 'another server redirects to its login page',
+    fault: { kind: 'redirect', location: 'https://x.example/login', api: 'cloud' },
+    command: ASSISTANT,
+    problem: /HTTP 302/,
+    remedy: 'check cloud_api.url (--cloud.url)',
+  },
+  {
     when: 'the service does not know the cluster',
     fault: {
       kind: 'status',

@@ -216,3 +216,35 @@ describe('the remedy of a failure without a reason of its own is the hint:', () 
     expect(found.hint).not.toContain('Check the log of the exporter');
   });
 });
+
+describe('a redirect', () => {
+  test.each([
+    ['to a login page', { kind: 'redirect', location: '/login' }],
+    ['without a target', { kind: 'status', status: 303 }],
+  ] as const)('%s of one path is no wrong scheme', async (_what, fault) => {
+    const { simulator, urls } = await simulate({ insecure: true });
+    simulator.fault({ ...fault, endpoint: 'connectivity' });
+    const found = await findWarning(urls, { nodes: {}, network: {} }, /connectivity at/);
+    expect(found.message).toMatch(/HTTP 30\d \(a redirect, not followed\)\.$/);
+    expect(found.hint).toContain('A proxy answers this path with a redirect');
+    expect(found.hint).not.toMatch(/https:/);
+  });
+
+  test('to https is one of the scheme, and its target is nowhere in the log', async () => {
+    const { simulator, urls } = await simulate({ insecure: true });
+    const location = 'https://10.1.2.3/secret';
+    simulator.fault({ kind: 'redirect', location, endpoint: 'nodes' });
+    const found = await findWarning(urls, { nodes: {} }, /nodes at/);
+    expect(found.message).toMatch(/HTTP 302 \(a redirect to https, not followed\)\.$/);
+    expect(found.hint).toContain('write https:// in the URL');
+    expect(JSON.stringify(found)).not.toMatch(/10\.1\.2\.3|secret/);
+  });
+
+  test('is none where a cache answers that nothing has changed', async () => {
+    const { simulator, urls } = await simulate({ insecure: true });
+    simulator.fault({ kind: 'status', status: 304, endpoint: 'nodes' });
+    const found = await findWarning(urls, { nodes: {} }, /nodes at/);
+    expect(found.message).toMatch(/HTTP 304 \(not modified\)\.$/);
+    expect(found.hint).toContain('without caching');
+  });
+});

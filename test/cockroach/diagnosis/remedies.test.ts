@@ -276,9 +276,9 @@ test.each(APIS)('each rule of the API %s has an id, which stands for one remedy'
   }
 });
 
-test('a redirect of an https URL is one of a proxy that speaks http to the nodes', () => {
+test('a redirect to https of an https URL is one of a proxy that speaks http to the nodes', () => {
   const remedies = ['http://crdb:8080/api/v2', 'https://crdb:443/api/v2'].map((url) =>
-    remedyOf(statusError(307, 'failed', { endpoint: 'nodes', url })),
+    remedyOf(statusError(307, 'failed', { endpoint: 'nodes', url, leadsToHttps: true })),
   );
   expect(remedies).toEqual([
     expect.stringContaining('write https:// in the URL'),

@@ -1,8 +1,11 @@
 import { getEventListeners } from 'node:events';
+import type { RequestListener } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { createAuthority } from '../../support/certificates.ts';
 import { ask, connect } from '../../support/http-client.ts';
 import { good, serve } from '../../support/http-server.ts';
+import { serveTls } from '../../support/https-server.ts';
 
 describe('bounds', () => {
   test('never more requests in flight than configured', async () => {
@@ -128,7 +131,31 @@ describe('bounds', () => {
       response.end();
     });
     await using client = connect([server.url]);
-    await expect(ask(client)).rejects.toMatchObject({ reason: 'http', status: 307 });
+    const failure = { reason: 'http', status: 307, leadsToHttps: false };
+    await expect(ask(client)).rejects.toMatchObject(failure);
     expect(elsewhere.requests).toEqual([]);
   });
+
+  test.each([
+    ['http', 'https://elsewhere.example/login', true],
+    ['http', 'HTTPS://127.0.0.1/', true],
+    ['http', '/login', false],
+    ['http', 'https', false],
+    ['http', 'https://[', false],
+    ['https', 'https://127.0.0.1/', true],
+    ['https', 'https://elsewhere.example/login', false],
+    ['https', '/login', false],
+  ] as const)(
+    'a redirect of %s to %s leads to https: %s',
+    async (scheme, location, leadsToHttps) => {
+      const identity = await (await createAuthority()).issue({ name: 'x', sans: ['ip:127.0.0.1'] });
+      const answer: RequestListener = (_request, response) => {
+        response.writeHead(302, { location }).end();
+      };
+      await using server =
+        scheme === 'http' ? await serve(answer) : await serveTls(identity, answer);
+      await using client = connect([server.url], { tls: { rejectUnauthorized: false } });
+      await expect(ask(client)).rejects.toMatchObject({ status: 302, leadsToHttps });
+    },
+  );
 });

@@ -209,10 +209,11 @@ describe('a code', () => {
 
 describe('the status', () => {
   const NOT_OFFERED = ' (not offered by this server)';
-  const REDIRECT = ' (a redirect, not followed: is the scheme http or https right?)';
+  const REDIRECT = ' (a redirect, not followed)';
 
   test.each([
     [300, 'http', 'nobody', REDIRECT],
+    [304, 'http', 'nobody', ' (not modified)'],
     [399, 'http', 'nobody', REDIRECT],
     [400, 'http', 'nobody', ''],
     [401, 'auth', 'nobody', ' (the session or token was not accepted)'],
