@@ -199,11 +199,14 @@ function describeFailure(failing: CauseGroup, cluster: string, isApiDown: boolea
   const advice = `${formatAdvice(remedy, cluster)}${describeNextLogin(requestOf(cause))}`;
   // The advice for a login that hangs says it.
   const isExplained = advice.includes('no quorum');
-  const isPartial = failing.some((collector) => collector.isPartial);
+  const uncounted = failing.filter(({ isPartial }) => isPartial).map(({ name }) => name);
+  const isPartial = uncounted.length > 0;
   const dataAlert = hasData && !isPartial ? undefined : 'CrdbDataStale';
   const usualAlert = isClusterDown ? 'CrdbClusterApiDown' : dataAlert;
   const who = plural(failing.length, `Collector ${names} is`, `Collectors ${names} are`);
-  const shown = isPartial ? 'only part of the data is shown' : 'older data is shown';
+  const shown = isPartial
+    ? `no counts of ${formatList(uncounted)} are shown`
+    : 'older data is shown';
   const left = shownOf.length === 0 ? '' : ` but of ${formatList(shownOf)}`;
   const data = hasData ? shown : `there is no current data${left}`;
   const cloudDown = `The Cloud API is failing: ${message}.`;

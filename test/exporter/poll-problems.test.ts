@@ -163,7 +163,7 @@ test('data that a failed poll has published is no older data', async () => {
   const { poller, poll } = preparePoller(() => ({ failure: partial }), {}, { scope: 'node' });
   await poll();
   const [found] = pollProblems({ name: 'shop', collectors: [readCollector(poller)], apis: [] }, []);
-  expect(found?.text).toContain('failing, only part of the data is shown: 2 of 3 nodes');
+  expect(found?.text).toContain('failing, no counts of orders are shown: 2 of 3 nodes');
   expect(found?.alert).toBe('CrdbDataStale');
 });
 

@@ -13,6 +13,7 @@ import {
   sessionProblems,
 } from '../../src/status/findings/session-problems.ts';
 import type { RangesStatus } from '../../src/status/findings/status.ts';
+import { unreadNodes } from '../../src/status/findings/unread-nodes.ts';
 import { expectGolden } from '../support/golden.ts';
 import {
   collectorState,
@@ -85,33 +86,25 @@ test('every finding that there is matches the golden file', async () => {
   };
   const issues = [
     ...nodeProblems(readNodes(nodesResult(...nodes)), evidence, DEFAULT_THRESHOLDS),
-    ...rangeProblems(
-      { ...problems, nodes: { scanned: 3, failed: 2, skipped: 1 }, failedNodes: [2, 3] },
-      false,
-    ),
-    ...rangeProblems(
-      {
-        ...problems,
-        problems: { no_live_replica: 1, circuit_breaker_error: 2 },
-        oldest: problems.oldest.flatMap((range) =>
-          range.problem === 'no_live_replica' ? { ...range, lastNodes: [4, 5, 6] } : [],
-        ),
-        verification: { ...VERIFIED, servingNothing: 2, stuck: 2 },
+    ...rangeProblems(problems),
+    ...unreadNodes(scanOf(3, { 2: 'timeout', 3: 'timeout' })),
+    ...rangeProblems({
+      ...problems,
+      problems: { no_live_replica: 1, circuit_breaker_error: 2 },
+      oldest: problems.oldest.flatMap((range) =>
+        range.problem === 'no_live_replica' ? { ...range, lastNodes: [4, 5, 6] } : [],
+      ),
+      verification: { ...VERIFIED, servingNothing: 2, stuck: 2 },
+    }),
+    ...rangeProblems({
+      ...RANGES,
+      verification: {
+        ...VERIFIED,
+        keySpace: 'gap',
+        descriptors: 'refused',
+        reason: 'they are refused',
       },
-      false,
-    ),
-    ...rangeProblems(
-      {
-        ...RANGES,
-        verification: {
-          ...VERIFIED,
-          keySpace: 'gap',
-          descriptors: 'refused',
-          reason: 'they are refused',
-        },
-      },
-      false,
-    ),
+    }),
     ...sessionProblems(
       readSessions(sessionsResult({ a: { oldestIdleTransactionSeconds: 301 } })),
       'shop one',
@@ -156,7 +149,7 @@ describe('a finding', () => {
 });
 
 test('a problem of ranges is as old as the oldest of them', () => {
-  const [problem] = rangeProblems(rangesWith({ underreplicated: [3, 3] }), false);
+  const [problem] = rangeProblems(rangesWith({ underreplicated: [3, 3] }));
   expect(problem?.since).toBe(new Date(NOW_MS - 600_000).toISOString());
 });
 
@@ -168,8 +161,8 @@ test('several nodes of one state are one problem, in the plural', () => {
   expect(draining?.text).toMatch(/^Nodes 2 and 3 are draining/);
 });
 
-function textsOf(status: RangesStatus, isApiDown = false): readonly string[] {
-  const texts = rangeProblems(status, isApiDown).map(({ text }) => text);
+function textsOf(status: RangesStatus): readonly string[] {
+  const texts = rangeProblems(status).map(({ text }) => text);
   return texts.map((text) => text.replace(/^.*?: requests wait\. /, ''));
 }
 
@@ -179,13 +172,13 @@ function listNodes(livenessCode: number) {
 }
 
 function quorumText(status: RangesStatus): string | undefined {
-  return rangeProblems(status, false).find(({ key }) => key === 'ranges unavailable')?.text;
+  return rangeProblems(status).find(({ key }) => key === 'ranges unavailable')?.text;
 }
 
 /** The keys and severities of what a scan finds that proves this. */
 function provenBy(more: Partial<typeof VERIFIED>): readonly string[] {
   const status = { ...RANGES, verification: { ...VERIFIED, ...more } };
-  const findings = toFindings(rangeProblems(status, false), () => NOW_MS);
+  const findings = toFindings(rangeProblems(status), () => NOW_MS);
   return findings.map(({ key, level }) => `${key}: ${level}`);
 }
 
@@ -218,15 +211,12 @@ describe('findings of ranges', () => {
       { ...first, rangeId: 35, table: '39', nodeId: 3 },
     ];
     const oldest = [first, ...others, ...system];
-    const [text] = rangeProblems({ ...status, oldest }, false).map((problem) => problem.text);
+    const [text] = rangeProblems({ ...status, oldest }).map((problem) => problem.text);
     expect(text).toBe(
       'No statement and no login works without the system ranges among these. 6 ranges without a quorum of replicas: requests wait. r1 (system: meta ranges) on node 3, r31 of system.public.web_sessions on node 3, r35 of table 39 on node 3 and 3 more.',
     );
     const busy = oldest.map((range) => ({ ...range, problem: 'raft_log_too_large' }));
-    const [other] = rangeProblems(
-      { ...status, problems: { raft_log_too_large: 6 }, oldest: busy },
-      false,
-    );
+    const [other] = rangeProblems({ ...status, problems: { raft_log_too_large: 6 }, oldest: busy });
     expect(other?.text).toContain('too large. r10 of movr.public.users on node 1, ');
   });
 
@@ -234,7 +224,7 @@ describe('findings of ranges', () => {
     const status = rangesWith({ unavailable: [3, 3], no_raft_leader: [3, 3], no_lease: [4, 4] });
     const keysOf = (stuck: number): readonly string[] => {
       const verification = { ...VERIFIED, servingNothing: 3 + stuck, stuck };
-      const found = rangeProblems({ ...status, verification }, false);
+      const found = rangeProblems({ ...status, verification });
       return found.map(({ key, text }) => (key.endsWith('nothing') ? text : key));
     };
     expect(keysOf(0)).toEqual(['ranges unavailable', 'ranges no_lease']);
@@ -248,7 +238,7 @@ describe('findings of ranges', () => {
   test('are critical as replicas report them, where none could be asked again', () => {
     const status = rangesWith({ no_raft_leader: [3, 3] });
     const alertWhile = (servingNothing: number | undefined) =>
-      rangeProblems({ ...status, verification: { ...VERIFIED, servingNothing } }, false).map(
+      rangeProblems({ ...status, verification: { ...VERIFIED, servingNothing } }).map(
         ({ alert }) => alert,
       );
     expect(alertWhile(0)).toEqual(['CrdbRangeProblemPersistent']);
@@ -258,7 +248,7 @@ describe('findings of ranges', () => {
   test('call a number a lower bound where more replicas report it than are asked again', () => {
     const verification = { ...VERIFIED, servingNothing: 1_000, stuck: 1_000 };
     const textOf = (servingNothingAtLeast?: true) =>
-      rangeProblems({ ...RANGES, verification: { ...verification, servingNothingAtLeast } }, false)
+      rangeProblems({ ...RANGES, verification: { ...verification, servingNothingAtLeast } })
         .map(({ text }) => text)
         .join();
     expect(textOf()).toMatch(/^1,000 ranges serve nothing: /);
@@ -267,7 +257,7 @@ describe('findings of ranges', () => {
 
   test('name the URLs that ignore `ranges=`', () => {
     const verification = { ...VERIFIED, ignoringUrls: ['crdb-1:8080', 'crdb-2:8080'] };
-    const problems = rangeProblems({ ...RANGES, verification }, false);
+    const problems = rangeProblems({ ...RANGES, verification });
     expect(problems.find(({ key }) => key === 'ignored ranges')?.text).toMatch(
       /^crdb-1:8080 and crdb-2:8080 ignore `ranges=` and list all ranges of a node/,
     );
@@ -277,11 +267,11 @@ describe('findings of ranges', () => {
     const withoutQuorum = { ...RANGES.withoutQuorum, unreportedRanges: 2 };
     const status = rangesWith({ unavailable: [3, 3] });
     const found = (more: object) =>
-      rangeProblems({ ...status, ...more }, false).map(({ text, alert }) => `${alert}: ${text}`);
+      rangeProblems({ ...status, ...more }).map(({ text, alert }) => `${alert}: ${text}`);
     expect(found({ withoutQuorum })[0]).toMatch(
       /^CrdbRangesUnavailable: 5 ranges without a quorum .* No node reports 2 of them: by the descriptors no majority of the voters is live\.$/,
     );
-    expect(rangeProblems({ ...RANGES, withoutQuorum }, false)[0]?.text).toBe(
+    expect(rangeProblems({ ...RANGES, withoutQuorum })[0]?.text).toBe(
       '2 ranges without a quorum of replicas: requests wait. No node reports it: by the descriptors no majority of the voters is live.',
     );
     const [certain, disputed] = found({ disputed: { ranges: 2, nodeIds: [6, 7] } });
@@ -296,8 +286,8 @@ describe('findings of ranges', () => {
       ...rangesWith({ no_live_replica: [1, 1], unavailable: [3, 3] }),
       verification: { ...VERIFIED, keySpace: 'gap' },
     } as const;
-    const nextOf = (...list: Parameters<typeof rangeProblems>[2][]) =>
-      rangeProblems(status, false, ...list).map(({ next }) => next);
+    const nextOf = (...list: Parameters<typeof rangeProblems>[1][]) =>
+      rangeProblems(status, ...list).map(({ next }) => next);
     for (const next of [...nextOf(), ...nextOf(listNodes(1))])
       expect(next).toMatch(/^Start the nodes/);
     for (const next of nextOf(listNodes(3)))
@@ -309,7 +299,7 @@ describe('findings of ranges', () => {
     const status = rangesWith({ unavailable: [3, 3] });
     const nextOf = (skipped: number, isListOlder: boolean) => {
       const nodes = { ...status.nodes, skipped };
-      return rangeProblems({ ...status, nodes }, false, listNodes(3), false, isListOlder)[0]?.next;
+      return rangeProblems({ ...status, nodes }, listNodes(3), false, isListOlder)[0]?.next;
     };
     expect(nextOf(2, true)).toMatch(/^Start the nodes/);
     // By the later list they are up again.
@@ -336,18 +326,37 @@ describe('findings of ranges', () => {
     expect(provenBy({ keySpace: 'complete' })).toEqual([]);
   });
 
-  test('tell of nodes that were not read, unless the API is down', () => {
-    const partly = {
-      ...rangesWith({}),
-      nodes: { scanned: 2, failed: 1, skipped: 0 },
-      failedNodes: [7],
-    };
-    expect(textsOf(partly)).toEqual([
-      'The ranges of 1 of 3 nodes were not read (node 7): the counts are lower bounds.',
+  test('tell of nodes that were not read, and that some may hang only where they were silent', () => {
+    expect(tell(2, {})).toEqual([]);
+    expect(tell(2, { 7: 'timeout' })).toEqual([
+      'The ranges of 1 of 3 nodes were not read (node 7): the counts are lower bounds. Check whether node 7 hangs; `crdb-exporter ranges 7` reads one.',
     ]);
-    expect(textsOf(partly, true)).toEqual([]);
+    expect(tell(2, { 7: 'decode', 8: 'timeout' })).toEqual([
+      'The ranges of 2 of 4 nodes were not read (nodes 7 and 8): the counts are lower bounds. Check whether node 8 hangs; `crdb-exporter ranges 7` reads one.',
+    ]);
+    expect(tell(1, { 7: 'limit', 8: 'decode' }, false)).toEqual([
+      'The ranges of 2 of 3 nodes were not read (nodes 7 and 8): no counts are shown. `crdb-exporter ranges 7` reads one, and says what fails.',
+    ]);
   });
 });
+
+function tell(...scan: Parameters<typeof scanOf>): readonly string[] {
+  return unreadNodes(scanOf(...scan)).map(({ text, next }) => `${text} ${next}`);
+}
+
+/** A scan with this many nodes that were read, and the reasons of the others; whether it shows counts. */
+function scanOf(
+  read: number,
+  reasons: Readonly<Record<number, FailureReason>>,
+  hasCounts = true,
+): Parameters<typeof unreadNodes>[0] {
+  const failed = Object.entries(reasons).map(([id, reason]) => ({
+    nodeId: Number(id),
+    wasQueried: true,
+    failure: new RequestError(reason, 'no ranges'),
+  }));
+  return { scanned: Array.from({ length: read }), failed, summary: hasCounts ? {} : undefined };
+}
 
 /** The alerts of findings by key while this API is down. */
 function alertsOf(api: Api, ...all: readonly CollectorState[]) {

@@ -17,6 +17,7 @@ import { isProblem, toFindings } from './problem.ts';
 import { rangeProblems } from './range-problems.ts';
 import { missingSessions, sessionProblems } from './session-problems.ts';
 import type { ClusterReading, ClusterView, Problem } from './status.ts';
+import { unreadNodes } from './unread-nodes.ts';
 
 /** The state of the cluster and what is wrong; `sinceMs` is when this exporter first saw the state or problem of a key. */
 export function judge(evidence: Evidence, sinceMs: (key: string) => number): ClusterReading {
@@ -87,12 +88,13 @@ function findProblems(evidence: Evidence): readonly Problem[] {
   const fromScan = view.ranges
     ? rangeProblems(
         view.ranges,
-        isBlind,
         view.nodes?.list,
         areManyUnderreplicated(evidence),
         polledMs('ranges') > polledMs('nodes'),
       )
     : [];
+  // An API that is down explains them.
+  const unread = isBlind || evidence.ranges === undefined ? [] : unreadNodes(evidence.ranges);
   const polledAt = sourceOf('sessions')?.lastSuccessAt;
   const wrongTime = findWrongTime(evidence);
   return [
@@ -111,7 +113,7 @@ function findProblems(evidence: Evidence): readonly Problem[] {
       ...adviseDiskFirst(ofNodes),
       ...(wrongTime === undefined ? [] : [wrongTime]),
     ]),
-    ...from('ranges', [...fromScan, ...ofRanges]),
+    ...from('ranges', [...fromScan, ...unread, ...ofRanges]),
     ...(losses && sourceOf('ranges') ? lastKnownLosses(losses, view, nowMs) : []).filter(
       ({ key }) => !fromScan.some((problem) => problem.key === key),
     ),

@@ -114,41 +114,28 @@ export function adviseProblem(problem: string, next: string, isNodeDown: boolean
 const SYSTEM_OUTAGE = 'No statement and no login works without the system ranges among these. ';
 
 /**
- * The problems that replicas report, those that a scan proves, and nodes that were not read unless their API is down, which
- * explains them. `list` are the nodes as they are known now, which may be later than the scan; undefined without a list. `areMany`:
+ * The problems that replicas report, and those that a scan proves. `list` are the nodes as they are known now, which may be later than the scan; undefined without a list. `areMany`:
  * more ranges are under-replicated than the limit of the critical alert allows. `isListOlder`: the scan is later, and nodes that it
  * skipped beyond those that are down by the list went down between the two.
  */
 export function rangeProblems(
   ranges: RangesStatus,
-  isApiDown: boolean,
   list?: NodesStatus['list'],
   areMany = false,
   isListOlder = false,
 ): readonly Problem[] {
-  const { nodes, failedNodes } = ranges;
-  const skipped = isListOlder ? nodes.skipped : 0;
+  const skipped = isListOlder ? ranges.nodes.skipped : 0;
   const isNodeDown =
     list === undefined ||
     list.some(isDown) ||
     skipped > list.filter(({ status }) => !REACHABLE.has(status)).length;
-  const found = [
+  return [
     ...gapProblems(ranges, isNodeDown),
     ...reportedProblems(ranges, isNodeDown, list, areMany),
     ...disputedProblems(ranges),
     ...servingProblems(ranges),
     ...leftOverProblems(ranges),
   ];
-  if (nodes.failed === 0 || isApiDown) return found;
-  const unread: Problem = {
-    key: 'unread nodes',
-    about: 'exporter',
-    nodeIds: failedNodes,
-    alert: 'CrdbRangeScanIncomplete',
-    text: `The ranges of ${nodes.failed} of ${nodes.failed + nodes.scanned} nodes were not read (${formatNodes(failedNodes)}): the counts are lower bounds.`,
-    next: `Check whether these nodes hang; \`crdb-exporter ranges ${failedNodes[0] ?? ''}\` reads one.`,
-  };
-  return [...found, unread];
 }
 
 /** What replicas report, and what descriptors show of the same kind. */

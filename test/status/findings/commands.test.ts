@@ -29,7 +29,7 @@ test('the first ranges of a cluster are named, not those of tables', () => {
     { ...range, rangeId: 3, table: 'movr.public.users' },
     { ...range, rangeId: 9, table: '' },
   ];
-  const [problem] = rangeProblems({ ...RANGES, problems: { unavailable: 3 }, oldest }, false);
+  const [problem] = rangeProblems({ ...RANGES, problems: { unavailable: 3 }, oldest });
   expect(problem?.text).toContain(
     'r2 (system: node liveness) on node 1, r3 of movr.public.users on node 1 and r9 on node 1.',
   );

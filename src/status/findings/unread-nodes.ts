@@ -1,0 +1,41 @@
+import { formatNodes, plural } from '#base';
+import type { FailedNode } from '#collectors';
+import type { Problem } from './status.ts';
+
+/** Of a scan without a summary, which read fewer than half of the nodes, nothing is shown but which nodes those are. */
+export function unreadNodes({
+  scanned,
+  failed,
+  summary,
+}: {
+  readonly scanned: readonly unknown[];
+  readonly failed: readonly FailedNode[];
+  readonly summary?: unknown;
+}): readonly Problem[] {
+  const [first] = failed;
+  if (first === undefined) return [];
+  const nodeIds = failed.map(({ nodeId }) => nodeId);
+  const silent = failed.filter(isSilent).map(({ nodeId }) => nodeId);
+  const effect = summary === undefined ? 'no counts are shown' : 'the counts are lower bounds';
+  const command = `\`crdb-exporter ranges ${first.nodeId}\` reads one`;
+  return [
+    {
+      key: 'unread nodes',
+      about: 'exporter',
+      nodeIds,
+      alert: 'CrdbRangeScanIncomplete',
+      text: `The ranges of ${failed.length} of ${failed.length + scanned.length} nodes were not read (${formatNodes(nodeIds)}): ${effect}.`,
+      next:
+        silent.length > 0
+          ? `Check whether ${formatNodes(silent)} ${plural(silent.length, 'hangs', 'hang')}; ${command}.`
+          : `${command}, and says what fails.`,
+    },
+  ];
+}
+
+const GATEWAY_TIMEOUT = 504;
+
+/** Whether the node did not respond, to the exporter or to the node that asked it. */
+function isSilent({ wasQueried, failure }: FailedNode): boolean {
+  return wasQueried && (failure.reason === 'timeout' || failure.status === GATEWAY_TIMEOUT);
+}
