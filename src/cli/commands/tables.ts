@@ -114,7 +114,11 @@ async function readLoads(target: ClusterTarget, output: string) {
   const { summary, skipped, failedNodes, failure } = await scanAllNodes(target, output, {
     top_tables: Infinity,
   });
-  if (summary === undefined) throw new CommandError(failure?.message ?? 'no ranges were read');
+  if (summary === undefined) {
+    // The remedies of nodes that were not read are printed by now.
+    const told = [failure?.message ?? 'no ranges were read', failure?.remedy];
+    throw new CommandError(told.filter(Boolean).join('; '));
+  }
   if (failedNodes.length > 0) note('the loads are too low: they lack those nodes');
   if (skipped > 0) note(`nodes that are not live were skipped: ${skipped}; see \`nodes\``);
   return { loads: summary.tables.loads, failedNodes };

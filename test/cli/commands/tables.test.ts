@@ -83,6 +83,19 @@ describe('tables', () => {
     }
   });
 
+  test('with the remedy where no node is live', async () => {
+    const { origin } = new URL(simulator.clusterUrl);
+    await using proxy = await openProxy(origin, (url, text) =>
+      url.includes('/nodes/?')
+        ? text.replaceAll(/"liveness_status":\s*3/g, '"liveness_status":1')
+        : text,
+    );
+    const file = await configFlag({ ...simulator, clusterUrls: [`${proxy.url}/api/v2`] });
+    const { code, err } = await runHere(['tables', '--load', file]);
+    expect(code).toBe(1);
+    expect(err).toContain('no node is live, draining or decommissioning; start the nodes');
+  });
+
   test.each([
     [
       0,
