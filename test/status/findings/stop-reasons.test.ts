@@ -103,7 +103,11 @@ const REASONS: readonly (readonly [reason: string, answer: 'no' | 'unknown', giv
     'unknown',
     { statuses: ['live', 'live', 'dead', 'dead'] },
   ],
-  ['7 ranges are not verified: the next scan may tell more', 'unknown', { cluster: { unverified: 7 } }],
+  [
+    '7 ranges are not verified: the next scan may tell more',
+    'unknown',
+    { cluster: { unverified: 7 } },
+  ],
   [
     'r9 on node 2 lies over the keys of other ranges: which of them are real is not known',
     'unknown',
