@@ -30,6 +30,7 @@ export {
   failureOf,
   faultOf,
   isNotOffered,
+  isSilence,
   RequestError,
 } from './http/errors.ts';
 export { POLICY } from './http/retry-policy.ts';

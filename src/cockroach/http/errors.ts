@@ -92,6 +92,7 @@ export const NOT_HTTP = 'NOT_HTTP';
 const TLS_CODES =
   /^(ERR_TLS|ERR_SSL|CERT_|CRL_|INVALID_(CA|PURPOSE)|UNABLE_TO_|SELF_SIGNED_|DEPTH_ZERO_|HOSTNAME_|PATH_LENGTH_|EPROTO$|UND_ERR_PRX_TLS)/;
 export const TOO_MANY_REQUESTS = 429;
+const GATEWAY_TIMEOUT = 504;
 /** A cache answers so to a request that names what it has already. */
 export const NOT_MODIFIED = 304;
 /** The server, or one behind it, cannot answer now. */
@@ -133,7 +134,12 @@ export function missedDeadline(error: RequestError): boolean {
 
 /** Whether a gateway or balancer got no response from a node. */
 export function isNodeTimeout(error: RequestError, { node }: { readonly node?: number }): boolean {
-  return node !== undefined && error.status === 504;
+  return node !== undefined && error.status === GATEWAY_TIMEOUT;
+}
+
+/** Whether nobody answered in time: the server itself, or what the server that responded has asked. */
+export function isSilence({ reason, status }: RequestError): boolean {
+  return reason === 'timeout' || status === GATEWAY_TIMEOUT;
 }
 
 /** What does not answer is silent at one URL, refuses the connection at the next, and is a 502 or 500 at a third. */

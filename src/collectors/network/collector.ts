@@ -1,5 +1,12 @@
 import type { OptionSpecs, OptionValues } from '#base';
-import { type ClusterApi, failureOf, isNotOffered, listNodes, type RequestError } from '#cockroach';
+import {
+  type ClusterApi,
+  failureOf,
+  isNotOffered,
+  isSilence,
+  listNodes,
+  type RequestError,
+} from '#cockroach';
 import { gauge } from '#metrics';
 import { type CollectorPoll, defineCollector, mostFrequent } from '../collector.ts';
 import { type NetworkResult, PEER_STATES } from './network-result.ts';
@@ -124,9 +131,6 @@ export const network = defineCollector({
   },
 });
 
-/** A balancer did not wait for the whole list. */
-const GATEWAY_TIMEOUT = 504;
-
 /** The whole list may take this long, and at most this share of the poll: the rest is for nodes that are asked alone. */
 const WHOLE_MS = 10_000;
 const WHOLE_SHARE = 2 / 3;
@@ -176,8 +180,7 @@ export async function readConnections(
       const refused = `the server does not offer /_status/connectivity (HTTP ${failure.status})`;
       return withoutData(`${refused}: it exists from version 23.2 on, and a proxy must pass it on`);
     }
-    const isSilence = failure.reason === 'timeout' || failure.status === GATEWAY_TIMEOUT;
-    if (!isSilence || context.signal.aborted) throw error;
+    if (!isSilence(failure) || context.signal.aborted) throw error;
     const failures = await askEach(toScan, context, (waitMs, nodeId) => read(waitMs, { nodeId }));
     if (asked.size === 0) throw mostFrequent(failures) ?? failure;
   }

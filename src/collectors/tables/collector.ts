@@ -79,7 +79,7 @@ export const tables = defineCollector({
         return await read();
       } catch (cause) {
         const failure = failureOf(cause);
-        // It says nothing of the table, and the other tables need the login, too.
+        // A login that fails says nothing of list or table, and the other tables need it, too.
         if (failure.endpoint === 'login') throw failure;
         const { reason, message } = failure;
         missing.push({ name, failure });
@@ -186,10 +186,7 @@ function chooseFailure(
   hasRead: boolean,
 ): RequestError | undefined {
   const list = missing.find(({ name }) => name === undefined)?.failure;
-  // A login that is refused says nothing of the list.
-  const isRefused =
-    list?.endpoint !== 'login' &&
-    (list?.reason === 'not_available' || list?.reason === 'forbidden');
+  const isRefused = list?.reason === 'not_available' || list?.reason === 'forbidden';
   if (list !== undefined && !(options.discover === 'auto' && isRefused)) return list;
   const failures = missing.flatMap(({ name, failure }) => (name === undefined ? [] : failure));
   if (signal.aborted) return failures.at(-1);

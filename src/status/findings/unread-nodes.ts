@@ -1,8 +1,9 @@
 import { formatNodes, plural } from '#base';
+import { isSilence } from '#cockroach';
 import type { FailedNode } from '#collectors';
 import type { Problem } from './status.ts';
 
-/** Of a scan without a summary, which read fewer than half of the nodes, nothing is shown but which nodes those are. */
+/** The problem that nodes were not read. A scan that read fewer than half of them has no summary: no counts are shown then. */
 export function unreadNodes({
   scanned,
   failed,
@@ -33,9 +34,7 @@ export function unreadNodes({
   ];
 }
 
-const GATEWAY_TIMEOUT = 504;
-
 /** Whether the node did not respond, to the exporter or to the node that asked it. */
 function isSilent({ wasQueried, failure }: FailedNode): boolean {
-  return wasQueried && (failure.reason === 'timeout' || failure.status === GATEWAY_TIMEOUT);
+  return wasQueried && isSilence(failure);
 }
