@@ -45,9 +45,9 @@ interface FailedLogin {
 
 /**
  * Gets and replaces the token of one cluster. All requests that need one wait for the same login. A token that is refused
- * with 401 is replaced by a new login, at most once in a minute; an endpoint that refuses the new one, too, gets the next after 1, 2,
- * 4 … up to 30 minutes, so that it costs no session a minute. So is a login that is refused, and one with another useless response
- * is tried again after 5 s; all at once when the password has changed, or after `retry`.
+ * with 401 is replaced by a new login, at most once in a minute. An endpoint that refuses the new one, too, gets the next after
+ * 1, 2, 4 … up to 30 minutes: each login leaves a session. A login that is refused is tried again after the same times, and one
+ * with another useless response after 5 s. `retry` ends all of these pauses, and a changed password those of logins.
  * Example: the password is refused at 0 s. Requests fail without a login until 60 s; refused again, until 180 s. If its file
  * changes at 70 s, the next request logs in.
  */
@@ -60,7 +60,7 @@ export class ApiLogin implements ApiSender {
   #onUsable: () => void = () => undefined;
   /** When a refused token was last dropped, monotonic ms. */
   #droppedAtMs = -Infinity;
-  /** The endpoints that refuse new tokens: since when they have the last one, monotonic ms, and how many they refused in a row. */
+  /** The endpoints that refuse new tokens: when the login for the last one began, monotonic ms, and how many they refused in a row. */
   readonly #refusing = new Map<Endpoint, { readonly atMs: number; readonly refusals: number }>();
   readonly #responses = new CachedResponses();
 
@@ -95,7 +95,7 @@ export class ApiLogin implements ApiSender {
     return this.#ask(request, await this.#getToken(request), this.#droppedAtMs);
   }
 
-  /** Sends the request with this token, and remembers whether its endpoint refuses one that was got at this time because of it. */
+  /** Sends the request with this token. `newSinceMs` is when a login for it began: then its refusal is remembered. */
   async #ask<T>(request: ApiRequest<T>, token?: string, newSinceMs?: number): Promise<T> {
     const { endpoint } = request;
     try {

@@ -157,7 +157,7 @@ export class CloudControl {
   }
 }
 
-/** A 404 of the service means that there is no assistant, unless its message is that there is no such cluster, by that word or its id. */
+/** A 404 of the service means that there is no assistant, unless its message names the cluster, by that word or its id. */
 function isNone(error: unknown, clusterId: string): boolean {
   if (!(error instanceof RequestError) || error.status !== 404) return false;
   const message = readNotFound(error.serverText);

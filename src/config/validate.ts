@@ -25,7 +25,7 @@ export function validate<S extends v.GenericSchema>(
   return result.success && issues.problems.length === 0 ? result.output : undefined;
 }
 
-/** What the schema makes of a part of a document that is validated; undefined where something of it was reported. */
+/** The output of the schema for a part of a document that `validate` has refused as a whole; undefined where it refuses the part, too. */
 export function accept<S extends v.GenericSchema>(
   schema: S,
   part: unknown,

@@ -18,7 +18,7 @@ const NOT_A_NODE = 'check that the URL is that of a CockroachDB node, and any pr
 const NOT_CLOUD_API =
   'the response is not from the Cloud API: check cloud_api.url (--cloud.url) and any proxy in between';
 
-/** Of a failure whose remedy only the place that fails knows: another remedy is another cause. */
+/** The rule for a failure whose remedy only the place that fails knows: another remedy is another cause. */
 const OWN_REMEDY: Rule = [
   ownRemedyOf,
   { when: ({ error }) => error.remedy !== undefined },

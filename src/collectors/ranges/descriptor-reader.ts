@@ -92,8 +92,8 @@ export class DescriptorReading {
 
   /** A request failed, and a shorter one would not help. */
   failed(failure: RequestError): void {
-    const isTooLong = REFUSED_PATH.has(failure.status) && failure.endpoint !== 'login';
-    if (isTooLong || isNotOffered(failure)) this.refusal = failure;
+    const isRefused = REFUSED_PATH.has(failure.status) || isNotOffered(failure);
+    if (isRefused && failure.endpoint !== 'login') this.refusal = failure;
     else this.failure = failure;
   }
 

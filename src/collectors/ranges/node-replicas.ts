@@ -108,7 +108,7 @@ export class NodeReplicas {
     }
     if (rangeId > MAX_RANGE_ID) {
       const message = `the range id ${rangeId} is above ${MAX_RANGE_ID}`;
-      const remedy = 'no cluster has so many ranges: look for a proxy that changes numbers';
+      const remedy = 'no cluster has this many ranges: look for a proxy that changes numbers';
       throw new RequestError('decode', `${nameList(nodeId)}: ${message}`, { remedy });
     }
     const store = this.#stores.get(storeId) ?? this.#addStore(storeId);

@@ -54,7 +54,7 @@ function findMisdatedRecords({
   return new Map([...lateRecords, ...ahead]);
 }
 
-/** That the clocks of exporter and server differ by more than a poll may take. */
+/** A difference between the clocks of exporter and server that is longer than a poll may take. */
 interface ClockDifference {
   /** How far that of the exporter is ahead; negative where it is behind. */
   readonly seconds: number;
@@ -77,7 +77,7 @@ function compareClocks(
   return { seconds, wrong: differsFromNodes ? 'exporter' : 'date' };
 }
 
-/** What a wall clock in the cluster shows, ms: that of the exporter, unless that is known to be wrong. */
+/** The time by the clock of the cluster, ms: that of the exporter, unless the exporter's is known to be wrong. */
 export function readClusterTime(
   nowMs: number,
   collectors: readonly CollectorState[],

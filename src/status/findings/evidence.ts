@@ -42,7 +42,7 @@ export interface Memory {
 export interface Evidence extends Memory {
   /** Wall clock, ms. */
   readonly nowMs: number;
-  /** The same by the clock of the cluster where that of the exporter is known to be wrong: ages of what servers dated are by it. */
+  /** The time by the clock of the cluster, ms (readClusterTime): ages of what servers have dated follow it. */
   readonly clusterMs: number;
   readonly thresholds: Thresholds;
   /** As log, page and JSON show it. */

@@ -114,9 +114,9 @@ export function adviseProblem(problem: string, next: string, isNodeDown: boolean
 const SYSTEM_OUTAGE = 'No statement and no login works without the system ranges among these. ';
 
 /**
- * The problems that replicas report, and those that a scan proves. `list` are the nodes as they are known now, which may be later than the scan; undefined without a list. `areMany`:
- * more ranges are under-replicated than the limit of the critical alert allows. `isListOlder`: the scan is later, and nodes that it
- * skipped beyond those that are down by the list went down between the two.
+ * The problems that replicas report, and those that a scan proves. `list` are the nodes as they are known now, which may be later
+ * than the scan; undefined without a list. `areMany`: more ranges are under-replicated than the limit of the critical alert allows.
+ * `isListOlder`: the scan is later, and nodes that it skipped beyond those that are down by the list went down between the two.
  */
 export function rangeProblems(
   ranges: RangesStatus,
