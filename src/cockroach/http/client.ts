@@ -210,7 +210,7 @@ export class HttpClient implements AsyncDisposable {
     const { request } = call;
     const { stats } = request;
     call.hasBody = attempt.hasBody;
-    // A limit without a name is that of the decoder: the response was too large or too deep.
+    // The decoder's limit has no name: the response was too large or too deep.
     if (error.reason === 'limit') stats.limits.add(error.limit ?? 'bytes');
     const isUrlSilent = this.#health.failed(attempt, error);
     if (stats.signal.aborted || attempt.hasBody || !mayBeRepeated(request, error)) return false;
@@ -235,7 +235,12 @@ export class HttpClient implements AsyncDisposable {
   /** Waits for a part of a short pause; during a long one, fails as the request did that started it. */
   async #waitForPause(request: HttpRequest): Promise<void> {
     const pause = this.#health.pauseOf(request);
-    if (pause === undefined) throw new BreakerOpenError(request, this.#health.blockedMs(request));
+    if (pause === undefined) {
+      const blockedMs = this.#health.blockedMs(request);
+      if (blockedMs > 0) throw new BreakerOpenError(request, blockedMs);
+      // What kept the request has just ended.
+      return;
+    }
     const leftMs = pause.untilMs - this.#options.runningMs();
     if (leftMs > POLICY.maxWaitMs) throw pause.error;
     const what = `${requestName(request)}: waiting for Retry-After`;

@@ -36,7 +36,7 @@ export type Failures = ReadonlyMap<Upstream, RequestError>;
  * Decides to which URL of one API a request is sent. Each URL, each endpoint and each node has a circuit breaker. What a
  * failure says of them:
  *
- * - connecting failed: the URL. It opens the breaker of one of several URLs at once, that of the only one after three;
+ * - connecting failed: the URL. It opens the breaker of one of several URLs at once, of the only one after three;
  * - no response, and nothing else arrived from the URL meanwhile: the URL, while another one works;
  * - no response of a node, while its URL sent other things: the node, which is paused for the time waited / `maxDuty`;
  * - a refusal of the login, or a Retry-After: the URL if another one does better, otherwise the endpoint or node;
@@ -113,7 +113,7 @@ export class Health {
 
   /**
    * The lowest comes first: a half-open URL, so that it is soon known whether it works again; one where the last request
-   * to this endpoint or node did not fail; the oldest failure. Requests of which there are many, and which may take long, try
+   * to this endpoint or node did not fail; the oldest failure. Requests that are many, and that may take long, try
    * a half-open URL last.
    */
   #rank(upstream: Upstream, request: HttpRequest): number {
@@ -127,9 +127,10 @@ export class Health {
     return this.#msUntil(Math.min(...this.upstreams.map(({ breaker }) => breaker.failedUntilMs)));
   }
 
-  /** How long failures and pauses keep this request from all URLs, ms. */
+  /** How long failures and pauses keep this request from all URLs that it may use, ms. */
   blockedMs(request: HttpRequest): number {
-    const openUntilMs = Math.min(...this.upstreams.map(({ breaker }) => breaker.openUntilMs));
+    const usable = this.upstreams.filter((_, index) => (request.onlyUrl ?? index) === index);
+    const openUntilMs = Math.min(...usable.map(({ breaker }) => breaker.openUntilMs));
     return this.#msUntil(Math.max(openUntilMs, this.#target(request).breaker.openUntilMs));
   }
 
@@ -155,7 +156,7 @@ export class Health {
     );
   }
 
-  /** Creates the attempt that is sent now. The trial of a URL is short while another one works, but not that of a node. */
+  /** Creates the attempt that is sent now. The trial of a URL is short while another one works; the trial of a node is not. */
   begin<T>(upstream: Upstream, request: HttpRequest<T>): Attempt<T> {
     const headersMs = request.headersMs ?? this.#options.deadlines.headersMs;
     const isTrial = upstream.breaker.state === 'half_open' && request.node === undefined;

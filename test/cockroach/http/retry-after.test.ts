@@ -137,6 +137,23 @@ describe('Retry-After', () => {
     expect(await ask(client, SICK_NODE)).toBe('{"fine":true}');
     expect(await first).toBe('{"fine":true}');
   });
+
+  test.each(Array.from({ length: 12 }, (_, looks) => looks))(
+    'may end while a request is prepared, after %i looks at the clock',
+    async (looks) => {
+      await using server = await pausing(429, '60');
+      let [left, isEnding] = [looks, false];
+      const runningMs = (): number => {
+        if (!isEnding) return 0;
+        left -= 1;
+        return left >= 0 ? 59_999 : 60_000;
+      };
+      await using client = connect([server.url], { runningMs });
+      await expect(ask(client, SICK_NODE)).rejects.toMatchObject({ status: 429 });
+      isEnding = true;
+      expect(await ask(client)).toBe('{"fine":true}');
+    },
+  );
 });
 
 describe('Retry-After of one of several URLs', () => {
