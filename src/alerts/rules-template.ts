@@ -14,7 +14,7 @@ export function readTemplate() {
   return parseDocument(readFileSync(TEMPLATE, 'utf8'), { version: '1.1' });
 }
 
-/** The languages in which rules are written: that of Prometheus, and that of VictoriaMetrics. */
+/** The languages in which rules are written: the one of Prometheus, and the one of VictoriaMetrics. */
 export const DIALECTS = ['promql', 'metricsql'] as const;
 export type Dialect = (typeof DIALECTS)[number];
 

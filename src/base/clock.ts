@@ -14,8 +14,8 @@ export interface Clock {
 const GAP_MS = 2_000;
 
 /**
- * A clock whose monotonic time also counts while the host is suspended: that of Linux stands still then, so that old data would
- * be young. The uptime of the host goes on meanwhile, and unlike the wall clock nobody sets it. Example: after an hour of
+ * A clock whose monotonic time also counts while the host is suspended: the monotonic time of Linux stands still then, so that old
+ * data would be young. The uptime of the host goes on meanwhile, and unlike the wall clock nobody sets it. Example: after an hour of
  * sleep the uptime is 3,600 s ahead. A response that was on its way did not take that time: with a `max_duty` of 0.1 an
  * hour would stretch the interval to ten.
  */

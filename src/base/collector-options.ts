@@ -6,7 +6,7 @@ export interface Rewrite {
   readonly replacement: string;
 }
 
-/** A SELECT of the user, each row of which becomes samples. */
+/** A SELECT of the user, whose rows become samples. */
 export interface Query {
   readonly name: string;
   /** HELP of its metrics. */

@@ -10,7 +10,7 @@ export function findUrlFault(url: string, example = 'https://host/path'): string
   if (username !== '' || password !== '') {
     return 'holds a user or a password: remove them, or move them to username and password_file';
   }
-  // A name may end with a dot; that of an IPv6 address is in brackets.
+  // A name may end with a dot; an IPv6 address is in brackets.
   const labels = hostname.replace(/\.$/, '').split('.');
   if (hostname.length > 254 || labels.some((label) => label === '' || label.length > 63)) {
     return 'has a host name that DNS does not allow: its parts have 1 to 63 characters, and all 253 at most';

@@ -211,7 +211,7 @@ async function checkSingleRanges(list: Checklist, api: ClusterApi, nodeId: numbe
   await list.run('single ranges', CLUSTER_API, ranges, work, 'warning');
 }
 
-/** Whether the user sees the sessions of others, and those of which nodes are missing. */
+/** Whether the user sees the sessions of others, and whose nodes' sessions are missing. */
 function describeSessions(
   { config }: Checklist,
   found: SessionsResult,

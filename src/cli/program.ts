@@ -152,7 +152,7 @@ async function runProgram(
   return exitCode;
 }
 
-/** An option of the exporter, all of which have a dot, or one before which a command means nothing. */
+/** An option of the exporter, which has a dot, or one before which a command means nothing. */
 const TAKES_NAME = /^(?:--[^=]*\.[^=]*|-h|--help|--version)$/;
 
 /** Refuses a mistyped command and one behind its options: it would be an argument of the exporter. */

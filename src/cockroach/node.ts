@@ -106,7 +106,7 @@ const MAX_LAG_SECONDS = 60;
 /** Against the clock of the answering node: when no record is younger, their order proves nothing, and the list may be an old one. */
 export const MAX_RECORD_AGE_SECONDS = 120;
 
-/** How far the clocks of the nodes may be ahead of that of the server that answered. */
+/** How far the clocks of the nodes may be ahead of the clock of the server that answered. */
 const MAX_CLOCK_LEAD_SECONDS = 5;
 
 /** Whether the metrics of a node are current: not those of a record that is no longer updated. */
@@ -129,7 +129,7 @@ export function freshnessOf(
 /**
  * Time of the newest record, only of nodes that serve: a dead node may have had a wrong clock. Nor does a record count
  * that lies in the future; if all do, or nobody knows the time, the median of all does. Example: records of 12:00:00,
- * 12:00:08 and 13:30:00 in a response of 12:00:10: the newest is that of 12:00:08.
+ * 12:00:08 and 13:30:00 in a response of 12:00:10: the newest is the one of 12:00:08.
  */
 function newestRecord(nodes: readonly RecordAge[], answered: number | undefined): number {
   const latest = (answered ?? -Infinity) + MAX_CLOCK_LEAD_SECONDS;

@@ -35,11 +35,11 @@ export interface CollectorPoll<Options, State> extends PollStats {
   readonly firstUrl: number;
   /** Ids of the tables that the latest results of other collectors name. */
   readonly namedTables: () => ReadonlySet<string>;
-  /** Reports the progress of a scan, in nodes, and then that of reading all descriptors, in requests. */
+  /** Reports the progress of a scan, in nodes, and then of reading all descriptors, in requests. */
   readonly scanProgress: (done: number, planned: number) => void;
 }
 
-/** A poll with what its collector needs. What is not chosen is that of the only exporter of a cluster with one URL. */
+/** A poll with what its collector needs. What is not chosen is as for the only exporter of a cluster with one URL. */
 export function collectorPoll<Options, State>(
   poll: PollStats,
   chosen: Pick<CollectorPoll<Options, State>, 'options' | 'state'> &

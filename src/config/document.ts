@@ -214,7 +214,7 @@ export async function readDocument(
   return document;
 }
 
-/** Leaves out errors that nobody would read: half a megabyte of `}` has as many of them, each of which costs time. */
+/** Leaves out errors that nobody would read: half a megabyte of `}` has as many of them, and each costs time. */
 function* limitErrors(tokens: Iterable<CST.Token>): Iterable<CST.Token> {
   let errors = 0;
   for (const token of tokens) {

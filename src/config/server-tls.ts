@@ -125,7 +125,7 @@ export interface ServerTls {
   readonly clientAuth: ClientAuth;
   /** PEM; the usual CAs when absent. */
   readonly clientCas: string | undefined;
-  /** Names of which a client's certificate must have one; any will do when empty. */
+  /** A client's certificate must have one of these names; any will do when empty. */
   readonly allowedSans: readonly string[];
 }
 

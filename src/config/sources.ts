@@ -63,7 +63,7 @@ function variableOf(flag: string): string {
 /** The values of flags by their names without dashes; undefined for a flag that is not set. */
 export type Flags = Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
 
-/** A key that has a flag. It also has a variable, whose name is derived from that of the flag. */
+/** A key that has a flag. It also has a variable, whose name is derived from the name of the flag. */
 export type FlagKey = ConfigKey & Required<Pick<ConfigKey, 'flag' | 'variable'>>;
 
 /** The only flag that is not a key of the file. */
@@ -203,7 +203,7 @@ function parseText(valueType: string | undefined, text: string): unknown {
 }
 
 /**
- * Replaces a value of the document. One for the collectors of all clusters also removes that of each cluster. Example:
+ * Replaces a value of the document. A value for the collectors of all clusters also removes the values of each cluster. Example:
  * `--no-collector.users` sets `collectors.users.enabled`, and removes it from `clusters[0].collectors.users`.
  */
 function applyOverride(document: SourceDocument, { key, value, source }: Override): void {

@@ -38,7 +38,7 @@ export interface WatchProblem {
   readonly since: string;
   /** Why polls fail. */
   readonly cause?: PollFailure | undefined;
-  /** The failed polls, of which `cause` is the first: a collector that is polled again has another one. */
+  /** The failed polls, `cause` first: a collector that is polled again has another one. */
   readonly failures?: readonly PollFailure[] | undefined;
   /** The collectors whose polls it concerns: such a problem is logged when it begins and when it ends. */
   readonly affects?: readonly string[] | undefined;
@@ -53,7 +53,7 @@ export interface QueryState {
   readonly lastSuccessAt: string | undefined;
   /** Of the last run. */
   readonly durationSeconds: number | undefined;
-  /** The rows of a last run that succeeded, of which `rows` has the first ones. */
+  /** How many rows the last run that succeeded had; `rows` has the first ones. */
   readonly rowCount: number | undefined;
   readonly rows: readonly QueryRow[] | undefined;
   readonly failure: PollFailure | undefined;

@@ -250,7 +250,7 @@ export function pollWarnings(pollers: readonly Poller[]): readonly FoundProblem[
 }
 
 /**
- * The URLs that fail while others work, so that no poll does; and the keys of those of which nothing is known: no request has tried
+ * The URLs that fail while others work, so that no poll does; and the keys of unknown URLs: no request has tried
  * them since the start or a reload, or no URL of their API works, which is the problem of the polls.
  */
 export function findUrlProblems(cluster: Observation): {

@@ -15,7 +15,7 @@ export function readQueries(
   config: ClusterConfig,
 ): readonly QueryState[] | undefined {
   if (result === undefined) return undefined;
-  // Right after a reload the result is that of the queries before.
+  // Right after a reload the result is of the queries before.
   return collectorOptions(config, sql).queries.map((configured) => {
     const { name } = configured;
     const found = result.queries.find(({ query }) => isDeepStrictEqual(query, configured));

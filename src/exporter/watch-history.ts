@@ -62,8 +62,8 @@ export class WatchHistory {
 }
 
 /**
- * The problems that are found now, and earlier ones of which nothing is known now. Example: one of two URLs fails at 12:00, both
- * from 12:05 to 12:10. Meanwhile the failed polls are the problem, and that of the URL has neither ended nor begins again.
+ * The problems that are found now, and earlier ones that nobody can confirm or deny now. Example: one of two URLs fails at 12:00, both
+ * from 12:05 to 12:10. Meanwhile the failed polls are the problem, and the problem of the URL neither ends nor begins again.
  */
 function findWatchProblems(
   cluster: Observation,

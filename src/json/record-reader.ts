@@ -238,7 +238,7 @@ function innerOf({ children: [inner] }: KeyLayout): KeyLayout {
   return inner[1];
 }
 
-/** Reads a number of items, each of which begins with the address of the next one. */
+/** Reads a number of items. Each begins with the address of the next one. */
 function createArrayReader(scanner: Scanner, layout: KeyLayout) {
   const record = { slot: 0 };
   const read = createGetter(scanner, innerOf(layout), record, true);

@@ -254,8 +254,8 @@ function renderMetrics(
 const EVENT_LOOP_LAG = 'nodejs_eventloop_lag_';
 
 /**
- * prom-client shows a gauge that was never set as 0, and the lag of an event loop of which it has no measurement
- * since the scrape before as 0, NaN and 292 years.
+ * prom-client shows a gauge that was never set as 0, and the lag of an event loop that was not measured since the scrape before as
+ * 0, NaN and 292 years.
  */
 function withoutUnset(metrics: readonly CollectedMetric[]): readonly CollectedMetric[] {
   const isMeasured = metrics.some(

@@ -39,7 +39,7 @@ export interface Family<L extends string = string> {
   readonly openMetricsUnit: string | undefined;
   /** Members of the response that the values come from; undefined where whole responses or elements are counted. */
   readonly field: string | undefined;
-  /** The request, where it is not that of the collector: `GET /users/`. */
+  /** The request, where it is another one than the collector's first: `GET /users/`. */
   readonly request: string | undefined;
   /** Caveats, and what bounds a list, for the reference: `For the max_users users with most sessions`. */
   readonly notes: string;
@@ -92,7 +92,7 @@ export const gauge = definer('gauge');
 /** A value that only grows until its source restarts; the name ends in `_total`. */
 export const counter = definer('counter');
 
-/** A value of which the exporter cannot know the kind. */
+/** A value whose kind the exporter cannot know. */
 export const untyped = definer('untyped');
 
 /**

@@ -92,7 +92,7 @@ export class SampleSet {
   /**
    * Whether labels name one of the first entries of a list. With `per`, each value of that label has a list of its own, and a
    * family without that label has the first entries of all of them. Example: a range is the 2nd unavailable one and the 7th
-   * without a lease. Its series of the first problem is of the first five, that of the second is not, and the one that names
+   * without a lease. Its series of the first problem is of the first five, its series of the second is not, and the one that names
    * its node, for both problems, is.
    */
   #isOfFirst({ name, entry, per }: FamilyList, labels: LabelValues<string>): boolean {

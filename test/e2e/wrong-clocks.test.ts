@@ -71,14 +71,17 @@ test.each([HOUR_MS, -HOUR_MS])(
 );
 
 test.each([
-  [-HOUR_MS, /^The clock of the exporter is (?:1 h|59 min \d+ s) behind that of the server\.$/],
+  [
+    -HOUR_MS,
+    /^The clock of the exporter is (?:1 h|59 min \d+ s) behind the clock of the server\.$/,
+  ],
   [
     400 * 24 * HOUR_MS,
-    /^The clock of the exporter is 400 d(?: \d+ s)? ahead of that of the server\.$/,
+    /^The clock of the exporter is 400 d(?: \d+ s)? ahead of the clock of the server\.$/,
   ],
   [
     -400 * 24 * HOUR_MS,
-    /^The clock of the exporter is (?:400 d|399 d 23 h) behind that of the server\.$/,
+    /^The clock of the exporter is (?:400 d|399 d 23 h) behind the clock of the server\.$/,
   ],
 ])(
   'a clock of the exporter that is wrong by %i ms is named, and neither backups nor certificates are old by it',

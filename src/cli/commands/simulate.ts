@@ -62,7 +62,7 @@ export function define(command: Command): void {
 type Flags = Pick<SimulatorOptions, 'listen' | 'cloudListen' | 'gateways'> &
   Partial<Omit<SimulatorOptions, 'tls'>> & { readonly tls?: true };
 
-/** The default address of the Cloud API, unless a gateway has it: each one uses the port after that of the one before. */
+/** The default address of the Cloud API, unless a gateway has it: each gateway uses the port after the one before. */
 function besideGateways({ listen, cloudListen, gateways }: Flags): SimulatorOptions['listen'] {
   const isTaken = cloudListen.port >= listen.port && cloudListen.port < listen.port + gateways;
   return isTaken ? { ...cloudListen, port: listen.port + gateways } : cloudListen;

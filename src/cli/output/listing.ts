@@ -52,7 +52,7 @@ interface ListLayout<Item> {
   /** The name of the list in a JSON document. */
   readonly member: string;
   readonly columns: readonly Column<Item>[];
-  /** Titles of columns that a narrow terminal must not hide, beside the first one and that of `--sort`. */
+  /** Titles of columns that a narrow terminal must not hide, beside the first one and the one of `--sort`. */
   readonly required?: readonly string[];
   /** The order of the table without `--sort`: the highest urgency is first. */
   readonly urgencyOf?: ((item: Item) => number) | undefined;

@@ -60,8 +60,8 @@ const NAME = 'crdb-exporter';
 const SHARED_FOLDERS = ['/usr/local/bin', '/usr/bin', '/bin'];
 
 /**
- * The command by its name where every shell finds it, else that of this tarball, which starts the Node.js inside, or the launcher of
- * this package or checkout.
+ * The command by its name where every shell finds it, else the launcher of this tarball, which starts the Node.js inside, or of this
+ * package or checkout.
  */
 export function findProgram(): string {
   const isFound = SHARED_FOLDERS.some((folder) => existsSync(path.join(folder, NAME)));

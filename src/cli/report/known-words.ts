@@ -70,7 +70,7 @@ const JOB_WORDS = `
   typedesc update visualizer`;
 
 /**
- * The words of which names in a report may consist. A name with any other word is not printed: where a server sends a map, its
+ * The words that names in a report may consist of. A name with any other word is not printed: where a server sends a map, its
  * keys may be names of tables, nodes or persons.
  */
 const KNOWN_WORDS: ReadonlySet<string> = new Set([

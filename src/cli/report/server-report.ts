@@ -39,7 +39,7 @@ interface RequestReport {
   /** Of all bodies, and of those that were looked at. */
   bytes: number;
   readBytes: number;
-  /** Bodies that were looked at, and those of them of which only the start was. */
+  /** Bodies that were looked at, and how many of them only at their start. */
   readResponses: number;
   cutResponses: number;
   readonly headers: Record<string, number>;
@@ -48,7 +48,7 @@ interface RequestReport {
 const RELEASE = /^v\d{1,3}\.\d{1,3}\.\d{1,3}(?:-(?:alpha|beta|rc)\.\d{1,3})?$/;
 
 /**
- * What a maintainer needs to know of a server that he cannot reach: which fields and metrics it sends, of which types, with which
+ * What a maintainer needs to know of a server that he cannot reach: which fields and metrics it sends, with their types and
  * statuses. It holds no name, address, text, key, id, locality or SQL: names of fields consist of known words only (the others are
  * `*`), numbers are counts, times, sizes, and small enumerations.
  */

@@ -4,7 +4,7 @@ import { pauseSeconds } from '../http/retry-policy.ts';
 import type { Failure, Rule } from './failure.ts';
 
 const SQL_PORT = '26257';
-const HTTP_PORT = 'use the port of the DB Console (8080 by default), not that of SQL (26257)';
+const HTTP_PORT = 'use the port of the DB Console (8080 by default), not the SQL port (26257)';
 
 /** The server, or something in between, ended the connection. */
 const CLOSED = ['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'];

@@ -26,7 +26,7 @@ export interface Failure {
 }
 
 /**
- * The cause in a few words, which all failures with the same remedy share; the conditions, all of which must hold; and the
+ * The cause in a few words, which all failures with the same remedy share; the conditions, which must all hold; and the
  * remedy, which continues a sentence after a semicolon.
  */
 export type Rule = readonly [

@@ -202,7 +202,7 @@ export function failureOf(error: unknown): RequestError {
   return new RequestError(reason, messageOf(error), { cause: error });
 }
 
-/** Cuts and cleans what a server may have written: a certificate can have a thousand names, all of which OpenSSL repeats. */
+/** Cuts and cleans what a server may have written: a certificate can have a thousand names, and OpenSSL repeats them all. */
 function cut(text: string): string {
   return cleanText(text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}…`);
 }

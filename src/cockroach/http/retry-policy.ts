@@ -67,7 +67,7 @@ const LASTING_STATUSES: ReadonlySet<number | undefined> = new Set([401, 403, 404
 
 /**
  * Whether another URL may do better now. One gateway may wrongly answer 500, 401 or 403 to everything, and a proxy may not
- * pass on the pages beside the API v2. If two URLs give the same status, it is that of the cluster: `previous` is the failure at
+ * pass on the pages beside the API v2. If two URLs give the same status, the cluster gave it: `previous` is the failure at
  * the URL before. What hangs would cost its time again at each URL.
  */
 export function goesToNextUrl(

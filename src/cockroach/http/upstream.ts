@@ -9,7 +9,7 @@ export interface Upstream {
   /** Among the URLs of the API. */
   readonly index: number;
   readonly breaker: Breaker;
-  /** The last failure because of which the URL is not used, or was not. */
+  /** The last failure that keeps the URL from being used, or kept it. */
   lastFailure: RequestError | undefined;
   /** How often headers or a part of a body have arrived: as long as this grows, the URL is not silent. */
   arrivals: number;

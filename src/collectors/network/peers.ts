@@ -105,7 +105,7 @@ export function countConnections(
   let isReadable = true;
   for (const [key, peer] of sent) {
     const peerId = Number(key);
-    // An id of another form may be that of a live peer.
+    // An id of another form may be the id of a live peer.
     isReadable &&= isId(peerId);
     if (peerId === nodeId || !all.has(peerId)) continue;
     const read = readPeer(peer);

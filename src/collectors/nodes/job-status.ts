@@ -155,7 +155,7 @@ export class StatisticsNodes {
 
   /**
    * The ids of the nodes that run the job and have not counted yet. Example: the job moves to node 2 at 12:00:00. The record of
-   * 12:00:10 has 0 paused jobs, or as many as node 2 counted last week; that of 12:00:50 has as many as there are. What the first
+   * 12:00:10 has 0 paused jobs, or as many as node 2 counted last week; the record of 12:00:50 has as many as there are. What the first
    * poll finds counts since the start of the process.
    */
   findNew(nodes: readonly NodeRecord[]): ReadonlySet<number> {

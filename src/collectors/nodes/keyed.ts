@@ -16,7 +16,7 @@ const STORE = { labels: ['node_id', 'store_id'], source: 'store_metrics' } as co
 const STATEMENT_KINDS = ['select', 'insert', 'update', 'delete', 'ddl'];
 
 export const LICENSE_KEY = 'seconds_until_license_expiry';
-/** The second is that of older servers. */
+/** The second is the key of older servers. */
 export const LICENSE_KEYS = [LICENSE_KEY, 'seconds_until_enterprise_license_expiry'] as const;
 
 /** The keys of all certificates of a node begin so. */

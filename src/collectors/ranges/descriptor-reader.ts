@@ -119,7 +119,7 @@ export class DescriptorReader {
 
   /**
    * Reads in rounds of `concurrency` requests, with a pause after each, so that they take no more than their share of the
-   * time together. Example: with a share of 0.1 two requests at once, of which the slower takes 0.2 s, and 1.8 s of pause. A
+   * time together. Example: with a share of 0.1 two requests at once, whose slower one takes 0.2 s, and 1.8 s of pause. A
    * command has no pauses. Never rejects.
    */
   async read(

@@ -129,7 +129,7 @@ export function firstReporter(
   return undefined;
 }
 
-/** The nodes with a place that report the range in this scan; that of the replica that holds the lease first. */
+/** The nodes with a place that report the range in this scan; the leaseholder first. */
 export function reportersOf(table: RangeTable, slot: number): readonly number[] {
   const nodes: number[] = [];
   let next = firstReporter(table, slot);

@@ -35,7 +35,7 @@ export class MorePlaces {
     return isFull ? PLACES : MAX_PLACES;
   }
 
-  /** Sets the places of the range that do not fit the table, none of which is reported; without any it is forgotten. */
+  /** Sets the places of the range that do not fit the table, as not reported; without any the range is forgotten. */
   set(rangeId: number, { nodes, voters, votersBefore }: Omit<Places, 'reported'>): void {
     if (nodes.length === 0) this.#ranges.delete(rangeId);
     else this.#ranges.set(rangeId, { nodes, reported: 0, voters, votersBefore });

@@ -91,8 +91,8 @@ export class NodeReplicas {
   }
 
   /**
-   * Adds the element whose record begins at a place of `record`, unless it lacks an id. Throws when the response is not that of
-   * the node.
+   * Adds the element whose record begins at a place of `record`, unless it lacks an id. Throws when another node has
+   * answered.
    */
   add(record: Float64Array, first: number, tables: RangeTables): void {
     const nodeId = record[first + SLOT.nodeId];

@@ -157,7 +157,7 @@ export class RangeTable {
     yield* this.#rebuild(Math.ceil(capacity), () => true);
   }
 
-  /** Keeps the ranges in these slots alone, of which there are `left`. */
+  /** Keeps the ranges in these slots alone, `left` in number. */
   *prune(left: number, isKept: (slot: number) => boolean): Work {
     const capacity = Math.ceil((left * GROWTH) / MAX_LOAD);
     yield* this.#rebuild(Math.max(MIN_CAPACITY, capacity), isKept);
@@ -271,7 +271,7 @@ export class RangeTable {
     return this.#more.mostOf(this.columns.ids[slot] ?? 0);
   }
 
-  /** Sets the places of the descriptor, none of which is reported. */
+  /** Sets the places of the descriptor, as not reported. */
   place(slot: number, nodeIds: readonly number[], voters: number, votersBefore: number): void {
     const { columns } = this;
     for (let place = 0; place < PLACES; place += 1)

@@ -172,7 +172,7 @@ export async function readNode<S extends ObjectShape>(
   if (!state.gatewayOnly && reader.rangeIds === undefined) {
     try {
       const node = await readByRoute(request, 'proxy', reader);
-      // An empty response may be that of another node, which the gateway's is not.
+      // An empty response may be of another node; the gateway's own is not.
       if (node.stores > 0) return node;
     } catch (error) {
       if (error instanceof WrongNodeError) state.gatewayOnly = true;

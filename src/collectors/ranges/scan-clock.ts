@@ -11,7 +11,7 @@ export class ScanClock {
   #startMs: number | undefined;
   #tick = 1;
 
-  /** The tick of what happens now (monotonic, here and below), at least 1; never less than that of what has happened before. */
+  /** The tick of what happens now (monotonic, here and below), at least 1; never less than an earlier tick. */
   now(nowMs: number): number {
     this.#startMs ??= nowMs;
     this.#tick = Math.max(this.#tick, Math.floor((nowMs - this.#startMs) / TICK_MS) + 1);

@@ -196,7 +196,7 @@ export class SecondReading {
 
   /**
    * Reads these replicas; a request that fails is reported with its ranges. `urlTurn` chooses the URL: the lists of this scan
-   * began with that of the number of scans less one.
+   * began with the URL of the number of scans less one.
    */
   async #readReplicas(
     replicas: readonly { readonly rangeId: number; readonly nodeId: number }[],

@@ -119,7 +119,7 @@ export class Verification implements DescriptorReceiver {
     const { signal, clock } = this.#context;
     const endMs = clock.runningMs() + MAX_READING_MS;
     const deadline = new AbortController();
-    // Unlike that of `beginDeadline` this timer keeps the process running: the pause between requests does not, and a command would end in it.
+    // This timer keeps the process running, unlike the one of `beginDeadline`: a command would end in a pause between requests.
     const timer = setTimeout(() => deadline.abort(), MAX_READING_MS);
     const hasTime = (wanted: number): boolean => {
       const { restUntilMs, perMinute } = this.#reading;

@@ -89,8 +89,8 @@ async function readDescriptors(context: ScanContext, verification: Verification)
 }
 
 /**
- * The slots of ranges that report a problem, and of which no holder of a valid lease has answered in this scan: of at most as many as are
- * asked again.
+ * The slots of ranges that report a problem, and where no holder of a valid lease has answered in this scan: of at most as many as are asked
+ * again.
  */
 function* findTroubled(
   scan: Pick<CheckedScan, 'known' | 'verification' | 'confirmed'>,

@@ -127,7 +127,7 @@ export const sql = defineCollector({
   lastingSamples(result, set, { options, shard }) {
     for (const configured of options.queries) {
       const { name } = configured;
-      // Right after a reload the result is that of the queries before: another one of the same name has not run.
+      // Right after a reload the result is of the queries before: another one of the same name has not run.
       const status = result?.queries.find(({ query }) => isDeepStrictEqual(query, configured));
       const hasRun = status?.durationSeconds !== undefined;
       const isGood = hasRun && status.failure === undefined;

@@ -204,7 +204,7 @@ export interface TableSummary {
   readonly all: readonly KnownTable[];
   /** The tables with series of their own, the most important first. */
   readonly shown: readonly KnownTable[];
-  /** Sizes of all others together, under the name `other`; undefined where that of one of them is. */
+  /** Sizes of all others together, under the name `other`; undefined where the size of one of them is. */
   readonly others: TableName & TableFigures;
   /** The largest ones, then the sum of all others. */
   readonly databases: readonly DatabaseSums[];

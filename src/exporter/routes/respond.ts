@@ -50,7 +50,7 @@ function isOwnName(url: URL | null, externalUrl: string): boolean {
 
 /**
  * Whether a browser sends this request for a page of another site; only browsers send these headers. A page of this exporter
- * has the host of the request, or that of `externalUrl` where a proxy changes it.
+ * has the host of the request, or of `externalUrl` where a proxy changes it.
  */
 export function isCrossSite({ headers }: IncomingMessage, externalUrl: string): boolean {
   const { host, origin, 'sec-fetch-site': site = 'none' } = headers;

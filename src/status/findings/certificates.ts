@@ -106,6 +106,6 @@ export const CERTIFICATES: readonly Check[] = [
       const soon = findExpiring(evidence).filter(({ level }) => level === 'info');
       return soon.length === 0 ? undefined : describe(soon);
     },
-    next: 'Renew them now if you do it by hand. The charts of Cockroach Labs renew that of a node 7 days before its end, a CA 27 days.',
+    next: 'Renew them now if you do it by hand. The charts of Cockroach Labs renew the certificate of a node 7 days before its end, a CA 27 days.',
   },
 ];

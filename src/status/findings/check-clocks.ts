@@ -56,7 +56,7 @@ function findMisdatedRecords({
 
 /** A difference between the clocks of exporter and server that is longer than a poll may take. */
 interface ClockDifference {
-  /** How far that of the exporter is ahead; negative where it is behind. */
+  /** How far the clock of the exporter is ahead; negative where it is behind. */
   readonly seconds: number;
   /** Whose is wrong: where exporter and nodes agree, it is the Date that a server or a proxy sends. */
   readonly wrong: 'exporter' | 'date';
@@ -77,7 +77,7 @@ function compareClocks(
   return { seconds, wrong: differsFromNodes ? 'exporter' : 'date' };
 }
 
-/** The time by the clock of the cluster, ms: that of the exporter, unless the exporter's is known to be wrong. */
+/** The time by the clock of the cluster, ms; by the exporter's, unless that is known to be wrong. */
 export function readClusterTime(
   nowMs: number,
   collectors: readonly CollectorState[],
@@ -98,7 +98,7 @@ export function findWrongTime(evidence: Evidence): Problem | undefined {
     return {
       ...problem,
       about: 'exporter',
-      text: `The clock of the exporter is ${much} ${seconds > 0 ? 'ahead of' : 'behind'} that of the server.`,
+      text: `The clock of the exporter is ${much} ${seconds > 0 ? 'ahead of' : 'behind'} the clock of the server.`,
       next: 'Check the time service of its host. The times since when problems last are wrong by it; ages, and times that are left, are not.',
     };
   }

@@ -2,7 +2,7 @@ import type { AlertName } from '#alerts';
 import type { Evidence } from './evidence.ts';
 import type { Problem } from './status.ts';
 
-/** A problem with its severity where the alert has two, and its next step where that of the check does not fit. */
+/** A problem with its severity where the alert has two, and its next step where the check's does not fit. */
 type Found = Pick<Problem, 'text' | 'level' | 'nodeIds' | 'since'> & Partial<Pick<Problem, 'next'>>;
 
 /**

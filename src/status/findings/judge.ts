@@ -135,7 +135,7 @@ const DISK_EFFECTS: ReadonlySet<Problem['alert']> = new Set([
 ]);
 
 /**
- * The problems of nodes, of which those that a slow disk of the same node explains lead to it. Example: the disk of node 2 is
+ * The problems of nodes. Those that a slow disk of the same node explains lead to it. Example: the disk of node 2 is
  * slow, and the heartbeats of nodes 1 and 2 are: `First see the slow disk of node 2.`
  */
 function adviseDiskFirst(problems: readonly Problem[]): readonly Problem[] {

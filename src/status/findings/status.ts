@@ -2,7 +2,7 @@ import type { FailureReason, Severity } from '#base';
 import type { ApiState, CollectorState, QueryState, WatchProblem } from '#exporter';
 import type { NodesStatus } from './node-status.ts';
 
-// The status page and /api/status, of which docs/api-status.schema.json describes every member. Times are RFC 3339.
+// The status page and /api/status; docs/api-status.schema.json describes every member. Times are RFC 3339.
 // A part is absent while there is no current data of it, and a figure while it is not known.
 export interface Status {
   readonly at: string;
@@ -36,7 +36,7 @@ export interface ClusterStatus extends Omit<ClusterReading, 'collectors' | 'quer
 export interface ClusterReading extends ClusterView {
   /** `unknown` while the exporter cannot see it. */
   readonly state: 'healthy' | 'problems' | 'unknown';
-  /** With problems that of the oldest of the most severe ones, but not before the cluster was last healthy. */
+  /** With problems the start of the oldest of the most severe ones, but not before the cluster was last healthy. */
   readonly since: string;
   /** Parts of the cluster that this exporter does not read, so that the state says nothing of them: `sessions`. */
   readonly notRead: readonly string[];

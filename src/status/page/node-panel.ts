@@ -144,7 +144,7 @@ function statusOf(node: NodeStatus, mark: Severity | undefined, nowMs: number): 
   return html`${icon(level)} ${stateOf(node)}${age}${isRetired && ', gone for good'}`;
 }
 
-/** Severity of the status of a node, as its colour: that of the finding which names a node that is not well. */
+/** Severity of the status of a node, as its colour: the severity of the finding that names a node that is not well. */
 function statusLevel(
   { status, isStale, isRetired }: NodeStatus,
   mark?: Severity,

@@ -41,7 +41,7 @@ describe('a command reports cause and remedy in one sentence when', () => {
   test('nothing listens', async () => {
     const { code, err } = await runHere(['nodes', `--cluster.url=${await refusing()}`]);
     expect(code).toBe(1);
-    const remedy = 'that of SQL (26257)';
+    const remedy = 'the SQL port (26257)';
     expectOneSentence(err, { problem: /connect ECONNREFUSED/, remedy });
   });
 

@@ -109,8 +109,8 @@ describe('a node whose clock is wrong', () => {
 
 describe('the exporter and the server disagree on the time', () => {
   test.each([
-    [180, '3 min behind that of'],
-    [-3_600, '1 h ahead of that of'],
+    [180, '3 min behind the clock of'],
+    [-3_600, '1 h ahead of the clock of'],
   ])('by %i s: where the nodes agree with the server, the exporter is wrong', (seconds, much) => {
     expect(textsOf(nodesAt(NOON + seconds), NOON + seconds)).toEqual([
       `CrdbExporterClockWrong: The clock of the exporter is ${much} the server.`,
