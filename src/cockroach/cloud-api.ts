@@ -1,8 +1,7 @@
-import type { Endpoint } from '#base';
 import { decodeValue, type Infer, integer, object, type ObjectShape, string } from '#json';
 import type { HttpClient } from './http/client.ts';
 import { RequestError, wasRefused } from './http/errors.ts';
-import type { PollStats } from './http/poll-stats.ts';
+import { type CountDecodeErrors, type PollStats, recordDecodeErrors } from './http/poll-stats.ts';
 import { bufferBody, type HttpRequest } from './http/request.ts';
 
 /** Far above the largest legitimate response, a bundle of certificates. */
@@ -33,7 +32,7 @@ interface CloudApiOptions {
   /** Cc-Version, a date; without it the service would answer in its newest dialect. */
   readonly apiVersion: string;
   /** Fields of a wrong shape. */
-  readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
+  readonly decodeErrors: CountDecodeErrors;
 }
 
 interface CloudRequest<S extends ObjectShape> extends Pick<
@@ -150,7 +149,7 @@ export class CloudControl {
         stats.items += 1;
         if (status === NO_CONTENT && !isRead) return undefined;
         const { value, wrongTypes } = decodeValue(bytes, shape);
-        decodeErrors(named.endpoint, wrongTypes);
+        recordDecodeErrors(decodeErrors, stats, named.endpoint, wrongTypes);
         return value;
       }),
     });

@@ -1,8 +1,13 @@
-import type { Endpoint } from '#base';
 import { decodeValue, type Infer, object, type ObjectShape, type RecordBatch, typed } from '#json';
 import type { ApiRequest, ApiSender } from './api-request.ts';
 import { RequestError } from './http/errors.ts';
-import { addWarning, createPollStats, type PollStats } from './http/poll-stats.ts';
+import {
+  addWarning,
+  type CountDecodeErrors,
+  createPollStats,
+  type PollStats,
+  recordDecodeErrors,
+} from './http/poll-stats.ts';
 import { bufferBody, type HttpResponse } from './http/request.ts';
 import { ClusterIdentity, nodeIdentity, NodeListings } from './identity.ts';
 import {
@@ -40,11 +45,7 @@ export class ClusterApi {
   readonly #source: PageSource;
 
   /** `protobuf`: descriptors and connections are asked for as protobuf, which a server may answer with JSON. */
-  constructor(
-    sender: ApiSender,
-    decodeErrors: (endpoint: Endpoint, count: number) => void,
-    { protobuf = true } = {},
-  ) {
+  constructor(sender: ApiSender, decodeErrors: CountDecodeErrors, { protobuf = true } = {}) {
     this.#source = { sender, decodeErrors, protobuf };
   }
 
@@ -307,7 +308,8 @@ export class ClusterApi {
       blames: 'nobody',
       ...bufferBody(ELEMENT_LIMITS.maxElementBytes, (bytes) => {
         const { value, wrongTypes } = decodeValue(bytes, shape);
-        this.#source.decodeErrors(request.endpoint, wrongTypes);
+        const { endpoint, stats } = request;
+        recordDecodeErrors(this.#source.decodeErrors, stats, endpoint, wrongTypes);
         return value;
       }),
     });

@@ -1,8 +1,7 @@
-import type { Endpoint } from '#base';
 import { decodeValue, type Infer, type ObjectShape, PageParser, type RecordBatch } from '#json';
 import type { ApiRequest, ApiSender } from './api-request.ts';
 import { RequestError } from './http/errors.ts';
-import type { PollStats } from './http/poll-stats.ts';
+import { type CountDecodeErrors, type PollStats, recordDecodeErrors } from './http/poll-stats.ts';
 import type { HttpResponse } from './http/request.ts';
 import { ELEMENT_LIMITS } from './listings.ts';
 import { MessageList, type MessageListOptions } from './protobuf/index.ts';
@@ -29,8 +28,7 @@ export interface PageRequest<S extends ObjectShape, E extends ObjectShape> exten
 /** How pages are read. */
 export interface PageSource {
   readonly sender: ApiSender;
-  /** Called with the number of fields and elements of a wrong shape in a response, also with 0. */
-  readonly decodeErrors: (endpoint: Endpoint, count: number) => void;
+  readonly decodeErrors: CountDecodeErrors;
   /** Whether to ask for protobuf where it can be read. */
   readonly protobuf: boolean;
 }
@@ -80,7 +78,7 @@ export function readPage<S extends ObjectShape, E extends ObjectShape>(
       }
       stats.items += page.elements;
       if (page.limitHit) stats.limits.add('bytes');
-      decodeErrors(endpoint, page.skipped + page.wrongTypes);
+      recordDecodeErrors(decodeErrors, stats, endpoint, page.skipped + page.wrongTypes);
       // All elements that the response held, skipped ones included.
       return { elements: page.elements + page.skipped, envelope: page.envelope, response };
     },

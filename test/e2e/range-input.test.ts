@@ -86,11 +86,14 @@ describe('a node that', () => {
     expect(limitsHit(scrape)).toEqual(['pages']);
   });
 
-  test('sends other values among the ranges loses only those, counted once', async () => {
-    const { scrape } = await scanWith(page([replica(2, 7), '17', 'null', replica(2, 9)]));
+  test('sends other values among the ranges loses only those, counted once, and the log says so', async () => {
+    const { scrape, log } = await scanWith(page([replica(2, 7), '17', 'null', replica(2, 9)]));
     expect(scrape.value('crdb_range_replicas', { node_id: '2' })).toBe(2);
     const errors = { endpoint: 'node_ranges' };
     expect(scrape.value('crdb_exporter_decode_errors_total', errors)).toBe(2);
+    const text =
+      'Responses of node_ranges: some fields or elements have an unexpected form and were left out';
+    expect(log.split(text)).toHaveLength(2);
   });
 
   test.each([

@@ -1,5 +1,5 @@
 import { type Endpoint, type Limit, sum } from '#base';
-import { faultOf, type RequestError } from './errors.ts';
+import { faultOf, RequestError } from './errors.ts';
 
 /** What was odd in a poll and did not fail it. */
 export interface PollWarning {
@@ -61,6 +61,29 @@ export function addWarning({ warnings }: Pick<PollStats, 'warnings'>, warning: P
   const { about, endpoint, error } = warning;
   const key = [about, endpoint, faultOf(error)].filter(Boolean).join(', ');
   if (!warnings.has(key)) warnings.set(key, warning);
+}
+
+/** Counts fields and elements of a wrong shape in a response, which were left out; called also with 0. */
+export type CountDecodeErrors = (endpoint: Endpoint, count: number) => void;
+
+/**
+ * Counts the fields and elements of a response that have another form than expected and were left out, and warns of them: what they
+ * say is missing, or 0. Example: a newer server sends `alloc_bytes` as a string, so that the memory of all sessions is 0.
+ */
+export function recordDecodeErrors(
+  countErrors: CountDecodeErrors,
+  stats: PollStats,
+  endpoint: Endpoint,
+  count: number,
+): void {
+  countErrors(endpoint, count);
+  if (count === 0) return;
+  const about = `responses of ${endpoint}`;
+  const text = `${about}: some fields or elements have an unexpected form and were left out`;
+  const remedy =
+    'what they say is missing or counts as 0; check whether the server is newer than this exporter; `crdb_exporter_decode_errors_total` counts them';
+  const error = new RequestError('decode', text, { endpoint, remedy });
+  addWarning(stats, { about, endpoint, error });
 }
 
 /** A warning as one text that begins with what it is about. */
