@@ -1,6 +1,6 @@
 import { crc32 } from 'node:zlib';
 import { sum } from '#base';
-import { type ClusterApi, type PollStats, RequestError } from '#cockroach';
+import { type ClusterApi, isId, type PollStats, RequestError } from '#cockroach';
 import {
   array,
   boolean,
@@ -213,18 +213,25 @@ export interface TableSummary {
 /** Tables that are kept, the largest ones: some 5 MB. */
 const MAX_TABLES = 10_000;
 
-/** All tables that the user may see, the largest first, as far as the bound allows. */
+/**
+ * All tables that the user may see, the largest first, as far as the bound allows. Rejects when one cannot be read: numbers and
+ * sums without it would be too low.
+ */
 export async function discoverTables(
   api: ClusterApi,
   stats: PollStats,
 ): Promise<readonly KnownTable[]> {
   // By id: a table that moves between two pages is listed twice.
   const byId = new Map<number, KnownTable>();
+  let listed = 0;
+  let unreadable = 0;
   await api.tableMetadata(stats, {
     shape: discoveredShape,
-    onTable({ table_id: id = 0, ...found }) {
+    onTable({ table_id: id, ...found }) {
+      listed += 1;
       if (byId.size >= MAX_TABLES) stats.limits.add('items');
-      if (byId.size >= MAX_TABLES || id <= 0) return;
+      if (!isId(id)) unreadable += 1;
+      if (byId.size >= MAX_TABLES || !isId(id)) return;
       byId.set(id, {
         database: cleanLabelValue(found.db_name ?? ''),
         schema: cleanLabelValue(found.schema_name ?? ''),
@@ -237,7 +244,9 @@ export async function discoverTables(
       });
     },
   });
-  return [...byId.values()];
+  if (unreadable === 0) return [...byId.values()];
+  const text = `list of tables: ${unreadable} of ${listed} cannot be read`;
+  throw new RequestError('decode', text, { endpoint: 'table_metadata' });
 }
 
 /**

@@ -162,13 +162,7 @@ describe('the tables with series of their own', () => {
 test('the largest databases have series of their own', async () => {
   const { of } = await discover(
     () =>
-      pageOf([
-        rowOf(1, { db_name: 'a' }),
-        rowOf(2, { db_name: 'a' }),
-        rowOf(4, { db_name: 'b' }),
-        rowOf(1.5, { db_name: 'broken' }),
-        rowOf(0, { db_name: 'no id' }),
-      ]),
+      pageOf([rowOf(1, { db_name: 'a' }), rowOf(2, { db_name: 'a' }), rowOf(4, { db_name: 'b' })]),
     { max_tables: 1 },
   );
   expect(of('crdb_database_size_bytes')).toEqual(['{database="b"} 120', '{database="other"} 90']);
@@ -252,4 +246,12 @@ test('an empty list shows a missing privilege', async () => {
   const { warnings, failure, lines } = await discover(() => pageOf(null));
   expect([failure, lines]).toEqual([undefined, []]);
   expect(warnings.join()).toContain('GRANT CONNECT ON DATABASE');
+});
+
+test.each([0, 1.5, '107'])('a list with the table %j is not one of the others', async (id) => {
+  const unread = rowOf(107, { table_id: id });
+  await expect(discover(() => pageOf([rowOf(106), unread]))).rejects.toMatchObject({
+    reason: 'decode',
+    message: 'list of tables: 1 of 2 cannot be read',
+  });
 });
