@@ -9,6 +9,11 @@ export interface QueryRow {
   readonly values: Readonly<Record<string, number | undefined>>;
 }
 
+/** In place of such a statement servers run `SELECT 1`, without an error, where a setting of theirs is off. */
+const SHOW_RANGES = /SHOW RANGES FROM (?:DATABASE|TABLE)/;
+const SHOW_RANGES_IS_OFF =
+  'SHOW RANGES is switched off, as it is expensive in large clusters: SET CLUSTER SETTING ui.database_locality_metadata.enabled = true, or leave it out';
+
 /**
  * The rows of a query. Throws a StatementError when one of them is no sample: nothing of a result is shown unless all of it is
  * right. Example: of 20 rows one has the text `NaN` as its value, so none of them is published.
@@ -16,6 +21,9 @@ export interface QueryRow {
 export function readRows(query: Query, { columns, rows }: SqlRows): readonly QueryRow[] {
   const { labels, max_rows } = query;
   const values = Object.keys(query.values);
+  if (SHOW_RANGES.test(query.sql) && columns.every(({ name }) => name === '?column?')) {
+    throw fault(query, 'the server ran SELECT 1 in its place', SHOW_RANGES_IS_OFF);
+  }
   for (const wanted of [...labels, ...values]) {
     const count = columns.filter(({ name }) => name === wanted).length;
     if (count === 1) continue;

@@ -84,6 +84,24 @@ test.each([
   },
 );
 
+test('the log says what switched SHOW RANGES off, in whose place servers run SELECT 1', async () => {
+  const simulator = await openSimulator({
+    sqlResults: [{ contains: 'SHOW RANGES FROM', columns: [['?column?', 'INT8']], rows: [[1]] }],
+  });
+  const query = {
+    name: 'rides',
+    help: 'Ranges of the table rides.',
+    sql: 'SELECT count(*) AS ranges FROM [SHOW RANGES FROM TABLE movr.rides]',
+    values: { ranges: 'gauge' },
+  };
+  const exporter = await runQueries(simulator, [query]);
+  await exporter.until((scrape) => scrape.value(SUCCESS, { query: 'rides' }) === 0);
+  await expect
+    .poll(() => exporter.log())
+    .toContain('query rides: the server ran SELECT 1 in its place');
+  expect(exporter.log()).toContain('SET CLUSTER SETTING ui.database_locality_metadata.enabled');
+});
+
 test('a label may have 128 characters, and as emoji, which count as two, 64', async () => {
   const labels = ['x'.repeat(128), '😀'.repeat(64)];
   const exporter = await runQueries(await openWith(labels.map((label) => [label, 1])), [ORDERS]);
