@@ -121,6 +121,12 @@ export const RULES: Readonly<Record<Api, readonly Rule[]>> = {
       'the login worked, but its session was refused here: check that any proxy passes the headers Cookie and X-Cockroach-API-Session on this path, and that all servers behind the URLs are nodes of one cluster with the right time; a session that was revoked or has expired is replaced within a minute',
     ],
     [
+      'expired password',
+      { reasons: ['auth'], serverText: /password has expired/ },
+      ({ login }) =>
+        `the password has expired: ALTER USER ${grantee(login)} VALID UNTIL … with a later time, or 'infinity', extends it`,
+    ],
+    [
       'user or password',
       { reasons: ['auth'] },
       (failure) =>

@@ -331,6 +331,14 @@ test.each([
   },
 );
 
+test('a password that has expired needs no other one', () => {
+  const serverText = 'the password has expired\n';
+  const error = statusError(401, 'failed', { endpoint: 'login', serverText });
+  expect(remedyOf(error)).toBe(
+    "the password has expired: ALTER USER exporter VALID UNTIL … with a later time, or 'infinity', extends it",
+  );
+});
+
 test('a certificate without names is accepted by its common name, as the remedy says', async () => {
   const authority = await createAuthority();
   await using node = await serveTls(await authority.issue({ name: 'root' }));
