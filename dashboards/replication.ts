@@ -24,7 +24,7 @@ export const replicationRow = (limit: Limit): Row => ({
     }),
     ofNode('Unhealthy RPC connections', {
       about:
-        'Connections to peers that fail (crdb_node_rpc_connections). On some nodes only, while all are live: CrdbPartitionSuspected. 0 says nothing where nodes talk by DRPC (26.x).',
+        'Connections to peers that fail (crdb_node_rpc_connections). On some nodes only, while all are live: CrdbPartitionSuspected. 0 says nothing where nodes talk by DRPC.',
       expr: `max by (node_id) (crdb_node_rpc_connections{${CHOSEN}, state="unhealthy"})`,
       unit: 'short',
     }),

@@ -49,7 +49,7 @@ const families = {
     labels: ['node_id', 'state'],
     field: 'connections.peers.status',
     notes:
-      'establishing, and unknown: also connections that were never made, as not all nodes talk to each other, and those of DRPC (26.x), of which nothing is known.',
+      'establishing, and unknown: also connections that were never made, as not all nodes talk to each other, and those of DRPC in releases that do not list them.',
   }),
   latencyMedian: gauge({
     name: 'crdb_node_peer_latency_median_seconds',
@@ -82,7 +82,7 @@ const families = {
     help: 'Whether in the last poll every live node said whom it reaches.',
     unit: '0 or 1',
     notes:
-      'A node has said so when one connection to a live peer is established or failed, and all to live peers can be read: servers that use DRPC list none. 0 also before the first poll has ended, and while polls fail. Absent where there is no data to get: the server does not offer it, or the cluster has more than max_nodes nodes.',
+      'A node has said so when one connection to a live peer is established or failed, and all to live peers can be read: some releases list none of DRPC. 0 also before the first poll has ended, and while polls fail. Absent where there is no data to get: the server does not offer it, or the cluster has more than max_nodes nodes.',
   }),
 };
 

@@ -156,7 +156,7 @@ export const NODE_METRICS: readonly KeyedSeries[] = [
     help: 'RPC connections of the node to its peers, by state.',
     by: ['state', ['healthy', 'unhealthy']],
     notes:
-      'Connections, several for each peer. Those to a dead peer stay unhealthy until it is decommissioned. Unhealthy on some nodes only while all are live: a network partition. Both are 0 where nodes talk by DRPC (26.x): then nothing is known.',
+      'Connections, several for each peer. Those to a dead peer stay unhealthy until it is decommissioned. Unhealthy on some nodes only while all are live: a network partition. Both may be 0 where nodes talk by DRPC, which is off by default: then nothing is known.',
   }),
 ].flat();
 

@@ -117,7 +117,7 @@ export function describeUnreadable(count: number): string {
 
 /** What to do where healthy nodes say nothing of their connections. */
 const CHECK_DRPC =
-  'check whether the servers use DRPC, whose connections they neither list nor count';
+  'check whether the servers use DRPC, whose connections some releases neither list nor count';
 
 /** Nodes that are up and have not told whom they reach, ascending: also those that were down when the others were asked. */
 function findUnheard(
