@@ -173,8 +173,10 @@ export class ApiLogin implements ApiSender {
     if (token !== this.#token) return true;
     const nowMs = this.#options.runningMs();
     if (nowMs - this.#droppedAtMs < POLICY.refusedLoginPauseMs) return false;
-    const own = this.#refusing.get(endpoint);
-    if (own !== undefined && nowMs - own.atMs < refusedLoginPauseMs(own.refusals)) return false;
+    const refused = this.#refusing.get(endpoint);
+    if (refused !== undefined && nowMs - refused.atMs < refusedLoginPauseMs(refused.refusals)) {
+      return false;
+    }
     this.#droppedAtMs = nowMs;
     this.#token = undefined;
     return true;

@@ -64,9 +64,9 @@ function detach(bytes: Buffer): Buffer {
 
 /** A snapshot without the families that `keeps` does not want, by their names. */
 export function filterFamilies({ families }: Snapshot, keeps: (name: string) => boolean): Snapshot {
-  const kept = new Map([...families].filter(([name]) => keeps(name)));
-  const series = sum([...kept.values()].map((family) => family.series));
-  return Object.freeze({ families: kept, series });
+  const remaining = new Map([...families].filter(([name]) => keeps(name)));
+  const series = sum([...remaining.values()].map((family) => family.series));
+  return Object.freeze({ families: remaining, series });
 }
 
 /** Renders a small set at once, for one scrape. */

@@ -118,10 +118,10 @@ async function printJobs(target: ClusterTarget, options: Options): Promise<void>
       note(`only the newest ${formatCount(MAX_JOBS)} jobs; choose with --failed`);
   }
   await listing.close();
-  const own = target.config.cluster_api?.username?.toLowerCase();
-  if (own !== undefined && [...owners].every((owner) => owner === own)) {
+  const user = target.config.cluster_api?.username?.toLowerCase();
+  if (user !== undefined && [...owners].every((owner) => owner === user)) {
     const grant = `${OPERATION.privilege} TO ${grantee(target.config.cluster_api)};`;
-    note(`no job of another user than ${own} is seen: to see them, run ${grant}`);
+    note(`no job of another user than ${user} is seen: to see them, run ${grant}`);
   }
 }
 

@@ -255,15 +255,15 @@ export class HttpClient implements AsyncDisposable {
   /** Runs `work` once a slot is free; a poll that is over does not wait for its turn. */
   async #inSlot<T>(request: HttpRequest, work: () => Promise<T>): Promise<T> {
     const { stats } = request;
-    const turn = Promise.withResolvers<void>();
+    const begun = Promise.withResolvers<void>();
     const done = this.#slots(() => {
-      turn.resolve();
+      begun.resolve();
       // A request that is never sent proves nothing.
       stats.signal.throwIfAborted();
       return work();
     });
     const what = `${requestName(request)}: waiting for a free slot`;
-    await abortable(Promise.race([turn.promise, done]), stats.signal, what, request);
+    await abortable(Promise.race([begun.promise, done]), stats.signal, what, request);
     return done;
   }
 }

@@ -104,17 +104,17 @@ export class SecondReading {
         .filter((nodeId) => repeated.get(idOf(slot))?.has(nodeId) !== true)
         .map((nodeId) => ({ slot, rangeId: idOf(slot), nodeId })),
     );
-    const kept = new Map<number, Set<number>>(slots.map((slot) => [idOf(slot), new Set()]));
+    const holders = new Map<number, Set<number>>(slots.map((slot) => [idOf(slot), new Set()]));
     const keep = (rangeId: number, nodeId: number): void => {
-      kept.get(rangeId)?.add(nodeId);
+      holders.get(rangeId)?.add(nodeId);
     };
     await this.#readReplicas(asked, keep, (rangeIds, nodeId) => {
       for (const rangeId of rangeIds) keep(rangeId, nodeId);
     });
-    const gone = asked.filter(({ rangeId, nodeId }) => kept.get(rangeId)?.has(nodeId) === false);
+    const gone = asked.filter(({ rangeId, nodeId }) => holders.get(rangeId)?.has(nodeId) === false);
     for (const { slot, rangeId, nodeId } of gone) {
       // A range that nobody has any more is left to the reading of its keys.
-      const isHeld = repeated.has(rangeId) || kept.get(rangeId)?.size !== 0;
+      const isHeld = repeated.has(rangeId) || holders.get(rangeId)?.size !== 0;
       if (isHeld) table.takeBack(slot, nodeId);
     }
     return new Set(gone.map(({ slot }) => slot));

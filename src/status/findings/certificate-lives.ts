@@ -20,8 +20,8 @@ export function followCertificates(
     const longest = expiry > last ? Math.max(life, expiry - nowMs / 1000) : life;
     return [name, { expiry, life: longest > 0 ? longest : undefined }] as const;
   });
-  const kept = [...before].filter(([name]) => isSent(nodes, certificateKey(name)) !== false);
-  return new Map([...kept, ...lives]);
+  const stillSent = [...before].filter(([name]) => isSent(nodes, certificateKey(name)) !== false);
+  return new Map([...stillSent, ...lives]);
 }
 
 /** When a certificate of the nodes expires first. */
