@@ -3,6 +3,7 @@ import { type Api, type FailureReason, formatBytes, formatDuration, messageOf } 
 import {
   createPollStats,
   diagnose,
+  failedRequest,
   failureOf,
   type Operation,
   type PollStats,
@@ -131,9 +132,7 @@ export class Checklist {
     const work = async (stats: PollStats): Promise<Verdict> => {
       result = await collectOnce(collector, { config, api, stats }, chosen);
       const { failure } = result;
-      // A scan sums up the failures of its nodes; its cause is one of them.
-      if (failure?.cause instanceof RequestError) throw failure.cause;
-      if (failure !== undefined) throw failure;
+      if (failure !== undefined) throw failedRequest(failure);
       const found = describe(result, stats.items);
       const isWarning = stats.warnings.size > 0 && found.verdict !== 'failed';
       const warnings = Array.from(stats.warnings.values(), warningText);

@@ -27,6 +27,7 @@ export {
 export {
   codeOf,
   exceededPoll,
+  failedRequest,
   failureOf,
   faultOf,
   isNotOffered,

@@ -9,7 +9,15 @@ import {
   quoteArgument,
   toTime,
 } from '#base';
-import { codeOf, diagnose, exceededPoll, faultOf, RequestError, warningText } from '#cockroach';
+import {
+  codeOf,
+  diagnose,
+  exceededPoll,
+  failedRequest,
+  faultOf,
+  type RequestError,
+  warningText,
+} from '#cockroach';
 import { type Poller, type PollFailure, ranges, sql } from '#collectors';
 import type { CollectorState, Observation, WatchProblem } from './observation.ts';
 
@@ -151,20 +159,15 @@ type CauseGroup = readonly [FailingCollector, ...FailingCollector[]];
 
 /** Whether a login was refused. */
 function isRefusedLogin(failure: PollFailure): boolean {
-  const { reason, endpoint } = requestOf(failure);
+  const { reason, endpoint } = failedRequest(failure.error);
   return reason === 'auth' && endpoint === 'login';
 }
 
 /** Whether both are the same fault, met at two URLs. Example: A refuses the connection in one poll, and B is silent in the next. */
 function isAtOtherUrl(before: PollFailure, now: PollFailure): boolean {
-  const [first, second] = [requestOf(before), requestOf(now)];
+  const [first, second] = [failedRequest(before.error), failedRequest(now.error)];
   if (first.url === undefined || second.url === undefined) return false;
   return first.url !== second.url && faultOf(first) === faultOf(second);
-}
-
-/** A scan sums up the failures of its nodes; its cause is one of them. */
-function requestOf({ error }: PollFailure): RequestError {
-  return error.cause instanceof RequestError ? error.cause : error;
 }
 
 /** `cluster network nothing listens`; without a rule by what is known of the error. */
@@ -196,7 +199,7 @@ function describeFailure(failing: CauseGroup, cluster: string, isApiDown: boolea
   // While nothing responds, a longer poll only waits longer.
   const remedy =
     isApiDown && exceededPoll(cause.error) ? 'check the nodes for overload' : cause.remedy;
-  const advice = `${formatAdvice(remedy, cluster)}${describeNextLogin(requestOf(cause))}`;
+  const advice = `${formatAdvice(remedy, cluster)}${describeNextLogin(failedRequest(cause.error))}`;
   // The advice for a login that hangs says it.
   const isExplained = advice.includes('no quorum');
   const uncounted = failing.filter(({ isPartial }) => isPartial).map(({ name }) => name);

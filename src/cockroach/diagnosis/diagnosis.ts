@@ -1,6 +1,6 @@
 import type { Api, FailureReason } from '#base';
 import type { ClusterConfig } from '#config';
-import { codeOf, RequestError } from '../http/errors.ts';
+import { codeOf, failedRequest, type RequestError } from '../http/errors.ts';
 import { StatementError } from '../sql-statement.ts';
 import type { Failure, Operation, Rule } from './failure.ts';
 import { RULES } from './remedies.ts';
@@ -61,8 +61,7 @@ export type FindRemedy = (
 export function createRemedyFinder(config: ClusterConfig): FindRemedy {
   const outages = new Map<Api, RequestError>();
   return (collector, failure, hasWorked) => {
-    // A scan sums up the failures of its nodes; its cause is one of them.
-    const request = failure.cause instanceof RequestError ? failure.cause : failure;
+    const request = failedRequest(failure);
     // No rule knows a defect of the exporter.
     if (request.reason === 'other' && request.remedy === undefined) return undefined;
     const remedyOf = (error: RequestError) => diagnose(error, collector, config, { hasWorked });

@@ -202,6 +202,11 @@ export function failureOf(error: unknown): RequestError {
   return new RequestError(reason, messageOf(error), { cause: error });
 }
 
+/** The failed request. The error of a scan sums up the failures of its nodes; its cause is one of them. */
+export function failedRequest(error: RequestError): RequestError {
+  return error.cause instanceof RequestError ? error.cause : error;
+}
+
 /** Cuts and cleans what a server may have written: a certificate can have a thousand names, and OpenSSL repeats them all. */
 function cut(text: string): string {
   return cleanText(text.length <= MAX_TEXT_LENGTH ? text : `${text.slice(0, MAX_TEXT_LENGTH)}…`);

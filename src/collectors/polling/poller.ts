@@ -5,6 +5,7 @@ import { beginDeadline, type Clock, type Limit, type Log } from '#base';
 import {
   addWarning,
   BreakerOpenError,
+  failedRequest,
   failureOf,
   type FindRemedy,
   type HttpClient,
@@ -197,8 +198,7 @@ export class Poller {
   /** Whether the last poll failed because there was no login. */
   get #lacksLogin(): boolean {
     const { error } = this.#outcome.failure ?? {};
-    const request = error?.cause instanceof RequestError ? error.cause : error;
-    return request?.endpoint === 'login';
+    return error !== undefined && failedRequest(error).endpoint === 'login';
   }
 
   /** Resolves when no poll is running, of this poller or of previous ones; then forgets those. */
