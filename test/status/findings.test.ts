@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../src/base/vocabulary.ts';
 import { RequestError } from '../../src/cockroach/http/errors.ts';
+import type { RangesResult } from '../../src/collectors/ranges/scan-result.ts';
 import type { CollectorState } from '../../src/exporter/observation.ts';
 import { pollProblems } from '../../src/exporter/poll-problems.ts';
 import { nodeProblems, readNodes } from '../../src/status/findings/node-problems.ts';
@@ -14,12 +15,15 @@ import {
 } from '../../src/status/findings/session-problems.ts';
 import type { RangesStatus } from '../../src/status/findings/status.ts';
 import { unreadNodes } from '../../src/status/findings/unread-nodes.ts';
+import { scannedNode } from '../collectors/ranges/cluster.ts';
 import { expectGolden } from '../support/golden.ts';
 import {
   collectorState,
   node,
   nodesResult,
   RANGES,
+  rangesResult,
+  scannedRanges,
   sessionsResult,
   UNREAD,
   VERIFIED,
@@ -349,13 +353,15 @@ function scanOf(
   read: number,
   reasons: Readonly<Record<number, FailureReason>>,
   hasCounts = true,
-): Parameters<typeof unreadNodes>[0] {
+): RangesResult {
   const failed = Object.entries(reasons).map(([id, reason]) => ({
     nodeId: Number(id),
     wasQueried: true,
     failure: new RequestError(reason, 'no ranges'),
   }));
-  return { scanned: Array.from({ length: read }), failed, summary: hasCounts ? {} : undefined };
+  const scanned = Array.from({ length: read }, (_, at) => scannedNode(100 + at));
+  const scan = hasCounts ? scannedRanges({}, scanned) : { ...rangesResult(0), scanned };
+  return { ...scan, failed };
 }
 
 /** The alerts of findings by key while this API is down. */

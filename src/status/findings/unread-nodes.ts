@@ -1,18 +1,10 @@
 import { formatNodes, plural } from '#base';
 import { isSilence } from '#cockroach';
-import type { FailedNode } from '#collectors';
+import type { FailedNode, RangesResult } from '#collectors';
 import type { Problem } from './status.ts';
 
 /** The problem that nodes were not read. A scan that read fewer than half of them has no summary: no counts are shown then. */
-export function unreadNodes({
-  scanned,
-  failed,
-  summary,
-}: {
-  readonly scanned: readonly unknown[];
-  readonly failed: readonly FailedNode[];
-  readonly summary?: unknown;
-}): readonly Problem[] {
+export function unreadNodes({ scanned, failed, summary }: RangesResult): readonly Problem[] {
   const [first] = failed;
   if (first === undefined) return [];
   const nodeIds = failed.map(({ nodeId }) => nodeId);
