@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { type Build, type Clock, messageOf, SYSTEM_CLOCK, toTimestamp } from '#base';
+import { type Build, capitalize, type Clock, messageOf, SYSTEM_CLOCK, toTimestamp } from '#base';
 import type { Collector } from '#collectors';
 import {
   type Config,
@@ -286,7 +286,7 @@ function toProblem(what: string, { error, sinceMs }: LoadFailure): WatchProblem 
     key: what,
     about: 'exporter',
     alert: 'CrdbConfigReloadFailed',
-    text: `${what.charAt(0).toUpperCase()}${what.slice(1)}: ${first}${others}.`,
+    text: `${capitalize(what)}: ${first}${others}.`,
     next: 'Correct the file and reload, or restart where that is needed; `crdb-exporter check` prints every error.',
     since: toTimestamp(sinceMs) ?? '',
   };
