@@ -173,7 +173,9 @@ export function toRequestError(
 ): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof JsonError || error instanceof ProtobufError) {
-    const reason = error.kind === 'limit' || error.kind === 'depth' ? 'limit' : 'decode';
+    const isLimit =
+      error instanceof JsonError && (error.kind === 'limit' || error.kind === 'depth');
+    const reason = isLimit ? 'limit' : 'decode';
     return new RequestError(reason, `${what}: ${error.message}`, { ...target, cause: error });
   }
   if (isTimeoutError(error)) {

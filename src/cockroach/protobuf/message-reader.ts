@@ -1,5 +1,5 @@
 import { PbfReader } from 'pbf';
-import { ProtobufError } from './protobuf-error.ts';
+import { ItemLimitError, ProtobufError } from './protobuf-error.ts';
 
 /** Items of lists and maps in an element, as in JSON: far above the replicas of a range and the peers of a node. */
 const MAX_ITEMS = 200_000;
@@ -52,11 +52,11 @@ export class MessageReader {
   next(end: number): number {
     const { pos } = this.#reader;
     if (pos === end) return 0;
-    if (pos > end) throw new ProtobufError('truncated', 'a field is longer than its message');
+    if (pos > end) throw new ProtobufError('a field is longer than its message');
     const tag = this.#short();
     this.#field = tag >>> 3;
     this.#wireType = tag & 7;
-    if (this.#field === 0) throw new ProtobufError('syntax', 'a field has no number');
+    if (this.#field === 0) throw new ProtobufError('a field has no number');
     return this.#field;
   }
 
@@ -84,7 +84,7 @@ export class MessageReader {
   item(): number {
     this.#items += 1;
     if (this.#items <= MAX_ITEMS) return this.message();
-    throw new ProtobufError('limit', `an element holds more than ${MAX_ITEMS} items`);
+    throw new ItemLimitError(`an element holds more than ${MAX_ITEMS} items`);
   }
 
   /** What `parse` makes of the bytes of the field: they become no string otherwise. */
@@ -116,19 +116,19 @@ export class MessageReader {
     }
     const length = FIXED_BYTES.get(this.#wireType);
     // No server sends groups, which are older than the definitions.
-    if (length === undefined) throw new ProtobufError('syntax', 'a field has no known wire type');
+    if (length === undefined) throw new ProtobufError('a field has no known wire type');
     return this.#reader.pos + length;
   }
 
   #within(end: number): number {
-    if (end > this.#bytes.length) throw new ProtobufError('truncated', 'a field ends too early');
+    if (end > this.#bytes.length) throw new ProtobufError('a field ends too early');
     return end;
   }
 
   #expect(wireType: number): void {
     if (this.#wireType === wireType) return;
     const problem = `field ${this.#field} has wire type ${this.#wireType}, not ${wireType}`;
-    throw new ProtobufError('type', problem);
+    throw new ProtobufError(problem);
   }
 
   #varint(): number {
@@ -139,7 +139,7 @@ export class MessageReader {
       // It has more than ten bytes, or the last one is not there.
     }
     if (value === undefined || this.#reader.pos > this.#bytes.length) {
-      throw new ProtobufError('syntax', 'a number has no end');
+      throw new ProtobufError('a number has no end');
     }
     return value;
   }
@@ -148,6 +148,6 @@ export class MessageReader {
   #short(): number {
     const value = this.#varint();
     if (value >= 0 && value <= MAX_SHORT) return value;
-    throw new ProtobufError('syntax', 'a tag or a length is too large');
+    throw new ProtobufError('a tag or a length is too large');
   }
 }

@@ -44,11 +44,11 @@ function read(message: Uint8Array, lengths: readonly number[] = [message.length]
   return { elements, ...end };
 }
 
-function kindOf(work: () => unknown): string {
+function problemOf(work: () => unknown): string {
   try {
     work();
   } catch (error) {
-    if (error instanceof ProtobufError) return error.kind;
+    if (error instanceof ProtobufError) return error.message.replace(' (protobuf)', '');
     throw error;
   }
   return 'none';
@@ -82,7 +82,7 @@ describe('a message with a list', () => {
   test('that ends in a field is truncated', () => {
     const ends = new Set<number>([0]);
     for (let at = 1; at < MESSAGE.length; at += 1) {
-      if (kindOf(() => read(MESSAGE.subarray(0, at))) === 'none') ends.add(at);
+      if (problemOf(() => read(MESSAGE.subarray(0, at))) === 'none') ends.add(at);
     }
     // The field of 32 bits and that of 64 beside the list end inside of `FIXED`.
     expect(ends.size).toBe(8);
@@ -95,7 +95,9 @@ describe('a message with a list', () => {
     for (const length of [1, 7, 400, message.length]) {
       expect(read(message, [length])).toEqual(twice);
     }
-    expect(kindOf(() => read(Buffer.concat([MESSAGE, long.subarray(0, 900)])))).toBe('truncated');
+    expect(problemOf(() => read(Buffer.concat([MESSAGE, long.subarray(0, 900)])))).toBe(
+      'the message is incomplete',
+    );
   });
 
   test('skips an element with more items than JSON may have', () => {
@@ -118,26 +120,43 @@ describe('a message with a list', () => {
   });
 });
 
-test.each<readonly [name: string, message: Buffer, kind: string]>([
-  ['a number where the list is', integerField(LIST, 1), 'type'],
-  ['a number where a text is', messageField(LIST, [integerField(3, 1)]), 'type'],
-  ['a text where a number is', messageField(LIST, [bytesField(2, '1')]), 'type'],
-  ['a field without a number', Buffer.from([0, 0]), 'syntax'],
-  ['a group', Buffer.from([(5 << 3) | 3, (5 << 3) | 4]), 'syntax'],
-  ['a number without an end', Buffer.from([(5 << 3) | 0, ...Array(15).fill(0xff)]), 'syntax'],
-  ['a tag of more than 32 bits', Buffer.from([...Array(8).fill(0x8a), 0, 0, 0, 0]), 'syntax'],
-  ['JSON', Buffer.from('{"ranges":[],"next":0}'), 'syntax'],
+test.each<readonly [name: string, message: Buffer, problem: string]>([
+  ['a number where the list is', integerField(LIST, 1), 'field 1 has wire type 0, not 2'],
   [
-    'a field that is longer than its element',
-    Buffer.concat([
-      bytesField(LIST, Buffer.from([(3 << 3) | 2, 9])),
-      bytesField(LIST, 'x'.repeat(9)),
-    ]),
-    'truncated',
+    'a number where a text is',
+    messageField(LIST, [integerField(3, 1)]),
+    'field 3 has wire type 0, not 2',
   ],
-])('%s is an error of its kind', (_name, message, kind) => {
-  expect(kindOf(() => read(message))).toBe(kind);
-  expect(kindOf(() => read(message, [1]))).toBe(kind);
+  [
+    'a text where a number is',
+    messageField(LIST, [bytesField(2, '1')]),
+    'field 2 has wire type 2, not 0',
+  ],
+  ['a field without a number', Buffer.from([0, 0]), 'a field has no number'],
+  ['a group', Buffer.from([(5 << 3) | 3, (5 << 3) | 4]), 'a field has no known wire type'],
+  [
+    'a number without an end',
+    Buffer.from([(5 << 3) | 0, ...Array(15).fill(0xff)]),
+    'a number has no end',
+  ],
+  [
+    'a tag of more than 32 bits',
+    Buffer.from([...Array(8).fill(0x8a), 0, 0, 0, 0]),
+    'a tag or a length is too large',
+  ],
+  ['JSON', Buffer.from('{"ranges":[],"next":0}'), 'a field has no known wire type'],
+])('%s is an error that says so', (_name, message, problem) => {
+  expect(problemOf(() => read(message))).toBe(problem);
+  expect(problemOf(() => read(message, [1]))).toBe(problem);
+});
+
+test('a field that is longer than its element is an error, also where its bytes have not arrived', () => {
+  const message = Buffer.concat([
+    bytesField(LIST, Buffer.from([(3 << 3) | 2, 9])),
+    bytesField(LIST, 'x'.repeat(9)),
+  ]);
+  expect(problemOf(() => read(message))).toBe('a field is longer than its message');
+  expect(problemOf(() => read(message, [1]))).toBe('a field ends too early');
 });
 
 /** What it holds, or that it is refused. */
