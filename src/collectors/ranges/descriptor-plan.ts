@@ -78,23 +78,6 @@ export function* planDescriptors(
   return { due, wanted, batches: groupByNode(basis, slots, wanted, batchSize) };
 }
 
-/** One batch of what is due at one node: it shows whether a server that refused the last one still does. */
-export function* planProbe(basis: PlanBasis, batchSize: number): Work<readonly NodeBatch[]> {
-  const { table } = basis;
-  const rangeIds: number[] = [];
-  let asked: number | undefined;
-  yield* walk(table.capacity, (from, to) => {
-    for (let slot = from; slot < to && rangeIds.length < batchSize; slot += 1) {
-      if (basis.urgencyOf(slot) === NOT_DUE) continue;
-      const rangeId = table.columns.ids[slot] ?? 0;
-      const nodeId = firstReporter(table, slot, basis.askedBefore(rangeId));
-      asked ??= nodeId;
-      if (nodeId !== undefined && nodeId === asked) rangeIds.push(rangeId);
-    }
-  });
-  return asked === undefined ? [] : [{ nodeId: asked, rangeIds }];
-}
-
 /** All ranges of the scan by the first node that is asked for them. */
 export function* planAll(table: RangeTable): Work<readonly NodeBatch[]> {
   const byNode = new Map<number, number[]>();

@@ -12,7 +12,6 @@ import {
   planAll,
   type PlanBasis,
   planDescriptors,
-  planProbe,
   type Urgency,
 } from './descriptor-plan.ts';
 import {
@@ -179,12 +178,13 @@ export class Verification implements DescriptorReceiver {
     }
   }
 
-  /** What to read next; of servers that refused the last time, one batch alone. */
+  /** What to read next; of servers that refused the last time one batch alone, which shows whether they still do. */
   *#plan(basis: PlanBasis, least?: Urgency): Work<Omit<DescriptorPlan, 'due'>> {
     const reading = this.#reading;
-    const { ids } = reading.size;
-    if (reading.refusal !== undefined) return { wanted: 1, batches: yield* planProbe(basis, ids) };
-    const { due, ...plan } = yield* planDescriptors(basis, ids, least);
+    const isRefused = reading.refusal !== undefined;
+    const wanted = isRefused ? undefined : least;
+    const { due, ...plan } = yield* planDescriptors(basis, reading.size.ids, wanted);
+    if (isRefused) return { wanted: 1, batches: plan.batches.slice(0, 1) };
     reading.due = due;
     return plan;
   }
