@@ -39,9 +39,6 @@ export interface ClusterContext {
   readonly pollEnded?: ((cluster: Cluster, collector: Collector) => void) | undefined;
 }
 
-/** Whether a request asks for the collector of this name. */
-export type IsChosen = (collector: string) => boolean;
-
 /** One configured cluster: its API clients and a poller for each of its collectors. */
 export class Cluster implements Observation {
   readonly name: string;
@@ -149,20 +146,20 @@ export class Cluster implements Observation {
   }
 
   /** Data of the chosen collectors that is young enough to be shown. */
-  families(isChosen: IsChosen): readonly RenderedFamily[] {
-    const snapshots = this.chosen(isChosen).flatMap((poller) => poller.snapshot ?? []);
+  families(chosen: ReadonlySet<string>): readonly RenderedFamily[] {
+    const snapshots = this.pollersOf(chosen).flatMap((poller) => poller.snapshot ?? []);
     return snapshots.flatMap(({ families: rendered }) => [...rendered.values()]);
   }
 
   /** Whether `pollNow` would begin a poll, and not only wait for running ones. */
-  wouldPoll(isChosen: IsChosen): boolean {
-    return this.chosen(isChosen).some((poller) => poller.wouldPoll);
+  wouldPoll(chosen: ReadonlySet<string>): boolean {
+    return this.pollersOf(chosen).some((poller) => poller.wouldPoll);
   }
 
-  /** Polls these collectors now if their interval has passed, and waits for them, `waitMs` at most. */
-  async pollNow(isChosen: IsChosen, waitMs: number): Promise<void> {
+  /** Polls the chosen collectors now if their interval has passed, and waits for them, `waitMs` at most. */
+  async pollNow(chosen: ReadonlySet<string>, waitMs: number): Promise<void> {
     const { signal } = this.#stop;
-    await Promise.all(this.chosen(isChosen).map((poller) => poller.pollNow(signal, waitMs)));
+    await Promise.all(this.pollersOf(chosen).map((poller) => poller.pollNow(signal, waitMs)));
   }
 
   /** Begins to poll, unless it has begun already. */
@@ -206,9 +203,9 @@ export class Cluster implements Observation {
     return state === 'waiting' ? undefined : state === 'ok';
   }
 
-  /** The pollers of the chosen collectors. */
-  chosen(isChosen: IsChosen): readonly Poller[] {
-    return this.pollers.filter(({ collector }) => isChosen(collector.name));
+  /** The pollers of the chosen collectors, by their names. */
+  pollersOf(chosen: ReadonlySet<string>): readonly Poller[] {
+    return this.pollers.filter(({ collector }) => chosen.has(collector.name));
   }
 
   /** A poller for each collector that is enabled and has something to poll here. */

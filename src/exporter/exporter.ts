@@ -151,7 +151,7 @@ export class Exporter {
     const routes = createRoutes({
       web,
       collectors: collectors.map(({ name }) => name),
-      scrape: (isChosen) => this.#scrape(isChosen),
+      scrape: (chosen) => this.#scrape(chosen),
       reload: web.enable_lifecycle ? () => this.reload() : undefined,
       isReady: () => this.#clusters.hasPolled || monotonicMs() - startedAt > READY_AFTER_MS,
       clusters: () => this.#clusters.list,
@@ -169,13 +169,13 @@ export class Exporter {
     });
   }
 
-  async #scrape(isChosen: (collector: string) => boolean) {
+  async #scrape(chosen: ReadonlySet<string>) {
     const { polled } = this.#clusters;
     return [
-      ...polled.flatMap((cluster) => cluster.families(isChosen)),
-      ...polled.flatMap((cluster) => renderFamilies(measureCluster(cluster, isChosen))),
+      ...polled.flatMap((cluster) => cluster.families(chosen)),
+      ...polled.flatMap((cluster) => renderFamilies(measureCluster(cluster, chosen))),
       ...renderFamilies(this.#configMetrics()),
-      ...(await this.#metrics.families(isChosen)),
+      ...(await this.#metrics.families(chosen)),
     ];
   }
 

@@ -7,7 +7,7 @@ import {
   processFamilies,
   SampleSet,
 } from '#metrics';
-import type { Cluster, IsChosen } from './cluster.ts';
+import type { Cluster } from './cluster.ts';
 
 const ofPoller = gaugeOf({ labels: ['collector', 'shard'] })<Poller>;
 
@@ -75,7 +75,7 @@ export const EXPORTER_FAMILIES: readonly Family[] = [
  */
 export function measureCluster(
   cluster: Cluster,
-  isChosen: IsChosen,
+  chosen: ReadonlySet<string>,
   upBeforeFirstPoll?: number,
 ): SampleSet {
   const { config, clients, scan } = cluster;
@@ -98,7 +98,7 @@ export function measureCluster(
   set.set(clusterFamilies.verificationDisabled, {}, isUnverified);
   const expiryMs = clients.cluster?.tls.current().notAfterMs;
   set.set(clusterFamilies.certificateExpiry, { use: 'client' }, expiryMs && expiryMs / 1000);
-  for (const poller of cluster.chosen(isChosen)) {
+  for (const poller of cluster.pollersOf(chosen)) {
     const { collector, shard, outcome } = poller;
     const limits = outcome.last?.limits ?? new Set();
     const labels = { collector: collector.name, shard };

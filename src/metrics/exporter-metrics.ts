@@ -68,18 +68,16 @@ export class ExporterMetrics {
   /** Counts a client that was refused because of TLS. */
   readonly tlsRefused = (reason: TlsRefusal): void => this.#tlsRefused({ reason }, 1);
 
-  /** Rendered for one scrape; series of collectors that are not chosen are left out. */
-  async families(
-    isChosen: (collector: string) => boolean = () => true,
-  ): Promise<readonly RenderedFamily[]> {
+  /** Rendered for one scrape; series of collectors that are not `chosen` are left out. */
+  async families(chosen: ReadonlySet<string>): Promise<readonly RenderedFamily[]> {
     const rendered = [
       ...renderFamilies(this.#buildInfo),
-      ...renderMetrics(withoutUnset(await this.#registry.getMetricsAsJSON()), '', isChosen),
+      ...renderMetrics(withoutUnset(await this.#registry.getMetricsAsJSON()), '', chosen),
     ];
     for (const [name, { registry }] of this.#clusters) {
       const constantLabels = labelText({ crdb_cluster: name });
       const metrics = await registry.getMetricsAsJSON();
-      for (const family of renderMetrics(metrics, constantLabels, isChosen)) rendered.push(family);
+      for (const family of renderMetrics(metrics, constantLabels, chosen)) rendered.push(family);
     }
     return rendered;
   }
@@ -239,11 +237,11 @@ type CollectedMetric = MetricObjectWithValues<MetricValueWithName<string>>;
 function renderMetrics(
   metrics: readonly CollectedMetric[],
   constantLabels: string,
-  isChosen: (collector: string) => boolean,
+  chosen: ReadonlySet<string>,
 ): readonly RenderedFamily[] {
   return metrics.map((metric) => {
     const lines = metric.values
-      .filter(({ labels: { collector } }) => collector === undefined || isChosen(`${collector}`))
+      .filter(({ labels: { collector } }) => collector === undefined || chosen.has(`${collector}`))
       .map(({ labels, metricName = metric.name, value }) =>
         sampleWriter(metricName, constantLabels)(labelText(labels), value),
       );

@@ -46,24 +46,21 @@ async function probe(
     config.shard,
     new WatchHistory(log, SYSTEM_CLOCK.monotonicMs),
   );
+  const all = new Set(COLLECTORS.map((collector) => collector.name));
   const timeouts = Object.values(clusterConfig.collectors).map(({ timeout }) => timeout);
   return runCancellable(async (signal) => {
-    const polled = cluster.pollNow(isAny, Math.max(...timeouts) * 1000);
+    const polled = cluster.pollNow(all, Math.max(...timeouts) * 1000);
     await Promise.race([polled, once(signal, 'abort')]);
     await cluster.stop();
     signal.throwIfAborted();
     const chunks = joinExposition({
-      families: [...cluster.families(isAny), ...renderFamilies(measureCluster(cluster, isAny))],
+      families: [...cluster.families(all), ...renderFamilies(measureCluster(cluster, all))],
       format: 'text',
       gzip: false,
     });
     await writeServerText(Buffer.concat(chunks).toString());
     return reportFailures(cluster);
   });
-}
-
-function isAny(): boolean {
-  return true;
 }
 
 function reportFailures({ name, pollers }: Cluster): number {

@@ -5,39 +5,19 @@ import {
   joinExposition,
   type RenderedFamily,
 } from '#metrics';
-import { readParameters, send, sendText } from './respond.ts';
-
-/** The content of a scrape. */
-export interface ScrapeSource {
-  /** Names of all collectors. */
-  readonly collectors: readonly string[];
-  scrape(isChosen: (collector: string) => boolean): Promise<readonly RenderedFamily[]>;
-}
-
-/** Answers a scrape; `collect[]` and `exclude[]` choose collectors. */
-export async function sendMetrics(source: ScrapeSource, response: ServerResponse): Promise<void> {
-  const isChosen = chooseCollectors(response.req, source.collectors);
-  if (isChosen === undefined) {
-    const known = source.collectors.join(', ');
-    const text = `unknown collector in collect[] or exclude[]; known collectors: ${known}\n`;
-    sendText(response, 400, text);
-    return;
-  }
-  sendExposition(await source.scrape(isChosen), response);
-}
+import { readParameters, send } from './respond.ts';
 
 /** Returns the collectors that `collect[]` and `exclude[]` choose; undefined when they name an unknown one. */
 export function chooseCollectors(
   request: IncomingMessage,
   known: readonly string[],
   byDefault = known,
-): ((name: string) => boolean) | undefined {
+): ReadonlySet<string> | undefined {
   const parameters = readParameters(request);
   const wanted = parameters.getAll('collect[]');
   const unwanted = parameters.getAll('exclude[]');
   if ([...wanted, ...unwanted].some((name) => !known.includes(name))) return undefined;
-  const chosen = new Set(wanted.length === 0 ? byDefault : wanted).difference(new Set(unwanted));
-  return (name) => chosen.has(name);
+  return new Set(wanted.length === 0 ? byDefault : wanted).difference(new Set(unwanted));
 }
 
 /** Joins ready buffers: format by Accept, gzip by Accept-Encoding; `name[]` leaves only the named families. */

@@ -30,10 +30,9 @@ export function createProbe(clusters: () => readonly Cluster[], maxWaits: number
     return maxWaits > 0 && sets.size >= maxWaits && !sets.has(collectors);
   }
 
-  async function wait(cluster: Cluster, names: readonly string[], response: ServerResponse) {
-    const isChosen = (name: string): boolean => names.includes(name);
-    const request = { cluster: cluster.name, collectors: names.join(',') };
-    if (cluster.wouldPoll(isChosen)) {
+  async function wait(cluster: Cluster, chosen: ReadonlySet<string>, response: ServerResponse) {
+    const request = { cluster: cluster.name, collectors: [...chosen].toSorted().join(',') };
+    if (cluster.wouldPoll(chosen)) {
       if (isFull(request)) {
         sendBusy(response, '--web.max-probes');
         return;
@@ -42,22 +41,23 @@ export function createProbe(clusters: () => readonly Cluster[], maxWaits: number
     }
     const left = new Promise<void>((resolve) => response.once('close', resolve));
     try {
-      await Promise.race([cluster.pollNow(isChosen, readWaitMs(response.req)), left]);
+      await Promise.race([cluster.pollNow(chosen, readWaitMs(response.req)), left]);
     } finally {
       waiting.delete(request);
     }
   }
 
   return async (response: ServerResponse): Promise<void> => {
-    const chosen = chooseCluster(clusters(), response);
-    if (chosen === undefined) return;
-    await wait(chosen.cluster, chosen.names, response);
-    if (!response.headersSent && !response.closed) sendData(chosen.cluster, chosen.names, response);
+    const request = readRequest(clusters(), response);
+    if (request === undefined) return;
+    const { cluster, chosen } = request;
+    await wait(cluster, chosen, response);
+    if (!response.headersSent && !response.closed) sendData(cluster, chosen, response);
   };
 }
 
 /** The cluster and the names of the collectors that the request asks for; undefined when it was answered with an error. */
-function chooseCluster(clusters: readonly Cluster[], response: ServerResponse) {
+function readRequest(clusters: readonly Cluster[], response: ServerResponse) {
   const request = response.req;
   const wanted = readParameters(request).get('cluster') ?? '';
   if (wanted === '') {
@@ -74,22 +74,21 @@ function chooseCluster(clusters: readonly Cluster[], response: ServerResponse) {
   const collectors = cluster.pollers.map(({ collector }) => collector);
   const enabled = collectors.map(({ name }) => name);
   const byDefault = collectors.filter(({ inProbe }) => inProbe).map(({ name }) => name);
-  const isChosen = chooseCollectors(request, enabled, byDefault);
-  if (isChosen === undefined) {
+  const chosen = chooseCollectors(request, enabled, byDefault);
+  if (chosen === undefined) {
     const text = `collector in collect[] or exclude[] is not enabled for this cluster; enabled collectors: ${enabled.join(', ')}\n`;
     sendText(response, 400, text);
     return undefined;
   }
-  return { cluster, names: enabled.filter(isChosen) };
+  return { cluster, chosen };
 }
 
 /** The present response: the data that is young enough, and the outcomes of the last polls. */
-function sendData(cluster: Cluster, names: readonly string[], response: ServerResponse): void {
-  const isChosen = (name: string): boolean => names.includes(name);
+function sendData(cluster: Cluster, chosen: ReadonlySet<string>, response: ServerResponse): void {
   // A scrape that ends before the first poll does not see the cluster.
-  const outcomes = renderFamilies(measureCluster(cluster, isChosen, 0));
+  const outcomes = renderFamilies(measureCluster(cluster, chosen, 0));
   const shown = outcomes.filter(({ family }) => OUTCOME.test(family.name));
-  sendExposition([...cluster.families(isChosen), ...shown], response);
+  sendExposition([...cluster.families(chosen), ...shown], response);
 }
 
 function readWaitMs({ headers }: IncomingMessage): number {

@@ -1,8 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import type { Config } from '#config';
+import type { RenderedFamily } from '#metrics';
 import type { Cluster } from '../cluster.ts';
 import { createDiscoveryRoutes } from './discovery.ts';
-import { type ScrapeSource, sendMetrics } from './metrics.ts';
+import { chooseCollectors, sendExposition } from './metrics.ts';
 import { createProbe } from './probe-route.ts';
 import { isCrossSite, type Route, sendBusy, sendText } from './respond.ts';
 
@@ -11,8 +12,12 @@ type WebSettings = Pick<
   'telemetry_path' | 'external_url' | 'max_requests' | 'max_probes'
 >;
 
-interface RouteSources extends ScrapeSource {
+interface RouteSources {
   readonly web: WebSettings;
+  /** Names of all collectors. */
+  readonly collectors: readonly string[];
+  /** The content of a scrape of these collectors. */
+  readonly scrape: (chosen: ReadonlySet<string>) => Promise<readonly RenderedFamily[]>;
   readonly clusters: () => readonly Cluster[];
   /** True once every collector has finished its first poll or had enough time for it. */
   readonly isReady: () => boolean;
@@ -64,6 +69,18 @@ export function createRoutes(sources: RouteSources): readonly Route[] {
     },
     ...createDiscoveryRoutes(clusters),
   ];
+}
+
+/** Answers a scrape; `collect[]` and `exclude[]` choose collectors. */
+async function sendMetrics(
+  { collectors, scrape }: RouteSources,
+  response: ServerResponse,
+): Promise<void> {
+  const chosen = chooseCollectors(response.req, collectors);
+  if (chosen !== undefined) return sendExposition(await scrape(chosen), response);
+  const known = collectors.join(', ');
+  const text = `unknown collector in collect[] or exclude[]; known collectors: ${known}\n`;
+  return sendText(response, 400, text);
 }
 
 /**
