@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { ROOT } from '#base';
-import { JsonError, type JsonErrorKind } from './json-error.ts';
+import { JsonError, JsonLimitError } from './json-error.ts';
 import { parseUtcTime } from './time.ts';
 
 /** The part of WebAssembly that is used; the types of Node.js do not declare it. */
@@ -195,18 +195,22 @@ export class Scanner {
     return this.#origin + address - this.window;
   }
 
-  fail(kind: JsonErrorKind, problem: string, address: number): never {
-    throw new JsonError(kind, this.offsetOf(address), problem);
+  fail(problem: string, address: number): never {
+    throw new JsonError(this.offsetOf(address), problem);
+  }
+
+  failLimit(problem: string, address: number): never {
+    throw new JsonLimitError(this.offsetOf(address), problem);
   }
 
   failSyntax(address: number): never {
-    return this.fail('syntax', 'the document is not valid JSON', address);
+    return this.fail('the document is not valid JSON', address);
   }
 
   /** Fails early and with a clear message when a document is not JSON in UTF-8. */
   checkEncoding(at: number): void {
     const byte = this.bytes[at] ?? 0;
-    if (byte >= 128 || byte === 0) this.fail('encoding', 'a byte order mark, or not UTF-8', at);
+    if (byte >= 128 || byte === 0) this.fail('a byte order mark, or not UTF-8', at);
   }
 
   /** The text between the quotes of a string; its escapes are correct. */

@@ -8,7 +8,7 @@ const LIMITS = { maxDepth: 128, maxItems: 100_000 };
 /** A number at the end is only complete when something follows, and white space may. */
 const LINE_END = Buffer.from('\n');
 
-/** Reads a complete document of one value. Throws JsonError, of kind `limit` above 100,000 values in lists and maps. */
+/** Reads a complete document of one value. Throws JsonError, and JsonLimitError above 100,000 values in lists and maps. */
 export function decodeValue<S extends AnyShape>(
   bytes: Uint8Array,
   shape: S,
@@ -20,16 +20,16 @@ export function decodeValue<S extends AnyShape>(
     const at = scanner.exports.skipBlanks(scanner.window);
     if (at < end) scanner.checkEncoding(at);
     const after = scanner.read(at, reader);
-    if (after === 0) scanner.fail('truncated', 'the document is incomplete', end - 1);
+    if (after === 0) scanner.fail('the document is incomplete', end - 1);
     if (after < 0 && scanner.failure === 'too deep') {
-      scanner.fail('depth', 'the document is nested too deeply', at);
+      scanner.failLimit('the document is nested too deeply', at);
     }
     if (after < 0) {
       const problem = `the document holds more than ${LIMITS.maxItems} values in its lists and maps`;
-      scanner.fail('limit', problem, at);
+      scanner.failLimit(problem, at);
     }
     const rest = scanner.exports.skipBlanks(after);
-    if (rest < end) scanner.fail('trailing', 'unexpected text after the document', rest);
+    if (rest < end) scanner.fail('unexpected text after the document', rest);
     return { value: typed(shape, reader.read()), wrongTypes: scanner.wrongTypes };
   } finally {
     scanner.release();

@@ -127,7 +127,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
       this.#read([], 0);
       if (this.#phase === 'end') return;
       const at = this.#origin + this.#heldBytes;
-      throw new JsonError('truncated', at, 'the document is incomplete');
+      throw new JsonError(at, 'the document is incomplete');
     });
     const shape = this.#options.envelope;
     // Absent members get their defaults.
@@ -214,7 +214,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
         if (byte === CLOSE_BRACE) return this.#go('end', at + 1);
         return byte === COMMA ? this.#go('key', at + 1) : this.#scanner.failSyntax(at);
       default:
-        return this.#scanner.fail('trailing', 'unexpected text after the document', at);
+        return this.#scanner.fail('unexpected text after the document', at);
     }
   }
 
@@ -229,7 +229,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     scanner.checkEncoding(at);
     if (scanner.bytes[at] === OPEN_BRACE) return this.#enter(at, end, CLOSE_BRACE, 'key', 'end');
     scanner.read(at);
-    return scanner.fail('type', 'the document is not an object', at);
+    return scanner.fail('the document is not an object', at);
   }
 
   /** Enters the document or its list, once the byte after the bracket is available. */
@@ -251,11 +251,11 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
 
   #readList(at: number, end: number): number {
     const scanner = this.#scanner;
-    if (this.#counts.hasList) scanner.fail('duplicate', 'the list occurs twice', at);
+    if (this.#counts.hasList) scanner.fail('the list occurs twice', at);
     const byte = scanner.bytes[at];
     const { open, close, first, kind } = this.#form;
     const isList = byte === open;
-    if (!isList && byte !== LETTER_N) scanner.fail('type', `the list is not an ${kind}`, at);
+    if (!isList && byte !== LETTER_N) scanner.fail(`the list is not an ${kind}`, at);
     const next = isList
       ? this.#enter(at, end, close, first, 'after member')
       : this.#go('after member', scanner.read(at));
@@ -307,7 +307,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     const member = this.#members.get(this.#name);
     const after = scanner.read(at, member);
     const isTooDeep = after < 0 && scanner.failure === 'too deep';
-    if (isTooDeep) scanner.fail('depth', 'a member is nested too deeply', at);
+    if (isTooDeep) scanner.failLimit('a member is nested too deeply', at);
     if (after !== 0 && member !== undefined) {
       if (after < 0 || after - at > this.#options.maxElementBytes) this.#failTooLarge(at);
       this.#counts.wrongTypes += scanner.wrongTypes;
@@ -318,7 +318,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
 
   #failTooLarge(at: number): never {
     const problem = `a member is longer than ${this.#options.maxElementBytes} bytes`;
-    return this.#scanner.fail('limit', problem, at);
+    return this.#scanner.failLimit(problem, at);
   }
 
   /** Keeps the bytes of an incomplete token or value until there are more; drops those of a value over the limit. */
@@ -329,7 +329,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     const isValue = hasEnd && (this.#phase === 'element' || this.#phase === 'member');
     const { maxElementBytes } = this.#options;
     if (!isValue && length > MAX_TOKEN_BYTES) {
-      this.#scanner.fail('limit', `a key or number has more than ${MAX_TOKEN_BYTES} bytes`, start);
+      this.#scanner.failLimit(`a key or number has more than ${MAX_TOKEN_BYTES} bytes`, start);
     }
     const isLarge = isValue && length >= LARGE_BYTES;
     this.#bytesBeforeRetry = isLarge ? Math.min(2 * length, maxElementBytes + 1) : 0;

@@ -36,7 +36,7 @@ describe('a map in place of the list', () => {
   test('is truncated wherever it ends too early', () => {
     for (let length = 1; length < document.length; length++) {
       const reading = () => readMap(document.slice(0, length));
-      expect(reading, `${length} bytes`).toThrow(expect.objectContaining({ kind: 'truncated' }));
+      expect(reading, `${length} bytes`).toThrow('is incomplete');
     }
   });
 

@@ -56,7 +56,7 @@ describe.each(documents)('a document of $list', (document) => {
   test('is truncated wherever it ends too early', () => {
     for (let length = 0; length < bytes.length; length++) {
       const reading = () => readPieces([bytes.subarray(0, length)], options);
-      expect(reading, `${length} bytes`).toThrow(expect.objectContaining({ kind: 'truncated' }));
+      expect(reading, `${length} bytes`).toThrow('is incomplete');
     }
   });
 });
@@ -167,67 +167,67 @@ describe('limits', () => {
 
 describe('broken documents', () => {
   test.each([
-    ['', 'truncated'],
-    ['  \n', 'truncated'],
-    ['\uFEFF{}', 'encoding'],
-    ['\u0000{', 'encoding'],
-    ['<html></html>', 'syntax'],
-    ['An internal server error has occurred.', 'syntax'],
-    ['[]', 'type'],
-    ['null', 'type'],
-    ['"items"', 'type'],
-    ['{"items":{}}', 'type'],
-    ['{"items":1}', 'type'],
-    ['{"items":"x"}', 'type'],
-    ['{"items":[],"items":[]}', 'duplicate'],
-    ['{"items":null,"items":[]}', 'duplicate'],
-    ['{} {}', 'trailing'],
-    ['{}null', 'trailing'],
-    ['{"items":[]}]', 'trailing'],
-    ['{"items":[{"a":1}}', 'syntax'],
-    ['{"items":[{"a":1]}', 'syntax'],
-    ['{"items":[{"a":1},]}', 'syntax'],
-    ['{"items":[,{"a":1}]}', 'syntax'],
-    ['{"items":[{"a":1} {"a":2}]}', 'syntax'],
-    ['{"items":[{"a":1,}]}', 'syntax'],
-    ['{"items":[{"a"}]}', 'syntax'],
-    ['{"items":[{"a":}]}', 'syntax'],
-    ['{"items":[{a:1}]}', 'syntax'],
-    ["{'items':[]}", 'syntax'],
-    ['{"items":[{"a":nul}]}', 'syntax'],
-    ['{"items":[{"a":nulll}]}', 'syntax'],
-    ['{"items":[{"x":tru}]}', 'syntax'],
-    ['{"items":[{"x":NaN}]}', 'syntax'],
-    ['{"items":[{"x":[}]}]}', 'syntax'],
-    ['{"items":[{"x":{]}}]}', 'syntax'],
-    ['{"items":[{"x":[1;2]}]}', 'syntax'],
-    ['{"items":[{"a":01}]}', 'syntax'],
-    ['{"items":[{"a":-}]}', 'syntax'],
-    ['{"items":[{"a":1.}]}', 'syntax'],
-    ['{"items":[{"a":.5}]}', 'syntax'],
-    ['{"items":[{"a":+1}]}', 'syntax'],
-    ['{"items":[{"a":1e}]}', 'syntax'],
-    ['{"items":[{"a":0x1F}]}', 'syntax'],
-    ['{"items":[{"a":--1}]}', 'syntax'],
-    ['{"items":[{"s":"a\nb"}]}', 'syntax'],
-    ['{"items":[{"s":"a\u0000b"}]}', 'syntax'],
-    ['{"items":[{"s":"\\x"}]}', 'syntax'],
-    ['{"items":[{"s":"\\u12G4"}]}', 'syntax'],
-    ['{"items":[{"s":"\\u12"}]}', 'syntax'],
-    ['{"next":tru}', 'syntax'],
-    ['{"x":truf,"items":[]}', 'syntax'],
-    ['{"items" []}', 'syntax'],
-    ['{"items":[]', 'truncated'],
-    ['{"items":[{"a":1', 'truncated'],
-    ['{"items":[{"s":"abc\\', 'truncated'],
-    [`{"items":[{"a":${'1'.repeat(5000)}`, 'truncated'],
-    [`{"items":[${'1'.repeat(5000)}`, 'limit'],
-    [`{"${'k'.repeat(5000)}`, 'limit'],
-  ])('%j is an error of kind %s, in one piece and in many', (text, kind) => {
+    ['', 'is incomplete'],
+    ['  \n', 'is incomplete'],
+    ['\uFEFF{}', 'not UTF-8'],
+    ['\u0000{', 'not UTF-8'],
+    ['<html></html>', 'not valid JSON'],
+    ['An internal server error has occurred.', 'not valid JSON'],
+    ['[]', 'is not an'],
+    ['null', 'is not an'],
+    ['"items"', 'is not an'],
+    ['{"items":{}}', 'is not an'],
+    ['{"items":1}', 'is not an'],
+    ['{"items":"x"}', 'is not an'],
+    ['{"items":[],"items":[]}', 'occurs twice'],
+    ['{"items":null,"items":[]}', 'occurs twice'],
+    ['{} {}', 'unexpected text'],
+    ['{}null', 'unexpected text'],
+    ['{"items":[]}]', 'unexpected text'],
+    ['{"items":[{"a":1}}', 'not valid JSON'],
+    ['{"items":[{"a":1]}', 'not valid JSON'],
+    ['{"items":[{"a":1},]}', 'not valid JSON'],
+    ['{"items":[,{"a":1}]}', 'not valid JSON'],
+    ['{"items":[{"a":1} {"a":2}]}', 'not valid JSON'],
+    ['{"items":[{"a":1,}]}', 'not valid JSON'],
+    ['{"items":[{"a"}]}', 'not valid JSON'],
+    ['{"items":[{"a":}]}', 'not valid JSON'],
+    ['{"items":[{a:1}]}', 'not valid JSON'],
+    ["{'items':[]}", 'not valid JSON'],
+    ['{"items":[{"a":nul}]}', 'not valid JSON'],
+    ['{"items":[{"a":nulll}]}', 'not valid JSON'],
+    ['{"items":[{"x":tru}]}', 'not valid JSON'],
+    ['{"items":[{"x":NaN}]}', 'not valid JSON'],
+    ['{"items":[{"x":[}]}]}', 'not valid JSON'],
+    ['{"items":[{"x":{]}}]}', 'not valid JSON'],
+    ['{"items":[{"x":[1;2]}]}', 'not valid JSON'],
+    ['{"items":[{"a":01}]}', 'not valid JSON'],
+    ['{"items":[{"a":-}]}', 'not valid JSON'],
+    ['{"items":[{"a":1.}]}', 'not valid JSON'],
+    ['{"items":[{"a":.5}]}', 'not valid JSON'],
+    ['{"items":[{"a":+1}]}', 'not valid JSON'],
+    ['{"items":[{"a":1e}]}', 'not valid JSON'],
+    ['{"items":[{"a":0x1F}]}', 'not valid JSON'],
+    ['{"items":[{"a":--1}]}', 'not valid JSON'],
+    ['{"items":[{"s":"a\nb"}]}', 'not valid JSON'],
+    ['{"items":[{"s":"a\u0000b"}]}', 'not valid JSON'],
+    ['{"items":[{"s":"\\x"}]}', 'not valid JSON'],
+    ['{"items":[{"s":"\\u12G4"}]}', 'not valid JSON'],
+    ['{"items":[{"s":"\\u12"}]}', 'not valid JSON'],
+    ['{"next":tru}', 'not valid JSON'],
+    ['{"x":truf,"items":[]}', 'not valid JSON'],
+    ['{"items" []}', 'not valid JSON'],
+    ['{"items":[]', 'is incomplete'],
+    ['{"items":[{"a":1', 'is incomplete'],
+    ['{"items":[{"s":"abc\\', 'is incomplete'],
+    [`{"items":[{"a":${'1'.repeat(5000)}`, 'is incomplete'],
+    [`{"items":[${'1'.repeat(5000)}`, 'a key or number has more than'],
+    [`{"${'k'.repeat(5000)}`, 'a key or number has more than'],
+  ])('%j is an error, in one piece and in many: %s', (text, problem) => {
     const bytes = Buffer.from(text);
     for (const size of [1, 3, 100_000]) {
       const reading = () => readPieces(inPieces(bytes, size), simple);
-      expect(reading, `pieces of ${size}`).toThrow(expect.objectContaining({ kind }));
+      expect(reading, `pieces of ${size}`).toThrow(problem);
     }
   });
 
@@ -237,10 +237,10 @@ describe('broken documents', () => {
     const deep = Buffer.from('{"note":[[[]]]}');
     const long = Buffer.from(`{"note":"${'x'.repeat(20)}"}`);
     for (const size of [1, 100]) {
-      const kindOf = (bytes: Uint8Array) => () =>
+      const reading = (bytes: Uint8Array) => () =>
         readPieces(inPieces(bytes, size), { ...options, ...limits });
-      expect(kindOf(deep)).toThrow(expect.objectContaining({ kind: 'depth' }));
-      expect(kindOf(long)).toThrow(expect.objectContaining({ kind: 'limit' }));
+      expect(reading(deep)).toThrow('is nested too deeply');
+      expect(reading(long)).toThrow('is longer than 20 bytes');
     }
   });
 
@@ -253,7 +253,7 @@ describe('broken documents', () => {
       caught = error;
     }
     expect(caught).toBeInstanceOf(JsonError);
-    expect(caught).toMatchObject({ name: 'JsonError', kind: 'syntax', offset: 15 });
+    expect(caught).toMatchObject({ name: 'JsonError' });
     expect(caught).not.toHaveProperty('cause');
     expect(String(caught)).toMatch(/byte 15/);
     expect(String(caught)).not.toMatch(/secret/);
@@ -262,7 +262,7 @@ describe('broken documents', () => {
   test('the offset counts from the start of the document, not of the chunk', () => {
     const text = `{"items":[${'{"a":1,"s":"x"},'.repeat(20_000)}?`;
     const reading = () => readPieces(inPieces(Buffer.from(text), 1000), simple);
-    expect(reading).toThrow(expect.objectContaining({ kind: 'syntax', offset: text.length - 1 }));
+    expect(reading).toThrow(`at byte ${text.length - 1} of`);
   });
 
   test('what onElement throws is thrown unchanged, also by later calls', () => {

@@ -4,6 +4,7 @@ import {
   type AnyShape,
   array,
   integer,
+  JsonLimitError,
   number,
   object,
   raw,
@@ -35,10 +36,9 @@ describe('a document that is decoded at once', () => {
       array(array(integer())),
       (count: number) => `[${many(count / 100, () => `[${many(99, () => '1')}]`)}]`,
     ],
-  ])('of more than 100,000 %s is an error of kind limit', (_what, shape, write) => {
+  ])('of more than 100,000 %s is an error', (_what, shape, write) => {
     expect(read(write(100_000), shape).wrongTypes).toBe(0);
-    const kind = 'limit';
-    expect(() => read(write(100_200), shape)).toThrow(expect.objectContaining({ kind }));
+    expect(() => read(write(100_200), shape)).toThrow(JsonLimitError);
   });
 
   test('may contain any number of unwanted members', () => {
@@ -64,18 +64,17 @@ function nested(depth: number): string {
 
 describe('a broken document', () => {
   test.each([
-    ['', 'truncated', 'the document is incomplete', 0],
-    ['{"x":', 'truncated', 'the document is incomplete', 5],
-    ['{} x', 'trailing', 'unexpected text after the document', 3],
-    [`${'['.repeat(200)}${']'.repeat(200)}`, 'depth', 'the document is nested too deeply', 0],
-  ])('%.20j is an error of kind %s: %s at %i', (text, kind, problem, offset) => {
+    ['', 'the document is incomplete', 0],
+    ['{"x":', 'the document is incomplete', 5],
+    ['{} x', 'unexpected text after the document', 3],
+    [`${'['.repeat(200)}${']'.repeat(200)}`, 'the document is nested too deeply', 0],
+  ])('%.20j is an error: %s at %i', (text, problem, offset) => {
     const message = `${problem} (at byte ${offset} of the document)`;
-    expect(() => read(text, integer())).toThrow(expect.objectContaining({ kind, offset, message }));
+    expect(() => read(text, integer())).toThrow(message);
   });
 
   test('may have 128 levels, but no more', () => {
     expect(read(nested(128), array(raw())).wrongTypes).toBe(0);
-    const tooDeep = expect.objectContaining({ kind: 'depth' });
-    expect(() => read(nested(129), array(raw()))).toThrow(tooDeep);
+    expect(() => read(nested(129), array(raw()))).toThrow(JsonLimitError);
   });
 });

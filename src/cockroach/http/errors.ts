@@ -1,5 +1,5 @@
 import { cleanText, type Endpoint, type FailureReason, type Limit, messageOf } from '#base';
-import { JsonError } from '#json';
+import { JsonError, JsonLimitError } from '#json';
 import { ProtobufError } from '../protobuf/index.ts';
 
 /** The endpoint, URL and node of a request, as far as they are known. */
@@ -173,9 +173,7 @@ export function toRequestError(
 ): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof JsonError || error instanceof ProtobufError) {
-    const isLimit =
-      error instanceof JsonError && (error.kind === 'limit' || error.kind === 'depth');
-    const reason = isLimit ? 'limit' : 'decode';
+    const reason = error instanceof JsonLimitError ? 'limit' : 'decode';
     return new RequestError(reason, `${what}: ${error.message}`, { ...target, cause: error });
   }
   if (isTimeoutError(error)) {

@@ -9,7 +9,7 @@ import {
   wasNotSent,
 } from '../../../src/cockroach/http/errors.ts';
 import { pauseSeconds } from '../../../src/cockroach/http/retry-policy.ts';
-import { JsonError } from '../../../src/json/index.ts';
+import { JsonError, JsonLimitError } from '../../../src/json/index.ts';
 
 /** The failure of a request that ends with this code of the system, of TLS or of undici. */
 function failWith(code: string, message = 'failed'): RequestError {
@@ -154,13 +154,10 @@ describe('the failure that comes of', () => {
   });
 
   test.each([
-    ['limit', 'limit'],
-    ['depth', 'limit'],
-    ['syntax', 'decode'],
-    ['truncated', 'decode'],
-    ['type', 'decode'],
-  ] as const)('an unreadable answer (%s) has the reason %s', (kind, reason) => {
-    const cause = new JsonError(kind, 7, 'odd');
+    [JsonError, 'decode'],
+    [JsonLimitError, 'limit'],
+  ] as const)('an unreadable answer has the reason of its error', (OddError, reason) => {
+    const cause = new OddError(7, 'odd');
     const failure = toRequestError(cause, 'nodes');
     const message = 'nodes: odd (at byte 7 of the document)';
     expect(told(failure)).toEqual({ ...NOTHING_MORE, reason, blames: 'nobody', message });
