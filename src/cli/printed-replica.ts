@@ -4,7 +4,7 @@ import {
   lastTableLabel,
   LEASE_KINDS,
   leaseKindOf,
-  LOADS,
+  type LOADS,
   type ReplicaDetails,
   tableLabels,
 } from '#collectors';
@@ -72,9 +72,8 @@ function namesSet(problems: ReadonlyMap<string, boolean>): readonly string[] {
 }
 
 /** What the server sends of the load; queries and writes are 0 where it sends none. */
-function toStats(loads: Float64Array): PrintedReplica['stats'] {
-  const sent = LOADS.map((name, index) => [name, loads[index] ?? NaN] as const);
-  const known = sent.filter(([, load]) => !Number.isNaN(load));
+function toStats(stats: ReplicaDetails['stats']): PrintedReplica['stats'] {
+  const known = Object.entries(stats).filter(([, load]) => load !== undefined);
   return { queries_per_second: 0, writes_per_second: 0, ...Object.fromEntries(known) };
 }
 

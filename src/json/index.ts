@@ -17,7 +17,6 @@ export {
   MAX_NAME_LENGTH,
   nameText,
   number,
-  numbers,
   object,
   type ObjectShape,
   optional,

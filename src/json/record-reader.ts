@@ -183,8 +183,7 @@ const createGetter: CreateReader = (scanner, layout, record, isCopied) => {
         return isOptional ? (value ?? undefined) : value;
       };
     case 'object': {
-      const create = shape.isNumbers === true ? createNumbersReader : createViewReader;
-      const read = create(scanner, layout, record, isCopied);
+      const read = createViewReader(scanner, layout, record, isCopied);
       return isOptional ? whenPresent(read) : read;
     }
     case 'last':
@@ -200,21 +199,6 @@ const createGetter: CreateReader = (scanner, layout, record, isCopied) => {
         return value === value ? value : undefined;
       };
   }
-};
-
-/** Reads an object of numbers as a view of the record, or as a copy. */
-const createNumbersReader: CreateReader = (scanner, { slot, slots }, record, isCopied) => {
-  const take = (): Float64Array => {
-    const first = record.slot + slot + 1;
-    return scanner.numbers.subarray(first, first + slots - 1);
-  };
-  if (isCopied) return () => take().slice();
-  let view = take();
-  return () => {
-    // The memory is another buffer after it has grown.
-    if (view.buffer !== scanner.numbers.buffer) view = take();
-    return view;
-  };
 };
 
 function parseText(text: string, parse: TextParser<unknown> | undefined): unknown {

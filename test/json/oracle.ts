@@ -118,12 +118,11 @@ function unknown(shape: AnyShape): unknown {
 }
 
 function mapFields(
-  { fields, isNumbers }: AnyShape & { readonly kind: 'object' },
+  { fields }: AnyShape & { readonly kind: 'object' },
   valueOf: (shape: AnyShape, name: string) => unknown,
 ): unknown {
   const values = Object.entries(fields).map(([name, inner]) => [name, valueOf(inner, name)]);
-  if (isNumbers !== true) return Object.fromEntries(values);
-  return Float64Array.from(values, ([, value]) => Number(value));
+  return Object.fromEntries(values);
 }
 
 function readLast(inner: AnyShape, values: unknown[], tally: Tally): unknown {

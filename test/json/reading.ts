@@ -27,9 +27,7 @@ export function readPieces<Element extends ObjectShape>(
   return { ...decoder.end(), list };
 }
 
-/** A clone of an array of numbers would hold all memory behind it. */
 function copyOf(value: unknown): unknown {
-  if (value instanceof Float64Array) return value.slice();
   const isPlain = Object.prototype.toString.call(value) === '[object Object]';
   if (!isPlain || typeof value !== 'object' || value === null) return structuredClone(value);
   return Object.fromEntries(Object.entries(value).map(([name, one]) => [name, copyOf(one)]));

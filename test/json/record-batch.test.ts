@@ -7,7 +7,6 @@ import {
   integer,
   last,
   number,
-  numbers,
   object,
   optional,
   PageParser,
@@ -24,7 +23,7 @@ const element = object({
   text: parsed(length),
   lease: last(object({ epoch: integer(), replica: object({ store: integer() }) })),
   problems: optional(flags(['a', 'b'])),
-  stats: numbers(['x', 'y']),
+  stats: object({ x: optional(number()), y: optional(number()) }),
   rate: number(),
   quiet: boolean(),
 });
@@ -80,7 +79,6 @@ function readSingly(bytes: Uint8Array, limits = generous) {
 
 function numberAt(value: unknown, path: readonly string[]): unknown {
   const found = path.reduce<unknown>((inner, name) => {
-    if (inner instanceof Float64Array) return inner[['x', 'y'].indexOf(name)];
     return typeof inner === 'object' && inner !== null
       ? Object.entries(inner).find(([key]) => key === name)?.[1]
       : undefined;

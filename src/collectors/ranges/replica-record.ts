@@ -53,7 +53,7 @@ export function recordOf(replica: Replica): Float64Array {
   put(SLOT.leaseNodeId, lease?.replica.node_id);
   put(SLOT.leaseStoreId, lease?.replica.store_id);
   put(SLOT.problems, replica.problems);
-  record.set(stats, SLOT.load);
+  for (const [index, name] of LOADS.entries()) put(SLOT.load + index, stats[name]);
   put(SLOT.quiescent, replica.quiescent);
   put(SLOT.ticking, replica.ticking);
   return record;

@@ -6,7 +6,7 @@ import {
   type Infer,
   integer,
   last,
-  numbers,
+  number,
   object,
   optional,
   parsed,
@@ -55,7 +55,7 @@ export const replicaShape = object({
     }),
   ),
   problems: optional(flags(REPORTED_PROBLEMS.slice(0, -1))),
-  stats: numbers(LOADS),
+  stats: object(Object.fromEntries(LOADS.map((name) => [name, optional(number())]))),
   quiescent: boolean(),
   ticking: boolean(),
 });
@@ -334,9 +334,9 @@ export class TableIndexes {
     renumbered[SHARED_NUMBER] = SHARED_NUMBER;
     this.#numbers = new Map();
     this.#indexes = [];
-    for (const [number, tableIndex] of before.entries()) {
-      if (number > 0 && isUsed[number] !== 1) continue;
-      renumbered[number] = this.#indexes.length;
+    for (const [old, tableIndex] of before.entries()) {
+      if (old > 0 && isUsed[old] !== 1) continue;
+      renumbered[old] = this.#indexes.length;
       this.#numbers.set(tableIndex, this.#indexes.length);
       this.#indexes.push(tableIndex);
     }
@@ -345,8 +345,8 @@ export class TableIndexes {
   }
 
   /** Undefined for the number that many share. */
-  get(number: number): TableIndex | undefined {
-    return this.#indexes[number];
+  get(assigned: number): TableIndex | undefined {
+    return this.#indexes[assigned];
   }
 
   /** All tables, 0 for what is outside of them, and UNKNOWN_TABLE. */
@@ -355,8 +355,8 @@ export class TableIndexes {
   }
 
   /** The table, 0 outside of tables; UNKNOWN_TABLE for the number that many share. */
-  tableOf(number: number): number {
-    const tableIndex = this.#indexes[number];
+  tableOf(assigned: number): number {
+    const tableIndex = this.#indexes[assigned];
     return tableIndex === undefined ? UNKNOWN_TABLE : tableOf(tableIndex);
   }
 }
