@@ -1,7 +1,9 @@
 import type { Query } from '#base';
 
-/** The seven queries of docs/sql.md, which the simulator answers. */
-export const DEMO_QUERIES: readonly Query[] = [
+/** What most of the queries share. */
+const COMMON = { database: 'system', interval: 300, timeout: 5, max_rows: 100 } as const;
+
+const QUERIES: readonly (Omit<Query, keyof typeof COMMON> & Partial<Query>)[] = [
   {
     name: 'schedules',
     help: 'Schedules by label.',
@@ -11,12 +13,8 @@ export const DEMO_QUERIES: readonly Query[] = [
       "count(*) FILTER (WHERE state ILIKE '%failed%') AS failed",
       'FROM [SHOW SCHEDULES] GROUP BY label',
     ].join(' '),
-    database: 'system',
     labels: ['label'],
     values: { paused: 'gauge', failed: 'gauge' },
-    interval: 300,
-    timeout: 5,
-    max_rows: 100,
   },
   {
     name: 'running_jobs',
@@ -27,12 +25,8 @@ export const DEMO_QUERIES: readonly Query[] = [
       'max(extract(epoch FROM now() - created))::FLOAT AS oldest_seconds',
       "FROM [SHOW JOBS] WHERE status = 'running' GROUP BY job_type",
     ].join(' '),
-    database: 'system',
     labels: ['job_type'],
     values: { jobs: 'gauge', oldest_seconds: 'gauge' },
-    interval: 300,
-    timeout: 5,
-    max_rows: 100,
   },
   {
     name: 'unused',
@@ -52,7 +46,6 @@ export const DEMO_QUERIES: readonly Query[] = [
     values: { indexes: 'gauge' },
     interval: 3600,
     timeout: 20,
-    max_rows: 100,
   },
   {
     name: 'constraints',
@@ -63,12 +56,8 @@ export const DEMO_QUERIES: readonly Query[] = [
       'FROM system.replication_constraint_stats',
       'GROUP BY zone_id, type',
     ].join(' '),
-    database: 'system',
     labels: ['zone_id', 'type'],
     values: { violating_ranges: 'gauge' },
-    interval: 300,
-    timeout: 5,
-    max_rows: 100,
   },
   {
     name: 'settings',
@@ -79,12 +68,9 @@ export const DEMO_QUERIES: readonly Query[] = [
       'FROM crdb_internal.cluster_settings',
       "WHERE value <> default_value AND variable <> 'version'",
     ].join(' '),
-    database: 'system',
     labels: ['setting'],
     values: { changed: 'gauge' },
     interval: 600,
-    timeout: 5,
-    max_rows: 100,
   },
   {
     name: 'tables',
@@ -95,12 +81,9 @@ export const DEMO_QUERIES: readonly Query[] = [
       'FROM system.table_metadata',
       'ORDER BY total_live_data_bytes DESC LIMIT 20',
     ].join(' '),
-    database: 'system',
     labels: ['database_name', 'schema_name', 'table_name'],
     values: { live_bytes: 'gauge' },
     interval: 600,
-    timeout: 5,
-    max_rows: 100,
   },
   {
     name: 'statements',
@@ -113,11 +96,12 @@ export const DEMO_QUERIES: readonly Query[] = [
       "WHERE aggregated_ts >= now() - INTERVAL '2 hours'",
       'GROUP BY 1 ORDER BY 3 DESC LIMIT 20',
     ].join(' '),
-    database: 'system',
     labels: ['fingerprint_id'],
     values: { executions: 'gauge', busy_seconds: 'gauge' },
     interval: 600,
     timeout: 20,
-    max_rows: 100,
   },
 ];
+
+/** The seven queries of docs/sql.md, which the simulator answers. */
+export const DEMO_QUERIES: readonly Query[] = QUERIES.map((query) => ({ ...COMMON, ...query }));
