@@ -8,7 +8,6 @@ export {
   type FileWatch,
   type LoadFailure,
   readTextFile,
-  type Secret,
   watchFiles,
 } from './files.ts';
 export {
