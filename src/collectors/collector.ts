@@ -88,6 +88,9 @@ export function mostFrequent(failures: readonly RequestError[]): RequestError | 
   return byReason.toSorted((a, b) => b.length - a.length)[0]?.[0];
 }
 
+/** The API that a collector polls. */
+export type PolledApi<A extends Api> = A extends 'cluster' ? ClusterApi : CloudApi;
+
 /** Everything that the rest of the program needs from a collector. */
 export interface CollectorOf<A extends Api, Options, State, Result extends CollectorResult> {
   readonly name: string;
@@ -122,18 +125,12 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   keepsFamily?(name: string, options: Options, before: Options): boolean;
   createState(): State;
   /** Queries the API and returns what it found; rejects when that is nothing useful. */
-  collect(
-    client: A extends 'cluster' ? ClusterApi : CloudApi,
-    context: CollectorPoll<Options, State>,
-  ): Promise<Result>;
+  collect(api: PolledApi<A>, context: CollectorPoll<Options, State>): Promise<Result>;
   /**
    * Works between two polls, until the signal of this context aborts, within its own share of the time. Never rejects; what
    * it finds is in the state.
    */
-  workBetweenPolls?(
-    client: A extends 'cluster' ? ClusterApi : CloudApi,
-    context: CollectorPoll<Options, State>,
-  ): Promise<void>;
+  workBetweenPolls?(api: PolledApi<A>, context: CollectorPoll<Options, State>): Promise<void>;
   /** Writes a result as samples. A generator may yield where other work can run. */
   samples(result: Result, set: SampleSet): Iterable<unknown> | void;
   /**

@@ -16,6 +16,7 @@ export {
   type CollectorResult,
   type CollectorWith,
   gaugeOf,
+  type PolledApi,
 } from './collector.ts';
 export { network, readConnections } from './network/collector.ts';
 export type { Connection, NetworkResult } from './network/network-result.ts';
@@ -37,7 +38,6 @@ export { Poller, type PollerOptions } from './polling/poller.ts';
 export {
   type ChosenPoll,
   KeptState,
-  type PolledApi,
   runCollector,
   workBetweenPolls,
 } from './polling/run-collector.ts';

@@ -1,32 +1,27 @@
 import { type Api, beginDeadline, type Clock } from '#base';
-import {
-  type CloudApi,
-  ClusterApi,
-  createPollStats,
-  type PollStats,
-  RequestError,
-} from '#cockroach';
+import { ClusterApi, createPollStats, type PollStats, RequestError } from '#cockroach';
 import { type ClusterConfig, collectorOptions } from '#config';
 import {
   type CollectorOf,
   type CollectorPoll,
   collectorPoll,
   type CollectorResult,
+  type PolledApi,
 } from '../collector.ts';
 
 /** What a collector keeps of one cluster from poll to poll. */
 export class KeptState<State> {
-  readonly #create: () => State;
+  readonly #collector: { createState(): State };
   /** Read it again for each use: it is another object once another cluster answers. */
   current: State;
 
   constructor(collector: { createState(): State }) {
-    this.#create = () => collector.createState();
-    this.current = this.#create();
+    this.#collector = collector;
+    this.current = collector.createState();
   }
 
   clear(): void {
-    this.current = this.#create();
+    this.current = this.#collector.createState();
   }
 }
 
@@ -51,9 +46,6 @@ export interface RunningPoll<Result> {
   readonly stats: PollStats;
   readonly result: Promise<Result>;
 }
-
-/** The API that a collector polls. */
-export type PolledApi<A extends Api> = A extends 'cluster' ? ClusterApi : CloudApi;
 
 /**
  * Polls once, for the exporter, /probe and every command: with the options of the configuration, until the timeout of the
