@@ -1,10 +1,9 @@
 import { type Collector, COLLECTORS } from '#collectors';
-import { type Family, processFamilies, type ProcessMetric } from '#metrics';
+import { type Family, processFamilies } from '#metrics';
 import { EXPORTER_FAMILIES } from './measure-cluster.ts';
 
 /** One metric, as the reference describes it. */
-export interface CatalogueEntry extends ProcessMetric {
-  readonly unit: Family['unit'];
+export interface CatalogueEntry extends Pick<Family, 'name' | 'type' | 'unit' | 'labels' | 'help'> {
   /** Caveats, and what bounds its series. */
   readonly notes: string;
   /** The collector that exports it; undefined for metrics of the exporter itself. */

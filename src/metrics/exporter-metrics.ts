@@ -193,7 +193,8 @@ const EVENT_LOOP_TIMER_MS = 20;
 /** Gauges that are named like counters and rejected by `promtool check metrics`. */
 const MISNAMED = ['handles', 'requests', 'resources'].map((kind) => `nodejs_active_${kind}_total`);
 
-function createProcessRegistry(): Registry {
+/** The default metrics of prom-client; some of process_ exist on Linux only. */
+export function createProcessRegistry(): Registry {
   const register = new Registry();
   collectDefaultMetrics({
     register,
@@ -202,29 +203,6 @@ function createProcessRegistry(): Registry {
   });
   for (const name of MISNAMED) register.removeSingleMetric(name);
   return register;
-}
-
-/** A metric of the process, as prom-client declares it. */
-export interface ProcessMetric {
-  readonly name: string;
-  readonly type: string;
-  readonly labels: readonly string[];
-  readonly help: string;
-}
-
-/** The default metrics of prom-client, for the reference; some of process_ exist on Linux only. */
-export function describeProcessMetrics(): readonly ProcessMetric[] {
-  const metrics = createProcessRegistry().getMetricsAsArray();
-  return metrics.map((metric) => {
-    const labels: unknown = 'labelNames' in metric ? metric.labelNames : [];
-    const { name, help, type } = metric;
-    return {
-      name,
-      type: String(type),
-      labels: Array.isArray(labels) ? labels.map(String) : [],
-      help,
-    };
-  });
 }
 
 /** A metric as prom-client returns it; `type` is text there, despite its declaration. */

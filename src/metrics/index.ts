@@ -2,10 +2,9 @@
 export { clusterFamilies, collectorFamilies, processFamilies } from './exporter-families.ts';
 export {
   ClusterMetrics,
-  describeProcessMetrics,
+  createProcessRegistry,
   ExporterMetrics,
   type FinishedRequest,
-  type ProcessMetric,
 } from './exporter-metrics.ts';
 export {
   CONTENT_TYPES,

@@ -1,5 +1,6 @@
-import { listCatalogue } from '../../src/exporter/catalogue.ts';
-import { describeProcessMetrics, type ProcessMetric } from '../../src/metrics/exporter-metrics.ts';
+import type { MetricObject } from 'prom-client';
+import { type CatalogueEntry, listCatalogue } from '../../src/exporter/catalogue.ts';
+import { createProcessRegistry } from '../../src/metrics/exporter-metrics.ts';
 import { readRules } from '../rules/rule-set.ts';
 
 /** Labels of each known series; Prometheus adds job and instance to scraped series. */
@@ -49,8 +50,8 @@ const OF_PROMETHEUS: readonly Named[] = [
 
 /** Series of the catalogue, of the recording rules and of Prometheus. */
 export function knownSeries(): KnownSeries {
-  const families = [...listCatalogue(), ...describeProcessMetrics()];
-  const scraped = families.flatMap(seriesOf);
+  const ofProcess = createProcessRegistry().getMetricsAsArray().map(describe);
+  const scraped = [...listCatalogue(), ...ofProcess].flatMap(seriesOf);
   const recorded = readRules()
     .flatMap(({ rules }) => rules.flatMap(({ record }) => record ?? []))
     .map((name): Named => [name, labelsOfRecorded(name)]);
@@ -60,7 +61,17 @@ export function knownSeries(): KnownSeries {
 
 type Named = readonly [name: string, labels: readonly string[]];
 
-function seriesOf({ name, type, labels }: ProcessMetric): readonly Named[] {
+/** What the names of its series follow from. */
+type Declared = Pick<CatalogueEntry, 'name' | 'labels'> & { readonly type: string };
+
+/** A metric as prom-client declares it. */
+function describe(metric: MetricObject): Declared {
+  const labels: unknown = 'labelNames' in metric ? metric.labelNames : [];
+  const { name, type } = metric;
+  return { name, type: String(type), labels: Array.isArray(labels) ? labels.map(String) : [] };
+}
+
+function seriesOf({ name, type, labels }: Declared): readonly Named[] {
   const all = [...labels, 'job', 'instance'];
   if (type !== 'histogram') return [[name, all]];
   return [

@@ -1,6 +1,6 @@
 import { type Collector, COLLECTORS } from '#collectors';
 import { type CatalogueEntry, listCatalogue } from '#exporter';
-import { describeProcessMetrics } from '#metrics';
+import { createProcessRegistry } from '#metrics';
 
 const INTRODUCTION = `# Metrics
 
@@ -35,7 +35,8 @@ export function writeMetricsPage(): string {
     return `${writeHeading(collector)}\n${writeTable(entries, collector.request)}`;
   });
   const own = catalogue.filter(({ collector }) => collector === undefined);
-  const names = describeProcessMetrics()
+  const names = createProcessRegistry()
+    .getMetricsAsArray()
     .map(({ name }) => `\`${name}\``)
     .join(', ');
   return [
