@@ -81,9 +81,7 @@ export class SecondReading {
         const slot = slotsById.get(rangeId);
         if (slot !== undefined) table.report(slot, nodeId);
       },
-      (rangeIds) => {
-        for (const rangeId of rangeIds) unknown.add(slotsById.get(rangeId) ?? -1);
-      },
+      (rangeId) => unknown.add(slotsById.get(rangeId) ?? -1),
     );
     return unknown;
   }
@@ -108,9 +106,7 @@ export class SecondReading {
     const keep = (rangeId: number, nodeId: number): void => {
       holders.get(rangeId)?.add(nodeId);
     };
-    await this.#readReplicas(asked, keep, (rangeIds, nodeId) => {
-      for (const rangeId of rangeIds) keep(rangeId, nodeId);
-    });
+    await this.#readReplicas(asked, keep, keep);
     const gone = asked.filter(({ rangeId, nodeId }) => holders.get(rangeId)?.has(nodeId) === false);
     for (const { slot, rangeId, nodeId } of gone) {
       // A range that nobody has any more is left to the reading of its keys.
@@ -143,9 +139,7 @@ export class SecondReading {
           answered.add(rangeId);
           read.add(rangeId);
         },
-        (rangeIds) => {
-          for (const rangeId of rangeIds) failed.add(rangeId);
-        },
+        (rangeId) => failed.add(rangeId),
       );
       left = left.filter(({ slot, reporters }) => {
         const rangeId = table.columns.ids[slot] ?? 0;
@@ -195,13 +189,13 @@ export class SecondReading {
   }
 
   /**
-   * Reads these replicas; a request that fails is reported with its ranges. `urlTurn` chooses the URL: the lists of this scan
+   * Reads these replicas; a request that fails is reported for each of its ranges. `urlTurn` chooses the URL: the lists of this scan
    * began with the URL of the number of scans less one.
    */
   async #readReplicas(
     replicas: readonly { readonly rangeId: number; readonly nodeId: number }[],
     onReplica: (rangeId: number, nodeId: number, replica: Replica) => void,
-    onFailure: (rangeIds: readonly number[], nodeId: number) => void,
+    onFailure: (rangeId: number, nodeId: number) => void,
     urlTurn = this.#scan,
   ): Promise<void> {
     const batches = Array.from(
@@ -219,7 +213,7 @@ export class SecondReading {
         } catch (error) {
           if (queue.putBack(batch, failureOf(error).status)) continue;
           // What was not read again stays unverified, or leaves a gap: the next scan tries again.
-          onFailure(rangeIds, nodeId);
+          for (const rangeId of rangeIds) onFailure(rangeId, nodeId);
         }
       }
     };
