@@ -18,7 +18,7 @@ import type { KnownRanges } from './known-ranges.ts';
 import type { KeySpace, LeftOvers } from './left-overs.ts';
 import { isLost, listLost } from './lost-ranges.ts';
 import { findCandidates, findOverlapping } from './overlaps.ts';
-import { IS_UNCERTAIN, type RangeTable, walk, type Work } from './range-table.ts';
+import { findSlots, IS_UNCERTAIN, type RangeTable, walk } from './range-table.ts';
 import type { ClusterScan, HeldRange, ScannedNode } from './scan-result.ts';
 import type { RangesState, ScanContext } from './scan-state.ts';
 import { findProved, readsDescriptors, type VerifiedScan } from './verify-scan.ts';
@@ -148,9 +148,9 @@ async function judgeKeySpace(
   const areOthersClear =
     areKeysCurrent &&
     [...overlapping].every(isDoubtful) &&
-    !(await inSlices(hasRange(table, (slot) => others(slot) && areKeysDoubtful(scan, slot))));
+    !(await hasRange(table, (slot) => others(slot) && areKeysDoubtful(scan, slot)));
   const isProved = areOthersClear && [...overlapping].every((slot) => mayBeLeft(scan, slot));
-  const hasDoubtful = await inSlices(hasRange(table, (slot) => others(slot) && isDoubtful(slot)));
+  const hasDoubtful = await hasRange(table, (slot) => others(slot) && isDoubtful(slot));
   if (isProved && !hasDoubtful) return { ...nothing, leftOver: proved.union(overlapping) };
   // Example: [a, b) and [b, c) are real, [c, d) is missing, and [a, d) is left over. Only that one joins the keys, so that they have a gap.
   const isGap = hasDoubtful && ![...overlapping].some(isDoubtful);
@@ -160,9 +160,7 @@ async function judgeKeySpace(
     [...overlapping].every(
       (slot) => !scan.verification.hasDescriptor(slot) || mayBeLeft(scan, slot),
     ) &&
-    !(await inSlices(
-      hasRange(table, (slot) => others(slot) && isDoubtful(slot) && isTroubled(scan, slot)),
-    ));
+    !(await hasRange(table, (slot) => others(slot) && isDoubtful(slot) && isTroubled(scan, slot)));
   const doubtful = changed.union(new Set([...overlapping].filter((slot) => !stands(scan, slot))));
   return { ...none, overlapping, doubtful, isOverlapAlone };
 }
@@ -174,17 +172,9 @@ function areKeysDoubtful({ known, verification }: CheckedScan, slot: number): bo
 }
 
 /** Whether one of the reported ranges is meant. */
-function* hasRange(
-  { columns, capacity }: RangeTable,
-  isMeant: (slot: number) => boolean,
-): Work<boolean> {
-  let isFound = false;
-  yield* walk(capacity, (from, to) => {
-    for (let slot = from; slot < to && !isFound; slot += 1) {
-      isFound = columns.found[slot] !== 0 && isMeant(slot);
-    }
-  });
-  return isFound;
+async function hasRange(table: RangeTable, isMeant: (slot: number) => boolean): Promise<boolean> {
+  const [slot] = await inSlices(findSlots(table, isMeant, 1));
+  return slot !== undefined;
 }
 
 function sumByTable(

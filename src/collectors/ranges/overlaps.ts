@@ -1,5 +1,5 @@
 import { findUncertain, MAX_READ_AGAIN, type OpenEnds } from './key-space.ts';
-import { type RangeTable, walk, type Work } from './range-table.ts';
+import { findSlots, type RangeTable, type Work } from './range-table.ts';
 
 // What is left of a range that was merged lies over the range that it was merged into. Hashes of keys have no order, so that an
 // overlap is told from a gap by the ranges: those that are one too many lead from a key where too many begin to one where
@@ -12,13 +12,8 @@ export function* findCandidates(
   isDoubtful: (slot: number) => boolean,
 ): Work<readonly number[]> {
   const slots = new Set(yield* findUncertain(table, open));
-  const most = slots.size + MAX_READ_AGAIN;
-  yield* walk(table.capacity, (from, to) => {
-    for (let slot = from; slot < to && slots.size < most; slot += 1) {
-      if (table.columns.found[slot] !== 0 && isDoubtful(slot)) slots.add(slot);
-    }
-  });
-  return [...slots];
+  const isOther = (slot: number): boolean => !slots.has(slot) && isDoubtful(slot);
+  return [...slots, ...(yield* findSlots(table, isOther, MAX_READ_AGAIN))];
 }
 
 /** What a search for a chain needs: where a range ends, whether too many end there, and the ranges that were found before. */

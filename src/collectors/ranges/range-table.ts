@@ -374,6 +374,21 @@ export function* walk(slots: number, visit: (from: number, to: number) => void):
   }
 }
 
+/** The slots of the reported ranges that are meant, `most` of them at most. */
+export function* findSlots(
+  { columns: { found }, capacity }: RangeTable,
+  isMeant: (slot: number) => boolean,
+  most: number,
+): Work<readonly number[]> {
+  const slots: number[] = [];
+  yield* walk(capacity, (from, to) => {
+    for (let slot = from; slot < to && slots.length < most; slot += 1) {
+      if (found[slot] !== 0 && isMeant(slot)) slots.push(slot);
+    }
+  });
+  return slots;
+}
+
 /** Mixes 32 bits as the finalizer of MurmurHash3 does: it changes about half of the 32 bits when one bit of the value changes. */
 export function mix(value: number): number {
   let bits = Math.imul(value ^ (value >>> 16), 0x85eb_ca6b);

@@ -9,7 +9,7 @@ import {
   type OpenEnds,
 } from './key-space.ts';
 import type { LeftOvers } from './left-overs.ts';
-import { walk, type Work } from './range-table.ts';
+import { findSlots, walk, type Work } from './range-table.ts';
 import type { ScanContext } from './scan-state.ts';
 import { type AbsentReplica, type Confirmed, SecondReading } from './second-reading.ts';
 import { findUnsplit } from './unsplit.ts';
@@ -50,7 +50,7 @@ export async function verifyClusterScan(
   const again = new SecondReading(api, context);
   if (readsDescriptors(context)) await readDescriptors(context, ranges.verification);
   const confirmed = await again.confirmSuspects();
-  const troubled = await inSlices(findTroubled({ ...ranges, confirmed }));
+  const troubled = await findTroubled({ ...ranges, confirmed });
   const changed = await again.confirmReporters(troubled, confirmed);
   const checked = await checkAbsent({ ...ranges, confirmed }, again);
   return { ...checked, changed, keys: await compareKeys(checked, again, leftOvers) };
@@ -66,7 +66,7 @@ export async function verifyPartialScan(
   const { leftOvers } = context.state;
   const scan = { ...ranges, confirmed: NOTHING_CONFIRMED, unknown: new Set<number>() };
   const again = new SecondReading(api, context);
-  const troubled = isWholeCluster ? await inSlices(findTroubled(scan)) : [];
+  const troubled = isWholeCluster ? await findTroubled(scan) : [];
   const changed = await again.confirmReporters(troubled, NOTHING_CONFIRMED);
   const keys = troubled.length > 0 ? await compareKeys(scan, again, leftOvers) : undefined;
   return { ...scan, changed, keys };
@@ -92,18 +92,10 @@ async function readDescriptors(context: ScanContext, verification: Verification)
  * The slots of ranges that report a problem, and where no holder of a valid lease has answered in this scan: of at most as many as are asked
  * again.
  */
-function* findTroubled(
-  scan: Pick<CheckedScan, 'known' | 'verification' | 'confirmed'>,
-): Work<readonly number[]> {
-  const { columns, capacity } = scan.known.table;
-  const slots: number[] = [];
-  yield* walk(capacity, (from, to) => {
-    for (let slot = from; slot < to && slots.length < MAX_READ_AGAIN; slot += 1) {
-      if (columns.found[slot] === 0 || !isTroubled(scan, slot)) continue;
-      if (!scan.verification.isReadNow(slot)) slots.push(slot);
-    }
-  });
-  return slots;
+function findTroubled(scan: Omit<CheckedScan, 'unknown'>): Promise<readonly number[]> {
+  const isMeant = (slot: number): boolean =>
+    isTroubled(scan, slot) && !scan.verification.isReadNow(slot);
+  return inSlices(findSlots(scan.known.table, isMeant, MAX_READ_AGAIN));
 }
 
 /** Asks for replicas that lists do not have, and finds the ranges where it is still not known whether a node has its replica. */
