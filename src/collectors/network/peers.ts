@@ -1,4 +1,4 @@
-import { median } from '#base';
+import { largest, median } from '#base';
 import { isId, type MessageReader } from '#cockroach';
 import { type Infer, integer, object, optional, parsed, type TextParser } from '#json';
 import type {
@@ -118,8 +118,7 @@ export function countConnections(
     if (state === 'error') failed.push({ nodeId, peerId, error: read.error });
     if (seconds !== undefined) timed.push({ nodeId, peerId, seconds });
   }
-  const sorted = times.toSorted((a, b) => a - b);
-  const peers = { ...counts, medianSeconds: median(sorted), maxSeconds: sorted.at(-1) };
+  const peers = { ...counts, medianSeconds: median(times), maxSeconds: largest(times) };
   return { peers, hasAnswered: isKnown && isReadable, failed, slowest: findSlowest(timed) };
 }
 
