@@ -1,5 +1,6 @@
 import { formatCount, formatList, formatNodes, formatRanges, formatTables, plural } from '#base';
 import { REACHABLE } from '#cockroach';
+import { describeIgnoring } from '#collectors';
 import { isDown } from './node-problems.ts';
 import type { NodesStatus } from './node-status.ts';
 import { formatFirst, MAX_NAMED } from './problem.ts';
@@ -277,7 +278,7 @@ function ignoringProblems(urls: readonly string[] = []): readonly Problem[] {
     {
       key: 'ignored ranges',
       about: 'exporter',
-      text: `${formatList(urls)} ${plural(urls.length, 'ignores', 'ignore')} \`ranges=\` and ${plural(urls.length, 'lists', 'list')} all ranges of a node where some are asked for: what is contradictory in a scan is not read a second time there.`,
+      text: `${describeIgnoring(urls)} where some are asked for: what is contradictory in a scan is not read a second time there.`,
       next: 'Look for a proxy that drops the query of requests. The exporter tries again after an hour, and at once after a restart.',
       level: 'info',
     },
