@@ -4,6 +4,7 @@ import type { ListedNode, NodesResult } from '#collectors';
 import type { CollectorState } from '#exporter';
 import type { Evidence } from './evidence.ts';
 import type { Figure } from './figure.ts';
+import { secondsOf } from './node-metrics.ts';
 import type { Problem } from './status.ts';
 
 /** The clock of an exporter that differs by more than this and the time of a poll is wrong, as in CrdbExporterClockWrong. */
@@ -32,8 +33,8 @@ export const clockOffsets: Figure['read'] = (evidence) => {
 
 /** -Infinity where it is not known. */
 function reportedOffset({ isFresh, metrics }: ListedNode): number {
-  const nanoseconds = isFresh ? metrics.get('clock-offset.meannanos') : undefined;
-  return nanoseconds === undefined ? -Infinity : Math.abs(nanoseconds) / 1e9;
+  const offset = isFresh ? secondsOf(metrics, 'clock-offset.meannanos') : undefined;
+  return offset === undefined ? -Infinity : Math.abs(offset);
 }
 
 /**

@@ -9,7 +9,13 @@ import {
 import { licenseExpiryOf } from '#collectors';
 import { clockOffsets } from './check-clocks.ts';
 import { type Figure, ofCluster, ofNodes, ofStores } from './figure.ts';
-import { countInPurgatory, countSlowRequests, freeShare, latencyOf } from './node-metrics.ts';
+import {
+  countInPurgatory,
+  countSlowRequests,
+  freeShare,
+  latencyOf,
+  secondsOf,
+} from './node-metrics.ts';
 import {
   ageOfPaused,
   changefeedLags,
@@ -29,10 +35,6 @@ const CPU = 'sys.cpu.combined.percent-normalized';
 /** The CPU of the machine with all its processes. */
 const HOST_CPU = 'sys.cpu.host.combined.percent-normalized';
 
-function toSeconds(nanos = NaN): number {
-  return nanos / 1e9;
-}
-
 /** The figures that have the limit of an alert, by the collector that reads them. A cause is before its effects. */
 export const FIGURES: Readonly<Record<'nodes' | 'ranges' | 'sessions', readonly Figure[]>> = {
   nodes: [
@@ -48,7 +50,7 @@ export const FIGURES: Readonly<Record<'nodes' | 'ranges' | 'sessions', readonly 
     {
       about: 'nodes',
       alert: 'CrdbStoreDiskSlow',
-      read: ofStores((store) => toSeconds(store.get('storage.wal.fsync.latency-p99'))),
+      read: ofStores((store) => secondsOf(store, 'storage.wal.fsync.latency-p99')),
       side: 'above',
       limit: 'disk_latency',
       text: (p99) => `syncs of the write-ahead log take up to ${formatDuration(p99)} (p99)`,
@@ -57,9 +59,7 @@ export const FIGURES: Readonly<Record<'nodes' | 'ranges' | 'sessions', readonly 
     {
       about: 'nodes',
       alert: 'CrdbHeartbeatSlow',
-      read: ofNodes('fresh', ({ metrics }) =>
-        toSeconds(metrics.get('liveness.heartbeatlatency-p99')),
-      ),
+      read: ofNodes('fresh', ({ metrics }) => secondsOf(metrics, 'liveness.heartbeatlatency-p99')),
       side: 'above',
       limit: 'heartbeat',
       critical: 'heartbeat_critical',

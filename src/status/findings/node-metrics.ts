@@ -21,7 +21,12 @@ export function countSlowRequests({ metrics, stores }: ListedNode): number {
 
 /** The latency of the slowest percent of SQL statements of a node, seconds; undefined where it is not known. */
 export function latencyOf({ metrics }: Pick<ListedNode, 'metrics'>): number | undefined {
-  const nanos = metrics.get('sql.service.latency-p99');
+  return secondsOf(metrics, 'sql.service.latency-p99');
+}
+
+/** A duration that a node or a store sends in nanoseconds, as seconds. */
+export function secondsOf(metrics: ReadonlyMap<string, number>, key: string): number | undefined {
+  const nanos = metrics.get(key);
   return nanos === undefined ? undefined : nanos / 1e9;
 }
 

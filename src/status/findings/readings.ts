@@ -2,7 +2,7 @@ import { formatCount, formatList, formatPercent, ratio, sum } from '#base';
 import type { ListedNode } from '#collectors';
 import type { Evidence } from './evidence.ts';
 import { type Figure, ofNodes } from './figure.ts';
-import { freeShare } from './node-metrics.ts';
+import { freeShare, secondsOf } from './node-metrics.ts';
 import { MAX_NAMED } from './problem.ts';
 import { countSessions } from './session-problems.ts';
 
@@ -21,7 +21,7 @@ export const changefeedLags: Figure['read'] = (evidence) => {
   const longest =
     starts.length === 0 ? Infinity : clusterMs / 1000 - firstStart + RESTARTED_SECONDS;
   return ofNodes('fresh', ({ metrics }) => {
-    const behind = (metrics.get('changefeed.max_behind_nanos') ?? NaN) / 1e9;
+    const behind = secondsOf(metrics, 'changefeed.max_behind_nanos') ?? NaN;
     return behind > longest ? undefined : behind;
   })(evidence);
 };
