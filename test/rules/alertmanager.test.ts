@@ -8,6 +8,7 @@ import { hasProgram } from '../support/programs.ts';
 import { eventually } from '../support/prometheus.ts';
 import { run } from './promtool.ts';
 import { readRules, type Rule } from './rule-set.ts';
+import { minutesOf } from './samples.ts';
 
 const CONFIG = path.join(import.meta.dirname, '..', '..', 'config');
 const ALERTMANAGER = path.join(CONFIG, 'alertmanager', 'alertmanager.example.yml');
@@ -60,6 +61,21 @@ describe.skipIf(!hasProgram('amtool'))('amtool', () => {
     },
   );
 
+  test.each([
+    ['node', 'critical', 'pager'],
+    ['node', 'warning', 'team'],
+    ['ca', 'critical', 'team'],
+    ['ui-ca', 'critical', 'team'],
+  ])(
+    'routes the end of a certificate %s (%s) to the %s',
+    async (certificate, severity, receiver) => {
+      const alertname = 'CrdbCertificateExpiring';
+      expect(await route({ alertname, certificate, severity, crdb_cluster: 'prod' })).toBe(
+        receiver,
+      );
+    },
+  );
+
   test('routes other alerts to the default receiver', async () => {
     expect(await route({ alertname: 'InstanceDown', severity: 'critical' })).toBe('team');
   });
@@ -96,19 +112,36 @@ describe.skipIf(!hasProgram('prometheus-alertmanager'))('Alertmanager', () => {
       effects,
     );
   });
+
+  test('tells of a live node whose ranges cannot be read while another node is dead', async () => {
+    expect(await inhibited('CrdbNodeDead 2', 'CrdbRangeScanIncomplete')).toEqual([]);
+  });
 });
 
 interface Route {
   readonly receiver: string;
   readonly group_interval?: string;
+  readonly repeat_interval?: string;
   readonly routes?: readonly Route[];
 }
 
 describe('the example for Alertmanager', () => {
   const { route: root, inhibit_rules: rules } = parse(readFileSync(ALERTMANAGER, 'utf8'));
+  const all = (one: Route): readonly Route[] => [
+    one,
+    ...(one.routes ?? []).flatMap((child) => all({ ...one, routes: [], ...child })),
+  ];
+
+  // 5m and 5m is every 10 minutes: a repetition is due only when repeat_interval has passed at the next group_interval.
+  test('repeats an alert at most a quarter later than the route says', () => {
+    const late = all(root).filter(
+      ({ group_interval: group = '', repeat_interval: repeat = '' }) =>
+        minutesOf(repeat) < 4 * minutesOf(group),
+    );
+    expect(late).toEqual([]);
+  });
 
   test('pages within half a minute although a group is open', () => {
-    const all = (one: Route): readonly Route[] => [one, ...(one.routes ?? []).flatMap(all)];
     const intervals = all(root)
       .filter(({ receiver }) => receiver === 'pager')
       .map(({ group_interval: interval }) => interval);
