@@ -81,13 +81,14 @@ describe.skipIf(!hasProgram('amtool'))('amtool', () => {
   });
 });
 
-/** Which of these alerts, given as `name node`, the example inhibits while all of them fire. */
+/** Which of these alerts, given as `name node severity`, the example inhibits while all of them fire. */
 async function inhibited(...fired: readonly string[]): Promise<readonly string[]> {
   await using alertmanager = await startAlertmanager(readFileSync(ALERTMANAGER, 'utf8'));
   const url = `http://${alertmanager.host}/api/v2/alerts`;
   const body = fired.map((one) => {
-    const [alertname, node_id = ''] = one.split(' ');
-    const severity = alerts.find(({ alert }) => alert === alertname)?.labels?.['severity'];
+    const [alertname, node_id = '', chosen] = one.split(' ');
+    const severity =
+      chosen ?? alerts.find(({ alert }) => alert === alertname)?.labels?.['severity'];
     return { labels: { alertname, node_id, severity, crdb_cluster: 'prod' } };
   });
   const headers = { 'content-type': 'application/json' };
@@ -115,6 +116,17 @@ describe.skipIf(!hasProgram('prometheus-alertmanager'))('Alertmanager', () => {
 
   test('tells of a live node whose ranges cannot be read while another node is dead', async () => {
     expect(await inhibited('CrdbNodeDead 2', 'CrdbRangeScanIncomplete')).toEqual([]);
+  });
+
+  test('tells that memory and a disk will be full soon where they have been rather full for days', async () => {
+    const fired = [
+      'CrdbNodeMemoryHigh 2 warning',
+      'CrdbNodeMemoryGrows 2',
+      'CrdbStoreDiskLow 2 warning',
+    ];
+    expect(await inhibited(...fired, 'CrdbStoreDiskFillsSoon 2 warning')).toEqual([
+      'CrdbStoreDiskLow 2',
+    ]);
   });
 });
 
