@@ -3,7 +3,15 @@ import { dataAge } from './data-age.ts';
 import { buildBoard, type Row } from './lib/board.ts';
 import { toCluster } from './lib/links.ts';
 import { timeline } from './lib/panels.ts';
-import { diskSteps, DOWN, HEALTH, type Limit, LIVENESS_SEVERITY, RETIRED } from './lib/style.ts';
+import {
+  diskSteps,
+  DOWN,
+  HEALTH,
+  type Limit,
+  LIVENESS_SEVERITY,
+  RETIRED,
+  unavailableRanges,
+} from './lib/style.ts';
 import { table } from './lib/table.ts';
 import { clustersVariable, S_MANY } from './lib/variables.ts';
 
@@ -14,9 +22,7 @@ const CLUSTER = {
   links: [toCluster('Overview', 'crdb-overview'), toCluster('Nodes', 'crdb-nodes')],
 };
 
-function ranges(problem: string): string {
-  return `sum by (crdb_cluster) (max by (crdb_cluster, shard) (crdb_range_problem_ranges{${S_MANY}, problem="${problem}"}))`;
-}
+const UNDERREPLICATED = `sum by (crdb_cluster) (max by (crdb_cluster, shard) (crdb_range_problem_ranges{${S_MANY}, problem="underreplicated"}))`;
 
 const clusters = (limit: Limit): Row => ({
   title: 'All clusters',
@@ -54,13 +60,13 @@ const clusters = (limit: Limit): Row => ({
           title: 'unavailable ranges',
           unit: 'short',
           steps: ['text', [1, 'red']],
-          expr: ranges('unavailable'),
+          expr: unavailableRanges(S_MANY, 'crdb_cluster'),
         },
         {
           title: 'under-replicated',
           unit: 'short',
           steps: ['text', [1, 'orange']],
-          expr: ranges('underreplicated'),
+          expr: UNDERREPLICATED,
         },
         {
           title: 'at risk with one node',

@@ -2,7 +2,7 @@ import type { Row } from './lib/board.ts';
 import type { Query } from './lib/crowd.ts';
 import { toBoard } from './lib/links.ts';
 import { stat } from './lib/panels.ts';
-import { coloured, HEALTH, type Limit } from './lib/style.ts';
+import { coloured, HEALTH, type Limit, unavailableRanges } from './lib/style.ts';
 import { R, S } from './lib/variables.ts';
 
 /** A value of the cluster now, and an hour ago; `of` makes the query for a time offset. */
@@ -65,8 +65,8 @@ export const userImpact = (limit: Limit): Row => ({
     }),
     stat('Unavailable ranges', {
       about:
-        'Ranges without quorum: requests to them hang (crdb_range_problem_ranges). Red: CrdbRangesUnavailable.',
-      queries: `sum(max by (shard) (crdb_range_problem_ranges{${S}, problem="unavailable"}))`,
+        'Ranges without quorum: requests to them hang. As nodes report (crdb_range_problem_ranges), or more on one node by descriptors (crdb_node_dependent_ranges). Red: CrdbRangesUnavailable.',
+      queries: unavailableRanges(S),
       unit: 'short',
       steps: ['green', [1, 'red']],
       links: [toBoard('Ranges', 'crdb-ranges', 'var-problem=unavailable')],

@@ -49,6 +49,14 @@ export function nodesDown(selector: string, legend = ''): readonly Query[] {
   ];
 }
 
+/** Ranges without quorum, as nodes report them or, where these are more, by the descriptors of a node; what CrdbRangesUnavailable counts. */
+export function unavailableRanges(selector: string, ...labels: readonly string[]): string {
+  const by = (...more: readonly string[]): string => `by (${[...labels, ...more].join(', ')})`;
+  const reported = `crdb_range_problem_ranges{${selector}, problem="unavailable"}`;
+  const unreported = `crdb_node_dependent_ranges{${selector}, effect="without_quorum"}`;
+  return `max ${by()} (sum ${by('problem')} (max ${by('problem', 'shard')} (${reported})) or max ${by('effect')} (${unreported}))`;
+}
+
 export const HEALTH: States = {
   0: ['OK', 'green'],
   1: ['DEGRADED', 'orange'],
