@@ -99,6 +99,11 @@ describe.skipIf(!hasProgram('helm'))('the chart (needs helm)', () => {
     });
   });
 
+  // The operator gives each series the label endpoint, the port: of requests it would replace the endpoint of the cluster's API.
+  test('keeps the labels of the exporter', () => {
+    expect(endpointOf({ kind: 'ServiceMonitor' })).toMatchObject({ honorLabels: true });
+  });
+
   test('passes the settings of a monitor on', () => {
     const relabelings = [
       { sourceLabels: ['__meta_kubernetes_pod_node_name'], targetLabel: 'node' },
