@@ -8,6 +8,7 @@ import {
   type Limit,
   LIVENESS,
   LIVENESS_SEVERITY,
+  livenessOf,
   nodesDown,
 } from './lib/style.ts';
 import { table } from './lib/table.ts';
@@ -44,7 +45,7 @@ export const allNodesRow = (limit: Limit): Row => ({
           title: 'status',
           unit: 'none',
           states: LIVENESS,
-          expr: `max by (node_id) (${LIVENESS_SEVERITY}{${R}})`,
+          expr: livenessOf(R),
         },
         {
           title: 'up for',

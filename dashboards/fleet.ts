@@ -8,7 +8,7 @@ import {
   DOWN,
   HEALTH,
   type Limit,
-  LIVENESS_SEVERITY,
+  livenessOf,
   RETIRED,
   unavailableRanges,
 } from './lib/style.ts';
@@ -17,6 +17,7 @@ import { clustersVariable, S_MANY } from './lib/variables.ts';
 
 const OF = 'crdb_cluster=~"$cluster"';
 const CODE = `max by (crdb_cluster) (crdb_cluster:crdb_health:code{${OF}})`;
+const NODES = livenessOf(OF, 'crdb_cluster, node_id');
 const CLUSTER = {
   title: 'cluster',
   links: [toCluster('Overview', 'crdb-overview'), toCluster('Nodes', 'crdb-nodes')],
@@ -48,13 +49,13 @@ const clusters = (limit: Limit): Row => ({
         {
           title: 'nodes',
           unit: 'short',
-          expr: `count by (crdb_cluster) (${LIVENESS_SEVERITY}{${OF}})`,
+          expr: `count by (crdb_cluster) (${NODES})`,
         },
         {
           title: 'down',
           unit: 'short',
           steps: ['text', [1, 'orange']],
-          expr: `sum by (crdb_cluster) (${LIVENESS_SEVERITY}{${OF}} >= bool ${DOWN} unless on (crdb_cluster, node_id) ${RETIRED}{${OF}})`,
+          expr: `sum by (crdb_cluster) (${NODES} >= bool ${DOWN} unless on (crdb_cluster, node_id) ${RETIRED}{${OF}})`,
         },
         {
           title: 'unavailable ranges',

@@ -16,6 +16,7 @@ import {
   type Limit,
   LIVENESS,
   LIVENESS_SEVERITY,
+  livenessOf,
   nodesDown,
   UNKNOWN_LIVENESS,
 } from './lib/style.ts';
@@ -51,14 +52,14 @@ const now = (limit: Limit, runbooks: string): Row => ({
       about:
         'Live nodes, those that are down, drain or are decommissioned, and those whose state is not known (recorded by rules.yml from crdb_node_liveness): the worst that an exporter sees. Orange: CrdbNodeDead, CrdbNodeUnavailable; red: CrdbMultipleNodesDown.',
       queries: [
-        { expr: `count(${LIVENESS_SEVERITY}{${R}} == 0)`, legend: 'live' },
+        { expr: `count(${livenessOf(R)} == 0)`, legend: 'live' },
         ...nodesDown(R, 'down'),
         {
-          expr: `count(${LIVENESS_SEVERITY}{${R}} > 0 < ${UNKNOWN_LIVENESS})`,
+          expr: `count(${livenessOf(R)} > 0 < ${UNKNOWN_LIVENESS})`,
           legend: 'leaving',
         },
         {
-          expr: `count(${LIVENESS_SEVERITY}{${R}} >= ${UNKNOWN_LIVENESS} < ${DOWN})`,
+          expr: `count(${livenessOf(R)} >= ${UNKNOWN_LIVENESS} < ${DOWN})`,
           legend: 'not known',
         },
       ],
@@ -110,7 +111,7 @@ const now = (limit: Limit, runbooks: string): Row => ({
     stat('License ends in', {
       about:
         'Time until the license expires (crdb_node_license_expiry_timestamp_seconds); 0 for a cluster of several nodes that has none and needs one (crdb_node_license_installed). Orange: CrdbLicenseExpiring, CrdbLicenseMissing.',
-      queries: `min(crdb_node_license_expiry_timestamp_seconds{${S}}) - time() or min(crdb_node_license_installed{${S}} == 0) and count(crdb_node_license_installed{${S}}) > 1`,
+      queries: `min(crdb_node_license_expiry_timestamp_seconds{${S}}) - time() or min(crdb_node_license_installed{${S}} == 0) and count(group by (node_id) (crdb_node_license_installed{${S}})) > 1`,
       width: SMALL,
       unit: 's',
       steps: expires(limit, 'license'),
@@ -218,7 +219,7 @@ const causes = (limit: Limit): Row => ({
           title: 'status',
           unit: 'none',
           states: LIVENESS,
-          expr: `max by (node_id) (${LIVENESS_SEVERITY}{${R}}) > 0`,
+          expr: `${livenessOf(R)} > 0`,
         },
       ],
       sortBy: 'status',

@@ -24,6 +24,11 @@ export const LIVENESS_SEVERITY = 'crdb_cluster_node:crdb_node_liveness:severity'
 export const UNKNOWN_LIVENESS = 3;
 export const DOWN = 5;
 
+/** The number of each node, once although several Prometheus servers record it. */
+export function livenessOf(selector: string, labels = 'node_id'): string {
+  return `max by (${labels}) (${LIVENESS_SEVERITY}{${selector}})`;
+}
+
 /** What the numbers mean. */
 export const LIVENESS: States = {
   0: ['live', 'green'],
@@ -41,7 +46,7 @@ export const RETIRED = 'crdb_cluster_node_id:crdb_node_retired:bool';
 
 /** Nodes that are down: degraded, or critical as the recorded reason of the health says; each case has a query. */
 export function nodesDown(selector: string, legend = ''): readonly Query[] {
-  const down = `count(${LIVENESS_SEVERITY}{${selector}} >= ${DOWN} unless on (node_id) ${RETIRED}{${selector}})`;
+  const down = `count(${livenessOf(selector)} >= ${DOWN} unless on (node_id) ${RETIRED}{${selector}})`;
   const isCritical = `crdb_cluster_reason:crdb_health:code{${selector}, reason="nodes_down"} == 2`;
   return [
     { expr: `${down} unless on () ${isCritical}`, legend },
