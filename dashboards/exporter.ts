@@ -4,7 +4,7 @@ import { graph } from './lib/graph.ts';
 import { bars, stat, timeline } from './lib/panels.ts';
 import { BREAKER, expires, type Limit, SUCCESS, UP_DOWN } from './lib/style.ts';
 import { table } from './lib/table.ts';
-import { clustersVariable, many, S_MANY as S } from './lib/variables.ts';
+import { many, S_MANY as S } from './lib/variables.ts';
 import { processRow } from './process.ts';
 
 const OF = `${S}, collector=~"$collector", shard=~"$shard"`;
@@ -294,8 +294,8 @@ export function exporter(limit: Limit): Dashboard {
     uid: 'crdb-exporter',
     title: 'Exporter',
     question: 'Can I trust the other dashboards?',
+    showsMany: true,
     variables: [
-      clustersVariable(),
       many('collector', 'Collector', valuesOf('collector')),
       many('shard', 'Shard', valuesOf('shard')),
       many('instance', 'Instance', instances),

@@ -13,9 +13,8 @@ import {
   unavailableRanges,
 } from './lib/style.ts';
 import { table } from './lib/table.ts';
-import { clustersVariable, S_MANY } from './lib/variables.ts';
+import { R_MANY as OF, S_MANY } from './lib/variables.ts';
 
-const OF = 'crdb_cluster=~"$cluster"';
 const CODE = `max by (crdb_cluster) (crdb_cluster:crdb_health:code{${OF}})`;
 const NODES = livenessOf(OF, 'crdb_cluster, node_id');
 const CLUSTER = {
@@ -163,7 +162,8 @@ export function fleet(limit: Limit): Dashboard {
     uid: 'crdb-fleet',
     title: 'Fleet',
     question: 'Which cluster needs me?',
-    variables: [clustersVariable()],
+    showsMany: true,
+    variables: [],
     rows: [clusters(limit), localities],
   });
 }

@@ -6,7 +6,7 @@ import { heatmap, stat } from './lib/panels.ts';
 import type { Limit } from './lib/style.ts';
 import { withTable } from './lib/table-names.ts';
 import { table } from './lib/table.ts';
-import { choice, clusterVariable, nodeVariable, R, S } from './lib/variables.ts';
+import { choice, nodeVariable, R, S } from './lib/variables.ts';
 
 const CHOSEN = `${S}, node_id=~"$node"`;
 const QUERIES = `sum(max by (node_id, store_id) (crdb_store_queries_per_second{${S}}))`;
@@ -219,7 +219,7 @@ export function load(limit: Limit): Dashboard {
     uid: 'crdb-load',
     title: 'Load and hot ranges',
     question: 'Is the load balanced, and which range or table is hot?',
-    variables: [clusterVariable(), nodeVariable(), choice('top', 'Top', ['10', '5', '20'])],
+    variables: [nodeVariable(), choice('top', 'Top', ['10', '5', '20'])],
     rows: [distribution(limit), hotRanges(limit), requests],
   });
 }

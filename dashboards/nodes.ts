@@ -3,7 +3,7 @@ import { allNodesRow } from './all-nodes.ts';
 import { hardwareRow } from './hardware.ts';
 import { buildBoard } from './lib/board.ts';
 import type { Limit } from './lib/style.ts';
-import { clusterVariable, nodeVariable, query, S } from './lib/variables.ts';
+import { nodeVariable, query, S } from './lib/variables.ts';
 import { replicationRow } from './replication.ts';
 import { storageRow } from './stores.ts';
 import { chosenMetrics, sqlRow } from './workload.ts';
@@ -14,7 +14,7 @@ export function nodes(limit: Limit): Dashboard {
     uid: 'crdb-nodes',
     title: 'Nodes',
     question: 'Which node differs from the others?',
-    variables: [clusterVariable(), query('tier', 'Locality tier', tiers), nodeVariable()],
+    variables: [query('tier', 'Locality tier', tiers), nodeVariable()],
     rows: [
       allNodesRow(limit),
       hardwareRow(limit),

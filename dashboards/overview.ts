@@ -21,7 +21,7 @@ import {
   UNKNOWN_LIVENESS,
 } from './lib/style.ts';
 import { table } from './lib/table.ts';
-import { clusterVariable, R, S } from './lib/variables.ts';
+import { R, S } from './lib/variables.ts';
 import { problemRanges } from './problem-ranges.ts';
 import { userImpact } from './user-impact.ts';
 
@@ -264,7 +264,7 @@ export function overview(limit: Limit, runbooks: string): Dashboard {
     uid: 'crdb-overview',
     title: 'Overview',
     question: 'Is the cluster healthy, and where do I look next?',
-    variables: [clusterVariable()],
+    variables: [],
     rows: [
       userImpact(limit),
       now(limit, runbooks),

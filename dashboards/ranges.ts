@@ -6,7 +6,7 @@ import { NODE_OF_ROW, toBoard, toConsole } from './lib/links.ts';
 import { bars, note, pie, stat } from './lib/panels.ts';
 import { coloured, type Limit } from './lib/style.ts';
 import { table } from './lib/table.ts';
-import { choices, clusterVariable, nodeVariable, R, S } from './lib/variables.ts';
+import { choices, nodeVariable, R, S } from './lib/variables.ts';
 import { problemRanges } from './problem-ranges.ts';
 import { safeToStop } from './safe-to-stop.ts';
 
@@ -261,7 +261,7 @@ export function ranges(limit: Limit): Dashboard {
     uid: 'crdb-ranges',
     title: 'Ranges',
     question: 'Which ranges are broken, where, since when?',
-    variables: [clusterVariable(), choices('problem', 'Problem', BY_SEVERITY), nodeVariable()],
+    variables: [choices('problem', 'Problem', BY_SEVERITY), nodeVariable()],
     rows: [state, problemRow, safeToStop, leases(limit), tables],
   });
 }

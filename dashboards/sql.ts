@@ -5,7 +5,7 @@ import { toConsole } from './lib/links.ts';
 import { heatmap, stat } from './lib/panels.ts';
 import { coloured, type Limit } from './lib/style.ts';
 import { table } from './lib/table.ts';
-import { clusterVariable, many, nodeVariable, S } from './lib/variables.ts';
+import { many, nodeVariable, S } from './lib/variables.ts';
 
 const OF_NODES = `${S}, node_id=~"$node"`;
 const OF_APPS = `${S}, application=~"$application", user=~"$user"`;
@@ -246,7 +246,6 @@ export function sql(limit: Limit): Dashboard {
     title: 'SQL sessions',
     question: 'Which application holds sessions, memory and transactions?',
     variables: [
-      clusterVariable(),
       nodeVariable(),
       many('application', 'Application', valuesOf('application')),
       many('user', 'User', valuesOf('user')),

@@ -3,7 +3,7 @@ import { buildBoard, type Row } from './lib/board.ts';
 import { graph } from './lib/graph.ts';
 import { stat } from './lib/panels.ts';
 import { table } from './lib/table.ts';
-import { choice, clusterVariable, many, S } from './lib/variables.ts';
+import { choice, many, S } from './lib/variables.ts';
 import { tableLoad } from './table-load.ts';
 
 const CHOSEN = `${S}, database=~"$database"`;
@@ -137,11 +137,7 @@ export function tables(): Dashboard {
     uid: 'crdb-tables',
     title: 'Tables',
     question: 'Which tables carry the load, which are large, and how fast do they grow?',
-    variables: [
-      clusterVariable(),
-      many('database', 'Database', databases),
-      choice('top', 'Top', ['10', '5', '20']),
-    ],
+    variables: [many('database', 'Database', databases), choice('top', 'Top', ['10', '5', '20'])],
     rows: [tableLoad, sizes, overTime],
   });
 }

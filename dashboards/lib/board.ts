@@ -11,7 +11,17 @@ import {
   type VariableModel,
 } from '@grafana/grafana-foundation-sdk/dashboard';
 import { DATA_SOURCE } from './panels.ts';
-import { consoleVariable, dataSourceVariable, jobVariable } from './variables.ts';
+import {
+  clustersVariable,
+  clusterVariable,
+  consoleVariable,
+  dataSourceVariable,
+  jobVariable,
+  R,
+  R_MANY,
+  S,
+  S_MANY,
+} from './variables.ts';
 
 export interface Row {
   readonly title: string;
@@ -24,7 +34,9 @@ export interface Board {
   readonly title: string;
   /** The question that the dashboard answers. */
   readonly question: string;
-  /** Follow data source and job: cluster and the dashboard's own. */
+  /** Whether it shows several clusters, not one. */
+  readonly showsMany?: boolean;
+  /** Its own, which follow data source, job and cluster. */
   readonly variables: readonly Builder<VariableModel>[];
   readonly rows: readonly Row[];
 }
@@ -32,7 +44,9 @@ export interface Board {
 const TAG = 'cockroachdb';
 
 /** A dashboard: the common settings, and its rows. */
-export function buildBoard({ uid, title, question, variables, rows }: Board): Dashboard {
+export function buildBoard(settings: Board): Dashboard {
+  const { uid, title, question, showsMany = false, variables, rows } = settings;
+  const selector = showsMany ? S_MANY : S;
   const board = new DashboardBuilder(`CockroachDB / ${title}`)
     .uid(uid)
     .description(question)
@@ -42,8 +56,14 @@ export function buildBoard({ uid, title, question, variables, rows }: Board): Da
     .refresh('1m')
     .timezone('browser')
     .tooltip(DashboardCursorSync.Crosshair)
-    .variables([dataSourceVariable(), jobVariable(), ...variables, consoleVariable()])
-    .annotations(annotations())
+    .variables([
+      dataSourceVariable(),
+      jobVariable(),
+      showsMany ? clustersVariable() : clusterVariable(),
+      ...variables,
+      consoleVariable(selector),
+    ])
+    .annotations(annotations(selector, showsMany ? R_MANY : R))
     .links([
       new DashboardLinkBuilder('CockroachDB')
         .type(DashboardLinkType.Dashboards)
@@ -86,27 +106,25 @@ function finished(board: Dashboard): Dashboard {
   return board;
 }
 
-function annotations(): AnnotationQueryBuilder[] {
-  const cluster = 'crdb_cluster=~"$cluster"';
-  const scope = `job=~"$job", ${cluster}`;
+function annotations(scope: string, cluster: string): AnnotationQueryBuilder[] {
   return [
     annotation(
       'Restarts',
       'blue',
-      `max by (node_id) (changes(crdb_node_started_timestamp_seconds{${scope}}[5m])) > 0`,
-      'n{{node_id}} restarted',
+      `max by (crdb_cluster, node_id) (changes(crdb_node_started_timestamp_seconds{${scope}}[5m])) > 0`,
+      '{{crdb_cluster}}: n{{node_id}} restarted',
     ),
     annotation(
       'Builds',
       'purple',
       `max by (crdb_cluster) (changes(crdb_build_tags{${scope}}[5m])) > 0`,
-      'the number of builds changed',
+      '{{crdb_cluster}}: the number of builds changed',
     ),
     annotation(
       'Alerts',
       'red',
-      `max by (alertname, severity) (ALERTS{alertname=~"Crdb.+", alertstate="firing", severity=~"critical|warning", ${cluster}})`,
-      '{{alertname}}',
+      `max by (crdb_cluster, alertname, severity) (ALERTS{alertname=~"Crdb.+", alertstate="firing", severity=~"critical|warning", ${cluster}})`,
+      '{{crdb_cluster}}: {{alertname}}',
     ),
   ];
 }

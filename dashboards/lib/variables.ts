@@ -12,8 +12,9 @@ import { DATA_SOURCE } from './panels.ts';
 export const S = 'job=~"$job", crdb_cluster="$cluster"';
 /** Recorded series of the selected cluster: they have no job. */
 export const R = 'crdb_cluster="$cluster"';
-/** Series of the selected clusters. */
-export const S_MANY = 'job=~"$job", crdb_cluster=~"$cluster"';
+/** Recorded series, and series, of the selected clusters. */
+export const R_MANY = 'crdb_cluster=~"$cluster"';
+export const S_MANY = `job=~"$job", ${R_MANY}`;
 /** The value of All, as a regular expression. */
 const ALL = '.+';
 
@@ -96,10 +97,10 @@ export function choices(
 }
 
 /** The address of DB Console for links, from the configuration of the exporter; empty when not configured. */
-export function consoleVariable(): QueryVariableBuilder {
+export function consoleVariable(selector: string): QueryVariableBuilder {
   return query(
     'console',
     'DB Console',
-    `label_values(crdb_cluster_info{${S_MANY}}, console_url)`,
+    `label_values(crdb_cluster_info{${selector}}, console_url)`,
   ).hide(VariableHide.HideVariable);
 }

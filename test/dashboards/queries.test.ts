@@ -74,3 +74,17 @@ describe('every query of a variable or an annotation', () => {
     expect(label === '' || labels.has(label)).toBe(true);
   });
 });
+
+// Grafana escapes for regular expressions only what may have several values: `shop.prod` would also match shop-prod.
+test.each(BOARDS)('no variable with one value is in a regular expression: $title', (board) => {
+  const { templating, annotations } = board;
+  const variables = templating?.list ?? [];
+  const ofOneValue = variables.filter(({ multi }) => multi !== true).map(({ name }) => name);
+  const texts = [
+    ...PANELS.filter((one) => one.board === board).flatMap(({ queries }) => queries),
+    ...(annotations?.list ?? []),
+    ...variables.map(({ definition }) => ({ expr: definition })),
+  ].map(({ expr = '' }) => expr);
+  const found = texts.filter((text) => ofOneValue.some((name) => text.includes(`~"$${name}"`)));
+  expect(found).toEqual([]);
+});
