@@ -61,7 +61,7 @@ export function buildBoard(settings: Board): Dashboard {
       jobVariable(),
       showsMany ? clustersVariable() : clusterVariable(),
       ...variables,
-      consoleVariable(selector),
+      ...(showsMany ? [] : [consoleVariable()]),
     ])
     .annotations(annotations(selector, showsMany ? R_MANY : R))
     .links([

@@ -1,8 +1,8 @@
 import { DashboardLinkBuilder } from '@grafana/grafana-foundation-sdk/dashboard';
 
-/** The variables of every dashboard, and the time range. */
+/** The variables of every dashboard, and the time range. The address of DB Console follows from the cluster. */
 const CARRIED =
-  '${datasource:queryparam}&${job:queryparam}&${cluster:queryparam}&${console:queryparam}&${__url_time_range}';
+  '${datasource:queryparam}&${job:queryparam}&${cluster:queryparam}&${__url_time_range}';
 
 /** A link to another dashboard; `set` sets its variables, for example `var-node=…`. */
 export function toBoard(title: string, uid: string, set = ''): DashboardLinkBuilder {

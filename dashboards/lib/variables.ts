@@ -97,10 +97,8 @@ export function choices(
 }
 
 /** The address of DB Console for links, from the configuration of the exporter; empty when not configured. */
-export function consoleVariable(selector: string): QueryVariableBuilder {
-  return query(
-    'console',
-    'DB Console',
-    `label_values(crdb_cluster_info{${selector}}, console_url)`,
-  ).hide(VariableHide.HideVariable);
+export function consoleVariable(): QueryVariableBuilder {
+  return query('console', 'DB Console', `label_values(crdb_cluster_info{${S}}, console_url)`).hide(
+    VariableHide.HideVariable,
+  );
 }

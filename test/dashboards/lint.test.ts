@@ -171,7 +171,7 @@ describe('every data link', () => {
       url.matchAll(/var-(\w+)=|\$\{(\w+):queryparam\}/g),
       ([, a, b]) => a ?? b,
     );
-    expect(set.length).toBeGreaterThan(3);
+    expect(set.length).toBeGreaterThan(2);
     expect(set.filter((name) => !known.has(name ?? ''))).toEqual([]);
     expect(url).toContain('${__url_time_range}');
   });
