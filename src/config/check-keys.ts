@@ -80,7 +80,9 @@ function checkCluster(document: SourceDocument, path: Path): void {
   const clusterApi = document.mapAt(clusterPath);
   if (clusterApi !== undefined) {
     const reporter = document.reporterOf(clusterPath);
-    for (const name of ['password', 'token']) checkOneOf(writtenKeys(clusterApi, name), reporter);
+    for (const name of ['password', 'token']) {
+      checkOneOf(writtenKeys(clusterApi, name), document, clusterPath);
+    }
     checkLogin(clusterApi, reporter);
   }
   const tlsPath = [...clusterPath, 'tls'];
@@ -89,7 +91,7 @@ function checkCluster(document: SourceDocument, path: Path): void {
   if (cloudApi !== undefined) {
     const reporter = document.reporterOf([...path, 'cloud_api']);
     const keys = writtenKeys(cloudApi, 'token');
-    checkOneOf(keys, reporter);
+    checkOneOf(keys, document, [...path, 'cloud_api']);
     if (keys.length === 0) {
       reporter.report('a token is missing: set token_file, token_env or token');
     }
@@ -141,8 +143,18 @@ export function writtenKeys(api: Keys, name: string): string[] {
   return [name, `${name}_file`, `${name}_env`].filter((key) => api[key] !== undefined);
 }
 
-function checkOneOf([first, ...others]: readonly string[], reporter: Reporter): void {
-  for (const other of others) reporter.report(`${other} beside ${first}: keep one of them`, other);
+function checkOneOf(
+  [first = '', ...others]: readonly string[],
+  document: SourceDocument,
+  path: Path,
+): void {
+  const { source } = document.positionOf([...path, first]);
+  for (const other of others) {
+    const isElsewhere = document.positionOf([...path, other]).source !== source;
+    const where = isElsewhere ? ` of ${source}` : '';
+    const message = `${other} beside ${first}${where}: keep one of them`;
+    document.reporterOf(path).report(message, other);
+  }
 }
 
 function checkLogin(api: Keys, reporter: Reporter): void {

@@ -154,6 +154,11 @@ const EXPLANATIONS: Readonly<Record<string, string>> = {
   TAB_AS_INDENT: 'a tab cannot indent: use spaces',
   TAG_RESOLVE_FAILED: 'an unknown tag: put a text that begins with ! in quotes',
   RESOURCE_EXHAUSTION: 'maps and lists are nested too deep: close the { and [ before',
+  BAD_SCALAR_START: 'a text cannot begin with this character: put it in quotes',
+  BLOCK_AS_IMPLICIT_KEY:
+    'a second key in one line: put a text with `: ` in quotes, begin a map in a line of its own, and write a space after the - of a list',
+  BLOCK_IN_FLOW:
+    'a key without braces: put a text with `: ` in quotes, and a map within { } or [ ] in its own { }',
   BAD_DQ_ESCAPE: 'an unknown escape in double quotes: use single quotes or double the backslash',
 };
 

@@ -143,6 +143,9 @@ async function checkSecret(
     });
     const fault = name === 'token' ? findTokenFault(text) : undefined;
     if (fault !== undefined) reporter.report(`the token ${fault}`, key);
+    if (secret.isText && /^\$\{.*\}$/.test(text)) {
+      reporter.warn(`no variable is filled in: name it in ${name}_env`, key);
+    }
     const { line, source } = document.positionOf([...path, key]);
     const file = secret.isText && line !== undefined ? source : secret.file;
     if (file !== undefined && (await canEveryoneRead(file))) {

@@ -57,7 +57,12 @@ export function section<const E extends v.ObjectEntries>(entries: E) {
   const map = v.strictObject(entries, ({ input, path }) => {
     const [item] = path ?? [];
     if (item === undefined || Array.isArray(item.input)) {
-      return `${show(item?.input ?? input)} is not a map: expected ${formatKeys(Object.keys(entries))}`;
+      const value = item?.input ?? input;
+      const isSwitch = typeof value === 'boolean' && 'enabled' in entries;
+      const remedy = isSwitch
+        ? `write { enabled: ${value} }`
+        : `expected ${formatKeys(Object.keys(entries))}`;
+      return `${show(value)} is not a map: ${remedy}`;
     }
     const entry = entries[String(item.key)];
     const { flag } = entry?.kind === 'schema' ? v.getMetadata(entry) : {};

@@ -41,6 +41,27 @@ test('what is wrong with a secret is reported with its place and its remedy, nev
   `);
 });
 
+test('a secret that looks like a variable is warned of: none is filled in', async () => {
+  const warnings = await warningsOf(loadText(`${USER}      password: "\${PASSWORD}"\n`));
+  expect(warnings[0]).toBe(
+    'exporter.yml:6:17: clusters[0].cluster_api.password: no variable is filled in: name it in password_env',
+  );
+});
+
+test('a secret of a flag beside one of a variable names the variable', async () => {
+  const folder = await makeFolder({ good: 'a' });
+  const flags = {
+    'cluster.url': ['https://a:1'],
+    'cluster.username': 'u',
+    'cluster.password-file': path.join(folder, 'good'),
+  };
+  const env = { CRDB_EXPORTER_CLUSTER_PASSWORD: 'hunter2' };
+  const problems = await problemsOf(loadConfig({ flags, env, collectors: COLLECTORS }));
+  expect(problems).toEqual([
+    '--cluster.password-file: clusters[0].cluster_api.password_file: password_file beside password of CRDB_EXPORTER_CLUSTER_PASSWORD: keep one of them',
+  ]);
+});
+
 test('what is wrong with a login is reported with its place and its remedy, never with the secret', async () => {
   const clusters = LOGINS.map(
     (login, at) => `  - { name: c${at}, cluster_api: { urls: ["https://a:1"], ${login} } }\n`,

@@ -28,6 +28,11 @@ const BAD = [
   `web: 5\n${CLUSTER}`,
   `log: [a]\n${CLUSTER}`,
   `log: []\n${CLUSTER}`,
+  'web:\n  external_url: %x\n',
+  'web:\n  external_url: a: b\n',
+  'clusters:\n  -name: a\n   poll: true\n',
+  'web: { external_url: a: b }\n',
+  `${CLUSTER}collectors: { ranges: false }\n`,
   'clusters: [[], { name: a, cluster_api: { urls: [http://127.0.0.1:1] }, collectors: { users: [] } }]\n',
 ];
 
@@ -61,6 +66,12 @@ test('what is wrong with a file is reported with its place and its remedy', asyn
     exporter.yml:1:6: web: 5 is not a map: expected listen_address, external_url, telemetry_path, config_file, enable_lifecycle, max_requests, max_probes, protect_probes, systemd_socket
     exporter.yml:1:6: log: a list is not a map: expected level, format
     exporter.yml:1:6: log: a list is not a map: expected level, format
+    exporter.yml:2:17: not valid YAML: a text cannot begin with this character: put it in quotes
+    exporter.yml:2:17: not valid YAML: a second key in one line: put a text with \`: \` in quotes, begin a map in a line of its own, and write a space after the - of a list
+    exporter.yml:2:10: not valid YAML: a second key in one line: put a text with \`: \` in quotes, begin a map in a line of its own, and write a space after the - of a list
+    exporter.yml:2:10: not valid YAML: Implicit keys need to be on a single line
+    exporter.yml:1:22: not valid YAML: a key without braces: put a text with \`: \` in quotes, and a map within { } or [ ] in its own { }
+    exporter.yml:5:23: collectors.ranges: false is not a map: write { enabled: false }
     exporter.yml:1:12: clusters[0]: a list is not a map: expected name, console_url, poll, cluster_api, cloud_api, collectors
     exporter.yml:1:93: clusters[1].collectors.users: a list is not a map: expected enabled, interval, timeout, max_age, max_duty, max_series
     "
