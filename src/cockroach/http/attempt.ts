@@ -200,12 +200,10 @@ function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 
-/** Whether a redirect leads from http to https, or from https to https of the same host, and not to a login elsewhere. */
+/** Whether a redirect leads to https of the same host, as that of a secure node does, and not to a login elsewhere. */
 function leadsToHttps(headers: IncomingHttpHeaders, { url = '' }: RequestTarget): boolean {
   const [from, to] = [url, headerText(headers, 'location')].map((text) => URL.parse(text));
-  return (
-    to?.protocol === 'https:' && (from?.protocol === 'http:' || from?.hostname === to.hostname)
-  );
+  return to?.protocol === 'https:' && from?.hostname === to.hostname;
 }
 
 function readHead(

@@ -21,7 +21,7 @@ export interface FailureDetails extends RequestTarget {
   /** Seconds to wait, from the header Retry-After. */
   readonly retryAfterSeconds?: number | undefined;
   readonly blames?: Blamed;
-  /** A redirect leads to https. The target itself, which may hold an address, is kept nowhere. */
+  /** A redirect leads to https of the same host. The target itself, which may hold an address, is kept nowhere. */
   readonly leadsToHttps?: boolean | undefined;
   /** The limit that the response exceeded, with the reason `limit`. */
   readonly limit?: Limit | undefined;

@@ -137,7 +137,7 @@ describe('bounds', () => {
   });
 
   test.each([
-    ['http', 'https://elsewhere.example/login', true],
+    ['http', 'https://elsewhere.example/login', false],
     ['http', 'HTTPS://127.0.0.1/', true],
     ['http', '/login', false],
     ['http', 'https', false],
