@@ -100,26 +100,35 @@ async function printJobs(target: ClusterTarget, options: Options): Promise<void>
   const owners = new Set<string>();
   const { failed, paused } = options;
   const chosen = [...(failed ? ['failed'] : []), ...(paused ? ['paused'] : [])];
-  for (const status of chosen.length === 0 ? [undefined] : chosen) {
-    let read = 0;
+  const read = async (status: string | undefined, onJob: (job: Job) => void): Promise<number> => {
+    let count = 0;
     await target.api.jobs(target.stats, {
       limit: MAX_JOBS,
       ...(status !== undefined && { status }),
       shape: jobShape,
       onJob(element, dateMs) {
-        read += 1;
+        count += 1;
         owners.add(element.username ?? '');
-        // A server may not know the parameter.
-        if (status !== undefined && element.status && element.status !== status) return;
-        listing.add(toJob(element, dateMs ?? nowMs));
+        onJob(toJob(element, dateMs ?? nowMs));
       },
     });
-    if (read >= MAX_JOBS)
+    return count;
+  };
+  for (const status of chosen.length === 0 ? [undefined] : chosen) {
+    const count = await read(status, (job) => {
+      // A server may not know the parameter.
+      if (status === undefined || job.status === '' || job.status === status) listing.add(job);
+    });
+    if (count >= MAX_JOBS)
       note(`only the newest ${formatCount(MAX_JOBS)} jobs; choose with --failed`);
   }
-  await listing.close();
   const user = target.config.cluster_api?.username?.toLowerCase();
-  if (user !== undefined && [...owners].every((owner) => owner === user)) {
+  const isAlone = (): boolean =>
+    user !== undefined && [...owners].every((owner) => owner === user);
+  // Whether the user sees the jobs of others, when none of them failed, only all jobs tell.
+  if (chosen.length > 0 && isAlone()) await read(undefined, () => undefined);
+  await listing.close();
+  if (isAlone()) {
     const grant = `${OPERATION.privilege} TO ${grantee(target.config.cluster_api)};`;
     note(`no job of another user than ${user} is seen: to see them, run ${grant}`);
   }

@@ -178,6 +178,16 @@ describe('jobs', () => {
     expect(err).toContain('GRANT SYSTEM VIEWJOB TO watcher;');
   });
 
+  test('none of which failed are no want of the privilege', async () => {
+    const calm = await startSimulator({ nodes: 3, ranges: 12, sessions: 4, faultyNodes: false });
+    onTestFinished(() => calm.close());
+    const { code, out, err } = await run(calm, '--failed');
+    expect({ code, rows: rows(out).length, err }).toEqual({ code: 0, rows: 1, err: '' });
+    const clusterApi = 'username: watcher, password: watcher-demo';
+    const flags = ['--failed', await configFlag(calm, { clusterApi })];
+    expect((await runHere(['jobs', ...flags])).err).toContain('GRANT SYSTEM VIEWJOB TO watcher;');
+  });
+
   test('of a server without them says so', async () => {
     const simulator = await openCluster();
     simulator.fault({
