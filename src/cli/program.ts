@@ -157,7 +157,7 @@ const TAKES_NAME = /^(?:--[^=]*\.[^=]*|-h|--help|--version)$/;
 
 /** Refuses a mistyped command and one behind its options: it would be an argument of the exporter. */
 function rejectUnknownCommand(args: readonly string[]): void {
-  const [word] = args;
+  const word = args[0] === 'help' ? args[1] : args[0];
   const names = [...NAMES, COMPLETE, 'help'];
   if (word === undefined || names.includes(word)) return;
   if (word.startsWith('-')) {
@@ -188,7 +188,8 @@ async function createProgram(args: readonly string[], context: CommandContext): 
     .enablePositionalOptions()
     .allowExcessArguments(false)
     .configureOutput({
-      outputError: (text, write) => write(text.replace('error: ', 'crdb-exporter: ')),
+      outputError: (text, write) =>
+        write(describeUsage(text, program.commands).replace('error: ', 'crdb-exporter: ')),
     })
     .exitOverride();
   const word = args[0] === 'help' ? args[1] : args[0];
@@ -209,6 +210,16 @@ async function createProgram(args: readonly string[], context: CommandContext): 
   }
   ignoreBrokenPipes();
   return program;
+}
+
+/** An error of commander; of `--name=value`, which it takes for one name, without the value, which may be a secret. */
+function describeUsage(text: string, commands: readonly Command[]): string {
+  const [found, name = ''] = /(?<=unknown option ')(--[^=']+)=.*'/s.exec(text) ?? [];
+  if (found === undefined) return text;
+  const options = commands.flatMap((command) => command.options.map(({ long }) => long ?? ''));
+  const nearest = findNearest(name, options);
+  const hint = nearest === undefined ? '' : `\n(Did you mean ${nearest}?)`;
+  return `error: unknown option '${name}'${hint}\n`;
 }
 
 /** Prints an error for a person; returns the exit code. */

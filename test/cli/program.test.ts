@@ -34,7 +34,12 @@ describe('the command line', () => {
   });
 
   test.each([
-    [['--config.fil=x'], '(Did you mean --config.file?)'],
+    [['--config.fil=exporter.yml'], "option '--config.fil'\n(Did you mean --config.file?)"],
+    [
+      ['nodes', '--cluster.password=x=y'],
+      "'--cluster.password'\n(Did you mean --cluster.password-file?)",
+    ],
+    [['help', 'nodse'], 'did you mean nodes?'],
     [['serve', 'extra'], 'too many arguments'],
     [['--config.fil', 'x'], '(Did you mean --config.file?)'],
     [['--collector.users=maybe'], 'write --collector.users or --no-collector.users'],
