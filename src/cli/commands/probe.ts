@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import { createLog, SYSTEM_CLOCK } from '#base';
+import { createLog, formatList, plural, SYSTEM_CLOCK } from '#base';
 import { COLLECTORS } from '#collectors';
 import { Cluster, measureCluster, WatchHistory } from '#exporter';
 import { ExporterMetrics, joinExposition, renderFamilies } from '#metrics';
@@ -65,11 +65,14 @@ async function probe(
 
 function reportFailures({ name, pollers }: Cluster): number {
   const failed = pollers.filter(({ outcome }) => outcome.state !== 'ok');
-  for (const { collector, outcome } of failed) {
-    const { error, remedy } = outcome.failure ?? {};
-    const { message = 'no poll ended' } = error ?? {};
-    const advice = remedy === undefined ? '' : `; ${remedy}`;
-    note(`the collector ${collector.name} failed: ${message}${advice}`);
+  const causes = Map.groupBy(failed, ({ outcome: { failure: { error, remedy } = {} } }) =>
+    [error?.message ?? 'no poll ended', ...(remedy === undefined ? [] : [remedy])].join('; '),
+  );
+  for (const [cause, pollersOfIt] of causes) {
+    const names = pollersOfIt.map(({ collector }) => collector.name);
+    note(
+      `the ${plural(names.length, 'collector', 'collectors')} ${formatList(names)} failed: ${cause}`,
+    );
   }
   if (failed.length === 0) return EXIT.ok;
   note(`\`crdb-exporter diagnose --cluster ${name}\` checks every step`);
