@@ -151,12 +151,10 @@ function noteMissingRanges({ keySpace, overlapping, skipped }: MissingNodes): vo
     note(
       `ranges may be missing that no node reports: the keys of those that were read do not join (if that is so twice, it is no split or merge)${down}; the status page names them where it can`,
     );
+  } else if (keySpace === 'complete') {
+    note('no range is missing: the keys of those that were read join');
   } else if (skipped.length > 0) {
-    note(
-      keySpace === 'complete'
-        ? 'no range is missing: the keys of those that were read join'
-        : 'ranges that only these nodes hold are not listed: the status page names lost ranges',
-    );
+    note('ranges that only these nodes hold are not listed: the status page names lost ranges');
   }
 }
 
