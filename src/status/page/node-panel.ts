@@ -178,10 +178,7 @@ function otherNodes(
         ? `of which ${formatCount(unhealthy)} ${plural(unhealthy, 'was', 'were')} not healthy`
         : `${formatCount(unhealthy)} of them not healthy`;
   const localities = Array.from(
-    Map.groupBy(
-      all.filter(({ isRetired }) => !isRetired),
-      ({ locality }) => locality,
-    ),
+    groupByLocality(all.filter(({ isRetired }) => !isRetired)),
     ([locality, nodes]) => {
       const live = nodes.filter(({ status }) => status === 'live').length;
       const isWhole = live === nodes.length || isPast;
@@ -204,6 +201,20 @@ function otherNodes(
         ${more > 0 && html`<li>and ${formatCount(more)} more localities</li>`}
       </ul>`
     }`;
+}
+
+/** By the first tiers that several nodes share: in CockroachDB Cloud the last tier, `dns`, is another one for each node. */
+function groupByLocality(nodes: readonly NodeStatus[]): Map<string, NodeStatus[]> {
+  const depth = Math.max(0, ...nodes.map(({ locality }) => locality.split(',').length));
+  const groups = Array.from({ length: depth }, (_, cut) =>
+    Map.groupBy(nodes, ({ locality }) =>
+      locality
+        .split(',')
+        .slice(0, depth - cut)
+        .join(','),
+    ),
+  );
+  return groups.find(({ size }) => size * 2 <= nodes.length) ?? new Map();
 }
 
 /** How far an upgrade is. */

@@ -165,6 +165,17 @@ test('of more nodes than rows the live ones are counted by locality, the worst f
   expect(belowOf(draw([...nodes, retired]))).toContain('region=b: 30 of 30 live');
 });
 
+test('a tier that is another one for each node makes no group', () => {
+  const nodes = Array.from({ length: 40 }, (_, at) =>
+    node(at + 1, { locality: `region=${'ab'[at % 2]},zone=z,dns=crdb-${at}` }),
+  );
+  expect(belowOf(draw(nodes))).toBe(
+    'and 30 more nodes, all live region=a, zone=z: 20 of 20 live region=b, zone=z: 20 of 20 live',
+  );
+  const alone = nodes.map((each) => ({ ...each, locality: `dns=crdb-${each.id}` }));
+  expect(belowOf(draw(alone))).toBe('and 30 more nodes, all live');
+});
+
 test('while the polls fail, nodes without a row are only what they were', () => {
   const nodes = Array.from({ length: 90 }, (_, at) =>
     node(at + 1, { locality: `region=${'ab'[at % 2]}`, status: at < 35 ? 'dead' : 'live' }),
