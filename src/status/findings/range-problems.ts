@@ -296,12 +296,16 @@ function servingProblems({ verification, oldest }: RangesStatus): readonly Probl
   const named = [...new Map(listed.map((range) => [range.rangeId, range])).values()];
   const [first] = named;
   const shown = named.slice(0, MAX_NAMED);
-  const places = formatList(shown.map(describePosition));
+  // A replica may report it while the others of its range serve.
+  const places =
+    named.length > count
+      ? `Replicas of more report it: ${formatFirst(shown.map(describePosition), named.length)}`
+      : `Reported by ${formatList(shown.map(describePosition))}`;
   const stuck: Problem = {
     key: 'ranges serving nothing',
     about: 'ranges',
     alert: 'CrdbRangesWithoutLease',
-    text: `${least}${formatRanges(count)} ${plural(count, 'serves', 'serve')} nothing: requests wait or fail.${first === undefined ? '' : ` Reported by ${places}.`}`,
+    text: `${least}${formatRanges(count)} ${plural(count, 'serves', 'serve')} nothing: requests wait or fail.${first === undefined ? '' : ` ${places}.`}`,
     next: 'Check the nodes that hold their replicas for missed heartbeats and stalled disks, and the network between them.',
     since: first?.firstSeenAt,
     rangeIds: shown.map(({ rangeId }) => rangeId),

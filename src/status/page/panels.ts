@@ -78,8 +78,8 @@ export function userFigures({
   return html`<ul class="figures" aria-label="What users notice">
     ${figures.map(([title, value, level, more]) => {
       const mark = level && html`${icon(level)} <span class="hidden">${level}: </span>`;
-      const note = html`<small>${mark}${more}</small>`;
-      return html`<li${level && html` class="${level}"`}><span>${title}</span><b>${value}</b>${note}</li>`;
+      const note = more ? html`${mark}${more}` : '';
+      return html`<li${level && html` class="${level}"`}><span>${title}</span><b>${!note && mark}${value}</b><small>${note}</small></li>`;
     })}
   </ul>`;
 }

@@ -286,18 +286,10 @@ const KEY_SPACE = {
 
 /** How far the scan proves what the panel says. */
 function proofOf(verification: VerificationStatus): Html {
-  const {
-    unverified,
-    reason,
-    perMinute = 0,
-    keySpace,
-    servingNothing = 0,
-    servingNothingAtLeast,
-    lost = 0,
-    leftOver,
-  } = verification;
-  const speed = formatCount(Math.round(perMinute));
-  const rate = perMinute > 0 ? ` Descriptors are read at ${speed} a minute.` : '';
+  const { unverified, reason, keySpace, stuck, servingNothingAtLeast, leftOver } = verification;
+  const { perMinute = 0, servingNothing = 0, lost = 0 } = verification;
+  const rate =
+    perMinute > 0 && ` Descriptors are read at ${formatCount(Math.round(perMinute))} a minute.`;
   const verified =
     reason === undefined ? 'The replicas of all ranges are verified.' : `${capitalize(reason)}.`;
   // Where lost ranges are known, all of them are.
@@ -305,14 +297,15 @@ function proofOf(verification: VerificationStatus): Html {
     lost > 0
       ? `The keys of the ranges do not join: ${formatRanges(lost)} ${plural(lost, 'is', 'are')} lost.`
       : KEY_SPACE[keySpace];
-  const isBound = unverified > 0 && reason !== undefined;
+  const bounds = unverified > 0 && reason !== undefined && ' The figures are lower bounds.';
   const least = servingNothingAtLeast ? 'At least ' : '';
-  const stuck = servingNothing > 0 && `${least}${formatRanges(servingNothing)} serving nothing.`;
+  // The findings count those without a quorum apart.
+  const apart = servingNothing > stuck ? ', with those without a quorum' : '';
+  const idle =
+    servingNothing > 0 && `${least}${formatRanges(servingNothing)} serving nothing${apart}.`;
   const left =
     leftOver.length > 0 && ` Left over from merges, and not judged: ${formatHeld(leftOver)}.`;
-  return html`<p class="quiet">
-    ${verified}${rate}${isBound && ' The figures are lower bounds.'} ${keys} ${stuck}${left}
-  </p>`;
+  return html`<p class="quiet">${verified}${rate}${bounds} ${keys} ${idle}${left}</p>`;
 }
 
 function formatProblem(problem: string): string {
