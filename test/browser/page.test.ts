@@ -121,6 +121,15 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       for (const url of requests) expect(url.startsWith(scene.exporter.url)).toBe(true);
     });
 
+    test('fits on paper', async () => {
+      const { page } = shown;
+      // About as wide as a sheet of A4.
+      await page.setViewportSize(TABLET);
+      await page.emulateMedia({ media: 'print' });
+      expect(await page.evaluate(SCROLLING)).toEqual([]);
+      await page.emulateMedia({ media: 'screen' });
+    });
+
     test('is small', async () => {
       const { text } = await scene.exporter.get('/');
       expect(Buffer.byteLength(text)).toBeLessThan(MAX_PAGE_BYTES);
@@ -154,6 +163,12 @@ describe.skipIf(!hasProgram('chromium'))('the status page in a browser', OPTIONS
       expect(await plain.locator('h2').textContent()).toMatch(/ has /);
       expect(await plain.locator('#collectors tbody tr').count()).toBeGreaterThan(3);
       await leave(plain);
+    });
+
+    test('has the ranges that serve nothing before those that lack replicas', async () => {
+      const rows = await shown().page.locator('#problem-ranges tbody tr').allInnerTexts();
+      expect(rows[0]).toMatch(/^r7\s+unavailable\s/);
+      expect(rows[1]).toMatch(/^r1\s+underreplicated\s/);
     });
 
     test('is followed by nodes with their liveness, and by panels with their age', async () => {

@@ -99,7 +99,9 @@ export function problemRanges(
     found(`ranges ${problem}`) ??
     (problem === 'unavailable' ? found('ranges disputed') : undefined) ??
     'warning';
-  const rankOf = (problem: string) => SEVERITIES.indexOf(levelOf(problem));
+  /** An outage is worse than many replicas that are missing, which are critical, too. */
+  const rankOf = (problem: string) =>
+    2 * SEVERITIES.indexOf(levelOf(problem)) + Number(!OUTAGES.includes(problem));
   const rows = sortRows(oldest, rankOf);
   // No live node knows more of a lost range.
   const reported = rows.find((range) => !isLost(range));
