@@ -183,7 +183,7 @@ async function createProgram(args: readonly string[], context: CommandContext): 
     .helpOption('-h, --help', 'Print this help.')
     .option('--version', 'Print the version.')
     .helpCommand('help [command]', 'print the help of a command')
-    .configureHelp({ optionTerm })
+    .configureHelp({ optionTerm, minWidthToWrap: 24 })
     .addHelpText('after', EXAMPLES)
     .enablePositionalOptions()
     .allowExcessArguments(false)
