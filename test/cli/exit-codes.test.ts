@@ -55,6 +55,15 @@ describe('the exit code is', () => {
     expect({ code, err: code === expected ? '' : err }).toEqual({ code: expected, err: '' });
   });
 
+  test('1 of a probe without a login, whose cause is said once', async () => {
+    const clusterApi = 'username: exporter, password: not-it';
+    const { code, err } = await runHere(['probe', await configFlag(simulator, { clusterApi })]);
+    expect(code).toBe(1);
+    expect(err).toMatch(
+      /^crdb-exporter: the collectors nodes, [^\n]* failed: login at [^\n]*\ncrdb-exporter: `crdb-exporter diagnose [^\n]*\n$/,
+    );
+  });
+
   test('0 with a warning for a list that lacks a node', async () => {
     const fault = simulator.fault({
       kind: 'cut',
