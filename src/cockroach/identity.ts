@@ -51,6 +51,12 @@ export class ClusterIdentity {
   }
 }
 
+/**
+ * A cluster is the only one when this many listings in a row are of it. Where a load balancer sends every other request to
+ * another cluster at random, one in a million rows is of one of them alone.
+ */
+const ONE_CLUSTER_LISTINGS = 20;
+
 /** The names of a cluster, and of the one that answers in its place. */
 export interface Replacement {
   readonly before: string;
@@ -59,8 +65,13 @@ export interface Replacement {
 
 /** The earlier listings of the nodes of one cluster show whether another cluster answers now. */
 export class NodeListings {
-  #onReplaced: (names: Replacement) => void = () => undefined;
+  #onReplaced: ((names: Replacement) => void) | undefined;
   #identity: ClusterIdentity | undefined;
+  /** The last listing of the cluster before, until the present one is the only one. */
+  #former: ClusterIdentity | undefined;
+  /** Listings of the present cluster in a row. */
+  #inARow = 0;
+  #alternation: RequestError | undefined;
   #noticedBy: symbol | undefined;
 
   /** Id of the poll that last noticed another cluster. */
@@ -68,12 +79,23 @@ export class NodeListings {
     return this.#noticedBy;
   }
 
-  /** Called when the cluster has another name, or none of its processes was there before. */
+  /**
+   * Why no figure is that of one cluster while two answer by turns, as behind a load balancer with servers of both; undefined
+   * while there is one. A cluster that was replaced never comes back by itself: its processes have ended.
+   */
+  get alternation(): RequestError | undefined {
+    return this.#alternation;
+  }
+
+  /** Called when the cluster has another name, or none of its processes was there before. Without a listener such a listing fails. */
   onReplaced(listener: (names: Replacement) => void): void {
     this.#onReplaced = listener;
   }
 
-  /** Takes note of a complete listing. Throws when it has no node: the one that answers is always listed. */
+  /**
+   * Takes note of a complete listing. Throws when it has no node, as the one that answers is always listed, and when nobody
+   * listens to the replacement of the cluster.
+   */
   listed({ id }: Pick<PollStats, 'id'>, identity: ClusterIdentity): void {
     if (identity.processes.size === 0) {
       throw new RequestError('decode', 'nodes: the response lists no node with an id', {
@@ -83,10 +105,30 @@ export class NodeListings {
     const before = this.#identity;
     this.#identity = identity;
     // While nodes are restarted one by one with another name, both names are there for a while.
+    this.#inARow += 1;
     if (before === undefined) return;
-    if (!identity.isOtherThan(before)) return;
-    const [from = '', to = ''] = [before, identity].map(({ names }) => [...names].join(', '));
+    if (!identity.isOtherThan(before)) {
+      if (this.#inARow >= ONE_CLUSTER_LISTINGS) this.#former = this.#alternation = undefined;
+      return;
+    }
+    const isBack = this.#former !== undefined && !identity.isOtherThan(this.#former);
+    this.#former = before;
+    this.#inARow = 1;
     this.#noticedBy = id;
+    const nodes = `${before.toString()} and ${identity.toString()}`;
+    if (this.#onReplaced === undefined) {
+      throw unclear(`two clusters answer, or all nodes restarted meanwhile: ${nodes}`);
+    }
+    // What is known already is not said with each listing.
+    if (this.#alternation !== undefined) return;
+    if (isBack) this.#alternation = unclear(`two clusters answer by turns: ${nodes}`);
+    const [from = '', to = ''] = [before, identity].map(({ names }) => [...names].join(', '));
     this.#onReplaced({ before: from, after: to });
   }
+}
+
+function unclear(text: string): RequestError {
+  const remedy =
+    'check where cluster_api.urls lead: a load balancer or DNS name must have the nodes of one cluster; some minutes later polls succeed';
+  return new RequestError('other', text, { endpoint: 'nodes', remedy });
 }

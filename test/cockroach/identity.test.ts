@@ -51,6 +51,31 @@ describe('another cluster is noticed', () => {
   });
 });
 
+test('two clusters answer by turns when the former one is back, until twenty listings in a row are of one', () => {
+  const listings = new NodeListings();
+  let replacements = 0;
+  listings.onReplaced(() => (replacements += 1));
+  const [east, west] = [identityOf({ id: 1 }), identityOf({ id: 1, name: 'west' })];
+  const list = (identity: ClusterIdentity, times = 1): string | undefined => {
+    for (let time = 0; time < times; time += 1) listings.listed(testStats(), identity);
+    return listings.alternation?.message;
+  };
+  expect([list(east), list(west, 20), list(east)]).toEqual([undefined, undefined, undefined]);
+  const text =
+    'two clusters answer by turns: node 1 at a of the cluster east and node 1 at a of the cluster west';
+  expect([list(west), list(east), list(west, 19)]).toEqual([text, text, text]);
+  expect(list(west)).toBeUndefined();
+  expect(replacements).toBe(3);
+});
+
+test('a listing of another cluster fails where nobody listens to that, as in a command', () => {
+  const listings = new NodeListings();
+  listings.listed(testStats(), identityOf({ id: 1 }));
+  expect(() => listings.listed(testStats(), identityOf({ id: 1, host: 'b' }))).toThrow(
+    'two clusters answer, or all nodes restarted meanwhile: node 1 at a of the cluster east and node 1 at b of the cluster east',
+  );
+});
+
 /** Lists this as the first of several nodes. */
 function lists(first: () => Process, sick?: (path: string) => number | undefined) {
   return serve((request, response) => {

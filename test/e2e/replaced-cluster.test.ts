@@ -144,6 +144,45 @@ test('of a cluster that was replaced no data is left, and no node of the other o
   release(gateway);
 });
 
+test('of two clusters that answer by turns nothing is published until one answers alone', async () => {
+  await using east = await simulate('east', 1);
+  await using west = await simulate('west', 2);
+  let listings = 0;
+  let isMixed = true;
+  await using balancer = await serve((request, response) => {
+    const { url = '', headers } = request;
+    if (isMixed && url.includes('/nodes/?')) listings += 1;
+    const target = listings % 2 === 0 ? east.clusterUrl : west.clusterUrl;
+    const onward = httpRequest(`${target}${url}`, { headers }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers);
+      answer.pipe(response);
+    });
+    onward.on('error', () => response.destroy());
+    onward.end();
+  });
+  const yaml = `clusters:\n  - name: c\n    cluster_api: { urls: ["${balancer.url}"] }\n`;
+  await using exporter = await startTestExporter({ intervalSeconds: 0.3, yaml });
+  const readError = async () => {
+    const status: Status = JSON.parse(await (await fetch(`${exporter.url}/api/status`)).text());
+    return status.clusters[0]?.findings.find(({ alert }) => alert === 'CrdbClusterApiDown')?.text;
+  };
+  await expect
+    .poll(readError)
+    .toMatch(/two clusters answer by turns: node 1 at .* of the cluster (east|west) and node 1 at/);
+  const end = listings + 15;
+  const mixed = await exporter.until((scrape) => {
+    const data = ['crdb_nodes', 'crdb_ranges', 'crdb_sessions', 'crdb_node_peers'];
+    expect(data.flatMap((name) => scrape.all(name))).toEqual([]);
+    return listings > end;
+  });
+  expect(mixed.value('crdb_up', { api: 'cluster' })).toBe(0);
+  expect(exporter.log().match(/cluster replaced, or all its nodes restarted/g)).toHaveLength(2);
+
+  isMixed = false;
+  await exporter.until((scrape) => scrape.value('crdb_ranges') === 40);
+  expect(await readError()).toBeUndefined();
+});
+
 test('a second URL of another cluster fails the scan, and the page names both', async () => {
   await using east = await simulate('east', 1);
   await using west = await simulate('west', 2);

@@ -65,11 +65,15 @@ export function runCollector<A extends Api, Options, State, Result extends Colle
   const startMs = clock.runningMs();
   const leftMs = (): number => startMs + (timeoutMs ?? Infinity) - clock.runningMs();
   const poll = createPoll(collector, given, createPollStats(signal, leftMs));
-  const noticedBy = () => (api instanceof ClusterApi ? api.listings.noticedBy : undefined);
-  const before = noticedBy();
+  const listings = api instanceof ClusterApi ? api.listings : undefined;
+  const before = listings?.noticedBy;
   // Example: a poll of nodes lists another cluster at 10 s. All of its list is of that one, so it is published. A scan from
   // 5 s to 40 s has read nodes of both, so it fails.
-  const mayMixClusters = () => noticedBy() !== before && noticedBy() !== poll.id;
+  const mayMixClusters = () => {
+    const noticedBy = listings?.noticedBy;
+    const isReplaced = noticedBy !== before && noticedBy !== poll.id;
+    return isReplaced || listings?.alternation !== undefined;
+  };
 
   async function collect(): Promise<Result> {
     using _deadline = deadline;
@@ -80,10 +84,11 @@ export function runCollector<A extends Api, Options, State, Result extends Colle
       if (mayMixClusters()) state.clear();
       if (signal.aborted && !stop.aborted) poll.limits.add('duration');
     }
-    throw new RequestError('other', 'the cluster was replaced during the poll', {
+    const replaced = new RequestError('other', 'the cluster was replaced during the poll', {
       remedy:
         'if this repeats, check that the URLs lead to one cluster; else the next poll is right',
     });
+    throw listings?.alternation ?? replaced;
   }
 
   return { stats: poll, result: collect() };
