@@ -61,3 +61,30 @@ test.each(Object.keys(WAITING))('the silence of %s is not that of the URL', asyn
 test('the silence of the list of nodes is that of the URL while another one works', async () => {
   expect(await statesAfter(listNodes)).toBe('open, closed');
 });
+
+/** What each of them reads, and a node. */
+const EVERY_LIST = {
+  nodes: [{ node_id: 1 }],
+  ranges: [],
+  connections: {},
+  sessions: [],
+  users: [],
+  results: [],
+  jobs: [],
+};
+
+test.each(Object.keys(WAITING))('%s are read while a silent URL is tried again', async (name) => {
+  await using silent = await serve(ignore);
+  await using other = await serve((_request, response) => {
+    response.end(JSON.stringify(EVERY_LIST));
+  });
+  await using client = createTestClient({
+    urls: [silent.url, other.url],
+    deadlines: { headersMs: 300 },
+    breakerOpenMs: 1,
+  });
+  await listNodes(client.api);
+  expect(client.http.upstreams().map(({ state }) => state)).toEqual(['half_open', 'closed']);
+  await WAITING[name]?.(client.api);
+  expect(other.requests).toHaveLength(2);
+});

@@ -28,6 +28,8 @@ export interface Attempt<T = unknown> {
   readonly upstream: Upstream;
   /** How long it waits for the headers. */
   readonly headersMs: number;
+  /** Shows whether a URL that was left alone works again, while another one works. */
+  readonly isTrial: boolean;
   /** By the clock of the client. */
   readonly startMs: number;
   /** Those of the URL when it was sent. */

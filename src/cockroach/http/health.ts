@@ -159,13 +159,14 @@ export class Health {
   /** Creates the attempt that is sent now. The trial of a URL is short while another one works; the trial of a node is not. */
   begin<T>(upstream: Upstream, request: HttpRequest<T>): Attempt<T> {
     const headersMs = request.headersMs ?? this.#options.deadlines.headersMs;
-    const isTrial = upstream.breaker.state === 'half_open' && request.node === undefined;
-    const isShort = isTrial && this.#hasOther(upstream);
+    const isHalfOpen = upstream.breaker.state === 'half_open';
+    const isTrial = isHalfOpen && request.node === undefined && this.#hasOther(upstream);
     for (const breaker of [upstream.breaker, this.#target(request).breaker]) breaker.requestSent();
     return {
       request,
       upstream,
-      headersMs: isShort ? Math.min(headersMs, POLICY.trialHeadersMs) : headersMs,
+      headersMs: isTrial ? Math.min(headersMs, POLICY.trialHeadersMs) : headersMs,
+      isTrial,
       startMs: this.#options.runningMs(),
       arrivalsBefore: upstream.arrivals,
       code: 'error',
@@ -198,7 +199,9 @@ export class Health {
     // `roundEnded` decides what is paused.
     if (error.blames === 'url' || isPause) return false;
     if (mayBlame(request, 'endpoint')) target.breaker.failed(startMs);
-    return mayBlame(request, 'url') && isSilence(attempt, error) && this.#isUrlSilent(attempt);
+    // A URL that was silent before has not changed: the next one gets whatever was its trial.
+    const mayBeUrl = attempt.isTrial || mayBlame(request, 'url');
+    return mayBeUrl && isSilence(attempt, error) && this.#isUrlSilent(attempt);
   }
 
   /**
