@@ -44,10 +44,14 @@ export function createDiscoveryRoutes(clusters: () => readonly Observation[]): r
  */
 function sendNodes(clusters: readonly Observation[], response: ServerResponse): void {
   const parameters = readParameters(response.req);
-  const name = parameters.get('cluster');
+  const [name = null, ...otherNames] = parameters.getAll('cluster');
   const port = parameters.get('port') ?? DEFAULT_PORT;
   if (!/^[1-9][0-9]{0,4}$/.test(port) || Number(port) > MAX_PORT) {
     sendText(response, 400, `port is a number from 1 to ${MAX_PORT}\n`);
+    return;
+  }
+  if (otherNames.length > 0) {
+    sendText(response, 400, 'the parameter cluster is there more than once\n');
     return;
   }
   const chosen = clusters.filter((cluster) =>

@@ -59,10 +59,11 @@ export function createProbe(clusters: () => readonly Cluster[], maxWaits: number
 /** The cluster and the names of the collectors that the request asks for; undefined when it was answered with an error. */
 function readRequest(clusters: readonly Cluster[], response: ServerResponse) {
   const request = response.req;
-  const wanted = readParameters(request).get('cluster') ?? '';
-  if (wanted === '') {
+  const [wanted = '', ...others] = readParameters(request).getAll('cluster');
+  if (wanted === '' || others.length > 0) {
     const names = clusters.map(({ name }) => name).join(', ');
-    const text = `the parameter cluster is missing: /probe?cluster=NAME; configured clusters: ${names}\n`;
+    const fault = wanted === '' ? 'missing' : 'there more than once';
+    const text = `the parameter cluster is ${fault}: /probe?cluster=NAME; configured clusters: ${names}\n`;
     sendText(response, 400, text);
     return undefined;
   }
