@@ -39,6 +39,9 @@ export interface Attempt<T = unknown> {
   hasBody: boolean;
 }
 
+/** Timers of a busy process run that late. */
+const LATE_TIMER_MS = 1_000;
+
 /** Enough of an error's body to recognize the known texts. */
 const MAX_ERROR_TEXT = 4096;
 
@@ -63,8 +66,8 @@ export async function performRequest<T>(
       ...describeRequest(request, url, options),
       signal: watch.signal,
     });
-    watch.headersArrived();
     received = response.body;
+    watch.headersArrived();
     attempt.code = response.statusCode;
     upstream.arrivals += 1;
     if (response.statusCode < 200 || response.statusCode > 299) {
@@ -87,6 +90,7 @@ export async function performRequest<T>(
     };
     // Zlib uses its buffers again.
     await readBody(body, take, { frees: body === response.body });
+    watch.chunkArrived(0);
     stats.pages += 1;
     stats.bytes += bytes;
     return request.onEnd(head);
@@ -102,8 +106,7 @@ export async function performRequest<T>(
     const { code, startMs } = attempt;
     const endMs = options.runningMs();
     options.requestFinished({ endpoint, seconds: (endMs - startMs) / 1000, code, bytes });
-    const isResponse = code !== 'error' && !(failure && isIncomplete(failure, request));
-    if (isResponse) recordResponse(stats, startMs, endMs);
+    if (hasResponded(attempt, failure)) recordResponse(stats, startMs, endMs);
   }
 }
 
@@ -146,10 +149,11 @@ function unpack(
   throw new RequestError('decode', `${what}: ${text}`, { ...target, remedy });
 }
 
-/** Whether no response arrived, or only a part of one. */
-function isIncomplete(failure: RequestError, request: HttpRequest): boolean {
-  if (failure.status !== undefined) return isNodeTimeout(failure, request);
-  return failure.reason === 'timeout' || failure.reason === 'network';
+/** Whether a whole response arrived. */
+function hasResponded({ code, request }: Attempt, failure: RequestError | undefined): boolean {
+  if (code === 'error' || failure === undefined) return code !== 'error';
+  if (failure.status !== undefined) return !isNodeTimeout(failure, request);
+  return failure.reason !== 'timeout' && failure.reason !== 'network';
 }
 
 /** The failure of a response that is not 2xx, with the start of its body as text. */
@@ -246,23 +250,35 @@ export function watchDeadlines(
   parent.addEventListener('abort', onParentAbort, { once: true });
 
   const { headersMs, idleMs, minBytesPerSecond, rateGraceMs } = deadlines;
-  let timer = setTimeout(
-    () => fail('headers', `no headers within ${headersMs / 1000} s`),
-    headersMs,
-  );
+  const noHeaders = (): void => fail('headers', `no headers within ${headersMs / 1000} s`);
+  const noData = (): void => fail('chunk', `no data for ${idleMs / 1000} s`);
+  let timer = setTimeout(noHeaders, headersMs);
   let startedAt = performance.now();
+  let lastAt = startedAt;
   let received = 0;
+  /**
+   * Fails when the deadline was missed by far although its timer has not run: what arrives as the process is stopped is read
+   * before timers run. Example: a response of 12:00:00 is read at 12:05:00, when a paused container goes on.
+   */
+  const assertInTime = (ms: number, missed: () => void): void => {
+    const nowMs = performance.now();
+    if (nowMs - lastAt > ms + LATE_TIMER_MS) missed();
+    lastAt = nowMs;
+    signal.throwIfAborted();
+  };
   return {
     signal,
     headersArrived() {
       clearTimeout(timer);
-      startedAt = performance.now();
-      timer = setTimeout(() => fail('chunk', `no data for ${idleMs / 1000} s`), idleMs);
+      assertInTime(headersMs, noHeaders);
+      startedAt = lastAt;
+      timer = setTimeout(noData, idleMs);
     },
     chunkArrived(bytes: number) {
       received += bytes;
       timer.refresh();
-      const elapsedMs = performance.now() - startedAt;
+      assertInTime(idleMs, noData);
+      const elapsedMs = lastAt - startedAt;
       if (elapsedMs < rateGraceMs) return;
       if (received * 1000 < minBytesPerSecond * elapsedMs) {
         fail('body', `slower than ${minBytesPerSecond} bytes per second`);

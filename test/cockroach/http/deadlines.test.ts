@@ -30,6 +30,43 @@ test('a body may start more slowly than it must arrive on the average', async ()
   expect(body.signal.aborted).toBe(false);
 });
 
+/** Keeps this thread from everything, timers included, as when the process is stopped. */
+function stopFor(ms: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
+}
+
+describe('what arrived while the process was stopped', () => {
+  const deadlines = { ...DEADLINES, headersMs: 100, idleMs: 100 };
+
+  test('is too late when the headers were due long ago', () => {
+    using watch = watched();
+    stopFor(1_200);
+    expect(() => watch.headersArrived()).toThrow('nodes: no headers within 0.1 s');
+  });
+
+  test('is too late when the next chunk was due long ago', () => {
+    using watch = watched();
+    watch.headersArrived();
+    watch.chunkArrived(9);
+    stopFor(1_200);
+    expect(() => watch.chunkArrived(9)).toThrow('nodes: no data for 0.1 s');
+  });
+
+  test('is in time when a busy process reads it a little later', () => {
+    using watch = watched();
+    stopFor(200);
+    watch.headersArrived();
+    stopFor(200);
+    watch.chunkArrived(9);
+    expect(watch.signal.aborted).toBe(false);
+  });
+
+  function watched() {
+    const watch = watchDeadlines(new AbortController().signal, deadlines, 'nodes');
+    return { ...watch, [Symbol.dispose]: () => watch.stop() };
+  }
+});
+
 describe('a wait', () => {
   test('ends with its poll, while the work goes on', async () => {
     const stop = new AbortController();
