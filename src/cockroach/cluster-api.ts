@@ -80,7 +80,7 @@ export class ClusterApi {
         },
       });
       elements += page.elements;
-      return page.envelope.next;
+      return { elements: page.elements, next: page.envelope.next };
     });
     this.listings.listed(stats, identity);
     const unreadable = elements - identity.nodes;
@@ -171,7 +171,7 @@ export class ClusterApi {
       });
       limit ||= page.elements;
       await request.onPageEnd?.();
-      return page.envelope.next;
+      return { elements: page.elements, next: page.envelope.next };
     });
   }
 

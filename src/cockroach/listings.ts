@@ -17,20 +17,24 @@ export const sessionsEnvelope = object({
   internal_app_name_prefix: optional(nameText()),
 });
 
-/** Pages by limit and offset: `readPage` resolves to the response's `next`, which must grow and is absent at the end. */
+/**
+ * Pages by limit and offset: `readPage` resolves to the number of elements and the response's `next`, which must grow and is absent
+ * at the end: a page without elements is the last one.
+ */
 export async function readOffsetPages(
   stats: PollStats,
   what: string,
-  readPage: (offset: number) => Promise<unknown>,
+  readPage: (offset: number) => Promise<{ readonly elements: number; readonly next: unknown }>,
 ): Promise<void> {
   let offset = 0;
   for (let pages = 1; ; pages += 1) {
-    const next = await readPage(offset);
+    const { elements, next } = await readPage(offset);
     if (next === undefined || next === null) return;
     if (typeof next !== 'number' || !Number.isSafeInteger(next)) {
       throw new RequestError('decode', `${what}: \`next\` is not an offset`);
     }
     if (next <= offset) throw endless(stats, `${what}: \`next\` went from ${offset} to ${next}`);
+    if (elements === 0) throw endless(stats, `${what}: a page is empty and has \`next\``);
     if (pages === MAX_PAGES) throw endless(stats, `${what}: more than ${MAX_PAGES} pages`);
     offset = next;
   }

@@ -44,7 +44,10 @@ describe('pages by offset', () => {
     [[2 ** 53], [0], [NO_OFFSET]],
   ])('whose `next` is %j are asked for at %j', async (nexts, expected, outcome) => {
     const offsets: number[] = [];
-    const read = async (offset: number): Promise<unknown> => nexts[offsets.push(offset) - 1];
+    const read = async (offset: number) => ({
+      elements: 1,
+      next: nexts[offsets.push(offset) - 1],
+    });
     expect(await outcomeOf((stats) => readOffsetPages(stats, 'x', read))).toEqual(outcome);
     expect(offsets).toEqual(expected);
   });
@@ -53,8 +56,24 @@ describe('pages by offset', () => {
     [1_000, [undefined]],
     [1_001, TOO_MANY],
   ])('may be a thousand: %i', async (pages, outcome) => {
-    const read = async (offset: number) => (offset + 1 < pages ? offset + 1 : undefined);
+    const read = async (offset: number) => ({
+      elements: 1,
+      next: offset + 1 < pages ? offset + 1 : undefined,
+    });
     expect(await outcomeOf((stats) => readOffsetPages(stats, 'x', read))).toEqual(outcome);
+  });
+
+  test('end with an empty one: a server that sends a next one does not count its elements', async () => {
+    const offsets: number[] = [];
+    const read = async (offset: number) => {
+      offsets.push(offset);
+      return { elements: offset < 20 ? 10 : 0, next: offset + 10 };
+    };
+    expect(await outcomeOf((stats) => readOffsetPages(stats, 'x', read))).toEqual([
+      'limit: x: a page is empty and has `next`',
+      'pages',
+    ]);
+    expect(offsets).toEqual([0, 10, 20]);
   });
 });
 
