@@ -1,4 +1,5 @@
 import { formatDuration, type Severity } from '#base';
+import type { Status } from '../findings/status.ts';
 
 /** Markup that is safe to send: every value from outside was escaped when it was inserted. */
 export class Html {
@@ -139,12 +140,8 @@ export interface PageLinks {
   readonly telemetryPath: string;
 }
 
-/** Which exporter made a page, and when; times are RFC 3339. */
-export interface PageOrigin {
-  readonly version: string;
-  readonly startedAt: string;
-  readonly at: string;
-}
+/** Which exporter made a page, and when. */
+export type PageOrigin = Pick<Status, 'version' | 'startedAt' | 'at'>;
 
 /** A page around its main content, with links to the other pages. */
 export function frame(
