@@ -150,10 +150,10 @@ export type CollectorWith<A extends Api, R extends CollectorResult> = CollectorO
   unknown,
   R
 >;
-export type ClusterCollector = CollectorWith<'cluster', CollectorResult>;
-export type CloudCollector = CollectorWith<'cloud', CollectorResult>;
 
-export type Collector = ClusterCollector | CloudCollector;
+export type Collector =
+  | CollectorWith<'cluster', CollectorResult>
+  | CollectorWith<'cloud', CollectorResult>;
 
 /** Declares a collector; the types of its options follow from their specs. */
 export function defineCollector<

@@ -1,10 +1,5 @@
 import { failureOf } from '../../src/cockroach/http/errors.ts';
-import type {
-  CloudCollector,
-  ClusterCollector,
-  Collector,
-  CollectorResult,
-} from '../../src/collectors/collector.ts';
+import type { Collector, CollectorResult } from '../../src/collectors/collector.ts';
 
 /** A poll as an onlooker sees it; times are monotonic milliseconds. */
 export interface ObservedPoll {
@@ -46,13 +41,13 @@ export function observe(
       }
     }
     if (collector.api === 'cloud') {
-      const observed: CloudCollector = {
+      const observed: Extract<Collector, { readonly api: 'cloud' }> = {
         ...collector,
         collect: (api, context) => watched(() => collector.collect(api, context)),
       };
       return observed;
     }
-    const observed: ClusterCollector = {
+    const observed: Extract<Collector, { readonly api: 'cluster' }> = {
       ...collector,
       collect: (api, context) => watched(() => collector.collect(api, context)),
     };
