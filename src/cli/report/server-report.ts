@@ -4,22 +4,22 @@ import { memberOf, type TappedResponse } from './response-tap.ts';
 import { completeJson } from './truncated-json.ts';
 
 /** Requests of the cluster API by their paths; ids and names in a path are no part of the name. */
-const REQUESTS: readonly (readonly [name: string, path: RegExp])[] = [
-  ['/api/v2/health/', /\/api\/v2\/health\/$/],
-  ['/api/v2/login/', /\/api\/v2\/login\/$/],
-  ['/api/v2/logout/', /\/api\/v2\/logout\/$/],
-  ['/api/v2/nodes/', /\/api\/v2\/nodes\/$/],
-  ['/api/v2/nodes/{node_id}/ranges/', /\/api\/v2\/nodes\/[^/]+\/ranges\/$/],
-  ['/api/v2/sessions/', /\/api\/v2\/sessions\/$/],
-  ['/api/v2/users/', /\/api\/v2\/users\/$/],
-  ['/api/v2/sql/', /\/api\/v2\/sql\/$/],
-  ['/api/v2/table_metadata/', /\/api\/v2\/table_metadata\/$/],
-  ['/api/v2/databases/{database}/tables/{table}/', /\/api\/v2\/databases\/[^/]+\/tables\/[^/]+\/$/],
-  ['/_status/ranges/{node_id}', /\/_status\/ranges\/[^/]+$/],
-  ['/_status/connectivity', /\/_status\/connectivity$/],
-  ['/_status/throttling', /\/_status\/throttling$/],
-  ['/_admin/v1/jobs', /\/_admin\/v1\/jobs$/],
-];
+const REQUESTS = [
+  '/api/v2/health/',
+  '/api/v2/login/',
+  '/api/v2/logout/',
+  '/api/v2/nodes/',
+  '/api/v2/nodes/{node_id}/ranges/',
+  '/api/v2/sessions/',
+  '/api/v2/users/',
+  '/api/v2/sql/',
+  '/api/v2/table_metadata/',
+  '/api/v2/databases/{database}/tables/{table}/',
+  '/_status/ranges/{node_id}',
+  '/_status/connectivity',
+  '/_status/throttling',
+  '/_admin/v1/jobs',
+].map((name) => ({ name, path: new RegExp(`${name.replaceAll(/\{\w+\}/g, '[^/]+')}$`) }));
 
 /** Names of headers that servers and proxies send; others may name a company. */
 const HEADERS = new Set(
@@ -69,7 +69,7 @@ export class ServerReport {
   add(response: TappedResponse): void {
     const { method, path, status, headers, seconds, bytes, start } = response;
     const pathname = path.split('?')[0] ?? '';
-    const known = REQUESTS.find(([, pattern]) => pattern.test(pathname))?.[0];
+    const known = REQUESTS.find((each) => each.path.test(pathname))?.name;
     const request = `${method} ${known ?? 'other'}`;
     const found = this.#requests.get(request) ?? {
       request,
