@@ -214,26 +214,20 @@ export class ApiLogin implements ApiSender {
       // What breakers and pauses hold back is no login, and waits for them alone.
       if (!(error instanceof RequestError) || !wasSent) throw error;
       loginFailed(error);
-      throw this.#pause(error, password);
+      this.#pause(error, password);
+      throw error;
     }
   }
 
   /** Begins the pause after a failed login; the breakers of the URL and of the endpoint know failures of those. */
-  #pause(error: RequestError, password: string): RequestError {
-    if (error.blames !== 'nobody') return error;
+  #pause(error: RequestError, password: string): void {
+    if (error.blames !== 'nobody') return;
     const isRefused = error.reason === 'auth' || error.reason === 'forbidden';
     const refusals = (this.#failedLogin?.refusals ?? 0) + Number(isRefused);
     const pauseMs = isRefused ? refusedLoginPauseMs(refusals) : POLICY.uselessLoginPauseMs;
     const { runningMs, wallMs } = this.#options;
-    const { reason, message, endpoint, url, status, blames, serverText, cause } = error;
-    const details = { endpoint, url, status, blames, serverText, cause };
-    const nextLoginMs = wallMs() + pauseMs;
-    const paused = isRefused
-      ? new RequestError(reason, message, { ...details, nextLoginMs })
-      : error;
-    const pausedUntilMs = runningMs() + pauseMs;
-    this.#failedLogin = { error: paused, password, pausedUntilMs, refusals };
-    return paused;
+    if (isRefused) error.nextLoginMs = wallMs() + pauseMs;
+    this.#failedLogin = { error, password, pausedUntilMs: runningMs() + pauseMs, refusals };
   }
 }
 

@@ -27,8 +27,6 @@ export interface FailureDetails extends RequestTarget {
   readonly limit?: Limit | undefined;
   /** What was late, with the reason `timeout`, where a deadline of the request ended it. */
   readonly late?: RequestError['late'];
-  /** When a refused login is tried again, wall clock, ms. */
-  readonly nextLoginMs?: number | undefined;
   /** How to fix it, where only the place that fails knows that. */
   readonly remedy?: string | undefined;
   /** The start of the server's message; for interactive output, never for logs. */
@@ -45,7 +43,8 @@ export class RequestError extends Error {
   readonly limit: Limit | undefined;
   /** What was late: the headers, the next chunk after them, or the body as a whole, which was slower than the minimum rate. */
   readonly late: 'headers' | 'chunk' | 'body' | undefined;
-  readonly nextLoginMs: number | undefined;
+  /** When a refused login is tried again, wall clock, ms: whoever logs in decides it. */
+  nextLoginMs: number | undefined;
   readonly remedy: string | undefined;
   readonly status: number | undefined;
   /** The pause that the server requests by Retry-After, without bounds; retry-policy.ts decides how much of it is kept. */
@@ -63,7 +62,6 @@ export class RequestError extends Error {
     this.node = details.node;
     this.limit = details.limit;
     this.late = details.late;
-    this.nextLoginMs = details.nextLoginMs;
     this.remedy = details.remedy;
     this.status = details.status;
     this.retryAfterSeconds = details.retryAfterSeconds;
