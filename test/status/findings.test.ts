@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import { DEFAULT_THRESHOLDS } from '../../src/alerts/alert-settings.ts';
 import { type Api, type FailureReason, PROBLEMS } from '../../src/base/vocabulary.ts';
 import { RequestError } from '../../src/cockroach/http/errors.ts';
-import type { RangesResult } from '../../src/collectors/ranges/scan-result.ts';
 import type { CollectorState } from '../../src/exporter/observation.ts';
 import { pollProblems } from '../../src/exporter/poll-problems.ts';
 import { nodeProblems, readNodes } from '../../src/status/findings/node-problems.ts';
@@ -15,17 +14,15 @@ import {
 } from '../../src/status/findings/session-problems.ts';
 import type { RangesStatus } from '../../src/status/findings/status.ts';
 import { unreadNodes } from '../../src/status/findings/unread-nodes.ts';
-import { scannedNode } from '../collectors/ranges/cluster.ts';
 import { expectGolden } from '../support/golden.ts';
 import {
   collectorState,
   node,
   nodesResult,
   RANGES,
-  rangesResult,
-  scannedRanges,
   sessionsResult,
   UNREAD,
+  unreadScan,
   VERIFIED,
 } from './results.ts';
 
@@ -91,7 +88,7 @@ test('every finding that there is matches the golden file', async () => {
   const issues = [
     ...nodeProblems(readNodes(nodesResult(...nodes)), evidence, DEFAULT_THRESHOLDS),
     ...rangeProblems(problems),
-    ...unreadNodes(scanOf(3, { 2: 'timeout', 3: 'timeout' })),
+    ...unreadNodes(unreadScan(3, { 2: 'timeout', 3: 'timeout' })),
     ...rangeProblems({
       ...problems,
       problems: { no_live_replica: 1, circuit_breaker_error: 2 },
@@ -335,40 +332,7 @@ describe('findings of ranges', () => {
     expect(provenBy({ keySpace: 'incomplete', lost: 0 })).toEqual([]);
     expect(provenBy({ keySpace: 'complete' })).toEqual([]);
   });
-
-  test('tell of nodes that were not read, and that some may hang only where they were silent', () => {
-    expect(tell(2, {})).toEqual([]);
-    expect(tell(2, { 7: 'timeout' })).toEqual([
-      'The ranges of 1 of 3 nodes were not read (node 7): the counts are lower bounds. Check whether node 7 hangs; `crdb-exporter ranges 7` reads one.',
-    ]);
-    expect(tell(2, { 7: 'decode', 8: 'timeout' })).toEqual([
-      'The ranges of 2 of 4 nodes were not read (nodes 7 and 8): the counts are lower bounds. Check whether node 8 hangs; `crdb-exporter ranges 7` reads one.',
-    ]);
-    expect(tell(1, { 7: 'limit', 8: 'decode' }, false)).toEqual([
-      'The ranges of 2 of 3 nodes were not read (nodes 7 and 8): no counts are shown. `crdb-exporter ranges 7` reads one, and says what fails.',
-    ]);
-  });
 });
-
-function tell(...scan: Parameters<typeof scanOf>): readonly string[] {
-  return unreadNodes(scanOf(...scan)).map(({ text, next }) => `${text} ${next}`);
-}
-
-/** A scan with this many nodes that were read, and the reasons of the others; whether it shows counts. */
-function scanOf(
-  read: number,
-  reasons: Readonly<Record<number, FailureReason>>,
-  hasCounts = true,
-): RangesResult {
-  const failed = Object.entries(reasons).map(([id, reason]) => ({
-    nodeId: Number(id),
-    wasQueried: true,
-    failure: new RequestError(reason, 'no ranges'),
-  }));
-  const scanned = Array.from({ length: read }, (_, at) => scannedNode(100 + at));
-  const scan = hasCounts ? scannedRanges({}, scanned) : { ...rangesResult(0), scanned };
-  return { ...scan, failed };
-}
 
 /** The alerts of findings by key while this API is down. */
 function alertsOf(api: Api, ...all: readonly CollectorState[]) {

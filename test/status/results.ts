@@ -1,5 +1,6 @@
 import { DEFAULT_THRESHOLDS, type Thresholds } from '../../src/alerts/alert-settings.ts';
 import { createLog } from '../../src/base/log.ts';
+import type { FailureReason } from '../../src/base/vocabulary.ts';
 import { RequestError } from '../../src/cockroach/http/errors.ts';
 import type { CloudResult } from '../../src/collectors/cloud/collector.ts';
 import type { CollectorResult } from '../../src/collectors/collector.ts';
@@ -320,3 +321,19 @@ export const WITHOUT_QUORUM: RangesStatus['withoutQuorum'] = {
   unnamedRanges: 0,
   unreportedRanges: 0,
 };
+
+/** A scan with this many nodes that were read, and the reasons of the others; whether it shows counts. */
+export function unreadScan(
+  read: number,
+  reasons: Readonly<Record<number, FailureReason>>,
+  hasCounts = true,
+): RangesResult {
+  const failed = Object.entries(reasons).map(([id, reason]) => ({
+    nodeId: Number(id),
+    wasQueried: true,
+    failure: new RequestError(reason, 'no ranges'),
+  }));
+  const scanned = Array.from({ length: read }, (_, at) => scannedNode(100 + at));
+  const scan = hasCounts ? scannedRanges({}, scanned) : { ...rangesResult(0), scanned };
+  return { ...scan, failed };
+}

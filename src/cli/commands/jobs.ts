@@ -123,8 +123,7 @@ async function printJobs(target: ClusterTarget, options: Options): Promise<void>
       note(`only the newest ${formatCount(MAX_JOBS)} jobs; choose with --failed`);
   }
   const user = target.config.cluster_api?.username?.toLowerCase();
-  const isAlone = (): boolean =>
-    user !== undefined && [...owners].every((owner) => owner === user);
+  const isAlone = (): boolean => user !== undefined && [...owners].every((owner) => owner === user);
   // Whether the user sees the jobs of others, when none of them failed, only all jobs tell.
   if (chosen.length > 0 && isAlone()) await read(undefined, () => undefined);
   await listing.close();
