@@ -71,16 +71,18 @@ export function readPage<S extends ObjectShape, E extends ObjectShape>(
         const text = `${endpoint}: the response has no \`${list}\``;
         throw new RequestError('decode', text, { endpoint, node: request.node });
       }
+      const { skipped, tooLarge } = page;
       // A list whose elements cannot be read is no empty listing, either.
-      if (page.skipped > 0 && page.elements === 0 && !page.limitHit) {
-        const text = `${endpoint}: ${page.skipped} of ${page.elements + page.skipped} elements cannot be read`;
+      if (skipped > 0 && page.elements === 0 && tooLarge === 0) {
+        const text = `${endpoint}: ${skipped} of ${page.elements + skipped} elements cannot be read`;
         throw new RequestError('decode', text, { endpoint, node: request.node });
       }
       stats.items += page.elements;
-      if (page.limitHit) stats.limits.add('bytes');
-      recordDecodeErrors(decodeErrors, stats, endpoint, page.skipped + page.wrongTypes);
+      if (tooLarge > 0) stats.limits.add('bytes');
+      const unexpected = skipped - tooLarge + page.wrongTypes;
+      recordDecodeErrors(decodeErrors, stats, endpoint, unexpected, tooLarge);
       // All elements that the response held, skipped ones included.
-      return { elements: page.elements + page.skipped, envelope: page.envelope, response };
+      return { elements: page.elements + skipped, envelope: page.envelope, response };
     },
   });
 }

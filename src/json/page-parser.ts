@@ -84,8 +84,8 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     /** Elements passed to `onElement`, and those that were not: over a limit, or not objects. */
     elements: 0,
     skipped: 0,
-    /** Whether an element was skipped because of a limit. */
-    limitHit: false,
+    /** How many of the skipped ones are over a limit. */
+    tooLarge: 0,
     /** Values of the wrong type in the elements passed on and in the envelope. */
     wrongTypes: 0,
   };
@@ -290,7 +290,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
       this.#handOn();
     } else {
       this.#counts.skipped++;
-      this.#counts.limitHit ||= isOverLimit;
+      this.#counts.tooLarge += Number(isOverLimit);
     }
     return this.#go('after element', after);
   }
@@ -336,7 +336,7 @@ export class PageParser<Element extends ObjectShape, Envelope extends ObjectShap
     if (!isValue || length <= maxElementBytes) return this.#hold([bytes]);
     if (this.#phase === 'element') {
       this.#counts.skipped++;
-      this.#counts.limitHit = true;
+      this.#counts.tooLarge++;
       this.#phase = 'after element';
     } else {
       if (this.#members.has(this.#name)) this.#failTooLarge(start);

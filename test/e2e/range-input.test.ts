@@ -96,6 +96,15 @@ describe('a node that', () => {
     expect(log.split(text)).toHaveLength(2);
   });
 
+  test('sends a range over a limit loses it, and nothing is said of an unexpected form', async () => {
+    const deep = `{"deep":${'['.repeat(100)}${']'.repeat(100)}}`;
+    const { scrape, log } = await scanWith(page([replica(2, 7), deep]));
+    expect(limitsHit(scrape)).toEqual(['bytes']);
+    const errors = { endpoint: 'node_ranges' };
+    expect(scrape.value('crdb_exporter_decode_errors_total', errors)).toBe(1);
+    expect(log).not.toContain('unexpected form');
+  });
+
   test.each([
     ['breaks off', '{"ranges":[{"desc":{"range_id":7}'],
     ['sends no JSON', '<html>busy</html>'],

@@ -53,7 +53,7 @@ describe('a map in place of the list', () => {
     const long = `{"items":{"1":{"s":"${'x'.repeat(200)}"},"2":{"a":2}}}`;
     for (const size of [1, 10, 1000]) {
       const reading = readMap(long, size, 100);
-      expect(reading).toMatchObject({ skipped: 1, limitHit: true, entries: [['2', 2]] });
+      expect(reading).toMatchObject({ skipped: 1, tooLarge: 1, entries: [['2', 2]] });
     }
   });
 });

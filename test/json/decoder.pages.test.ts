@@ -27,7 +27,7 @@ const PAGE = {
   elements: 0,
   skipped: 0,
   wrongTypes: 0,
-  limitHit: false,
+  tooLarge: 0,
   list: [],
 };
 

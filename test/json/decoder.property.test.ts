@@ -27,7 +27,7 @@ function expectedReading(text: string, element: ObjectShape, envelope: ObjectSha
     elements: elements.length,
     skipped,
     wrongTypes: elements.reduce((sum, { wrongTypes }) => sum + wrongTypes, around.wrongTypes),
-    limitHit: false,
+    tooLarge: 0,
     hasList: true,
   };
 }

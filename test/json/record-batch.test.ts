@@ -113,7 +113,7 @@ describe('elements that are read many at a time', () => {
     const limits = { maxElementBytes: 190, maxDepth: 8 };
     const read = readBatches(inPieces(document, 300), limits);
     expect(read).toEqual(readSingly(document, limits));
-    expect(read.limitHit).toBe(true);
+    expect(read.tooLarge).toBe(15);
   });
 
   test('fail where the document is not valid', () => {

@@ -110,7 +110,7 @@ describe('memory', () => {
     const text = Buffer.from(`{"items":[${many},{"before":1}]}`);
     const limits = { maxElementBytes: 1e8, maxDepth: 8 };
     const reading = readPieces([text], { list, element, envelope, ...limits });
-    expect(reading).toMatchObject({ elements: 1, skipped: 1, wrongTypes: 0, limitHit: true });
+    expect(reading).toMatchObject({ elements: 1, skipped: 1, wrongTypes: 0, tooLarge: 1 });
   });
 });
 

@@ -68,15 +68,17 @@ export type CountDecodeErrors = (endpoint: Endpoint, count: number) => void;
 
 /**
  * Counts the fields and elements of a response that have another form than expected and were left out, and warns of them: what they
- * say is missing, or 0. Example: a newer server sends `alloc_bytes` as a string, so that the memory of all sessions is 0.
+ * say is missing, or 0. Example: a newer server sends `alloc_bytes` as a string, so that the memory of all sessions is 0. Elements that
+ * are too large only count: the limit tells of them.
  */
 export function recordDecodeErrors(
   countErrors: CountDecodeErrors,
   stats: PollStats,
   endpoint: Endpoint,
   count: number,
+  tooLarge = 0,
 ): void {
-  countErrors(endpoint, count);
+  countErrors(endpoint, count + tooLarge);
   if (count === 0) return;
   const about = `responses of ${endpoint}`;
   const text = `${about}: some fields or elements have an unexpected form and were left out`;

@@ -63,7 +63,7 @@ export class MessageList {
     if (this.#heldBytes > 0 || this.#skippedBytes > 0) {
       throw new ProtobufError('the message is incomplete');
     }
-    return { ...this.#counts, limitHit: this.#counts.skipped > 0 };
+    return { ...this.#counts, tooLarge: this.#counts.skipped };
   }
 
   #hold(bytes: Uint8Array): void {

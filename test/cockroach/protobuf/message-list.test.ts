@@ -68,7 +68,7 @@ const MESSAGE = Buffer.concat([
 ]);
 
 describe('a message with a list', () => {
-  const whole = { elements: ['300,ä', '', '-1'], skipped: 0, limitHit: false };
+  const whole = { elements: ['300,ä', '', '-1'], skipped: 0, tooLarge: 0 };
 
   test('is read however it is cut', () => {
     expect(read(MESSAGE)).toEqual(whole);
@@ -91,7 +91,7 @@ describe('a message with a list', () => {
   test('skips an element over the limit of bytes, wherever it is cut', () => {
     const long = messageField(LIST, [bytesField(3, 'x'.repeat(MAX_ELEMENT_BYTES))]);
     const message = Buffer.concat([MESSAGE, long, MESSAGE]);
-    const twice = { elements: [...whole.elements, ...whole.elements], skipped: 1, limitHit: true };
+    const twice = { elements: [...whole.elements, ...whole.elements], skipped: 1, tooLarge: 1 };
     for (const length of [1, 7, 400, message.length]) {
       expect(read(message, [length])).toEqual(twice);
     }
@@ -115,7 +115,7 @@ describe('a message with a list', () => {
       },
     });
     for (const bytes of [items.subarray(0, 400_000), items]) list.write(bytesField(LIST, bytes));
-    expect(list.end()).toEqual({ elements: 1, skipped: 1, limitHit: true });
+    expect(list.end()).toEqual({ elements: 1, skipped: 1, tooLarge: 1 });
     expect(found).toBe(1);
   });
 });
