@@ -122,11 +122,11 @@ async function printJobs(target: ClusterTarget, options: Options): Promise<void>
     if (count >= MAX_JOBS)
       note(`only the newest ${formatCount(MAX_JOBS)} jobs; choose with --failed`);
   }
+  await listing.close();
   const user = target.config.cluster_api?.username?.toLowerCase();
   const isAlone = (): boolean => user !== undefined && [...owners].every((owner) => owner === user);
   // Whether the user sees the jobs of others, when none of them failed, only all jobs tell.
   if (chosen.length > 0 && isAlone()) await read(undefined, () => undefined);
-  await listing.close();
   if (isAlone()) {
     const grant = `${OPERATION.privilege} TO ${grantee(target.config.cluster_api)};`;
     note(`no job of another user than ${user} is seen: to see them, run ${grant}`);

@@ -188,6 +188,20 @@ describe('jobs', () => {
     expect((await runHere(['jobs', ...flags])).err).toContain('GRANT SYSTEM VIEWJOB TO watcher;');
   });
 
+  test('that failed are listed although the list of all jobs cannot be read', async () => {
+    const simulator = await openCluster();
+    const { origin } = new URL(simulator.clusterUrl);
+    await using proxy = await openProxy(origin, (url, body) =>
+      url.includes('/jobs') && !url.includes('status=') ? '{}' : body,
+    );
+    const proxied = { ...simulator, clusterUrls: [`${proxy.url}/api/v2`] };
+    const clusterApi = 'username: watcher, password: watcher-demo';
+    const flags = ['--failed', await configFlag(proxied, { clusterApi })];
+    const { code, out, err } = await runHere(['jobs', ...flags]);
+    expect({ code, rows: rows(out).map(([id]) => id) }).toEqual({ code: 1, rows: ['ID'] });
+    expect(err).toContain('the response has no `jobs`');
+  });
+
   test('of a server without them says so', async () => {
     const simulator = await openCluster();
     simulator.fault({
