@@ -243,27 +243,32 @@ export function watchDeadlines(
 ) {
   const controller = new AbortController();
   const signal: AbortSignal = controller.signal;
-  const fail = (late: RequestError['late'], text: string): void => {
-    controller.abort(new RequestError('timeout', `${what}: ${text}`, { ...target, late }));
+  const fail = (late: RequestError['late'], text: string, ms = Infinity): void => {
+    // Nobody knows how long a server took while this process was stopped.
+    const blame = wasStopped(ms) ? ({ blames: 'nobody' } as const) : {};
+    const details = { ...target, late, ...blame };
+    controller.abort(new RequestError('timeout', `${what}: ${text}`, details));
   };
   const onParentAbort = (): void => controller.abort(parent.reason);
   parent.addEventListener('abort', onParentAbort, { once: true });
 
   const { headersMs, idleMs, minBytesPerSecond, rateGraceMs } = deadlines;
-  const noHeaders = (): void => fail('headers', `no headers within ${headersMs / 1000} s`);
-  const noData = (): void => fail('chunk', `no data for ${idleMs / 1000} s`);
+  const noHeaders = (): void =>
+    fail('headers', `no headers within ${headersMs / 1000} s`, headersMs);
+  const noData = (): void => fail('chunk', `no data for ${idleMs / 1000} s`, idleMs);
   let timer = setTimeout(noHeaders, headersMs);
   let startedAt = performance.now();
   let lastAt = startedAt;
   let received = 0;
+  /** Whether the deadline was missed by far: its timer would have run before. */
+  const wasStopped = (ms: number): boolean => performance.now() - lastAt > ms + LATE_TIMER_MS;
   /**
-   * Fails when the deadline was missed by far although its timer has not run: what arrives as the process is stopped is read
-   * before timers run. Example: a response of 12:00:00 is read at 12:05:00, when a paused container goes on.
+   * Fails what is read long after its deadline: what arrives as the process is stopped is read before timers run. Example: a
+   * response of 12:00:00 is read at 12:05:00, when a paused container goes on.
    */
   const assertInTime = (ms: number, missed: () => void): void => {
-    const nowMs = performance.now();
-    if (nowMs - lastAt > ms + LATE_TIMER_MS) missed();
-    lastAt = nowMs;
+    if (wasStopped(ms)) missed();
+    lastAt = performance.now();
     signal.throwIfAborted();
   };
   return {

@@ -1,7 +1,10 @@
 import { getEventListeners } from 'node:events';
+import type { ServerResponse } from 'node:http';
 import { describe, expect, test } from 'vitest';
 import { watchDeadlines } from '../../../src/cockroach/http/attempt.ts';
 import { abortable, delay } from '../../../src/cockroach/http/client.ts';
+import { ask, connect } from '../../support/http-client.ts';
+import { serve } from '../../support/http-server.ts';
 
 const DEADLINES = { headersMs: 1_500, idleMs: 500, minBytesPerSecond: 100, rateGraceMs: 1_000 };
 
@@ -50,6 +53,23 @@ describe('what arrived while the process was stopped', () => {
     watch.chunkArrived(9);
     stopFor(1_200);
     expect(() => watch.chunkArrived(9)).toThrow('nodes: no data for 0.1 s');
+  });
+
+  test('says nothing of the node that was asked', async () => {
+    const held = Promise.withResolvers<ServerResponse>();
+    await using server = await serve((request, response) => {
+      if (request.url?.includes('/held/') === true) held.resolve(response);
+      else response.end('{"fine":true}');
+    });
+    await using client = connect([server.url], { deadlines });
+    const ofNode = { endpoint: 'node_ranges', node: 3 } as const;
+    const late = ask(client, { ...ofNode, path: '/held/' });
+    const response = await held.promise;
+    await ask(client);
+    response.end('{"fine":true}');
+    stopFor(1_200);
+    await expect(late).rejects.toThrow('no headers within 0.1 s');
+    expect(await ask(client, { ...ofNode, path: '/fine/' })).toBe('{"fine":true}');
   });
 
   test('is in time when a busy process reads it a little later', () => {
