@@ -121,14 +121,16 @@ export class NodeListings {
     }
     // What is known already is not said with each listing.
     if (this.#alternation !== undefined) return;
-    if (isBack) this.#alternation = unclear(`two clusters answer by turns: ${nodes}`);
+    if (isBack) {
+      const end = `; polls succeed after ${ONE_CLUSTER_LISTINGS} lists in a row of one cluster`;
+      this.#alternation = unclear(`two clusters answer by turns: ${nodes}`, end);
+    }
     const [from = '', to = ''] = [before, identity].map(({ names }) => [...names].join(', '));
     this.#onReplaced({ before: from, after: to });
   }
 }
 
-function unclear(text: string): RequestError {
-  const remedy =
-    'check where cluster_api.urls lead: a load balancer or DNS name must have the nodes of one cluster; some minutes later polls succeed';
+function unclear(text: string, end = ''): RequestError {
+  const remedy = `check where cluster_api.urls lead: a load balancer or DNS name must have the nodes of one cluster${end}`;
   return new RequestError('other', text, { endpoint: 'nodes', remedy });
 }
