@@ -214,7 +214,7 @@ function groupByLocality(nodes: readonly NodeStatus[]): Map<string, NodeStatus[]
         .join(','),
     ),
   );
-  return groups.find(({ size }) => size * 2 <= nodes.length) ?? new Map();
+  return groups.find(({ size }) => size < nodes.length) ?? new Map();
 }
 
 /** How far an upgrade is. */

@@ -174,6 +174,8 @@ test('a tier that is another one for each node makes no group', () => {
   );
   const alone = nodes.map((each) => ({ ...each, locality: `dns=crdb-${each.id}` }));
   expect(belowOf(draw(alone))).toBe('and 30 more nodes, all live');
+  const racks = nodes.map((each) => ({ ...each, locality: `rack=${each.id % 25}` }));
+  expect(belowOf(draw(racks))).toContain('rack=1: 2 of 2 live');
 });
 
 test('while the polls fail, nodes without a row are only what they were', () => {
