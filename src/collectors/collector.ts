@@ -11,7 +11,7 @@ import {
 /** One poll, with what its collector needs besides the API. */
 export interface CollectorPoll<Options, State> extends PollStats {
   readonly options: Options;
-  /** What the collector keeps from poll to poll; once another cluster answers, that is a new and empty object. */
+  /** The collector keeps this object from poll to poll. It is a new and empty one once another cluster answers. */
   readonly state: State;
   /** Value of the label `shard`. */
   readonly shard: string;
@@ -22,10 +22,11 @@ export interface CollectorPoll<Options, State> extends PollStats {
     readonly onlyNode?: number | undefined;
   };
   readonly clock: Clock;
-  /** The configured interval of the collector, and the configured age at which its data is no longer exported. */
+  /** The configured interval of the collector. */
   readonly intervalSeconds: number;
+  /** The configured `max_age`; undefined: `defaultMaxAgeSeconds`. */
   readonly maxAgeSeconds: number | undefined;
-  /** Maximum share of time in which responses are prepared and received. */
+  /** The configured `max_duty`, above 0 to 1: the maximum share of time in which responses are prepared and received. */
   readonly maxDuty: number;
   /** Which descriptors of ranges are read: those that are due, none, or, for a command that decides, all of them afresh. */
   readonly descriptors: 'due' | 'none' | 'all';
@@ -35,11 +36,14 @@ export interface CollectorPoll<Options, State> extends PollStats {
   readonly firstUrl: number;
   /** Ids of the tables that the latest results of other collectors name. */
   readonly namedTables: () => ReadonlySet<string>;
-  /** Reports the progress of a scan, in nodes, and then of reading all descriptors, in requests. */
+  /** Reports the progress of a scan in nodes, later that of reading all descriptors in requests. */
   readonly scanProgress: (done: number, planned: number) => void;
 }
 
-/** A poll with what its collector needs. What is not chosen is as for the only exporter of a cluster with one URL. */
+/**
+ * Makes the context of a poll. `chosen` replaces the defaults, which are those of one exporter without shards, of a cluster with
+ * one URL, with an interval of 60 s.
+ */
 export function collectorPoll<Options, State>(
   poll: PollStats,
   chosen: Pick<CollectorPoll<Options, State>, 'options' | 'state'> &
@@ -66,23 +70,32 @@ export function collectorPoll<Options, State>(
 export interface CollectorResult {
   /** The poll failed, but what it found is published. */
   readonly failure?: RequestError | undefined;
-  /** What failed beside `failure`, also of a poll that succeeded: counted by reason as failed polls are. */
+  /**
+   * Failures of parts of the poll, without `failure`. A poll that succeeded may have some. Each counts in
+   * `crdb_exporter_poll_failures_total` by its reason.
+   */
   readonly partFailures?: readonly RequestError[];
   /** Why a poll that succeeded has no data: `the server does not offer it`. Logged when it begins. */
   readonly noData?: string | undefined;
-  /** Ids of the tables that it names, so that the tables collector exports their names. */
+  /** Ids of the tables that the result names. The collector `tables` exports their names. */
   readonly tableIds?: readonly string[];
 }
 
-/** How much longer than its interval data is shown at most, seconds. */
+/** Data is shown for at most this time beyond one interval. */
 const MAX_GRACE_SECONDS = 600;
 
-/** Age beyond which data is no longer shown unless `max_age` is set: three intervals, but at most one and ten minutes. */
+/**
+ * The age in seconds beyond which data is no longer shown, unless `max_age` is set: three intervals, at most one interval and
+ * ten minutes. Examples: 90 s with an interval of 30 s, and 20 min with one of 10 min.
+ */
 export function defaultMaxAgeSeconds(intervalSeconds: number): number {
   return intervalSeconds + Math.min(2 * intervalSeconds, MAX_GRACE_SECONDS);
 }
 
-/** The first of the failures with the reason that most of them have. Example: of timeout, auth and auth the second. */
+/**
+ * Finds the reason that most failures have, and returns the first failure with that reason; undefined without failures. Example:
+ * of timeout, auth and auth the first auth.
+ */
 export function mostFrequent(failures: readonly RequestError[]): RequestError | undefined {
   const byReason = [...Map.groupBy(failures, ({ reason }) => reason).values()];
   return byReason.toSorted((a, b) => b.length - a.length)[0]?.[0];
@@ -106,10 +119,11 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   readonly scope: 'cluster' | 'node';
   /** Whether /probe runs it by default. */
   readonly inProbe: boolean;
+  /** The default of `interval`. */
   readonly intervalSeconds: number;
-  /** Maximum duration of a whole poll. */
+  /** The default of `timeout`: the maximum duration of a whole poll. */
   readonly timeoutSeconds: number;
-  /** Maximum share of time in which responses are prepared and received. */
+  /** The default of `max_duty`, above 0 to 1. */
   readonly maxDuty: number;
   readonly enabledByDefault: boolean;
   readonly families: readonly Family[];
@@ -119,22 +133,27 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   /** True when these options confine the work to the node beside the exporter, which is then a shard of its own. */
   isLocal?(options: Options): boolean;
   /**
-   * Whether a family of the options `before` may be exported after a reload until the first poll with these options. Without
-   * this method all may.
+   * Whether this family of the last result stays in /metrics after a reload that changed the options from `before` to
+   * `options`, until the first poll with the new ones. Without this method all families stay.
    */
   keepsFamily?(name: string, options: Options, before: Options): boolean;
+  /** Makes the empty `state` of a cluster. */
   createState(): State;
-  /** Queries the API and returns what it found; rejects when that is nothing useful. */
+  /**
+   * Queries the API and returns the result. Rejects when the poll found nothing useful, with the RequestError of the client
+   * where a request failed. A partial result has `failure` instead.
+   */
   collect(api: PolledApi<A>, context: CollectorPoll<Options, State>): Promise<Result>;
   /**
-   * Works between two polls, until the signal of this context aborts, within its own share of the time. Never rejects; what
-   * it finds is in the state.
+   * Works between two polls, until the signal of this context aborts, within its own share of the time. Writes what it finds
+   * into the state. Never rejects.
    */
   workBetweenPolls?(api: PolledApi<A>, context: CollectorPoll<Options, State>): Promise<void>;
-  /** Writes a result as samples. A generator may yield where other work can run. */
+  /** Writes a result as samples. In a generator, other work runs at each `yield`. */
   samples(result: Result, set: SampleSet): Iterable<unknown> | void;
   /**
-   * Writes what is exported at all times; `result` is undefined before the first poll has ended, and while polls fail.
+   * Writes the samples that are exported at all times. `result` is undefined before the first poll has ended, and while the
+   * last poll has failed or was skipped.
    */
   lastingSamples?(
     result: Result | undefined,
@@ -143,7 +162,7 @@ export interface CollectorOf<A extends Api, Options, State, Result extends Colle
   ): void;
 }
 
-/** A collector by its API and its result: what its options and its state are does not matter. */
+/** A collector by its API and its result, with any options and state. */
 export type CollectorWith<A extends Api, R extends CollectorResult> = CollectorOf<
   A,
   unknown,
