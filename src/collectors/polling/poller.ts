@@ -29,6 +29,7 @@ export interface PollerOptions {
   readonly settings: CollectorConfig;
   /** Value of the label `shard`. */
   readonly shard: string;
+  /** The collector's own options, such as `page_limit`; `settings` has what every collector has, such as `interval`. */
   readonly options: unknown;
   readonly http: Pick<HttpClient, 'blockedMs'>;
   /** Begins a poll of the collector, which ends at its timeout or when the signal aborts. */
@@ -64,22 +65,22 @@ export class Poller {
   readonly #log: Log;
   readonly #labels: { readonly collector: string; readonly shard: string };
   #outcome: Outcome;
-  /** Of the last poll that published. */
+  /** The result of the last poll that published; undefined before one has. */
   #published: Published | undefined;
-  /** What was shown before the running poll. */
+  /** The result that was shown before the running poll. It is shown again when that poll fails late. */
   #shownBefore: Published | undefined;
-  /** When a poll first ended without a result, while there is none; monotonic ms. */
+  /** The end of the first poll that left nothing to show, monotonic ms; undefined before one has ended so. */
   #withoutResultAtMs: number | undefined;
   /** The running poll; `pollNow` waits for it. */
   #polling: Promise<void> | undefined;
   #nextPollMs: number | undefined;
   /** Ends the wait for the next poll. */
   #wake: (() => void) | undefined;
-  /** A login may succeed since the running poll began. */
+  /** True when a login may have become possible since the running poll began. */
   #isLoginNew = false;
   /** Ends the work between two polls, and resolves when it has ended. */
   #endWork: (() => Promise<void>) | undefined;
-  /** Dropped with the first poll, or at the latest when its cluster ends, so that it does not stay in memory. */
+  /** The poller before a reload. It is dropped with the first poll, or when the cluster ends, so that it does not stay in memory. */
   #previous: Poller | undefined;
 
   /** Until its first poll has ended, a poller shows what the previous one showed. */
@@ -107,7 +108,7 @@ export class Poller {
     options.metrics.preparePolls(this.#labels);
   }
 
-  /** Another cluster answers now: what the collector has kept and published is of the one before. */
+  /** Drops what the collector has kept and published: another cluster answers now. */
   forget(): void {
     this.#state.clear();
     this.#published = undefined;
@@ -115,7 +116,6 @@ export class Poller {
     this.#withoutResultAtMs = undefined;
   }
 
-  /** Those of the collector in this cluster. */
   get options(): unknown {
     return this.#options.options;
   }
@@ -124,7 +124,7 @@ export class Poller {
     return this.#outcome;
   }
 
-  /** Longer than the configured one when responses are slow. */
+  /** The interval now: the configured one, or a longer one while responses are slow. */
   get intervalSeconds(): number {
     return stretchInterval(this.#options.settings, this.#outcome.last?.responseSeconds);
   }
@@ -133,7 +133,7 @@ export class Poller {
     return this.#polling !== undefined;
   }
 
-  /** Wall clock, ms; undefined when no poll is scheduled. */
+  /** The time of the next poll, wall clock, ms; undefined when none is scheduled. */
   get nextPollMs(): number | undefined {
     return this.#nextPollMs;
   }
@@ -149,7 +149,7 @@ export class Poller {
     return this.#current()?.result;
   }
 
-  /** The result of the last poll that published, however old: for what must not vanish while polls fail. */
+  /** The result of the last poll that published, of any age: for figures that must stay while polls fail. */
   get lastResult(): CollectorResult | undefined {
     return this.#published?.result;
   }
@@ -185,7 +185,7 @@ export class Poller {
     }
   }
 
-  /** Polls at once if the last poll failed for want of a login, or for a token that was refused: another may be accepted now. */
+  /** Polls at once if the last poll failed because a login or a token was refused: another one may be accepted now. */
   retryRefused(): void {
     const isRefused = this.#outcome.failure?.error.reason === 'auth';
     if (this.#polling !== undefined) this.#isLoginNew = true;
@@ -201,7 +201,7 @@ export class Poller {
     return error !== undefined && failedRequest(error).endpoint === 'login';
   }
 
-  /** Resolves when no poll is running, of this poller or of previous ones; then forgets those. */
+  /** Resolves when no poll of this poller or of the one before a reload is running; then drops the latter. */
   async settled(): Promise<void> {
     await this.#polling;
     await this.#endWork?.();
@@ -247,7 +247,7 @@ export class Poller {
       await this.#poll(stop).finally(() => {
         this.#polling = undefined;
       });
-      // Of a cluster that was removed or replaced meanwhile nothing is remembered.
+      // The cluster may have been removed or replaced meanwhile: then nothing of it is remembered.
       if (!stop.aborted) pollEnded();
     } catch (error) {
       this.#published = this.#shownBefore;
@@ -259,7 +259,7 @@ export class Poller {
     }
   }
 
-  /** False when the signal aborted instead. */
+  /** Waits until the next poll, or until `retryRefused` wakes it. Resolves to false when the signal aborted. */
   async #sleep(delayMs: number, stop: AbortSignal): Promise<boolean> {
     this.#nextPollMs = this.#options.clock.wallMs() + delayMs;
     const woken = new AbortController();
@@ -271,7 +271,7 @@ export class Poller {
     return !stop.aborted;
   }
 
-  /** Polls, unless all URLs fail. */
+  /** Polls once and records the outcome. Skips the poll while all URLs fail. */
   async #poll(stop: AbortSignal): Promise<void> {
     // Its last poll may still be running, and both share one state.
     await this.#previous?.settled();
@@ -299,7 +299,6 @@ export class Poller {
     this.#beginWork(stop);
   }
 
-  /** Begins the collector's work until the next poll. */
   #beginWork(stop: AbortSignal): void {
     const end = new AbortController();
     const signal = AbortSignal.any([stop, end.signal]);
@@ -363,6 +362,7 @@ export class Poller {
     this.#conclude({ error: new RequestError('breaker_open', message) }, this.#outcome.last);
   }
 
+  /** Replaces the outcome after a poll; `last` is the last poll that ran, which a skipped poll leaves as it was. */
   #conclude(
     failure: PollFailure | undefined,
     last: Outcome['last'],

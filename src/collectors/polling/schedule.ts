@@ -7,12 +7,12 @@ const JITTER = 0.05;
 /** Minimum share of an interval between two attempts when a circuit breaker blocked the first. */
 const MIN_RETRY = 0.05;
 
-/** When one collector polls. Intervals run from start to start; a poll that was blocked is retried sooner. */
+/** Decides when one collector polls. Intervals run from start to start; a poll that was blocked is tried again sooner. */
 export class Schedule {
   readonly #clock: Pick<Clock, 'monotonicMs'>;
   readonly #random: () => number;
   #startedAtMs: number | undefined;
-  /** When the breakers that blocked the last poll let a request through. */
+  /** The time of an earlier poll than the interval gives, monotonic ms: `retryIn` sets it. */
   #retryAtMs: number | undefined;
   #isSpread = false;
 
@@ -37,7 +37,7 @@ export class Schedule {
     this.#startedAtMs = this.#clock.monotonicMs();
   }
 
-  /** Records that the poll that has just started was blocked for this long. */
+  /** Makes the next poll due in this time, before its interval has passed: when the breakers let a request through, or after a login. */
   retryIn(milliseconds: number): void {
     this.#retryAtMs = this.#clock.monotonicMs() + milliseconds;
   }
