@@ -31,7 +31,7 @@ import {
 import { copyNode, type ListedNode, type NodeRecord, nodeShape } from './node-record.ts';
 import { findUnsent, isSent, SentKeys, type UnsentKeys } from './sent-keys.ts';
 
-/** Liveness, identity and size of the nodes: true of a node even when its record is old. */
+/** Families that do not need a fresh record: liveness, identity and size of the nodes. `keysMissing` alone reads fresh records. */
 const families = {
   nodes: gauge({
     name: 'crdb_nodes',
@@ -85,7 +85,7 @@ const families = {
 
 const ofNode = gaugeOf(NODE)<ListedNode>;
 
-/** One value for each node. */
+/** Gauges with one value for each node, whatever the age of its record. */
 const NODE_GAUGES = [
   ofNode(({ startedSeconds }) => startedSeconds || undefined, {
     name: 'crdb_node_started_timestamp_seconds',
@@ -159,7 +159,7 @@ export const nodes = defineCollector({
   },
   scope: 'cluster',
   inProbe: true,
-  /** The node that ran the last backup forgets its end when it restarts. */
+  /** Example: the node that ran the last backup restarts, and forgets when that backup ended. The state still has the time. */
   createState: () => ({
     lastBackupSeconds: 0,
     sentKeys: new SentKeys(),
@@ -197,8 +197,8 @@ export const nodes = defineCollector({
       isFresh: isFresh(node),
       hasNotCounted: notCounted.has(node.id),
     }));
-    // An old record counts, too: the backup did end then. Newer servers do not tell it any more: what is remembered gets old,
-    // although backups go on.
+    // Old records count, too: their backups did end. Newer servers do not send the time any more. The remembered time would get
+    // old although backups go on, so it is dropped.
     state.lastBackupSeconds =
       isSent(all, LAST_BACKUP) === false
         ? 0
@@ -252,7 +252,7 @@ export interface NodesResult extends CollectorResult {
   readonly answeredMs?: number | undefined;
 }
 
-/** Of more missing keys the log has one line. */
+/** With more missing keys than this the log has one line for all of them. */
 const MAX_WARNINGS = 10;
 
 /** Names and describes each missing key, so that the log has a line when it vanishes and one when it is back. */

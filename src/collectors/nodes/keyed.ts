@@ -1,6 +1,7 @@
 import { counter, type Family, gauge, type OwnDefinition } from '#metrics';
 
-// Families that are single metrics of a node or store, by their CockroachDB keys.
+// The table of the families that copy one metric of a node or store each, by CockroachDB key. A new one is an entry in
+// `NODE_METRICS` or `STORE_METRICS`: name, help and labels here, and nothing in another file of src.
 
 /** The metric that is the value of one series. */
 export interface KeyedSeries {

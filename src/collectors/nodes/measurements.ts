@@ -12,7 +12,8 @@ import {
 } from './keyed.ts';
 import { CPU_KEYS, type NodeRecord } from './node-record.ts';
 
-// The families read from the metrics of a node and of its stores, by their CockroachDB keys.
+// Writes the metrics of nodes with fresh records: those of the table in keyed.ts, and here those that need a calculation
+// (license, certificates) or that the user chose.
 
 /** The sum of the times of all SQL users: two that expire in 2026 make 2082. */
 const CLIENT_CERTIFICATES = `${CERTIFICATE_PREFIX}client`;
