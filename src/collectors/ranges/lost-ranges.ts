@@ -3,7 +3,11 @@ import { NO_LIVE_REPLICA } from './lists.ts';
 import type { ScanContext } from './scan-state.ts';
 import type { ScannedRanges } from './verification.ts';
 
-/** Whether no live node reports the range of this slot although its last descriptor is known, and all of its nodes are not live. */
+/**
+ * Whether the range of this slot is lost: its last descriptor is known, no node reports it, and none of the nodes in that
+ * descriptor is live. While the key space is complete (`isNothingMissing`), no range is lost. `judgeRanges` also leaves out a
+ * range while one of its nodes has come up since the scan began.
+ */
 export function isLost(
   { known, verification, isNothingMissing }: ScannedRanges & { readonly isNothingMissing: boolean },
   slot: number,
@@ -11,7 +15,7 @@ export function isLost(
   const { found } = known.table.columns;
   const count = known.table.replicasOf(slot);
   if (found[slot] !== 0 || count === 0 || isNothingMissing) return false;
-  // Of some replicas it is not known on which nodes they are: these may be live.
+  // The nodes of some replicas are not known: they may be live.
   if (count > known.table.placesOf(slot)) return false;
   return verification.liveOf(slot) === 0;
 }
