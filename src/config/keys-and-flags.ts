@@ -91,7 +91,7 @@ const WEB = section({
     help: 'Maximum concurrent scrapes of the metrics; excess requests get 503. 0: no limit.',
   }),
   max_probes: key(v.optional(integer(0), 10), {
-    help: 'Maximum different waits of /probe for each cluster; excess requests get 503, those for the same collectors share one. 0: no limit.',
+    help: 'Maximum sets of collectors that /probe polls at once for each cluster; excess requests get 503. 0: no limit.',
   }),
   protect_probes: key(v.optional(boolean, false), {
     help: 'Require a password for /-/healthy and /-/ready too, and count them towards the rate limit.',
