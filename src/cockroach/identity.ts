@@ -42,7 +42,7 @@ export class ClusterIdentity {
     return names.isDisjointFrom(this.names) || processes.isDisjointFrom(this.processes);
   }
 
-  /** As `node 1 at crdb-1:26257 of the cluster prod`. */
+  /** Describes it for messages: `node 1 at crdb-1:26257 of the cluster prod`. */
   toString(): string {
     const names = [...this.names].filter((name) => name !== '');
     return names.length === 0
@@ -80,8 +80,8 @@ export class NodeListings {
   }
 
   /**
-   * Why no figure is that of one cluster while two answer by turns, as behind a load balancer with servers of both; undefined
-   * while there is one. A cluster that was replaced never comes back by itself: its processes have ended.
+   * The failure of all polls while two clusters answer by turns, as behind a load balancer with servers of both; undefined
+   * while one answers. A cluster that was replaced never comes back by itself: its processes have ended.
    */
   get alternation(): RequestError | undefined {
     return this.#alternation;

@@ -16,7 +16,7 @@ import {
 export interface NodeList {
   readonly toScan: readonly number[];
   readonly toSkip: readonly number[];
-  /** By node id, from broad to narrow. */
+  /** The tiers of each node by its id, from broad to narrow. */
   readonly localities: ReadonlyMap<number, readonly Tier[]>;
   /** Tiers were left out because of a limit. */
   readonly areLocalitiesCut?: true | undefined;

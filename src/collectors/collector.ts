@@ -36,7 +36,7 @@ export interface CollectorPoll<Options, State> extends PollStats {
   readonly firstUrl: number;
   /** Ids of the tables that the latest results of other collectors name. */
   readonly namedTables: () => ReadonlySet<string>;
-  /** Reports the progress of a scan in nodes, later that of reading all descriptors in requests. */
+  /** Reports the progress of a scan in nodes, then the progress of reading all descriptors in requests. */
   readonly scanProgress: (done: number, planned: number) => void;
 }
 

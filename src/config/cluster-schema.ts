@@ -147,7 +147,7 @@ const LOGIN_RULES = {
   ...exclusive(TOKENS),
 };
 
-/** Of keys that mean the same only one may be written. */
+/** The JSON schema of keys that exclude each other: only one may be written. */
 function exclusive(names: readonly string[], more: object = {}) {
   const rules = names.map((name) => [
     name,
@@ -240,7 +240,7 @@ const CLOUD_API = v.pipe(
   v.metadata({ ...oneOfThese(TOKENS), dependencies: exclusive(TOKENS) }),
 );
 
-/** As long as a label, in UTF-16 code units. */
+/** The maximum length of a name, as of a label value, in UTF-16 code units. */
 const MAX_NAME_LENGTH = 128;
 const CLUSTER_NAME = `a name of at most ${MAX_NAME_LENGTH} printable characters without quotes, backslashes or a space at either end`;
 

@@ -7,7 +7,7 @@ import { WatchHistory } from './watch-history.ts';
 export class Clusters {
   readonly #context: ClusterContext;
   #clusters: ReadonlyMap<string, Cluster> = new Map();
-  /** By the names of clusters: a reload that changes one forgets none of its problems. */
+  /** The history of each cluster, by its name: a reload that changes a cluster forgets none of its problems. */
   readonly #watches = new Map<string, WatchHistory>();
   /** Undefined until clusters run. */
   #shard: Config['shard'] | undefined;

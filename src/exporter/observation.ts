@@ -51,7 +51,7 @@ export interface QueryState {
   readonly name: string;
   readonly state: 'waiting' | 'ok' | 'failing';
   readonly lastSuccessAt: string | undefined;
-  /** Of the last run. */
+  /** The duration of the last run. */
   readonly durationSeconds: number | undefined;
   /** How many rows the last run that succeeded had; `rows` has the first ones. */
   readonly rowCount: number | undefined;

@@ -30,9 +30,9 @@ export interface Attempt<T = unknown> {
   readonly headersMs: number;
   /** Shows whether a URL that was left alone works again, while another one works. */
   readonly isTrial: boolean;
-  /** By the clock of the client. */
+  /** When the attempt began, by the clock of the client, ms. */
   readonly startMs: number;
-  /** Those of the URL when it was sent. */
+  /** `arrivals` of the URL when the attempt was sent. */
   readonly arrivalsBefore: number;
   code: FinishedRequest['code'];
   /** A part of the body arrived. */
@@ -206,7 +206,7 @@ function readRetryAfter(headers: IncomingHttpHeaders): number | undefined {
   return Number.isFinite(seconds) ? Math.max(0, seconds) : undefined;
 }
 
-/** Whether a redirect leads to https of the same host, as that of a secure node does, and not to a login elsewhere. */
+/** Whether a redirect leads to https of the same host, as a secure node sends it, and not to a login elsewhere. */
 function leadsToHttps(headers: IncomingHttpHeaders, { url = '' }: RequestTarget): boolean {
   const [from, to] = [url, headerText(headers, 'location')].map((text) => URL.parse(text));
   return to?.protocol === 'https:' && from?.hostname === to.hostname;

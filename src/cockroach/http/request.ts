@@ -67,7 +67,7 @@ export interface HttpResponse {
   readonly dateMs: number | undefined;
   /** The header Age: how long a cache has kept the response. */
   readonly ageSeconds?: number | undefined;
-  /** By its Content-Type the body is a protobuf message. */
+  /** True when the Content-Type says that the body is a protobuf message. */
   readonly isProtobuf?: boolean;
 }
 

@@ -3,7 +3,7 @@ import { ItemLimitError, ProtobufError } from './protobuf-error.ts';
 
 /** Items of lists and maps in an element, as in JSON: far above the replicas of a range and the peers of a node. */
 const MAX_ITEMS = 200_000;
-/** Of a tag and of a length. */
+/** The largest tag or length. */
 const MAX_SHORT = 0xffff_ffff;
 
 // Wire types: how a field is written.

@@ -15,7 +15,7 @@ export const assistantShape = object({
   updated_at: time(),
 });
 
-/** With what only the commands show; the service sends times as text. */
+/** The fields of an assistant, also those that only the commands show, with times as the text that the service sends. */
 export const assistantDetails = object({
   ...assistantShape.fields,
   created_at: nameText(),

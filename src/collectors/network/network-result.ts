@@ -40,7 +40,7 @@ export interface NetworkResult extends CollectorResult {
   readonly unreachable: readonly FailedConnection[];
   /** The metrics name this many of them. */
   readonly maxPairs: number;
-  /** By node id, of the live nodes that were asked. */
+  /** The peers of the live nodes that were asked, by node id. */
   readonly peers: ReadonlyMap<number, NodePeers>;
   /** The established connections between live nodes with the longest round trips, ten at most, each pair of nodes once. */
   readonly slowest: readonly TimedConnection[];

@@ -85,9 +85,9 @@ export interface NodeConnections {
   readonly peers: NodePeers;
   /** Whether at least one connection to a live peer is established or failed, and the exporter can read all of those. */
   readonly hasAnswered: boolean;
-  /** Those to live peers that have failed. */
+  /** The failed connections to live peers. */
   readonly failed: readonly FailedConnection[];
-  /** Those to live peers with the longest round trips. */
+  /** The connections to live peers with the longest round trips. */
   readonly slowest: readonly TimedConnection[];
 }
 

@@ -236,7 +236,7 @@ export type { ListedNode } from './node-record.ts';
 
 /** The nodes, as a poll found them. */
 export interface NodesResult extends CollectorResult {
-  /** By id. */
+  /** All listed nodes, by id ascending. */
   readonly nodes: readonly ListedNode[];
   /** Number of listed nodes whose id could not be read; none where undefined. */
   readonly unreadable?: number;
@@ -244,7 +244,7 @@ export interface NodesResult extends CollectorResult {
   readonly selected: KeyFilter;
   /** Metrics that are read and that no node with a fresh record sends; undefined without one. */
   readonly unsentKeys?: UnsentKeys | undefined;
-  /** Those of them that were sent before, or that the user has listed. */
+  /** The unsent keys that were sent before, or that the user has listed. */
   readonly missingKeys?: readonly string[] | undefined;
   /** End of the last scheduled backup since the exporter started, Unix time; 0 when no node reported one. */
   readonly lastBackupSeconds: number;

@@ -73,7 +73,7 @@ export interface ListedNode {
   /** Both times are 0 when the server sent none. */
   readonly startedSeconds: number;
   readonly updatedSeconds: number;
-  /** By the clock of the server that answered; undefined when it sent no Date. */
+  /** The age by the clock of the server that answered; undefined when it sent no Date. */
   readonly recordAgeSeconds?: number | undefined;
   /** False when the node no longer writes its record: its measurements are old. */
   readonly isFresh: boolean;

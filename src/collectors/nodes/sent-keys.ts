@@ -39,9 +39,9 @@ const OWN_KEYS: readonly WantedKey[] = [
 
 /** The metrics that are read and that no node with a fresh record sends. */
 export interface UnsentKeys {
-  /** Of the families, in the order in which they are declared. */
+  /** The keys of the families, in the order in which they are declared. */
   readonly own: readonly string[];
-  /** Of those that the user has listed, as they are listed. */
+  /** The keys and prefixes of `collectors.nodes.metrics`, as the user wrote them. */
   readonly listed: readonly string[];
 }
 
@@ -76,7 +76,7 @@ function sends(nodes: readonly ListedNode[], { keys, prefix }: WantedKey): boole
 
 /** Remembers which metrics the nodes of a cluster have sent. */
 export class SentKeys {
-  /** Of the families alone: at most as many as there are. */
+  /** Keys of families that a node has sent. The keys of the user are not remembered. */
   readonly #sent = new Set<string>();
 
   /**

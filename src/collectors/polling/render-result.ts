@@ -5,9 +5,9 @@ import type { Collector, CollectorResult } from '../collector.ts';
 /** A result as frozen text, and how many series of each family were left out. */
 interface RenderedResult {
   readonly snapshot: Snapshot;
-  /** Beyond the budget of the collector. */
+  /** Series beyond the budget of the collector, by the name of the family. */
   readonly dropped: ReadonlyMap<string, number>;
-  /** With the labels of another one. */
+  /** Series with the labels of another one, by the name of the family. */
   readonly duplicates: ReadonlyMap<string, number>;
 }
 

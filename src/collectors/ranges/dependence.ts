@@ -16,7 +16,7 @@ interface LiveNode extends NodeDomain {
 export interface VerifiedRange extends RangeReplicas {
   /** Ids of the nodes by place. */
   readonly nodes: readonly number[];
-  /** Those of them whose nodes have the replica, also one that is stuck: its data is there. */
+  /** Bit mask of the places whose nodes have the replica, also a stuck one: its data is there. */
   readonly held: number;
   /** It has replicas without a place, so that a last one cannot be told. */
   readonly hasUnplaced: boolean;

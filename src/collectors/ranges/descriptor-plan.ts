@@ -107,7 +107,7 @@ function keyOf(basis: PlanBasis, slot: number): number {
   return (urgency + 1) * AGES - 1 - (8 * power + below);
 }
 
-/** Those behind the wanted ones are only aging: they fill the batches of nodes that have others, and make none of their own. */
+/** Groups slots by node. The first `wanted` slots must be read. The others are only aging: they fill batches, and begin none. */
 function groupByNode(
   { table, askedBefore }: PlanBasis,
   slots: Uint32Array,

@@ -14,7 +14,7 @@ const VOTES: ReadonlySet<unknown> = new Set([0, 2]);
 const VOTED_BEFORE: ReadonlySet<unknown> = new Set([0, 3, 4, 6]);
 /** Types of replicas while no change is going on: voter and non-voter. */
 const SETTLED: ReadonlySet<unknown> = new Set([0, 5]);
-/** Of another type it is not known whether it votes. */
+/** A replica of a higher type may vote or not: nobody knows. */
 const MAX_TYPE = 6;
 
 /** What a descriptor changed: `older` ones are not kept; `zone` shows other voters on the same nodes. */

@@ -64,7 +64,7 @@ function partOf(hash: number): number {
   return hash >>> (32 - PART_BITS);
 }
 
-/** By part: two sums over the starts less those over the ends, and how many keys it has. */
+/** For each part two sums over the starts, less the sums over the ends, and its numbers of starts and ends. */
 interface KeySums {
   readonly first: Uint32Array;
   readonly second: Uint32Array;
@@ -128,7 +128,7 @@ function* differingParts(
 interface PartedKeys {
   readonly keys: Uint32Array;
   readonly begins: ReadonlyMap<number, number>;
-  /** By part, behind the last key so far; only of parts that are collected. */
+  /** For each collected part the index behind its last key so far. */
   readonly next: Float64Array;
 }
 

@@ -16,11 +16,11 @@ interface Proof {
 
 /** What the keys of a scan show, as slots of the table. */
 export interface KeySpace {
-  /** Without the ranges that are left over. */
+  /** The open ends without the ranges that are left over. */
   readonly open: OpenEnds;
   readonly leftOver: ReadonlySet<number>;
   readonly overlapping: ReadonlySet<number>;
-  /** Those of `overlapping` that do not stand, and ranges that a node no longer has, which it had when it was read. */
+  /** Slots of `overlapping` that do not stand, and slots of ranges that a node had when it was read and has no longer. */
   readonly doubtful: ReadonlySet<number>;
   /**
    * The others join, agree about their keys, and those that may not be real report nothing: as far as is known, those of `overlapping` are
@@ -34,7 +34,7 @@ export interface KeySpace {
  * one scan has proved stays true in scans that cannot prove it. Example: node 2 dies, and the next scan verifies no range of it.
  */
 export class LeftOvers {
-  /** By range id, the oldest first. */
+  /** What proves that a range is left over, by its id, the oldest first. */
   #proved: ReadonlyMap<number, Proof> = new Map();
   /** In how many scans in a row the range was of an overlap that is not resolved, by its id. */
   #unresolved: ReadonlyMap<number, number> = new Map();

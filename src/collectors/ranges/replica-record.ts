@@ -75,7 +75,7 @@ const SLASH = 0x2f;
 /** Slashes in `/Table/104/1/` and in `/Tenant/3/Table/104/1/`. */
 const PREFIX_SLASHES = 4;
 const VIRTUAL_PREFIX_SLASHES = 6;
-/** Longer ones are read each time. */
+/** Longer prefixes are read each time. */
 const MAX_PREFIX = 32;
 
 /**

@@ -154,7 +154,7 @@ export class SecondReading {
     return slots.every((slot) => found[slot] === 0 || read.has(ids[slot] ?? 0));
   }
 
-  /** Of several stores of the node, the replica with the lease counts. */
+  /** Takes the keys of a replica. If several stores of the node have one, the replica with the lease counts. */
   #takeKeys(
     rangeId: number,
     { desc, lease_history: lease, source_store_id: storeId }: Replica,

@@ -30,7 +30,7 @@ export interface VerifiedScan extends CheckedScan {
 
 /** How the keys of the ranges join, after those beside open ends were read again: some ranges were split or merged during the scan. */
 interface ComparedKeys {
-  /** With those of ranges that are left over. */
+  /** The open ends, also of ranges that are left over. */
   readonly open: OpenEnds;
   /** Ranges whose keys were read again. */
   readonly readAgain: number;

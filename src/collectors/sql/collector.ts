@@ -33,7 +33,7 @@ interface LastRun {
   readonly startedMs: number;
   readonly durationSeconds: number;
   readonly failure: RequestError | undefined;
-  /** Of the last run that succeeded, with its monotonic and its wall time, ms. */
+  /** The rows of the last run that succeeded, and when it did: `rowsMs` is monotonic, `succeededMs` wall clock, ms. */
   readonly rows: readonly QueryRow[];
   readonly rowsMs: number;
   readonly succeededMs: number | undefined;
@@ -51,7 +51,7 @@ export interface KnownQuery {
   readonly rows: readonly QueryRow[] | undefined;
   /** Why the last run failed. */
   readonly failure: RequestError | undefined;
-  /** Of the last run; undefined where none has ended. */
+  /** The duration of the last run; undefined where none has ended. */
   readonly durationSeconds: number | undefined;
   /** The last run that succeeded, wall clock, ms. */
   readonly succeededMs: number | undefined;

@@ -19,7 +19,7 @@ const MAX_PORT = 65_535;
 const HOST = /^[\w.:[\]-]{1,261}$/;
 /** A host name, which may end with a dot, or an IPv4 address. */
 const HOST_NAME = /^[a-z\d](?:[\w.-]{0,252}[a-z\d])?\.?$/i;
-/** Of a scope of its own machine alone: `[fe80::1%eth0]`. */
+/** An address with a zone is valid on its own machine alone: `[fe80::1%eth0]`. */
 const ZONE = '%';
 
 /** HTTP service discovery: the nodes of clusters, and the clusters themselves as targets of /probe. */

@@ -7,7 +7,7 @@ type Found = Pick<Problem, 'text' | 'level' | 'nodeIds' | 'since'> & Partial<Pic
 
 /**
  * A condition of a cluster that is more than one figure over a limit. The key of its problem is the name of the alert, unless
- * that has several conditions.
+ * the alert has several conditions.
  */
 export interface Check extends Pick<Problem, 'about' | 'level' | 'next'> {
   readonly alert: AlertName;

@@ -13,7 +13,7 @@ interface Reading {
 
 /**
  * A figure with the limit of an alert: a row of the table in figures.ts. It is found while a value is over the limit; the key of
- * its problem is the name of the alert, unless that has several figures.
+ * its problem is the name of the alert, unless the alert has several figures.
  */
 export interface Figure extends Pick<Problem, 'about' | 'level'> {
   readonly alert: AlertName;
@@ -24,7 +24,7 @@ export interface Figure extends Pick<Problem, 'about' | 'level'> {
   readonly limit: ThresholdName | number;
   /** The limit of the critical rule. */
   readonly critical?: ThresholdName;
-  /** A time in seconds: how many of them the unit of its limit has. So it is known since when the figure is over the limit. */
+  /** For a value in seconds: the seconds in the unit of its limit, 86,400 for days. Such a figure tells since when it is over. */
   readonly unit?: number;
   /** What follows the places, about the worst value: `up to 97 % of all CPUs are used`. */
   readonly text: (worst: number, evidence: Evidence) => string;
