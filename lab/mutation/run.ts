@@ -1,4 +1,4 @@
-// `npm run lab -- mutation [--count 60] [--seed N] [--only src/http] [--near] [--costs FILE]`: makes one small change at a time in copies of the
+// `npm run lab -- mutation [--count 60] [--seed N] [--only src/cockroach/http] [--near] [--costs FILE]`: makes one small change at a time in copies of the
 // project and runs the tests there. Ends with 1 when more than a tenth of the mutants survive without a reason in survivors.yml.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
